@@ -1,0 +1,232 @@
+//! What measuring hands on: pieces of results, as they come.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Caveat, CpuSet, Distribution, Latency, MonotonicTime, Policy, Span, Wakeup};
+
+/// How many of the latest wake-ups each block and each result names with their time.
+pub const WORST_KEPT: usize = 10;
+
+/// A thread began to measure a condition, and this is what the kernel confirmed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Started {
+    /// Index of the condition in the recording's header.
+    pub condition: u32,
+    /// Which of the condition's turns this is, from 0.
+    pub round: u32,
+    /// When.
+    pub at_ns: MonotonicTime,
+    /// The settings, read back.
+    pub in_force: InForce,
+    /// What could not be had.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub caveats: Vec<Caveat>,
+}
+
+/// Settings of a measured thread as read back from the kernel.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InForce {
+    /// Thread id.
+    pub tid: u32,
+    /// `sched_getattr(2)`.
+    #[serde(flatten)]
+    pub policy: Policy,
+    /// `prctl(PR_GET_TIMERSLACK)`; 0 under a real-time policy.
+    pub slack_ns: Span,
+    /// `sched_getaffinity(2)`.
+    pub cpus: CpuSet,
+    /// Whether the process's memory is locked (`mlockall(2)` succeeded).
+    pub memory_locked: bool,
+    /// What howlate holds in `/dev/cpu_dma_latency`, in microseconds; absent: nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dma_latency_us: Option<i32>,
+}
+
+/// The wake-ups of one thread in one stretch of time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Block {
+    /// Index of the condition in the recording's header.
+    pub condition: u32,
+    /// Which of the condition's turns this belongs to, from 0.
+    pub round: u32,
+    /// When the stretch began.
+    pub from_ns: MonotonicTime,
+    /// When the stretch ended.
+    pub until_ns: MonotonicTime,
+    /// The latencies seen.
+    pub latency: Distribution,
+    /// Whole periods that passed inside a latency.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub missed_periods: u64,
+    /// The latencies that the missed periods would have had; absent if none was missed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub swallowed: Option<Distribution>,
+    /// Wake-ups that were measured but lost, because they came faster than they could be collected.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub lost: u64,
+    /// The latest wake-ups, the latest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub worst: Vec<Worst>,
+    /// Every wake-up in order, where there are few enough to keep.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub series: Vec<SeriesPoint>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+impl Block {
+    /// Counts one wake-up; `period` for periodic work.
+    pub fn record(&mut self, wakeup: Wakeup, period: Option<Span>) {
+        let latency = wakeup.latency();
+        self.latency.record(latency);
+        self.keep_worst(Worst { at_ns: wakeup.ran, latency_ns: latency });
+        let missed = period.map_or(0, |period| wakeup.missed_periods(period));
+        if missed > 0 {
+            self.missed_periods += missed;
+            let swallowed = self.swallowed.get_or_insert_default();
+            swallowed.record_swallowed(latency, period.unwrap_or_default());
+        }
+    }
+
+    fn keep_worst(&mut self, one: Worst) {
+        let full = self.worst.len() >= WORST_KEPT;
+        if full && self.worst.last().is_some_and(|least| least.latency_ns >= one.latency_ns) {
+            return;
+        }
+        let place = self.worst.partition_point(|other| other.latency_ns >= one.latency_ns);
+        self.worst.insert(place, one);
+        self.worst.truncate(WORST_KEPT);
+    }
+
+    /// Counts all that a later stretch of the same condition and round holds.
+    pub fn merge(&mut self, later: &Self) {
+        self.until_ns = self.until_ns.max(later.until_ns);
+        self.latency.merge(&later.latency);
+        self.missed_periods += later.missed_periods;
+        if let Some(swallowed) = &later.swallowed {
+            self.swallowed.get_or_insert_default().merge(swallowed);
+        }
+        self.lost += later.lost;
+        later.worst.iter().for_each(|one| self.keep_worst(*one));
+        self.series.extend_from_slice(&later.series);
+    }
+}
+
+/// One of the latest wake-ups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Worst {
+    /// When the thread ran.
+    pub at_ns: MonotonicTime,
+    /// How late.
+    pub latency_ns: Latency,
+}
+
+/// One wake-up kept in order: `[expected − block start, latency]`, nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeriesPoint(pub i64, pub Latency);
+
+/// A thread stopped measuring a condition for this round.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finished {
+    /// Index of the condition in the recording's header.
+    pub condition: u32,
+    /// Which of the condition's turns this was, from 0.
+    pub round: u32,
+    /// When.
+    pub at_ns: MonotonicTime,
+    /// What the thread used; absent when it never returned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    /// Whether it was cut before it had done what was asked.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unfinished: bool,
+    /// Why the waiting call failed, if it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// What a measured thread used while it measured: `getrusage(RUSAGE_THREAD)`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Time that passed.
+    pub elapsed_ns: Span,
+    /// CPU time in user mode.
+    pub user_ns: Span,
+    /// CPU time in the kernel.
+    pub system_ns: Span,
+    /// Page faults without disk access.
+    pub minor_faults: u64,
+    /// Page faults that read from disk.
+    pub major_faults: u64,
+    /// Times the thread gave up the CPU by itself.
+    pub voluntary_switches: u64,
+    /// Times the CPU was taken from it.
+    pub involuntary_switches: u64,
+}
+
+impl Usage {
+    /// Adds what another turn used.
+    pub fn add(&mut self, other: &Self) {
+        self.elapsed_ns = self.elapsed_ns.plus(other.elapsed_ns);
+        self.user_ns = self.user_ns.plus(other.user_ns);
+        self.system_ns = self.system_ns.plus(other.system_ns);
+        self.minor_faults += other.minor_faults;
+        self.major_faults += other.major_faults;
+        self.voluntary_switches += other.voluntary_switches;
+        self.involuntary_switches += other.involuntary_switches;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wakeup(expected: i64, late: i64) -> Wakeup {
+        Wakeup {
+            expected: MonotonicTime::from_nanos(expected),
+            ran: MonotonicTime::from_nanos(expected + late),
+        }
+    }
+
+    #[test]
+    fn a_stall_is_counted_in_every_way() {
+        // 0    100  200  300  400  500   period 100
+        // |----|----|----|----|----|
+        //      ^ +7 ^ +340           the second swallows 300, 400 and 500
+        let period = Some(Span::from_nanos(100));
+        let mut block = Block::default();
+        block.record(wakeup(100, 7), period);
+        block.record(wakeup(200, 340), period);
+        assert_eq!(block.latency.count(), 2);
+        assert_eq!(block.missed_periods, 3);
+        let swallowed = block.swallowed.unwrap();
+        assert_eq!(swallowed.count(), 3);
+        assert_eq!(swallowed.max(), Some(Latency::from_nanos(240)));
+        assert_eq!(block.worst[0].at_ns, MonotonicTime::from_nanos(540));
+    }
+
+    #[test]
+    fn the_worst_are_the_latest_and_in_order() {
+        let mut block = Block::default();
+        for late in [5, 900, 3, 70, 900, 1, 2, 8, 9, 10, 11, 12, 4] {
+            block.record(wakeup(0, late), None);
+        }
+        let kept: Vec<i64> = block.worst.iter().map(|one| one.latency_ns.as_nanos()).collect();
+        assert_eq!(kept, [900, 900, 70, 12, 11, 10, 9, 8, 5, 4]);
+    }
+
+    #[test]
+    fn merging_blocks_adds_everything() {
+        let period = Some(Span::from_nanos(100));
+        let (mut first, mut second, mut both) = (Block::default(), Block::default(), Block::default());
+        first.record(wakeup(100, 250), period);
+        second.record(wakeup(500, 3), period);
+        both.record(wakeup(100, 250), period);
+        both.record(wakeup(500, 3), period);
+        first.merge(&second);
+        assert_eq!(first, both);
+    }
+}

@@ -1,0 +1,122 @@
+//! What a reader must know to judge a result. Values, not words: `howlate-render` words them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{CpuSet, Policy, Span};
+
+/// Something that was refused, changed, lost or is uncertain.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "caveat", rename_all = "snake_case")]
+pub enum Caveat {
+    /// The kernel did not give the policy asked for.
+    PolicyRefused {
+        /// What was asked for, as typed.
+        asked: String,
+        /// What is in force instead, as typed.
+        in_force: String,
+        /// The kernel's words.
+        reason: String,
+        /// What to do about it.
+        remedy: String,
+    },
+    /// The timer slack in force is not the one asked for.
+    SlackDiffers {
+        /// What was asked for.
+        asked_ns: Span,
+        /// What `PR_GET_TIMERSLACK` says.
+        in_force_ns: Span,
+    },
+    /// The thread may run elsewhere than asked.
+    AffinityDiffers {
+        /// Where it was to run.
+        asked: CpuSet,
+        /// Where it may run.
+        in_force: CpuSet,
+        /// Why.
+        reason: String,
+    },
+    /// The memory could not be locked, so that page faults may delay wake-ups.
+    MemoryNotLocked {
+        /// The kernel's words.
+        reason: String,
+    },
+    /// `/dev/cpu_dma_latency` could not be held at the value asked for.
+    DmaLatencyRefused {
+        /// Microseconds asked for.
+        asked_us: i32,
+        /// The kernel's words.
+        reason: String,
+    },
+    /// There was no CPU left for the observer; it may have delayed the measured threads.
+    ObserverShares {
+        /// The measured CPUs.
+        measured: CpuSet,
+    },
+    /// More threads than CPUs: they delay one another.
+    ThreadsShareCpus {
+        /// How many threads.
+        threads: u32,
+        /// How many CPUs they may run on.
+        cpus: u32,
+    },
+    /// A combination that was asked for cannot be measured here.
+    LeftOut {
+        /// The combination, in words.
+        condition: String,
+        /// Why.
+        reason: String,
+    },
+    /// Wake-ups were measured but not kept.
+    SamplesLost {
+        /// How many.
+        count: u64,
+    },
+    /// Wake-ups came before the time asked for.
+    EarlyWakeups {
+        /// How many.
+        count: u64,
+    },
+    /// A condition was cut before it had done what was asked.
+    Unfinished {
+        /// How many wake-ups it got to.
+        got: u64,
+        /// Why.
+        reason: String,
+    },
+    /// The measured threads met page faults while they measured.
+    PageFaults {
+        /// Without disk access.
+        minor: u64,
+        /// With disk access.
+        major: u64,
+    },
+    /// Part of the recording could not be written.
+    RecordingIncomplete {
+        /// Lines that are missing.
+        lines_lost: u64,
+        /// The kernel's words.
+        reason: String,
+    },
+    /// The last line of a recording is cut off, as after a crash; the rest was read.
+    RecordingCutOff {
+        /// The file.
+        path: String,
+    },
+    /// The recording does not say that the run ended; it was killed or is still going.
+    NoEnd {
+        /// The file.
+        path: String,
+    },
+    /// `SCHED_IDLE` or nice threads run only when others leave time.
+    Note {
+        /// One sentence.
+        text: String,
+    },
+}
+
+impl Caveat {
+    /// The caveat for a policy that was refused.
+    pub fn policy_refused(asked: Policy, in_force: Policy, reason: String, remedy: String) -> Self {
+        Self::PolicyRefused { asked: asked.to_string(), in_force: in_force.to_string(), reason, remedy }
+    }
+}

@@ -1,0 +1,67 @@
+//! What `howlate doctor` finds. Values, not words about them.
+
+use serde::{Deserialize, Serialize};
+
+/// One property of the system that bears on punctuality.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// A stable name for scripts: `clocksource`, `rt_group_scheduling`, ….
+    pub id: String,
+    /// What it means for punctuality.
+    pub verdict: Verdict,
+    /// What was found, in one line.
+    pub found: String,
+    /// What was read, and where.
+    pub evidence: Vec<Evidence>,
+    /// Why it matters, in one or two sentences.
+    pub why: String,
+    /// What it typically costs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Cost>,
+    /// What to do, and how to undo it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remedy: Option<Remedy>,
+}
+
+/// What a finding means for punctuality, from worst to best.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// Real-time work is impossible until this is changed.
+    Blocks,
+    /// It makes wake-ups late.
+    Costs,
+    /// It could not be read; the finding says why.
+    Unknown,
+    /// Worth knowing; neither good nor bad.
+    Note,
+    /// As it should be.
+    Good,
+}
+
+/// One file or call and what it said.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// The file's path on the examined system.
+    pub path: String,
+    /// Its content, trimmed; or why it could not be read.
+    pub value: String,
+}
+
+/// A typical price, with its source.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cost {
+    /// How much, with a unit.
+    pub typical: String,
+    /// Where the figure is from.
+    pub source: String,
+}
+
+/// What to type.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Remedy {
+    /// Commands, or one sentence where no command does it.
+    pub apply: Vec<String>,
+    /// What puts it back.
+    pub undo: Vec<String>,
+}

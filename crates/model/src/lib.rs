@@ -1,0 +1,31 @@
+//! The nouns of the field, with their units.
+//!
+//! Every stage of howlate speaks in these types and in nothing else. There is no
+//! input or output here. All times are integer nanoseconds of a named clock;
+//! conversion for people happens in `howlate-render`.
+
+mod block;
+mod caveat;
+mod condition;
+mod cpu_set;
+mod distribution;
+mod finding;
+mod limit;
+mod mechanism;
+mod policy;
+mod system;
+mod time;
+mod wakeup;
+
+pub use block::{Block, Finished, InForce, SeriesPoint, Started, Usage, WORST_KEPT, Worst};
+pub use caveat::Caveat;
+pub use condition::{Condition, Work};
+pub use cpu_set::{CpuSet, CpuSetError};
+pub use distribution::{Distribution, HIGHEST_TRACKED};
+pub use finding::{Cost, Evidence, Finding, Remedy, Verdict};
+pub use limit::{Limit, LimitError, Statistic};
+pub use mechanism::{UnknownMechanism, Wait};
+pub use policy::{Nice, Policy, PolicyError, Priority};
+pub use system::{Cpu, IdleState, System};
+pub use time::{Latency, MonotonicTime, Span, SpanError};
+pub use wakeup::Wakeup;

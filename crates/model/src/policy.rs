@@ -1,0 +1,326 @@
+//! How Linux schedules a thread, as `sched(7)` names it.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Span, SpanError};
+
+/// A real-time priority: 1 (lowest) to 99 (highest).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "u32", into = "u32")]
+pub struct Priority(u8);
+
+impl Priority {
+    /// The priority `value`, if it is one.
+    pub fn new(value: u32) -> Option<Self> {
+        u8::try_from(value).ok().filter(|p| (1..=99).contains(p)).map(Self)
+    }
+
+    /// The number, 1 to 99.
+    pub const fn get(self) -> u32 {
+        self.0 as u32
+    }
+
+    /// `steps` lower, but not below 1.
+    #[must_use]
+    pub fn lowered(self, steps: u32) -> Self {
+        let lowered = self.get().saturating_sub(steps).max(1);
+        Self(u8::try_from(lowered).unwrap_or(1))
+    }
+}
+
+impl TryFrom<u32> for Priority {
+    type Error = String;
+    fn try_from(value: u32) -> Result<Self, String> {
+        Self::new(value).ok_or_else(|| format!("priority {value} is out of range [1, 99]"))
+    }
+}
+
+impl From<Priority> for u32 {
+    fn from(priority: Priority) -> Self {
+        priority.get()
+    }
+}
+
+/// A nice value: −20 (runs most) to 19 (runs least).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "i32", into = "i32")]
+pub struct Nice(i8);
+
+impl Nice {
+    /// The nice value `value`, if it is one.
+    pub fn new(value: i32) -> Option<Self> {
+        i8::try_from(value).ok().filter(|n| (-20..=19).contains(n)).map(Self)
+    }
+
+    /// The number, −20 to 19.
+    pub const fn get(self) -> i32 {
+        self.0 as i32
+    }
+}
+
+impl TryFrom<i32> for Nice {
+    type Error = String;
+    fn try_from(value: i32) -> Result<Self, String> {
+        Self::new(value).ok_or_else(|| format!("nice value {value} is out of range [-20, 19]"))
+    }
+}
+
+impl From<Nice> for i32 {
+    fn from(nice: Nice) -> Self {
+        nice.get()
+    }
+}
+
+/// A scheduling policy with its parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(tag = "policy", rename_all = "lowercase")]
+pub enum Policy {
+    /// `SCHED_OTHER`, at the nice value given, or the one inherited.
+    Other {
+        /// The nice value asked for, if one was.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        nice: Option<Nice>,
+    },
+    /// `SCHED_BATCH`: like other, but taken to be busy; it does not preempt on wake-up.
+    Batch,
+    /// `SCHED_IDLE`: runs when nothing else wants to.
+    Idle,
+    /// `SCHED_FIFO`: runs until it sleeps or a higher priority wakes.
+    Fifo {
+        /// 1 to 99.
+        priority: Priority,
+    },
+    /// `SCHED_RR`: like FIFO, with time slices among equals.
+    Rr {
+        /// 1 to 99.
+        priority: Priority,
+    },
+    /// `SCHED_DEADLINE`: up to `runtime` in every `period`, earliest deadline first.
+    Deadline {
+        /// CPU time granted in each period.
+        runtime_ns: Span,
+        /// The period, which is the deadline too.
+        deadline_period_ns: Span,
+    },
+}
+
+impl Policy {
+    /// `SCHED_OTHER` at the nice value the process has.
+    pub const OTHER: Self = Self::Other { nice: None };
+
+    /// Whether the thread comes before all normal threads.
+    pub const fn is_realtime(self) -> bool {
+        matches!(self, Self::Fifo { .. } | Self::Rr { .. } | Self::Deadline { .. })
+    }
+
+    /// The real-time priority, where the policy has one.
+    pub const fn priority(self) -> Option<Priority> {
+        match self {
+            Self::Fifo { priority } | Self::Rr { priority } => Some(priority),
+            _ => None,
+        }
+    }
+
+    /// The same policy, `steps` priorities lower where it has any.
+    #[must_use]
+    pub fn lowered(self, steps: u32) -> Self {
+        match self {
+            Self::Fifo { priority } => Self::Fifo { priority: priority.lowered(steps) },
+            Self::Rr { priority } => Self::Rr { priority: priority.lowered(steps) },
+            other => other,
+        }
+    }
+
+    /// Whether `in_force`, as read back from the kernel, is what this asked for.
+    pub fn is_met_by(self, in_force: Self) -> bool {
+        match (self, in_force) {
+            (Self::Other { nice: None }, Self::Other { .. }) => true,
+            (asked, got) => asked == got,
+        }
+    }
+}
+
+impl fmt::Display for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = match self {
+            Self::Other { nice: None } => "other".to_owned(),
+            Self::Other { nice: Some(nice) } => format!("nice:{}", nice.get()),
+            Self::Batch => "batch".to_owned(),
+            Self::Idle => "idle".to_owned(),
+            Self::Fifo { priority } => format!("fifo:{}", priority.get()),
+            Self::Rr { priority } => format!("rr:{}", priority.get()),
+            Self::Deadline { runtime_ns, deadline_period_ns } => {
+                format!("deadline:{runtime_ns}/{deadline_period_ns}")
+            }
+        };
+        f.pad(&text)
+    }
+}
+
+/// Why a text is not a policy.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PolicyError {
+    /// No policy has this name.
+    #[error(
+        "`{found}` is not a policy; write other, batch, idle, nice:N, fifo:P, rr:P or deadline:RUNTIME/PERIOD"
+    )]
+    Unknown {
+        /// What was typed.
+        found: String,
+    },
+    /// A real-time policy without a priority.
+    #[error("`{name}` needs a priority from 1 to 99, such as `{name}:80`")]
+    NoPriority {
+        /// `fifo` or `rr`.
+        name: String,
+    },
+    /// A priority that is not one.
+    #[error("priority `{found}` is out of range; write 1 (lowest) to 99 (highest), such as `{name}:80`")]
+    PriorityRange {
+        /// `fifo` or `rr`.
+        name: String,
+        /// What was typed as the priority.
+        found: String,
+    },
+    /// A nice value that is not one.
+    #[error(
+        "nice value `{found}` is out of range; write -20 (runs most) to 19 (runs least), such as `nice:-20`"
+    )]
+    NiceRange {
+        /// What was typed as the nice value.
+        found: String,
+    },
+    /// A policy that takes no parameter got one.
+    #[error("`{name}` takes no parameter, found `{found}`; write `{name}`")]
+    Parameter {
+        /// The policy.
+        name: String,
+        /// What was typed after the colon.
+        found: String,
+    },
+    /// Runtime and period of a deadline are missing.
+    #[error("`{found}` needs a runtime and a period, such as `deadline:200us/1ms`")]
+    DeadlineShape {
+        /// What was typed.
+        found: String,
+    },
+    /// Runtime or period of a deadline is not a length of time.
+    #[error(transparent)]
+    DeadlineSpan(#[from] SpanError),
+    /// More runtime than period, or less than the kernel grants.
+    #[error("runtime {runtime} must be at least 1024ns and no more than the period {period}")]
+    DeadlineRange {
+        /// The runtime.
+        runtime: Span,
+        /// The period.
+        period: Span,
+    },
+}
+
+impl FromStr for Policy {
+    type Err = PolicyError;
+
+    fn from_str(text: &str) -> Result<Self, PolicyError> {
+        let text = text.trim();
+        let (name, parameter) = match text.split_once(':') {
+            Some((name, parameter)) => (name, Some(parameter.trim())),
+            None => (text, None),
+        };
+        match (name, parameter) {
+            ("other" | "normal", None) => Ok(Self::OTHER),
+            ("batch", None) => Ok(Self::Batch),
+            ("idle", None) => Ok(Self::Idle),
+            ("nice", Some(found)) => nice(found),
+            ("nice", None) => Err(PolicyError::NiceRange { found: String::new() }),
+            ("fifo", found) => Ok(Self::Fifo { priority: priority(name, found)? }),
+            ("rr", found) => Ok(Self::Rr { priority: priority(name, found)? }),
+            ("deadline", Some(found)) => deadline(found),
+            ("deadline", None) => Err(PolicyError::DeadlineShape { found: text.to_owned() }),
+            ("other" | "batch" | "idle", Some(found)) => {
+                Err(PolicyError::Parameter { name: name.to_owned(), found: found.to_owned() })
+            }
+            _ => Err(PolicyError::Unknown { found: text.to_owned() }),
+        }
+    }
+}
+
+fn nice(found: &str) -> Result<Policy, PolicyError> {
+    let nice = found.parse().ok().and_then(Nice::new);
+    match nice {
+        Some(nice) => Ok(Policy::Other { nice: Some(nice) }),
+        None => Err(PolicyError::NiceRange { found: found.to_owned() }),
+    }
+}
+
+fn priority(name: &str, found: Option<&str>) -> Result<Priority, PolicyError> {
+    let Some(found) = found else {
+        return Err(PolicyError::NoPriority { name: name.to_owned() });
+    };
+    found
+        .parse()
+        .ok()
+        .and_then(Priority::new)
+        .ok_or_else(|| PolicyError::PriorityRange { name: name.to_owned(), found: found.to_owned() })
+}
+
+fn deadline(found: &str) -> Result<Policy, PolicyError> {
+    // sched_setattr(2): "the kernel requires that runtime be at least 1024 ns".
+    const LEAST_RUNTIME: Span = Span::from_nanos(1024);
+    let Some((runtime, period)) = found.split_once('/') else {
+        return Err(PolicyError::DeadlineShape { found: format!("deadline:{found}") });
+    };
+    let (runtime, period): (Span, Span) = (runtime.parse()?, period.parse()?);
+    if runtime < LEAST_RUNTIME || runtime > period {
+        return Err(PolicyError::DeadlineRange { runtime, period });
+    }
+    Ok(Policy::Deadline { runtime_ns: runtime, deadline_period_ns: period })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn policies_read_back_as_written() {
+        for text in ["other", "batch", "idle", "nice:-20", "nice:19", "fifo:1", "rr:99", "deadline:200us/1ms"]
+        {
+            assert_eq!(text.parse::<Policy>().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn a_wrong_policy_says_what_to_write() {
+        for (text, says) in [
+            ("fast", "`fast` is not a policy"),
+            ("fifo", "`fifo` needs a priority"),
+            ("fifo:0", "priority `0` is out of range"),
+            ("rr:100", "priority `100` is out of range"),
+            ("nice:20", "nice value `20` is out of range"),
+            ("other:5", "`other` takes no parameter"),
+            ("deadline:1ms", "needs a runtime and a period"),
+            ("deadline:2ms/1ms", "no more than the period 1ms"),
+            ("deadline:10/1ms", "has no unit"),
+        ] {
+            let error = text.parse::<Policy>().unwrap_err().to_string();
+            assert!(error.contains(says), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn json_names_the_policy_and_its_parameter() {
+        let json = |text: &str| serde_json::to_string(&text.parse::<Policy>().unwrap()).unwrap();
+        assert_eq!(json("fifo:80"), r#"{"policy":"fifo","priority":80}"#);
+        assert_eq!(json("nice:-20"), r#"{"policy":"other","nice":-20}"#);
+        assert!(serde_json::from_str::<Policy>(r#"{"policy":"fifo","priority":100}"#).is_err());
+    }
+
+    #[test]
+    fn a_staircase_does_not_fall_below_one() {
+        let top: Policy = "fifo:3".parse().unwrap();
+        let shown: Vec<_> = (0..5).map(|step| top.lowered(step).to_string()).collect();
+        assert_eq!(shown, ["fifo:3", "fifo:2", "fifo:1", "fifo:1", "fifo:1"]);
+    }
+}

@@ -1,0 +1,75 @@
+//! What machine this is.
+
+use serde::{Deserialize, Serialize};
+
+use crate::CpuSet;
+
+/// The system a recording was made on, as far as it bears on punctuality.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct System {
+    /// Kernel release, as `uname -r` prints it.
+    pub kernel: String,
+    /// Kernel build, as `uname -v` prints it.
+    pub kernel_build: String,
+    /// `PREEMPT_RT`, `PREEMPT_DYNAMIC`, `PREEMPT`, `PREEMPT_VOLUNTARY` or `PREEMPT_NONE`, where known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preemption: Option<String>,
+    /// Whether this is a `PREEMPT_RT` kernel.
+    pub realtime_kernel: bool,
+    /// Ticks per second, where known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tick_hz: Option<u32>,
+    /// `x86_64`, `aarch64`, ….
+    pub architecture: String,
+    /// The processor's name, or the board's.
+    pub processor: String,
+    /// CPUs that are online.
+    pub online: CpuSet,
+    /// CPUs this process may use.
+    pub allowed: CpuSet,
+    /// One entry per online CPU.
+    pub cpus: Vec<Cpu>,
+    /// Memory in bytes.
+    pub memory_bytes: u64,
+    /// The clock source in use.
+    pub clocksource: String,
+    /// The hypervisor this is a guest of, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hypervisor: Option<String>,
+    /// The container runtime this runs in, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub container: Option<String>,
+    /// The distribution, as it names itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub distribution: Option<String>,
+    /// `/proc/cmdline`.
+    pub command_line: String,
+}
+
+/// One CPU.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cpu {
+    /// Its number.
+    pub number: u32,
+    /// CPUs on the same core, itself included.
+    pub siblings: CpuSet,
+    /// The frequency governor, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub governor: Option<String>,
+    /// Idle states, shallowest first, where the kernel manages them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub idle_states: Vec<IdleState>,
+}
+
+/// An idle state of a CPU.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IdleState {
+    /// As the driver names it: `C1E`, `WFI`, ….
+    pub name: String,
+    /// Time to leave it, in microseconds, worst case.
+    pub exit_latency_us: u64,
+    /// Time it must last to be worth entering, in microseconds.
+    pub residency_us: u64,
+    /// Whether it has been switched off.
+    pub disabled: bool,
+}

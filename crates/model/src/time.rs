@@ -1,0 +1,305 @@
+//! Points in time, lengths of time, and lateness.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// A reading of `CLOCK_MONOTONIC`, in nanoseconds.
+///
+/// See `clock_gettime(2)`: starts at an unspecified point (boot, on Linux), never
+/// steps, is slewed by NTP, does not count suspended time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct MonotonicTime {
+    nanos: i64,
+}
+
+impl MonotonicTime {
+    /// A reading of `nanos` nanoseconds.
+    pub const fn from_nanos(nanos: i64) -> Self {
+        Self { nanos }
+    }
+
+    /// The reading in nanoseconds.
+    pub const fn as_nanos(self) -> i64 {
+        self.nanos
+    }
+
+    /// The time `span` later.
+    #[must_use]
+    pub const fn plus(self, span: Span) -> Self {
+        Self { nanos: self.nanos.saturating_add_unsigned(span.nanos) }
+    }
+
+    /// The time `span` earlier.
+    #[must_use]
+    pub const fn minus(self, span: Span) -> Self {
+        Self { nanos: self.nanos.saturating_sub_unsigned(span.nanos) }
+    }
+
+    /// How long after `earlier` this is; zero if it is not after it.
+    pub const fn since(self, earlier: Self) -> Span {
+        let nanos = self.nanos.saturating_sub(earlier.nanos);
+        Span { nanos: if nanos < 0 { 0 } else { nanos.unsigned_abs() } }
+    }
+}
+
+/// How much later than asked a thread ran, in nanoseconds. Negative when it ran early.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Latency {
+    nanos: i64,
+}
+
+impl Latency {
+    /// A latency of `nanos` nanoseconds.
+    pub const fn from_nanos(nanos: i64) -> Self {
+        Self { nanos }
+    }
+
+    /// The latency in nanoseconds.
+    pub const fn as_nanos(self) -> i64 {
+        self.nanos
+    }
+}
+
+/// Three significant digits and a unit: `987 ns`, `5.61 µs`, `1.07 ms`, `12.3 s`.
+impl fmt::Display for Latency {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&three_digits(self.nanos))
+    }
+}
+
+#[allow(clippy::cast_precision_loss, reason = "three digits are shown")]
+fn three_digits(nanos: i64) -> String {
+    let magnitude = nanos.unsigned_abs();
+    if magnitude < 1_000 {
+        return format!("{nanos} ns");
+    }
+    // 999.5 rounds up to the next unit, so that no number has four digits.
+    let (unit, scale) = match magnitude {
+        0..999_500 => ("µs", 1e3),
+        999_500..999_500_000 => ("ms", 1e6),
+        _ => ("s", 1e9),
+    };
+    let value = nanos as f64 / scale;
+    let decimals = match value.abs() {
+        v if v < 9.995 => 2,
+        v if v < 99.95 => 1,
+        _ => 0,
+    };
+    format!("{value:.decimals$} {unit}")
+}
+
+/// A length of time: a period, how long to sleep, a timer slack. Never negative.
+///
+/// Written and read with its unit: `100us`, `1.5ms`, `1m 30s`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Span {
+    nanos: u64,
+}
+
+impl Span {
+    /// No time at all.
+    pub const ZERO: Self = Self { nanos: 0 };
+
+    /// A length of `nanos` nanoseconds.
+    pub const fn from_nanos(nanos: u64) -> Self {
+        Self { nanos }
+    }
+
+    /// A length of `micros` microseconds.
+    pub const fn from_micros(micros: u64) -> Self {
+        Self { nanos: micros * 1_000 }
+    }
+
+    /// A length of `millis` milliseconds.
+    pub const fn from_millis(millis: u64) -> Self {
+        Self { nanos: millis * 1_000_000 }
+    }
+
+    /// A length of `secs` seconds.
+    pub const fn from_secs(secs: u64) -> Self {
+        Self { nanos: secs * 1_000_000_000 }
+    }
+
+    /// The length in nanoseconds.
+    pub const fn as_nanos(self) -> u64 {
+        self.nanos
+    }
+
+    /// The length in seconds, for arithmetic on rates and for display.
+    #[allow(clippy::cast_precision_loss, reason = "exact up to 104 days")]
+    pub fn as_secs_f64(self) -> f64 {
+        self.nanos as f64 / 1e9
+    }
+
+    /// Whether this is no time at all.
+    pub const fn is_zero(self) -> bool {
+        self.nanos == 0
+    }
+
+    /// `count` times this length, at most the longest there is.
+    #[must_use]
+    pub const fn times(self, count: u64) -> Self {
+        Self { nanos: self.nanos.saturating_mul(count) }
+    }
+
+    /// This length and `other` together, at most the longest there is.
+    #[must_use]
+    pub const fn plus(self, other: Self) -> Self {
+        Self { nanos: self.nanos.saturating_add(other.nanos) }
+    }
+}
+
+impl From<Span> for std::time::Duration {
+    fn from(span: Span) -> Self {
+        Self::from_nanos(span.nanos)
+    }
+}
+
+/// Exact, in the largest unit that needs no more than three decimals: `100us`, `1.5ms`.
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const UNITS: [(u64, &str); 4] =
+            [(60_000_000_000, "m"), (1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
+        if self.nanos == 0 {
+            return f.pad("0ns");
+        }
+        for (scale, unit) in UNITS {
+            let thousandth = scale / 1_000;
+            if unit == "m" && self.nanos.is_multiple_of(scale) {
+                return f.pad(&format!("{}m", self.nanos / scale));
+            }
+            if unit != "m" && self.nanos >= scale && self.nanos.is_multiple_of(thousandth) {
+                let whole = self.nanos / scale;
+                let thousandths = self.nanos % scale / thousandth;
+                let digits = format!("{whole}.{thousandths:03}");
+                let digits = digits.trim_end_matches('0').trim_end_matches('.');
+                return f.pad(&format!("{digits}{unit}"));
+            }
+        }
+        f.pad(&format!("{}ns", self.nanos))
+    }
+}
+
+/// Why a text is not a length of time.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SpanError {
+    /// A number without a unit.
+    #[error("`{found}` has no unit; write `{found}us`, `{found}ms` or `{found}s`")]
+    NoUnit {
+        /// What was typed.
+        found: String,
+    },
+    /// Below zero.
+    #[error("`{found}` is below zero; a length of time is 0 or more, such as `100us`")]
+    Negative {
+        /// What was typed.
+        found: String,
+    },
+    /// Not a number and a unit.
+    #[error(
+        "`{found}` is not a length of time; write a number and a unit, such as `100us`, `1.5ms`, `10s` or `1m`"
+    )]
+    Unreadable {
+        /// What was typed.
+        found: String,
+    },
+    /// More than 292 years.
+    #[error("`{found}` is longer than a clock counts")]
+    TooLong {
+        /// What was typed.
+        found: String,
+    },
+}
+
+impl FromStr for Span {
+    type Err = SpanError;
+
+    /// Reads `100us`, `1.5 ms`, `1h 30m`. A bare `0` needs no unit.
+    fn from_str(text: &str) -> Result<Self, SpanError> {
+        let found = text.trim().to_owned();
+        if found == "0" {
+            return Ok(Self::ZERO);
+        }
+        if found.parse::<f64>().is_ok() {
+            return Err(if found.starts_with('-') {
+                SpanError::Negative { found }
+            } else {
+                SpanError::NoUnit { found }
+            });
+        }
+        let Ok(duration) = found.parse::<jiff::SignedDuration>() else {
+            return Err(SpanError::Unreadable { found });
+        };
+        if duration.is_negative() {
+            return Err(SpanError::Negative { found });
+        }
+        // Kept within i64, so that adding it to a clock reading stays meaningful.
+        match i64::try_from(duration.as_nanos()) {
+            Ok(nanos) => Ok(Self { nanos: nanos.unsigned_abs() }),
+            Err(_) => Err(SpanError::TooLong { found }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn latencies_are_shown_with_three_digits() {
+        for (nanos, shown) in [
+            (0, "0 ns"),
+            (999, "999 ns"),
+            (1_000, "1.00 µs"),
+            (5_614, "5.61 µs"),
+            (56_140, "56.1 µs"),
+            (999_499, "999 µs"),
+            (999_500, "1.00 ms"),
+            (1_071_234, "1.07 ms"),
+            (12_345_678_901, "12.3 s"),
+            (-2_500, "-2.50 µs"),
+        ] {
+            assert_eq!(Latency::from_nanos(nanos).to_string(), shown, "{nanos}");
+        }
+    }
+
+    #[test]
+    fn spans_are_read_with_their_unit() {
+        for (text, nanos) in [
+            ("0", 0),
+            ("10ns", 10),
+            ("100us", 100_000),
+            ("100µs", 100_000),
+            ("1.5ms", 1_500_000),
+            ("10s", 10_000_000_000),
+            ("1m", 60_000_000_000),
+            ("1h 30m", 5_400_000_000_000),
+        ] {
+            assert_eq!(text.parse::<Span>().unwrap().as_nanos(), nanos, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_bare_number_shows_the_fix() {
+        let error = "100".parse::<Span>().unwrap_err();
+        assert_eq!(error.to_string(), "`100` has no unit; write `100us`, `100ms` or `100s`");
+        assert!(matches!("-5us".parse::<Span>(), Err(SpanError::Negative { .. })));
+        assert!(matches!("soon".parse::<Span>(), Err(SpanError::Unreadable { .. })));
+        assert!(matches!("".parse::<Span>(), Err(SpanError::Unreadable { .. })));
+        assert!(matches!("99999999h".parse::<Span>(), Err(SpanError::TooLong { .. })));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_shown_is_read_back_the_same(nanos in 0..i64::MAX.unsigned_abs()) {
+            let span = Span::from_nanos(nanos);
+            prop_assert_eq!(span.to_string().parse::<Span>().unwrap(), span);
+        }
+    }
+}
