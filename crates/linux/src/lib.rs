@@ -1,1 +1,13 @@
+//! Safe wrappers of the system calls that howlate uses and that `rustix` does not offer
+//! in the form needed. The only crate with `unsafe` code.
+//!
+//! What it does not do: decide anything. Each function is one call, with its errors as
+//! the kernel gives them.
 
+pub mod clock;
+pub mod memory;
+pub mod posix_timer;
+pub mod sched;
+pub mod signal;
+pub mod thread;
+pub mod usage;

@@ -1,1 +1,23 @@
+//! The measuring loops, and what keeps them undisturbed.
+//!
+//! Measuring threads run one short loop — wait, read the clock, store — and write only their
+//! own memory. The caller's thread is the observer: it empties their rings, hands on what it
+//! finds as lines of the recording, and stops them. It sits on CPUs that are not measured,
+//! where there are any.
 
+mod collector;
+mod dma_latency;
+mod instrument;
+mod loops;
+mod observer;
+mod ring;
+mod run;
+mod settings;
+mod thread;
+mod wait;
+
+pub use collector::Progress;
+pub use dma_latency::DmaLatency;
+pub use instrument::measure_instrument;
+pub use run::{Bounds, Ended, MeasureError, Sink, run};
+pub use settings::Process;

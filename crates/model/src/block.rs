@@ -111,7 +111,8 @@ impl Block {
         }
         self.lost += later.lost;
         later.worst.iter().for_each(|one| self.keep_worst(*one));
-        self.series.extend_from_slice(&later.series);
+        let shift = later.from_ns.as_nanos() - self.from_ns.as_nanos();
+        self.series.extend(later.series.iter().map(|point| SeriesPoint(point.0 + shift, point.1)));
     }
 }
 

@@ -13,7 +13,9 @@ mod finding;
 mod limit;
 mod mechanism;
 mod policy;
+mod recording;
 mod system;
+mod task;
 mod time;
 mod wakeup;
 
@@ -26,6 +28,8 @@ pub use finding::{Cost, Evidence, Finding, Remedy, Verdict};
 pub use limit::{Limit, LimitError, Statistic};
 pub use mechanism::{UnknownMechanism, Wait};
 pub use policy::{Nice, Policy, PolicyError, Priority};
+pub use recording::{End, FORMAT, Header, HowEnded, Instrument, Line};
 pub use system::{Cpu, IdleState, System};
+pub use task::{Task, Turn};
 pub use time::{Latency, MonotonicTime, Span, SpanError};
 pub use wakeup::Wakeup;

@@ -1,0 +1,73 @@
+//! Reading clocks, and waiting on them.
+
+use std::io;
+
+use howlate_model::{MonotonicTime, Span};
+use rustix::thread::{ClockId as SleepClock, NanosleepRelativeResult, clock_nanosleep_relative};
+use rustix::time::{ClockId, Timespec, clock_getres, clock_gettime};
+
+const NANOS_PER_SEC: i64 = 1_000_000_000;
+
+/// `clock_gettime(CLOCK_MONOTONIC)`, through the vDSO where the kernel offers it.
+///
+/// Source: <https://man7.org/linux/man-pages/man2/clock_gettime.2.html>
+#[inline]
+pub fn now() -> MonotonicTime {
+    let time = clock_gettime(ClockId::Monotonic);
+    MonotonicTime::from_nanos(time.tv_sec * NANOS_PER_SEC + time.tv_nsec)
+}
+
+/// `clock_getres(CLOCK_MONOTONIC)`: 1 ns with high-resolution timers, one tick without.
+pub fn resolution() -> Span {
+    from_timespec(clock_getres(ClockId::Monotonic))
+}
+
+/// A point in time as the kernel takes it.
+#[inline]
+pub fn timespec_at(time: MonotonicTime) -> Timespec {
+    let nanos = time.as_nanos();
+    Timespec { tv_sec: nanos / NANOS_PER_SEC, tv_nsec: nanos % NANOS_PER_SEC }
+}
+
+/// A length of time as the kernel takes it.
+#[inline]
+pub fn timespec_for(span: Span) -> Timespec {
+    // Spans are read from text within i64; see `Span::from_str`.
+    timespec_at(MonotonicTime::from_nanos(i64::try_from(span.as_nanos()).unwrap_or(i64::MAX)))
+}
+
+fn from_timespec(time: Timespec) -> Span {
+    let nanos = time.tv_sec * NANOS_PER_SEC + time.tv_nsec;
+    Span::from_nanos(nanos.max(0).unsigned_abs())
+}
+
+/// Waits for `span`, or until a signal arrives. For everything that is not measured.
+///
+/// # Errors
+///
+/// `Interrupted` when a signal handler ran.
+pub fn pause(span: Span) -> io::Result<()> {
+    match clock_nanosleep_relative(SleepClock::Monotonic, &timespec_for(span)) {
+        NanosleepRelativeResult::Ok => Ok(()),
+        NanosleepRelativeResult::Interrupted(_) => Err(io::ErrorKind::Interrupted.into()),
+        NanosleepRelativeResult::Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_clock_never_goes_back() {
+        let readings: Vec<_> = (0..10_000).map(|_| now()).collect();
+        assert!(readings.is_sorted());
+        assert!(!resolution().is_zero());
+    }
+
+    #[test]
+    fn times_are_split_into_seconds_and_nanoseconds() {
+        let time = timespec_at(MonotonicTime::from_nanos(3_000_000_007));
+        assert_eq!((time.tv_sec, time.tv_nsec), (3, 7));
+    }
+}

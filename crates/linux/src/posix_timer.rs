@@ -1,0 +1,124 @@
+//! A POSIX timer that signals the thread that armed it.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::ptr;
+
+use howlate_model::{MonotonicTime, Span};
+
+use crate::clock::{timespec_at, timespec_for};
+
+/// A timer on `CLOCK_MONOTONIC` whose expiry is waited for with `sigtimedwait(2)`.
+///
+/// Belongs to the thread that made it: the signal goes there (`SIGEV_THREAD_ID`).
+pub struct PosixTimer {
+    timer: libc::timer_t,
+    signals: libc::sigset_t,
+}
+
+fn expiry_signal() -> i32 {
+    libc::SIGRTMIN() + 8
+}
+
+impl PosixTimer {
+    /// `timer_create(CLOCK_MONOTONIC, SIGEV_THREAD_ID, …)` for the calling thread.
+    ///
+    /// # Errors
+    ///
+    /// `EAGAIN` when the limit of pending signals is reached.
+    ///
+    /// Source: <https://man7.org/linux/man-pages/man2/timer_create.2.html>
+    pub fn new() -> io::Result<Self> {
+        let signals = block_expiry_signal();
+        // SAFETY: an all-zero sigevent is valid; the fields that matter are set below.
+        let mut event: libc::sigevent = unsafe { MaybeUninit::zeroed().assume_init() };
+        event.sigev_notify = libc::SIGEV_THREAD_ID;
+        event.sigev_signo = expiry_signal();
+        event.sigev_notify_thread_id = i32::try_from(crate::thread::id()).unwrap_or_default();
+        let mut timer: libc::timer_t = ptr::null_mut();
+        // SAFETY: both pointers are to live locals of the right type.
+        let result = unsafe { libc::timer_create(libc::CLOCK_MONOTONIC, &raw mut event, &raw mut timer) };
+        if result == 0 { Ok(Self { timer, signals }) } else { Err(io::Error::last_os_error()) }
+    }
+
+    /// `timer_settime(TIMER_ABSTIME)`: expires once, at `time`.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` for a time before the clock's start.
+    #[inline]
+    pub fn arm_at(&self, time: MonotonicTime) -> io::Result<()> {
+        self.arm(libc::TIMER_ABSTIME, timespec_at(time))
+    }
+
+    /// `timer_settime(0)`: expires once, after `span`. A span of 0 expires at once.
+    ///
+    /// # Errors
+    ///
+    /// None in practice.
+    #[inline]
+    pub fn arm_after(&self, span: Span) -> io::Result<()> {
+        // An expiry of zero would disarm the timer.
+        let least = Span::from_nanos(1);
+        self.arm(0, timespec_for(span.max(least)))
+    }
+
+    #[inline]
+    fn arm(&self, flags: i32, at: rustix::time::Timespec) -> io::Result<()> {
+        let never = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        let at = libc::timespec { tv_sec: at.tv_sec, tv_nsec: at.tv_nsec };
+        let setting = libc::itimerspec { it_interval: never, it_value: at };
+        // SAFETY: the timer exists until drop; `setting` outlives the call.
+        let result = unsafe { libc::timer_settime(self.timer, flags, &raw const setting, ptr::null_mut()) };
+        if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+
+    /// `sigwaitinfo(2)`: waits for the expiry.
+    ///
+    /// # Errors
+    ///
+    /// `Interrupted` when a handler of another signal ran.
+    #[inline]
+    pub fn wait(&self) -> io::Result<()> {
+        // SAFETY: the set was initialised by `new` and lives in self.
+        let signal = unsafe { libc::sigwaitinfo(&raw const self.signals, ptr::null_mut()) };
+        if signal > 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+}
+
+impl Drop for PosixTimer {
+    fn drop(&mut self) {
+        // SAFETY: the timer exists and is deleted once.
+        unsafe { libc::timer_delete(self.timer) };
+    }
+}
+
+/// Blocks the expiry signal in the calling thread, so that it can be waited for.
+fn block_expiry_signal() -> libc::sigset_t {
+    let mut set = MaybeUninit::<libc::sigset_t>::uninit();
+    // SAFETY: sigemptyset initialises the set it is given.
+    unsafe { libc::sigemptyset(set.as_mut_ptr()) };
+    // SAFETY: the set was initialised above, and the signal number is valid.
+    unsafe { libc::sigaddset(set.as_mut_ptr(), expiry_signal()) };
+    // SAFETY: the set is initialised and outlives the call.
+    unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, set.as_ptr(), ptr::null_mut()) };
+    // SAFETY: initialised above.
+    unsafe { set.assume_init() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::now;
+
+    #[test]
+    fn a_timer_does_not_expire_early() {
+        let timer = PosixTimer::new().unwrap();
+        let until = now().plus(Span::from_millis(2));
+        timer.arm_at(until).unwrap();
+        timer.wait().unwrap();
+        assert!(now() >= until);
+        timer.arm_after(Span::ZERO).unwrap();
+        timer.wait().unwrap();
+    }
+}

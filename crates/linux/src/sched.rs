@@ -1,0 +1,183 @@
+//! Scheduling policy and affinity. Raw calls: the C libraries either hide or stub them.
+
+use std::io;
+
+use howlate_model::{CpuSet, Nice, Policy, Priority, Span};
+use rustix::thread::{Pid, sched_getaffinity, sched_setaffinity};
+
+/// `SCHED_OTHER` … `SCHED_DEADLINE` of `<linux/sched.h>`.
+mod number {
+    pub(super) const OTHER: u32 = 0;
+    pub(super) const FIFO: u32 = 1;
+    pub(super) const RR: u32 = 2;
+    pub(super) const BATCH: u32 = 3;
+    pub(super) const IDLE: u32 = 5;
+    pub(super) const DEADLINE: u32 = 6;
+}
+
+/// The calling thread, for [`set_policy`] and [`policy`].
+pub const THIS_THREAD: u32 = 0;
+
+/// `sched_setattr(tid, attr, 0)`: changes a thread's policy. `tid` 0 is the calling thread.
+///
+/// # Errors
+///
+/// `EPERM` without the right (`CAP_SYS_NICE`, `RLIMIT_RTPRIO`, `RLIMIT_NICE`), in a cgroup
+/// without real-time runtime, or for a deadline thread bound to some CPUs only;
+/// `EBUSY` when deadline admission fails.
+///
+/// Source: <https://man7.org/linux/man-pages/man2/sched_setattr.2.html>
+pub fn set_policy(tid: u32, policy: Policy) -> io::Result<()> {
+    let attr = attr_for(tid, policy)?;
+    // SAFETY: `attr` is a valid sched_attr whose `size` field states its own size,
+    // and it outlives the call.
+    let result = unsafe { libc::syscall(libc::SYS_sched_setattr, tid, &raw const attr, 0) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// `sched_getattr(tid, …)`: the policy in force, with the nice value it runs at.
+///
+/// # Errors
+///
+/// `ESRCH` when there is no such thread; `Unsupported` for a policy unknown here.
+pub fn policy(tid: u32) -> io::Result<Policy> {
+    let attr = get_attr(tid)?;
+    let priority = || Priority::new(attr.sched_priority).ok_or_else(|| unknown(&attr));
+    Ok(match attr.sched_policy {
+        number::OTHER => Policy::Other { nice: Nice::new(attr.sched_nice) },
+        number::BATCH => Policy::Batch,
+        number::IDLE => Policy::Idle,
+        number::FIFO => Policy::Fifo { priority: priority()? },
+        number::RR => Policy::Rr { priority: priority()? },
+        number::DEADLINE => Policy::Deadline {
+            runtime_ns: Span::from_nanos(attr.sched_runtime),
+            deadline_period_ns: Span::from_nanos(attr.sched_period),
+        },
+        _ => return Err(unknown(&attr)),
+    })
+}
+
+fn unknown(attr: &libc::sched_attr) -> io::Error {
+    let text = format!("scheduling policy {} is not known to this program", attr.sched_policy);
+    io::Error::new(io::ErrorKind::Unsupported, text)
+}
+
+fn attr_for(tid: u32, policy: Policy) -> io::Result<libc::sched_attr> {
+    let mut attr = empty_attr();
+    match policy {
+        Policy::Other { nice: Some(nice) } => attr.sched_nice = nice.get(),
+        Policy::Other { nice: None } => attr.sched_nice = get_attr(tid)?.sched_nice,
+        Policy::Batch => {
+            attr.sched_policy = number::BATCH;
+            attr.sched_nice = get_attr(tid)?.sched_nice;
+        }
+        Policy::Idle => attr.sched_policy = number::IDLE,
+        Policy::Fifo { priority } => {
+            attr.sched_policy = number::FIFO;
+            attr.sched_priority = priority.get();
+        }
+        Policy::Rr { priority } => {
+            attr.sched_policy = number::RR;
+            attr.sched_priority = priority.get();
+        }
+        Policy::Deadline { runtime_ns, deadline_period_ns } => {
+            attr.sched_policy = number::DEADLINE;
+            attr.sched_runtime = runtime_ns.as_nanos();
+            attr.sched_deadline = deadline_period_ns.as_nanos();
+            attr.sched_period = deadline_period_ns.as_nanos();
+        }
+    }
+    Ok(attr)
+}
+
+/// Size of `sched_attr` in its first published version, which every kernel accepts.
+const SCHED_ATTR_SIZE_VER0: u32 = 48;
+
+fn empty_attr() -> libc::sched_attr {
+    libc::sched_attr {
+        size: SCHED_ATTR_SIZE_VER0,
+        sched_policy: number::OTHER,
+        sched_flags: 0,
+        sched_nice: 0,
+        sched_priority: 0,
+        sched_runtime: 0,
+        sched_deadline: 0,
+        sched_period: 0,
+    }
+}
+
+fn get_attr(tid: u32) -> io::Result<libc::sched_attr> {
+    let mut attr = empty_attr();
+    // SAFETY: `attr` has room for SCHED_ATTR_SIZE_VER0 bytes, the size that is passed.
+    let result =
+        unsafe { libc::syscall(libc::SYS_sched_getattr, tid, &raw mut attr, SCHED_ATTR_SIZE_VER0, 0) };
+    if result == 0 { Ok(attr) } else { Err(io::Error::last_os_error()) }
+}
+
+/// `sched_setaffinity(0, …)`: binds the calling thread to `cpus`.
+///
+/// # Errors
+///
+/// `EINVAL` when none of them is online and allowed; a CPU above 1023 cannot be named.
+pub fn bind(cpus: &CpuSet) -> io::Result<()> {
+    let mut set = rustix::thread::CpuSet::new();
+    for cpu in cpus.iter() {
+        let cpu = cpu as usize;
+        if cpu >= rustix::thread::CpuSet::MAX_CPU {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        set.set(cpu);
+    }
+    sched_setaffinity(None, &set)?;
+    Ok(())
+}
+
+/// `sched_getaffinity(0, …)`: where the calling thread may run.
+///
+/// # Errors
+///
+/// None in practice: the calling thread exists.
+pub fn affinity() -> io::Result<CpuSet> {
+    let set = sched_getaffinity(None::<Pid>)?;
+    let cpus = 0..u32::try_from(rustix::thread::CpuSet::MAX_CPU).unwrap_or(u32::MAX);
+    Ok(cpus.filter(|cpu| set.is_set(*cpu as usize)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // The kernel's struct begins with these 48 bytes in this order; <linux/sched/types.h>.
+    const _: () = assert!(std::mem::size_of::<libc::sched_attr>() >= 48);
+    const _: () = assert!(std::mem::offset_of!(libc::sched_attr, sched_runtime) == 24);
+    const _: () = assert!(std::mem::offset_of!(libc::sched_attr, sched_period) == 40);
+
+    #[test]
+    fn policies_that_need_no_right_are_applied_and_read_back() {
+        for asked in [Policy::Batch, Policy::Idle] {
+            let got = std::thread::spawn(move || {
+                set_policy(THIS_THREAD, asked).unwrap();
+                policy(THIS_THREAD).unwrap()
+            });
+            assert_eq!(got.join().unwrap(), asked);
+        }
+    }
+
+    #[test]
+    fn a_thread_can_be_bound_to_each_cpu_it_may_use() {
+        let allowed = affinity().unwrap();
+        for cpu in allowed.iter() {
+            let one = CpuSet::from_iter([cpu]);
+            let got = std::thread::spawn({
+                let one = one.clone();
+                move || bind(&one).and_then(|()| affinity()).unwrap()
+            });
+            assert_eq!(got.join().unwrap(), one);
+        }
+    }
+
+    #[test]
+    fn a_cpu_that_cannot_be_named_is_an_error() {
+        assert!(bind(&CpuSet::from_iter([5000])).is_err());
+    }
+}

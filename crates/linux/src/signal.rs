@@ -1,0 +1,56 @@
+//! Signals to measuring threads: one that ends a wait, and none that disturbs it.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::ptr;
+
+/// The signal that makes a waiting thread return with `EINTR`.
+fn wake_signal() -> i32 {
+    // SIGRTMIN and the next few belong to the C library.
+    libc::SIGRTMIN() + 7
+}
+
+extern "C" fn do_nothing(_: i32) {}
+
+/// `sigaction(2)`: gives the wake-up signal a handler that does nothing, without `SA_RESTART`.
+///
+/// # Errors
+///
+/// None in practice.
+pub fn prepare_wake_up() -> io::Result<()> {
+    // SAFETY: an all-zero sigaction is valid: no flags, an empty mask, SIG_DFL.
+    let mut action: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
+    action.sa_sigaction = do_nothing as extern "C" fn(i32) as usize;
+    // SAFETY: the handler is async-signal-safe: it does nothing. `action` outlives the call.
+    let result = unsafe { libc::sigaction(wake_signal(), &raw const action, ptr::null_mut()) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// `tgkill(getpid(), tid, …)`: ends the wait that thread `tid` of this process is in, if any.
+///
+/// # Errors
+///
+/// `ESRCH` when the thread is gone.
+pub fn wake_up(tid: u32) -> io::Result<()> {
+    let pid = std::process::id();
+    // SAFETY: passes three integers; a wrong tid gives ESRCH.
+    let result = unsafe { libc::syscall(libc::SYS_tgkill, pid, tid, wake_signal()) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// `pthread_sigmask(2)`: keeps every signal but the wake-up one away from the calling thread.
+pub fn block_all_but_wake_up() {
+    let mut set = MaybeUninit::<libc::sigset_t>::uninit();
+    // SAFETY: sigfillset initialises the set it is given.
+    unsafe { libc::sigfillset(set.as_mut_ptr()) };
+    // SAFETY: the set was initialised above, and the signal number is valid.
+    unsafe { libc::sigdelset(set.as_mut_ptr(), wake_signal()) };
+    // SAFETY: the set is initialised and outlives the call.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, set.as_ptr(), ptr::null_mut()) };
+}
+
+/// `signal(SIGPIPE, SIG_DFL)`: lets the program end quietly when its reader is gone, as in `… | head`.
+pub fn end_when_the_reader_is_gone() {
+    // SAFETY: SIG_DFL is a valid disposition; no handler runs.
+    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
+}

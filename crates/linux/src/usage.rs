@@ -1,0 +1,29 @@
+//! What the calling thread used.
+
+use std::mem::MaybeUninit;
+
+use howlate_model::{Span, Usage};
+
+/// `getrusage(RUSAGE_THREAD)`, since the thread began. `elapsed_ns` is left 0.
+///
+/// Source: <https://man7.org/linux/man-pages/man2/getrusage.2.html>
+pub fn of_this_thread() -> Usage {
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: `usage` has room for a rusage; the call fills it.
+    unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) };
+    // SAFETY: zeroed is a valid rusage, whether or not the call succeeded.
+    let usage = unsafe { usage.assume_init() };
+    Usage {
+        elapsed_ns: Span::ZERO,
+        user_ns: span(usage.ru_utime),
+        system_ns: span(usage.ru_stime),
+        minor_faults: usage.ru_minflt.unsigned_abs(),
+        major_faults: usage.ru_majflt.unsigned_abs(),
+        voluntary_switches: usage.ru_nvcsw.unsigned_abs(),
+        involuntary_switches: usage.ru_nivcsw.unsigned_abs(),
+    }
+}
+
+fn span(time: libc::timeval) -> Span {
+    Span::from_micros(time.tv_sec.unsigned_abs() * 1_000_000 + time.tv_usec.unsigned_abs())
+}

@@ -1,0 +1,175 @@
+//! The observer's side of one measuring thread.
+
+use std::sync::Arc;
+
+use howlate_model::{Block, InForce, Latency, MonotonicTime, Policy, SeriesPoint, Span, Wakeup, Work};
+
+use crate::ring::Ring;
+
+/// Wake-ups of one turn that are kept in order; later ones are in the distribution only.
+const SERIES_KEPT: usize = 100_000;
+
+/// How far one thread has come, for a live display.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Progress {
+    /// Index of the condition in the recording's header.
+    pub condition: u32,
+    /// Thread id.
+    pub tid: u32,
+    /// The policy in force.
+    pub policy: Policy,
+    /// What it does.
+    pub work: Work,
+    /// Wake-ups counted.
+    pub count: u64,
+    /// Periods missed.
+    pub missed: u64,
+    /// The smallest latency.
+    pub min: Latency,
+    /// The latest one.
+    pub last: Latency,
+    /// The sum, in nanoseconds.
+    pub sum_ns: i128,
+    /// The largest.
+    pub max: Latency,
+}
+
+impl Progress {
+    fn new(task: &Task, in_force: &InForce) -> Self {
+        Self {
+            condition: task.condition,
+            tid: in_force.tid,
+            policy: in_force.policy,
+            work: task.work,
+            count: 0,
+            missed: 0,
+            min: Latency::from_nanos(i64::MAX),
+            last: Latency::default(),
+            sum_ns: 0,
+            max: Latency::from_nanos(i64::MIN),
+        }
+    }
+
+    fn add(&mut self, wakeup: Wakeup) {
+        let latency = wakeup.latency();
+        self.count += 1;
+        self.missed += self.work.period().map_or(0, |period| wakeup.missed_periods(period));
+        self.min = self.min.min(latency);
+        self.max = self.max.max(latency);
+        self.sum_ns += i128::from(latency.as_nanos());
+        self.last = latency;
+    }
+}
+
+/// Empties a thread's ring into blocks.
+pub(crate) struct Collector {
+    ring: Arc<Ring>,
+    period: Option<Span>,
+    warm_up_left: u64,
+    series_left: usize,
+    lost_before: u64,
+    block: Block,
+    pub(crate) progress: Progress,
+}
+
+impl Collector {
+    pub(crate) fn new(task: &Task, ring: Arc<Ring>, in_force: &InForce, from_ns: MonotonicTime) -> Self {
+        let (condition, round) = (task.condition, task.round);
+        Self {
+            ring,
+            period: task.work.period(),
+            warm_up_left: task.warm_up,
+            series_left: if task.keep_series { SERIES_KEPT } else { 0 },
+            lost_before: 0,
+            block: Block { condition, round, from_ns, until_ns: from_ns, ..Block::default() },
+            progress: Progress::new(task, in_force),
+        }
+    }
+
+    /// Takes what has arrived.
+    pub(crate) fn drain(&mut self) {
+        let ring = Arc::clone(&self.ring);
+        ring.drain(|wakeup| self.take(wakeup));
+    }
+
+    fn take(&mut self, wakeup: Wakeup) {
+        if self.warm_up_left > 0 {
+            self.warm_up_left -= 1;
+            return;
+        }
+        self.progress.add(wakeup);
+        self.block.record(wakeup, self.period);
+        if self.series_left > 0 {
+            self.series_left -= 1;
+            let offset = wakeup.expected.as_nanos() - self.block.from_ns.as_nanos();
+            self.block.series.push(SeriesPoint(offset, wakeup.latency()));
+        }
+    }
+
+    /// Ends the current block at `now` and begins the next; `None` if nothing happened in it.
+    pub(crate) fn cut(&mut self, now: MonotonicTime) -> Option<Block> {
+        let lost = self.ring.lost();
+        self.block.lost = lost - self.lost_before;
+        self.lost_before = lost;
+        let (condition, round) = (self.block.condition, self.block.round);
+        let next = Block { condition, round, from_ns: now, until_ns: now, ..Block::default() };
+        if self.block.latency.is_empty() && self.block.lost == 0 {
+            self.block.from_ns = now;
+            return None;
+        }
+        let mut block = std::mem::replace(&mut self.block, next);
+        block.until_ns = now;
+        Some(block)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ring::RingWriter;
+    use howlate_model::{CpuSet, Wait};
+
+    fn wakeup(expected: i64, late: i64) -> Wakeup {
+        let at = MonotonicTime::from_nanos;
+        Wakeup { expected: at(expected), ran: at(expected + late) }
+    }
+
+    #[test]
+    fn warm_up_is_kept_apart_and_nothing_else_is_left_out() {
+        let task = Task {
+            condition: 3,
+            round: 1,
+            work: Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_nanos(100) },
+            policy: Policy::OTHER,
+            slack: None,
+            cpu: None,
+            samples: None,
+            warm_up: 2,
+            phase: Span::ZERO,
+            keep_series: true,
+        };
+        let in_force = InForce {
+            tid: 7,
+            policy: Policy::OTHER,
+            slack_ns: Span::ZERO,
+            cpus: CpuSet::default(),
+            memory_locked: false,
+            dma_latency_us: None,
+        };
+        let ring = Ring::new(8);
+        let mut writer = RingWriter::new(Arc::clone(&ring));
+        let mut collector = Collector::new(&task, ring, &in_force, MonotonicTime::from_nanos(0));
+        for (expected, late) in [(100, 9_000), (9_200, 50), (9_300, 5), (9_400, 250)] {
+            writer.push(wakeup(expected, late));
+        }
+        collector.drain();
+        let block = collector.cut(MonotonicTime::from_nanos(10_000)).unwrap();
+        assert_eq!((block.condition, block.round, block.latency.count()), (3, 1, 2));
+        assert_eq!((block.missed_periods, collector.progress.missed), (2, 2));
+        assert_eq!(
+            block.series,
+            [SeriesPoint(9_300, Latency::from_nanos(5)), SeriesPoint(9_400, Latency::from_nanos(250))]
+        );
+        assert_eq!(collector.cut(MonotonicTime::from_nanos(11_000)), None);
+    }
+}

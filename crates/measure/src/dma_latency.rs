@@ -1,0 +1,31 @@
+//! `/dev/cpu_dma_latency`: a promise of the kernel not to enter slow idle states.
+
+use std::fs::File;
+use std::io::{self, Write};
+
+/// Holds a limit on exit latencies of idle states for as long as it lives.
+///
+/// The kernel forgets the limit when the file is closed, by whatever end of the process,
+/// so there is nothing to restore. Source: Documentation/power/pm_qos_interface.rst.
+pub struct DmaLatency {
+    _file: File,
+    micros: i32,
+}
+
+impl DmaLatency {
+    /// Asks that no CPU take longer than `micros` to leave an idle state.
+    ///
+    /// # Errors
+    ///
+    /// `PermissionDenied` without root, `NotFound` in most containers.
+    pub fn hold(micros: i32) -> io::Result<Self> {
+        let mut file = File::options().write(true).open("/dev/cpu_dma_latency")?;
+        file.write_all(&micros.to_ne_bytes())?;
+        Ok(Self { _file: file, micros })
+    }
+
+    /// The limit held, in microseconds.
+    pub const fn micros(&self) -> i32 {
+        self.micros
+    }
+}

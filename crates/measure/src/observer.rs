@@ -1,0 +1,216 @@
+//! The observer: empties the rings, hands on what it finds, ends the run.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+
+use howlate_linux::{clock, sched, signal};
+use howlate_model::{
+    Caveat, CpuSet, Finished, HowEnded, InForce, Line, MonotonicTime, Policy, Span, Started, Turn,
+};
+
+use crate::collector::Collector;
+use crate::loops::Stop;
+use crate::ring::Ring;
+use crate::thread::{Done, Gate, Message};
+use crate::{MeasureError, Progress, Sink};
+
+/// How often the observer looks.
+const TICK: Span = Span::from_millis(100);
+/// How often it wakes threads that are to stop.
+const STOPPING_TICK: Span = Span::from_millis(5);
+/// How long it waits for a thread to get ready, or to stop, before it gives it up.
+const PATIENCE: Span = Span::from_secs(3);
+/// Length of the blocks that are handed on.
+const BLOCK: Span = Span::from_secs(1);
+/// Time between the start signal and the first planned wake-up.
+const LEAD: Span = Span::from_millis(2);
+
+/// Keeps the observer on its CPUs until dropped.
+pub(crate) struct Place(CpuSet);
+
+impl Place {
+    pub(crate) fn take(cpus: &CpuSet) -> Option<Self> {
+        let before = sched::affinity().ok()?;
+        sched::bind(cpus).ok()?;
+        Some(Self(before))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        // The set was in force before, so it can be had again.
+        drop(sched::bind(&self.0));
+    }
+}
+
+/// What the observer knows of one thread.
+#[derive(Default)]
+pub(crate) struct Watched {
+    ring: Option<Arc<Ring>>,
+    ready: Option<(InForce, Vec<Caveat>)>,
+    collector: Option<Collector>,
+    done: Option<Box<Done>>,
+}
+
+impl Watched {
+    pub(crate) fn new(ring: Arc<Ring>) -> Self {
+        Self { ring: Some(ring), ..Self::default() }
+    }
+
+    fn is_done(&self) -> bool {
+        self.done.is_some()
+    }
+}
+
+pub(crate) struct Observer<'a> {
+    pub(crate) turn: &'a Turn,
+    pub(crate) stop: Stop,
+    pub(crate) gate: Arc<Gate>,
+    pub(crate) from_threads: Receiver<Message>,
+    pub(crate) watched: Vec<Watched>,
+    pub(crate) interrupted: &'a AtomicBool,
+    pub(crate) sink: &'a mut dyn Sink,
+}
+
+impl Observer<'_> {
+    /// Waits until every thread has its settings, then starts them all.
+    pub(crate) fn wait_until_ready(&mut self) -> Result<(), MeasureError> {
+        let give_up = clock::now().plus(PATIENCE);
+        while self.watched.iter().any(|one| one.ready.is_none()) && clock::now() < give_up {
+            self.receive(TICK)?;
+        }
+        let start = clock::now().plus(LEAD);
+        for (task, watched) in self.turn.tasks.iter().zip(&mut self.watched) {
+            let (Some((in_force, caveats)), Some(ring)) = (watched.ready.take(), watched.ring.take()) else {
+                continue;
+            };
+            watched.collector = Some(Collector::new(task, ring, &in_force, start));
+            let (condition, round) = (task.condition, task.round);
+            self.sink.line(Line::Started(Started { condition, round, at_ns: start, in_force, caveats }));
+        }
+        self.gate.open(start);
+        Ok(())
+    }
+
+    /// Takes one message, or returns after `patience`.
+    fn receive(&mut self, patience: Span) -> Result<(), MeasureError> {
+        match self.from_threads.recv_timeout(patience.into()) {
+            Ok(Message::Ready(thread, Ok(ready))) => self.watched[thread].ready = Some(ready),
+            Ok(Message::Ready(thread, Err(source))) => return Err(MeasureError::ReadBack { thread, source }),
+            Ok(Message::Done(thread, done)) => self.watched[thread].done = Some(done),
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
+        }
+        Ok(())
+    }
+
+    /// Looks after the threads until all are done or given up.
+    pub(crate) fn watch(&mut self) -> HowEnded {
+        let start = clock::now();
+        let mut next_cut = start.plus(BLOCK);
+        let mut next_look = start.plus(TICK);
+        let mut give_up = None;
+        while !self.all_done() && give_up.is_none_or(|at| clock::now() < at) {
+            let tick = if give_up.is_some() { STOPPING_TICK } else { next_look.since(clock::now()) };
+            // Set-up is over, so no message carries an error any more.
+            drop(self.receive(tick));
+            let now = clock::now();
+            if now >= next_look || give_up.is_some() {
+                next_look = now.plus(TICK);
+                self.look();
+            }
+            if now >= next_cut {
+                next_cut = now.plus(BLOCK);
+                self.cut(now);
+            }
+            if self.should_stop(now.since(start)) {
+                give_up.get_or_insert(now.plus(PATIENCE));
+                self.wake_up_all();
+            }
+        }
+        self.how_ended()
+    }
+
+    fn all_done(&self) -> bool {
+        self.watched.iter().all(Watched::is_done)
+    }
+
+    fn look(&mut self) {
+        let collectors = self.watched.iter_mut().filter_map(|one| one.collector.as_mut());
+        let progress: Vec<Progress> = collectors
+            .map(|collector| {
+                collector.drain();
+                collector.progress.clone()
+            })
+            .collect();
+        self.sink.progress(&progress);
+    }
+
+    fn cut(&mut self, now: MonotonicTime) {
+        for collector in self.watched.iter_mut().filter_map(|one| one.collector.as_mut()) {
+            collector.drain();
+            if let Some(block) = collector.cut(now) {
+                self.sink.line(Line::Block(Box::new(block)));
+            }
+        }
+    }
+
+    fn should_stop(&self, elapsed: Span) -> bool {
+        let over = |limit: Option<Span>| limit.is_some_and(|limit| elapsed >= limit);
+        if self.is_interrupted() || over(self.turn.duration) || over(self.turn.cut_after) {
+            self.stop.ask();
+        }
+        self.stop.is_asked()
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.interrupted.load(Ordering::Relaxed)
+    }
+
+    /// Ends the wait of every thread that has not noticed the end yet. A thread that gets no
+    /// CPU, as `SCHED_IDLE` under load, is made a normal one so that it can leave.
+    fn wake_up_all(&self) {
+        for watched in self.watched.iter().filter(|one| !one.is_done()) {
+            if let Some(collector) = &watched.collector {
+                let Progress { tid, policy, .. } = collector.progress;
+                if policy == Policy::Idle {
+                    drop(sched::set_policy(tid, Policy::OTHER));
+                }
+                drop(signal::wake_up(tid));
+            }
+        }
+    }
+
+    fn how_ended(&self) -> HowEnded {
+        if self.stop.above.load(Ordering::Relaxed) {
+            HowEnded::StoppedAbove
+        } else if self.is_interrupted() {
+            HowEnded::Interrupted
+        } else {
+            HowEnded::Done
+        }
+    }
+
+    /// Hands on what is left; returns whether a thread was left behind.
+    pub(crate) fn finish(&mut self) -> bool {
+        let now = clock::now();
+        self.look();
+        self.cut(now);
+        let left_behind = !self.all_done();
+        for (task, watched) in self.turn.tasks.iter().zip(&mut self.watched) {
+            let done = watched.done.take();
+            let count = watched.collector.as_ref().map_or(0, |collector| collector.progress.count);
+            let short = self.turn.cut_after.is_some() && task.samples.is_some_and(|samples| count < samples);
+            let interrupted = self.interrupted.load(Ordering::Relaxed);
+            self.sink.line(Line::Finished(Finished {
+                condition: task.condition,
+                round: task.round,
+                at_ns: done.as_ref().map_or(now, |done| done.at),
+                usage: done.as_ref().map(|done| done.usage),
+                unfinished: done.is_none() || (short && !interrupted),
+                error: done.and_then(|done| done.result.err()).map(|error| error.to_string()),
+            }));
+        }
+        left_behind
+    }
+}

@@ -1,0 +1,139 @@
+//! The measuring threads: settings, the gate, the loop, the account.
+
+use std::io;
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::Builder;
+
+use howlate_linux::{clock, usage};
+use howlate_model::{Caveat, InForce, Latency, MonotonicTime, Span, Task, Usage, Wait, Work};
+
+use crate::loops::{Cyclic, Job, Sleep, Stop};
+use crate::ring::RingWriter;
+use crate::settings::{self, Shared};
+use crate::wait::{
+    BusyWait, ClockNanosleep, ClockNanosleepRelative, EpollPwait2, Futex, Nanosleep, PosixTimer, Ppoll,
+    SleepThenSpin, Timerfd,
+};
+
+/// Enough for the loop, its set-up and the stack touched beforehand.
+const STACK: usize = 512 * 1024;
+
+/// Holds all threads back until the common start.
+#[derive(Default)]
+pub(crate) struct Gate {
+    start: Mutex<Option<MonotonicTime>>,
+    opened: Condvar,
+}
+
+impl Gate {
+    pub(crate) fn open(&self, start: MonotonicTime) {
+        *self.start.lock().unwrap_or_else(PoisonError::into_inner) = Some(start);
+        self.opened.notify_all();
+    }
+
+    fn pass(&self) -> MonotonicTime {
+        let mut start = self.start.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            match *start {
+                Some(start) => return start,
+                None => start = self.opened.wait(start).unwrap_or_else(PoisonError::into_inner),
+            }
+        }
+    }
+}
+
+/// What a measuring thread tells the observer.
+pub(crate) enum Message {
+    Ready(usize, io::Result<(InForce, Vec<Caveat>)>),
+    Done(usize, Box<Done>),
+}
+
+pub(crate) struct Done {
+    pub(crate) result: io::Result<u64>,
+    pub(crate) usage: Usage,
+    pub(crate) at: MonotonicTime,
+}
+
+/// A measuring thread's belongings.
+pub(crate) struct Measuring {
+    pub(crate) number: usize,
+    pub(crate) task: Task,
+    pub(crate) stop_above: Latency,
+    pub(crate) stop: Stop,
+    pub(crate) gate: Arc<Gate>,
+    pub(crate) out: RingWriter,
+    pub(crate) to_observer: Sender<Message>,
+}
+
+impl Measuring {
+    /// Starts the thread.
+    pub(crate) fn spawn(self, shared: Shared) -> io::Result<()> {
+        let named = Builder::new().name(format!("howlate-{}", self.number)).stack_size(STACK);
+        named.spawn(move || self.run(shared)).map(drop)
+    }
+
+    fn run(mut self, shared: Shared) {
+        let applied = settings::apply(&self.task, shared);
+        let usable = applied.is_ok();
+        self.tell(Message::Ready(self.number, applied));
+        if !usable {
+            return;
+        }
+        let start = self.gate.pass();
+        let (before, began) = (usage::of_this_thread(), clock::now());
+        let result = self.measure(start);
+        let at = clock::now();
+        let usage = difference(&usage::of_this_thread(), &before, at.since(began));
+        self.tell(Message::Done(self.number, Box::new(Done { result, usage, at })));
+    }
+
+    /// The observer may have given up and gone; then nobody needs to know.
+    fn tell(&self, message: Message) {
+        drop(self.to_observer.send(message));
+    }
+
+    fn measure(&mut self, start: MonotonicTime) -> io::Result<u64> {
+        let samples = self.task.samples.map_or(u64::MAX, |samples| samples.saturating_add(self.task.warm_up));
+        let stop_above = self.stop_above;
+        match self.task.work {
+            Work::Cyclic { mechanism, period_ns: period } => {
+                let first = start.plus(self.task.phase);
+                self.with(mechanism, &Cyclic { first, period, samples, stop_above })
+            }
+            Work::Sleep { mechanism, target_ns: length } => {
+                self.with(mechanism, &Sleep { length, samples, stop_above })
+            }
+        }
+    }
+
+    /// Runs the job with the mechanism's own copy of the loop.
+    fn with(&mut self, mechanism: Wait, job: &impl Job) -> io::Result<u64> {
+        let (stop, out) = (&self.stop, &mut self.out);
+        match mechanism {
+            Wait::ClockNanosleep => job.run(&mut ClockNanosleep, stop, out),
+            Wait::ClockNanosleepRelative => job.run(&mut ClockNanosleepRelative, stop, out),
+            Wait::Nanosleep => job.run(&mut Nanosleep, stop, out),
+            Wait::Timerfd => job.run(&mut Timerfd::new()?, stop, out),
+            Wait::PosixTimer => job.run(&mut PosixTimer::new()?, stop, out),
+            Wait::Ppoll => job.run(&mut Ppoll, stop, out),
+            Wait::EpollPwait2 => job.run(&mut EpollPwait2::new()?, stop, out),
+            Wait::Futex => job.run(&mut Futex::default(), stop, out),
+            Wait::BusyWait => job.run(&mut BusyWait::new(Arc::clone(&stop.asked)), stop, out),
+            Wait::SleepThenSpin => job.run(&mut SleepThenSpin::new(Arc::clone(&stop.asked)), stop, out),
+        }
+    }
+}
+
+fn difference(after: &Usage, before: &Usage, elapsed_ns: Span) -> Usage {
+    let less = |a: Span, b: Span| Span::from_nanos(a.as_nanos().saturating_sub(b.as_nanos()));
+    Usage {
+        elapsed_ns,
+        user_ns: less(after.user_ns, before.user_ns),
+        system_ns: less(after.system_ns, before.system_ns),
+        minor_faults: after.minor_faults - before.minor_faults,
+        major_faults: after.major_faults - before.major_faults,
+        voluntary_switches: after.voluntary_switches - before.voluntary_switches,
+        involuntary_switches: after.involuntary_switches - before.involuntary_switches,
+    }
+}

@@ -1,0 +1,68 @@
+//! Reading the clock until the time has come, entirely or for the last stretch.
+
+use std::hint::spin_loop;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use howlate_model::{MonotonicTime, Span};
+
+use super::{ClockNanosleep, Waiter};
+
+/// How long before its time [`SleepThenSpin`] wakes: the default timer slack of 50 µs and
+/// the usual lateness of an unloaded machine.
+pub(crate) const SPIN: Span = Span::from_micros(120);
+
+/// Never gives up the CPU.
+pub(crate) struct BusyWait {
+    stop: Arc<AtomicBool>,
+}
+
+impl BusyWait {
+    /// A busy-wait that ends early, as if interrupted, once `stop` is set.
+    pub(crate) const fn new(stop: Arc<AtomicBool>) -> Self {
+        Self { stop }
+    }
+}
+
+impl Waiter for BusyWait {
+    #[inline]
+    fn wait_until(&mut self, time: MonotonicTime) -> io::Result<()> {
+        while self.now() < time {
+            if self.stop.load(Ordering::Relaxed) {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            spin_loop();
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn wait_for(&mut self, span: Span) -> io::Result<()> {
+        self.wait_until(self.now().plus(span))
+    }
+}
+
+/// Sleeps until [`SPIN`] before its time, then reads the clock.
+pub(crate) struct SleepThenSpin {
+    spin: BusyWait,
+}
+
+impl SleepThenSpin {
+    pub(crate) const fn new(stop: Arc<AtomicBool>) -> Self {
+        Self { spin: BusyWait::new(stop) }
+    }
+}
+
+impl Waiter for SleepThenSpin {
+    #[inline]
+    fn wait_until(&mut self, time: MonotonicTime) -> io::Result<()> {
+        ClockNanosleep.wait_until(time.minus(SPIN))?;
+        self.spin.wait_until(time)
+    }
+
+    #[inline]
+    fn wait_for(&mut self, span: Span) -> io::Result<()> {
+        self.wait_until(self.now().plus(span))
+    }
+}

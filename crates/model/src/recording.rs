@@ -1,0 +1,88 @@
+//! The lines of a recording. `docs/recording.md` documents them for readers in other languages.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Block, Caveat, Condition, Finished, MonotonicTime, Span, Started, System};
+
+/// The version of the recording format that this program writes.
+pub const FORMAT: u32 = 1;
+
+/// One line of a recording.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Line {
+    /// The first line: what was asked, where, with what.
+    Header(Box<Header>),
+    /// A thread began a turn of its condition.
+    Started(Started),
+    /// Wake-ups of one thread in one stretch of time.
+    Block(Box<Block>),
+    /// A thread ended a turn of its condition.
+    Finished(Finished),
+    /// Something to know that belongs to no single condition.
+    Caveat(Caveat),
+    /// The last line: the run ended in order.
+    End(End),
+}
+
+/// What was asked, where, with what.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Header {
+    /// [`FORMAT`] of the program that wrote it.
+    pub format: u32,
+    /// Version of the program that wrote it.
+    pub howlate: String,
+    /// `cyclic`, `sleep`, or `quick` for the quick look.
+    pub command: String,
+    /// The command line, program name left out.
+    pub arguments: Vec<String>,
+    /// Date and time of the start, RFC 3339.
+    pub started: String,
+    /// The same moment on the clock that all other times are readings of.
+    pub at_ns: MonotonicTime,
+    /// That clock: `CLOCK_MONOTONIC`.
+    pub clock: String,
+    /// What the order of conditions was drawn with.
+    pub seed: u64,
+    /// The machine.
+    pub system: System,
+    /// What measuring itself costs.
+    pub instrument: Instrument,
+    /// What is measured; blocks refer to these by index.
+    pub conditions: Vec<Condition>,
+}
+
+/// What the instrument itself contributes, measured before each run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Instrument {
+    /// The smallest step between two different readings of the clock.
+    pub clock_precision_ns: Span,
+    /// The time that one reading of the clock takes (median).
+    pub clock_read_ns: Span,
+    /// The time one turn of the measuring loop takes when the wait is over at once (median).
+    pub loop_ns: Span,
+    /// The time one `clock_nanosleep(2)` takes whose time has already come (median):
+    /// the least CPU time a wake-up can cost.
+    pub wait_ns: Span,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct End {
+    /// When.
+    pub at_ns: MonotonicTime,
+    /// Why.
+    pub how: HowEnded,
+}
+
+/// Why a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HowEnded {
+    /// It did all that was asked.
+    Done,
+    /// Ctrl-C or `SIGTERM`.
+    Interrupted,
+    /// `--stop-above` was exceeded.
+    StoppedAbove,
+}
