@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use howlate_model::{Block, InForce, Latency, MonotonicTime, Policy, SeriesPoint, Span, Wakeup, Work};
+use howlate_model::{Block, InForce, Latency, MonotonicTime, Policy, SeriesPoint, Span, Task, Wakeup, Work};
 
 use crate::ring::Ring;
 

@@ -10,7 +10,7 @@ use howlate_model::{CpuSet, HowEnded, Latency, Line, Span, Task, Turn};
 
 use crate::loops::{NEVER, Stop};
 use crate::observer::{Observer, Place, Watched};
-use crate::ring::Ring;
+use crate::ring::{Ring, RingWriter};
 use crate::settings::Shared;
 use crate::thread::{Gate, Measuring};
 use crate::{Process, Progress};

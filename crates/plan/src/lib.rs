@@ -1,1 +1,140 @@
+//! From choices to conditions and turns.
+//!
+//! Every list of choices multiplies with every other. What cannot be measured here is left
+//! out with its reason; the rest is split into turns in seeded random order, so that drift of
+//! the machine hits all conditions alike. Pure: the machine is described by [`Machine`].
 
+mod cyclic;
+mod order;
+mod refuse;
+mod sleep;
+
+pub use cyclic::{CyclicChoices, Threads};
+pub use sleep::SleepChoices;
+
+use howlate_model::{Caveat, Condition, CpuSet, Policy, Span, Turn, Wait};
+
+/// What a plan must know of the machine.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    /// CPUs that this process may use.
+    pub allowed: CpuSet,
+    /// The kernel's release, which becomes part of each condition.
+    pub kernel: String,
+    /// The least CPU time a wake-up costs, see `Instrument::wait_ns`.
+    pub wait: Span,
+}
+
+/// What to measure, in which order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// Every condition; turns refer to these by index.
+    pub conditions: Vec<Condition>,
+    /// The turns, in the order in which they are to be taken.
+    pub turns: Vec<Turn>,
+    /// Combinations that were asked for but cannot be measured.
+    pub left_out: Vec<Caveat>,
+}
+
+impl Plan {
+    /// How long all turns take if nothing is late.
+    pub fn estimate(&self) -> Span {
+        self.turns.iter().fold(Span::ZERO, |sum, turn| sum.plus(turn.estimate))
+    }
+}
+
+/// Why there is nothing to measure.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlanError {
+    /// A CPU that this process cannot use.
+    #[error("CPU {cpu} cannot be used; this process may use {allowed}")]
+    NoSuchCpu {
+        /// What was asked for.
+        cpu: u32,
+        /// What there is.
+        allowed: CpuSet,
+    },
+    /// A period of no length.
+    #[error("period 0 would never sleep; write a length of time, such as `--period 1ms`")]
+    PeriodZero,
+    /// Nothing to do.
+    #[error("{what} is 0; write at least 1")]
+    NothingAsked {
+        /// `--samples` or `--threads`.
+        what: &'static str,
+    },
+    /// A turn of no length.
+    #[error("duration 0 would measure nothing; write a length of time, such as `--duration 10s`")]
+    DurationZero,
+    /// Every combination was left out.
+    #[error("nothing that was asked for can be measured: {}", .0.join("; "))]
+    NothingLeft(Vec<String>),
+    /// More than anyone can have meant.
+    #[error("that makes {asked} conditions; at most {MOST_CONDITIONS} can be measured at once")]
+    TooMany {
+        /// How many combinations.
+        asked: usize,
+    },
+}
+
+/// More conditions than this are a slip of the finger.
+pub const MOST_CONDITIONS: usize = 10_000;
+
+/// Choices that every kind of measurement has.
+#[derive(Clone, Debug, Default)]
+pub struct Circumstances {
+    /// Scheduling policies.
+    pub policies: Vec<Policy>,
+    /// Timer slacks; `None`: as inherited.
+    pub slacks: Vec<Option<Span>>,
+    /// Ways to wait.
+    pub mechanisms: Vec<Wait>,
+    /// CPUs to bind to; `None`: leave it to the scheduler, or all for one thread per CPU.
+    pub cpus: Option<CpuSet>,
+    /// What the order of turns is drawn with.
+    pub seed: u64,
+}
+
+impl Circumstances {
+    fn check_cpus(&self, machine: &Machine) -> Result<(), PlanError> {
+        match self.cpus.as_ref().and_then(|cpus| cpus.first_outside(&machine.allowed)) {
+            Some(cpu) => Err(PlanError::NoSuchCpu { cpu, allowed: machine.allowed.clone() }),
+            None => Ok(()),
+        }
+    }
+}
+
+fn check_count(asked: usize) -> Result<(), PlanError> {
+    if asked > MOST_CONDITIONS { Err(PlanError::TooMany { asked }) } else { Ok(()) }
+}
+
+/// The plan, unless nothing is left of it.
+fn finished(plan: Plan) -> Result<Plan, PlanError> {
+    if !plan.turns.is_empty() {
+        return Ok(plan);
+    }
+    let reason = |caveat: &Caveat| match caveat {
+        Caveat::LeftOut { condition, reason } => Some(format!("{condition}: {reason}")),
+        _ => None,
+    };
+    Err(PlanError::NothingLeft(plan.left_out.iter().filter_map(reason).collect()))
+}
+
+#[cfg(test)]
+mod testing {
+    use super::*;
+
+    pub(crate) fn machine() -> Machine {
+        Machine { allowed: "0-3".parse().unwrap(), kernel: "6.1.0".into(), wait: Span::from_micros(4) }
+    }
+
+    pub(crate) fn circumstances() -> Circumstances {
+        Circumstances {
+            policies: vec![Policy::OTHER],
+            slacks: vec![None],
+            mechanisms: vec![Wait::ClockNanosleep],
+            cpus: None,
+            seed: 7,
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! Plans for periodic threads.
+
+use howlate_model::{Caveat, Condition, Policy, Span, Task, Turn, Wait, Work};
+
+use crate::{Circumstances, Machine, Plan, PlanError, check_count, finished, order, refuse};
+
+/// How many threads run side by side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Threads {
+    /// This many.
+    Count(u32),
+    /// One on every CPU, bound to it.
+    PerCpu,
+}
+
+/// What to choose from for periodic threads.
+#[derive(Clone, Debug)]
+pub struct CyclicChoices {
+    /// Policies, slacks, mechanisms, CPUs, seed.
+    pub circumstances: Circumstances,
+    /// Periods.
+    pub periods: Vec<Span>,
+    /// Threads side by side.
+    pub threads: Threads,
+    /// Added to the period of each further thread.
+    pub distance: Span,
+    /// Whether each further thread gets the next lower priority.
+    pub staircase: bool,
+    /// Whether all threads wake at the same moment, rather than spread over the period.
+    pub aligned: bool,
+    /// Wake-ups per thread; ends at whichever of this and the duration comes first.
+    pub samples: Option<u64>,
+    /// Time per condition.
+    pub duration: Option<Span>,
+    /// Turns per condition; `None`: one, or several when conditions are to be compared.
+    pub rounds: Option<u32>,
+}
+
+/// Turns per condition when there is more than one: enough pairs for a sign-flip test at 5 %.
+const ROUNDS_TO_COMPARE: u32 = 6;
+
+/// Wake-ups that come first and are not counted.
+const WARM_UP: u64 = 3;
+
+/// No warm-up for periods longer than this: it would make people wait for nothing.
+const WARM_UP_PERIOD: Span = Span::from_millis(100);
+
+/// One combination of choices: a group of threads.
+#[derive(Clone, Copy)]
+struct Group {
+    mechanism: Wait,
+    period: Span,
+    policy: Policy,
+    slack: Option<Span>,
+}
+
+impl CyclicChoices {
+    /// Every combination, in interleaved turns.
+    ///
+    /// # Errors
+    ///
+    /// When what was asked for makes no sense, or nothing of it can be measured.
+    pub fn plan(&self, machine: &Machine) -> Result<Plan, PlanError> {
+        self.check(machine)?;
+        let (groups, left_out) = self.groups(machine);
+        let threads = self.thread_cpus(machine);
+        check_count(groups.len() * threads.len())?;
+        let conditions = groups.iter().flat_map(|group| self.conditions(*group, &threads, machine)).collect();
+        let rounds = self.rounds(groups.len());
+        let order = order::interleaved(groups.len(), rounds, self.circumstances.seed);
+        let turns = order
+            .into_iter()
+            .map(|(number, round)| self.turn(groups[number], number * threads.len(), round, rounds, &threads))
+            .collect();
+        finished(Plan { conditions, turns, left_out })
+    }
+
+    fn check(&self, machine: &Machine) -> Result<(), PlanError> {
+        self.circumstances.check_cpus(machine)?;
+        if self.periods.iter().any(|period| period.is_zero()) {
+            return Err(PlanError::PeriodZero);
+        }
+        if self.duration.is_some_and(Span::is_zero) {
+            return Err(PlanError::DurationZero);
+        }
+        if self.samples == Some(0) {
+            return Err(PlanError::NothingAsked { what: "--samples" });
+        }
+        if self.threads == Threads::Count(0) {
+            return Err(PlanError::NothingAsked { what: "--threads" });
+        }
+        Ok(())
+    }
+
+    fn rounds(&self, groups: usize) -> u32 {
+        self.rounds.unwrap_or(if groups > 1 { ROUNDS_TO_COMPARE } else { 1 }).max(1)
+    }
+
+    /// The combinations that can be measured, and those that cannot.
+    fn groups(&self, machine: &Machine) -> (Vec<Group>, Vec<Caveat>) {
+        let (mut groups, mut left_out) = (Vec::new(), Vec::new());
+        let choices = &self.circumstances;
+        for &mechanism in &choices.mechanisms {
+            for &period in &self.periods {
+                for &policy in &choices.policies {
+                    let work = Work::Cyclic { mechanism, period_ns: period };
+                    if let Some(reason) = refuse::reason(work, policy, self.samples, machine) {
+                        let condition = format!("{mechanism} every {period} under {policy}");
+                        left_out.push(Caveat::LeftOut { condition, reason });
+                        continue;
+                    }
+                    groups.extend(choices.slacks.iter().map(|&slack| Group {
+                        mechanism,
+                        period,
+                        policy,
+                        slack,
+                    }));
+                }
+            }
+        }
+        (groups, left_out)
+    }
+
+    /// For each thread, the CPU it is bound to.
+    fn thread_cpus(&self, machine: &Machine) -> Vec<Option<u32>> {
+        let chosen: Vec<u32> = self.circumstances.cpus.iter().flat_map(|cpus| cpus.iter()).collect();
+        match self.threads {
+            Threads::PerCpu if chosen.is_empty() => machine.allowed.iter().map(Some).collect(),
+            Threads::PerCpu => chosen.into_iter().map(Some).collect(),
+            Threads::Count(count) if chosen.is_empty() => vec![None; count as usize],
+            Threads::Count(count) => chosen.into_iter().cycle().take(count as usize).map(Some).collect(),
+        }
+    }
+
+    /// What thread number `thread` of a group does.
+    fn work(&self, group: Group, thread: usize) -> (Work, Policy) {
+        let step = u32::try_from(thread).unwrap_or(u32::MAX);
+        let period_ns = group.period.plus(self.distance.times(u64::from(step)));
+        let policy = if self.staircase { group.policy.lowered(step) } else { group.policy };
+        (Work::Cyclic { mechanism: group.mechanism, period_ns }, policy)
+    }
+
+    fn conditions(&self, group: Group, threads: &[Option<u32>], machine: &Machine) -> Vec<Condition> {
+        let condition = |(thread, &cpu): (usize, &Option<u32>)| {
+            let (work, policy) = self.work(group, thread);
+            Condition {
+                work,
+                policy,
+                slack_ns: group.slack,
+                cpu,
+                thread: u32::try_from(thread).unwrap_or(u32::MAX),
+                load: "idle".to_owned(),
+                kernel: machine.kernel.clone(),
+            }
+        };
+        threads.iter().enumerate().map(condition).collect()
+    }
+
+    fn turn(&self, group: Group, first: usize, round: u32, rounds: u32, threads: &[Option<u32>]) -> Turn {
+        let samples = self.samples.map(|samples| share(samples, round, rounds));
+        let task = |(thread, &cpu): (usize, &Option<u32>)| {
+            let (work, policy) = self.work(group, thread);
+            Task {
+                condition: u32::try_from(first + thread).unwrap_or(u32::MAX),
+                round,
+                work,
+                policy,
+                slack: group.slack,
+                cpu,
+                samples,
+                warm_up: if work.length() <= WARM_UP_PERIOD { WARM_UP } else { 0 },
+                phase: self.phase(group.period, thread, threads.len()),
+                keep_series: false,
+            }
+        };
+        let tasks: Vec<Task> = threads.iter().enumerate().map(task).collect();
+        let duration = self.duration.map(|all| Span::from_nanos(all.as_nanos() / u64::from(rounds)));
+        let for_samples = tasks.iter().filter_map(needed).max();
+        let estimate = [duration, for_samples].into_iter().flatten().min().unwrap_or_default();
+        Turn { tasks, duration, cut_after: None, estimate }
+    }
+
+    /// Spreads the first wake-ups over the period, so that by default no two fall together.
+    fn phase(&self, period: Span, thread: usize, threads: usize) -> Span {
+        if self.aligned {
+            return period;
+        }
+        let share = period.as_nanos() as u128 * thread as u128 / threads.max(1) as u128;
+        period.plus(Span::from_nanos(u64::try_from(share).unwrap_or_default()))
+    }
+}
+
+fn needed(task: &Task) -> Option<Span> {
+    task.samples.map(|samples| task.work.length().times(samples + task.warm_up))
+}
+
+/// The part of `all` that falls to `round` when each of `rounds` gets its equal share.
+pub(crate) fn share(all: u64, round: u32, rounds: u32) -> u64 {
+    let (round, rounds) = (u64::from(round), u64::from(rounds));
+    all / rounds + u64::from(round < all % rounds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{circumstances, machine};
+
+    fn choices() -> CyclicChoices {
+        CyclicChoices {
+            circumstances: circumstances(),
+            periods: vec![Span::from_millis(1)],
+            threads: Threads::Count(1),
+            distance: Span::ZERO,
+            staircase: false,
+            aligned: false,
+            samples: None,
+            duration: Some(Span::from_secs(12)),
+            rounds: None,
+        }
+    }
+
+    #[test]
+    fn the_staircase_of_the_article_can_be_expressed() {
+        let mut choices = choices();
+        choices.circumstances.policies = vec!["fifo:99".parse().unwrap()];
+        choices.threads = Threads::Count(5);
+        choices.distance = Span::from_micros(500);
+        choices.staircase = true;
+        let plan = choices.plan(&machine()).unwrap();
+        let shown: Vec<_> = plan
+            .conditions
+            .iter()
+            .map(|condition| format!("{} {}", condition.policy, condition.work.length()))
+            .collect();
+        assert_eq!(shown, ["fifo:99 1ms", "fifo:98 1.5ms", "fifo:97 2ms", "fifo:96 2.5ms", "fifo:95 3ms"]);
+        assert_eq!(plan.turns.len(), 1);
+        assert_eq!(plan.estimate(), Span::from_secs(12));
+    }
+
+    #[test]
+    fn conditions_to_compare_are_interleaved() {
+        let mut choices = choices();
+        choices.circumstances.policies = vec![Policy::OTHER, "fifo:80".parse().unwrap()];
+        choices.threads = Threads::PerCpu;
+        let plan = choices.plan(&machine()).unwrap();
+        assert_eq!(plan.conditions.len(), 8);
+        assert_eq!(plan.turns.len(), 12);
+        assert_eq!(plan.turns[0].duration, Some(Span::from_secs(2)));
+        let cpus: Vec<_> = plan.turns[0].tasks.iter().map(|task| task.cpu).collect();
+        assert_eq!(cpus, [Some(0), Some(1), Some(2), Some(3)]);
+        for task in plan.turns.iter().flat_map(|turn| &turn.tasks) {
+            assert_eq!(task.policy, plan.conditions[task.condition as usize].policy);
+        }
+    }
+
+    #[test]
+    fn wake_ups_are_spread_unless_aligned() {
+        let mut choices = choices();
+        choices.threads = Threads::Count(4);
+        let phases = |choices: &CyclicChoices| -> Vec<u64> {
+            let plan = choices.plan(&machine()).unwrap();
+            plan.turns[0].tasks.iter().map(|task| task.phase.as_nanos() / 1_000).collect()
+        };
+        assert_eq!(phases(&choices), [1_000, 1_250, 1_500, 1_750]);
+        choices.aligned = true;
+        assert_eq!(phases(&choices), [1_000; 4]);
+    }
+
+    #[test]
+    fn nonsense_is_an_error_and_the_impossible_is_left_out() {
+        let mut wrong = choices();
+        wrong.periods = vec![Span::ZERO];
+        assert_eq!(wrong.plan(&machine()), Err(PlanError::PeriodZero));
+        let mut wrong = choices();
+        wrong.circumstances.cpus = Some("2,9".parse().unwrap());
+        assert!(matches!(wrong.plan(&machine()), Err(PlanError::NoSuchCpu { cpu: 9, .. })));
+        let mut partly = choices();
+        partly.circumstances.mechanisms = vec![Wait::ClockNanosleep, Wait::BusyWait];
+        partly.circumstances.policies = vec!["fifo:5".parse().unwrap()];
+        let plan = partly.plan(&machine()).unwrap();
+        assert_eq!((plan.conditions.len(), plan.left_out.len()), (1, 1));
+        partly.circumstances.mechanisms = vec![Wait::BusyWait];
+        assert!(matches!(partly.plan(&machine()), Err(PlanError::NothingLeft(_))));
+        let mut many = choices();
+        many.periods = (1..=20_000).map(Span::from_micros).collect();
+        assert!(matches!(many.plan(&machine()), Err(PlanError::TooMany { asked: 20_000 })));
+    }
+
+    #[test]
+    fn shares_add_up() {
+        for (all, rounds) in [(10, 3), (2, 6), (1_000, 10), (7, 1)] {
+            assert_eq!((0..rounds).map(|round| share(all, round, rounds)).sum::<u64>(), all);
+        }
+    }
+}

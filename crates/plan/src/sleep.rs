@@ -1,0 +1,207 @@
+//! Plans for sleeps.
+
+use howlate_model::{Caveat, Condition, Policy, Span, Task, Turn, Work};
+
+use crate::cyclic::share;
+use crate::{Circumstances, Machine, Plan, PlanError, check_count, finished, order, refuse};
+
+/// What to choose from for sleeps.
+#[derive(Clone, Debug)]
+pub struct SleepChoices {
+    /// Policies, slacks, mechanisms, CPUs, seed.
+    pub circumstances: Circumstances,
+    /// How long to ask to sleep.
+    pub lengths: Vec<Span>,
+    /// Sleeps per condition; `None`: as many as fit into a second, at least 3, at most 1000.
+    pub samples: Option<u64>,
+    /// Cuts each condition after this time.
+    pub duration: Option<Span>,
+    /// Turns per condition; `None`: one, or several when conditions are to be compared.
+    pub rounds: Option<u32>,
+}
+
+/// Turns per condition when there is more than one.
+const ROUNDS_TO_COMPARE: u32 = 10;
+
+/// Sleeps of one turn that the observer is sure to keep, however short they are.
+const MOST_PER_TURN: u64 = 1 << 20;
+
+/// A turn is cut after this many times what it should take, and [`CUT_GRACE`].
+const CUT_FACTOR: u64 = 10;
+const CUT_GRACE: Span = Span::from_secs(5);
+
+impl SleepChoices {
+    /// Every combination, in interleaved turns.
+    ///
+    /// # Errors
+    ///
+    /// When what was asked for makes no sense, or nothing of it can be measured.
+    pub fn plan(&self, machine: &Machine) -> Result<Plan, PlanError> {
+        self.circumstances.check_cpus(machine)?;
+        if self.samples == Some(0) {
+            return Err(PlanError::NothingAsked { what: "--samples" });
+        }
+        if self.duration.is_some_and(Span::is_zero) {
+            return Err(PlanError::DurationZero);
+        }
+        let (conditions, left_out) = self.conditions(machine);
+        check_count(conditions.len())?;
+        let rounds = self.rounds(&conditions);
+        let order = order::interleaved(conditions.len(), rounds, self.circumstances.seed);
+        let turns =
+            order.into_iter().filter_map(|(number, round)| self.turn(&conditions, number, round, rounds));
+        let turns = turns.collect();
+        finished(Plan { conditions, turns, left_out })
+    }
+
+    fn conditions(&self, machine: &Machine) -> (Vec<Condition>, Vec<Caveat>) {
+        let (mut conditions, mut left_out) = (Vec::new(), Vec::new());
+        for &mechanism in &self.circumstances.mechanisms {
+            for &policy in &self.circumstances.policies {
+                for &target_ns in &self.lengths {
+                    let work = Work::Sleep { mechanism, target_ns };
+                    let samples = Some(self.samples_of(target_ns));
+                    match refuse::reason(work, policy, samples, machine) {
+                        Some(reason) => {
+                            let condition = format!("{mechanism} for {target_ns} under {policy}");
+                            left_out.push(Caveat::LeftOut { condition, reason });
+                        }
+                        None => conditions.extend(self.places(work, policy, machine)),
+                    }
+                }
+            }
+        }
+        (conditions, left_out)
+    }
+
+    /// One condition for each slack and CPU.
+    fn places(&self, work: Work, policy: Policy, machine: &Machine) -> Vec<Condition> {
+        let cpus: Vec<Option<u32>> = match &self.circumstances.cpus {
+            Some(cpus) => cpus.iter().map(Some).collect(),
+            None => vec![None],
+        };
+        let each = |slack_ns: Option<Span>| {
+            let condition = move |&cpu: &Option<u32>| Condition {
+                work,
+                policy,
+                slack_ns,
+                cpu,
+                thread: 0,
+                load: "idle".to_owned(),
+                kernel: machine.kernel.clone(),
+            };
+            cpus.iter().map(condition).collect::<Vec<_>>()
+        };
+        self.circumstances.slacks.iter().flat_map(|&slack| each(slack)).collect()
+    }
+
+    fn samples_of(&self, length: Span) -> u64 {
+        const SECOND: u64 = 1_000_000_000;
+        self.samples.unwrap_or_else(|| (SECOND / length.as_nanos().max(1)).clamp(3, 1_000))
+    }
+
+    fn rounds(&self, conditions: &[Condition]) -> u32 {
+        let most = conditions.iter().map(|one| self.samples_of(one.work.length())).max().unwrap_or(1);
+        let asked = self.rounds.unwrap_or(if conditions.len() > 1 { ROUNDS_TO_COMPARE } else { 1 }).max(1);
+        asked.max(u32::try_from(most.div_ceil(MOST_PER_TURN)).unwrap_or(u32::MAX))
+    }
+
+    /// `None` when the condition has fewer samples than there are rounds and this one gets none.
+    fn turn(&self, conditions: &[Condition], number: usize, round: u32, rounds: u32) -> Option<Turn> {
+        let condition = &conditions[number];
+        let length = condition.work.length();
+        let samples = share(self.samples_of(length), round, rounds);
+        let warm_up = warm_up(length);
+        let estimate = length.times(samples + warm_up);
+        let cut_after = self.duration.map_or_else(
+            || estimate.times(CUT_FACTOR).plus(CUT_GRACE),
+            |all| Span::from_nanos(all.as_nanos() / u64::from(rounds)),
+        );
+        let task = Task {
+            condition: u32::try_from(number).unwrap_or(u32::MAX),
+            round,
+            work: condition.work,
+            policy: condition.policy,
+            slack: condition.slack_ns,
+            cpu: condition.cpu,
+            samples: Some(samples),
+            warm_up,
+            phase: Span::ZERO,
+            keep_series: true,
+        };
+        (samples > 0).then(|| Turn {
+            tasks: vec![task],
+            duration: None,
+            cut_after: Some(cut_after),
+            estimate: estimate.min(cut_after),
+        })
+    }
+}
+
+/// Sleeps that come first and are not counted: about ten milliseconds' worth, none for long ones.
+fn warm_up(length: Span) -> u64 {
+    const WORTH: u64 = 10_000_000;
+    match length.as_nanos() {
+        0 => 10,
+        nanos if nanos > WORTH => 0,
+        nanos => (WORTH / nanos).clamp(1, 10),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{circumstances, machine};
+    use howlate_model::Wait;
+
+    fn choices(lengths: &[&str]) -> SleepChoices {
+        SleepChoices {
+            circumstances: circumstances(),
+            lengths: lengths.iter().map(|text| text.parse().unwrap()).collect(),
+            samples: None,
+            duration: None,
+            rounds: None,
+        }
+    }
+
+    fn samples(plan: &Plan, condition: u32) -> u64 {
+        let tasks = plan.turns.iter().flat_map(|turn| &turn.tasks);
+        tasks.filter(|task| task.condition == condition).filter_map(|task| task.samples).sum()
+    }
+
+    #[test]
+    fn long_sleeps_get_few_samples_and_short_ones_many() {
+        let plan = choices(&["0", "1ms", "10ms", "1s", "10s"]).plan(&machine()).unwrap();
+        let counts: Vec<u64> = (0..5).map(|condition| samples(&plan, condition)).collect();
+        assert_eq!(counts, [1_000, 1_000, 100, 3, 3]);
+    }
+
+    #[test]
+    fn the_matrix_of_the_article_is_complete() {
+        let mut choices = choices(&["0", "10ns", "100ns", "1us", "10us", "100us", "1ms", "2ms", "10ms"]);
+        choices.circumstances.policies =
+            ["other", "nice:-20", "rr:99"].iter().map(|text| text.parse().unwrap()).collect();
+        let plan = choices.plan(&machine()).unwrap();
+        assert_eq!((plan.conditions.len(), plan.left_out.len()), (27, 0));
+    }
+
+    #[test]
+    fn samples_asked_for_are_taken_exactly() {
+        let mut choices = choices(&["1us", "1ms"]);
+        choices.samples = Some(3_000_001);
+        let plan = choices.plan(&machine()).unwrap();
+        assert_eq!((samples(&plan, 0), samples(&plan, 1)), (3_000_001, 3_000_001));
+        let most = plan.turns.iter().flat_map(|turn| &turn.tasks).filter_map(|task| task.samples).max();
+        assert!(most.unwrap() <= MOST_PER_TURN);
+    }
+
+    #[test]
+    fn a_relative_call_is_not_offered_twice() {
+        let mut choices = choices(&["1ms"]);
+        choices.circumstances.mechanisms = vec![Wait::ClockNanosleepRelative];
+        assert!(matches!(choices.plan(&machine()), Err(PlanError::NothingLeft(_))));
+        choices.circumstances.policies.push(Policy::Idle);
+        choices.circumstances.mechanisms.push(Wait::Nanosleep);
+        assert_eq!(choices.plan(&machine()).unwrap().conditions.len(), 2);
+    }
+}
