@@ -16,7 +16,7 @@ const SIGNIFICANT_DIGITS: u8 = 3;
 
 /// Latencies counted in log-linear buckets (`HdrHistogram`), with exact count, minimum, maximum and sum.
 ///
-/// Merging loses nothing. Memory is constant: 1 ns to 1 h at three digits.
+/// Merging loses nothing. Memory depends on the largest latency only, not on their number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Stored", into = "Stored")]
 pub struct Distribution {
@@ -33,9 +33,11 @@ impl Default for Distribution {
     }
 }
 
-#[allow(clippy::expect_used, reason = "constant bounds, covered by every test")]
+/// Buckets that grow with the largest latency, up to [`HIGHEST_TRACKED`]: 16 KiB for microseconds,
+/// 300 KiB for an hour.
+#[allow(clippy::expect_used, reason = "a constant argument, covered by every test")]
 fn buckets() -> Histogram<u64> {
-    Histogram::new_with_bounds(1, HIGHEST_TRACKED, SIGNIFICANT_DIGITS).expect("bounds are valid")
+    Histogram::new(SIGNIFICANT_DIGITS).expect("the digits are valid")
 }
 
 impl Distribution {
@@ -47,7 +49,9 @@ impl Distribution {
     /// Counts the same latency `n` times.
     pub fn record_n(&mut self, latency: Latency, n: u64) {
         let nanos = latency.as_nanos();
-        self.histogram.saturating_record_n(nanos.max(0).unsigned_abs(), n);
+        // The buckets grow as needed; only a failing allocation could fail, and that aborts.
+        let counted = self.histogram.record_n(nanos.max(0).unsigned_abs().min(HIGHEST_TRACKED), n);
+        debug_assert!(counted.is_ok());
         self.min = self.min.min(nanos);
         self.max = self.max.max(nanos);
         self.sum += i128::from(nanos) * i128::from(n);
@@ -87,7 +91,7 @@ impl Distribution {
 
     /// Counts all of `other` too.
     pub fn merge(&mut self, other: &Self) {
-        // Both have the same bounds, so adding cannot fail.
+        // The buckets grow as needed, so adding cannot fail.
         let added = self.histogram.add(&other.histogram);
         debug_assert!(added.is_ok());
         self.min = self.min.min(other.min);
@@ -205,24 +209,19 @@ impl TryFrom<Stored> for Distribution {
 
     fn try_from(stored: Stored) -> Result<Self, String> {
         let bytes = BASE64.decode(&stored.hdr).map_err(|error| format!("hdr is not base64: {error}"))?;
-        let read: Histogram<u64> = Deserializer::new()
+        let mut histogram: Histogram<u64> = Deserializer::new()
             .deserialize(&mut bytes.as_slice())
             .map_err(|error| format!("hdr is not an HdrHistogram V2: {error}"))?;
-        let mut histogram = buckets();
-        if read.sigfig() != histogram.sigfig() || read.max() > histogram.highest_equivalent(HIGHEST_TRACKED) {
+        if histogram.sigfig() != SIGNIFICANT_DIGITS || histogram.low() != 1 {
             return Err("hdr has other buckets than this format".to_owned());
         }
-        if read.len() != stored.count {
-            return Err(format!("count is {}, but hdr holds {}", stored.count, read.len()));
+        if histogram.len() != stored.count {
+            return Err(format!("count is {}, but hdr holds {}", stored.count, histogram.len()));
         }
         if stored.count > 0 && (stored.min_ns.is_none() || stored.max_ns.is_none()) {
             return Err("min_ns and max_ns are missing".to_owned());
         }
-        if read.high() == histogram.high() {
-            histogram = read;
-        } else {
-            histogram.add(&read).map_err(|error| error.to_string())?;
-        }
+        histogram.auto(true);
         Ok(Self {
             histogram,
             min: stored.min_ns.unwrap_or(i64::MAX),

@@ -1,1 +1,11 @@
+//! The recording on disk: JSON Lines, one file, appended as it happens.
+//!
+//! `docs/recording.md` describes the format. A killed run leaves a readable file; only the last
+//! line can be incomplete.
 
+mod compact;
+mod reader;
+mod writer;
+
+pub use reader::{ReadError, Reader};
+pub use writer::{CreateError, Writer};

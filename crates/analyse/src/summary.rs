@@ -1,0 +1,71 @@
+//! The numbers that a distribution is reported by.
+
+use howlate_model::{Distribution, Latency};
+use serde::Serialize;
+
+/// Latencies in nanoseconds. Quantiles are within 0.1 %; the rest is exact but for `stddev`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// The smallest.
+    pub min: i64,
+    /// The mean.
+    pub mean: f64,
+    /// The standard deviation.
+    pub stddev: f64,
+    /// The median.
+    pub p50: i64,
+    /// 90 % are at most this.
+    pub p90: i64,
+    /// 95 % are at most this.
+    pub p95: i64,
+    /// 99 % are at most this.
+    pub p99: i64,
+    /// 99.9 % are at most this.
+    #[serde(rename = "p99.9")]
+    pub p99_9: i64,
+    /// 99.99 % are at most this.
+    #[serde(rename = "p99.99")]
+    pub p99_99: i64,
+    /// The largest.
+    pub max: i64,
+}
+
+impl Summary {
+    /// The summary of `distribution`; `None` when it is empty.
+    pub fn of(distribution: &Distribution) -> Option<Self> {
+        let at = |quantile| distribution.quantile(quantile).map(Latency::as_nanos);
+        Some(Self {
+            min: distribution.min()?.as_nanos(),
+            mean: tenths(distribution.mean_nanos()?),
+            stddev: tenths(distribution.stddev_nanos()?),
+            p50: at(0.5)?,
+            p90: at(0.9)?,
+            p95: at(0.95)?,
+            p99: at(0.99)?,
+            p99_9: at(0.999)?,
+            p99_99: at(0.9999)?,
+            max: distribution.max()?.as_nanos(),
+        })
+    }
+}
+
+/// Rounds to a tenth of a nanosecond, which is more than any clock tells.
+fn tenths(nanos: f64) -> f64 {
+    (nanos * 10.0).round() / 10.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_known_distribution_has_its_known_numbers() {
+        let mut all = Distribution::default();
+        (1..=1_000).for_each(|nanos| all.record(Latency::from_nanos(nanos)));
+        let summary = Summary::of(&all).unwrap();
+        assert_eq!((summary.min, summary.p50, summary.p90, summary.p99), (1, 500, 900, 990));
+        assert_eq!((summary.p99_9, summary.p99_99, summary.max), (999, 1_000, 1_000));
+        assert_eq!(format!("{:.1} {:.1}", summary.mean, summary.stddev), "500.5 288.7");
+        assert_eq!(Summary::of(&Distribution::default()), None);
+    }
+}

@@ -1,0 +1,238 @@
+//! Reading recordings, complete or not.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+use howlate_model::{FORMAT, Header, Line};
+
+/// Why a file cannot be read as a recording.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The file could not be read.
+    #[error("cannot read {}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The kernel's reason.
+        source: io::Error,
+    },
+    /// There is nothing in it.
+    #[error("{} is empty", path.display())]
+    Empty {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The first line is not a header.
+    #[error("{} is not a howlate recording: {reason}", path.display())]
+    NotARecording {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with the first line.
+        reason: String,
+    },
+    /// Written by a later version of this program.
+    #[error("{} has format {found}; this howlate reads up to format {FORMAT}", path.display())]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its format.
+        found: u64,
+    },
+    /// A line in the middle is damaged.
+    #[error("{} line {line} is damaged: {reason}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// The line's number, from 1.
+        line: usize,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+/// An open recording; iterates over the lines after the header.
+#[derive(Debug)]
+pub struct Reader {
+    path: PathBuf,
+    lines: BufReader<File>,
+    header: Header,
+    number: usize,
+    buffer: Vec<u8>,
+    cut_off: bool,
+}
+
+impl Reader {
+    /// Opens a recording and reads its header.
+    ///
+    /// # Errors
+    ///
+    /// When it is no recording, or one of a later format.
+    pub fn open(path: &Path) -> Result<Self, ReadError> {
+        let failed = |source| ReadError::Io { path: path.to_owned(), source };
+        let mut lines = BufReader::with_capacity(1 << 16, File::open(path).map_err(failed)?);
+        let mut buffer = Vec::new();
+        if lines.read_until(b'\n', &mut buffer).map_err(failed)? == 0 {
+            return Err(ReadError::Empty { path: path.to_owned() });
+        }
+        let header = header(&buffer, path)?;
+        Ok(Self { path: path.to_owned(), lines, header, number: 1, buffer, cut_off: false })
+    }
+
+    /// The first line.
+    pub const fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// Whether the last line was incomplete, as after a crash, and left out. Known at the end.
+    pub const fn is_cut_off(&self) -> bool {
+        self.cut_off
+    }
+
+    fn parse(&mut self) -> Option<Result<Line, ReadError>> {
+        match serde_json::from_slice(&self.buffer) {
+            Ok(line) => Some(Ok(line)),
+            Err(_) if self.buffer.last() != Some(&b'\n') => {
+                self.cut_off = true;
+                None
+            }
+            Err(error) => Some(Err(ReadError::Damaged {
+                path: self.path.clone(),
+                line: self.number,
+                reason: error.to_string(),
+            })),
+        }
+    }
+}
+
+impl Iterator for Reader {
+    type Item = Result<Line, ReadError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.buffer.clear();
+        self.number += 1;
+        match self.lines.read_until(b'\n', &mut self.buffer) {
+            Ok(0) => None,
+            Ok(_) => self.parse(),
+            Err(source) => Some(Err(ReadError::Io { path: self.path.clone(), source })),
+        }
+    }
+}
+
+fn header(line: &[u8], path: &Path) -> Result<Header, ReadError> {
+    let not = |reason: String| ReadError::NotARecording { path: path.to_owned(), reason };
+    // The format is read by itself first: a later header may have other fields.
+    let value: serde_json::Value =
+        serde_json::from_slice(line).map_err(|error| not(format!("line 1 is not JSON ({error})")))?;
+    let found = value.pointer("/header/format").and_then(serde_json::Value::as_u64);
+    match found {
+        None => Err(not("line 1 is no header with a format".to_owned())),
+        Some(found) if found > u64::from(FORMAT) => Err(ReadError::Newer { path: path.to_owned(), found }),
+        Some(_) => match serde_json::from_slice(line) {
+            Ok(Line::Header(header)) => Ok(*header),
+            Ok(_) => Err(not("line 1 is no header".to_owned())),
+            Err(error) => Err(not(error.to_string())),
+        },
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod testing {
+    use howlate_model::{
+        Block, Condition, Header, Instrument, MonotonicTime, Policy, Span, System, Wait, Wakeup, Work,
+    };
+
+    pub(crate) fn header(conditions: u32) -> Header {
+        let condition = |thread| Condition {
+            work: Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_millis(1) },
+            policy: Policy::OTHER,
+            slack_ns: None,
+            cpu: None,
+            thread,
+            load: "idle".into(),
+            kernel: "6.1.0".into(),
+        };
+        Header {
+            format: howlate_model::FORMAT,
+            howlate: "0.1.0".into(),
+            command: "cyclic".into(),
+            arguments: vec!["cyclic".into()],
+            started: "2026-01-01T00:00:00Z".into(),
+            at_ns: MonotonicTime::from_nanos(0),
+            clock: "CLOCK_MONOTONIC".into(),
+            seed: 1,
+            system: System::default(),
+            instrument: Instrument::default(),
+            conditions: (0..conditions).map(condition).collect(),
+        }
+    }
+
+    pub(crate) fn block(condition: u32, round: u32, late: i64) -> Block {
+        let expected = MonotonicTime::from_nanos(1_000);
+        let mut block = Block { condition, round, ..Block::default() };
+        let ran = MonotonicTime::from_nanos(1_000 + late);
+        block.record(Wakeup { expected, ran }, Some(Span::from_millis(1)));
+        block
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::testing::{block, header};
+    use super::*;
+    use crate::Writer;
+
+    fn recording(folder: &Path) -> PathBuf {
+        let path = folder.join("a.jsonl");
+        let mut writer = Writer::create(&path, &header(1)).unwrap();
+        for round in 0..3 {
+            writer.write(&Line::Block(Box::new(block(0, round, 50))));
+        }
+        writer.close();
+        path
+    }
+
+    #[track_caller]
+    fn check(content: &[u8], says: &str) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("b.jsonl");
+        std::fs::write(&path, content).unwrap();
+        let error = match Reader::open(&path) {
+            Err(error) => error,
+            Ok(reader) => reader.filter_map(Result::err).next().unwrap(),
+        };
+        assert!(error.to_string().contains(says), "{error}");
+    }
+
+    #[test]
+    fn what_is_no_recording_is_named() {
+        check(b"", "is empty");
+        check(b"\x7fELF\x02", "is not a howlate recording");
+        check(b"{\"a\":1}\n", "no header with a format");
+        check(b"{\"header\":{\"format\":99}}\n", "has format 99; this howlate reads up to format 1");
+        assert!(matches!(Reader::open(Path::new("/no/such/file")), Err(ReadError::Io { .. })));
+    }
+
+    #[test]
+    fn a_damaged_line_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let whole = std::fs::read_to_string(recording(folder.path())).unwrap();
+        check(whole.replacen("\"hdr\":\"", "\"hdr\":\"!", 1).as_bytes(), "line 2 is damaged");
+        check(whole.replacen("{\"block\"", "{\"blok\"", 1).as_bytes(), "line 2 is damaged");
+    }
+
+    #[test]
+    fn a_recording_cut_anywhere_gives_its_complete_lines() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = recording(folder.path());
+        let whole = std::fs::read(&path).unwrap();
+        let first_line = whole.iter().position(|byte| *byte == b'\n').unwrap() + 1;
+        for length in (first_line..=whole.len()).step_by(7) {
+            std::fs::write(&path, &whole[..length]).unwrap();
+            let mut reader = Reader::open(&path).unwrap();
+            let complete = whole[first_line..length].iter().filter(|byte| **byte == b'\n').count();
+            let got = reader.by_ref().map(Result::unwrap).count();
+            assert!(got == complete || got == complete + 1 && !reader.is_cut_off(), "{length}");
+        }
+    }
+}

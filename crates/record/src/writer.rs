@@ -1,0 +1,197 @@
+//! Writing a recording as it happens.
+
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use howlate_model::{Caveat, Header, Line};
+
+use crate::compact;
+
+/// Blocks that a recording may hold per condition before neighbours are joined.
+const BLOCKS_PER_CONDITION: usize = 64;
+/// Blocks that any recording may hold.
+const BLOCKS_AT_LEAST: usize = 1_024;
+
+/// Why a recording could not be begun.
+#[derive(Debug, thiserror::Error)]
+pub enum CreateError {
+    /// There is something already; nothing is written over.
+    #[error("{} exists already, and nothing is written over", path.display())]
+    Exists {
+        /// The path asked for.
+        path: PathBuf,
+    },
+    /// The file could not be made or written.
+    #[error("cannot write {}: {source}", path.display())]
+    Io {
+        /// The path asked for.
+        path: PathBuf,
+        /// The kernel's reason.
+        source: io::Error,
+    },
+}
+
+/// An open recording. Once begun, it never fails: what cannot be written is counted.
+#[derive(Debug)]
+pub struct Writer {
+    file: File,
+    path: PathBuf,
+    /// Length of the file up to the last complete line.
+    complete: u64,
+    blocks: usize,
+    most_blocks: usize,
+    lost: u64,
+    reason: Option<String>,
+}
+
+impl Writer {
+    /// Makes the file and writes its first line.
+    ///
+    /// # Errors
+    ///
+    /// When the file exists, or cannot be written.
+    pub fn create(path: &Path, header: &Header) -> Result<Self, CreateError> {
+        let failed = |source: io::Error| match source.kind() {
+            io::ErrorKind::AlreadyExists => CreateError::Exists { path: path.to_owned() },
+            _ => CreateError::Io { path: path.to_owned(), source },
+        };
+        let file = File::create_new(path).map_err(failed)?;
+        let mut writer = Self {
+            file,
+            path: path.to_owned(),
+            complete: 0,
+            blocks: 0,
+            most_blocks: BLOCKS_AT_LEAST.max(BLOCKS_PER_CONDITION * header.conditions.len()),
+            lost: 0,
+            reason: None,
+        };
+        writer.append(&Line::Header(Box::new(header.clone()))).map_err(failed)?;
+        Ok(writer)
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Appends one line. A line that does not fit on the disk is counted, not half kept.
+    pub fn write(&mut self, line: &Line) {
+        if let Err(error) = self.append(line) {
+            self.lost += 1;
+            self.reason.get_or_insert_with(|| error.to_string());
+            return;
+        }
+        self.blocks += usize::from(matches!(line, Line::Block(_)));
+        if self.blocks > self.most_blocks {
+            self.compact();
+        }
+    }
+
+    fn append(&mut self, line: &Line) -> io::Result<()> {
+        let mut bytes = serde_json::to_vec(line)?;
+        bytes.push(b'\n');
+        if let Err(error) = self.file.write_all(&bytes) {
+            self.cut_incomplete();
+            return Err(error);
+        }
+        self.complete += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Takes back a half-written line, so that later ones can still be appended.
+    fn cut_incomplete(&mut self) {
+        // If this fails too, the reader meets one unreadable line; the loss is counted already.
+        drop(self.file.set_len(self.complete));
+        drop(self.file.seek(SeekFrom::Start(self.complete)));
+    }
+
+    /// Joins neighbouring blocks; on any trouble the file simply stays as it is.
+    fn compact(&mut self) {
+        match compact::in_place(&self.path) {
+            Ok(compacted) => {
+                (self.file, self.complete, self.blocks) =
+                    (compacted.file, compacted.length, compacted.blocks);
+                self.most_blocks = self.most_blocks.max(2 * self.blocks);
+            }
+            Err(_) => self.most_blocks *= 2,
+        }
+    }
+
+    /// What could not be written, if anything.
+    pub fn incomplete(&self) -> Option<Caveat> {
+        let reason = self.reason.clone()?;
+        Some(Caveat::RecordingIncomplete { lines_lost: self.lost, reason })
+    }
+
+    /// Joins what can be joined and waits until the disk has it.
+    pub fn close(mut self) -> Option<Caveat> {
+        if self.blocks > BLOCKS_AT_LEAST {
+            self.compact();
+        }
+        if let Err(error) = self.file.sync_data() {
+            self.reason.get_or_insert_with(|| error.to_string());
+        }
+        self.incomplete()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Reader;
+    use crate::reader::testing::{block, header};
+    use howlate_model::{Distribution, Latency};
+
+    #[test]
+    fn nothing_is_written_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.jsonl");
+        std::fs::write(&path, "precious").unwrap();
+        assert!(matches!(Writer::create(&path, &header(1)), Err(CreateError::Exists { .. })));
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "precious");
+        let nowhere = folder.path().join("no/such/folder");
+        assert!(matches!(Writer::create(&nowhere, &header(1)), Err(CreateError::Io { .. })));
+    }
+
+    #[test]
+    fn a_full_disk_loses_lines_not_the_recording() {
+        // /dev/full fails every write with ENOSPC, as a full disk does.
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.jsonl");
+        let mut writer = Writer::create(&path, &header(1)).unwrap();
+        writer.write(&Line::Block(Box::new(block(0, 0, 5))));
+        let good =
+            std::mem::replace(&mut writer.file, File::options().write(true).open("/dev/full").unwrap());
+        writer.write(&Line::Block(Box::new(block(0, 1, 5))));
+        writer.file = good;
+        writer.write(&Line::Block(Box::new(block(0, 2, 5))));
+        assert!(matches!(writer.close(), Some(Caveat::RecordingIncomplete { lines_lost: 1, .. })));
+        assert_eq!(Reader::open(&path).unwrap().map(Result::unwrap).count(), 2);
+    }
+
+    #[test]
+    fn a_long_run_keeps_every_wake_up_in_a_bounded_number_of_lines() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.jsonl");
+        let mut writer = Writer::create(&path, &header(2)).unwrap();
+        let mut expected = Distribution::default();
+        for second in 0..4_000 {
+            let one = block(second % 2, 0, i64::from(second) * 10);
+            expected.merge(&one.latency);
+            writer.write(&Line::Block(Box::new(one)));
+        }
+        assert_eq!(writer.close(), None);
+        let mut got = Distribution::default();
+        let mut lines = 0;
+        for line in Reader::open(&path).unwrap() {
+            if let Line::Block(block) = line.unwrap() {
+                got.merge(&block.latency);
+                lines += 1;
+            }
+        }
+        assert_eq!(got, expected);
+        assert!(lines <= BLOCKS_AT_LEAST, "{lines}");
+        assert_eq!(got.max(), Some(Latency::from_nanos(39_990)));
+    }
+}
