@@ -278,7 +278,7 @@ mod tests {
             slack_ns: None,
             cpu: None,
             thread: 0,
-            load: "idle".into(),
+            load: howlate_model::Load::Idle,
             kernel: "6.1.0".into(),
         };
         Analysis::new(Header {

@@ -1,6 +1,6 @@
 //! What sleep results mean: timer slack, tick, idle states.
 
-use howlate_model::{Distribution, Latency, Policy, Span, System, Wait, Work};
+use howlate_model::{Distribution, Latency, Load, Policy, Span, System, Wait, Work};
 
 use crate::staircase::{self, Step};
 use crate::{Analysis, Outcome};
@@ -121,9 +121,9 @@ fn steps(sleeps: &[&Outcome], system: &System) -> Vec<Insight> {
 }
 
 /// The condition, its length left out.
-fn family(outcome: &Outcome) -> (Wait, Policy, Option<Span>, Option<u32>, &str) {
+fn family(outcome: &Outcome) -> (Wait, Policy, Option<Span>, Option<u32>, Load) {
     let condition = &outcome.condition;
-    (condition.work.mechanism(), condition.policy, condition.slack_ns, condition.cpu, &condition.load)
+    (condition.work.mechanism(), condition.policy, condition.slack_ns, condition.cpu, condition.load)
 }
 
 fn sweeps<'a>(sleeps: &[&'a Outcome]) -> Vec<Vec<(Span, &'a Distribution)>> {

@@ -207,6 +207,7 @@ impl Observer<'_> {
                 round: task.round,
                 at_ns: done.as_ref().map_or(now, |done| done.at),
                 usage: done.as_ref().map(|done| done.usage),
+                load: None,
                 unfinished: done.is_none() || (short && !interrupted),
                 error: done.and_then(|done| done.result.err()).map(|error| error.to_string()),
             }));

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Caveat, CpuSet, Distribution, Latency, MonotonicTime, Policy, Span, Wakeup};
+use crate::{Caveat, CpuSet, Distribution, Latency, LoadReport, MonotonicTime, Policy, Span, Wakeup};
 
 /// How many of the latest wake-ups each block and each result names with their time.
 pub const WORST_KEPT: usize = 10;
@@ -144,6 +144,9 @@ pub struct Finished {
     /// Whether it was cut before it had done what was asked.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unfinished: bool,
+    /// What the background load did meanwhile; absent without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<LoadReport>,
     /// Why the waiting call failed, if it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Policy, Span, Wait};
+use crate::{Load, Policy, Span, Wait};
 
 /// One combination of circumstances under which wake-ups are measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,7 +22,7 @@ pub struct Condition {
     /// Which of the threads that run side by side, from 0.
     pub thread: u32,
     /// The background load's name; `idle` when howlate applies none.
-    pub load: String,
+    pub load: Load,
     /// The kernel's release.
     pub kernel: String,
 }
@@ -84,7 +84,7 @@ mod tests {
             slack_ns: Some(Span::from_nanos(1)),
             cpu: Some(1),
             thread: 0,
-            load: "idle".into(),
+            load: Load::Idle,
             kernel: "6.18.44".into(),
         };
         let json = serde_json::to_string(&condition).unwrap();

@@ -1,6 +1,6 @@
 //! What measuring threads are to do.
 
-use crate::{Policy, Span, Work};
+use crate::{Load, Policy, Span, Work};
 
 /// One turn of one condition: a thread's work and the settings it asks for.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,6 +32,8 @@ pub struct Task {
 pub struct Turn {
     /// One per thread.
     pub tasks: Vec<Task>,
+    /// The background load meanwhile.
+    pub load: Load,
     /// Ends after this time, as asked; `None`: when every thread has its samples.
     pub duration: Option<Span>,
     /// Cuts threads that are not done after this time and reports them as unfinished.

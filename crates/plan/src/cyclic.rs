@@ -1,6 +1,6 @@
 //! Plans for periodic threads.
 
-use howlate_model::{Caveat, Condition, Policy, Span, Task, Turn, Wait, Work};
+use howlate_model::{Caveat, Condition, Load, Policy, Span, Task, Turn, Wait, Work};
 
 use crate::{Circumstances, Machine, Plan, PlanError, check_count, finished, order, refuse};
 
@@ -52,6 +52,7 @@ struct Group {
     period: Span,
     policy: Policy,
     slack: Option<Span>,
+    load: Load,
 }
 
 impl CyclicChoices {
@@ -109,12 +110,10 @@ impl CyclicChoices {
                         left_out.push(Caveat::LeftOut { condition, reason });
                         continue;
                     }
-                    groups.extend(choices.slacks.iter().map(|&slack| Group {
-                        mechanism,
-                        period,
-                        policy,
-                        slack,
-                    }));
+                    for &slack in &choices.slacks {
+                        let group = |&load: &Load| Group { mechanism, period, policy, slack, load };
+                        groups.extend(choices.loads.iter().map(group));
+                    }
                 }
             }
         }
@@ -149,7 +148,7 @@ impl CyclicChoices {
                 slack_ns: group.slack,
                 cpu,
                 thread: u32::try_from(thread).unwrap_or(u32::MAX),
-                load: "idle".to_owned(),
+                load: group.load,
                 kernel: machine.kernel.clone(),
             }
         };
@@ -177,7 +176,7 @@ impl CyclicChoices {
         let duration = self.duration.map(|all| Span::from_nanos(all.as_nanos() / u64::from(rounds)));
         let for_samples = tasks.iter().filter_map(needed).max();
         let estimate = [duration, for_samples].into_iter().flatten().min().unwrap_or_default();
-        Turn { tasks, duration, cut_after: None, estimate }
+        Turn { tasks, load: group.load, duration, cut_after: None, estimate }
     }
 
     /// Spreads the first wake-ups over the period, so that by default no two fall together.

@@ -12,7 +12,7 @@ mod sleep;
 pub use cyclic::{CyclicChoices, Threads};
 pub use sleep::SleepChoices;
 
-use howlate_model::{Caveat, Condition, CpuSet, Policy, Span, Turn, Wait};
+use howlate_model::{Caveat, Condition, CpuSet, Load, Policy, Span, Turn, Wait};
 
 /// What a plan must know of the machine.
 #[derive(Clone, Debug)]
@@ -89,6 +89,8 @@ pub struct Circumstances {
     pub slacks: Vec<Option<Span>>,
     /// Ways to wait.
     pub mechanisms: Vec<Wait>,
+    /// Background loads.
+    pub loads: Vec<Load>,
     /// CPUs to bind to; `None`: leave it to the scheduler, or all for one thread per CPU.
     pub cpus: Option<CpuSet>,
     /// What the order of turns is drawn with.
@@ -133,6 +135,7 @@ mod testing {
             policies: vec![Policy::OTHER],
             slacks: vec![None],
             mechanisms: vec![Wait::ClockNanosleep],
+            loads: vec![Load::Idle],
             cpus: None,
             seed: 7,
         }

@@ -74,25 +74,23 @@ impl SleepChoices {
         (conditions, left_out)
     }
 
-    /// One condition for each slack and CPU.
+    /// One condition for each slack, load and CPU.
     fn places(&self, work: Work, policy: Policy, machine: &Machine) -> Vec<Condition> {
-        let cpus: Vec<Option<u32>> = match &self.circumstances.cpus {
+        let choices = &self.circumstances;
+        let cpus: Vec<Option<u32>> = match &choices.cpus {
             Some(cpus) => cpus.iter().map(Some).collect(),
             None => vec![None],
         };
-        let each = |slack_ns: Option<Span>| {
-            let condition = move |&cpu: &Option<u32>| Condition {
-                work,
-                policy,
-                slack_ns,
-                cpu,
-                thread: 0,
-                load: "idle".to_owned(),
-                kernel: machine.kernel.clone(),
-            };
-            cpus.iter().map(condition).collect::<Vec<_>>()
-        };
-        self.circumstances.slacks.iter().flat_map(|&slack| each(slack)).collect()
+        let mut places = Vec::new();
+        for &slack_ns in &choices.slacks {
+            for &load in &choices.loads {
+                let kernel = || machine.kernel.clone();
+                let place =
+                    |&cpu| Condition { work, policy, slack_ns, cpu, thread: 0, load, kernel: kernel() };
+                places.extend(cpus.iter().map(place));
+            }
+        }
+        places
     }
 
     fn samples_of(&self, length: Span) -> u64 {
@@ -131,6 +129,7 @@ impl SleepChoices {
         };
         (samples > 0).then(|| Turn {
             tasks: vec![task],
+            load: condition.load,
             duration: None,
             cut_after: Some(cut_after),
             estimate: estimate.min(cut_after),

@@ -149,7 +149,7 @@ pub(crate) mod testing {
             slack_ns: None,
             cpu: None,
             thread,
-            load: "idle".into(),
+            load: howlate_model::Load::Idle,
             kernel: "6.1.0".into(),
         };
         Header {
