@@ -4,10 +4,12 @@
 mod analysis;
 mod insight;
 mod interval;
+mod limits;
 mod staircase;
 mod summary;
 
 pub use analysis::{Analysis, Outcome};
 pub use insight::{Insight, Origin, insights};
 pub use interval::{Interval, exceeded_at_most, quantile_ranks};
+pub use limits::exceeded;
 pub use summary::Summary;

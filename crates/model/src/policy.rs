@@ -18,6 +18,9 @@ impl Priority {
         u8::try_from(value).ok().filter(|p| (1..=99).contains(p)).map(Self)
     }
 
+    /// What most real-time programs use: above threaded interrupt handlers (50), below watchdogs (99).
+    pub const USUAL: Self = Self(80);
+
     /// The number, 1 to 99.
     pub const fn get(self) -> u32 {
         self.0 as u32

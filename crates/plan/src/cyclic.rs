@@ -110,7 +110,7 @@ impl CyclicChoices {
                         left_out.push(Caveat::LeftOut { condition, reason });
                         continue;
                     }
-                    for &slack in &choices.slacks {
+                    for &slack in choices.slacks_for(policy) {
                         let group = |&load: &Load| Group { mechanism, period, policy, slack, load };
                         groups.extend(choices.loads.iter().map(group));
                     }

@@ -98,6 +98,12 @@ pub struct Circumstances {
 }
 
 impl Circumstances {
+    /// Slacks that make a difference under `policy`: real-time threads have none.
+    fn slacks_for(&self, policy: Policy) -> &[Option<Span>] {
+        let useful = if policy.is_realtime() { 1 } else { self.slacks.len() };
+        &self.slacks[..useful.min(self.slacks.len())]
+    }
+
     fn check_cpus(&self, machine: &Machine) -> Result<(), PlanError> {
         match self.cpus.as_ref().and_then(|cpus| cpus.first_outside(&machine.allowed)) {
             Some(cpu) => Err(PlanError::NoSuchCpu { cpu, allowed: machine.allowed.clone() }),

@@ -82,7 +82,7 @@ impl SleepChoices {
             None => vec![None],
         };
         let mut places = Vec::new();
-        for &slack_ns in &choices.slacks {
+        for &slack_ns in choices.slacks_for(policy) {
             for &load in &choices.loads {
                 let kernel = || machine.kernel.clone();
                 let place =

@@ -1,1 +1,32 @@
+//! Words, tables and exports from numbers. Returns text, prints nothing.
+//!
+//! Text for people carries ANSI styles; the caller strips them where the output is no terminal.
 
+mod caveats;
+mod condition;
+mod csv;
+mod cyclic;
+mod findings;
+mod heading;
+mod hlog;
+mod insights;
+mod json;
+mod live;
+mod numbers;
+mod progress;
+mod quick;
+mod sleep;
+mod style;
+mod table;
+
+pub use caveats::caveat;
+pub use condition::condition;
+pub use csv::{csv, intervals_csv};
+pub use findings::{Detail, findings};
+pub use heading::wrapped;
+pub use heading::{machine, report};
+pub use hlog::hlog;
+pub use json::{json, json_of_many};
+pub use live::{LiveRow, live};
+pub use progress::{progress, time_left};
+pub use quick::quick;

@@ -1,1 +1,26 @@
+//! What machine this is, and what on it makes wake-ups late.
+//!
+//! Everything is read from files below a [`Root`]: `/` on a live machine, a captured
+//! tree in tests. Nothing is written, no program is started, and a file that is missing
+//! is a fact about the machine, never an error.
+//!
+//! - [`describe`] returns the machine as a recording keeps it.
+//! - [`examine`] returns one finding for each property that bears on punctuality.
 
+mod bracketed;
+mod cgroup;
+mod command_line;
+mod container;
+mod describe;
+mod findings;
+mod hypervisor;
+mod kernel;
+mod kernel_config;
+mod process;
+mod reading;
+mod root;
+
+pub use describe::describe;
+pub use findings::examine;
+pub use reading::Unreadable;
+pub use root::{REFUSED, Root};

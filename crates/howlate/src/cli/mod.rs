@@ -1,0 +1,134 @@
+//! What can be typed.
+
+mod measuring;
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use howlate_model::{Span, Wait};
+
+pub(crate) use measuring::{Measuring, ThreadCount, without_repeats};
+
+/// How late Linux runs your code, and why.
+#[derive(Parser)]
+#[command(name = "howlate", version, max_term_width = 100, disable_help_subcommand = true)]
+#[command(
+    long_about = "How late Linux runs your code, and why.\n\nWithout a command, howlate takes a quick look (about 20 s): what is this machine, how late \
+does it run a thread that wants to run every millisecond, idle and busy, and what costs most."
+)]
+#[command(
+    after_help = "Exit status: 0 done and within limits, 1 a limit was exceeded, 2 could not (bad request, \
+missing file), 3 ran, but not as asked or not to the end."
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    Cyclic(Cyclic),
+    Sleep(Sleep),
+    Doctor(Doctor),
+    Show(Show),
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print a manual page
+    Man {
+        /// The command the page is about; the program itself if left out
+        name: Option<String>,
+    },
+}
+
+/// How late periodic threads wake (what cyclictest measures)
+#[derive(Args)]
+#[command(after_help = "Examples:\n  \
+howlate cyclic --policy fifo:80 --duration 1m\n  \
+howlate cyclic --threads 5 --policy fifo:99 --staircase --distance 500us\n  \
+howlate cyclic --policy other,fifo:80 --load idle,cpu --fail-above 'p99.9>100us'")]
+pub(crate) struct Cyclic {
+    /// Time from one planned wake-up to the next
+    #[arg(long, value_name = "LENGTH,…", value_delimiter = ',', default_value = "1ms")]
+    pub(crate) period: Vec<Span>,
+    /// Threads side by side: a number, or `per-cpu` for one bound to each CPU
+    #[arg(long, value_name = "N", default_value = "per-cpu")]
+    pub(crate) threads: ThreadCount,
+    /// How the threads wait
+    #[arg(long, value_name = "CALL,…", value_delimiter = ',', default_value = "clock_nanosleep")]
+    pub(crate) call: Vec<Wait>,
+    /// Added to the period of each further thread
+    #[arg(long, value_name = "LENGTH", default_value = "0")]
+    pub(crate) distance: Span,
+    /// Give each further thread the next lower priority
+    #[arg(long)]
+    pub(crate) staircase: bool,
+    /// Wake all threads at the same moment, rather than spread over the period
+    #[arg(long)]
+    pub(crate) aligned: bool,
+    #[command(flatten)]
+    pub(crate) measuring: Measuring,
+}
+
+/// How late sleeps return, by length, call, policy and load
+#[derive(Args)]
+#[command(after_help = "Examples:\n  \
+howlate sleep\n  \
+howlate sleep --for 0,10ns,100ns,1us,10us,100us,1ms,2ms,10ms --policy other,nice:-20,rr:99\n  \
+howlate sleep --for 1ms --call clock_nanosleep,timerfd,ppoll,busy_wait --out calls.jsonl")]
+pub(crate) struct Sleep {
+    /// How long to ask to sleep
+    #[arg(
+        long = "for",
+        value_name = "LENGTH,…",
+        value_delimiter = ',',
+        default_value = "10us,100us,1ms,10ms"
+    )]
+    pub(crate) lengths: Vec<Span>,
+    /// How to sleep
+    #[arg(long, value_name = "CALL,…", value_delimiter = ',', default_value = "clock_nanosleep")]
+    pub(crate) call: Vec<Wait>,
+    #[command(flatten)]
+    pub(crate) measuring: Measuring,
+}
+
+/// What on this system hurts punctuality, each with the reason and the remedy
+#[derive(Args)]
+pub(crate) struct Doctor {
+    /// Print the findings for machines
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Also show what was read, and everything that is as it should be
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
+    /// Examine a captured tree instead of this machine
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) root: Option<PathBuf>,
+}
+
+/// Results of saved recordings, as tables or for machines
+#[derive(Args)]
+pub(crate) struct Show {
+    /// Recordings made with --out
+    #[arg(required = true, value_name = "RECORDING")]
+    pub(crate) recordings: Vec<PathBuf>,
+    /// What to print
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Tables for people
+    Text,
+    /// One object with everything
+    Json,
+    /// One row per condition
+    Csv,
+    /// One row per sleep, in order
+    Intervals,
+    /// HdrHistogram log, one line per condition
+    Hlog,
+}

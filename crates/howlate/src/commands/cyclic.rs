@@ -1,0 +1,32 @@
+//! `howlate cyclic`
+
+use howlate_model::Span;
+use howlate_plan::CyclicChoices;
+
+use super::measure_and_print;
+use crate::cli::Cyclic;
+use crate::cli::without_repeats;
+use crate::error::Error;
+use crate::session::Surroundings;
+use crate::status::Status;
+
+/// Time per condition where nothing else was asked for.
+const DURATION: Span = Span::from_secs(10);
+
+pub(crate) fn run(asked: &Cyclic) -> Result<Status, Error> {
+    let measuring = &asked.measuring;
+    let around = Surroundings::look();
+    let choices = CyclicChoices {
+        circumstances: measuring.circumstances(&asked.call),
+        periods: without_repeats(&asked.period),
+        threads: asked.threads.0,
+        distance: asked.distance,
+        staircase: asked.staircase,
+        aligned: asked.aligned,
+        samples: measuring.samples,
+        duration: measuring.duration.or(measuring.samples.is_none().then_some(DURATION)),
+        rounds: measuring.rounds,
+    };
+    let plan = choices.plan(&around.machine())?;
+    measure_and_print("cyclic", measuring, &around, &plan, choices.circumstances.seed)
+}

@@ -1,0 +1,34 @@
+//! `howlate doctor`
+
+use howlate_model::Finding;
+use howlate_render::{Detail, findings, machine};
+use howlate_system::{Root, describe, examine};
+
+use crate::cli::Doctor;
+use crate::error::Error;
+use crate::status::Status;
+use crate::terminal;
+
+pub(crate) fn run(asked: &Doctor) -> Result<Status, Error> {
+    let root = asked.root.as_ref().map_or_else(Root::live, Root::at);
+    let found = examine(&root);
+    let text = if asked.json {
+        json(&root, &found)?
+    } else {
+        let detail = if asked.verbose { Detail::Full } else { Detail::Brief };
+        format!("{}\n\n{}", machine(&describe(&root)), findings(&found, terminal::width(), detail))
+    };
+    terminal::print(&text)?;
+    Ok(Status::Done)
+}
+
+fn json(root: &Root, found: &[Finding]) -> Result<String, Error> {
+    let document = serde_json::json!({
+        "format": 1,
+        "howlate": env!("CARGO_PKG_VERSION"),
+        "command": "doctor",
+        "system": describe(root),
+        "findings": found,
+    });
+    Ok(serde_json::to_string_pretty(&document)? + "\n")
+}

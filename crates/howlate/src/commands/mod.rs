@@ -1,0 +1,76 @@
+//! One file per command.
+
+pub(crate) mod cyclic;
+pub(crate) mod doctor;
+pub(crate) mod pages;
+pub(crate) mod quick;
+pub(crate) mod show;
+pub(crate) mod sleep;
+
+use howlate_analyse::{Analysis, exceeded};
+use howlate_model::{Caveat, Latency, Limit, Statistic};
+use howlate_render as render;
+
+use crate::cli::Measuring;
+use crate::error::Error;
+use crate::session::{Request, Surroundings, measure};
+use crate::status::Status;
+use crate::terminal::{self, ERROR, paint};
+
+/// Measures a plan, prints the result, judges it.
+fn measure_and_print(
+    command: &str,
+    asked: &Measuring,
+    around: &Surroundings,
+    plan: &howlate_plan::Plan,
+    seed: u64,
+) -> Result<Status, Error> {
+    let request = Request {
+        command,
+        seed,
+        out: asked.out.as_deref(),
+        dma_latency_us: asked.dma_latency,
+        stop_above: asked.stop_above,
+        quiet: asked.quiet,
+    };
+    let analysis = measure(&request, around, plan)?;
+    let text =
+        if asked.json { render::json(&analysis)? } else { render::report(&analysis, terminal::width()) };
+    terminal::print(&text)?;
+    Ok(judge(&analysis, &asked.fail_above))
+}
+
+/// The exit status, and a line for every limit that was exceeded.
+fn judge(analysis: &Analysis, limits: &[Limit]) -> Status {
+    let mut status = if is_as_asked(analysis) { Status::Done } else { Status::NotTrustworthy };
+    for outcome in analysis.outcomes() {
+        for limit in limits {
+            if let Some(value) = exceeded(outcome, *limit) {
+                let value = match limit.statistic {
+                    Statistic::Missed => value.to_string(),
+                    _ => Latency::from_nanos(i64::try_from(value).unwrap_or(i64::MAX)).to_string(),
+                };
+                let condition = render::condition(&outcome.condition);
+                terminal::say(&format!(
+                    "{} {limit}: {value} ({condition})\n",
+                    paint(ERROR, "limit exceeded:")
+                ));
+                status = Status::Exceeded;
+            }
+        }
+    }
+    status
+}
+
+/// Whether every condition was measured to the end, with the policy it was to have.
+fn is_as_asked(analysis: &Analysis) -> bool {
+    let spoils = |caveat: &Caveat| {
+        matches!(
+            caveat,
+            Caveat::PolicyRefused { .. } | Caveat::Unfinished { .. } | Caveat::RecordingIncomplete { .. }
+        )
+    };
+    let outcomes = analysis.outcomes();
+    !analysis.caveats.iter().any(spoils)
+        && !outcomes.iter().any(|outcome| outcome.caveats().iter().any(spoils))
+}

@@ -1,0 +1,92 @@
+//! `howlate` alone: the quick look.
+
+use std::path::PathBuf;
+
+use howlate_model::{Load, Policy, Span, Wait};
+use howlate_plan::{Circumstances, CyclicChoices, Threads};
+use howlate_render::quick;
+use howlate_system::{Root, examine};
+
+use crate::error::Error;
+use crate::remedy;
+use crate::session::{Request, Surroundings, measure, now_in_words};
+use crate::status::Status;
+use crate::terminal;
+
+/// Time for each of six conditions: about 18 s in all.
+const PER_CONDITION: Span = Span::from_secs(3);
+/// Turns of each condition.
+const ROUNDS: u32 = 3;
+
+pub(crate) fn run() -> Result<Status, Error> {
+    let around = Surroundings::look();
+    let realtime = realtime_policy();
+    let choices = choices(realtime);
+    let plan = choices.plan(&around.machine())?;
+    let out = recording_path();
+    let request = Request {
+        command: "quick",
+        seed: choices.circumstances.seed,
+        out: out.as_deref(),
+        dma_latency_us: None,
+        stop_above: None,
+        quiet: false,
+    };
+    let analysis = measure(&request, &around, &plan)?;
+    let mut text = quick(&analysis, &examine(&Root::live()), terminal::width());
+    if realtime.is_none() {
+        let hint = remedy::for_policy(WITH_PRIORITY);
+        text.push_str(&format!("\nReal-time priority could not be tried. {hint}\n"));
+    }
+    if let Some(path) = out {
+        text.push_str(&format!("\nSaved; show it again with: howlate show {}\n", path.display()));
+    }
+    terminal::print(&text)?;
+    Ok(Status::Done)
+}
+
+/// What a user of real-time priority would begin with.
+const WITH_PRIORITY: Policy = Policy::Fifo { priority: howlate_model::Priority::USUAL };
+
+/// Real-time priority, if this process may have it.
+fn realtime_policy() -> Option<Policy> {
+    let tried = std::thread::spawn(|| {
+        howlate_linux::sched::set_policy(howlate_linux::sched::THIS_THREAD, WITH_PRIORITY).is_ok()
+    });
+    tried.join().unwrap_or(false).then_some(WITH_PRIORITY)
+}
+
+/// As a program is, without timer slack, and with real-time priority; idle and busy.
+fn choices(realtime: Option<Policy>) -> CyclicChoices {
+    CyclicChoices {
+        circumstances: Circumstances {
+            policies: [Some(Policy::OTHER), realtime].into_iter().flatten().collect(),
+            slacks: vec![None, Some(Span::from_nanos(1))],
+            mechanisms: vec![Wait::ClockNanosleep],
+            loads: vec![Load::Idle, Load::Cpu],
+            cpus: None,
+            seed: fastrand::u64(..1_000_000),
+        },
+        periods: vec![Span::from_millis(1)],
+        threads: Threads::Count(1),
+        distance: Span::ZERO,
+        staircase: false,
+        aligned: false,
+        samples: None,
+        duration: Some(PER_CONDITION),
+        rounds: Some(ROUNDS),
+    }
+}
+
+/// `$XDG_DATA_HOME/howlate/quick-TIME.jsonl`; `None` where there is no such place.
+fn recording_path() -> Option<PathBuf> {
+    let home = || Some(PathBuf::from(std::env::var_os("HOME")?).join(".local/share"));
+    let data =
+        std::env::var_os("XDG_DATA_HOME").filter(|path| !path.is_empty()).map(PathBuf::from).or_else(home)?;
+    let folder = data.join("howlate");
+    std::fs::create_dir_all(&folder).ok()?;
+    let path = folder.join(format!("quick-{}.jsonl", now_in_words().replace(':', "-")));
+    // Only a place that can be written to is a place; the session makes the file itself.
+    std::fs::File::create_new(&path).and_then(|_| std::fs::remove_file(&path)).ok()?;
+    Some(path)
+}

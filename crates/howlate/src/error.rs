@@ -1,0 +1,86 @@
+//! What goes wrong before anything is measured, and what to do about it.
+
+use std::io;
+
+use howlate_measure::MeasureError;
+use howlate_plan::PlanError;
+use howlate_record::{CreateError, ReadError};
+
+use crate::terminal::{ERROR, HINT, paint};
+
+/// Why a command could not be carried out.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    #[error(transparent)]
+    Measure(#[from] MeasureError),
+    #[error(transparent)]
+    Create(#[from] CreateError),
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    #[error("cannot start the load: {0}")]
+    Load(io::Error),
+    #[error("cannot write the result: {0}")]
+    Output(#[from] io::Error),
+    #[error("cannot write the result: {0}")]
+    Json(#[from] serde_json::Error),
+    #[error("there is no command `{0}`")]
+    NoCommand(String),
+}
+
+impl Error {
+    /// The message with its hint, styled.
+    pub(crate) fn message(&self) -> String {
+        let mut text = format!("{} {self}\n", paint(ERROR, "error:"));
+        if let Some(hint) = self.hint() {
+            text.push_str(&format!("{} {hint}\n", paint(HINT, "hint:")));
+        }
+        text
+    }
+
+    /// What to do.
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Plan(PlanError::NoSuchCpu { allowed, .. }) => {
+                Some(format!("choose from these with `--cpus {allowed}`"))
+            }
+            Self::Plan(PlanError::TooMany { .. }) => {
+                Some("give fewer values to --for, --period, --call, --policy, --slack, --load or --cpus".into())
+            }
+            Self::Plan(_) => None,
+            Self::Measure(MeasureError::Thread { .. }) => {
+                Some("the limit on threads may be reached: see `ulimit -u` and the cgroup's pids.max".into())
+            }
+            Self::Measure(MeasureError::ReadBack { .. }) => {
+                Some("a seccomp filter may forbid sched_getattr(2); in a container, try `--security-opt seccomp=unconfined`".into())
+            }
+            Self::Create(CreateError::Exists { path }) => {
+                Some(format!("choose another name, or remove it first: `rm {}`", path.display()))
+            }
+            Self::Create(CreateError::Io { .. }) => {
+                Some("choose a path in a folder that exists and that you may write to, such as `--out result.jsonl`".into())
+            }
+            Self::Read(error) => Some(read_hint(error)),
+            Self::NoCommand(_) => Some("`howlate --help` lists the commands".into()),
+            Self::Load(_) | Self::Output(_) | Self::Json(_) => None,
+        }
+    }
+}
+
+fn read_hint(error: &ReadError) -> String {
+    match error {
+        ReadError::Io { .. } => "give the path of a recording made with `--out`".into(),
+        ReadError::Empty { .. } | ReadError::NotARecording { .. } => {
+            "recordings are made with `--out`, such as `howlate cyclic --out result.jsonl`".into()
+        }
+        ReadError::Newer { .. } => "install a newer howlate to read it".into(),
+        ReadError::Damaged { path, line, .. } => {
+            format!(
+                "the lines before it can be kept: `head -n {} {} > mended.jsonl`",
+                line - 1,
+                path.display()
+            )
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! What to do about a refused policy: read the machine before advising.
+
+use howlate_model::{Caveat, Finding, Line, Policy};
+use howlate_system::{Root, examine};
+
+/// Completes the caveats of a line with what would help.
+pub(crate) fn advise(line: &mut Line) {
+    let Line::Started(started) = line else { return };
+    for caveat in &mut started.caveats {
+        if let Caveat::PolicyRefused { asked, remedy, .. } = caveat {
+            *remedy = asked.parse().map_or_else(|_| String::new(), for_policy);
+        }
+    }
+}
+
+/// What would let this process have `policy`.
+pub(crate) fn for_policy(policy: Policy) -> String {
+    let findings = examine(&Root::live());
+    let finding = |id: &str| findings.iter().find(|finding| finding.id == id);
+    match policy {
+        Policy::Other { .. } | Policy::Batch | Policy::Idle => {
+            "Run as root, or raise the limit: `ulimit -e 40` lets you go down to nice -20.".to_owned()
+        }
+        Policy::Fifo { priority } | Policy::Rr { priority } => {
+            let group = finding("rt_group_scheduling").filter(|finding| blocks(finding));
+            let permission = finding("realtime_permission").filter(|finding| blocks(finding));
+            group.or(permission).and_then(first_step).unwrap_or_else(|| {
+                format!("Run as root, or raise the limit: `ulimit -r {}`.", priority.get())
+            })
+        }
+        Policy::Deadline { .. } => {
+            "SCHED_DEADLINE needs root (CAP_SYS_NICE), all CPUs allowed, and free deadline bandwidth."
+                .to_owned()
+        }
+    }
+}
+
+fn blocks(finding: &Finding) -> bool {
+    finding.verdict == howlate_model::Verdict::Blocks
+}
+
+fn first_step(finding: &Finding) -> Option<String> {
+    let step = finding.remedy.as_ref()?.apply.first()?;
+    Some(format!("{}: `{step}`", finding.found))
+}

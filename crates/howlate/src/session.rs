@@ -1,0 +1,212 @@
+//! One measurement from plan to result: load, threads, recording, display.
+
+mod display;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use howlate_analyse::Analysis;
+use howlate_linux::clock;
+use howlate_load::Running;
+use howlate_measure::{Bounds, Process, Progress, Sink, measure_instrument, run};
+use howlate_model::{
+    Caveat, CpuSet, End, FORMAT, Finished, Header, HowEnded, Instrument, Line, Span, System, Turn,
+};
+use howlate_plan::{Machine, Plan};
+use howlate_record::Writer;
+use howlate_system::{Root, describe};
+
+use crate::error::Error;
+use crate::remedy;
+use display::Display;
+
+/// What is known before a plan is made.
+pub(crate) struct Surroundings {
+    pub(crate) system: System,
+    pub(crate) instrument: Instrument,
+}
+
+impl Surroundings {
+    /// Looks at the machine and at the instrument.
+    pub(crate) fn look() -> Self {
+        Self { system: describe(&Root::live()), instrument: measure_instrument() }
+    }
+
+    /// What plans must know.
+    pub(crate) fn machine(&self) -> Machine {
+        Machine {
+            allowed: self.system.allowed.clone(),
+            kernel: self.system.kernel.clone(),
+            wait: self.instrument.wait_ns,
+        }
+    }
+}
+
+/// What a command asks of its session.
+pub(crate) struct Request<'a> {
+    /// `cyclic`, `sleep` or `quick`.
+    pub(crate) command: &'a str,
+    pub(crate) seed: u64,
+    pub(crate) out: Option<&'a Path>,
+    pub(crate) dma_latency_us: Option<i32>,
+    pub(crate) stop_above: Option<Span>,
+    pub(crate) quiet: bool,
+}
+
+/// Takes all turns of `plan`; returns what was found.
+pub(crate) fn measure(request: &Request<'_>, around: &Surroundings, plan: &Plan) -> Result<Analysis, Error> {
+    let interrupted = on_interrupt()?;
+    let header = header(request, around, plan);
+    let writer = request.out.map(|path| Writer::create(path, &header)).transpose()?;
+    let display = Display::new(request.quiet, plan);
+    let mut session = Session { analysis: Analysis::new(header), writer, display, finished: Vec::new() };
+    let process = Process::prepare(request.dma_latency_us);
+    let known = plan.left_out.iter().chain(&process.caveats).cloned().chain(crowding(plan, &around.system));
+    known.for_each(|caveat| session.keep(Line::Caveat(caveat)));
+    let how = session.take_turns(request, plan, &around.system, &process, &interrupted);
+    session.end(how?)
+}
+
+/// Set by Ctrl-C and `SIGTERM`; a second Ctrl-C ends the program at once.
+fn on_interrupt() -> Result<Arc<AtomicBool>, Error> {
+    let interrupted = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        // Armed by the first signal, so it acts on the second.
+        signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&interrupted))?;
+        signal_hook::flag::register(signal, Arc::clone(&interrupted))?;
+    }
+    Ok(interrupted)
+}
+
+fn header(request: &Request<'_>, around: &Surroundings, plan: &Plan) -> Header {
+    Header {
+        format: FORMAT,
+        howlate: env!("CARGO_PKG_VERSION").to_owned(),
+        command: request.command.to_owned(),
+        arguments: std::env::args().skip(1).collect(),
+        started: now_in_words(),
+        at_ns: clock::now(),
+        clock: "CLOCK_MONOTONIC".to_owned(),
+        seed: request.seed,
+        system: around.system.clone(),
+        instrument: around.instrument,
+        conditions: plan.conditions.clone(),
+    }
+}
+
+/// Now, RFC 3339, to the second.
+pub(crate) fn now_in_words() -> String {
+    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+/// Caveats that follow from the plan and the number of CPUs.
+fn crowding(plan: &Plan, system: &System) -> Vec<Caveat> {
+    let mut caveats = Vec::new();
+    let measured = plan.turns.iter().map(measured_cpus).max_by_key(CpuSet::len).unwrap_or_default();
+    let threads = plan.turns.iter().map(|turn| turn.tasks.len()).max().unwrap_or(0);
+    if !measured.is_empty() && house_keeping(&measured, system).is_none() {
+        caveats.push(Caveat::ObserverShares { measured });
+    }
+    let cpus = system.allowed.len();
+    if threads > cpus {
+        let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        caveats.push(Caveat::ThreadsShareCpus { threads: count(threads), cpus: count(cpus) });
+    }
+    caveats
+}
+
+fn measured_cpus(turn: &Turn) -> CpuSet {
+    turn.tasks.iter().filter_map(|task| task.cpu).collect()
+}
+
+/// Where the observer can run: neither on a measured CPU nor on one that shares its core, or
+/// at least not on a measured one; `None` when every CPU is measured.
+fn house_keeping(measured: &CpuSet, system: &System) -> Option<CpuSet> {
+    let with_siblings: CpuSet = system
+        .cpus
+        .iter()
+        .filter(|cpu| measured.contains(cpu.number))
+        .flat_map(|cpu| cpu.siblings.iter())
+        .chain(measured.iter())
+        .collect();
+    let free = |taken: &CpuSet| Some(system.allowed.without(taken)).filter(|cpus| !cpus.is_empty());
+    free(&with_siblings).or_else(|| free(measured))
+}
+
+/// A measurement under way.
+struct Session {
+    analysis: Analysis,
+    writer: Option<Writer>,
+    display: Display,
+    /// Ends of threads' turns, held back until the load has reported.
+    finished: Vec<Finished>,
+}
+
+impl Session {
+    fn keep(&mut self, line: Line) {
+        self.analysis.add(&line);
+        if let Some(writer) = &mut self.writer {
+            writer.write(&line);
+        }
+    }
+
+    fn take_turns(
+        &mut self,
+        request: &Request<'_>,
+        plan: &Plan,
+        system: &System,
+        process: &Process,
+        interrupted: &AtomicBool,
+    ) -> Result<HowEnded, Error> {
+        for turn in &plan.turns {
+            let measured = measured_cpus(turn);
+            let observer_cpus = if measured.is_empty() { None } else { house_keeping(&measured, system) };
+            let bounds = Bounds { stop_above: request.stop_above, observer_cpus };
+            self.display.turn_begins(turn);
+            let load = Running::start(turn.load).map_err(Error::Load)?;
+            let ended = run(turn, &bounds, process, interrupted, self)?;
+            self.turn_ended(load);
+            if ended.how != HowEnded::Done {
+                return Ok(ended.how);
+            }
+            if interrupted.load(Ordering::Relaxed) {
+                return Ok(HowEnded::Interrupted);
+            }
+        }
+        Ok(HowEnded::Done)
+    }
+
+    fn turn_ended(&mut self, load: Running) {
+        let report = load.stop();
+        for mut finished in std::mem::take(&mut self.finished) {
+            finished.load = report;
+            self.keep(Line::Finished(finished));
+        }
+    }
+
+    fn end(mut self, how: HowEnded) -> Result<Analysis, Error> {
+        self.display.clear();
+        let incomplete = self.writer.as_ref().and_then(Writer::incomplete);
+        incomplete.into_iter().for_each(|caveat| self.keep(Line::Caveat(caveat)));
+        self.keep(Line::End(End { at_ns: clock::now(), how }));
+        if let Some(caveat) = self.writer.take().and_then(Writer::close) {
+            self.analysis.add(&Line::Caveat(caveat));
+        }
+        Ok(self.analysis)
+    }
+}
+
+impl Sink for Session {
+    fn line(&mut self, mut line: Line) {
+        remedy::advise(&mut line);
+        match line {
+            Line::Finished(finished) => self.finished.push(finished),
+            line => self.keep(line),
+        }
+    }
+
+    fn progress(&mut self, threads: &[Progress]) {
+        self.display.progress(threads);
+    }
+}

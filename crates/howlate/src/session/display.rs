@@ -1,0 +1,112 @@
+//! What is shown while a measurement goes on.
+
+use howlate_linux::clock;
+use howlate_measure::Progress;
+use howlate_model::{Condition, Latency, MonotonicTime, Span, Turn, Work};
+use howlate_plan::Plan;
+use howlate_render::{LiveRow, live, progress};
+
+use crate::terminal::{InPlace, is_watched, width};
+
+/// How often the display changes.
+const EVERY: Span = Span::from_millis(250);
+
+/// More threads than this are not listed one by one.
+const MOST_ROWS: usize = 40;
+
+/// Progress on a terminal; nothing elsewhere.
+pub(crate) struct Display {
+    place: Option<InPlace>,
+    conditions: Vec<Condition>,
+    turns: usize,
+    turn: usize,
+    now: usize,
+    /// Estimated time of the turns that are still to come, the current one included.
+    left: Span,
+    current: Span,
+    turn_began: MonotonicTime,
+    next: MonotonicTime,
+}
+
+impl Display {
+    pub(crate) fn new(quiet: bool, plan: &Plan) -> Self {
+        Self {
+            place: (!quiet && is_watched()).then(InPlace::default),
+            conditions: plan.conditions.clone(),
+            turns: plan.turns.len(),
+            turn: 0,
+            now: 0,
+            left: plan.estimate(),
+            current: Span::ZERO,
+            turn_began: clock::now(),
+            next: MonotonicTime::default(),
+        }
+    }
+
+    /// A turn begins.
+    pub(crate) fn turn_begins(&mut self, turn: &Turn) {
+        self.left = Span::from_nanos(self.left.as_nanos().saturating_sub(self.current.as_nanos()));
+        self.turn += 1;
+        self.now = turn.tasks.first().map_or(0, |task| task.condition as usize);
+        self.current = turn.estimate;
+        self.turn_began = clock::now();
+    }
+
+    /// Threads have come further.
+    pub(crate) fn progress(&mut self, threads: &[Progress]) {
+        let now = clock::now();
+        if self.place.is_none() || now < self.next {
+            return;
+        }
+        self.next = now.plus(EVERY);
+        let text = self.text(threads, now);
+        if let Some(place) = &mut self.place {
+            place.show(&text);
+        }
+    }
+
+    fn text(&self, threads: &[Progress], now: MonotonicTime) -> String {
+        let gone = now.since(self.turn_began).min(self.current);
+        let left = Span::from_nanos(self.left.as_nanos().saturating_sub(gone.as_nanos()));
+        let status = self
+            .conditions
+            .get(self.now)
+            .map_or_else(String::new, |condition| progress(self.turn, self.turns, condition, left));
+        let rows: Vec<LiveRow> = threads.iter().filter_map(row).take(MOST_ROWS).collect();
+        if rows.is_empty() {
+            return status.chars().take(width() * 2).collect();
+        }
+        format!("{status}\n{}", live(&rows, &load_average()))
+    }
+
+    /// Removes the display.
+    pub(crate) fn clear(&mut self) {
+        if let Some(place) = &mut self.place {
+            place.clear();
+        }
+    }
+}
+
+/// Sleeps have no row: their turns are short.
+#[allow(clippy::cast_possible_truncation, reason = "a mean lies between min and max")]
+fn row(progress: &Progress) -> Option<LiveRow> {
+    let Work::Cyclic { period_ns, .. } = progress.work else { return None };
+    let latency = (progress.count > 0).then(|| {
+        let mean = Latency::from_nanos((progress.sum_ns / i128::from(progress.count)) as i64);
+        [progress.min, progress.last, mean, progress.max]
+    });
+    Some(LiveRow {
+        tid: progress.tid,
+        policy: progress.policy,
+        period: period_ns,
+        cycles: progress.count,
+        missed: progress.missed,
+        latency,
+    })
+}
+
+/// The first three numbers of `/proc/loadavg`.
+fn load_average() -> String {
+    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split(' ').take(3).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,54 @@
+//! Caveats in words.
+
+use howlate_model::Caveat;
+
+use crate::numbers::count;
+
+/// A caveat in one sentence: what was found, and what would help.
+pub fn caveat(caveat: &Caveat) -> String {
+    match caveat {
+        Caveat::PolicyRefused { asked, in_force, reason, remedy } => {
+            let remedy = if remedy.is_empty() { String::new() } else { format!(" {remedy}") };
+            format!("{asked} was refused ({reason}); measured as {in_force}.{remedy}")
+        }
+        Caveat::SlackDiffers { asked_ns, in_force_ns } => {
+            format!("A timer slack of {asked_ns} was asked for; {in_force_ns} is in force.")
+        }
+        Caveat::AffinityDiffers { asked, in_force, reason } => {
+            format!("The thread was to run on CPU {asked}, but may run on {in_force} ({reason}).")
+        }
+        Caveat::MemoryNotLocked { reason } => format!(
+            "Memory is not locked ({reason}), so page faults may delay wake-ups. Run as root, or raise the limit: `ulimit -l unlimited`."
+        ),
+        Caveat::DmaLatencyRefused { asked_us, reason } => format!(
+            "/dev/cpu_dma_latency could not be held at {asked_us} µs ({reason}); idle states were left as they are. It needs root."
+        ),
+        Caveat::ObserverShares { measured } => format!(
+            "Every CPU is measured ({measured}), so the observer runs on one of them; it wakes 10 times a second."
+        ),
+        Caveat::ThreadsShareCpus { threads, cpus } => {
+            format!("{threads} threads on {cpus} CPUs delay one another.")
+        }
+        Caveat::LeftOut { condition, reason } => format!("Left out: {condition}: {reason}."),
+        Caveat::SamplesLost { count: lost } => {
+            format!("{} wake-ups came faster than they could be collected and are missing.", count(*lost))
+        }
+        Caveat::EarlyWakeups { count: early } => {
+            format!("{} wake-ups came before their time; they are counted at 0.", count(*early))
+        }
+        Caveat::Unfinished { got, reason } => format!("Unfinished after {} wake-ups: {reason}.", count(*got)),
+        Caveat::PageFaults { minor, major } => {
+            format!("The measured threads met page faults: {} minor, {} major.", count(*minor), count(*major))
+        }
+        Caveat::RecordingIncomplete { lines_lost, reason } => {
+            format!("{} lines could not be written to the recording ({reason}).", count(*lines_lost))
+        }
+        Caveat::RecordingCutOff { path } => {
+            format!("The last line of {path} is incomplete, as after a crash; the rest was read.")
+        }
+        Caveat::NoEnd { path } => {
+            format!("{path} does not say that the run ended: it was killed, or still goes on.")
+        }
+        Caveat::Note { text } => text.clone(),
+    }
+}

@@ -1,0 +1,16 @@
+//! A condition in words.
+
+use howlate_model::{Condition, Work};
+
+/// `clock_nanosleep every 1ms · fifo:80 · CPU 1 · load idle`.
+pub fn condition(condition: &Condition) -> String {
+    let work = match condition.work {
+        Work::Cyclic { mechanism, period_ns } => format!("{mechanism} every {period_ns}"),
+        Work::Sleep { mechanism, target_ns } => format!("{mechanism} for {target_ns}"),
+    };
+    let mut parts = vec![work, condition.policy.to_string()];
+    parts.extend(condition.slack_ns.map(|slack| format!("slack {slack}")));
+    parts.extend(condition.cpu.map(|cpu| format!("CPU {cpu}")));
+    parts.push(format!("load {}", condition.load));
+    parts.join(" · ")
+}

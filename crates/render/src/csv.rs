@@ -1,0 +1,159 @@
+//! Results as CSV: one row per condition, or one per sleep.
+
+use std::io;
+
+use csv::Writer;
+use howlate_analyse::{Analysis, Outcome, Summary};
+use howlate_model::Work;
+
+const HEADINGS: [&str; 27] = [
+    "recording",
+    "kind",
+    "mechanism",
+    "length_ns",
+    "policy",
+    "slack_ns",
+    "cpu",
+    "thread",
+    "load",
+    "kernel",
+    "count",
+    "missed_periods",
+    "unfinished",
+    "min_ns",
+    "mean_ns",
+    "stddev_ns",
+    "p50_ns",
+    "p90_ns",
+    "p95_ns",
+    "p99_ns",
+    "p99.9_ns",
+    "p99.99_ns",
+    "max_ns",
+    "corrected_p99_ns",
+    "elapsed_ns",
+    "user_ns",
+    "system_ns",
+];
+
+/// One row per condition of each recording; `names` are the recordings' file names.
+///
+/// # Errors
+///
+/// None in practice: it writes to memory.
+pub fn csv(analyses: &[Analysis], names: &[String]) -> io::Result<String> {
+    let mut out = Writer::from_writer(Vec::new());
+    out.write_record(HEADINGS)?;
+    for (analysis, name) in analyses.iter().zip(names) {
+        for outcome in analysis.outcomes() {
+            out.write_record(row(outcome, name))?;
+        }
+    }
+    text(out)
+}
+
+fn text(out: Writer<Vec<u8>>) -> io::Result<String> {
+    let bytes = out.into_inner().map_err(|error| io::Error::other(error.to_string()))?;
+    String::from_utf8(bytes).map_err(io::Error::other)
+}
+
+fn optional(value: Option<impl ToString>) -> String {
+    value.map_or_else(String::new, |value| value.to_string())
+}
+
+const fn kind(work: Work) -> &'static str {
+    match work {
+        Work::Cyclic { .. } => "cyclic",
+        Work::Sleep { .. } => "sleep",
+    }
+}
+
+fn row(outcome: &Outcome, name: &str) -> Vec<String> {
+    let condition = &outcome.condition;
+    let summary = outcome.summary();
+    let number = |of: fn(&Summary) -> i64| optional(summary.as_ref().map(of));
+    let decimal = |of: fn(&Summary) -> f64| optional(summary.as_ref().map(of));
+    vec![
+        name.to_owned(),
+        kind(condition.work).to_owned(),
+        condition.work.mechanism().to_string(),
+        condition.work.length().as_nanos().to_string(),
+        condition.policy.to_string(),
+        optional(condition.slack_ns.map(howlate_model::Span::as_nanos)),
+        optional(condition.cpu),
+        condition.thread.to_string(),
+        condition.load.to_string(),
+        condition.kernel.clone(),
+        outcome.count().to_string(),
+        outcome.missed_periods().to_string(),
+        outcome.unfinished.to_string(),
+        number(|summary| summary.min),
+        decimal(|summary| summary.mean),
+        decimal(|summary| summary.stddev),
+        number(|summary| summary.p50),
+        number(|summary| summary.p90),
+        number(|summary| summary.p95),
+        number(|summary| summary.p99),
+        number(|summary| summary.p99_9),
+        number(|summary| summary.p99_99),
+        number(|summary| summary.max),
+        optional(outcome.corrected_summary().map(|summary| summary.p99)),
+        outcome.usage.elapsed_ns.as_nanos().to_string(),
+        outcome.usage.user_ns.as_nanos().to_string(),
+        outcome.usage.system_ns.as_nanos().to_string(),
+    ]
+}
+
+/// One row per sleep, in the order in which they happened: how long it took, and the time
+/// since the wake-up before it (empty for the first of each turn).
+///
+/// # Errors
+///
+/// None in practice: it writes to memory.
+pub fn intervals_csv(analyses: &[Analysis], names: &[String]) -> io::Result<String> {
+    let mut out = Writer::from_writer(Vec::new());
+    out.write_record([
+        "recording",
+        "mechanism",
+        "length_ns",
+        "policy",
+        "cpu",
+        "load",
+        "round",
+        "number",
+        "took_ns",
+        "interval_ns",
+    ])?;
+    for (analysis, name) in analyses.iter().zip(names) {
+        for outcome in analysis.outcomes() {
+            intervals(outcome, name, &mut out)?;
+        }
+    }
+    text(out)
+}
+
+fn intervals(outcome: &Outcome, name: &str, out: &mut Writer<Vec<u8>>) -> io::Result<()> {
+    let condition = &outcome.condition;
+    let length = condition.work.length().as_nanos();
+    for (round, points) in outcome.series().iter().enumerate() {
+        let mut before = None;
+        for (number, point) in points.iter().enumerate() {
+            let ran = point.0 + point.1.as_nanos();
+            let interval = before.map(|before: i64| ran - before);
+            before = Some(ran);
+            out.write_record([
+                name,
+                condition.work.mechanism().name(),
+                &length.to_string(),
+                &condition.policy.to_string(),
+                &optional(condition.cpu),
+                condition.load.name(),
+                &round.to_string(),
+                &number.to_string(),
+                &(i128::from(length) + i128::from(point.1.as_nanos())).to_string(),
+                &optional(interval),
+            ])?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,120 @@
+//! Tables of periodic work.
+
+use howlate_analyse::{Analysis, Outcome, Summary};
+use howlate_model::{Condition, Latency};
+
+use crate::heading::what_the_maximum_supports;
+use crate::numbers::{count, micros};
+use crate::style::{DIM, paint};
+use crate::table::{Columns, transpose, worst_in_bold};
+
+/// A property of conditions that becomes a column when it differs between them.
+struct Property {
+    heading: &'static str,
+    of: fn(&Condition) -> String,
+}
+
+const PROPERTIES: [Property; 7] = [
+    Property { heading: "call", of: |condition| condition.work.mechanism().to_string() },
+    Property { heading: "period", of: |condition| condition.work.length().to_string() },
+    Property { heading: "policy", of: |condition| condition.policy.to_string() },
+    Property { heading: "slack", of: |condition| optional(condition.slack_ns) },
+    Property { heading: "load", of: |condition| condition.load.to_string() },
+    Property { heading: "thread", of: |condition| condition.thread.to_string() },
+    Property { heading: "cpu", of: |condition| optional(condition.cpu) },
+];
+
+fn optional(value: Option<impl std::fmt::Display>) -> String {
+    value.map_or_else(|| "–".to_owned(), |value| value.to_string())
+}
+
+/// What all conditions have in common, and which properties differ.
+fn common_and_varying(conditions: &[&Condition]) -> (Vec<String>, Vec<&'static Property>) {
+    let (mut common, mut varying) = (Vec::new(), Vec::new());
+    for property in &PROPERTIES {
+        let values: Vec<String> = conditions.iter().map(|condition| (property.of)(condition)).collect();
+        if values.iter().any(|value| *value != values[0]) {
+            varying.push(property);
+        } else if let Some(value) = values.first().filter(|value| *value != "–") {
+            common.push(format!("{} {value}", property.heading));
+        }
+    }
+    common.retain(|text| text != "thread 0");
+    (common, varying)
+}
+
+/// The table, what was in common, the corrected numbers, and what the maxima support.
+pub(crate) fn tables(analysis: &Analysis) -> String {
+    let outcomes: Vec<&Outcome> = analysis.outcomes().iter().collect();
+    let conditions: Vec<&Condition> = outcomes.iter().map(|outcome| &outcome.condition).collect();
+    let (common, varying) = common_and_varying(&conditions);
+    let mut text = format!("{} · latency in µs\n\n", common.join(" · "));
+    let raw: Vec<Option<Summary>> = outcomes.iter().map(|outcome| outcome.summary()).collect();
+    text.push_str(&table(&outcomes, &varying, &raw));
+    text.push('\n');
+    if outcomes.iter().any(|outcome| outcome.missed_periods() > 0) {
+        let corrected: Vec<Option<Summary>> =
+            outcomes.iter().map(|outcome| outcome.corrected_summary()).collect();
+        text.push_str("Corrected for the missed periods, as if every one had woken a thread:\n\n");
+        text.push_str(&table(&outcomes, &varying, &corrected));
+        text.push('\n');
+    }
+    text.push_str(&certainty(&outcomes));
+    text
+}
+
+fn table(outcomes: &[&Outcome], varying: &[&Property], summaries: &[Option<Summary>]) -> String {
+    let mut headings: Vec<String> = varying.iter().map(|property| property.heading.to_owned()).collect();
+    let left = headings.len();
+    let mut columns: Vec<Vec<String>> = varying
+        .iter()
+        .map(|property| outcomes.iter().map(|one| (property.of)(&one.condition)).collect())
+        .collect();
+    headings.push("wake-ups".to_owned());
+    columns.push(outcomes.iter().map(|outcome| count(outcome.count())).collect());
+    headings.push("missed".to_owned());
+    columns.push(outcomes.iter().map(|outcome| count(outcome.missed_periods())).collect());
+    for (heading, of) in NUMBERS {
+        headings.push(heading.to_owned());
+        let values: Vec<Option<i64>> = summaries.iter().map(|summary| summary.as_ref().map(of)).collect();
+        columns.push(worst_in_bold(&values, micros));
+    }
+    let mut table = Columns::new(&headings, left);
+    transpose(&columns).into_iter().for_each(|row| table.row(row));
+    table.text()
+}
+
+/// A heading, and the nanoseconds below it.
+type Number = (&'static str, fn(&Summary) -> i64);
+
+/// The numbers shown of each condition.
+#[allow(clippy::cast_possible_truncation, reason = "nanoseconds are enough of a mean")]
+const NUMBERS: [Number; 6] = [
+    ("min", |summary| summary.min),
+    ("mean", |summary| summary.mean as i64),
+    ("median", |summary| summary.p50),
+    ("p99", |summary| summary.p99),
+    ("p99.9", |summary| summary.p99_9),
+    ("max", |summary| summary.max),
+];
+
+/// How sure the numbers are; for one condition in words, for several the widest statement.
+fn certainty(outcomes: &[&Outcome]) -> String {
+    let mut lines = Vec::new();
+    if let [outcome] = outcomes {
+        let between = |name: &str, low: Latency, high: Latency| format!("{name} {low} to {high}");
+        let intervals = [
+            outcome.p50_interval().map(|one| between("median", one.low, one.high)),
+            outcome.p99_interval().map(|one| between("p99", one.low, one.high)),
+        ];
+        let intervals: Vec<String> = intervals.into_iter().flatten().collect();
+        if !intervals.is_empty() {
+            lines.push(format!("95 % intervals, from blocks of about a second: {}.", intervals.join(", ")));
+        }
+    }
+    let least = outcomes.iter().map(|outcome| outcome.count()).min().unwrap_or(0);
+    if let Some(supports) = what_the_maximum_supports(least) {
+        lines.push(format!("With {} wake-ups: {supports}.", count(least)));
+    }
+    lines.iter().map(|line| format!("{}\n", paint(DIM, line))).collect()
+}

@@ -1,0 +1,301 @@
+//! What `howlate doctor` says: findings in words, the worst first.
+
+use anstyle::{AnsiColor, Style};
+use howlate_model::{Finding, Verdict};
+
+use crate::style::{BOLD, DIM, GOOD, WARN, paint};
+
+/// Text narrower than this is harder to read than text that the terminal breaks.
+const NARROWEST: usize = 40;
+
+/// Text wider than this is hard to follow from one line to the next.
+const WIDEST: usize = 100;
+
+/// How much of each finding is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// What is wrong with reason and remedy; the rest in one line each.
+    Brief,
+    /// Everything, with the files that were read.
+    Full,
+}
+
+/// Words for findings, grouped by verdict, in lines of about `width` columns.
+///
+/// The text carries ANSI colours; whoever prints it strips them where they are not wanted.
+/// Commands are never broken, so that they can be copied.
+pub fn findings(findings: &[Finding], width: usize, detail: Detail) -> String {
+    let mut page = Page { text: String::new(), width: width.clamp(NARROWEST, WIDEST), detail };
+    for group in GROUPS {
+        let members: Vec<&Finding> = findings.iter().filter(|one| one.verdict == group.verdict).collect();
+        page.group(&group, &members);
+    }
+    page.text
+}
+
+/// How findings of one verdict are headed and marked.
+struct Group {
+    verdict: Verdict,
+    heading: &'static str,
+    mark: char,
+    style: Style,
+}
+
+const GROUPS: [Group; 5] = [
+    group(Verdict::Blocks, "Blocks real-time work", '✗', AnsiColor::Red.on_default().bold()),
+    group(Verdict::Costs, "Costs punctuality", '!', WARN.bold()),
+    group(Verdict::Unknown, "Could not be read", '?', AnsiColor::Magenta.on_default()),
+    group(Verdict::Note, "Worth knowing", '·', COMMAND),
+    group(Verdict::Good, "As it should be", '✓', GOOD),
+];
+
+const fn group(verdict: Verdict, heading: &'static str, mark: char, style: Style) -> Group {
+    Group { verdict, heading, mark, style }
+}
+
+const PLAIN: Style = Style::new();
+const COMMAND: Style = AnsiColor::Cyan.on_default();
+
+/// Columns before what is said below a finding, and before what stands beside a label.
+const INDENT: usize = 4;
+const LABEL: usize = 11;
+
+/// The text so far.
+struct Page {
+    text: String,
+    width: usize,
+    detail: Detail,
+}
+
+impl Page {
+    fn group(&mut self, group: &Group, members: &[&Finding]) {
+        if members.is_empty() {
+            return;
+        }
+        if !self.text.is_empty() {
+            self.text.push('\n');
+        }
+        self.line(0, BOLD, &format!("{} ({})", group.heading, members.len()));
+        for (number, finding) in members.iter().enumerate() {
+            let whole = self.shows_whole(finding);
+            if whole && number > 0 {
+                self.text.push('\n');
+            }
+            self.found(group, finding);
+            if whole {
+                self.body(finding);
+            }
+        }
+    }
+
+    /// Good news is not explained unless asked for.
+    fn shows_whole(&self, finding: &Finding) -> bool {
+        self.detail == Detail::Full || finding.verdict <= Verdict::Unknown
+    }
+
+    fn found(&mut self, group: &Group, finding: &Finding) {
+        let style = if finding.verdict <= Verdict::Costs { BOLD } else { PLAIN };
+        for (number, line) in wrapped(&finding.found, self.width - INDENT).iter().enumerate() {
+            let mark = if number == 0 { group.mark } else { ' ' };
+            self.text.push_str(&format!(
+                "  {} {}\n",
+                styled(group.style, &mark.to_string()),
+                styled(style, line)
+            ));
+        }
+    }
+
+    fn body(&mut self, finding: &Finding) {
+        self.paragraph(&finding.why);
+        if let Some(cost) = &finding.cost {
+            self.beside("typically", PLAIN, &cost.typical);
+            self.beside("", DIM, &format!("({})", cost.source));
+        }
+        if let Some(remedy) = &finding.remedy {
+            self.steps("do", &remedy.apply);
+            self.steps("undo", &remedy.undo);
+        }
+        self.evidence(finding);
+    }
+
+    fn paragraph(&mut self, text: &str) {
+        for line in wrapped(text, self.width - INDENT) {
+            self.line(INDENT, PLAIN, &line);
+        }
+    }
+
+    /// Commands in lines of their own; a sentence is broken like any other text.
+    fn steps(&mut self, label: &str, steps: &[String]) {
+        for (number, step) in steps.iter().enumerate() {
+            let label = if number == 0 { label } else { "" };
+            if is_command(step) {
+                self.labelled(label, COMMAND, step);
+            } else {
+                self.beside(label, PLAIN, step);
+            }
+        }
+    }
+
+    /// What was read: always where it could not be, else only in full.
+    fn evidence(&mut self, finding: &Finding) {
+        if self.detail == Detail::Brief && finding.verdict != Verdict::Unknown {
+            return;
+        }
+        for (number, evidence) in finding.evidence.iter().enumerate() {
+            let value = if evidence.value.is_empty() { "(empty)" } else { &evidence.value };
+            let label = if number == 0 { "read" } else { "" };
+            self.beside(label, DIM, &format!("{}: {value}", evidence.path));
+        }
+        if self.detail == Detail::Full {
+            self.labelled("name", DIM, &finding.id);
+        }
+    }
+
+    /// Text beside a label, broken to the width.
+    fn beside(&mut self, label: &str, style: Style, text: &str) {
+        for (number, line) in wrapped(text, self.width - INDENT - LABEL).iter().enumerate() {
+            self.labelled(if number == 0 { label } else { "" }, style, line);
+        }
+    }
+
+    fn labelled(&mut self, label: &str, style: Style, line: &str) {
+        let label = styled(DIM, &format!("{label:<LABEL$}"));
+        self.text.push_str(&format!("{:INDENT$}{label}{}\n", "", styled(style, line)));
+    }
+
+    fn line(&mut self, indent: usize, style: Style, line: &str) {
+        self.text.push_str(&format!("{:indent$}{}\n", "", styled(style, line)));
+    }
+}
+
+/// The text in a style; blanks have none to show.
+fn styled(style: Style, text: &str) -> String {
+    if text.trim().is_empty() { text.to_owned() } else { paint(style, text) }
+}
+
+/// Whether a step can be typed as it is. Remedies start with one of few programs, or with
+/// a shell comment that says where to type them.
+fn is_command(step: &str) -> bool {
+    let first = step.split_whitespace().next().unwrap_or_default();
+    ["#", "chrt", "docker", "echo", "podman", "sudo"].contains(&first)
+}
+
+/// Breaks a text between words, into lines of at most `width` columns where words allow.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        let fits = |line: &&mut String| line.chars().count() + 1 + word.chars().count() <= width;
+        match lines.last_mut().filter(fits) {
+            Some(line) => *line = format!("{line} {word}"),
+            None => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use howlate_model::{Cost, Evidence, Remedy};
+
+    fn finding(id: &str, verdict: Verdict, found: &str) -> Finding {
+        Finding {
+            id: id.into(),
+            verdict,
+            found: found.into(),
+            evidence: vec![Evidence { path: "/proc/self/timerslack_ns".into(), value: "50000".into() }],
+            why: "The kernel delays the sleeps of ordinary threads by up to this much, so that several \
+                can end together."
+                .into(),
+            cost: None,
+            remedy: None,
+        }
+    }
+
+    fn slack() -> Finding {
+        Finding {
+            cost: Some(Cost { typical: "50 µs on every sleep".into(), source: "prctl(2)".into() }),
+            remedy: Some(Remedy {
+                apply: vec![
+                    "echo 1 > /proc/$$/timerslack_ns   # this shell and everything it starts later on".into(),
+                ],
+                undo: vec!["echo 50000 > /proc/$$/timerslack_ns".into()],
+            }),
+            ..finding("timer_slack", Verdict::Costs, "timers of this process may expire 50 µs late")
+        }
+    }
+
+    /// The text as a file would get it, without colours.
+    fn plain(text: &str) -> String {
+        let mut plain = String::new();
+        let mut inside = false;
+        for letter in text.chars() {
+            match (inside, letter) {
+                (false, '\u{1b}') => inside = true,
+                (false, letter) => plain.push(letter),
+                (true, letter) => inside = !letter.is_ascii_alphabetic(),
+            }
+        }
+        plain
+    }
+
+    #[test]
+    fn what_costs_comes_with_reason_and_remedy() {
+        let good = finding("swap", Verdict::Good, "there is no swap");
+        let text = plain(&findings(&[slack(), good], 72, Detail::Brief));
+        let expected = "\
+Costs punctuality (1)
+  ! timers of this process may expire 50 µs late
+    The kernel delays the sleeps of ordinary threads by up to this much,
+    so that several can end together.
+    typically  50 µs on every sleep
+               (prctl(2))
+    do         echo 1 > /proc/$$/timerslack_ns   # this shell and everything it starts later on
+    undo       echo 50000 > /proc/$$/timerslack_ns
+
+As it should be (1)
+  ✓ there is no swap
+";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn evidence_is_shown_in_full_and_where_reading_failed() {
+        let unknown = finding("tick", Verdict::Unknown, "how often the tick comes could not be read");
+        assert!(findings(&[unknown], 80, Detail::Brief).contains("timerslack_ns: 50000"));
+        assert!(!findings(&[slack()], 80, Detail::Brief).contains("timerslack_ns: 50000"));
+        let full = plain(&findings(&[slack()], 80, Detail::Full));
+        assert!(full.contains("read       /proc/self/timerslack_ns: 50000"));
+        assert!(full.contains("name       timer_slack"));
+    }
+
+    #[test]
+    fn groups_are_ordered_and_empty_ones_left_out() {
+        let all = [
+            finding("a", Verdict::Good, "a"),
+            finding("b", Verdict::Blocks, "b"),
+            finding("c", Verdict::Note, "c"),
+        ];
+        let text = plain(&findings(&all, 80, Detail::Brief));
+        let headings: Vec<&str> = text.lines().filter(|line| line.ends_with(')')).collect();
+        assert_eq!(headings, ["Blocks real-time work (1)", "Worth knowing (1)", "As it should be (1)"]);
+        assert_eq!(findings(&[], 80, Detail::Full), "");
+    }
+
+    #[test]
+    fn only_commands_are_wider_than_asked() {
+        let text = plain(&findings(&[slack()], 10, Detail::Full));
+        let wide: Vec<&str> = text.lines().filter(|line| line.chars().count() > NARROWEST).collect();
+        assert!(wide.iter().all(|line| line.contains("echo")), "{wide:?}");
+    }
+
+    #[test]
+    fn colours_are_switched_off_again() {
+        let text = findings(&[slack()], 80, Detail::Full);
+        assert!(text.contains("\u{1b}["));
+        for line in text.lines().filter(|line| line.contains('\u{1b}')) {
+            let last = line.rsplit('\u{1b}').next().unwrap_or_default();
+            assert!(last.starts_with("[0m"), "{line:?}");
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! The result as one JSON object. Names are public: add, never rename.
+
+use howlate_analyse::{Analysis, Insight, Interval, Outcome, Summary, insights};
+use howlate_model::{Caveat, Condition, HowEnded, InForce, Instrument, System, Usage, Worst};
+use serde::Serialize;
+
+use crate::caveats::caveat;
+use crate::insights::insight;
+
+/// Version of this object.
+const FORMAT: u32 = 1;
+
+#[derive(Serialize)]
+struct Document<'a> {
+    format: u32,
+    howlate: &'a str,
+    command: &'a str,
+    arguments: &'a [String],
+    started: &'a str,
+    /// `done`, `interrupted` or `stopped_above`; null when the run did not end in order.
+    ended: Option<HowEnded>,
+    seed: u64,
+    system: &'a System,
+    instrument: Instrument,
+    caveats: Vec<Noted>,
+    insights: Vec<String>,
+    results: Vec<Entry<'a>>,
+}
+
+/// A caveat as data and in words.
+#[derive(Serialize)]
+struct Noted {
+    #[serde(flatten)]
+    caveat: Caveat,
+    text: String,
+}
+
+#[derive(Serialize)]
+struct Entry<'a> {
+    condition: &'a Condition,
+    in_force: Option<&'a InForce>,
+    count: u64,
+    missed_periods: u64,
+    unfinished: bool,
+    latency_ns: Option<Summary>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    corrected_ns: Option<Summary>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    p50_interval_ns: Option<Interval>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    p99_interval_ns: Option<Interval>,
+    /// At most one wake-up in this many is later than the maximum, with 95 % confidence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_exceeded_at_most_one_in: Option<u64>,
+    worst: &'a [Worst],
+    usage: Usage,
+    caveats: Vec<Noted>,
+}
+
+fn noted(caveats: &[Caveat]) -> Vec<Noted> {
+    caveats.iter().map(|one| Noted { caveat: one.clone(), text: caveat(one) }).collect()
+}
+
+fn entry(outcome: &Outcome) -> Entry<'_> {
+    Entry {
+        condition: &outcome.condition,
+        in_force: outcome.in_force.as_ref(),
+        count: outcome.count(),
+        missed_periods: outcome.missed_periods(),
+        unfinished: outcome.unfinished,
+        latency_ns: outcome.summary(),
+        corrected_ns: outcome.corrected_summary(),
+        p50_interval_ns: outcome.p50_interval(),
+        p99_interval_ns: outcome.p99_interval(),
+        max_exceeded_at_most_one_in: howlate_analyse::exceeded_at_most(outcome.count()),
+        worst: outcome.worst(),
+        usage: outcome.usage,
+        caveats: noted(&outcome.caveats()),
+    }
+}
+
+fn document(analysis: &Analysis) -> Document<'_> {
+    let header = &analysis.header;
+    Document {
+        format: FORMAT,
+        howlate: &header.howlate,
+        command: &header.command,
+        arguments: &header.arguments,
+        started: &header.started,
+        ended: analysis.end.as_ref().map(|end| end.how),
+        seed: header.seed,
+        system: &header.system,
+        instrument: header.instrument,
+        caveats: noted(&analysis.caveats),
+        insights: insights(analysis).iter().map(|one: &Insight| insight(one)).collect(),
+        results: analysis.outcomes().iter().map(entry).collect(),
+    }
+}
+
+/// The result of one recording.
+///
+/// # Errors
+///
+/// None in practice: every value can be written.
+pub fn json(analysis: &Analysis) -> Result<String, serde_json::Error> {
+    serde_json::to_string_pretty(&document(analysis)).map(|text| text + "\n")
+}
+
+/// The results of several recordings, in one object under `recordings`.
+///
+/// # Errors
+///
+/// None in practice: every value can be written.
+pub fn json_of_many(analyses: &[Analysis]) -> Result<String, serde_json::Error> {
+    #[derive(Serialize)]
+    struct Many<'a> {
+        format: u32,
+        recordings: Vec<Document<'a>>,
+    }
+    let many = Many { format: FORMAT, recordings: analyses.iter().map(document).collect() };
+    serde_json::to_string_pretty(&many).map(|text| text + "\n")
+}

@@ -1,0 +1,100 @@
+//! Numbers for people.
+
+use howlate_model::Span;
+
+/// Microseconds with three significant digits, thousands grouped: `5.61`, `56.1`, `502 000`.
+#[allow(clippy::cast_precision_loss, reason = "three digits are shown")]
+pub(crate) fn micros(nanos: i64) -> String {
+    micros_of(nanos as f64)
+}
+
+/// The same for a mean or a deviation.
+#[allow(clippy::cast_possible_truncation, reason = "rounded to three digits first")]
+pub(crate) fn micros_of(nanos: f64) -> String {
+    let micros = nanos / 1e3;
+    match micros.abs() {
+        size if size < 9.995 => format!("{micros:.2}"),
+        size if size < 99.95 => format!("{micros:.1}"),
+        size => grouped(round_to_three(micros, size) as i64),
+    }
+}
+
+fn round_to_three(value: f64, size: f64) -> f64 {
+    let step = 10_f64.powf(size.log10().floor() - 2.0).max(1.0);
+    (value / step).round() * step
+}
+
+/// An integer with its thousands apart: `1 000 000`.
+pub(crate) fn grouped(number: i64) -> String {
+    let digits = number.unsigned_abs().to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    if number < 0 { format!("-{text}") } else { text }
+}
+
+/// A count with its thousands apart.
+pub(crate) fn count(number: u64) -> String {
+    grouped(i64::try_from(number).unwrap_or(i64::MAX))
+}
+
+/// A length of time to a tenth of a second, or as short as it is: `12.3 s`, `4 ms`.
+pub(crate) fn rough(span: Span) -> String {
+    match span.as_nanos() {
+        nanos if nanos >= 60_000_000_000 => {
+            let seconds = nanos / 1_000_000_000;
+            let (minutes, rest) = (seconds / 60, seconds % 60);
+            if minutes >= 60 {
+                format!("{} h {:02} min", minutes / 60, minutes % 60)
+            } else {
+                format!("{minutes} min {rest:02} s")
+            }
+        }
+        nanos if nanos >= 1_000_000_000 => format!("{:.1} s", span.as_secs_f64()),
+        nanos if nanos >= 1_000_000 => format!("{} ms", nanos / 1_000_000),
+        nanos => format!("{} µs", nanos / 1_000),
+    }
+}
+
+/// How many times larger `large` is than `small`, as one says it: `99`, `3.2`.
+#[allow(clippy::cast_precision_loss, reason = "two digits are shown")]
+pub(crate) fn times(large: i64, small: i64) -> String {
+    let ratio = large as f64 / small.max(1) as f64;
+    if ratio < 10.0 { format!("{ratio:.1}") } else { format!("{ratio:.0}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_digits_in_microseconds() {
+        for (nanos, shown) in [
+            (0, "0.00"),
+            (83, "0.08"),
+            (5_614, "5.61"),
+            (9_999, "10.0"),
+            (56_140, "56.1"),
+            (99_960, "100"),
+            (180_449, "180"),
+            (502_159_000, "502 000"),
+            (1_234_567_890, "1 230 000"),
+            (-2_500, "-2.50"),
+        ] {
+            assert_eq!(micros(nanos), shown, "{nanos}");
+        }
+    }
+
+    #[test]
+    fn counts_and_lengths() {
+        assert_eq!([count(7), count(1_000), count(1_234_567)], ["7", "1 000", "1 234 567"]);
+        assert_eq!(rough(Span::from_millis(12_340)), "12.3 s");
+        assert_eq!(rough(Span::from_secs(125)), "2 min 05 s");
+        assert_eq!(rough(Span::from_secs(7_500)), "2 h 05 min");
+        assert_eq!((times(2_472, 25), times(50, 20)), ("99".to_owned(), "2.5".to_owned()));
+    }
+}

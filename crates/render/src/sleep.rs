@@ -1,0 +1,96 @@
+//! Tables of sleeps.
+
+use howlate_analyse::{Analysis, Outcome, insights};
+use howlate_model::{Condition, Span};
+
+use crate::heading::wrapped;
+use crate::insights::insight;
+use crate::numbers::{count, micros, micros_of};
+use crate::style::{BOLD, DIM, paint};
+use crate::table::{Columns, transpose, worst_in_bold};
+
+/// One table for each way to sleep and set of circumstances, then what the numbers mean.
+pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
+    let mut text = String::new();
+    for group in groups(analysis.outcomes()) {
+        text.push_str(&table(&group));
+        text.push('\n');
+    }
+    let found = insights(analysis);
+    if !found.is_empty() {
+        text.push_str(&format!("{}\n", paint(BOLD, "What this means")));
+        for one in &found {
+            text.push_str(&format!("  {}\n", wrapped(&insight(one), width, 2)));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// Outcomes that differ only in length stand in one table.
+fn groups(outcomes: &[Outcome]) -> Vec<Vec<&Outcome>> {
+    let mut groups: Vec<Vec<&Outcome>> = Vec::new();
+    for outcome in outcomes {
+        match groups.iter_mut().find(|group| title(&group[0].condition) == title(&outcome.condition)) {
+            Some(group) => group.push(outcome),
+            None => groups.push(vec![outcome]),
+        }
+    }
+    for group in &mut groups {
+        group.sort_by_key(|outcome| outcome.condition.work.length());
+    }
+    groups
+}
+
+fn title(condition: &Condition) -> String {
+    let mut parts = vec![condition.work.mechanism().to_string(), condition.policy.to_string()];
+    parts.extend(condition.slack_ns.map(|slack| format!("slack {slack}")));
+    parts.extend(condition.cpu.map(|cpu| format!("CPU {cpu}")));
+    parts.push(format!("load {}", condition.load));
+    parts.join(" · ")
+}
+
+/// The numbers that each length is reported by, in nanoseconds.
+type Number = (&'static str, fn(&Outcome) -> Option<i64>);
+
+#[allow(clippy::cast_possible_truncation, reason = "nanoseconds are enough of a mean")]
+const ERRORS: [Number; 6] = [
+    ("mean", |outcome| outcome.summary().map(|summary| summary.mean as i64)),
+    ("median", |outcome| outcome.summary().map(|summary| summary.p50)),
+    ("p99", |outcome| outcome.summary().map(|summary| summary.p99)),
+    ("max", |outcome| outcome.summary().map(|summary| summary.max)),
+    ("min", |outcome| outcome.summary().map(|summary| summary.min)),
+    ("stddev", |outcome| outcome.summary().map(|summary| summary.stddev as i64)),
+];
+
+fn table(group: &[&Outcome]) -> String {
+    let mut headings: Vec<String> = vec!["asked".into(), "sleeps".into(), "took (mean)".into()];
+    let mut columns: Vec<Vec<String>> = vec![
+        group.iter().map(|outcome| outcome.condition.work.length().to_string()).collect(),
+        group.iter().map(|outcome| count(outcome.count())).collect(),
+        group.iter().map(|outcome| took(outcome)).collect(),
+    ];
+    for (heading, of) in ERRORS {
+        headings.push(heading.to_owned());
+        let values: Vec<Option<i64>> = group.iter().map(|outcome| of(outcome)).collect();
+        columns.push(worst_in_bold(&values, micros));
+    }
+    headings.extend(["elapsed", "user", "sys"].map(str::to_owned));
+    columns.push(group.iter().map(|outcome| millis(outcome.usage.elapsed_ns)).collect());
+    columns.push(group.iter().map(|outcome| millis(outcome.usage.user_ns)).collect());
+    columns.push(group.iter().map(|outcome| millis(outcome.usage.system_ns)).collect());
+    let mut table = Columns::new(&headings, 1);
+    transpose(&columns).into_iter().for_each(|row| table.row(row));
+    let units = paint(DIM, "how much later than asked, in µs; the whole series in ms");
+    format!("{} · {units}\n\n{}", paint(BOLD, title(&group[0].condition)), table.text())
+}
+
+#[allow(clippy::cast_precision_loss, reason = "three digits are shown")]
+fn took(outcome: &Outcome) -> String {
+    let asked = outcome.condition.work.length().as_nanos() as f64;
+    outcome.latency().mean_nanos().map_or_else(|| "–".to_owned(), |late| micros_of(asked + late))
+}
+
+fn millis(span: Span) -> String {
+    format!("{:.1}", span.as_secs_f64() * 1e3)
+}

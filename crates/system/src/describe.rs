@@ -1,0 +1,72 @@
+//! What machine this is.
+
+pub(crate) mod cpus;
+mod processor;
+
+use howlate_model::{CpuSet, System};
+
+use crate::container::container;
+use crate::hypervisor::hypervisor;
+use crate::kernel::{Kernel, is_realtime, preemption};
+use crate::kernel_config::KernelConfig;
+use crate::process::Process;
+use crate::root::Root;
+
+/// Describes the machine. What cannot be read is left empty.
+pub fn describe(root: &Root) -> System {
+    let kernel = Kernel::of(root);
+    let online = list_of_cpus(root, "/sys/devices/system/cpu/online");
+    System {
+        preemption: preemption(root),
+        realtime_kernel: is_realtime(root),
+        tick_hz: tick_hz(root),
+        architecture: architecture(root),
+        processor: processor::name(root),
+        allowed: allowed(root),
+        cpus: online.iter().map(|number| cpus::cpu(root, number)).collect(),
+        online,
+        memory_bytes: memory_bytes(root),
+        clocksource: root.read(CLOCKSOURCE).unwrap_or_default(),
+        hypervisor: hypervisor(root).map(|found| found.name),
+        container: container(root).map(|found| found.runtime),
+        distribution: distribution(root),
+        command_line: root.read("/proc/cmdline").unwrap_or_default(),
+        kernel: kernel.release,
+        kernel_build: kernel.build,
+    }
+}
+
+const CLOCKSOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+
+/// A list of CPUs such as `0-3`; empty when it cannot be read.
+pub(crate) fn list_of_cpus(root: &Root, path: &str) -> CpuSet {
+    root.read(path).ok().and_then(|list| list.parse().ok()).unwrap_or_default()
+}
+
+fn tick_hz(root: &Root) -> Option<u32> {
+    KernelConfig::of(root).value("CONFIG_HZ")?.parse().ok()
+}
+
+/// The kernel says so itself since Linux 6.1; before, this program's own stands for it.
+fn architecture(root: &Root) -> String {
+    root.read("/proc/sys/kernel/arch").unwrap_or_else(|_| std::env::consts::ARCH.to_owned())
+}
+
+fn allowed(root: &Root) -> CpuSet {
+    Process::of(root).field("Cpus_allowed_list").and_then(|list| list.parse().ok()).unwrap_or_default()
+}
+
+/// `MemTotal` is in KiB, whatever the unit says: `proc_meminfo(5)`.
+fn memory_bytes(root: &Root) -> u64 {
+    let memory = root.read("/proc/meminfo").unwrap_or_default();
+    let total = memory.lines().find_map(|line| line.strip_prefix("MemTotal:"));
+    let kibibytes = total.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok());
+    kibibytes.unwrap_or(0).saturating_mul(1024)
+}
+
+/// `PRETTY_NAME` of `os-release(5)`.
+fn distribution(root: &Root) -> Option<String> {
+    let release = root.read("/etc/os-release").or_else(|_| root.read("/usr/lib/os-release")).ok()?;
+    let name = release.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
+    Some(name.trim_matches(['"', '\'']).to_owned())
+}

@@ -1,0 +1,42 @@
+//! One CPU: its siblings, its governor and its idle states.
+
+use howlate_model::{Cpu, CpuSet, IdleState};
+
+use crate::root::Root;
+
+pub(super) fn cpu(root: &Root, number: u32) -> Cpu {
+    let directory = format!("/sys/devices/system/cpu/cpu{number}");
+    Cpu {
+        number,
+        siblings: siblings(root, &directory),
+        governor: root.read(&format!("{directory}/cpufreq/scaling_governor")).ok(),
+        idle_states: idle_states(root, number),
+    }
+}
+
+/// `core_cpus_list` is the newer name of `thread_siblings_list`.
+fn siblings(root: &Root, directory: &str) -> CpuSet {
+    let read = |name: &str| root.read(&format!("{directory}/topology/{name}"));
+    let list = read("core_cpus_list").or_else(|_| read("thread_siblings_list"));
+    list.ok().and_then(|list| list.parse().ok()).unwrap_or_default()
+}
+
+/// The idle states of a CPU, shallowest first, as the kernel numbers them.
+pub(crate) fn idle_states(root: &Root, cpu: u32) -> Vec<IdleState> {
+    let directory = format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle");
+    let states = root.list(&directory).into_iter().filter(|name| name.starts_with("state"));
+    states.map(|state| idle_state(root, &format!("{directory}/{state}"))).collect()
+}
+
+fn idle_state(root: &Root, directory: &str) -> IdleState {
+    let number = |name: &str| {
+        let text = root.read(&format!("{directory}/{name}")).ok();
+        text.and_then(|text| text.parse().ok()).unwrap_or(0)
+    };
+    IdleState {
+        name: root.read(&format!("{directory}/name")).unwrap_or_default(),
+        exit_latency_us: number("latency"),
+        residency_us: number("residency"),
+        disabled: number("disable") != 0,
+    }
+}

@@ -1,0 +1,78 @@
+//! What on this machine bears on punctuality, one finding for each property.
+
+mod clocksource;
+mod container;
+mod draft;
+mod frequency;
+mod idle;
+mod interrupts;
+mod isolation;
+mod memory;
+mod mitigations;
+mod permissions;
+mod preemption;
+mod quota;
+mod rt_group;
+mod settings;
+mod slack;
+mod smt;
+mod throttling;
+mod tick;
+mod timers;
+mod virtualisation;
+mod watchdogs;
+
+use howlate_model::Finding;
+
+use crate::root::Root;
+
+/// Looks at one property; `None` where it makes no sense on this machine.
+type Examiner = fn(&Root) -> Option<Finding>;
+
+/// Every examiner, in the order in which findings of equal verdict are shown: first what
+/// decides whether real-time work is possible, then what costs most, then the rest.
+const EXAMINERS: [Examiner; 33] = [
+    permissions::realtime,
+    rt_group::examine,
+    permissions::seccomp,
+    quota::examine,
+    timers::resolution,
+    clocksource::examine,
+    slack::examine,
+    idle::states,
+    idle::latency_request,
+    preemption::realtime_kernel,
+    preemption::model,
+    throttling::sysctl,
+    throttling::fair_server,
+    frequency::governor,
+    frequency::preference,
+    frequency::turbo,
+    isolation::isolated,
+    isolation::tickless,
+    interrupts::examine,
+    smt::examine,
+    permissions::memory_lock,
+    permissions::nice,
+    memory::huge_pages,
+    memory::swap,
+    memory::numa_balancing,
+    timers::migration,
+    tick::examine,
+    watchdogs::examine,
+    mitigations::examine,
+    virtualisation::hypervisor,
+    virtualisation::steal,
+    container::examine,
+    permissions::capabilities,
+];
+
+/// Examines the machine: one finding for each property, the worst first.
+pub fn examine(root: &Root) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = EXAMINERS.iter().filter_map(|examine| examine(root)).collect();
+    if crate::container::container(root).is_some() {
+        findings.iter_mut().for_each(container::send_to_host);
+    }
+    findings.sort_by_key(|finding| finding.verdict);
+    findings
+}

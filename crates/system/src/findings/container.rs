@@ -1,0 +1,117 @@
+//! The container, and how to ask its runtime for what it withholds.
+
+use howlate_model::{Finding, Verdict};
+
+use super::draft::{Draft, finding};
+use crate::container::container;
+use crate::root::Root;
+
+pub(super) fn examine(root: &Root) -> Option<Finding> {
+    let container = container(root)?;
+    let found = format!("this runs in a container: {}", container.runtime);
+    let draft = finding("container", Verdict::Note, found).seen(&container.reading).why(
+        "Containers share the host's kernel: they add limits, not delay. Most settings below can only be \
+            changed on the host.",
+    );
+    Some(draft.end())
+}
+
+/// Puts `on the host` before commands that a container cannot carry out.
+pub(super) fn send_to_host(finding: &mut Finding) {
+    let elsewhere = |command: &String| {
+        ["tee /sys", "tee /proc", "kernel's command line", "mount ", "swapoff", "restart into"]
+            .iter()
+            .any(|mark| command.contains(mark))
+    };
+    if let Some(remedy) = finding.remedy.as_mut().filter(|remedy| remedy.apply.iter().any(elsewhere)) {
+        for commands in [&mut remedy.apply, &mut remedy.undo] {
+            commands.insert(0, "# on the host, not in the container:".into());
+        }
+    }
+}
+
+/// How to start a container so that it is given what it lacks.
+pub(super) struct Advice {
+    runtime: String,
+}
+
+impl Advice {
+    /// Advice for the container this runs in; `None` outside of containers.
+    pub(super) fn of(root: &Root) -> Option<Self> {
+        Some(Self { runtime: container(root)?.runtime })
+    }
+
+    /// Asks for a capability, with the limit that goes with it.
+    pub(super) fn capability(&self, draft: Draft, capability: &str, limit: &str) -> Draft {
+        match self.runtime.as_str() {
+            "kubernetes" => draft
+                .apply(format!(
+                    "add `securityContext: {{capabilities: {{add: [{capability}]}}}}` to the \
+                    container in the pod's manifest and apply it"
+                ))
+                .undo("remove it from the manifest and apply that"),
+            "podman (rootless)" => draft
+                .apply(format!(
+                    "podman run --ulimit {limit} …   # the limit of the user who starts it \
+                    must allow this; capabilities do not reach outside a rootless container"
+                ))
+                .undo(format!("podman run … without --ulimit {limit}")),
+            _ => self.option(draft, &format!("--cap-add={capability} --ulimit {limit}")),
+        }
+    }
+
+    /// Asks for real-time running time in cgroup v1.
+    ///
+    /// Source: Docker documentation, "Resource constraints", configure the real-time scheduler.
+    pub(super) fn realtime_share(&self, draft: Draft) -> Draft {
+        match self.runtime.as_str() {
+            "kubernetes" => draft
+                .apply(
+                    "Kubernetes has no setting for it: boot the node with a kernel built without \
+                    CONFIG_RT_GROUP_SCHED",
+                )
+                .undo("boot the node with the present kernel"),
+            _ => self
+                .option(
+                    draft.apply(
+                        "sudo dockerd --cpu-rt-runtime=950000   # the daemon itself needs a share to \
+                    hand on",
+                    ),
+                    "--cpu-rt-runtime=950000 --cap-add=SYS_NICE --ulimit rtprio=99",
+                )
+                .undo("sudo dockerd   # without --cpu-rt-runtime"),
+        }
+    }
+
+    /// Starts the container with an option. Other runtimes spell it their own way.
+    pub(super) fn option(&self, draft: Draft, option: &str) -> Draft {
+        let known = ["docker", "podman"].iter().any(|name| self.runtime.starts_with(name));
+        if !known {
+            let runtime = &self.runtime;
+            return draft
+                .apply(format!("start the container with what {runtime} has for Docker's `{option}`"))
+                .undo("start the container without it");
+        }
+        let command = self.program();
+        draft.apply(format!("{command} run {option} …")).undo(format!("{command} run … without {option}"))
+    }
+
+    /// Lifts the CPU quota of the running container. Docker refuses `--cpu-quota` where the
+    /// container was started with `--cpus`, and has no `--cpus` without a limit.
+    pub(super) fn quota(&self, draft: Draft, quota: &str, cpus: &str) -> Draft {
+        if self.runtime == "kubernetes" {
+            return draft
+                .apply("remove `resources.limits.cpu` from the container in the pod's manifest and apply it")
+                .undo("put `resources.limits.cpu` back into the manifest and apply it");
+        }
+        let command = format!("{} update", self.program());
+        draft
+            .apply(format!("{command} --cpu-quota=-1 CONTAINER   # started with --cpus? --cpus=$(nproc)"))
+            .undo(format!("{command} --cpu-quota={quota} CONTAINER   # started with --cpus? --cpus={cpus}"))
+    }
+
+    /// Podman takes the options of Docker.
+    fn program(&self) -> &'static str {
+        if self.runtime.starts_with("podman") { "podman" } else { "docker" }
+    }
+}

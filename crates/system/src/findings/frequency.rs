@@ -1,0 +1,108 @@
+//! How fast the CPUs run, and who decides.
+
+use howlate_model::{Finding, Verdict};
+
+use super::draft::{Draft, finding};
+use super::settings::Settings;
+use crate::root::Root;
+
+const POLICIES: &str = "/sys/devices/system/cpu/cpufreq";
+const NO_TURBO: &str = "/sys/devices/system/cpu/intel_pstate/no_turbo";
+const BOOST: &str = "/sys/devices/system/cpu/cpufreq/boost";
+
+fn policies(root: &Root, name: &str) -> Settings {
+    Settings::of(root, POLICIES, "policy", name)
+}
+
+/// The governor of every frequency policy.
+pub(super) fn governor(root: &Root) -> Option<Finding> {
+    let governors = policies(root, "scaling_governor");
+    if governors.is_empty() {
+        return no_scaling(root);
+    }
+    let fixed = governors.values() == ["performance"];
+    let verdict = if fixed { Verdict::Good } else { Verdict::Costs };
+    let found = format!("the frequency governor is {}{}", governors.values().join(" and "), range(root));
+    let draft = governors.show(finding("frequency_governor", verdict, found)).why(
+        "A CPU that has been idle runs slowly at first. Everything after the wake-up then takes longer, \
+            until the governor raises the frequency.",
+    );
+    Some(draft.when(!fixed, |draft| governors.write(ratio(root, draft), "performance")).end())
+}
+
+fn no_scaling(root: &Root) -> Option<Finding> {
+    let online = root.reading("/sys/devices/system/cpu/online");
+    online.text()?;
+    let draft = finding("frequency_governor", Verdict::Note, "this kernel does not set CPU frequencies")
+        .seen(&root.reading(format!("{POLICIES}/policy0/scaling_governor")))
+        .why("The firmware or the host decides how fast the CPUs run.");
+    Some(draft.end())
+}
+
+fn kilohertz(root: &Root, name: &str) -> Option<u64> {
+    root.reading(format!("{POLICIES}/policy0/{name}")).number()
+}
+
+/// Lowest and highest frequency, in MHz, where both are known.
+fn bounds(root: &Root) -> Option<(u64, u64)> {
+    let (lowest, highest) = (kilohertz(root, "scaling_min_freq")?, kilohertz(root, "cpuinfo_max_freq")?);
+    (lowest >= 1000 && highest > lowest).then_some((lowest / 1000, highest / 1000))
+}
+
+fn range(root: &Root) -> String {
+    bounds(root).map(|(lowest, highest)| format!(", from {lowest} to {highest} MHz")).unwrap_or_default()
+}
+
+/// What the slowest frequency costs is plain arithmetic on the machine's own figures.
+fn ratio(root: &Root, draft: Draft) -> Draft {
+    let Some((lowest, highest)) = bounds(root) else { return draft };
+    let tenths = highest * 10 / lowest;
+    draft.typically(
+        format!(
+            "code takes up to {}.{} times as long at {lowest} MHz as at {highest} MHz",
+            tenths / 10,
+            tenths % 10
+        ),
+        "this machine's scaling_min_freq and cpuinfo_max_freq",
+    )
+}
+
+/// What the processor's own frequency control is told to prefer.
+///
+/// Source: `Documentation/admin-guide/pm/intel_pstate.rst`, energy vs performance hints.
+pub(super) fn preference(root: &Root) -> Option<Finding> {
+    let preferences = policies(root, "energy_performance_preference");
+    if preferences.is_empty() {
+        return None;
+    }
+    let values = preferences.values().join(" and ");
+    let verdict = match values.as_str() {
+        "performance" | "0" => Verdict::Good,
+        "balance_performance" | "default" => Verdict::Note,
+        _ => Verdict::Costs,
+    };
+    let draft = preferences
+        .show(finding("energy_preference", verdict, format!("the processor is told to prefer {values}")))
+        .why(
+            "The processor raises its own frequency; the preference decides how hesitantly. While the \
+            governor is `performance` it cannot be changed.",
+        );
+    Some(draft.when(verdict != Verdict::Good, |draft| preferences.write(draft, "performance")).end())
+}
+
+/// Whether the processor may run faster than its base frequency.
+pub(super) fn turbo(root: &Root) -> Option<Finding> {
+    let (no_turbo, boost) = (root.reading(NO_TURBO), root.reading(BOOST));
+    let (seen, on, off_value, on_value) = match (no_turbo.text(), boost.text()) {
+        (Some(value), _) => (&no_turbo, value == "0", "1", "0"),
+        (None, Some(value)) => (&boost, value == "1", "0", "1"),
+        (None, None) => return None,
+    };
+    let found = if on { "turbo frequencies are on" } else { "turbo frequencies are off" };
+    let draft = finding("turbo", Verdict::Note, found).seen(seen).why(
+        "Turbo is quicker, but how quick depends on heat and on the other cores. Without it, the same \
+            code takes more nearly the same time.",
+    );
+    let path = seen.path.clone();
+    Some(draft.when(on, |draft| draft.write(&path, off_value, on_value)).end())
+}

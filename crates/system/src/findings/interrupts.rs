@@ -1,0 +1,58 @@
+//! Which CPUs interrupts may be sent to.
+
+use howlate_model::{CpuSet, Finding, Verdict};
+
+use super::draft::{Draft, finding};
+use super::isolation::{ISOLATED, cpus};
+use super::settings::Settings;
+use crate::describe::list_of_cpus;
+use crate::root::Root;
+
+const WHY: &str =
+    "The handler of an interrupt runs ahead of every thread, and a wake-up on its CPU waits for it.";
+
+pub(super) fn examine(root: &Root) -> Option<Finding> {
+    let interrupts = Settings::of(root, "/proc/irq", "", "smp_affinity_list");
+    let online = list_of_cpus(root, "/sys/devices/system/cpu/online");
+    if interrupts.is_empty() || online.len() < 2 {
+        return None;
+    }
+    let isolated = cpus(&root.reading(ISOLATED)).unwrap_or_default();
+    let draft = if isolated.is_empty() {
+        anywhere(&interrupts, &online)
+    } else {
+        near(&interrupts, &online, &isolated)
+    };
+    Some(draft.seen(&root.reading("/proc/irq/default_smp_affinity")).why(WHY).end())
+}
+
+fn meets(list: &str, cpus: &CpuSet) -> bool {
+    list.parse().is_ok_and(|list: CpuSet| list.iter().any(|cpu| cpus.contains(cpu)))
+}
+
+/// Without isolated CPUs there is no place to keep free; the count is worth knowing.
+fn anywhere(interrupts: &Settings, online: &CpuSet) -> Draft {
+    let free =
+        interrupts.only(|list| list.parse().is_ok_and(|list: CpuSet| online.without(&list).is_empty()));
+    let found = format!("{} of {} interrupts may be sent to any CPU", free.len(), interrupts.len());
+    free.show(finding("interrupt_affinity", Verdict::Note, found))
+}
+
+fn near(interrupts: &Settings, online: &CpuSet, isolated: &CpuSet) -> Draft {
+    let close = interrupts.only(|list| meets(list, isolated));
+    if close.is_empty() {
+        let found =
+            format!("none of {} interrupts may be sent to the isolated CPUs {isolated}", interrupts.len());
+        return interrupts.show(finding("interrupt_affinity", Verdict::Good, found));
+    }
+    let found = format!(
+        "{} of {} interrupts may be sent to the isolated CPUs {isolated}: {}",
+        close.len(),
+        interrupts.len(),
+        close.names()
+    );
+    let draft = close.show(finding("interrupt_affinity", Verdict::Costs, found));
+    let kept = online.without(isolated).to_string();
+    // Interrupts that the kernel manages for a device answer EIO and stay where they are.
+    close.write(draft, &kept)
+}

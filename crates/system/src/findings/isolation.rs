@@ -1,0 +1,61 @@
+//! CPUs that the scheduler and the tick leave alone.
+
+use howlate_model::{CpuSet, Finding, Verdict};
+
+use super::draft::finding;
+use crate::command_line::CommandLine;
+use crate::describe::list_of_cpus;
+use crate::reading::Reading;
+use crate::root::Root;
+
+pub(super) const ISOLATED: &str = "/sys/devices/system/cpu/isolated";
+const TICKLESS: &str = "/sys/devices/system/cpu/nohz_full";
+const ONLINE: &str = "/sys/devices/system/cpu/online";
+
+/// A list of CPUs; some kernels write `(null)` for an empty one.
+pub(super) fn cpus(list: &Reading) -> Option<CpuSet> {
+    list.text()?.trim_matches(['(', ')']).replace("null", "").parse().ok()
+}
+
+/// CPUs on which nothing runs that was not put there.
+pub(super) fn isolated(root: &Root) -> Option<Finding> {
+    let reading = root.reading(ISOLATED);
+    let online = list_of_cpus(root, ONLINE);
+    let isolated = cpus(&reading).filter(|_| online.len() > 1)?;
+    let none = isolated.is_empty();
+    let found = if none { "no CPU is isolated".to_owned() } else { format!("isolated CPUs: {isolated}") };
+    let verdict = if none { Verdict::Note } else { Verdict::Good };
+    let draft = finding("isolated_cpus", verdict, found)
+        .seen(&reading)
+        .seen(&CommandLine::of(root).only(&["isolcpus"]))
+        .why(
+            "The scheduler moves no thread to an isolated CPU by itself. Threads bound to one have it \
+            nearly to themselves.",
+        );
+    let last = online.iter().last().unwrap_or(1);
+    Some(draft.when(none, |draft| draft.boot(&format!("isolcpus=domain,managed_irq,{last}"))).end())
+}
+
+/// CPUs whose tick stops while a single thread runs.
+pub(super) fn tickless(root: &Root) -> Option<Finding> {
+    let reading = root.reading(TICKLESS);
+    let online = list_of_cpus(root, ONLINE);
+    let tickless = cpus(&reading).filter(|_| online.len() > 1)?;
+    let line = CommandLine::of(root);
+    let none = tickless.is_empty();
+    let found = if none {
+        "every CPU ticks while it is busy".to_owned()
+    } else {
+        format!("CPUs without a tick (nohz_full): {tickless}")
+    };
+    let verdict = if none { Verdict::Note } else { Verdict::Good };
+    let draft = finding("nohz_full", verdict, found)
+        .seen(&reading)
+        .seen(&line.only(&["nohz_full", "rcu_nocbs"]))
+        .why(
+            "The tick interrupts a thread that computes or spins, and each interrupt takes time. \
+            Threads that mostly sleep gain little.",
+        );
+    let last = online.iter().last().unwrap_or(1);
+    Some(draft.when(none, |draft| draft.boot(&format!("nohz_full={last} rcu_nocbs={last}"))).end())
+}

@@ -1,0 +1,34 @@
+//! What protection against leaks through the processor is in force.
+
+use howlate_model::{Finding, Verdict};
+
+use super::draft::finding;
+use crate::command_line::CommandLine;
+use crate::reading::Reading;
+use crate::root::Root;
+
+const DIRECTORY: &str = "/sys/devices/system/cpu/vulnerabilities";
+
+pub(super) fn examine(root: &Root) -> Option<Finding> {
+    let all: Vec<Reading> =
+        root.list(DIRECTORY).iter().map(|name| root.reading(format!("{DIRECTORY}/{name}"))).collect();
+    let mitigated: Vec<&Reading> =
+        all.iter().filter(|reading| reading.text().is_some_and(|text| text.contains("Mitigation"))).collect();
+    if all.is_empty() {
+        return None;
+    }
+    let line = CommandLine::of(root);
+    let off = line.value("mitigations") == Some("off");
+    let found = match (off, mitigated.len()) {
+        (true, _) => "mitigations of processor flaws are switched off".to_owned(),
+        (false, 0) => "no processor flaw is mitigated here".to_owned(),
+        (false, count) => format!("{count} of {} processor flaws are mitigated", all.len()),
+    };
+    let draft = finding("mitigations", Verdict::Note, found).why(
+        "Mitigations lengthen entries into the kernel and switches between threads. They protect \
+            secrets: leave them on unless every program on the machine is trusted.",
+    );
+    let draft =
+        mitigated.iter().fold(draft, |draft, reading| draft.seen(reading)).seen(&line.only(&["mitigations"]));
+    Some(draft.end())
+}

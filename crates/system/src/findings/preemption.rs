@@ -1,0 +1,117 @@
+//! Whether the kernel lets itself be interrupted in favour of a thread that woke up.
+
+use howlate_model::{Finding, Verdict};
+
+use super::draft::{Draft, finding};
+use crate::bracketed::chosen;
+use crate::command_line::CommandLine;
+use crate::kernel::{Kernel, is_realtime};
+use crate::kernel_config::KernelConfig;
+use crate::reading::Reading;
+use crate::root::Root;
+
+const SWITCH: &str = "/sys/kernel/debug/sched/preempt";
+
+/// Whether this is a `PREEMPT_RT` kernel.
+pub(super) fn realtime_kernel(root: &Root) -> Option<Finding> {
+    let build = root.reading("/proc/sys/kernel/version");
+    build.text()?;
+    let why = "A PREEMPT_RT kernel can be preempted nearly everywhere, interrupt handlers included. \
+        Others are often as quick, but nothing bounds their worst case.";
+    if is_realtime(root) {
+        let flag = root.reading("/sys/kernel/realtime");
+        let draft = finding("realtime_kernel", Verdict::Good, "this is a PREEMPT_RT kernel").seen(&build);
+        return Some(draft.when(!flag.is_missing(), |draft| draft.seen(&flag)).why(why).end());
+    }
+    let draft = finding("realtime_kernel", Verdict::Note, "this is not a PREEMPT_RT kernel")
+        .seen(&build)
+        .why(why)
+        .typically(
+            "maximum 18 to 22 µs with PREEMPT_RT, 39 ms without, on the authors' machines",
+            "README of rt-tests",
+        )
+        .apply(
+            "install your distribution's real-time kernel (Debian: `sudo apt install \
+            linux-image-rt-amd64`; Ubuntu: `sudo pro enable realtime-kernel`; Fedora, RHEL: `sudo dnf \
+            install kernel-rt`) and restart into it",
+        )
+        .undo("choose the present kernel in the boot menu");
+    Some(draft.end())
+}
+
+/// The preemption model of kernels that are not `PREEMPT_RT`.
+pub(super) fn model(root: &Root) -> Option<Finding> {
+    root.read("/proc/sys/kernel/version").ok().filter(|_| !is_realtime(root))?;
+    let (mode, seen) = mode(root);
+    let dynamic = Kernel::of(root).build.contains("PREEMPT_DYNAMIC");
+    let (verdict, found) = match mode.as_deref() {
+        Some("full") => (Verdict::Good, "the kernel can be preempted (model full)".to_owned()),
+        Some("lazy") => (
+            Verdict::Note,
+            "the kernel can be preempted; ordinary threads wait for the tick (model lazy)".to_owned(),
+        ),
+        Some(mode) => {
+            (Verdict::Costs, format!("the kernel is preempted only where it offers to (model {mode})"))
+        }
+        None => (Verdict::Unknown, "the preemption model could not be read".to_owned()),
+    };
+    let why = "A thread that woke up waits until kernel code running on its CPU can be preempted. The \
+        full model makes that nearly everywhere outside of locks.";
+    let draft = seen.iter().fold(finding("preemption", verdict, found), Draft::seen).why(why);
+    let now = mode.as_deref().unwrap_or("none");
+    Some(draft.when(verdict == Verdict::Costs, |draft| mend(draft, root, dynamic, now)).end())
+}
+
+/// The model in force, and the files that say so.
+///
+/// A kernel with `PREEMPT_DYNAMIC` shows it in debugfs; where that is out of reach, the
+/// command line decides, and the build's default otherwise.
+fn mode(root: &Root) -> (Option<String>, Vec<Reading>) {
+    let (switch, line, config) = (root.reading(SWITCH), CommandLine::of(root), KernelConfig::of(root));
+    if let Some(mode) = switch.text().and_then(chosen) {
+        return (Some(mode.to_owned()), vec![switch.clone()]);
+    }
+    if let Some(mode) = line.value("preempt") {
+        return (Some(mode.to_owned()), vec![line.only(&["preempt"])]);
+    }
+    let build = root.reading("/proc/sys/kernel/version");
+    let models = [
+        ("PREEMPT", "full"),
+        ("PREEMPT_LAZY", "lazy"),
+        ("PREEMPT_VOLUNTARY", "voluntary"),
+        ("PREEMPT_NONE", "none"),
+    ];
+    let named = models.into_iter().find(|(model, _)| config.value(&format!("CONFIG_{model}")) == Some("y"));
+    if let Some((model, mode)) = named {
+        return (
+            Some(mode.to_owned()),
+            vec![build, config.only(&[&format!("CONFIG_{model}")]), line.only(&["preempt"]), switch],
+        );
+    }
+    let mode = by_name(root).map(str::to_owned);
+    (mode, vec![build, config.only(&["CONFIG_PREEMPT"]), switch])
+}
+
+/// What the build string alone tells. Since Linux 6.13 `PREEMPT` may also mean lazy.
+fn by_name(root: &Root) -> Option<&'static str> {
+    let kernel = Kernel::of(root);
+    let named = |model| kernel.build.split(' ').any(|word| word == model);
+    match (named("PREEMPT"), named("PREEMPT_DYNAMIC")) {
+        (true, _) if kernel.at_least(6, 13) == Some(false) => Some("full"),
+        (false, false) => Some("none or voluntary"),
+        _ => None,
+    }
+}
+
+fn mend(draft: Draft, root: &Root, dynamic: bool, now: &str) -> Draft {
+    if !dynamic {
+        return draft
+            .apply("install a kernel built with CONFIG_PREEMPT_DYNAMIC or CONFIG_PREEMPT and restart into it")
+            .undo("choose the present kernel in the boot menu");
+    }
+    let unmounted = root.reading(SWITCH).is_missing();
+    draft
+        .when(unmounted, |draft| draft.apply("sudo mount -t debugfs none /sys/kernel/debug"))
+        .write(SWITCH, "full", now)
+        .when(unmounted, |draft| draft.undo("sudo umount /sys/kernel/debug"))
+}

@@ -1,0 +1,31 @@
+//! Whether two CPUs share a core.
+
+use howlate_model::{Finding, Verdict};
+
+use super::draft::finding;
+use crate::root::Root;
+
+const CONTROL: &str = "/sys/devices/system/cpu/smt/control";
+
+pub(super) fn examine(root: &Root) -> Option<Finding> {
+    let active = root.reading("/sys/devices/system/cpu/smt/active");
+    let control = root.reading(CONTROL);
+    let shared = active.text()? == "1";
+    // A machine that cannot share its cores has nothing to report.
+    if !shared && control.text() != Some("off") {
+        return None;
+    }
+    let found = if shared {
+        "every core is shared by two or more CPUs"
+    } else {
+        "no core is shared: SMT is switched off"
+    };
+    let verdict = if shared { Verdict::Note } else { Verdict::Good };
+    let draft = finding("smt", verdict, found).seen(&active).seen(&control).why(
+        "CPUs of one core compete for its caches and units. Keep the sibling of a real-time CPU idle, or \
+            switch sharing off.",
+    );
+    let now = control.text().unwrap_or("on").to_owned();
+    let switchable = shared && now == "on";
+    Some(draft.when(switchable, |draft| draft.write(CONTROL, "off", &now)).end())
+}

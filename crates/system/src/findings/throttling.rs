@@ -1,0 +1,133 @@
+//! The share of every CPU that is kept for ordinary threads.
+
+use howlate_model::{Finding, Verdict};
+
+use super::draft::{Draft, finding};
+use super::rt_group::divides;
+use super::settings::Settings;
+use crate::kernel::Kernel;
+use crate::root::Root;
+
+const RUNTIME: &str = "/proc/sys/kernel/sched_rt_runtime_us";
+const PERIOD: &str = "/proc/sys/kernel/sched_rt_period_us";
+const SERVER: &str = "/sys/kernel/debug/sched/fair_server";
+
+/// Source: Linux commits 5f6bd380 and d741f297.
+fn has_fair_server(root: &Root) -> bool {
+    Kernel::of(root).at_least(6, 12) == Some(true)
+}
+
+/// Linux 6.12 replaced the throttle by the fair server, except in kernels that divide
+/// real-time running time among groups.
+fn throttles(root: &Root) -> bool {
+    !has_fair_server(root) || divides(root) == Some(true)
+}
+
+/// The budget of all real-time threads.
+pub(super) fn sysctl(root: &Root) -> Option<Finding> {
+    let (runtime, period) = (root.reading(RUNTIME), root.reading(PERIOD));
+    let Some(budget) = runtime.number::<i64>() else {
+        return (!runtime.is_missing()).then(|| unknown(&runtime));
+    };
+    let whole = period.number::<i64>().unwrap_or(1_000_000);
+    let unlimited = budget < 0 || budget >= whole;
+    let draft = match (unlimited, throttles(root)) {
+        (true, _) => without_limit(),
+        (false, true) => throttled(budget, whole),
+        (false, false) => superseded(budget, whole),
+    };
+    let draft = draft.seen(&runtime).seen(&period);
+    let now = budget.to_string();
+    Some(draft.when(!unlimited && throttles(root), |draft| draft.write(RUNTIME, "-1", &now)).end())
+}
+
+fn unknown(runtime: &crate::reading::Reading) -> Finding {
+    finding("rt_throttling", Verdict::Unknown, "the budget of real-time threads could not be read")
+        .seen(runtime)
+        .why("Real-time threads that use up this budget are stopped until the next period.")
+        .end()
+}
+
+fn without_limit() -> Draft {
+    finding("rt_throttling", Verdict::Note, "real-time threads are not throttled")
+        .why("Nothing cuts a busy real-time thread short. One that never sleeps takes its CPU for good.")
+}
+
+fn throttled(budget: i64, whole: i64) -> Draft {
+    let (used, period, rest) = (budget / 1000, whole / 1000, (whole - budget) / 1000);
+    finding(
+        "rt_throttling",
+        Verdict::Note,
+        format!(
+            "real-time threads get at most {used} ms of every \
+        {period} ms"
+        ),
+    )
+    .why(
+        "A real-time thread that spins or computes without a break is stopped when the budget is \
+            used up. One that sleeps does not notice.",
+    )
+    .typically(
+        format!("{rest} ms of every {period} ms for a thread that never sleeps"),
+        "sched(7), sched_rt_runtime_us",
+    )
+}
+
+fn superseded(budget: i64, whole: i64) -> Draft {
+    let found = format!(
+        "the real-time budget reads {} of {} ms, but no longer throttles by itself",
+        budget / 1000,
+        whole / 1000
+    );
+    finding("rt_throttling", Verdict::Note, found).why(
+        "Since Linux 6.12 the fair server keeps time for ordinary threads. These two files still bound what \
+         deadline threads and groups may reserve.",
+    )
+}
+
+/// The reservation for ordinary threads that real-time threads starve, since Linux 6.12.
+pub(super) fn fair_server(root: &Root) -> Option<Finding> {
+    if !has_fair_server(root) {
+        return None;
+    }
+    let runtimes = Settings::of(root, SERVER, "cpu", "runtime");
+    if runtimes.is_empty() {
+        return Some(server_unknown(root));
+    }
+    let period = root.reading(format!("{SERVER}/cpu0/period"));
+    let millis = |nanos: u64| nanos / 1_000_000;
+    let largest = runtimes.values().iter().filter_map(|value| value.parse().ok()).max().unwrap_or(0);
+    let whole = millis(period.number().unwrap_or(1_000_000_000));
+    let found = match millis(largest) {
+        0 => "the fair server is off".to_owned(),
+        kept => {
+            format!("the fair server keeps {kept} ms of every {whole} ms for ordinary threads that starve")
+        }
+    };
+    let draft = runtimes.show(finding("fair_server", Verdict::Note, found)).seen(&period).why(SERVER_WHY);
+    let mend = |draft: Draft| {
+        runtimes.write(
+            draft.typically(
+                format!("{} ms of every {whole} ms, only while ordinary threads starve", millis(largest)),
+                SERVER_SOURCE,
+            ),
+            "0",
+        )
+    };
+    Some(draft.when(largest > 0, mend).end())
+}
+
+const SERVER_WHY: &str = "Once ordinary threads on a CPU have starved for long enough, they are run \
+    ahead of its real-time threads. A real-time thread that sleeps does not notice.";
+const SERVER_SOURCE: &str = "Linux commits 5f6bd380 and d741f297 (50 ms of 1 s by default)";
+
+fn server_unknown(root: &Root) -> Finding {
+    let seen = root.reading(format!("{SERVER}/cpu0/runtime"));
+    let found = "the fair server's share could not be read; it is 50 ms of every second by default";
+    let draft = finding("fair_server", Verdict::Unknown, found).seen(&seen).why(SERVER_WHY);
+    draft
+        .when(seen.is_missing(), |draft| {
+            draft.apply("sudo mount -t debugfs none /sys/kernel/debug").undo("sudo umount /sys/kernel/debug")
+        })
+        .end()
+}

@@ -1,0 +1,22 @@
+//! How often the kernel's tick comes.
+
+use howlate_model::{Finding, Verdict};
+
+use super::draft::finding;
+use crate::kernel_config::KernelConfig;
+use crate::root::Root;
+
+const WHY: &str = "Sleeps do not wait for the tick where timers have a high resolution. Scheduling \
+    slices and the kernel's own timeouts do, and each tick interrupts a busy CPU.";
+
+pub(super) fn examine(root: &Root) -> Option<Finding> {
+    let config = KernelConfig::of(root);
+    let seen = config.only(&["CONFIG_HZ"]);
+    let Some(hz) = config.value("CONFIG_HZ").and_then(|hz| hz.parse::<u32>().ok()).filter(|hz| *hz > 0)
+    else {
+        let draft = finding("tick", Verdict::Unknown, "how often the tick comes could not be read");
+        return Some(draft.seen(&seen).why(WHY).end());
+    };
+    let found = format!("the tick comes {hz} times a second, every {:.2} ms", 1000.0 / f64::from(hz));
+    Some(finding("tick", Verdict::Note, found).seen(&seen).why(WHY).end())
+}

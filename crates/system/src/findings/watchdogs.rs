@@ -1,0 +1,37 @@
+//! The kernel's watch over itself.
+
+use howlate_model::{Finding, Verdict};
+
+use super::draft::finding;
+use crate::root::Root;
+
+const SWITCH: &str = "/proc/sys/kernel/watchdog";
+
+/// A timer on every watched CPU, five times in two thresholds.
+///
+/// Source: `Documentation/admin-guide/lockup-watchdogs.rst`.
+pub(super) fn examine(root: &Root) -> Option<Finding> {
+    let (switch, hard) = (root.reading(SWITCH), root.reading("/proc/sys/kernel/nmi_watchdog"));
+    let threshold = root.reading("/proc/sys/kernel/watchdog_thresh");
+    let on = switch.text()? != "0";
+    let seconds = threshold.number::<u32>().unwrap_or(10);
+    let every = f64::from(seconds) * 2.0 / 5.0;
+    let by_nmi = if hard.text() == Some("1") { ", and a counter raises NMIs" } else { "" };
+    let found = if on {
+        format!("the lockup watchdogs run a timer every {every:.0} s on each CPU{by_nmi}")
+    } else {
+        "the lockup watchdogs are off".to_owned()
+    };
+    let verdict = if on { Verdict::Note } else { Verdict::Good };
+    let draft = finding("watchdogs", verdict, found)
+        .seen(&switch)
+        .seen(&hard)
+        .seen(&threshold)
+        .seen(&root.reading("/proc/sys/kernel/watchdog_cpumask"))
+        .why(
+            "They interrupt each CPU they watch for a short time, and report a kernel that hangs. \
+            Switch them off only for the length of a measurement.",
+        );
+    let now = switch.text().unwrap_or("1").to_owned();
+    Some(draft.when(on, |draft| draft.write(SWITCH, "0", &now)).end())
+}

@@ -1,0 +1,78 @@
+//! How the kernel was built.
+
+use crate::reading::Reading;
+use crate::root::Root;
+
+/// The kernel's build configuration, from wherever it can be had.
+pub(crate) struct KernelConfig {
+    reading: Reading,
+}
+
+impl KernelConfig {
+    /// Distributions keep it as `/boot/config-RELEASE` or under `/lib/modules`; kernels
+    /// built with `CONFIG_IKCONFIG_PROC` offer it as `/proc/config.gz`.
+    pub(crate) fn of(root: &Root) -> Self {
+        let release = root.read("/proc/sys/kernel/osrelease").unwrap_or_default();
+        let boot = root.reading(format!("/boot/config-{release}"));
+        let found = [boot.clone()]
+            .into_iter()
+            .chain(std::iter::once_with(|| root.reading(format!("/lib/modules/{release}/config"))))
+            .chain(std::iter::once_with(|| compressed(root)))
+            .find(|reading| reading.text().is_some());
+        Self { reading: found.unwrap_or(boot) }
+    }
+
+    /// The value of an option; an option that is off has none.
+    pub(crate) fn value(&self, option: &str) -> Option<&str> {
+        self.reading.text()?.lines().find_map(|line| line.strip_prefix(option)?.strip_prefix('='))
+    }
+
+    /// Whether an option is built in; `None` when no configuration was found.
+    pub(crate) fn has(&self, option: &str) -> Option<bool> {
+        self.reading.text().map(|_| self.value(option) == Some("y"))
+    }
+
+    /// The lines about these options as evidence.
+    pub(crate) fn only(&self, options: &[&str]) -> Reading {
+        let about = |line: &str| {
+            let name = line.trim_start_matches("# ").split(['=', ' ']).next().unwrap_or_default();
+            options.contains(&name)
+        };
+        let mut kept = self.reading.lines(about);
+        if kept.text() == Some("") {
+            kept.content = Ok(format!("no {}", options.join(", ")));
+        }
+        kept
+    }
+}
+
+fn compressed(root: &Root) -> Reading {
+    let path = "/proc/config.gz";
+    Reading { path: path.into(), content: root.read_compressed(path) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reading::Unreadable;
+
+    fn config(text: &str) -> KernelConfig {
+        KernelConfig { reading: Reading { path: "/boot/config".into(), content: Ok(text.into()) } }
+    }
+
+    #[test]
+    fn options_are_looked_up_by_whole_name() {
+        let config = config("CONFIG_HZ_250=y\nCONFIG_HZ=250\n# CONFIG_PREEMPT is not set");
+        assert_eq!(config.value("CONFIG_HZ"), Some("250"));
+        assert_eq!(config.has("CONFIG_PREEMPT"), Some(false));
+        assert_eq!(config.only(&["CONFIG_PREEMPT"]).text(), Some("# CONFIG_PREEMPT is not set"));
+        assert_eq!(config.only(&["CONFIG_X"]).text(), Some("no CONFIG_X"));
+    }
+
+    #[test]
+    fn without_a_configuration_nothing_is_known() {
+        let missing =
+            KernelConfig { reading: Reading { path: "/b".into(), content: Err(Unreadable::Missing) } };
+        assert_eq!(missing.has("CONFIG_HZ"), None);
+    }
+}

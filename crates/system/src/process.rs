@@ -1,0 +1,98 @@
+//! What this process may do.
+
+use crate::reading::Reading;
+use crate::root::Root;
+
+/// Capabilities that bear on punctuality or on explaining it, with their bit.
+///
+/// Source: `include/uapi/linux/capability.h`.
+pub(crate) const CAPABILITIES: [(&str, u32); 6] = [
+    ("CAP_IPC_LOCK", 14),
+    ("CAP_SYS_ADMIN", 21),
+    ("CAP_SYS_NICE", 23),
+    ("CAP_SYS_RESOURCE", 24),
+    ("CAP_PERFMON", 38),
+    ("CAP_BPF", 39),
+];
+
+/// `/proc/self/status` and `/proc/self/uid_map`.
+pub(crate) struct Process {
+    pub(crate) status: Reading,
+    pub(crate) uid_map: Reading,
+}
+
+impl Process {
+    pub(crate) fn of(root: &Root) -> Self {
+        Self { status: root.reading("/proc/self/status"), uid_map: root.reading("/proc/self/uid_map") }
+    }
+
+    /// One field of the status file.
+    pub(crate) fn field(&self, name: &str) -> Option<&str> {
+        let of_line = |line: &'_ str| line.strip_prefix(name)?.strip_prefix(':').map(str::len);
+        let line = self.status.text()?.lines().find(|line| of_line(line).is_some())?;
+        Some(line[name.len() + 1..].trim())
+    }
+
+    /// Whether a capability is effective; `None` when it cannot be read.
+    pub(crate) fn holds(&self, capability: &str) -> Option<bool> {
+        let set = u64::from_str_radix(self.field("CapEff")?, 16).ok()?;
+        let (_, bit) = CAPABILITIES.into_iter().find(|(name, _)| *name == capability)?;
+        Some(set >> bit & 1 == 1)
+    }
+
+    /// Whether this is a user namespace of its own, where capabilities do not reach the
+    /// scheduler: it asks for them in the first namespace, which maps every user to itself.
+    ///
+    /// Source: `user_namespaces(7)`; `kernel/sched/syscalls.c`, `user_check_sched_setscheduler`.
+    pub(crate) fn in_user_namespace(&self) -> bool {
+        let numbers = |map: &str| map.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        self.uid_map.text().is_some_and(|map| numbers(map) != ["0", "0", "4294967295"])
+    }
+
+    /// The status line of one field as evidence.
+    pub(crate) fn evidence(&self, name: &str) -> Reading {
+        self.status.lines(|line| line.split(':').next() == Some(name))
+    }
+}
+
+/// The soft limit of a resource, from `/proc/self/limits`; `None` inside means unlimited.
+pub(crate) fn soft_limit(limits: &Reading, name: &str) -> Option<Option<u64>> {
+    let rest = limits.text()?.lines().find_map(|line| line.strip_prefix(name))?;
+    match rest.split_whitespace().next()? {
+        "unlimited" => Some(None),
+        number => number.parse().ok().map(Some),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn process(status: &str, uid_map: &str) -> Process {
+        let reading = |text: &str| Reading { path: "/p".into(), content: Ok(text.into()) };
+        Process { status: reading(status), uid_map: reading(uid_map) }
+    }
+
+    #[test]
+    fn capabilities_are_bits() {
+        let holder = process("Name:\tx\nCapEff:\t0000000000800000", "0 0 4294967295");
+        assert_eq!(holder.holds("CAP_SYS_NICE"), Some(true));
+        assert_eq!(holder.holds("CAP_IPC_LOCK"), Some(false));
+        assert!(!holder.in_user_namespace());
+        assert!(process("", "0 1000 1\n1 100000 65536").in_user_namespace());
+        assert_eq!(process("", "").holds("CAP_SYS_NICE"), None);
+    }
+
+    #[test]
+    fn limits_have_a_number_or_none() {
+        let limits = Reading {
+            path: "/proc/self/limits".into(),
+            content: Ok(
+                "Max locked memory  8388608  unlimited  bytes\nMax nice priority  unlimited  0".into()
+            ),
+        };
+        assert_eq!(soft_limit(&limits, "Max locked memory"), Some(Some(8_388_608)));
+        assert_eq!(soft_limit(&limits, "Max nice priority"), Some(None));
+        assert_eq!(soft_limit(&limits, "Max else"), None);
+    }
+}

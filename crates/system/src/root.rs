@@ -1,0 +1,147 @@
+//! The directory below which the kernel's files are read.
+
+use std::collections::BTreeSet;
+use std::fs::{self, OpenOptions};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use flate2::read::GzDecoder;
+
+use crate::reading::{Reading, Unreadable};
+
+/// The file at the top of a captured tree that lists, one a line, the paths which the
+/// machine refused to open. A tree of ordinary files cannot say so by itself.
+pub const REFUSED: &str = "REFUSED";
+
+/// Where the kernel's files are: `/` live, or a directory that holds a captured tree.
+///
+/// It remembers every path asked for, so that a capture copies exactly what was read.
+#[derive(Debug)]
+pub struct Root {
+    directory: PathBuf,
+    refused: BTreeSet<String>,
+    asked: Mutex<BTreeSet<String>>,
+}
+
+impl Root {
+    /// This machine.
+    pub fn live() -> Self {
+        Self { directory: PathBuf::from("/"), refused: BTreeSet::new(), asked: Mutex::default() }
+    }
+
+    /// A tree of files as one machine had them.
+    pub fn at(directory: impl Into<PathBuf>) -> Self {
+        let directory = directory.into();
+        let listed = fs::read_to_string(directory.join(REFUSED)).unwrap_or_default();
+        let refused = listed.lines().map(str::trim).filter(|path| !path.is_empty());
+        Self { refused: refused.map(str::to_owned).collect(), directory, asked: Mutex::default() }
+    }
+
+    /// The trimmed content of a text file; `path` is absolute, as on the examined system.
+    pub fn read(&self, path: &str) -> Result<String, Unreadable> {
+        let bytes = fs::read(self.admit(path)?)?;
+        Ok(String::from_utf8_lossy(&bytes).trim_matches(['\0', ' ', '\t', '\n']).to_owned())
+    }
+
+    /// The trimmed content of a text file compressed with gzip.
+    pub fn read_compressed(&self, path: &str) -> Result<String, Unreadable> {
+        let mut text = String::new();
+        GzDecoder::new(fs::File::open(self.admit(path)?)?).read_to_string(&mut text)?;
+        Ok(text.trim().to_owned())
+    }
+
+    /// The names in a directory, numbers in numeric order; empty where there is none.
+    ///
+    /// The directory itself is not remembered: what is read in it will be.
+    pub fn list(&self, path: &str) -> Vec<String> {
+        let entries = fs::read_dir(self.place(path)).into_iter().flatten().flatten();
+        let mut names: Vec<String> =
+            entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        names.sort_by_cached_key(|name| numeric_order(name));
+        names
+    }
+
+    /// Whether there is a file or directory of this name.
+    pub fn has(&self, path: &str) -> bool {
+        self.remember(path);
+        self.place(path).exists()
+    }
+
+    /// Whether this process may open a file for writing. Nothing is written.
+    pub fn writable(&self, path: &str) -> Result<(), Unreadable> {
+        OpenOptions::new().write(true).open(self.admit(path)?)?;
+        Ok(())
+    }
+
+    /// Every path asked for so far, in order.
+    pub fn asked(&self) -> Vec<String> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    }
+
+    /// Reads a file and keeps its path with the outcome.
+    pub(crate) fn reading(&self, path: impl Into<String>) -> Reading {
+        let path = path.into();
+        Reading { content: self.read(&path), path }
+    }
+
+    fn place(&self, path: &str) -> PathBuf {
+        self.directory.join(Path::new(path.trim_start_matches('/')))
+    }
+
+    fn admit(&self, path: &str) -> Result<PathBuf, Unreadable> {
+        self.remember(path);
+        if self.refused.contains(path) { Err(Unreadable::Permission) } else { Ok(self.place(path)) }
+    }
+
+    fn remember(&self, path: &str) {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned());
+    }
+}
+
+/// `cpu2` before `cpu10`.
+fn numeric_order(name: &str) -> (String, u64, String) {
+    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    (stem.to_owned(), name[stem.len()..].parse().unwrap_or(0), name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree() -> (tempfile::TempDir, Root) {
+        let directory = tempfile::tempdir().unwrap();
+        for name in ["cpu10", "cpu2", "online"] {
+            fs::create_dir_all(directory.path().join("sys")).unwrap();
+            fs::write(directory.path().join("sys").join(name), " 0-1\n").unwrap();
+        }
+        fs::write(directory.path().join(REFUSED), "/sys/online\n").unwrap();
+        let root = Root::at(directory.path());
+        (directory, root)
+    }
+
+    #[test]
+    fn text_is_trimmed_and_reasons_are_typed() {
+        let (_directory, root) = tree();
+        assert_eq!(root.read("/sys/cpu2").unwrap(), "0-1");
+        assert_eq!(root.read("/sys/none"), Err(Unreadable::Missing));
+        assert_eq!(root.read("/sys/online"), Err(Unreadable::Permission));
+        assert_eq!(root.writable("/sys/online"), Err(Unreadable::Permission));
+        assert!(matches!(root.read("/sys"), Err(Unreadable::Other(_))));
+    }
+
+    #[test]
+    fn names_are_in_numeric_order() {
+        let (_directory, root) = tree();
+        assert_eq!(root.list("/sys"), ["cpu2", "cpu10", "online"]);
+        assert!(root.list("/none").is_empty());
+    }
+
+    #[test]
+    fn what_was_asked_for_is_remembered() {
+        let (_directory, root) = tree();
+        let _ = root.read("/sys/none");
+        root.has("/sys/cpu2");
+        assert_eq!(root.asked(), ["/sys/cpu2", "/sys/none"]);
+    }
+}

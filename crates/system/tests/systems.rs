@@ -1,0 +1,285 @@
+//! The trees under `testdata/systems`, described and examined.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use howlate_model::{Finding, Verdict};
+use howlate_system::{Root, describe, examine};
+
+const SYSTEMS: [&str; 5] = ["laptop", "rt-kernel", "container", "raspberry-pi", "vm"];
+
+fn directory(system: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/systems").join(system)
+}
+
+fn findings(system: &str) -> Vec<Finding> {
+    examine(&Root::at(directory(system)))
+}
+
+#[track_caller]
+fn named(findings: &[Finding], id: &str) -> Finding {
+    findings.iter().find(|finding| finding.id == id).unwrap_or_else(|| panic!("no finding {id}")).clone()
+}
+
+/// The tree of a system with one file written anew, or removed.
+fn altered(system: &str, path: &str, content: Option<&str>) -> (tempfile::TempDir, Vec<Finding>) {
+    let copy = tempfile::tempdir().expect("a directory for the copy");
+    copy_tree(&directory(system), copy.path());
+    let file = copy.path().join(path);
+    match content {
+        Some(content) => {
+            fs::create_dir_all(file.parent().expect("a file below the copy"))
+                .expect("the copy can be written");
+            fs::write(file, content).expect("the copy can be written");
+        }
+        None => fs::remove_file(file).expect("a file to remove"),
+    }
+    let findings = examine(&Root::at(copy.path()));
+    (copy, findings)
+}
+
+fn copy_tree(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("the copy can be written");
+    for entry in fs::read_dir(from).expect("a tree under testdata").flatten() {
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy_tree(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).expect("the copy can be written");
+        }
+    }
+}
+
+#[test]
+fn each_system_is_described() {
+    for system in SYSTEMS {
+        let mut described = describe(&Root::at(directory(system)));
+        if system == "vm" {
+            // Kernels before 6.1 do not name their architecture; this program's own is used.
+            assert_eq!(described.architecture, std::env::consts::ARCH);
+            described.architecture = "of this program".into();
+        }
+        let mut shown = insta::Settings::clone_current();
+        shown.set_snapshot_suffix(system);
+        shown.bind(|| insta::assert_json_snapshot!("system", described));
+    }
+}
+
+#[test]
+fn each_system_is_examined() {
+    for system in SYSTEMS {
+        let mut shown = insta::Settings::clone_current();
+        shown.set_snapshot_suffix(system);
+        shown.bind(|| insta::assert_json_snapshot!("findings", findings(system)));
+    }
+}
+
+#[test]
+fn names_are_unique_and_every_finding_is_complete() {
+    for system in SYSTEMS {
+        let findings = findings(system);
+        let ids: BTreeSet<&str> = findings.iter().map(|finding| finding.id.as_str()).collect();
+        assert_eq!(ids.len(), findings.len(), "{system}");
+        for finding in &findings {
+            assert!(!finding.evidence.is_empty(), "{system}: {} shows nothing", finding.id);
+            assert!(!finding.why.is_empty() && !finding.found.contains('\n'), "{system}: {}", finding.id);
+        }
+    }
+}
+
+#[test]
+fn the_worst_comes_first() {
+    for system in SYSTEMS {
+        assert!(findings(system).is_sorted_by_key(|finding| finding.verdict), "{system}");
+    }
+}
+
+#[test]
+fn what_costs_can_be_mended_and_what_is_mended_can_be_undone() {
+    for system in SYSTEMS {
+        for finding in findings(system) {
+            let bad = matches!(finding.verdict, Verdict::Blocks | Verdict::Costs);
+            assert!(!bad || finding.remedy.is_some(), "{system}: {} has no remedy", finding.id);
+            let undone = finding.remedy.is_none_or(|remedy| !remedy.undo.is_empty());
+            assert!(undone, "{system}: {} cannot be undone", finding.id);
+        }
+    }
+}
+
+#[test]
+fn every_finding_is_documented() {
+    let page = fs::read_to_string(directory("../../docs/doctor.md")).unwrap();
+    for system in SYSTEMS {
+        for finding in findings(system) {
+            assert!(page.contains(&format!("| `{}` |", finding.id)), "docs/doctor.md lacks {}", finding.id);
+        }
+    }
+}
+
+#[test]
+fn an_empty_tree_describes_nothing_and_fails_nowhere() {
+    let empty = tempfile::tempdir().unwrap();
+    let root = Root::at(empty.path());
+    let system = describe(&root);
+    assert_eq!((system.kernel.as_str(), system.cpus.len(), system.preemption), ("", 0, None));
+    for finding in examine(&root) {
+        assert_eq!(finding.verdict, Verdict::Unknown, "{}", finding.id);
+    }
+}
+
+#[test]
+fn this_machine_is_described_and_examined() {
+    let root = Root::live();
+    let system = describe(&root);
+    assert!(!system.kernel.is_empty());
+    assert!(!system.online.is_empty());
+    assert_eq!(system.cpus.len(), system.online.len());
+    let findings = examine(&root);
+    assert!(findings.iter().any(|finding| finding.id == "realtime_permission"));
+    assert!(root.asked().contains(&"/proc/self/status".to_owned()));
+}
+
+#[test]
+fn the_laptop_sleeps_deeply_and_slowly() {
+    let findings = findings("laptop");
+    let idle = named(&findings, "idle_states");
+    assert_eq!(idle.verdict, Verdict::Costs);
+    assert!(idle.found.contains("C8") && idle.found.contains("200 µs"), "{}", idle.found);
+    let remedy = idle.remedy.unwrap();
+    assert_eq!(
+        remedy.apply,
+        ["echo 1 | sudo tee /sys/devices/system/cpu/cpu*/cpuidle/state{3,4,5,6}/disable"]
+    );
+    assert_eq!(named(&findings, "realtime_permission").verdict, Verdict::Blocks);
+    let governor = named(&findings, "frequency_governor").remedy.unwrap();
+    assert_eq!(
+        governor.undo,
+        ["echo powersave | sudo tee /sys/devices/system/cpu/cpufreq/policy*/scaling_governor"]
+    );
+}
+
+#[test]
+fn states_that_are_off_already_stay_off_when_the_remedy_is_undone() {
+    let file = "sys/devices/system/cpu/cpu0/cpuidle/state6/disable";
+    let (_copy, findings) = altered("laptop", file, Some("1\n"));
+    let idle = named(&findings, "idle_states");
+    assert!(idle.found.contains("C7s") && idle.found.contains("124 µs"), "{}", idle.found);
+    assert!(idle.remedy.unwrap().undo[0].contains("state{3,4,5}/disable"));
+}
+
+#[test]
+fn a_missing_capability_is_told_from_a_missing_share() {
+    let held = findings("container");
+    assert_eq!(named(&held, "realtime_permission").verdict, Verdict::Good);
+    let share = named(&held, "rt_group_scheduling");
+    assert_eq!(share.verdict, Verdict::Blocks);
+    assert!(share.remedy.unwrap().apply.iter().any(|line| line.contains("CONFIG_RT_GROUP_SCHED")));
+    assert!(named(&held, "seccomp").remedy.unwrap().apply[0].contains("seccomp=unconfined"));
+
+    let status = "CapEff:\t00000000a80425fb\nSeccomp:\t2\nCpus_allowed_list:\t0-3\n";
+    let (_copy, missing) = altered("container", "proc/self/status", Some(status));
+    let permission = named(&missing, "realtime_permission");
+    assert_eq!(permission.verdict, Verdict::Blocks);
+    assert_eq!(permission.remedy.unwrap().apply, ["docker run --cap-add=SYS_NICE --ulimit rtprio=99 …"]);
+}
+
+#[test]
+fn a_capability_does_not_count_in_a_user_namespace() {
+    let (_copy, findings) = altered("container", "proc/self/uid_map", Some("0 1000 1\n1 100000 65536\n"));
+    let permission = named(&findings, "realtime_permission");
+    assert_eq!(permission.verdict, Verdict::Blocks);
+    assert!(permission.found.contains("user namespace"), "{}", permission.found);
+}
+
+#[test]
+fn a_quota_names_its_throttling_and_restores_its_value() {
+    let quota = named(&findings("container"), "cpu_quota");
+    assert!(quota.found.contains("0.50 CPUs") && quota.found.contains("318 of 1250"), "{}", quota.found);
+    let undo = &quota.remedy.unwrap().undo[0];
+    assert!(undo.starts_with("docker update --cpu-quota=50000 CONTAINER"), "{undo}");
+    assert!(undo.ends_with("--cpus=0.50"), "{undo}");
+    let quota = named(&findings("vm"), "cpu_quota").remedy.unwrap();
+    let file = "/sys/fs/cgroup/cpu,cpuacct/user.slice/cpu.cfs_quota_us";
+    assert_eq!(quota.undo, [format!("echo 150000 | sudo tee {file}")]);
+}
+
+#[test]
+fn a_group_of_cgroup_v1_without_a_share_is_refused() {
+    let file = "sys/fs/cgroup/cpu,cpuacct/user.slice/cpu.rt_runtime_us";
+    let (_copy, findings) = altered("vm", file, Some("0\n"));
+    let share = named(&findings, "rt_group_scheduling");
+    assert_eq!(share.verdict, Verdict::Blocks);
+    assert!(share.found.contains("/user.slice"), "{}", share.found);
+    assert!(share.remedy.unwrap().undo[0].ends_with("/user.slice/tasks"));
+    let (_copy, findings) = altered("vm", file, Some("950000\n"));
+    assert_eq!(named(&findings, "rt_group_scheduling").verdict, Verdict::Good);
+}
+
+#[test]
+fn without_the_kernel_configuration_the_share_is_unknown() {
+    let (_copy, findings) = altered("container", "proc/config.gz", None);
+    assert_eq!(named(&findings, "rt_group_scheduling").verdict, Verdict::Unknown);
+}
+
+#[test]
+fn kernels_that_divide_time_among_groups_still_throttle() {
+    let config = "CONFIG_RT_GROUP_SCHED=y\nCONFIG_HZ=250\n";
+    let (_copy, divided) = altered("raspberry-pi", "boot/config-6.12.34+rpt-rpi-v8", Some(config));
+    assert!(named(&divided, "rt_throttling").found.contains("950 ms of every 1000 ms"));
+    assert!(named(&findings("raspberry-pi"), "rt_throttling").found.contains("no longer"));
+}
+
+#[test]
+fn interrupts_are_sent_away_from_isolated_cpus_and_back() {
+    let interrupts = named(&findings("rt-kernel"), "interrupt_affinity");
+    assert_eq!(interrupts.verdict, Verdict::Costs);
+    assert!(interrupts.found.contains("126, 127"), "{}", interrupts.found);
+    let remedy = interrupts.remedy.unwrap();
+    assert_eq!(remedy.apply, ["echo 0-1 | sudo tee /proc/irq/{126,127}/smp_affinity_list"]);
+    assert_eq!(remedy.undo.len(), 2);
+}
+
+#[test]
+fn a_real_time_kernel_is_recognised() {
+    let findings = findings("rt-kernel");
+    assert_eq!(named(&findings, "realtime_kernel").verdict, Verdict::Good);
+    assert!(!findings.iter().any(|finding| finding.id == "preemption"));
+    assert_eq!(named(&findings, "isolated_cpus").found, "isolated CPUs: 2-3");
+    assert_eq!(named(&findings, "fair_server").verdict, Verdict::Unknown);
+}
+
+#[test]
+fn a_slow_clock_and_a_busy_host_are_told() {
+    let findings = findings("vm");
+    let clock = named(&findings, "clocksource");
+    assert_eq!(clock.verdict, Verdict::Costs);
+    assert!(clock.remedy.unwrap().undo[0].starts_with("echo hpet |"));
+    assert!(named(&findings, "steal").found.contains("2.48 %"));
+    assert_eq!(named(&findings, "hypervisor").found, "this machine is a guest (kvm)");
+}
+
+#[test]
+fn the_mark_of_a_container_image_is_not_a_container() {
+    let (_copy, findings) = altered("vm", ".dockerenv", Some(""));
+    assert!(!findings.iter().any(|finding| finding.id == "container"));
+}
+
+#[test]
+fn advice_names_the_runtime_at_hand() {
+    let (_copy, findings) = altered("container", "run/.containerenv", Some("engine=\"podman-5.4.0\"\n"));
+    assert!(named(&findings, "memory_lock").remedy.unwrap().apply[0].starts_with("podman run --cap-add"));
+    let account = "var/run/secrets/kubernetes.io/serviceaccount/namespace";
+    let (_copy, findings) = altered("container", account, Some("default"));
+    assert!(named(&findings, "memory_lock").remedy.unwrap().apply[0].contains("add: [IPC_LOCK]"));
+    assert!(named(&findings, "cpu_quota").remedy.unwrap().apply[0].contains("resources.limits.cpu"));
+    assert!(named(&findings, "seccomp").remedy.unwrap().apply[0].starts_with("start the container"));
+}
+
+#[test]
+fn options_that_switch_timers_off_are_found() {
+    let (_copy, findings) = altered("laptop", "proc/cmdline", Some("ro highres=off\n"));
+    let timers = named(&findings, "high_resolution_timers");
+    assert_eq!(timers.verdict, Verdict::Costs);
+    assert!(timers.cost.unwrap().typical.contains("1000 µs"));
+}
