@@ -41,5 +41,12 @@ fn blocks(finding: &Finding) -> bool {
 
 fn first_step(finding: &Finding) -> Option<String> {
     let step = finding.remedy.as_ref()?.apply.first()?;
-    Some(format!("{}: `{step}`", finding.found))
+    Some(format!("{}: `{step}`", sentence(&finding.found)))
+}
+
+/// With a capital letter.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
+    first + letters.as_str()
 }

@@ -65,7 +65,6 @@ impl Progress {
 pub(crate) struct Collector {
     ring: Arc<Ring>,
     period: Option<Span>,
-    warm_up_left: u64,
     series_left: usize,
     lost_before: u64,
     block: Block,
@@ -78,7 +77,6 @@ impl Collector {
         Self {
             ring,
             period: task.work.period(),
-            warm_up_left: task.warm_up,
             series_left: if task.keep_series { SERIES_KEPT } else { 0 },
             lost_before: 0,
             block: Block { condition, round, from_ns, until_ns: from_ns, ..Block::default() },
@@ -93,10 +91,6 @@ impl Collector {
     }
 
     fn take(&mut self, wakeup: Wakeup) {
-        if self.warm_up_left > 0 {
-            self.warm_up_left -= 1;
-            return;
-        }
         self.progress.add(wakeup);
         self.block.record(wakeup, self.period);
         if self.series_left > 0 {
@@ -135,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn warm_up_is_kept_apart_and_nothing_else_is_left_out() {
+    fn a_block_holds_what_came_since_the_last_cut() {
         let task = Task {
             condition: 3,
             round: 1,
@@ -144,7 +138,7 @@ mod tests {
             slack: None,
             cpu: None,
             samples: None,
-            warm_up: 2,
+            warm_up: 0,
             phase: Span::ZERO,
             keep_series: true,
         };
@@ -159,7 +153,7 @@ mod tests {
         let ring = Ring::new(8);
         let mut writer = RingWriter::new(Arc::clone(&ring));
         let mut collector = Collector::new(&task, ring, &in_force, MonotonicTime::from_nanos(0));
-        for (expected, late) in [(100, 9_000), (9_200, 50), (9_300, 5), (9_400, 250)] {
+        for (expected, late) in [(9_300, 5), (9_400, 250)] {
             writer.push(wakeup(expected, late));
         }
         collector.drain();

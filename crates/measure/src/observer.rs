@@ -111,7 +111,7 @@ impl Observer<'_> {
         let mut next_look = start.plus(TICK);
         let mut give_up = None;
         while !self.all_done() && give_up.is_none_or(|at| clock::now() < at) {
-            let tick = if give_up.is_some() { STOPPING_TICK } else { next_look.since(clock::now()) };
+            let tick = if give_up.is_some() { STOPPING_TICK } else { self.until(next_look, start) };
             // Set-up is over, so no message carries an error any more.
             drop(self.receive(tick));
             let now = clock::now();
@@ -129,6 +129,14 @@ impl Observer<'_> {
             }
         }
         self.how_ended()
+    }
+
+    /// How long until there is something to do: a look, or the turn's end.
+    fn until(&self, next_look: MonotonicTime, start: MonotonicTime) -> Span {
+        let ends =
+            [self.turn.duration, self.turn.cut_after].into_iter().flatten().map(|span| start.plus(span));
+        let next = ends.fold(next_look, MonotonicTime::min);
+        next.since(clock::now())
     }
 
     fn all_done(&self) -> bool {

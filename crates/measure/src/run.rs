@@ -119,7 +119,7 @@ fn ring_capacity(task: &Task) -> usize {
     // No way of waiting returns in less than about 20 ns.
     let each = task.work.length().as_nanos().max(20);
     let seconds = (RING_SECONDS * 1_000_000_000 / each).clamp(LEAST, MOST);
-    let all = task.samples.map_or(u64::MAX, |samples| samples.saturating_add(task.warm_up));
+    let all = task.samples.unwrap_or(u64::MAX);
     usize::try_from(seconds.min(all)).unwrap_or(1).max(1)
 }
 

@@ -149,8 +149,8 @@ impl Policy {
 impl fmt::Display for Policy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match self {
-            Self::Other { nice: None } => "other".to_owned(),
-            Self::Other { nice: Some(nice) } => format!("nice:{}", nice.get()),
+            Self::Other { nice: Some(nice) } if nice.get() != 0 => format!("nice:{}", nice.get()),
+            Self::Other { .. } => "other".to_owned(),
             Self::Batch => "batch".to_owned(),
             Self::Idle => "idle".to_owned(),
             Self::Fifo { priority } => format!("fifo:{}", priority.get()),

@@ -4,7 +4,7 @@ use howlate_analyse::{Analysis, exceeded_at_most};
 use howlate_model::{Caveat, HowEnded, System, Work};
 
 use crate::caveats::caveat;
-use crate::numbers::count;
+use crate::numbers::{count, length};
 use crate::style::{BOLD, DIM, WARN, paint};
 use crate::{cyclic, quick, sleep};
 
@@ -54,7 +54,9 @@ fn instrument(analysis: &Analysis) -> String {
     let instrument = analysis.header.instrument;
     let text = format!(
         "Clock: {} per reading, steps of {}. One turn of the loop without the wait: {}. Included in the numbers.",
-        instrument.clock_read_ns, instrument.clock_precision_ns, instrument.loop_ns
+        length(instrument.clock_read_ns),
+        length(instrument.clock_precision_ns),
+        length(instrument.loop_ns)
     );
     format!("{}\n", paint(DIM, text))
 }
