@@ -148,7 +148,7 @@ impl Observer<'_> {
         let progress: Vec<Progress> = collectors
             .map(|collector| {
                 collector.drain();
-                collector.progress.clone()
+                collector.progress()
             })
             .collect();
         self.sink.progress(&progress);
@@ -180,7 +180,7 @@ impl Observer<'_> {
     fn wake_up_all(&self) {
         for watched in self.watched.iter().filter(|one| !one.is_done()) {
             if let Some(collector) = &watched.collector {
-                let Progress { tid, policy, .. } = collector.progress;
+                let Progress { tid, policy, .. } = collector.progress();
                 if policy == Policy::Idle {
                     drop(sched::set_policy(tid, Policy::OTHER));
                 }
@@ -207,7 +207,7 @@ impl Observer<'_> {
         let left_behind = !self.all_done();
         for (task, watched) in self.turn.tasks.iter().zip(&mut self.watched) {
             let done = watched.done.take();
-            let count = watched.collector.as_ref().map_or(0, |collector| collector.progress.count);
+            let count = watched.collector.as_ref().map_or(0, |collector| collector.progress().count);
             let short = self.turn.cut_after.is_some() && task.samples.is_some_and(|samples| count < samples);
             let interrupted = self.interrupted.load(Ordering::Relaxed);
             self.sink.line(Line::Finished(Finished {

@@ -79,23 +79,30 @@ fn is_zero(count: &u64) -> bool {
 
 impl Block {
     /// Counts one wake-up; `period` for periodic work.
+    #[inline]
     pub fn record(&mut self, wakeup: Wakeup, period: Option<Span>) {
         let latency = wakeup.latency();
         self.latency.record(latency);
-        self.keep_worst(Worst { at_ns: wakeup.ran, latency_ns: latency });
-        let missed = period.map_or(0, |period| wakeup.missed_periods(period));
-        if missed > 0 {
-            self.missed_periods += missed;
-            let swallowed = self.swallowed.get_or_insert_default();
-            swallowed.record_swallowed(latency, period.unwrap_or_default());
+        if self.is_among_the_worst(latency) {
+            self.keep_worst(Worst { at_ns: wakeup.ran, latency_ns: latency });
+        }
+        if let Some(period) = period.filter(|period| latency.reaches(*period)) {
+            self.swallow(wakeup, period);
         }
     }
 
+    fn is_among_the_worst(&self, latency: Latency) -> bool {
+        self.worst.get(WORST_KEPT - 1).is_none_or(|least| latency > least.latency_ns)
+    }
+
+    #[cold]
+    fn swallow(&mut self, wakeup: Wakeup, period: Span) {
+        self.missed_periods += wakeup.missed_periods(period);
+        self.swallowed.get_or_insert_default().record_swallowed(wakeup.latency(), period);
+    }
+
+    #[cold]
     fn keep_worst(&mut self, one: Worst) {
-        let full = self.worst.len() >= WORST_KEPT;
-        if full && self.worst.last().is_some_and(|least| least.latency_ns >= one.latency_ns) {
-            return;
-        }
         let place = self.worst.partition_point(|other| other.latency_ns >= one.latency_ns);
         self.worst.insert(place, one);
         self.worst.truncate(WORST_KEPT);
@@ -110,7 +117,11 @@ impl Block {
             self.swallowed.get_or_insert_default().merge(swallowed);
         }
         self.lost += later.lost;
-        later.worst.iter().for_each(|one| self.keep_worst(*one));
+        later.worst.iter().for_each(|one| {
+            if self.is_among_the_worst(one.latency_ns) {
+                self.keep_worst(*one);
+            }
+        });
         let shift = later.from_ns.as_nanos() - self.from_ns.as_nanos();
         self.series.extend(later.series.iter().map(|point| SeriesPoint(point.0 + shift, point.1)));
     }

@@ -14,7 +14,7 @@ pub enum Load {
     /// None by howlate; whatever else runs on the machine goes on.
     #[default]
     Idle,
-    /// One normal thread per CPU that never sleeps.
+    /// Two normal threads per CPU that never sleep.
     Cpu,
 }
 

@@ -62,6 +62,11 @@ impl Latency {
     pub const fn as_nanos(self) -> i64 {
         self.nanos
     }
+
+    /// Whether it is at least as long as `span`.
+    pub const fn reaches(self, span: Span) -> bool {
+        self.nanos >= 0 && self.nanos.unsigned_abs() >= span.nanos
+    }
 }
 
 /// Three significant digits and a unit: `987 ns`, `5.61 µs`, `1.07 ms`, `12.3 s`.

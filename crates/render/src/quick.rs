@@ -103,7 +103,9 @@ fn at(outcome: &Outcome, quantile: f64) -> Option<Latency> {
 fn slack(now: &Row<'_>, row: &Row<'_>) -> Option<String> {
     let slack = now.idle.in_force.as_ref()?.slack_ns;
     let (with, without) = (at(now.idle, 0.5)?, at(row.idle, 0.5)?);
-    let gain = with.as_nanos() - without.as_nanos();
+    // The rest of the difference is the machine's, not the slack's.
+    let most = i64::try_from(slack.as_nanos()).unwrap_or(i64::MAX);
+    let gain = (with.as_nanos() - without.as_nanos()).min(most);
     (gain > 5_000).then(|| {
         format!(
             "Timer slack ({}) makes up {} of the usual {with}. A program gets rid of it without any right: prctl(PR_SET_TIMERSLACK, 1).",

@@ -1,6 +1,7 @@
 //! What the tests of the program share.
 
 #![allow(dead_code, reason = "each test program uses its part")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
