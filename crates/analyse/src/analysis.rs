@@ -291,6 +291,7 @@ mod tests {
             clock: "CLOCK_MONOTONIC".into(),
             seed: 0,
             system: System::default(),
+            findings: vec![],
             instrument: Instrument::default(),
             conditions: vec![condition],
         })

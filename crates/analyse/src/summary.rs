@@ -63,7 +63,8 @@ mod tests {
         let mut all = Distribution::default();
         (1..=1_000).for_each(|nanos| all.record(Latency::from_nanos(nanos)));
         let summary = Summary::of(&all).unwrap();
-        let within = |got: i64, exact: i64| assert!((got - exact).abs() <= exact / 100, "{got} against {exact}");
+        let within =
+            |got: i64, exact: i64| assert!((got - exact).abs() <= exact / 100, "{got} against {exact}");
         assert_eq!((summary.min, summary.max), (1, 1_000));
         within(summary.p50, 500);
         within(summary.p90, 900);

@@ -1,5 +1,7 @@
 //! What is refused, and what is said then: what was found, what was wanted, what to type.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 mod common;
 
 use common::{howlate, run, stderr};

@@ -1,5 +1,7 @@
 //! However a run ends, what was measured is kept.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 mod common;
 
 use common::{Background, has_caveat, is_root, run, shown, skip, stderr, stdout};

@@ -1,6 +1,8 @@
 //! Every way to show a recording, over one immutable recording of each kind and format version.
 //! A change here changes what people's scripts read: names are added, never renamed.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 mod common;
 
 use common::{run, stdout};

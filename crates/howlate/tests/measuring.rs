@@ -1,5 +1,7 @@
 //! Real measurements: what must hold on any machine. No test here asserts a duration.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 mod common;
 
 use common::{has_caveat, json, may_use_realtime, run, shown, skip, stderr};

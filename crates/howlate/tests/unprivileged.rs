@@ -1,5 +1,7 @@
 //! Without any privilege everything runs, and says what would be gained and how.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 mod common;
 
 use common::{ForAnyone, has_caveat, stderr, stdout};

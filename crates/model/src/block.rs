@@ -1,5 +1,6 @@
 //! What measuring hands on: pieces of results, as they come.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Caveat, CpuSet, Distribution, Latency, LoadReport, MonotonicTime, Policy, Span, Wakeup};
@@ -8,7 +9,7 @@ use crate::{Caveat, CpuSet, Distribution, Latency, LoadReport, MonotonicTime, Po
 pub const WORST_KEPT: usize = 10;
 
 /// A thread began to measure a condition, and this is what the kernel confirmed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Started {
     /// Index of the condition in the recording's header.
     pub condition: u32,
@@ -24,7 +25,7 @@ pub struct Started {
 }
 
 /// Settings of a measured thread as read back from the kernel.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct InForce {
     /// Thread id.
     pub tid: u32,
@@ -43,7 +44,7 @@ pub struct InForce {
 }
 
 /// The wake-ups of one thread in one stretch of time.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Block {
     /// Index of the condition in the recording's header.
     pub condition: u32,
@@ -128,7 +129,7 @@ impl Block {
 }
 
 /// One of the latest wake-ups.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Worst {
     /// When the thread ran.
     pub at_ns: MonotonicTime,
@@ -137,11 +138,11 @@ pub struct Worst {
 }
 
 /// One wake-up kept in order: `[expected − block start, latency]`, nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SeriesPoint(pub i64, pub Latency);
 
 /// A thread stopped measuring a condition for this round.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Finished {
     /// Index of the condition in the recording's header.
     pub condition: u32,
@@ -164,7 +165,7 @@ pub struct Finished {
 }
 
 /// What a measured thread used while it measured: `getrusage(RUSAGE_THREAD)`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Usage {
     /// Time that passed.
     pub elapsed_ns: Span,

@@ -4,6 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::buckets::{Bucket, Buckets};
@@ -19,8 +20,9 @@ const SIGNIFICANT_DIGITS: u8 = 2;
 ///
 /// Merging loses nothing. Memory depends on the largest latency only, not on their number: 10 KiB
 /// for milliseconds, 40 KiB for an hour. Recordings hold it as an `HdrHistogram`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "Stored", into = "Stored")]
+#[schemars(with = "Stored")]
 pub struct Distribution {
     buckets: Buckets,
     count: u64,
@@ -180,7 +182,7 @@ impl Distribution {
 }
 
 /// A distribution as recordings hold it.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 struct Stored {
     count: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]

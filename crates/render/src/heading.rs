@@ -26,7 +26,7 @@ pub fn machine(system: &System) -> String {
 /// The whole result of a recording, for a terminal.
 pub fn report(analysis: &Analysis, width: usize) -> String {
     let body = match (analysis.header.command.as_str(), first_work(analysis)) {
-        ("quick", _) => return quick::quick(analysis, &[], width),
+        ("quick", _) => return quick::quick(analysis, width),
         (_, Some(Work::Sleep { .. })) => sleep::tables(analysis, width),
         _ => cyclic::tables(analysis),
     };

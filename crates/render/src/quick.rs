@@ -14,7 +14,7 @@ const NAMED: usize = 3;
 const COMMANDS: usize = 2;
 
 /// What machine, how late idle and busy, what it means, what costs most.
-pub fn quick(analysis: &Analysis, findings: &[Finding], width: usize) -> String {
+pub fn quick(analysis: &Analysis, width: usize) -> String {
     let rows = rows(analysis.outcomes());
     let mut text = format!("{}\n\n", paint(BOLD, machine(&analysis.header.system)));
     text.push_str("How late a thread wakes that wants to run every millisecond, in µs:\n\n");
@@ -24,7 +24,7 @@ pub fn quick(analysis: &Analysis, findings: &[Finding], width: usize) -> String 
         text.push_str(&format!("\n{}\n", paint(BOLD, "What this means")));
         meaning.iter().for_each(|line| text.push_str(&format!("  {}\n", wrapped(line, width, 2))));
     }
-    text.push_str(&costly(findings, width));
+    text.push_str(&costly(&analysis.header.findings, width));
     let notes = notes(analysis, width);
     if !notes.is_empty() {
         text.push_str(&format!("\n{notes}"));

@@ -44,7 +44,7 @@ pub(crate) fn stderr(output: &Output) -> String {
 /// Says why a test did not run, and has it counted by `cargo xtask test`.
 pub(crate) fn skip(reason: &str) {
     let test = std::thread::current().name().unwrap_or_default().to_owned();
-    writeln!(std::io::stderr(), "skipped {test}: {reason}").unwrap();
+    eprintln!("skipped {test}: {reason}");
     if let Some(path) = std::env::var_os("HOWLATE_SKIPS") {
         let mut file = std::fs::File::options().append(true).create(true).open(path).unwrap();
         writeln!(file, "{test}: {reason}").unwrap();
