@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each test program uses its part")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-use std::io::Write;
+use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -42,6 +42,7 @@ pub(crate) fn stderr(output: &Output) -> String {
 }
 
 /// Says why a test did not run, and has it counted by `cargo xtask test`.
+#[allow(clippy::print_stderr, reason = "read by whoever runs the tests")]
 pub(crate) fn skip(reason: &str) {
     let test = std::thread::current().name().unwrap_or_default().to_owned();
     eprintln!("skipped {test}: {reason}");
