@@ -50,15 +50,29 @@ pub(crate) trait Job: Sized {
     fn run<W: Waiter>(&self, waiter: &mut W, stop: &Stop, out: &mut RingWriter) -> io::Result<u64>;
 }
 
-/// Runs `warm_up` wake-ups that are forgotten, then the job.
+/// Wake-ups that come first and are forgotten.
+pub(crate) struct WarmUp {
+    /// How many.
+    pub(crate) samples: u64,
+    /// Where they go. Made before the run, so that the run allocates nothing.
+    pub(crate) forgotten: RingWriter,
+}
+
+impl WarmUp {
+    pub(crate) fn new(samples: u64) -> Self {
+        Self { samples, forgotten: RingWriter::new(Ring::new(1)) }
+    }
+}
+
+/// Runs the warm-up, then the job.
 pub(crate) fn run_warm<J: Job, W: Waiter>(
     job: &J,
-    warm_up: u64,
+    warm_up: &mut WarmUp,
     waiter: &mut W,
     stop: &Stop,
     out: &mut RingWriter,
 ) -> io::Result<u64> {
-    job.warm_up(warm_up).run(waiter, stop, &mut RingWriter::new(Ring::new(1)))?;
+    job.warm_up(warm_up.samples).run(waiter, stop, &mut warm_up.forgotten)?;
     job.after(waiter.now()).run(waiter, stop, out)
 }
 
@@ -294,7 +308,9 @@ mod tests {
         let first = MonotonicTime::from_nanos(100);
         let job =
             Cyclic { first, period: Span::from_nanos(100), samples: 2, stop_above: Latency::from_nanos(5) };
-        let done = run_warm(&job, 2, &mut world, &stop, &mut RingWriter::new(Arc::clone(&ring))).unwrap();
+        let done =
+            run_warm(&job, &mut WarmUp::new(2), &mut world, &stop, &mut RingWriter::new(Arc::clone(&ring)))
+                .unwrap();
         assert_eq!(done, 2);
         assert_eq!(collect(&ring), [(400, 3), (500, 4)]);
     }

@@ -8,7 +8,7 @@ use std::sync::mpsc::channel;
 use howlate_linux::{clock, signal};
 use howlate_model::{CpuSet, HowEnded, Latency, Line, Span, Task, Turn};
 
-use crate::loops::{NEVER, Stop};
+use crate::loops::{NEVER, Stop, WarmUp};
 use crate::observer::{Observer, Place, Watched};
 use crate::ring::{Ring, RingWriter};
 use crate::settings::Shared;
@@ -90,6 +90,7 @@ pub fn run(
             stop_above,
             stop: stop.clone(),
             gate: Arc::clone(&gate),
+            warm_up: WarmUp::new(task.warm_up),
             out: RingWriter::new(Arc::clone(&ring)),
             to_observer: to_observer.clone(),
         };

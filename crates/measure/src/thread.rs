@@ -8,7 +8,7 @@ use std::thread::Builder;
 use howlate_linux::{clock, usage};
 use howlate_model::{Caveat, InForce, Latency, MonotonicTime, Span, Task, Usage, Wait, Work};
 
-use crate::loops::{Cyclic, Job, Sleep, Stop, run_warm};
+use crate::loops::{Cyclic, Job, Sleep, Stop, WarmUp, run_warm};
 use crate::ring::RingWriter;
 use crate::settings::{self, Shared};
 use crate::wait::{
@@ -62,6 +62,7 @@ pub(crate) struct Measuring {
     pub(crate) stop_above: Latency,
     pub(crate) stop: Stop,
     pub(crate) gate: Arc<Gate>,
+    pub(crate) warm_up: WarmUp,
     pub(crate) out: RingWriter,
     pub(crate) to_observer: Sender<Message>,
 }
@@ -109,7 +110,7 @@ impl Measuring {
 
     /// Runs the job with the mechanism's own copy of the loop.
     fn with(&mut self, mechanism: Wait, job: &impl Job) -> io::Result<u64> {
-        let (warm_up, stop, out) = (self.task.warm_up, &self.stop, &mut self.out);
+        let (warm_up, stop, out) = (&mut self.warm_up, &self.stop, &mut self.out);
         match mechanism {
             Wait::ClockNanosleep => run_warm(job, warm_up, &mut ClockNanosleep, stop, out),
             Wait::ClockNanosleepRelative => run_warm(job, warm_up, &mut ClockNanosleepRelative, stop, out),

@@ -28,9 +28,9 @@ pub fn report(analysis: &Analysis, width: usize) -> String {
     let body = match (analysis.header.command.as_str(), first_work(analysis)) {
         ("quick", _) => return quick::quick(analysis, width),
         (_, Some(Work::Sleep { .. })) => sleep::tables(analysis, width),
-        _ => cyclic::tables(analysis),
+        _ => cyclic::tables(analysis, width),
     };
-    format!("{}\n{body}{}{}", top(analysis), instrument(analysis), notes(analysis, width))
+    format!("{}\n{body}{}{}", top(analysis), instrument(analysis, width), notes(analysis, width))
 }
 
 fn first_work(analysis: &Analysis) -> Option<Work> {
@@ -50,7 +50,7 @@ fn top(analysis: &Analysis) -> String {
 }
 
 /// What measuring costs, in one line.
-fn instrument(analysis: &Analysis) -> String {
+fn instrument(analysis: &Analysis, width: usize) -> String {
     let instrument = analysis.header.instrument;
     let text = format!(
         "Clock: {} per reading, steps of {}. One turn of the loop without the wait: {}. Included in the numbers.",
@@ -58,7 +58,7 @@ fn instrument(analysis: &Analysis) -> String {
         length(instrument.clock_precision_ns),
         length(instrument.loop_ns)
     );
-    format!("{}\n", paint(DIM, text))
+    format!("{}\n", paint(DIM, wrapped(&text, width, 0)))
 }
 
 /// What the maximum of a result is worth.
