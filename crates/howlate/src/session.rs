@@ -165,7 +165,8 @@ impl Session {
         for turn in &plan.turns {
             let measured = measured_cpus(turn);
             let observer_cpus = if measured.is_empty() { None } else { house_keeping(&measured, system) };
-            let bounds = Bounds { stop_above: request.stop_above, observer_cpus };
+            let bounds =
+                Bounds { stop_above: request.stop_above, observer_cpus, ..Bounds::default() };
             self.display.turn_begins(turn);
             let load = Running::start(turn.load).map_err(Error::Load)?;
             let ended = run(turn, &bounds, process, interrupted, self)?;
