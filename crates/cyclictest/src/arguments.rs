@@ -70,14 +70,20 @@ pub fn read(words: &[String], machine: &Machine) -> Result<Request, Refusal> {
     checks::finish(draft, machine)
 }
 
-/// The dialect must be known before the other words are read.
+/// The dialect must be known before the other words are read, even if they cannot be.
 fn dialect(words: &[String]) -> Result<Compat, Refusal> {
-    let usual = Compat::default();
-    let Ok(given) = getopt(words, &known(usual)) else { return Ok(usual) };
-    let asked = given.iter().rev().find(|one| one.id == Opt::Compat).and_then(|one| one.value.as_ref());
-    asked.map_or(Ok(usual), |asked| {
-        let unknown = |error: crate::compat::UnknownCompat| Warning::UnknownCompat(error.to_string());
-        asked.parse().map_err(|error| Refusal::Invalid(usual, vec![unknown(error)]))
+    let mut asked = None;
+    let mut words = words.iter().take_while(|word| *word != "--");
+    while let Some(word) = words.next() {
+        asked = match word.strip_prefix("--compat") {
+            Some("") => words.next().map(String::as_str),
+            Some(value) if value.starts_with('=') => Some(&value[1..]),
+            _ => asked,
+        };
+    }
+    let Some(asked) = asked else { return Ok(Compat::default()) };
+    asked.parse().map_err(|error: crate::compat::UnknownCompat| {
+        Refusal::Invalid(Compat::default(), vec![Warning::UnknownCompat(error.to_string())])
     })
 }
 

@@ -105,7 +105,7 @@ impl fmt::Display for Warning {
             Self::OscopeWithoutVerbose => writeln!(f, "WARN: -o option only meaningful, if verbose"),
             Self::SmiWithoutAffinity => writeln!(f, "WARN: --smi needs threads bound to CPUs: add -a or -S"),
             Self::OutOfRange { option, found, wanted } => {
-                writeln!(f, "WARN: {option} {found} cannot be measured; write {wanted}")
+                writeln!(f, "WARN: {option} {found} is out of range; write {wanted}")
             }
             Self::AlignedTwice => writeln!(f, "WARN: -A and --secaligned exclude each other"),
             Self::UnknownPolicy { typed } => {
