@@ -60,9 +60,9 @@ fn distance(draft: &mut Draft) {
     }
     draft.options.distance_us = if histogram { 0 } else { draft.distance.unwrap_or(DISTANCE) };
     let (first, last) = (draft.options.interval_us, draft.options.interval_of(draft.options.threads - 1));
-    if first < 1 || first > LONGEST_US {
+    if !(1..=LONGEST_US).contains(&first) {
         draft.refuse("-i", first, "at least 1 (us)");
-    } else if last < 1 || last > LONGEST_US {
+    } else if !(1..=LONGEST_US).contains(&last) {
         let distance = draft.options.distance_us;
         draft.refuse("-d", distance, "a distance that leaves every thread an interval of at least 1 us");
     }

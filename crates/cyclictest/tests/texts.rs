@@ -265,6 +265,18 @@ fn refusals_say_which_usage_to_print() {
     }
 }
 
+proptest::proptest! {
+    /// Whatever is typed, there is an answer; and what is accepted can be measured.
+    #[test]
+    fn any_words_are_answered(words in proptest::collection::vec("-?-?[a-zA-Z=0-9 :,!+]{0,12}|-[itdlDhcpAboa]-?[0-9]{1,20}", 0..6)) {
+        if let Ok(request) = read(&words, &machine()) {
+            let few = Options { threads: request.options.threads.min(8), ..request.options };
+            let turn = turn(&few, &machine());
+            proptest::prop_assert!(turn.tasks.iter().all(|task| !task.work.length().is_zero()));
+        }
+    }
+}
+
 #[test]
 fn the_usage_has_the_layout_of_the_original() {
     let text = usage(howlate_cyclictest::Compat::V2_10);

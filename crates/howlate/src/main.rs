@@ -20,10 +20,11 @@ use crate::error::Error;
 use crate::status::Status;
 
 fn main() -> ExitCode {
-    howlate_linux::signal::end_when_the_reader_is_gone();
+    // As cyclictest, it has things to put back when the reader is gone, and ends by itself.
     if let Some(call) = commands::cyclictest::Call::from_arguments(std::env::args_os()) {
         return call.run();
     }
+    howlate_linux::signal::end_when_the_reader_is_gone();
     let cli = Cli::parse();
     run(cli.command).unwrap_or_else(|error| {
         terminal::say(&error.message());

@@ -26,10 +26,10 @@ pub(crate) fn print(text: &str) -> io::Result<()> {
 }
 
 /// Prints on standard output exactly what is given, escape sequences too, for programs that read them.
-pub(crate) fn print_as_is(text: &str) {
+pub(crate) fn print_as_is(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    // A closed pipe ends the program by its signal; nothing can be said about another failure.
-    drop(out.write_all(text.as_bytes()).and_then(|()| out.flush()));
+    out.write_all(text.as_bytes())?;
+    out.flush()
 }
 
 /// Says something on standard error, which is for everything but results.

@@ -4,6 +4,7 @@
 //! cyclictest is skipped, with the reason, where there is none.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![allow(clippy::print_stdout, reason = "what is skipped is said")]
 
 mod command_line;
 mod golden;

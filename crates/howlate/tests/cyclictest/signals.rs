@@ -104,6 +104,16 @@ fn the_status_goes_to_shared_memory() {
     running.end(Signal::INT);
 }
 
+/// A reader such as `head` goes away: the run ends, and nothing is left behind.
+#[test]
+fn a_closed_pipe_ends_the_run_in_order() {
+    let mut running = Running::start(&["-v"]);
+    let file = running.file();
+    drop(running.0.stdout.take());
+    assert_eq!(running.0.wait().unwrap().code(), Some(141));
+    assert!(!file.exists());
+}
+
 /// Debian's program that asks a running cyclictest.
 #[test]
 fn get_cyclictest_snapshot_reads_it() {

@@ -12,7 +12,7 @@ pub(crate) enum Failure {
     /// The original's words, which people search for; then what would help.
     #[error(
         "Unable to change scheduling policy!\nProbably missing capabilities, either run as root or \
-         increase RLIMIT_RTPRIO limits.\nWARN: {policy}: {reason}. {remedy}"
+         increase RLIMIT_RTPRIO limits.\nWARN: {policy}: {reason}\nhint: {remedy}"
     )]
     Policy { policy: Policy, reason: io::Error, remedy: String },
     #[error("FATAL: timerthread{thread}: failed to set priority to {priority}")]
@@ -29,22 +29,30 @@ pub(crate) enum Failure {
     Measure(#[from] MeasureError),
     #[error("FATAL: cannot receive signals: {0}")]
     Signals(io::Error),
+    #[error("FATAL: cannot write the result: {0}")]
+    Output(#[from] io::Error),
     #[error("FATAL: thread {thread} could not go on: {reason}")]
     Thread { thread: u32, reason: String },
 }
 
 impl Failure {
-    /// Whole lines for standard error.
+    /// Whole lines for standard error; nothing when it is only that the reader has gone, as in `… | head`.
     pub(crate) fn message(&self) -> String {
-        format!("{}\n", self.to_string().trim_end())
+        if self.reader_is_gone() { String::new() } else { format!("{}\n", self.to_string().trim_end()) }
     }
 
-    /// As the original ends: 255 when memory cannot be locked, otherwise 1.
-    pub(crate) const fn status(&self) -> u8 {
+    /// As the original ends: 255 when memory cannot be locked, what a shell makes of `SIGPIPE`
+    /// when the reader has gone, otherwise 1.
+    pub(crate) fn status(&self) -> u8 {
         match self {
             Self::Mlockall(_) => 255,
+            _ if self.reader_is_gone() => 128 + 13,
             _ => 1,
         }
+    }
+
+    fn reader_is_gone(&self) -> bool {
+        matches!(self, Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
     }
 }
 

@@ -53,7 +53,7 @@ fn is_fifo(path: &Path) -> bool {
 
 /// Opening waits for a reader, so this thread sleeps until there is one; it ends with the process.
 fn serve(path: &Path, text: &Mutex<String>) {
-    // A reader that goes away must not end the program by SIGPIPE.
+    // Signals are for the main thread.
     signal::block_all_but_wake_up();
     while let Ok(mut pipe) = File::options().write(true).open(path) {
         let text = text.lock().unwrap_or_else(PoisonError::into_inner).clone();

@@ -82,8 +82,8 @@ impl Call {
                 (*compat, 1)
             }
         };
-        print_as_is(&usage(compat));
-        ExitCode::from(status)
+        let printed = print_as_is(&usage(compat)).map_err(Failure::Output);
+        ExitCode::from(printed.map_or_else(|failure| failure.status(), |()| status))
     }
 }
 
@@ -97,10 +97,10 @@ fn measure(options: &Options, machine: &howlate_cyclictest::Machine) -> Result<u
     let smi = options.smi.then(|| smi::Counters::open(&turn)).transpose()?;
     let cpus: Vec<_> = turn.tasks.iter().map(|task| task.cpu).collect();
     let (before, after) = preamble(options, machine, &cpus);
-    print_as_is(&before);
+    print_as_is(&before)?;
     let _idle = idle_states::limit(options, &turn, machine);
     let process = prepare(options)?;
-    print_as_is(&after);
+    print_as_is(&after)?;
     let recording = Recording::begin(options, &turn)?;
     let results = Results::new(options, &turn, clocks::ahead(options));
     let mut watcher = Watcher::new(options, results, &signals, recording)?;
@@ -111,7 +111,7 @@ fn measure(options: &Options, machine: &howlate_cyclictest::Machine) -> Result<u
     if let Some(smi) = smi {
         smi.count(&mut results);
     }
-    Ok(outcome::print(options, &results, &facts::of_run(started, &cpus)))
+    outcome::print(options, &results, &facts::of_run(started, &cpus))
 }
 
 /// Locks memory, and holds `/dev/cpu_dma_latency` as asked.
@@ -133,7 +133,7 @@ fn prepare(options: &Options) -> Result<Process, Failure> {
         return Err(Failure::Mlockall(failure::memory_reason(&process)));
     }
     match (asked, process.dma_latency_us()) {
-        (Some(_), Some(micros)) => print_as_is(&format!("# /dev/cpu_dma_latency set to {micros}us\n")),
+        (Some(_), Some(micros)) => print_as_is(&format!("# /dev/cpu_dma_latency set to {micros}us\n"))?,
         (Some(_), None) => say(&format!("WARN: {}\n", failure::dma_latency_reason(&process))),
         (None, _) => {}
     }

@@ -6,31 +6,28 @@ use std::path::Path;
 
 use howlate_cyclictest::{Options, Results, RunFacts, final_text, histogram_text, json};
 
+use super::failure::Failure;
 use crate::terminal::{print_as_is, say};
 
 /// Prints the results; returns the exit status. What cannot be written where it was asked for
 /// is printed all the same.
-pub(crate) fn print(options: &Options, results: &Results, facts: &RunFacts) -> u8 {
-    let status = options.json.as_ref().map_or(0, |path| write_json(path, &json(results, facts)));
+pub(crate) fn print(options: &Options, results: &Results, facts: &RunFacts) -> Result<u8, Failure> {
+    let written = options.json.as_ref().map(|path| write_json(path, &json(results, facts)));
     let histogram = histogram_text(results).unwrap_or_default();
     let elsewhere = options.histfile.as_ref().is_some_and(|path| write_histogram(path, &histogram));
-    print_as_is(&final_text(results, if elsewhere { "" } else { &histogram }));
-    status
+    print_as_is(&final_text(results, if elsewhere { "" } else { &histogram }))?;
+    written.unwrap_or(Ok(0))
 }
 
 /// Status 0, or the error number as in the original.
-fn write_json(path: &Path, text: &str) -> u8 {
+fn write_json(path: &Path, text: &str) -> Result<u8, Failure> {
     if path == Path::new("-") {
-        print_as_is(text);
-        return 0;
+        print_as_is(text)?;
+        return Ok(0);
     }
-    match fs::write(path, text) {
-        Ok(()) => 0,
-        Err(error) => {
-            say(&format!("Failed to open '{}': {}\n", path.display(), error));
-            status_of(&error)
-        }
-    }
+    let Err(error) = fs::write(path, text) else { return Ok(0) };
+    say(&format!("Failed to open '{}': {error}\n", path.display()));
+    Ok(status_of(&error))
 }
 
 fn status_of(error: &io::Error) -> u8 {

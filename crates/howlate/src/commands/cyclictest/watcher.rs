@@ -1,5 +1,6 @@
 //! What happens while the threads measure.
 
+use std::io;
 use std::sync::atomic::Ordering;
 
 use howlate_cyclictest::{Options, Results, live_text, stat_lines, status_text};
@@ -22,6 +23,8 @@ pub(crate) struct Watcher<'a> {
     fifo: Option<Fifo>,
     screen: Option<Screen>,
     values: bool,
+    /// Wake-ups that were measured but did not get here.
+    lost: u64,
     failure: Option<Failure>,
 }
 
@@ -40,7 +43,7 @@ impl<'a> Watcher<'a> {
         signals: &'a Signals,
         recording: Recording,
     ) -> Result<Self, Failure> {
-        let warn = |error: std::io::Error, what: &str| say(&format!("WARN: {what}: {error}\n"));
+        let warn = |error: io::Error, what: &str| say(&format!("WARN: {what}: {error}\n"));
         let status = StatusFile::create().map_err(|error| warn(error, "no file for SIGUSR2")).ok();
         let fifo = options.fifo.as_ref().and_then(|path| {
             let failed = |error| warn(error, &format!("Error creating fifo {}", path.display()));
@@ -49,7 +52,7 @@ impl<'a> Watcher<'a> {
         let screen = (!options.quiet && !options.verbose)
             .then(|| Screen { above: options.refresh_on_max.then_some(i64::MIN), lines: 0 });
         let values = options.verbose;
-        Ok(Self { results, signals, recording, status, fifo, screen, values, failure: None })
+        Ok(Self { results, signals, recording, status, fifo, screen, values, lost: 0, failure: None })
     }
 
     /// Shows what there is before any thread has started.
@@ -62,22 +65,31 @@ impl<'a> Watcher<'a> {
     pub(crate) fn end(self, how: HowEnded) -> Result<Results, Failure> {
         if let Some(Screen { above: Some(_), lines }) = self.screen {
             // With `-M` the original leaves the cursor above the screen until the end.
-            print_as_is(&format!("\x1b[{lines}A\x1b[{lines}B\n"));
+            print_as_is(&format!("\x1b[{lines}A\x1b[{lines}B\n"))?;
+        }
+        if self.lost > 0 {
+            say(&format!("WARN: {} wake-ups came faster than they could be counted\n", self.lost));
         }
         self.recording.end(how);
         self.failure.map_or(Ok(self.results), Err)
     }
 
     fn show(&mut self) {
-        if self.values {
-            print_as_is(&self.results.take_values());
-        }
         if let Some(fifo) = &self.fifo {
             fifo.set(stat_lines(&self.results));
         }
-        if let Some(screen) = &mut self.screen {
-            screen.draw(&self.results);
+        if self.failure.is_none()
+            && let Err(error) = self.print()
+        {
+            self.fail(error.into());
         }
+    }
+
+    fn print(&mut self) -> io::Result<()> {
+        if self.values {
+            print_as_is(&self.results.take_values())?;
+        }
+        self.screen.as_mut().map_or(Ok(()), |screen| screen.draw(&self.results))
     }
 
     fn store_status(&self) {
@@ -115,6 +127,7 @@ impl Sink for Watcher<'_> {
     fn line(&mut self, line: Line) {
         match &line {
             Line::Started(started) => self.started(started),
+            Line::Block(block) => self.lost += block.lost,
             Line::Finished(finished) => {
                 if let Some(reason) = finished.error.clone() {
                     self.fail(Failure::Thread { thread: finished.condition, reason });
@@ -145,17 +158,17 @@ impl Sink for Watcher<'_> {
 }
 
 impl Screen {
-    fn draw(&mut self, results: &Results) {
+    fn draw(&mut self, results: &Results) -> io::Result<()> {
         if let Some(above) = &mut self.above {
             if results.max() <= *above {
-                return;
+                return Ok(());
             }
             *above = results.max();
         }
         let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
         let text = live_text(results, &load);
         let up = if self.lines > 0 { format!("\x1b[{}A", self.lines) } else { String::new() };
-        print_as_is(&format!("{up}{text}"));
         self.lines = text.lines().count();
+        print_as_is(&format!("{up}{text}"))
     }
 }
