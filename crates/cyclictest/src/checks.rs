@@ -3,7 +3,8 @@
 use howlate_model::Span;
 
 use crate::affinity::Machine;
-use crate::arguments::{Draft, Refusal, Request};
+use crate::arguments::{Refusal, Request};
+use crate::draft::Draft;
 use crate::options::{Affinity, Clock, Power};
 use crate::warning::Warning;
 

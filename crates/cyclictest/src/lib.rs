@@ -8,6 +8,8 @@ mod affinity;
 mod arguments;
 mod checks;
 mod compat;
+mod defaults;
+mod draft;
 mod getopt;
 mod histogram;
 mod json;

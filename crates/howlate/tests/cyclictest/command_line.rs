@@ -25,6 +25,27 @@ fn a_link_named_cyclictest_is_cyclictest() {
     assert!(help.stdout.starts_with(b"cyclictest V 2.10\nUsage:\n"));
 }
 
+/// Without the right to real-time priority: refused in the known words; without need of it: measured.
+#[test]
+fn a_policy_that_cannot_be_had_is_refused_in_the_known_words() {
+    let nobody = |words: &[&str]| {
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--bounding-set=-all"]);
+        command.args([env!("CARGO_BIN_EXE_howlate"), "cyclictest", "-q", "-l", "1"]).args(words).output()
+    };
+    let Some(output) = nobody(&[]).ok().filter(|output| output.status.success()) else {
+        println!("skipped: cannot become another user with setpriv(1)");
+        return;
+    };
+    assert!(String::from_utf8_lossy(&output.stdout).contains("T: 0 ("));
+    let output = nobody(&["-p", "80"]).unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    let known = "Unable to change scheduling policy!\nProbably missing capabilities, \
+                 either run as root or increase RLIMIT_RTPRIO limits.\n";
+    assert!(said.starts_with(known), "{said}");
+    assert_eq!(output.status.code(), Some(1));
+}
+
 #[test]
 fn what_would_never_end_is_refused() {
     check(&["-q", "-l", "5", "-i", "0"], 1, "-i 0 is out of range");
@@ -99,7 +120,7 @@ fn the_policy_is_applied() {
 
 #[test]
 fn the_first_thread_to_finish_ends_the_run() {
-    let text = printed(&["-q", "-l", "20", "-t", "2", "-d", "9000"]);
+    let text = printed(&["-q", "-l", "20", "-t", "2", "-d", "9000000"]);
     let counts: Vec<u64> = text
         .lines()
         .filter_map(|line| line.split("C:").nth(1)?.split_whitespace().next()?.parse().ok())

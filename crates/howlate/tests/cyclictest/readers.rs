@@ -29,7 +29,7 @@ fn lava_finds_its_numbers() {
 #[test]
 fn json_is_valid_whatever_was_typed() {
     let text =
-        printed(&["-q", "-l", "1", "-t", "2", "-i", "100000", "-d", "1000000", "--json=-", "a \"word\"\\"]);
+        printed(&["-q", "-l", "1", "-t", "2", "-i", "100000", "-d", "100000000", "--json=-", "a \"word\"\\"]);
     let json: Value = serde_json::Deserializer::from_str(text.split_once('\n').map_or(
         "",
         |(first, rest)| {
@@ -50,7 +50,7 @@ fn json_is_valid_whatever_was_typed() {
 /// OSADL's mklatencyplot: the largest latency, and columns split at tabs and blanks.
 #[test]
 fn osadls_pipeline_finds_columns_and_maximum() {
-    let text = printed(&["-l20", "-m", "-t2", "-i200", "-h4000", "-q"]);
+    let text = printed(&["-l20", "-m", "-t2", "-i200", "-h1000000", "-q"]);
     let shell = r#"f=$(mktemp); cat > "$f"
         grep "Max Latencies" "$f" | tr " " "\n" | sort -n | tail -1 | sed s/^0*//
         grep -v -e "^#" -e "^$" "$f" | tr " " "\t" | cut -f1,3 | head -1

@@ -12,6 +12,7 @@ mod machine;
 mod outcome;
 mod permission;
 mod recording;
+mod screen;
 mod signals;
 mod smi;
 mod status_file;

@@ -3,13 +3,14 @@
 use std::io;
 use std::sync::atomic::Ordering;
 
-use howlate_cyclictest::{Options, Results, live_text, stat_lines, status_text};
+use howlate_cyclictest::{Options, Results, stat_lines, status_text};
 use howlate_measure::{Progress, Sink};
 use howlate_model::{Caveat, HowEnded, Line, Started, Wakeup};
 
 use super::failure::Failure;
 use super::fifo::Fifo;
 use super::recording::Recording;
+use super::screen::Screen;
 use super::signals::Signals;
 use super::status_file::StatusFile;
 use crate::terminal::{print_as_is, say};
@@ -28,14 +29,6 @@ pub(crate) struct Watcher<'a> {
     failure: Option<Failure>,
 }
 
-/// The live screen.
-struct Screen {
-    /// Draw only when this is exceeded, if only then.
-    above: Option<i64>,
-    /// Lines to step up before drawing again.
-    lines: usize,
-}
-
 impl<'a> Watcher<'a> {
     pub(crate) fn new(
         options: &Options,
@@ -49,8 +42,7 @@ impl<'a> Watcher<'a> {
             let failed = |error| warn(error, &format!("Error creating fifo {}", path.display()));
             Fifo::serve(path).map_err(failed).ok()
         });
-        let screen = (!options.quiet && !options.verbose)
-            .then(|| Screen { above: options.refresh_on_max.then_some(i64::MIN), lines: 0 });
+        let screen = Screen::new(options);
         let values = options.verbose;
         Ok(Self { results, signals, recording, status, fifo, screen, values, lost: 0, failure: None })
     }
@@ -63,10 +55,7 @@ impl<'a> Watcher<'a> {
 
     /// Ends the recording; returns what was counted.
     pub(crate) fn end(self, how: HowEnded) -> Result<Results, Failure> {
-        if let Some(Screen { above: Some(_), lines }) = self.screen {
-            // With `-M` the original leaves the cursor above the screen until the end.
-            print_as_is(&format!("\x1b[{lines}A\x1b[{lines}B\n"))?;
-        }
+        self.screen.as_ref().map_or(Ok(()), Screen::leave)?;
         if self.lost > 0 {
             say(&format!("WARN: {} wake-ups came faster than they could be counted\n", self.lost));
         }
@@ -154,21 +143,5 @@ impl Sink for Watcher<'_> {
 
     fn wakeups(&mut self, thread: usize, wakeups: &[Wakeup]) {
         self.results.add(thread, wakeups);
-    }
-}
-
-impl Screen {
-    fn draw(&mut self, results: &Results) -> io::Result<()> {
-        if let Some(above) = &mut self.above {
-            if results.max() <= *above {
-                return Ok(());
-            }
-            *above = results.max();
-        }
-        let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
-        let text = live_text(results, &load);
-        let up = if self.lines > 0 { format!("\x1b[{}A", self.lines) } else { String::new() };
-        self.lines = text.lines().count();
-        print_as_is(&format!("{up}{text}"))
     }
 }
