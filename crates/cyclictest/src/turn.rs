@@ -19,8 +19,13 @@ pub fn turn(options: &Options, machine: &Machine) -> Turn {
     let tasks: Vec<Task> = (0..options.threads).map(|thread| task(options, thread, &set)).collect();
     let loops = options.loops.map(|loops| micros(options.interval_us).times(loops));
     let estimate = loops.into_iter().chain(options.duration).min().unwrap_or_default();
-    Turn { tasks, load: Load::Idle, duration: options.duration, cut_after: None, estimate }
+    let duration = options.duration.map(|duration| duration.plus(GRACE));
+    Turn { tasks, load: Load::Idle, duration, cut_after: None, estimate }
 }
+
+/// Threads that miss nothing end by themselves, with the wake-up that reaches the duration; the
+/// others are ended this much later.
+const GRACE: Span = Span::from_millis(10);
 
 fn task(options: &Options, thread: usize, set: &CpuSet) -> Task {
     let interval = micros(options.interval_of(thread));

@@ -86,7 +86,7 @@ pub(crate) fn header(request: &Request<'_>, around: &Surroundings, plan: &Plan) 
         format: FORMAT,
         howlate: env!("CARGO_PKG_VERSION").to_owned(),
         command: request.command.to_owned(),
-        arguments: std::env::args().skip(1).collect(),
+        arguments: std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect(),
         started: now_in_words(),
         at_ns: clock::now(),
         clock: "CLOCK_MONOTONIC".to_owned(),

@@ -141,7 +141,9 @@ impl Measuring {
     fn with_realtime(&mut self, ahead: i64, mechanism: Wait, job: &impl Job) -> io::Result<u64> {
         let (warm_up, stop, out) = (self.task.warm_up, &self.stop, &mut self.out);
         match mechanism {
-            Wait::ClockNanosleep => run_warm(job, warm_up, &mut Realtime::new(ClockNanosleep, ahead), stop, out),
+            Wait::ClockNanosleep => {
+                run_warm(job, warm_up, &mut Realtime::new(ClockNanosleep, ahead), stop, out)
+            }
             Wait::Nanosleep => run_warm(job, warm_up, &mut Realtime::new(Nanosleep, ahead), stop, out),
             Wait::PosixTimer => run_warm(job, warm_up, &mut RealtimeTimer::new(ahead)?, stop, out),
             other => {

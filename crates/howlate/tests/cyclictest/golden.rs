@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use crate::common::skip;
 use crate::shape::shape;
 use crate::{has_priority, howlate};
 
@@ -65,7 +66,7 @@ fn original() -> Option<Command> {
     let text = version.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
     let found = text.starts_with("cyclictest V 2.40").then(|| Command::new("cyclictest"));
     if found.is_none() {
-        println!("skipped: cyclictest 2.4 is not installed");
+        skip("cyclictest 2.4 is not installed");
     }
     found
 }

@@ -4,7 +4,9 @@
 //! cyclictest is skipped, with the reason, where there is none.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-#![allow(clippy::print_stdout, reason = "what is skipped is said")]
+
+#[path = "../common/mod.rs"]
+mod common;
 
 mod command_line;
 mod golden;
@@ -36,11 +38,11 @@ fn printed(words: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Whether measuring threads may have real-time priority here.
+/// Whether measuring threads may have real-time priority here; if not, that is why a test is skipped.
 fn has_priority() -> bool {
     let may = run(&["-q", "-l", "1", "-p", "80"]).status.success();
     if !may {
-        println!("skipped: no permission for real-time priority (RLIMIT_RTPRIO)");
+        common::skip("this user may not use real-time priorities");
     }
     may
 }

@@ -9,6 +9,7 @@ use howlate_linux::clock::pause;
 use howlate_model::Span;
 use rustix::process::{Pid, Signal, kill_process};
 
+use crate::common::skip;
 use crate::howlate;
 
 /// A howlate that measures until it is told to end.
@@ -120,9 +121,8 @@ fn get_cyclictest_snapshot_reads_it() {
     let running = Running::start(&["-q"]);
     let pid = running.0.id().to_string();
     let Ok(list) = Command::new("get_cyclictest_snapshot").arg("-l").output() else {
-        println!("skipped: get_cyclictest_snapshot is not installed");
         running.end(Signal::INT);
-        return;
+        return skip("get_cyclictest_snapshot is not installed");
     };
     assert!(String::from_utf8_lossy(&list.stdout).lines().any(|line| line == pid));
     let ask = |option: &str| Command::new("get_cyclictest_snapshot").args([option, &pid]).output().unwrap();

@@ -4,6 +4,7 @@ use std::io;
 
 use howlate_linux::sched;
 use howlate_model::Policy;
+use howlate_system::{Root, examine};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::failure::Failure;
@@ -15,7 +16,10 @@ pub(crate) fn check(policy: Policy) -> Result<(), Failure> {
     raise_soft_limit(u64::from(priority.get()));
     let tried = std::thread::spawn(move || sched::set_policy(sched::THIS_THREAD, policy));
     let result = tried.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()));
-    result.map_err(|reason| Failure::Policy { policy, reason, remedy: remedy::for_policy(policy) })
+    result.map_err(|reason| {
+        let remedy = remedy::for_policy(policy, &examine(&Root::live()));
+        Failure::Policy { policy, reason, remedy }
+    })
 }
 
 /// Raises the soft limit on priorities to the hard one where that is enough. `None` is unlimited.

@@ -7,7 +7,6 @@ use howlate_plan::Plan;
 use howlate_record::Writer;
 
 use super::failure::Failure;
-use crate::remedy;
 use crate::session::{Request, Surroundings, header};
 use crate::terminal::say;
 
@@ -39,22 +38,21 @@ impl Recording {
         if options.clock == Clock::Realtime {
             let text =
                 "the threads waited on CLOCK_REALTIME; times are shifted to CLOCK_MONOTONIC".to_owned();
-            recording.write(Line::Caveat(Caveat::Note { text }));
+            recording.write(&Line::Caveat(Caveat::Note { text }));
         }
         Ok(recording)
     }
 
     /// Adds a line.
-    pub(crate) fn write(&mut self, mut line: Line) {
+    pub(crate) fn write(&mut self, line: &Line) {
         if let Some(writer) = &mut self.0 {
-            remedy::advise(&mut line);
-            writer.write(&line);
+            writer.write(line);
         }
     }
 
     /// Adds the end.
     pub(crate) fn end(mut self, how: HowEnded) {
-        self.write(Line::End(End { at_ns: clock::now(), how }));
+        self.write(&Line::End(End { at_ns: clock::now(), how }));
         if let Some(Caveat::RecordingIncomplete { lines_lost, reason }) = self.0.and_then(Writer::close) {
             say(&format!("WARN: the recording is incomplete, {lines_lost} lines are missing: {reason}\n"));
         }

@@ -124,7 +124,7 @@ impl Sink for Watcher<'_> {
             }
             _ => {}
         }
-        self.recording.write(line);
+        self.recording.write(&line);
     }
 
     fn progress(&mut self, _: &[Progress]) {
