@@ -20,25 +20,28 @@ use crate::error::Error;
 use crate::status::Status;
 
 fn main() -> ExitCode {
+    // As cyclictest, it has things to put back when the reader is gone, and ends by itself.
+    if let Some(call) = commands::cyclictest::Call::from_arguments(std::env::args_os()) {
+        return call.run();
+    }
     howlate_linux::signal::end_when_the_reader_is_gone();
     let cli = Cli::parse();
-    match run(cli.command) {
-        Ok(status) => status.into(),
-        Err(error) => {
-            terminal::say(&error.message());
-            Status::CouldNot.into()
-        }
-    }
+    run(cli.command).unwrap_or_else(|error| {
+        terminal::say(&error.message());
+        Status::CouldNot.into()
+    })
 }
 
-fn run(command: Option<Command>) -> Result<Status, Error> {
-    match command {
+fn run(command: Option<Command>) -> Result<ExitCode, Error> {
+    let status = match command {
         None => commands::quick::run(),
         Some(Command::Cyclic(asked)) => commands::cyclic::run(&asked),
+        Some(Command::Cyclictest { words }) => return Ok(commands::cyclictest::run(&words)),
         Some(Command::Sleep(asked)) => commands::sleep::run(&asked),
         Some(Command::Doctor(asked)) => commands::doctor::run(&asked),
         Some(Command::Show(asked)) => commands::show::run(&asked),
         Some(Command::Completions { shell }) => commands::pages::completions(shell),
         Some(Command::Man { name }) => commands::pages::man(name.as_deref()),
-    }
+    };
+    status.map(ExitCode::from)
 }

@@ -81,12 +81,12 @@ fn on_interrupt() -> Result<Arc<AtomicBool>, Error> {
     Ok(interrupted)
 }
 
-fn header(request: &Request<'_>, around: &Surroundings, plan: &Plan) -> Header {
+pub(crate) fn header(request: &Request<'_>, around: &Surroundings, plan: &Plan) -> Header {
     Header {
         format: FORMAT,
         howlate: env!("CARGO_PKG_VERSION").to_owned(),
         command: request.command.to_owned(),
-        arguments: std::env::args().skip(1).collect(),
+        arguments: std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect(),
         started: now_in_words(),
         at_ns: clock::now(),
         clock: "CLOCK_MONOTONIC".to_owned(),
@@ -165,7 +165,7 @@ impl Session {
         for turn in &plan.turns {
             let measured = measured_cpus(turn);
             let observer_cpus = if measured.is_empty() { None } else { house_keeping(&measured, system) };
-            let bounds = Bounds { stop_above: request.stop_above, observer_cpus };
+            let bounds = Bounds { stop_above: request.stop_above, observer_cpus, ..Bounds::default() };
             self.display.turn_begins(turn);
             let load = Running::start(turn.load).map_err(Error::Load)?;
             let ended = run(turn, &bounds, process, interrupted, self)?;

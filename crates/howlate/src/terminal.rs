@@ -25,6 +25,13 @@ pub(crate) fn print(text: &str) -> io::Result<()> {
     out.flush()
 }
 
+/// Prints on standard output exactly what is given, escape sequences too, for programs that read them.
+pub(crate) fn print_as_is(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}
+
 /// Says something on standard error, which is for everything but results.
 pub(crate) fn say(text: &str) {
     // Nobody is left to be told when standard error is gone.

@@ -17,6 +17,24 @@ pub fn now() -> MonotonicTime {
     MonotonicTime::from_nanos(time.tv_sec * NANOS_PER_SEC + time.tv_nsec)
 }
 
+/// `clock_gettime(CLOCK_REALTIME)`, in nanoseconds since 1970.
+#[inline]
+pub fn realtime() -> i64 {
+    let time = clock_gettime(ClockId::Realtime);
+    time.tv_sec * NANOS_PER_SEC + time.tv_nsec
+}
+
+/// How far `CLOCK_REALTIME` is ahead of `CLOCK_MONOTONIC`, in nanoseconds.
+///
+/// Of a few pairs of readings the closest counts, so that an interruption between two does not.
+pub fn realtime_ahead() -> i64 {
+    let pair = || {
+        let (before, ahead_of, after) = (now(), realtime(), now());
+        (after.since(before), ahead_of - before.as_nanos())
+    };
+    (0..5).map(|_| pair()).min_by_key(|(apart, _)| *apart).map_or(0, |(_, ahead)| ahead)
+}
+
 /// `clock_getres(CLOCK_MONOTONIC)`: 1 ns with high-resolution timers, one tick without.
 pub fn resolution() -> Span {
     from_timespec(clock_getres(ClockId::Monotonic))

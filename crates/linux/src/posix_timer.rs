@@ -8,7 +8,7 @@ use howlate_model::{MonotonicTime, Span};
 
 use crate::clock::{timespec_at, timespec_for};
 
-/// A timer on `CLOCK_MONOTONIC` whose expiry is waited for with `sigtimedwait(2)`.
+/// A timer whose expiry is waited for with `sigtimedwait(2)`.
 ///
 /// Belongs to the thread that made it: the signal goes there (`SIGEV_THREAD_ID`).
 pub struct PosixTimer {
@@ -29,6 +29,19 @@ impl PosixTimer {
     ///
     /// Source: <https://man7.org/linux/man-pages/man2/timer_create.2.html>
     pub fn new() -> io::Result<Self> {
+        Self::on(libc::CLOCK_MONOTONIC)
+    }
+
+    /// The same on `CLOCK_REALTIME`.
+    ///
+    /// # Errors
+    ///
+    /// As [`PosixTimer::new`].
+    pub fn on_realtime() -> io::Result<Self> {
+        Self::on(libc::CLOCK_REALTIME)
+    }
+
+    fn on(clock: libc::clockid_t) -> io::Result<Self> {
         let signals = block_expiry_signal();
         // SAFETY: an all-zero sigevent is valid; the fields that matter are set below.
         let mut event: libc::sigevent = unsafe { MaybeUninit::zeroed().assume_init() };
@@ -37,7 +50,7 @@ impl PosixTimer {
         event.sigev_notify_thread_id = i32::try_from(crate::thread::id()).unwrap_or_default();
         let mut timer: libc::timer_t = ptr::null_mut();
         // SAFETY: both pointers are to live locals of the right type.
-        let result = unsafe { libc::timer_create(libc::CLOCK_MONOTONIC, &raw mut event, &raw mut timer) };
+        let result = unsafe { libc::timer_create(clock, &raw mut event, &raw mut timer) };
         if result == 0 { Ok(Self { timer, signals }) } else { Err(io::Error::last_os_error()) }
     }
 

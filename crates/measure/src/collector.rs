@@ -90,10 +90,13 @@ impl Collector {
         }
     }
 
-    /// Takes what has arrived.
-    pub(crate) fn drain(&mut self) {
+    /// Takes what has arrived; `also` sees each wake-up.
+    pub(crate) fn drain(&mut self, mut also: impl FnMut(Wakeup)) {
         let ring = Arc::clone(&self.ring);
-        ring.drain(|wakeup| self.take(wakeup));
+        ring.drain(|wakeup| {
+            self.take(wakeup);
+            also(wakeup);
+        });
     }
 
     fn take(&mut self, wakeup: Wakeup) {
@@ -172,7 +175,9 @@ mod tests {
         for (expected, late) in [(9_300, 5), (9_400, 250)] {
             writer.push(wakeup(expected, late));
         }
-        collector.drain();
+        let mut seen = 0;
+        collector.drain(|_| seen += 1);
+        assert_eq!(seen, 2);
         let block = collector.cut(MonotonicTime::from_nanos(10_000)).unwrap();
         assert_eq!((block.condition, block.round, block.latency.count()), (3, 1, 2));
         assert_eq!((block.missed_periods, collector.progress().missed), (2, 2));

@@ -15,9 +15,11 @@ mod run;
 mod settings;
 mod thread;
 mod wait;
+mod wait_clock;
 
 pub use collector::Progress;
 pub use dma_latency::DmaLatency;
 pub use instrument::measure_instrument;
-pub use run::{Bounds, Ended, MeasureError, Sink, run};
+pub use run::{Bounds, Ended, MeasureError, OnAbove, Sink, Start, run};
 pub use settings::Process;
+pub use wait_clock::WaitClock;

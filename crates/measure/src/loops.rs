@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use howlate_model::{Latency, MonotonicTime, Span, Wakeup};
 
 use crate::ring::{Ring, RingWriter};
+use crate::run::OnAbove;
 use crate::wait::Waiter;
 
 /// What makes all loops of a run end.
@@ -16,6 +17,8 @@ pub(crate) struct Stop {
     pub(crate) asked: Arc<AtomicBool>,
     /// Set when the end was caused by a latency above the threshold.
     pub(crate) above: Arc<AtomicBool>,
+    /// Done by the thread that was above it, before the others are stopped.
+    pub(crate) on_above: Option<OnAbove>,
 }
 
 impl Stop {
@@ -29,8 +32,11 @@ impl Stop {
     }
 
     #[cold]
-    fn above(&self) {
+    fn above(&self, latency: Latency) {
         self.above.store(true, Ordering::Relaxed);
+        if let Some(on_above) = &self.on_above {
+            on_above.call(latency);
+        }
         self.ask();
     }
 }
@@ -130,7 +136,7 @@ impl Cyclic {
     #[cold]
     fn after_unusual(&self, wakeup: Wakeup, stop: &Stop) -> MonotonicTime {
         if wakeup.latency() > self.stop_above {
-            stop.above();
+            stop.above(wakeup.latency());
         }
         let steps = wakeup.missed_periods(self.period) + 1;
         wakeup.expected.plus(self.period.times(steps))
@@ -167,7 +173,7 @@ impl Job for Sleep {
             let wakeup = Wakeup { expected, ran: waiter.now() };
             out.push(wakeup);
             if wakeup.latency() > self.stop_above {
-                stop.above();
+                stop.above(wakeup.latency());
             }
         }
         Ok(self.samples)

@@ -15,8 +15,8 @@ use crate::ring::Ring;
 use crate::thread::{Done, Gate, Message};
 use crate::{MeasureError, Progress, Sink};
 
-/// How often the observer looks.
-const TICK: Span = Span::from_millis(100);
+/// How often the observer looks where nothing else is asked for.
+pub(crate) const TICK: Span = Span::from_millis(100);
 /// How often it wakes threads that are to stop.
 const STOPPING_TICK: Span = Span::from_millis(5);
 /// How long it waits for a thread to get ready, or to stop, before it gives it up.
@@ -71,16 +71,23 @@ pub(crate) struct Observer<'a> {
     pub(crate) watched: Vec<Watched>,
     pub(crate) interrupted: &'a AtomicBool,
     pub(crate) sink: &'a mut dyn Sink,
+    pub(crate) look_every: Span,
+    /// Whether the sink wants every wake-up.
+    pub(crate) hands_on: bool,
 }
 
 impl Observer<'_> {
-    /// Waits until every thread has its settings, then starts them all.
-    pub(crate) fn wait_until_ready(&mut self) -> Result<(), MeasureError> {
+    /// Waits until every thread has its settings, then starts them all; returns when that is.
+    /// `start` makes the common start of the earliest time that is possible.
+    pub(crate) fn wait_until_ready(
+        &mut self,
+        start: impl Fn(MonotonicTime) -> MonotonicTime,
+    ) -> Result<MonotonicTime, MeasureError> {
         let give_up = clock::now().plus(PATIENCE);
         while self.watched.iter().any(|one| one.ready.is_none()) && clock::now() < give_up {
             self.receive(TICK)?;
         }
-        let start = clock::now().plus(LEAD);
+        let start = start(clock::now().plus(LEAD));
         for (task, watched) in self.turn.tasks.iter().zip(&mut self.watched) {
             let (Some((in_force, caveats)), Some(ring)) = (watched.ready.take(), watched.ring.take()) else {
                 continue;
@@ -90,7 +97,7 @@ impl Observer<'_> {
             self.sink.line(Line::Started(Started { condition, round, at_ns: start, in_force, caveats }));
         }
         self.gate.open(start);
-        Ok(())
+        Ok(start)
     }
 
     /// Takes one message, or returns after `patience`.
@@ -104,11 +111,10 @@ impl Observer<'_> {
         Ok(())
     }
 
-    /// Looks after the threads until all are done or given up.
-    pub(crate) fn watch(&mut self) -> HowEnded {
-        let start = clock::now();
+    /// Looks after the threads until all are done or given up. They begin at `start`.
+    pub(crate) fn watch(&mut self, start: MonotonicTime) -> HowEnded {
         let mut next_cut = start.plus(BLOCK);
-        let mut next_look = start.plus(TICK);
+        let mut next_look = start.plus(self.look_every);
         let mut give_up = None;
         while !self.all_done() && give_up.is_none_or(|at| clock::now() < at) {
             let tick = if give_up.is_some() { STOPPING_TICK } else { self.until(next_look, start) };
@@ -116,7 +122,7 @@ impl Observer<'_> {
             drop(self.receive(tick));
             let now = clock::now();
             if now >= next_look || give_up.is_some() {
-                next_look = now.plus(TICK);
+                next_look = now.plus(self.look_every);
                 self.look();
             }
             if now >= next_cut {
@@ -144,19 +150,29 @@ impl Observer<'_> {
     }
 
     fn look(&mut self) {
-        let collectors = self.watched.iter_mut().filter_map(|one| one.collector.as_mut());
-        let progress: Vec<Progress> = collectors
-            .map(|collector| {
-                collector.drain();
-                collector.progress()
-            })
-            .collect();
+        self.drain();
+        let collectors = self.watched.iter().filter_map(|one| one.collector.as_ref());
+        let progress: Vec<Progress> = collectors.map(|collector| collector.progress()).collect();
         self.sink.progress(&progress);
     }
 
+    fn drain(&mut self) {
+        let mut seen = Vec::new();
+        for (thread, watched) in self.watched.iter_mut().enumerate() {
+            let Some(collector) = &mut watched.collector else { continue };
+            if self.hands_on {
+                collector.drain(|wakeup| seen.push(wakeup));
+                self.sink.wakeups(thread, &seen);
+                seen.clear();
+            } else {
+                collector.drain(|_| ());
+            }
+        }
+    }
+
     fn cut(&mut self, now: MonotonicTime) {
+        self.drain();
         for collector in self.watched.iter_mut().filter_map(|one| one.collector.as_mut()) {
-            collector.drain();
             if let Some(block) = collector.cut(now) {
                 self.sink.line(Line::Block(Box::new(block)));
             }

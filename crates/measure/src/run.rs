@@ -1,35 +1,83 @@
 //! Running measuring threads side by side, and watching them.
 
+use std::fmt;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;
 
 use howlate_linux::{clock, signal};
-use howlate_model::{CpuSet, HowEnded, Latency, Line, Span, Task, Turn};
+use howlate_model::{CpuSet, HowEnded, Latency, Line, Span, Task, Turn, Wakeup};
 
 use crate::loops::{NEVER, Stop, WarmUp};
-use crate::observer::{Observer, Place, Watched};
+use crate::observer::{Observer, Place, TICK, Watched};
 use crate::ring::{Ring, RingWriter};
 use crate::settings::Shared;
 use crate::thread::{Gate, Measuring};
-use crate::{Process, Progress};
+use crate::{Process, Progress, WaitClock};
 
 /// Where the observer puts what it sees.
 pub trait Sink {
     /// A line of the recording.
     fn line(&mut self, line: Line);
-    /// About ten times a second: how far each thread has come.
+    /// Each time the observer has looked: how far each thread has come.
     fn progress(&mut self, threads: &[Progress]);
+    /// Whether [`Sink::wakeups`] is wanted; asked once.
+    fn wants_wakeups(&self) -> bool {
+        false
+    }
+    /// The wake-ups of thread `thread` since the last look, oldest first.
+    fn wakeups(&mut self, _thread: usize, _wakeups: &[Wakeup]) {}
 }
 
-/// What ends a turn besides its own end, and where the observer sits.
+/// What begins and ends a turn besides its own end, and how it is watched.
 #[derive(Clone, Debug, Default)]
 pub struct Bounds {
     /// Ends at once when a latency exceeds this.
     pub stop_above: Option<Span>,
+    /// Done at once, by the thread that exceeded it.
+    pub on_above: Option<OnAbove>,
     /// Where the observer runs, away from what is measured; `None`: anywhere.
     pub observer_cpus: Option<CpuSet>,
+    /// How often the observer looks; `None`: ten times a second.
+    pub look_every: Option<Span>,
+    /// Whether the first thread that is done ends the turn for all.
+    pub first_ends: bool,
+    /// When the common start is, on [`Bounds::clock`].
+    pub start: Start,
+    /// The clock that the threads wait on and read.
+    pub clock: WaitClock,
+}
+
+/// When all threads of a turn start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Start {
+    /// As soon as all are ready.
+    #[default]
+    Soon,
+    /// On the next full second.
+    FullSecond,
+}
+
+/// What the thread does whose latency exceeded the threshold, such as stopping a trace.
+#[derive(Clone)]
+pub struct OnAbove(Arc<dyn Fn(Latency) + Send + Sync>);
+
+impl OnAbove {
+    /// `act` gets the latency.
+    pub fn new(act: impl Fn(Latency) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(act))
+    }
+
+    pub(crate) fn call(&self, latency: Latency) {
+        (self.0)(latency);
+    }
+}
+
+impl fmt::Debug for OnAbove {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OnAbove")
+    }
 }
 
 /// Why nothing could be measured.
@@ -79,7 +127,8 @@ pub fn run(
     let shared = Shared { memory_locked: process.memory_locked(), dma_latency_us: process.dma_latency_us() };
     signal::prepare_wake_up().map_err(|source| MeasureError::Thread { thread: 0, source })?;
     let stop_above = bounds.stop_above.map_or(NEVER, as_latency);
-    let (stop, gate) = (Stop::default(), Arc::new(Gate::default()));
+    let stop = Stop { on_above: bounds.on_above.clone(), ..Stop::default() };
+    let (gate, clock) = (Arc::new(Gate::default()), bounds.clock.now_against_monotonic());
     let (to_observer, from_threads) = channel();
     let mut watched = Vec::new();
     for (number, task) in turn.tasks.iter().enumerate() {
@@ -88,6 +137,8 @@ pub fn run(
             number,
             task: task.clone(),
             stop_above,
+            first_ends: bounds.first_ends,
+            clock,
             stop: stop.clone(),
             gate: Arc::clone(&gate),
             warm_up: WarmUp::new(task.warm_up),
@@ -103,9 +154,12 @@ pub fn run(
     }
     drop(to_observer);
     let _place = bounds.observer_cpus.as_ref().map(Place::take);
-    let mut observer = Observer { turn, stop, gate, from_threads, watched, interrupted, sink };
-    observer.wait_until_ready()?;
-    let how = observer.watch();
+    let look_every = bounds.look_every.unwrap_or(TICK);
+    let hands_on = sink.wants_wakeups();
+    let mut observer =
+        Observer { turn, stop, gate, from_threads, watched, interrupted, sink, look_every, hands_on };
+    let start = observer.wait_until_ready(|soon| clock.start(bounds.start, soon))?;
+    let how = observer.watch(start);
     Ok(Ended { how, left_behind: observer.finish() })
 }
 

@@ -30,11 +30,13 @@ impl Process {
         Self { memory, dma_latency, caveats }
     }
 
-    pub(crate) const fn memory_locked(&self) -> bool {
+    /// Whether the memory is locked.
+    pub const fn memory_locked(&self) -> bool {
         self.memory.is_ok()
     }
 
-    pub(crate) fn dma_latency_us(&self) -> Option<i32> {
+    /// What is held in `/dev/cpu_dma_latency`, in microseconds.
+    pub fn dma_latency_us(&self) -> Option<i32> {
         self.dma_latency.as_ref().map(DmaLatency::micros)
     }
 }

@@ -13,8 +13,9 @@ use crate::ring::RingWriter;
 use crate::settings::{self, Shared};
 use crate::wait::{
     BusyWait, ClockNanosleep, ClockNanosleepRelative, EpollPwait2, Futex, Nanosleep, PosixTimer, Ppoll,
-    SleepThenSpin, Timerfd,
+    Realtime, RealtimeTimer, SleepThenSpin, Timerfd,
 };
+use crate::wait_clock::ClockReading;
 
 /// Enough for the loop, its set-up and the stack touched beforehand.
 const STACK: usize = 512 * 1024;
@@ -60,6 +61,8 @@ pub(crate) struct Measuring {
     pub(crate) number: usize,
     pub(crate) task: Task,
     pub(crate) stop_above: Latency,
+    pub(crate) first_ends: bool,
+    pub(crate) clock: ClockReading,
     pub(crate) stop: Stop,
     pub(crate) gate: Arc<Gate>,
     pub(crate) warm_up: WarmUp,
@@ -84,6 +87,9 @@ impl Measuring {
         let start = self.gate.pass();
         let (before, began) = (usage::of_this_thread(), clock::now());
         let result = self.measure(start);
+        if self.first_ends {
+            self.stop.ask();
+        }
         let at = clock::now();
         let usage = difference(&usage::of_this_thread(), &before, at.since(began));
         self.tell(Message::Done(self.number, Box::new(Done { result, usage, at })));
@@ -110,6 +116,9 @@ impl Measuring {
 
     /// Runs the job with the mechanism's own copy of the loop.
     fn with(&mut self, mechanism: Wait, job: &impl Job) -> io::Result<u64> {
+        if let ClockReading::Realtime { ahead } = self.clock {
+            return self.with_realtime(ahead, mechanism, job);
+        }
         let (warm_up, stop, out) = (&mut self.warm_up, &self.stop, &mut self.out);
         match mechanism {
             Wait::ClockNanosleep => run_warm(job, warm_up, &mut ClockNanosleep, stop, out),
@@ -123,6 +132,24 @@ impl Measuring {
             Wait::BusyWait => run_warm(job, warm_up, &mut BusyWait::new(Arc::clone(&stop.asked)), stop, out),
             Wait::SleepThenSpin => {
                 run_warm(job, warm_up, &mut SleepThenSpin::new(Arc::clone(&stop.asked)), stop, out)
+            }
+        }
+    }
+}
+
+impl Measuring {
+    /// The same on `CLOCK_REALTIME`, for those mechanisms that know it.
+    fn with_realtime(&mut self, ahead: i64, mechanism: Wait, job: &impl Job) -> io::Result<u64> {
+        let (warm_up, stop, out) = (&mut self.warm_up, &self.stop, &mut self.out);
+        match mechanism {
+            Wait::ClockNanosleep => {
+                run_warm(job, warm_up, &mut Realtime::new(ClockNanosleep, ahead), stop, out)
+            }
+            Wait::Nanosleep => run_warm(job, warm_up, &mut Realtime::new(Nanosleep, ahead), stop, out),
+            Wait::PosixTimer => run_warm(job, warm_up, &mut RealtimeTimer::new(ahead)?, stop, out),
+            other => {
+                let text = format!("{other} is not measured on CLOCK_REALTIME");
+                Err(io::Error::new(io::ErrorKind::Unsupported, text))
             }
         }
     }

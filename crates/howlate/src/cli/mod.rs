@@ -29,6 +29,13 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     Cyclic(Cyclic),
     Sleep(Sleep),
+    /// Take cyclictest's command line and give its output; see `howlate cyclictest --help`
+    #[command(disable_help_flag = true)]
+    Cyclictest {
+        /// What cyclictest takes
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
+        words: Vec<String>,
+    },
     Doctor(Doctor),
     Show(Show),
     /// Print a completion script for a shell

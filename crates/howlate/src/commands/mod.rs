@@ -1,6 +1,7 @@
 //! One file per command.
 
 pub(crate) mod cyclic;
+pub(crate) mod cyclictest;
 pub(crate) mod doctor;
 pub(crate) mod pages;
 pub(crate) mod quick;

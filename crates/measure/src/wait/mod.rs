@@ -6,6 +6,7 @@ mod futex;
 mod nanosleep;
 mod poll;
 mod posix_timer;
+mod realtime;
 mod spin;
 mod timerfd;
 
@@ -15,6 +16,7 @@ pub(crate) use futex::Futex;
 pub(crate) use nanosleep::Nanosleep;
 pub(crate) use poll::Ppoll;
 pub(crate) use posix_timer::PosixTimer;
+pub(crate) use realtime::{Realtime, RealtimeTimer};
 pub(crate) use spin::{BusyWait, SleepThenSpin};
 pub(crate) use timerfd::Timerfd;
 
@@ -89,5 +91,13 @@ mod tests {
         never_early("futex", Futex::default());
         never_early("busy_wait", BusyWait::new(stop()));
         never_early("sleep_then_spin", SleepThenSpin::new(stop()));
+    }
+
+    #[test]
+    fn no_mechanism_returns_before_its_time_on_the_realtime_clock() {
+        let ahead = clock::realtime_ahead();
+        never_early("clock_nanosleep", Realtime::new(ClockNanosleep, ahead));
+        never_early("nanosleep", Realtime::new(Nanosleep, ahead));
+        never_early("posix_timer", RealtimeTimer::new(ahead).unwrap());
     }
 }

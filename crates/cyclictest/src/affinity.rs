@@ -1,0 +1,74 @@
+//! CPU lists as typed after `-a` and `--mainaffinity`.
+
+use howlate_model::CpuSet;
+
+use crate::warning::Warning;
+
+/// What options must know of the machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Machine {
+    /// CPUs that the kernel was set up for.
+    pub configured: u32,
+    /// CPUs that are online.
+    pub online: u32,
+    /// CPUs that this process may use.
+    pub allowed: CpuSet,
+}
+
+/// Whether the word after `-a` is its value.
+pub(crate) fn looks_like_cpus(word: &str) -> bool {
+    word.starts_with(|first: char| first.is_ascii_digit() || matches!(first, '!' | '+' | 'a'))
+}
+
+/// The CPUs that `text` names and that this process may use: `all`, `0-3,8`, `!0` (all but),
+/// `+0-1` (counted among those that may be used).
+pub(crate) fn cpus(text: &str, machine: &Machine) -> Result<CpuSet, Warning> {
+    let allowed = &machine.allowed;
+    let unusable = || Warning::NoCpus { typed: text.trim().to_owned(), allowed: machine.allowed.clone() };
+    let list = |list: &str| list.parse::<CpuSet>().map_err(|_| unusable());
+    let text = text.trim();
+    let named = if text == "all" {
+        allowed.clone()
+    } else if let Some(but) = text.strip_prefix('!') {
+        allowed.without(&list(but)?)
+    } else if let Some(counted) = text.strip_prefix('+') {
+        let counted = list(counted)?;
+        counted.iter().filter_map(|place| allowed.iter().nth(place as usize)).collect()
+    } else {
+        let named = list(text)?;
+        named.iter().filter(|cpu| allowed.contains(*cpu)).collect()
+    };
+    if named.is_empty() { Err(unusable()) } else { Ok(named) }
+}
+
+/// The CPU of thread `thread`: round-robin over the set.
+pub(crate) fn cpu_of(thread: usize, set: &CpuSet) -> Option<u32> {
+    set.iter().nth(thread % set.len().max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_name_cpus_that_may_be_used() {
+        let allowed: CpuSet = "2-5".parse().unwrap();
+        let machine = Machine { configured: 8, online: 8, allowed };
+        for (text, set) in
+            [("all", "2-5"), ("3,5", "3,5"), ("0-3", "2-3"), ("!2", "3-5"), ("+0-1", "2-3"), (" 4", "4")]
+        {
+            assert_eq!(cpus(text, &machine).unwrap().to_string(), set, "{text}");
+        }
+        for text in ["7", "abc", "!2-5", "+9", "", "3-"] {
+            assert!(cpus(text, &machine).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn threads_go_round() {
+        let set: CpuSet = "0,3-5".parse().unwrap();
+        let got: Vec<_> = (0..6).filter_map(|thread| cpu_of(thread, &set)).collect();
+        assert_eq!(got, [0, 3, 4, 5, 0, 3]);
+        assert_eq!(cpu_of(1, &CpuSet::default()), None);
+    }
+}

@@ -1,0 +1,77 @@
+//! The two dialects.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// Whose output to write, and whose defaults to use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Compat {
+    /// rt-tests 2.4, as in Debian 12.
+    V2_4,
+    /// rt-tests 2.10.
+    #[default]
+    V2_10,
+}
+
+impl Compat {
+    /// As printed in JSON and usage: 2.4 writes its version with two decimals.
+    pub const fn version(self) -> &'static str {
+        match self {
+            Self::V2_4 => "2.40",
+            Self::V2_10 => "2.10",
+        }
+    }
+
+    /// Whether histogram rows without any count are printed.
+    pub(crate) fn prints_empty_rows(self) -> bool {
+        self == Self::V2_4
+    }
+
+    /// Whether a `# Total:` line follows the rows.
+    pub(crate) fn prints_totals(self) -> bool {
+        self == Self::V2_4
+    }
+
+    /// Whether `-H` has a sum column for a single thread too.
+    pub(crate) fn sums_one_thread(self) -> bool {
+        self == Self::V2_10
+    }
+
+    /// Whether JSON has a `histogram` object even without a histogram.
+    pub(crate) fn always_has_histogram(self) -> bool {
+        self == Self::V2_4
+    }
+
+    /// Whether threads are bound to CPUs without `-a`.
+    pub(crate) fn binds_by_default(self) -> bool {
+        self == Self::V2_4
+    }
+}
+
+impl fmt::Display for Compat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::V2_4 => "2.4",
+            Self::V2_10 => "2.10",
+        })
+    }
+}
+
+/// A text that names no dialect.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{found}` is no version whose output is known; write 2.4 or 2.10")]
+pub struct UnknownCompat {
+    found: String,
+}
+
+impl FromStr for Compat {
+    type Err = UnknownCompat;
+
+    fn from_str(text: &str) -> Result<Self, UnknownCompat> {
+        match text.trim() {
+            "2.4" | "2.40" => Ok(Self::V2_4),
+            "2.10" => Ok(Self::V2_10),
+            found => Err(UnknownCompat { found: found.to_owned() }),
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! What cyclictest's users type, and what its readers parse.
+//!
+//! Pure: options become a [`Turn`](howlate_model::Turn) for howlate's measuring engine, and the
+//! wake-ups that it reports become cyclictest's text. Two dialects are spoken, see [`Compat`].
+//! `docs/cyclictest.md` lists where this differs from the original on purpose.
+
+mod affinity;
+mod arguments;
+mod checks;
+mod compat;
+mod defaults;
+mod draft;
+mod getopt;
+mod histogram;
+mod json;
+mod number;
+mod options;
+mod report;
+mod results;
+mod spikes;
+mod stat_line;
+mod table;
+mod tally;
+mod turn;
+mod usage;
+mod verbose;
+mod warning;
+
+pub use affinity::Machine;
+pub use arguments::{Refusal, Request, read};
+pub use compat::Compat;
+pub use json::{RunFacts, json};
+pub use options::{Align, Clock, HistogramAsked, Options, Power, Unit};
+pub use report::{final_text, histogram_text, live_text, stat_lines, status_text};
+pub use results::{Hit, Results};
+pub use tally::Tally;
+pub use turn::{break_threshold, conditions, trace_mark, turn};
+pub use usage::usage;
+pub use verbose::preamble;
+pub use warning::Warning;

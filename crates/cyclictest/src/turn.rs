@@ -1,0 +1,116 @@
+//! From options to what howlate's measuring engine does.
+
+use howlate_model::{Condition, CpuSet, Latency, Load, Policy, Priority, Span, Task, Turn, Wait, Work};
+
+use crate::affinity::{Machine, cpu_of};
+use crate::options::{Affinity, Align, Options, PolicyName, Unit};
+
+/// Without `-A`, each thread starts this much after the one before: about the time that
+/// starting a thread takes, which is what sets the original's threads apart.
+const STAGGER_US: i64 = 50;
+
+/// The tasks of all threads, side by side.
+pub fn turn(options: &Options, machine: &Machine) -> Turn {
+    let set = match &options.affinity {
+        Affinity::Unset => CpuSet::default(),
+        Affinity::All => machine.allowed.clone(),
+        Affinity::Set(set) => set.clone(),
+    };
+    let tasks: Vec<Task> = (0..options.threads).map(|thread| task(options, thread, &set)).collect();
+    let loops = options.loops.map(|loops| micros(options.interval_us).times(loops));
+    let estimate = loops.into_iter().chain(options.duration).min().unwrap_or_default();
+    let duration = options.duration.map(|duration| duration.plus(GRACE));
+    Turn { tasks, load: Load::Idle, duration, cut_after: None, estimate }
+}
+
+/// Threads that miss nothing end by themselves, with the wake-up that reaches the duration; the
+/// others are ended this much later.
+const GRACE: Span = Span::from_millis(10);
+
+fn task(options: &Options, thread: usize, set: &CpuSet) -> Task {
+    let interval = micros(options.interval_of(thread));
+    Task {
+        condition: u32::try_from(thread).unwrap_or(u32::MAX),
+        round: 0,
+        work: work(options, interval),
+        policy: policy(options, thread),
+        slack: None,
+        cpu: cpu_of(thread, set),
+        samples: samples(options, interval),
+        warm_up: 0,
+        phase: interval.plus(phase(options, thread)),
+        keep_series: false,
+    }
+}
+
+/// `-r` and `-s` sleep for a length from now, which is another kind of work than waiting for a time.
+fn work(options: &Options, interval: Span) -> Work {
+    let cyclic = |mechanism| Work::Cyclic { mechanism, period_ns: interval };
+    let sleep = |mechanism| Work::Sleep { mechanism, target_ns: interval };
+    match options {
+        Options { posix_timers: true, .. } => cyclic(Wait::PosixTimer),
+        Options { system: true, .. } => sleep(Wait::Nanosleep),
+        Options { relative: true, .. } => sleep(Wait::ClockNanosleep),
+        _ => cyclic(Wait::ClockNanosleep),
+    }
+}
+
+fn policy(options: &Options, thread: usize) -> Policy {
+    let priority = Priority::new(options.priority_of(thread)).unwrap_or(Priority::USUAL);
+    match options.policy {
+        PolicyName::Other => Policy::OTHER,
+        PolicyName::Batch => Policy::Batch,
+        PolicyName::Idle => Policy::Idle,
+        PolicyName::Fifo => Policy::Fifo { priority },
+        PolicyName::Rr => Policy::Rr { priority },
+    }
+}
+
+/// A thread ends with the wake-up that reaches the duration; one that misses none knows which that is.
+fn samples(options: &Options, interval: Span) -> Option<u64> {
+    let last = options.duration.map(|duration| duration.as_nanos().div_ceil(interval.as_nanos().max(1)));
+    options.loops.into_iter().chain(last).min()
+}
+
+fn phase(options: &Options, thread: usize) -> Span {
+    let number = i64::try_from(thread).unwrap_or(i64::MAX);
+    micros(match options.align {
+        Align::No => STAGGER_US.saturating_mul(number),
+        Align::Together(each) => each.saturating_mul(number),
+        Align::FullSecond(after) => after,
+    })
+}
+
+fn micros(count: i64) -> Span {
+    Span::from_nanos(u64::try_from(count).unwrap_or(0).saturating_mul(1_000))
+}
+
+/// The latency above which the run stops, as the engine compares it. A latency counts in whole
+/// units, so that one of 20.9 µs does not exceed 20.
+pub fn break_threshold(options: &Options) -> Option<Span> {
+    let above = u64::try_from(options.break_above?).ok()?;
+    Some(match options.unit {
+        Unit::Micros => Span::from_nanos(above.saturating_mul(1_000).saturating_add(999)),
+        Unit::Nanos => Span::from_nanos(above),
+    })
+}
+
+/// What `--tracemark` writes into the kernel's trace.
+pub fn trace_mark(options: &Options, latency: Latency) -> String {
+    let value = options.unit.of_nanos(latency.as_nanos());
+    format!("hit latency threshold ({value} > {})", options.break_above.unwrap_or(0))
+}
+
+/// What each thread measures, for a recording.
+pub fn conditions(turn: &Turn, kernel: &str) -> Vec<Condition> {
+    let condition = |task: &Task| Condition {
+        work: task.work,
+        policy: task.policy,
+        slack_ns: task.slack,
+        cpu: task.cpu,
+        thread: task.condition,
+        load: turn.load,
+        kernel: kernel.to_owned(),
+    };
+    turn.tasks.iter().map(condition).collect()
+}

@@ -1,0 +1,51 @@
+//! The CPUs there are.
+
+use howlate_cyclictest::{Align, Clock, Machine, Options, break_threshold};
+use howlate_linux::sched;
+use howlate_measure::{Bounds, Start, WaitClock};
+use howlate_model::{CpuSet, Span, Turn};
+
+use super::trace;
+
+/// What the options must know of this machine.
+pub(crate) fn look() -> Machine {
+    let count = |list: &str| {
+        let path = format!("/sys/devices/system/cpu/{list}");
+        let cpus: Option<CpuSet> = std::fs::read_to_string(path).ok().and_then(|text| text.parse().ok());
+        cpus.map(|cpus| u32::try_from(cpus.len()).unwrap_or(u32::MAX))
+    };
+    let allowed = sched::affinity().unwrap_or_default();
+    let usable = u32::try_from(allowed.len()).unwrap_or(u32::MAX);
+    Machine {
+        configured: count("present").unwrap_or(usable),
+        online: count("online").unwrap_or(usable),
+        allowed,
+    }
+}
+
+/// How often a screen or a list of values is brought up to date, as in the original.
+const TICK: Span = Span::from_millis(10);
+
+/// What begins and ends the run, and where the main thread sits: where it was asked to, or
+/// else away from the measured CPUs.
+pub(crate) fn bounds(options: &Options, turn: &Turn, machine: &Machine) -> Bounds {
+    let measured: CpuSet = turn.tasks.iter().filter_map(|task| task.cpu).collect();
+    let others = machine.allowed.without(&measured);
+    let others = Some(others).filter(|cpus| !cpus.is_empty() && !measured.is_empty());
+    let watched = options.verbose || !options.quiet;
+    Bounds {
+        stop_above: break_threshold(options),
+        on_above: trace::on_above(options),
+        observer_cpus: options.main_affinity.clone().or(others),
+        look_every: watched.then_some(TICK),
+        first_ends: true,
+        start: match options.align {
+            Align::FullSecond(_) => Start::FullSecond,
+            Align::No | Align::Together(_) => Start::Soon,
+        },
+        clock: match options.clock {
+            Clock::Monotonic => WaitClock::Monotonic,
+            Clock::Realtime => WaitClock::Realtime,
+        },
+    }
+}

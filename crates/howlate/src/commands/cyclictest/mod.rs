@@ -1,0 +1,147 @@
+//! `howlate cyclictest`, and howlate under the name `cyclictest`.
+//!
+//! One adapter between cyclictest's command line and howlate's measuring engine. The options
+//! and the texts are in `howlate-cyclictest`; here is what touches the machine.
+
+mod clocks;
+mod facts;
+mod failure;
+mod fifo;
+mod idle_states;
+mod machine;
+mod outcome;
+mod permission;
+mod recording;
+mod screen;
+mod signals;
+mod smi;
+mod status_file;
+mod trace;
+mod watcher;
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::ExitCode;
+
+use howlate_cyclictest::{Options, Power, Refusal, Results, preamble, read, turn, usage};
+use howlate_measure::{Process, run as run_turn};
+
+use crate::terminal::{print_as_is, say};
+use failure::Failure;
+use recording::Recording;
+use signals::Signals;
+use watcher::Watcher;
+
+/// The name under which the program takes cyclictest's place.
+const NAME: &str = "cyclictest";
+
+/// A call as cyclictest: under its name, or by the command.
+pub(crate) struct Call {
+    program: String,
+    words: Vec<String>,
+}
+
+impl Call {
+    /// The call, if the program's name or the first word says `cyclictest`.
+    pub(crate) fn from_arguments(arguments: impl Iterator<Item = OsString>) -> Option<Self> {
+        let mut words: Vec<String> = arguments.map(|word| word.to_string_lossy().into_owned()).collect();
+        let program = words.first()?.clone();
+        let linked = Path::new(&program).file_name().is_some_and(|name| name == NAME);
+        if linked {
+            return Some(Self { program, words: words.split_off(1) });
+        }
+        let commanded = words.get(1).is_some_and(|word| word == NAME);
+        commanded.then(|| Self { program: NAME.to_owned(), words: words.split_off(2) })
+    }
+
+    /// Does what cyclictest would do.
+    pub(crate) fn run(&self) -> ExitCode {
+        let machine = machine::look();
+        match read(&self.words, &machine) {
+            Err(refusal) => self.refuse(&refusal),
+            Ok(request) => {
+                request.warnings.iter().for_each(|warning| say(&warning.to_string()));
+                let status = measure(&request.options, &machine).unwrap_or_else(|failure| {
+                    say(&failure.message());
+                    failure.status()
+                });
+                ExitCode::from(status)
+            }
+        }
+    }
+
+    /// Says what is wrong, and prints the usage. An unknown option ends with status 0, as in the original.
+    fn refuse(&self, refusal: &Refusal) -> ExitCode {
+        let (compat, status) = match refusal {
+            Refusal::Help(compat) => (*compat, 0),
+            Refusal::Unreadable(compat, text) => {
+                say(&format!("{}: {text}\n", self.program));
+                (*compat, 0)
+            }
+            Refusal::Invalid(compat, warnings) => {
+                warnings.iter().for_each(|warning| say(&warning.to_string()));
+                (*compat, 1)
+            }
+        };
+        let printed = print_as_is(&usage(compat)).map_err(Failure::Output);
+        ExitCode::from(printed.map_or_else(|failure| failure.status(), |()| status))
+    }
+}
+
+/// Sets up, measures, prints; returns the exit status.
+fn measure(options: &Options, machine: &howlate_cyclictest::Machine) -> Result<u8, Failure> {
+    let started = facts::now();
+    clocks::check(options);
+    let turn = turn(options, machine);
+    turn.tasks.iter().try_for_each(|task| permission::check(task.policy))?;
+    let signals = Signals::receive()?;
+    let smi = options.smi.then(|| smi::Counters::open(&turn)).transpose()?;
+    let cpus: Vec<_> = turn.tasks.iter().map(|task| task.cpu).collect();
+    let (before, after) = preamble(options, machine, &cpus);
+    print_as_is(&before)?;
+    let _idle = idle_states::limit(options, &turn, machine);
+    let process = prepare(options)?;
+    print_as_is(&after)?;
+    let recording = Recording::begin(options, &turn)?;
+    let results = Results::new(options, &turn, clocks::ahead(options));
+    let mut watcher = Watcher::new(options, results, &signals, recording)?;
+    watcher.begin();
+    let bounds = machine::bounds(options, &turn, machine);
+    let ended = run_turn(&turn, &bounds, &process, signals.interrupted(), &mut watcher)?;
+    let mut results = watcher.end(ended.how)?;
+    if let Some(smi) = smi {
+        smi.count(&mut results);
+    }
+    outcome::print(options, &results, &facts::of_run(started, &cpus))
+}
+
+/// Locks memory, and holds `/dev/cpu_dma_latency` as asked.
+fn prepare(options: &Options) -> Result<Process, Failure> {
+    let asked = match options.power {
+        Power::Latency(micros) => Some(micros),
+        Power::Laptop => {
+            say("WARN: not setting cpu_dma_latency to save battery power\n");
+            None
+        }
+        Power::DefaultSystem => {
+            say("WARN: not setting cpu_dma_latency from cyclictest\n");
+            None
+        }
+        Power::DeepestIdleState(_) => None,
+    };
+    let process = Process::prepare(asked);
+    if options.mlockall && !process.memory_locked() {
+        return Err(Failure::Mlockall(failure::memory_reason(&process)));
+    }
+    match (asked, process.dma_latency_us()) {
+        (Some(_), Some(micros)) => print_as_is(&format!("# /dev/cpu_dma_latency set to {micros}us\n"))?,
+        (Some(_), None) => say(&format!("WARN: {}\n", failure::dma_latency_reason(&process))),
+        (None, _) => {}
+    }
+    Ok(process)
+}
+
+/// What the command of that name does, once the command line was read by the usual parser.
+pub(crate) fn run(words: &[String]) -> ExitCode {
+    Call { program: NAME.to_owned(), words: words.to_vec() }.run()
+}
