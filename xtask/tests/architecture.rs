@@ -16,6 +16,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("howlate-linux", &["howlate-model"]),
     ("howlate-system", &["howlate-model"]),
     ("howlate-plan", &["howlate-model"]),
+    ("howlate-cyclictest", &["howlate-model"]),
     ("howlate-load", &["howlate-model", "howlate-linux"]),
     ("howlate-measure", &["howlate-model", "howlate-linux"]),
     ("howlate-record", &["howlate-model"]),
