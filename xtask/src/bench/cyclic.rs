@@ -11,26 +11,32 @@ const PAIRS: usize = 20;
 const SAMPLES: usize = 2_000;
 const CPU: &str = "1";
 
-/// Same policy, priority, CPU, period and idle-state limit; the two in turn, in random order.
+/// Same policy, priority, CPU, period and idle-state limit.
 pub fn run() -> io::Result<()> {
     let howlate = built()?;
-    let (mut least, mut middle, mut late) = (Pairs::default(), Pairs::default(), Pairs::default());
+    pairs(|| measure_howlate(&howlate))
+}
+
+/// The drop-in and the original with the same words, both printing every value.
+pub fn run_drop_in() -> io::Result<()> {
+    let howlate = built()?;
+    pairs(|| measure_cyclictest(Command::new(&howlate).arg("cyclictest")))
+}
+
+/// The two in turn, in random order.
+fn pairs(measure_ours: impl Fn() -> io::Result<[f64; 3]>) -> io::Result<()> {
+    let mut numbers = ["min", "p50", "p99"].map(|name| (name, Pairs::default()));
     for _ in 0..PAIRS {
-        let first = fastrand::bool();
-        let mut ours = if first { Some(measure_howlate(&howlate)?) } else { None };
-        let theirs = measure_cyclictest()?;
-        if ours.is_none() {
-            ours = Some(measure_howlate(&howlate)?);
+        let ours_first = fastrand::bool();
+        let before = if ours_first { Some(measure_ours()?) } else { None };
+        let theirs = measure_cyclictest(&mut Command::new("cyclictest"))?;
+        let ours = before.map_or_else(&measure_ours, Ok)?;
+        for (place, (_, pairs)) in numbers.iter_mut().enumerate() {
+            pairs.add(ours[place], theirs[place]);
         }
-        let ours = ours.unwrap_or_default();
-        least.add(ours[0], theirs[0]);
-        middle.add(ours[1], theirs[1]);
-        late.add(ours[2], theirs[2]);
     }
     println!("fifo:80, CPU {CPU}, period 1 ms, {SAMPLES} wake-ups a block; nanoseconds");
-    for (name, pairs) in [("min", least), ("p50", middle), ("p99", late)] {
-        println!("{}", pairs.line(name));
-    }
+    numbers.iter().for_each(|(name, pairs)| println!("{}", pairs.line(name)));
     Ok(())
 }
 
@@ -55,7 +61,7 @@ fn measure_howlate(program: &Path) -> io::Result<[f64; 3]> {
 }
 
 /// `-v` prints every sample: `thread: cycle: latency`.
-fn measure_cyclictest() -> io::Result<[f64; 3]> {
+fn measure_cyclictest(cyclictest: &mut Command) -> io::Result<[f64; 3]> {
     let loops = SAMPLES.to_string();
     let printed = output(
         Command::new("cyclictest")

@@ -14,8 +14,9 @@ use crate::packages;
 
 type Bench = (&'static str, fn() -> std::io::Result<()>);
 
-const BENCHES: [Bench; 5] = [
+const BENCHES: [Bench; 6] = [
     ("cyclic", cyclic::run),
+    ("cyclictest", cyclic::run_drop_in),
     ("instructions", instructions::run),
     ("memory", memory::run),
     ("show", show::run),
