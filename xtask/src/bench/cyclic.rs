@@ -64,8 +64,7 @@ fn measure_howlate(program: &Path) -> io::Result<[f64; 3]> {
 fn measure_cyclictest(cyclictest: &mut Command) -> io::Result<[f64; 3]> {
     let loops = SAMPLES.to_string();
     let printed = output(
-        Command::new("cyclictest")
-            .args(["-m", "-p", "80", "-t", "1", "-a", CPU, "-i", "1000", "-l", &loops, "-N", "-v"]),
+        cyclictest.args(["-m", "-p", "80", "-t", "1", "-a", CPU, "-i", "1000", "-l", &loops, "-N", "-v"]),
     )?;
     let text = String::from_utf8_lossy(&printed.stdout).into_owned();
     let mut samples: Vec<f64> = text
