@@ -20,6 +20,9 @@ use crate::error::Error;
 use crate::status::Status;
 
 fn main() -> ExitCode {
+    if let Some(served) = howlate_measure::serve_as_helper() {
+        return if served.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    }
     howlate_linux::signal::end_when_the_reader_is_gone();
     let cli = Cli::parse();
     match run(cli.command) {
@@ -36,6 +39,7 @@ fn run(command: Option<Command>) -> Result<Status, Error> {
         None => commands::quick::run(),
         Some(Command::Cyclic(asked)) => commands::cyclic::run(&asked),
         Some(Command::Sleep(asked)) => commands::sleep::run(&asked),
+        Some(Command::Notify(asked)) => commands::notify::run(&asked),
         Some(Command::Doctor(asked)) => commands::doctor::run(&asked),
         Some(Command::Show(asked)) => commands::show::run(&asked),
         Some(Command::Completions { shell }) => commands::pages::completions(shell),

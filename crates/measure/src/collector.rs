@@ -35,7 +35,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    fn new(task: &Task, in_force: &InForce) -> Self {
+    pub(crate) fn new(task: &Task, in_force: &InForce) -> Self {
         Self {
             condition: task.condition,
             tid: in_force.tid,
@@ -50,7 +50,7 @@ impl Progress {
         }
     }
 
-    fn add(&mut self, wakeup: Wakeup) {
+    pub(crate) fn add(&mut self, wakeup: Wakeup) {
         let latency = wakeup.latency();
         self.count += 1;
         self.missed += self.work.period().map_or(0, |period| wakeup.missed_periods(period));

@@ -65,6 +65,7 @@ const fn kind(work: Work) -> &'static str {
     match work {
         Work::Cyclic { .. } => "cyclic",
         Work::Sleep { .. } => "sleep",
+        Work::Notify { .. } => "notify",
     }
 }
 
