@@ -15,6 +15,16 @@ pub enum Between {
     Threads,
 }
 
+impl Between {
+    /// The name used on the command line and in recordings.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Processes => "processes",
+            Self::Threads => "threads",
+        }
+    }
+}
+
 /// In what state the receiver's CPU awaits a notification.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -24,6 +34,16 @@ pub enum ReceiverCpu {
     AsLeft,
     /// Kept from idling by an idle-class thread, which anything else displaces at once.
     HeldAwake,
+}
+
+impl ReceiverCpu {
+    /// The name used on the command line and in recordings.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::AsLeft => "as_left",
+            Self::HeldAwake => "held_awake",
+        }
+    }
 }
 
 /// Where two CPUs are to each other. The nearest that fits is named.

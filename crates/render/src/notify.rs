@@ -1,7 +1,7 @@
 //! Tables of notifications, and what they mean.
 
 use howlate_analyse::{Analysis, GapCost, Outcome, Place, Ranking, gap_costs, rankings};
-use howlate_model::{Between, Condition, Notifier, Placement, ReceiverCpu, Work};
+use howlate_model::{Condition, Notifier, Placement, ReceiverCpu, Work};
 
 use crate::heading::wrapped;
 use crate::numbers::{count, micros, micros_of};
@@ -17,7 +17,7 @@ pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
         let title = circumstances(&group[0].condition);
         text.push_str(&format!("{}\n", paint(BOLD, &title)));
         text.push_str(&format!("{}\n\n", paint(DIM, what_is_measured(&group[0].condition))));
-        for one in grouped(&group, |condition| condition.work.mechanism().to_string()) {
+        for one in tables_of(&group) {
             text.push_str(&format!("{}\n", table(&one)));
         }
         let alike = |condition: &Condition| circumstances(condition) == title;
@@ -54,11 +54,7 @@ fn circumstances(condition: &Condition) -> String {
     let mut parts = vec![condition.policy.to_string()];
     parts.extend(condition.slack_ns.map(|slack| format!("slack {slack}")));
     parts.extend(sender_cpu.zip(condition.cpu).map(|(sender, cpu)| pair(sender, cpu, placement)));
-    let kind = match between {
-        Between::Processes => "processes",
-        Between::Threads => "threads",
-    };
-    parts.push(kind.to_owned());
+    parts.push(between.name().to_owned());
     if receiver == ReceiverCpu::HeldAwake {
         parts.push("receiver's CPU held awake".to_owned());
     }
@@ -101,12 +97,30 @@ const NUMBERS: [Number; 6] = [
     ("send", |outcome| outcome.send_summary().map(|summary| summary.p50)),
 ];
 
-/// The table of one mechanism, a row for each gap.
+/// One table for each mechanism; or, when there is one gap only, one for all, fastest first.
+fn tables_of<'a>(group: &[&'a Outcome]) -> Vec<Vec<&'a Outcome>> {
+    let gaps = grouped(group, |condition| condition.work.length().to_string()).len();
+    if gaps > 1 {
+        return grouped(group, |condition| condition.work.mechanism().to_string());
+    }
+    let mut all = group.to_vec();
+    all.sort_by_key(|outcome| outcome.latency().quantile(0.5));
+    vec![all]
+}
+
+/// A table with a row for each gap of a mechanism, or for each mechanism after the same gap.
 fn table(group: &[&Outcome]) -> String {
-    let mechanism = group[0].condition.work.mechanism();
-    let mut headings: Vec<String> = vec![mechanism.to_string(), "samples".into(), "mean ± dev".into()];
+    let first = group[0].condition.work;
+    let one_mechanism = group.iter().all(|one| one.condition.work.mechanism() == first.mechanism());
+    let name = |condition: &Condition| match one_mechanism {
+        true => format!("after {}", condition.work.length()),
+        false => condition.work.mechanism().to_string(),
+    };
+    let title =
+        if one_mechanism { first.mechanism().to_string() } else { format!("after {}", first.length()) };
+    let mut headings: Vec<String> = vec![title, "samples".into(), "mean ± dev".into()];
     let mut columns: Vec<Vec<String>> = vec![
-        group.iter().map(|outcome| format!("after {}", outcome.condition.work.length())).collect(),
+        group.iter().map(|outcome| name(&outcome.condition)).collect(),
         group.iter().map(|outcome| count(outcome.count())).collect(),
         group.iter().map(|outcome| mean(outcome)).collect(),
     ];

@@ -81,7 +81,7 @@ impl<'a> Watch<'a> {
                 break None;
             }
             self.look(now);
-            self.listen(&mut receiver);
+            self.listen(&mut receiver, Span::ZERO);
             if self.should_stop(now) {
                 give_up.get_or_insert(now.plus(PATIENCE));
                 release();
@@ -90,6 +90,8 @@ impl<'a> Watch<'a> {
         };
         let left_behind = sent.is_none();
         if let Some(Err(error)) = sent {
+            // A dead receiver is the better reason: `EPIPE` is only its consequence.
+            self.listen(&mut receiver, TICK);
             self.error.get_or_insert_with(|| error.to_string());
         }
         self.see_receiver_off(&mut receiver, release);
@@ -138,8 +140,8 @@ impl<'a> Watch<'a> {
     }
 
     /// Takes the receiver's reports; its death stops the turn.
-    fn listen(&mut self, receiver: &mut Other) {
-        match receiver.report(Span::ZERO) {
+    fn listen(&mut self, receiver: &mut Other, patience: Span) {
+        match receiver.report(patience) {
             Ok(Some(Report::Done { usage })) => self.usage = Some(usage),
             Ok(_) => {}
             // After its last report, a process ends.
@@ -205,7 +207,8 @@ impl<'a> Watch<'a> {
             at_ns: now,
             usage: self.usage,
             load: None,
-            unfinished: left_behind || (short && !self.is_interrupted() && !self.is_above()),
+            unfinished: self.error.is_none()
+                && (left_behind || (short && !self.is_interrupted() && !self.is_above())),
             error: self.error.take().map(|error| format!("{notifier}: {error}")),
         }));
         Ended { how: self.how_ended(), left_behind }

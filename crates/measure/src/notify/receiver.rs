@@ -90,18 +90,18 @@ impl<T: FnMut(Report)> Receiving<T> {
         let (kit, answer_kit) = self.kits();
         let lane = kit.lane.clone();
         lane.register();
-        let mut receiver = C::receiver(kit)?;
+        let receiver = C::receiver(kit)?;
         let answer = self.orders.round_trip.then(|| C::sender(answer_kit)).transpose()?;
         let arrivals = Arrivals::new(Arc::clone(&self.memory));
         arrivals.touch();
         let last = self.orders.last;
         (self.tell)(Report::Ready { in_force, caveats });
-        let (before, began) = (usage::of_this_thread(), clock::now());
+        let mut work = Loop { receiver, lane, arrivals, last, place: 0 };
+        let warm_up = usize::try_from(self.orders.task.warm_up).unwrap_or(usize::MAX);
         match answer {
-            None => receive(&mut receiver, &mut Silent, &lane, &arrivals, last)?,
-            Some(mut sender) => receive(&mut receiver, &mut sender, &lane, &arrivals, last)?,
+            None => work.run_measured(warm_up, &mut Silent),
+            Some(mut sender) => work.run_measured(warm_up, &mut sender),
         }
-        Ok(difference(&usage::of_this_thread(), &before, clock::now().since(began)))
     }
 }
 
@@ -117,37 +117,56 @@ impl<T: FnMut(Report)> With for Receiving<T> {
     }
 }
 
-/// The loop: wait, read the clock, answer if asked to, store.
-fn receive(
-    receiver: &mut impl Await,
-    answering: &mut impl Notify,
-    lane: &Lane,
-    arrivals: &Arrivals,
-    last: u64,
-) -> io::Result<()> {
-    let mut place = 0;
-    loop {
-        match receiver.wait() {
-            Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {
-                if lane.announced().load(Ordering::Relaxed) == END {
-                    return Ok(());
-                }
-                continue;
+/// The measured loop and where it is.
+pub(super) struct Loop<R> {
+    pub(super) receiver: R,
+    pub(super) lane: Lane,
+    pub(super) arrivals: Arrivals,
+    /// The number of the last message.
+    pub(super) last: u64,
+    /// Where the next stamp goes.
+    pub(super) place: usize,
+}
+
+impl<R: Await> Loop<R> {
+    /// Takes `warm_up` messages, then the rest; returns what the rest used.
+    fn run_measured(&mut self, warm_up: usize, answer: &mut impl Notify) -> io::Result<Usage> {
+        let goes_on = warm_up == 0 || self.run(warm_up, answer)?;
+        let (before, began) = (usage::of_this_thread(), clock::now());
+        if goes_on {
+            self.run(usize::MAX, answer)?;
+        }
+        Ok(difference(&usage::of_this_thread(), &before, clock::now().since(began)))
+    }
+
+    /// Wait, read the clock, answer if asked to, store: until `until` stamps are stored, or the
+    /// end. Returns whether there is more to come.
+    pub(super) fn run(&mut self, until: usize, answer: &mut impl Notify) -> io::Result<bool> {
+        while self.place < until {
+            match self.receiver.wait() {
+                Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted && !self.is_over() => continue,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(false),
+                Err(error) => return Err(error),
             }
-            Err(error) => return Err(error),
+            let ran = clock::now();
+            let number = self.receiver.number();
+            if number == END {
+                return Ok(false);
+            }
+            answer.prepare(number);
+            answer.notify(number)?;
+            if !self.arrivals.store(self.place, number, ran) || number >= self.last {
+                return Ok(false);
+            }
+            self.place += 1;
         }
-        let ran = clock::now();
-        let number = receiver.number();
-        if number == END {
-            return Ok(());
-        }
-        answering.prepare(number);
-        answering.notify(number)?;
-        if !arrivals.store(place, number, ran) || number >= last {
-            return Ok(());
-        }
-        place += 1;
+        Ok(true)
+    }
+
+    #[cold]
+    fn is_over(&self) -> bool {
+        self.lane.announced().load(Ordering::Relaxed) == END
     }
 }
 

@@ -92,7 +92,7 @@ fn failed(task: &Task, notifier: Notifier, error: &io::Error) -> Finished {
         round: task.round,
         at_ns: clock::now(),
         usage: None,
-        unfinished: true,
+        unfinished: false,
         load: None,
         error: Some(format!("{notifier}: {error}")),
     }
