@@ -29,7 +29,7 @@ pub(crate) fn run(arguments: &[String]) -> Fallible<()> {
     let mut exceeded = Vec::new();
     for (mechanism, limit) in LIMITS {
         let turn = |number: usize| -> Fallible<(f64, f64)> {
-            let first = if number % 2 == 0 { Some(run_ping(&ping, mechanism, cpus)?) } else { None };
+            let first = if number.is_multiple_of(2) { Some(run_ping(&ping, mechanism, cpus)?) } else { None };
             let ours = run_howlate(&howlate, mechanism, cpus)?;
             let theirs = first.map_or_else(|| run_ping(&ping, mechanism, cpus), Ok)?;
             Ok((theirs, ours))

@@ -13,7 +13,7 @@ pub use analysis::{Analysis, Outcome};
 pub use insight::{Insight, Origin, insights};
 pub use interval::{Interval, exceeded_at_most, quantile_ranks};
 pub use limits::exceeded;
-pub use ranking::{GapCost, Place, Ranking, gap_costs, rankings};
+pub use ranking::{GapCost, IdleCost, Place, Ranking, gap_costs, idle_costs, rankings};
 pub use summary::Summary;
 
 #[cfg(test)]

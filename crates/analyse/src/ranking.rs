@@ -1,6 +1,6 @@
 //! Which way to notify is fastest, and by how much.
 
-use howlate_model::{Condition, Latency, Notifier, Span, Work};
+use howlate_model::{Condition, Latency, Notifier, ReceiverCpu, Span, Work};
 use serde::Serialize;
 
 use crate::{Analysis, Interval, Outcome};
@@ -134,11 +134,45 @@ fn gap_cost(sweep: &[&Outcome]) -> Option<GapCost> {
     })
 }
 
+/// What an idle receiver's CPU adds to a mechanism: the same as left, and held awake.
+#[derive(Clone, Debug)]
+pub struct IdleCost {
+    /// The condition in which the CPU was left as it was.
+    pub condition: Condition,
+    /// The median as left.
+    pub as_left: Latency,
+    /// The median when the CPU was kept from idling.
+    pub held_awake: Latency,
+}
+
+/// The cost of the idle CPU, for every condition that was measured both ways.
+pub fn idle_costs(analysis: &Analysis) -> Vec<IdleCost> {
+    let outcomes = analysis.outcomes();
+    let median = |outcome: &Outcome| outcome.latency().quantile(0.5);
+    let cost = |left: &Outcome| {
+        let wanted = held_awake(&left.condition)?;
+        let awake = outcomes.iter().find(|other| other.condition == wanted)?;
+        let (as_left, held_awake) = (median(left)?, median(awake)?);
+        Some(IdleCost { condition: left.condition.clone(), as_left, held_awake })
+    };
+    outcomes.iter().filter_map(cost).collect()
+}
+
+/// The same condition with the receiver's CPU held awake, if it is not already.
+fn held_awake(condition: &Condition) -> Option<Condition> {
+    let mut condition = condition.clone();
+    match &mut condition.work {
+        Work::Notify { receiver: receiver @ ReceiverCpu::AsLeft, .. } => *receiver = ReceiverCpu::HeldAwake,
+        _ => return None,
+    }
+    Some(condition)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing::{analysis_of, block_of};
-    use howlate_model::{Between, ReceiverCpu};
+    use howlate_model::Between;
 
     fn notify(mechanism: Notifier, gap: u64) -> Work {
         Work::Notify {
@@ -184,5 +218,20 @@ mod tests {
         assert_eq!(costs.len(), 1);
         assert_eq!(costs[0].gaps, [Span::from_micros(1), Span::from_millis(10)]);
         assert!(costs[0].medians[0] < costs[0].medians[1]);
+    }
+
+    #[test]
+    fn an_idle_cpu_is_compared_with_the_same_one_awake() {
+        let mut awake = notify(Notifier::Pipe, 100);
+        if let Work::Notify { receiver, .. } = &mut awake {
+            *receiver = ReceiverCpu::HeldAwake;
+        }
+        let mut analysis = analysis_of(&[notify(Notifier::Pipe, 100), awake, notify(Notifier::Pipe, 1)]);
+        for (condition, late) in [(0, 30_000), (1, 4_000), (2, 9_000)] {
+            analysis.add(&block_of(condition, 0, late));
+        }
+        let costs = idle_costs(&analysis);
+        assert_eq!(costs.len(), 1);
+        assert!(costs[0].as_left > costs[0].held_awake);
     }
 }

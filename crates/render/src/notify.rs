@@ -1,6 +1,8 @@
 //! Tables of notifications, and what they mean.
 
-use howlate_analyse::{Analysis, GapCost, Outcome, Place, Ranking, gap_costs, rankings};
+use howlate_analyse::{
+    Analysis, GapCost, IdleCost, Outcome, Place, Ranking, gap_costs, idle_costs, rankings,
+};
 use howlate_model::{Condition, Notifier, Placement, ReceiverCpu, Work};
 
 use crate::heading::wrapped;
@@ -11,9 +13,9 @@ use crate::table::{Columns, transpose, worst_in_bold};
 /// The tables of each set of circumstances: one per mechanism, then the ranking.
 pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
     let outcomes: Vec<&Outcome> = analysis.outcomes().iter().collect();
-    let (rankings, costs) = (rankings(analysis), gap_costs(analysis));
+    let (rankings, costs, idle) = (rankings(analysis), gap_costs(analysis), idle_costs(analysis));
     let mut text = String::new();
-    for group in grouped(&outcomes, |condition| circumstances(condition)) {
+    for group in grouped(&outcomes, circumstances) {
         let title = circumstances(&group[0].condition);
         text.push_str(&format!("{}\n", paint(BOLD, &title)));
         text.push_str(&format!("{}\n\n", paint(DIM, what_is_measured(&group[0].condition))));
@@ -23,8 +25,9 @@ pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
         let alike = |condition: &Condition| circumstances(condition) == title;
         let rankings: Vec<&Ranking> = rankings.iter().filter(|one| alike(&one.fastest)).collect();
         let costs: Vec<&GapCost> = costs.iter().filter(|one| alike(&one.condition)).collect();
+        let idle: Vec<&IdleCost> = idle.iter().filter(|one| alike(&one.condition)).collect();
         text.push_str(&ranking_table(&rankings));
-        text.push_str(&meaning(&rankings, &costs, width));
+        text.push_str(&meaning(&rankings, &costs, &idle, &group, width));
     }
     text
 }
@@ -175,9 +178,17 @@ fn signed(nanos: i64) -> String {
 }
 
 /// What to take, and what the gap costs, in sentences.
-fn meaning(rankings: &[&Ranking], costs: &[&GapCost], width: usize) -> String {
-    let lines: Vec<String> =
-        recommendation(rankings).into_iter().chain(tie(rankings)).chain(gap(costs)).collect();
+fn meaning(
+    rankings: &[&Ranking],
+    costs: &[&GapCost],
+    idle: &[&IdleCost],
+    group: &[&Outcome],
+    width: usize,
+) -> String {
+    let mut lines: Vec<String> = recommendation(rankings).into_iter().chain(tie(rankings)).collect();
+    lines.extend(gap(costs, idle.is_empty()));
+    lines.extend(idle_cpu(idle));
+    lines.extend(slack(group));
     if lines.is_empty() {
         return String::new();
     }
@@ -220,7 +231,7 @@ fn tie(rankings: &[&Ranking]) -> Option<String> {
 }
 
 /// What the longest gap costs the mechanisms that sleep, from the least to the most.
-fn gap(costs: &[&GapCost]) -> Option<String> {
+fn gap(costs: &[&GapCost], say_how: bool) -> Option<String> {
     let blocking = |cost: &&&GapCost| !cost.condition.work.notifier().is_some_and(Notifier::burns_cpu);
     let added = |cost: &&&GapCost| cost.medians[1].as_nanos() - cost.medians[0].as_nanos();
     let costs: Vec<&GapCost> = costs.iter().filter(blocking).copied().collect();
@@ -232,12 +243,38 @@ fn gap(costs: &[&GapCost]) -> Option<String> {
         format!("{} ({}) to {} ({})", signed(added(&least)), name(least), signed(added(&most)), name(most))
     };
     let remedy = match most.condition.work {
-        Work::Notify { receiver: ReceiverCpu::AsLeft, .. } => {
+        Work::Notify { receiver: ReceiverCpu::AsLeft, .. } if say_how => {
             " `--receiver as_left,held_awake` tells how much of it is the idle CPU."
         }
         _ => "",
     };
     Some(format!("A gap of {long} instead of {short} changes the median by {range} µs.{remedy}"))
+}
+
+/// How much of the longest gap's latency is the idle CPU.
+fn idle_cpu(costs: &[&IdleCost]) -> Option<String> {
+    let blocking = |cost: &&&IdleCost| !cost.condition.work.notifier().is_some_and(Notifier::burns_cpu);
+    let longest = |cost: &&&IdleCost| cost.condition.work.length();
+    let cost = costs.iter().filter(blocking).max_by_key(longest)?;
+    Some(format!(
+        "With the receiver's CPU held awake, {} after {} takes {} instead of {}: the rest is the CPU leaving its idle state.",
+        cost.condition.work.mechanism(),
+        cost.condition.work.length(),
+        cost.held_awake,
+        cost.as_left
+    ))
+}
+
+/// Timer slack makes short gaps longer than they are called.
+fn slack(group: &[&Outcome]) -> Option<String> {
+    let first = group.first()?;
+    let (gap, slack) = (first.condition.work.length(), first.sender_in_force.as_ref()?.slack_ns);
+    (slack > gap).then(|| {
+        format!(
+            "The sender sleeps with a timer slack of {slack}, so a gap called {gap} may last {}; `--slack 1ns` or a real-time policy shortens it.",
+            gap.plus(slack)
+        )
+    })
 }
 
 fn name(cost: &GapCost) -> &'static str {

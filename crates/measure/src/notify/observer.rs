@@ -198,20 +198,25 @@ impl<'a> Watch<'a> {
         self.sink.progress(std::slice::from_ref(&self.progress));
         self.block.irregular = self.pairing.irregular(self.log.count());
         self.cut(now);
-        let task = self.begun.task;
+        let finished = self.finished(now, left_behind);
+        self.sink.line(Line::Finished(finished));
+        Ended { how: self.how_ended(), left_behind }
+    }
+
+    fn finished(&self, at_ns: MonotonicTime, left_behind: bool) -> Finished {
+        let (task, notifier) = (self.begun.task, self.begun.asked.notifier);
         let short = task.samples.is_some_and(|samples| self.log.count() < samples + task.warm_up);
-        let notifier = self.begun.asked.notifier;
-        self.sink.line(Line::Finished(Finished {
+        let cut = left_behind || (short && !self.is_interrupted() && !self.is_above());
+        Finished {
             condition: task.condition,
             round: task.round,
-            at_ns: now,
+            at_ns,
             usage: self.usage,
             load: None,
-            unfinished: self.error.is_none()
-                && (left_behind || (short && !self.is_interrupted() && !self.is_above())),
-            error: self.error.take().map(|error| format!("{notifier}: {error}")),
-        }));
-        Ended { how: self.how_ended(), left_behind }
+            // An error says it better.
+            unfinished: cut && self.error.is_none(),
+            error: self.error.as_ref().map(|error| format!("{notifier}: {error}")),
+        }
     }
 
     fn is_above(&self) -> bool {

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use howlate_linux::clock;
 use howlate_model::{MonotonicTime, Span};
+use rustix::thread::sched_yield;
 
 use super::channel::{Await, Notify};
 use super::lane::{Arrivals, END};
@@ -108,6 +109,8 @@ impl<R: Await> Answer for Answered<R> {
 /// What the sender is to do.
 pub(crate) struct Sending {
     pub(crate) gap: Span,
+    /// Whether the receiver waits for this very CPU.
+    pub(crate) shares_cpu: bool,
     pub(crate) count: u64,
     pub(crate) arrivals: Arrivals,
     pub(crate) log: Arc<SentLog>,
@@ -130,6 +133,10 @@ impl Sending {
                 Ok(answered) => self.log.store(number, &Sent { sent, returned, answered }),
                 Err(_) if self.stop.is_asked() => return Ok(number - 1),
                 Err(error) => return Err(error),
+            }
+            if self.shares_cpu {
+                // Let it run before the timer of the next gap is set, which takes long in a guest.
+                sched_yield();
             }
         }
         self.is_received(self.count, &mut lost_in_a_row)?;

@@ -46,15 +46,23 @@ pub(super) struct Asked {
     pub(super) between: Between,
     pub(super) sender_cpu: Option<u32>,
     pub(super) receiver: ReceiverCpu,
+    /// Whether sender and receiver are bound to one CPU.
+    pub(super) shares_cpu: bool,
     pub(super) round_trip: bool,
 }
 
 /// What is asked for when `task` is about notification.
 fn asked(task: &Task) -> Option<Asked> {
     match task.work {
-        Work::Notify { mechanism, after_ns, between, sender_cpu, receiver, round_trip, .. } => {
-            Some(Asked { notifier: mechanism, gap: after_ns, between, sender_cpu, receiver, round_trip })
-        }
+        Work::Notify { mechanism, after_ns, between, sender_cpu, receiver, round_trip, .. } => Some(Asked {
+            notifier: mechanism,
+            gap: after_ns,
+            between,
+            sender_cpu,
+            receiver,
+            shares_cpu: sender_cpu.is_some() && sender_cpu == task.cpu,
+            round_trip,
+        }),
         Work::Cyclic { .. } | Work::Sleep { .. } => None,
     }
 }

@@ -40,8 +40,10 @@ impl Lines {
     }
 
     fn finished(&self) -> &Finished {
-        let finished = |line| if let &Line::Finished(ref finished) = line { Some(finished) } else { None };
-        self.0.iter().find_map(finished).unwrap()
+        match self.0.iter().find(|line| matches!(line, Line::Finished(_))) {
+            Some(Line::Finished(finished)) => finished,
+            _ => panic!("the turn has no end"),
+        }
     }
 }
 
@@ -176,6 +178,7 @@ fn exchange(drops: u64, doubles: u64, delays: u64) -> (usize, Irregular) {
     let log = SentLog::new(count);
     let sending = Sending {
         gap: Span::from_micros(100),
+        shares_cpu: false,
         count: count as u64,
         arrivals: arrivals.clone(),
         log: Arc::clone(&log),
@@ -206,6 +209,7 @@ fn a_receiver_that_takes_nothing_ends_the_turn() {
     let (out, _kept) = channel();
     let sending = Sending {
         gap: Span::from_micros(10),
+        shares_cpu: false,
         count: 100,
         arrivals: Arrivals::new(Arc::new(memory)),
         log: SentLog::new(100),

@@ -105,7 +105,14 @@ impl With for Work<'_> {
         }
         let lane = there.lane.clone();
         let mut sender = C::sender(there)?;
-        let sending = Sending { gap: asked.gap, count, arrivals, log, stop: stop.clone() };
+        let sending = Sending {
+            gap: asked.gap,
+            shares_cpu: asked.shares_cpu,
+            count,
+            arrivals,
+            log,
+            stop: stop.clone(),
+        };
         let result = match answer {
             None => sending.run(&mut sender, &mut NoAnswer),
             Some(receiver) => sending.run(&mut sender, &mut Answered { receiver, stop }),
