@@ -256,13 +256,20 @@ fn idle_cpu(costs: &[&IdleCost]) -> Option<String> {
     let blocking = |cost: &&&IdleCost| !cost.condition.work.notifier().is_some_and(Notifier::burns_cpu);
     let longest = |cost: &&&IdleCost| cost.condition.work.length();
     let cost = costs.iter().filter(blocking).max_by_key(longest)?;
-    Some(format!(
-        "With the receiver's CPU held awake, {} after {} takes {} instead of {}: the rest is the CPU leaving its idle state.",
-        cost.condition.work.mechanism(),
-        cost.condition.work.length(),
-        cost.held_awake,
-        cost.as_left
-    ))
+    let (mechanism, gap) = (cost.condition.work.mechanism(), cost.condition.work.length());
+    let gain = cost.as_left.as_nanos() - cost.held_awake.as_nanos();
+    // Less than a tenth is within what two runs of the same differ by.
+    Some(if gain * 10 > cost.as_left.as_nanos() {
+        format!(
+            "With the receiver's CPU held awake, {mechanism} after {gap} takes {} instead of {}: the rest is the CPU leaving its idle state.",
+            cost.held_awake, cost.as_left
+        )
+    } else {
+        format!(
+            "Holding the receiver's CPU awake does not help here ({mechanism} after {gap}: {} instead of {}): what the gap costs is not its idle state.",
+            cost.held_awake, cost.as_left
+        )
+    })
 }
 
 /// Timer slack makes short gaps longer than they are called.
