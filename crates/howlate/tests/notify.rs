@@ -104,6 +104,23 @@ fn one_cpu_runs_what_it_can_and_says_what_it_cannot() {
 }
 
 #[test]
+fn what_the_kernel_refuses_is_left_out_and_the_rest_runs() {
+    // No byte for message queues: mq_open(3) fails.
+    let program = assert_cmd::cargo::cargo_bin("howlate");
+    let asked = ["notify", "--by", "posix_mq,pipe", "--after", "50us", "--samples", "12", "--json"];
+    let output = Command::new("prlimit").arg("--msgqueue=0").arg(program).args(asked).output();
+    let Ok(output) = output else {
+        println!("skipped: there is no prlimit(1)");
+        return;
+    };
+    let result = json(&output);
+    let left_out = skipped(&result).join("\n");
+    assert!(left_out.contains("posix_mq: the kernel or the container refuses it"), "{left_out}");
+    assert_eq!(result["results"].as_array().unwrap().len(), 1);
+    assert_eq!(result["results"][0]["count"], 12);
+}
+
+#[test]
 fn spinning_where_the_sender_must_run_is_refused() {
     let cpu = allowed()[0];
     for policy in ["other", "fifo:80"] {

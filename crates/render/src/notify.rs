@@ -213,7 +213,7 @@ fn recommendation(rankings: &[&Ranking]) -> Option<String> {
         format!(" {} takes {}, at the price of a CPU that never rests.", one.mechanism, one.p50_ns)
     });
     Some(format!(
-        "After {gap}, {best} is the fastest that does not burn a CPU: {} in the median.{spinning}",
+        "After {gap}, {best} has the lowest median of those that leave the CPU to others: {}.{spinning}",
         place.p50_ns
     ))
 }

@@ -15,6 +15,7 @@ use super::sender::SentLog;
 use super::start::{Begun, Other, Ready};
 use crate::collector::Progress;
 use crate::loops::Stop;
+use crate::run::as_latency;
 use crate::{Ended, Sink};
 
 /// How often the observer looks.
@@ -36,7 +37,7 @@ pub(super) struct Watch<'a> {
     progress: Progress,
     began: MonotonicTime,
     stop: Stop,
-    pub(super) stop_above: Option<Latency>,
+    stop_above: Option<Latency>,
     usage: Option<Usage>,
     error: Option<String>,
     sink: &'a mut dyn Sink,
@@ -62,7 +63,7 @@ impl<'a> Watch<'a> {
             progress: Progress::new(begun.task, in_force),
             began,
             stop,
-            stop_above: None,
+            stop_above: begun.bounds.stop_above.map(as_latency),
             usage: None,
             error: None,
             sink,
