@@ -1,11 +1,55 @@
-//! The developer's commands.
+//! The developer's commands. `cargo xtask` without arguments lists them.
 
-mod bench_notify;
+mod bench;
+mod capture_system;
+mod packages;
+mod test;
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+use std::path::Path;
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+The developer's commands:
+
+  cargo xtask test            everything: installs what the tests need, checks style, runs all tests
+  cargo xtask test --fast     the everyday loop: no installation, no slow tests
+  cargo xtask bench           every benchmark; or one of: cyclic, instructions, memory, notify, show, size
+  cargo xtask capture-system FOLDER
+                              copies what howlate reads of this machine, for a bug report and a test
+";
+
+fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-        ["bench", "notify", ..] => bench_notify::run(&arguments[2..]),
-        _ => Err("write `cargo xtask bench notify`".into()),
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["test"] => test::run(test::Extent::Everything),
+        ["test", "--fast"] => test::run(test::Extent::Fast),
+        ["bench", names @ ..] => bench::run(names),
+        ["capture-system", folder] => capture(Path::new(folder)),
+        [] | ["help" | "--help" | "-h"] => {
+            print!("{USAGE}");
+            ExitCode::SUCCESS
+        }
+        _ => {
+            eprint!("error: there is no command `{}`\n\n{USAGE}", words.join(" "));
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn capture(folder: &Path) -> ExitCode {
+    match capture_system::capture(folder) {
+        Ok(captured) => {
+            println!("{} files in {}", captured.files, folder.display());
+            println!(
+                "Look through them before you share them; {} paths were refused.",
+                captured.refused.len()
+            );
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("error: cannot capture into {}: {error}", folder.display());
+            ExitCode::from(2)
+        }
     }
 }

@@ -156,7 +156,7 @@ fn origins(step: Step, system: &System) -> Vec<Origin> {
     let kvm =
         system.hypervisor.as_deref().is_some_and(|name| !name.contains("Xen") && !name.contains("VMware"));
     let crosses = step.below <= HALT_POLL && HALT_POLL < step.above;
-    if states.is_empty() && kvm && crosses {
+    if origins.is_empty() && kvm && crosses {
         origins.push(Origin::HaltPoll { limit: HALT_POLL });
     }
     origins

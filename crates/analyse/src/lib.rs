@@ -44,6 +44,7 @@ mod testing {
             clock: "CLOCK_MONOTONIC".into(),
             seed: 0,
             system: System::default(),
+            findings: vec![],
             instrument: Instrument::default(),
             conditions: works.iter().map(condition).collect(),
         })

@@ -3,7 +3,7 @@
 use howlate_model::{Distribution, Latency};
 use serde::Serialize;
 
-/// Latencies in nanoseconds. Quantiles are within 0.1 %; the rest is exact but for `stddev`.
+/// Latencies in nanoseconds. Quantiles are within 1 %; the rest is exact but for `stddev`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Summary {
     /// The smallest.
@@ -63,9 +63,15 @@ mod tests {
         let mut all = Distribution::default();
         (1..=1_000).for_each(|nanos| all.record(Latency::from_nanos(nanos)));
         let summary = Summary::of(&all).unwrap();
-        assert_eq!((summary.min, summary.p50, summary.p90, summary.p99), (1, 500, 900, 990));
-        assert_eq!((summary.p99_9, summary.p99_99, summary.max), (999, 1_000, 1_000));
-        assert_eq!(format!("{:.1} {:.1}", summary.mean, summary.stddev), "500.5 288.7");
+        let within =
+            |got: i64, exact: i64| assert!((got - exact).abs() <= exact / 100, "{got} against {exact}");
+        assert_eq!((summary.min, summary.max), (1, 1_000));
+        within(summary.p50, 500);
+        within(summary.p90, 900);
+        within(summary.p99, 990);
+        within(summary.p99_9, 999);
+        assert_eq!(format!("{:.1}", summary.mean), "500.5");
+        assert!((summary.stddev - 288.7).abs() < 2.9, "{}", summary.stddev);
         assert_eq!(Summary::of(&Distribution::default()), None);
     }
 }

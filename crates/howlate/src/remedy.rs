@@ -1,21 +1,19 @@
 //! What to do about a refused policy: read the machine before advising.
 
 use howlate_model::{Caveat, Finding, Line, Policy};
-use howlate_system::{Root, examine};
 
 /// Completes the caveats of a line with what would help.
-pub(crate) fn advise(line: &mut Line) {
+pub(crate) fn advise(line: &mut Line, findings: &[Finding]) {
     let Line::Started(started) = line else { return };
     for caveat in &mut started.caveats {
         if let Caveat::PolicyRefused { asked, remedy, .. } = caveat {
-            *remedy = asked.parse().map_or_else(|_| String::new(), for_policy);
+            *remedy = asked.parse().map_or_else(|_| String::new(), |policy| for_policy(policy, findings));
         }
     }
 }
 
 /// What would let this process have `policy`.
-pub(crate) fn for_policy(policy: Policy) -> String {
-    let findings = examine(&Root::live());
+pub(crate) fn for_policy(policy: Policy, findings: &[Finding]) -> String {
     let finding = |id: &str| findings.iter().find(|finding| finding.id == id);
     match policy {
         Policy::Other { .. } | Policy::Batch | Policy::Idle => {
@@ -41,5 +39,12 @@ fn blocks(finding: &Finding) -> bool {
 
 fn first_step(finding: &Finding) -> Option<String> {
     let step = finding.remedy.as_ref()?.apply.first()?;
-    Some(format!("{}: `{step}`", finding.found))
+    Some(format!("{}: `{step}`", sentence(&finding.found)))
+}
+
+/// With a capital letter.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
+    first + letters.as_str()
 }

@@ -11,11 +11,11 @@ use howlate_linux::clock;
 use howlate_load::Running;
 use howlate_measure::{Bounds, Process, Progress, Sink, measure_instrument, run};
 use howlate_model::{
-    Caveat, CpuSet, End, FORMAT, Finished, Header, HowEnded, Instrument, Line, Span, System, Turn,
+    Caveat, CpuSet, End, FORMAT, Finding, Finished, Header, HowEnded, Instrument, Line, Span, System, Turn,
 };
 use howlate_plan::{Machine, Plan};
 use howlate_record::Writer;
-use howlate_system::{Root, describe};
+use howlate_system::{Root, describe, examine};
 
 use crate::error::Error;
 use crate::remedy;
@@ -24,13 +24,15 @@ use display::Display;
 /// What is known before a plan is made.
 pub(crate) struct Surroundings {
     pub(crate) system: System,
+    pub(crate) findings: Vec<Finding>,
     pub(crate) instrument: Instrument,
 }
 
 impl Surroundings {
     /// Looks at the machine and at the instrument.
     pub(crate) fn look() -> Self {
-        Self { system: describe(&Root::live()), instrument: measure_instrument() }
+        let root = Root::live();
+        Self { system: describe(&root), findings: examine(&root), instrument: measure_instrument() }
     }
 
     /// What plans must know.
@@ -90,6 +92,7 @@ fn header(request: &Request<'_>, around: &Surroundings, plan: &Plan) -> Header {
         clock: "CLOCK_MONOTONIC".to_owned(),
         seed: request.seed,
         system: around.system.clone(),
+        findings: around.findings.clone(),
         instrument: around.instrument,
         conditions: plan.conditions.clone(),
     }
@@ -208,7 +211,7 @@ impl Session {
 
 impl Sink for Session {
     fn line(&mut self, mut line: Line) {
-        remedy::advise(&mut line);
+        remedy::advise(&mut line, &self.analysis.header.findings);
         match line {
             Line::Finished(finished) => self.finished.push(finished),
             line => self.keep(line),

@@ -7,7 +7,6 @@
 use std::fs;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -18,9 +17,11 @@ fn alone() -> MutexGuard<'static, ()> {
     ONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn howlate(arguments: &str) -> assert_cmd::Command {
-    let mut command = assert_cmd::Command::cargo_bin("howlate").unwrap();
-    command.arg("notify").args(arguments.split_whitespace()).timeout(Duration::from_secs(300));
+const PROGRAM: &str = env!("CARGO_BIN_EXE_howlate");
+
+fn howlate(arguments: &str) -> Command {
+    let mut command = Command::new(PROGRAM);
+    command.arg("notify").args(arguments.split_whitespace());
     command
 }
 
@@ -106,9 +107,8 @@ fn one_cpu_runs_what_it_can_and_says_what_it_cannot() {
 #[test]
 fn what_the_kernel_refuses_is_left_out_and_the_rest_runs() {
     // No byte for message queues: mq_open(3) fails.
-    let program = assert_cmd::cargo::cargo_bin("howlate");
     let asked = ["notify", "--by", "posix_mq,pipe", "--after", "50us", "--samples", "12", "--json"];
-    let output = Command::new("prlimit").arg("--msgqueue=0").arg(program).args(asked).output();
+    let output = Command::new("prlimit").arg("--msgqueue=0").arg(PROGRAM).args(asked).output();
     let Ok(output) = output else {
         println!("skipped: there is no prlimit(1)");
         return;
@@ -154,7 +154,7 @@ fn a_recording_can_be_shown_in_every_form() {
     let asked = format!("--by futex,pipe --after 10us,200us --samples 60 --out {}", path.display());
     let printed = text(&howlate(&asked).output().unwrap().stdout);
     let show = |format: &str| {
-        let mut command = assert_cmd::Command::cargo_bin("howlate").unwrap();
+        let mut command = Command::new(PROGRAM);
         let output = command.args(["show", "--format", format]).arg(&path).output().unwrap();
         assert!(output.status.success(), "{format}: {}", text(&output.stderr));
         text(&output.stdout)
@@ -180,7 +180,7 @@ struct Running {
 impl Running {
     fn start(name: &str, arguments: &str) -> Self {
         let mark = format!("{name}-{}", std::process::id());
-        let program = Command::new(assert_cmd::cargo::cargo_bin("howlate"))
+        let program = Command::new(PROGRAM)
             .arg("notify")
             .args(arguments.split_whitespace())
             .env("HOWLATE_TEST_MARK", &mark)

@@ -1,4 +1,4 @@
-//! `cpu`: one normal thread per CPU that never sleeps.
+//! `cpu`: two normal threads per CPU that never sleep, so that there is always one waiting.
 
 use std::hint::black_box;
 use std::io;
@@ -9,7 +9,10 @@ use std::thread::{Builder, JoinHandle};
 use howlate_linux::{clock, sched, signal, usage};
 use howlate_model::{LoadReport, MonotonicTime, Policy, Span};
 
-/// Spinning threads, one for each CPU the process may use.
+/// Threads for each CPU the process may use.
+const PER_CPU: usize = 2;
+
+/// Spinning threads.
 pub(crate) struct CpuLoad {
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<Span>>,
@@ -18,9 +21,9 @@ pub(crate) struct CpuLoad {
 
 impl CpuLoad {
     pub(crate) fn start() -> io::Result<Self> {
-        let cpus = sched::affinity()?.len();
+        let threads = sched::affinity()?.len() * PER_CPU;
         let mut load = Self { stop: Arc::default(), threads: Vec::new(), began: clock::now() };
-        for number in 0..cpus {
+        for number in 0..threads {
             let stop = Arc::clone(&load.stop);
             let thread = Builder::new().name(format!("load-cpu-{number}")).spawn(move || spin(&stop))?;
             load.threads.push(thread);

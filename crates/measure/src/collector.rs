@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use howlate_model::{Block, InForce, Latency, MonotonicTime, Policy, SeriesPoint, Span, Task, Wakeup, Work};
+use howlate_model::{
+    Block, Distribution, InForce, Latency, MonotonicTime, Policy, SeriesPoint, Span, Task, Wakeup, Work,
+};
 
 use crate::ring::Ring;
 
@@ -50,14 +52,15 @@ impl Progress {
         }
     }
 
-    pub(crate) fn add(&mut self, wakeup: Wakeup) {
-        let latency = wakeup.latency();
-        self.count += 1;
-        self.missed += self.work.period().map_or(0, |period| wakeup.missed_periods(period));
-        self.min = self.min.min(latency);
-        self.max = self.max.max(latency);
-        self.sum_ns += i128::from(latency.as_nanos());
-        self.last = latency;
+    /// Adds what a block holds.
+    pub(crate) fn add(&mut self, block: &Block) {
+        let latency = &block.latency;
+        let (Some(min), Some(max)) = (latency.min(), latency.max()) else { return };
+        self.count += latency.count();
+        self.missed += block.missed_periods;
+        self.min = self.min.min(min);
+        self.max = self.max.max(max);
+        self.sum_ns += latency.sum_nanos();
     }
 }
 
@@ -65,11 +68,12 @@ impl Progress {
 pub(crate) struct Collector {
     ring: Arc<Ring>,
     period: Option<Span>,
-    warm_up_left: u64,
     series_left: usize,
     lost_before: u64,
     block: Block,
-    pub(crate) progress: Progress,
+    /// Up to the block's beginning.
+    before: Progress,
+    last: Latency,
 }
 
 impl Collector {
@@ -78,11 +82,11 @@ impl Collector {
         Self {
             ring,
             period: task.work.period(),
-            warm_up_left: task.warm_up,
             series_left: if task.keep_series { SERIES_KEPT } else { 0 },
             lost_before: 0,
             block: Block { condition, round, from_ns, until_ns: from_ns, ..Block::default() },
-            progress: Progress::new(task, in_force),
+            before: Progress::new(task, in_force),
+            last: Latency::default(),
         }
     }
 
@@ -93,11 +97,7 @@ impl Collector {
     }
 
     fn take(&mut self, wakeup: Wakeup) {
-        if self.warm_up_left > 0 {
-            self.warm_up_left -= 1;
-            return;
-        }
-        self.progress.add(wakeup);
+        self.last = wakeup.latency();
         self.block.record(wakeup, self.period);
         if self.series_left > 0 {
             self.series_left -= 1;
@@ -106,17 +106,27 @@ impl Collector {
         }
     }
 
+    /// How far the thread has come.
+    pub(crate) fn progress(&self) -> Progress {
+        let mut progress = self.before.clone();
+        progress.add(&self.block);
+        progress.last = self.last;
+        progress
+    }
+
     /// Ends the current block at `now` and begins the next; `None` if nothing happened in it.
     pub(crate) fn cut(&mut self, now: MonotonicTime) -> Option<Block> {
         let lost = self.ring.lost();
         self.block.lost = lost - self.lost_before;
         self.lost_before = lost;
         let (condition, round) = (self.block.condition, self.block.round);
-        let next = Block { condition, round, from_ns: now, until_ns: now, ..Block::default() };
         if self.block.latency.is_empty() && self.block.lost == 0 {
             self.block.from_ns = now;
             return None;
         }
+        self.before.add(&self.block);
+        let latency = Distribution::with_room_for(&self.block.latency);
+        let next = Block { condition, round, from_ns: now, until_ns: now, latency, ..Block::default() };
         let mut block = std::mem::replace(&mut self.block, next);
         block.until_ns = now;
         Some(block)
@@ -135,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn warm_up_is_kept_apart_and_nothing_else_is_left_out() {
+    fn a_block_holds_what_came_since_the_last_cut() {
         let task = Task {
             condition: 3,
             round: 1,
@@ -144,7 +154,7 @@ mod tests {
             slack: None,
             cpu: None,
             samples: None,
-            warm_up: 2,
+            warm_up: 0,
             phase: Span::ZERO,
             keep_series: true,
         };
@@ -159,13 +169,13 @@ mod tests {
         let ring = Ring::new(8);
         let mut writer = RingWriter::new(Arc::clone(&ring));
         let mut collector = Collector::new(&task, ring, &in_force, MonotonicTime::from_nanos(0));
-        for (expected, late) in [(100, 9_000), (9_200, 50), (9_300, 5), (9_400, 250)] {
+        for (expected, late) in [(9_300, 5), (9_400, 250)] {
             writer.push(wakeup(expected, late));
         }
         collector.drain();
         let block = collector.cut(MonotonicTime::from_nanos(10_000)).unwrap();
         assert_eq!((block.condition, block.round, block.latency.count()), (3, 1, 2));
-        assert_eq!((block.missed_periods, collector.progress.missed), (2, 2));
+        assert_eq!((block.missed_periods, collector.progress().missed), (2, 2));
         assert_eq!(
             block.series,
             [SeriesPoint(9_300, Latency::from_nanos(5)), SeriesPoint(9_400, Latency::from_nanos(250))]

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use howlate_model::{Latency, MonotonicTime, Span, Wakeup};
 
-use crate::ring::RingWriter;
+use crate::ring::{Ring, RingWriter};
 use crate::wait::Waiter;
 
 /// What makes all loops of a run end.
@@ -39,12 +39,45 @@ impl Stop {
 pub(crate) const NEVER: Latency = Latency::from_nanos(i64::MAX);
 
 /// A measuring loop, compiled once for each way of waiting.
-pub(crate) trait Job {
+pub(crate) trait Job: Sized {
+    /// The same work for `samples` wake-ups that do not count: no threshold.
+    fn warm_up(&self, samples: u64) -> Self;
+
+    /// The same work, begun after `now`.
+    fn after(&self, now: MonotonicTime) -> Self;
+
     /// Runs until done or stopped; returns how many waits were completed.
     fn run<W: Waiter>(&self, waiter: &mut W, stop: &Stop, out: &mut RingWriter) -> io::Result<u64>;
 }
 
+/// Wake-ups that come first and are forgotten.
+pub(crate) struct WarmUp {
+    /// How many.
+    pub(crate) samples: u64,
+    /// Where they go. Made before the run, so that the run allocates nothing.
+    pub(crate) forgotten: RingWriter,
+}
+
+impl WarmUp {
+    pub(crate) fn new(samples: u64) -> Self {
+        Self { samples, forgotten: RingWriter::new(Ring::new(1)) }
+    }
+}
+
+/// Runs the warm-up, then the job.
+pub(crate) fn run_warm<J: Job, W: Waiter>(
+    job: &J,
+    warm_up: &mut WarmUp,
+    waiter: &mut W,
+    stop: &Stop,
+    out: &mut RingWriter,
+) -> io::Result<u64> {
+    job.warm_up(warm_up.samples).run(waiter, stop, &mut warm_up.forgotten)?;
+    job.after(waiter.now()).run(waiter, stop, out)
+}
+
 /// Periodic work.
+#[derive(Clone, Copy)]
 pub(crate) struct Cyclic {
     /// When to run first.
     pub(crate) first: MonotonicTime,
@@ -57,6 +90,17 @@ pub(crate) struct Cyclic {
 }
 
 impl Job for Cyclic {
+    fn warm_up(&self, samples: u64) -> Self {
+        Self { samples, stop_above: NEVER, ..*self }
+    }
+
+    /// Begins at the next time of the same grid.
+    fn after(&self, now: MonotonicTime) -> Self {
+        let passed = now.since(self.first).as_nanos() / self.period.as_nanos();
+        let steps = if now > self.first { passed + 1 } else { 0 };
+        Self { first: self.first.plus(self.period.times(steps)), ..*self }
+    }
+
     /// Waits for each planned time in turn. Times that pass during a wake-up's latency are left out.
     fn run<W: Waiter>(&self, waiter: &mut W, stop: &Stop, out: &mut RingWriter) -> io::Result<u64> {
         let unusual = self.unusual();
@@ -94,6 +138,7 @@ impl Cyclic {
 }
 
 /// One sleep after another.
+#[derive(Clone, Copy)]
 pub(crate) struct Sleep {
     /// How long to sleep.
     pub(crate) length: Span,
@@ -104,6 +149,14 @@ pub(crate) struct Sleep {
 }
 
 impl Job for Sleep {
+    fn warm_up(&self, samples: u64) -> Self {
+        Self { samples, stop_above: NEVER, ..*self }
+    }
+
+    fn after(&self, _: MonotonicTime) -> Self {
+        *self
+    }
+
     /// Sleeps, notes when it returned, sleeps again.
     fn run<W: Waiter>(&self, waiter: &mut W, stop: &Stop, out: &mut RingWriter) -> io::Result<u64> {
         for done in 0..self.samples {
@@ -154,7 +207,6 @@ fn undisturbed(stop: &Stop, mut wait: impl FnMut() -> io::Result<()>) -> io::Res
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ring::Ring;
     use std::cell::Cell;
     use std::collections::VecDeque;
 
@@ -243,6 +295,24 @@ mod tests {
         assert_eq!(got, [(100, 50), (200, 51)]);
         assert_eq!(result.unwrap(), 2);
         assert!(stopped);
+    }
+
+    #[test]
+    fn warm_up_is_forgotten_and_the_grid_is_kept() {
+        // 0    100  200  300  400  500   period 100
+        // |----|----|----|----|----|
+        //      ^ +9 ^ +150    ^ +3 ^ +4
+        //      warm-up
+        let mut world = Scripted::new([By(9), By(150), By(3), By(4)]);
+        let (ring, stop) = (Ring::new(8), Stop::default());
+        let first = MonotonicTime::from_nanos(100);
+        let job =
+            Cyclic { first, period: Span::from_nanos(100), samples: 2, stop_above: Latency::from_nanos(5) };
+        let done =
+            run_warm(&job, &mut WarmUp::new(2), &mut world, &stop, &mut RingWriter::new(Arc::clone(&ring)))
+                .unwrap();
+        assert_eq!(done, 2);
+        assert_eq!(collect(&ring), [(400, 3), (500, 4)]);
     }
 
     #[test]

@@ -118,7 +118,7 @@ impl Observer<'_> {
         let mut next_look = start.plus(TICK);
         let mut give_up = None;
         while !self.all_done() && give_up.is_none_or(|at| clock::now() < at) {
-            let tick = if give_up.is_some() { STOPPING_TICK } else { next_look.since(clock::now()) };
+            let tick = if give_up.is_some() { STOPPING_TICK } else { self.until(next_look, start) };
             // Set-up is over, so no message carries an error any more.
             drop(self.receive(tick));
             let now = clock::now();
@@ -138,6 +138,14 @@ impl Observer<'_> {
         self.how_ended()
     }
 
+    /// How long until there is something to do: a look, or the turn's end.
+    fn until(&self, next_look: MonotonicTime, start: MonotonicTime) -> Span {
+        let ends =
+            [self.turn.duration, self.turn.cut_after].into_iter().flatten().map(|span| start.plus(span));
+        let next = ends.fold(next_look, MonotonicTime::min);
+        next.since(clock::now())
+    }
+
     fn all_done(&self) -> bool {
         self.watched.iter().all(Watched::is_done)
     }
@@ -147,7 +155,7 @@ impl Observer<'_> {
         let progress: Vec<Progress> = collectors
             .map(|collector| {
                 collector.drain();
-                collector.progress.clone()
+                collector.progress()
             })
             .collect();
         self.sink.progress(&progress);
@@ -179,7 +187,7 @@ impl Observer<'_> {
     fn wake_up_all(&self) {
         for watched in self.watched.iter().filter(|one| !one.is_done()) {
             if let Some(collector) = &watched.collector {
-                let Progress { tid, policy, .. } = collector.progress;
+                let Progress { tid, policy, .. } = collector.progress();
                 if policy == Policy::Idle {
                     drop(sched::set_policy(tid, Policy::OTHER));
                 }
@@ -206,7 +214,7 @@ impl Observer<'_> {
         let left_behind = !self.all_done();
         for (task, watched) in self.turn.tasks.iter().zip(&mut self.watched) {
             let done = watched.done.take();
-            let count = watched.collector.as_ref().map_or(0, |collector| collector.progress.count);
+            let count = watched.collector.as_ref().map_or(0, |collector| collector.progress().count);
             let short = self.turn.cut_after.is_some() && task.samples.is_some_and(|samples| count < samples);
             let interrupted = self.interrupted.load(Ordering::Relaxed);
             self.sink.line(Line::Finished(Finished {

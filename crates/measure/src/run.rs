@@ -8,7 +8,7 @@ use std::sync::mpsc::channel;
 use howlate_linux::{clock, signal};
 use howlate_model::{CpuSet, HowEnded, Latency, Line, Span, Task, Turn};
 
-use crate::loops::{NEVER, Stop};
+use crate::loops::{NEVER, Stop, WarmUp};
 use crate::observer::{Observer, Place, Watched};
 use crate::ring::{Ring, RingWriter};
 use crate::settings::Shared;
@@ -93,6 +93,7 @@ pub fn run(
             stop_above,
             stop: stop.clone(),
             gate: Arc::clone(&gate),
+            warm_up: WarmUp::new(task.warm_up),
             out: RingWriter::new(Arc::clone(&ring)),
             to_observer: to_observer.clone(),
         };
@@ -122,7 +123,7 @@ fn ring_capacity(task: &Task) -> usize {
     // No way of waiting returns in less than about 20 ns.
     let each = task.work.length().as_nanos().max(20);
     let seconds = (RING_SECONDS * 1_000_000_000 / each).clamp(LEAST, MOST);
-    let all = task.samples.map_or(u64::MAX, |samples| samples.saturating_add(task.warm_up));
+    let all = task.samples.unwrap_or(u64::MAX);
     usize::try_from(seconds.min(all)).unwrap_or(1).max(1)
 }
 

@@ -21,11 +21,10 @@ impl Process {
         let memory = memory::lock_all();
         let mut caveats = Vec::new();
         if let Err(error) = &memory {
-            caveats.push(Caveat::MemoryNotLocked { reason: error.to_string() });
+            caveats.push(Caveat::MemoryNotLocked { reason: words(error) });
         }
         let dma_latency = dma_latency_us.and_then(|asked_us| {
-            let refused =
-                |error: &io::Error| Caveat::DmaLatencyRefused { asked_us, reason: error.to_string() };
+            let refused = |error: &io::Error| Caveat::DmaLatencyRefused { asked_us, reason: words(error) };
             DmaLatency::hold(asked_us).map_err(|error| caveats.push(refused(&error))).ok()
         });
         Self { memory, dma_latency, caveats }
@@ -47,6 +46,12 @@ pub(crate) struct Shared {
     pub(crate) dma_latency_us: Option<i32>,
 }
 
+/// The kernel's words, without the number that the library adds.
+fn words(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or_default().to_owned()
+}
+
 /// Gives the calling thread what `task` asks for; returns what is in force and what was refused.
 pub(crate) fn apply(task: &Task, shared: Shared) -> io::Result<(InForce, Vec<Caveat>)> {
     memory::touch_stack();
@@ -57,7 +62,7 @@ pub(crate) fn apply(task: &Task, shared: Shared) -> io::Result<(InForce, Vec<Cav
     let policy = sched::set_policy(sched::THIS_THREAD, task.policy);
     let in_force = read_back(shared)?;
     if let Err(error) = policy {
-        let reason = error.to_string();
+        let reason = words(&error);
         caveats.push(Caveat::policy_refused(task.policy, in_force.policy, reason, String::new()));
     } else if !task.policy.is_met_by(in_force.policy) {
         let reason = "the kernel accepted it but reports another".to_owned();
@@ -83,7 +88,7 @@ fn bind(cpu: u32, policy: Policy) -> io::Result<()> {
 fn affinity_caveat(asked: u32, result: io::Result<()>, in_force: &CpuSet) -> Option<Caveat> {
     let asked = CpuSet::from_iter([asked]);
     let reason = match result {
-        Err(error) => error.to_string(),
+        Err(error) => words(&error),
         Ok(()) if *in_force != asked => "the kernel accepted it but reports another".to_owned(),
         Ok(()) => return None,
     };

@@ -8,7 +8,7 @@ use std::thread::Builder;
 use howlate_linux::{clock, usage};
 use howlate_model::{Caveat, InForce, Latency, MonotonicTime, Span, Task, Usage, Wait, Work};
 
-use crate::loops::{Cyclic, Job, Sleep, Stop};
+use crate::loops::{Cyclic, Job, Sleep, Stop, WarmUp, run_warm};
 use crate::ring::RingWriter;
 use crate::settings::{self, Shared};
 use crate::wait::{
@@ -62,6 +62,7 @@ pub(crate) struct Measuring {
     pub(crate) stop_above: Latency,
     pub(crate) stop: Stop,
     pub(crate) gate: Arc<Gate>,
+    pub(crate) warm_up: WarmUp,
     pub(crate) out: RingWriter,
     pub(crate) to_observer: Sender<Message>,
 }
@@ -94,7 +95,7 @@ impl Measuring {
     }
 
     fn measure(&mut self, start: MonotonicTime) -> io::Result<u64> {
-        let samples = self.task.samples.map_or(u64::MAX, |samples| samples.saturating_add(self.task.warm_up));
+        let samples = self.task.samples.unwrap_or(u64::MAX);
         let stop_above = self.stop_above;
         match self.task.work {
             Work::Cyclic { mechanism, period_ns: period } => {
@@ -111,18 +112,20 @@ impl Measuring {
 
     /// Runs the job with the mechanism's own copy of the loop.
     fn with(&mut self, mechanism: Wait, job: &impl Job) -> io::Result<u64> {
-        let (stop, out) = (&self.stop, &mut self.out);
+        let (warm_up, stop, out) = (&mut self.warm_up, &self.stop, &mut self.out);
         match mechanism {
-            Wait::ClockNanosleep => job.run(&mut ClockNanosleep, stop, out),
-            Wait::ClockNanosleepRelative => job.run(&mut ClockNanosleepRelative, stop, out),
-            Wait::Nanosleep => job.run(&mut Nanosleep, stop, out),
-            Wait::Timerfd => job.run(&mut Timerfd::new()?, stop, out),
-            Wait::PosixTimer => job.run(&mut PosixTimer::new()?, stop, out),
-            Wait::Ppoll => job.run(&mut Ppoll, stop, out),
-            Wait::EpollPwait2 => job.run(&mut EpollPwait2::new()?, stop, out),
-            Wait::Futex => job.run(&mut Futex::default(), stop, out),
-            Wait::BusyWait => job.run(&mut BusyWait::new(Arc::clone(&stop.asked)), stop, out),
-            Wait::SleepThenSpin => job.run(&mut SleepThenSpin::new(Arc::clone(&stop.asked)), stop, out),
+            Wait::ClockNanosleep => run_warm(job, warm_up, &mut ClockNanosleep, stop, out),
+            Wait::ClockNanosleepRelative => run_warm(job, warm_up, &mut ClockNanosleepRelative, stop, out),
+            Wait::Nanosleep => run_warm(job, warm_up, &mut Nanosleep, stop, out),
+            Wait::Timerfd => run_warm(job, warm_up, &mut Timerfd::new()?, stop, out),
+            Wait::PosixTimer => run_warm(job, warm_up, &mut PosixTimer::new()?, stop, out),
+            Wait::Ppoll => run_warm(job, warm_up, &mut Ppoll, stop, out),
+            Wait::EpollPwait2 => run_warm(job, warm_up, &mut EpollPwait2::new()?, stop, out),
+            Wait::Futex => run_warm(job, warm_up, &mut Futex::default(), stop, out),
+            Wait::BusyWait => run_warm(job, warm_up, &mut BusyWait::new(Arc::clone(&stop.asked)), stop, out),
+            Wait::SleepThenSpin => {
+                run_warm(job, warm_up, &mut SleepThenSpin::new(Arc::clone(&stop.asked)), stop, out)
+            }
         }
     }
 }

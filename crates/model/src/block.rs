@@ -1,5 +1,6 @@
 //! What measuring hands on: pieces of results, as they come.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -10,7 +11,7 @@ use crate::{
 pub const WORST_KEPT: usize = 10;
 
 /// A thread began to measure a condition, and this is what the kernel confirmed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Started {
     /// Index of the condition in the recording's header.
     pub condition: u32,
@@ -29,7 +30,7 @@ pub struct Started {
 }
 
 /// Settings of a measured thread as read back from the kernel.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct InForce {
     /// Thread id.
     pub tid: u32,
@@ -48,7 +49,7 @@ pub struct InForce {
 }
 
 /// The wake-ups of one thread in one stretch of time.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Block {
     /// Index of the condition in the recording's header.
     pub condition: u32,
@@ -90,23 +91,30 @@ fn is_zero(count: &u64) -> bool {
 
 impl Block {
     /// Counts one wake-up; `period` for periodic work.
+    #[inline]
     pub fn record(&mut self, wakeup: Wakeup, period: Option<Span>) {
         let latency = wakeup.latency();
         self.latency.record(latency);
-        self.keep_worst(Worst { at_ns: wakeup.ran, latency_ns: latency });
-        let missed = period.map_or(0, |period| wakeup.missed_periods(period));
-        if missed > 0 {
-            self.missed_periods += missed;
-            let swallowed = self.swallowed.get_or_insert_default();
-            swallowed.record_swallowed(latency, period.unwrap_or_default());
+        if self.is_among_the_worst(latency) {
+            self.keep_worst(Worst { at_ns: wakeup.ran, latency_ns: latency });
+        }
+        if let Some(period) = period.filter(|period| latency.reaches(*period)) {
+            self.swallow(wakeup, period);
         }
     }
 
+    fn is_among_the_worst(&self, latency: Latency) -> bool {
+        self.worst.get(WORST_KEPT - 1).is_none_or(|least| latency > least.latency_ns)
+    }
+
+    #[cold]
+    fn swallow(&mut self, wakeup: Wakeup, period: Span) {
+        self.missed_periods += wakeup.missed_periods(period);
+        self.swallowed.get_or_insert_default().record_swallowed(wakeup.latency(), period);
+    }
+
+    #[cold]
     fn keep_worst(&mut self, one: Worst) {
-        let full = self.worst.len() >= WORST_KEPT;
-        if full && self.worst.last().is_some_and(|least| least.latency_ns >= one.latency_ns) {
-            return;
-        }
         let place = self.worst.partition_point(|other| other.latency_ns >= one.latency_ns);
         self.worst.insert(place, one);
         self.worst.truncate(WORST_KEPT);
@@ -125,14 +133,18 @@ impl Block {
         }
         self.irregular.add(later.irregular);
         self.lost += later.lost;
-        later.worst.iter().for_each(|one| self.keep_worst(*one));
+        later.worst.iter().for_each(|one| {
+            if self.is_among_the_worst(one.latency_ns) {
+                self.keep_worst(*one);
+            }
+        });
         let shift = later.from_ns.as_nanos() - self.from_ns.as_nanos();
         self.series.extend(later.series.iter().map(|point| SeriesPoint(point.0 + shift, point.1)));
     }
 }
 
 /// One of the latest wake-ups.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Worst {
     /// When the thread ran.
     pub at_ns: MonotonicTime,
@@ -141,11 +153,11 @@ pub struct Worst {
 }
 
 /// One wake-up kept in order: `[expected − block start, latency]`, nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SeriesPoint(pub i64, pub Latency);
 
 /// A thread stopped measuring a condition for this round.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Finished {
     /// Index of the condition in the recording's header.
     pub condition: u32,
@@ -168,7 +180,7 @@ pub struct Finished {
 }
 
 /// What a measured thread used while it measured: `getrusage(RUSAGE_THREAD)`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Usage {
     /// Time that passed.
     pub elapsed_ns: Span,

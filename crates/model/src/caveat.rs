@@ -1,11 +1,12 @@
 //! What a reader must know to judge a result. Values, not words: `howlate-render` words them.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{CpuSet, Policy, Span};
 
 /// Something that was refused, changed, lost or is uncertain.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "caveat", rename_all = "snake_case")]
 pub enum Caveat {
     /// The kernel did not give the policy asked for.

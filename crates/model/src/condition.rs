@@ -1,11 +1,12 @@
 //! What is measured, under which circumstances.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Between, Load, Mechanism, Notifier, Placement, Policy, ReceiverCpu, Span, Wait};
 
 /// One combination of circumstances under which wake-ups are measured.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Condition {
     /// What the thread does.
     #[serde(flatten)]
@@ -28,7 +29,7 @@ pub struct Condition {
 }
 
 /// What a measured thread does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Work {
     /// Wakes at equal distances, at times fixed in advance.

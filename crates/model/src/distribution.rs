@@ -4,23 +4,28 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::buckets::{Bucket, Buckets};
 use crate::{Latency, Span};
 
-/// Latencies above this (one hour) are counted in the last bucket; the exact maximum is kept beside it.
+/// Latencies above this (one hour) are counted in its bucket; the exact maximum is kept beside it.
 pub const HIGHEST_TRACKED: u64 = 3_600_000_000_000;
 
-/// Decimal digits that a bucket keeps: values are at most 0.1 % off.
-const SIGNIFICANT_DIGITS: u8 = 3;
+/// Decimal digits that a bucket keeps, as `HdrHistogram` counts them: values are less than 1 % off.
+const SIGNIFICANT_DIGITS: u8 = 2;
 
-/// Latencies counted in log-linear buckets (`HdrHistogram`), with exact count, minimum, maximum and sum.
+/// Latencies counted in log-linear buckets, with exact count, minimum, maximum and sum.
 ///
-/// Merging loses nothing. Memory depends on the largest latency only, not on their number.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// Merging loses nothing. Memory depends on the largest latency only, not on their number: 10 KiB
+/// for milliseconds, 40 KiB for an hour. Recordings hold it as an `HdrHistogram`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "Stored", into = "Stored")]
+#[schemars(with = "Stored")]
 pub struct Distribution {
-    histogram: Histogram<u64>,
+    buckets: Buckets,
+    count: u64,
     min: i64,
     max: i64,
     sum: i128,
@@ -29,29 +34,29 @@ pub struct Distribution {
 
 impl Default for Distribution {
     fn default() -> Self {
-        Self { histogram: buckets(), min: i64::MAX, max: i64::MIN, sum: 0, early: 0 }
+        Self { buckets: Buckets::default(), count: 0, min: i64::MAX, max: i64::MIN, sum: 0, early: 0 }
     }
 }
 
-/// Buckets that grow with the largest latency, up to [`HIGHEST_TRACKED`]: 16 KiB for microseconds,
-/// 300 KiB for an hour.
-#[allow(clippy::expect_used, reason = "a constant argument, covered by every test")]
-fn buckets() -> Histogram<u64> {
-    Histogram::new(SIGNIFICANT_DIGITS).expect("the digits are valid")
-}
-
 impl Distribution {
+    /// Empty, with room for what `other` holds: for the block after it.
+    #[must_use]
+    pub fn with_room_for(other: &Self) -> Self {
+        Self { buckets: Buckets::with_room_for(&other.buckets), ..Self::default() }
+    }
+
     /// Counts one latency. An early one (below zero) is counted at 0 and as early.
+    #[inline]
     pub fn record(&mut self, latency: Latency) {
         self.record_n(latency, 1);
     }
 
     /// Counts the same latency `n` times.
+    #[inline]
     pub fn record_n(&mut self, latency: Latency, n: u64) {
         let nanos = latency.as_nanos();
-        // The buckets grow as needed; only a failing allocation could fail, and that aborts.
-        let counted = self.histogram.record_n(nanos.max(0).unsigned_abs().min(HIGHEST_TRACKED), n);
-        debug_assert!(counted.is_ok());
+        self.buckets.add(nanos.max(0).unsigned_abs().min(HIGHEST_TRACKED), n);
+        self.count += n;
         self.min = self.min.min(nanos);
         self.max = self.max.max(nanos);
         self.sum += i128::from(nanos) * i128::from(n);
@@ -73,7 +78,7 @@ impl Distribution {
             rest -= period;
             // Those that share a bucket are counted together, so that an hour's stall
             // at a short period costs as many steps as there are buckets.
-            let bucket = self.histogram.lowest_equivalent(rest.unsigned_abs());
+            let bucket = Buckets::lowest_alike(rest.unsigned_abs().min(HIGHEST_TRACKED));
             let within = rest - i64::try_from(bucket).unwrap_or(rest);
             let same = within / period;
             self.record_run(rest, period, same.unsigned_abs() + 1);
@@ -91,24 +96,17 @@ impl Distribution {
 
     /// Counts all of `other` too.
     pub fn merge(&mut self, other: &Self) {
-        // The buckets grow as needed, so adding cannot fail.
-        let added = self.histogram.add(&other.histogram);
-        debug_assert!(added.is_ok());
+        self.buckets.merge(&other.buckets);
+        self.count += other.count;
         self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
         self.sum += other.sum;
         self.early += other.early;
     }
 
-    /// Forgets everything, keeping the memory.
-    pub fn clear(&mut self) {
-        self.histogram.reset();
-        (self.min, self.max, self.sum, self.early) = (i64::MAX, i64::MIN, 0, 0);
-    }
-
     /// How many latencies were counted.
-    pub fn count(&self) -> u64 {
-        self.histogram.len()
+    pub const fn count(&self) -> u64 {
+        self.count
     }
 
     /// How many of them were below zero.
@@ -117,8 +115,8 @@ impl Distribution {
     }
 
     /// Whether nothing was counted.
-    pub fn is_empty(&self) -> bool {
-        self.count() == 0
+    pub const fn is_empty(&self) -> bool {
+        self.count == 0
     }
 
     /// The smallest latency, exact.
@@ -131,44 +129,60 @@ impl Distribution {
         (!self.is_empty()).then(|| Latency::from_nanos(self.max))
     }
 
+    /// The sum in nanoseconds, exact.
+    pub const fn sum_nanos(&self) -> i128 {
+        self.sum
+    }
+
     /// The mean in nanoseconds, from the exact sum.
     #[allow(clippy::cast_precision_loss, reason = "a mean is shown with three digits")]
     pub fn mean_nanos(&self) -> Option<f64> {
-        (!self.is_empty()).then(|| self.sum as f64 / self.count() as f64)
+        (!self.is_empty()).then(|| self.sum as f64 / self.count as f64)
     }
 
-    /// The standard deviation in nanoseconds, from the buckets.
+    /// The standard deviation in nanoseconds, from the middles of the buckets.
+    #[allow(clippy::cast_precision_loss, reason = "a deviation is shown with three digits")]
     pub fn stddev_nanos(&self) -> Option<f64> {
-        (!self.is_empty()).then(|| self.histogram.stdev())
+        let mean = self.mean_nanos()?;
+        let square = |bucket: Bucket| {
+            let middle = (bucket.lowest + (bucket.highest - bucket.lowest) / 2) as f64;
+            (middle - mean).powi(2) * bucket.count as f64
+        };
+        Some((self.buckets().map(square).sum::<f64>() / self.count as f64).sqrt())
     }
 
     /// The smallest latency that at least a share `quantile` (0 to 1) of all do not exceed,
-    /// within 0.1 %, and never outside [min, max].
+    /// within 1 %, and never outside [min, max].
+    #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     pub fn quantile(&self, quantile: f64) -> Option<Latency> {
-        if self.is_empty() {
-            return None;
-        }
-        let value = self.histogram.value_at_quantile(quantile);
+        // Rounded down by a hair, so that 0.9 of 10 is rank 9 and not 10.
+        let rank = (quantile * self.count as f64 * (1.0 - 1e-12)).ceil() as u64;
+        let value = self.buckets.at_rank(rank.clamp(1, self.count.max(1)))?;
         let value = i64::try_from(value).unwrap_or(i64::MAX);
+        // The highest bucket may hold values beyond what it says; its largest is known.
+        let value = if rank >= self.count { self.max } else { value };
         Some(Latency::from_nanos(value.clamp(self.min, self.max)))
     }
 
-    /// How many latencies are at most `latency`, by bucket.
-    pub fn count_up_to(&self, latency: Latency) -> u64 {
-        match u64::try_from(latency.as_nanos()) {
-            Ok(nanos) => self.histogram.count_between(0, nanos),
-            Err(_) => 0,
-        }
+    /// The buckets that are not empty, ascending, in nanoseconds.
+    pub fn buckets(&self) -> impl Iterator<Item = Bucket> + '_ {
+        self.buckets.iter()
     }
 
-    /// The buckets themselves, for exports and pictures.
-    pub const fn histogram(&self) -> &Histogram<u64> {
-        &self.histogram
+    /// The same counts in the library's type, for exports.
+    #[allow(clippy::expect_used, reason = "constant digits; values are within the bounds that are set")]
+    pub fn to_hdr(&self) -> Histogram<u64> {
+        let highest = self.max.max(2).unsigned_abs().min(HIGHEST_TRACKED);
+        let mut hdr = Histogram::new_with_max(highest, SIGNIFICANT_DIGITS).expect("the bounds are valid");
+        for bucket in self.buckets() {
+            hdr.record_n(bucket.lowest, bucket.count).expect("within the bounds");
+        }
+        hdr
     }
 }
 
 /// A distribution as recordings hold it.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 struct Stored {
     count: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -191,7 +205,7 @@ fn is_zero(count: &u64) -> bool {
 impl From<Distribution> for Stored {
     fn from(from: Distribution) -> Self {
         let mut bytes = Vec::new();
-        let written = V2Serializer::new().serialize(&from.histogram, &mut bytes);
+        let written = V2Serializer::new().serialize(&from.to_hdr(), &mut bytes);
         debug_assert!(written.is_ok(), "writing to memory cannot fail");
         Self {
             count: from.count(),
@@ -209,21 +223,25 @@ impl TryFrom<Stored> for Distribution {
 
     fn try_from(stored: Stored) -> Result<Self, String> {
         let bytes = BASE64.decode(&stored.hdr).map_err(|error| format!("hdr is not base64: {error}"))?;
-        let mut histogram: Histogram<u64> = Deserializer::new()
+        let hdr: Histogram<u64> = Deserializer::new()
             .deserialize(&mut bytes.as_slice())
             .map_err(|error| format!("hdr is not an HdrHistogram V2: {error}"))?;
-        if histogram.sigfig() != SIGNIFICANT_DIGITS || histogram.low() != 1 {
+        if hdr.sigfig() != SIGNIFICANT_DIGITS || hdr.low() != 1 {
             return Err("hdr has other buckets than this format".to_owned());
         }
-        if histogram.len() != stored.count {
-            return Err(format!("count is {}, but hdr holds {}", stored.count, histogram.len()));
+        if hdr.len() != stored.count {
+            return Err(format!("count is {}, but hdr holds {}", stored.count, hdr.len()));
         }
         if stored.count > 0 && (stored.min_ns.is_none() || stored.max_ns.is_none()) {
             return Err("min_ns and max_ns are missing".to_owned());
         }
-        histogram.auto(true);
+        let mut buckets = Buckets::default();
+        for step in hdr.iter_recorded() {
+            buckets.add(step.value_iterated_to(), step.count_since_last_iteration());
+        }
         Ok(Self {
-            histogram,
+            buckets,
+            count: stored.count,
             min: stored.min_ns.unwrap_or(i64::MAX),
             max: stored.max_ns.unwrap_or(i64::MIN),
             sum: stored.sum_ns,
@@ -251,7 +269,7 @@ mod tests {
     fn exact_values_stay_exact() {
         let all = of(&[5_614, 1_234_567, 83]);
         assert_eq!((nanos(all.min()), nanos(all.max())), (83, 1_234_567));
-        assert_eq!(all.mean_nanos().unwrap().round() as i64, (5_614 + 1_234_567 + 83) / 3);
+        assert_eq!(format!("{:.1}", all.mean_nanos().unwrap()), "413421.3");
         assert_eq!(of(&[]).min(), None);
     }
 
@@ -275,7 +293,7 @@ mod tests {
         hidden.record_swallowed(Latency::from_nanos(3_400_000), Span::from_millis(1));
         assert_eq!(hidden.count(), 3);
         assert_eq!((nanos(hidden.min()), nanos(hidden.max())), (400_000, 2_400_000));
-        assert_eq!(hidden.mean_nanos().unwrap().round() as i64, 1_400_000);
+        assert_eq!(format!("{:.0}", hidden.mean_nanos().unwrap()), "1400000");
     }
 
     #[test]
@@ -333,7 +351,7 @@ mod tests {
             let all = of(&a);
             a.sort_unstable();
             let (exact, got) = (a[rank - 1], nanos(all.quantile(quantile)));
-            prop_assert!((got - exact).abs() <= exact / 1_000 + 1, "{got} against {exact}");
+            prop_assert!((got - exact).abs() <= exact / 100 + 1, "{got} against {exact}");
         }
 
         #[test]

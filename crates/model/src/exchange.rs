@@ -2,10 +2,11 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What the sender and the receiver are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Between {
     /// Two processes.
@@ -26,7 +27,7 @@ impl Between {
 }
 
 /// In what state the receiver's CPU awaits a notification.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReceiverCpu {
     /// Idle, as deep as the gap lets it fall; or busy, where the receiver itself keeps it so.
@@ -47,7 +48,7 @@ impl ReceiverCpu {
 }
 
 /// Where two CPUs are to each other. The nearest that fits is named.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Placement {
     /// Sender and receiver take turns on one CPU.
@@ -86,7 +87,7 @@ impl fmt::Display for Placement {
 }
 
 /// Messages that a mechanism did not deliver once and in order. None of them is in the latencies.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Irregular {
     /// Sent and never received, or merged with another.
     #[serde(default, skip_serializing_if = "is_zero")]

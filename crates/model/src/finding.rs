@@ -1,9 +1,10 @@
 //! What `howlate doctor` finds. Values, not words about them.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One property of the system that bears on punctuality.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
     /// A stable name for scripts: `clocksource`, `rt_group_scheduling`, ….
     pub id: String,
@@ -24,7 +25,7 @@ pub struct Finding {
 }
 
 /// What a finding means for punctuality, from worst to best.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// Real-time work is impossible until this is changed.
@@ -40,7 +41,7 @@ pub enum Verdict {
 }
 
 /// One file or call and what it said.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Evidence {
     /// The file's path on the examined system.
     pub path: String,
@@ -49,7 +50,7 @@ pub struct Evidence {
 }
 
 /// A typical price, with its source.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Cost {
     /// How much, with a unit.
     pub typical: String,
@@ -58,7 +59,7 @@ pub struct Cost {
 }
 
 /// What to type.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Remedy {
     /// Commands, or one sentence where no command does it.
     pub apply: Vec<String>,

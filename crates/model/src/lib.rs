@@ -5,6 +5,7 @@
 //! conversion for people happens in `howlate-render`.
 
 mod block;
+mod buckets;
 mod caveat;
 mod condition;
 mod cpu_set;
@@ -23,6 +24,7 @@ mod time;
 mod wakeup;
 
 pub use block::{Block, Finished, InForce, SeriesPoint, Started, Usage, WORST_KEPT, Worst};
+pub use buckets::Bucket;
 pub use caveat::Caveat;
 pub use condition::{Condition, Work};
 pub use cpu_set::{CpuSet, CpuSetError};

@@ -3,18 +3,19 @@
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Span;
 
 /// A background load that conditions are measured under.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Load {
     /// None by howlate; whatever else runs on the machine goes on.
     #[default]
     Idle,
-    /// One normal thread per CPU that never sleeps.
+    /// Two normal threads per CPU that never sleep.
     Cpu,
 }
 
@@ -55,7 +56,7 @@ impl FromStr for Load {
 }
 
 /// What a load really did during one turn.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadReport {
     /// CPU time it got, all its threads together.
     pub cpu_ns: Span,

@@ -3,13 +3,15 @@
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Span, SpanError};
 
 /// A real-time priority: 1 (lowest) to 99 (highest).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "u32", into = "u32")]
+#[schemars(with = "u32")]
 pub struct Priority(u8);
 
 impl Priority {
@@ -48,8 +50,11 @@ impl From<Priority> for u32 {
 }
 
 /// A nice value: −20 (runs most) to 19 (runs least).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(try_from = "i32", into = "i32")]
+#[schemars(with = "i32")]
 pub struct Nice(i8);
 
 impl Nice {
@@ -78,7 +83,7 @@ impl From<Nice> for i32 {
 }
 
 /// A scheduling policy with its parameters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "policy", rename_all = "lowercase")]
 pub enum Policy {
     /// `SCHED_OTHER`, at the nice value given, or the one inherited.
@@ -149,8 +154,8 @@ impl Policy {
 impl fmt::Display for Policy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match self {
-            Self::Other { nice: None } => "other".to_owned(),
-            Self::Other { nice: Some(nice) } => format!("nice:{}", nice.get()),
+            Self::Other { nice: Some(nice) } if nice.get() != 0 => format!("nice:{}", nice.get()),
+            Self::Other { .. } => "other".to_owned(),
             Self::Batch => "batch".to_owned(),
             Self::Idle => "idle".to_owned(),
             Self::Fifo { priority } => format!("fifo:{}", priority.get()),

@@ -1,14 +1,15 @@
 //! The lines of a recording. `docs/recording.md` documents them for readers in other languages.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Block, Caveat, Condition, Finished, MonotonicTime, Span, Started, System};
+use crate::{Block, Caveat, Condition, Finding, Finished, MonotonicTime, Span, Started, System};
 
 /// The version of the recording format that this program writes.
 pub const FORMAT: u32 = 1;
 
 /// One line of a recording.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Line {
     /// The first line: what was asked, where, with what.
@@ -26,7 +27,7 @@ pub enum Line {
 }
 
 /// What was asked, where, with what.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Header {
     /// [`FORMAT`] of the program that wrote it.
     pub format: u32,
@@ -46,6 +47,9 @@ pub struct Header {
     pub seed: u64,
     /// The machine.
     pub system: System,
+    /// What on the machine bears on punctuality, as `howlate doctor` found it at the start.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<Finding>,
     /// What measuring itself costs.
     pub instrument: Instrument,
     /// What is measured; blocks refer to these by index.
@@ -53,7 +57,7 @@ pub struct Header {
 }
 
 /// What the instrument itself contributes, measured before each run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Instrument {
     /// The smallest step between two different readings of the clock.
     pub clock_precision_ns: Span,
@@ -67,7 +71,7 @@ pub struct Instrument {
 }
 
 /// How a run ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct End {
     /// When.
     pub at_ns: MonotonicTime,
@@ -76,7 +80,7 @@ pub struct End {
 }
 
 /// Why a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HowEnded {
     /// It did all that was asked.

@@ -1,11 +1,12 @@
 //! What machine this is.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::CpuSet;
 
 /// The system a recording was made on, as far as it bears on punctuality.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct System {
     /// Kernel release, as `uname -r` prints it.
     pub kernel: String,
@@ -47,7 +48,7 @@ pub struct System {
 }
 
 /// One CPU.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Cpu {
     /// Its number.
     pub number: u32,
@@ -68,7 +69,7 @@ pub struct Cpu {
 }
 
 /// An idle state of a CPU.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IdleState {
     /// As the driver names it: `C1E`, `WFI`, ….
     pub name: String,

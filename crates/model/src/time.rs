@@ -3,13 +3,14 @@
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A reading of `CLOCK_MONOTONIC`, in nanoseconds.
 ///
 /// See `clock_gettime(2)`: starts at an unspecified point (boot, on Linux), never
 /// steps, is slewed by NTP, does not count suspended time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct MonotonicTime {
     nanos: i64,
@@ -46,7 +47,7 @@ impl MonotonicTime {
 }
 
 /// How much later than asked a thread ran, in nanoseconds. Negative when it ran early.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Latency {
     nanos: i64,
@@ -61,6 +62,11 @@ impl Latency {
     /// The latency in nanoseconds.
     pub const fn as_nanos(self) -> i64 {
         self.nanos
+    }
+
+    /// Whether it is at least as long as `span`.
+    pub const fn reaches(self, span: Span) -> bool {
+        self.nanos >= 0 && self.nanos.unsigned_abs() >= span.nanos
     }
 }
 
@@ -95,7 +101,9 @@ fn three_digits(nanos: i64) -> String {
 /// A length of time: a period, how long to sleep, a timer slack. Never negative.
 ///
 /// Written and read with its unit: `100us`, `1.5ms`, `1m 30s`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(transparent)]
 pub struct Span {
     nanos: u64,

@@ -5,7 +5,9 @@
 
 mod compact;
 mod reader;
+mod schema;
 mod writer;
 
 pub use reader::{ReadError, Reader};
+pub use schema::schema;
 pub use writer::{CreateError, Writer};

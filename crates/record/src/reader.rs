@@ -162,6 +162,7 @@ pub(crate) mod testing {
             clock: "CLOCK_MONOTONIC".into(),
             seed: 1,
             system: System::default(),
+            findings: vec![],
             instrument: Instrument::default(),
             conditions: (0..conditions).map(condition).collect(),
         }

@@ -2,7 +2,7 @@
 
 use howlate_model::Caveat;
 
-use crate::numbers::count;
+use crate::numbers::{count, length};
 
 /// A caveat in one sentence: what was found, and what would help.
 pub fn caveat(caveat: &Caveat) -> String {
@@ -12,7 +12,11 @@ pub fn caveat(caveat: &Caveat) -> String {
             format!("{asked} was refused ({reason}); measured as {in_force}.{remedy}")
         }
         Caveat::SlackDiffers { asked_ns, in_force_ns } => {
-            format!("A timer slack of {asked_ns} was asked for; {in_force_ns} is in force.")
+            format!(
+                "A timer slack of {} was asked for; {} is in force.",
+                length(*asked_ns),
+                length(*in_force_ns)
+            )
         }
         Caveat::AffinityDiffers { asked, in_force, reason } => {
             format!("The thread was to run on CPU {asked}, but may run on {in_force} ({reason}).")

@@ -3,7 +3,7 @@
 use howlate_analyse::{Analysis, Outcome, Summary};
 use howlate_model::{Condition, Latency};
 
-use crate::heading::what_the_maximum_supports;
+use crate::heading::{what_the_maximum_supports, wrapped};
 use crate::numbers::{count, micros};
 use crate::style::{DIM, paint};
 use crate::table::{Columns, transpose, worst_in_bold};
@@ -44,7 +44,7 @@ fn common_and_varying(conditions: &[&Condition]) -> (Vec<String>, Vec<&'static P
 }
 
 /// The table, what was in common, the corrected numbers, and what the maxima support.
-pub(crate) fn tables(analysis: &Analysis) -> String {
+pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
     let outcomes: Vec<&Outcome> = analysis.outcomes().iter().collect();
     let conditions: Vec<&Condition> = outcomes.iter().map(|outcome| &outcome.condition).collect();
     let (common, varying) = common_and_varying(&conditions);
@@ -59,7 +59,7 @@ pub(crate) fn tables(analysis: &Analysis) -> String {
         text.push_str(&table(&outcomes, &varying, &corrected));
         text.push('\n');
     }
-    text.push_str(&certainty(&outcomes));
+    text.push_str(&certainty(&outcomes, width));
     text
 }
 
@@ -99,7 +99,7 @@ const NUMBERS: [Number; 6] = [
 ];
 
 /// How sure the numbers are; for one condition in words, for several the widest statement.
-fn certainty(outcomes: &[&Outcome]) -> String {
+fn certainty(outcomes: &[&Outcome], width: usize) -> String {
     let mut lines = Vec::new();
     if let [outcome] = outcomes {
         let between = |name: &str, low: Latency, high: Latency| format!("{name} {low} to {high}");
@@ -116,5 +116,5 @@ fn certainty(outcomes: &[&Outcome]) -> String {
     if let Some(supports) = what_the_maximum_supports(least) {
         lines.push(format!("With {} wake-ups: {supports}.", count(least)));
     }
-    lines.iter().map(|line| format!("{}\n", paint(DIM, line))).collect()
+    lines.iter().map(|line| format!("{}\n", paint(DIM, wrapped(line, width, 0)))).collect()
 }

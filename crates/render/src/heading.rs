@@ -4,7 +4,7 @@ use howlate_analyse::{Analysis, exceeded_at_most};
 use howlate_model::{Caveat, HowEnded, System, Work};
 
 use crate::caveats::caveat;
-use crate::numbers::count;
+use crate::numbers::{count, length};
 use crate::style::{BOLD, DIM, WARN, paint};
 use crate::{cyclic, notify, quick, sleep};
 
@@ -26,12 +26,12 @@ pub fn machine(system: &System) -> String {
 /// The whole result of a recording, for a terminal.
 pub fn report(analysis: &Analysis, width: usize) -> String {
     let body = match (analysis.header.command.as_str(), first_work(analysis)) {
-        ("quick", _) => return quick::quick(analysis, &[], width),
+        ("quick", _) => return quick::quick(analysis, width),
         (_, Some(Work::Sleep { .. })) => sleep::tables(analysis, width),
         (_, Some(Work::Notify { .. })) => notify::tables(analysis, width),
-        _ => cyclic::tables(analysis),
+        _ => cyclic::tables(analysis, width),
     };
-    format!("{}\n{body}{}{}", top(analysis), instrument(analysis), notes(analysis, width))
+    format!("{}\n{body}{}{}", top(analysis), instrument(analysis, width), notes(analysis, width))
 }
 
 fn first_work(analysis: &Analysis) -> Option<Work> {
@@ -51,13 +51,15 @@ fn top(analysis: &Analysis) -> String {
 }
 
 /// What measuring costs, in one line.
-fn instrument(analysis: &Analysis) -> String {
+fn instrument(analysis: &Analysis, width: usize) -> String {
     let instrument = analysis.header.instrument;
     let text = format!(
         "Clock: {} per reading, steps of {}. One turn of the loop without the wait: {}. Included in the numbers.",
-        instrument.clock_read_ns, instrument.clock_precision_ns, instrument.loop_ns
+        length(instrument.clock_read_ns),
+        length(instrument.clock_precision_ns),
+        length(instrument.loop_ns)
     );
-    format!("{}\n", paint(DIM, text))
+    format!("{}\n", paint(DIM, wrapped(&text, width, 0)))
 }
 
 /// What the maximum of a result is worth.

@@ -23,7 +23,7 @@ pub fn hlog(analyses: &[Analysis]) -> io::Result<String> {
     for outcome in analyses.iter().flat_map(|analysis| analysis.outcomes()) {
         let lasted = Duration::from(outcome.usage.elapsed_ns);
         let tag = tag(outcome);
-        log.write_histogram(outcome.latency().histogram(), at, lasted, Tag::new(&tag))
+        log.write_histogram(&outcome.latency().to_hdr(), at, lasted, Tag::new(&tag))
             .map_err(|error| io::Error::other(format!("{error:?}")))?;
         at += lasted;
     }

@@ -2,16 +2,20 @@
 
 use howlate_analyse::{Insight, Origin};
 
+use crate::numbers::length;
+
 /// What an explanation says, and what to do.
 pub(crate) fn insight(insight: &Insight) -> String {
     match insight {
         Insight::TimerSlack { slack, least } => format!(
-            "Timer slack: the kernel may add up to {slack} to each sleep of a normal thread, and does (least seen: {least}). \
-             `--slack 1ns` measures without it; in a program: prctl(PR_SET_TIMERSLACK, 1). A real-time policy has none."
+            "Timer slack: the kernel may add up to {} to each sleep of a normal thread, and does (least seen: {least}). \
+             `--slack 1ns` measures without it; in a program: prctl(PR_SET_TIMERSLACK, 1). A real-time policy has none.",
+            length(*slack)
         ),
         Insight::Tick { tick } => format!(
-            "Ticks: short sleeps end on the kernel's tick every {tick}: high-resolution timers are missing. \
-             See `howlate doctor`."
+            "Ticks: short sleeps end on the kernel's tick every {}: high-resolution timers are missing. \
+             See `howlate doctor`.",
+            length(*tick)
         ),
         Insight::Step { below, above, median_below, median_above, origins } => {
             let causes: Vec<String> = origins.iter().map(origin).collect();
@@ -30,12 +34,15 @@ pub(crate) fn insight(insight: &Insight) -> String {
 fn origin(origin: &Origin) -> String {
     match origin {
         Origin::IdleState { name, residency, exit_latency } => format!(
-            "Idle state {name} becomes worth entering at {residency} and takes up to {exit_latency} to leave; \
-             `--dma-latency 0us` keeps the CPU out of it."
+            "Idle state {name} becomes worth entering at {} and takes up to {} to leave; \
+             `--dma-latency 0us` keeps the CPU out of it.",
+            length(*residency),
+            length(*exit_latency)
         ),
         Origin::HaltPoll { limit } => format!(
-            "KVM on the host polls for {limit} (halt_poll_ns) before it gives an idle guest CPU away; \
-             longer sleeps pay for getting it back."
+            "KVM on the host polls for {} (halt_poll_ns) before it gives an idle guest CPU away; \
+             longer sleeps pay for getting it back.",
+            length(*limit)
         ),
     }
 }

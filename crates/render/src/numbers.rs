@@ -42,6 +42,19 @@ pub(crate) fn count(number: u64) -> String {
     grouped(i64::try_from(number).unwrap_or(i64::MAX))
 }
 
+/// A length of time in prose: `50 µs`, `1.5 ms`.
+pub(crate) fn length(span: Span) -> String {
+    let typed = span.to_string();
+    let unit = typed.find(|letter: char| letter.is_ascii_alphabetic()).unwrap_or(typed.len());
+    let (number, unit) = typed.split_at(unit);
+    let unit = match unit {
+        "us" => "µs",
+        "m" => "min",
+        other => other,
+    };
+    format!("{number} {unit}")
+}
+
 /// A length of time to a tenth of a second, or as short as it is: `12.3 s`, `4 ms`.
 pub(crate) fn rough(span: Span) -> String {
     match span.as_nanos() {
@@ -92,6 +105,8 @@ mod tests {
     #[test]
     fn counts_and_lengths() {
         assert_eq!([count(7), count(1_000), count(1_234_567)], ["7", "1 000", "1 234 567"]);
+        assert_eq!(length(Span::from_micros(50)), "50 µs");
+        assert_eq!(length(Span::from_secs(120)), "2 min");
         assert_eq!(rough(Span::from_millis(12_340)), "12.3 s");
         assert_eq!(rough(Span::from_secs(125)), "2 min 05 s");
         assert_eq!(rough(Span::from_secs(7_500)), "2 h 05 min");

@@ -4,15 +4,17 @@ use howlate_analyse::{Analysis, Outcome};
 use howlate_model::{Finding, Latency, Load, Policy, Verdict};
 
 use crate::heading::{machine, notes, wrapped};
-use crate::numbers::{micros, times};
+use crate::numbers::{length, micros, times};
 use crate::style::{BOLD, DIM, paint};
 use crate::table::{Columns, transpose, worst_in_bold};
 
 /// Findings named in the quick look.
 const NAMED: usize = 3;
+/// Commands shown for each.
+const COMMANDS: usize = 2;
 
 /// What machine, how late idle and busy, what it means, what costs most.
-pub fn quick(analysis: &Analysis, findings: &[Finding], width: usize) -> String {
+pub fn quick(analysis: &Analysis, width: usize) -> String {
     let rows = rows(analysis.outcomes());
     let mut text = format!("{}\n\n", paint(BOLD, machine(&analysis.header.system)));
     text.push_str("How late a thread wakes that wants to run every millisecond, in µs:\n\n");
@@ -22,7 +24,7 @@ pub fn quick(analysis: &Analysis, findings: &[Finding], width: usize) -> String 
         text.push_str(&format!("\n{}\n", paint(BOLD, "What this means")));
         meaning.iter().for_each(|line| text.push_str(&format!("  {}\n", wrapped(line, width, 2))));
     }
-    text.push_str(&costly(findings, width));
+    text.push_str(&costly(&analysis.header.findings, width));
     let notes = notes(analysis, width);
     if !notes.is_empty() {
         text.push_str(&format!("\n{notes}"));
@@ -52,7 +54,7 @@ fn name(row: &Row<'_>) -> String {
     let condition = &row.idle.condition;
     match (condition.policy, condition.slack_ns) {
         (Policy::OTHER, None) => "as you are (other)".to_owned(),
-        (Policy::OTHER, Some(slack)) => format!("with {slack} of timer slack"),
+        (Policy::OTHER, Some(slack)) => format!("with {} of timer slack", length(slack)),
         (policy, _) if policy.is_realtime() => format!("with real-time priority ({policy})"),
         (policy, _) => format!("with {policy}"),
     }
@@ -101,10 +103,13 @@ fn at(outcome: &Outcome, quantile: f64) -> Option<Latency> {
 fn slack(now: &Row<'_>, row: &Row<'_>) -> Option<String> {
     let slack = now.idle.in_force.as_ref()?.slack_ns;
     let (with, without) = (at(now.idle, 0.5)?, at(row.idle, 0.5)?);
-    let gain = with.as_nanos() - without.as_nanos();
+    // The rest of the difference is the machine's, not the slack's.
+    let most = i64::try_from(slack.as_nanos()).unwrap_or(i64::MAX);
+    let gain = (with.as_nanos() - without.as_nanos()).min(most);
     (gain > 5_000).then(|| {
         format!(
-            "Timer slack ({slack}) makes up {} of the usual {with}. A program gets rid of it without any right: prctl(PR_SET_TIMERSLACK, 1).",
+            "Timer slack ({}) makes up {} of the usual {with}. A program gets rid of it without any right: prctl(PR_SET_TIMERSLACK, 1).",
+            length(slack),
             Latency::from_nanos(gain)
         )
     })
@@ -123,7 +128,7 @@ fn priority(now: &Row<'_>, row: &Row<'_>) -> Option<String> {
     (normal.as_nanos() > CLEAR * realtime.as_nanos()).then(|| {
         let factor = times(normal.as_nanos(), realtime.as_nanos());
         format!(
-            "Real-time priority makes that {realtime}, {factor} times less: start your program with `chrt --fifo 80 …`, or call sched_setscheduler(2)."
+            "With real-time priority, 1 in 100 is more than {realtime} late under load, instead of {normal}: {factor} times less. Start your program with `chrt --fifo 80 …`, or call sched_setscheduler(2)."
         )
     })
 }
@@ -139,9 +144,8 @@ fn costly(findings: &[Finding], width: usize) -> String {
     let mut text = format!("\n{}\n", paint(BOLD, "What costs most on this system"));
     for finding in named {
         text.push_str(&format!("  · {}\n", wrapped(&finding.found, width, 4)));
-        if let Some(apply) = finding.remedy.as_ref().and_then(|remedy| remedy.apply.first()) {
-            text.push_str(&format!("    {}\n", paint(DIM, apply)));
-        }
+        let apply = finding.remedy.iter().flat_map(|remedy| &remedy.apply).take(COMMANDS);
+        apply.for_each(|command| text.push_str(&format!("    {}\n", paint(DIM, command))));
     }
     let rest = costly.count().saturating_sub(NAMED);
     let more = if rest > 0 {

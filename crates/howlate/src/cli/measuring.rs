@@ -21,7 +21,13 @@ pub(crate) struct Measuring {
     #[arg(help_heading = "Circumstances")]
     pub(crate) policy: Vec<Policy>,
     /// Timer slack to ask for, such as 1ns; as inherited if left out
-    #[arg(long, value_name = "LENGTH,…", value_delimiter = ',', help_heading = "Circumstances")]
+    #[arg(
+        long,
+        value_name = "LENGTH,…",
+        allow_hyphen_values = true,
+        value_delimiter = ',',
+        help_heading = "Circumstances"
+    )]
     pub(crate) slack: Vec<Slack>,
     /// CPUs to bind threads to, such as 0-1,3
     #[arg(long, value_name = "LIST", help_heading = "Circumstances")]
@@ -31,23 +37,23 @@ pub(crate) struct Measuring {
     #[arg(help_heading = "Circumstances")]
     pub(crate) load: Vec<Load>,
     /// Hold /dev/cpu_dma_latency at this, to keep CPUs out of idle states that take longer to leave
-    #[arg(long, value_name = "LENGTH", help_heading = "Circumstances", value_parser = dma_latency)]
+    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, help_heading = "Circumstances", value_parser = dma_latency)]
     pub(crate) dma_latency: Option<i32>,
 
     /// Wake-ups per thread and condition
-    #[arg(long, value_name = "N", help_heading = "Extent")]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, help_heading = "Extent")]
     pub(crate) samples: Option<u64>,
     /// Time per condition
-    #[arg(long, value_name = "LENGTH", help_heading = "Extent")]
+    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, help_heading = "Extent")]
     pub(crate) duration: Option<Span>,
     /// Turns per condition; conditions take turns in random order
-    #[arg(long, value_name = "N", help_heading = "Extent", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, help_heading = "Extent", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) rounds: Option<u32>,
     /// What the order of turns is drawn with; chosen anew each time if left out
-    #[arg(long, value_name = "N", help_heading = "Extent")]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, help_heading = "Extent")]
     pub(crate) seed: Option<u64>,
     /// Stop at once when a wake-up is later than this
-    #[arg(long, value_name = "LENGTH", help_heading = "Extent")]
+    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, help_heading = "Extent")]
     pub(crate) stop_above: Option<Span>,
 
     /// End with status 1 when a result exceeds this, such as 'max>100us' or 'p99.9>50us'

@@ -54,16 +54,22 @@ howlate cyclic --threads 5 --policy fifo:99 --staircase --distance 500us\n  \
 howlate cyclic --policy other,fifo:80 --load idle,cpu --fail-above 'p99.9>100us'")]
 pub(crate) struct Cyclic {
     /// Time from one planned wake-up to the next
-    #[arg(long, value_name = "LENGTH,…", value_delimiter = ',', default_value = "1ms")]
+    #[arg(
+        long,
+        value_name = "LENGTH,…",
+        allow_hyphen_values = true,
+        value_delimiter = ',',
+        default_value = "1ms"
+    )]
     pub(crate) period: Vec<Span>,
     /// Threads side by side: a number, or `per-cpu` for one bound to each CPU
-    #[arg(long, value_name = "N", default_value = "per-cpu")]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, default_value = "per-cpu")]
     pub(crate) threads: ThreadCount,
     /// How the threads wait
     #[arg(long, value_name = "CALL,…", value_delimiter = ',', default_value = "clock_nanosleep")]
     pub(crate) call: Vec<Wait>,
     /// Added to the period of each further thread
-    #[arg(long, value_name = "LENGTH", default_value = "0")]
+    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, default_value = "0")]
     pub(crate) distance: Span,
     /// Give each further thread the next lower priority
     #[arg(long)]
@@ -86,6 +92,7 @@ pub(crate) struct Sleep {
     #[arg(
         long = "for",
         value_name = "LENGTH,…",
+        allow_hyphen_values = true,
         value_delimiter = ',',
         default_value = "10us,100us,1ms,10ms"
     )]

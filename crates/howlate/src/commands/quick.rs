@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use howlate_model::{Load, Policy, Span, Wait};
 use howlate_plan::{Circumstances, CyclicChoices, Threads};
 use howlate_render::quick;
-use howlate_system::{Root, examine};
 
 use crate::error::Error;
 use crate::remedy;
@@ -33,9 +32,9 @@ pub(crate) fn run() -> Result<Status, Error> {
         quiet: false,
     };
     let analysis = measure(&request, &around, &plan)?;
-    let mut text = quick(&analysis, &examine(&Root::live()), terminal::width());
+    let mut text = quick(&analysis, terminal::width());
     if realtime.is_none() {
-        let hint = remedy::for_policy(WITH_PRIORITY);
+        let hint = remedy::for_policy(WITH_PRIORITY, &around.findings);
         text.push_str(&format!("\nReal-time priority could not be tried. {hint}\n"));
     }
     if let Some(path) = out {

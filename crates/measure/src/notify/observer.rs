@@ -34,7 +34,9 @@ pub(super) struct Watch<'a> {
     taken: usize,
     pairing: Pairing,
     block: Block,
-    progress: Progress,
+    /// Up to the block's beginning.
+    before: Progress,
+    last: Latency,
     began: MonotonicTime,
     stop: Stop,
     stop_above: Option<Latency>,
@@ -60,7 +62,8 @@ impl<'a> Watch<'a> {
             taken: 0,
             pairing: Pairing::default(),
             block: block(begun, began),
-            progress: Progress::new(begun.task, in_force),
+            before: Progress::new(begun.task, in_force),
+            last: Latency::default(),
             began,
             stop,
             stop_above: begun.bounds.stop_above.map(as_latency),
@@ -102,10 +105,17 @@ impl<'a> Watch<'a> {
     /// Hands on what has arrived.
     fn look(&mut self, now: MonotonicTime) {
         self.drain(false);
-        self.sink.progress(std::slice::from_ref(&self.progress));
+        self.show();
         if now.since(self.block.from_ns) >= BLOCK {
             self.cut(now);
         }
+    }
+
+    fn show(&mut self) {
+        let mut progress = self.before.clone();
+        progress.add(&self.block);
+        progress.last = self.last;
+        self.sink.progress(&[progress]);
     }
 
     /// Pairs arrivals with messages. One whose message is not logged yet waits for the next
@@ -131,7 +141,7 @@ impl<'a> Watch<'a> {
         self.block.record(wakeup, None);
         let cost = Wakeup { expected: sent.sent, ran: sent.returned }.latency();
         self.block.send.get_or_insert_default().record(cost);
-        self.progress.add(wakeup);
+        self.last = wakeup.latency();
         let offset = sent.sent.as_nanos() - self.block.from_ns.as_nanos();
         self.block.series.push(SeriesPoint(offset, wakeup.latency()));
         if self.stop_above.is_some_and(|limit| wakeup.latency() > limit) {
@@ -176,7 +186,7 @@ impl<'a> Watch<'a> {
                 Ok(Some(Report::Done { usage })) => self.usage = Some(usage),
                 Ok(_) => {
                     release();
-                    receiver.wake_up(self.progress.tid);
+                    receiver.wake_up(self.before.tid);
                 }
                 Err(error) => self.error = Some(error.to_string()),
             }
@@ -187,6 +197,7 @@ impl<'a> Watch<'a> {
     fn cut(&mut self, now: MonotonicTime) {
         let next = block(self.begun, now);
         let mut block = std::mem::replace(&mut self.block, next);
+        self.before.add(&block);
         if !block.latency.is_empty() || !block.irregular.is_none() {
             block.until_ns = now;
             self.sink.line(Line::Block(Box::new(block)));
@@ -196,7 +207,7 @@ impl<'a> Watch<'a> {
     fn finish(mut self, left_behind: bool) -> Ended {
         let now = clock::now();
         self.drain(true);
-        self.sink.progress(std::slice::from_ref(&self.progress));
+        self.show();
         self.block.irregular = self.pairing.irregular(self.log.count());
         self.cut(now);
         let finished = self.finished(now, left_behind);

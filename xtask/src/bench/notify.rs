@@ -2,7 +2,7 @@
 //!
 //! `howlate notify` and a minimal C program take turns, so that what else the machine does hits
 //! both alike; the ratio of their medians is the cost of the instrument. Needs `cc`, and the
-//! right to real-time priorities. Arguments after `notify`: pairs of turns, CPUs `S,R`.
+//! right to real-time priorities. `HOWLATE_BENCH_CPUS`: sender's and receiver's CPU, `0,1` if unset.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -19,9 +19,14 @@ const PRIORITY: &str = "80";
 type Fallible<T> = Result<T, Box<dyn Error>>;
 
 /// Prints a table; fails when a limit is exceeded.
-pub(crate) fn run(arguments: &[String]) -> Fallible<()> {
-    let pairs = arguments.first().map_or(Ok(PAIRS), |pairs| pairs.parse())?;
-    let cpus = arguments.get(1).map_or("0,1", String::as_str);
+pub(super) fn run() -> std::io::Result<()> {
+    measure().map_err(|error| std::io::Error::other(error.to_string()))
+}
+
+fn measure() -> Fallible<()> {
+    let pairs = PAIRS;
+    let cpus = std::env::var("HOWLATE_BENCH_CPUS").unwrap_or_else(|_| "0,1".to_owned());
+    let cpus = cpus.as_str();
     let folder = tempfile::tempdir()?;
     let (ping, howlate) = (build_ping(folder.path())?, build_howlate()?);
     let mut text =
@@ -59,7 +64,7 @@ fn sorted(mut values: Vec<f64>) -> Vec<f64> {
 }
 
 fn build_ping(folder: &Path) -> Fallible<PathBuf> {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/ping.c");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/bench/ping.c");
     let program = folder.join("ping");
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
     let built = Command::new(&compiler).args(["-O2", "-o"]).arg(&program).arg(source).status()?;

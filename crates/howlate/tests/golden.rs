@@ -1,0 +1,55 @@
+//! Every way to show a recording, over one immutable recording of each kind and format version.
+//! A change here changes what people's scripts read: names are added, never renamed.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod common;
+
+use common::{run, stdout};
+
+/// Shows `testdata/recordings/v1/NAME.jsonl` from its own folder, so that paths are the same everywhere.
+fn shown(name: &str, format: &str) -> String {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/recordings/v1");
+    let file = format!("{name}.jsonl");
+    let output = common::howlate(&["show", "--format", format, &file]).current_dir(folder).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", common::stderr(&output));
+    stdout(&output)
+}
+
+fn every_format(name: &str) {
+    for format in ["text", "json", "csv", "hlog"] {
+        insta::assert_snapshot!(format!("{name}-{format}"), shown(name, format));
+    }
+}
+
+#[test]
+fn periodic_threads() {
+    every_format("cyclic");
+}
+
+#[test]
+fn sleeps() {
+    every_format("sleep");
+    insta::assert_snapshot!("sleep-intervals", shown("sleep", "intervals"));
+}
+
+#[test]
+fn a_stall() {
+    every_format("stall");
+}
+
+#[test]
+fn a_killed_run() {
+    every_format("killed");
+}
+
+#[test]
+fn help_of_every_command() {
+    let page = |arguments: &[&str]| stdout(&run(arguments));
+    insta::assert_snapshot!("help", page(&["--help"]));
+    for command in ["cyclic", "sleep", "doctor", "show"] {
+        insta::assert_snapshot!(format!("help-{command}"), page(&[command, "--help"]));
+        assert!(page(&["man", command]).contains(".TH"), "{command} has a manual page");
+    }
+    assert!(page(&["completions", "bash"]).contains("_howlate"));
+}

@@ -1,0 +1,136 @@
+//! Counts in log-linear buckets, laid out as `HdrHistogram` with two significant digits lays them out.
+//!
+//! The layout is the library's; counting is done here because it runs once per wake-up:
+//! finding a bucket takes a shift and an addition.
+
+/// Values below this have a bucket each; above, every doubling has half as many buckets.
+const LINEAR: u64 = 256;
+/// log2 of the buckets per doubling.
+const HALF_BITS: u32 = 7;
+
+/// Counts per bucket; grows up to the largest value counted, a doubling of values at a time.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Buckets {
+    counts: Vec<u64>,
+}
+
+impl PartialEq for Buckets {
+    /// Room that is not used makes no difference.
+    fn eq(&self, other: &Self) -> bool {
+        self.iter().eq(other.iter())
+    }
+}
+
+/// One bucket that is not empty.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bucket {
+    /// The smallest value counted here.
+    pub lowest: u64,
+    /// The largest value counted here.
+    pub highest: u64,
+    /// How many.
+    pub count: u64,
+}
+
+#[allow(clippy::cast_possible_truncation, reason = "at most 64 · 128 buckets")]
+#[inline]
+const fn index(value: u64) -> usize {
+    let bucket = (u64::BITS - (value | (LINEAR - 1)).leading_zeros()) - LINEAR.trailing_zeros();
+    ((bucket as usize) << HALF_BITS) + (value >> bucket) as usize
+}
+
+/// How many bits of a value its bucket does not tell.
+#[allow(clippy::cast_possible_truncation, reason = "at most 64")]
+const fn shift(index: usize) -> u32 {
+    if index < LINEAR as usize { 0 } else { (index >> HALF_BITS) as u32 - 1 }
+}
+
+const fn lowest(index: usize) -> u64 {
+    let shift = shift(index);
+    ((index - ((shift as usize) << HALF_BITS)) as u64) << shift
+}
+
+impl Buckets {
+    /// Empty, with room for what `other` holds.
+    pub(crate) fn with_room_for(other: &Self) -> Self {
+        Self { counts: vec![0; other.counts.len()] }
+    }
+
+    /// Counts `value` `n` times.
+    #[inline]
+    pub(crate) fn add(&mut self, value: u64, n: u64) {
+        let index = index(value);
+        match self.counts.get_mut(index) {
+            Some(count) => *count += n,
+            None => self.add_beyond(index, n),
+        }
+    }
+
+    #[cold]
+    fn add_beyond(&mut self, index: usize, n: u64) {
+        let doubling = 1 << HALF_BITS;
+        self.counts.resize((index / doubling + 1) * doubling, 0);
+        self.counts[index] = n;
+    }
+
+    /// Counts all of `other` too.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        if self.counts.len() < other.counts.len() {
+            self.counts.resize(other.counts.len(), 0);
+        }
+        for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
+            *mine += theirs;
+        }
+    }
+
+    /// Buckets that are not empty, ascending.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Bucket> + '_ {
+        let full = self.counts.iter().enumerate().filter(|(_, count)| **count > 0);
+        full.map(|(index, &count)| {
+            let lowest = lowest(index);
+            Bucket { lowest, highest: lowest + ((1 << shift(index)) - 1), count }
+        })
+    }
+
+    /// The largest value of the bucket that holds the value of this rank, from 1.
+    pub(crate) fn at_rank(&self, rank: u64) -> Option<u64> {
+        let mut passed = 0;
+        let place = self.counts.iter().position(|count| {
+            passed += count;
+            passed >= rank
+        })?;
+        Some(lowest(place) + ((1 << shift(place)) - 1))
+    }
+
+    /// The smallest value that shares a bucket with `value`.
+    pub(crate) const fn lowest_alike(value: u64) -> u64 {
+        lowest(index(value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hdrhistogram::Histogram;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn every_value_is_in_its_bucket_and_the_bucket_is_narrow(value in 0..u64::MAX >> 1) {
+            let mut buckets = Buckets::default();
+            buckets.add(value, 3);
+            let bucket = buckets.iter().next().unwrap();
+            prop_assert!(bucket.lowest <= value && value <= bucket.highest && bucket.count == 3);
+            prop_assert!(bucket.highest - bucket.lowest <= value / 100);
+        }
+
+        #[test]
+        fn the_layout_is_that_of_hdrhistogram(value in 0..3_600_000_000_000_u64) {
+            let hdr = Histogram::<u64>::new_with_bounds(1, 3_600_000_000_000, 2).unwrap();
+            prop_assert_eq!(Buckets::lowest_alike(value), hdr.lowest_equivalent(value));
+            let mut buckets = Buckets::default();
+            buckets.add(value, 1);
+            prop_assert_eq!(buckets.at_rank(1), Some(hdr.highest_equivalent(value)));
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! Benchmarks: `cargo xtask bench [NAME…]`. Numbers for people to read; nothing is judged.
+
+mod cyclic;
+mod instructions;
+mod memory;
+mod notify;
+mod paired;
+mod program;
+mod show;
+mod size;
+
+use std::process::ExitCode;
+
+use crate::packages;
+
+type Bench = (&'static str, fn() -> std::io::Result<()>);
+
+const BENCHES: [Bench; 6] = [
+    ("cyclic", cyclic::run),
+    ("instructions", instructions::run),
+    ("memory", memory::run),
+    ("notify", notify::run),
+    ("show", show::run),
+    ("size", size::run),
+];
+
+/// Runs the benchmarks named, or all.
+pub fn run(names: &[&str]) -> ExitCode {
+    if let Some(unknown) = names.iter().find(|name| !BENCHES.iter().any(|(known, _)| known == *name)) {
+        let known = BENCHES.map(|(name, _)| name).join(", ");
+        eprintln!("error: there is no benchmark `{unknown}`; choose from {known}");
+        return ExitCode::from(2);
+    }
+    packages::provide(packages::FOR_BENCHES);
+    for (name, bench) in BENCHES.iter().filter(|(name, _)| names.is_empty() || names.contains(name)) {
+        println!("== {name}");
+        if let Err(error) = bench() {
+            eprintln!("error: {name}: {error}");
+            return ExitCode::from(2);
+        }
+    }
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,35 @@
+//! The program under test, built as people run it.
+
+use std::io;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+/// Builds the release program; returns its path.
+pub fn built() -> io::Result<PathBuf> {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize()?;
+    let mut cargo = Command::new(env!("CARGO"));
+    let built =
+        cargo.args(["build", "--release", "--quiet", "--package", "howlate"]).current_dir(&root).status()?;
+    if !built.success() {
+        return Err(io::Error::other("the release build failed"));
+    }
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    Ok(target.join("release/howlate"))
+}
+
+/// Runs a command that must succeed.
+pub fn output(command: &mut Command) -> io::Result<Output> {
+    let output = command.output()?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        return Err(io::Error::other(format!("{command:?} failed: {said}")));
+    }
+    Ok(output)
+}
+
+/// Runs a command that must succeed and print JSON.
+pub fn json(command: &mut Command) -> io::Result<Value> {
+    Ok(serde_json::from_slice(&output(command)?.stdout)?)
+}

@@ -1,0 +1,60 @@
+//! Debian packages that tests and benchmarks use.
+
+use std::process::Command;
+
+/// A program, and the package that brings it.
+pub struct Needed {
+    program: &'static str,
+    package: &'static str,
+}
+
+/// What the tests use besides Rust.
+pub const FOR_TESTS: &[Needed] = &[
+    Needed { program: "cyclictest", package: "rt-tests" },
+    Needed { program: "script", package: "bsdutils" },
+];
+
+/// What the benchmarks use besides.
+pub const FOR_BENCHES: &[Needed] = &[
+    Needed { program: "cyclictest", package: "rt-tests" },
+    Needed { program: "valgrind", package: "valgrind" },
+];
+
+/// Installs what is missing, or says what is missing where that is not possible.
+pub fn provide(needed: &[Needed]) {
+    let missing: Vec<&str> =
+        needed.iter().filter(|one| !is_installed(one.program)).map(|one| one.package).collect();
+    if missing.is_empty() {
+        return;
+    }
+    if !may_install() {
+        println!("missing: {}. Tests that need them are skipped.", missing.join(", "));
+        println!("To run them too: sudo apt-get install {}", missing.join(" "));
+        return;
+    }
+    println!("installing Debian packages: {}", missing.join(", "));
+    let apt = |arguments: &[&str]| {
+        let mut apt = Command::new("apt-get");
+        apt.args(arguments)
+            .env("DEBIAN_FRONTEND", "noninteractive")
+            .status()
+            .is_ok_and(|status| status.success())
+    };
+    let mut install = vec!["install", "-y", "-qq", "--no-install-recommends"];
+    install.extend(&missing);
+    if !(apt(&["update", "-qq"]) && apt(&install)) {
+        println!("could not install them. Tests that need them are skipped.");
+    }
+}
+
+/// Whether a program is on the path, or in a folder that only root has on its path.
+fn is_installed(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let extra = ["/usr/sbin", "/sbin"].map(std::path::PathBuf::from);
+    std::env::split_paths(&path).chain(extra).any(|folder| folder.join(program).exists())
+}
+
+fn may_install() -> bool {
+    let root = Command::new("id").arg("-u").output().is_ok_and(|id| id.stdout.starts_with(b"0\n"));
+    root && is_installed("apt-get")
+}

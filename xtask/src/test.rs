@@ -1,0 +1,118 @@
+//! `cargo xtask test`: everything needed to pass the tests.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+
+use crate::packages;
+
+/// How much to test.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// Everything, as CI does.
+    Everything,
+    /// What an everyday loop needs.
+    Fast,
+}
+
+/// Runs the checks and tests; prints how many passed, failed and were skipped.
+pub fn run(extent: Extent) -> ExitCode {
+    let mut failed_checks = Vec::new();
+    if extent == Extent::Everything {
+        packages::provide(packages::FOR_TESTS);
+        for (name, arguments) in CHECKS {
+            println!("== {name}: cargo {}", arguments.join(" "));
+            if !cargo(arguments).status().is_ok_and(|status| status.success()) {
+                failed_checks.push(name);
+            }
+        }
+    }
+    let tally = tests(extent);
+    for skipped in &tally.skipped {
+        println!("skipped: {skipped}");
+    }
+    for check in &failed_checks {
+        println!("FAILED: {check}");
+    }
+    let failed = tally.failed + failed_checks.len() as u64;
+    println!("{} passed, {failed} failed, {} skipped", tally.passed, tally.skipped.len());
+    if failed == 0 && tally.ran_to_the_end { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+const CHECKS: [(&str, &[&str]); 3] = [
+    ("format", &["fmt", "--all", "--check"]),
+    ("lints", &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]),
+    ("documentation", &["doc", "--workspace", "--no-deps", "--quiet"]),
+];
+
+fn cargo(arguments: &[&str]) -> Command {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(arguments).env("RUSTDOCFLAGS", "-D warnings").current_dir(root());
+    cargo
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."))
+}
+
+/// What came of the tests.
+#[derive(Default)]
+struct Tally {
+    passed: u64,
+    failed: u64,
+    skipped: Vec<String>,
+    ran_to_the_end: bool,
+}
+
+/// Runs all test programs, one after the other, and adds their numbers up.
+fn tests(extent: Extent) -> Tally {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let skips = folder.path().join("skips");
+    let mut command = cargo(&["test", "--workspace", "--no-fail-fast"]);
+    command.env("HOWLATE_SKIPS", &skips).stdout(Stdio::piped());
+    if extent == Extent::Fast {
+        command.env("HOWLATE_FAST", "1");
+    }
+    let mut child = command.spawn().expect("cargo starts");
+    let mut tally = Tally::default();
+    let out = child.stdout.take().expect("piped above");
+    for line in BufReader::new(out).lines().map_while(Result::ok) {
+        println!("{line}");
+        tally.add(&line);
+    }
+    tally.ran_to_the_end = child.wait().is_ok_and(|status| status.success());
+    let skipped = std::fs::read_to_string(&skips).unwrap_or_default();
+    tally.skipped = skipped.lines().map(str::to_owned).collect();
+    // A test that skips itself has passed in the eyes of the test runner.
+    tally.passed = tally.passed.saturating_sub(tally.skipped.len() as u64);
+    tally
+}
+
+impl Tally {
+    /// Reads `test result: ok. 5 passed; 1 failed; …`.
+    fn add(&mut self, line: &str) {
+        let Some(numbers) = line.strip_prefix("test result: ") else { return };
+        let number = |name: &str| {
+            let before = numbers.split(name).next().and_then(|text| text.split(' ').rev().nth(1));
+            before.and_then(|text| text.parse::<u64>().ok()).unwrap_or(0)
+        };
+        self.passed += number("passed;");
+        self.failed += number("failed;");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_numbers_of_test_programs_add_up() {
+        let mut tally = Tally::default();
+        tally.add(
+            "test result: ok. 28 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.99s",
+        );
+        tally.add("test result: FAILED. 4 passed; 1 failed; 0 ignored; 0 measured");
+        tally.add("test a ... ok");
+        assert_eq!((tally.passed, tally.failed), (32, 1));
+    }
+}

@@ -1,0 +1,142 @@
+//! The rules of ARCHITECTURE.md, checked.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+/// Which crates of this project each crate may use. A stage knows the model and, where it must
+/// touch the kernel, `linux`; only the program knows all stages.
+const MAY_USE: &[(&str, &[&str])] = &[
+    ("howlate-model", &[]),
+    ("howlate-linux", &["howlate-model"]),
+    ("howlate-system", &["howlate-model"]),
+    ("howlate-plan", &["howlate-model"]),
+    ("howlate-load", &["howlate-model", "howlate-linux"]),
+    ("howlate-measure", &["howlate-model", "howlate-linux"]),
+    ("howlate-record", &["howlate-model"]),
+    ("howlate-analyse", &["howlate-model"]),
+    ("howlate-render", &["howlate-model", "howlate-analyse"]),
+];
+
+fn packages() -> Vec<Value> {
+    let cargo = std::process::Command::new(env!("CARGO"))
+        .args(["metadata", "--no-deps", "--format-version", "1", "--offline"])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    let metadata: Value = serde_json::from_slice(&cargo.stdout).unwrap();
+    metadata["packages"].as_array().unwrap().clone()
+}
+
+#[test]
+fn stages_do_not_know_each_other() {
+    for package in packages() {
+        let name = package["name"].as_str().unwrap();
+        if matches!(name, "howlate" | "xtask") {
+            continue;
+        }
+        let allowed = MAY_USE.iter().find(|(of, _)| *of == name);
+        let allowed = allowed.unwrap_or_else(|| panic!("say in MAY_USE what {name} may use")).1;
+        for dependency in package["dependencies"].as_array().unwrap() {
+            let used = dependency["name"].as_str().unwrap();
+            assert!(!used.starts_with("howlate") || allowed.contains(&used), "{name} must not use {used}");
+        }
+    }
+}
+
+fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        let path = entry.path();
+        if path.is_dir() {
+            rust_files(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn unsafe_stays_in_linux() {
+    let mut files = Vec::new();
+    rust_files(&root().join("crates"), &mut files);
+    for file in files.iter().filter(|file| !file.starts_with(root().join("crates/linux"))) {
+        for (number, line) in fs::read_to_string(file).unwrap().lines().enumerate() {
+            let code = line.split("//").next().unwrap_or_default();
+            let has = code.contains("unsafe {")
+                || code.contains("unsafe fn")
+                || code.contains("allow(unsafe_code)");
+            assert!(!has, "{}:{}: unsafe belongs to crates/linux", file.display(), number + 1);
+        }
+    }
+}
+
+#[test]
+fn every_command_and_option_is_documented() {
+    let documented = fs::read_to_string(root().join("docs/commands.md")).unwrap();
+    let source = |name: &str| fs::read_to_string(root().join("crates/howlate/src/cli").join(name)).unwrap();
+    let commands = source("mod.rs");
+    let enumeration = commands.split("enum Command {").nth(1).unwrap().split("\n}\n").next().unwrap();
+    for line in enumeration
+        .lines()
+        .filter(|line| line.starts_with("    ") && line.trim().starts_with(char::is_uppercase))
+    {
+        let name: String = line.trim().chars().take_while(|letter| letter.is_alphanumeric()).collect();
+        let name = name.to_lowercase();
+        assert!(documented.contains(&format!("`howlate {name}")), "docs/commands.md lacks `howlate {name}`");
+    }
+    for text in [commands.clone(), source("measuring.rs")] {
+        for option in long_options(&text) {
+            assert!(documented.contains(&format!("`--{option}")), "docs/commands.md lacks `--{option}`");
+        }
+    }
+}
+
+/// The names of fields that clap makes long options of.
+fn long_options(source: &str) -> Vec<String> {
+    let mut options = Vec::new();
+    let mut is_long = false;
+    for line in source.lines() {
+        if let Some(name) = line.split("long = \"").nth(1).and_then(|rest| rest.split('"').next()) {
+            options.push(name.to_owned());
+        } else if line.contains("#[arg(long") {
+            is_long = true;
+        } else if let Some(field) = line.trim().strip_prefix("pub(crate) ").filter(|_| is_long) {
+            options.push(field.split(':').next().unwrap_or_default().replace('_', "-"));
+            is_long = false;
+        }
+    }
+    options
+}
+
+#[test]
+fn every_crate_is_in_the_code_map() {
+    let map = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    for package in packages() {
+        let manifest = package["manifest_path"].as_str().unwrap();
+        let folder =
+            Path::new(manifest).parent().unwrap().strip_prefix(root()).unwrap().display().to_string();
+        assert!(map.contains(&format!("`{folder}/`")), "ARCHITECTURE.md lacks `{folder}/`");
+    }
+}
+
+#[test]
+fn links_between_pages_lead_somewhere() {
+    let mut pages: Vec<PathBuf> =
+        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"].map(|page| root().join(page)).into();
+    pages.extend(fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().path()));
+    for page in pages.iter().filter(|page| page.extension().is_some_and(|extension| extension == "md")) {
+        let text = fs::read_to_string(page).unwrap();
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let target = link.split('#').next().unwrap_or_default();
+            if target.is_empty() || target.contains("://") {
+                continue;
+            }
+            assert!(page.parent().unwrap().join(target).exists(), "{} links to {target}", page.display());
+        }
+    }
+}
