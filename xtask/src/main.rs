@@ -13,7 +13,7 @@ The developer's commands:
 
   cargo xtask test            everything: installs what the tests need, checks style, runs all tests
   cargo xtask test --fast     the everyday loop: no installation, no slow tests
-  cargo xtask bench           every benchmark; or one of: cyclic, cyclictest, instructions, memory, show, size
+  cargo xtask bench           every benchmark; or one of: cyclic, cyclictest, instructions, memory, notify, show, size
   cargo xtask capture-system FOLDER
                               copies what howlate reads of this machine, for a bug report and a test
 ";

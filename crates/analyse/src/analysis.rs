@@ -1,8 +1,8 @@
 //! A recording's lines, summed up per condition.
 
 use howlate_model::{
-    Block, Caveat, Condition, Distribution, End, Finished, Header, InForce, Latency, Line, SeriesPoint, Span,
-    Started, Usage, Worst,
+    Block, Caveat, Condition, Distribution, End, Finished, Header, InForce, Irregular, Latency, Line,
+    SeriesPoint, Span, Started, Usage, Worst,
 };
 
 use crate::{Interval, Summary};
@@ -71,6 +71,8 @@ pub struct Outcome {
     pub condition: Condition,
     /// The settings that were in force at the latest turn; `None` before the first.
     pub in_force: Option<InForce>,
+    /// The same of the one that notifies; `None` where there is none.
+    pub sender_in_force: Option<InForce>,
     /// What its threads used, all turns together.
     pub usage: Usage,
     /// Whether a turn was cut short.
@@ -87,6 +89,7 @@ impl Outcome {
         Self {
             condition,
             in_force: None,
+            sender_in_force: None,
             usage: Usage::default(),
             unfinished: false,
             total: Block::default(),
@@ -98,12 +101,13 @@ impl Outcome {
 
     fn started(&mut self, started: &Started) {
         self.in_force = Some(started.in_force.clone());
+        self.sender_in_force.clone_from(&started.sender_in_force);
         started.caveats.iter().for_each(|caveat| push_new(&mut self.caveats, caveat));
         self.rounds.push(Vec::new());
     }
 
     fn block(&mut self, block: &Block) {
-        self.blocks.add(&block.latency);
+        self.blocks.add(block.round, &block.latency);
         if let (Some(round), false) = (self.rounds.last_mut(), block.series.is_empty()) {
             round.extend_from_slice(&block.series);
         }
@@ -161,6 +165,21 @@ impl Outcome {
         }
     }
 
+    /// The numbers of the calls that notify; `None` where there is none.
+    pub fn send_summary(&self) -> Option<Summary> {
+        self.total.send.as_ref().and_then(Summary::of)
+    }
+
+    /// Notifications that did not arrive once and in order.
+    pub const fn irregular(&self) -> Irregular {
+        self.total.irregular
+    }
+
+    /// The median of each block that is kept, with its round.
+    pub fn round_medians(&self) -> &[(u32, Latency)] {
+        &self.blocks.rounds
+    }
+
     /// The latest wake-ups, the latest first.
     pub fn worst(&self) -> &[Worst] {
         &self.total.worst
@@ -206,6 +225,14 @@ impl Outcome {
         if self.total.lost > 0 {
             caveats.push(Caveat::SamplesLost { count: self.total.lost });
         }
+        let Irregular { messages_lost: lost, messages_duplicated, messages_reordered } = self.irregular();
+        if !self.irregular().is_none() {
+            caveats.push(Caveat::MessagesIrregular {
+                lost,
+                duplicated: messages_duplicated,
+                reordered: messages_reordered,
+            });
+        }
         let faults = (self.usage.minor_faults, self.usage.major_faults);
         if faults != (0, 0) {
             caveats.push(Caveat::PageFaults { minor: faults.0, major: faults.1 });
@@ -228,6 +255,8 @@ impl Outcome {
 struct BlockNumbers {
     p50: Vec<Latency>,
     p99: Vec<Latency>,
+    /// Medians with their rounds.
+    rounds: Vec<(u32, Latency)>,
     seen: u64,
     /// Every how many blocks one is kept.
     stride: u64,
@@ -235,18 +264,19 @@ struct BlockNumbers {
 
 impl Default for BlockNumbers {
     fn default() -> Self {
-        Self { p50: Vec::new(), p99: Vec::new(), seen: 0, stride: 1 }
+        Self { p50: Vec::new(), p99: Vec::new(), rounds: Vec::new(), seen: 0, stride: 1 }
     }
 }
 
 impl BlockNumbers {
-    fn add(&mut self, latency: &Distribution) {
+    fn add(&mut self, round: u32, latency: &Distribution) {
         let keep = self.seen.is_multiple_of(self.stride);
         self.seen += 1;
         if !keep {
             return;
         }
         self.p50.extend(latency.quantile(0.5));
+        self.rounds.extend(latency.quantile(0.5).map(|median| (round, median)));
         if latency.count() >= LEAST_FOR_P99 {
             self.p99.extend(latency.quantile(0.99));
         }
@@ -254,11 +284,12 @@ impl BlockNumbers {
             self.stride *= 2;
             forget_every_second(&mut self.p50);
             forget_every_second(&mut self.p99);
+            forget_every_second(&mut self.rounds);
         }
     }
 }
 
-fn forget_every_second(values: &mut Vec<Latency>) {
+fn forget_every_second<T>(values: &mut Vec<T>) {
     let mut keep = false;
     values.retain(|_| {
         keep = !keep;
@@ -361,6 +392,7 @@ mod tests {
                 round,
                 at_ns,
                 in_force,
+                sender_in_force: None,
                 caveats: caveats.clone(),
             }));
             analysis.add(&turn(&[(100, 7), (210, 5), (320, 9)]));

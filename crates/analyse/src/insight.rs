@@ -1,6 +1,6 @@
 //! What sleep results mean: timer slack, tick, idle states.
 
-use howlate_model::{Distribution, Latency, Load, Policy, Span, System, Wait, Work};
+use howlate_model::{Distribution, Latency, Load, Mechanism, Policy, Span, System, Wait, Work};
 
 use crate::staircase::{self, Step};
 use crate::{Analysis, Outcome};
@@ -82,7 +82,7 @@ fn slack(sleeps: &[&Outcome]) -> Option<Insight> {
         let slack = outcome.in_force.as_ref()?.slack_ns;
         // The lower quartile: a sleep may end early in its slack when another timer fires then.
         let usual = outcome.latency().quantile(0.25)?;
-        let shows = has_slack(outcome.condition.work.mechanism())
+        let shows = outcome.condition.work.wait().is_some_and(has_slack)
             && slack >= Span::from_micros(1)
             && usual.as_nanos().unsigned_abs() >= slack.as_nanos() * 8 / 10;
         shows.then_some((slack, outcome.latency().min()?))
@@ -96,7 +96,7 @@ fn tick(sleeps: &[&Outcome], system: &System) -> Option<Insight> {
     let tick = Span::from_nanos(1_000_000_000 / u64::from(system.tick_hz?));
     let short = |outcome: &&&Outcome| {
         let length = outcome.condition.work.length();
-        !length.is_zero() && length.times(4) < tick && outcome.condition.work.mechanism() != Wait::BusyWait
+        !length.is_zero() && length.times(4) < tick && outcome.condition.work.wait() != Some(Wait::BusyWait)
     };
     let medians: Vec<_> =
         sleeps.iter().filter(short).filter_map(|outcome| outcome.latency().quantile(0.5)).collect();
@@ -121,14 +121,14 @@ fn steps(sleeps: &[&Outcome], system: &System) -> Vec<Insight> {
 }
 
 /// The condition, its length left out.
-fn family(outcome: &Outcome) -> (Wait, Policy, Option<Span>, Option<u32>, Load) {
+fn family(outcome: &Outcome) -> (Mechanism, Policy, Option<Span>, Option<u32>, Load) {
     let condition = &outcome.condition;
     (condition.work.mechanism(), condition.policy, condition.slack_ns, condition.cpu, condition.load)
 }
 
 fn sweeps<'a>(sleeps: &[&'a Outcome]) -> Vec<Vec<(Span, &'a Distribution)>> {
     let mut families: Vec<Vec<&Outcome>> = Vec::new();
-    for outcome in sleeps.iter().filter(|outcome| outcome.condition.work.mechanism() != Wait::BusyWait) {
+    for outcome in sleeps.iter().filter(|outcome| outcome.condition.work.wait() != Some(Wait::BusyWait)) {
         match families.iter_mut().find(|members| family(members[0]) == family(outcome)) {
             Some(members) => members.push(outcome),
             None => families.push(vec![outcome]),

@@ -5,6 +5,7 @@ mod analysis;
 mod insight;
 mod interval;
 mod limits;
+mod ranking;
 mod staircase;
 mod summary;
 
@@ -12,4 +13,48 @@ pub use analysis::{Analysis, Outcome};
 pub use insight::{Insight, Origin, insights};
 pub use interval::{Interval, exceeded_at_most, quantile_ranks};
 pub use limits::exceeded;
+pub use ranking::{GapCost, IdleCost, Place, Ranking, gap_costs, idle_costs, rankings};
 pub use summary::Summary;
+
+#[cfg(test)]
+mod testing {
+    use super::*;
+    use howlate_model::{
+        Block, Condition, Header, Instrument, Line, Load, MonotonicTime, Policy, System, Wakeup, Work,
+    };
+
+    /// A recording's analysis before anything was measured.
+    pub(crate) fn analysis_of(works: &[Work]) -> Analysis {
+        let condition = |&work: &Work| Condition {
+            work,
+            policy: Policy::OTHER,
+            slack_ns: None,
+            cpu: Some(1),
+            thread: 0,
+            load: Load::Idle,
+            kernel: "6.1.0".into(),
+        };
+        Analysis::new(Header {
+            format: 1,
+            howlate: "0.1.0".into(),
+            command: String::new(),
+            arguments: vec![],
+            started: String::new(),
+            at_ns: MonotonicTime::default(),
+            clock: "CLOCK_MONOTONIC".into(),
+            seed: 0,
+            system: System::default(),
+            findings: vec![],
+            instrument: Instrument::default(),
+            conditions: works.iter().map(condition).collect(),
+        })
+    }
+
+    /// A turn of 20 wake-ups, all equally late.
+    pub(crate) fn block_of(condition: u32, round: u32, late: i64) -> Line {
+        let mut block = Block { condition, round, ..Block::default() };
+        let at = MonotonicTime::from_nanos;
+        (0..20).for_each(|_| block.record(Wakeup { expected: at(0), ran: at(late) }, None));
+        Line::Block(Box::new(block))
+    }
+}

@@ -204,6 +204,7 @@ fn options_become_tasks() {
             let kind = match task.work {
                 Work::Cyclic { .. } => "until",
                 Work::Sleep { .. } => "for",
+                Work::Notify { .. } => "notify",
             };
             let cpu = task.cpu.map_or_else(|| "-".to_owned(), |cpu| cpu.to_string());
             let (call, length) = (task.work.mechanism(), task.work.length());

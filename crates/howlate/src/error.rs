@@ -43,10 +43,10 @@ impl Error {
     fn hint(&self) -> Option<String> {
         match self {
             Self::Plan(PlanError::NoSuchCpu { allowed, .. }) => {
-                Some(format!("choose from these with `--cpus {allowed}`"))
+                Some(format!("choose from these, with `--cpus {allowed}` or `--pair`"))
             }
             Self::Plan(PlanError::TooMany { .. }) => {
-                Some("give fewer values to --for, --period, --call, --policy, --slack, --load or --cpus".into())
+                Some("give fewer values to --for, --period, --call, --by, --after, --pair, --policy, --slack, --load or --cpus".into())
             }
             Self::Plan(_) => None,
             Self::Measure(MeasureError::Thread { .. }) => {

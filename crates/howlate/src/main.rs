@@ -20,6 +20,9 @@ use crate::error::Error;
 use crate::status::Status;
 
 fn main() -> ExitCode {
+    if let Some(served) = howlate_measure::serve_as_helper() {
+        return if served.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    }
     // As cyclictest, it has things to put back when the reader is gone, and ends by itself.
     if let Some(call) = commands::cyclictest::Call::from_arguments(std::env::args_os()) {
         return call.run();
@@ -38,6 +41,7 @@ fn run(command: Option<Command>) -> Result<ExitCode, Error> {
         Some(Command::Cyclic(asked)) => commands::cyclic::run(&asked),
         Some(Command::Cyclictest { words }) => return Ok(commands::cyclictest::run(&words)),
         Some(Command::Sleep(asked)) => commands::sleep::run(&asked),
+        Some(Command::Notify(asked)) => commands::notify::run(&asked),
         Some(Command::Doctor(asked)) => commands::doctor::run(&asked),
         Some(Command::Show(asked)) => commands::show::run(&asked),
         Some(Command::Completions { shell }) => commands::pages::completions(shell),

@@ -120,7 +120,7 @@ fn crowding(plan: &Plan, system: &System) -> Vec<Caveat> {
 }
 
 fn measured_cpus(turn: &Turn) -> CpuSet {
-    turn.tasks.iter().filter_map(|task| task.cpu).collect()
+    turn.tasks.iter().flat_map(|task| [task.cpu, task.work.sender_cpu()]).flatten().collect()
 }
 
 /// Where the observer can run: neither on a measured CPU nor on one that shares its core, or
@@ -135,6 +135,16 @@ fn house_keeping(measured: &CpuSet, system: &System) -> Option<CpuSet> {
         .collect();
     let free = |taken: &CpuSet| Some(system.allowed.without(taken)).filter(|cpus| !cpus.is_empty());
     free(&with_siblings).or_else(|| free(measured))
+}
+
+/// Where the observer runs during `turn`; `None`: anywhere. When it must share, it shares
+/// with the one that notifies rather than with the one that is measured.
+fn observer_cpus(turn: &Turn, system: &System) -> Option<CpuSet> {
+    let measured = measured_cpus(turn);
+    let receivers: CpuSet = turn.tasks.iter().filter_map(|task| task.cpu).collect();
+    let senders = || turn.tasks.iter().filter_map(|task| task.work.sender_cpu()).collect::<CpuSet>();
+    let beside_sender = || Some(senders().without(&receivers)).filter(|cpus| !cpus.is_empty());
+    if measured.is_empty() { None } else { house_keeping(&measured, system).or_else(beside_sender) }
 }
 
 /// A measurement under way.
@@ -163,8 +173,7 @@ impl Session {
         interrupted: &AtomicBool,
     ) -> Result<HowEnded, Error> {
         for turn in &plan.turns {
-            let measured = measured_cpus(turn);
-            let observer_cpus = if measured.is_empty() { None } else { house_keeping(&measured, system) };
+            let observer_cpus = observer_cpus(turn, system);
             let bounds = Bounds { stop_above: request.stop_above, observer_cpus, ..Bounds::default() };
             self.display.turn_begins(turn);
             let load = Running::start(turn.load).map_err(Error::Load)?;

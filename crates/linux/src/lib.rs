@@ -5,9 +5,16 @@
 //! the kernel gives them.
 
 pub mod clock;
+pub mod condition_variable;
 pub mod memory;
+pub mod message_queue;
 pub mod posix_timer;
+pub mod queued_signal;
 pub mod sched;
+pub mod semaphore;
+pub mod shared_memory;
 pub mod signal;
+pub mod sysv;
 pub mod thread;
+pub mod uring;
 pub mod usage;

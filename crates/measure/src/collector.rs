@@ -37,7 +37,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    fn new(task: &Task, in_force: &InForce) -> Self {
+    pub(crate) fn new(task: &Task, in_force: &InForce) -> Self {
         Self {
             condition: task.condition,
             tid: in_force.tid,
@@ -53,7 +53,7 @@ impl Progress {
     }
 
     /// Adds what a block holds.
-    fn add(&mut self, block: &Block) {
+    pub(crate) fn add(&mut self, block: &Block) {
         let latency = &block.latency;
         let (Some(min), Some(max)) = (latency.min(), latency.max()) else { return };
         self.count += latency.count();

@@ -94,7 +94,14 @@ impl Observer<'_> {
             };
             watched.collector = Some(Collector::new(task, ring, &in_force, start));
             let (condition, round) = (task.condition, task.round);
-            self.sink.line(Line::Started(Started { condition, round, at_ns: start, in_force, caveats }));
+            self.sink.line(Line::Started(Started {
+                condition,
+                round,
+                at_ns: start,
+                in_force,
+                sender_in_force: None,
+                caveats,
+            }));
         }
         self.gate.open(start);
         Ok(start)

@@ -14,7 +14,7 @@ use crate::observer::{Observer, Place, TICK, Watched};
 use crate::ring::{Ring, RingWriter};
 use crate::settings::Shared;
 use crate::thread::{Gate, Measuring};
-use crate::{Process, Progress, WaitClock};
+use crate::{Process, Progress, WaitClock, notify};
 
 /// Where the observer puts what it sees.
 pub trait Sink {
@@ -124,6 +124,9 @@ pub fn run(
     interrupted: &AtomicBool,
     sink: &mut dyn Sink,
 ) -> Result<Ended, MeasureError> {
+    if notify::is_notification(turn) {
+        return Ok(notify::run(turn, bounds, process, interrupted, sink));
+    }
     let shared = Shared { memory_locked: process.memory_locked(), dma_latency_us: process.dma_latency_us() };
     signal::prepare_wake_up().map_err(|source| MeasureError::Thread { thread: 0, source })?;
     let stop_above = bounds.stop_above.map_or(NEVER, as_latency);
@@ -178,6 +181,6 @@ fn ring_capacity(task: &Task) -> usize {
     usize::try_from(seconds.min(all)).unwrap_or(1).max(1)
 }
 
-fn as_latency(span: Span) -> Latency {
+pub(crate) fn as_latency(span: Span) -> Latency {
     Latency::from_nanos(i64::try_from(span.as_nanos()).unwrap_or(i64::MAX))
 }

@@ -111,6 +111,8 @@ impl Measuring {
             Work::Sleep { mechanism, target_ns: length } => {
                 self.with(mechanism, &Sleep { length, samples, stop_above })
             }
+            // Taken by `notify::run`, which `run` asks first.
+            Work::Notify { .. } => Err(io::ErrorKind::Unsupported.into()),
         }
     }
 
@@ -155,7 +157,7 @@ impl Measuring {
     }
 }
 
-fn difference(after: &Usage, before: &Usage, elapsed_ns: Span) -> Usage {
+pub(crate) fn difference(after: &Usage, before: &Usage, elapsed_ns: Span) -> Usage {
     let less = |a: Span, b: Span| Span::from_nanos(a.as_nanos().saturating_sub(b.as_nanos()));
     Usage {
         elapsed_ns,

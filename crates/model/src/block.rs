@@ -3,7 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Caveat, CpuSet, Distribution, Latency, LoadReport, MonotonicTime, Policy, Span, Wakeup};
+use crate::{
+    Caveat, CpuSet, Distribution, Irregular, Latency, LoadReport, MonotonicTime, Policy, Span, Wakeup,
+};
 
 /// How many of the latest wake-ups each block and each result names with their time.
 pub const WORST_KEPT: usize = 10;
@@ -19,6 +21,9 @@ pub struct Started {
     pub at_ns: MonotonicTime,
     /// The settings, read back.
     pub in_force: InForce,
+    /// The settings of the one that notifies, read back; absent where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sender_in_force: Option<InForce>,
     /// What could not be had.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub caveats: Vec<Caveat>,
@@ -62,6 +67,12 @@ pub struct Block {
     /// The latencies that the missed periods would have had; absent if none was missed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub swallowed: Option<Distribution>,
+    /// How long each call that notifies took; absent where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub send: Option<Distribution>,
+    /// Notifications that did not arrive once and in order.
+    #[serde(default, skip_serializing_if = "Irregular::is_none")]
+    pub irregular: Irregular,
     /// Wake-ups that were measured but lost, because they came faster than they could be collected.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub lost: u64,
@@ -117,6 +128,10 @@ impl Block {
         if let Some(swallowed) = &later.swallowed {
             self.swallowed.get_or_insert_default().merge(swallowed);
         }
+        if let Some(send) = &later.send {
+            self.send.get_or_insert_default().merge(send);
+        }
+        self.irregular.add(later.irregular);
         self.lost += later.lost;
         later.worst.iter().for_each(|one| {
             if self.is_among_the_worst(one.latency_ns) {

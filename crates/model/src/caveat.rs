@@ -72,6 +72,15 @@ pub enum Caveat {
         /// How many.
         count: u64,
     },
+    /// Notifications did not arrive once and in order; they are not in the latencies.
+    MessagesIrregular {
+        /// Sent and never received, or merged with another.
+        lost: u64,
+        /// Received again, or never sent.
+        duplicated: u64,
+        /// Received after a later one.
+        reordered: u64,
+    },
     /// Wake-ups came before the time asked for.
     EarlyWakeups {
         /// How many.

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Load, Policy, Span, Wait};
+use crate::{Between, Load, Mechanism, Notifier, Placement, Policy, ReceiverCpu, Span, Wait};
 
 /// One combination of circumstances under which wake-ups are measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -46,13 +46,58 @@ pub enum Work {
         /// How long it asks to sleep.
         target_ns: Span,
     },
+    /// Is notified by another process or thread, again and again.
+    Notify {
+        /// How it is notified.
+        mechanism: Notifier,
+        /// How long the sender sleeps before each notification.
+        after_ns: Span,
+        /// What sender and receiver are.
+        between: Between,
+        /// The CPU the sender is bound to; absent: wherever the scheduler puts it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        sender_cpu: Option<u32>,
+        /// Where the two CPUs are to each other; absent where they are not bound.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        placement: Option<Placement>,
+        /// The state in which the receiver's CPU waits.
+        receiver: ReceiverCpu,
+        /// Whether the latency runs until the sender has its answer.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        round_trip: bool,
+    },
 }
 
 impl Work {
-    /// How the thread waits.
-    pub const fn mechanism(self) -> Wait {
+    /// How the thread comes to run again.
+    pub const fn mechanism(self) -> Mechanism {
         match self {
-            Self::Cyclic { mechanism, .. } | Self::Sleep { mechanism, .. } => mechanism,
+            Self::Cyclic { mechanism, .. } | Self::Sleep { mechanism, .. } => Mechanism::Wait(mechanism),
+            Self::Notify { mechanism, .. } => Mechanism::Notifier(mechanism),
+        }
+    }
+
+    /// How the thread waits for a time; `None` when another notifies it.
+    pub const fn wait(self) -> Option<Wait> {
+        match self {
+            Self::Cyclic { mechanism, .. } | Self::Sleep { mechanism, .. } => Some(mechanism),
+            Self::Notify { .. } => None,
+        }
+    }
+
+    /// How the thread is notified; `None` when it waits for a time.
+    pub const fn notifier(self) -> Option<Notifier> {
+        match self {
+            Self::Notify { mechanism, .. } => Some(mechanism),
+            Self::Cyclic { .. } | Self::Sleep { .. } => None,
+        }
+    }
+
+    /// The CPU of the one that notifies, where it is bound.
+    pub const fn sender_cpu(self) -> Option<u32> {
+        match self {
+            Self::Notify { sender_cpu, .. } => sender_cpu,
+            Self::Cyclic { .. } | Self::Sleep { .. } => None,
         }
     }
 
@@ -60,7 +105,7 @@ impl Work {
     pub const fn period(self) -> Option<Span> {
         match self {
             Self::Cyclic { period_ns, .. } => Some(period_ns),
-            Self::Sleep { .. } => None,
+            Self::Sleep { .. } | Self::Notify { .. } => None,
         }
     }
 
@@ -69,6 +114,7 @@ impl Work {
         match self {
             Self::Cyclic { period_ns, .. } => period_ns,
             Self::Sleep { target_ns, .. } => target_ns,
+            Self::Notify { after_ns, .. } => after_ns,
         }
     }
 }
@@ -94,5 +140,24 @@ mod tests {
             r#"{"kind":"cyclic","mechanism":"clock_nanosleep","period_ns":1000000,"policy":"fifo","priority":80,"slack_ns":1,"cpu":1,"thread":0,"load":"idle","kernel":"6.18.44"}"#
         );
         assert_eq!(serde_json::from_str::<Condition>(&json).unwrap(), condition);
+    }
+
+    #[test]
+    fn notification_has_its_own_names() {
+        let work = Work::Notify {
+            mechanism: Notifier::Futex,
+            after_ns: Span::from_micros(10),
+            between: Between::Processes,
+            sender_cpu: Some(0),
+            placement: Some(Placement::SameCache),
+            receiver: ReceiverCpu::AsLeft,
+            round_trip: false,
+        };
+        let json = serde_json::to_string(&work).unwrap();
+        assert_eq!(
+            json,
+            r#"{"kind":"notify","mechanism":"futex","after_ns":10000,"between":"processes","sender_cpu":0,"placement":"same_cache","receiver":"as_left"}"#
+        );
+        assert_eq!(serde_json::from_str::<Work>(&json).unwrap(), work);
     }
 }

@@ -6,6 +6,8 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::Notifier;
+
 /// A way for a thread to wait for a time to come or a length of time to pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -65,6 +67,31 @@ impl Wait {
 }
 
 impl fmt::Display for Wait {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// How a measured thread comes to run again: a way to wait, or a way to be notified.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Mechanism {
+    /// It waits for a time.
+    Wait(Wait),
+    /// Another notifies it.
+    Notifier(Notifier),
+}
+
+impl Mechanism {
+    /// The name used on the command line and in recordings.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Wait(wait) => wait.name(),
+            Self::Notifier(notifier) => notifier.name(),
+        }
+    }
+}
+
+impl fmt::Display for Mechanism {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }

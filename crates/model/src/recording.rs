@@ -33,7 +33,7 @@ pub struct Header {
     pub format: u32,
     /// Version of the program that wrote it.
     pub howlate: String,
-    /// `cyclic`, `sleep`, or `quick` for the quick look.
+    /// `cyclic`, `sleep`, `notify`, or `quick` for the quick look.
     pub command: String,
     /// The command line, program name left out.
     pub arguments: Vec<String>,

@@ -54,6 +54,12 @@ pub struct Cpu {
     pub number: u32,
     /// CPUs on the same core, itself included.
     pub siblings: CpuSet,
+    /// CPUs behind the same last-level cache, itself included; empty where it is not known.
+    #[serde(default, skip_serializing_if = "CpuSet::is_empty")]
+    pub cache: CpuSet,
+    /// The memory node it belongs to, where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<u32>,
     /// The frequency governor, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub governor: Option<String>,

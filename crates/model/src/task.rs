@@ -1,9 +1,11 @@
 //! What measuring threads are to do.
 
+use serde::{Deserialize, Serialize};
+
 use crate::{Load, Policy, Span, Work};
 
 /// One turn of one condition: a thread's work and the settings it asks for.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Task {
     /// Index of the condition in the recording's header.
     pub condition: u32,

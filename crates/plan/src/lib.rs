@@ -5,11 +5,15 @@
 //! the machine hits all conditions alike. Pure: the machine is described by [`Machine`].
 
 mod cyclic;
+mod notify;
 mod order;
+mod pairs;
 mod refuse;
 mod sleep;
 
 pub use cyclic::{CyclicChoices, Threads};
+pub use notify::NotifyChoices;
+pub use pairs::Pairs;
 pub use sleep::SleepChoices;
 
 use howlate_model::{Caveat, Condition, CpuSet, Load, Policy, Span, Turn, Wait};

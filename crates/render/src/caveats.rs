@@ -37,6 +37,12 @@ pub fn caveat(caveat: &Caveat) -> String {
         Caveat::SamplesLost { count: lost } => {
             format!("{} wake-ups came faster than they could be collected and are missing.", count(*lost))
         }
+        Caveat::MessagesIrregular { lost, duplicated, reordered } => format!(
+            "Notifications did not all arrive once and in order: {} lost or merged, {} duplicated, {} reordered. They are not in the numbers.",
+            count(*lost),
+            count(*duplicated),
+            count(*reordered)
+        ),
         Caveat::EarlyWakeups { count: early } => {
             format!("{} wake-ups came before their time; they are counted at 0.", count(*early))
         }

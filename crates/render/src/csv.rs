@@ -6,7 +6,7 @@ use csv::Writer;
 use howlate_analyse::{Analysis, Outcome, Summary};
 use howlate_model::Work;
 
-const HEADINGS: [&str; 27] = [
+const HEADINGS: [&str; 36] = [
     "recording",
     "kind",
     "mechanism",
@@ -34,6 +34,15 @@ const HEADINGS: [&str; 27] = [
     "elapsed_ns",
     "user_ns",
     "system_ns",
+    "between",
+    "sender_cpu",
+    "placement",
+    "receiver",
+    "round_trip",
+    "send_p50_ns",
+    "messages_lost",
+    "messages_duplicated",
+    "messages_reordered",
 ];
 
 /// One row per condition of each recording; `names` are the recordings' file names.
@@ -65,6 +74,7 @@ const fn kind(work: Work) -> &'static str {
     match work {
         Work::Cyclic { .. } => "cyclic",
         Work::Sleep { .. } => "sleep",
+        Work::Notify { .. } => "notify",
     }
 }
 
@@ -73,7 +83,7 @@ fn row(outcome: &Outcome, name: &str) -> Vec<String> {
     let summary = outcome.summary();
     let number = |of: fn(&Summary) -> i64| optional(summary.as_ref().map(of));
     let decimal = |of: fn(&Summary) -> f64| optional(summary.as_ref().map(of));
-    vec![
+    let mut cells = vec![
         name.to_owned(),
         kind(condition.work).to_owned(),
         condition.work.mechanism().to_string(),
@@ -101,6 +111,28 @@ fn row(outcome: &Outcome, name: &str) -> Vec<String> {
         outcome.usage.elapsed_ns.as_nanos().to_string(),
         outcome.usage.user_ns.as_nanos().to_string(),
         outcome.usage.system_ns.as_nanos().to_string(),
+    ];
+    cells.extend(notification(outcome));
+    cells
+}
+
+/// The cells that only notification has; empty for everything else.
+fn notification(outcome: &Outcome) -> [String; 9] {
+    let Work::Notify { between, sender_cpu, placement, receiver, round_trip, .. } = outcome.condition.work
+    else {
+        return Default::default();
+    };
+    let irregular = outcome.irregular();
+    [
+        between.name().to_owned(),
+        optional(sender_cpu),
+        optional(placement),
+        receiver.name().to_owned(),
+        round_trip.to_string(),
+        optional(outcome.send_summary().map(|summary| summary.p50)),
+        irregular.messages_lost.to_string(),
+        irregular.messages_duplicated.to_string(),
+        irregular.messages_reordered.to_string(),
     ]
 }
 

@@ -6,7 +6,7 @@ use howlate_model::{Caveat, HowEnded, System, Work};
 use crate::caveats::caveat;
 use crate::numbers::{count, length};
 use crate::style::{BOLD, DIM, WARN, paint};
-use crate::{cyclic, quick, sleep};
+use crate::{cyclic, notify, quick, sleep};
 
 /// One line on the machine: `Intel … , 2 CPUs · Linux 6.18.44 PREEMPT_DYNAMIC · KVM guest`.
 pub fn machine(system: &System) -> String {
@@ -28,6 +28,7 @@ pub fn report(analysis: &Analysis, width: usize) -> String {
     let body = match (analysis.header.command.as_str(), first_work(analysis)) {
         ("quick", _) => return quick::quick(analysis, width),
         (_, Some(Work::Sleep { .. })) => sleep::tables(analysis, width),
+        (_, Some(Work::Notify { .. })) => notify::tables(analysis, width),
         _ => cyclic::tables(analysis, width),
     };
     format!("{}\n{body}{}{}", top(analysis), instrument(analysis, width), notes(analysis, width))

@@ -35,8 +35,9 @@ fn tag(outcome: &Outcome) -> String {
     let condition = &outcome.condition;
     let cpu = condition.cpu.map_or_else(String::new, |cpu| format!("-cpu{cpu}"));
     let (work, policy) = (condition.work, condition.policy);
+    let from = work.sender_cpu().map_or_else(String::new, |cpu| format!("-from{cpu}"));
     format!(
-        "{}-{}-{policy}-{}{cpu}-thread{}",
+        "{}-{}-{policy}-{}{from}{cpu}-thread{}",
         work.mechanism(),
         work.length(),
         condition.load,

@@ -1,7 +1,7 @@
 //! The result as one JSON object. Names are public: add, never rename.
 
-use howlate_analyse::{Analysis, Insight, Interval, Outcome, Summary, insights};
-use howlate_model::{Caveat, Condition, HowEnded, InForce, Instrument, System, Usage, Worst};
+use howlate_analyse::{Analysis, Insight, Interval, Outcome, Ranking, Summary, insights, rankings};
+use howlate_model::{Caveat, Condition, HowEnded, InForce, Instrument, Irregular, System, Usage, Worst};
 use serde::Serialize;
 
 use crate::caveats::caveat;
@@ -24,6 +24,9 @@ struct Document<'a> {
     instrument: Instrument,
     caveats: Vec<Noted>,
     insights: Vec<String>,
+    /// Ways to notify under the same circumstances, fastest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    rankings: Vec<Ranking>,
     results: Vec<Entry<'a>>,
 }
 
@@ -39,10 +42,17 @@ struct Noted {
 struct Entry<'a> {
     condition: &'a Condition,
     in_force: Option<&'a InForce>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sender_in_force: Option<&'a InForce>,
     count: u64,
     missed_periods: u64,
     unfinished: bool,
     latency_ns: Option<Summary>,
+    /// How long the calls that notify took.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    send_ns: Option<Summary>,
+    #[serde(skip_serializing_if = "Irregular::is_none")]
+    irregular: Irregular,
     #[serde(skip_serializing_if = "Option::is_none")]
     corrected_ns: Option<Summary>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -65,10 +75,13 @@ fn entry(outcome: &Outcome) -> Entry<'_> {
     Entry {
         condition: &outcome.condition,
         in_force: outcome.in_force.as_ref(),
+        sender_in_force: outcome.sender_in_force.as_ref(),
         count: outcome.count(),
         missed_periods: outcome.missed_periods(),
         unfinished: outcome.unfinished,
         latency_ns: outcome.summary(),
+        send_ns: outcome.send_summary(),
+        irregular: outcome.irregular(),
         corrected_ns: outcome.corrected_summary(),
         p50_interval_ns: outcome.p50_interval(),
         p99_interval_ns: outcome.p99_interval(),
@@ -93,6 +106,7 @@ fn document(analysis: &Analysis) -> Document<'_> {
         instrument: header.instrument,
         caveats: noted(&analysis.caveats),
         insights: insights(analysis).iter().map(|one: &Insight| insight(one)).collect(),
+        rankings: rankings(analysis),
         results: analysis.outcomes().iter().map(entry).collect(),
     }
 }

@@ -12,6 +12,7 @@ mod hlog;
 mod insights;
 mod json;
 mod live;
+mod notify;
 mod numbers;
 mod progress;
 mod quick;

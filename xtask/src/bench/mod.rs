@@ -3,6 +3,7 @@
 mod cyclic;
 mod instructions;
 mod memory;
+mod notify;
 mod paired;
 mod program;
 mod show;
@@ -14,11 +15,12 @@ use crate::packages;
 
 type Bench = (&'static str, fn() -> std::io::Result<()>);
 
-const BENCHES: [Bench; 6] = [
+const BENCHES: [Bench; 7] = [
     ("cyclic", cyclic::run),
     ("cyclictest", cyclic::run_drop_in),
     ("instructions", instructions::run),
     ("memory", memory::run),
+    ("notify", notify::run),
     ("show", show::run),
     ("size", size::run),
 ];

@@ -1,6 +1,7 @@
 //! What can be typed.
 
 mod measuring;
+mod notify;
 
 use std::path::PathBuf;
 
@@ -8,6 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use howlate_model::{Span, Wait};
 
 pub(crate) use measuring::{Measuring, ThreadCount, without_repeats};
+pub(crate) use notify::Notify;
 
 /// How late Linux runs your code, and why.
 #[derive(Parser)]
@@ -29,6 +31,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     Cyclic(Cyclic),
     Sleep(Sleep),
+    Notify(Notify),
     /// Take cyclictest's command line and give its output; see `howlate cyclictest --help`
     #[command(disable_help_flag = true)]
     Cyclictest {

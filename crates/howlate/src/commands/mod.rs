@@ -3,6 +3,7 @@
 pub(crate) mod cyclic;
 pub(crate) mod cyclictest;
 pub(crate) mod doctor;
+pub(crate) mod notify;
 pub(crate) mod pages;
 pub(crate) mod quick;
 pub(crate) mod show;
@@ -68,7 +69,10 @@ fn is_as_asked(analysis: &Analysis) -> bool {
     let spoils = |caveat: &Caveat| {
         matches!(
             caveat,
-            Caveat::PolicyRefused { .. } | Caveat::Unfinished { .. } | Caveat::RecordingIncomplete { .. }
+            Caveat::PolicyRefused { .. }
+                | Caveat::Unfinished { .. }
+                | Caveat::MessagesIrregular { .. }
+                | Caveat::RecordingIncomplete { .. }
         )
     };
     let outcomes = analysis.outcomes();

@@ -9,6 +9,8 @@ pub(super) fn cpu(root: &Root, number: u32) -> Cpu {
     Cpu {
         number,
         siblings: siblings(root, &directory),
+        cache: last_level_cache(root, &directory),
+        node: node(root, &directory),
         governor: root.read(&format!("{directory}/cpufreq/scaling_governor")).ok(),
         idle_states: idle_states(root, number),
     }
@@ -19,6 +21,23 @@ fn siblings(root: &Root, directory: &str) -> CpuSet {
     let read = |name: &str| root.read(&format!("{directory}/topology/{name}"));
     let list = read("core_cpus_list").or_else(|_| read("thread_siblings_list"));
     list.ok().and_then(|list| list.parse().ok()).unwrap_or_default()
+}
+
+/// The CPUs behind the cache of the highest level: `cache/indexN/shared_cpu_list`.
+fn last_level_cache(root: &Root, directory: &str) -> CpuSet {
+    let caches =
+        root.list(&format!("{directory}/cache")).into_iter().filter(|name| name.starts_with("index"));
+    let level = |cache: &String| -> Option<u32> {
+        root.read(&format!("{directory}/cache/{cache}/level")).ok()?.parse().ok()
+    };
+    let last = caches.max_by_key(level);
+    let list = last.and_then(|cache| root.read(&format!("{directory}/cache/{cache}/shared_cpu_list")).ok());
+    list.and_then(|list| list.parse().ok()).unwrap_or_default()
+}
+
+/// The node is known by a link in the CPU's folder: `node0`.
+fn node(root: &Root, directory: &str) -> Option<u32> {
+    root.list(directory).iter().find_map(|name| name.strip_prefix("node")?.parse().ok())
 }
 
 /// The idle states of a CPU, shallowest first, as the kernel numbers them.

@@ -1,0 +1,127 @@
+//! Real-time signals that carry a number from one thread to another.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{FromRawFd, OwnedFd};
+use std::ptr;
+
+/// The signal that notifies. Each direction has its own.
+fn number_of(lane: usize) -> i32 {
+    // SIGRTMIN and the next few belong to the C library, +7 and +8 to `signal` and `posix_timer`.
+    libc::SIGRTMIN() + 9 + i32::from(lane > 0)
+}
+
+/// `siginfo_t` as `rt_tgsigqueueinfo(2)` reads it for `SI_QUEUE`.
+#[repr(C)]
+struct Info {
+    signal: i32,
+    error: i32,
+    code: i32,
+    _padding: i32,
+    pid: i32,
+    uid: u32,
+    value: u64,
+    _rest: [u64; 12],
+}
+
+const _: () = assert!(size_of::<Info>() == size_of::<libc::siginfo_t>());
+
+/// `rt_tgsigqueueinfo(pid, tid, …)`: queues the signal of `lane` for a thread, with a number.
+///
+/// # Errors
+///
+/// `ESRCH` when the thread is gone, `EAGAIN` at the limit `RLIMIT_SIGPENDING`, `EPERM` when it
+/// belongs to another user.
+///
+/// Source: <https://man7.org/linux/man-pages/man2/rt_sigqueueinfo.2.html>
+#[inline]
+pub fn queue(pid: u32, tid: u32, lane: usize, value: u64) -> io::Result<()> {
+    let signal = number_of(lane);
+    let info =
+        Info { signal, error: 0, code: libc::SI_QUEUE, _padding: 0, pid: 0, uid: 0, value, _rest: [0; 12] };
+    // SAFETY: `info` has the size and layout of a siginfo_t and outlives the call.
+    let result = unsafe { libc::syscall(libc::SYS_rt_tgsigqueueinfo, pid, tid, signal, &raw const info) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// The signal of one direction, blocked in the thread that waits for it.
+pub struct QueuedSignal {
+    signals: libc::sigset_t,
+}
+
+impl QueuedSignal {
+    /// `pthread_sigmask(SIG_BLOCK)`: gets the calling thread ready to wait.
+    pub fn block(lane: usize) -> Self {
+        let mut set = MaybeUninit::<libc::sigset_t>::uninit();
+        // SAFETY: sigemptyset initialises the set it is given.
+        unsafe { libc::sigemptyset(set.as_mut_ptr()) };
+        // SAFETY: the set was initialised above, and the signal number is valid.
+        unsafe { libc::sigaddset(set.as_mut_ptr(), number_of(lane)) };
+        // SAFETY: the set is initialised and outlives the call.
+        unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, set.as_ptr(), ptr::null_mut()) };
+        // SAFETY: initialised above.
+        Self { signals: unsafe { set.assume_init() } }
+    }
+
+    /// `sigwaitinfo(2)`: the number that came with the signal.
+    ///
+    /// # Errors
+    ///
+    /// `Interrupted` when a handler of another signal ran.
+    #[inline]
+    pub fn wait(&self) -> io::Result<u64> {
+        let mut info = MaybeUninit::<Info>::zeroed();
+        // SAFETY: the set is initialised; `info` has room for a siginfo_t.
+        let signal = unsafe { libc::sigwaitinfo(&raw const self.signals, info.as_mut_ptr().cast()) };
+        // SAFETY: zeroed or filled, both are valid: integers only.
+        let info = unsafe { info.assume_init() };
+        if signal > 0 { Ok(info.value) } else { Err(io::Error::last_os_error()) }
+    }
+
+    /// `signalfd(2)`: a descriptor to read the signals from; [`value_read`] finds the number.
+    ///
+    /// # Errors
+    ///
+    /// `EMFILE` when too many files are open.
+    ///
+    /// Source: <https://man7.org/linux/man-pages/man2/signalfd.2.html>
+    pub fn descriptor(&self) -> io::Result<OwnedFd> {
+        // SAFETY: the set is initialised; -1 asks for a new descriptor.
+        let descriptor = unsafe { libc::signalfd(-1, &raw const self.signals, libc::SFD_CLOEXEC) };
+        if descriptor < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: new, and nobody else's.
+        Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
+    }
+}
+
+/// Bytes of one signal read from a signalfd.
+pub const READ_SIZE: usize = size_of::<libc::signalfd_siginfo>();
+
+/// The number within what was read from a signalfd.
+#[inline]
+pub fn value_read(read: &[u8; READ_SIZE]) -> u64 {
+    const AT: usize = std::mem::offset_of!(libc::signalfd_siginfo, ssi_ptr);
+    let mut bytes = [0; 8];
+    bytes.copy_from_slice(&read[AT..AT + 8]);
+    u64::from_ne_bytes(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signal_carries_its_number_both_ways_of_reading() {
+        let signal = QueuedSignal::block(0);
+        let (pid, tid) = (std::process::id(), crate::thread::id());
+        queue(pid, tid, 0, 0x1234_5678_9abc).unwrap();
+        assert_eq!(signal.wait().unwrap(), 0x1234_5678_9abc);
+        let descriptor = signal.descriptor().unwrap();
+        queue(pid, tid, 0, 77).unwrap();
+        let mut read = [0; READ_SIZE];
+        assert_eq!(rustix::io::read(&descriptor, &mut read).unwrap(), READ_SIZE);
+        assert_eq!(value_read(&read), 77);
+    }
+}

@@ -1,0 +1,83 @@
+//! What every way to notify is made of.
+
+use std::io;
+use std::os::fd::OwnedFd;
+
+use super::janitor::Janitor;
+use super::lane::Lane;
+
+/// The sending end.
+pub(crate) trait Notify {
+    /// Gets message `number` ready; not measured.
+    #[inline]
+    fn prepare(&mut self, _number: u64) {}
+
+    /// Notifies; measured.
+    fn notify(&mut self, number: u64) -> io::Result<()>;
+}
+
+/// The receiving end.
+pub(crate) trait Await {
+    /// Returns when notified. `Interrupted` means that a signal came, not a notification.
+    fn wait(&mut self) -> io::Result<()>;
+
+    /// The number of the message that [`Await::wait`] returned for.
+    fn number(&self) -> u64;
+}
+
+/// A way to notify, one direction of it.
+pub(crate) trait Channel {
+    type Sender: Notify;
+    type Receiver: Await;
+
+    /// Makes what both ends need, before either exists.
+    fn make(_lane: &Lane) -> io::Result<Ends> {
+        Ok(Ends::default())
+    }
+
+    /// The receiving end, in the thread that will wait.
+    fn receiver(kit: Kit) -> io::Result<Self::Receiver>;
+
+    /// The sending end, after the receiving one exists.
+    fn sender(kit: Kit) -> io::Result<Self::Sender>;
+}
+
+/// What the ends of a direction are made from.
+#[derive(Default)]
+pub(crate) struct Ends {
+    pub(crate) sender: Vec<OwnedFd>,
+    pub(crate) receiver: Vec<OwnedFd>,
+    /// Removes a System V id at the end, whatever the end.
+    pub(crate) janitor: Option<Janitor>,
+}
+
+impl Ends {
+    /// One descriptor for each end.
+    pub(crate) fn of(sender: OwnedFd, receiver: OwnedFd) -> Self {
+        Self { sender: vec![sender], receiver: vec![receiver], janitor: None }
+    }
+
+    /// The System V id, if the mechanism has one.
+    pub(crate) fn id(&self) -> Option<i32> {
+        self.janitor.as_ref().map(Janitor::id)
+    }
+}
+
+/// What one end is made from.
+pub(crate) struct Kit {
+    pub(crate) lane: Lane,
+    pub(crate) descriptors: Vec<OwnedFd>,
+    pub(crate) id: Option<i32>,
+}
+
+impl Kit {
+    /// The only descriptor.
+    pub(crate) fn descriptor(self) -> io::Result<OwnedFd> {
+        self.descriptors.into_iter().next().ok_or_else(|| io::ErrorKind::NotConnected.into())
+    }
+
+    /// The System V id.
+    pub(crate) fn id(&self) -> io::Result<i32> {
+        self.id.ok_or_else(|| io::ErrorKind::NotConnected.into())
+    }
+}

@@ -1,0 +1,52 @@
+//! Ends that are one descriptor, with the message's number in 8 bytes.
+
+use std::io;
+use std::os::fd::OwnedFd;
+
+use crate::notify::channel::{Await, Kit, Notify};
+
+/// `write(2)`.
+pub(crate) struct Writing {
+    descriptor: OwnedFd,
+}
+
+impl Writing {
+    pub(super) fn new(kit: Kit) -> io::Result<Self> {
+        Ok(Self { descriptor: kit.descriptor()? })
+    }
+}
+
+impl Notify for Writing {
+    #[inline]
+    fn notify(&mut self, number: u64) -> io::Result<()> {
+        rustix::io::write(&self.descriptor, &number.to_ne_bytes())?;
+        Ok(())
+    }
+}
+
+/// `read(2)`.
+pub(crate) struct Reading {
+    pub(super) descriptor: OwnedFd,
+    pub(super) message: [u8; 8],
+}
+
+impl Reading {
+    pub(super) fn new(kit: Kit) -> io::Result<Self> {
+        Ok(Self { descriptor: kit.descriptor()?, message: [0; 8] })
+    }
+}
+
+impl Await for Reading {
+    #[inline]
+    fn wait(&mut self) -> io::Result<()> {
+        match rustix::io::read(&self.descriptor, &mut self.message)? {
+            8 => Ok(()),
+            _ => Err(io::ErrorKind::UnexpectedEof.into()),
+        }
+    }
+
+    #[inline]
+    fn number(&self) -> u64 {
+        u64::from_ne_bytes(self.message)
+    }
+}

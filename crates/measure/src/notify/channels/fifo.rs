@@ -1,0 +1,35 @@
+//! `fifo(7)`: a pipe with a name, which is gone as soon as both ends are open.
+
+use std::io;
+
+use rustix::fs::{FileType, Mode, OFlags, fcntl_setfl, mknodat, open};
+
+use super::descriptor::{Reading, Writing};
+use crate::notify::channel::{Channel, Ends, Kit};
+use crate::notify::lane::Lane;
+
+pub(crate) struct Fifo;
+
+impl Channel for Fifo {
+    type Sender = Writing;
+    type Receiver = Reading;
+
+    fn make(_: &Lane) -> io::Result<Ends> {
+        let folder = tempfile::Builder::new().prefix("howlate-").tempdir()?;
+        let path = folder.path().join("fifo");
+        mknodat(rustix::fs::CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)?;
+        // Without NONBLOCK, opening one end would wait for the other.
+        let reading = open(&path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?;
+        let writing = open(&path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
+        fcntl_setfl(&reading, OFlags::empty())?;
+        Ok(Ends::of(writing, reading))
+    }
+
+    fn receiver(kit: Kit) -> io::Result<Reading> {
+        Reading::new(kit)
+    }
+
+    fn sender(kit: Kit) -> io::Result<Writing> {
+        Writing::new(kit)
+    }
+}

@@ -1,0 +1,40 @@
+//! The ways to notify, one small file each.
+
+mod condvar;
+mod descriptor;
+mod epoll;
+mod eventfd;
+mod fifo;
+mod futex;
+mod io_uring;
+mod pipe;
+mod polling;
+mod posix_mq;
+mod semaphore;
+mod signal;
+mod signalfd;
+mod socketpair;
+mod sysv_mq;
+mod sysv_sem;
+mod tcp;
+mod udp;
+mod unix_stream;
+
+pub(crate) use condvar::Condvar;
+pub(crate) use epoll::{EpollEventfd, EpollPipe};
+pub(crate) use eventfd::Eventfd;
+pub(crate) use fifo::Fifo;
+pub(crate) use futex::Futex;
+pub(crate) use io_uring::IoUring;
+pub(crate) use pipe::Pipe;
+pub(crate) use polling::{BusyWait, BusyWaitNoPause, SchedYield};
+pub(crate) use posix_mq::PosixMq;
+pub(crate) use semaphore::Semaphore;
+pub(crate) use signal::Signal;
+pub(crate) use signalfd::Signalfd;
+pub(crate) use socketpair::{SocketpairDgram, SocketpairSeqpacket, SocketpairStream};
+pub(crate) use sysv_mq::SysvMq;
+pub(crate) use sysv_sem::SysvSem;
+pub(crate) use tcp::Tcp;
+pub(crate) use udp::Udp;
+pub(crate) use unix_stream::UnixStream;

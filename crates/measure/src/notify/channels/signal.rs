@@ -1,0 +1,61 @@
+//! A queued real-time signal, waited for with `sigwaitinfo(2)`.
+
+use std::io;
+
+use howlate_linux::queued_signal::{QueuedSignal, queue};
+
+use crate::notify::channel::{Await, Channel, Kit, Notify};
+
+pub(crate) struct Signal;
+
+/// Sends the signal to the thread that waits.
+pub(crate) struct Sender {
+    pid: u32,
+    tid: u32,
+    lane: usize,
+}
+
+impl Sender {
+    pub(super) fn new(kit: &Kit) -> Self {
+        let (pid, tid) = kit.lane.registered();
+        Self { pid, tid, lane: kit.lane.number }
+    }
+}
+
+pub(crate) struct Receiver {
+    signal: QueuedSignal,
+    number: u64,
+}
+
+impl Channel for Signal {
+    type Sender = Sender;
+    type Receiver = Receiver;
+
+    fn receiver(kit: Kit) -> io::Result<Receiver> {
+        Ok(Receiver { signal: QueuedSignal::block(kit.lane.number), number: 0 })
+    }
+
+    fn sender(kit: Kit) -> io::Result<Sender> {
+        Ok(Sender::new(&kit))
+    }
+}
+
+impl Notify for Sender {
+    #[inline]
+    fn notify(&mut self, number: u64) -> io::Result<()> {
+        queue(self.pid, self.tid, self.lane, number)
+    }
+}
+
+impl Await for Receiver {
+    #[inline]
+    fn wait(&mut self) -> io::Result<()> {
+        self.number = self.signal.wait()?;
+        Ok(())
+    }
+
+    #[inline]
+    fn number(&self) -> u64 {
+        self.number
+    }
+}

@@ -1,0 +1,43 @@
+//! A queued real-time signal, read from a `signalfd(2)`.
+
+use std::io;
+use std::os::fd::OwnedFd;
+
+use howlate_linux::queued_signal::{QueuedSignal, READ_SIZE, value_read};
+
+use super::signal::Sender;
+use crate::notify::channel::{Await, Channel, Kit};
+
+pub(crate) struct Signalfd;
+
+pub(crate) struct Receiver {
+    descriptor: OwnedFd,
+    read: [u8; READ_SIZE],
+}
+
+impl Channel for Signalfd {
+    type Sender = Sender;
+    type Receiver = Receiver;
+
+    fn receiver(kit: Kit) -> io::Result<Receiver> {
+        let descriptor = QueuedSignal::block(kit.lane.number).descriptor()?;
+        Ok(Receiver { descriptor, read: [0; READ_SIZE] })
+    }
+
+    fn sender(kit: Kit) -> io::Result<Sender> {
+        Ok(Sender::new(&kit))
+    }
+}
+
+impl Await for Receiver {
+    #[inline]
+    fn wait(&mut self) -> io::Result<()> {
+        rustix::io::read(&self.descriptor, &mut self.read)?;
+        Ok(())
+    }
+
+    #[inline]
+    fn number(&self) -> u64 {
+        value_read(&self.read)
+    }
+}

@@ -1,0 +1,252 @@
+//! Watches a turn: pairs stamps, hands on blocks, notices a dead receiver, ends what must end.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use howlate_linux::clock;
+use howlate_model::{
+    Block, Finished, HowEnded, InForce, Latency, Line, MonotonicTime, SeriesPoint, Span, Usage, Wakeup,
+};
+
+use super::lane::Arrivals;
+use super::pairing::Pairing;
+use super::receiver::Report;
+use super::sender::SentLog;
+use super::start::{Begun, Other, Ready};
+use crate::collector::Progress;
+use crate::loops::Stop;
+use crate::run::as_latency;
+use crate::{Ended, Sink};
+
+/// How often the observer looks.
+const TICK: Span = Span::from_millis(100);
+/// Length of the blocks that are handed on. Longer than most turns, so that a block is a turn.
+const BLOCK: Span = Span::from_secs(10);
+/// How long sender and receiver may take to stop.
+const PATIENCE: Span = Span::from_secs(3);
+
+/// What is known of a turn under way.
+pub(super) struct Watch<'a> {
+    begun: &'a Begun<'a>,
+    log: Arc<SentLog>,
+    arrivals: Arrivals,
+    /// Arrivals taken so far.
+    taken: usize,
+    pairing: Pairing,
+    block: Block,
+    /// Up to the block's beginning.
+    before: Progress,
+    last: Latency,
+    began: MonotonicTime,
+    stop: Stop,
+    stop_above: Option<Latency>,
+    usage: Option<Usage>,
+    error: Option<String>,
+    sink: &'a mut dyn Sink,
+}
+
+impl<'a> Watch<'a> {
+    pub(super) fn new(
+        begun: &'a Begun<'a>,
+        log: Arc<SentLog>,
+        arrivals: Arrivals,
+        in_force: &InForce,
+        began: MonotonicTime,
+        stop: Stop,
+        sink: &'a mut dyn Sink,
+    ) -> Self {
+        Self {
+            begun,
+            log,
+            arrivals,
+            taken: 0,
+            pairing: Pairing::default(),
+            block: block(begun, began),
+            before: Progress::new(begun.task, in_force),
+            last: Latency::default(),
+            began,
+            stop,
+            stop_above: begun.bounds.stop_above.map(as_latency),
+            usage: None,
+            error: None,
+            sink,
+        }
+    }
+
+    /// Watches until the sender is done or given up, then takes what is left.
+    pub(super) fn run(mut self, sender: Ready, mut receiver: Other, release: impl Fn()) -> Ended {
+        let mut give_up = None;
+        let sent = loop {
+            if let Some(result) = sender.ended(TICK) {
+                break Some(result);
+            }
+            let now = clock::now();
+            if give_up.is_some_and(|at| now > at) {
+                break None;
+            }
+            self.look(now);
+            self.listen(&mut receiver, Span::ZERO);
+            if self.should_stop(now) {
+                give_up.get_or_insert(now.plus(PATIENCE));
+                release();
+                sender.wake_up();
+            }
+        };
+        let left_behind = sent.is_none();
+        if let Some(Err(error)) = sent {
+            // A dead receiver is the better reason: `EPIPE` is only its consequence.
+            self.listen(&mut receiver, TICK);
+            self.error.get_or_insert_with(|| error.to_string());
+        }
+        self.see_receiver_off(&mut receiver, release);
+        self.finish(left_behind)
+    }
+
+    /// Hands on what has arrived.
+    fn look(&mut self, now: MonotonicTime) {
+        self.drain(false);
+        self.show();
+        if now.since(self.block.from_ns) >= BLOCK {
+            self.cut(now);
+        }
+    }
+
+    fn show(&mut self) {
+        let mut progress = self.before.clone();
+        progress.add(&self.block);
+        progress.last = self.last;
+        self.sink.progress(&[progress]);
+    }
+
+    /// Pairs arrivals with messages. One whose message is not logged yet waits for the next
+    /// look, but for the `last`.
+    fn drain(&mut self, last: bool) {
+        let sent = self.log.count();
+        for place in self.taken..self.arrivals.count() {
+            let (number, ran) = self.arrivals.get(place);
+            if number > sent && !last {
+                return;
+            }
+            self.taken = place + 1;
+            if self.pairing.take(number, sent) && number > self.begun.task.warm_up {
+                self.keep(number, ran);
+            }
+        }
+    }
+
+    fn keep(&mut self, number: u64, ran: MonotonicTime) {
+        let Some(sent) = self.log.get(number) else { return };
+        let ran = if self.begun.asked.round_trip { sent.answered } else { ran };
+        let wakeup = Wakeup { expected: sent.sent, ran };
+        self.block.record(wakeup, None);
+        let cost = Wakeup { expected: sent.sent, ran: sent.returned }.latency();
+        self.block.send.get_or_insert_default().record(cost);
+        self.last = wakeup.latency();
+        let offset = sent.sent.as_nanos() - self.block.from_ns.as_nanos();
+        self.block.series.push(SeriesPoint(offset, wakeup.latency()));
+        if self.stop_above.is_some_and(|limit| wakeup.latency() > limit) {
+            self.stop.above.store(true, Ordering::Relaxed);
+            self.stop.ask();
+        }
+    }
+
+    /// Takes the receiver's reports; its death stops the turn.
+    fn listen(&mut self, receiver: &mut Other, patience: Span) {
+        match receiver.report(patience) {
+            Ok(Some(Report::Done { usage })) => self.usage = Some(usage),
+            Ok(_) => {}
+            // After its last report, a process ends.
+            Err(_) if self.usage.is_some() => {}
+            Err(error) => {
+                let text = format!("{error} ({})", receiver.status()).replace(" ()", "");
+                self.error.get_or_insert(text);
+                self.stop.ask();
+            }
+        }
+    }
+
+    fn should_stop(&self, now: MonotonicTime) -> bool {
+        let elapsed = now.since(self.began);
+        let over = |limit: Option<Span>| limit.is_some_and(|limit| elapsed >= limit);
+        if self.is_interrupted() || over(self.begun.turn.duration) || over(self.begun.turn.cut_after) {
+            self.stop.ask();
+        }
+        self.stop.is_asked()
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.begun.interrupted.load(Ordering::Relaxed)
+    }
+
+    /// Waits for the receiver's last report; a thread that hangs is woken.
+    fn see_receiver_off(&mut self, receiver: &mut Other, release: impl Fn()) {
+        let give_up = clock::now().plus(PATIENCE);
+        while self.usage.is_none() && self.error.is_none() && clock::now() < give_up {
+            match receiver.report(TICK) {
+                Ok(Some(Report::Done { usage })) => self.usage = Some(usage),
+                Ok(_) => {
+                    release();
+                    receiver.wake_up(self.before.tid);
+                }
+                Err(error) => self.error = Some(error.to_string()),
+            }
+        }
+    }
+
+    /// Ends the current block at `now`, and begins the next.
+    fn cut(&mut self, now: MonotonicTime) {
+        let next = block(self.begun, now);
+        let mut block = std::mem::replace(&mut self.block, next);
+        self.before.add(&block);
+        if !block.latency.is_empty() || !block.irregular.is_none() {
+            block.until_ns = now;
+            self.sink.line(Line::Block(Box::new(block)));
+        }
+    }
+
+    fn finish(mut self, left_behind: bool) -> Ended {
+        let now = clock::now();
+        self.drain(true);
+        self.show();
+        self.block.irregular = self.pairing.irregular(self.log.count());
+        self.cut(now);
+        let finished = self.finished(now, left_behind);
+        self.sink.line(Line::Finished(finished));
+        Ended { how: self.how_ended(), left_behind }
+    }
+
+    fn finished(&self, at_ns: MonotonicTime, left_behind: bool) -> Finished {
+        let (task, notifier) = (self.begun.task, self.begun.asked.notifier);
+        let short = task.samples.is_some_and(|samples| self.log.count() < samples + task.warm_up);
+        let cut = left_behind || (short && !self.is_interrupted() && !self.is_above());
+        Finished {
+            condition: task.condition,
+            round: task.round,
+            at_ns,
+            usage: self.usage,
+            load: None,
+            // An error says it better.
+            unfinished: cut && self.error.is_none(),
+            error: self.error.as_ref().map(|error| format!("{notifier}: {error}")),
+        }
+    }
+
+    fn is_above(&self) -> bool {
+        self.stop.above.load(Ordering::Relaxed)
+    }
+
+    fn how_ended(&self) -> HowEnded {
+        if self.is_above() {
+            HowEnded::StoppedAbove
+        } else if self.is_interrupted() {
+            HowEnded::Interrupted
+        } else {
+            HowEnded::Done
+        }
+    }
+}
+
+fn block(begun: &Begun<'_>, from_ns: MonotonicTime) -> Block {
+    let (condition, round) = (begun.task.condition, begun.task.round);
+    Block { condition, round, from_ns, until_ns: from_ns, ..Block::default() }
+}

@@ -1,0 +1,66 @@
+//! Which arrival belongs to which message. Pure.
+
+use std::collections::HashSet;
+
+use howlate_model::Irregular;
+
+/// Follows the numbers that arrive; messages are numbered from 1.
+#[derive(Default)]
+pub(crate) struct Pairing {
+    /// The highest number that arrived.
+    highest: u64,
+    /// Numbers below it that did not.
+    missing: HashSet<u64>,
+    irregular: Irregular,
+}
+
+impl Pairing {
+    /// Takes in an arrival; `sent` messages exist. Returns whether it arrived in order and for
+    /// the first time, so that its stamp is a measurement.
+    pub(crate) fn take(&mut self, number: u64, sent: u64) -> bool {
+        if number > self.highest && number <= sent {
+            self.missing.extend(self.highest + 1..number);
+            self.highest = number;
+            return true;
+        }
+        if self.missing.remove(&number) {
+            self.irregular.messages_reordered += 1;
+        } else {
+            self.irregular.messages_duplicated += 1;
+        }
+        false
+    }
+
+    /// What went wrong when `sent` messages exist and nothing more will arrive.
+    pub(crate) fn irregular(&self, sent: u64) -> Irregular {
+        let never = self.missing.len() as u64 + sent.saturating_sub(self.highest);
+        Irregular { messages_lost: never, ..self.irregular }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(arrivals: &[u64], good: &[u64], lost: u64, duplicated: u64, reordered: u64) {
+        let mut pairing = Pairing::default();
+        let sent = 5;
+        let kept: Vec<u64> = arrivals.iter().copied().filter(|number| pairing.take(*number, sent)).collect();
+        assert_eq!(kept, good);
+        let expected =
+            Irregular { messages_lost: lost, messages_duplicated: duplicated, messages_reordered: reordered };
+        assert_eq!(pairing.irregular(sent), expected);
+    }
+
+    #[test]
+    fn what_does_not_arrive_once_and_in_order_is_counted_and_not_kept() {
+        check(&[1, 2, 3, 4, 5], &[1, 2, 3, 4, 5], 0, 0, 0);
+        check(&[1, 2, 4, 5], &[1, 2, 4, 5], 1, 0, 0);
+        check(&[1, 2, 3], &[1, 2, 3], 2, 0, 0);
+        check(&[1, 2, 2, 3, 4, 5, 5], &[1, 2, 3, 4, 5], 0, 2, 0);
+        check(&[1, 3, 2, 4, 5], &[1, 3, 4, 5], 0, 0, 1);
+        check(&[3, 1, 1, 9, 5], &[3, 5], 2, 2, 1);
+        check(&[], &[], 5, 0, 0);
+    }
+}

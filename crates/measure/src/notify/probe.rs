@@ -1,0 +1,47 @@
+//! Whether this kernel, or this container, allows a mechanism.
+
+use std::io;
+use std::sync::Arc;
+
+use howlate_linux::shared_memory::SharedMemory;
+use howlate_linux::signal;
+use howlate_model::{Between, Notifier};
+
+use super::channel::{Await, Channel, Kit, Notify};
+use super::each::{With, with};
+use super::lane::{Lane, words_for};
+
+/// Sends one message from a thread to itself.
+///
+/// # Errors
+///
+/// The kernel's reason why the mechanism cannot be used here.
+pub fn probe(notifier: Notifier) -> io::Result<()> {
+    // Signals would end a thread that does not block them, so this has its own.
+    let thread = std::thread::Builder::new().spawn(move || {
+        signal::block_all_but_wake_up();
+        with(notifier, Probe)
+    })?;
+    thread.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))
+}
+
+struct Probe;
+
+impl With for Probe {
+    type Output = io::Result<()>;
+
+    fn with<C: Channel>(self) -> io::Result<()> {
+        let (memory, _file) = SharedMemory::create(words_for(1))?;
+        let lane = Lane { memory: Arc::new(memory), number: 0, between: Between::Processes };
+        lane.register();
+        let mut ends = C::make(&lane)?;
+        let id = ends.id();
+        let kit = |descriptors| Kit { lane: lane.clone(), descriptors, id };
+        let mut receiver = C::receiver(kit(std::mem::take(&mut ends.receiver)))?;
+        let mut sender = C::sender(kit(std::mem::take(&mut ends.sender)))?;
+        sender.prepare(1);
+        sender.notify(1)?;
+        receiver.wait()?;
+        if receiver.number() == 1 { Ok(()) } else { Err(io::ErrorKind::InvalidData.into()) }
+    }
+}

@@ -1,0 +1,125 @@
+//! The sender's thread: settings, the loop, the last word.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, sync_channel};
+use std::thread::Builder;
+
+use howlate_linux::signal;
+use howlate_model::{Caveat, InForce, Span, Task};
+
+use super::{Asked, PATIENCE};
+use crate::loops::Stop;
+use crate::notify::channel::{Channel, Kit, Notify};
+use crate::notify::each::{With, with};
+use crate::notify::lane::{Arrivals, END};
+use crate::notify::sender::{Answered, NoAnswer, Sending, SentLog};
+use crate::settings::{self, Shared};
+
+/// What the sender tells the observer.
+pub(in crate::notify) enum FromSender {
+    Ready(io::Result<(InForce, Vec<Caveat>)>),
+    Done(io::Result<u64>),
+}
+
+/// The sender's belongings.
+pub(super) struct SenderThread {
+    pub(super) task: Task,
+    pub(super) asked: Asked,
+    pub(super) count: u64,
+    pub(super) there: Kit,
+    pub(super) back: Kit,
+    pub(super) arrivals: Arrivals,
+    pub(super) log: Arc<SentLog>,
+    pub(super) stop: Stop,
+    pub(super) to_observer: Sender<FromSender>,
+}
+
+/// A sender that has its settings and waits for the word to begin.
+pub(in crate::notify) struct Ready {
+    pub(super) settings: (InForce, Vec<Caveat>),
+    from_sender: Receiver<FromSender>,
+    gate: SyncSender<()>,
+}
+
+impl Ready {
+    /// Lets the sender begin.
+    pub(super) fn begin(&self) {
+        // A sender that is gone has said why.
+        self.gate.send(()).unwrap_or_default();
+    }
+
+    /// How it ended, once it has; `None` when nothing was heard within `patience`.
+    pub(in crate::notify) fn ended(&self, patience: Span) -> Option<io::Result<u64>> {
+        match self.from_sender.recv_timeout(patience.into()) {
+            Ok(FromSender::Done(result)) => Some(result),
+            Ok(FromSender::Ready(_)) | Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => Some(Err(io::ErrorKind::BrokenPipe.into())),
+        }
+    }
+
+    /// Makes a wait of the sender return.
+    pub(in crate::notify) fn wake_up(&self) {
+        drop(signal::wake_up(self.settings.0.tid));
+    }
+}
+
+impl SenderThread {
+    /// Starts the thread; returns when it has its settings.
+    pub(super) fn start(self, shared: Shared, from_sender: Receiver<FromSender>) -> io::Result<Ready> {
+        let (gate, passed) = sync_channel(1);
+        Builder::new().name("howlate-sender".into()).spawn(move || self.run(shared, &passed))?;
+        match from_sender.recv_timeout(PATIENCE.into()) {
+            Ok(FromSender::Ready(settings)) => Ok(Ready { settings: settings?, from_sender, gate }),
+            _ => Err(io::Error::new(io::ErrorKind::TimedOut, "the sender did not get ready")),
+        }
+    }
+
+    fn run(self, shared: Shared, gate: &Receiver<()>) {
+        let to_observer = self.to_observer.clone();
+        let work = Work { gate, shared, thread: self };
+        let result = with(work.thread.asked.notifier, work);
+        drop(to_observer.send(FromSender::Done(result)));
+    }
+}
+
+struct Work<'a> {
+    gate: &'a Receiver<()>,
+    shared: Shared,
+    thread: SenderThread,
+}
+
+impl With for Work<'_> {
+    type Output = io::Result<u64>;
+
+    fn with<C: Channel>(self) -> io::Result<u64> {
+        let SenderThread { task, asked, count, there, back, arrivals, log, stop, to_observer } = self.thread;
+        let applied = settings::apply(&task, self.shared);
+        back.lane.register();
+        arrivals.touch();
+        let answer = asked.round_trip.then(|| C::receiver(back)).transpose()?;
+        drop(to_observer.send(FromSender::Ready(applied)));
+        if self.gate.recv().is_err() {
+            return Ok(0);
+        }
+        let lane = there.lane.clone();
+        let mut sender = C::sender(there)?;
+        let sending = Sending {
+            gap: asked.gap,
+            shares_cpu: asked.shares_cpu,
+            count,
+            arrivals,
+            log,
+            stop: stop.clone(),
+        };
+        let result = match answer {
+            None => sending.run(&mut sender, &mut NoAnswer),
+            Some(receiver) => sending.run(&mut sender, &mut Answered { receiver, stop }),
+        };
+        lane.announced().store(END, Ordering::Release);
+        // A receiver that has had the last message is gone already.
+        drop(sender.notify(END));
+        result
+    }
+}

@@ -1,0 +1,297 @@
+//! Plans for notification between processes.
+
+use howlate_model::{
+    Between, Caveat, Condition, Cpu, Notifier, Placement, Policy, ReceiverCpu, Span, Task, Turn, Work,
+};
+
+use crate::cyclic::share;
+use crate::pairs::{Pair, Pairs};
+use crate::{Circumstances, Machine, Plan, PlanError, check_count, finished, order};
+
+/// What to choose from for notification.
+#[derive(Clone, Debug)]
+pub struct NotifyChoices {
+    /// Policies, slacks, loads, CPUs, seed. Ways to wait are not used.
+    pub circumstances: Circumstances,
+    /// Ways to notify.
+    pub notifiers: Vec<Notifier>,
+    /// Those that kernel or container refuse, with the reason.
+    pub refused: Vec<(Notifier, String)>,
+    /// How long the sender sleeps before each notification.
+    pub gaps: Vec<Span>,
+    /// What sender and receiver are.
+    pub between: Vec<Between>,
+    /// States of the receiver's CPU.
+    pub receivers: Vec<ReceiverCpu>,
+    /// Which CPUs.
+    pub pairs: Pairs,
+    /// Every CPU of the machine, for the placement.
+    pub cpus: Vec<Cpu>,
+    /// Whether the latency runs until the sender has its answer.
+    pub round_trip: bool,
+    /// Notifications per condition; `None`: 1000.
+    pub samples: Option<u64>,
+    /// Cuts each condition after this time.
+    pub duration: Option<Span>,
+    /// Turns per condition; `None`: enough to tell conditions apart.
+    pub rounds: Option<u32>,
+}
+
+/// Notifications per condition, and those before that are not counted: as in the comparison
+/// that people quote, "Lowest latency notification method between processes under Linux".
+const SAMPLES: u64 = 1_000;
+const WARM_UP: u64 = 100;
+
+/// Turns per condition.
+const ROUNDS: u32 = 10;
+
+/// Notifications of one turn whose stamps fit into a few megabytes.
+const MOST_PER_TURN: u64 = 1 << 18;
+
+/// What a notification takes besides its gap: sleeping late, and the way there.
+const OVERHEAD: Span = Span::from_micros(80);
+
+/// A turn is cut after this many times what it should take, and [`CUT_GRACE`].
+const CUT_FACTOR: u64 = 10;
+const CUT_GRACE: Span = Span::from_secs(5);
+
+/// A real-time thread may keep a CPU busy for this long at a time.
+const LONGEST_BUSY: Span = Span::from_secs(3);
+
+impl NotifyChoices {
+    /// Every combination, in interleaved turns.
+    ///
+    /// # Errors
+    ///
+    /// When what was asked for makes no sense, or nothing of it can be measured.
+    pub fn plan(&self, machine: &Machine) -> Result<Plan, PlanError> {
+        self.circumstances.check_cpus(machine)?;
+        if self.samples == Some(0) {
+            return Err(PlanError::NothingAsked { what: "--samples" });
+        }
+        if self.duration.is_some_and(Span::is_zero) {
+            return Err(PlanError::DurationZero);
+        }
+        let usable = self.circumstances.cpus.clone().unwrap_or_else(|| machine.allowed.clone());
+        let (pairs, mut left_out) = self.pairs.choose(&usable, &machine.allowed, &self.cpus)?;
+        let conditions = self.conditions(&pairs, machine, &mut left_out);
+        check_count(conditions.len())?;
+        let rounds = self.rounds();
+        let order = order::interleaved(conditions.len(), rounds, self.circumstances.seed);
+        let turn = |(number, round): (usize, u32)| self.turn(&conditions, number, round, rounds);
+        let turns = order.into_iter().filter_map(turn).collect();
+        finished(Plan { conditions, turns, left_out })
+    }
+
+    fn conditions(&self, pairs: &[Pair], machine: &Machine, left_out: &mut Vec<Caveat>) -> Vec<Condition> {
+        let mut conditions = Vec::new();
+        for &policy in &self.circumstances.policies {
+            for &notifier in &self.notifiers {
+                for &pair in pairs {
+                    match self.reason(notifier, policy, pair) {
+                        None => conditions.extend(self.with_gaps(notifier, policy, pair, machine)),
+                        Some((condition, reason)) => {
+                            let caveat = Caveat::LeftOut { condition, reason };
+                            if !left_out.contains(&caveat) {
+                                left_out.push(caveat);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        conditions
+    }
+
+    /// Why a combination must not, or cannot, be measured, and the combination in words.
+    fn reason(&self, notifier: Notifier, policy: Policy, pair: Pair) -> Option<(String, String)> {
+        if let Some((_, reason)) = self.refused.iter().find(|(refused, _)| *refused == notifier) {
+            return Some((notifier.to_string(), reason.clone()));
+        }
+        if notifier.spins() && pair.placement == Placement::SameCpu {
+            let reason = format!(
+                "the receiver would spin on CPU {}, where the sender must run too; choose two CPUs with --pair",
+                pair.sender
+            );
+            return Some((format!("{notifier} on one CPU"), reason));
+        }
+        let realtime = matches!(policy, Policy::Fifo { .. } | Policy::Rr { .. });
+        let longest = self.gaps.iter().map(|gap| self.turn_length(*gap)).max().unwrap_or_default();
+        if realtime && notifier.burns_cpu() && longest > LONGEST_BUSY {
+            let reason = format!(
+                "the receiver would keep CPU {} from everyone else for {longest} at a time; use fewer --samples, shorter gaps or more --rounds, so that it is at most {LONGEST_BUSY}",
+                pair.receiver
+            );
+            return Some((format!("{notifier} under {policy}"), reason));
+        }
+        None
+    }
+
+    /// One condition for each gap, slack, load, and state of the receiver's CPU.
+    fn with_gaps(
+        &self,
+        mechanism: Notifier,
+        policy: Policy,
+        pair: Pair,
+        machine: &Machine,
+    ) -> Vec<Condition> {
+        let mut conditions = Vec::new();
+        for &slack_ns in self.circumstances.slacks_for(policy) {
+            for &load in &self.circumstances.loads {
+                for &between in &self.between {
+                    for &receiver in &self.receivers {
+                        conditions.extend(self.gaps.iter().map(|&after_ns| Condition {
+                            work: Work::Notify {
+                                mechanism,
+                                after_ns,
+                                between,
+                                sender_cpu: Some(pair.sender),
+                                placement: Some(pair.placement),
+                                receiver,
+                                round_trip: self.round_trip,
+                            },
+                            policy,
+                            slack_ns,
+                            cpu: Some(pair.receiver),
+                            thread: 0,
+                            load,
+                            kernel: machine.kernel.clone(),
+                        }));
+                    }
+                }
+            }
+        }
+        conditions
+    }
+
+    fn samples(&self) -> u64 {
+        self.samples.unwrap_or(SAMPLES)
+    }
+
+    fn rounds(&self) -> u32 {
+        let least = u32::try_from(self.samples().div_ceil(MOST_PER_TURN)).unwrap_or(u32::MAX);
+        self.rounds.unwrap_or(ROUNDS).max(least).max(1)
+    }
+
+    fn warm_up(&self) -> u64 {
+        WARM_UP.div_ceil(u64::from(self.rounds()))
+    }
+
+    /// How long the longest turn with a gap takes.
+    fn turn_length(&self, gap: Span) -> Span {
+        let messages = self.samples().div_ceil(u64::from(self.rounds())) + self.warm_up();
+        gap.plus(OVERHEAD).times(messages)
+    }
+
+    /// `None` when the condition has fewer samples than there are rounds and this one gets none.
+    fn turn(&self, conditions: &[Condition], number: usize, round: u32, rounds: u32) -> Option<Turn> {
+        let condition = &conditions[number];
+        let samples = share(self.samples(), round, rounds);
+        let warm_up = self.warm_up();
+        let estimate = condition.work.length().plus(OVERHEAD).times(samples + warm_up);
+        let cut_after = self.duration.map_or_else(
+            || estimate.times(CUT_FACTOR).plus(CUT_GRACE),
+            |all| Span::from_nanos(all.as_nanos() / u64::from(rounds)),
+        );
+        let task = Task {
+            condition: u32::try_from(number).unwrap_or(u32::MAX),
+            round,
+            work: condition.work,
+            policy: condition.policy,
+            slack: condition.slack_ns,
+            cpu: condition.cpu,
+            samples: Some(samples),
+            warm_up,
+            phase: Span::ZERO,
+            keep_series: true,
+        };
+        (samples > 0).then(|| Turn {
+            tasks: vec![task],
+            load: condition.load,
+            duration: None,
+            cut_after: Some(cut_after),
+            estimate: estimate.min(cut_after),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{circumstances, machine};
+
+    fn choices(notifiers: &[Notifier]) -> NotifyChoices {
+        NotifyChoices {
+            circumstances: circumstances(),
+            notifiers: notifiers.to_vec(),
+            refused: vec![],
+            gaps: [1, 10, 100, 1_000, 10_000].map(Span::from_micros).into(),
+            between: vec![Between::Processes],
+            receivers: vec![ReceiverCpu::AsLeft],
+            pairs: Pairs::Nearest,
+            cpus: vec![],
+            round_trip: false,
+            samples: None,
+            duration: None,
+            rounds: None,
+        }
+    }
+
+    fn reasons(plan: &Plan) -> Vec<String> {
+        let reason = |caveat: &Caveat| match caveat {
+            Caveat::LeftOut { condition, reason } => format!("{condition}: {reason}"),
+            other => format!("{other:?}"),
+        };
+        plan.left_out.iter().map(reason).collect()
+    }
+
+    #[test]
+    fn the_tables_of_the_article_are_complete() {
+        let plan = choices(&[Notifier::Semaphore, Notifier::Pipe]).plan(&machine()).unwrap();
+        assert_eq!((plan.conditions.len(), plan.turns.len(), plan.left_out.len()), (10, 100, 0));
+        let tasks = plan.turns.iter().flat_map(|turn| &turn.tasks);
+        let (samples, warm_up) = tasks
+            .filter(|task| task.condition == 3)
+            .fold((0, 0), |sum, task| (sum.0 + task.samples.unwrap(), sum.1 + task.warm_up));
+        assert_eq!((samples, warm_up), (1_000, 100));
+    }
+
+    #[test]
+    fn what_kernel_or_container_refuse_is_left_out_once() {
+        let mut choices = choices(&[Notifier::PosixMq, Notifier::Pipe]);
+        choices.refused = vec![(Notifier::PosixMq, "Function not implemented".to_owned())];
+        choices.circumstances.policies.push("fifo:80".parse().unwrap());
+        let plan = choices.plan(&machine()).unwrap();
+        assert_eq!(reasons(&plan), ["posix_mq: Function not implemented"]);
+        assert_eq!(plan.conditions.len(), 10);
+    }
+
+    #[test]
+    fn one_cpu_has_no_cross_cpu_result_and_no_spinning() {
+        let mut choices = choices(&[Notifier::Pipe, Notifier::BusyWait, Notifier::SchedYield]);
+        let one = Machine { allowed: "2".parse().unwrap(), ..machine() };
+        let plan = choices.plan(&one).unwrap();
+        let text = reasons(&plan).join("; ");
+        assert!(text.contains("may use CPU 2 only") && text.contains("would spin on CPU 2"), "{text}");
+        assert!(plan.conditions.iter().all(|one| one.cpu == Some(2) && one.work.sender_cpu() == Some(2)));
+        assert_eq!(plan.conditions.len(), 10);
+        choices.notifiers = vec![Notifier::BusyWait];
+        assert!(matches!(choices.plan(&one), Err(PlanError::NothingLeft(_))));
+    }
+
+    #[test]
+    fn spinning_under_a_realtime_policy_is_short_or_refused() {
+        let mut choices = choices(&[Notifier::BusyWait, Notifier::SchedYield]);
+        choices.circumstances.policies = vec!["fifo:80".parse().unwrap()];
+        assert_eq!(choices.plan(&machine()).unwrap().left_out, []);
+        choices.rounds = Some(1);
+        assert!(matches!(choices.plan(&machine()), Err(PlanError::NothingLeft(_))));
+        choices.circumstances.policies = vec![Policy::OTHER];
+        assert_eq!(choices.plan(&machine()).unwrap().left_out, []);
+        choices.rounds = None;
+        choices.pairs = Pairs::These(vec![(1, 1)]);
+        choices.circumstances.policies = vec!["rr:1".parse().unwrap()];
+        let plan = choices.plan(&machine()).unwrap();
+        assert!(reasons(&plan)[0].starts_with("busy_wait on one CPU: "));
+    }
+}

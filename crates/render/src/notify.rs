@@ -1,0 +1,289 @@
+//! Tables of notifications, and what they mean.
+
+use howlate_analyse::{
+    Analysis, GapCost, IdleCost, Outcome, Place, Ranking, gap_costs, idle_costs, rankings,
+};
+use howlate_model::{Condition, Notifier, Placement, ReceiverCpu, Work};
+
+use crate::heading::wrapped;
+use crate::numbers::{count, micros, micros_of};
+use crate::style::{BOLD, DIM, GOOD, paint};
+use crate::table::{Columns, transpose, worst_in_bold};
+
+/// The tables of each set of circumstances: one per mechanism, then the ranking.
+pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
+    let outcomes: Vec<&Outcome> = analysis.outcomes().iter().collect();
+    let (rankings, costs, idle) = (rankings(analysis), gap_costs(analysis), idle_costs(analysis));
+    let mut text = String::new();
+    for group in grouped(&outcomes, circumstances) {
+        let title = circumstances(&group[0].condition);
+        text.push_str(&format!("{}\n", paint(BOLD, &title)));
+        text.push_str(&format!("{}\n\n", paint(DIM, what_is_measured(&group[0].condition))));
+        for one in tables_of(&group) {
+            text.push_str(&format!("{}\n", table(&one)));
+        }
+        let alike = |condition: &Condition| circumstances(condition) == title;
+        let rankings: Vec<&Ranking> = rankings.iter().filter(|one| alike(&one.fastest)).collect();
+        let costs: Vec<&GapCost> = costs.iter().filter(|one| alike(&one.condition)).collect();
+        let idle: Vec<&IdleCost> = idle.iter().filter(|one| alike(&one.condition)).collect();
+        text.push_str(&ranking_table(&rankings));
+        text.push_str(&meaning(&rankings, &costs, &idle, &group, width));
+    }
+    text
+}
+
+/// Outcomes that `name` calls the same, in order of appearance; each group in order of gaps.
+fn grouped<'a>(outcomes: &[&'a Outcome], name: impl Fn(&Condition) -> String) -> Vec<Vec<&'a Outcome>> {
+    let mut groups: Vec<(String, Vec<&Outcome>)> = Vec::new();
+    for outcome in outcomes {
+        let name = name(&outcome.condition);
+        match groups.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, group)) => group.push(outcome),
+            None => groups.push((name, vec![outcome])),
+        }
+    }
+    let sorted = |(_, mut group): (String, Vec<&'a Outcome>)| {
+        group.sort_by_key(|outcome| outcome.condition.work.length());
+        group
+    };
+    groups.into_iter().map(sorted).collect()
+}
+
+/// `other · CPU 0 → 1 (one cache) · processes · load idle`.
+fn circumstances(condition: &Condition) -> String {
+    let Work::Notify { between, sender_cpu, placement, receiver, .. } = condition.work else {
+        return String::new();
+    };
+    let mut parts = vec![condition.policy.to_string()];
+    parts.extend(condition.slack_ns.map(|slack| format!("slack {slack}")));
+    parts.extend(sender_cpu.zip(condition.cpu).map(|(sender, cpu)| pair(sender, cpu, placement)));
+    parts.push(between.name().to_owned());
+    if receiver == ReceiverCpu::HeldAwake {
+        parts.push("receiver's CPU held awake".to_owned());
+    }
+    parts.push(format!("load {}", condition.load));
+    parts.join(" · ")
+}
+
+fn pair(sender: u32, receiver: u32, placement: Option<Placement>) -> String {
+    let relation = match placement {
+        None | Some(Placement::SameCpu) => return format!("both on CPU {sender}"),
+        Some(Placement::SmtSibling) => "one core",
+        Some(Placement::SameCache) => "one cache",
+        Some(Placement::OtherCache) => "no common cache",
+        Some(Placement::OtherNode) => "two nodes",
+    };
+    format!("CPU {sender} → {receiver} ({relation})")
+}
+
+fn what_is_measured(condition: &Condition) -> &'static str {
+    if is_round_trip(condition) {
+        "µs from before the call that notifies until the answer by the same mechanism is there; send: the call itself (median)"
+    } else {
+        "µs from before the call that notifies until the receiver runs; send: the call itself (median)"
+    }
+}
+
+const fn is_round_trip(condition: &Condition) -> bool {
+    matches!(condition.work, Work::Notify { round_trip: true, .. })
+}
+
+/// A heading, and the nanoseconds below it.
+type Number = (&'static str, fn(&Outcome) -> Option<i64>);
+
+const NUMBERS: [Number; 6] = [
+    ("min", |outcome| outcome.summary().map(|summary| summary.min)),
+    ("median", |outcome| outcome.summary().map(|summary| summary.p50)),
+    ("p95", |outcome| outcome.summary().map(|summary| summary.p95)),
+    ("p99", |outcome| outcome.summary().map(|summary| summary.p99)),
+    ("max", |outcome| outcome.summary().map(|summary| summary.max)),
+    ("send", |outcome| outcome.send_summary().map(|summary| summary.p50)),
+];
+
+/// One table for each mechanism; or, when there is one gap only, one for all, fastest first.
+fn tables_of<'a>(group: &[&'a Outcome]) -> Vec<Vec<&'a Outcome>> {
+    let gaps = grouped(group, |condition| condition.work.length().to_string()).len();
+    if gaps > 1 {
+        return grouped(group, |condition| condition.work.mechanism().to_string());
+    }
+    let mut all = group.to_vec();
+    all.sort_by_key(|outcome| outcome.latency().quantile(0.5));
+    vec![all]
+}
+
+/// A table with a row for each gap of a mechanism, or for each mechanism after the same gap.
+fn table(group: &[&Outcome]) -> String {
+    let first = group[0].condition.work;
+    let one_mechanism = group.iter().all(|one| one.condition.work.mechanism() == first.mechanism());
+    let name = |condition: &Condition| match one_mechanism {
+        true => format!("after {}", condition.work.length()),
+        false => condition.work.mechanism().to_string(),
+    };
+    let title =
+        if one_mechanism { first.mechanism().to_string() } else { format!("after {}", first.length()) };
+    let mut headings: Vec<String> = vec![title, "samples".into(), "mean ± dev".into()];
+    let mut columns: Vec<Vec<String>> = vec![
+        group.iter().map(|outcome| name(&outcome.condition)).collect(),
+        group.iter().map(|outcome| count(outcome.count())).collect(),
+        group.iter().map(|outcome| mean(outcome)).collect(),
+    ];
+    for (heading, of) in NUMBERS {
+        headings.push(heading.to_owned());
+        let values: Vec<Option<i64>> = group.iter().map(|outcome| of(outcome)).collect();
+        columns.push(worst_in_bold(&values, micros));
+    }
+    let mut table = Columns::new(&headings, 1);
+    transpose(&columns).into_iter().for_each(|row| table.row(row));
+    table.text()
+}
+
+fn mean(outcome: &Outcome) -> String {
+    outcome.summary().map_or_else(
+        || "–".to_owned(),
+        |summary| format!("{} ± {}", micros_of(summary.mean), micros_of(summary.stddev)),
+    )
+}
+
+/// One row per mechanism, one column per gap: by how much it is slower than the fastest.
+fn ranking_table(rankings: &[&Ranking]) -> String {
+    let Some(order) = rankings.first() else { return String::new() };
+    let mechanisms: Vec<Notifier> = order.places.iter().map(|place| place.mechanism).collect();
+    let mut headings = vec![String::new()];
+    let mut columns = vec![mechanisms.iter().map(ToString::to_string).collect::<Vec<_>>()];
+    for ranking in rankings {
+        headings.push(format!("after {}", ranking.fastest.work.length()));
+        let place = |one: &Notifier| ranking.places.iter().find(|place| place.mechanism == *one);
+        let cell = |one: &Notifier| place(one).map_or_else(|| "–".to_owned(), |place| slower(place, ranking));
+        columns.push(mechanisms.iter().map(cell).collect());
+    }
+    let mut table = Columns::new(&headings, 1);
+    transpose(&columns).into_iter().for_each(|row| table.row(row));
+    let title = paint(BOLD, "Slower than the fastest that leaves the CPU to others");
+    format!("{title} · {}\n\n{}\n", paint(DIM, "µs, 95 % interval of the median over rounds"), table.text())
+}
+
+fn slower(place: &Place, ranking: &Ranking) -> String {
+    if ranking.fastest.work.notifier() == Some(place.mechanism) {
+        return paint(GOOD, format!("fastest: {}", micros(place.p50_ns.as_nanos())));
+    }
+    match place.slower_ns {
+        None => format!("at {}", micros(place.p50_ns.as_nanos())),
+        Some(_) if !place.is_told_apart() => "≈ fastest".to_owned(),
+        Some(by) => format!("{} … {}", signed(by.low.as_nanos()), signed(by.high.as_nanos())),
+    }
+}
+
+fn signed(nanos: i64) -> String {
+    if nanos < 0 { micros(nanos) } else { format!("+{}", micros(nanos)) }
+}
+
+/// What to take, and what the gap costs, in sentences.
+fn meaning(
+    rankings: &[&Ranking],
+    costs: &[&GapCost],
+    idle: &[&IdleCost],
+    group: &[&Outcome],
+    width: usize,
+) -> String {
+    let mut lines: Vec<String> = recommendation(rankings).into_iter().chain(tie(rankings)).collect();
+    lines.extend(gap(costs, idle.is_empty()));
+    lines.extend(idle_cpu(idle));
+    lines.extend(slack(group));
+    if lines.is_empty() {
+        return String::new();
+    }
+    let mut text = format!("{}\n", paint(BOLD, "What this means"));
+    for line in lines {
+        text.push_str(&format!("  {}\n", wrapped(&line, width, 2)));
+    }
+    text + "\n"
+}
+
+/// The fastest of the longest gap, where it matters most which one is taken.
+fn recommendation(rankings: &[&Ranking]) -> Option<String> {
+    let ranking = rankings.iter().max_by_key(|one| one.fastest.work.length())?;
+    let best = ranking.fastest.work.notifier()?;
+    let place = ranking.places.iter().find(|place| place.mechanism == best)?;
+    let gap = ranking.fastest.work.length();
+    if place.burns_cpu {
+        return Some(format!("After {gap}, {best} is fastest ({}); all of these burn a CPU.", place.p50_ns));
+    }
+    let spinner = ranking.places.iter().find(|one| one.burns_cpu && one.p50_ns < place.p50_ns);
+    let spinning = spinner.map_or_else(String::new, |one| {
+        format!(" {} takes {}, at the price of a CPU that never rests.", one.mechanism, one.p50_ns)
+    });
+    Some(format!(
+        "After {gap}, {best} has the lowest median of those that leave the CPU to others: {}.{spinning}",
+        place.p50_ns
+    ))
+}
+
+/// Those that cannot be told from the fastest at any gap.
+fn tie(rankings: &[&Ranking]) -> Option<String> {
+    let ranking = rankings.iter().max_by_key(|one| one.fastest.work.length())?;
+    let best = ranking.fastest.work.notifier()?;
+    let equal = |place: &&Place| place.slower_ns.is_some() && !place.is_told_apart();
+    let names: Vec<String> =
+        ranking.places.iter().filter(equal).map(|place| place.mechanism.to_string()).collect();
+    let gap = ranking.fastest.work.length();
+    (!names.is_empty())
+        .then(|| format!("After {gap}, {} cannot be told apart from {best} here.", names.join(", ")))
+}
+
+/// What the longest gap costs the mechanisms that sleep, from the least to the most.
+fn gap(costs: &[&GapCost], say_how: bool) -> Option<String> {
+    let blocking = |cost: &&&GapCost| !cost.condition.work.notifier().is_some_and(Notifier::burns_cpu);
+    let added = |cost: &&&GapCost| cost.medians[1].as_nanos() - cost.medians[0].as_nanos();
+    let costs: Vec<&GapCost> = costs.iter().filter(blocking).copied().collect();
+    let (least, most) = (costs.iter().min_by_key(added)?, costs.iter().max_by_key(added)?);
+    let [short, long] = most.gaps;
+    let range = if std::ptr::eq(*least, *most) {
+        signed(added(&most))
+    } else {
+        format!("{} ({}) to {} ({})", signed(added(&least)), name(least), signed(added(&most)), name(most))
+    };
+    let remedy = match most.condition.work {
+        Work::Notify { receiver: ReceiverCpu::AsLeft, .. } if say_how => {
+            " `--receiver as_left,held_awake` tells how much of it is the idle CPU."
+        }
+        _ => "",
+    };
+    Some(format!("A gap of {long} instead of {short} changes the median by {range} µs.{remedy}"))
+}
+
+/// How much of the longest gap's latency is the idle CPU.
+fn idle_cpu(costs: &[&IdleCost]) -> Option<String> {
+    let blocking = |cost: &&&IdleCost| !cost.condition.work.notifier().is_some_and(Notifier::burns_cpu);
+    let longest = |cost: &&&IdleCost| cost.condition.work.length();
+    let cost = costs.iter().filter(blocking).max_by_key(longest)?;
+    let (mechanism, gap) = (cost.condition.work.mechanism(), cost.condition.work.length());
+    let gain = cost.as_left.as_nanos() - cost.held_awake.as_nanos();
+    // Less than a tenth is within what two runs of the same differ by.
+    Some(if gain * 10 > cost.as_left.as_nanos() {
+        format!(
+            "With the receiver's CPU held awake, {mechanism} after {gap} takes {} instead of {}: the rest is the CPU leaving its idle state.",
+            cost.held_awake, cost.as_left
+        )
+    } else {
+        format!(
+            "Holding the receiver's CPU awake does not help here ({mechanism} after {gap}: {} instead of {}): what the gap costs is not its idle state.",
+            cost.held_awake, cost.as_left
+        )
+    })
+}
+
+/// Timer slack makes short gaps longer than they are called.
+fn slack(group: &[&Outcome]) -> Option<String> {
+    let first = group.first()?;
+    let (gap, slack) = (first.condition.work.length(), first.sender_in_force.as_ref()?.slack_ns);
+    (slack > gap).then(|| {
+        format!(
+            "The sender sleeps with a timer slack of {slack}, so a gap called {gap} may last {}; `--slack 1ns` or a real-time policy shortens it.",
+            gap.plus(slack)
+        )
+    })
+}
+
+fn name(cost: &GapCost) -> &'static str {
+    cost.condition.work.mechanism().name()
+}
