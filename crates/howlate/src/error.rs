@@ -25,6 +25,8 @@ pub(crate) enum Error {
     Output(#[from] io::Error),
     #[error("cannot write the result: {0}")]
     Json(#[from] serde_json::Error),
+    #[error("there is no folder {}", .0.display())]
+    NoFolder(std::path::PathBuf),
     #[error("there is no command `{0}`")]
     NoCommand(String),
 }
@@ -56,12 +58,16 @@ impl Error {
                 Some("a seccomp filter may forbid sched_getattr(2); in a container, try `--security-opt seccomp=unconfined`".into())
             }
             Self::Create(CreateError::Exists { path }) => {
-                Some(format!("choose another name, or remove it first: `rm {}`", path.display()))
+                let file = path.is_file().then(|| format!(", or remove it first: `rm '{}'`", path.display()));
+                Some(format!("choose another name{}", file.unwrap_or_default()))
             }
             Self::Create(CreateError::Io { .. }) => {
                 Some("choose a path in a folder that exists and that you may write to, such as `--out result.jsonl`".into())
             }
             Self::Read(error) => Some(read_hint(error)),
+            Self::NoFolder(_) => {
+                Some("trees are made with `cargo xtask capture-system FOLDER`; leave `--root` out for this machine".into())
+            }
             Self::NoCommand(_) => Some("`howlate --help` lists the commands".into()),
             Self::Load(_) | Self::Output(_) | Self::Json(_) => None,
         }

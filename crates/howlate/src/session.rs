@@ -23,16 +23,25 @@ use display::Display;
 
 /// What is known before a plan is made.
 pub(crate) struct Surroundings {
+    /// Set by Ctrl-C, `SIGTERM` and `SIGHUP`.
+    pub(crate) interrupted: Arc<AtomicBool>,
     pub(crate) system: System,
     pub(crate) findings: Vec<Finding>,
     pub(crate) instrument: Instrument,
 }
 
 impl Surroundings {
+    /// Listens for signals first, so that none ends the program without a word, then looks.
+    pub(crate) fn begin() -> Result<Self, Error> {
+        let interrupted = on_interrupt()?;
+        Ok(Self { interrupted, ..Self::look() })
+    }
+
     /// Looks at the machine and at the instrument.
     pub(crate) fn look() -> Self {
         let root = Root::live();
-        Self { system: describe(&root), findings: examine(&root), instrument: measure_instrument() }
+        let (system, findings) = (describe(&root), examine(&root));
+        Self { interrupted: Arc::default(), system, findings, instrument: measure_instrument() }
     }
 
     /// What plans must know.
@@ -58,7 +67,6 @@ pub(crate) struct Request<'a> {
 
 /// Takes all turns of `plan`; returns what was found.
 pub(crate) fn measure(request: &Request<'_>, around: &Surroundings, plan: &Plan) -> Result<Analysis, Error> {
-    let interrupted = on_interrupt()?;
     let header = header(request, around, plan);
     let writer = request.out.map(|path| Writer::create(path, &header)).transpose()?;
     let display = Display::new(request.quiet, plan);
@@ -66,19 +74,28 @@ pub(crate) fn measure(request: &Request<'_>, around: &Surroundings, plan: &Plan)
     let process = Process::prepare(request.dma_latency_us);
     let known = plan.left_out.iter().chain(&process.caveats).cloned().chain(crowding(plan, &around.system));
     known.for_each(|caveat| session.keep(Line::Caveat(caveat)));
-    let how = session.take_turns(request, plan, &around.system, &process, &interrupted);
+    let how = session.take_turns(request, plan, &around.system, &process, &around.interrupted);
     session.end(how?)
 }
 
-/// Set by Ctrl-C and `SIGTERM`; a second Ctrl-C ends the program at once.
+/// Set by Ctrl-C, `SIGTERM` and a closed terminal; a second signal ends the program at once.
 fn on_interrupt() -> Result<Arc<AtomicBool>, Error> {
     let interrupted = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+    let hangup = (!hangup_is_ignored()).then_some(signal_hook::consts::SIGHUP);
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM].into_iter().chain(hangup) {
         // Armed by the first signal, so it acts on the second.
         signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&interrupted))?;
         signal_hook::flag::register(signal, Arc::clone(&interrupted))?;
     }
     Ok(interrupted)
+}
+
+/// Whether whoever started this, such as `nohup`, wants it to outlive its terminal.
+fn hangup_is_ignored() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    ignored & (1 << (signal_hook::consts::SIGHUP - 1)) != 0
 }
 
 pub(crate) fn header(request: &Request<'_>, around: &Surroundings, plan: &Plan) -> Header {
@@ -112,11 +129,25 @@ fn crowding(plan: &Plan, system: &System) -> Vec<Caveat> {
         caveats.push(Caveat::ObserverShares { measured });
     }
     let cpus = system.allowed.len();
+    caveats.extend(busy(cpus));
     if threads > cpus {
         let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         caveats.push(Caveat::ThreadsShareCpus { threads: count(threads), cpus: count(cpus) });
     }
     caveats
+}
+
+/// A machine that is busy before anything was started is not idle, whatever the load is called.
+#[allow(clippy::cast_precision_loss, reason = "a handful of CPUs")]
+fn busy(cpus: usize) -> Option<Caveat> {
+    let text = std::fs::read_to_string("/proc/loadavg").ok()?;
+    let load: f64 = text.split(' ').next()?.parse().ok()?;
+    (load > cpus as f64).then(|| Caveat::Note {
+        text: format!(
+            "The machine was busy before this began (load average {load:.1} on {cpus} CPUs): \"idle\" is not idle, and \
+             explanations may be wrong."
+        ),
+    })
 }
 
 fn measured_cpus(turn: &Turn) -> CpuSet {
@@ -170,7 +201,7 @@ impl Session {
         plan: &Plan,
         system: &System,
         process: &Process,
-        interrupted: &AtomicBool,
+        interrupted: &Arc<AtomicBool>,
     ) -> Result<HowEnded, Error> {
         for turn in &plan.turns {
             let observer_cpus = observer_cpus(turn, system);

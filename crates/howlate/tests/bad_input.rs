@@ -41,6 +41,7 @@ fn wrong_values_are_named_with_their_remedy() {
     refused(&["cyclic", "--slack", "0"], "write `1ns` for the least");
     refused(&["cyclic", "--perod", "1ms"], "--period");
     refused(&["sleep", "--for", ""], "is not a length of time");
+    refused(&["doctor", "--root", "/no/such/folder"], "there is no folder /no/such/folder");
     refused(&["cyclik"], "cyclic");
 }
 

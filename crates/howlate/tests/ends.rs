@@ -10,7 +10,7 @@ use serde_json::Value;
 
 #[test]
 fn an_interrupt_ends_in_order_and_keeps_the_result() {
-    for signal in [Signal::INT, Signal::TERM] {
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
         let mut run = Background::start(&["cyclic", "--threads", "1", "--duration", "1h"]);
         run.wait_for("\"block\"");
         run.signal(signal);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use howlate_linux::clock;
 use howlate_model::{Instrument, MonotonicTime, Span};
 
-use crate::loops::{Cyclic, Job, NEVER, Stop};
+use crate::loops::{Cyclic, Job, NEVER, NO_END, Stop};
 use crate::ring::{Ring, RingWriter};
 use crate::wait::{ClockNanosleep, Waiter};
 
@@ -66,7 +66,7 @@ fn turn_the_loop(turns: u64) {
     let ring = Ring::new(1_024);
     // Far ahead, so that no wake-up counts as late.
     let first = clock::now().plus(Span::from_secs(3_600));
-    let job = Cyclic { first, period: Span::from_nanos(1), samples: turns, stop_above: NEVER };
+    let job = Cyclic { first, period: Span::from_nanos(1), samples: turns, until: NO_END, stop_above: NEVER };
     let turned = job.run(&mut NoWait, &Stop::default(), &mut RingWriter::new(Arc::clone(&ring)));
     debug_assert!(turned.is_ok_and(|done| done == turns));
 }

@@ -15,6 +15,8 @@ use crate::wait::Waiter;
 pub(crate) struct Stop {
     /// Set to end the run.
     pub(crate) asked: Arc<AtomicBool>,
+    /// Set by whoever interrupts the whole program; seen here too, in case the observer gets no CPU.
+    pub(crate) interrupted: Arc<AtomicBool>,
     /// Set when the end was caused by a latency above the threshold.
     pub(crate) above: Arc<AtomicBool>,
     /// Done by the thread that was above it, before the others are stopped.
@@ -24,7 +26,7 @@ pub(crate) struct Stop {
 impl Stop {
     #[inline]
     pub(crate) fn is_asked(&self) -> bool {
-        self.asked.load(Ordering::Relaxed)
+        self.asked.load(Ordering::Relaxed) || self.interrupted.load(Ordering::Relaxed)
     }
 
     pub(crate) fn ask(&self) {
@@ -40,6 +42,9 @@ impl Stop {
         self.ask();
     }
 }
+
+/// A time that does not come: the end of a run that has none.
+pub(crate) const NO_END: MonotonicTime = MonotonicTime::from_nanos(i64::MAX);
 
 /// A latency that no thread reaches: the threshold that never stops a run.
 pub(crate) const NEVER: Latency = Latency::from_nanos(i64::MAX);
@@ -91,6 +96,9 @@ pub(crate) struct Cyclic {
     pub(crate) period: Span,
     /// How many wake-ups.
     pub(crate) samples: u64,
+    /// No wake-up is planned after this. Each thread ends by itself, so that a run ends even
+    /// where so many threads run that the observer does not.
+    pub(crate) until: MonotonicTime,
     /// The latency above which the run stops.
     pub(crate) stop_above: Latency,
 }
@@ -112,7 +120,8 @@ impl Job for Cyclic {
         let unusual = self.unusual();
         let mut expected = self.first;
         for done in 0..self.samples {
-            if stop.is_asked() || !undisturbed(stop, || waiter.wait_until(expected))? {
+            if expected > self.until || stop.is_asked() || !undisturbed(stop, || waiter.wait_until(expected))?
+            {
                 return Ok(done);
             }
             let wakeup = Wakeup { expected, ran: waiter.now() };
@@ -150,6 +159,8 @@ pub(crate) struct Sleep {
     pub(crate) length: Span,
     /// How many sleeps.
     pub(crate) samples: u64,
+    /// No sleep begins that would end after this.
+    pub(crate) until: MonotonicTime,
     /// The latency above which the run stops.
     pub(crate) stop_above: Latency,
 }
@@ -167,7 +178,7 @@ impl Job for Sleep {
     fn run<W: Waiter>(&self, waiter: &mut W, stop: &Stop, out: &mut RingWriter) -> io::Result<u64> {
         for done in 0..self.samples {
             let expected = waiter.now().plus(self.length);
-            if stop.is_asked() || !self.sleep(waiter, stop, expected)? {
+            if expected > self.until || stop.is_asked() || !self.sleep(waiter, stop, expected)? {
                 return Ok(done);
             }
             let wakeup = Wakeup { expected, ran: waiter.now() };
@@ -272,6 +283,7 @@ mod tests {
             first: MonotonicTime::from_nanos(100),
             period: Span::from_nanos(100),
             samples,
+            until: NO_END,
             stop_above: Latency::from_nanos(stop_above),
         };
         let result = job.run(&mut world, &stop, &mut RingWriter::new(Arc::clone(&ring)));
@@ -296,6 +308,20 @@ mod tests {
     }
 
     #[test]
+    fn a_loop_ends_by_itself_when_its_time_is_over() {
+        // 0    100  200  300  400   period 100, until 350
+        // |----|----|----|--|-|
+        //      ^ +1 ^ +2 ^ +3
+        let mut world = Scripted::new([By(1), By(2), By(3), By(4)]);
+        let (ring, stop) = (Ring::new(8), Stop::default());
+        let first = MonotonicTime::from_nanos(100);
+        let until = MonotonicTime::from_nanos(350);
+        let job = Cyclic { first, period: Span::from_nanos(100), samples: 9, until, stop_above: NEVER };
+        let done = job.run(&mut world, &stop, &mut RingWriter::new(Arc::clone(&ring))).unwrap();
+        assert_eq!((done, collect(&ring).len()), (3, 3));
+    }
+
+    #[test]
     fn the_threshold_stops_at_once_and_keeps_the_culprit() {
         let (got, result, stopped) = cyclic([By(50), By(51), By(3)], 50);
         assert_eq!(got, [(100, 50), (200, 51)]);
@@ -312,8 +338,13 @@ mod tests {
         let mut world = Scripted::new([By(9), By(150), By(3), By(4)]);
         let (ring, stop) = (Ring::new(8), Stop::default());
         let first = MonotonicTime::from_nanos(100);
-        let job =
-            Cyclic { first, period: Span::from_nanos(100), samples: 2, stop_above: Latency::from_nanos(5) };
+        let job = Cyclic {
+            first,
+            period: Span::from_nanos(100),
+            samples: 2,
+            until: NO_END,
+            stop_above: Latency::from_nanos(5),
+        };
         let done =
             run_warm(&job, &mut WarmUp::new(2), &mut world, &stop, &mut RingWriter::new(Arc::clone(&ring)))
                 .unwrap();
@@ -334,7 +365,7 @@ mod tests {
         // |--------|----|---------|----|
         let mut world = Scripted::new([By(56), Signal, By(4)]);
         let (ring, stop) = (Ring::new(8), Stop::default());
-        let job = Sleep { length: Span::from_micros(1), samples: 2, stop_above: NEVER };
+        let job = Sleep { length: Span::from_micros(1), samples: 2, until: NO_END, stop_above: NEVER };
         let done = job.run(&mut world, &stop, &mut RingWriter::new(Arc::clone(&ring))).unwrap();
         assert_eq!(done, 2);
         assert_eq!(collect(&ring), [(1000, 56), (2056, 4)]);

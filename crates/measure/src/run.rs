@@ -121,7 +121,7 @@ pub fn run(
     turn: &Turn,
     bounds: &Bounds,
     process: &Process,
-    interrupted: &AtomicBool,
+    interrupted: &Arc<AtomicBool>,
     sink: &mut dyn Sink,
 ) -> Result<Ended, MeasureError> {
     if notify::is_notification(turn) {
@@ -130,7 +130,8 @@ pub fn run(
     let shared = Shared { memory_locked: process.memory_locked(), dma_latency_us: process.dma_latency_us() };
     signal::prepare_wake_up().map_err(|source| MeasureError::Thread { thread: 0, source })?;
     let stop_above = bounds.stop_above.map_or(NEVER, as_latency);
-    let stop = Stop { on_above: bounds.on_above.clone(), ..Stop::default() };
+    let stop =
+        Stop { interrupted: Arc::clone(interrupted), on_above: bounds.on_above.clone(), ..Stop::default() };
     let (gate, clock) = (Arc::new(Gate::default()), bounds.clock.now_against_monotonic());
     let (to_observer, from_threads) = channel();
     let mut watched = Vec::new();
@@ -140,6 +141,7 @@ pub fn run(
             number,
             task: task.clone(),
             stop_above,
+            lasts: [turn.duration, turn.cut_after].into_iter().flatten().min(),
             first_ends: bounds.first_ends,
             clock,
             stop: stop.clone(),

@@ -70,6 +70,7 @@ pub(crate) fn apply(task: &Task, shared: Shared) -> io::Result<(InForce, Vec<Cav
         let reason = "the kernel accepted it but reports another".to_owned();
         caveats.push(Caveat::policy_refused(task.policy, in_force.policy, reason, String::new()));
     }
+    caveats.extend(inherited(task, &in_force));
     if let (Some(asked), Some(result)) = (task.cpu, affinity) {
         caveats.extend(affinity_caveat(asked, result, &in_force.cpus));
     }
@@ -95,6 +96,20 @@ fn affinity_caveat(asked: u32, result: io::Result<()>, in_force: &CpuSet) -> Opt
         Ok(()) => return None,
     };
     Some(Caveat::AffinityDiffers { asked, in_force: in_force.clone(), reason })
+}
+
+/// What the thread has from whoever started howlate, and a normal program would not.
+fn inherited(task: &Task, in_force: &InForce) -> Option<Caveat> {
+    let text = match (task.policy, in_force.policy) {
+        (Policy::Other { nice: None }, Policy::Other { nice: Some(nice) }) if nice.get() != 0 => {
+            format!("`other` runs at nice {}, as howlate was started.", nice.get())
+        }
+        (asked, _) if !asked.is_realtime() && task.slack.is_none() && in_force.slack_ns.is_zero() => {
+            format!("`{asked}` has no timer slack here, because howlate was started with a real-time policy.")
+        }
+        _ => return None,
+    };
+    Some(Caveat::Note { text })
 }
 
 /// Real-time threads have no slack; asking for some under one is no loss worth a caveat.

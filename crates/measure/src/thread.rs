@@ -8,7 +8,7 @@ use std::thread::Builder;
 use howlate_linux::{clock, usage};
 use howlate_model::{Caveat, InForce, Latency, MonotonicTime, Span, Task, Usage, Wait, Work};
 
-use crate::loops::{Cyclic, Job, Sleep, Stop, WarmUp, run_warm};
+use crate::loops::{Cyclic, Job, NO_END, Sleep, Stop, WarmUp, run_warm};
 use crate::ring::RingWriter;
 use crate::settings::{self, Shared};
 use crate::wait::{
@@ -61,6 +61,8 @@ pub(crate) struct Measuring {
     pub(crate) number: usize,
     pub(crate) task: Task,
     pub(crate) stop_above: Latency,
+    /// Time from the start to the end, if there is one.
+    pub(crate) lasts: Option<Span>,
     pub(crate) first_ends: bool,
     pub(crate) clock: ClockReading,
     pub(crate) stop: Stop,
@@ -103,13 +105,14 @@ impl Measuring {
     fn measure(&mut self, start: MonotonicTime) -> io::Result<u64> {
         let samples = self.task.samples.unwrap_or(u64::MAX);
         let stop_above = self.stop_above;
+        let until = self.lasts.map_or(NO_END, |lasts| start.plus(lasts));
         match self.task.work {
             Work::Cyclic { mechanism, period_ns: period } => {
                 let first = start.plus(self.task.phase);
-                self.with(mechanism, &Cyclic { first, period, samples, stop_above })
+                self.with(mechanism, &Cyclic { first, period, samples, until, stop_above })
             }
             Work::Sleep { mechanism, target_ns: length } => {
-                self.with(mechanism, &Sleep { length, samples, stop_above })
+                self.with(mechanism, &Sleep { length, samples, until, stop_above })
             }
             // Taken by `notify::run`, which `run` asks first.
             Work::Notify { .. } => Err(io::ErrorKind::Unsupported.into()),

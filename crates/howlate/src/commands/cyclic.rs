@@ -15,7 +15,7 @@ const DURATION: Span = Span::from_secs(10);
 
 pub(crate) fn run(asked: &Cyclic) -> Result<Status, Error> {
     let measuring = &asked.measuring;
-    let around = Surroundings::look();
+    let around = Surroundings::begin()?;
     let choices = CyclicChoices {
         circumstances: measuring.circumstances(&asked.call),
         periods: without_repeats(&asked.period),

@@ -10,6 +10,9 @@ use crate::status::Status;
 use crate::terminal;
 
 pub(crate) fn run(asked: &Doctor) -> Result<Status, Error> {
+    if let Some(folder) = asked.root.as_ref().filter(|folder| !folder.is_dir()) {
+        return Err(Error::NoFolder(folder.clone()));
+    }
     let root = asked.root.as_ref().map_or_else(Root::live, Root::at);
     let found = examine(&root);
     let text = if asked.json {

@@ -12,7 +12,7 @@ use crate::status::Status;
 
 pub(crate) fn run(asked: &Notify) -> Result<Status, Error> {
     let measuring = &asked.measuring;
-    let around = Surroundings::look();
+    let around = Surroundings::begin()?;
     let notifiers = asked.notifiers();
     let choices = NotifyChoices {
         circumstances: measuring.circumstances(&[]),

@@ -18,7 +18,7 @@ const PER_CONDITION: Span = Span::from_secs(3);
 const ROUNDS: u32 = 3;
 
 pub(crate) fn run() -> Result<Status, Error> {
-    let around = Surroundings::look();
+    let around = Surroundings::begin()?;
     let realtime = realtime_policy();
     let choices = choices(realtime);
     let plan = choices.plan(&around.machine())?;

@@ -10,7 +10,7 @@ use crate::status::Status;
 
 pub(crate) fn run(asked: &Sleep) -> Result<Status, Error> {
     let measuring = &asked.measuring;
-    let around = Surroundings::look();
+    let around = Surroundings::begin()?;
     let choices = SleepChoices {
         circumstances: measuring.circumstances(&asked.call),
         lengths: without_repeats(&asked.lengths),

@@ -75,7 +75,7 @@ fn turn(mechanism: Notifier, between: Between, round_trip: bool) -> Turn {
 
 fn take(turn: &Turn) -> Lines {
     let (mut lines, process) = (Lines::default(), Process::prepare(None));
-    run(turn, &Bounds::default(), &process, &AtomicBool::new(false), &mut lines).unwrap();
+    run(turn, &Bounds::default(), &process, &Arc::new(AtomicBool::new(false)), &mut lines).unwrap();
     lines
 }
 

@@ -32,7 +32,7 @@ impl Signals {
     }
 
     /// Set to end the run.
-    pub(crate) fn interrupted(&self) -> &AtomicBool {
+    pub(crate) fn interrupted(&self) -> &Arc<AtomicBool> {
         &self.interrupted
     }
 
