@@ -2,6 +2,7 @@
 
 use howlate_model::{Caveat, Condition, Load, Policy, Span, Task, Turn, Wait, Work};
 
+use crate::single::share_of_time;
 use crate::{Circumstances, Machine, Plan, PlanError, check_count, finished, order, refuse};
 
 /// How many threads run side by side.
@@ -173,7 +174,7 @@ impl CyclicChoices {
             }
         };
         let tasks: Vec<Task> = threads.iter().enumerate().map(task).collect();
-        let duration = self.duration.map(|all| Span::from_nanos(all.as_nanos() / u64::from(rounds)));
+        let duration = share_of_time(self.duration, rounds);
         let for_samples = tasks.iter().filter_map(needed).max();
         let estimate = [duration, for_samples].into_iter().flatten().min().unwrap_or_default();
         Turn { tasks, load: group.load, duration, cut_after: None, estimate }

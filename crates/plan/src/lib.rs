@@ -9,6 +9,7 @@ mod notify;
 mod order;
 mod pairs;
 mod refuse;
+mod single;
 mod sleep;
 
 pub use cyclic::{CyclicChoices, Threads};

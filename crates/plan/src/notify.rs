@@ -1,11 +1,12 @@
 //! Plans for notification between processes.
 
 use howlate_model::{
-    Between, Caveat, Condition, Cpu, Notifier, Placement, Policy, ReceiverCpu, Span, Task, Turn, Work,
+    Between, Caveat, Condition, Cpu, Notifier, Placement, Policy, ReceiverCpu, Span, Turn, Work,
 };
 
 use crate::cyclic::share;
 use crate::pairs::{Pair, Pairs};
+use crate::single::{Single, share_of_time};
 use crate::{Circumstances, Machine, Plan, PlanError, check_count, finished, order};
 
 /// What to choose from for notification.
@@ -50,10 +51,6 @@ const MOST_PER_TURN: u64 = 1 << 18;
 
 /// What a notification takes besides its gap: sleeping late, and the way there.
 const OVERHEAD: Span = Span::from_micros(80);
-
-/// A turn is cut after this many times what it should take, and [`CUT_GRACE`].
-const CUT_FACTOR: u64 = 10;
-const CUT_GRACE: Span = Span::from_secs(5);
 
 /// A real-time thread may keep a CPU busy for this long at a time.
 const LONGEST_BUSY: Span = Span::from_secs(3);
@@ -183,35 +180,11 @@ impl NotifyChoices {
         gap.plus(OVERHEAD).times(messages)
     }
 
-    /// `None` when the condition has fewer samples than there are rounds and this one gets none.
     fn turn(&self, conditions: &[Condition], number: usize, round: u32, rounds: u32) -> Option<Turn> {
-        let condition = &conditions[number];
+        let each = conditions[number].work.length().plus(OVERHEAD);
         let samples = share(self.samples(), round, rounds);
-        let warm_up = self.warm_up();
-        let estimate = condition.work.length().plus(OVERHEAD).times(samples + warm_up);
-        let cut_after = self.duration.map_or_else(
-            || estimate.times(CUT_FACTOR).plus(CUT_GRACE),
-            |all| Span::from_nanos(all.as_nanos() / u64::from(rounds)),
-        );
-        let task = Task {
-            condition: u32::try_from(number).unwrap_or(u32::MAX),
-            round,
-            work: condition.work,
-            policy: condition.policy,
-            slack: condition.slack_ns,
-            cpu: condition.cpu,
-            samples: Some(samples),
-            warm_up,
-            phase: Span::ZERO,
-            keep_series: true,
-        };
-        (samples > 0).then(|| Turn {
-            tasks: vec![task],
-            load: condition.load,
-            duration: None,
-            cut_after: Some(cut_after),
-            estimate: estimate.min(cut_after),
-        })
+        let at_most = share_of_time(self.duration, rounds);
+        Single { number, round, samples, warm_up: self.warm_up(), each, at_most }.turn(conditions)
     }
 }
 

@@ -1,8 +1,9 @@
 //! Plans for sleeps.
 
-use howlate_model::{Caveat, Condition, Policy, Span, Task, Turn, Work};
+use howlate_model::{Caveat, Condition, Policy, Span, Turn, Work};
 
 use crate::cyclic::share;
+use crate::single::{Single, share_of_time};
 use crate::{Circumstances, Machine, Plan, PlanError, check_count, finished, order, refuse};
 
 /// What to choose from for sleeps.
@@ -25,10 +26,6 @@ const ROUNDS_TO_COMPARE: u32 = 10;
 
 /// Sleeps of one turn that the observer is sure to keep, however short they are.
 const MOST_PER_TURN: u64 = 1 << 20;
-
-/// A turn is cut after this many times what it should take, and [`CUT_GRACE`].
-const CUT_FACTOR: u64 = 10;
-const CUT_GRACE: Span = Span::from_secs(5);
 
 impl SleepChoices {
     /// Every combination, in interleaved turns.
@@ -104,36 +101,11 @@ impl SleepChoices {
         asked.max(u32::try_from(most.div_ceil(MOST_PER_TURN)).unwrap_or(u32::MAX))
     }
 
-    /// `None` when the condition has fewer samples than there are rounds and this one gets none.
     fn turn(&self, conditions: &[Condition], number: usize, round: u32, rounds: u32) -> Option<Turn> {
-        let condition = &conditions[number];
-        let length = condition.work.length();
-        let samples = share(self.samples_of(length), round, rounds);
-        let warm_up = warm_up(length);
-        let estimate = length.times(samples + warm_up);
-        let cut_after = self.duration.map_or_else(
-            || estimate.times(CUT_FACTOR).plus(CUT_GRACE),
-            |all| Span::from_nanos(all.as_nanos() / u64::from(rounds)),
-        );
-        let task = Task {
-            condition: u32::try_from(number).unwrap_or(u32::MAX),
-            round,
-            work: condition.work,
-            policy: condition.policy,
-            slack: condition.slack_ns,
-            cpu: condition.cpu,
-            samples: Some(samples),
-            warm_up,
-            phase: Span::ZERO,
-            keep_series: true,
-        };
-        (samples > 0).then(|| Turn {
-            tasks: vec![task],
-            load: condition.load,
-            duration: None,
-            cut_after: Some(cut_after),
-            estimate: estimate.min(cut_after),
-        })
+        let each = conditions[number].work.length();
+        let samples = share(self.samples_of(each), round, rounds);
+        let at_most = share_of_time(self.duration, rounds);
+        Single { number, round, samples, warm_up: warm_up(each), each, at_most }.turn(conditions)
     }
 }
 
