@@ -309,7 +309,7 @@ mod tests {
             slack_ns: None,
             cpu: None,
             thread: 0,
-            load: howlate_model::Load::Idle,
+            load: howlate_model::Load::IDLE,
             kernel: "6.1.0".into(),
         };
         Analysis::new(Header {

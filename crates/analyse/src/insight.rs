@@ -121,9 +121,9 @@ fn steps(sleeps: &[&Outcome], system: &System) -> Vec<Insight> {
 }
 
 /// The condition, its length left out.
-fn family(outcome: &Outcome) -> (Mechanism, Policy, Option<Span>, Option<u32>, Load) {
+fn family(outcome: &Outcome) -> (Mechanism, Policy, Option<Span>, Option<u32>, &Load) {
     let condition = &outcome.condition;
-    (condition.work.mechanism(), condition.policy, condition.slack_ns, condition.cpu, condition.load)
+    (condition.work.mechanism(), condition.policy, condition.slack_ns, condition.cpu, &condition.load)
 }
 
 fn sweeps<'a>(sleeps: &[&'a Outcome]) -> Vec<Vec<(Span, &'a Distribution)>> {

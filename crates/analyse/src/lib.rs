@@ -31,7 +31,7 @@ mod testing {
             slack_ns: None,
             cpu: Some(1),
             thread: 0,
-            load: Load::Idle,
+            load: Load::IDLE,
             kernel: "6.1.0".into(),
         };
         Analysis::new(Header {

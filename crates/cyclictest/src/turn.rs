@@ -20,7 +20,7 @@ pub fn turn(options: &Options, machine: &Machine) -> Turn {
     let loops = options.loops.map(|loops| micros(options.interval_us).times(loops));
     let estimate = loops.into_iter().chain(options.duration).min().unwrap_or_default();
     let duration = options.duration.map(|duration| duration.plus(GRACE));
-    Turn { tasks, load: Load::Idle, duration, cut_after: None, estimate }
+    Turn { tasks, load: Load::IDLE, duration, cut_after: None, estimate }
 }
 
 /// Threads that miss nothing end by themselves, with the wake-up that reaches the duration; the
@@ -109,7 +109,7 @@ pub fn conditions(turn: &Turn, kernel: &str) -> Vec<Condition> {
         slack_ns: task.slack,
         cpu: task.cpu,
         thread: task.condition,
-        load: turn.load,
+        load: turn.load.clone(),
         kernel: kernel.to_owned(),
     };
     turn.tasks.iter().map(condition).collect()

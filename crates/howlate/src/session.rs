@@ -207,7 +207,7 @@ impl Session {
             let observer_cpus = observer_cpus(turn, system);
             let bounds = Bounds { stop_above: request.stop_above, observer_cpus, ..Bounds::default() };
             self.display.turn_begins(turn);
-            let load = Running::start(turn.load).map_err(Error::Load)?;
+            let load = Running::start(&turn.load).map_err(Error::Load)?;
             let ended = run(turn, &bounds, process, interrupted, self)?;
             self.turn_ended(load);
             if ended.how != HowEnded::Done {
@@ -223,7 +223,7 @@ impl Session {
     fn turn_ended(&mut self, load: Running) {
         let report = load.stop();
         for mut finished in std::mem::take(&mut self.finished) {
-            finished.load = report;
+            finished.load.clone_from(&report);
             self.keep(Line::Finished(finished));
         }
     }

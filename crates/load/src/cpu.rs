@@ -34,7 +34,11 @@ impl CpuLoad {
     pub(crate) fn stop(mut self) -> LoadReport {
         self.stop.store(true, Ordering::Relaxed);
         let used = self.threads.drain(..).filter_map(|thread| thread.join().ok());
-        LoadReport { cpu_ns: used.fold(Span::ZERO, Span::plus), elapsed_ns: clock::now().since(self.began) }
+        LoadReport {
+            cpu_ns: used.fold(Span::ZERO, Span::plus),
+            elapsed_ns: clock::now().since(self.began),
+            parts: Vec::new(),
+        }
     }
 }
 

@@ -7,7 +7,7 @@ mod cpu;
 
 use std::io;
 
-use howlate_model::{Load, LoadReport};
+use howlate_model::{Load, LoadKind, LoadReport};
 
 /// A load that runs until it is stopped or dropped.
 pub struct Running(Option<cpu::CpuLoad>);
@@ -18,11 +18,14 @@ impl Running {
     /// # Errors
     ///
     /// When its threads cannot be started.
-    pub fn start(load: Load) -> io::Result<Self> {
-        Ok(Self(match load {
-            Load::Idle => None,
-            Load::Cpu => Some(cpu::CpuLoad::start()?),
-        }))
+    pub fn start(load: &Load) -> io::Result<Self> {
+        if load.parts().iter().any(|part| part.kind != LoadKind::Cpu) {
+            return Err(io::Error::new(
+                io::ErrorKind::Unsupported,
+                format!("this version has no load `{load}`"),
+            ));
+        }
+        Ok(Self(if load.is_idle() { None } else { Some(cpu::CpuLoad::start()?) }))
     }
 
     /// Ends it; tells what it did. `None` when there was none.

@@ -22,7 +22,7 @@ pub struct Condition {
     pub cpu: Option<u32>,
     /// Which of the threads that run side by side, from 0.
     pub thread: u32,
-    /// The background load's name; `idle` when howlate applies none.
+    /// The background load as typed; `idle` when howlate applies none.
     pub load: Load,
     /// The kernel's release.
     pub kernel: String,
@@ -131,7 +131,7 @@ mod tests {
             slack_ns: Some(Span::from_nanos(1)),
             cpu: Some(1),
             thread: 0,
-            load: Load::Idle,
+            load: Load::IDLE,
             kernel: "6.18.44".into(),
         };
         let json = serde_json::to_string(&condition).unwrap();

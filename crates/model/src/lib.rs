@@ -15,6 +15,7 @@ mod finding;
 mod limit;
 mod load;
 mod mechanism;
+mod nearest;
 mod notifier;
 mod policy;
 mod recording;
@@ -32,8 +33,11 @@ pub use distribution::{Distribution, HIGHEST_TRACKED};
 pub use exchange::{Between, Irregular, Placement, ReceiverCpu};
 pub use finding::{Cost, Evidence, Finding, Remedy, Verdict};
 pub use limit::{Limit, LimitError, Statistic};
-pub use load::{Load, LoadReport, UnknownLoad};
+pub use load::{
+    Hackbench, Intensity, Load, LoadBlock, LoadError, LoadKind, LoadPart, LoadReport, Loads, PartEffect,
+};
 pub use mechanism::{Mechanism, UnknownMechanism, Wait};
+pub use nearest::nearest;
 pub use notifier::{Notifier, UnknownNotifier};
 pub use policy::{Nice, Policy, PolicyError, Priority};
 pub use recording::{End, FORMAT, Header, HowEnded, Instrument, Line};

@@ -47,7 +47,7 @@ const WARM_UP: u64 = 3;
 const WARM_UP_PERIOD: Span = Span::from_millis(100);
 
 /// One combination of choices: a group of threads.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Group {
     mechanism: Wait,
     period: Span,
@@ -67,12 +67,14 @@ impl CyclicChoices {
         let (groups, left_out) = self.groups(machine);
         let threads = self.thread_cpus(machine);
         check_count(groups.len() * threads.len())?;
-        let conditions = groups.iter().flat_map(|group| self.conditions(*group, &threads, machine)).collect();
+        let conditions = groups.iter().flat_map(|group| self.conditions(group, &threads, machine)).collect();
         let rounds = self.rounds(groups.len());
         let order = order::interleaved(groups.len(), rounds, self.circumstances.seed);
         let turns = order
             .into_iter()
-            .map(|(number, round)| self.turn(groups[number], number * threads.len(), round, rounds, &threads))
+            .map(|(number, round)| {
+                self.turn(&groups[number], number * threads.len(), round, rounds, &threads)
+            })
             .collect();
         finished(Plan { conditions, turns, left_out })
     }
@@ -112,7 +114,8 @@ impl CyclicChoices {
                         continue;
                     }
                     for &slack in choices.slacks_for(policy) {
-                        let group = |&load: &Load| Group { mechanism, period, policy, slack, load };
+                        let group =
+                            |load: &Load| Group { mechanism, period, policy, slack, load: load.clone() };
                         groups.extend(choices.loads.iter().map(group));
                     }
                 }
@@ -133,14 +136,14 @@ impl CyclicChoices {
     }
 
     /// What thread number `thread` of a group does.
-    fn work(&self, group: Group, thread: usize) -> (Work, Policy) {
+    fn work(&self, group: &Group, thread: usize) -> (Work, Policy) {
         let step = u32::try_from(thread).unwrap_or(u32::MAX);
         let period_ns = group.period.plus(self.distance.times(u64::from(step)));
         let policy = if self.staircase { group.policy.lowered(step) } else { group.policy };
         (Work::Cyclic { mechanism: group.mechanism, period_ns }, policy)
     }
 
-    fn conditions(&self, group: Group, threads: &[Option<u32>], machine: &Machine) -> Vec<Condition> {
+    fn conditions(&self, group: &Group, threads: &[Option<u32>], machine: &Machine) -> Vec<Condition> {
         let condition = |(thread, &cpu): (usize, &Option<u32>)| {
             let (work, policy) = self.work(group, thread);
             Condition {
@@ -149,14 +152,14 @@ impl CyclicChoices {
                 slack_ns: group.slack,
                 cpu,
                 thread: u32::try_from(thread).unwrap_or(u32::MAX),
-                load: group.load,
+                load: group.load.clone(),
                 kernel: machine.kernel.clone(),
             }
         };
         threads.iter().enumerate().map(condition).collect()
     }
 
-    fn turn(&self, group: Group, first: usize, round: u32, rounds: u32, threads: &[Option<u32>]) -> Turn {
+    fn turn(&self, group: &Group, first: usize, round: u32, rounds: u32, threads: &[Option<u32>]) -> Turn {
         let samples = self.samples.map(|samples| share(samples, round, rounds));
         let task = |(thread, &cpu): (usize, &Option<u32>)| {
             let (work, policy) = self.work(group, thread);
@@ -177,7 +180,7 @@ impl CyclicChoices {
         let duration = share_of_time(self.duration, rounds);
         let for_samples = tasks.iter().filter_map(needed).max();
         let estimate = [duration, for_samples].into_iter().flatten().min().unwrap_or_default();
-        Turn { tasks, load: group.load, duration, cut_after: None, estimate }
+        Turn { tasks, load: group.load.clone(), duration, cut_after: None, estimate }
     }
 
     /// Spreads the first wake-ups over the period, so that by default no two fall together.

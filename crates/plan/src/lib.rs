@@ -146,7 +146,7 @@ mod testing {
             policies: vec![Policy::OTHER],
             slacks: vec![None],
             mechanisms: vec![Wait::ClockNanosleep],
-            loads: vec![Load::Idle],
+            loads: vec![Load::IDLE],
             cpus: None,
             seed: 7,
         }

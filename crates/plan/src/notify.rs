@@ -134,7 +134,7 @@ impl NotifyChoices {
     ) -> Vec<Condition> {
         let mut conditions = Vec::new();
         for &slack_ns in self.circumstances.slacks_for(policy) {
-            for &load in &self.circumstances.loads {
+            for load in &self.circumstances.loads {
                 for &between in &self.between {
                     for &receiver in &self.receivers {
                         conditions.extend(self.gaps.iter().map(|&after_ns| Condition {
@@ -151,7 +151,7 @@ impl NotifyChoices {
                             slack_ns,
                             cpu: Some(pair.receiver),
                             thread: 0,
-                            load,
+                            load: load.clone(),
                             kernel: machine.kernel.clone(),
                         }));
                     }

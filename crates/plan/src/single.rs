@@ -27,7 +27,7 @@ impl Single {
         let cut_after = self.at_most.unwrap_or_else(|| estimate.times(CUT_FACTOR).plus(CUT_GRACE));
         (self.samples > 0).then(|| Turn {
             tasks: vec![self.task(condition)],
-            load: condition.load,
+            load: condition.load.clone(),
             duration: None,
             cut_after: Some(cut_after),
             estimate: estimate.min(cut_after),

@@ -80,10 +80,17 @@ impl SleepChoices {
         };
         let mut places = Vec::new();
         for &slack_ns in choices.slacks_for(policy) {
-            for &load in &choices.loads {
+            for load in &choices.loads {
                 let kernel = || machine.kernel.clone();
-                let place =
-                    |&cpu| Condition { work, policy, slack_ns, cpu, thread: 0, load, kernel: kernel() };
+                let place = |&cpu| Condition {
+                    work,
+                    policy,
+                    slack_ns,
+                    cpu,
+                    thread: 0,
+                    load: load.clone(),
+                    kernel: kernel(),
+                };
                 places.extend(cpus.iter().map(place));
             }
         }

@@ -149,7 +149,7 @@ pub(crate) mod testing {
             slack_ns: None,
             cpu: None,
             thread,
-            load: howlate_model::Load::Idle,
+            load: howlate_model::Load::IDLE,
             kernel: "6.1.0".into(),
         };
         Header {

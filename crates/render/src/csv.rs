@@ -179,7 +179,7 @@ fn intervals(outcome: &Outcome, name: &str, out: &mut Writer<Vec<u8>>) -> io::Re
                 &length.to_string(),
                 &condition.policy.to_string(),
                 &optional(condition.cpu),
-                condition.load.name(),
+                &condition.load.to_string(),
                 &round.to_string(),
                 &number.to_string(),
                 &(i128::from(length) + i128::from(point.1.as_nanos())).to_string(),

@@ -41,12 +41,12 @@ struct Row<'a> {
 fn rows(outcomes: &[Outcome]) -> Vec<Row<'_>> {
     let partner = |idle: &Outcome| {
         outcomes.iter().find(|busy| {
-            busy.condition.load == Load::Cpu
+            busy.condition.load == Load::cpu()
                 && busy.condition.policy == idle.condition.policy
                 && busy.condition.slack_ns == idle.condition.slack_ns
         })
     };
-    let idle = outcomes.iter().filter(|outcome| outcome.condition.load == Load::Idle);
+    let idle = outcomes.iter().filter(|outcome| outcome.condition.load == Load::IDLE);
     idle.map(|idle| Row { idle, busy: partner(idle) }).collect()
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::Args;
-use howlate_model::{CpuSet, Limit, Load, Policy, Span};
+use howlate_model::{CpuSet, Limit, Load, Loads, Policy, Span};
 use howlate_plan::{Circumstances, Threads};
 
 /// Circumstances, extent and output of a measurement.
@@ -33,9 +33,9 @@ pub(crate) struct Measuring {
     #[arg(long, value_name = "LIST", help_heading = "Circumstances")]
     pub(crate) cpus: Option<CpuSet>,
     /// Background loads: idle, cpu
-    #[arg(long, value_name = "LOAD,…", value_delimiter = ',', default_value = "idle")]
+    #[arg(long, value_name = "LOAD,…", default_value = "idle")]
     #[arg(help_heading = "Circumstances")]
-    pub(crate) load: Vec<Load>,
+    pub(crate) load: Vec<Loads>,
     /// Hold /dev/cpu_dma_latency at this, to keep CPUs out of idle states that take longer to leave
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, help_heading = "Circumstances", value_parser = dma_latency)]
     pub(crate) dma_latency: Option<i32>,
@@ -113,6 +113,11 @@ impl FromStr for ThreadCount {
 }
 
 impl Measuring {
+    /// The loads asked for, each once.
+    fn loads(&self) -> Vec<Load> {
+        without_repeats(&self.load.iter().flat_map(|list| list.0.clone()).collect::<Vec<_>>())
+    }
+
     /// The choices that plans expand.
     pub(crate) fn circumstances(&self, calls: &[howlate_model::Wait]) -> Circumstances {
         let slacks = self.slack.iter().map(|slack| Some(slack.0));
@@ -120,7 +125,7 @@ impl Measuring {
             policies: without_repeats(&self.policy),
             slacks: if self.slack.is_empty() { vec![None] } else { slacks.collect() },
             mechanisms: without_repeats(calls),
-            loads: without_repeats(&self.load),
+            loads: self.loads(),
             cpus: self.cpus.clone().filter(|cpus| !cpus.is_empty()),
             seed: self.seed.unwrap_or_else(|| fastrand::u64(..1_000_000)),
         }

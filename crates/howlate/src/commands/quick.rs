@@ -62,7 +62,7 @@ fn choices(realtime: Option<Policy>) -> CyclicChoices {
             policies: [Some(Policy::OTHER), realtime].into_iter().flatten().collect(),
             slacks: vec![None, Some(Span::from_nanos(1))],
             mechanisms: vec![Wait::ClockNanosleep],
-            loads: vec![Load::Idle, Load::Cpu],
+            loads: vec![Load::IDLE, Load::cpu()],
             cpus: None,
             seed: fastrand::u64(..1_000_000),
         },

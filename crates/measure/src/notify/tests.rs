@@ -70,7 +70,7 @@ fn turn(mechanism: Notifier, between: Between, round_trip: bool) -> Turn {
         keep_series: true,
     };
     let cut_after = Some(Span::from_secs(60));
-    Turn { tasks: vec![task], load: Load::Idle, duration: None, cut_after, estimate: Span::ZERO }
+    Turn { tasks: vec![task], load: Load::IDLE, duration: None, cut_after, estimate: Span::ZERO }
 }
 
 fn take(turn: &Turn) -> Lines {

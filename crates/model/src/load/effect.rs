@@ -1,0 +1,89 @@
+//! What a load really did.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{MonotonicTime, Span};
+
+/// What one part of a load did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PartEffect {
+    /// The part, as typed.
+    pub part: String,
+    /// What its operations are, in the plural; absent where they cannot be counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
+    /// How many it did; absent where they cannot be counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operations: Option<u64>,
+    /// CPU time it got, all its threads and processes together; absent where the kernel does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_ns: Option<Span>,
+}
+
+impl PartEffect {
+    /// Adds what the same part did at another time.
+    pub fn add(&mut self, other: &Self) {
+        self.operations = both(self.operations, other.operations, |a, b| a + b);
+        self.cpu_ns = both(self.cpu_ns, other.cpu_ns, Span::plus);
+    }
+}
+
+/// A sum of something that was counted both times.
+fn both<T>(one: Option<T>, other: Option<T>, sum: impl FnOnce(T, T) -> T) -> Option<T> {
+    one.zip(other).map(|(one, other)| sum(one, other))
+}
+
+/// What a load did in one stretch of time, while conditions were measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LoadBlock {
+    /// Indices of the conditions that were measured meanwhile.
+    pub conditions: Vec<u32>,
+    /// Which of the conditions' turns this belongs to, from 0.
+    pub round: u32,
+    /// When the stretch began.
+    pub from_ns: MonotonicTime,
+    /// When the stretch ended.
+    pub until_ns: MonotonicTime,
+    /// What each part did; empty when idle.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<PartEffect>,
+    /// Context switches of the whole machine: `ctxt` of `/proc/stat`; absent where it cannot be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_switches: Option<u64>,
+    /// Interrupts of the whole machine: `intr` of `/proc/stat`; absent where it cannot be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interrupts: Option<u64>,
+}
+
+impl LoadBlock {
+    /// How long the stretch lasted.
+    pub fn elapsed(&self) -> Span {
+        self.until_ns.since(self.from_ns)
+    }
+
+    /// Adds what happened in a later stretch of the same turn.
+    pub fn merge(&mut self, later: &Self) {
+        self.until_ns = self.until_ns.max(later.until_ns);
+        for part in &later.parts {
+            match self.parts.iter_mut().find(|known| known.part == part.part) {
+                Some(known) => known.add(part),
+                None => self.parts.push(part.clone()),
+            }
+        }
+        self.context_switches = both(self.context_switches, later.context_switches, |a, b| a + b);
+        self.interrupts = both(self.interrupts, later.interrupts, |a, b| a + b);
+    }
+}
+
+/// What a load did during one turn.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LoadReport {
+    /// CPU time it got, all its threads and processes together.
+    pub cpu_ns: Span,
+    /// How long it ran.
+    pub elapsed_ns: Span,
+    /// What each part did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<PartEffect>,
+}

@@ -1,0 +1,119 @@
+//! Background loads: what a person types, and what they did.
+
+mod effect;
+mod kind;
+mod parse;
+mod quote;
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use effect::{LoadBlock, LoadReport, PartEffect};
+pub use kind::{Hackbench, LoadKind};
+pub use parse::{LoadError, Loads};
+
+/// A background load that conditions are measured under: parts that run side by side.
+///
+/// Typed and recorded as text, such as `idle`, `pipe:50%` or `cpu+disk:/var/tmp`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "String", into = "String")]
+#[schemars(with = "String")]
+pub struct Load {
+    parts: Vec<LoadPart>,
+}
+
+impl Load {
+    /// None by howlate; whatever else runs on the machine goes on.
+    pub const IDLE: Self = Self { parts: Vec::new() };
+
+    /// A load of these parts; idle where there is none.
+    pub const fn of(parts: Vec<LoadPart>) -> Self {
+        Self { parts }
+    }
+
+    /// `cpu`: two normal threads per CPU that never sleep.
+    pub fn cpu() -> Self {
+        Self::of(vec![LoadPart::new(LoadKind::Cpu)])
+    }
+
+    /// What runs side by side.
+    pub fn parts(&self) -> &[LoadPart] {
+        &self.parts
+    }
+
+    /// Whether howlate applies no load.
+    pub const fn is_idle(&self) -> bool {
+        self.parts.is_empty()
+    }
+}
+
+impl fmt::Display for Load {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_idle() {
+            return f.pad("idle");
+        }
+        let parts: Vec<String> = self.parts.iter().map(LoadPart::to_string).collect();
+        f.pad(&parts.join("+"))
+    }
+}
+
+impl From<Load> for String {
+    fn from(load: Load) -> Self {
+        load.to_string()
+    }
+}
+
+/// One part of a load.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct LoadPart {
+    /// What it does.
+    pub kind: LoadKind,
+    /// How much of the time.
+    pub intensity: Intensity,
+    /// How many do it side by side; `None`: as many as the load has by itself.
+    pub workers: Option<u32>,
+}
+
+impl LoadPart {
+    /// A part at full intensity with its own number of workers.
+    pub const fn new(kind: LoadKind) -> Self {
+        Self { kind, intensity: Intensity::FULL, workers: None }
+    }
+}
+
+impl fmt::Display for LoadPart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.kind.fmt(f)?;
+        if self.intensity != Intensity::FULL {
+            write!(f, ":{}%", self.intensity.percent())?;
+        }
+        match self.workers {
+            Some(workers) => write!(f, ":workers={workers}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// How much of the time each worker of a load works: 1 % to 100 %.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Intensity(u8);
+
+impl Intensity {
+    /// All the time.
+    pub const FULL: Self = Self(100);
+
+    /// `percent` of the time, if that is from 1 to 100.
+    pub fn new(percent: u8) -> Option<Self> {
+        (1..=100).contains(&percent).then_some(Self(percent))
+    }
+
+    /// The percentage.
+    pub const fn percent(self) -> u8 {
+        self.0
+    }
+}
+
+#[cfg(test)]
+mod tests;

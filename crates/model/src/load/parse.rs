@@ -1,0 +1,236 @@
+//! Loads from text: `LOAD[,LOAD]…`, `LOAD` = `PART[+PART]…`, `PART` = `NAME[:PARAMETER]…`.
+
+use std::str::FromStr;
+
+use super::kind::{BUILT_IN, FROM_OUTSIDE};
+use super::quote::take_word;
+use super::{Hackbench, Intensity, Load, LoadKind, LoadPart};
+use crate::nearest;
+
+/// A text that names no load.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LoadError {
+    /// There is no such load.
+    #[error(
+        "`{found}` is not a load; {}choose from idle, {}, {}",
+        nearest.as_ref().map_or_else(String::new, |name| format!("did you mean `{name}`? Or ")),
+        BUILT_IN.join(", "),
+        FROM_OUTSIDE.join(", ")
+    )]
+    Unknown {
+        /// What was typed.
+        found: String,
+        /// The load whose name is most like it, if any is.
+        nearest: Option<String>,
+    },
+    /// The load does not take this parameter.
+    #[error("the load `{load}` does not take `{found}`; {wanted}")]
+    Parameter {
+        /// The load's name.
+        load: String,
+        /// What was typed.
+        found: String,
+        /// What it takes, and how to type it.
+        wanted: String,
+    },
+    /// A quote is opened and not closed.
+    #[error(
+        "a quote is left open in `{found}`; write `cmd:'COMMAND'`, the whole in double quotes for the shell"
+    )]
+    OpenQuote {
+        /// What was typed.
+        found: String,
+    },
+}
+
+/// Several loads, typed as a list with commas. Commas in quotes do not count.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loads(pub Vec<Load>);
+
+impl FromStr for Loads {
+    type Err = LoadError;
+
+    fn from_str(text: &str) -> Result<Self, LoadError> {
+        let mut rest = text;
+        let mut loads = vec![take_load(&mut rest, text)?];
+        while let Some(more) = rest.strip_prefix(',') {
+            rest = more;
+            loads.push(take_load(&mut rest, text)?);
+        }
+        Ok(Self(loads))
+    }
+}
+
+impl FromStr for Load {
+    type Err = LoadError;
+
+    fn from_str(text: &str) -> Result<Self, LoadError> {
+        match Loads::from_str(text)?.0.as_slice() {
+            [one] => Ok(one.clone()),
+            _ => Err(LoadError::Unknown { found: text.to_owned(), nearest: None }),
+        }
+    }
+}
+
+impl TryFrom<String> for Load {
+    type Error = LoadError;
+
+    fn try_from(text: String) -> Result<Self, LoadError> {
+        text.parse()
+    }
+}
+
+/// Takes one load off the front of `rest`, which is the end of `whole`.
+fn take_load(rest: &mut &str, whole: &str) -> Result<Load, LoadError> {
+    let mut parts = Vec::new();
+    loop {
+        let words = take_words(rest, whole)?;
+        let (name, parameters) = (words[0].as_str(), &words[1..]);
+        if name == "idle" {
+            no_more_than_idle(parts.is_empty(), parameters, rest)?;
+            return Ok(Load::IDLE);
+        }
+        parts.push(part(name, parameters)?);
+        match rest.strip_prefix('+') {
+            Some(more) => *rest = more,
+            None => return Ok(Load::of(parts)),
+        }
+    }
+}
+
+fn no_more_than_idle(alone: bool, parameters: &[String], rest: &str) -> Result<(), LoadError> {
+    let found =
+        parameters.first().cloned().or_else(|| (!alone || rest.starts_with('+')).then(|| "+".to_owned()));
+    found.map_or(Ok(()), |found| Err(wrong("idle", &found, "it is the absence of a load and stands alone")))
+}
+
+/// The name and the parameters of one part. The name is never absent.
+fn take_words(rest: &mut &str, whole: &str) -> Result<Vec<String>, LoadError> {
+    let open = || LoadError::OpenQuote { found: whole.to_owned() };
+    let mut words = vec![take_word(rest).ok_or_else(open)?.trim().to_owned()];
+    while let Some(more) = rest.strip_prefix(':') {
+        *rest = more;
+        let is_text = ["cmd", "hackbench-program"].contains(&words[0].as_str());
+        if is_text && !rest.starts_with('\'') {
+            // The shell has taken the quotes: all the rest is the command.
+            words.push(std::mem::take(rest).trim().to_owned());
+        } else {
+            words.push(take_word(rest).ok_or_else(open)?);
+        }
+    }
+    Ok(words)
+}
+
+fn part(name: &str, parameters: &[String]) -> Result<LoadPart, LoadError> {
+    let (kind, used) = kind(name, parameters)?;
+    let mut part = LoadPart::new(kind);
+    for parameter in &parameters[used..] {
+        set(&mut part, parameter)?;
+    }
+    Ok(part)
+}
+
+/// The kind of load, and how many of the parameters went into it.
+fn kind(name: &str, parameters: &[String]) -> Result<(LoadKind, usize), LoadError> {
+    let first = parameters.first().cloned();
+    let needed =
+        |wanted: &str| first.clone().filter(|text| !text.is_empty()).ok_or_else(|| wrong(name, "", wanted));
+    Ok(match name {
+        "cpu" => (LoadKind::Cpu, 0),
+        "pipe" => (LoadKind::Pipe, 0),
+        "interrupt" => (LoadKind::Interrupt, 0),
+        "hackbench" => (LoadKind::Hackbench(Hackbench::default()), 0),
+        "memory" => (LoadKind::Memory, 0),
+        "disk" => (LoadKind::Disk { folder: None }, 0),
+        "files" => (LoadKind::Files { folder: None }, 0),
+        "network" => (LoadKind::Network, 0),
+        "fork" => (LoadKind::Fork, 0),
+        "timers" => (LoadKind::Timers, 0),
+        "stress-ng" => {
+            (LoadKind::StressNg { name: needed("name a stressor or a class, as in `stress-ng:pipe`")? }, 1)
+        }
+        "hackbench-program" => {
+            (LoadKind::HackbenchProgram { options: first.unwrap_or_default() }, parameters.len().min(1))
+        }
+        "cmd" => {
+            (LoadKind::Command { command: needed("write the command, as in `cmd:'ping -f localhost'`")? }, 1)
+        }
+        _ => return Err(unknown(name)),
+    })
+}
+
+/// Sets what one parameter says.
+fn set(part: &mut LoadPart, parameter: &str) -> Result<(), LoadError> {
+    let (name, takes) = (part.kind.name(), takes(&part.kind));
+    let refused = || wrong(name, parameter, &takes);
+    let number =
+        |text: &str, most: u32| text.parse().ok().filter(|n| (1..=most).contains(n)).ok_or_else(refused);
+    let percent = parameter.strip_suffix('%').filter(|_| !is_path(parameter));
+    if let (Some(percent), false) = (percent, part.kind.is_from_outside()) {
+        part.intensity = percent.parse().ok().and_then(Intensity::new).ok_or_else(refused)?;
+        return Ok(());
+    }
+    match (parameter.split_once('='), &mut part.kind) {
+        (Some(("workers", count)), kind) if takes_workers(kind) => {
+            part.workers = Some(number(count, MOST_WORKERS)?);
+        }
+        (Some(("groups", count)), LoadKind::Hackbench(_)) => {
+            let groups = number(count, MOST_GROUPS)?;
+            change_hackbench(part, |size| size.groups = groups);
+        }
+        (Some(("loops", count)), LoadKind::Hackbench(_)) => {
+            let loops = u64::from(number(count, u32::MAX)?);
+            change_hackbench(part, |size| size.loops = Some(loops));
+        }
+        (_, LoadKind::Disk { folder } | LoadKind::Files { folder }) if is_path(parameter) => {
+            *folder = Some(parameter.to_owned());
+        }
+        _ => return Err(refused()),
+    }
+    Ok(())
+}
+
+fn is_path(parameter: &str) -> bool {
+    parameter.starts_with(['/', '.'])
+}
+
+fn change_hackbench(part: &mut LoadPart, change: impl FnOnce(&mut Hackbench)) {
+    if let LoadKind::Hackbench(size) = &mut part.kind {
+        change(size);
+    }
+}
+
+/// More workers than this are a slip of the finger; each group of hackbench is 40 processes.
+const MOST_WORKERS: u32 = 1_000;
+const MOST_GROUPS: u32 = 100;
+
+const fn takes_workers(kind: &LoadKind) -> bool {
+    !matches!(kind, LoadKind::Hackbench(_) | LoadKind::HackbenchProgram { .. } | LoadKind::Command { .. })
+}
+
+/// What a kind of load takes, for people.
+fn takes(kind: &LoadKind) -> String {
+    let workers = format!("`workers=N` (1 to {MOST_WORKERS})");
+    match kind {
+        LoadKind::Hackbench(_) => {
+            format!("write an intensity such as `50%`, `groups=N` (1 to {MOST_GROUPS}) or `loops=N`")
+        }
+        LoadKind::Disk { .. } | LoadKind::Files { .. } => {
+            format!("write an intensity such as `50%`, a folder that begins with `/` or `.`, or {workers}")
+        }
+        LoadKind::StressNg { .. } => format!("after the name, write {workers}"),
+        LoadKind::HackbenchProgram { .. } | LoadKind::Command { .. } => {
+            "put everything in the quotes".to_owned()
+        }
+        _ => format!("write an intensity such as `50%` (1 to 100) or {workers}"),
+    }
+}
+
+fn wrong(load: &str, found: &str, wanted: &str) -> LoadError {
+    LoadError::Parameter { load: load.to_owned(), found: found.to_owned(), wanted: wanted.to_owned() }
+}
+
+fn unknown(name: &str) -> LoadError {
+    let names = ["idle"].into_iter().chain(BUILT_IN).chain(FROM_OUTSIDE);
+    LoadError::Unknown { found: name.to_owned(), nearest: nearest(name, names).map(str::to_owned) }
+}
