@@ -18,6 +18,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("howlate-plan", &["howlate-model"]),
     ("howlate-cyclictest", &["howlate-model"]),
     ("howlate-load", &["howlate-model", "howlate-linux"]),
+    ("howlate-guard", &["howlate-model", "howlate-linux"]),
     ("howlate-measure", &["howlate-model", "howlate-linux"]),
     ("howlate-record", &["howlate-model"]),
     ("howlate-analyse", &["howlate-model"]),

@@ -36,7 +36,7 @@ impl Analysis {
     /// Takes in one line.
     pub fn add(&mut self, line: &Line) {
         match line {
-            Line::Header(_) => {}
+            Line::Header(_) | Line::Resumed(_) => {}
             Line::Caveat(caveat) => push_new(&mut self.caveats, caveat),
             Line::End(end) => self.end = Some(end.clone()),
             Line::Started(started) => self.with(started.condition, |outcome| outcome.started(started)),
@@ -50,6 +50,14 @@ impl Analysis {
         if let Some(outcome) = self.outcomes.get_mut(condition as usize) {
             change(outcome);
         }
+    }
+
+    /// The part that is about conditions that `keep` accepts.
+    #[must_use]
+    pub fn only(&self, keep: impl Fn(&Condition) -> bool) -> Self {
+        let outcomes = self.outcomes.iter().filter(|outcome| keep(&outcome.condition)).cloned().collect();
+        let (header, caveats, end) = (self.header.clone(), self.caveats.clone(), self.end.clone());
+        Self { header, caveats, end, outcomes }
     }
 
     /// What is known of each condition, in the header's order.
@@ -323,6 +331,7 @@ mod tests {
             seed: 0,
             system: System::default(),
             findings: vec![],
+            settings: vec![],
             instrument: Instrument::default(),
             conditions: vec![condition],
         })

@@ -45,6 +45,7 @@ mod testing {
             seed: 0,
             system: System::default(),
             findings: vec![],
+            settings: vec![],
             instrument: Instrument::default(),
             conditions: works.iter().map(condition).collect(),
         })

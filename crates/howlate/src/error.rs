@@ -1,6 +1,7 @@
 //! What goes wrong before anything is measured, and what to do about it.
 
 use std::io;
+use std::path::PathBuf;
 
 use howlate_measure::MeasureError;
 use howlate_plan::PlanError;
@@ -19,6 +20,14 @@ pub(crate) enum Error {
     Create(#[from] CreateError),
     #[error(transparent)]
     Read(#[from] ReadError),
+    #[error("cannot read the plan {}: {source}", path.display())]
+    PlanUnreadable { path: PathBuf, source: io::Error },
+    #[error("{}{}: {reason}", path.display(), line.map_or(String::new(), |line| format!(" line {line}")))]
+    PlanFile { path: PathBuf, line: Option<usize>, reason: String },
+    #[error("{} holds a run already, and nothing is written over", path.display())]
+    RunRecorded { path: PathBuf },
+    #[error("{} holds other conditions than this plan gives here and now", path.display())]
+    OtherConditions { path: PathBuf },
     #[error("cannot start the load: {0}")]
     Load(io::Error),
     #[error("cannot write the result: {0}")]
@@ -26,7 +35,7 @@ pub(crate) enum Error {
     #[error("cannot write the result: {0}")]
     Json(#[from] serde_json::Error),
     #[error("there is no folder {}", .0.display())]
-    NoFolder(std::path::PathBuf),
+    NoFolder(PathBuf),
     #[error("there is no command `{0}`")]
     NoCommand(String),
 }
@@ -65,6 +74,14 @@ impl Error {
                 Some("choose a path in a folder that exists and that you may write to, such as `--out result.jsonl`".into())
             }
             Self::Read(error) => Some(read_hint(error)),
+            Self::PlanUnreadable { .. } => {
+                Some("give the path of a plan, such as `plans/nanosleep.toml`; docs/plans.md describes them".into())
+            }
+            Self::PlanFile { .. } => Some("docs/plans.md describes plans; `--dry-run` shows what one would measure".into()),
+            Self::RunRecorded { .. } => Some("`--resume` goes on with it; `--out` names another file".into()),
+            Self::OtherConditions { .. } => Some(
+                "the plan, an option, the kernel or the CPUs changed since; choose another name with `--out` and start anew".into(),
+            ),
             Self::NoFolder(_) => {
                 Some("trees are made with `cargo xtask capture-system FOLDER`; leave `--root` out for this machine".into())
             }

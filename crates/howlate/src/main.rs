@@ -6,6 +6,7 @@
 mod cli;
 mod commands;
 mod error;
+mod experiment;
 mod remedy;
 mod session;
 mod status;
@@ -20,7 +21,7 @@ use crate::error::Error;
 use crate::status::Status;
 
 fn main() -> ExitCode {
-    if let Some(served) = howlate_measure::serve_as_helper() {
+    if let Some(served) = howlate_measure::serve_as_helper().or_else(howlate_guard::serve_as_guardian) {
         return if served.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
     // As cyclictest, it has things to put back when the reader is gone, and ends by itself.
@@ -42,6 +43,7 @@ fn run(command: Option<Command>) -> Result<ExitCode, Error> {
         Some(Command::Cyclictest { words }) => return Ok(commands::cyclictest::run(&words)),
         Some(Command::Sleep(asked)) => commands::sleep::run(&asked),
         Some(Command::Notify(asked)) => commands::notify::run(&asked),
+        Some(Command::Run(asked)) => commands::run::run(*asked),
         Some(Command::Doctor(asked)) => commands::doctor::run(&asked),
         Some(Command::Show(asked)) => commands::show::run(&asked),
         Some(Command::Completions { shell }) => commands::pages::completions(shell),

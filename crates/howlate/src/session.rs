@@ -1,17 +1,21 @@
 //! One measurement from plan to result: load, threads, recording, display.
 
 mod display;
+mod past;
 
+use std::mem::take;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use howlate_analyse::Analysis;
+use howlate_guard::{Guard, Wanted};
 use howlate_linux::clock;
 use howlate_load::Running;
 use howlate_measure::{Bounds, Process, Progress, Sink, measure_instrument, run};
 use howlate_model::{
-    Caveat, CpuSet, End, FORMAT, Finding, Finished, Header, HowEnded, Instrument, Line, Span, System, Turn,
+    Caveat, CpuSet, End, FORMAT, Finding, Finished, Header, HowEnded, Instrument, Line, Setting, Span,
+    System, Turn,
 };
 use howlate_plan::{Machine, Plan};
 use howlate_record::Writer;
@@ -20,6 +24,8 @@ use howlate_system::{Root, describe, examine};
 use crate::error::Error;
 use crate::remedy;
 use display::Display;
+use past::Begun;
+pub(crate) use past::Past;
 
 /// What is known before a plan is made.
 pub(crate) struct Surroundings {
@@ -28,6 +34,10 @@ pub(crate) struct Surroundings {
     pub(crate) system: System,
     pub(crate) findings: Vec<Finding>,
     pub(crate) instrument: Instrument,
+    /// Settings of the machine that were changed for the run.
+    pub(crate) settings: Vec<Setting>,
+    /// Those that could not be.
+    pub(crate) unsettled: Vec<Caveat>,
 }
 
 impl Surroundings {
@@ -37,11 +47,22 @@ impl Surroundings {
         Ok(Self { interrupted, ..Self::look() })
     }
 
+    /// The same with settings of the machine changed before it is looked at. They are put back
+    /// when the guard is ended or dropped, or the process killed.
+    pub(crate) fn begin_with(wanted: &[Wanted]) -> Result<(Self, Guard), Error> {
+        let interrupted = on_interrupt()?;
+        let mut guard = Guard::set(wanted);
+        let (settings, unsettled) = (take(&mut guard.settings), take(&mut guard.caveats));
+        Ok((Self { interrupted, settings, unsettled, ..Self::look() }, guard))
+    }
+
     /// Looks at the machine and at the instrument.
     pub(crate) fn look() -> Self {
         let root = Root::live();
         let (system, findings) = (describe(&root), examine(&root));
-        Self { interrupted: Arc::default(), system, findings, instrument: measure_instrument() }
+        let (settings, unsettled) = (Vec::new(), Vec::new());
+        let instrument = measure_instrument();
+        Self { interrupted: Arc::default(), system, findings, instrument, settings, unsettled }
     }
 
     /// What plans must know.
@@ -56,7 +77,7 @@ impl Surroundings {
 
 /// What a command asks of its session.
 pub(crate) struct Request<'a> {
-    /// `cyclic`, `sleep` or `quick`.
+    /// `cyclic`, `sleep`, `notify`, `run` or `quick`.
     pub(crate) command: &'a str,
     pub(crate) seed: u64,
     pub(crate) out: Option<&'a Path>,
@@ -65,16 +86,24 @@ pub(crate) struct Request<'a> {
     pub(crate) quiet: bool,
 }
 
-/// Takes all turns of `plan`; returns what was found.
-pub(crate) fn measure(request: &Request<'_>, around: &Surroundings, plan: &Plan) -> Result<Analysis, Error> {
-    let header = header(request, around, plan);
-    let writer = request.out.map(|path| Writer::create(path, &header)).transpose()?;
-    let display = Display::new(request.quiet, plan);
-    let mut session = Session { analysis: Analysis::new(header), writer, display, finished: Vec::new() };
+/// Takes all turns of `plan` that are not in the `past`; returns what was found.
+pub(crate) fn measure(
+    request: &Request<'_>,
+    around: &Surroundings,
+    plan: &Plan,
+    past: Past,
+) -> Result<Analysis, Error> {
+    let Begun { analysis, writer, turns } = past.begin(request, around, plan)?;
+    let display = Display::new(request.quiet, &plan.conditions, &turns);
+    let mut session = Session { analysis, writer, display, finished: Vec::new() };
     let process = Process::prepare(request.dma_latency_us);
-    let known = plan.left_out.iter().chain(&process.caveats).cloned().chain(crowding(plan, &around.system));
-    known.for_each(|caveat| session.keep(Line::Caveat(caveat)));
-    let how = session.take_turns(request, plan, &around.system, &process, &around.interrupted);
+    let known = around.unsettled.iter().chain(&plan.left_out).chain(&process.caveats).cloned();
+    for caveat in known.chain(crowding(&turns, &around.system)) {
+        if !session.analysis.caveats.contains(&caveat) {
+            session.keep(Line::Caveat(caveat));
+        }
+    }
+    let how = session.take_turns(request, &turns, &around.system, &process, &around.interrupted);
     session.end(how?)
 }
 
@@ -110,6 +139,7 @@ pub(crate) fn header(request: &Request<'_>, around: &Surroundings, plan: &Plan) 
         seed: request.seed,
         system: around.system.clone(),
         findings: around.findings.clone(),
+        settings: around.settings.clone(),
         instrument: around.instrument,
         conditions: plan.conditions.clone(),
     }
@@ -121,10 +151,10 @@ pub(crate) fn now_in_words() -> String {
 }
 
 /// Caveats that follow from the plan and the number of CPUs.
-fn crowding(plan: &Plan, system: &System) -> Vec<Caveat> {
+fn crowding(turns: &[Turn], system: &System) -> Vec<Caveat> {
     let mut caveats = Vec::new();
-    let measured = plan.turns.iter().map(measured_cpus).max_by_key(CpuSet::len).unwrap_or_default();
-    let threads = plan.turns.iter().map(|turn| turn.tasks.len()).max().unwrap_or(0);
+    let measured = turns.iter().map(measured_cpus).max_by_key(CpuSet::len).unwrap_or_default();
+    let threads = turns.iter().map(|turn| turn.tasks.len()).max().unwrap_or(0);
     if !measured.is_empty() && house_keeping(&measured, system).is_none() {
         caveats.push(Caveat::ObserverShares { measured });
     }
@@ -198,12 +228,12 @@ impl Session {
     fn take_turns(
         &mut self,
         request: &Request<'_>,
-        plan: &Plan,
+        turns: &[Turn],
         system: &System,
         process: &Process,
         interrupted: &Arc<AtomicBool>,
     ) -> Result<HowEnded, Error> {
-        for turn in &plan.turns {
+        for turn in turns {
             let observer_cpus = observer_cpus(turn, system);
             let bounds = Bounds { stop_above: request.stop_above, observer_cpus, ..Bounds::default() };
             self.display.turn_begins(turn);

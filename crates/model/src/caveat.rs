@@ -67,6 +67,24 @@ pub enum Caveat {
         /// Why.
         reason: String,
     },
+    /// A setting of the machine that was asked for is not in force.
+    SettingLeftOut {
+        /// The setting, as written in the plan.
+        setting: String,
+        /// The value asked for.
+        asked: String,
+        /// Why.
+        reason: String,
+    },
+    /// A setting of the machine could not be put back.
+    SettingNotRestored {
+        /// The file.
+        path: String,
+        /// What it held before.
+        before: String,
+        /// Why.
+        reason: String,
+    },
     /// Wake-ups were measured but not kept.
     SamplesLost {
         /// How many.

@@ -40,7 +40,7 @@ pub use mechanism::{Mechanism, UnknownMechanism, Wait};
 pub use nearest::nearest;
 pub use notifier::{Notifier, UnknownNotifier};
 pub use policy::{Nice, Policy, PolicyError, Priority};
-pub use recording::{End, FORMAT, Header, HowEnded, Instrument, Line};
+pub use recording::{End, FORMAT, Header, HowEnded, Instrument, Line, Resumed, Setting};
 pub use system::{Cpu, IdleState, System};
 pub use task::{Task, Turn};
 pub use time::{Latency, MonotonicTime, Span, SpanError};

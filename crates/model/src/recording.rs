@@ -22,6 +22,8 @@ pub enum Line {
     Finished(Finished),
     /// Something to know that belongs to no single condition.
     Caveat(Caveat),
+    /// An interrupted run went on; what its unfinished turn had got is not kept.
+    Resumed(Resumed),
     /// The last line: the run ended in order.
     End(End),
 }
@@ -33,7 +35,7 @@ pub struct Header {
     pub format: u32,
     /// Version of the program that wrote it.
     pub howlate: String,
-    /// `cyclic`, `sleep`, `notify`, or `quick` for the quick look.
+    /// `cyclic`, `sleep`, `notify`, `run`, or `quick` for the quick look.
     pub command: String,
     /// The command line, program name left out.
     pub arguments: Vec<String>,
@@ -50,10 +52,33 @@ pub struct Header {
     /// What on the machine bears on punctuality, as `howlate doctor` found it at the start.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
+    /// Settings of the machine that were changed for the run, and were to be restored after it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<Setting>,
     /// What measuring itself costs.
     pub instrument: Instrument,
     /// What is measured; blocks refer to these by index.
     pub conditions: Vec<Condition>,
+}
+
+/// A run that went on after an interruption.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Resumed {
+    /// When. After a restart of the machine this clock began anew.
+    pub at_ns: MonotonicTime,
+    /// The same moment as date and time, RFC 3339.
+    pub started: String,
+}
+
+/// A setting of the machine, as it was changed for a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Setting {
+    /// The file it was written to.
+    pub path: String,
+    /// What was read from it before.
+    pub before: String,
+    /// What was read back.
+    pub in_force: String,
 }
 
 /// What the instrument itself contributes, measured before each run.

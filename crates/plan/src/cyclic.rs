@@ -2,7 +2,7 @@
 
 use howlate_model::{Caveat, Condition, Load, Policy, Span, Task, Turn, Wait, Work};
 
-use crate::single::share_of_time;
+use crate::single::{limit, share_of_time};
 use crate::{Circumstances, Machine, Plan, PlanError, check_count, finished, order, refuse};
 
 /// How many threads run side by side.
@@ -64,6 +64,7 @@ impl CyclicChoices {
     /// When what was asked for makes no sense, or nothing of it can be measured.
     pub fn plan(&self, machine: &Machine) -> Result<Plan, PlanError> {
         self.check(machine)?;
+        self.circumstances.check_product(&[self.periods.len()])?;
         let (groups, left_out) = self.groups(machine);
         let threads = self.thread_cpus(machine);
         check_count(groups.len() * threads.len())?;
@@ -180,7 +181,9 @@ impl CyclicChoices {
         let duration = share_of_time(self.duration, rounds);
         let for_samples = tasks.iter().filter_map(needed).max();
         let estimate = [duration, for_samples].into_iter().flatten().min().unwrap_or_default();
-        Turn { tasks, load: group.load.clone(), duration, cut_after: None, estimate }
+        // Threads that others leave no time for would never have their samples.
+        let cut_after = if duration.is_none() { for_samples.map(limit) } else { None };
+        Turn { tasks, load: group.load.clone(), duration, cut_after, estimate }
     }
 
     /// Spreads the first wake-ups over the period, so that by default no two fall together.

@@ -5,17 +5,21 @@
 //! the machine hits all conditions alike. Pure: the machine is described by [`Machine`].
 
 mod cyclic;
+mod file;
 mod notify;
 mod order;
 mod pairs;
 mod refuse;
 mod single;
 mod sleep;
+mod together;
 
 pub use cyclic::{CyclicChoices, Threads};
+pub use file::{FileError, Measure, PlanFile, Written};
 pub use notify::NotifyChoices;
 pub use pairs::Pairs;
 pub use sleep::SleepChoices;
+pub use together::together;
 
 use howlate_model::{Caveat, Condition, CpuSet, Load, Policy, Span, Turn, Wait};
 
@@ -42,6 +46,11 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Cuts every turn that is not done after this time.
+    pub fn cut_after(&mut self, limit: Span) {
+        self.turns.iter_mut().for_each(|turn| turn.cut_after = Some(limit));
+    }
+
     /// How long all turns take if nothing is late.
     pub fn estimate(&self) -> Span {
         self.turns.iter().fold(Span::ZERO, |sum, turn| sum.plus(turn.estimate))
@@ -72,8 +81,8 @@ pub enum PlanError {
     #[error("duration 0 would measure nothing; write a length of time, such as `--duration 10s`")]
     DurationZero,
     /// Every combination was left out.
-    #[error("nothing that was asked for can be measured: {}", .0.join("; "))]
-    NothingLeft(Vec<String>),
+    #[error("nothing that was asked for can be measured: {}", reasons(.0))]
+    NothingLeft(Vec<Caveat>),
     /// More than anyone can have meant.
     #[error("that makes {asked} conditions; at most {MOST_CONDITIONS} can be measured at once")]
     TooMany {
@@ -109,6 +118,14 @@ impl Circumstances {
         &self.slacks[..useful.min(self.slacks.len())]
     }
 
+    /// Refuses more combinations than can be listed, before they are; `others` are those of
+    /// choices that this does not hold.
+    fn check_product(&self, others: &[usize]) -> Result<(), PlanError> {
+        let own = [self.policies.len(), self.slacks.len(), self.loads.len(), self.mechanisms.len().max(1)];
+        let asked = own.iter().chain(others).fold(1, |product: usize, &count| product.saturating_mul(count));
+        check_count(asked)
+    }
+
     fn check_cpus(&self, machine: &Machine) -> Result<(), PlanError> {
         match self.cpus.as_ref().and_then(|cpus| cpus.first_outside(&machine.allowed)) {
             Some(cpu) => Err(PlanError::NoSuchCpu { cpu, allowed: machine.allowed.clone() }),
@@ -126,11 +143,16 @@ fn finished(plan: Plan) -> Result<Plan, PlanError> {
     if !plan.turns.is_empty() {
         return Ok(plan);
     }
+    Err(PlanError::NothingLeft(plan.left_out))
+}
+
+/// Why each combination was left out, in words.
+fn reasons(left_out: &[Caveat]) -> String {
     let reason = |caveat: &Caveat| match caveat {
         Caveat::LeftOut { condition, reason } => Some(format!("{condition}: {reason}")),
         _ => None,
     };
-    Err(PlanError::NothingLeft(plan.left_out.iter().filter_map(reason).collect()))
+    left_out.iter().filter_map(reason).collect::<Vec<_>>().join("; ")
 }
 
 #[cfg(test)]

@@ -71,6 +71,9 @@ impl NotifyChoices {
         }
         let usable = self.circumstances.cpus.clone().unwrap_or_else(|| machine.allowed.clone());
         let (pairs, mut left_out) = self.pairs.choose(&usable, &machine.allowed, &self.cpus)?;
+        let others =
+            [self.notifiers.len(), self.gaps.len(), self.between.len(), self.receivers.len(), pairs.len()];
+        self.circumstances.check_product(&others)?;
         let conditions = self.conditions(&pairs, machine, &mut left_out);
         check_count(conditions.len())?;
         let rounds = self.rounds();

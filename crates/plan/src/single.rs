@@ -6,6 +6,11 @@ use howlate_model::{Condition, Span, Task, Turn};
 const CUT_FACTOR: u64 = 10;
 const CUT_GRACE: Span = Span::from_secs(5);
 
+/// The time after which a turn is cut that should take `estimate`.
+pub(crate) fn limit(estimate: Span) -> Span {
+    estimate.times(CUT_FACTOR).plus(CUT_GRACE)
+}
+
 /// What one condition's turn is made of.
 pub(crate) struct Single {
     /// Index of the condition.
@@ -24,7 +29,7 @@ impl Single {
     pub(crate) fn turn(&self, conditions: &[Condition]) -> Option<Turn> {
         let condition = &conditions[self.number];
         let estimate = self.each.times(self.samples + self.warm_up);
-        let cut_after = self.at_most.unwrap_or_else(|| estimate.times(CUT_FACTOR).plus(CUT_GRACE));
+        let cut_after = self.at_most.unwrap_or_else(|| limit(estimate));
         (self.samples > 0).then(|| Turn {
             tasks: vec![self.task(condition)],
             load: condition.load.clone(),

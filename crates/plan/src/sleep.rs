@@ -41,6 +41,7 @@ impl SleepChoices {
         if self.duration.is_some_and(Span::is_zero) {
             return Err(PlanError::DurationZero);
         }
+        self.circumstances.check_product(&[self.lengths.len()])?;
         let (conditions, left_out) = self.conditions(machine);
         check_count(conditions.len())?;
         let rounds = self.rounds(&conditions);

@@ -5,9 +5,12 @@
 
 mod compact;
 mod reader;
+mod resume;
+mod rewrite;
 mod schema;
 mod writer;
 
 pub use reader::{ReadError, Reader};
+pub use resume::{Progress, TurnOf, progress};
 pub use schema::schema;
 pub use writer::{CreateError, Writer};

@@ -163,6 +163,7 @@ pub(crate) mod testing {
             seed: 1,
             system: System::default(),
             findings: vec![],
+            settings: vec![],
             instrument: Instrument::default(),
             conditions: (0..conditions).map(condition).collect(),
         }

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use howlate_model::{Caveat, Header, Line};
 
-use crate::compact;
+use crate::rewrite::Rewritten;
+use crate::{TurnOf, compact, resume};
 
 /// Blocks that a recording may hold per condition before neighbours are joined.
 const BLOCKS_PER_CONDITION: usize = 64;
@@ -57,17 +58,33 @@ impl Writer {
             _ => CreateError::Io { path: path.to_owned(), source },
         };
         let file = File::create_new(path).map_err(failed)?;
-        let mut writer = Self {
-            file,
+        let mut writer = Self::of(path, header, Rewritten { file, length: 0, blocks: 0 });
+        writer.append(&Line::Header(Box::new(header.clone()))).map_err(failed)?;
+        Ok(writer)
+    }
+
+    /// Goes on with an interrupted recording. Of what it holds, the turns that `keep` denies
+    /// are dropped.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be read or written; it then stays as it was.
+    pub fn resume(path: &Path, keep: &dyn Fn(TurnOf) -> bool) -> Result<Self, CreateError> {
+        let (header, rewritten) = resume::in_place(path, keep)
+            .map_err(|source| CreateError::Io { path: path.to_owned(), source })?;
+        Ok(Self::of(path, &header, rewritten))
+    }
+
+    fn of(path: &Path, header: &Header, file: Rewritten) -> Self {
+        Self {
+            file: file.file,
             path: path.to_owned(),
-            complete: 0,
-            blocks: 0,
+            complete: file.length,
+            blocks: file.blocks,
             most_blocks: BLOCKS_AT_LEAST.max(BLOCKS_PER_CONDITION * header.conditions.len()),
             lost: 0,
             reason: None,
-        };
-        writer.append(&Line::Header(Box::new(header.clone()))).map_err(failed)?;
-        Ok(writer)
+        }
     }
 
     /// Where it is.
@@ -109,9 +126,8 @@ impl Writer {
     /// Joins neighbouring blocks; on any trouble the file simply stays as it is.
     fn compact(&mut self) {
         match compact::in_place(&self.path) {
-            Ok(compacted) => {
-                (self.file, self.complete, self.blocks) =
-                    (compacted.file, compacted.length, compacted.blocks);
+            Ok(new) => {
+                (self.file, self.complete, self.blocks) = (new.file, new.length, new.blocks);
                 self.most_blocks = self.most_blocks.max(2 * self.blocks);
             }
             Err(_) => self.most_blocks *= 2,

@@ -34,6 +34,14 @@ pub fn caveat(caveat: &Caveat) -> String {
             format!("{threads} threads on {cpus} CPUs delay one another.")
         }
         Caveat::LeftOut { condition, reason } => format!("Left out: {condition}: {reason}."),
+        Caveat::SettingLeftOut { setting, asked, reason } => {
+            format!("The setting {setting} = {asked} is not in force: {reason}.")
+        }
+        Caveat::SettingNotRestored { path, before, reason } => {
+            format!(
+                "{path} could not be put back to `{before}` ({reason}): `echo '{before}' > {path}` as root."
+            )
+        }
         Caveat::SamplesLost { count: lost } => {
             format!("{} wake-ups came faster than they could be collected and are missing.", count(*lost))
         }

@@ -25,18 +25,29 @@ pub fn machine(system: &System) -> String {
 
 /// The whole result of a recording, for a terminal.
 pub fn report(analysis: &Analysis, width: usize) -> String {
-    let body = match (analysis.header.command.as_str(), first_work(analysis)) {
-        ("quick", _) => return quick::quick(analysis, width),
-        (_, Some(Work::Sleep { .. })) => sleep::tables(analysis, width),
-        (_, Some(Work::Notify { .. })) => notify::tables(analysis, width),
-        _ => cyclic::tables(analysis, width),
-    };
+    if analysis.header.command == "quick" {
+        return quick::quick(analysis, width);
+    }
+    let body = bodies(analysis, width);
     format!("{}\n{body}{}{}", top(analysis), instrument(analysis, width), notes(analysis, width))
 }
 
-fn first_work(analysis: &Analysis) -> Option<Work> {
-    analysis.outcomes().first().map(|outcome| outcome.condition.work)
+/// The tables of each kind of work that was measured.
+fn bodies(analysis: &Analysis, width: usize) -> String {
+    let kinds: [Kind; 3] = [
+        (sleep::tables, |work| matches!(work, Work::Sleep { .. })),
+        (cyclic::tables, |work| matches!(work, Work::Cyclic { .. })),
+        (notify::tables, |work| matches!(work, Work::Notify { .. })),
+    ];
+    let of_kind = |(tables, is_one): Kind| {
+        let part = analysis.only(|condition| is_one(condition.work));
+        (!part.outcomes().is_empty()).then(|| tables(&part, width))
+    };
+    kinds.into_iter().filter_map(of_kind).collect()
 }
+
+/// What writes the tables of one kind of work for a terminal of some width, and what tells the kind.
+type Kind = (fn(&Analysis, usize) -> String, fn(Work) -> bool);
 
 fn top(analysis: &Analysis) -> String {
     let header = &analysis.header;

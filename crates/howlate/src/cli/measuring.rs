@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use clap::Args;
 use howlate_model::{CpuSet, Limit, Load, Loads, Policy, Span};
-use howlate_plan::{Circumstances, Threads};
+use howlate_plan::{Circumstances, Plan, Threads};
 
 /// Circumstances, extent and output of a measurement.
 #[derive(Args)]
@@ -56,6 +56,10 @@ pub(crate) struct Measuring {
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, help_heading = "Extent")]
     pub(crate) stop_above: Option<Span>,
 
+    /// Cut a turn that is not done after this, and say so; ten times what it should take if left out
+    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, help_heading = "Extent")]
+    pub(crate) cut_after: Option<Span>,
+
     /// End with status 1 when a result exceeds this, such as 'max>100us' or 'p99.9>50us'
     #[arg(long, value_name = "LIMIT", help_heading = "Output")]
     pub(crate) fail_above: Vec<Limit>,
@@ -87,7 +91,7 @@ impl FromStr for Slack {
 }
 
 /// Microseconds, which is what the kernel counts in.
-fn dma_latency(text: &str) -> Result<i32, String> {
+pub(super) fn dma_latency(text: &str) -> Result<i32, String> {
     let span: Span = text.parse().map_err(|error: howlate_model::SpanError| error.to_string())?;
     i32::try_from(span.as_nanos() / 1_000).map_err(|_| format!("`{text}` is too long; write at most 2000s"))
 }
@@ -118,6 +122,14 @@ impl Measuring {
         without_repeats(&self.load.iter().flat_map(|list| list.0.clone()).collect::<Vec<_>>())
     }
 
+    /// `plan` with the limit that was asked for.
+    pub(crate) fn cut(&self, mut plan: Plan) -> Plan {
+        if let Some(limit) = self.cut_after {
+            plan.cut_after(limit);
+        }
+        plan
+    }
+
     /// The choices that plans expand.
     pub(crate) fn circumstances(&self, calls: &[howlate_model::Wait]) -> Circumstances {
         let slacks = self.slack.iter().map(|slack| Some(slack.0));
@@ -131,6 +143,19 @@ impl Measuring {
         }
     }
 }
+
+/// Gives access to the options that a measuring command shares with the others.
+macro_rules! has_measuring {
+    ($($command:ty),*) => {$(
+        impl AsMut<Measuring> for $command {
+            fn as_mut(&mut self) -> &mut Measuring {
+                &mut self.measuring
+            }
+        }
+    )*};
+}
+
+has_measuring!(super::Sleep, super::Cyclic, super::Notify);
 
 /// The same value typed twice is meant once.
 pub(crate) fn without_repeats<T: Clone + PartialEq>(values: &[T]) -> Vec<T> {

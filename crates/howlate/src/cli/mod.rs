@@ -2,6 +2,7 @@
 
 mod measuring;
 mod notify;
+mod run;
 
 use std::path::PathBuf;
 
@@ -10,6 +11,7 @@ use howlate_model::{Span, Wait};
 
 pub(crate) use measuring::{Measuring, ThreadCount, without_repeats};
 pub(crate) use notify::Notify;
+pub(crate) use run::Run;
 
 /// How late Linux runs your code, and why.
 #[derive(Parser)]
@@ -32,6 +34,7 @@ pub(crate) enum Command {
     Cyclic(Cyclic),
     Sleep(Sleep),
     Notify(Notify),
+    Run(Box<Run>),
     /// Take cyclictest's command line and give its output; see `howlate cyclictest --help`
     #[command(disable_help_flag = true)]
     Cyclictest {

@@ -1,7 +1,7 @@
 //! `howlate cyclic`
 
 use howlate_model::Span;
-use howlate_plan::CyclicChoices;
+use howlate_plan::{CyclicChoices, Plan, PlanError};
 
 use super::measure_and_print;
 use crate::cli::Cyclic;
@@ -14,8 +14,14 @@ use crate::status::Status;
 const DURATION: Span = Span::from_secs(10);
 
 pub(crate) fn run(asked: &Cyclic) -> Result<Status, Error> {
-    let measuring = &asked.measuring;
     let around = Surroundings::begin()?;
+    let (plan, seed) = plan(asked, &around)?;
+    measure_and_print("cyclic", &asked.measuring, &around, &plan, seed)
+}
+
+/// What is to be measured, and what its order was drawn with.
+pub(crate) fn plan(asked: &Cyclic, around: &Surroundings) -> Result<(Plan, u64), PlanError> {
+    let measuring = &asked.measuring;
     let choices = CyclicChoices {
         circumstances: measuring.circumstances(&asked.call),
         periods: without_repeats(&asked.period),
@@ -28,5 +34,5 @@ pub(crate) fn run(asked: &Cyclic) -> Result<Status, Error> {
         rounds: measuring.rounds,
     };
     let plan = choices.plan(&around.machine())?;
-    measure_and_print("cyclic", measuring, &around, &plan, choices.circumstances.seed)
+    Ok((measuring.cut(plan), choices.circumstances.seed))
 }

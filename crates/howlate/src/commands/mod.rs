@@ -6,6 +6,7 @@ pub(crate) mod doctor;
 pub(crate) mod notify;
 pub(crate) mod pages;
 pub(crate) mod quick;
+pub(crate) mod run;
 pub(crate) mod show;
 pub(crate) mod sleep;
 
@@ -15,7 +16,7 @@ use howlate_render as render;
 
 use crate::cli::Measuring;
 use crate::error::Error;
-use crate::session::{Request, Surroundings, measure};
+use crate::session::{Past, Request, Surroundings, measure};
 use crate::status::Status;
 use crate::terminal::{self, ERROR, paint};
 
@@ -35,11 +36,14 @@ fn measure_and_print(
         stop_above: asked.stop_above,
         quiet: asked.quiet,
     };
-    let analysis = measure(&request, around, plan)?;
-    let text =
-        if asked.json { render::json(&analysis)? } else { render::report(&analysis, terminal::width()) };
-    terminal::print(&text)?;
+    let analysis = measure(&request, around, plan, Past::None)?;
+    print_result(&analysis, asked.json)?;
     Ok(judge(&analysis, &asked.fail_above))
+}
+
+fn print_result(analysis: &Analysis, json: bool) -> Result<(), Error> {
+    let text = if json { render::json(analysis)? } else { render::report(analysis, terminal::width()) };
+    Ok(terminal::print(&text)?)
 }
 
 /// The exit status, and a line for every limit that was exceeded.

@@ -2,7 +2,7 @@
 
 use howlate_measure::probe;
 use howlate_model::Notifier;
-use howlate_plan::NotifyChoices;
+use howlate_plan::{NotifyChoices, Plan, PlanError};
 
 use super::measure_and_print;
 use crate::cli::{Notify, without_repeats};
@@ -11,8 +11,14 @@ use crate::session::Surroundings;
 use crate::status::Status;
 
 pub(crate) fn run(asked: &Notify) -> Result<Status, Error> {
-    let measuring = &asked.measuring;
     let around = Surroundings::begin()?;
+    let (plan, seed) = plan(asked, &around)?;
+    measure_and_print("notify", &asked.measuring, &around, &plan, seed)
+}
+
+/// What is to be measured, and what its order was drawn with.
+pub(crate) fn plan(asked: &Notify, around: &Surroundings) -> Result<(Plan, u64), PlanError> {
+    let measuring = &asked.measuring;
     let notifiers = asked.notifiers();
     let choices = NotifyChoices {
         circumstances: measuring.circumstances(&[]),
@@ -29,7 +35,7 @@ pub(crate) fn run(asked: &Notify) -> Result<Status, Error> {
         rounds: measuring.rounds,
     };
     let plan = choices.plan(&around.machine())?;
-    measure_and_print("notify", measuring, &around, &plan, choices.circumstances.seed)
+    Ok((measuring.cut(plan), choices.circumstances.seed))
 }
 
 /// Why kernel or container refuse a mechanism, if they do.

@@ -8,7 +8,7 @@ use howlate_render::quick;
 
 use crate::error::Error;
 use crate::remedy;
-use crate::session::{Request, Surroundings, measure, now_in_words};
+use crate::session::{Past, Request, Surroundings, measure, now_in_words};
 use crate::status::Status;
 use crate::terminal;
 
@@ -31,7 +31,7 @@ pub(crate) fn run() -> Result<Status, Error> {
         stop_above: None,
         quiet: false,
     };
-    let analysis = measure(&request, &around, &plan)?;
+    let analysis = measure(&request, &around, &plan, Past::None)?;
     let mut text = quick(&analysis, terminal::width());
     if realtime.is_none() {
         let hint = remedy::for_policy(WITH_PRIORITY, &around.findings);

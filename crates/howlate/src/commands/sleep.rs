@@ -1,6 +1,6 @@
 //! `howlate sleep`
 
-use howlate_plan::SleepChoices;
+use howlate_plan::{Plan, PlanError, SleepChoices};
 
 use super::measure_and_print;
 use crate::cli::{Sleep, without_repeats};
@@ -9,8 +9,14 @@ use crate::session::Surroundings;
 use crate::status::Status;
 
 pub(crate) fn run(asked: &Sleep) -> Result<Status, Error> {
-    let measuring = &asked.measuring;
     let around = Surroundings::begin()?;
+    let (plan, seed) = plan(asked, &around)?;
+    measure_and_print("sleep", &asked.measuring, &around, &plan, seed)
+}
+
+/// What is to be measured, and what its order was drawn with.
+pub(crate) fn plan(asked: &Sleep, around: &Surroundings) -> Result<(Plan, u64), PlanError> {
+    let measuring = &asked.measuring;
     let choices = SleepChoices {
         circumstances: measuring.circumstances(&asked.call),
         lengths: without_repeats(&asked.lengths),
@@ -19,5 +25,5 @@ pub(crate) fn run(asked: &Sleep) -> Result<Status, Error> {
         rounds: measuring.rounds,
     };
     let plan = choices.plan(&around.machine())?;
-    measure_and_print("sleep", measuring, &around, &plan, choices.circumstances.seed)
+    Ok((measuring.cut(plan), choices.circumstances.seed))
 }

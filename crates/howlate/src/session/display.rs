@@ -3,7 +3,6 @@
 use howlate_linux::clock;
 use howlate_measure::Progress;
 use howlate_model::{Condition, Latency, MonotonicTime, Span, Turn, Work};
-use howlate_plan::Plan;
 use howlate_render::{LiveRow, live, progress};
 
 use crate::terminal::{InPlace, is_watched, width};
@@ -29,14 +28,14 @@ pub(crate) struct Display {
 }
 
 impl Display {
-    pub(crate) fn new(quiet: bool, plan: &Plan) -> Self {
+    pub(crate) fn new(quiet: bool, conditions: &[Condition], turns: &[Turn]) -> Self {
         Self {
             place: (!quiet && is_watched()).then(InPlace::default),
-            conditions: plan.conditions.clone(),
-            turns: plan.turns.len(),
+            conditions: conditions.to_vec(),
+            turns: turns.len(),
             turn: 0,
             now: 0,
-            left: plan.estimate(),
+            left: turns.iter().fold(Span::ZERO, |sum, turn| sum.plus(turn.estimate)),
             current: Span::ZERO,
             turn_began: clock::now(),
             next: MonotonicTime::default(),

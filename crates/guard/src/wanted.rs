@@ -1,0 +1,81 @@
+//! Settings as people write them.
+
+use std::path::Path;
+
+/// A setting that is to have a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// `governor`, a sysctl such as `kernel.sched_rt_runtime_us`, or a path below `/sys` or `/proc/sys`.
+    pub name: String,
+    /// The value.
+    pub value: String,
+}
+
+/// A text that names no setting.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{name}` is no setting; write `governor`, a name that sysctl knows such as `kernel.sched_rt_runtime_us`, or a path below /sys or /proc/sys"
+)]
+pub struct WantedError {
+    /// What was written.
+    pub name: String,
+}
+
+/// Where each CPU's frequency governor is. Source: Documentation/admin-guide/pm/cpufreq.rst.
+const CPUS: &str = "/sys/devices/system/cpu";
+
+impl Wanted {
+    /// A setting by one of its three kinds of name.
+    ///
+    /// # Errors
+    ///
+    /// When the name is of none of them.
+    pub fn parse(name: &str, value: &str) -> Result<Self, WantedError> {
+        let climbs = name.split('/').any(|part| part == "..");
+        let path = !climbs && (name.starts_with("/sys/") || name.starts_with("/proc/sys/"));
+        let sysctl = name.contains('.') && !name.contains('/');
+        if name == "governor" || path || sysctl {
+            return Ok(Self { name: name.to_owned(), value: value.to_owned() });
+        }
+        Err(WantedError { name: name.to_owned() })
+    }
+
+    /// The files it stands in; the reason if there is none.
+    pub(crate) fn paths(&self) -> Result<Vec<String>, String> {
+        if self.name == "governor" {
+            return governors();
+        }
+        let path = match self.name.starts_with('/') {
+            true => self.name.clone(),
+            false => format!("/proc/sys/{}", self.name.replace('.', "/")),
+        };
+        if Path::new(&path).exists() { Ok(vec![path]) } else { Err(format!("this machine has no {path}")) }
+    }
+}
+
+fn governors() -> Result<Vec<String>, String> {
+    let entries = std::fs::read_dir(CPUS).map_err(|error| format!("{CPUS}: {error}"))?;
+    let cpus = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let file = |cpu: String| format!("{CPUS}/{cpu}/cpufreq/scaling_governor");
+    let mut files: Vec<String> = cpus.map(file).filter(|file| Path::new(file).exists()).collect();
+    files.sort();
+    match files.is_empty() {
+        true => Err("this machine does not let Linux choose the CPU frequency".to_owned()),
+        false => Ok(files),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_have_three_kinds_of_name() {
+        for name in ["governor", "kernel.timer_migration", "/sys/a/b", "/proc/sys/kernel/x"] {
+            assert!(Wanted::parse(name, "1").is_ok(), "{name}");
+        }
+        for name in ["govenor", "/etc/passwd", "/sys/../etc/passwd", "/proc/1/mem", "kernel/../x.y"] {
+            assert!(Wanted::parse(name, "1").is_err(), "{name}");
+        }
+    }
+}

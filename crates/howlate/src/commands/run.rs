@@ -1,0 +1,124 @@
+//! `howlate run`
+
+use std::path::Path;
+
+use howlate_model::{Condition, HowEnded, Span};
+use howlate_plan::{Plan, PlanError, together};
+use howlate_render as render;
+
+use super::{cyclic, judge, notify, print_result, sleep};
+use crate::cli::{Command, Measuring, Run};
+use crate::error::Error;
+use crate::experiment::Experiment;
+use crate::session::{Past, Request, Surroundings, measure};
+use crate::status::Status;
+use crate::terminal;
+
+pub(crate) fn run(asked: Run) -> Result<Status, Error> {
+    let mut experiment = Experiment::read(&asked.plan)?;
+    let asked = match experiment.options.take() {
+        Some(options) => asked.or(options),
+        None => asked,
+    };
+    let path = asked.recording();
+    let past = Past::of(&path, asked.resume || asked.dry_run)?;
+    let seed = past.seed().or(asked.seed).unwrap_or_else(|| fastrand::u64(..1_000_000));
+    if asked.dry_run {
+        let plan = plan(&mut experiment, &asked, &Surroundings::look(), seed)?;
+        terminal::print(&render::plan(&rows(&plan), &plan.left_out, plan.estimate()))?;
+        return Ok(Status::Done);
+    }
+    let (around, guard) = Surroundings::begin_with(&experiment.settings)?;
+    let status = take(&asked, &mut experiment, &around, seed, past);
+    let not_restored = guard.end();
+    for caveat in &not_restored {
+        terminal::say(&format!("{}\n", render::caveat(caveat)));
+    }
+    status.map(|status| if not_restored.is_empty() { status } else { Status::NotTrustworthy })
+}
+
+fn take(
+    asked: &Run,
+    experiment: &mut Experiment,
+    around: &Surroundings,
+    seed: u64,
+    past: Past,
+) -> Result<Status, Error> {
+    let plan = plan(experiment, asked, around, seed)?;
+    let path = asked.recording();
+    introduce(experiment, &plan, &path, asked.quiet);
+    let request = Request {
+        command: "run",
+        seed,
+        out: Some(&path),
+        dma_latency_us: asked.dma_latency,
+        stop_above: asked.stop_above,
+        quiet: asked.quiet,
+    };
+    let analysis = measure(&request, around, &plan, past)?;
+    print_result(&analysis, asked.json)?;
+    if analysis.end.as_ref().is_some_and(|end| end.how == HowEnded::Interrupted) && !asked.quiet {
+        terminal::say(&format!(
+            "To go on: howlate run {} --resume{}\n",
+            asked.plan.display(),
+            out_option(asked)
+        ));
+    }
+    Ok(judge(&analysis, &asked.fail_above))
+}
+
+/// What would be measured, in the words of each measuring command's own options.
+fn plan(
+    experiment: &mut Experiment,
+    asked: &Run,
+    around: &Surroundings,
+    seed: u64,
+) -> Result<Plan, PlanError> {
+    let mut plans = Vec::new();
+    for command in &mut experiment.measures {
+        plans.push(match command {
+            Command::Sleep(one) => sleep::plan(shortened(one, asked, seed), around),
+            Command::Cyclic(one) => cyclic::plan(shortened(one, asked, seed), around),
+            Command::Notify(one) => notify::plan(shortened(one, asked, seed), around),
+            _ => continue,
+        });
+    }
+    let plans = plans.into_iter().map(|plan| plan.map(|(plan, _)| plan)).collect();
+    together(plans, seed)
+}
+
+/// A measuring command with what was typed for the whole run.
+fn shortened<'a, T: AsMut<Measuring>>(command: &'a mut T, asked: &Run, seed: u64) -> &'a T {
+    let measuring = command.as_mut();
+    measuring.seed = Some(seed);
+    measuring.samples = asked.samples.or(measuring.samples);
+    measuring.duration = asked.duration.or(measuring.duration);
+    measuring.rounds = asked.rounds.or(measuring.rounds);
+    command
+}
+
+/// Says what is about to happen.
+fn introduce(experiment: &Experiment, plan: &Plan, path: &Path, quiet: bool) {
+    if quiet {
+        return;
+    }
+    let about = experiment.about.as_ref().map(|about| format!("{about}\n")).unwrap_or_default();
+    let extent = render::extent(plan.conditions.len(), plan.turns.len(), plan.estimate());
+    terminal::say(&format!("{about}{extent}; recorded in {}\n", path.display()));
+}
+
+fn out_option(asked: &Run) -> String {
+    asked.out.as_ref().map(|out| format!(" --out {}", out.display())).unwrap_or_default()
+}
+
+/// Each condition with the number of its turns and the time that they take.
+fn rows(plan: &Plan) -> Vec<(&Condition, usize, Span)> {
+    let row = |(number, condition)| {
+        let is_its =
+            |turn: &&howlate_model::Turn| turn.tasks.iter().any(|task| task.condition as usize == number);
+        let turns = plan.turns.iter().filter(is_its);
+        let time = turns.clone().fold(Span::ZERO, |sum, turn| sum.plus(turn.estimate));
+        (condition, turns.count(), time)
+    };
+    plan.conditions.iter().enumerate().map(row).collect()
+}

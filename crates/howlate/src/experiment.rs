@@ -1,0 +1,188 @@
+//! A plan file, understood: its tables are parsed as the command lines that they stand for.
+
+use std::path::{Path, PathBuf};
+
+use clap::error::{ContextKind, ContextValue};
+use clap::{CommandFactory, Parser};
+use howlate_guard::Wanted;
+use howlate_plan::{Measure, PlanFile, Written};
+
+use crate::cli::{Cli, Command, Run};
+use crate::error::Error;
+
+/// Measuring commands that a plan can hold.
+const COMMANDS: [&str; 3] = ["sleep", "cyclic", "notify"];
+
+/// Options of the whole run that a plan can hold.
+const OF_THE_RUN: [&str; 4] = ["seed", "fail-above", "stop-above", "dma-latency"];
+
+/// Options of measuring commands that a plan's tables cannot hold: they belong to the whole run.
+const NOT_IN_TABLES: [&str; 8] =
+    ["seed", "fail-above", "stop-above", "dma-latency", "out", "json", "quiet", "help"];
+
+/// Two names more alike than this are probably meant the same. Jaro–Winkler similarity.
+const ALIKE: f64 = 0.75;
+
+/// What a plan and the plans that it includes ask for.
+#[derive(Default)]
+pub(crate) struct Experiment {
+    pub(crate) about: Option<String>,
+    pub(crate) options: Option<Run>,
+    pub(crate) settings: Vec<Wanted>,
+    pub(crate) measures: Vec<Command>,
+}
+
+impl Experiment {
+    /// Reads a plan.
+    pub(crate) fn read(path: &Path) -> Result<Self, Error> {
+        let mut experiment = Self::default();
+        experiment.add(path, &mut Vec::new())?;
+        if experiment.measures.is_empty() {
+            let reason = "measures nothing; it needs a table such as `[[sleep]]`".to_owned();
+            return Err(Error::PlanFile { path: path.to_owned(), line: None, reason });
+        }
+        Ok(experiment)
+    }
+
+    /// Adds what a file asks for; `open` are the files that led to it.
+    fn add(&mut self, path: &Path, open: &mut Vec<PathBuf>) -> Result<(), Error> {
+        let read = |path: &Path| Ok((path.canonicalize()?, std::fs::read_to_string(path)?));
+        let (real, text) =
+            read(path).map_err(|source| Error::PlanUnreadable { path: path.to_owned(), source })?;
+        let at =
+            |line: usize, reason: String| Error::PlanFile { path: path.to_owned(), line: Some(line), reason };
+        let file = PlanFile::parse(&text).map_err(|error| at(error.line, error.reason))?;
+        open.push(real);
+        for include in &file.include {
+            for name in &include.values {
+                let other = path.parent().unwrap_or(Path::new("")).join(name);
+                if other.canonicalize().is_ok_and(|other| open.contains(&other)) {
+                    return Err(at(include.line, format!("includes `{name}`, which includes this plan")));
+                }
+                self.add(&other, open)?;
+            }
+        }
+        open.pop();
+        self.take(&file, path).map_err(|wrong| at(wrong.line, wrong.reason))
+    }
+
+    fn take(&mut self, file: &PlanFile, path: &Path) -> Result<(), Wrong> {
+        self.about = file.about.clone().or(self.about.take());
+        for one in &file.settings {
+            let value = one.values.first().map_or("", String::as_str);
+            let wanted = Wanted::parse(&one.name, value).map_err(|error| one.wrong(error.to_string()))?;
+            self.settings.push(wanted);
+        }
+        let command = format!("run {}", path.display());
+        let options = parsed(&command, &file.options, &OF_THE_RUN, 1)?;
+        if let Command::Run(options) = options {
+            self.options = Some(match self.options.take() {
+                Some(included) => options.or(included),
+                None => *options,
+            });
+        }
+        for measure in &file.measures {
+            self.measures.push(command_of(measure)?);
+        }
+        Ok(())
+    }
+}
+
+/// What is wrong, and on which line.
+struct Wrong {
+    line: usize,
+    reason: String,
+}
+
+trait At {
+    fn wrong(&self, reason: String) -> Wrong;
+}
+
+impl At for Written {
+    fn wrong(&self, reason: String) -> Wrong {
+        Wrong { line: self.line, reason }
+    }
+}
+
+fn command_of(measure: &Measure) -> Result<Command, Wrong> {
+    if !COMMANDS.contains(&measure.command.as_str()) {
+        let reason = format!(
+            "`{}` is no measuring command; {}",
+            measure.command,
+            choice(&measure.command, &COMMANDS.map(str::to_owned))
+        );
+        return Err(Wrong { line: measure.line, reason });
+    }
+    let known = options_of(&measure.command);
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    parsed(&measure.command, &measure.options, &known, measure.line)
+}
+
+/// The options of a measuring command that a table can hold.
+fn options_of(command: &str) -> Vec<String> {
+    let cli = Cli::command();
+    let arguments = cli.find_subcommand(command).into_iter().flat_map(clap::Command::get_arguments);
+    let names = arguments.filter_map(|argument| argument.get_long());
+    names.filter(|name| !NOT_IN_TABLES.contains(name)).map(str::to_owned).collect()
+}
+
+/// `command` with `options`, as if it had been typed.
+fn parsed(command: &str, options: &[Written], known: &[&str], line: usize) -> Result<Command, Wrong> {
+    for option in options {
+        if !known.contains(&option.name.as_str()) {
+            return Err(option.wrong(unknown(&option.name, command, known)));
+        }
+    }
+    let mut words: Vec<String> = std::iter::once("howlate".to_owned()).collect();
+    words.extend(command.splitn(2, ' ').map(str::to_owned));
+    words.extend(options.iter().flat_map(in_words));
+    let cli = Cli::try_parse_from(words).map_err(|error| explained(&error, options, line))?;
+    cli.command.ok_or_else(|| Wrong { line, reason: "is no command".to_owned() })
+}
+
+fn unknown(name: &str, command: &str, known: &[&str]) -> String {
+    if command.starts_with("run ")
+        && NOT_IN_TABLES.iter().chain(&["for", "policy", "load"]).any(|one| *one == name)
+    {
+        return format!("`{name}` belongs into a table such as `[[sleep]]`, or on the command line");
+    }
+    if NOT_IN_TABLES.contains(&name) {
+        return format!("`{name}` is for the whole run: put it above the first table, or type `--{name}`");
+    }
+    let known: Vec<String> = known.iter().map(|&one| one.to_owned()).collect();
+    let of = if command.starts_with("run ") { "a plan" } else { command };
+    format!("`{name}` is not an option of {of}; {}", choice(name, &known))
+}
+
+/// The nearest name, or all.
+fn choice(found: &str, known: &[String]) -> String {
+    let alike = |name: &&String| strsim::jaro_winkler(found, name);
+    let nearest = known.iter().max_by(|a, b| alike(a).total_cmp(&alike(b)));
+    match nearest.filter(|name| alike(name) > ALIKE) {
+        Some(name) => format!("did you mean `{name}`?"),
+        None => format!("choose from {}", known.join(", ")),
+    }
+}
+
+fn in_words(option: &Written) -> Vec<String> {
+    let word = |value: &String| match value.is_empty() {
+        true => format!("--{}", option.name),
+        false => format!("--{}={value}", option.name),
+    };
+    option.values.iter().map(word).collect()
+}
+
+/// The parser's complaint, with the line of the option that it is about.
+fn explained(error: &clap::Error, options: &[Written], line: usize) -> Wrong {
+    let about = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(text)) => text.as_str(),
+        Some(ContextValue::Strings(texts)) => texts.first().map_or("", String::as_str),
+        _ => "",
+    };
+    let name = about.trim_start_matches("--").split([' ', '=']).next().unwrap_or_default();
+    let line = options.iter().find(|option| option.name == name).map_or(line, |option| option.line);
+    let text = error.to_string();
+    let said = text.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ");
+    let reason = said.lines().map(str::trim).collect::<Vec<_>>().join(" ");
+    Wrong { line, reason }
+}

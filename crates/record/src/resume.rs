@@ -1,0 +1,140 @@
+//! Going on with the recording of an interrupted run.
+
+use std::collections::HashSet;
+use std::io;
+use std::path::Path;
+
+use howlate_model::{End, Header, HowEnded, Line};
+
+use crate::rewrite::{Rewriting, Rewritten};
+use crate::{ReadError, Reader};
+
+/// A condition's index and the number of one of its turns.
+pub type TurnOf = (u32, u32);
+
+/// What a recording holds to the end.
+#[derive(Debug)]
+pub struct Progress {
+    /// Its first line.
+    pub header: Header,
+    /// The turns that were taken to their end. One that was cut at its limit counts, one
+    /// that an interruption cut does not.
+    pub finished: HashSet<TurnOf>,
+}
+
+/// How far the run of a recording came.
+///
+/// # Errors
+///
+/// When it is no recording, or damaged.
+pub fn progress(path: &Path) -> Result<Progress, ReadError> {
+    let mut reader = Reader::open(path)?;
+    let mut progress = Progress { header: reader.header().clone(), finished: HashSet::new() };
+    let mut cut_lately = Vec::new();
+    for line in reader.by_ref() {
+        match line? {
+            Line::Started(_) => cut_lately.clear(),
+            Line::Finished(finished) => {
+                let turn = (finished.condition, finished.round);
+                progress.finished.insert(turn);
+                if finished.unfinished {
+                    cut_lately.push(turn);
+                }
+            }
+            Line::End(End { how: HowEnded::Interrupted | HowEnded::StoppedAbove, .. }) => {
+                progress.finished.retain(|turn| !cut_lately.contains(turn));
+            }
+            _ => {}
+        }
+    }
+    Ok(progress)
+}
+
+/// Rewrites the recording at `path` without its end and without the turns that `keep` denies.
+pub(crate) fn in_place(path: &Path, keep: &dyn Fn(TurnOf) -> bool) -> io::Result<(Header, Rewritten)> {
+    let reader = Reader::open(path).map_err(io::Error::other)?;
+    let header = reader.header().clone();
+    let mut out = Rewriting::begin(path, &header)?;
+    for line in reader {
+        let line = line.map_err(io::Error::other)?;
+        if stays(&line, keep) {
+            out.write(&line)?;
+        }
+    }
+    Ok((header, out.replace(path)?))
+}
+
+fn stays(line: &Line, keep: &dyn Fn(TurnOf) -> bool) -> bool {
+    match line {
+        Line::Started(started) => keep((started.condition, started.round)),
+        Line::Block(block) => keep((block.condition, block.round)),
+        Line::Finished(finished) => keep((finished.condition, finished.round)),
+        Line::End(_) => false,
+        Line::Header(_) | Line::Caveat(_) | Line::Resumed(_) => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Writer;
+    use crate::reader::testing::{block, header};
+    use howlate_model::{Finished, InForce, MonotonicTime, Policy, Span, Started};
+
+    fn started(condition: u32, round: u32) -> Line {
+        let in_force = InForce {
+            tid: 1,
+            policy: Policy::OTHER,
+            slack_ns: Span::ZERO,
+            cpus: "0".parse().unwrap(),
+            memory_locked: false,
+            dma_latency_us: None,
+        };
+        let at_ns = MonotonicTime::default();
+        Line::Started(Started { condition, round, at_ns, in_force, sender_in_force: None, caveats: vec![] })
+    }
+
+    fn finished(condition: u32, round: u32, unfinished: bool) -> Line {
+        let at_ns = MonotonicTime::default();
+        let finished = Finished { condition, round, at_ns, usage: None, unfinished, load: None, error: None };
+        Line::Finished(finished)
+    }
+
+    /// Two turns to the end, the second cut at its limit, and a third that goes as `ends` says.
+    fn interrupted(path: &Path, ends: &[Line]) {
+        let mut writer = Writer::create(path, &header(3)).unwrap();
+        for condition in 0..3 {
+            writer.write(&started(condition, 0));
+            writer.write(&Line::Block(Box::new(block(condition, 0, 50))));
+            if condition < 2 {
+                writer.write(&finished(condition, 0, condition == 1));
+            }
+        }
+        ends.iter().for_each(|line| writer.write(line));
+        writer.close();
+    }
+
+    fn end() -> Line {
+        Line::End(End { at_ns: MonotonicTime::default(), how: HowEnded::Interrupted })
+    }
+
+    #[test]
+    fn an_interrupted_turn_is_taken_again_and_a_cut_one_is_not() {
+        for ends in [vec![], vec![finished(2, 0, true), end()]] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("a.jsonl");
+            interrupted(&path, &ends);
+            let done = progress(&path).unwrap().finished;
+            assert_eq!(done, HashSet::from([(0, 0), (1, 0)]));
+
+            let mut writer = Writer::resume(&path, &|turn| done.contains(&turn)).unwrap();
+            writer.write(&Line::Block(Box::new(block(2, 0, 70))));
+            writer.close();
+            let lines: Vec<Line> = Reader::open(&path).unwrap().map(Result::unwrap).collect();
+            let blocks =
+                lines.iter().filter(|line| matches!(line, Line::Block(block) if block.condition == 2));
+            assert_eq!((blocks.count(), lines.len()), (1, 7));
+            assert!(!lines.iter().any(|line| matches!(line, Line::End(_))));
+        }
+    }
+}

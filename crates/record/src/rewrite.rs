@@ -1,0 +1,48 @@
+//! Writing a recording anew. The old file stays until the new one is complete, so a crash
+//! loses nothing.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use howlate_model::{Header, Line};
+use tempfile::NamedTempFile;
+
+/// The new state of a recording.
+pub(crate) struct Rewritten {
+    pub(crate) file: File,
+    pub(crate) length: u64,
+    pub(crate) blocks: usize,
+}
+
+/// A recording that is to take the place of another.
+pub(crate) struct Rewriting {
+    out: BufWriter<NamedTempFile>,
+    blocks: usize,
+}
+
+impl Rewriting {
+    /// Begins one beside `path`.
+    pub(crate) fn begin(path: &Path, header: &Header) -> io::Result<Self> {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let mut new = Self { out: BufWriter::new(NamedTempFile::new_in(folder)?), blocks: 0 };
+        new.write(&Line::Header(Box::new(header.clone())))?;
+        Ok(new)
+    }
+
+    pub(crate) fn write(&mut self, line: &Line) -> io::Result<()> {
+        self.blocks += usize::from(matches!(line, Line::Block(_)));
+        serde_json::to_writer(&mut self.out, line)?;
+        self.out.write_all(b"\n")
+    }
+
+    /// Puts it in the place of `path`.
+    pub(crate) fn replace(self, path: &Path) -> io::Result<Rewritten> {
+        let temporary = self.out.into_inner().map_err(io::IntoInnerError::into_error)?;
+        temporary.as_file().sync_data()?;
+        temporary.as_file().set_permissions(std::fs::metadata(path)?.permissions())?;
+        let mut file = temporary.persist(path)?;
+        let length = file.seek(SeekFrom::End(0))?;
+        Ok(Rewritten { file, length, blocks: self.blocks })
+    }
+}

@@ -1,0 +1,27 @@
+//! What a plan would measure, before it does.
+
+use howlate_model::{Caveat, Condition, Span};
+
+use crate::caveats::caveat;
+use crate::condition::condition;
+use crate::numbers::rough;
+use crate::style::{WARN, paint};
+use crate::table::Columns;
+
+/// `54 conditions in 270 turns, about 12.0 min`.
+pub fn extent(conditions: usize, turns: usize, estimate: Span) -> String {
+    format!("{conditions} conditions in {turns} turns, about {}", rough(estimate))
+}
+
+/// Each condition with the number of its turns and the time they take together; what is left
+/// out and why; the extent of the whole, whose turns take `estimate`.
+pub fn plan(rows: &[(&Condition, usize, Span)], left_out: &[Caveat], estimate: Span) -> String {
+    let mut table = Columns::new(&["condition", "turns", "time"].map(str::to_owned), 1);
+    for (one, turns, time) in rows {
+        table.row(vec![condition(one), turns.to_string(), rough(*time)]);
+    }
+    let without: String =
+        left_out.iter().map(|one| format!("{} {}\n", paint(WARN, "!"), caveat(one))).collect();
+    let turns = rows.iter().map(|row| row.1).sum();
+    format!("{}\n{without}{}\n", table.text(), extent(rows.len(), turns, estimate))
+}
