@@ -141,16 +141,15 @@ fn parsed(command: &str, options: &[Written], known: &[&str], line: usize) -> Re
 }
 
 fn unknown(name: &str, command: &str, known: &[&str]) -> String {
-    if command.starts_with("run ")
-        && NOT_IN_TABLES.iter().chain(&["for", "policy", "load"]).any(|one| *one == name)
-    {
+    let of_the_run = command.starts_with("run ");
+    if of_the_run && COMMANDS.iter().any(|command| options_of(command).iter().any(|one| one == name)) {
         return format!("`{name}` belongs into a table such as `[[sleep]]`, or on the command line");
     }
     if NOT_IN_TABLES.contains(&name) {
         return format!("`{name}` is for the whole run: put it above the first table, or type `--{name}`");
     }
     let known: Vec<String> = known.iter().map(|&one| one.to_owned()).collect();
-    let of = if command.starts_with("run ") { "a plan" } else { command };
+    let of = if of_the_run { "a plan" } else { command };
     format!("`{name}` is not an option of {of}; {}", choice(name, &known))
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::io;
+use std::mem::take;
 use std::path::Path;
 
 use howlate_model::{End, Header, HowEnded, Line};
@@ -18,7 +19,7 @@ pub struct Progress {
     /// Its first line.
     pub header: Header,
     /// The turns that were taken to their end. One that was cut at its limit counts, one
-    /// that an interruption cut does not.
+    /// during which the run was interrupted does not.
     pub finished: HashSet<TurnOf>,
 }
 
@@ -30,19 +31,21 @@ pub struct Progress {
 pub fn progress(path: &Path) -> Result<Progress, ReadError> {
     let mut reader = Reader::open(path)?;
     let mut progress = Progress { header: reader.header().clone(), finished: HashSet::new() };
-    let mut cut_lately = Vec::new();
+    let (mut last_turn, mut is_over) = (Vec::new(), false);
     for line in reader.by_ref() {
         match line? {
-            Line::Started(_) => cut_lately.clear(),
-            Line::Finished(finished) => {
-                let turn = (finished.condition, finished.round);
-                progress.finished.insert(turn);
-                if finished.unfinished {
-                    cut_lately.push(turn);
+            Line::Started(started) => {
+                if take(&mut is_over) {
+                    last_turn.clear();
                 }
+                last_turn.push((started.condition, started.round));
+            }
+            Line::Finished(finished) => {
+                is_over = true;
+                progress.finished.insert((finished.condition, finished.round));
             }
             Line::End(End { how: HowEnded::Interrupted | HowEnded::StoppedAbove, .. }) => {
-                progress.finished.retain(|turn| !cut_lately.contains(turn));
+                progress.finished.retain(|turn| !last_turn.contains(turn));
             }
             _ => {}
         }
@@ -120,7 +123,7 @@ mod tests {
 
     #[test]
     fn an_interrupted_turn_is_taken_again_and_a_cut_one_is_not() {
-        for ends in [vec![], vec![finished(2, 0, true), end()]] {
+        for ends in [vec![], vec![finished(2, 0, false), end()]] {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("a.jsonl");
             interrupted(&path, &ends);
