@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, Parser};
 use howlate_guard::Wanted;
+use howlate_model::nearest;
 use howlate_plan::{Measure, PlanFile, Written};
 
 use crate::cli::{Cli, Command, Run};
@@ -19,9 +20,6 @@ const OF_THE_RUN: [&str; 4] = ["seed", "fail-above", "stop-above", "dma-latency"
 /// Options of measuring commands that a plan's tables cannot hold: they belong to the whole run.
 const NOT_IN_TABLES: [&str; 8] =
     ["seed", "fail-above", "stop-above", "dma-latency", "out", "json", "quiet", "help"];
-
-/// Two names more alike than this are probably meant the same. Jaro–Winkler similarity.
-const ALIKE: f64 = 0.75;
 
 /// What a plan and the plans that it includes ask for.
 #[derive(Default)]
@@ -106,11 +104,8 @@ impl At for Written {
 
 fn command_of(measure: &Measure) -> Result<Command, Wrong> {
     if !COMMANDS.contains(&measure.command.as_str()) {
-        let reason = format!(
-            "`{}` is no measuring command; {}",
-            measure.command,
-            choice(&measure.command, &COMMANDS.map(str::to_owned))
-        );
+        let reason =
+            format!("`{}` is no measuring command; {}", measure.command, choice(&measure.command, &COMMANDS));
         return Err(Wrong { line: measure.line, reason });
     }
     let known = options_of(&measure.command);
@@ -148,16 +143,13 @@ fn unknown(name: &str, command: &str, known: &[&str]) -> String {
     if NOT_IN_TABLES.contains(&name) {
         return format!("`{name}` is for the whole run: put it above the first table, or type `--{name}`");
     }
-    let known: Vec<String> = known.iter().map(|&one| one.to_owned()).collect();
     let of = if of_the_run { "a plan" } else { command };
-    format!("`{name}` is not an option of {of}; {}", choice(name, &known))
+    format!("`{name}` is not an option of {of}; {}", choice(name, known))
 }
 
 /// The nearest name, or all.
-fn choice(found: &str, known: &[String]) -> String {
-    let alike = |name: &&String| strsim::jaro_winkler(found, name);
-    let nearest = known.iter().max_by(|a, b| alike(a).total_cmp(&alike(b)));
-    match nearest.filter(|name| alike(name) > ALIKE) {
+fn choice(found: &str, known: &[&str]) -> String {
+    match nearest(found, known.iter().copied()) {
         Some(name) => format!("did you mean `{name}`?"),
         None => format!("choose from {}", known.join(", ")),
     }
