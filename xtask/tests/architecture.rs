@@ -20,6 +20,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("howlate-load", &["howlate-model", "howlate-linux"]),
     ("howlate-guard", &["howlate-model", "howlate-linux"]),
     ("howlate-measure", &["howlate-model", "howlate-linux"]),
+    ("howlate-probe", &["howlate-model", "howlate-linux"]),
     ("howlate-record", &["howlate-model"]),
     ("howlate-analyse", &["howlate-model"]),
     ("howlate-render", &["howlate-model", "howlate-analyse"]),

@@ -81,6 +81,8 @@ pub struct Outcome {
     pub in_force: Option<InForce>,
     /// The same of the one that notifies; `None` where there is none.
     pub sender_in_force: Option<InForce>,
+    /// What a program said of its language and its way to sleep; `None` for threads of howlate.
+    pub runtime: Option<String>,
     /// What its threads used, all turns together.
     pub usage: Usage,
     /// Whether a turn was cut short.
@@ -98,6 +100,7 @@ impl Outcome {
             condition,
             in_force: None,
             sender_in_force: None,
+            runtime: None,
             usage: Usage::default(),
             unfinished: false,
             total: Block::default(),
@@ -110,6 +113,7 @@ impl Outcome {
     fn started(&mut self, started: &Started) {
         self.in_force = Some(started.in_force.clone());
         self.sender_in_force.clone_from(&started.sender_in_force);
+        self.runtime.clone_from(&started.runtime);
         started.caveats.iter().for_each(|caveat| push_new(&mut self.caveats, caveat));
         self.rounds.push(Vec::new());
     }
@@ -242,10 +246,11 @@ impl Outcome {
             });
         }
         let faults = (self.usage.minor_faults, self.usage.major_faults);
-        if faults != (0, 0) {
+        // Of a program they are those of its start too, and of the programs that it started.
+        if faults != (0, 0) && self.condition.work.runtime().is_none() {
             caveats.push(Caveat::PageFaults { minor: faults.0, major: faults.1 });
         }
-        if self.unfinished {
+        if self.unfinished && !caveats.iter().any(|one| matches!(one, Caveat::Unfinished { .. })) {
             let reason = "it was cut at its time limit".to_owned();
             caveats.push(Caveat::Unfinished { got: self.count(), reason });
         }
@@ -308,7 +313,7 @@ fn forget_every_second<T>(values: &mut Vec<T>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use howlate_model::{Instrument, MonotonicTime, Policy, System, Wait, Wakeup, Work};
+    use howlate_model::{Instrument, MonotonicTime, Policy, Sleeper, System, Wait, Wakeup, Work};
 
     fn analysis(work: Work) -> Analysis {
         let condition = Condition {
@@ -378,7 +383,8 @@ mod tests {
 
     #[test]
     fn intervals_between_wake_ups_do_not_cross_turns() {
-        let work = Work::Sleep { mechanism: Wait::Nanosleep, target_ns: Span::from_nanos(100) };
+        let work =
+            Work::Sleep { mechanism: Sleeper::Wait(Wait::Nanosleep), target_ns: Span::from_nanos(100) };
         let mut analysis = analysis(work);
         let turn = |points: &[(i64, i64)]| {
             let series =
@@ -402,6 +408,7 @@ mod tests {
                 at_ns,
                 in_force,
                 sender_in_force: None,
+                runtime: None,
                 caveats: caveats.clone(),
             }));
             analysis.add(&turn(&[(100, 7), (210, 5), (320, 9)]));

@@ -1,6 +1,6 @@
 //! What sleep results mean: timer slack, tick, idle states.
 
-use howlate_model::{Distribution, Latency, Load, Mechanism, Policy, Span, System, Wait, Work};
+use howlate_model::{Distribution, Latency, Load, Mechanism, Policy, Runtime, Span, System, Wait, Work};
 
 use crate::staircase::{self, Step};
 use crate::{Analysis, Outcome};
@@ -72,8 +72,17 @@ pub fn insights(analysis: &Analysis) -> Vec<Insight> {
 }
 
 /// Whether a mechanism's timeout is subject to timer slack; timerfd and POSIX timers are not.
-const fn has_slack(mechanism: Wait) -> bool {
-    !matches!(mechanism, Wait::Timerfd | Wait::PosixTimer | Wait::BusyWait | Wait::SleepThenSpin)
+const fn has_slack(mechanism: Mechanism) -> bool {
+    match mechanism {
+        Mechanism::Wait(wait) => {
+            !matches!(wait, Wait::Timerfd | Wait::PosixTimer | Wait::BusyWait | Wait::SleepThenSpin)
+        }
+        // Those whose sleep is one timed wait in the kernel, and nothing else that would look the same.
+        Mechanism::Runtime(runtime) => {
+            matches!(runtime, Runtime::Python | Runtime::C | Runtime::Cpp | Runtime::Rust | Runtime::JavaPark)
+        }
+        Mechanism::Notifier(_) => false,
+    }
 }
 
 /// Slack shows when even the earliest wake-ups are about as late as it allows.
@@ -82,7 +91,7 @@ fn slack(sleeps: &[&Outcome]) -> Option<Insight> {
         let slack = outcome.in_force.as_ref()?.slack_ns;
         // The lower quartile: a sleep may end early in its slack when another timer fires then.
         let usual = outcome.latency().quantile(0.25)?;
-        let shows = outcome.condition.work.wait().is_some_and(has_slack)
+        let shows = has_slack(outcome.condition.work.mechanism())
             && slack >= Span::from_micros(1)
             && usual.as_nanos().unsigned_abs() >= slack.as_nanos() * 8 / 10;
         shows.then_some((slack, outcome.latency().min()?))
@@ -91,12 +100,17 @@ fn slack(sleeps: &[&Outcome]) -> Option<Insight> {
     Some(Insight::TimerSlack { slack, least })
 }
 
+/// Whether nothing but the kernel decides when a sleep ends: runtimes round, and busy-waiting does not sleep.
+fn is_left_to_the_kernel(outcome: &Outcome) -> bool {
+    outcome.condition.work.wait().is_some_and(|wait| wait != Wait::BusyWait)
+}
+
 /// Without high-resolution timers, medians of short sleeps are at about a tick.
 fn tick(sleeps: &[&Outcome], system: &System) -> Option<Insight> {
     let tick = Span::from_nanos(1_000_000_000 / u64::from(system.tick_hz?));
     let short = |outcome: &&&Outcome| {
         let length = outcome.condition.work.length();
-        !length.is_zero() && length.times(4) < tick && outcome.condition.work.wait() != Some(Wait::BusyWait)
+        !length.is_zero() && length.times(4) < tick && is_left_to_the_kernel(outcome)
     };
     let medians: Vec<_> =
         sleeps.iter().filter(short).filter_map(|outcome| outcome.latency().quantile(0.5)).collect();
@@ -128,7 +142,7 @@ fn family(outcome: &Outcome) -> (Mechanism, Policy, Option<Span>, Option<u32>, &
 
 fn sweeps<'a>(sleeps: &[&'a Outcome]) -> Vec<Vec<(Span, &'a Distribution)>> {
     let mut families: Vec<Vec<&Outcome>> = Vec::new();
-    for outcome in sleeps.iter().filter(|outcome| outcome.condition.work.wait() != Some(Wait::BusyWait)) {
+    for outcome in sleeps.iter().filter(|outcome| is_left_to_the_kernel(outcome)) {
         match families.iter_mut().find(|members| family(members[0]) == family(outcome)) {
             Some(members) => members.push(outcome),
             None => families.push(vec![outcome]),

@@ -1,6 +1,8 @@
 //! From options to what howlate's measuring engine does.
 
-use howlate_model::{Condition, CpuSet, Latency, Load, Policy, Priority, Span, Task, Turn, Wait, Work};
+use howlate_model::{
+    Condition, CpuSet, Latency, Load, Policy, Priority, Sleeper, Span, Task, Turn, Wait, Work,
+};
 
 use crate::affinity::{Machine, cpu_of};
 use crate::options::{Affinity, Align, Options, PolicyName, Unit};
@@ -46,7 +48,7 @@ fn task(options: &Options, thread: usize, set: &CpuSet) -> Task {
 /// `-r` and `-s` sleep for a length from now, which is another kind of work than waiting for a time.
 fn work(options: &Options, interval: Span) -> Work {
     let cyclic = |mechanism| Work::Cyclic { mechanism, period_ns: interval };
-    let sleep = |mechanism| Work::Sleep { mechanism, target_ns: interval };
+    let sleep = |wait| Work::Sleep { mechanism: Sleeper::Wait(wait), target_ns: interval };
     match options {
         Options { posix_timers: true, .. } => cyclic(Wait::PosixTimer),
         Options { system: true, .. } => sleep(Wait::Nanosleep),

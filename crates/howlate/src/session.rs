@@ -3,6 +3,7 @@
 mod display;
 mod past;
 
+use std::cell::RefCell;
 use std::mem::take;
 use std::path::Path;
 use std::sync::Arc;
@@ -14,15 +15,17 @@ use howlate_linux::clock;
 use howlate_load::Running;
 use howlate_measure::{Bounds, Process, Progress, Sink, measure_instrument, run};
 use howlate_model::{
-    Caveat, CpuSet, End, FORMAT, Finding, Finished, Header, HowEnded, Instrument, Line, Setting, Span,
-    System, Turn,
+    Caveat, CpuSet, End, FORMAT, Finding, Finished, Header, HowEnded, Instrument, Line, Setting, Sleeper,
+    Span, System, Turn,
 };
 use howlate_plan::{Machine, Plan};
+use howlate_probe::{Probes, is_for_a_program};
 use howlate_record::Writer;
 use howlate_system::{Root, describe, examine};
 
 use crate::error::Error;
 use crate::remedy;
+use crate::terminal::{InPlace, is_watched};
 use display::Display;
 use past::Begun;
 pub(crate) use past::Past;
@@ -38,6 +41,8 @@ pub(crate) struct Surroundings {
     pub(crate) settings: Vec<Setting>,
     /// Those that could not be.
     pub(crate) unsettled: Vec<Caveat>,
+    /// Programs of language runtimes that were asked for.
+    pub(crate) probes: RefCell<Probes>,
 }
 
 impl Surroundings {
@@ -60,9 +65,23 @@ impl Surroundings {
     pub(crate) fn look() -> Self {
         let root = Root::live();
         let (system, findings) = (describe(&root), examine(&root));
-        let (settings, unsettled) = (Vec::new(), Vec::new());
+        let (settings, unsettled, probes) = (Vec::new(), Vec::new(), RefCell::default());
         let instrument = measure_instrument();
-        Self { interrupted: Arc::default(), system, findings, instrument, settings, unsettled }
+        Self { interrupted: Arc::default(), system, findings, instrument, settings, unsettled, probes }
+    }
+
+    /// Prepares the programs of those `sleepers` that are language runtimes, which may take a while the first time.
+    pub(crate) fn prepare(&self, sleepers: &[Sleeper], quiet: bool) {
+        let mut place = (!quiet && is_watched()).then(InPlace::default);
+        let runtimes = sleepers.iter().filter_map(|one| one.runtime());
+        self.probes.borrow_mut().prepare(runtimes, |doing| {
+            if let Some(place) = &mut place {
+                place.show(doing);
+            }
+        });
+        if let Some(place) = &mut place {
+            place.clear();
+        }
     }
 
     /// What plans must know.
@@ -71,6 +90,7 @@ impl Surroundings {
             allowed: self.system.allowed.clone(),
             kernel: self.system.kernel.clone(),
             wait: self.instrument.wait_ns,
+            missing: self.probes.borrow().missing(),
         }
     }
 }
@@ -95,7 +115,7 @@ pub(crate) fn measure(
 ) -> Result<Analysis, Error> {
     let Begun { analysis, writer, turns } = past.begin(request, around, plan)?;
     let display = Display::new(request.quiet, &plan.conditions, &turns);
-    let mut session = Session { analysis, writer, display, finished: Vec::new() };
+    let mut session = Session { analysis, writer, display, finished: Vec::new(), failed: Vec::new() };
     let process = Process::prepare(request.dma_latency_us);
     let known = around.unsettled.iter().chain(&plan.left_out).chain(&process.caveats).cloned();
     for caveat in known.chain(crowding(&turns, &around.system)) {
@@ -103,7 +123,7 @@ pub(crate) fn measure(
             session.keep(Line::Caveat(caveat));
         }
     }
-    let how = session.take_turns(request, &turns, &around.system, &process, &around.interrupted);
+    let how = session.take_turns(request, &turns, around, &process);
     session.end(how?)
 }
 
@@ -215,6 +235,8 @@ struct Session {
     display: Display,
     /// Ends of threads' turns, held back until the load has reported.
     finished: Vec<Finished>,
+    /// Conditions whose program failed; it would fail again.
+    failed: Vec<u32>,
 }
 
 impl Session {
@@ -229,31 +251,60 @@ impl Session {
         &mut self,
         request: &Request<'_>,
         turns: &[Turn],
-        system: &System,
+        around: &Surroundings,
         process: &Process,
-        interrupted: &Arc<AtomicBool>,
     ) -> Result<HowEnded, Error> {
         for turn in turns {
-            let observer_cpus = observer_cpus(turn, system);
-            let bounds = Bounds { stop_above: request.stop_above, observer_cpus, ..Bounds::default() };
             self.display.turn_begins(turn);
-            let load = Running::start(&turn.load).map_err(Error::Load)?;
-            let ended = run(turn, &bounds, process, interrupted, self)?;
-            self.turn_ended(load);
-            if ended.how != HowEnded::Done {
-                return Ok(ended.how);
+            if turn.tasks.iter().any(|task| self.failed.contains(&task.condition)) {
+                continue;
             }
-            if interrupted.load(Ordering::Relaxed) {
+            let load = Running::start(&turn.load).map_err(Error::Load)?;
+            let how = self.take_turn(request, turn, around, process)?;
+            self.turn_ended(load);
+            if how != HowEnded::Done {
+                return Ok(how);
+            }
+            if around.interrupted.load(Ordering::Relaxed) {
                 return Ok(HowEnded::Interrupted);
             }
         }
         Ok(HowEnded::Done)
     }
 
+    /// Measures by threads of howlate, or by a program of its own.
+    fn take_turn(
+        &mut self,
+        request: &Request<'_>,
+        turn: &Turn,
+        around: &Surroundings,
+        process: &Process,
+    ) -> Result<HowEnded, Error> {
+        if is_for_a_program(turn) {
+            let bounds = howlate_probe::Bounds {
+                stop_above: request.stop_above,
+                interrupted: &around.interrupted,
+                dma_latency_us: process.dma_latency_us(),
+            };
+            return Ok(howlate_probe::run(turn, &around.probes.borrow(), &bounds, &mut |line| match line {
+                Some(line) => self.line(line),
+                None => self.progress(&[]),
+            }));
+        }
+        let observer_cpus = observer_cpus(turn, &around.system);
+        let bounds = Bounds { stop_above: request.stop_above, observer_cpus, ..Bounds::default() };
+        Ok(run(turn, &bounds, process, &around.interrupted, self)?.how)
+    }
+
     fn turn_ended(&mut self, load: Running) {
         let report = load.stop();
-        for mut finished in std::mem::take(&mut self.finished) {
+        for mut finished in take(&mut self.finished) {
             finished.load.clone_from(&report);
+            let outcome = self.analysis.outcomes().get(finished.condition as usize);
+            let is_program = outcome.is_some_and(|one| one.condition.work.runtime().is_some());
+            if is_program && finished.error.is_some() {
+                self.failed.push(finished.condition);
+            }
             self.keep(Line::Finished(finished));
         }
     }

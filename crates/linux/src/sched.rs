@@ -138,7 +138,17 @@ pub fn bind(cpus: &CpuSet) -> io::Result<()> {
 ///
 /// None in practice: the calling thread exists.
 pub fn affinity() -> io::Result<CpuSet> {
-    let set = sched_getaffinity(None::<Pid>)?;
+    affinity_of(THIS_THREAD)
+}
+
+/// `sched_getaffinity(tid, …)`: where a thread may run. `tid` 0 is the calling thread.
+///
+/// # Errors
+///
+/// `ESRCH` when there is no such thread.
+pub fn affinity_of(tid: u32) -> io::Result<CpuSet> {
+    let tid = i32::try_from(tid).map_err(|_| io::ErrorKind::InvalidInput)?;
+    let set = sched_getaffinity(Pid::from_raw(tid))?;
     let cpus = 0..u32::try_from(rustix::thread::CpuSet::MAX_CPU).unwrap_or(u32::MAX);
     Ok(cpus.filter(|cpu| set.is_set(*cpu as usize)).collect())
 }

@@ -13,6 +13,11 @@ pub fn of_this_thread() -> Usage {
     unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) };
     // SAFETY: zeroed is a valid rusage, whether or not the call succeeded.
     let usage = unsafe { usage.assume_init() };
+    from_rusage(&usage)
+}
+
+/// The same numbers with their units.
+pub(crate) fn from_rusage(usage: &libc::rusage) -> Usage {
     Usage {
         elapsed_ns: Span::ZERO,
         user_ns: span(usage.ru_utime),

@@ -3,13 +3,11 @@
 use std::sync::Arc;
 
 use howlate_model::{
-    Block, Distribution, InForce, Latency, MonotonicTime, Policy, SeriesPoint, Span, Task, Wakeup, Work,
+    Block, Distribution, InForce, Latency, MonotonicTime, Policy, SERIES_KEPT, SeriesPoint, Span, Task,
+    Wakeup, Work,
 };
 
 use crate::ring::Ring;
-
-/// Wake-ups of one turn that are kept in order; later ones are in the distribution only.
-const SERIES_KEPT: usize = 100_000;
 
 /// How far one thread has come, for a live display.
 #[derive(Clone, Debug, PartialEq)]

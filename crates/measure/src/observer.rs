@@ -100,6 +100,7 @@ impl Observer<'_> {
                 at_ns: start,
                 in_force,
                 sender_in_force: None,
+                runtime: None,
                 caveats,
             }));
         }

@@ -3,7 +3,7 @@
 use std::io;
 
 use howlate_linux::{memory, sched, signal, thread};
-use howlate_model::{Caveat, CpuSet, InForce, Policy, Span, Task};
+use howlate_model::{Caveat, CpuSet, InForce, Policy, Refused, Task};
 
 use crate::DmaLatency;
 
@@ -58,25 +58,16 @@ fn words(error: &io::Error) -> String {
 pub(crate) fn apply(task: &Task, shared: Shared) -> io::Result<(InForce, Vec<Caveat>)> {
     memory::touch_stack();
     signal::block_all_but_wake_up();
-    let mut caveats = Vec::new();
-    let affinity = task.cpu.map(|cpu| bind(cpu, task.policy));
-    let slack = task.slack.map(thread::set_timer_slack);
-    let policy = sched::set_policy(sched::THIS_THREAD, task.policy);
+    let affinity = task.cpu.and_then(|cpu| bind(cpu, task.policy).err());
+    let slack = task.slack.and_then(|slack| thread::set_timer_slack(slack).err());
+    let policy = sched::set_policy(sched::THIS_THREAD, task.policy).err();
     let in_force = read_back(shared)?;
-    if let Err(error) = policy {
-        let reason = words(&error);
-        caveats.push(Caveat::policy_refused(task.policy, in_force.policy, reason, String::new()));
-    } else if !task.policy.is_met_by(in_force.policy) {
-        let reason = "the kernel accepted it but reports another".to_owned();
-        caveats.push(Caveat::policy_refused(task.policy, in_force.policy, reason, String::new()));
-    }
-    caveats.extend(inherited(task, &in_force));
-    if let (Some(asked), Some(result)) = (task.cpu, affinity) {
-        caveats.extend(affinity_caveat(asked, result, &in_force.cpus));
-    }
-    if let (Some(asked_ns), Some(result)) = (task.slack, slack) {
-        caveats.extend(slack_caveat(asked_ns, result.is_ok(), &in_force));
-    }
+    let refused = Refused {
+        policy: policy.as_ref().map(words),
+        affinity: affinity.as_ref().map(words),
+        slack: slack.is_some(),
+    };
+    let caveats = refused.caveats(task, &in_force);
     Ok((in_force, caveats))
 }
 
@@ -86,37 +77,6 @@ fn bind(cpu: u32, policy: Policy) -> io::Result<()> {
         return Err(io::Error::new(io::ErrorKind::Unsupported, "SCHED_DEADLINE takes no affinity"));
     }
     sched::bind(&CpuSet::from_iter([cpu]))
-}
-
-fn affinity_caveat(asked: u32, result: io::Result<()>, in_force: &CpuSet) -> Option<Caveat> {
-    let asked = CpuSet::from_iter([asked]);
-    let reason = match result {
-        Err(error) => words(&error),
-        Ok(()) if *in_force != asked => "the kernel accepted it but reports another".to_owned(),
-        Ok(()) => return None,
-    };
-    Some(Caveat::AffinityDiffers { asked, in_force: in_force.clone(), reason })
-}
-
-/// What the thread has from whoever started howlate, and a normal program would not.
-fn inherited(task: &Task, in_force: &InForce) -> Option<Caveat> {
-    let text = match (task.policy, in_force.policy) {
-        (Policy::Other { nice: None }, Policy::Other { nice: Some(nice) }) if nice.get() != 0 => {
-            format!("`other` runs at nice {}, as howlate was started.", nice.get())
-        }
-        (asked, _) if !asked.is_realtime() && task.slack.is_none() && in_force.slack_ns.is_zero() => {
-            format!("`{asked}` has no timer slack here, because howlate was started with a real-time policy.")
-        }
-        _ => return None,
-    };
-    Some(Caveat::Note { text })
-}
-
-/// Real-time threads have no slack; asking for some under one is no loss worth a caveat.
-fn slack_caveat(asked_ns: Span, applied: bool, in_force: &InForce) -> Option<Caveat> {
-    let met = applied && in_force.slack_ns == asked_ns;
-    let none_needed = in_force.policy.is_realtime() && in_force.slack_ns.is_zero();
-    (!met && !none_needed).then_some(Caveat::SlackDiffers { asked_ns, in_force_ns: in_force.slack_ns })
 }
 
 fn read_back(shared: Shared) -> io::Result<InForce> {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::Builder;
 
 use howlate_linux::{clock, usage};
-use howlate_model::{Caveat, InForce, Latency, MonotonicTime, Span, Task, Usage, Wait, Work};
+use howlate_model::{Caveat, InForce, Latency, MonotonicTime, Sleeper, Span, Task, Usage, Wait, Work};
 
 use crate::loops::{Cyclic, Job, NO_END, Sleep, Stop, WarmUp, run_warm};
 use crate::ring::RingWriter;
@@ -111,11 +111,13 @@ impl Measuring {
                 let first = start.plus(self.task.phase);
                 self.with(mechanism, &Cyclic { first, period, samples, until, stop_above })
             }
-            Work::Sleep { mechanism, target_ns: length } => {
-                self.with(mechanism, &Sleep { length, samples, until, stop_above })
+            Work::Sleep { mechanism: Sleeper::Wait(wait), target_ns: length } => {
+                self.with(wait, &Sleep { length, samples, until, stop_above })
             }
-            // Taken by `notify::run`, which `run` asks first.
-            Work::Notify { .. } => Err(io::ErrorKind::Unsupported.into()),
+            // Programs are measured by `howlate-probe`; notifications by `notify::run`, which `run` asks first.
+            Work::Sleep { mechanism: Sleeper::Runtime(_), .. } | Work::Notify { .. } => {
+                Err(io::ErrorKind::Unsupported.into())
+            }
         }
     }
 

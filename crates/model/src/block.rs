@@ -10,6 +10,9 @@ use crate::{
 /// How many of the latest wake-ups each block and each result names with their time.
 pub const WORST_KEPT: usize = 10;
 
+/// Wake-ups of one turn that are kept in order; later ones are in the distribution only.
+pub const SERIES_KEPT: usize = 100_000;
+
 /// A thread began to measure a condition, and this is what the kernel confirmed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Started {
@@ -24,6 +27,9 @@ pub struct Started {
     /// The settings of the one that notifies, read back; absent where there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sender_in_force: Option<InForce>,
+    /// What a program says of its language and its way to sleep; absent where a thread of howlate sleeps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runtime: Option<String>,
     /// What could not be had.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub caveats: Vec<Caveat>,

@@ -3,7 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Between, Load, Mechanism, Notifier, Placement, Policy, ReceiverCpu, Span, Wait};
+use crate::{
+    Between, Load, Mechanism, Notifier, Placement, Policy, ReceiverCpu, Runtime, Sleeper, Span, Wait,
+};
 
 /// One combination of circumstances under which wake-ups are measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -41,8 +43,8 @@ pub enum Work {
     },
     /// Sleeps for a length of time, again and again.
     Sleep {
-        /// How it waits.
-        mechanism: Wait,
+        /// What sleeps.
+        mechanism: Sleeper,
         /// How long it asks to sleep.
         target_ns: Span,
     },
@@ -70,18 +72,28 @@ pub enum Work {
 
 impl Work {
     /// How the thread comes to run again.
-    pub const fn mechanism(self) -> Mechanism {
+    pub fn mechanism(self) -> Mechanism {
         match self {
-            Self::Cyclic { mechanism, .. } | Self::Sleep { mechanism, .. } => Mechanism::Wait(mechanism),
+            Self::Cyclic { mechanism, .. } => Mechanism::Wait(mechanism),
+            Self::Sleep { mechanism, .. } => mechanism.into(),
             Self::Notify { mechanism, .. } => Mechanism::Notifier(mechanism),
         }
     }
 
-    /// How the thread waits for a time; `None` when another notifies it.
+    /// How a thread of howlate waits for a time; `None` when another notifies it or a program sleeps.
     pub const fn wait(self) -> Option<Wait> {
         match self {
-            Self::Cyclic { mechanism, .. } | Self::Sleep { mechanism, .. } => Some(mechanism),
+            Self::Cyclic { mechanism, .. } => Some(mechanism),
+            Self::Sleep { mechanism, .. } => mechanism.wait(),
             Self::Notify { .. } => None,
+        }
+    }
+
+    /// What the program is written in that sleeps; `None` when a thread of howlate does.
+    pub const fn runtime(self) -> Option<Runtime> {
+        match self {
+            Self::Sleep { mechanism, .. } => mechanism.runtime(),
+            Self::Cyclic { .. } | Self::Notify { .. } => None,
         }
     }
 

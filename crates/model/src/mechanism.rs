@@ -6,7 +6,7 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Notifier;
+use crate::{Notifier, Runtime, Sleeper};
 
 /// A way for a thread to wait for a time to come or a length of time to pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -72,11 +72,13 @@ impl fmt::Display for Wait {
     }
 }
 
-/// How a measured thread comes to run again: a way to wait, or a way to be notified.
+/// How a measured thread comes to run again: a way to wait, a language's sleep, or a way to be notified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mechanism {
     /// It waits for a time.
     Wait(Wait),
+    /// It sleeps in a program of its own.
+    Runtime(Runtime),
     /// Another notifies it.
     Notifier(Notifier),
 }
@@ -86,7 +88,17 @@ impl Mechanism {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Wait(wait) => wait.name(),
+            Self::Runtime(runtime) => runtime.name(),
             Self::Notifier(notifier) => notifier.name(),
+        }
+    }
+}
+
+impl From<Sleeper> for Mechanism {
+    fn from(sleeper: Sleeper) -> Self {
+        match sleeper {
+            Sleeper::Wait(wait) => Self::Wait(wait),
+            Sleeper::Runtime(runtime) => Self::Runtime(runtime),
         }
     }
 }

@@ -17,8 +17,10 @@ pub enum Threads {
 /// What to choose from for periodic threads.
 #[derive(Clone, Debug)]
 pub struct CyclicChoices {
-    /// Policies, slacks, mechanisms, CPUs, seed.
+    /// Policies, slacks, loads, CPUs, seed.
     pub circumstances: Circumstances,
+    /// Ways to wait.
+    pub mechanisms: Vec<Wait>,
     /// Periods.
     pub periods: Vec<Span>,
     /// Threads side by side.
@@ -64,7 +66,7 @@ impl CyclicChoices {
     /// When what was asked for makes no sense, or nothing of it can be measured.
     pub fn plan(&self, machine: &Machine) -> Result<Plan, PlanError> {
         self.check(machine)?;
-        self.circumstances.check_product(&[self.periods.len()])?;
+        self.circumstances.check_product(&[self.mechanisms.len(), self.periods.len()])?;
         let (groups, left_out) = self.groups(machine);
         let threads = self.thread_cpus(machine);
         check_count(groups.len() * threads.len())?;
@@ -105,7 +107,7 @@ impl CyclicChoices {
     fn groups(&self, machine: &Machine) -> (Vec<Group>, Vec<Caveat>) {
         let (mut groups, mut left_out) = (Vec::new(), Vec::new());
         let choices = &self.circumstances;
-        for &mechanism in &choices.mechanisms {
+        for &mechanism in &self.mechanisms {
             for &period in &self.periods {
                 for &policy in &choices.policies {
                     let work = Work::Cyclic { mechanism, period_ns: period };
@@ -214,6 +216,7 @@ mod tests {
     fn choices() -> CyclicChoices {
         CyclicChoices {
             circumstances: circumstances(),
+            mechanisms: vec![Wait::ClockNanosleep],
             periods: vec![Span::from_millis(1)],
             threads: Threads::Count(1),
             distance: Span::ZERO,
@@ -281,11 +284,11 @@ mod tests {
         wrong.circumstances.cpus = Some("2,9".parse().unwrap());
         assert!(matches!(wrong.plan(&machine()), Err(PlanError::NoSuchCpu { cpu: 9, .. })));
         let mut partly = choices();
-        partly.circumstances.mechanisms = vec![Wait::ClockNanosleep, Wait::BusyWait];
+        partly.mechanisms = vec![Wait::ClockNanosleep, Wait::BusyWait];
         partly.circumstances.policies = vec!["fifo:5".parse().unwrap()];
         let plan = partly.plan(&machine()).unwrap();
         assert_eq!((plan.conditions.len(), plan.left_out.len()), (1, 1));
-        partly.circumstances.mechanisms = vec![Wait::BusyWait];
+        partly.mechanisms = vec![Wait::BusyWait];
         assert!(matches!(partly.plan(&machine()), Err(PlanError::NothingLeft(_))));
         let mut many = choices();
         many.periods = (1..=20_000).map(Span::from_micros).collect();

@@ -21,7 +21,7 @@ pub use pairs::Pairs;
 pub use sleep::SleepChoices;
 pub use together::together;
 
-use howlate_model::{Caveat, Condition, CpuSet, Load, Policy, Span, Turn, Wait};
+use howlate_model::{Caveat, Condition, CpuSet, Load, Policy, Runtime, Span, Turn};
 
 /// What a plan must know of the machine.
 #[derive(Clone, Debug)]
@@ -32,6 +32,8 @@ pub struct Machine {
     pub kernel: String,
     /// The least CPU time a wake-up costs, see `Instrument::wait_ns`.
     pub wait: Span,
+    /// Runtimes asked for that this machine has not, and what would bring them.
+    pub missing: Vec<(Runtime, String)>,
 }
 
 /// What to measure, in which order.
@@ -101,8 +103,6 @@ pub struct Circumstances {
     pub policies: Vec<Policy>,
     /// Timer slacks; `None`: as inherited.
     pub slacks: Vec<Option<Span>>,
-    /// Ways to wait.
-    pub mechanisms: Vec<Wait>,
     /// Background loads.
     pub loads: Vec<Load>,
     /// CPUs to bind to; `None`: leave it to the scheduler, or all for one thread per CPU.
@@ -121,7 +121,7 @@ impl Circumstances {
     /// Refuses more combinations than can be listed, before they are; `others` are those of
     /// choices that this does not hold.
     fn check_product(&self, others: &[usize]) -> Result<(), PlanError> {
-        let own = [self.policies.len(), self.slacks.len(), self.loads.len(), self.mechanisms.len().max(1)];
+        let own = [self.policies.len(), self.slacks.len(), self.loads.len()];
         let asked = own.iter().chain(others).fold(1, |product: usize, &count| product.saturating_mul(count));
         check_count(asked)
     }
@@ -160,14 +160,14 @@ mod testing {
     use super::*;
 
     pub(crate) fn machine() -> Machine {
-        Machine { allowed: "0-3".parse().unwrap(), kernel: "6.1.0".into(), wait: Span::from_micros(4) }
+        let wait = Span::from_micros(4);
+        Machine { allowed: "0-3".parse().unwrap(), kernel: "6.1.0".into(), wait, missing: vec![] }
     }
 
     pub(crate) fn circumstances() -> Circumstances {
         Circumstances {
             policies: vec![Policy::OTHER],
             slacks: vec![None],
-            mechanisms: vec![Wait::ClockNanosleep],
             loads: vec![Load::IDLE],
             cpus: None,
             seed: 7,

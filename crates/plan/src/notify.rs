@@ -187,7 +187,8 @@ impl NotifyChoices {
         let each = conditions[number].work.length().plus(OVERHEAD);
         let samples = share(self.samples(), round, rounds);
         let at_most = share_of_time(self.duration, rounds);
-        Single { number, round, samples, warm_up: self.warm_up(), each, at_most }.turn(conditions)
+        Single { number, round, samples, warm_up: self.warm_up(), each, first: Span::ZERO, at_most }
+            .turn(conditions)
     }
 }
 

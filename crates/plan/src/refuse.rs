@@ -1,6 +1,6 @@
 //! What is not measured, because it would take the machine away from everyone else.
 
-use howlate_model::{Policy, Span, Wait, Work};
+use howlate_model::{Policy, Sleeper, Span, Wait, Work};
 
 use crate::Machine;
 
@@ -15,19 +15,26 @@ const MOST_BUSY_SLEEPS: u64 = 50_000;
 
 /// Why `work` must not, or cannot, be measured under `policy`; `None` if it can.
 pub(crate) fn reason(work: Work, policy: Policy, samples: Option<u64>, machine: &Machine) -> Option<String> {
-    if let Work::Sleep { mechanism: Wait::ClockNanosleepRelative, .. } = work {
+    if let Work::Sleep { mechanism: Sleeper::Wait(Wait::ClockNanosleepRelative), .. } = work {
         return Some("sleeps are relative already; use clock_nanosleep".to_owned());
+    }
+    if let (Policy::Deadline { .. }, Some(runtime)) =
+        (policy, work.runtime().filter(|one| one.needs_threads()))
+    {
+        // sched(7): fork(2) of a SCHED_DEADLINE thread fails with EAGAIN.
+        return Some(format!(
+            "{runtime} starts threads or programs, which a deadline thread must not; use fifo"
+        ));
     }
     if !policy.is_realtime() || matches!(policy, Policy::Deadline { .. }) {
         return None;
     }
     let least = machine.wait.times(LEAST_SHARE);
     match work {
-        Work::Cyclic { mechanism: Wait::BusyWait, .. } | Work::Sleep { mechanism: Wait::BusyWait, .. } => {
-            Some(format!(
-                "busy-waiting under {policy} never lets other threads run; use other, or sleep_then_spin"
-            ))
-        }
+        Work::Cyclic { mechanism: Wait::BusyWait, .. }
+        | Work::Sleep { mechanism: Sleeper::Wait(Wait::BusyWait), .. } => Some(format!(
+            "busy-waiting under {policy} never lets other threads run; use other, or sleep_then_spin"
+        )),
         Work::Cyclic { mechanism: Wait::SleepThenSpin, period_ns } if period_ns <= SPIN.times(2) => {
             Some(format!(
                 "it would spin for {SPIN} of every {period_ns} under {policy}; use a period above {}",
@@ -53,6 +60,7 @@ pub(crate) fn reason(work: Work, policy: Policy, samples: Option<u64>, machine: 
 mod tests {
     use super::*;
     use crate::testing::machine;
+    use howlate_model::Runtime;
 
     #[track_caller]
     fn check(work: Work, policy: &str, refused: Option<&str>) {
@@ -82,9 +90,20 @@ mod tests {
     }
 
     #[test]
+    fn a_deadline_is_for_programs_of_one_thread() {
+        let sleep =
+            |runtime| Work::Sleep { mechanism: Sleeper::Runtime(runtime), target_ns: Span::from_millis(1) };
+        check(sleep(Runtime::Java), "deadline:100us/1ms", Some("use fifo"));
+        check(sleep(Runtime::Java), "fifo:1", None);
+        check(sleep(Runtime::C), "deadline:100us/1ms", None);
+    }
+
+    #[test]
     fn endless_short_sleeps_are_refused_under_realtime_only() {
-        let work = Work::Sleep { mechanism: Wait::Nanosleep, target_ns: Span::ZERO };
+        let work = Work::Sleep { mechanism: Sleeper::Wait(Wait::Nanosleep), target_ns: Span::ZERO };
         check(work, "fifo:50", Some("at most 50000 samples"));
+        let python = Work::Sleep { mechanism: Sleeper::Runtime(Runtime::Python), target_ns: Span::ZERO };
+        check(python, "fifo:50", Some("at most 50000 samples"));
         check(work, "other", None);
         assert_eq!(reason(work, "fifo:50".parse().unwrap(), Some(10_000), &machine()), None);
     }

@@ -20,6 +20,8 @@ pub(crate) struct Single {
     pub(crate) warm_up: u64,
     /// What one wake-up takes if nothing is late.
     pub(crate) each: Span,
+    /// What comes before the first wake-up.
+    pub(crate) first: Span,
     /// The time after which it is cut, if one was asked for.
     pub(crate) at_most: Option<Span>,
 }
@@ -28,7 +30,7 @@ impl Single {
     /// `None` when the condition has fewer samples than there are rounds and this one gets none.
     pub(crate) fn turn(&self, conditions: &[Condition]) -> Option<Turn> {
         let condition = &conditions[self.number];
-        let estimate = self.each.times(self.samples + self.warm_up);
+        let estimate = self.each.times(self.samples + self.warm_up).plus(self.first);
         let cut_after = self.at_most.unwrap_or_else(|| limit(estimate));
         (self.samples > 0).then(|| Turn {
             tasks: vec![self.task(condition)],

@@ -1,6 +1,6 @@
 //! Plans for sleeps.
 
-use howlate_model::{Caveat, Condition, Policy, Span, Turn, Work};
+use howlate_model::{Caveat, Condition, Policy, Runtime, Sleeper, Span, Turn, Work};
 
 use crate::cyclic::share;
 use crate::single::{Single, share_of_time};
@@ -9,8 +9,10 @@ use crate::{Circumstances, Machine, Plan, PlanError, check_count, finished, orde
 /// What to choose from for sleeps.
 #[derive(Clone, Debug)]
 pub struct SleepChoices {
-    /// Policies, slacks, mechanisms, CPUs, seed.
+    /// Policies, slacks, loads, CPUs, seed.
     pub circumstances: Circumstances,
+    /// What sleeps: system calls, languages, programs.
+    pub sleepers: Vec<Sleeper>,
     /// How long to ask to sleep.
     pub lengths: Vec<Span>,
     /// Sleeps per condition; `None`: as many as fit into a second, at least 3, at most 1000.
@@ -41,7 +43,7 @@ impl SleepChoices {
         if self.duration.is_some_and(Span::is_zero) {
             return Err(PlanError::DurationZero);
         }
-        self.circumstances.check_product(&[self.lengths.len()])?;
+        self.circumstances.check_product(&[self.sleepers.len(), self.lengths.len()])?;
         let (conditions, left_out) = self.conditions(machine);
         check_count(conditions.len())?;
         let rounds = self.rounds(&conditions);
@@ -54,7 +56,11 @@ impl SleepChoices {
 
     fn conditions(&self, machine: &Machine) -> (Vec<Condition>, Vec<Caveat>) {
         let (mut conditions, mut left_out) = (Vec::new(), Vec::new());
-        for &mechanism in &self.circumstances.mechanisms {
+        for &mechanism in &self.sleepers {
+            if let Some(reason) = missing(mechanism, machine) {
+                left_out.push(Caveat::LeftOut { condition: mechanism.to_string(), reason });
+                continue;
+            }
             for &policy in &self.circumstances.policies {
                 for &target_ns in &self.lengths {
                     let work = Work::Sleep { mechanism, target_ns };
@@ -110,11 +116,42 @@ impl SleepChoices {
     }
 
     fn turn(&self, conditions: &[Condition], number: usize, round: u32, rounds: u32) -> Option<Turn> {
-        let each = conditions[number].work.length();
-        let samples = share(self.samples_of(each), round, rounds);
+        let work = conditions[number].work;
+        let samples = share(self.samples_of(work.length()), round, rounds);
         let at_most = share_of_time(self.duration, rounds);
-        Single { number, round, samples, warm_up: warm_up(each), each, at_most }.turn(conditions)
+        let (warm_up, each, first) = (warm_up(work.length()), least_time(work), start_of_program(work));
+        Single { number, round, samples, warm_up, each, first, at_most }.turn(conditions)
     }
+}
+
+/// Why a runtime cannot be measured on this machine.
+fn missing(sleeper: Sleeper, machine: &Machine) -> Option<String> {
+    let is = |(runtime, _): &&(Runtime, String)| Some(*runtime) == sleeper.runtime();
+    machine.missing.iter().find(is).map(|(_, reason)| reason.clone())
+}
+
+/// About what a program needs before its first sleep, for the time that is estimated.
+const PROGRAM_START: Span = Span::from_millis(100);
+
+/// About what the start of the program `sleep` adds to each sleep of a shell.
+const SHELL_ADDS: Span = Span::from_millis(3);
+
+/// What some runtimes at least sleep, because they count in milliseconds.
+const WHOLE_MILLISECOND: Span = Span::from_millis(1);
+
+/// How long one sleep takes if it is no later than it must be.
+fn least_time(work: Work) -> Span {
+    match work.runtime() {
+        Some(Runtime::Shell) => work.length().plus(SHELL_ADDS),
+        Some(Runtime::Node | Runtime::Java | Runtime::Tokio | Runtime::Own(_)) => {
+            work.length().plus(WHOLE_MILLISECOND)
+        }
+        _ => work.length(),
+    }
+}
+
+fn start_of_program(work: Work) -> Span {
+    work.runtime().map_or(Span::ZERO, |_| PROGRAM_START)
 }
 
 /// Sleeps that come first and are not counted: about ten milliseconds' worth, none for long ones.
@@ -136,6 +173,7 @@ mod tests {
     fn choices(lengths: &[&str]) -> SleepChoices {
         SleepChoices {
             circumstances: circumstances(),
+            sleepers: vec![Sleeper::Wait(Wait::ClockNanosleep)],
             lengths: lengths.iter().map(|text| text.parse().unwrap()).collect(),
             samples: None,
             duration: None,
@@ -177,10 +215,36 @@ mod tests {
     #[test]
     fn a_relative_call_is_not_offered_twice() {
         let mut choices = choices(&["1ms"]);
-        choices.circumstances.mechanisms = vec![Wait::ClockNanosleepRelative];
+        choices.sleepers = vec![Sleeper::Wait(Wait::ClockNanosleepRelative)];
         assert!(matches!(choices.plan(&machine()), Err(PlanError::NothingLeft(_))));
         choices.circumstances.policies.push(Policy::Idle);
-        choices.circumstances.mechanisms.push(Wait::Nanosleep);
+        choices.sleepers.push(Sleeper::Wait(Wait::Nanosleep));
         assert_eq!(choices.plan(&machine()).unwrap().conditions.len(), 2);
+    }
+
+    #[test]
+    fn what_the_machine_lacks_is_named_once_and_the_rest_is_planned() {
+        let mut choices = choices(&["100us", "1ms"]);
+        choices.sleepers = vec![Sleeper::Runtime(Runtime::Go), Sleeper::Runtime(Runtime::Python)];
+        choices.circumstances.policies.push(Policy::Idle);
+        let reason = "go is not installed: `apt-get install golang-go`".to_owned();
+        let mut machine = Machine { missing: vec![(Runtime::Go, reason.clone())], ..machine() };
+        let plan = choices.plan(&machine).unwrap();
+        assert_eq!(plan.left_out, [Caveat::LeftOut { condition: "go".into(), reason }]);
+        assert!(plan.conditions.iter().all(|one| one.work.runtime() == Some(Runtime::Python)));
+        assert_eq!(plan.conditions.len(), 4);
+        machine.missing.push((Runtime::Python, "python3 is not installed".to_owned()));
+        let error = choices.plan(&machine).unwrap_err().to_string();
+        assert!(error.contains("golang-go") && error.contains("python3"), "{error}");
+    }
+
+    #[test]
+    fn programs_get_the_time_that_they_need() {
+        let mut choices = choices(&["0"]);
+        choices.sleepers = vec![Sleeper::Runtime(Runtime::Shell)];
+        choices.samples = Some(10_000);
+        let turn = &choices.plan(&machine()).unwrap().turns[0];
+        assert!(turn.estimate >= SHELL_ADDS.times(10_000).plus(PROGRAM_START));
+        assert!(turn.cut_after.unwrap() > turn.estimate);
     }
 }

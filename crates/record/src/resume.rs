@@ -94,7 +94,15 @@ mod tests {
             dma_latency_us: None,
         };
         let at_ns = MonotonicTime::default();
-        Line::Started(Started { condition, round, at_ns, in_force, sender_in_force: None, caveats: vec![] })
+        Line::Started(Started {
+            condition,
+            round,
+            at_ns,
+            in_force,
+            sender_in_force: None,
+            runtime: None,
+            caveats: vec![],
+        })
     }
 
     fn finished(condition: u32, round: u32, unfinished: bool) -> Line {

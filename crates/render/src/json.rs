@@ -44,6 +44,9 @@ struct Entry<'a> {
     in_force: Option<&'a InForce>,
     #[serde(skip_serializing_if = "Option::is_none")]
     sender_in_force: Option<&'a InForce>,
+    /// What a program said of its language and its way to sleep.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    runtime: Option<&'a str>,
     count: u64,
     missed_periods: u64,
     unfinished: bool,
@@ -76,6 +79,7 @@ fn entry(outcome: &Outcome) -> Entry<'_> {
         condition: &outcome.condition,
         in_force: outcome.in_force.as_ref(),
         sender_in_force: outcome.sender_in_force.as_ref(),
+        runtime: outcome.runtime.as_deref(),
         count: outcome.count(),
         missed_periods: outcome.missed_periods(),
         unfinished: outcome.unfinished,

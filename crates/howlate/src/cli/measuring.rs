@@ -131,12 +131,11 @@ impl Measuring {
     }
 
     /// The choices that plans expand.
-    pub(crate) fn circumstances(&self, calls: &[howlate_model::Wait]) -> Circumstances {
+    pub(crate) fn circumstances(&self) -> Circumstances {
         let slacks = self.slack.iter().map(|slack| Some(slack.0));
         Circumstances {
             policies: without_repeats(&self.policy),
             slacks: if self.slack.is_empty() { vec![None] } else { slacks.collect() },
-            mechanisms: without_repeats(calls),
             loads: self.loads(),
             cpus: self.cpus.clone().filter(|cpus| !cpus.is_empty()),
             seed: self.seed.unwrap_or_else(|| fastrand::u64(..1_000_000)),

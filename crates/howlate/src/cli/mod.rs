@@ -7,7 +7,7 @@ mod run;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use howlate_model::{Span, Wait};
+use howlate_model::{Sleeper, Span, Wait};
 
 pub(crate) use measuring::{Measuring, ThreadCount, without_repeats};
 pub(crate) use notify::Notify;
@@ -96,7 +96,8 @@ pub(crate) struct Cyclic {
 #[command(after_help = "Examples:\n  \
 howlate sleep\n  \
 howlate sleep --for 0,10ns,100ns,1us,10us,100us,1ms,2ms,10ms --policy other,nice:-20,rr:99\n  \
-howlate sleep --for 1ms --call clock_nanosleep,timerfd,ppoll,busy_wait --out calls.jsonl")]
+howlate sleep --for 1ms --call clock_nanosleep,timerfd,ppoll,busy_wait --out calls.jsonl\n  \
+howlate sleep --for 100us,10ms --call python,cpp,node --policy other,fifo:99")]
 pub(crate) struct Sleep {
     /// How long to ask to sleep
     #[arg(
@@ -107,9 +108,10 @@ pub(crate) struct Sleep {
         default_value = "10us,100us,1ms,10ms"
     )]
     pub(crate) lengths: Vec<Span>,
-    /// How to sleep
+    /// What sleeps: a system call, a language (python, c, cpp, rust, tokio, go, java, java_park, node, shell),
+    /// or a program of your own, such as ./my-probe
     #[arg(long, value_name = "CALL,…", value_delimiter = ',', default_value = "clock_nanosleep")]
-    pub(crate) call: Vec<Wait>,
+    pub(crate) call: Vec<Sleeper>,
     #[command(flatten)]
     pub(crate) measuring: Measuring,
 }

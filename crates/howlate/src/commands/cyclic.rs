@@ -23,7 +23,8 @@ pub(crate) fn run(asked: &Cyclic) -> Result<Status, Error> {
 pub(crate) fn plan(asked: &Cyclic, around: &Surroundings) -> Result<(Plan, u64), PlanError> {
     let measuring = &asked.measuring;
     let choices = CyclicChoices {
-        circumstances: measuring.circumstances(&asked.call),
+        circumstances: measuring.circumstances(),
+        mechanisms: without_repeats(&asked.call),
         periods: without_repeats(&asked.period),
         threads: asked.threads.0,
         distance: asked.distance,

@@ -21,7 +21,7 @@ pub(crate) fn plan(asked: &Notify, around: &Surroundings) -> Result<(Plan, u64),
     let measuring = &asked.measuring;
     let notifiers = asked.notifiers();
     let choices = NotifyChoices {
-        circumstances: measuring.circumstances(&[]),
+        circumstances: measuring.circumstances(),
         refused: notifiers.iter().filter_map(|notifier| refusal(*notifier)).collect(),
         notifiers,
         gaps: without_repeats(&asked.after),

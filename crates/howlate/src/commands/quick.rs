@@ -61,11 +61,11 @@ fn choices(realtime: Option<Policy>) -> CyclicChoices {
         circumstances: Circumstances {
             policies: [Some(Policy::OTHER), realtime].into_iter().flatten().collect(),
             slacks: vec![None, Some(Span::from_nanos(1))],
-            mechanisms: vec![Wait::ClockNanosleep],
             loads: vec![Load::IDLE, Load::cpu()],
             cpus: None,
             seed: fastrand::u64(..1_000_000),
         },
+        mechanisms: vec![Wait::ClockNanosleep],
         periods: vec![Span::from_millis(1)],
         threads: Threads::Count(1),
         distance: Span::ZERO,

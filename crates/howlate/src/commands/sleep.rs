@@ -18,12 +18,14 @@ pub(crate) fn run(asked: &Sleep) -> Result<Status, Error> {
 pub(crate) fn plan(asked: &Sleep, around: &Surroundings) -> Result<(Plan, u64), PlanError> {
     let measuring = &asked.measuring;
     let choices = SleepChoices {
-        circumstances: measuring.circumstances(&asked.call),
+        circumstances: measuring.circumstances(),
+        sleepers: without_repeats(&asked.call),
         lengths: without_repeats(&asked.lengths),
         samples: measuring.samples,
         duration: measuring.duration,
         rounds: measuring.rounds,
     };
+    around.prepare(&choices.sleepers, measuring.quiet);
     let plan = choices.plan(&around.machine())?;
     Ok((measuring.cut(plan), choices.circumstances.seed))
 }

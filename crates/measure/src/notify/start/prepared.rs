@@ -138,7 +138,15 @@ impl<'a> Prepared<'a> {
         let new: Vec<Caveat> = of_sender.into_iter().filter(|one| !caveats.contains(one)).collect();
         caveats.extend(new);
         let (condition, round) = (self.begun.task.condition, self.begun.task.round);
-        Started { condition, round, at_ns, in_force, sender_in_force: Some(sender_in_force), caveats }
+        Started {
+            condition,
+            round,
+            at_ns,
+            in_force,
+            sender_in_force: Some(sender_in_force),
+            runtime: None,
+            caveats,
+        }
     }
 
     /// Ends waits that no signal ends: those of a side whose other side is gone.

@@ -1,0 +1,112 @@
+//! What became of the settings that a task asked for.
+
+use crate::{Caveat, CpuSet, InForce, Policy, Span, Task};
+
+/// What the kernel said when a task's settings were applied; `None` and `false` where it took them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Refused {
+    /// Its words on the policy.
+    pub policy: Option<String>,
+    /// Its words on the CPU.
+    pub affinity: Option<String>,
+    /// Whether it refused the timer slack.
+    pub slack: bool,
+}
+
+impl Refused {
+    /// Everything in which `in_force`, as read back, is not what `task` asked for.
+    pub fn caveats(self, task: &Task, in_force: &InForce) -> Vec<Caveat> {
+        let policy = policy_caveat(task.policy, self.policy, in_force);
+        let affinity = task.cpu.and_then(|cpu| affinity_caveat(cpu, self.affinity, &in_force.cpus));
+        let slack = task.slack.and_then(|asked| slack_caveat(asked, self.slack, in_force));
+        [policy, inherited(task, in_force), affinity, slack].into_iter().flatten().collect()
+    }
+}
+
+fn reports_another() -> String {
+    "the kernel accepted it but reports another".to_owned()
+}
+
+fn policy_caveat(asked: Policy, refused: Option<String>, in_force: &InForce) -> Option<Caveat> {
+    let differs = !asked.is_met_by(in_force.policy);
+    let reason = refused.or_else(|| differs.then(reports_another))?;
+    Some(Caveat::policy_refused(asked, in_force.policy, reason, String::new()))
+}
+
+fn affinity_caveat(asked: u32, refused: Option<String>, in_force: &CpuSet) -> Option<Caveat> {
+    let asked = CpuSet::from_iter([asked]);
+    let reason = refused.or_else(|| (*in_force != asked).then(reports_another))?;
+    Some(Caveat::AffinityDiffers { asked, in_force: in_force.clone(), reason })
+}
+
+/// What the thread has from whoever started howlate, and a normal program would not.
+fn inherited(task: &Task, in_force: &InForce) -> Option<Caveat> {
+    let text = match (task.policy, in_force.policy) {
+        (Policy::Other { nice: None }, Policy::Other { nice: Some(nice) }) if nice.get() != 0 => {
+            format!("`other` runs at nice {}, as howlate was started.", nice.get())
+        }
+        (asked, _) if !asked.is_realtime() && task.slack.is_none() && in_force.slack_ns.is_zero() => {
+            format!("`{asked}` has no timer slack here, because howlate was started with a real-time policy.")
+        }
+        _ => return None,
+    };
+    Some(Caveat::Note { text })
+}
+
+/// Real-time threads have no slack; asking for some under one is no loss worth a caveat.
+fn slack_caveat(asked_ns: Span, refused: bool, in_force: &InForce) -> Option<Caveat> {
+    let met = !refused && in_force.slack_ns == asked_ns;
+    let none_needed = in_force.policy.is_realtime() && in_force.slack_ns.is_zero();
+    (!met && !none_needed).then_some(Caveat::SlackDiffers { asked_ns, in_force_ns: in_force.slack_ns })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Sleeper, Wait, Work};
+
+    fn task(policy: &str, cpu: Option<u32>) -> Task {
+        Task {
+            condition: 0,
+            round: 0,
+            work: Work::Sleep { mechanism: Sleeper::Wait(Wait::Nanosleep), target_ns: Span::from_millis(1) },
+            policy: policy.parse().unwrap(),
+            slack: Some(Span::from_nanos(1)),
+            cpu,
+            samples: Some(1),
+            warm_up: 0,
+            phase: Span::ZERO,
+            keep_series: true,
+        }
+    }
+
+    fn in_force(policy: &str, slack_ns: u64) -> InForce {
+        InForce {
+            tid: 7,
+            policy: policy.parse().unwrap(),
+            slack_ns: Span::from_nanos(slack_ns),
+            cpus: "0-1".parse().unwrap(),
+            memory_locked: false,
+            dma_latency_us: None,
+        }
+    }
+
+    #[test]
+    fn what_is_as_asked_needs_no_word() {
+        assert_eq!(Refused::default().caveats(&task("nice:5", None), &in_force("nice:5", 1)), []);
+        assert_eq!(Refused::default().caveats(&task("fifo:9", None), &in_force("fifo:9", 0)), []);
+    }
+
+    #[test]
+    fn what_differs_is_named_whether_or_not_the_kernel_said_so() {
+        let refused = Refused { policy: Some("no".into()), affinity: Some("not there".into()), slack: false };
+        let caveats = refused.caveats(&task("fifo:9", Some(5)), &in_force("nice:0", 50_000));
+        assert!(matches!(&caveats[0], Caveat::PolicyRefused { reason, .. } if reason == "no"));
+        assert!(matches!(&caveats[1], Caveat::AffinityDiffers { reason, .. } if reason == "not there"));
+        assert!(matches!(&caveats[2], Caveat::SlackDiffers { .. }));
+        let silent = Refused::default().caveats(&task("fifo:9", None), &in_force("nice:3", 1));
+        assert!(
+            matches!(&silent[0], Caveat::PolicyRefused { reason, .. } if reason.contains("reports another"))
+        );
+    }
+}

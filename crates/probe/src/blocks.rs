@@ -1,0 +1,152 @@
+//! From readings to blocks, as measuring threads have them.
+
+use howlate_model::{
+    Block, Distribution, Latency, MonotonicTime, SERIES_KEPT, SeriesPoint, Span, Task, Wakeup,
+};
+
+/// How long a stretch of time a block covers.
+const LASTS: Span = Span::from_secs(1);
+
+/// Collects the wake-ups of one turn.
+pub(crate) struct Blocks {
+    length: Span,
+    block: Block,
+    series_left: usize,
+    warm_up_left: u64,
+    count: u64,
+    /// When the latest sleep ended: the next cannot have begun before.
+    latest: MonotonicTime,
+}
+
+impl Blocks {
+    /// Of `task`, whose program was started at `from`.
+    pub(crate) fn new(task: &Task, from: MonotonicTime) -> Self {
+        let (condition, round) = (task.condition, task.round);
+        Self {
+            length: task.work.length(),
+            block: Block { condition, round, from_ns: from, until_ns: from, ..Block::default() },
+            series_left: if task.keep_series { SERIES_KEPT } else { 0 },
+            warm_up_left: task.warm_up,
+            count: 0,
+            latest: from,
+        }
+    }
+
+    /// Takes one sleep; returns how late it was, or `None` for warm-up.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the readings, which must be of the past and in order. `now` is the time.
+    pub(crate) fn take(
+        &mut self,
+        start: MonotonicTime,
+        end: MonotonicTime,
+        now: MonotonicTime,
+    ) -> Result<Option<Latency>, String> {
+        let (begins, ends) = (start.as_nanos(), end.as_nanos());
+        if start < self.latest || end < start || end > now {
+            let (latest, now) = (self.latest.as_nanos(), now.as_nanos());
+            return Err(format!(
+                "its readings {begins} and {ends} are not in order between {latest} and {now}; is its clock CLOCK_MONOTONIC?"
+            ));
+        }
+        self.latest = end;
+        if self.warm_up_left > 0 {
+            self.warm_up_left -= 1;
+            return Ok(None);
+        }
+        let wakeup = Wakeup { expected: start.plus(self.length), ran: end };
+        self.record(wakeup);
+        Ok(Some(wakeup.latency()))
+    }
+
+    fn record(&mut self, wakeup: Wakeup) {
+        self.count += 1;
+        self.block.record(wakeup, None);
+        if self.series_left > 0 {
+            self.series_left -= 1;
+            let offset = wakeup.expected.as_nanos() - self.block.from_ns.as_nanos();
+            self.block.series.push(SeriesPoint(offset, wakeup.latency()));
+        }
+    }
+
+    /// Sleeps counted so far.
+    pub(crate) const fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The block so far, when it has lasted long enough at `now` and is not empty.
+    pub(crate) fn cut_if_due(&mut self, now: MonotonicTime) -> Option<Block> {
+        if now.since(self.block.from_ns) >= LASTS { self.cut(now) } else { None }
+    }
+
+    /// What has come since the latest cut; `None` when that is nothing.
+    pub(crate) fn cut(&mut self, now: MonotonicTime) -> Option<Block> {
+        if self.block.latency.count() == 0 {
+            return None;
+        }
+        let (condition, round) = (self.block.condition, self.block.round);
+        let next = Block {
+            condition,
+            round,
+            from_ns: now,
+            until_ns: now,
+            latency: Distribution::default(),
+            ..Block::default()
+        };
+        let mut block = std::mem::replace(&mut self.block, next);
+        block.until_ns = now;
+        Some(block)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use howlate_model::{Policy, Runtime, Sleeper, Work};
+
+    fn blocks(warm_up: u64) -> Blocks {
+        let work = Work::Sleep { mechanism: Sleeper::Runtime(Runtime::C), target_ns: Span::from_nanos(100) };
+        let task = Task {
+            condition: 3,
+            round: 1,
+            work,
+            policy: Policy::OTHER,
+            slack: None,
+            cpu: None,
+            samples: Some(9),
+            warm_up,
+            phase: Span::ZERO,
+            keep_series: true,
+        };
+        Blocks::new(&task, at(1_000))
+    }
+
+    fn at(nanos: i64) -> MonotonicTime {
+        MonotonicTime::from_nanos(nanos)
+    }
+
+    // 1000      1010 … 1110 +7      1200 … 1300 +50
+    // started   warm-up             counted
+    #[test]
+    fn latency_is_what_a_sleep_took_beyond_its_length() {
+        let mut blocks = blocks(1);
+        assert_eq!(blocks.take(at(1_010), at(1_117), at(2_000)), Ok(None));
+        assert_eq!(blocks.take(at(1_200), at(1_350), at(2_000)), Ok(Some(Latency::from_nanos(50))));
+        let block = blocks.cut(at(2_000)).unwrap();
+        assert_eq!((block.condition, block.round, block.latency.count(), blocks.count()), (3, 1, 1, 1));
+        assert_eq!(block.series, [SeriesPoint(300, Latency::from_nanos(50))]);
+        assert_eq!(blocks.cut(at(3_000)), None);
+    }
+
+    #[test]
+    fn readings_of_another_clock_are_refused() {
+        for (start, end) in [(900, 1_100), (1_300, 1_200), (1_100, 2_001)] {
+            let error = blocks(0).take(at(start), at(end), at(2_000)).unwrap_err();
+            assert!(error.contains("CLOCK_MONOTONIC"), "{error}");
+        }
+        let mut twice = blocks(0);
+        twice.take(at(1_100), at(1_200), at(2_000)).unwrap();
+        assert!(twice.take(at(1_100), at(1_200), at(2_000)).is_err());
+    }
+}

@@ -1,0 +1,311 @@
+//! One turn of a program: start, read, judge, end.
+
+use std::io;
+use std::process::ExitStatus;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use howlate_linux::child::{Applied, Settings};
+use howlate_linux::clock;
+use howlate_model::{
+    CpuSet, Finished, HowEnded, Latency, Line, MonotonicTime, Policy, Refused, Runtime, Span, Started, Task,
+    Turn, Usage,
+};
+
+use crate::Probes;
+use crate::blocks::Blocks;
+use crate::protocol::{Clock, Hello, Said};
+use crate::sleeping::Sleeping;
+
+/// How long a program may take until it says its first line: a virtual machine of class idle under full load.
+const PATIENCE_TO_START: Span = Span::from_secs(20);
+
+/// How often it is looked whether the turn should end.
+const TICK: Span = Span::from_millis(100);
+
+/// What ends a turn besides its own end, and what holds for howlate meanwhile.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds<'a> {
+    /// Ends as soon as a latency above this is known.
+    pub stop_above: Option<Span>,
+    /// Ends at once when set.
+    pub interrupted: &'a AtomicBool,
+    /// What is held in `/dev/cpu_dma_latency`, in microseconds.
+    pub dma_latency_us: Option<i32>,
+}
+
+/// Whether `turn` is one for a program rather than for threads of howlate.
+pub fn is_for_a_program(turn: &Turn) -> bool {
+    program_of(turn).is_some()
+}
+
+fn program_of(turn: &Turn) -> Option<(&Task, Runtime)> {
+    turn.tasks.iter().find_map(|task| Some((task, task.work.runtime()?)))
+}
+
+/// Runs the program of `turn` until it is done, its time is over, the bounds are reached. `hand_on`
+/// gets the lines of the recording, and `None` ten times a second.
+///
+/// A program that cannot be started, crashes, prints garbage or hangs is no error here: it is
+/// reported in [`Finished`].
+pub fn run(
+    turn: &Turn,
+    probes: &Probes,
+    bounds: &Bounds<'_>,
+    hand_on: &mut dyn FnMut(Option<Line>),
+) -> HowEnded {
+    let Some((task, runtime)) = program_of(turn) else { return HowEnded::Done };
+    let began = clock::now();
+    let mut running = Running {
+        task,
+        bounds,
+        cut_after: turn.cut_after,
+        hand_on,
+        blocks: Blocks::new(task, began),
+        conversion: None,
+        until: began.plus(PATIENCE_TO_START),
+        how: HowEnded::Done,
+    };
+    let (usage, error) = match running.start(probes, runtime) {
+        Ok((program, applied)) => running.watch(program, &applied),
+        Err(reason) => (None, Some(reason)),
+    };
+    let usage = usage.map(|usage| Usage { elapsed_ns: clock::now().since(began), ..usage });
+    running.finish(usage, error);
+    running.how
+}
+
+/// A turn under way.
+struct Running<'a> {
+    task: &'a Task,
+    bounds: &'a Bounds<'a>,
+    cut_after: Option<Span>,
+    hand_on: &'a mut dyn FnMut(Option<Line>),
+    blocks: Blocks,
+    /// Known once the program has said its first line.
+    conversion: Option<Conversion>,
+    /// When it is cut, or given up where it has said nothing.
+    until: MonotonicTime,
+    how: HowEnded,
+}
+
+/// Why reading stopped.
+enum Stopped {
+    /// The program said that it is done.
+    AtItsEnd,
+    /// Its output ended before that.
+    Early,
+    /// The turn is over, whatever the program does.
+    Cut,
+    /// Something is wrong with what it printed, or did not.
+    Wrong(String),
+}
+
+impl Running<'_> {
+    fn start(&self, probes: &Probes, runtime: Runtime) -> Result<(Sleeping, Applied), String> {
+        let count = self.task.samples.unwrap_or(u64::MAX).saturating_add(self.task.warm_up);
+        let command = probes.command(runtime, self.task.work.length(), count)?;
+        let name = command.get_program().display().to_string();
+        let policy = self.task.policy;
+        let bound = self.task.cpu.filter(|_| !is_deadline(policy));
+        let cpus = bound.map(|cpu| CpuSet::from_iter([cpu]));
+        Sleeping::start(command, Settings { policy, slack: self.task.slack, cpus })
+            .map_err(|error| format!("{name} cannot be started: {error}"))
+    }
+
+    /// Reads until the program ends or must; returns what it used and what went wrong.
+    fn watch(&mut self, mut program: Sleeping, applied: &Applied) -> (Option<Usage>, Option<String>) {
+        let stopped =
+            self.read(&mut program, applied).unwrap_or_else(|error| Stopped::Wrong(error.to_string()));
+        let now = clock::now();
+        if let Some(block) = self.blocks.cut(now) {
+            (self.hand_on)(Some(Line::Block(Box::new(block))));
+        }
+        let politely = matches!(stopped, Stopped::AtItsEnd | Stopped::Early);
+        let last_words = if matches!(stopped, Stopped::AtItsEnd | Stopped::Cut) {
+            String::new()
+        } else {
+            program.last_words()
+        };
+        let (status, usage) = match program.end(politely) {
+            Ok((status, usage)) => (Some(status), Some(usage)),
+            Err(_) => (None, None),
+        };
+        let problem = match stopped {
+            Stopped::AtItsEnd => self.short_of_samples(),
+            Stopped::Cut => None,
+            Stopped::Early => Some(format!("the program ended too early{}", in_words(status))),
+            Stopped::Wrong(reason) => Some(reason),
+        };
+        (usage, problem.map(|problem| with_last_words(problem, &last_words)))
+    }
+
+    fn short_of_samples(&self) -> Option<String> {
+        let asked = self.task.samples.unwrap_or(0);
+        (self.blocks.count() < asked)
+            .then(|| format!("the program said `end` after {} of {asked} sleeps", self.blocks.count()))
+    }
+
+    /// Reads until there is a reason to stop.
+    fn read(&mut self, program: &mut Sleeping, applied: &Applied) -> io::Result<Stopped> {
+        loop {
+            let lines = program.lines(TICK.min(self.until.since(clock::now())))?;
+            let now = clock::now();
+            for line in lines {
+                if let Some(stopped) = self.hear(program, applied, &line, now)? {
+                    return Ok(stopped);
+                }
+            }
+            if let Some(block) = self.blocks.cut_if_due(now) {
+                (self.hand_on)(Some(Line::Block(Box::new(block))));
+            }
+            (self.hand_on)(None);
+            if let Some(stopped) = self.is_over(program, now) {
+                return Ok(stopped);
+            }
+        }
+    }
+
+    fn hear(
+        &mut self,
+        program: &Sleeping,
+        applied: &Applied,
+        line: &str,
+        now: MonotonicTime,
+    ) -> io::Result<Option<Stopped>> {
+        let heard = match self.conversion {
+            Some(conversion) => self.take(conversion, line, now),
+            None => match Hello::parse(line) {
+                Ok(hello) => return self.started(program, applied, &hello, now).map(|()| None),
+                Err(reason) => Err(reason),
+            },
+        };
+        Ok(heard.unwrap_or_else(|reason| Some(Stopped::Wrong(reason))))
+    }
+
+    /// The program runs, and its settings are those that it will measure with.
+    fn started(
+        &mut self,
+        program: &Sleeping,
+        applied: &Applied,
+        hello: &Hello,
+        now: MonotonicTime,
+    ) -> io::Result<()> {
+        self.conversion = Some(Conversion::of(hello.clock));
+        self.until = self.cut_after.map_or(NEVER, |span| now.plus(span));
+        let in_force = program.in_force(applied.slack_in_force, self.bounds.dma_latency_us)?;
+        let caveats = refused(self.task, applied).caveats(self.task, &in_force);
+        (self.hand_on)(Some(Line::Started(Started {
+            condition: self.task.condition,
+            round: self.task.round,
+            at_ns: now,
+            in_force,
+            sender_in_force: None,
+            runtime: Some(hello.text.clone()).filter(|text| !text.is_empty()),
+            caveats,
+        })));
+        Ok(())
+    }
+
+    fn take(
+        &mut self,
+        conversion: Conversion,
+        line: &str,
+        now: MonotonicTime,
+    ) -> Result<Option<Stopped>, String> {
+        let (start, end) = match Said::parse(line)? {
+            Said::End => return Ok(Some(Stopped::AtItsEnd)),
+            Said::Slept { start, end } => (conversion.to_monotonic(start), conversion.to_monotonic(end)),
+        };
+        if self.blocks.count() == self.task.samples.unwrap_or(u64::MAX) {
+            return Err("it slept more often than asked".to_owned());
+        }
+        let late = self.blocks.take(start, end, now)?;
+        let above =
+            |late: Latency| self.bounds.stop_above.is_some_and(|most| late.as_nanos() > as_nanos(most));
+        if !late.is_some_and(above) {
+            return Ok(None);
+        }
+        self.how = HowEnded::StoppedAbove;
+        Ok(Some(Stopped::Cut))
+    }
+
+    fn is_over(&mut self, program: &Sleeping, now: MonotonicTime) -> Option<Stopped> {
+        if program.has_closed() {
+            return Some(Stopped::Early);
+        }
+        if self.bounds.interrupted.load(Ordering::Relaxed) {
+            self.how = HowEnded::Interrupted;
+            return Some(Stopped::Cut);
+        }
+        (now >= self.until).then(|| match self.conversion {
+            Some(_) => Stopped::Cut,
+            None => Stopped::Wrong(format!("the program said nothing within {PATIENCE_TO_START}")),
+        })
+    }
+
+    fn finish(&mut self, usage: Option<Usage>, error: Option<String>) {
+        let short = self.task.samples.is_some_and(|samples| self.blocks.count() < samples);
+        (self.hand_on)(Some(Line::Finished(Finished {
+            condition: self.task.condition,
+            round: self.task.round,
+            at_ns: clock::now(),
+            usage,
+            load: None,
+            unfinished: error.is_some() || (short && self.how == HowEnded::Done),
+            error,
+        })));
+    }
+}
+
+/// From the clock that a program reads to `CLOCK_MONOTONIC`.
+#[derive(Clone, Copy)]
+struct Conversion {
+    /// How far it is ahead.
+    ahead: i64,
+}
+
+impl Conversion {
+    fn of(clock: Clock) -> Self {
+        let ahead = match clock {
+            Clock::Monotonic => 0,
+            Clock::Realtime => clock::realtime_ahead(),
+        };
+        Self { ahead }
+    }
+
+    const fn to_monotonic(self, reading: i64) -> MonotonicTime {
+        MonotonicTime::from_nanos(reading.saturating_sub(self.ahead))
+    }
+}
+
+const NEVER: MonotonicTime = MonotonicTime::from_nanos(i64::MAX);
+
+fn as_nanos(span: Span) -> i64 {
+    i64::try_from(span.as_nanos()).unwrap_or(i64::MAX)
+}
+
+const fn is_deadline(policy: Policy) -> bool {
+    matches!(policy, Policy::Deadline { .. })
+}
+
+fn refused(task: &Task, applied: &Applied) -> Refused {
+    let words = |result: &io::Result<()>| {
+        let text = result.as_ref().err()?.to_string();
+        Some(text.split(" (os error").next().unwrap_or_default().to_owned())
+    };
+    let deadline = task.cpu.filter(|_| is_deadline(task.policy));
+    let affinity = deadline.map(|_| "SCHED_DEADLINE takes no affinity".to_owned());
+    Refused {
+        policy: words(&applied.policy),
+        affinity: affinity.or_else(|| words(&applied.cpus)),
+        slack: applied.slack.is_err(),
+    }
+}
+
+fn in_words(status: Option<ExitStatus>) -> String {
+    status.map_or_else(String::new, |status| format!(" ({status})"))
+}
+
+fn with_last_words(problem: String, last_words: &str) -> String {
+    if last_words.is_empty() { problem } else { format!("{problem}; its last words: {last_words}") }
+}

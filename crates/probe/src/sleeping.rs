@@ -1,0 +1,173 @@
+//! A probe under way: a child program, what it prints, and its end.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::process::{Child, Command, ExitStatus, Stdio};
+
+use howlate_linux::child::{self, Applied, Settings};
+use howlate_linux::{clock, sched};
+use howlate_model::{InForce, Policy, Span, Usage};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, Signal, kill_process_group};
+
+/// How long a program may take to end by itself after it said that it is done.
+const PATIENCE_TO_END: Span = Span::from_secs(2);
+
+/// What is kept of what a program says on its standard error: the end is where the reason is.
+const KEPT_OF_ERRORS: usize = 4 * 1024;
+
+/// A line longer than this is not one of the protocol.
+const LONGEST_LINE: usize = 4 * 1024;
+
+/// A child that is killed, with all that it started, when dropped.
+pub(crate) struct Sleeping {
+    pid: Pid,
+    out: Lines,
+    errors: OwnedFd,
+    said: Vec<u8>,
+    reaped: bool,
+}
+
+/// Bytes on their way to lines.
+struct Lines {
+    from: OwnedFd,
+    bytes: Vec<u8>,
+    ended: bool,
+}
+
+impl Sleeping {
+    /// Starts `command` under `settings`.
+    pub(crate) fn start(mut command: Command, settings: Settings) -> io::Result<(Self, Applied)> {
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let (mut child, applied) = child::spawn(command, settings)?;
+        let pid = Pid::from_child(&child);
+        let (out, errors) = pipes(&mut child)?;
+        let out = Lines { from: out, bytes: Vec::new(), ended: false };
+        Ok((Self { pid, out, errors, said: Vec::new(), reaped: false }, applied))
+    }
+
+    /// The settings in force, read back from the kernel.
+    pub(crate) fn in_force(&self, slack_ns: Span, dma_latency_us: Option<i32>) -> io::Result<InForce> {
+        let tid = self.pid.as_raw_nonzero().get().unsigned_abs();
+        let policy = sched::policy(tid)?;
+        // sched(7), prctl(2): a real-time thread has none, whatever it inherited.
+        let slack_ns = if policy.is_realtime() { Span::ZERO } else { slack_ns };
+        Ok(InForce {
+            tid,
+            policy,
+            slack_ns,
+            cpus: sched::affinity_of(tid)?,
+            memory_locked: false,
+            dma_latency_us,
+        })
+    }
+
+    /// The next lines, as soon as there are any, or none after `patience`.
+    pub(crate) fn lines(&mut self, patience: Span) -> io::Result<Vec<String>> {
+        if self.out.ended {
+            return Ok(Vec::new());
+        }
+        let [out, errors] = readable([&self.out.from, &self.errors], patience)?;
+        if errors {
+            self.read_errors()?;
+        }
+        if out { self.out.read() } else { Ok(Vec::new()) }
+    }
+
+    /// Whether it will print nothing more.
+    pub(crate) const fn has_closed(&self) -> bool {
+        self.out.ended
+    }
+
+    fn read_errors(&mut self) -> io::Result<()> {
+        let mut buffer = [0; 4 * 1024];
+        let count = rustix::io::read(&self.errors, &mut buffer)?;
+        if count == 0 {
+            // Its end would be reported again and again; the other pipe's end is what counts.
+            clock::pause(Span::from_millis(1))?;
+        }
+        self.said.extend_from_slice(&buffer[..count]);
+        let surplus = self.said.len().saturating_sub(KEPT_OF_ERRORS);
+        self.said.drain(..surplus);
+        Ok(())
+    }
+
+    /// The last lines of what it said on its standard error, in one; empty when it said nothing.
+    pub(crate) fn last_words(&mut self) -> String {
+        while self.said.len() < KEPT_OF_ERRORS
+            && readable([&self.errors], Span::ZERO).is_ok_and(|[more]| more)
+        {
+            let before = self.said.len();
+            if self.read_errors().is_err() || self.said.len() == before {
+                break;
+            }
+        }
+        let text = String::from_utf8_lossy(&self.said);
+        let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        lines[lines.len().saturating_sub(3)..].join(" / ")
+    }
+
+    /// Waits a little for it to end by itself, then ends it and all that it started.
+    pub(crate) fn end(mut self, politely: bool) -> io::Result<(ExitStatus, Usage)> {
+        let until = clock::now().plus(PATIENCE_TO_END);
+        while politely && !child::has_ended(self.pid)? && clock::now() < until {
+            clock::pause(Span::from_millis(2))?;
+        }
+        self.kill();
+        self.reaped = true;
+        child::reap(self.pid)
+    }
+
+    /// One of class idle gets no CPU under load, not even to die, so it becomes a normal one.
+    fn kill(&self) {
+        let tid = self.pid.as_raw_nonzero().get().unsigned_abs();
+        if sched::policy(tid).is_ok_and(|policy| policy == Policy::Idle) {
+            drop(sched::set_policy(tid, Policy::OTHER));
+        }
+        // It may be gone already, which is what is wanted.
+        let _ = kill_process_group(self.pid, Signal::KILL);
+    }
+}
+
+impl Drop for Sleeping {
+    fn drop(&mut self) {
+        if !self.reaped {
+            self.kill();
+            drop(child::reap(self.pid));
+        }
+    }
+}
+
+fn pipes(child: &mut Child) -> io::Result<(OwnedFd, OwnedFd)> {
+    match (child.stdout.take(), child.stderr.take()) {
+        (Some(out), Some(errors)) => Ok((out.into(), errors.into())),
+        _ => Err(io::ErrorKind::BrokenPipe.into()),
+    }
+}
+
+impl Lines {
+    /// Reads once; returns the lines that are complete.
+    fn read(&mut self) -> io::Result<Vec<String>> {
+        let mut buffer = [0; 64 * 1024];
+        let count = rustix::io::read(&self.from, &mut buffer)?;
+        self.ended = count == 0;
+        self.bytes.extend_from_slice(&buffer[..count]);
+        let complete = self.bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+        let rest = self.bytes.split_off(complete);
+        let mut text = std::mem::replace(&mut self.bytes, rest);
+        if self.ended || self.bytes.len() > LONGEST_LINE {
+            text.append(&mut self.bytes);
+        }
+        Ok(String::from_utf8_lossy(&text).lines().map(str::to_owned).collect())
+    }
+}
+
+/// Which of `pipes` can be read, as soon as one can or after `patience`.
+fn readable<const N: usize>(pipes: [&OwnedFd; N], patience: Span) -> io::Result<[bool; N]> {
+    let mut waiting = pipes.map(|pipe| PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::IN));
+    match poll(&mut waiting, Some(&clock::timespec_for(patience))) {
+        Ok(_) => Ok(waiting.each_ref().map(|one| !one.revents().is_empty())),
+        Err(rustix::io::Errno::INTR) => Ok([false; N]),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,82 @@
+//! Interpreters and compilers: where they are, and what to do where they are not.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use howlate_model::Runtime;
+use rustix::fs::{Access, access};
+
+use crate::recipe::{Recipe, Tool};
+
+/// Why `runtime` cannot be measured on this machine, and what would help; `None` if it can.
+pub fn missing(runtime: Runtime) -> Option<String> {
+    match (runtime, Recipe::of(runtime)) {
+        (Runtime::Own(program), _) => not_a_program(Path::new(program.path())),
+        (_, Some(recipe)) => recipe.tools().find(|tool| find(*tool).is_none()).map(not_installed),
+        (_, None) => None,
+    }
+}
+
+fn not_installed(tool: Tool) -> String {
+    format!("{} is not installed; on Debian: `apt-get install {}`", tool.names.join(" or "), tool.package)
+}
+
+fn not_a_program(path: &Path) -> Option<String> {
+    let shown = path.display();
+    if !path.exists() {
+        return Some("there is no such program".to_owned());
+    }
+    if path.is_dir() {
+        return Some("it is a folder, not a program".to_owned());
+    }
+    access(path, Access::EXEC_OK).err().map(|_| format!("it may not be executed; try `chmod +x {shown}`"))
+}
+
+/// Where `tool` is on the path.
+pub(crate) fn find(tool: Tool) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    let folders: Vec<PathBuf> =
+        path.as_bytes().split(|byte| *byte == b':').map(|folder| OsStr::from_bytes(folder).into()).collect();
+    let places = tool.names.iter().flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
+    places.into_iter().find(|place| place.is_file() && access(place, Access::EXEC_OK).is_ok())
+}
+
+/// The first line of what a compiler says about its version; empty when it says nothing.
+pub(crate) fn version(compiler: &Path, argument: &str) -> String {
+    let said = Command::new(compiler).arg(argument).stdin(Stdio::null()).output();
+    let text = said.map(|said| [said.stdout, said.stderr].concat()).unwrap_or_default();
+    String::from_utf8_lossy(&text).lines().next().unwrap_or_default().trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use howlate_model::OwnProgram;
+
+    fn own(path: &str) -> Option<String> {
+        missing(Runtime::Own(OwnProgram::new(path)))
+    }
+
+    #[test]
+    fn a_tool_is_found_where_the_path_says_or_named_with_its_package() {
+        assert!(find(Tool { names: &["no-such-shell", "sh"], package: "dash" }).unwrap().ends_with("sh"));
+        let absent = Tool { names: &["no-such-compiler"], package: "none" };
+        assert_eq!(find(absent), None);
+        assert_eq!(
+            not_installed(absent),
+            "no-such-compiler is not installed; on Debian: `apt-get install none`"
+        );
+    }
+
+    #[test]
+    fn a_program_of_the_users_own_must_be_one() {
+        assert_eq!(own("/bin/sh"), None);
+        assert!(own("/no/such/program").unwrap().contains("no such program"));
+        assert!(own("/").unwrap().contains("a folder"));
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let path = file.path().to_str().unwrap();
+        assert!(own(path).unwrap().contains(&format!("chmod +x {path}")));
+    }
+}
