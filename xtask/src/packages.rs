@@ -12,6 +12,13 @@ pub struct Needed {
 pub const FOR_TESTS: &[Needed] = &[
     Needed { program: "cyclictest", package: "rt-tests" },
     Needed { program: "script", package: "bsdutils" },
+    // Languages whose sleep is measured.
+    Needed { program: "python3", package: "python3" },
+    Needed { program: "cc", package: "gcc" },
+    Needed { program: "c++", package: "g++" },
+    Needed { program: "node", package: "nodejs" },
+    Needed { program: "javac", package: "default-jdk-headless" },
+    Needed { program: "go", package: "golang-go" },
 ];
 
 /// What the benchmarks use besides.

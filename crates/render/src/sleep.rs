@@ -9,13 +9,14 @@ use crate::numbers::{count, micros, micros_of};
 use crate::style::{BOLD, DIM, paint};
 use crate::table::{Columns, transpose, worst_in_bold};
 
-/// One table for each way to sleep and set of circumstances, then what the numbers mean.
+/// One table for each set of circumstances, then what the numbers mean.
 pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
     let mut text = String::new();
     for group in groups(analysis.outcomes()) {
         text.push_str(&table(&group));
         text.push('\n');
     }
+    text.push_str(&runtimes(analysis.outcomes(), width));
     let found = insights(analysis);
     if !found.is_empty() {
         text.push_str(&format!("{}\n", paint(BOLD, "What this means")));
@@ -27,7 +28,20 @@ pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
     text
 }
 
-/// Outcomes that differ only in length stand in one table.
+/// What each program said of its language, once.
+fn runtimes(outcomes: &[Outcome], width: usize) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for outcome in outcomes {
+        let said =
+            outcome.runtime.as_ref().map(|said| format!("{}: {said}", outcome.condition.work.mechanism()));
+        lines.extend(said.filter(|said| !lines.contains(said)));
+    }
+    let separator = if lines.is_empty() { "" } else { "\n" };
+    let shown = |line: &String| format!("{}\n", paint(DIM, wrapped(line, width, 2)));
+    lines.iter().map(shown).collect::<String>() + separator
+}
+
+/// Outcomes that differ only in what sleeps and how long stand in one table, those of a length together.
 fn groups(outcomes: &[Outcome]) -> Vec<Vec<&Outcome>> {
     let mut groups: Vec<Vec<&Outcome>> = Vec::new();
     for outcome in outcomes {
@@ -43,7 +57,7 @@ fn groups(outcomes: &[Outcome]) -> Vec<Vec<&Outcome>> {
 }
 
 fn title(condition: &Condition) -> String {
-    let mut parts = vec![condition.work.mechanism().to_string(), condition.policy.to_string()];
+    let mut parts = vec![condition.policy.to_string()];
     parts.extend(condition.slack_ns.map(|slack| format!("slack {slack}")));
     parts.extend(condition.cpu.map(|cpu| format!("CPU {cpu}")));
     parts.push(format!("load {}", condition.load));
@@ -64,12 +78,19 @@ const ERRORS: [Number; 6] = [
 ];
 
 fn table(group: &[&Outcome]) -> String {
+    let call = |outcome: &&Outcome| outcome.condition.work.mechanism().to_string();
+    let first = group.first().map_or_else(String::new, call);
+    let several = group.iter().any(|outcome| call(outcome) != first);
     let mut headings: Vec<String> = vec!["asked".into(), "sleeps".into(), "took (mean)".into()];
     let mut columns: Vec<Vec<String>> = vec![
         group.iter().map(|outcome| outcome.condition.work.length().to_string()).collect(),
         group.iter().map(|outcome| count(outcome.count())).collect(),
         group.iter().map(|outcome| took(outcome)).collect(),
     ];
+    if several {
+        headings.insert(1, "call".into());
+        columns.insert(1, group.iter().map(call).collect());
+    }
     for (heading, of) in ERRORS {
         headings.push(heading.to_owned());
         let values: Vec<Option<i64>> = group.iter().map(|outcome| of(outcome)).collect();
@@ -79,10 +100,12 @@ fn table(group: &[&Outcome]) -> String {
     columns.push(group.iter().map(|outcome| millis(outcome.usage.elapsed_ns)).collect());
     columns.push(group.iter().map(|outcome| millis(outcome.usage.user_ns)).collect());
     columns.push(group.iter().map(|outcome| millis(outcome.usage.system_ns)).collect());
-    let mut table = Columns::new(&headings, 1);
+    let mut table = Columns::new(&headings, if several { 2 } else { 1 });
     transpose(&columns).into_iter().for_each(|row| table.row(row));
     let units = paint(DIM, "how much later than asked, in µs; the whole series in ms");
-    format!("{} · {units}\n\n{}", paint(BOLD, title(&group[0].condition)), table.text())
+    let of_one = if several { String::new() } else { format!("{first} · ") };
+    let title = title(&group[0].condition);
+    format!("{} · {units}\n\n{}", paint(BOLD, format!("{of_one}{title}")), table.text())
 }
 
 #[allow(clippy::cast_precision_loss, reason = "three digits are shown")]
