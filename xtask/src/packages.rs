@@ -12,6 +12,7 @@ pub struct Needed {
 pub const FOR_TESTS: &[Needed] = &[
     Needed { program: "cyclictest", package: "rt-tests" },
     Needed { program: "script", package: "bsdutils" },
+    Needed { program: "stress-ng", package: "stress-ng" },
     // Languages whose sleep is measured.
     Needed { program: "python3", package: "python3" },
     Needed { program: "cc", package: "gcc" },
@@ -24,6 +25,7 @@ pub const FOR_TESTS: &[Needed] = &[
 /// What the benchmarks use besides.
 pub const FOR_BENCHES: &[Needed] = &[
     Needed { program: "cyclictest", package: "rt-tests" },
+    Needed { program: "stress-ng", package: "stress-ng" },
     Needed { program: "valgrind", package: "valgrind" },
 ];
 

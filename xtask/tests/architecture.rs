@@ -92,7 +92,7 @@ fn every_command_and_option_is_documented() {
         let name = name.to_lowercase();
         assert!(documented.contains(&format!("`howlate {name}")), "docs/commands.md lacks `howlate {name}`");
     }
-    for text in [commands.clone(), source("measuring.rs")] {
+    for text in [commands.clone(), source("measuring.rs"), source("load.rs")] {
         for option in long_options(&text) {
             assert!(documented.contains(&format!("`--{option}")), "docs/commands.md lacks `--{option}`");
         }

@@ -5,7 +5,7 @@ use howlate_model::{
     SeriesPoint, Span, Started, Usage, Worst,
 };
 
-use crate::{Interval, Summary};
+use crate::{Interval, LoadEffect, Summary};
 
 /// Block medians and 99th percentiles kept per condition. When there are more, every second
 /// one is forgotten, so that memory stays constant however long the run.
@@ -41,6 +41,10 @@ impl Analysis {
             Line::End(end) => self.end = Some(end.clone()),
             Line::Started(started) => self.with(started.condition, |outcome| outcome.started(started)),
             Line::Block(block) => self.with(block.condition, |outcome| outcome.block(block)),
+            Line::Load(load) => {
+                let effect = LoadEffect::of(load);
+                load.conditions.iter().for_each(|one| self.with(*one, |outcome| outcome.load(&effect)));
+            }
             Line::Finished(finished) => self.with(finished.condition, |outcome| outcome.finished(finished)),
         }
     }
@@ -85,6 +89,8 @@ pub struct Outcome {
     pub runtime: Option<String>,
     /// What its threads used, all turns together.
     pub usage: Usage,
+    /// What the load did meanwhile; `None` in recordings that do not say.
+    pub load_effect: Option<LoadEffect>,
     /// Whether a turn was cut short.
     pub unfinished: bool,
     /// All wake-ups together.
@@ -102,6 +108,7 @@ impl Outcome {
             sender_in_force: None,
             runtime: None,
             usage: Usage::default(),
+            load_effect: None,
             unfinished: false,
             total: Block::default(),
             caveats: Vec::new(),
@@ -126,6 +133,13 @@ impl Outcome {
         let series = std::mem::take(&mut self.total.series);
         self.total.merge(block);
         self.total.series = series;
+    }
+
+    fn load(&mut self, effect: &LoadEffect) {
+        match &mut self.load_effect {
+            Some(known) => known.add(effect),
+            None => self.load_effect = Some(effect.clone()),
+        }
     }
 
     fn finished(&mut self, finished: &Finished) {
@@ -245,6 +259,8 @@ impl Outcome {
                 reordered: messages_reordered,
             });
         }
+        let ineffective = self.load_effect.iter().flat_map(LoadEffect::idle_parts);
+        caveats.extend(ineffective.map(|part| Caveat::LoadIneffective { load: part.part.clone() }));
         let faults = (self.usage.minor_faults, self.usage.major_faults);
         // Of a program they are those of its start too, and of the programs that it started.
         if faults != (0, 0) && self.condition.work.runtime().is_none() {

@@ -5,6 +5,7 @@ mod analysis;
 mod insight;
 mod interval;
 mod limits;
+mod load_effect;
 mod ranking;
 mod staircase;
 mod summary;
@@ -13,6 +14,7 @@ pub use analysis::{Analysis, Outcome};
 pub use insight::{Insight, Origin, insights};
 pub use interval::{Interval, exceeded_at_most, quantile_ranks};
 pub use limits::exceeded;
+pub use load_effect::LoadEffect;
 pub use ranking::{GapCost, IdleCost, Place, Ranking, gap_costs, idle_costs, rankings};
 pub use summary::Summary;
 

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use howlate_load::StartError;
 use howlate_measure::MeasureError;
 use howlate_plan::PlanError;
 use howlate_record::{CreateError, ReadError};
@@ -28,8 +29,8 @@ pub(crate) enum Error {
     RunRecorded { path: PathBuf },
     #[error("{} holds other conditions than this plan gives here and now", path.display())]
     OtherConditions { path: PathBuf },
-    #[error("cannot start the load: {0}")]
-    Load(io::Error),
+    #[error(transparent)]
+    Load(#[from] StartError),
     #[error("cannot write the result: {0}")]
     Output(#[from] io::Error),
     #[error("cannot write the result: {0}")]
@@ -86,9 +87,33 @@ impl Error {
                 Some("trees are made with `cargo xtask capture-system FOLDER`; leave `--root` out for this machine".into())
             }
             Self::NoCommand(_) => Some("`howlate --help` lists the commands".into()),
-            Self::Load(_) | Self::Output(_) | Self::Json(_) => None,
+            Self::Load(error) => load_hint(error),
+            Self::Output(_) | Self::Json(_) => None,
         }
     }
+}
+
+fn load_hint(error: &StartError) -> Option<String> {
+    Some(match error {
+        StartError::Missing { package, .. } => format!("install it: `sudo apt-get install {package}`"),
+        StartError::NoStressor { classes, .. } => {
+            format!(
+                "choose a class ({}), or a stressor that `stress-ng --stressors` lists",
+                classes.join(", ")
+            )
+        }
+        StartError::Folder { .. } => {
+            "name a folder that exists and that you may use, as in `disk:/var/tmp`".to_owned()
+        }
+        StartError::NoSpace { .. } => {
+            "name a folder on another disk, as in `disk:/mnt`, or free space".to_owned()
+        }
+        StartError::Cpus { allowed, .. } => format!("choose from these, with `--load-cpus {allowed}`"),
+        StartError::Helper { .. } => {
+            "the limit on processes may be reached: see `ulimit -u` and the cgroup's pids.max".to_owned()
+        }
+        StartError::Ended { .. } => return None,
+    })
 }
 
 fn read_hint(error: &ReadError) -> String {

@@ -24,6 +24,9 @@ fn main() -> ExitCode {
     if let Some(served) = howlate_measure::serve_as_helper().or_else(howlate_guard::serve_as_guardian) {
         return if served.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
+    if let Some(served) = howlate_load::serve_as_helper() {
+        return if served.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    }
     // As cyclictest, it has things to put back when the reader is gone, and ends by itself.
     if let Some(call) = commands::cyclictest::Call::from_arguments(std::env::args_os()) {
         return call.run();
@@ -44,6 +47,7 @@ fn run(command: Option<Command>) -> Result<ExitCode, Error> {
         Some(Command::Sleep(asked)) => commands::sleep::run(&asked),
         Some(Command::Notify(asked)) => commands::notify::run(&asked),
         Some(Command::Run(asked)) => commands::run::run(*asked),
+        Some(Command::Load(asked)) => commands::load::run(&asked),
         Some(Command::Doctor(asked)) => commands::doctor::run(&asked),
         Some(Command::Show(asked)) => commands::show::run(&asked),
         Some(Command::Completions { shell }) => commands::pages::completions(shell),

@@ -2,6 +2,7 @@
 
 mod display;
 mod past;
+mod under;
 
 use std::cell::RefCell;
 use std::mem::take;
@@ -12,23 +13,25 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use howlate_analyse::Analysis;
 use howlate_guard::{Guard, Wanted};
 use howlate_linux::clock;
-use howlate_load::Running;
+use howlate_load::{Running, StartError};
 use howlate_measure::{Bounds, Process, Progress, Sink, measure_instrument, run};
 use howlate_model::{
-    Caveat, CpuSet, End, FORMAT, Finding, Finished, Header, HowEnded, Instrument, Line, Setting, Sleeper,
-    Span, System, Turn,
+    Caveat, CpuSet, End, FORMAT, Finding, Finished, Header, HowEnded, Instrument, Line, MonotonicTime,
+    Setting, Sleeper, Span, System, Turn,
 };
 use howlate_plan::{Machine, Plan};
 use howlate_probe::{Probes, is_for_a_program};
 use howlate_record::Writer;
 use howlate_system::{Root, describe, examine};
 
+use crate::cli::without_repeats;
 use crate::error::Error;
 use crate::remedy;
 use crate::terminal::{InPlace, is_watched};
 use display::Display;
 use past::Begun;
 pub(crate) use past::Past;
+use under::UnderLoad;
 
 /// What is known before a plan is made.
 pub(crate) struct Surroundings {
@@ -113,9 +116,11 @@ pub(crate) fn measure(
     plan: &Plan,
     past: Past,
 ) -> Result<Analysis, Error> {
+    check_loads(plan)?;
     let Begun { analysis, writer, turns } = past.begin(request, around, plan)?;
     let display = Display::new(request.quiet, &plan.conditions, &turns);
-    let mut session = Session { analysis, writer, display, finished: Vec::new(), failed: Vec::new() };
+    let mut session =
+        Session { analysis, writer, display, under: None, finished: Vec::new(), failed: Vec::new() };
     let process = Process::prepare(request.dma_latency_us);
     let known = around.unsettled.iter().chain(&plan.left_out).chain(&process.caveats).cloned();
     for caveat in known.chain(crowding(&turns, &around.system)) {
@@ -127,8 +132,15 @@ pub(crate) fn measure(
     session.end(how?)
 }
 
+/// So that nothing is measured in vain before a load that cannot be applied.
+fn check_loads(plan: &Plan) -> Result<(), StartError> {
+    let loads = plan.conditions.iter().map(|condition| condition.load.clone());
+    let once = without_repeats(&loads.collect::<Vec<_>>());
+    once.iter().try_for_each(howlate_load::check)
+}
+
 /// Set by Ctrl-C, `SIGTERM` and a closed terminal; a second signal ends the program at once.
-fn on_interrupt() -> Result<Arc<AtomicBool>, Error> {
+pub(crate) fn on_interrupt() -> Result<Arc<AtomicBool>, Error> {
     let interrupted = Arc::new(AtomicBool::new(false));
     let hangup = (!hangup_is_ignored()).then_some(signal_hook::consts::SIGHUP);
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM].into_iter().chain(hangup) {
@@ -233,6 +245,8 @@ struct Session {
     analysis: Analysis,
     writer: Option<Writer>,
     display: Display,
+    /// The load of the current turn.
+    under: Option<UnderLoad>,
     /// Ends of threads' turns, held back until the load has reported.
     finished: Vec<Finished>,
     /// Conditions whose program failed; it would fail again.
@@ -259,9 +273,9 @@ impl Session {
             if turn.tasks.iter().any(|task| self.failed.contains(&task.condition)) {
                 continue;
             }
-            let load = Running::start(&turn.load).map_err(Error::Load)?;
+            self.under_load(UnderLoad::begin(Running::start(&turn.load)?, turn));
             let how = self.take_turn(request, turn, around, process)?;
-            self.turn_ended(load);
+            self.turn_ended();
             if how != HowEnded::Done {
                 return Ok(how);
             }
@@ -296,8 +310,20 @@ impl Session {
         Ok(run(turn, &bounds, process, &around.interrupted, self)?.how)
     }
 
-    fn turn_ended(&mut self, load: Running) {
-        let report = load.stop();
+    fn under_load(&mut self, under: UnderLoad) {
+        under.notes().into_iter().for_each(|text| self.keep(Line::Caveat(Caveat::Note { text })));
+        self.under = Some(under);
+    }
+
+    /// Once for all threads whose block ended at `until`.
+    fn look_at_load(&mut self, until: MonotonicTime) {
+        let lines = self.under.as_mut().map_or_else(Vec::new, |under| under.look(until));
+        lines.into_iter().for_each(|line| self.keep(line));
+    }
+
+    fn turn_ended(&mut self) {
+        let (lines, report) = self.under.take().map_or_else(Default::default, UnderLoad::end);
+        lines.into_iter().for_each(|line| self.keep(line));
         for mut finished in take(&mut self.finished) {
             finished.load.clone_from(&report);
             let outcome = self.analysis.outcomes().get(finished.condition as usize);
@@ -326,6 +352,10 @@ impl Sink for Session {
         remedy::advise(&mut line, &self.analysis.header.findings);
         match line {
             Line::Finished(finished) => self.finished.push(finished),
+            Line::Block(block) => {
+                self.look_at_load(block.until_ns);
+                self.keep(Line::Block(block));
+            }
             line => self.keep(line),
         }
     }

@@ -35,7 +35,6 @@ fn wrong_values_are_named_with_their_remedy() {
     refused(&["cyclic", "--samples", "0"], "--samples is 0; write at least 1");
     refused(&["cyclic", "--duration", "0"], "such as `--duration 10s`");
     refused(&["cyclic", "--call", "usleep"], "choose from clock_nanosleep");
-    refused(&["cyclic", "--load", "storm"], "choose from idle, cpu");
     refused(&["cyclic", "--fail-above", "max"], "such as `max>100us`");
     refused(&["cyclic", "--fail-above", "max>100"], "`100` has no unit");
     refused(&["cyclic", "--slack", "0"], "write `1ns` for the least");
@@ -83,6 +82,25 @@ fn what_is_no_recording_is_named() {
         refused(&["show", path], says);
     }
     refused(&["show"], "RECORDING");
+}
+
+#[test]
+fn loads_that_cannot_be_applied_are_named_with_what_was_meant() {
+    refused(&["cyclic", "--load", "storm"], "`storm` is not a load; choose from idle, cpu");
+    refused(&["cyclic", "--load", "idle,pip"], "`pip` is not a load; did you mean `pipe`?");
+    refused(&["cyclic", "--load", "pipe:120%"], "write an intensity such as `50%` (1 to 100), `workers=N`");
+    refused(&["sleep", "--load", "cmd:'sleep"], "a quote is left open");
+    refused(&["sleep", "--load", "cpu", "--load-cpus", "8191"], "CPU 8191; this process may use CPU");
+    refused(&["load", "disk:/no/such/folder"], "name a folder that exists");
+    refused(&["load", "files:/no/such/folder"], "cannot use the folder /no/such/folder");
+    refused(&["load"], "<LOAD>");
+    let output = howlate(&["load", "stress-ng:pipe"]).env("PATH", "/nowhere").output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("`sudo apt-get install stress-ng`"), "{}", stderr(&output));
+    if std::process::Command::new("stress-ng").arg("--version").output().is_err() {
+        return common::skip("stress-ng is not installed");
+    }
+    refused(&["load", "stress-ng:swtich"], "neither a class nor a stressor `swtich`; did you mean `switch`?");
 }
 
 #[test]

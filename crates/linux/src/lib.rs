@@ -10,6 +10,7 @@ pub mod condition_variable;
 pub mod memory;
 pub mod message_queue;
 pub mod posix_timer;
+pub mod process;
 pub mod queued_signal;
 pub mod sched;
 pub mod semaphore;

@@ -2,8 +2,9 @@
 
 use std::hint::black_box;
 use std::io;
+use std::ptr::{self, NonNull};
 
-use rustix::mm::{MlockAllFlags, mlockall};
+use rustix::mm::{Advice, MapFlags, MlockAllFlags, ProtFlags, madvise, mlockall, mmap_anonymous, munmap};
 use rustix::process::{Resource, getrlimit};
 
 /// Stack that a measuring thread touches before it measures. Its loop uses less than 1 KiB.
@@ -39,4 +40,42 @@ fn has_ipc_lock() -> bool {
 pub fn touch_stack() {
     let stack = [0_u8; STACK_TOUCHED];
     black_box(&stack);
+}
+
+/// Anonymous memory of this process alone, unmapped on drop.
+pub struct Pages {
+    base: NonNull<u8>,
+    len: usize,
+}
+
+impl Pages {
+    /// `mmap(MAP_PRIVATE | MAP_ANONYMOUS)`: `len` bytes that read as 0 and cost no memory until they are touched,
+    /// in pages of the smallest size (`MADV_NOHUGEPAGE`).
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`; `EAGAIN` where memory is locked beyond the limit.
+    pub fn map(len: usize) -> io::Result<Self> {
+        let access = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: a new mapping at an address of the kernel's choice; it overlaps nothing.
+        let base = unsafe { mmap_anonymous(ptr::null_mut(), len, access, MapFlags::PRIVATE)? };
+        let base = NonNull::new(base.cast::<u8>()).ok_or(io::ErrorKind::OutOfMemory)?;
+        // SAFETY: the whole range was just mapped. Kernels without huge pages refuse, and need not be told.
+        let _ = unsafe { madvise(base.as_ptr().cast(), len, Advice::LinuxNoHugepage) };
+        Ok(Self { base, len })
+    }
+
+    /// The memory.
+    pub const fn bytes(&mut self) -> &mut [u8] {
+        // SAFETY: the mapping is `len` bytes long, belongs to self alone and lives as long.
+        unsafe { std::slice::from_raw_parts_mut(self.base.as_ptr(), self.len) }
+    }
+}
+
+impl Drop for Pages {
+    fn drop(&mut self) {
+        // SAFETY: mapped by `map` with this length; references to it borrow self.
+        let unmapped = unsafe { munmap(self.base.as_ptr().cast(), self.len) };
+        debug_assert!(unmapped.is_ok());
+    }
 }

@@ -1,35 +1,36 @@
 //! Background loads that conditions are measured under.
 //!
-//! A load runs as normal threads of this process, so it never outlives it, and tells afterwards
-//! how much it really did.
+//! Each part of a load is this program started again as a helper process, so that it shares neither memory
+//! nor settings with what is measured. The helper becomes a normal program (`other`, nice 0, on the CPUs
+//! asked for), starts the part's workers and ends them when the pipe to its parent closes: on purpose, or because the
+//! kernel closed it with a killed process. Workers count what they do in memory that the parent reads.
+
+mod board;
+mod check;
+mod error;
+mod helper;
+mod kernel_counts;
+mod outside;
+mod pace;
+mod processes;
+mod running;
+mod serve;
+mod stress_ng;
+mod words;
+mod workers;
 
 mod cpu;
+mod disk;
+mod files;
+mod fork;
+mod hackbench;
+mod interrupt;
+mod memory;
+mod network;
+mod pipe;
+mod timers;
 
-use std::io;
-
-use howlate_model::{Load, LoadKind, LoadReport};
-
-/// A load that runs until it is stopped or dropped.
-pub struct Running(Option<cpu::CpuLoad>);
-
-impl Running {
-    /// Starts `load`.
-    ///
-    /// # Errors
-    ///
-    /// When its threads cannot be started.
-    pub fn start(load: &Load) -> io::Result<Self> {
-        if load.parts().iter().any(|part| part.kind != LoadKind::Cpu) {
-            return Err(io::Error::new(
-                io::ErrorKind::Unsupported,
-                format!("this version has no load `{load}`"),
-            ));
-        }
-        Ok(Self(if load.is_idle() { None } else { Some(cpu::CpuLoad::start()?) }))
-    }
-
-    /// Ends it; tells what it did. `None` when there was none.
-    pub fn stop(self) -> Option<LoadReport> {
-        self.0.map(cpu::CpuLoad::stop)
-    }
-}
+pub use check::check;
+pub use error::StartError;
+pub use running::{Ended, Running, Sample};
+pub use serve::serve_as_helper;

@@ -118,6 +118,18 @@ pub enum Caveat {
         /// With disk access.
         major: u64,
     },
+    /// A load ended by itself while conditions were measured under it.
+    LoadEnded {
+        /// The load, as typed.
+        load: String,
+        /// What it said last, or how it ended.
+        words: String,
+    },
+    /// A load did nothing while the condition was measured.
+    LoadIneffective {
+        /// The load, as typed.
+        load: String,
+    },
     /// Part of the recording could not be written.
     RecordingIncomplete {
         /// Lines that are missing.

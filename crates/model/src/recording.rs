@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Block, Caveat, Condition, Finding, Finished, MonotonicTime, Span, Started, System};
+use crate::{Block, Caveat, Condition, Finding, Finished, LoadBlock, MonotonicTime, Span, Started, System};
 
 /// The version of the recording format that this program writes.
 pub const FORMAT: u32 = 1;
@@ -18,6 +18,8 @@ pub enum Line {
     Started(Started),
     /// Wake-ups of one thread in one stretch of time.
     Block(Box<Block>),
+    /// What the background load did in one stretch of time, and how busy the kernel was.
+    Load(LoadBlock),
     /// A thread ended a turn of its condition.
     Finished(Finished),
     /// Something to know that belongs to no single condition.

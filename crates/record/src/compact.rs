@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io;
 use std::path::Path;
 
-use howlate_model::{Block, Line};
+use howlate_model::{Block, Line, LoadBlock};
 
 use crate::Reader;
 use crate::rewrite::{Rewriting, Rewritten};
@@ -12,7 +12,11 @@ use crate::rewrite::{Rewriting, Rewritten};
 /// Rewrites the recording at `path` with pairs of blocks joined.
 pub(crate) fn in_place(path: &Path) -> io::Result<Rewritten> {
     let reader = Reader::open(path).map_err(io::Error::other)?;
-    let mut joining = Joining { out: Rewriting::begin(path, reader.header())?, waiting: HashMap::new() };
+    let mut joining = Joining {
+        out: Rewriting::begin(path, reader.header())?,
+        waiting: HashMap::new(),
+        waiting_load: None,
+    };
     for line in reader {
         joining.line(line.map_err(io::Error::other)?)?;
     }
@@ -24,12 +28,14 @@ pub(crate) fn in_place(path: &Path) -> io::Result<Rewritten> {
 struct Joining {
     out: Rewriting,
     waiting: HashMap<(u32, u32), Box<Block>>,
+    waiting_load: Option<LoadBlock>,
 }
 
 impl Joining {
     fn line(&mut self, line: Line) -> io::Result<()> {
         match &line {
             Line::Block(block) => return self.block(block),
+            Line::Load(load) => return self.load(load),
             Line::Finished(finished) => {
                 if let Some(block) = self.waiting.remove(&(finished.condition, finished.round)) {
                     self.out.write(&Line::Block(block))?;
@@ -55,7 +61,25 @@ impl Joining {
         }
     }
 
+    /// What a load did is joined with what it did next, in the same turn.
+    fn load(&mut self, load: &LoadBlock) -> io::Result<()> {
+        let same_turn = |one: &LoadBlock| one.conditions == load.conditions && one.round == load.round;
+        match self.waiting_load.take() {
+            Some(mut earlier) if same_turn(&earlier) => {
+                earlier.merge(load);
+                self.out.write(&Line::Load(earlier))
+            }
+            earlier => {
+                self.waiting_load = Some(load.clone());
+                earlier.map_or(Ok(()), |earlier| self.out.write(&Line::Load(earlier)))
+            }
+        }
+    }
+
     fn flush_waiting(&mut self) -> io::Result<()> {
+        if let Some(load) = self.waiting_load.take() {
+            self.out.write(&Line::Load(load))?;
+        }
         let mut waiting: Vec<_> = self.waiting.drain().map(|(_, block)| block).collect();
         waiting.sort_by_key(|block| block.from_ns);
         waiting.into_iter().try_for_each(|block| self.out.write(&Line::Block(block)))

@@ -71,6 +71,7 @@ fn stays(line: &Line, keep: &dyn Fn(TurnOf) -> bool) -> bool {
     match line {
         Line::Started(started) => keep((started.condition, started.round)),
         Line::Block(block) => keep((block.condition, block.round)),
+        Line::Load(load) => load.conditions.iter().all(|condition| keep((*condition, load.round))),
         Line::Finished(finished) => keep((finished.condition, finished.round)),
         Line::End(_) => false,
         Line::Header(_) | Line::Caveat(_) | Line::Resumed(_) => true,

@@ -157,7 +157,7 @@ mod tests {
     use super::*;
     use crate::Reader;
     use crate::reader::testing::{block, header};
-    use howlate_model::{Distribution, Latency};
+    use howlate_model::{Distribution, Latency, LoadBlock, MonotonicTime};
 
     #[test]
     fn nothing_is_written_over() {
@@ -186,6 +186,19 @@ mod tests {
         assert_eq!(Reader::open(&path).unwrap().map(Result::unwrap).count(), 2);
     }
 
+    /// Three context switches in one second of a turn.
+    fn load(second: i64) -> LoadBlock {
+        LoadBlock {
+            conditions: vec![0, 1],
+            round: 0,
+            from_ns: MonotonicTime::from_nanos(second),
+            until_ns: MonotonicTime::from_nanos(second + 1),
+            parts: vec![],
+            context_switches: Some(3),
+            interrupts: None,
+        }
+    }
+
     #[test]
     fn a_long_run_keeps_every_wake_up_in_a_bounded_number_of_lines() {
         let folder = tempfile::tempdir().unwrap();
@@ -196,18 +209,27 @@ mod tests {
             let one = block(second % 2, 0, i64::from(second) * 10);
             expected.merge(&one.latency);
             writer.write(&Line::Block(Box::new(one)));
+            writer.write(&Line::Load(load(i64::from(second))));
         }
         assert_eq!(writer.close(), None);
         let mut got = Distribution::default();
-        let mut lines = 0;
-        for line in Reader::open(&path).unwrap() {
-            if let Line::Block(block) = line.unwrap() {
-                got.merge(&block.latency);
-                lines += 1;
+        let (mut lines, mut loads, mut switches) = (0, 0, 0);
+        for line in Reader::open(&path).unwrap().map(Result::unwrap) {
+            match line {
+                Line::Block(block) => {
+                    got.merge(&block.latency);
+                    lines += 1;
+                }
+                Line::Load(load) => {
+                    switches += load.context_switches.unwrap();
+                    loads += 1;
+                }
+                _ => {}
             }
         }
         assert_eq!(got, expected);
-        assert!(lines <= BLOCKS_AT_LEAST, "{lines}");
+        assert_eq!(switches, 3 * 4_000);
+        assert!(lines <= BLOCKS_AT_LEAST && loads <= BLOCKS_AT_LEAST, "{lines} {loads}");
         assert_eq!(got.max(), Some(Latency::from_nanos(39_990)));
     }
 }

@@ -58,6 +58,14 @@ pub fn caveat(caveat: &Caveat) -> String {
         Caveat::PageFaults { minor, major } => {
             format!("The measured threads met page faults: {} minor, {} major.", count(*minor), count(*major))
         }
+        Caveat::LoadEnded { load, words } => {
+            format!(
+                "The load {load} ended by itself ({words}); what was measured after that was not under it."
+            )
+        }
+        Caveat::LoadIneffective { load } => format!(
+            "The load {load} did nothing while this was measured: its processes got no CPU time, or the turns were too short."
+        ),
         Caveat::RecordingIncomplete { lines_lost, reason } => {
             format!("{} lines could not be written to the recording ({reason}).", count(*lines_lost))
         }

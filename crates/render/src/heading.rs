@@ -6,7 +6,7 @@ use howlate_model::{Caveat, HowEnded, System, Work};
 use crate::caveats::caveat;
 use crate::numbers::{count, length};
 use crate::style::{BOLD, DIM, WARN, paint};
-use crate::{cyclic, notify, quick, sleep};
+use crate::{cyclic, loads, notify, quick, sleep};
 
 /// One line on the machine: `Intel … , 2 CPUs · Linux 6.18.44 PREEMPT_DYNAMIC · KVM guest`.
 pub fn machine(system: &System) -> String {
@@ -28,8 +28,14 @@ pub fn report(analysis: &Analysis, width: usize) -> String {
     if analysis.header.command == "quick" {
         return quick::quick(analysis, width);
     }
-    let body = bodies(analysis, width);
-    format!("{}\n{body}{}{}", top(analysis), instrument(analysis, width), notes(analysis, width))
+    format!(
+        "{}\n{}{}{}{}",
+        top(analysis),
+        bodies(analysis, width),
+        loads::loads(analysis, width),
+        instrument(analysis, width),
+        notes(analysis, width)
+    )
 }
 
 /// The tables of each kind of work that was measured.

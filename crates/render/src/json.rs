@@ -1,6 +1,8 @@
 //! The result as one JSON object. Names are public: add, never rename.
 
-use howlate_analyse::{Analysis, Insight, Interval, Outcome, Ranking, Summary, insights, rankings};
+use howlate_analyse::{
+    Analysis, Insight, Interval, LoadEffect, Outcome, Ranking, Summary, insights, rankings,
+};
 use howlate_model::{Caveat, Condition, HowEnded, InForce, Instrument, Irregular, System, Usage, Worst};
 use serde::Serialize;
 
@@ -66,6 +68,9 @@ struct Entry<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     max_exceeded_at_most_one_in: Option<u64>,
     worst: &'a [Worst],
+    /// What the load did meanwhile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    load_effect: Option<&'a LoadEffect>,
     usage: Usage,
     caveats: Vec<Noted>,
 }
@@ -91,6 +96,7 @@ fn entry(outcome: &Outcome) -> Entry<'_> {
         p99_interval_ns: outcome.p99_interval(),
         max_exceeded_at_most_one_in: howlate_analyse::exceeded_at_most(outcome.count()),
         worst: outcome.worst(),
+        load_effect: outcome.load_effect.as_ref(),
         usage: outcome.usage,
         caveats: noted(&outcome.caveats()),
     }

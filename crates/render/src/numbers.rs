@@ -9,14 +9,23 @@ pub(crate) fn micros(nanos: i64) -> String {
 }
 
 /// The same for a mean or a deviation.
-#[allow(clippy::cast_possible_truncation, reason = "rounded to three digits first")]
 pub(crate) fn micros_of(nanos: f64) -> String {
-    let micros = nanos / 1e3;
-    match micros.abs() {
-        size if size < 9.995 => format!("{micros:.2}"),
-        size if size < 99.95 => format!("{micros:.1}"),
-        size => grouped(round_to_three(micros, size) as i64),
+    round(nanos / 1e3)
+}
+
+/// A number with three significant digits, thousands grouped: `0.53`, `4.20`, `412 000`.
+#[allow(clippy::cast_possible_truncation, reason = "rounded to three digits first")]
+pub(crate) fn round(number: f64) -> String {
+    match number.abs() {
+        size if size < 9.995 => format!("{number:.2}"),
+        size if size < 99.95 => format!("{number:.1}"),
+        size => grouped(round_to_three(number, size) as i64),
     }
+}
+
+/// How many times `one` is as long as `other`; 0 where that has no answer.
+pub(crate) fn span_per_span(one: Span, other: Span) -> f64 {
+    if other.is_zero() { 0.0 } else { one.as_secs_f64() / other.as_secs_f64() }
 }
 
 fn round_to_three(value: f64, size: f64) -> f64 {

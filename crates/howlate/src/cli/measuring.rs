@@ -32,10 +32,14 @@ pub(crate) struct Measuring {
     /// CPUs to bind threads to, such as 0-1,3
     #[arg(long, value_name = "LIST", help_heading = "Circumstances")]
     pub(crate) cpus: Option<CpuSet>,
-    /// Background loads: idle, cpu
+    /// Background loads: idle, cpu, pipe, interrupt, hackbench, memory, disk, files, network, fork,
+    /// timers, stress-ng:NAME, hackbench-program:OPTIONS, cmd:'COMMAND'; `:50%` halves one, `+` joins several
     #[arg(long, value_name = "LOAD,…", default_value = "idle")]
     #[arg(help_heading = "Circumstances")]
     pub(crate) load: Vec<Loads>,
+    /// CPUs to bind the background load to, such as 0-1,3; all if left out
+    #[arg(long, value_name = "LIST", help_heading = "Circumstances")]
+    pub(crate) load_cpus: Option<CpuSet>,
     /// Hold /dev/cpu_dma_latency at this, to keep CPUs out of idle states that take longer to leave
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, help_heading = "Circumstances", value_parser = dma_latency)]
     pub(crate) dma_latency: Option<i32>,
@@ -119,7 +123,11 @@ impl FromStr for ThreadCount {
 impl Measuring {
     /// The loads asked for, each once.
     fn loads(&self) -> Vec<Load> {
-        without_repeats(&self.load.iter().flat_map(|list| list.0.clone()).collect::<Vec<_>>())
+        let bound = |load: Load| match &self.load_cpus {
+            Some(cpus) => load.bound_to(cpus),
+            None => load,
+        };
+        without_repeats(&self.load.iter().flat_map(|list| list.0.clone()).map(bound).collect::<Vec<_>>())
     }
 
     /// `plan` with the limit that was asked for.

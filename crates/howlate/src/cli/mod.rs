@@ -1,5 +1,6 @@
 //! What can be typed.
 
+mod load;
 mod measuring;
 mod notify;
 mod run;
@@ -9,6 +10,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use howlate_model::{Sleeper, Span, Wait};
 
+pub(crate) use load::Load;
 pub(crate) use measuring::{Measuring, ThreadCount, without_repeats};
 pub(crate) use notify::Notify;
 pub(crate) use run::Run;
@@ -35,6 +37,7 @@ pub(crate) enum Command {
     Sleep(Sleep),
     Notify(Notify),
     Run(Box<Run>),
+    Load(Load),
     /// Take cyclictest's command line and give its output; see `howlate cyclictest --help`
     #[command(disable_help_flag = true)]
     Cyclictest {

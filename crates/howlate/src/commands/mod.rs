@@ -3,6 +3,7 @@
 pub(crate) mod cyclic;
 pub(crate) mod cyclictest;
 pub(crate) mod doctor;
+pub(crate) mod load;
 pub(crate) mod notify;
 pub(crate) mod pages;
 pub(crate) mod quick;
@@ -76,6 +77,8 @@ fn is_as_asked(analysis: &Analysis) -> bool {
             Caveat::PolicyRefused { .. }
                 | Caveat::Unfinished { .. }
                 | Caveat::MessagesIrregular { .. }
+                | Caveat::LoadEnded { .. }
+                | Caveat::LoadIneffective { .. }
                 | Caveat::RecordingIncomplete { .. }
         )
     };

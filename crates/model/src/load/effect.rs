@@ -3,13 +3,16 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{MonotonicTime, Span};
+use crate::{CpuSet, MonotonicTime, Span};
 
 /// What one part of a load did.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PartEffect {
     /// The part, as typed.
     pub part: String,
+    /// The CPUs it was bound to, read back.
+    #[serde(default, skip_serializing_if = "CpuSet::is_empty")]
+    pub cpus: CpuSet,
     /// What its operations are, in the plural; absent where they cannot be counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,

@@ -96,7 +96,7 @@ impl LoadKind {
         Some(match self {
             Self::Cpu => "rounds",
             Self::Pipe => "wake-ups",
-            Self::Interrupt => "interrupts",
+            Self::Interrupt => "interrupt requests",
             Self::Hackbench(_) => "messages",
             Self::Memory => "pages",
             Self::Disk { .. } => "bytes",
@@ -128,7 +128,6 @@ impl fmt::Display for LoadKind {
                 write!(f, ":{}", quoted(folder))
             }
             Self::StressNg { name } => write!(f, ":{}", quoted(name)),
-            Self::HackbenchProgram { options } if options.is_empty() => Ok(()),
             Self::HackbenchProgram { options: text } | Self::Command { command: text } => {
                 write!(f, ":{}", always_quoted(text))
             }

@@ -10,6 +10,9 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use self::quote::quoted;
+use crate::CpuSet;
+
 pub use effect::{LoadBlock, LoadReport, PartEffect};
 pub use kind::{Hackbench, LoadKind};
 pub use parse::{LoadError, Loads};
@@ -36,6 +39,15 @@ impl Load {
     /// `cpu`: two normal threads per CPU that never sleep.
     pub fn cpu() -> Self {
         Self::of(vec![LoadPart::new(LoadKind::Cpu)])
+    }
+
+    /// The same load; parts that say nothing of CPUs themselves are bound to `cpus`.
+    #[must_use]
+    pub fn bound_to(mut self, cpus: &CpuSet) -> Self {
+        for part in &mut self.parts {
+            part.cpus.get_or_insert_with(|| cpus.clone());
+        }
+        self
     }
 
     /// What runs side by side.
@@ -74,12 +86,14 @@ pub struct LoadPart {
     pub intensity: Intensity,
     /// How many do it side by side; `None`: as many as the load has by itself.
     pub workers: Option<u32>,
+    /// The CPUs they may run on; `None`: all that howlate may.
+    pub cpus: Option<CpuSet>,
 }
 
 impl LoadPart {
     /// A part at full intensity with its own number of workers.
     pub const fn new(kind: LoadKind) -> Self {
-        Self { kind, intensity: Intensity::FULL, workers: None }
+        Self { kind, intensity: Intensity::FULL, workers: None, cpus: None }
     }
 }
 
@@ -89,8 +103,11 @@ impl fmt::Display for LoadPart {
         if self.intensity != Intensity::FULL {
             write!(f, ":{}%", self.intensity.percent())?;
         }
-        match self.workers {
-            Some(workers) => write!(f, ":workers={workers}"),
+        if let Some(workers) = self.workers {
+            write!(f, ":workers={workers}")?;
+        }
+        match &self.cpus {
+            Some(cpus) => write!(f, ":{}", quoted(&format!("cpus={cpus}"))),
             None => Ok(()),
         }
     }

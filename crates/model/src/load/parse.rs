@@ -5,7 +5,7 @@ use std::str::FromStr;
 use super::kind::{BUILT_IN, FROM_OUTSIDE};
 use super::quote::take_word;
 use super::{Hackbench, Intensity, Load, LoadKind, LoadPart};
-use crate::nearest;
+use crate::{CpuSet, nearest};
 
 /// A text that names no load.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -111,7 +111,7 @@ fn take_words(rest: &mut &str, whole: &str) -> Result<Vec<String>, LoadError> {
     while let Some(more) = rest.strip_prefix(':') {
         *rest = more;
         let is_text = ["cmd", "hackbench-program"].contains(&words[0].as_str());
-        if is_text && !rest.starts_with('\'') {
+        if is_text && words.len() == 1 && !rest.starts_with('\'') {
             // The shell has taken the quotes: all the rest is the command.
             words.push(std::mem::take(rest).trim().to_owned());
         } else {
@@ -174,6 +174,9 @@ fn set(part: &mut LoadPart, parameter: &str) -> Result<(), LoadError> {
         (Some(("workers", count)), kind) if takes_workers(kind) => {
             part.workers = Some(number(count, MOST_WORKERS)?);
         }
+        (Some(("cpus", list)), _) => {
+            part.cpus = Some(list.parse().ok().filter(|cpus: &CpuSet| !cpus.is_empty()).ok_or_else(refused)?);
+        }
         (Some(("groups", count)), LoadKind::Hackbench(_)) => {
             let groups = number(count, MOST_GROUPS)?;
             change_hackbench(part, |size| size.groups = groups);
@@ -210,19 +213,21 @@ const fn takes_workers(kind: &LoadKind) -> bool {
 
 /// What a kind of load takes, for people.
 fn takes(kind: &LoadKind) -> String {
-    let workers = format!("`workers=N` (1 to {MOST_WORKERS})");
+    let workers = format!("`workers=N` (1 to {MOST_WORKERS}) or `cpus=LIST`");
     match kind {
         LoadKind::Hackbench(_) => {
-            format!("write an intensity such as `50%`, `groups=N` (1 to {MOST_GROUPS}) or `loops=N`")
+            format!(
+                "write an intensity such as `50%`, `groups=N` (1 to {MOST_GROUPS}), `loops=N` or `cpus=LIST`"
+            )
         }
         LoadKind::Disk { .. } | LoadKind::Files { .. } => {
-            format!("write an intensity such as `50%`, a folder that begins with `/` or `.`, or {workers}")
+            format!("write an intensity such as `50%`, a folder that begins with `/` or `.`, {workers}")
         }
         LoadKind::StressNg { .. } => format!("after the name, write {workers}"),
         LoadKind::HackbenchProgram { .. } | LoadKind::Command { .. } => {
-            "put everything in the quotes".to_owned()
+            "put the command in quotes; after them only `cpus=LIST` may follow".to_owned()
         }
-        _ => format!("write an intensity such as `50%` (1 to 100) or {workers}"),
+        _ => format!("write an intensity such as `50%` (1 to 100), {workers}"),
     }
 }
 

@@ -24,13 +24,20 @@ fn any_kind() -> impl Strategy<Value = LoadKind> {
 }
 
 fn any_part() -> impl Strategy<Value = LoadPart> {
-    (any_kind(), 1..=100_u8, proptest::option::of(1..=1_000_u32)).prop_map(|(kind, percent, workers)| {
+    let cpus = proptest::collection::btree_set(0..64_u32, 1..5).prop_map(|cpus| cpus.into_iter().collect());
+    let parts = (any_kind(), 1..=100_u8, proptest::option::of(1..=1_000_u32), proptest::option::of(cpus));
+    parts.prop_map(|(kind, percent, workers, cpus)| {
         let plain = matches!(
             kind,
             LoadKind::Hackbench(_) | LoadKind::HackbenchProgram { .. } | LoadKind::Command { .. }
         );
         let intensity = if kind.is_from_outside() { 100 } else { percent };
-        LoadPart { kind, intensity: Intensity::new(intensity).unwrap(), workers: workers.filter(|_| !plain) }
+        LoadPart {
+            kind,
+            intensity: Intensity::new(intensity).unwrap(),
+            workers: workers.filter(|_| !plain),
+            cpus,
+        }
     })
 }
 
@@ -78,6 +85,13 @@ fn commands_with_and_without_quotes() {
     assert_eq!(command(&load("cmd:'it'\\''s'")), "it's");
     assert_eq!("cmd:'a,b'+cpu,idle".parse::<Loads>().unwrap().0.len(), 2);
     assert_eq!(load("cmd:'a'+cpu").parts().len(), 2);
+}
+
+#[test]
+fn cpus_for_all_do_not_change_those_of_a_part() {
+    let bound = load("cpu+pipe:cpus=1").bound_to(&"0,2".parse().unwrap());
+    assert_eq!(bound.to_string(), "cpu:'cpus=0,2'+pipe:cpus=1");
+    assert_eq!(Load::IDLE.bound_to(&"0".parse().unwrap()), Load::IDLE);
 }
 
 #[track_caller]

@@ -1,0 +1,100 @@
+//! What a load did while a condition was measured.
+
+use howlate_model::{LoadBlock, PartEffect, Span};
+use serde::Serialize;
+
+/// Sums over all stretches in which a condition was measured.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct LoadEffect {
+    /// How long they were together.
+    pub elapsed_ns: Span,
+    /// What each part of the load did; empty when idle.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<PartEffect>,
+    /// Context switches of the whole machine; absent where they were not read every time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context_switches: Option<u64>,
+    /// Interrupts of the whole machine; absent where they were not read every time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interrupts: Option<u64>,
+}
+
+impl LoadEffect {
+    /// What one stretch holds.
+    pub(crate) fn of(block: &LoadBlock) -> Self {
+        Self {
+            elapsed_ns: block.elapsed(),
+            parts: block.parts.clone(),
+            context_switches: block.context_switches,
+            interrupts: block.interrupts,
+        }
+    }
+
+    /// Adds what another stretch, or another condition, holds.
+    pub fn add(&mut self, other: &Self) {
+        self.elapsed_ns = self.elapsed_ns.plus(other.elapsed_ns);
+        for part in &other.parts {
+            match self.parts.iter_mut().find(|known| known.part == part.part) {
+                Some(known) => known.add(part),
+                None => self.parts.push(part.clone()),
+            }
+        }
+        let both = |one: Option<u64>, other: Option<u64>| Some(one? + other?);
+        self.context_switches = both(self.context_switches, other.context_switches);
+        self.interrupts = both(self.interrupts, other.interrupts);
+    }
+
+    /// `count` per second of the stretches.
+    #[allow(clippy::cast_precision_loss, reason = "three digits are shown")]
+    pub fn per_second(&self, count: u64) -> Option<f64> {
+        let seconds = self.elapsed_ns.as_secs_f64();
+        (seconds > 0.0).then(|| count as f64 / seconds)
+    }
+
+    /// Parts that did nothing that could be seen.
+    pub(crate) fn idle_parts(&self) -> impl Iterator<Item = &PartEffect> {
+        let did_nothing = |part: &&PartEffect| match (part.operations, part.cpu_ns) {
+            (Some(operations), _) => operations == 0,
+            (None, Some(cpu)) => cpu.is_zero(),
+            (None, None) => false,
+        };
+        self.parts.iter().filter(did_nothing)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use howlate_model::MonotonicTime;
+
+    fn block(from: i64, until: i64, operations: u64) -> LoadBlock {
+        LoadBlock {
+            conditions: vec![0],
+            round: 0,
+            from_ns: MonotonicTime::from_nanos(from),
+            until_ns: MonotonicTime::from_nanos(until),
+            parts: vec![PartEffect {
+                part: "pipe".into(),
+                cpus: howlate_model::CpuSet::default(),
+                unit: Some("wake-ups".into()),
+                operations: Some(operations),
+                cpu_ns: Some(Span::from_nanos(7)),
+            }],
+            context_switches: Some(10),
+            interrupts: None,
+        }
+    }
+
+    #[test]
+    fn stretches_add_up_and_the_time_between_them_does_not_count() {
+        const SECOND: i64 = 1_000_000_000;
+        let mut effect = LoadEffect::of(&block(0, SECOND, 300));
+        effect.add(&LoadEffect::of(&block(9 * SECOND, 10 * SECOND, 100)));
+        assert_eq!(effect.elapsed_ns, Span::from_secs(2));
+        assert_eq!(effect.parts[0].operations, Some(400));
+        assert_eq!((effect.context_switches, effect.interrupts), (Some(20), None));
+        assert_eq!(effect.per_second(400).map(f64::round), Some(200.0));
+        assert_eq!(effect.idle_parts().count(), 0);
+        assert_eq!(LoadEffect::of(&block(0, SECOND, 0)).idle_parts().count(), 1);
+    }
+}

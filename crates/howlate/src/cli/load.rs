@@ -1,0 +1,33 @@
+//! `howlate load`
+
+use clap::Args;
+use howlate_model::{CpuSet, Load as OneLoad, Span};
+
+/// Apply a background load and nothing else, and tell how much it does
+#[derive(Args)]
+#[command(after_help = "\
+Built in: cpu, pipe, interrupt, hackbench, memory, disk, files, network, fork, timers\n\
+Parameters: `:50%` (of the time), `:workers=N`, hackbench `:groups=N` `:loops=N`, disk and files `:FOLDER`\n\
+From outside: stress-ng:CLASS or stress-ng:STRESSOR, hackbench-program:OPTIONS, cmd:'COMMAND'\n\n\
+Examples:\n  \
+howlate load pipe --duration 10s\n  \
+howlate load cpu:50% disk:/var/tmp --load-cpus 0\n  \
+howlate load hackbench:groups=4:loops=1000\n  \
+howlate load stress-ng:pipe \"cmd:'ping -q -f localhost'\"")]
+pub(crate) struct Load {
+    /// Loads that run side by side
+    #[arg(required = true, value_name = "LOAD")]
+    pub(crate) loads: Vec<OneLoad>,
+    /// End after this time; with Ctrl-C if left out
+    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
+    pub(crate) duration: Option<Span>,
+    /// CPUs to bind the load to, such as 0-1,3; all if left out
+    #[arg(long, value_name = "LIST")]
+    pub(crate) load_cpus: Option<CpuSet>,
+    /// Print the result for machines
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Show no progress
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}

@@ -1,0 +1,62 @@
+//! The load of one turn: what it did, as lines of the recording.
+
+use howlate_load::{Ended, Running, Sample};
+use howlate_model::{Caveat, Line, LoadBlock, LoadReport, MonotonicTime, Turn};
+
+/// A load under way, and what is measured under it.
+pub(super) struct UnderLoad {
+    running: Running,
+    conditions: Vec<u32>,
+    round: u32,
+    /// End of the latest blocks that were handed on.
+    looked_at: Option<MonotonicTime>,
+}
+
+impl UnderLoad {
+    pub(super) fn begin(running: Running, turn: &Turn) -> Self {
+        Self {
+            running,
+            conditions: turn.tasks.iter().map(|task| task.condition).collect(),
+            round: turn.tasks.first().map_or(0, |task| task.round),
+            looked_at: None,
+        }
+    }
+
+    /// What is not as it should be with the load.
+    pub(super) fn notes(&self) -> Vec<String> {
+        self.running.notes()
+    }
+
+    /// What the load did since the last look, unless that was for blocks that ended at `until` too.
+    pub(super) fn look(&mut self, until: MonotonicTime) -> Vec<Line> {
+        if self.looked_at.replace(until) == Some(until) { Vec::new() } else { self.lines() }
+    }
+
+    fn lines(&mut self) -> Vec<Line> {
+        let sample = self.running.sample();
+        let ended = self
+            .running
+            .ended()
+            .into_iter()
+            .map(|Ended { part, words, .. }| Line::Caveat(Caveat::LoadEnded { load: part, words }));
+        std::iter::once(Line::Load(self.block(sample))).chain(ended).collect()
+    }
+
+    fn block(&self, sample: Sample) -> LoadBlock {
+        LoadBlock {
+            conditions: self.conditions.clone(),
+            round: self.round,
+            from_ns: sample.from,
+            until_ns: sample.until,
+            parts: sample.parts,
+            context_switches: sample.context_switches,
+            interrupts: sample.interrupts,
+        }
+    }
+
+    /// Ends the load: what it did in a turn without blocks, and in all.
+    pub(super) fn end(mut self) -> (Vec<Line>, Option<LoadReport>) {
+        let lines = if self.looked_at.is_none() { self.lines() } else { Vec::new() };
+        (lines, self.running.stop())
+    }
+}

@@ -1,0 +1,121 @@
+//! Processes made from this one, and what they used.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use howlate_model::Span;
+use rustix::process::{Signal, getpid, getppid, set_parent_process_death_signal};
+
+/// How a child ends whose function panicked; as Rust programs do.
+const PANICKED: i32 = 101;
+
+/// `fork(2)`: a child that runs `work` and ends with the status it returns. It is killed when the
+/// calling thread ends. Returns the child's process id.
+///
+/// # Errors
+///
+/// `EAGAIN` at a limit on processes, `ENOMEM`; `Unsupported` in a process with several threads, because the
+/// child would be left with the locks of threads that it does not have.
+///
+/// Source: <https://man7.org/linux/man-pages/man2/fork.2.html>
+pub fn fork(work: impl FnOnce() -> i32) -> io::Result<u32> {
+    if std::fs::read_dir("/proc/self/task")?.count() != 1 {
+        return Err(io::Error::new(
+            io::ErrorKind::Unsupported,
+            "only a process with one thread can be forked",
+        ));
+    }
+    let parent = getpid();
+    // SAFETY: this is the only thread, as was checked, so the child has a whole process.
+    match unsafe { libc::fork() } {
+        0 => {
+            let bound = set_parent_process_death_signal(Some(Signal::KILL)).is_ok();
+            // The parent may have gone before the signal was asked for.
+            let status = if bound && getppid() == Some(parent) {
+                catch_unwind(AssertUnwindSafe(work)).unwrap_or(PANICKED)
+            } else {
+                PANICKED
+            };
+            end(status)
+        }
+        -1 => Err(io::Error::last_os_error()),
+        child => Ok(child.unsigned_abs()),
+    }
+}
+
+/// `fork(2)`: a child that ends at once. Returns its process id.
+///
+/// # Errors
+///
+/// `EAGAIN` at a limit on processes, `ENOMEM`.
+pub fn fork_and_end() -> io::Result<u32> {
+    // SAFETY: the child only calls `_exit`, which may be called after a fork of any process.
+    match unsafe { libc::fork() } {
+        0 => end(0),
+        -1 => Err(io::Error::last_os_error()),
+        child => Ok(child.unsigned_abs()),
+    }
+}
+
+fn end(status: i32) -> ! {
+    // SAFETY: ends this process at once, without running what the parent has registered for its own end.
+    unsafe { libc::_exit(status) }
+}
+
+/// `clock_getcpuclockid(3)`: the CPU time of process `pid`, all its threads together, ended ones included.
+///
+/// # Errors
+///
+/// `ESRCH` when there is no such process.
+///
+/// Source: <https://man7.org/linux/man-pages/man3/clock_getcpuclockid.3.html>
+pub fn cpu_time(pid: u32) -> io::Result<Span> {
+    let pid = i32::try_from(pid).map_err(|_| io::ErrorKind::InvalidInput)?;
+    let mut clock: libc::clockid_t = 0;
+    // SAFETY: `clock` has room for a clock id.
+    let error = unsafe { libc::clock_getcpuclockid(pid, &raw mut clock) };
+    if error != 0 {
+        return Err(io::Error::from_raw_os_error(error));
+    }
+    let mut time = MaybeUninit::<libc::timespec>::zeroed();
+    // SAFETY: `time` has room for a timespec.
+    if unsafe { libc::clock_gettime(clock, time.as_mut_ptr()) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the call succeeded, so it has written the time.
+    let time = unsafe { time.assume_init() };
+    Ok(Span::from_nanos(time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cpu_time_of_a_process_grows_with_its_work() {
+        let before = cpu_time(std::process::id()).unwrap();
+        let mut state = 1_u64;
+        while cpu_time(std::process::id()).unwrap() <= before.plus(Span::from_millis(2)) {
+            state = std::hint::black_box(state.wrapping_mul(3));
+        }
+        // No Linux gives out a process id above 2^22.
+        assert!(cpu_time((1 << 22) + 1).is_err());
+    }
+
+    #[test]
+    fn a_process_with_several_threads_is_not_forked() {
+        // Tests run in threads of their own.
+        let refused = std::thread::spawn(|| fork(|| 0).map_err(|error| error.kind())).join().unwrap();
+        assert_eq!(refused, Err(io::ErrorKind::Unsupported));
+    }
+
+    #[test]
+    fn a_child_that_ends_at_once_is_reaped() {
+        let child = fork_and_end().unwrap();
+        let pid = rustix::process::Pid::from_raw(i32::try_from(child).unwrap());
+        let options = rustix::process::WaitOptions::empty();
+        let (_, status) = rustix::process::waitpid(pid, options).unwrap().unwrap();
+        assert_eq!(status.exit_status(), Some(0));
+    }
+}

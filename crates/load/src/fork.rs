@@ -1,0 +1,26 @@
+//! `fork`: on each CPU, a process that starts children which end at once, one after the other.
+
+use std::io;
+
+use howlate_linux::process::fork_and_end;
+use rustix::process::{Pid, WaitOptions, waitpid};
+
+use crate::workers::{Duty, Workers};
+
+pub(crate) fn start(workers: &mut Workers<'_>, count: usize) -> io::Result<()> {
+    for number in 0..count {
+        let cpu = workers.cpu(number);
+        workers.add(number, cpu, fork_on)?;
+    }
+    Ok(())
+}
+
+fn fork_on(mut duty: Duty<'_>) -> io::Result<()> {
+    loop {
+        let child =
+            fork_and_end().map_err(|error| io::Error::new(error.kind(), format!("cannot fork: {error}")))?;
+        waitpid(i32::try_from(child).ok().and_then(Pid::from_raw), WaitOptions::empty())?;
+        duty.counter.add(1);
+        duty.pace.breathe()?;
+    }
+}

@@ -1,0 +1,45 @@
+//! `interrupt`: on each CPU, a process whose timer expires every 20 µs, and which asks the other CPUs for a
+//! memory barrier meanwhile: the kernel interrupts each of them that runs such a process.
+//!
+//! Source: <https://man7.org/linux/man-pages/man2/membarrier.2.html>, `MEMBARRIER_CMD_GLOBAL_EXPEDITED`.
+
+use std::io;
+
+use howlate_model::Span;
+use rustix::thread::{MembarrierCommand, membarrier};
+use rustix::time::TimerfdFlags;
+
+use crate::timers::{expiries, periodic};
+use crate::workers::{Duty, Workers};
+
+/// Time from one expiry to the next.
+const PERIOD: Span = Span::from_micros(20);
+/// Barriers between two looks at the clock.
+const BATCH: u64 = 16;
+
+pub(crate) fn start(workers: &mut Workers<'_>, count: usize) -> io::Result<()> {
+    for number in 0..count {
+        let cpu = workers.cpu(number);
+        workers.add(number, cpu, storm)?;
+    }
+    Ok(())
+}
+
+fn storm(mut duty: Duty<'_>) -> io::Result<()> {
+    let barriers = membarrier(MembarrierCommand::RegisterGlobalExpedited).is_ok();
+    // Without barriers there is nothing to do but to wait for the timer.
+    let flags = if barriers { TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK } else { TimerfdFlags::CLOEXEC };
+    loop {
+        // Armed while it works, so that nothing expires while it rests.
+        let timer = periodic(PERIOD, Span::ZERO, flags)?;
+        while !duty.pace.is_due() {
+            if barriers {
+                (0..BATCH).try_for_each(|_| membarrier(MembarrierCommand::GlobalExpedited))?;
+                duty.counter.add(BATCH);
+            }
+            duty.counter.add(expiries(&timer)?);
+        }
+        drop(timer);
+        duty.pace.breathe()?;
+    }
+}

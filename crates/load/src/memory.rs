@@ -1,0 +1,33 @@
+//! `memory`: threads of one process, one per CPU, each of which maps 8 MiB, writes to every page (page
+//! faults), copies one half to the other (bandwidth) and gives it back: the kernel interrupts the other
+//! CPUs, so that they forget the mapping (TLB shoot-down).
+
+use std::io;
+
+use howlate_linux::memory::Pages;
+
+use crate::workers::{Duty, Workers};
+
+/// Bytes that each thread maps at a time.
+const SIZE: usize = 8 << 20;
+/// Bytes per page, on nearly every machine.
+const PAGE: usize = 4096;
+
+pub(crate) fn start(workers: &mut Workers<'_>, count: usize) -> io::Result<()> {
+    workers.add_threads(count, fault)
+}
+
+fn fault(mut duty: Duty<'_>) -> io::Result<()> {
+    loop {
+        let mut pages = Pages::map(SIZE)?;
+        let bytes = pages.bytes();
+        for page in bytes.chunks_mut(PAGE) {
+            page[0] = 1;
+        }
+        duty.counter.add((SIZE / PAGE) as u64);
+        let (from, to) = bytes.split_at_mut(SIZE / 2);
+        to.copy_from_slice(std::hint::black_box(from));
+        drop(pages);
+        duty.pace.breathe()?;
+    }
+}

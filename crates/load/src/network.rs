@@ -1,0 +1,45 @@
+//! `network`: for each CPU, a process that sends packets through the loopback device as fast as it can,
+//! and one that receives them.
+
+use std::io;
+use std::net::{Ipv4Addr, UdpSocket};
+
+use crate::workers::{Duty, Workers};
+
+/// Bytes in a packet.
+const SIZE: usize = 1024;
+/// Packets between two looks at the clock.
+const BATCH: u32 = 16;
+
+pub(crate) fn start(workers: &mut Workers<'_>, count: usize) -> io::Result<()> {
+    (0..count).try_for_each(|number| pair(workers, number))
+}
+
+fn pair(workers: &mut Workers<'_>, number: usize) -> io::Result<()> {
+    let receiver = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).map_err(loopback)?;
+    let sender = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).map_err(loopback)?;
+    sender.connect(receiver.local_addr()?).map_err(loopback)?;
+    workers.add(number, None, |duty| receive(duty, &receiver))?;
+    workers.add(number, None, |duty| send(duty, &sender))
+}
+
+fn loopback(error: io::Error) -> io::Error {
+    let text = format!("the loopback device cannot be used ({error}); bring it up with `ip link set lo up`");
+    io::Error::new(error.kind(), text)
+}
+
+fn send(mut duty: Duty<'_>, socket: &UdpSocket) -> io::Result<()> {
+    loop {
+        // What the receiver has no room for is lost, which `receive` does not count.
+        (0..BATCH).try_for_each(|_| socket.send(&[0; SIZE]).map(drop))?;
+        duty.pace.breathe()?;
+    }
+}
+
+fn receive(duty: Duty<'_>, socket: &UdpSocket) -> io::Result<()> {
+    let mut packet = [0; SIZE];
+    loop {
+        socket.recv(&mut packet)?;
+        duty.counter.add(1);
+    }
+}

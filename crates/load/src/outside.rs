@@ -1,0 +1,117 @@
+//! Loads that are other programs. The helper starts them and sees to it that nothing of them stays.
+
+use std::io;
+use std::path::Path;
+use std::process::{Child, ChildStderr, Command, Stdio};
+
+use howlate_linux::clock;
+use howlate_model::{CpuSet, LoadKind, LoadPart, Span};
+use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, wait};
+
+use crate::board::Board;
+use crate::serve::parent_is_gone;
+use crate::words::Words;
+use crate::{processes, stress_ng};
+
+/// rt-tests' program.
+pub(crate) const HACKBENCH: &str = "hackbench";
+/// What runs commands.
+pub(crate) const SHELL: &str = "sh";
+/// How often the helper looks after the program.
+const LOOK_EVERY: Span = Span::from_millis(50);
+/// How long a program may take to end by itself, in looks of 10 ms.
+const PATIENCE: u32 = 200;
+const LOOK_AGAIN: Span = Span::from_millis(10);
+
+/// Runs the program of `part` until the parent is gone or the program ends.
+pub(crate) fn serve(part: &LoadPart, cpus: &CpuSet, board: &Board) -> io::Result<()> {
+    // What the program leaves behind becomes a child of this process, and can be ended.
+    set_child_subreaper(Some(getpid()))?;
+    let folder = tempfile::tempdir()?;
+    let mut program = Program::start(part, cpus, folder.path())?;
+    board.begin(clock::now());
+    let ended = program.watch(part, cpus, folder.path());
+    end_all_children();
+    if ended? == Why::Done {
+        board.end(clock::now());
+    }
+    Ok(())
+}
+
+fn command(part: &LoadPart, cpus: &CpuSet, folder: &Path) -> io::Result<Command> {
+    let words = |program: &str, words: &[&str]| {
+        let mut command = Command::new(program);
+        command.args(words);
+        command
+    };
+    Ok(match &part.kind {
+        LoadKind::StressNg { name } => {
+            let workers = part.workers.map_or(cpus.len(), |workers| workers as usize);
+            stress_ng::command(name, workers, folder).map_err(io::Error::other)?
+        }
+        LoadKind::HackbenchProgram { options } => {
+            words(HACKBENCH, &options.split_whitespace().collect::<Vec<_>>())
+        }
+        LoadKind::Command { command } => words(SHELL, &["-c", command]),
+        _ => return Err(io::ErrorKind::InvalidInput.into()),
+    })
+}
+
+#[derive(PartialEq, Eq)]
+enum Why {
+    ParentGone,
+    Done,
+}
+
+/// A program under way.
+struct Program {
+    child: Child,
+    words: Option<Words<ChildStderr>>,
+}
+
+impl Program {
+    fn start(part: &LoadPart, cpus: &CpuSet, folder: &Path) -> io::Result<Self> {
+        let mut command = command(part, cpus, folder)?;
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
+        let words = child.stderr.take().map(Words::of);
+        Ok(Self { child, words })
+    }
+
+    /// Returns when the parent is gone, or the program has done what it had to do.
+    fn watch(&mut self, part: &LoadPart, cpus: &CpuSet, folder: &Path) -> io::Result<Why> {
+        while !parent_is_gone(LOOK_EVERY)? {
+            self.words.iter_mut().for_each(Words::listen);
+            let Some(status) = self.child.try_wait()? else { continue };
+            if !status.success() {
+                let said = self.words.as_mut().and_then(Words::last);
+                let said = said.map_or_else(String::new, |said| format!(": {said}"));
+                return Err(io::Error::other(format!("it ended with {status}{said}")));
+            }
+            match part.kind {
+                LoadKind::HackbenchProgram { .. } => *self = Self::start(part, cpus, folder)?,
+                _ => return Ok(Why::Done),
+            }
+        }
+        Ok(Why::ParentGone)
+    }
+}
+
+/// Asks all that was started to end, and kills what does not.
+fn end_all_children() {
+    for look in 0.. {
+        while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
+        let left = processes::descendants(std::process::id());
+        if left.is_empty() {
+            return;
+        }
+        // Those that end may have things to clean up, so they are asked once and then given time.
+        if look == 0 || look > PATIENCE {
+            let signal = if look == 0 { Signal::TERM } else { Signal::KILL };
+            let pids = left.iter().filter_map(|pid| i32::try_from(*pid).ok()).filter_map(Pid::from_raw);
+            pids.for_each(|pid| {
+                let _ = kill_process(pid, signal);
+            });
+        }
+        drop(clock::pause(LOOK_AGAIN));
+    }
+}

@@ -1,0 +1,135 @@
+//! A load under way.
+
+use howlate_linux::clock;
+use howlate_model::{Load, LoadReport, MonotonicTime, PartEffect, Span};
+
+use crate::error::StartError;
+use crate::helper::Helper;
+use crate::kernel_counts::KernelCounts;
+
+/// A load that runs until it is stopped or dropped.
+pub struct Running {
+    helpers: Vec<Helper>,
+    began: MonotonicTime,
+    last: Moment,
+    /// Parts whose end was told already.
+    told: Vec<bool>,
+}
+
+/// What had been done at one moment.
+struct Moment {
+    at: MonotonicTime,
+    parts: Vec<PartEffect>,
+    kernel: KernelCounts,
+}
+
+/// What was done from one moment to another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// The earlier moment.
+    pub from: MonotonicTime,
+    /// The later moment.
+    pub until: MonotonicTime,
+    /// What each part did.
+    pub parts: Vec<PartEffect>,
+    /// Context switches of the whole machine, where the kernel tells.
+    pub context_switches: Option<u64>,
+    /// Interrupts of the whole machine, where the kernel tells.
+    pub interrupts: Option<u64>,
+}
+
+/// A part that ended by itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// The part, as typed.
+    pub part: String,
+    /// What it said last, or how it ended.
+    pub words: String,
+    /// How long it took, when it did all that it had to do; `None` when it failed.
+    pub took: Option<Span>,
+}
+
+impl Running {
+    /// Starts `load`; returns when every part has begun.
+    ///
+    /// # Errors
+    ///
+    /// When a part cannot be started; the others are ended.
+    pub fn start(load: &Load) -> Result<Self, StartError> {
+        let mut helpers = load.parts().iter().map(Helper::start).collect::<Result<Vec<_>, _>>()?;
+        let last = Moment::now(&mut helpers);
+        let told = vec![false; helpers.len()];
+        Ok(Self { began: last.at, helpers, last, told })
+    }
+
+    /// What was done since the last sample, or since the start.
+    pub fn sample(&mut self) -> Sample {
+        let now = Moment::now(&mut self.helpers);
+        let parts = now.parts.iter().zip(&self.last.parts).map(|(now, then)| since(now, then));
+        let kernel = now.kernel.since(self.last.kernel);
+        let sample = Sample {
+            from: self.last.at,
+            until: now.at,
+            parts: parts.collect(),
+            context_switches: kernel.context_switches,
+            interrupts: kernel.interrupts,
+        };
+        self.last = now;
+        sample
+    }
+
+    /// The parts that ended by themselves since this was asked last.
+    pub fn ended(&mut self) -> Vec<Ended> {
+        let mut ended = Vec::new();
+        for (helper, told) in self.helpers.iter_mut().zip(&mut self.told).filter(|(_, told)| !**told) {
+            if let Some(words) = helper.how_ended() {
+                *told = true;
+                ended.push(Ended { part: helper.part().to_string(), words, took: helper.took() });
+            }
+        }
+        ended
+    }
+
+    /// Whether every part has ended by itself; never when idle.
+    pub fn is_over(&self) -> bool {
+        !self.told.is_empty() && self.told.iter().all(|told| *told)
+    }
+
+    /// What is not as it should be with a load that runs, in sentences.
+    pub fn notes(&self) -> Vec<String> {
+        let nice = |helper: &Helper| Some((helper.part().to_string(), helper.unwanted_nice()?));
+        let said = self.helpers.iter().filter_map(nice);
+        said.map(|(part, nice)| {
+            format!("The load {part} runs at nice {}, as howlate was started with, not at 0.", nice.get())
+        })
+        .collect()
+    }
+
+    /// Ends it; tells what it did. `None` when there was none.
+    pub fn stop(mut self) -> Option<LoadReport> {
+        let now = Moment::now(&mut self.helpers);
+        let cpu = now.parts.iter().filter_map(|part| part.cpu_ns).fold(Span::ZERO, Span::plus);
+        (!self.helpers.is_empty()).then(|| LoadReport {
+            cpu_ns: cpu,
+            elapsed_ns: now.at.since(self.began),
+            parts: now.parts,
+        })
+    }
+}
+
+impl Moment {
+    fn now(helpers: &mut [Helper]) -> Self {
+        let parts = helpers.iter_mut().map(Helper::effect).collect();
+        Self { parts, kernel: KernelCounts::now(), at: clock::now() }
+    }
+}
+
+/// What a part did between two moments.
+fn since(now: &PartEffect, then: &PartEffect) -> PartEffect {
+    let span = |now: Span, then: Span| Span::from_nanos(now.as_nanos().saturating_sub(then.as_nanos()));
+    PartEffect {
+        operations: now.operations.zip(then.operations).map(|(now, then)| now.saturating_sub(then)),
+        cpu_ns: now.cpu_ns.zip(then.cpu_ns).map(|(now, then)| span(now, then)),
+        ..now.clone()
+    }
+}

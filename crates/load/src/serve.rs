@@ -1,0 +1,120 @@
+//! The helper process: becomes a normal program, starts the workers, ends them when its parent is gone.
+
+use std::io::{self, Write as _, stdin, stdout};
+
+use howlate_linux::clock::{self, timespec_for};
+use howlate_linux::{sched, usage};
+use howlate_model::{CpuSet, Load, LoadKind, LoadPart, Nice, Policy, Span};
+use rustix::event::{PollFd, PollFlags, poll};
+
+use crate::board::Board;
+use crate::workers::Workers;
+use crate::{cpu, disk, files, fork, hackbench, interrupt, memory, network, outside, pipe, timers};
+
+/// What the helper is: its first argument.
+pub(crate) const HELPER: &str = "__load";
+/// How often the helper looks whether its workers live.
+const LOOK_EVERY: Span = Span::from_millis(50);
+
+/// Does the work of a load's helper process when the program was started as one; call it first in
+/// `main`. `None` when it was started by a person.
+pub fn serve_as_helper() -> Option<io::Result<()>> {
+    let mut arguments = std::env::args().skip(1);
+    if arguments.next()? != HELPER {
+        return None;
+    }
+    let (part, cpus) = (arguments.next().unwrap_or_default(), arguments.next().unwrap_or_default());
+    let served = orders(&part, &cpus).and_then(|(part, cpus)| serve(&part, &cpus));
+    if let Err(error) = &served {
+        // The parent keeps this as the load's last words.
+        drop(writeln!(io::stderr(), "{error}"));
+    }
+    Some(served)
+}
+
+fn orders(part: &str, cpus: &str) -> io::Result<(LoadPart, CpuSet)> {
+    let load: Load = part.parse().map_err(io::Error::other)?;
+    let part = load.parts().first().cloned().ok_or(io::ErrorKind::InvalidInput)?;
+    Ok((part, cpus.parse().map_err(io::Error::other)?))
+}
+
+fn serve(part: &LoadPart, cpus: &CpuSet) -> io::Result<()> {
+    become_normal(cpus)?;
+    let board = Board::open(stdout())?;
+    let served = if part.kind.is_from_outside() {
+        outside::serve(part, cpus, &board)
+    } else {
+        serve_workers(part, cpus, &board)
+    };
+    // All children have been waited for.
+    let (own, theirs) = (usage::of_this_thread(), usage::of_ended_children());
+    board.set_cpu_time(
+        [own.user_ns, own.system_ns, theirs.user_ns, theirs.system_ns]
+            .into_iter()
+            .fold(Span::ZERO, Span::plus),
+    );
+    served
+}
+
+fn serve_workers(part: &LoadPart, cpus: &CpuSet, board: &Board) -> io::Result<()> {
+    let mut workers = Workers::new(board, part, cpus);
+    start(part, &mut workers)?;
+    board.begin(clock::now());
+    while !workers.are_done()? {
+        if parent_is_gone(LOOK_EVERY)? {
+            return Ok(());
+        }
+    }
+    board.end(clock::now());
+    Ok(())
+}
+
+/// `other`, nice 0, on the load's CPUs, whatever howlate itself was started with.
+fn become_normal(cpus: &CpuSet) -> io::Result<()> {
+    sched::set_policy(sched::THIS_THREAD, Policy::OTHER)?;
+    // Without the right to become nicer to itself, it stays as nice as howlate is; the parent reads that.
+    drop(sched::set_policy(sched::THIS_THREAD, Policy::Other { nice: Nice::new(0) }));
+    sched::bind(cpus)?;
+    let in_force = sched::affinity()?;
+    if in_force == *cpus {
+        return Ok(());
+    }
+    Err(io::Error::other(format!("it was to run on CPU {cpus}, and the kernel gave {in_force}")))
+}
+
+/// Whether the pipe to the parent closes within `patience`.
+pub(crate) fn parent_is_gone(patience: Span) -> io::Result<bool> {
+    let stdin = stdin();
+    let mut polled = [PollFd::new(&stdin, PollFlags::IN)];
+    // Nothing is ever sent: the pipe becomes readable when it closes.
+    Ok(poll(&mut polled, Some(&timespec_for(patience)))? > 0)
+}
+
+fn start(part: &LoadPart, workers: &mut Workers<'_>) -> io::Result<()> {
+    let count = counters(part, workers.cpus());
+    match &part.kind {
+        LoadKind::Cpu => cpu::start(workers, count),
+        LoadKind::Pipe => pipe::start(workers, count),
+        LoadKind::Interrupt => interrupt::start(workers, count),
+        LoadKind::Hackbench(size) => hackbench::start(workers, *size),
+        LoadKind::Memory => memory::start(workers, count),
+        LoadKind::Disk { folder } => disk::start(workers, count, folder.as_deref()),
+        LoadKind::Files { folder } => files::start(workers, count, folder.as_deref()),
+        LoadKind::Network => network::start(workers, count),
+        LoadKind::Fork => fork::start(workers, count),
+        LoadKind::Timers => timers::start(workers, count),
+        LoadKind::StressNg { .. } | LoadKind::HackbenchProgram { .. } | LoadKind::Command { .. } => Ok(()),
+    }
+}
+
+/// How many workers of `part` count what they do on `cpus`.
+pub(crate) fn counters(part: &LoadPart, cpus: &CpuSet) -> usize {
+    let each = match &part.kind {
+        LoadKind::Cpu => cpu::PER_CPU * cpus.len(),
+        LoadKind::Disk { .. } => 1,
+        LoadKind::Hackbench(size) => hackbench::receivers(*size),
+        kind if kind.is_from_outside() => 0,
+        _ => cpus.len(),
+    };
+    part.workers.filter(|_| !part.kind.is_from_outside()).map_or(each, |workers| workers as usize)
+}

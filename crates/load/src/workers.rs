@@ -1,0 +1,137 @@
+//! The processes that do the work of one part.
+
+use std::io::{self, Write as _};
+
+use howlate_linux::{process, sched};
+use howlate_model::{CpuSet, LoadPart};
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, wait, waitpid};
+
+use crate::board::{Board, Counter};
+use crate::pace::Pace;
+
+/// What a worker gets to know.
+pub(crate) struct Duty<'a> {
+    /// Where it counts.
+    pub(crate) counter: Counter<'a>,
+    /// When it rests.
+    pub(crate) pace: Pace,
+}
+
+/// Workers under way; killed on drop.
+pub(crate) struct Workers<'a> {
+    board: &'a Board,
+    part: &'a LoadPart,
+    cpus: &'a CpuSet,
+    running: Vec<Pid>,
+}
+
+impl<'a> Workers<'a> {
+    pub(crate) const fn new(board: &'a Board, part: &'a LoadPart, cpus: &'a CpuSet) -> Self {
+        Self { board, part, cpus, running: Vec::new() }
+    }
+
+    /// The CPU that worker `number` is bound to where each has one: they take turns.
+    pub(crate) fn cpu(&self, number: usize) -> Option<u32> {
+        self.cpus.iter().nth(number % self.cpus.len().max(1))
+    }
+
+    /// Adds a worker that counts in `number`; `cpu`: where it is bound, anywhere of the load's CPUs if `None`.
+    pub(crate) fn add(
+        &mut self,
+        number: usize,
+        cpu: Option<u32>,
+        work: impl FnOnce(Duty<'_>) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let (board, part) = (self.board, self.part);
+        let run = || {
+            bind(cpu)?;
+            board.wait_for_begin()?;
+            work(Duty { counter: board.counter(number), pace: Pace::new(part.intensity) })
+        };
+        let child = process::fork(|| status_of(run()))?;
+        self.running.extend(i32::try_from(child).ok().and_then(Pid::from_raw));
+        Ok(())
+    }
+
+    /// Adds one process with a thread for each of `count` counters.
+    pub(crate) fn add_threads(
+        &mut self,
+        count: usize,
+        work: fn(Duty<'_>) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let (board, intensity) = (self.board, self.part.intensity);
+        let places: Vec<Option<u32>> = (0..count).map(|number| self.cpu(number)).collect();
+        let thread = move |number: usize| {
+            bind(places[number])?;
+            work(Duty { counter: board.counter(number), pace: Pace::new(intensity) })
+        };
+        self.add(0, None, move |_| {
+            std::thread::scope(|threads| {
+                let all: Vec<_> = (0..count)
+                    .map(|number| {
+                        threads.spawn({
+                            let thread = &thread;
+                            move || thread(number)
+                        })
+                    })
+                    .collect();
+                all.into_iter()
+                    .try_for_each(|one| one.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into())))
+            })
+        })
+    }
+
+    /// Where the load may run.
+    pub(crate) const fn cpus(&self) -> &CpuSet {
+        self.cpus
+    }
+
+    /// Whether all are done.
+    ///
+    /// # Errors
+    ///
+    /// When one failed or was killed; it has said why, or this says how.
+    pub(crate) fn are_done(&mut self) -> io::Result<bool> {
+        while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
+            self.running.retain(|running| *running != pid);
+            if status.exit_status() != Some(0) {
+                return Err(io::Error::other(how(status)));
+            }
+        }
+        Ok(self.running.is_empty())
+    }
+}
+
+fn bind(cpu: Option<u32>) -> io::Result<()> {
+    cpu.map_or(Ok(()), |cpu| sched::bind(&std::iter::once(cpu).collect()))
+}
+
+fn status_of(result: io::Result<()>) -> i32 {
+    match result {
+        Ok(()) => 0,
+        Err(error) => {
+            // The parent keeps this as the load's last words.
+            drop(writeln!(io::stderr(), "{error}"));
+            1
+        }
+    }
+}
+
+fn how(status: WaitStatus) -> String {
+    match (status.terminating_signal(), status.exit_status()) {
+        (Some(signal), _) => format!("a worker was killed by signal {signal}"),
+        (None, Some(status)) => format!("a worker ended with status {status}"),
+        _ => "a worker ended".to_owned(),
+    }
+}
+
+impl Drop for Workers<'_> {
+    fn drop(&mut self) {
+        for pid in &self.running {
+            let _ = kill_process(*pid, Signal::KILL);
+        }
+        for pid in &self.running {
+            let _ = waitpid(Some(*pid), WaitOptions::empty());
+        }
+    }
+}

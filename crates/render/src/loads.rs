@@ -1,0 +1,61 @@
+//! What background loads did.
+
+use howlate_analyse::{Analysis, LoadEffect};
+use howlate_model::PartEffect;
+
+use crate::heading::wrapped;
+use crate::numbers::{round, span_per_span};
+use crate::style::{DIM, paint};
+
+/// One line for each load that conditions were measured under.
+pub(crate) fn loads(analysis: &Analysis, width: usize) -> String {
+    let mut known: Vec<(String, LoadEffect)> = Vec::new();
+    for outcome in analysis.outcomes() {
+        let (name, Some(effect)) = (outcome.condition.load.to_string(), &outcome.load_effect) else {
+            continue;
+        };
+        match known.iter_mut().find(|(load, _)| *load == name) {
+            Some((_, sum)) => sum.add(effect),
+            None => known.push((name, effect.clone())),
+        }
+    }
+    let line = |(name, effect): &(String, LoadEffect)| {
+        format!("{}\n", paint(DIM, wrapped(&line_of(name, effect), width, 2)))
+    };
+    known.iter().map(line).collect()
+}
+
+/// The name of a load that does nothing has to be said.
+fn line_of(name: &str, effect: &LoadEffect) -> String {
+    let name = if effect.parts.is_empty() { format!("{name}; ") } else { String::new() };
+    format!("Load: {name}{}", load_effect(effect))
+}
+
+/// `pipe 412 000 wake-ups/s, 1.80 CPUs; whole machine: 415 000 context switches/s, 3 200 interrupts/s`.
+pub fn load_effect(effect: &LoadEffect) -> String {
+    let parts = effect.parts.iter().map(|part| of_part(part, effect));
+    parts.chain(whole_machine(effect)).collect::<Vec<_>>().join("; ")
+}
+
+/// `whole machine: 415 000 context switches/s, 3 200 interrupts/s`; `None` where the kernel does not tell.
+pub(crate) fn whole_machine(effect: &LoadEffect) -> Option<String> {
+    let rate = |count: Option<u64>| count.and_then(|count| effect.per_second(count)).map(round);
+    let rates = [
+        rate(effect.context_switches).map(|rate| format!("{rate} context switches/s")),
+        rate(effect.interrupts).map(|rate| format!("{rate} interrupts/s")),
+    ];
+    let rates: Vec<String> = rates.into_iter().flatten().collect();
+    (!rates.is_empty()).then(|| format!("whole machine: {}", rates.join(", ")))
+}
+
+/// `pipe 412 000 wake-ups/s, 1.80 CPUs`.
+pub(crate) fn of_part(part: &PartEffect, effect: &LoadEffect) -> String {
+    let operations = || Some((effect.per_second(part.operations?)?, part.unit.as_deref()?));
+    let operations = operations().map(|(rate, unit)| match unit {
+        "bytes" => format!("{} MB/s", round(rate / 1e6)),
+        unit => format!("{} {unit}/s", round(rate)),
+    });
+    let cpu = part.cpu_ns.map(|cpu| format!("{:.2} CPUs", span_per_span(cpu, effect.elapsed_ns)));
+    let said: Vec<String> = [operations, cpu].into_iter().flatten().collect();
+    format!("{} {}", part.part, said.join(", "))
+}
