@@ -5,7 +5,7 @@ use howlate_model::{
     SeriesPoint, Span, Started, Usage, Worst,
 };
 
-use crate::{Interval, LoadEffect, Summary};
+use crate::{Interval, LoadEffect, Summary, Timeline};
 
 /// Block medians and 99th percentiles kept per condition. When there are more, every second
 /// one is forgotten, so that memory stays constant however long the run.
@@ -98,6 +98,7 @@ pub struct Outcome {
     caveats: Vec<Caveat>,
     rounds: Vec<Vec<SeriesPoint>>,
     blocks: BlockNumbers,
+    timeline: Timeline,
 }
 
 impl Outcome {
@@ -114,6 +115,7 @@ impl Outcome {
             caveats: Vec::new(),
             rounds: Vec::new(),
             blocks: BlockNumbers::default(),
+            timeline: Timeline::default(),
         }
     }
 
@@ -123,10 +125,12 @@ impl Outcome {
         self.runtime.clone_from(&started.runtime);
         started.caveats.iter().for_each(|caveat| push_new(&mut self.caveats, caveat));
         self.rounds.push(Vec::new());
+        self.timeline.started(started);
     }
 
     fn block(&mut self, block: &Block) {
         self.blocks.add(block.round, &block.latency);
+        self.timeline.block(block);
         if let (Some(round), false) = (self.rounds.last_mut(), block.series.is_empty()) {
             round.extend_from_slice(&block.series);
         }
@@ -143,6 +147,7 @@ impl Outcome {
     }
 
     fn finished(&mut self, finished: &Finished) {
+        self.timeline.finished(finished);
         if let Some(usage) = &finished.usage {
             self.usage.add(usage);
         }
@@ -219,6 +224,16 @@ impl Outcome {
     /// 95 % interval of the 99th percentile, from those of blocks.
     pub fn p99_interval(&self) -> Option<Interval> {
         Interval::of_median(&mut self.blocks.p99.clone())
+    }
+
+    /// Its latencies along the run.
+    pub const fn timeline(&self) -> &Timeline {
+        &self.timeline
+    }
+
+    /// Wake-ups that were measured but lost.
+    pub const fn lost(&self) -> u64 {
+        self.total.lost
     }
 
     /// Wake-ups kept in order, one list per turn: when each was expected since its turn's

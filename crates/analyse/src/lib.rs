@@ -2,6 +2,8 @@
 //! from a run that is still going makes no difference.
 
 mod analysis;
+mod columns;
+mod curve;
 mod insight;
 mod interval;
 mod limits;
@@ -9,14 +11,18 @@ mod load_effect;
 mod ranking;
 mod staircase;
 mod summary;
+mod timeline;
 
 pub use analysis::{Analysis, Outcome};
+pub use columns::{Column, Columns, equal_columns};
+pub use curve::{CurvePoint, curve};
 pub use insight::{Insight, Origin, insights};
 pub use interval::{Interval, exceeded_at_most, quantile_ranks};
 pub use limits::exceeded;
 pub use load_effect::LoadEffect;
 pub use ranking::{GapCost, IdleCost, Place, Ranking, gap_costs, idle_costs, rankings};
 pub use summary::Summary;
+pub use timeline::{Slice, Timeline, Turn};
 
 #[cfg(test)]
 mod testing {

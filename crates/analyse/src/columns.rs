@@ -1,0 +1,142 @@
+//! Counts in wider columns than a distribution's own, for pictures.
+
+use std::collections::BTreeMap;
+
+use howlate_model::Distribution;
+
+/// Columns per doubling of the latency. Their borders are borders of the distribution's own
+/// buckets, so that no latency is counted in the wrong column.
+const PER_DOUBLING: u32 = 8;
+const BITS: u32 = PER_DOUBLING.trailing_zeros();
+
+/// Counts per column; columns widen with the latency, as the axis of a logarithmic picture does.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Columns {
+    counts: BTreeMap<u32, u64>,
+}
+
+/// One column that is not empty.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// The smallest latency counted here, in nanoseconds.
+    pub from: u64,
+    /// The smallest latency that is not counted here any more, in nanoseconds.
+    pub until: u64,
+    /// How many.
+    pub count: u64,
+}
+
+const fn index(nanos: u64) -> u32 {
+    if nanos < PER_DOUBLING as u64 {
+        #[allow(clippy::cast_possible_truncation, reason = "below 8")]
+        return nanos as u32;
+    }
+    let doubling = u64::BITS - 1 - nanos.leading_zeros() - BITS;
+    #[allow(clippy::cast_possible_truncation, reason = "below 16")]
+    let part = (nanos >> doubling) as u32;
+    doubling * PER_DOUBLING + part
+}
+
+const fn lowest(index: u32) -> u64 {
+    if index < 2 * PER_DOUBLING {
+        return index as u64;
+    }
+    let doubling = index / PER_DOUBLING - 1;
+    ((index - doubling * PER_DOUBLING) as u64) << doubling
+}
+
+impl Columns {
+    /// The columns of a distribution.
+    pub fn of(distribution: &Distribution) -> Self {
+        let mut columns = Self::default();
+        for bucket in distribution.buckets() {
+            *columns.counts.entry(index(bucket.lowest)).or_default() += bucket.count;
+        }
+        columns
+    }
+
+    /// Counts all of `other` too.
+    pub fn merge(&mut self, other: &Self) {
+        for (column, count) in &other.counts {
+            *self.counts.entry(*column).or_default() += count;
+        }
+    }
+
+    /// The columns that are not empty, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = Column> + '_ {
+        self.counts.iter().map(|(&index, &count)| Column {
+            from: lowest(index),
+            until: lowest(index + 1),
+            count,
+        })
+    }
+
+    /// How many latencies are in the column that holds `nanos` or in a higher one.
+    pub fn reaching(&self, nanos: u64) -> u64 {
+        self.counts.range(index(nanos)..).map(|(_, count)| count).sum()
+    }
+
+    /// How many latencies there are.
+    pub fn count(&self) -> u64 {
+        self.counts.values().sum()
+    }
+}
+
+/// Counts in columns of equal `width` from 0, and what lies beyond the last of them.
+///
+/// A bucket of the distribution that spans several columns is counted in the one of its middle.
+pub fn equal_columns(distribution: &Distribution, width: u64, columns: usize) -> (Vec<u64>, u64) {
+    let (mut counts, mut beyond) = (vec![0; columns], 0);
+    for bucket in distribution.buckets() {
+        let middle = bucket.lowest + (bucket.highest - bucket.lowest) / 2;
+        let place = usize::try_from(middle / width.max(1)).unwrap_or(usize::MAX);
+        match counts.get_mut(place) {
+            Some(count) => *count += bucket.count,
+            None => beyond += bucket.count,
+        }
+    }
+    (counts, beyond)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use howlate_model::Latency;
+    use proptest::prelude::*;
+
+    fn of(latencies: &[i64]) -> Distribution {
+        let mut all = Distribution::default();
+        latencies.iter().for_each(|nanos| all.record(Latency::from_nanos(*nanos)));
+        all
+    }
+
+    proptest! {
+        #[test]
+        fn each_latency_is_in_its_column(nanos in 0_u64..3_600_000_000_000) {
+            let place = index(nanos);
+            prop_assert!(lowest(place) <= nanos && nanos < lowest(place + 1));
+        }
+
+        #[test]
+        fn no_latency_is_lost(latencies in prop::collection::vec(0_i64..1_000_000_000, 0..200)) {
+            let all = of(&latencies);
+            prop_assert_eq!(Columns::of(&all).count(), all.count());
+            let (counts, beyond) = equal_columns(&all, 1_000, 50);
+            prop_assert_eq!(counts.iter().sum::<u64>() + beyond, all.count());
+        }
+
+        #[test]
+        fn columns_hold_what_is_between_their_borders(latencies in prop::collection::vec(0_i64..1_000_000, 1..50)) {
+            for column in Columns::of(&of(&latencies)).iter() {
+                let within = |nanos: &&i64| (column.from..column.until).contains(&nanos.unsigned_abs());
+                prop_assert_eq!(latencies.iter().filter(within).count() as u64, column.count);
+            }
+        }
+    }
+
+    #[test]
+    fn what_reaches_a_latency_is_counted() {
+        let columns = Columns::of(&of(&[10, 100, 1_000, 10_000]));
+        assert_eq!((columns.reaching(100), columns.reaching(100_000), columns.reaching(0)), (3, 0, 4));
+    }
+}

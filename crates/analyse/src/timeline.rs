@@ -1,0 +1,159 @@
+//! What happened when: a condition's latencies along the run.
+
+use howlate_model::{Block, Finished, MonotonicTime, Started};
+
+use crate::columns::Columns;
+
+/// Slices kept per condition. When there are more, neighbours are joined, so that memory stays
+/// constant however long the run.
+const SLICES_KEPT: usize = 256;
+
+/// A stretch of time and the latencies seen in it.
+#[derive(Clone, Debug)]
+pub struct Slice {
+    /// When it began.
+    pub from: MonotonicTime,
+    /// When it ended.
+    pub until: MonotonicTime,
+    /// The smallest latency in nanoseconds, exact.
+    pub min: i64,
+    /// The largest latency in nanoseconds, exact.
+    pub max: i64,
+    /// How many were how late.
+    pub columns: Columns,
+    /// Periods missed.
+    pub missed_periods: u64,
+    /// Wake-ups that were measured but lost.
+    pub lost: u64,
+}
+
+impl Slice {
+    fn of(block: &Block) -> Option<Self> {
+        Some(Self {
+            from: block.from_ns,
+            until: block.until_ns,
+            min: block.latency.min()?.as_nanos(),
+            max: block.latency.max()?.as_nanos(),
+            columns: Columns::of(&block.latency),
+            missed_periods: block.missed_periods,
+            lost: block.lost,
+        })
+    }
+
+    fn join(&mut self, other: &Self) {
+        self.from = self.from.min(other.from);
+        self.until = self.until.max(other.until);
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+        self.columns.merge(&other.columns);
+        self.missed_periods += other.missed_periods;
+        self.lost += other.lost;
+    }
+}
+
+/// One turn of a condition.
+#[derive(Clone, Debug)]
+pub struct Turn {
+    /// Which, from 0.
+    pub round: u32,
+    /// When it began.
+    pub from: MonotonicTime,
+    /// When it ended; `None` where the recording does not say.
+    pub until: Option<MonotonicTime>,
+}
+
+/// A condition's slices and turns, in the order in which they happened.
+#[derive(Clone, Debug, Default)]
+pub struct Timeline {
+    slices: Vec<Slice>,
+    turns: Vec<Turn>,
+    /// How many blocks make a slice.
+    joined: usize,
+    /// How many blocks the last slice holds.
+    in_last: usize,
+}
+
+impl Timeline {
+    pub(crate) fn started(&mut self, started: &Started) {
+        self.turns.push(Turn { round: started.round, from: started.at_ns, until: None });
+    }
+
+    pub(crate) fn finished(&mut self, finished: &Finished) {
+        let turn = self.turns.iter_mut().rev().find(|turn| turn.round == finished.round);
+        if let Some(turn) = turn {
+            turn.until = Some(finished.at_ns);
+        }
+    }
+
+    pub(crate) fn block(&mut self, block: &Block) {
+        let Some(slice) = Slice::of(block) else { return };
+        match self.slices.last_mut() {
+            Some(last) if self.in_last < self.joined.max(1) => {
+                last.join(&slice);
+                self.in_last += 1;
+            }
+            _ => {
+                self.slices.push(slice);
+                self.in_last = 1;
+            }
+        }
+        if self.slices.len() > SLICES_KEPT {
+            self.halve();
+        }
+    }
+
+    fn halve(&mut self) {
+        let join = |pair: &[Slice]| {
+            let mut joined = pair[0].clone();
+            pair[1..].iter().for_each(|later| joined.join(later));
+            joined
+        };
+        let alone = self.slices.len() % 2 == 1;
+        self.slices = self.slices.chunks(2).map(join).collect();
+        self.in_last += if alone { 0 } else { self.joined.max(1) };
+        self.joined = 2 * self.joined.max(1);
+    }
+
+    /// The slices.
+    pub fn slices(&self) -> &[Slice] {
+        &self.slices
+    }
+
+    /// The turns.
+    pub fn turns(&self) -> &[Turn] {
+        &self.turns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use howlate_model::{Latency, Span};
+
+    fn block(second: i64, late: i64) -> Block {
+        let from = MonotonicTime::from_nanos(second * 1_000_000_000);
+        let mut block = Block { from_ns: from, until_ns: from.plus(Span::from_secs(1)), ..Block::default() };
+        block.latency.record(Latency::from_nanos(late));
+        block
+    }
+
+    #[test]
+    fn a_long_run_keeps_its_extremes_and_its_counts_in_bounded_memory() {
+        let mut timeline = Timeline::default();
+        (0..10_000).for_each(|second| timeline.block(&block(second, 1_000 + second)));
+        let slices = timeline.slices();
+        assert!((SLICES_KEPT / 2..=SLICES_KEPT).contains(&slices.len()), "{}", slices.len());
+        assert_eq!(slices.iter().map(|slice| slice.columns.count()).sum::<u64>(), 10_000);
+        assert_eq!((slices[0].min, slices.last().unwrap().max), (1_000, 10_999));
+        let sizes: Vec<u64> = slices.iter().map(|slice| slice.columns.count()).collect();
+        assert!(sizes[..sizes.len() - 1].iter().all(|size| *size == sizes[0]), "{sizes:?}");
+        assert!(slices.windows(2).all(|pair| pair[0].until <= pair[1].from));
+    }
+
+    #[test]
+    fn an_empty_block_leaves_no_slice() {
+        let mut timeline = Timeline::default();
+        timeline.block(&Block::default());
+        assert!(timeline.slices().is_empty());
+    }
+}
