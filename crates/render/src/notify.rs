@@ -12,24 +12,72 @@ use crate::table::{Columns, transpose, worst_in_bold};
 
 /// The tables of each set of circumstances: one per mechanism, then the ranking.
 pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
-    let outcomes: Vec<&Outcome> = analysis.outcomes().iter().collect();
-    let (rankings, costs, idle) = (rankings(analysis), gap_costs(analysis), idle_costs(analysis));
+    let found = Found::of(analysis);
     let mut text = String::new();
-    for group in grouped(&outcomes, circumstances) {
-        let title = circumstances(&group[0].condition);
-        text.push_str(&format!("{}\n", paint(BOLD, &title)));
+    for group in groups(analysis) {
+        text.push_str(&format!("{}\n", paint(BOLD, circumstances(&group[0].condition))));
         text.push_str(&format!("{}\n\n", paint(DIM, what_is_measured(&group[0].condition))));
         for one in tables_of(&group) {
             text.push_str(&format!("{}\n", table(&one)));
         }
-        let alike = |condition: &Condition| circumstances(condition) == title;
-        let rankings: Vec<&Ranking> = rankings.iter().filter(|one| alike(&one.fastest)).collect();
-        let costs: Vec<&GapCost> = costs.iter().filter(|one| alike(&one.condition)).collect();
-        let idle: Vec<&IdleCost> = idle.iter().filter(|one| alike(&one.condition)).collect();
-        text.push_str(&ranking_table(&rankings));
-        text.push_str(&meaning(&rankings, &costs, &idle, &group, width));
+        let found = found.about(&group[0].condition);
+        text.push_str(&ranking_table(&found.rankings.iter().collect::<Vec<_>>()));
+        text.push_str(&paragraphs(&found.sentences(&group), width));
     }
     text
+}
+
+/// What the numbers mean, one sentence or two each; the circumstances first where there are several.
+pub(crate) fn sentences(analysis: &Analysis) -> Vec<String> {
+    let (found, groups) = (Found::of(analysis), groups(analysis));
+    let of_group = |group: &Vec<&Outcome>| {
+        let condition = &group[0].condition;
+        let about = if groups.len() > 1 { format!("{}: ", circumstances(condition)) } else { String::new() };
+        let sentences = found.about(condition).sentences(group);
+        sentences.into_iter().map(|sentence| format!("{about}{sentence}")).collect::<Vec<_>>()
+    };
+    groups.iter().flat_map(of_group).collect()
+}
+
+fn groups(analysis: &Analysis) -> Vec<Vec<&Outcome>> {
+    let outcomes: Vec<&Outcome> = analysis.outcomes().iter().collect();
+    grouped(&outcomes, circumstances)
+}
+
+/// What the analysis says of notifications.
+struct Found {
+    rankings: Vec<Ranking>,
+    costs: Vec<GapCost>,
+    idle: Vec<IdleCost>,
+}
+
+impl Found {
+    fn of(analysis: &Analysis) -> Self {
+        Self { rankings: rankings(analysis), costs: gap_costs(analysis), idle: idle_costs(analysis) }
+    }
+
+    /// What it says of the same circumstances as those of `condition`.
+    fn about(&self, condition: &Condition) -> Self {
+        let title = circumstances(condition);
+        let alike = |condition: &Condition| circumstances(condition) == title;
+        Self {
+            rankings: self.rankings.iter().filter(|one| alike(&one.fastest)).cloned().collect(),
+            costs: self.costs.iter().filter(|one| alike(&one.condition)).cloned().collect(),
+            idle: self.idle.iter().filter(|one| alike(&one.condition)).cloned().collect(),
+        }
+    }
+
+    /// What to take, and what the gap costs.
+    fn sentences(&self, group: &[&Outcome]) -> Vec<String> {
+        let (rankings, costs): (Vec<_>, Vec<_>) =
+            (self.rankings.iter().collect(), self.costs.iter().collect());
+        let idle: Vec<&IdleCost> = self.idle.iter().collect();
+        let mut lines: Vec<String> = recommendation(&rankings).into_iter().chain(tie(&rankings)).collect();
+        lines.extend(gap(&costs, idle.is_empty()));
+        lines.extend(idle_cpu(&idle));
+        lines.extend(slack(group));
+        lines
+    }
 }
 
 /// Outcomes that `name` calls the same, in order of appearance; each group in order of gaps.
@@ -177,26 +225,12 @@ fn signed(nanos: i64) -> String {
     if nanos < 0 { micros(nanos) } else { format!("+{}", micros(nanos)) }
 }
 
-/// What to take, and what the gap costs, in sentences.
-fn meaning(
-    rankings: &[&Ranking],
-    costs: &[&GapCost],
-    idle: &[&IdleCost],
-    group: &[&Outcome],
-    width: usize,
-) -> String {
-    let mut lines: Vec<String> = recommendation(rankings).into_iter().chain(tie(rankings)).collect();
-    lines.extend(gap(costs, idle.is_empty()));
-    lines.extend(idle_cpu(idle));
-    lines.extend(slack(group));
-    if lines.is_empty() {
+fn paragraphs(sentences: &[String], width: usize) -> String {
+    if sentences.is_empty() {
         return String::new();
     }
-    let mut text = format!("{}\n", paint(BOLD, "What this means"));
-    for line in lines {
-        text.push_str(&format!("  {}\n", wrapped(&line, width, 2)));
-    }
-    text + "\n"
+    let lines = sentences.iter().map(|line| format!("  {}\n", wrapped(line, width, 2)));
+    format!("{}\n{}\n", paint(BOLD, "What this means"), lines.collect::<String>())
 }
 
 /// The fastest of the longest gap, where it matters most which one is taken.

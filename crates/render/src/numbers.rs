@@ -4,12 +4,12 @@ use howlate_model::Span;
 
 /// Microseconds with three significant digits, thousands grouped: `5.61`, `56.1`, `502 000`.
 #[allow(clippy::cast_precision_loss, reason = "three digits are shown")]
-pub(crate) fn micros(nanos: i64) -> String {
+pub fn micros(nanos: i64) -> String {
     micros_of(nanos as f64)
 }
 
 /// The same for a mean or a deviation.
-pub(crate) fn micros_of(nanos: f64) -> String {
+pub fn micros_of(nanos: f64) -> String {
     round(nanos / 1e3)
 }
 
@@ -47,12 +47,12 @@ pub(crate) fn grouped(number: i64) -> String {
 }
 
 /// A count with its thousands apart.
-pub(crate) fn count(number: u64) -> String {
+pub fn count(number: u64) -> String {
     grouped(i64::try_from(number).unwrap_or(i64::MAX))
 }
 
 /// A length of time in prose: `50 µs`, `1.5 ms`.
-pub(crate) fn length(span: Span) -> String {
+pub fn length(span: Span) -> String {
     let typed = span.to_string();
     let unit = typed.find(|letter: char| letter.is_ascii_alphabetic()).unwrap_or(typed.len());
     let (number, unit) = typed.split_at(unit);
@@ -65,7 +65,7 @@ pub(crate) fn length(span: Span) -> String {
 }
 
 /// A length of time to a tenth of a second, or as short as it is: `12.3 s`, `4 ms`.
-pub(crate) fn rough(span: Span) -> String {
+pub fn rough(span: Span) -> String {
     match span.as_nanos() {
         nanos if nanos >= 60_000_000_000 => {
             let seconds = nanos / 1_000_000_000;
@@ -84,7 +84,7 @@ pub(crate) fn rough(span: Span) -> String {
 
 /// How many times larger `large` is than `small`, as one says it: `99`, `3.2`.
 #[allow(clippy::cast_precision_loss, reason = "two digits are shown")]
-pub(crate) fn times(large: i64, small: i64) -> String {
+pub fn times(large: i64, small: i64) -> String {
     let ratio = large as f64 / small.max(1) as f64;
     if ratio < 10.0 { format!("{ratio:.1}") } else { format!("{ratio:.0}") }
 }

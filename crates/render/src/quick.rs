@@ -32,6 +32,11 @@ pub fn quick(analysis: &Analysis, width: usize) -> String {
     text
 }
 
+/// What the numbers of a quick look mean.
+pub(crate) fn sentences(analysis: &Analysis) -> Vec<String> {
+    meaning(&rows(analysis.outcomes()))
+}
+
 /// One way to run, idle and under load.
 struct Row<'a> {
     idle: &'a Outcome,
