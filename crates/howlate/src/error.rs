@@ -7,6 +7,7 @@ use howlate_load::StartError;
 use howlate_measure::MeasureError;
 use howlate_plan::PlanError;
 use howlate_record::{CreateError, ReadError};
+use howlate_report::NoPicture;
 
 use crate::terminal::{ERROR, HINT, paint};
 
@@ -37,6 +38,8 @@ pub(crate) enum Error {
     Json(#[from] serde_json::Error),
     #[error("there is no folder {}", .0.display())]
     NoFolder(PathBuf),
+    #[error("there is nothing to draw as `{}`", .0.kind)]
+    NoPicture(NoPicture),
     #[error("there is no command `{0}`")]
     NoCommand(String),
 }
@@ -72,7 +75,7 @@ impl Error {
                 Some(format!("choose another name{}", file.unwrap_or_default()))
             }
             Self::Create(CreateError::Io { .. }) => {
-                Some("choose a path in a folder that exists and that you may write to, such as `--out result.jsonl`".into())
+                Some("choose a path in a folder that exists and that you may write to, such as `result.jsonl`".into())
             }
             Self::Read(error) => Some(read_hint(error)),
             Self::PlanUnreadable { .. } => {
@@ -85,6 +88,13 @@ impl Error {
             ),
             Self::NoFolder(_) => {
                 Some("trees are made with `cargo xtask capture-system FOLDER`; leave `--root` out for this machine".into())
+            }
+            Self::NoPicture(none) => {
+                let there_are: Vec<&str> = none.there_are().map(howlate_report::Kind::name).collect();
+                Some(match there_are.as_slice() {
+                    [] => "nothing was measured".into(),
+                    some => format!("choose `--chart` from {}", some.join(", ")),
+                })
             }
             Self::NoCommand(_) => Some("`howlate --help` lists the commands".into()),
             Self::Load(error) => load_hint(error),

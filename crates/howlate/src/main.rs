@@ -50,6 +50,7 @@ fn run(command: Option<Command>) -> Result<ExitCode, Error> {
         Some(Command::Load(asked)) => commands::load::run(&asked),
         Some(Command::Doctor(asked)) => commands::doctor::run(&asked),
         Some(Command::Show(asked)) => commands::show::run(&asked),
+        Some(Command::Report(asked)) => commands::report::run(&asked),
         Some(Command::Completions { shell }) => commands::pages::completions(shell),
         Some(Command::Man { name }) => commands::pages::man(name.as_deref()),
     };

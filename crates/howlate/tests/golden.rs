@@ -34,6 +34,11 @@ fn sleeps() {
 }
 
 #[test]
+fn notifications() {
+    every_format("notify");
+}
+
+#[test]
 fn a_stall() {
     every_format("stall");
 }
@@ -47,7 +52,7 @@ fn a_killed_run() {
 fn help_of_every_command() {
     let page = |arguments: &[&str]| stdout(&run(arguments));
     insta::assert_snapshot!("help", page(&["--help"]));
-    for command in ["cyclic", "sleep", "load", "doctor", "show"] {
+    for command in ["cyclic", "sleep", "load", "doctor", "show", "report"] {
         insta::assert_snapshot!(format!("help-{command}"), page(&[command, "--help"]));
         assert!(page(&["man", command]).contains(".TH"), "{command} has a manual page");
     }

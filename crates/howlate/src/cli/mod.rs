@@ -3,6 +3,7 @@
 mod load;
 mod measuring;
 mod notify;
+mod report;
 mod run;
 
 use std::path::PathBuf;
@@ -13,6 +14,7 @@ use howlate_model::{Sleeper, Span, Wait};
 pub(crate) use load::Load;
 pub(crate) use measuring::{Measuring, ThreadCount, without_repeats};
 pub(crate) use notify::Notify;
+pub(crate) use report::{Report, ReportFormat};
 pub(crate) use run::Run;
 
 /// How late Linux runs your code, and why.
@@ -47,6 +49,7 @@ pub(crate) enum Command {
     },
     Doctor(Doctor),
     Show(Show),
+    Report(Report),
     /// Print a completion script for a shell
     Completions {
         /// The shell

@@ -7,6 +7,7 @@ pub(crate) mod load;
 pub(crate) mod notify;
 pub(crate) mod pages;
 pub(crate) mod quick;
+pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod show;
 pub(crate) mod sleep;

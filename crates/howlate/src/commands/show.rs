@@ -29,7 +29,8 @@ pub(crate) fn run(asked: &Show) -> Result<Status, Error> {
     Ok(Status::Done)
 }
 
-fn read(path: &Path) -> Result<Analysis, Error> {
+/// Everything that a saved recording says.
+pub(crate) fn read(path: &Path) -> Result<Analysis, Error> {
     let mut reader = Reader::open(path)?;
     let mut analysis = Analysis::new(reader.header().clone());
     for line in reader.by_ref() {

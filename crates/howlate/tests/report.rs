@@ -1,0 +1,205 @@
+//! `howlate report`: a page, pictures, Markdown and CSV from recordings.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use common::{howlate, stderr, stdout};
+use sha2::{Digest, Sha256};
+
+/// One recording of each kind.
+const RECORDINGS: [&str; 5] = ["cyclic", "killed", "notify", "sleep", "stall"];
+const KINDS: [&str; 7] = ["overview", "histogram", "percentiles", "time", "sleeps", "staircase", "pairs"];
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/recordings/v1")
+}
+
+/// Reports from the recordings' own folder, so that names are the same everywhere.
+fn report(arguments: &[&str]) -> Output {
+    howlate(&[&["report"], arguments].concat()).current_dir(folder()).output().unwrap()
+}
+
+#[track_caller]
+fn text(arguments: &[&str]) -> String {
+    let output = report(arguments);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    stdout(&output)
+}
+
+fn page(names: &[&str]) -> String {
+    let files: Vec<String> = names.iter().map(|name| format!("{name}.jsonl")).collect();
+    let files: Vec<&str> = files.iter().map(String::as_str).collect();
+    text(&[files.as_slice(), &["-o", "-"]].concat())
+}
+
+/// The text between two others.
+#[track_caller]
+fn between<'a>(text: &'a str, from: &str, to: &str) -> &'a str {
+    text.split_once(from).unwrap().1.split_once(to).unwrap().0
+}
+
+/// Whether every element that begins also ends, in order.
+#[track_caller]
+fn is_well_formed(page: &str) {
+    const WITHOUT_END: [&str; 4] = ["meta", "link", "br", "!DOCTYPE"];
+    let mut open: Vec<&str> = Vec::new();
+    let mut rest = page;
+    while let Some((_, after)) = rest.split_once('<') {
+        let (tag, after) = after.split_once('>').unwrap();
+        let name = tag.split([' ', '\n']).next().unwrap();
+        rest = after;
+        if let Some(name) = name.strip_prefix('/') {
+            assert_eq!(open.pop(), Some(name), "before {:?}", &rest[..rest.len().min(80)]);
+        } else if !WITHOUT_END.contains(&name) {
+            open.push(name);
+            if matches!(name, "style" | "script") {
+                rest = &rest[rest.find(&format!("</{name}>")).unwrap()..];
+            }
+        }
+    }
+    assert!(open.is_empty(), "{open:?}");
+}
+
+#[test]
+fn every_recording_becomes_a_page_that_needs_nothing_else() {
+    for name in RECORDINGS {
+        let page = page(&[name]);
+        is_well_formed(&page);
+        for asks_for_more in [" src=", "url(", "@import", "rel=\"stylesheet\"", " style=\"", " onclick"] {
+            assert!(!page.contains(asks_for_more), "{name}: {asks_for_more}");
+        }
+        for kind in ["histogram", "percentiles"] {
+            assert!(page.contains(&format!("<figure id=\"{kind}\">")), "{name}: {kind}");
+        }
+    }
+    assert!(page(&["killed"]).contains("does not say that the run ended"));
+}
+
+#[test]
+fn a_page_runs_nothing_but_its_own_style_and_script() {
+    let page = page(&["cyclic"]);
+    let policy = between(&page, "Content-Security-Policy\" content=\"", "\"");
+    assert!(policy.starts_with("default-src 'none';"), "{policy}");
+    for element in ["style", "script"] {
+        let text = between(&page, &format!("<{element}>"), &format!("</{element}>"));
+        let digest = BASE64.encode(Sha256::digest(text.as_bytes()));
+        assert!(policy.contains(&format!("{element}-src 'sha256-{digest}'")), "{element}");
+        assert_eq!(page.matches(&format!("<{element}>")).count(), 1);
+    }
+}
+
+#[test]
+fn several_recordings_stand_side_by_side() {
+    let page = page(&["cyclic", "stall"]);
+    is_well_formed(&page);
+    for name in ["cyclic.jsonl", "stall.jsonl"] {
+        assert!(
+            page.contains(&format!("<th scope=\"row\">{name}</th>")),
+            "{name} is told apart in the results"
+        );
+    }
+}
+
+#[test]
+fn no_wake_up_is_lost_on_the_way_to_the_picture() {
+    let page = page(&["stall"]);
+    let shown =
+        stdout(&howlate(&["show", "--format", "csv", "stall.jsonl"]).current_dir(folder()).output().unwrap());
+    let mut rows = csv::Reader::from_reader(shown.as_bytes());
+    let place = rows.headers().unwrap().iter().position(|heading| heading == "count").unwrap();
+    let counted: u64 = rows.records().map(|row| row.unwrap()[place].parse::<u64>().unwrap()).sum();
+    let data = between(&page, "download=\"histogram-1.csv\" href=\"data:text/csv;charset=utf-8,", "\"");
+    let data = data.replace("%0A", "\n").replace("%20", " ").replace("%22", "\"");
+    let mut drawn = csv::Reader::from_reader(data.as_bytes());
+    let cells = drawn.records().flat_map(|row| {
+        row.unwrap().iter().skip(2).map(|cell| cell.parse::<u64>().unwrap()).collect::<Vec<_>>()
+    });
+    assert_eq!(cells.sum::<u64>(), counted);
+}
+
+#[test]
+fn what_a_recording_says_cannot_become_part_of_the_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = std::fs::read_to_string(self::folder().join("cyclic.jsonl")).unwrap();
+    let evil = r#"</script><script>alert(1)</script>\" onload=\"alert(1)"#;
+    let text = text.replacen("AMD EPYC", evil, 1).replacen("\"--seed\"", &format!("\"{evil}\""), 1);
+    std::fs::write(folder.path().join("<b>.jsonl"), text).unwrap();
+    let output = howlate(&["report", "<b>.jsonl", "-o", "-"]).current_dir(folder.path()).output().unwrap();
+    let page = stdout(&output);
+    assert!(page.contains("alert(1)"), "the recording was read");
+    is_well_formed(&page);
+    assert!(!page.contains("<b>") && !page.contains("<script>alert") && !page.contains("\" onload"));
+}
+
+#[test]
+fn every_picture_is_an_image_of_its_own() {
+    let mut drawn = Vec::new();
+    for name in RECORDINGS {
+        for kind in KINDS {
+            let output = report(&[&format!("{name}.jsonl"), "--format", "svg", "--chart", kind]);
+            if output.status.code() == Some(2) {
+                assert!(stderr(&output).contains("choose `--chart` from"), "{}", stderr(&output));
+                continue;
+            }
+            assert_eq!(output.status.code(), Some(0), "{name} {kind}: {}", stderr(&output));
+            let image = stdout(&output);
+            let document = roxmltree::Document::parse(&image).unwrap();
+            assert_eq!(document.root_element().tag_name().name(), "svg");
+            assert!(document.descendants().any(|node| node.has_tag_name("desc")) || image.contains("<desc>"));
+            assert!(!image.contains("NaN") && !image.contains("inf"), "{name} {kind}");
+            drawn.push(kind);
+        }
+    }
+    assert!(KINDS.iter().all(|kind| drawn.contains(kind)), "{drawn:?}");
+}
+
+#[test]
+fn words_and_numbers_for_other_pages() {
+    insta::assert_snapshot!("report-md", text(&["cyclic.jsonl", "--format", "md"]));
+    insta::assert_snapshot!("report-sleep-md", text(&["sleep.jsonl", "--format", "md"]));
+    let shown = howlate(&["show", "--format", "csv", "cyclic.jsonl"]).current_dir(folder()).output().unwrap();
+    assert_eq!(text(&["cyclic.jsonl", "--format", "csv"]), stdout(&shown));
+}
+
+#[test]
+fn a_page_is_named_after_its_recording_and_never_written_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let recording = self::folder().join("stall.jsonl");
+    let recording = recording.to_str().unwrap();
+    let run = |arguments: &[&str]| howlate(arguments).current_dir(folder.path()).output().unwrap();
+    let first = run(&["report", recording]);
+    assert_eq!((first.status.code(), stdout(&first).as_str()), (Some(0), ""));
+    assert!(stderr(&first).contains("stall.html"), "{}", stderr(&first));
+    let written = std::fs::read(folder.path().join("stall.html")).unwrap();
+    let again = run(&["report", recording]);
+    assert_eq!(again.status.code(), Some(2));
+    assert!(stderr(&again).contains("nothing is written over"), "{}", stderr(&again));
+    assert_eq!(std::fs::read(folder.path().join("stall.html")).unwrap(), written);
+    assert_eq!(run(&["report", recording, recording]).status.code(), Some(0));
+    assert!(folder.path().join("report.html").exists());
+    assert_eq!(run(&["report", recording, "-o", "no/such/folder.html"]).status.code(), Some(2));
+}
+
+#[test]
+fn a_picture_must_be_named() {
+    let output = report(&["cyclic.jsonl", "--format", "svg"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("--chart"), "{}", stderr(&output));
+    let output = report(&["cyclic.jsonl", "--format", "svg", "--chart", "pie"]);
+    assert!(stderr(&output).contains("overview, histogram"), "{}", stderr(&output));
+}
+
+/// An example for whoever builds this, and for CI to keep: of all kinds, in the folder of build results.
+#[test]
+fn an_example_is_kept_with_the_build() {
+    let page = page(&["cyclic"]);
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("example-report.html");
+    std::fs::write(&path, &page).unwrap();
+    assert_eq!(std::fs::read_to_string(path).unwrap(), page);
+}

@@ -1,0 +1,55 @@
+//! What the series of a picture are.
+
+use maud::{Markup, html};
+
+use super::Hue;
+use super::path::rounded;
+
+/// A series and its name.
+#[derive(Clone, Debug)]
+pub(crate) struct Named {
+    pub(crate) hue: Hue,
+    pub(crate) text: String,
+    /// Whether its marks are dots rather than a line.
+    pub(crate) is_dots: bool,
+}
+
+fn sample(one: &Named, x: f64, y: f64) -> Markup {
+    let hue = one.hue;
+    if one.is_dots {
+        let dots = format!("M{0} {1}m4 0h0m9 0h0m9 0h0", rounded(x), rounded(y));
+        return html! { path class={ "dots " (hue.class()) } stroke-width="4" d=(dots) {} };
+    }
+    html! {
+        path class={ "line " (hue.class()) } stroke-dasharray=[hue.dashes()]
+            d=(format!("M{} {}h26", rounded(x), rounded(y))) {}
+    }
+}
+
+/// A list for the page.
+pub(crate) fn legend(series: &[Named]) -> Markup {
+    html! {
+        ul class="legend" {
+            @for one in series {
+                li data-series=(one.hue.class()) {
+                    svg class="sample" viewBox="0 0 28 10" aria-hidden="true" { (sample(one, 1.0, 5.0)) }
+                    span { (one.text) }
+                }
+            }
+        }
+    }
+}
+
+/// The same within a picture that stands alone, from `top` on; and how high it is.
+pub(crate) fn legend_svg(series: &[Named], top: f64) -> (Markup, f64) {
+    const LINE: f64 = 18.0;
+    #[allow(clippy::cast_precision_loss, reason = "a handful of lines")]
+    let line = |number: usize| top + LINE * (number as f64 + 0.5);
+    let drawn = html! {
+        @for (number, one) in series.iter().enumerate() {
+            (sample(one, 4.0, line(number)))
+            text x="38" y=(rounded(line(number) + 4.0)) { (one.text) }
+        }
+    };
+    (drawn, line(series.len()) - top)
+}

@@ -1,0 +1,146 @@
+//! Pictures as SVG: axes, marks, legends. Nothing here knows what is drawn.
+
+mod area;
+mod axis;
+mod hue;
+mod legend;
+mod marks;
+mod matrix;
+mod path;
+mod plot;
+mod rows;
+
+pub(crate) use area::{Area, Room};
+pub(crate) use axis::Axis;
+pub(crate) use hue::{HUES, Hue};
+pub(crate) use legend::{Named, legend, legend_svg};
+pub(crate) use marks::{Along, Cell, Mark};
+pub(crate) use matrix::{Matrix, shade};
+pub(crate) use plot::{Form, Plot};
+pub(crate) use rows::{Row, Rows};
+
+use maud::Markup;
+
+/// What colours there are, light and dark.
+pub(crate) const COLOURS: &str = include_str!("colours.css");
+/// How marks look.
+pub(crate) const STYLE: &str = include_str!("chart.css");
+
+/// Something that can be drawn.
+pub(crate) enum Drawing {
+    /// Marks between two axes.
+    Plot(Plot),
+    /// A row for each of several things, on one axis.
+    Rows(Rows),
+    /// A field for each pair.
+    Matrix(Matrix),
+}
+
+impl Drawing {
+    /// The picture as SVG; `name` is read out in its place.
+    pub(crate) fn svg(&self, room: Room, name: &str) -> Markup {
+        match self {
+            Self::Plot(plot) => plot.svg(room, name),
+            Self::Rows(rows) => rows.svg(room, name),
+            Self::Matrix(matrix) => matrix.svg(room, name),
+        }
+    }
+
+    /// Its height in the units of its width.
+    pub(crate) fn height(&self, room: Room) -> f64 {
+        match self {
+            Self::Plot(plot) => plot.height(room),
+            Self::Rows(rows) => rows.height(),
+            Self::Matrix(matrix) => matrix.height(room),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use howlate_render::scale::Scale;
+
+    /// One element per line.
+    fn lines(svg: &Markup) -> String {
+        svg.0.replace("><", ">\n<")
+    }
+
+    fn axis(scale: Scale) -> Axis {
+        Axis::new(scale, "title", |value| format!("{value}"))
+    }
+
+    #[test]
+    fn a_plot_of_every_mark() {
+        let (one, other) = (Hue::of(0), Hue::of(1));
+        let cell = Cell { from: 0.0, until: 1.0, low: 1.0, high: 10.0, weight: 0.5 };
+        let plot = Plot {
+            horizontal: axis(Scale::exactly(0.0, 10.0)),
+            vertical: axis(Scale::logarithmic(1.0, 100.0)),
+            marks: vec![
+                Mark::Shade { from: 2.0, until: 4.0 },
+                Mark::Cells { hue: one, cells: vec![cell] },
+                Mark::Band { hue: one, points: vec![(0.0, 1.0, 10.0), (10.0, 10.0, 100.0)] },
+                Mark::Line { hue: other, points: vec![(0.0, 1.0), (10.0, 100.0)] },
+                Mark::Steps {
+                    hue: one,
+                    steps: vec![(0.0, 1.0, 5.0), (1.0, 2.0, 7.0), (5.0, 6.0, 1.0)],
+                    filled: true,
+                },
+                Mark::Tops { hue: one, tops: vec![(0.0, 1.0, 5.0)] },
+                Mark::Dots { hue: other, points: vec![(5.0, 10.0)], radius: 2.0 },
+                Mark::Rule { along: Along::Horizontal, at: 10.0, text: "level".into() },
+                Mark::Rule { along: Along::Vertical, at: 5.0, text: "upright".into() },
+                Mark::Flag { hue: one, at: 10.0 },
+                Mark::Note { text: "note <&>".into() },
+            ],
+            form: Form::Alone,
+        };
+        insta::assert_snapshot!("plot", lines(&plot.svg(Room::Narrow, "name \"quoted\"")));
+    }
+
+    #[test]
+    fn rows_of_a_ranking() {
+        let row = Row {
+            name: "fifo:80".into(),
+            hue: Hue::of(0),
+            min: 1.0,
+            median: 3.0,
+            p99: 10.0,
+            max: 100.0,
+            words: "words".into(),
+        };
+        let rows = Rows { axis: axis(Scale::logarithmic(1.0, 100.0)), rows: vec![row] };
+        insta::assert_snapshot!("rows", lines(&rows.svg(Room::Narrow, "name")));
+    }
+
+    #[test]
+    fn fields_of_a_matrix() {
+        let matrix = Matrix {
+            across: "receiver".into(),
+            down: "sender".into(),
+            columns: vec!["0".into(), "1".into()],
+            rows: vec!["0".into()],
+            fields: vec![vec![Some(1.0), None]],
+            label: |value| format!("{value} µs"),
+            scale: Scale::logarithmic(1.0, 10.0),
+        };
+        insta::assert_snapshot!("matrix", lines(&matrix.svg(Room::Narrow, "name")));
+    }
+
+    #[test]
+    fn marks_never_leave_the_area() {
+        let horizontal = axis(Scale::exactly(0.0, 10.0));
+        let area = Area {
+            left: 50.0,
+            right: 390.0,
+            top: 30.0,
+            bottom: 200.0,
+            horizontal: &horizontal,
+            vertical: &horizontal,
+        };
+        for value in [-1e9, 0.0, 5.0, 10.0, 1e18] {
+            assert!((50.0..=390.0).contains(&area.x(value)) && (30.0..=200.0).contains(&area.y(value)));
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! A row for each of several things on one axis: smallest, median, 99th percentile, largest.
+
+use maud::{Markup, html};
+
+use super::path::rounded;
+use super::{Area, Axis, Hue, Room};
+
+/// Rows under one another.
+pub(crate) struct Rows {
+    pub(crate) axis: Axis,
+    pub(crate) rows: Vec<Row>,
+}
+
+/// One row, in the axis' values.
+pub(crate) struct Row {
+    pub(crate) name: String,
+    pub(crate) hue: Hue,
+    pub(crate) min: f64,
+    pub(crate) median: f64,
+    pub(crate) p99: f64,
+    pub(crate) max: f64,
+    /// Its numbers in words.
+    pub(crate) words: String,
+}
+
+const ROW: f64 = 36.0;
+const TOP: f64 = 8.0;
+const BOTTOM: f64 = 44.0;
+
+impl Rows {
+    #[allow(clippy::cast_precision_loss, reason = "a handful of rows")]
+    pub(crate) fn height(&self) -> f64 {
+        TOP + ROW * self.rows.len() as f64 + BOTTOM
+    }
+
+    pub(crate) fn svg(&self, room: Room, name: &str) -> Markup {
+        let nothing = Axis::new(self.axis.scale, "", |_| String::new());
+        let area = Area {
+            left: 12.0,
+            right: room.width() - 14.0,
+            top: TOP,
+            bottom: self.height() - BOTTOM,
+            horizontal: &self.axis,
+            vertical: &nothing,
+        };
+        html! {
+            svg xmlns="http://www.w3.org/2000/svg" class={ "chart " (room.class()) } role="img" aria-label=(name)
+                viewBox=(format!("0 0 {} {}", room.width(), rounded(self.height()))) {
+                (super::axis::draw_horizontal(&area, room))
+                @for (number, row) in self.rows.iter().enumerate() { (draw(&area, number, row)) }
+            }
+        }
+    }
+}
+
+#[allow(clippy::cast_precision_loss, reason = "a handful of rows")]
+fn draw(area: &Area<'_>, number: usize, row: &Row) -> Markup {
+    let top = area.top + ROW * number as f64;
+    let y = top + 25.0;
+    let [min, median, p99, max] = [row.min, row.median, row.p99, row.max].map(|value| area.x(value));
+    let level =
+        |from: f64, to: f64| format!("M{} {}H{}", rounded(from), rounded(y), rounded(to.max(from + 0.5)));
+    html! {
+        g {
+            title { (row.name) ": " (row.words) }
+            text class="row-name" x=(rounded(area.left)) y=(rounded(top + 12.0)) { (row.name) }
+            path class={ "reach " (row.hue.class()) } d=(level(min, max)) {}
+            path class={ "core " (row.hue.class()) } d=(level(median, p99)) {}
+            path class={ "line " (row.hue.class()) } d=(format!("M{} {}v12M{} {}v12", rounded(min), rounded(y - 6.0), rounded(max), rounded(y - 6.0))) {}
+            circle class={ "spot " (row.hue.class()) } cx=(rounded(median)) cy=(rounded(y)) r="5" {}
+            path class={ "flag " (row.hue.class()) } d=(format!("M{} {}l6 6l-6 6l-6 -6z", rounded(p99), rounded(y - 6.0))) {}
+        }
+    }
+}

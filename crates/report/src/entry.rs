@@ -1,0 +1,59 @@
+//! One condition of one recording.
+
+use howlate_analyse::{Outcome, Summary};
+use howlate_model::Work;
+
+use crate::Recording;
+
+/// A condition with what came of it, and where it is from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry<'a> {
+    pub(crate) recording: Recording<'a>,
+    pub(crate) outcome: &'a Outcome,
+}
+
+impl<'a> Entry<'a> {
+    /// Every condition of all recordings under which anything was measured.
+    pub(crate) fn all(recordings: &[Recording<'a>]) -> Vec<Self> {
+        let of = |recording: &Recording<'a>| {
+            let recording = *recording;
+            recording.analysis.outcomes().iter().map(move |outcome| Self { recording, outcome })
+        };
+        recordings.iter().flat_map(of).collect()
+    }
+
+    pub(crate) fn work(&self) -> &'a Work {
+        &self.outcome.condition.work
+    }
+
+    pub(crate) fn is_sleep(&self) -> bool {
+        matches!(self.work(), Work::Sleep { .. })
+    }
+
+    pub(crate) fn is_notify(&self) -> bool {
+        matches!(self.work(), Work::Notify { .. })
+    }
+
+    /// The numbers by which conditions are compared: of periodic work those that missed
+    /// periods are in, so that a stall counts for all that it swallowed.
+    pub(crate) fn judged(&self) -> Option<Summary> {
+        self.outcome.corrected_summary().or_else(|| self.outcome.summary())
+    }
+
+    /// Its number of nanoseconds by which it is ranked: what is usual for notifications, the 99th
+    /// percentile for punctuality.
+    pub(crate) fn rank(&self) -> Option<i64> {
+        self.judged().map(|summary| if self.is_notify() { summary.p50 } else { summary.p99 })
+    }
+
+    /// Whether it has enough wake-ups for this share of them to be one at least.
+    #[allow(clippy::cast_precision_loss, reason = "a share")]
+    pub(crate) fn supports(&self, tail: f64) -> bool {
+        self.outcome.count() as f64 * tail >= 1.0 - 1e-9
+    }
+
+    /// The largest latency.
+    pub(crate) fn max(&self) -> i64 {
+        self.outcome.latency().max().map_or(i64::MIN, howlate_model::Latency::as_nanos)
+    }
+}

@@ -1,0 +1,42 @@
+//! The result as Markdown, for a pull request or a note.
+
+use howlate_render::{machine, meaning};
+
+use crate::entry::Entry;
+use crate::page::{caveat_lines, command};
+use crate::prose::escaped;
+use crate::{Recording, answer, names, prose, tables};
+
+/// The answer, the tables, what they mean, what to know, the command.
+pub fn markdown(recordings: &[Recording<'_>]) -> String {
+    let entries = Entry::all(recordings);
+    let mut text =
+        format!("## {}\n\n{}\n\n", answer::heading(&entries), prose::markdown(&answer::answer(&entries)));
+    for recording in recordings {
+        let name =
+            if recordings.len() > 1 { format!("**{}**: ", escaped(recording.name)) } else { String::new() };
+        let header = &recording.analysis.header;
+        text.push_str(&format!("{name}{} · {}\n\n", escaped(&machine(&header.system)), header.started));
+    }
+    text.push_str(&format!("{}\n\n", escaped(&names::common(&entries))));
+    let results = tables::results(&entries);
+    text.push_str(&format!("{}\n\n{}\n", results.caption, results.markdown()));
+    if let Some(errors) = tables::errors(&entries) {
+        text.push_str(&format!("{}\n\n{}\n", errors.caption, errors.markdown()));
+    }
+    let meanings: Vec<String> = recordings.iter().flat_map(|recording| meaning(recording.analysis)).collect();
+    text.push_str(&list("What this means", &meanings));
+    text.push_str(&list("What to know", &caveat_lines(&entries, recordings)));
+    for recording in recordings {
+        text.push_str(&format!("```sh\n{}\n```\n", command(recording.analysis)));
+    }
+    text
+}
+
+fn list(heading: &str, lines: &[String]) -> String {
+    if lines.is_empty() {
+        return String::new();
+    }
+    let items: String = lines.iter().map(|line| format!("- {}\n", prose::markdown(line))).collect();
+    format!("**{heading}**\n\n{items}\n")
+}

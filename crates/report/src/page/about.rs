@@ -1,0 +1,252 @@
+//! What machine, what was asked, what was in force, what to know, how to repeat it.
+
+use howlate_analyse::Analysis;
+use howlate_model::{Condition, HowEnded, InForce, Setting, System};
+use howlate_render::numbers::length;
+use howlate_render::{caveat, machine};
+use maud::{Markup, html};
+
+use super::findings;
+use crate::entry::Entry;
+use crate::names::{name, varying};
+use crate::table::Table;
+use crate::{Recording, prose};
+
+/// One line on each recording, below the answer.
+pub(crate) fn line(recordings: &[Recording<'_>]) -> Markup {
+    html! {
+        @for recording in recordings {
+            p class="quiet" {
+                @if recordings.len() > 1 { strong { (recording.name) } ": " }
+                (machine(&recording.analysis.header.system)) " · " (recording.analysis.header.started) (ended(recording.analysis))
+            }
+        }
+    }
+}
+
+fn ended(analysis: &Analysis) -> &'static str {
+    match analysis.end.as_ref().map(|end| end.how) {
+        Some(HowEnded::Done) => "",
+        Some(HowEnded::Interrupted) => " · interrupted",
+        Some(HowEnded::StoppedAbove) => " · stopped at the threshold",
+        None => " · did not end in order",
+    }
+}
+
+/// Everything that a reader needs to judge the results.
+pub(crate) fn sections(recordings: &[Recording<'_>], entries: &[Entry<'_>]) -> Markup {
+    html! {
+        section id="caveats" {
+            h2 { "What to know" }
+            (caveats(entries, recordings))
+        }
+        section id="machine" {
+            h2 { "The machine" }
+            (machines(recordings).html())
+            h3 { "What was asked, and what was in force" }
+            (in_force(entries).html())
+            @if let Some(table) = settings_of_the_machine(recordings) { (table.html()) }
+            (findings::findings(recordings))
+        }
+        section id="repeat" {
+            h2 { "To repeat it" }
+            @for recording in recordings {
+                pre tabindex="0" { code { (command(recording.analysis)) } }
+                p class="quiet" {
+                    "howlate " (recording.analysis.header.howlate) ", order drawn with seed " (recording.analysis.header.seed)
+                    ", recording " (recording.name) ". " (instrument(recording.analysis))
+                }
+            }
+        }
+    }
+}
+
+/// Each caveat once, with how many conditions it is about.
+pub(crate) fn caveat_lines(entries: &[Entry<'_>], recordings: &[Recording<'_>]) -> Vec<String> {
+    let mut lines: Vec<(String, usize)> = Vec::new();
+    let general = recordings.iter().flat_map(|recording| &recording.analysis.caveats);
+    let mut add = |text: String, conditions: usize| match lines.iter_mut().find(|(known, _)| *known == text) {
+        Some((_, known)) => *known += conditions,
+        None => lines.push((text, conditions)),
+    };
+    general.for_each(|one| add(caveat(one), 0));
+    for entry in entries {
+        entry.outcome.caveats().iter().for_each(|one| add(caveat(one), 1));
+    }
+    let all = entries.len();
+    let line = |(text, conditions): (String, usize)| match conditions {
+        0 => text,
+        some if some == all => text,
+        some => format!("{text} ({some} of {all} conditions)"),
+    };
+    lines.into_iter().map(line).collect()
+}
+
+fn caveats(entries: &[Entry<'_>], recordings: &[Recording<'_>]) -> Markup {
+    let lines = caveat_lines(entries, recordings);
+    html! {
+        @if lines.is_empty() {
+            p { "Nothing was refused, changed or lost." }
+        } @else {
+            ul class="caveats" { @for line in &lines { li { (prose::html(line)) } } }
+        }
+    }
+}
+
+/// A property of machines, and where it is.
+type Property = (&'static str, fn(&System) -> Option<String>);
+
+const PROPERTIES: [Property; 15] = [
+    ("processor", |system| Some(system.processor.clone())),
+    ("CPUs online", |system| Some(system.online.to_string())),
+    ("CPUs that may be used", |system| Some(system.allowed.to_string())),
+    ("kernel", |system| Some(system.kernel.clone())),
+    ("build", |system| Some(system.kernel_build.clone())),
+    ("preemption", |system| system.preemption.clone()),
+    ("ticks per second", |system| system.tick_hz.map(|hz| hz.to_string())),
+    ("clock source", |system| Some(system.clocksource.clone())),
+    ("idle states", idle_states),
+    ("frequency governor", |system| system.cpus.first().and_then(|cpu| cpu.governor.clone())),
+    ("memory", |system| Some(format!("{:.1} GiB", gibibytes(system.memory_bytes)))),
+    ("hypervisor", |system| system.hypervisor.clone()),
+    ("container", |system| system.container.clone()),
+    ("distribution", |system| system.distribution.clone()),
+    ("kernel command line", |system| Some(system.command_line.clone())),
+];
+
+#[allow(clippy::cast_precision_loss, reason = "one digit is shown")]
+fn gibibytes(bytes: u64) -> f64 {
+    bytes as f64 / f64::from(1 << 30)
+}
+
+fn idle_states(system: &System) -> Option<String> {
+    let states = &system.cpus.first()?.idle_states;
+    let state = |state: &howlate_model::IdleState| {
+        let off = if state.disabled { ", off" } else { "" };
+        format!(
+            "{} ({} µs to leave, from {} µs on{off})",
+            state.name, state.exit_latency_us, state.residency_us
+        )
+    };
+    (!states.is_empty()).then(|| states.iter().map(state).collect::<Vec<_>>().join(", "))
+}
+
+/// One column per recording; what applies to none is left out.
+fn machines(recordings: &[Recording<'_>]) -> Table {
+    let mut headings = vec![""];
+    headings.extend(recordings.iter().map(|recording| recording.name));
+    let row = |(name, of): &Property| {
+        let values = recordings.iter().map(|recording| of(&recording.analysis.header.system));
+        let values: Vec<Option<String>> = values.map(|value| value.filter(|text| !text.is_empty())).collect();
+        let known = values.iter().any(Option::is_some);
+        let cells = values.into_iter().map(|value| value.unwrap_or_else(|| "–".to_owned()));
+        known.then(|| std::iter::once((*name).to_owned()).chain(cells).collect())
+    };
+    let mut table = Table::plain(
+        "As the recording describes it",
+        &headings,
+        1,
+        PROPERTIES.iter().filter_map(row).collect(),
+    );
+    table.is_text = true;
+    table.headings[0] = "property".to_owned();
+    table
+}
+
+/// Rows of conditions that had the same settings are joined.
+fn in_force(entries: &[Entry<'_>]) -> Table {
+    let parts = varying(entries);
+    let mut rows: Vec<(Vec<String>, Vec<String>)> = Vec::new();
+    for entry in entries {
+        let settings = settings(&entry.outcome.condition, entry.outcome.in_force.as_ref());
+        let name = name(entry, &parts);
+        match rows.iter_mut().find(|(_, known)| *known == settings) {
+            Some((names, _)) => names.push(name),
+            None => rows.push((vec![name], settings)),
+        }
+    }
+    let named = |(names, settings): (Vec<String>, Vec<String>)| {
+        let name = match names.as_slice() {
+            [one] => one.clone(),
+            [first, .., last] => format!("{} conditions, {first} to {last}", names.len()),
+            [] => String::new(),
+        };
+        std::iter::once(name).chain(settings).collect()
+    };
+    let headings =
+        ["condition", "policy asked", "policy in force", "timer slack", "CPUs", "memory", "idle limit"];
+    let rows = rows.into_iter().map(named).collect();
+    let mut table = Table::plain("Settings asked for, and as read back from the kernel", &headings, 1, rows);
+    table.is_text = true;
+    table
+}
+
+/// What was changed on the machine for the run and put back; `None` when nothing was.
+fn settings_of_the_machine(recordings: &[Recording<'_>]) -> Option<Table> {
+    let row = |recording: &Recording<'_>, setting: &Setting| {
+        vec![
+            setting.path.clone(),
+            recording.name.to_owned(),
+            setting.before.clone(),
+            setting.in_force.clone(),
+        ]
+    };
+    let of = |recording: &Recording<'_>| -> Vec<Vec<String>> {
+        recording.analysis.header.settings.iter().map(|setting| row(recording, setting)).collect()
+    };
+    let rows: Vec<Vec<String>> = recordings.iter().flat_map(of).collect();
+    let headings = ["file", "recording", "before", "in force"];
+    let mut table =
+        Table::plain("Settings of the machine, changed for the run and put back", &headings, 1, rows);
+    table.is_text = true;
+    (!table.rows.is_empty()).then_some(table)
+}
+
+fn settings(condition: &Condition, in_force: Option<&InForce>) -> Vec<String> {
+    let unknown = || "never began".to_owned();
+    let read = |of: fn(&InForce) -> String| in_force.map_or_else(unknown, of);
+    vec![
+        condition.policy.to_string(),
+        read(|one| one.policy.to_string()),
+        read(|one| length(one.slack_ns)),
+        read(|one| one.cpus.to_string()),
+        read(|one| if one.memory_locked { "locked" } else { "not locked" }.to_owned()),
+        read(|one| one.dma_latency_us.map_or_else(|| "none".to_owned(), |limit| format!("{limit} µs"))),
+    ]
+}
+
+/// The command line, quoted so that a shell reads it the same.
+pub(crate) fn command(analysis: &Analysis) -> String {
+    let words = analysis.header.arguments.iter().map(|word| quoted(word));
+    std::iter::once("howlate".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
+}
+
+fn quoted(word: &str) -> String {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:,=+@%".contains(letter);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+fn instrument(analysis: &Analysis) -> String {
+    let one = analysis.header.instrument;
+    format!(
+        "Reading the clock took {}, in steps of {}; one turn of the loop without the wait took {}. This is in the numbers.",
+        length(one.clock_read_ns),
+        length(one.clock_precision_ns),
+        length(one.loop_ns)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_reads_the_command_as_it_was() {
+        assert_eq!(quoted("--for=100us,1ms"), "--for=100us,1ms");
+        assert_eq!(quoted("p99.9>100us"), "'p99.9>100us'");
+        assert_eq!(quoted("it's"), r"'it'\''s'");
+    }
+}

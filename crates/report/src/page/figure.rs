@@ -1,0 +1,84 @@
+//! A picture on the page: its finding, how to read it, the drawings, the numbers, the data.
+
+use maud::{Markup, html};
+
+use crate::chart::{Room, legend};
+use crate::pictures::{Kind, Panel, Picture};
+use crate::prose;
+
+pub(crate) fn figure(picture: &Picture) -> Markup {
+    let strips = picture.kind == Kind::Time;
+    let layout = if strips || picture.panels.len() == 1 { "panels" } else { "panels grid" };
+    html! {
+        figure id=(picture.kind) {
+            figcaption {
+                h3 { (picture.title) }
+                p class="quiet" { (picture.about) }
+            }
+            div class=(layout) {
+                @for (number, one) in picture.panels.iter().enumerate() {
+                    (panel(picture, one, number, layout == "panels"))
+                }
+            }
+            @if let Some(left_out) = &picture.left_out { p class="quiet" { (prose::html(left_out)) } }
+            @if let Some(numbers) = &picture.numbers {
+                details {
+                    summary { "The numbers behind this picture" }
+                    (numbers.html())
+                }
+            }
+        }
+    }
+}
+
+/// One drawing. A panel that has the page's width is drawn for wide and for narrow pages.
+fn panel(picture: &Picture, panel: &Panel, number: usize, has_whole_width: bool) -> Markup {
+    let name = match panel.heading.as_str() {
+        "" => picture.title.clone(),
+        heading => format!("{heading}. {}", picture.title),
+    };
+    html! {
+        div class="panel" {
+            div class="head" {
+                @if !panel.heading.is_empty() { h4 { (panel.heading) } }
+                @if !panel.data.is_empty() {
+                    p class="data" {
+                        a download=(format!("{}-{}.csv", picture.kind, number + 1)) href=(data_uri(&panel.data))
+                            aria-label=(format!("data (CSV) of {name}")) { "data (CSV)" }
+                    }
+                }
+            }
+            @if has_whole_width {
+                (panel.drawing.svg(Room::Wide, &name))
+                (panel.drawing.svg(Room::Narrow, &name))
+            } @else {
+                (panel.drawing.svg(Room::Narrow, &name))
+            }
+            @if !panel.legend.is_empty() { (legend(&panel.legend)) }
+        }
+    }
+}
+
+/// CSV as an address that the browser saves without asking anyone for it.
+fn data_uri(csv: &str) -> String {
+    const PLAIN: &[u8] = b"-_.,:;()/!~*'@+=";
+    let mut uri = String::from("data:text/csv;charset=utf-8,");
+    for byte in csv.bytes() {
+        if byte.is_ascii_alphanumeric() || PLAIN.contains(&byte) {
+            uri.push(char::from(byte));
+        } else {
+            uri.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    uri
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_holds_nothing_that_ends_it() {
+        assert_eq!(data_uri("a µs,\"b\"\n1#2"), "data:text/csv;charset=utf-8,a%20%C2%B5s,%22b%22%0A1%232");
+    }
+}

@@ -1,0 +1,60 @@
+//! What `howlate doctor` found when the recording began.
+
+use howlate_model::{Finding, Verdict};
+use maud::{Markup, html};
+
+use crate::{Recording, prose};
+
+/// A heading for each verdict.
+const GROUPS: [(Verdict, &str, &str); 5] = [
+    (Verdict::Blocks, "Blocks real-time work", "✗"),
+    (Verdict::Costs, "Costs punctuality", "!"),
+    (Verdict::Unknown, "Could not be read", "?"),
+    (Verdict::Note, "Worth knowing", "·"),
+    (Verdict::Good, "As it should be", "✓"),
+];
+
+pub(crate) fn findings(recordings: &[Recording<'_>]) -> Markup {
+    html! {
+        @for recording in recordings.iter().filter(|one| !one.analysis.header.findings.is_empty()) {
+            h3 {
+                "What howlate doctor found"
+                @if recordings.len() > 1 { ": " (recording.name) }
+            }
+            @for group in &GROUPS { (group_of(*group, &recording.analysis.header.findings)) }
+        }
+    }
+}
+
+fn group_of((verdict, heading, mark): (Verdict, &str, &str), findings: &[Finding]) -> Markup {
+    let members: Vec<&Finding> = findings.iter().filter(|finding| finding.verdict == verdict).collect();
+    html! {
+        @if !members.is_empty() {
+            details open[verdict <= Verdict::Costs] {
+                summary { (mark) " " (heading) " (" (members.len()) ")" }
+                ul class="findings" {
+                    @for finding in members { li { (one(finding)) } }
+                }
+            }
+        }
+    }
+}
+
+fn one(finding: &Finding) -> Markup {
+    html! {
+        strong { (prose::html(&finding.found)) } " " (prose::html(&finding.why))
+        @if let Some(cost) = &finding.cost { " Typically " (cost.typical) " (" (cost.source) ")." }
+        @if let Some(remedy) = &finding.remedy {
+            @for text in &remedy.apply { br; (step(text)) }
+            @if !remedy.undo.is_empty() {
+                br; "Undo: "
+                @for (number, text) in remedy.undo.iter().enumerate() { @if number > 0 { "; " } (step(text)) }
+            }
+        }
+    }
+}
+
+/// A command; or a sentence, in which commands stand between backquotes.
+fn step(text: &str) -> Markup {
+    html! { @if text.contains('`') { (prose::html(text)) } @else { code { (text) } } }
+}

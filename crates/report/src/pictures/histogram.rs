@@ -1,0 +1,200 @@
+//! How many wake-ups were how late: the whole range, and its usual part enlarged.
+
+use std::collections::BTreeMap;
+
+use howlate_analyse::{Column, Columns, equal_columns};
+use howlate_model::Latency;
+use howlate_render::numbers::count;
+use howlate_render::scale::Scale;
+
+use super::series::{self, Series, left_out};
+use super::{Kind, Panel, Picture, data, words};
+use crate::chart::{Axis, Drawing, Form, Hue, Mark, Plot};
+use crate::entry::Entry;
+use crate::names::{Facet, name, varying};
+use crate::table::Table;
+
+/// Equal columns in the enlarged part.
+const COLUMNS: usize = 100;
+
+/// The picture.
+pub(crate) fn picture(entries: &[Entry<'_>]) -> Picture {
+    let (facets, not_drawn) = series::panels(entries);
+    Picture {
+        kind: Kind::Histogram,
+        title: title(entries),
+        about: "How many wake-ups were how late; counts are on a logarithmic scale, so that a single one can be seen. \
+                Triangles mark the largest. The whole range first, then its usual part in equal steps, with the \
+                number of wake-ups that lie beyond it."
+            .to_owned(),
+        left_out: left_out(not_drawn),
+        panels: facets.iter().flat_map(|facet| [whole(facet), enlarged(facet)]).collect(),
+        numbers: Some(numbers(entries)),
+    }
+}
+
+fn title(entries: &[Entry<'_>]) -> String {
+    let parts = varying(entries);
+    let (least, most) =
+        (entries.iter().min_by_key(|one| one.max()), entries.iter().max_by_key(|one| one.max()));
+    let max = |entry: &Entry<'_>| Latency::from_nanos(entry.max());
+    match (least, most) {
+        (Some(least), Some(most)) if entries.len() > 1 => format!(
+            "The latest wake-up came {} late ({}); the latest of {} {}",
+            max(most),
+            name(most, &parts),
+            name(least, &parts),
+            max(least)
+        ),
+        (_, Some(only)) => {
+            let p99 = Latency::from_nanos(only.outcome.summary().map_or(0, |summary| summary.p99));
+            format!("99 of 100 wake-ups came within {p99}; the latest was {} late", max(only))
+        }
+        _ => String::new(),
+    }
+}
+
+#[allow(clippy::cast_precision_loss, reason = "a picture")]
+fn whole(facet: &Facet<'_>) -> Panel {
+    let all = series::series(&facet.entries);
+    let columns: Vec<Vec<Column>> =
+        all.iter().map(|one| Columns::of(one.entry.outcome.latency()).iter().collect()).collect();
+    let border = |of: fn(&Column) -> u64| columns.iter().flatten().map(of);
+    let least = border(|column| column.from).min().unwrap_or(1).max(1);
+    let most = border(|column| column.until).max().unwrap_or(1);
+    let fullest = border(|column| column.count).max().unwrap_or(1);
+    let mut marks: Vec<Mark> = Vec::new();
+    for (one, columns) in all.iter().zip(&columns) {
+        let step = |column: &Column| (column.from as f64, column.until as f64, column.count as f64);
+        marks.push(Mark::Steps {
+            hue: one.hue,
+            steps: columns.iter().map(step).collect(),
+            filled: all.len() == 1,
+        });
+    }
+    marks.extend(flags(&all));
+    Panel {
+        heading: heading(facet, "whole range"),
+        drawing: plot(Scale::logarithmic(least as f64, most as f64), fullest, marks),
+        legend: series::legend(&all, |one| format!("max {}", Latency::from_nanos(one.entry.max()))),
+        data: table_of(&all, &columns),
+    }
+}
+
+fn heading(facet: &Facet<'_>, part: &str) -> String {
+    if facet.heading.is_empty() { part.to_owned() } else { format!("{}: {part}", facet.heading) }
+}
+
+/// The largest of each series; their numbers are in the legend.
+#[allow(clippy::cast_precision_loss, reason = "a picture")]
+fn flags(all: &[Series<'_>]) -> Vec<Mark> {
+    let coloured = all.iter().filter(|one| one.hue != Hue::Rest);
+    coloured.map(|one| Mark::Flag { hue: one.hue, at: one.entry.max() as f64 }).collect()
+}
+
+#[allow(clippy::cast_precision_loss, reason = "a picture")]
+fn plot(horizontal: Scale, fullest: u64, marks: Vec<Mark>) -> Drawing {
+    // A column of one wake-up must be seen above the bottom.
+    let counts = Scale::logarithmic(0.5, fullest as f64);
+    Drawing::Plot(Plot {
+        horizontal: Axis::new(horizontal, "latency", words::time),
+        vertical: Axis {
+            named: whole_counts(counts),
+            ..Axis::new(counts, "wake-ups per column", words::number)
+        },
+        marks,
+        form: Form::Alone,
+    })
+}
+
+/// Values along the axis, without halves.
+fn whole_counts(scale: Scale) -> Vec<(f64, String)> {
+    scale.ticks(7).into_iter().filter(|tick| *tick >= 1.0).map(|tick| (tick, words::number(tick))).collect()
+}
+
+/// One row per column of any series, one count per series.
+fn table_of(all: &[Series<'_>], columns: &[Vec<Column>]) -> String {
+    let mut rows: BTreeMap<(u64, u64), Vec<u64>> = BTreeMap::new();
+    let drawn = all.iter().zip(columns).filter(|(one, _)| one.hue != Hue::Rest);
+    for (place, (_, columns)) in drawn.clone().enumerate() {
+        for column in columns {
+            let row =
+                rows.entry((column.from, column.until)).or_insert_with(|| vec![0; drawn.clone().count()]);
+            row[place] = column.count;
+        }
+    }
+    let mut headings = vec!["from_ns".to_owned(), "until_ns".to_owned()];
+    headings.extend(drawn.map(|(one, _)| one.name.clone()));
+    let row = |((from, until), counts): (&(u64, u64), &Vec<u64>)| {
+        [*from, *until].iter().chain(counts).map(ToString::to_string).collect()
+    };
+    data::csv(&headings, rows.iter().map(row))
+}
+
+/// Up to a round number above what is usual in every series; the tail is in the other picture.
+fn usual(entries: &[Entry<'_>]) -> u64 {
+    let p90 = entries.iter().filter_map(|entry| entry.outcome.summary()).map(|summary| summary.p90).max();
+    #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    let end = Scale::linear(0.0, p90.unwrap_or(1).max(1) as f64 * 1.5).to().round() as u64;
+    end.max(COLUMNS as u64)
+}
+
+#[allow(clippy::cast_precision_loss, reason = "a picture")]
+fn enlarged(facet: &Facet<'_>) -> Panel {
+    let all = series::series(&facet.entries);
+    let end = usual(&facet.entries);
+    let width = end / COLUMNS as u64;
+    let counted: Vec<(Vec<u64>, u64)> =
+        all.iter().map(|one| equal_columns(one.entry.outcome.latency(), width, COLUMNS)).collect();
+    let fullest = counted.iter().flat_map(|(counts, _)| counts).copied().max().unwrap_or(1);
+    let columns: Vec<Vec<Column>> = counted.iter().map(|(counts, _)| equal(counts, width)).collect();
+    let step = |column: &Column| (column.from as f64, column.until as f64, column.count as f64);
+    let marks = all.iter().zip(&columns).map(|(one, columns)| Mark::Steps {
+        hue: one.hue,
+        steps: columns.iter().map(step).collect(),
+        filled: all.len() == 1,
+    });
+    let beyond = |one: &Series<'_>| {
+        let place = all.iter().position(|other| other.name == one.name).unwrap_or(0);
+        format!("{} beyond", count(counted[place].1))
+    };
+    let part = format!("up to {}", Latency::from_nanos(i64::try_from(end).unwrap_or(i64::MAX)));
+    Panel {
+        heading: heading(facet, &part),
+        drawing: plot(Scale::exactly(0.0, end as f64), fullest, marks.collect()),
+        legend: series::legend(&all, beyond),
+        data: table_of(&all, &columns),
+    }
+}
+
+fn equal(counts: &[u64], width: u64) -> Vec<Column> {
+    let column = |(place, count): (usize, &u64)| {
+        let from = place as u64 * width;
+        Column { from, until: from + width, count: *count }
+    };
+    counts.iter().enumerate().map(column).filter(|column| column.count > 0).collect()
+}
+
+/// How many wake-ups of each condition reached each power of ten.
+fn numbers(entries: &[Entry<'_>]) -> Table {
+    let parts = varying(entries);
+    let steps: Vec<u64> = (3..=8).map(|power| 10_u64.pow(power)).collect();
+    let row = |entry: &Entry<'_>| {
+        let columns = Columns::of(entry.outcome.latency());
+        let later = |border: &u64| {
+            let all: u64 =
+                columns.iter().filter(|column| column.from >= *border).map(|column| column.count).sum();
+            count(all)
+        };
+        let mut row = vec![name(entry, &parts), count(entry.outcome.count())];
+        row.extend(steps.iter().map(later));
+        row.push(Latency::from_nanos(entry.max()).to_string());
+        row
+    };
+    let mut headings = vec!["condition".to_owned(), "wake-ups".to_owned()];
+    #[allow(clippy::cast_precision_loss, reason = "powers of ten")]
+    headings.extend(steps.iter().map(|step| format!("≥ about {}", words::time(*step as f64))));
+    headings.push("max".to_owned());
+    let headings: Vec<&str> = headings.iter().map(String::as_str).collect();
+    Table::plain("How many wake-ups were at least this late", &headings, 1, entries.iter().map(row).collect())
+}

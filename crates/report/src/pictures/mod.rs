@@ -1,0 +1,120 @@
+//! What is drawn of a result. One file per picture.
+
+mod data;
+mod histogram;
+mod overview;
+mod pairs;
+mod percentiles;
+mod series;
+mod sleeps;
+mod staircase;
+mod time;
+mod words;
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::chart::{Drawing, Named};
+use crate::entry::Entry;
+use crate::table::Table;
+
+/// A picture that a report can hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Smallest, median, 99th percentile and largest of every condition, ranked.
+    Overview,
+    /// How many wake-ups were how late.
+    Histogram,
+    /// How late at most, by share of wake-ups.
+    Percentiles,
+    /// How late when.
+    Time,
+    /// Sleeps in order and sorted.
+    Sleeps,
+    /// How late by length of sleep.
+    Staircase,
+    /// How late by pair of CPUs.
+    Pairs,
+}
+
+impl Kind {
+    /// Every picture, in the page's order.
+    pub const ALL: [Self; 7] = [
+        Self::Overview,
+        Self::Histogram,
+        Self::Percentiles,
+        Self::Time,
+        Self::Sleeps,
+        Self::Staircase,
+        Self::Pairs,
+    ];
+
+    /// Its name on the command line and in the page's links.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Overview => "overview",
+            Self::Histogram => "histogram",
+            Self::Percentiles => "percentiles",
+            Self::Time => "time",
+            Self::Sleeps => "sleeps",
+            Self::Staircase => "staircase",
+            Self::Pairs => "pairs",
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Kind {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let named = Self::ALL.into_iter().find(|kind| kind.name() == text);
+        named.ok_or_else(|| format!("choose from {}", Self::ALL.map(Self::name).join(", ")))
+    }
+}
+
+/// A picture with its words.
+pub(crate) struct Picture {
+    pub(crate) kind: Kind,
+    /// What it shows: the finding.
+    pub(crate) title: String,
+    /// How to read it.
+    pub(crate) about: String,
+    /// What is not drawn, and where it is.
+    pub(crate) left_out: Option<String>,
+    pub(crate) panels: Vec<Panel>,
+    /// The numbers behind it, for those who cannot see it.
+    pub(crate) numbers: Option<Table>,
+}
+
+/// One of the drawings of a picture.
+pub(crate) struct Panel {
+    pub(crate) heading: String,
+    pub(crate) drawing: Drawing,
+    pub(crate) legend: Vec<Named>,
+    /// What is drawn, as CSV.
+    pub(crate) data: String,
+}
+
+/// The picture of this kind; `None` where there is nothing to draw.
+pub(crate) fn picture(kind: Kind, entries: &[Entry<'_>]) -> Option<Picture> {
+    let measured: Vec<Entry<'_>> =
+        entries.iter().copied().filter(|entry| !entry.outcome.latency().is_empty()).collect();
+    if measured.is_empty() {
+        return None;
+    }
+    match kind {
+        Kind::Overview => overview::picture(&measured),
+        Kind::Histogram => Some(histogram::picture(&measured)),
+        Kind::Percentiles => Some(percentiles::picture(&measured)),
+        Kind::Time => time::picture(&measured),
+        Kind::Sleeps => sleeps::picture(&measured),
+        Kind::Staircase => staircase::picture(&measured),
+        Kind::Pairs => pairs::picture(&measured),
+    }
+}

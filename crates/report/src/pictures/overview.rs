@@ -1,0 +1,116 @@
+//! Smallest, median, 99th percentile and largest of every condition, ranked.
+
+use howlate_model::Latency;
+use howlate_render::numbers::{count, micros, micros_of};
+use howlate_render::scale::Scale;
+
+use super::{Kind, Panel, Picture, data, words};
+use crate::chart::{Axis, Drawing, Hue, Row, Rows};
+use crate::entry::Entry;
+use crate::names::{Facet, facets, name, varying};
+use crate::table::Table;
+
+/// Rows in one panel, and in all.
+const ROWS: usize = 12;
+const ALL_ROWS: usize = 72;
+
+/// The picture; nothing to rank with a single condition.
+pub(crate) fn picture(entries: &[Entry<'_>]) -> Option<Picture> {
+    if entries.len() < 2 {
+        return None;
+    }
+    let mut facets = facets(entries, ROWS);
+    facets.truncate(ALL_ROWS / ROWS);
+    let drawn: usize = facets.iter().map(|facet| facet.entries.len().min(ROWS)).sum();
+    let scale = scale(entries);
+    Some(Picture {
+        kind: Kind::Overview,
+        title: title(entries),
+        about: "Thin line: from the smallest to the largest. Circle: median. Diamond: 99th percentile. The best comes first, or the shortest \
+                where only lengths differ."
+            .to_owned(),
+        left_out: super::series::left_out(entries.len() - drawn),
+        panels: facets.iter().map(|facet| panel(facet, scale)).collect(),
+        numbers: Some(numbers(entries)),
+    })
+}
+
+/// From where to where the ranked number goes.
+fn title(entries: &[Entry<'_>]) -> String {
+    let ranks = || entries.iter().filter_map(|entry| entry.rank());
+    let (Some(least), Some(most)) = (ranks().min(), ranks().max()) else { return String::new() };
+    let what = if entries.iter().any(|entry| entry.is_notify()) { "Medians" } else { "99th percentiles" };
+    let [least, most] = [least, most].map(Latency::from_nanos);
+    format!("{what} of {} conditions lie between {least} and {most}", entries.len())
+}
+
+#[allow(clippy::cast_precision_loss, reason = "a picture")]
+fn scale(entries: &[Entry<'_>]) -> Scale {
+    let all = || entries.iter().filter_map(|entry| entry.outcome.summary());
+    let least = all().map(|summary| summary.min.max(1)).min().unwrap_or(1);
+    let most = all().map(|summary| summary.max).max().unwrap_or(1);
+    Scale::logarithmic(least as f64, most as f64)
+}
+
+fn panel(facet: &Facet<'_>, scale: Scale) -> Panel {
+    let mut entries = facet.entries.clone();
+    entries.sort_by_key(|entry| std::cmp::Reverse(entry.max()));
+    entries.truncate(ROWS);
+    let parts = varying(&facet.entries);
+    if parts.iter().all(|part| part.is_length()) {
+        entries.sort_by_key(|entry| entry.work().length());
+    } else {
+        entries.sort_by_key(|entry| entry.rank());
+    }
+    let rows: Vec<Row> = entries.iter().filter_map(|entry| row(entry, name(entry, &parts))).collect();
+    let axis = Axis::new(scale, "latency", words::time);
+    let headings = ["condition", "min_ns", "p50_ns", "p99_ns", "max_ns"].map(str::to_owned);
+    let cells = |row: &Row| {
+        let mut cells = vec![row.name.clone()];
+        cells.extend([row.min, row.median, row.p99, row.max].map(|value| format!("{value:.0}")));
+        cells
+    };
+    let data = data::csv(&headings, rows.iter().map(cells));
+    Panel {
+        heading: facet.heading.clone(),
+        drawing: Drawing::Rows(Rows { axis, rows }),
+        legend: Vec::new(),
+        data,
+    }
+}
+
+#[allow(clippy::cast_precision_loss, reason = "a picture")]
+fn row(entry: &Entry<'_>, name: String) -> Option<Row> {
+    let one = entry.outcome.summary()?;
+    let words = [one.min, one.p50, one.p99, one.max].map(|nanos| Latency::from_nanos(nanos).to_string());
+    let [min, median, p99, max] = words;
+    Some(Row {
+        name,
+        hue: Hue::of(0),
+        min: one.min as f64,
+        median: one.p50 as f64,
+        p99: one.p99 as f64,
+        max: one.max as f64,
+        words: format!("{min}, median {median}, p99 {p99}, max {max}"),
+    })
+}
+
+/// Mean with deviation, smallest, median, 95th and 99th percentile of each.
+fn numbers(entries: &[Entry<'_>]) -> Table {
+    let parts = varying(entries);
+    let mut ranked: Vec<&Entry<'_>> = entries.iter().collect();
+    ranked.sort_by_key(|entry| entry.rank());
+    let row = |entry: &&Entry<'_>| {
+        let one = entry.outcome.summary()?;
+        let mut row = vec![name(entry, &parts), count(entry.outcome.count())];
+        row.push(format!("{} ± {}", micros_of(one.mean), micros_of(one.stddev)));
+        row.extend([one.min, one.p50, one.p95, one.p99, one.max].map(micros));
+        Some(row)
+    };
+    Table::plain(
+        "How late, in µs, the best first",
+        &["condition", "wake-ups", "mean ± deviation", "min", "median", "p95", "p99", "max"],
+        1,
+        ranked.iter().filter_map(row).collect(),
+    )
+}

@@ -1,0 +1,67 @@
+//! Which conditions are drawn together, and in which colour.
+
+use std::cmp::Reverse;
+
+use crate::chart::{HUES, Hue, Named};
+use crate::entry::Entry;
+use crate::names::{Facet, facets, name, varying};
+
+/// A condition within a panel.
+pub(crate) struct Series<'a> {
+    pub(crate) entry: Entry<'a>,
+    pub(crate) hue: Hue,
+    pub(crate) name: String,
+}
+
+/// Panels in one picture; more are not looked at.
+const PANELS: usize = 6;
+
+/// Groups of conditions that can be drawn over one another, and how many conditions are left out.
+pub(crate) fn panels<'a>(entries: &[Entry<'a>]) -> (Vec<Facet<'a>>, usize) {
+    let mut all = facets(entries, HUES);
+    let left_out = all.get(PANELS..).unwrap_or_default().iter().map(|facet| facet.entries.len()).sum();
+    all.truncate(PANELS);
+    (all, left_out)
+}
+
+/// The conditions of a panel, each with its colour. Where there are too many for that, those with
+/// the largest latencies have one; the others come first, to be drawn behind.
+pub(crate) fn series<'a>(entries: &[Entry<'a>]) -> Vec<Series<'a>> {
+    let parts = varying(entries);
+    let mut by_max: Vec<usize> = (0..entries.len()).collect();
+    by_max.sort_by_key(|place| Reverse(entries[*place].max()));
+    by_max.truncate(HUES);
+    by_max.sort_unstable();
+    let hue = |place: usize| by_max.iter().position(|one| *one == place).map_or(Hue::Rest, Hue::of);
+    let one = |(place, entry): (usize, &Entry<'a>)| Series {
+        entry: *entry,
+        hue: hue(place),
+        name: name(entry, &parts),
+    };
+    let mut all: Vec<Series<'a>> = entries.iter().enumerate().map(one).collect();
+    all.sort_by_key(|series| series.hue != Hue::Rest);
+    all
+}
+
+/// The legend: each coloured series with `more` about it, the others together.
+pub(crate) fn legend(series: &[Series<'_>], more: impl Fn(&Series<'_>) -> String) -> Vec<Named> {
+    let coloured = series.iter().filter(|one| one.hue != Hue::Rest);
+    let mut all: Vec<Named> = coloured
+        .map(|one| Named { hue: one.hue, text: format!("{}: {}", one.name, more(one)), is_dots: false })
+        .collect();
+    let rest = series.iter().filter(|one| one.hue == Hue::Rest).count();
+    if rest > 0 {
+        all.push(Named {
+            hue: Hue::Rest,
+            text: format!("{rest} others, whose maxima are smaller"),
+            is_dots: false,
+        });
+    }
+    all
+}
+
+/// A sentence on conditions that are not drawn.
+pub(crate) fn left_out(count: usize) -> Option<String> {
+    (count > 0)
+        .then(|| format!("{count} more conditions are not drawn; their numbers are in the table of results."))
+}

@@ -1,0 +1,188 @@
+//! How long each sleep took, in order and sorted, with the length asked for.
+
+use howlate_model::Latency;
+use howlate_render::scale::Scale;
+
+use super::{Kind, Panel, Picture, data, words};
+use crate::chart::{Along, Axis, Drawing, Form, Hue, Mark, Named, Plot};
+use crate::entry::Entry;
+use crate::names::{name, varying};
+use crate::table::Table;
+
+/// Panels drawn.
+const PANELS: usize = 12;
+/// Points drawn of each order; more cannot be told apart.
+const POINTS: usize = 400;
+/// Sleeps whose numbers the page carries; more are in the recording.
+const NUMBERS: usize = 2_000;
+
+/// The picture; nothing to draw where the sleeps were not kept one by one.
+pub(crate) fn picture(entries: &[Entry<'_>]) -> Option<Picture> {
+    let kept =
+        |entry: &&Entry<'_>| entry.is_sleep() && entry.outcome.series().iter().any(|round| !round.is_empty());
+    let all: Vec<Entry<'_>> = entries.iter().copied().filter(|entry| kept(&entry)).collect();
+    let mut drawn = all.clone();
+    drawn.truncate(PANELS);
+    let parts = varying(entries);
+    let panels: Vec<Panel> = drawn.iter().map(|entry| panel(entry, name(entry, &parts))).collect();
+    let first = drawn.first()?;
+    Some(Picture {
+        kind: Kind::Sleeps,
+        title: title(&drawn).unwrap_or_else(|| name(first, &parts)),
+        about: "How long each sleep took. Dots: in the order in which they happened. Line: the same, sorted. The straight \
+                line is the length asked for. Sleeps beyond the upper edge are counted in the corner."
+            .to_owned(),
+        left_out: (all.len() > drawn.len()).then(|| {
+            format!(
+                "{} more conditions are not drawn; `howlate show --format intervals` prints every sleep.",
+                all.len() - drawn.len()
+            )
+        }),
+        panels,
+        numbers: Some(numbers(&drawn)),
+    })
+}
+
+/// The length nearest to what people ask about most: a millisecond.
+fn title(entries: &[Entry<'_>]) -> Option<String> {
+    let distance = |entry: &&Entry<'_>| entry.work().length().as_nanos().abs_diff(1_000_000);
+    let entry = entries.iter().min_by_key(distance)?;
+    let length = i64::try_from(entry.work().length().as_nanos()).ok()?;
+    let p50 = entry.outcome.summary()?.p50;
+    let policy = entry.outcome.condition.policy;
+    let asked = words_of(length);
+    Some(format!("A sleep of {asked} takes {} at the median ({policy})", Latency::from_nanos(length + p50)))
+}
+
+#[allow(clippy::cast_precision_loss, reason = "three digits are shown")]
+fn words_of(nanos: i64) -> String {
+    words::time(nanos as f64)
+}
+
+#[allow(clippy::cast_precision_loss, reason = "a picture")]
+fn panel(entry: &Entry<'_>, name: String) -> Panel {
+    let in_order: Vec<i64> = entry.outcome.took().collect();
+    let mut sorted = in_order.clone();
+    sorted.sort_unstable();
+    let asked = entry.work().length().as_nanos() as f64;
+    let (edge, beyond) = edge(&sorted, asked);
+    let shown = |nanos: i64| (nanos as f64).min(edge);
+    let mut marks = vec![Mark::Rule { along: Along::Horizontal, at: asked, text: String::new() }];
+    let points = |of: &[i64]| thinned(of).into_iter().map(|(x, nanos)| (x, shown(nanos))).collect();
+    marks.push(Mark::Dots { hue: Hue::of(0), points: points(&in_order), radius: 1.3 });
+    marks.push(Mark::Line { hue: Hue::of(1), points: points(&sorted) });
+    if beyond > 0 {
+        let max = Latency::from_nanos(sorted.last().copied().unwrap_or(0));
+        marks.push(Mark::Note { text: format!("{beyond} beyond, up to {max}") });
+    }
+    let least = sorted.first().map_or(asked, |least| asked.min(*least as f64));
+    let plot = Plot {
+        horizontal: Axis::new(Scale::exactly(0.0, sorted.len().max(2) as f64 - 1.0), "number", words::number),
+        vertical: Axis::new(Scale::linear(least, edge), "took", words::latency),
+        marks,
+        form: Form::Alone,
+    };
+    let legend = [(0, "in order", true), (1, "sorted", false)];
+    Panel {
+        heading: name,
+        drawing: Drawing::Plot(plot),
+        legend: legend
+            .map(|(hue, text, is_dots)| Named { hue: Hue::of(hue), text: text.to_owned(), is_dots })
+            .into(),
+        data: table_of(&in_order, &sorted),
+    }
+}
+
+/// The upper end of the axis, clear of the few that would flatten the rest; and how many lie beyond it.
+#[allow(clippy::cast_precision_loss, reason = "a picture")]
+fn edge(sorted: &[i64], asked: f64) -> (f64, usize) {
+    let at = |share: f64| {
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a place within")]
+        let place = (share * sorted.len().saturating_sub(1) as f64) as usize;
+        sorted.get(place).map_or(asked, |nanos| *nanos as f64)
+    };
+    let low = asked.min(at(0.0));
+    let edge = at(0.98) + (at(0.98) - low) * 0.5 + 1_000.0;
+    let edge = Scale::linear(low, edge).to();
+    (edge, sorted.iter().filter(|nanos| **nanos as f64 > edge).count())
+}
+
+/// At most [`POINTS`] points: of each stretch the smallest and the largest, with their places.
+#[allow(clippy::cast_precision_loss, reason = "a place in a picture")]
+fn thinned(values: &[i64]) -> Vec<(f64, i64)> {
+    let stretch = (2 * values.len()).div_ceil(POINTS).max(1);
+    if stretch <= 2 {
+        return values.iter().enumerate().map(|(place, value)| (place as f64, *value)).collect();
+    }
+    let extremes = |(number, values): (usize, &[i64])| {
+        let place = |value: Option<i64>| {
+            let value = value?;
+            let within = values.iter().position(|one| *one == value)?;
+            Some((number * stretch + within, value))
+        };
+        let mut both: Vec<(usize, i64)> = [values.iter().min().copied(), values.iter().max().copied()]
+            .into_iter()
+            .filter_map(place)
+            .collect();
+        both.sort_unstable();
+        both
+    };
+    let all = values.chunks(stretch).enumerate().flat_map(extremes);
+    all.map(|(place, value)| (place as f64, value)).collect()
+}
+
+/// Every sleep, where there are few enough for a page; otherwise nothing.
+fn table_of(in_order: &[i64], sorted: &[i64]) -> String {
+    if in_order.len() > NUMBERS {
+        return String::new();
+    }
+    let headings = ["number", "in order ns", "sorted ns"].map(str::to_owned);
+    let row = |(number, (in_order, sorted)): (usize, (&i64, &i64))| {
+        vec![number.to_string(), in_order.to_string(), sorted.to_string()]
+    };
+    data::csv(&headings, in_order.iter().zip(sorted).enumerate().map(row))
+}
+
+fn numbers(entries: &[Entry<'_>]) -> Table {
+    let parts = varying(entries);
+    let row = |entry: &Entry<'_>| {
+        let length = i64::try_from(entry.work().length().as_nanos()).ok()?;
+        let summary = entry.outcome.summary()?;
+        let took = [summary.min, summary.p50, summary.p99, summary.max]
+            .map(|late| Latency::from_nanos(length + late));
+        let mut row = vec![name(entry, &parts), words_of(length)];
+        row.extend(took.map(|took| took.to_string()));
+        Some(row)
+    };
+    Table::plain(
+        "How long sleeps took",
+        &["condition", "asked for", "min", "median", "p99", "max"],
+        1,
+        entries.iter().filter_map(row).collect(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thinning_keeps_extremes_and_order() {
+        let mut values: Vec<i64> = (0..100_000).map(|number| 1_000 + number % 7).collect();
+        values[77_777] = 9_999;
+        values[123] = 1;
+        let points = thinned(&values);
+        assert!(points.len() <= 2 * POINTS);
+        assert!(points.contains(&(77_777.0, 9_999)) && points.contains(&(123.0, 1)));
+        assert!(points.windows(2).all(|pair| pair[0].0 <= pair[1].0));
+    }
+
+    #[test]
+    fn what_lies_beyond_the_edge_is_counted() {
+        let mut values = vec![1_100_000; 990];
+        values.extend([50_000_000; 10]);
+        let (edge, beyond) = edge(&values, 1_000_000.0);
+        assert!(edge < 2_000_000.0, "{edge}");
+        assert_eq!(beyond, 10);
+    }
+}

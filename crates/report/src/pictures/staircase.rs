@@ -1,0 +1,202 @@
+//! How late by length of sleep, with what the machine would explain it by.
+
+use howlate_analyse::{Insight, insights};
+use howlate_model::{Latency, Span};
+use howlate_render::scale::Scale;
+
+use super::series::left_out;
+use super::{Kind, Panel, Picture, data, words};
+use crate::chart::{Along, Axis, Drawing, Form, HUES, Hue, Mark, Named, Plot};
+use crate::entry::Entry;
+use crate::names::{name, varying};
+use crate::table::Table;
+
+/// Fewer lengths do not make a staircase.
+const LEAST_LENGTHS: usize = 3;
+
+/// The same circumstances at several lengths, in ascending order.
+struct Flight<'a> {
+    name: String,
+    entries: Vec<Entry<'a>>,
+}
+
+/// The picture; nothing to draw without several lengths.
+pub(crate) fn picture(entries: &[Entry<'_>]) -> Option<Picture> {
+    let mut flights = flights(entries);
+    let all = flights.len();
+    flights.truncate(HUES);
+    if flights.is_empty() {
+        return None;
+    }
+    let numbers = numbers(&flights);
+    Some(Picture {
+        kind: Kind::Staircase,
+        title: title(entries, &flights),
+        about: "Lines: the median by length of sleep; bands: from the smallest to the 99th percentile. Upright lines: the \
+                length from which on the kernel may enter an idle state; level lines: what it may take to leave it, and \
+                the timer slack."
+            .to_owned(),
+        left_out: left_out(all - flights.len()),
+        panels: vec![panel(&flights)],
+        numbers: Some(numbers),
+    })
+}
+
+fn flights<'a>(entries: &[Entry<'a>]) -> Vec<Flight<'a>> {
+    let asked = |entry: &Entry<'_>| entry.work().length();
+    let sleeps: Vec<Entry<'a>> =
+        entries.iter().copied().filter(|entry| entry.is_sleep() && !asked(entry).is_zero()).collect();
+    let parts: Vec<_> = varying(&sleeps).into_iter().filter(|part| part.heading != "asked").collect();
+    let mut flights: Vec<Flight<'a>> = Vec::new();
+    for entry in sleeps {
+        let name = name(&entry, &parts);
+        match flights.iter_mut().find(|flight| flight.name == name) {
+            Some(flight) => flight.entries.push(entry),
+            None => flights.push(Flight { name, entries: vec![entry] }),
+        }
+    }
+    flights.iter_mut().for_each(|flight| flight.entries.sort_by_key(asked));
+    flights.retain(|flight| flight.entries.len() >= LEAST_LENGTHS);
+    flights
+}
+
+/// A step, where there is one; otherwise both ends.
+fn title(entries: &[Entry<'_>], flights: &[Flight<'_>]) -> String {
+    let analyses = entries.iter().map(|entry| entry.recording.analysis);
+    let step = analyses.take(1).flat_map(insights).find_map(|insight| match insight {
+        Insight::Step { below, above, median_below, median_above, .. } => Some(format!(
+            "A step: sleeps of {below} return {median_below} late, sleeps of {above} {median_above}"
+        )),
+        _ => None,
+    });
+    step.or_else(|| {
+        let flight = flights.first()?;
+        let (short, long) = (flight.entries.first()?, flight.entries.last()?);
+        let median = |entry: &Entry<'_>| entry.outcome.latency().quantile(0.5);
+        Some(format!(
+            "A sleep of {} returns {} late, one of {} {}",
+            short.work().length(),
+            median(short)?,
+            long.work().length(),
+            median(long)?
+        ))
+    })
+    .unwrap_or_default()
+}
+
+#[allow(clippy::cast_precision_loss, reason = "a picture")]
+fn point(entry: &Entry<'_>, quantile: f64) -> Option<(f64, f64)> {
+    let latency = entry.outcome.latency().quantile(quantile)?;
+    Some((entry.work().length().as_nanos() as f64, latency.as_nanos().max(1) as f64))
+}
+
+fn panel(flights: &[Flight<'_>]) -> Panel {
+    let mut marks = Vec::new();
+    for (number, flight) in flights.iter().enumerate() {
+        let hue = Hue::of(number);
+        let band = |entry: &Entry<'_>| {
+            let ((x, low), (_, high)) = (point(entry, 0.0)?, point(entry, 0.99)?);
+            Some((x, low, high))
+        };
+        let line: Vec<(f64, f64)> = flight.entries.iter().filter_map(|entry| point(entry, 0.5)).collect();
+        marks.push(Mark::Band { hue, points: flight.entries.iter().filter_map(band).collect() });
+        marks.push(Mark::Line { hue, points: line.clone() });
+        marks.push(Mark::Dots { hue, points: line, radius: 2.5 });
+    }
+    let (lengths, latencies) = (scale(flights, |point| point.0), scale(flights, |point| point.1));
+    marks.extend(rules(flights, lengths, latencies));
+    let named = flights.iter().enumerate();
+    Panel {
+        heading: String::new(),
+        drawing: Drawing::Plot(Plot {
+            horizontal: Axis::new(lengths, "asked to sleep", words::time),
+            vertical: Axis::new(latencies, "late", words::time),
+            marks,
+            form: Form::Alone,
+        }),
+        legend: named
+            .map(|(number, one)| Named { hue: Hue::of(number), text: one.name.clone(), is_dots: false })
+            .collect(),
+        data: table_of(flights),
+    }
+}
+
+fn scale(flights: &[Flight<'_>], of: fn((f64, f64)) -> f64) -> Scale {
+    let points = || {
+        let entries = flights.iter().flat_map(|flight| &flight.entries);
+        entries.flat_map(|entry| [point(entry, 0.0), point(entry, 0.99)]).flatten().map(of)
+    };
+    Scale::logarithmic(points().fold(f64::INFINITY, f64::min), points().fold(1.0, f64::max))
+}
+
+/// Idle states and timer slack that lie within the axes.
+#[allow(clippy::cast_precision_loss, reason = "a picture")]
+fn rules(flights: &[Flight<'_>], lengths: Scale, latencies: Scale) -> Vec<Mark> {
+    let within = |scale: Scale, at: f64| at > scale.from() && at < scale.to();
+    let entries = || flights.iter().flat_map(|flight| &flight.entries);
+    let mut slacks: Vec<Span> = entries()
+        .filter_map(|entry| entry.outcome.in_force.as_ref())
+        .map(|in_force| in_force.slack_ns)
+        .filter(|slack| !slack.is_zero())
+        .collect();
+    slacks.sort_unstable();
+    slacks.dedup();
+    let system = entries().next().map(|entry| &entry.recording.analysis.header.system);
+    let states = system.and_then(|system| system.cpus.first()).map(|cpu| cpu.idle_states.as_slice());
+    let states = states.unwrap_or_default().iter().filter(|state| !state.disabled);
+    let mut rules: Vec<Mark> = slacks
+        .iter()
+        .map(|slack| (slack.as_nanos() as f64, format!("timer slack {slack}")))
+        .filter(|(at, _)| within(latencies, *at))
+        .map(|(at, text)| Mark::Rule { along: Along::Horizontal, at, text })
+        .collect();
+    for state in states {
+        let (enter, leave) = (state.residency_us as f64 * 1e3, state.exit_latency_us as f64 * 1e3);
+        if within(lengths, enter) {
+            let text = format!("{} from {} on", state.name, words::time(enter));
+            rules.push(Mark::Rule { along: Along::Vertical, at: enter, text });
+        }
+        if within(latencies, leave) {
+            let text = format!("leaving {} {}", state.name, words::time(leave));
+            rules.push(Mark::Rule { along: Along::Horizontal, at: leave, text });
+        }
+    }
+    rules
+}
+
+fn table_of(flights: &[Flight<'_>]) -> String {
+    let mut lengths: Vec<Span> =
+        flights.iter().flat_map(|flight| &flight.entries).map(|entry| entry.work().length()).collect();
+    lengths.sort_unstable();
+    lengths.dedup();
+    let mut headings = vec!["length_ns".to_owned()];
+    for flight in flights {
+        headings.extend(["min", "p50", "p99"].map(|which| format!("{} {which} ns", flight.name)));
+    }
+    let row = |length: &Span| {
+        let mut row = vec![length.as_nanos().to_string()];
+        for flight in flights {
+            let entry = flight.entries.iter().find(|entry| entry.work().length() == *length);
+            let at = |quantile| entry.and_then(|entry| entry.outcome.latency().quantile(quantile));
+            row.extend([0.0, 0.5, 0.99].map(|quantile| data::optional(at(quantile).map(Latency::as_nanos))));
+        }
+        row
+    };
+    data::csv(&headings, lengths.iter().map(row))
+}
+
+fn numbers(flights: &[Flight<'_>]) -> Table {
+    let row = |flight: &Flight<'_>, entry: &Entry<'_>| {
+        let at = |quantile| {
+            entry.outcome.latency().quantile(quantile).map_or_else(String::new, |at| at.to_string())
+        };
+        vec![flight.name.clone(), entry.work().length().to_string(), at(0.0), at(0.5), at(0.99)]
+    };
+    let rows = flights.iter().flat_map(|flight| flight.entries.iter().map(move |entry| row(flight, entry)));
+    Table::plain(
+        "How late by length of sleep",
+        &["condition", "asked for", "min", "median", "p99"],
+        2,
+        rows.collect(),
+    )
+}

@@ -1,0 +1,118 @@
+//! Tables, for the page and for Markdown.
+
+use maud::{Markup, html};
+
+use crate::prose::escaped;
+
+/// A table with more rows scrolls within the page.
+const LONG: usize = 40;
+
+/// A table.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Table {
+    /// What it says, read out before it.
+    pub(crate) caption: String,
+    pub(crate) headings: Vec<String>,
+    /// How many columns are names, from the left.
+    pub(crate) names: usize,
+    pub(crate) rows: Vec<Vec<Cell>>,
+    /// Whether the other columns are words rather than numbers.
+    pub(crate) is_text: bool,
+}
+
+/// One field of a table.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Cell {
+    pub(crate) text: String,
+    /// A second line in small letters.
+    pub(crate) below: String,
+    /// Whether it is the worst of its column.
+    pub(crate) is_worst: bool,
+    /// The class of its shade.
+    pub(crate) shade: Option<&'static str>,
+}
+
+impl Cell {
+    pub(crate) fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
+}
+
+impl Table {
+    /// A table of plain texts.
+    pub(crate) fn plain(caption: &str, headings: &[&str], names: usize, rows: Vec<Vec<String>>) -> Self {
+        Self {
+            caption: caption.to_owned(),
+            headings: headings.iter().map(|heading| (*heading).to_owned()).collect(),
+            names,
+            rows: rows.into_iter().map(|row| row.into_iter().map(Cell::new).collect()).collect(),
+            is_text: false,
+        }
+    }
+
+    /// The table for the page; it may be wider than the page, which then scrolls.
+    pub(crate) fn html(&self) -> Markup {
+        html! {
+            div class={ "scroll" @if self.rows.len() > LONG { " long" } } role="region" tabindex="0" aria-label=(self.caption) {
+                table {
+                    caption { (self.caption) }
+                    thead {
+                        tr {
+                            @for (number, heading) in self.headings.iter().enumerate() {
+                                th scope="col" class=[(number >= self.names).then_some(self.class())] { (heading) }
+                            }
+                        }
+                    }
+                    tbody {
+                        @for row in &self.rows { tr { @for (number, cell) in row.iter().enumerate() { (self.cell(number, cell)) } } }
+                    }
+                }
+            }
+        }
+    }
+
+    const fn class(&self) -> &'static str {
+        if self.is_text { "text" } else { "number" }
+    }
+
+    fn cell(&self, number: usize, cell: &Cell) -> Markup {
+        if number < self.names {
+            return html! { th scope="row" { (cell.text) } };
+        }
+        html! {
+            td class={ (self.class()) " " (cell.shade.unwrap_or_default()) } {
+                @if cell.is_worst { strong { (cell.text) } } @else { (cell.text) }
+                @if !cell.below.is_empty() { br; small { (cell.below) } }
+            }
+        }
+    }
+
+    /// The table for Markdown as GitHub reads it.
+    pub(crate) fn markdown(&self) -> String {
+        let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+        let mut text = line(self.headings.iter().map(|heading| escaped(heading)).collect());
+        let rule = |number| if number < self.names || self.is_text { "---" } else { "--:" }.to_owned();
+        text.push_str(&line((0..self.headings.len()).map(rule).collect()));
+        for row in &self.rows {
+            text.push_str(&line(row.iter().map(in_markdown).collect()));
+        }
+        text
+    }
+}
+
+fn in_markdown(cell: &Cell) -> String {
+    let text = if cell.is_worst { format!("**{}**", escaped(&cell.text)) } else { escaped(&cell.text) };
+    if cell.below.is_empty() { text } else { format!("{text} ({})", escaped(&cell.below)) }
+}
+
+/// A column of numbers, the largest marked where there is something to choose from.
+pub(crate) fn column(values: &[Option<i64>], show: impl Fn(i64) -> String) -> Vec<Cell> {
+    let worst = values.iter().flatten().max().copied();
+    let several = values.iter().flatten().count() > 1;
+    let cell = |value: &Option<i64>| Cell {
+        text: value.map_or_else(|| "–".to_owned(), &show),
+        is_worst: several && value.is_some() && *value == worst,
+        ..Cell::default()
+    };
+    values.iter().map(cell).collect()
+}

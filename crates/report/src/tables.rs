@@ -1,0 +1,126 @@
+//! The tables of results.
+
+use howlate_analyse::Summary;
+use howlate_render::numbers::{count, micros, micros_of};
+use howlate_render::scale::Scale;
+
+use crate::chart::shade;
+use crate::entry::Entry;
+use crate::names::{name, varying};
+use crate::table::{Cell, Table, column};
+
+/// A heading, the smallest share of wake-ups that must be one at least, and the nanoseconds.
+type Number = (&'static str, f64, fn(&Summary) -> i64);
+
+#[allow(clippy::cast_possible_truncation, reason = "nanoseconds are enough of a mean")]
+const NUMBERS: [Number; 7] = [
+    ("min", 0.5, |summary| summary.min),
+    ("mean", 0.5, |summary| summary.mean as i64),
+    ("median", 0.5, |summary| summary.p50),
+    ("p99", 0.01, |summary| summary.p99),
+    ("p99.9", 1e-3, |summary| summary.p99_9),
+    ("p99.99", 1e-4, |summary| summary.p99_99),
+    ("max", 0.5, |summary| summary.max),
+];
+
+/// One row per condition: in what it differs, what was measured, how late.
+pub(crate) fn results(entries: &[Entry<'_>]) -> Table {
+    let parts = varying(entries);
+    let mut headings: Vec<String> = parts.iter().map(|part| part.heading.to_owned()).collect();
+    let text = |text: Option<String>| Cell::new(text.unwrap_or_else(|| "–".to_owned()));
+    let mut columns: Vec<Vec<Cell>> =
+        parts.iter().map(|part| entries.iter().map(|entry| text(part.value(entry))).collect()).collect();
+    let summaries: Vec<Option<Summary>> = entries.iter().map(|entry| entry.outcome.summary()).collect();
+    let mut add = |heading: &str, cells: Vec<Cell>| {
+        headings.push(heading.to_owned());
+        columns.push(cells);
+    };
+    add("wake-ups", entries.iter().map(|entry| Cell::new(count(entry.outcome.count()))).collect());
+    for (heading, tail, of) in NUMBERS {
+        let value = |(entry, summary): (&Entry<'_>, &Option<Summary>)| {
+            summary.as_ref().filter(|_| entry.supports(tail)).map(of)
+        };
+        let values: Vec<Option<i64>> = entries.iter().zip(&summaries).map(value).collect();
+        if values.iter().any(Option::is_some) {
+            add(heading, column(&values, micros));
+        }
+    }
+    losses(entries, &mut add);
+    let rows =
+        (0..entries.len()).map(|row| columns.iter().map(|column| column[row].clone()).collect()).collect();
+    let caption = "How late, in µs. The worst of each column is in bold.".to_owned();
+    Table { caption, headings, names: parts.len(), rows, is_text: false }
+}
+
+/// Columns for what is missing or was made up for; only where there is any.
+fn losses(entries: &[Entry<'_>], add: &mut impl FnMut(&str, Vec<Cell>)) {
+    let numbers = |of: fn(&Entry<'_>) -> u64| -> Vec<u64> { entries.iter().map(of).collect() };
+    let missed = numbers(|entry| entry.outcome.missed_periods());
+    if missed.iter().any(|number| *number > 0) {
+        add("missed periods", missed.iter().map(|number| Cell::new(count(*number))).collect());
+        let corrected: Vec<Option<i64>> =
+            entries.iter().map(|entry| entry.judged().map(|one| one.p99)).collect();
+        add("p99 corrected", column(&corrected, micros));
+    }
+    let irregular = |entry: &Entry<'_>| {
+        let one = entry.outcome.irregular();
+        one.messages_lost + one.messages_duplicated + one.messages_reordered
+    };
+    for (heading, values) in
+        [("lost", numbers(|entry| entry.outcome.lost())), ("irregular", numbers(irregular))]
+    {
+        if values.iter().any(|number| *number > 0) {
+            add(heading, values.iter().map(|number| Cell::new(count(*number))).collect());
+        }
+    }
+}
+
+/// The mean error of each length under each set of circumstances, the largest below it.
+/// `None` where there is nothing to compare.
+#[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "three digits are shown")]
+pub(crate) fn errors(entries: &[Entry<'_>]) -> Option<Table> {
+    let sleeps: Vec<Entry<'_>> = entries.iter().copied().filter(|entry| entry.is_sleep()).collect();
+    let mut lengths: Vec<_> = sleeps.iter().map(|entry| entry.work().length()).collect();
+    lengths.sort_unstable();
+    lengths.dedup();
+    let parts: Vec<_> = varying(&sleeps).into_iter().filter(|part| part.heading != "asked").collect();
+    let mut names: Vec<String> = Vec::new();
+    for entry in &sleeps {
+        let name = name(entry, &parts);
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    if names.len() < 2 {
+        return None;
+    }
+    let means = sleeps.iter().filter_map(|entry| entry.outcome.latency().mean_nanos());
+    let scale =
+        Scale::logarithmic(means.clone().fold(f64::INFINITY, f64::min).max(1.0), means.fold(1.0, f64::max));
+    let cell = |row: &String, length| {
+        let one = sleeps.iter().find(|entry| entry.work().length() == length && name(entry, &parts) == *row);
+        let summary = one.and_then(|entry| entry.outcome.summary());
+        summary.map_or_else(
+            || Cell::new("–"),
+            |summary| Cell {
+                text: micros_of(summary.mean),
+                below: format!("max {}", micros(summary.max)),
+                is_worst: false,
+                shade: Some(shade(scale, summary.mean)),
+            },
+        )
+    };
+    let row = |row: &String| {
+        let cells = lengths.iter().map(|length| cell(row, *length));
+        std::iter::once(Cell::new(row.clone())).chain(cells).collect()
+    };
+    let headings = std::iter::once("asked for".to_owned()).chain(lengths.iter().map(ToString::to_string));
+    Some(Table {
+        caption: "Mean error in µs: how much later than asked sleeps return; the largest below it."
+            .to_owned(),
+        headings: headings.collect(),
+        names: 1,
+        rows: names.iter().map(row).collect(),
+        is_text: false,
+    })
+}

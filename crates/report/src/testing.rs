@@ -1,0 +1,56 @@
+//! Analyses for tests.
+
+use howlate_analyse::Analysis;
+use howlate_model::{
+    Condition, Header, Instrument, Latency, Line, Load, MonotonicTime, Sleeper, Span, System, Wait, Work,
+};
+
+/// A condition: `sleep LENGTH` or `cyclic`, under this policy.
+pub(crate) fn condition(work: &str, policy: &str, cpu: Option<u32>) -> Condition {
+    let work = match work.strip_prefix("sleep ") {
+        Some(length) => {
+            Work::Sleep { mechanism: Sleeper::Wait(Wait::ClockNanosleep), target_ns: length.parse().unwrap() }
+        }
+        None => Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_millis(1) },
+    };
+    Condition {
+        work,
+        policy: policy.parse().unwrap(),
+        slack_ns: None,
+        cpu,
+        thread: cpu.unwrap_or(0),
+        load: Load::IDLE,
+        kernel: "6.1.0".into(),
+    }
+}
+
+/// Periodic work on a CPU.
+pub(crate) fn cyclic(policy: &str, cpu: u32) -> Condition {
+    condition("cyclic", policy, Some(cpu))
+}
+
+/// A recording in which nothing was measured yet.
+pub(crate) fn analysis(conditions: Vec<Condition>) -> Analysis {
+    Analysis::new(Header {
+        format: 1,
+        howlate: "0.1.0".into(),
+        command: "cyclic".into(),
+        arguments: vec![],
+        started: String::new(),
+        at_ns: MonotonicTime::default(),
+        clock: "CLOCK_MONOTONIC".into(),
+        seed: 0,
+        system: System::default(),
+        findings: vec![],
+        settings: vec![],
+        instrument: Instrument::default(),
+        conditions,
+    })
+}
+
+/// Adds a block of wake-ups, all equally late, to one of its conditions.
+pub(crate) fn add(analysis: &mut Analysis, condition: u32, count: u64, late: i64) {
+    let mut block = howlate_model::Block { condition, ..Default::default() };
+    block.latency.record_n(Latency::from_nanos(late), count);
+    analysis.add(&Line::Block(Box::new(block)));
+}
