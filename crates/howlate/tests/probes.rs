@@ -260,6 +260,35 @@ fn a_threshold_stops_a_program() {
     assert_eq!((&result["ended"], &result["results"][0]["count"]), (&"stopped_above".into(), &1.into()));
 }
 
+#[test]
+fn a_thread_that_goes_its_own_way_is_told() {
+    if !is_on_path("python3") {
+        return skip("python3 is not installed");
+    }
+    let script = "\
+exec python3 -c \"
+import os, threading, time
+apart = threading.Event()
+def other():
+    os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+    apart.set()
+    time.sleep(1000)
+threading.Thread(target=other, daemon=True).start()
+apart.wait()
+print('howlate-probe 1 monotonic python')
+for _ in range(20):
+    start = time.monotonic_ns()
+    time.sleep(0.001)
+    print(start, time.monotonic_ns())
+\"";
+    let arguments = ["sleep", "--for", "1ms", "--samples", "3", "--json", "--call"];
+    let output = howlate(&arguments).arg(Own::new(script).name()).output().unwrap();
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let words = result["results"][0]["caveats"].to_string();
+    assert!(words.contains("1 thread of the program runs under a policy of its own"), "{words}");
+    assert!(words.contains("it slept more often than asked"), "{words}");
+}
+
 /// Whether any process runs the program at `path`.
 fn runs(path: &Path) -> bool {
     let processes = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);

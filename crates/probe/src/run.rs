@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use howlate_linux::child::{Applied, Settings};
 use howlate_linux::clock;
 use howlate_model::{
-    CpuSet, Finished, HowEnded, Latency, Line, MonotonicTime, Policy, Refused, Runtime, Span, Started, Task,
-    Turn, Usage,
+    Caveat, CpuSet, Finished, HowEnded, Latency, Line, MonotonicTime, Policy, Refused, Runtime, Span,
+    Started, Task, Turn, Usage,
 };
 
 use crate::Probes;
@@ -193,7 +193,8 @@ impl Running<'_> {
         self.conversion = Some(Conversion::of(hello.clock));
         self.until = self.cut_after.map_or(NEVER, |span| now.plus(span));
         let in_force = program.in_force(applied.slack_in_force, self.bounds.dma_latency_us)?;
-        let caveats = refused(self.task, applied).caveats(self.task, &in_force);
+        let mut caveats = refused(self.task, applied).caveats(self.task, &in_force);
+        caveats.extend(apart(program.threads_apart(in_force.policy)));
         (self.hand_on)(Some(Line::Started(Started {
             condition: self.task.condition,
             round: self.task.round,
@@ -300,6 +301,15 @@ fn refused(task: &Task, applied: &Applied) -> Refused {
         affinity: affinity.or_else(|| words(&applied.cpus)),
         slack: applied.slack.is_err(),
     }
+}
+
+fn apart(threads: usize) -> Option<Caveat> {
+    let text = match threads {
+        0 => return None,
+        1 => "1 thread of the program runs under a policy of its own.".to_owned(),
+        _ => format!("{threads} threads of the program run under policies of their own."),
+    };
+    Some(Caveat::Note { text })
 }
 
 fn in_words(status: Option<ExitStatus>) -> String {

@@ -16,6 +16,9 @@ const PATIENCE_TO_END: Span = Span::from_secs(2);
 /// What is kept of what a program says on its standard error: the end is where the reason is.
 const KEPT_OF_ERRORS: usize = 4 * 1024;
 
+/// Reads of its standard error when it has ended: what others still hold open may go on for ever.
+const MOST_LAST_READS: u32 = 32;
+
 /// A line longer than this is not one of the protocol.
 const LONGEST_LINE: usize = 4 * 1024;
 
@@ -23,16 +26,17 @@ const LONGEST_LINE: usize = 4 * 1024;
 pub(crate) struct Sleeping {
     pid: Pid,
     out: Lines,
-    errors: OwnedFd,
+    /// `None` once it has ended.
+    errors: Option<OwnedFd>,
     said: Vec<u8>,
     reaped: bool,
 }
 
 /// Bytes on their way to lines.
 struct Lines {
-    from: OwnedFd,
+    /// `None` once it has ended.
+    from: Option<OwnedFd>,
     bytes: Vec<u8>,
-    ended: bool,
 }
 
 impl Sleeping {
@@ -42,16 +46,14 @@ impl Sleeping {
         let (mut child, applied) = child::spawn(command, settings)?;
         let pid = Pid::from_child(&child);
         let (out, errors) = pipes(&mut child)?;
-        let out = Lines { from: out, bytes: Vec::new(), ended: false };
-        Ok((Self { pid, out, errors, said: Vec::new(), reaped: false }, applied))
+        let out = Lines { from: Some(out), bytes: Vec::new() };
+        Ok((Self { pid, out, errors: Some(errors), said: Vec::new(), reaped: false }, applied))
     }
 
     /// The settings in force, read back from the kernel.
     pub(crate) fn in_force(&self, slack_ns: Span, dma_latency_us: Option<i32>) -> io::Result<InForce> {
         let tid = self.pid.as_raw_nonzero().get().unsigned_abs();
         let policy = sched::policy(tid)?;
-        // sched(7), prctl(2): a real-time thread has none, whatever it inherited.
-        let slack_ns = if policy.is_realtime() { Span::ZERO } else { slack_ns };
         Ok(InForce {
             tid,
             policy,
@@ -62,12 +64,18 @@ impl Sleeping {
         })
     }
 
+    /// How many of its threads run under another policy than `policy`, as when a runtime sets one itself.
+    pub(crate) fn threads_apart(&self, policy: Policy) -> usize {
+        let threads = std::fs::read_dir(format!("/proc/{}/task", self.pid.as_raw_nonzero()));
+        let tids =
+            threads.into_iter().flatten().filter_map(|one| one.ok()?.file_name().to_str()?.parse().ok());
+        // A thread that ended meanwhile has no policy any more.
+        tids.filter_map(|tid| sched::policy(tid).ok()).filter(|other| *other != policy).count()
+    }
+
     /// The next lines, as soon as there are any, or none after `patience`.
     pub(crate) fn lines(&mut self, patience: Span) -> io::Result<Vec<String>> {
-        if self.out.ended {
-            return Ok(Vec::new());
-        }
-        let [out, errors] = readable([&self.out.from, &self.errors], patience)?;
+        let [out, errors] = readable([self.out.from.as_ref(), self.errors.as_ref()], patience)?;
         if errors {
             self.read_errors()?;
         }
@@ -76,16 +84,12 @@ impl Sleeping {
 
     /// Whether it will print nothing more.
     pub(crate) const fn has_closed(&self) -> bool {
-        self.out.ended
+        self.out.from.is_none()
     }
 
     fn read_errors(&mut self) -> io::Result<()> {
         let mut buffer = [0; 4 * 1024];
-        let count = rustix::io::read(&self.errors, &mut buffer)?;
-        if count == 0 {
-            // Its end would be reported again and again; the other pipe's end is what counts.
-            clock::pause(Span::from_millis(1))?;
-        }
+        let count = read(&mut self.errors, &mut buffer)?;
         self.said.extend_from_slice(&buffer[..count]);
         let surplus = self.said.len().saturating_sub(KEPT_OF_ERRORS);
         self.said.drain(..surplus);
@@ -94,11 +98,10 @@ impl Sleeping {
 
     /// The last lines of what it said on its standard error, in one; empty when it said nothing.
     pub(crate) fn last_words(&mut self) -> String {
-        while self.said.len() < KEPT_OF_ERRORS
-            && readable([&self.errors], Span::ZERO).is_ok_and(|[more]| more)
+        let mut reads = 0..MOST_LAST_READS;
+        while reads.next().is_some() && readable([self.errors.as_ref()], Span::ZERO).is_ok_and(|[more]| more)
         {
-            let before = self.said.len();
-            if self.read_errors().is_err() || self.said.len() == before {
+            if self.read_errors().is_err() {
                 break;
             }
         }
@@ -149,25 +152,37 @@ impl Lines {
     /// Reads once; returns the lines that are complete.
     fn read(&mut self) -> io::Result<Vec<String>> {
         let mut buffer = [0; 64 * 1024];
-        let count = rustix::io::read(&self.from, &mut buffer)?;
-        self.ended = count == 0;
+        let count = read(&mut self.from, &mut buffer)?;
         self.bytes.extend_from_slice(&buffer[..count]);
         let complete = self.bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
         let rest = self.bytes.split_off(complete);
         let mut text = std::mem::replace(&mut self.bytes, rest);
-        if self.ended || self.bytes.len() > LONGEST_LINE {
+        if self.from.is_none() || self.bytes.len() > LONGEST_LINE {
             text.append(&mut self.bytes);
         }
         Ok(String::from_utf8_lossy(&text).lines().map(str::to_owned).collect())
     }
 }
 
-/// Which of `pipes` can be read, as soon as one can or after `patience`.
-fn readable<const N: usize>(pipes: [&OwnedFd; N], patience: Span) -> io::Result<[bool; N]> {
-    let mut waiting = pipes.map(|pipe| PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::IN));
-    match poll(&mut waiting, Some(&clock::timespec_for(patience))) {
-        Ok(_) => Ok(waiting.each_ref().map(|one| !one.revents().is_empty())),
-        Err(rustix::io::Errno::INTR) => Ok([false; N]),
-        Err(error) => Err(error.into()),
+/// Reads once; closes `pipe` at its end.
+fn read(pipe: &mut Option<OwnedFd>, buffer: &mut [u8]) -> io::Result<usize> {
+    let Some(open) = pipe else { return Ok(0) };
+    let count = rustix::io::read(open, buffer)?;
+    if count == 0 {
+        *pipe = None;
     }
+    Ok(count)
+}
+
+/// Which of `pipes` can be read, as soon as one can or after `patience`.
+fn readable<const N: usize>(pipes: [Option<&OwnedFd>; N], patience: Span) -> io::Result<[bool; N]> {
+    let open: Vec<&OwnedFd> = pipes.into_iter().flatten().collect();
+    let mut waiting: Vec<PollFd> =
+        open.iter().map(|pipe| PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::IN)).collect();
+    match poll(&mut waiting, Some(&clock::timespec_for(patience))) {
+        Ok(_) | Err(rustix::io::Errno::INTR) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let mut ready = waiting.iter().map(|one| !one.revents().is_empty());
+    Ok(pipes.map(|pipe| pipe.is_some() && ready.next().unwrap_or(false)))
 }

@@ -36,9 +36,12 @@ fn runtimes(outcomes: &[Outcome], width: usize) -> String {
             outcome.runtime.as_ref().map(|said| format!("{}: {said}", outcome.condition.work.mechanism()));
         lines.extend(said.filter(|said| !lines.contains(said)));
     }
-    let separator = if lines.is_empty() { "" } else { "\n" };
+    if lines.is_empty() {
+        return String::new();
+    }
+    lines.push("elapsed, user and sys of programs include their start".to_owned());
     let shown = |line: &String| format!("{}\n", paint(DIM, wrapped(line, width, 2)));
-    lines.iter().map(shown).collect::<String>() + separator
+    lines.iter().map(shown).collect::<String>() + "\n"
 }
 
 /// Outcomes that differ only in what sleeps and how long stand in one table, those of a length together.
