@@ -39,6 +39,11 @@ fn notifications() {
 }
 
 #[test]
+fn sleeps_of_languages() {
+    every_format("languages");
+}
+
+#[test]
 fn a_stall() {
     every_format("stall");
 }

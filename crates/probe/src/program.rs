@@ -8,7 +8,7 @@ use howlate_model::{Runtime, Span};
 
 use crate::cache::Cache;
 use crate::recipe::{Compiler, Recipe, Start};
-use crate::toolchain::{find, missing, version};
+use crate::toolchain::{find, find_itself, first_line, missing};
 
 /// Programs ready to be started, and those that are not, with the reason.
 #[derive(Default)]
@@ -90,7 +90,9 @@ impl Probes {
         match made {
             Ok(folder) => program(&recipe, &folder)
                 .map_or_else(|| State::Failed("its interpreter is gone".into()), State::Ready),
-            Err(reason) if runtime == Runtime::Tokio && is_offline(&reason) => State::Missing(reason),
+            Err(reason) if runtime == Runtime::Tokio && is_offline(&reason) => {
+                State::Missing(format!("its crates are not here and could not be fetched ({reason})"))
+            }
             Err(reason) => State::Failed(reason),
         }
     }
@@ -100,7 +102,7 @@ impl Probes {
 fn program(recipe: &Recipe, folder: &Path) -> Option<Program> {
     let words = match recipe.start {
         Start::Program(name) => vec![folder.join(name)],
-        Start::Script(tool, name) => vec![find(tool)?, folder.join(name)],
+        Start::Script(interpreter, name) => vec![find_itself(interpreter)?, folder.join(name)],
         Start::Class(tool, name) => vec![find(tool)?, "-cp".into(), folder.into(), name.into()],
     };
     Some(Program { words, last: recipe.last })
@@ -122,7 +124,7 @@ fn compiled(
     say: &mut impl FnMut(&str),
 ) -> Result<PathBuf, String> {
     let found = find(compiler.tool).ok_or_else(|| format!("{} is gone", compiler.tool.names[0]))?;
-    let version = version(&found, compiler.version);
+    let version = first_line(&found, &[compiler.version]);
     let ingredients = (recipe.sources, compiler.arguments, &version);
     cache.get(&ingredients, |folder| {
         say(&format!("compiling the program for {runtime}, once ({version})"));
@@ -150,7 +152,7 @@ fn compile(found: &Path, compiler: &Compiler, version: &str, folder: &Path) -> R
 /// The beginning of what a compiler says, which is where its first error is, in one line.
 fn first_lines(said: &str) -> String {
     let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).take(4).collect();
-    lines.join(" / ")
+    lines.join(" / ").trim_end_matches('.').to_owned()
 }
 
 /// Whether cargo could not get the crates that tokio consists of.

@@ -20,13 +20,21 @@ pub(crate) struct Compiler {
     pub(crate) arguments: &'static [&'static str],
 }
 
+/// What runs a source as it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Interpreter {
+    pub(crate) tool: Tool,
+    /// What it takes to print where it really is; a version manager's wrapper is not what is to be measured.
+    pub(crate) place: Option<&'static [&'static str]>,
+}
+
 /// How a program is started.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Start {
     /// As itself.
     Program(&'static str),
     /// By an interpreter that takes the file.
-    Script(Tool, &'static str),
+    Script(Interpreter, &'static str),
     /// By a Java virtual machine that takes the class.
     Class(Tool, &'static str),
 }
@@ -53,9 +61,15 @@ macro_rules! source {
     };
 }
 
-const PYTHON: Tool = Tool { names: &["python3"], package: "python3" };
-const NODE: Tool = Tool { names: &["node", "nodejs"], package: "nodejs" };
-const BASH: Tool = Tool { names: &["bash"], package: "bash" };
+const PYTHON: Interpreter = Interpreter {
+    tool: Tool { names: &["python3"], package: "python3" },
+    place: Some(&["-c", "import sys; print(sys.executable)"]),
+};
+const NODE: Interpreter = Interpreter {
+    tool: Tool { names: &["node", "nodejs"], package: "nodejs" },
+    place: Some(&["-p", "process.execPath"]),
+};
+const BASH: Interpreter = Interpreter { tool: Tool { names: &["bash"], package: "bash" }, place: None };
 const JAVA: Tool = Tool { names: &["java"], package: "default-jdk-headless" };
 
 const C: Compiler = Compiler {
@@ -118,8 +132,8 @@ impl Recipe {
         })
     }
 
-    const fn interpreted(sources: &'static [Source], tool: Tool) -> Self {
-        Self { sources, compiler: None, start: Start::Script(tool, sources[0].0), last: None }
+    const fn interpreted(sources: &'static [Source], interpreter: Interpreter) -> Self {
+        Self { sources, compiler: None, start: Start::Script(interpreter, sources[0].0), last: None }
     }
 
     const fn compiled(sources: &'static [Source], compiler: Compiler) -> Self {
@@ -130,7 +144,8 @@ impl Recipe {
     pub(crate) fn tools(&self) -> impl Iterator<Item = Tool> {
         let interpreter = match self.start {
             Start::Program(_) => None,
-            Start::Script(tool, _) | Start::Class(tool, _) => Some(tool),
+            Start::Script(interpreter, _) => Some(interpreter.tool),
+            Start::Class(tool, _) => Some(tool),
         };
         self.compiler.map(|compiler| compiler.tool).into_iter().chain(interpreter)
     }

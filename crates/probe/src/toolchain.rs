@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use howlate_model::Runtime;
 use rustix::fs::{Access, access};
 
-use crate::recipe::{Recipe, Tool};
+use crate::recipe::{Interpreter, Recipe, Tool};
 
 /// Why `runtime` cannot be measured on this machine, and what would help; `None` if it can.
 pub fn missing(runtime: Runtime) -> Option<String> {
@@ -43,9 +43,16 @@ pub(crate) fn find(tool: Tool) -> Option<PathBuf> {
     places.into_iter().find(|place| place.is_file() && access(place, Access::EXEC_OK).is_ok())
 }
 
-/// The first line of what a compiler says about its version; empty when it says nothing.
-pub(crate) fn version(compiler: &Path, argument: &str) -> String {
-    let said = Command::new(compiler).arg(argument).stdin(Stdio::null()).output();
+/// Where `interpreter` is, behind the wrapper of a version manager, where there is one.
+pub(crate) fn find_itself(interpreter: Interpreter) -> Option<PathBuf> {
+    let found = find(interpreter.tool)?;
+    let says = |arguments| PathBuf::from(first_line(&found, arguments));
+    Some(interpreter.place.map(says).filter(|place| place.is_file()).unwrap_or(found))
+}
+
+/// The first line that a program prints; empty when it prints nothing.
+pub(crate) fn first_line(program: &Path, arguments: &[&str]) -> String {
+    let said = Command::new(program).args(arguments).stdin(Stdio::null()).output();
     let text = said.map(|said| [said.stdout, said.stderr].concat()).unwrap_or_default();
     String::from_utf8_lossy(&text).lines().next().unwrap_or_default().trim().to_owned()
 }
