@@ -77,7 +77,7 @@ impl Surroundings {
     pub(crate) fn prepare(&self, sleepers: &[Sleeper], quiet: bool) {
         let mut place = (!quiet && is_watched()).then(InPlace::default);
         let runtimes = sleepers.iter().filter_map(|one| one.runtime());
-        self.probes.borrow_mut().prepare(runtimes, |doing| {
+        self.probes.borrow_mut().prepare(runtimes, &self.interrupted, |doing| {
             if let Some(place) = &mut place {
                 place.show(doing);
             }

@@ -168,6 +168,23 @@ fn a_program_that_fails_fails_alone_and_says_why() {
 }
 
 #[test]
+fn a_program_that_failed_is_not_tried_again() {
+    let own = Own::new("echo started >> $0.log; exit 3");
+    own.beside_a_thread(3);
+    let log = std::fs::read_to_string(own.path.with_extension("log")).unwrap();
+    assert_eq!(log.lines().count(), 1, "there are two rounds");
+}
+
+#[test]
+fn a_program_that_says_nothing_is_given_up() {
+    if std::env::var_os("HOWLATE_FAST").is_some() {
+        return skip("HOWLATE_FAST is set");
+    }
+    let (_, words) = Own::new("sleep 1000").beside_a_thread(3);
+    assert!(words.contains("said nothing within 20s"), "{words}");
+}
+
+#[test]
 fn a_program_that_cannot_be_started_is_reported() {
     let own = Own::new("");
     std::fs::write(&own.path, "#!/no/such/interpreter\n").unwrap();

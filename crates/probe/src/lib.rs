@@ -7,8 +7,10 @@
 //!
 //! What it does not do: install anything, or run more than one program at a time.
 
+mod asked;
 mod blocks;
 mod cache;
+mod conversion;
 mod program;
 mod protocol;
 mod recipe;

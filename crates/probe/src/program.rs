@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use howlate_model::{Runtime, Span};
 
@@ -34,9 +35,18 @@ struct Program {
 }
 
 impl Probes {
-    /// Prepares those of `runtimes` that are not known yet; `say` hears what takes long.
-    pub fn prepare(&mut self, runtimes: impl IntoIterator<Item = Runtime>, mut say: impl FnMut(&str)) {
+    /// Prepares those of `runtimes` that are not known yet, until `interrupted` is set; `say` hears what
+    /// takes long.
+    pub fn prepare(
+        &mut self,
+        runtimes: impl IntoIterator<Item = Runtime>,
+        interrupted: &AtomicBool,
+        mut say: impl FnMut(&str),
+    ) {
         for runtime in runtimes {
+            if interrupted.load(Ordering::Relaxed) {
+                return;
+            }
             if self.known.iter().any(|(known, _)| *known == runtime) {
                 continue;
             }
@@ -179,7 +189,7 @@ mod tests {
     fn a_users_program_gets_length_and_count() {
         let own = Runtime::Own(howlate_model::OwnProgram::new("/bin/echo"));
         let mut probes = Probes::default();
-        probes.prepare([own], |_| ());
+        probes.prepare([own], &AtomicBool::new(false), |_| ());
         let command = probes.command(own, Span::from_millis(1), 7).unwrap();
         let words: Vec<_> = command.get_args().collect();
         assert_eq!(

@@ -4,17 +4,17 @@ use std::io;
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use howlate_linux::child::{Applied, Settings};
+use howlate_linux::child::Applied;
 use howlate_linux::clock;
 use howlate_model::{
-    Caveat, CpuSet, Finished, HowEnded, Latency, Line, MonotonicTime, Policy, Refused, Runtime, Span,
-    Started, Task, Turn, Usage,
+    Finished, HowEnded, Latency, Line, MonotonicTime, Runtime, Span, Started, Task, Turn, Usage,
 };
 
-use crate::Probes;
 use crate::blocks::Blocks;
-use crate::protocol::{Clock, Hello, Said};
+use crate::conversion::Conversion;
+use crate::protocol::{Hello, Said};
 use crate::sleeping::Sleeping;
+use crate::{Probes, asked};
 
 /// How long a program may take until it says its first line: a virtual machine of class idle under full load.
 const PATIENCE_TO_START: Span = Span::from_secs(20);
@@ -54,6 +54,9 @@ pub fn run(
     hand_on: &mut dyn FnMut(Option<Line>),
 ) -> HowEnded {
     let Some((task, runtime)) = program_of(turn) else { return HowEnded::Done };
+    if bounds.interrupted.load(Ordering::Relaxed) {
+        return HowEnded::Interrupted;
+    }
     let began = clock::now();
     let mut running = Running {
         task,
@@ -105,10 +108,7 @@ impl Running<'_> {
         let count = self.task.samples.unwrap_or(u64::MAX).saturating_add(self.task.warm_up);
         let command = probes.command(runtime, self.task.work.length(), count)?;
         let name = command.get_program().display().to_string();
-        let policy = self.task.policy;
-        let bound = self.task.cpu.filter(|_| !is_deadline(policy));
-        let cpus = bound.map(|cpu| CpuSet::from_iter([cpu]));
-        Sleeping::start(command, Settings { policy, slack: self.task.slack, cpus })
+        Sleeping::start(command, asked::settings(self.task))
             .map_err(|error| format!("{name} cannot be started: {error}"))
     }
 
@@ -193,8 +193,8 @@ impl Running<'_> {
         self.conversion = Some(Conversion::of(hello.clock));
         self.until = self.cut_after.map_or(NEVER, |span| now.plus(span));
         let in_force = program.in_force(applied.slack_in_force, self.bounds.dma_latency_us)?;
-        let mut caveats = refused(self.task, applied).caveats(self.task, &in_force);
-        caveats.extend(apart(program.threads_apart(in_force.policy)));
+        let apart = program.threads_apart(in_force.policy);
+        let caveats = asked::caveats(self.task, applied, &in_force, apart);
         (self.hand_on)(Some(Line::Started(Started {
             condition: self.task.condition,
             round: self.task.round,
@@ -258,58 +258,10 @@ impl Running<'_> {
     }
 }
 
-/// From the clock that a program reads to `CLOCK_MONOTONIC`.
-#[derive(Clone, Copy)]
-struct Conversion {
-    /// How far it is ahead.
-    ahead: i64,
-}
-
-impl Conversion {
-    fn of(clock: Clock) -> Self {
-        let ahead = match clock {
-            Clock::Monotonic => 0,
-            Clock::Realtime => clock::realtime_ahead(),
-        };
-        Self { ahead }
-    }
-
-    const fn to_monotonic(self, reading: i64) -> MonotonicTime {
-        MonotonicTime::from_nanos(reading.saturating_sub(self.ahead))
-    }
-}
-
 const NEVER: MonotonicTime = MonotonicTime::from_nanos(i64::MAX);
 
 fn as_nanos(span: Span) -> i64 {
     i64::try_from(span.as_nanos()).unwrap_or(i64::MAX)
-}
-
-const fn is_deadline(policy: Policy) -> bool {
-    matches!(policy, Policy::Deadline { .. })
-}
-
-fn refused(task: &Task, applied: &Applied) -> Refused {
-    let words = |result: &io::Result<()>| {
-        let text = result.as_ref().err()?.to_string();
-        Some(text.split(" (os error").next().unwrap_or_default().to_owned())
-    };
-    let deadline = task.cpu.filter(|_| is_deadline(task.policy));
-    let affinity = deadline.map(|_| "SCHED_DEADLINE takes no affinity".to_owned());
-    Refused {
-        policy: words(&applied.policy),
-        affinity: affinity.or_else(|| words(&applied.cpus)),
-        slack: applied.slack.is_err(),
-    }
-}
-
-fn apart(threads: usize) -> Option<Caveat> {
-    let text = match threads {
-        0 => return None,
-        1 => "1 thread of the program runs under a policy of its own.".to_owned(),
-        _ => format!("{threads} threads of the program run under policies of their own."),
-    };
-    Some(Caveat::Note { text })
 }
 
 fn in_words(status: Option<ExitStatus>) -> String {

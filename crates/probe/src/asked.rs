@@ -1,0 +1,46 @@
+//! The settings that a task asks for, and what became of them.
+
+use std::io;
+
+use howlate_linux::child::{Applied, Settings};
+use howlate_model::{Caveat, CpuSet, InForce, Policy, Refused, Task};
+
+/// What a program is to be started with.
+pub(crate) fn settings(task: &Task) -> Settings {
+    let bound = task.cpu.filter(|_| !is_deadline(task.policy));
+    Settings { policy: task.policy, slack: task.slack, cpus: bound.map(|cpu| CpuSet::from_iter([cpu])) }
+}
+
+/// Everything in which `in_force` and the `apart` threads of the program are not what was asked for.
+pub(crate) fn caveats(task: &Task, applied: &Applied, in_force: &InForce, apart: usize) -> Vec<Caveat> {
+    let mut caveats = refused(task, applied).caveats(task, in_force);
+    caveats.extend(threads_apart(apart));
+    caveats
+}
+
+const fn is_deadline(policy: Policy) -> bool {
+    matches!(policy, Policy::Deadline { .. })
+}
+
+fn refused(task: &Task, applied: &Applied) -> Refused {
+    let words = |result: &io::Result<()>| {
+        let text = result.as_ref().err()?.to_string();
+        Some(text.split(" (os error").next().unwrap_or_default().to_owned())
+    };
+    let deadline = task.cpu.filter(|_| is_deadline(task.policy));
+    let affinity = deadline.map(|_| "SCHED_DEADLINE takes no affinity".to_owned());
+    Refused {
+        policy: words(&applied.policy),
+        affinity: affinity.or_else(|| words(&applied.cpus)),
+        slack: applied.slack.is_err(),
+    }
+}
+
+fn threads_apart(threads: usize) -> Option<Caveat> {
+    let text = match threads {
+        0 => return None,
+        1 => "1 thread of the program runs under a policy of its own.".to_owned(),
+        _ => format!("{threads} threads of the program run under policies of their own."),
+    };
+    Some(Caveat::Note { text })
+}
