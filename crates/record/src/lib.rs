@@ -7,10 +7,12 @@ mod compact;
 mod reader;
 mod resume;
 mod rewrite;
+mod samples;
 mod schema;
 mod writer;
 
 pub use reader::{ReadError, Reader};
 pub use resume::{Progress, TurnOf, progress};
+pub use samples::Samples;
 pub use schema::schema;
 pub use writer::{CreateError, Writer};

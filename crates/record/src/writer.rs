@@ -33,6 +33,15 @@ pub enum CreateError {
     },
 }
 
+impl CreateError {
+    pub(crate) fn of(path: &Path, source: io::Error) -> Self {
+        match source.kind() {
+            io::ErrorKind::AlreadyExists => Self::Exists { path: path.to_owned() },
+            _ => Self::Io { path: path.to_owned(), source },
+        }
+    }
+}
+
 /// An open recording. Once begun, it never fails: what cannot be written is counted.
 #[derive(Debug)]
 pub struct Writer {
@@ -53,10 +62,7 @@ impl Writer {
     ///
     /// When the file exists, or cannot be written.
     pub fn create(path: &Path, header: &Header) -> Result<Self, CreateError> {
-        let failed = |source: io::Error| match source.kind() {
-            io::ErrorKind::AlreadyExists => CreateError::Exists { path: path.to_owned() },
-            _ => CreateError::Io { path: path.to_owned(), source },
-        };
+        let failed = |source| CreateError::of(path, source);
         let file = File::create_new(path).map_err(failed)?;
         let mut writer = Self::of(path, header, Rewritten { file, length: 0, blocks: 0 });
         writer.append(&Line::Header(Box::new(header.clone()))).map_err(failed)?;
