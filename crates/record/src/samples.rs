@@ -58,8 +58,8 @@ impl Samples {
     /// When the file exists, or cannot be written.
     pub fn create(path: &Path, header: &Header) -> Result<Self, CreateError> {
         let file = File::create_new(path).map_err(|source| CreateError::of(path, source))?;
-        let writer = begin(file, header)
-            .map_err(|error| CreateError::of(path, std::io::Error::other(error)))?;
+        let writer =
+            begin(file, header).map_err(|error| CreateError::of(path, std::io::Error::other(error)))?;
         Ok(Self { writer, path: path.to_owned(), waiting: Columns::default(), failed: None })
     }
 
@@ -161,7 +161,9 @@ mod tests {
 
         let reader = SerializedFileReader::new(File::open(&path).unwrap()).unwrap();
         let metadata = reader.metadata().file_metadata().key_value_metadata().unwrap();
-        assert!(metadata.iter().any(|pair| pair.key == HEADER && pair.value.as_ref().unwrap().contains("cyclic")));
+        assert!(
+            metadata.iter().any(|pair| pair.key == HEADER && pair.value.as_ref().unwrap().contains("cyclic"))
+        );
         let rows: Vec<_> = reader.get_row_iter(None).unwrap().map(Result::unwrap).collect();
         assert_eq!(rows.len(), many.len() + 1);
         assert_eq!(rows[9].get_long(2).unwrap(), 9_000);

@@ -52,11 +52,13 @@ pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
     let raw: Vec<Option<Summary>> = outcomes.iter().map(|outcome| outcome.summary()).collect();
     text.push_str(&table(&outcomes, &varying, &raw));
     text.push('\n');
-    if outcomes.iter().any(|outcome| outcome.missed_periods() > 0) {
+    let missed: Vec<&Outcome> =
+        outcomes.iter().filter(|outcome| outcome.missed_periods() > 0).copied().collect();
+    if !missed.is_empty() {
         let corrected: Vec<Option<Summary>> =
-            outcomes.iter().map(|outcome| outcome.corrected_summary()).collect();
-        text.push_str("Corrected for the missed periods, as if every one had woken a thread:\n\n");
-        text.push_str(&table(&outcomes, &varying, &corrected));
+            missed.iter().map(|outcome| outcome.corrected_summary()).collect();
+        text.push_str("Where periods were missed, corrected as if every one had woken a thread:\n\n");
+        text.push_str(&table(&missed, &varying, &corrected));
         text.push('\n');
     }
     text.push_str(&certainty(&outcomes, width));
