@@ -15,6 +15,7 @@ pub const FOR_TESTS: &[Needed] = &[
     Needed { program: "stress-ng", package: "stress-ng" },
     // Languages whose sleep is measured.
     Needed { program: "python3", package: "python3" },
+    Needed { program: "pip3", package: "python3-pip" },
     Needed { program: "cc", package: "gcc" },
     Needed { program: "c++", package: "g++" },
     Needed { program: "node", package: "nodejs" },

@@ -18,8 +18,8 @@ const COMMANDS: [&str; 3] = ["sleep", "cyclic", "notify"];
 const OF_THE_RUN: [&str; 4] = ["seed", "fail-above", "stop-above", "dma-latency"];
 
 /// Options of measuring commands that a plan's tables cannot hold: they belong to the whole run.
-const NOT_IN_TABLES: [&str; 8] =
-    ["seed", "fail-above", "stop-above", "dma-latency", "out", "json", "quiet", "help"];
+const NOT_IN_TABLES: [&str; 9] =
+    ["seed", "fail-above", "stop-above", "dma-latency", "out", "samples-out", "json", "quiet", "help"];
 
 /// What a plan and the plans that it includes ask for.
 #[derive(Default)]

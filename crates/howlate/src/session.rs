@@ -2,6 +2,7 @@
 
 mod display;
 mod past;
+mod samples;
 mod under;
 
 use std::cell::RefCell;
@@ -17,7 +18,7 @@ use howlate_load::{Running, StartError};
 use howlate_measure::{Bounds, Process, Progress, Sink, measure_instrument, run};
 use howlate_model::{
     Caveat, CpuSet, End, FORMAT, Finding, Finished, Header, HowEnded, Instrument, Line, MonotonicTime,
-    Setting, Sleeper, Span, System, Turn,
+    Setting, Sleeper, Span, System, Turn, Wakeup,
 };
 use howlate_plan::{Machine, Plan};
 use howlate_probe::{Probes, is_for_a_program};
@@ -31,6 +32,7 @@ use crate::terminal::{InPlace, is_watched};
 use display::Display;
 use past::Begun;
 pub(crate) use past::Past;
+use samples::Keeping;
 use under::UnderLoad;
 
 /// What is known before a plan is made.
@@ -104,6 +106,8 @@ pub(crate) struct Request<'a> {
     pub(crate) command: &'a str,
     pub(crate) seed: u64,
     pub(crate) out: Option<&'a Path>,
+    /// Where every wake-up is to go, as Parquet.
+    pub(crate) samples_out: Option<&'a Path>,
     pub(crate) dma_latency_us: Option<i32>,
     pub(crate) stop_above: Option<Span>,
     pub(crate) quiet: bool,
@@ -118,9 +122,10 @@ pub(crate) fn measure(
 ) -> Result<Analysis, Error> {
     check_loads(plan)?;
     let Begun { analysis, writer, turns } = past.begin(request, around, plan)?;
+    let samples = request.samples_out.map(|path| Keeping::create(path, &analysis.header)).transpose()?;
     let display = Display::new(request.quiet, &plan.conditions, &turns);
     let mut session =
-        Session { analysis, writer, display, under: None, finished: Vec::new(), failed: Vec::new() };
+        Session { analysis, writer, samples, display, under: None, finished: Vec::new(), failed: Vec::new() };
     let process = Process::prepare(request.dma_latency_us);
     let known = around.unsettled.iter().chain(&plan.left_out).chain(&process.caveats).cloned();
     for caveat in known.chain(crowding(&turns, &around.system)) {
@@ -244,6 +249,7 @@ fn observer_cpus(turn: &Turn, system: &System) -> Option<CpuSet> {
 struct Session {
     analysis: Analysis,
     writer: Option<Writer>,
+    samples: Option<Keeping>,
     display: Display,
     /// The load of the current turn.
     under: Option<UnderLoad>,
@@ -273,7 +279,16 @@ impl Session {
             if turn.tasks.iter().any(|task| self.failed.contains(&task.condition)) {
                 continue;
             }
-            self.under_load(UnderLoad::begin(Running::start(&turn.load)?, turn));
+            if let Some(samples) = &mut self.samples {
+                samples.turn_begins(turn);
+            }
+            match Running::start(&turn.load) {
+                Ok(load) => self.under_load(UnderLoad::begin(load, turn)),
+                Err(error) => {
+                    self.cannot_be_taken(turn, &error);
+                    continue;
+                }
+            }
             let how = self.take_turn(request, turn, around, process)?;
             self.turn_ended();
             if how != HowEnded::Done {
@@ -284,6 +299,22 @@ impl Session {
             }
         }
         Ok(HowEnded::Done)
+    }
+
+    /// A turn whose load cannot be started is reported; the rest goes on.
+    fn cannot_be_taken(&mut self, turn: &Turn, error: &StartError) {
+        for task in &turn.tasks {
+            self.failed.push(task.condition);
+            self.keep(Line::Finished(Finished {
+                condition: task.condition,
+                round: task.round,
+                at_ns: clock::now(),
+                usage: None,
+                unfinished: true,
+                load: None,
+                error: Some(error.to_string()),
+            }));
+        }
     }
 
     /// Measures by threads of howlate, or by a program of its own.
@@ -338,7 +369,8 @@ impl Session {
     fn end(mut self, how: HowEnded) -> Result<Analysis, Error> {
         self.display.clear();
         let incomplete = self.writer.as_ref().and_then(Writer::incomplete);
-        incomplete.into_iter().for_each(|caveat| self.keep(Line::Caveat(caveat)));
+        let lacking = self.samples.take().and_then(Keeping::close);
+        incomplete.into_iter().chain(lacking).for_each(|caveat| self.keep(Line::Caveat(caveat)));
         self.keep(Line::End(End { at_ns: clock::now(), how }));
         if let Some(caveat) = self.writer.take().and_then(Writer::close) {
             self.analysis.add(&Line::Caveat(caveat));
@@ -354,6 +386,9 @@ impl Sink for Session {
             Line::Finished(finished) => self.finished.push(finished),
             Line::Block(block) => {
                 self.look_at_load(block.until_ns);
+                if let Some(samples) = &mut self.samples {
+                    samples.block(&block);
+                }
                 self.keep(Line::Block(block));
             }
             line => self.keep(line),
@@ -362,5 +397,15 @@ impl Sink for Session {
 
     fn progress(&mut self, threads: &[Progress]) {
         self.display.progress(threads);
+    }
+
+    fn wants_wakeups(&self) -> bool {
+        self.samples.is_some()
+    }
+
+    fn wakeups(&mut self, thread: usize, wakeups: &[Wakeup]) {
+        if let Some(samples) = &mut self.samples {
+            samples.wakeups(thread, wakeups);
+        }
     }
 }

@@ -158,6 +158,17 @@ fn what_cannot_be_measured_leaves_the_rest_unharmed() {
 }
 
 #[test]
+fn a_load_that_cannot_be_applied_is_left_out() {
+    let plan =
+        Plan::new("[[sleep]]\nfor = \"1ms\"\nsamples = 2\nload = [\"idle\", \"disk:/no/such/folder\"]\n");
+    let output = plan.run(&["--quiet"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let result = shown(&plan.recording());
+    assert_eq!(result["results"].as_array().unwrap().len(), 1);
+    assert!(has_caveat(&result, "left_out"));
+}
+
+#[test]
 fn a_condition_that_does_not_finish_is_cut_at_its_limit() {
     // Idle-class threads get next to nothing beside spinning ones.
     let plan = Plan::new(

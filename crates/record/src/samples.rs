@@ -154,7 +154,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.parquet");
         let mut samples = Samples::create(&path, &header(2)).unwrap();
-        let many: Vec<Wakeup> = (0..ROW_GROUP as i64 + 10).map(|number| wakeup(number * 1_000)).collect();
+        let many: Vec<Wakeup> = (0..1 << 18 | 10).map(|number| wakeup(number * 1_000)).collect();
         samples.write(0, 0, &many);
         samples.write(1, 3, &[wakeup(-5)]);
         samples.close().unwrap();

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::Args;
-use howlate_model::{CpuSet, Limit, Load, Loads, Policy, Span};
+use howlate_model::{Caveat, CpuSet, Limit, Load, Loads, Policy, Span};
 use howlate_plan::{Circumstances, Plan, Threads};
 
 /// Circumstances, extent and output of a measurement.
@@ -70,6 +70,9 @@ pub(crate) struct Measuring {
     /// Save the recording
     #[arg(long, short, value_name = "FILE", help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
+    /// Save every wake-up, in order, as Parquet
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) samples_out: Option<PathBuf>,
     /// Print the result for machines
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
@@ -128,6 +131,22 @@ impl Measuring {
             None => load,
         };
         without_repeats(&self.load.iter().flat_map(|list| list.0.clone()).map(bound).collect::<Vec<_>>())
+    }
+
+    /// Takes away the loads that cannot be applied here; tells why. Whether any is left.
+    pub(crate) fn leave_out_loads(&mut self) -> (Vec<Caveat>, bool) {
+        let mut left_out = Vec::new();
+        for list in &mut self.load {
+            list.0.retain(|load| match howlate_load::check(load) {
+                Ok(()) => true,
+                Err(error) => {
+                    let (condition, reason) = (format!("load {load}"), error.to_string());
+                    left_out.push(Caveat::LeftOut { condition, reason });
+                    false
+                }
+            });
+        }
+        (left_out, self.load.iter().any(|list| !list.0.is_empty()))
     }
 
     /// `plan` with the limit that was asked for.

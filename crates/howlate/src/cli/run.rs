@@ -49,6 +49,9 @@ pub(crate) struct Run {
     /// Save the recording here; the plan's name with `.jsonl` if left out
     #[arg(long, short, value_name = "FILE", help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
+    /// Save every wake-up, in order, as Parquet
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) samples_out: Option<PathBuf>,
     /// Print the result for machines
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,

@@ -34,6 +34,7 @@ fn measure_and_print(
         command,
         seed,
         out: asked.out.as_deref(),
+        samples_out: asked.samples_out.as_deref(),
         dma_latency_us: asked.dma_latency,
         stop_above: asked.stop_above,
         quiet: asked.quiet,

@@ -27,6 +27,7 @@ pub(crate) fn run() -> Result<Status, Error> {
         command: "quick",
         seed: choices.circumstances.seed,
         out: out.as_deref(),
+        samples_out: None,
         dma_latency_us: None,
         stop_above: None,
         quiet: false,

@@ -51,6 +51,7 @@ fn take(
         command: "run",
         seed,
         out: Some(&path),
+        samples_out: asked.samples_out.as_deref(),
         dma_latency_us: asked.dma_latency,
         stop_above: asked.stop_above,
         quiet: asked.quiet,
@@ -77,24 +78,36 @@ fn plan(
     let mut plans = Vec::new();
     for command in &mut experiment.measures {
         plans.push(match command {
-            Command::Sleep(one) => sleep::plan(shortened(one, asked, seed), around),
-            Command::Cyclic(one) => cyclic::plan(shortened(one, asked, seed), around),
-            Command::Notify(one) => notify::plan(shortened(one, asked, seed), around),
+            Command::Sleep(one) => planned(one, asked, seed, |one| sleep::plan(one, around)),
+            Command::Cyclic(one) => planned(one, asked, seed, |one| cyclic::plan(one, around)),
+            Command::Notify(one) => planned(one, asked, seed, |one| notify::plan(one, around)),
             _ => continue,
         });
     }
-    let plans = plans.into_iter().map(|plan| plan.map(|(plan, _)| plan)).collect();
     together(plans, seed)
 }
 
-/// A measuring command with what was typed for the whole run.
-fn shortened<'a, T: AsMut<Measuring>>(command: &'a mut T, asked: &Run, seed: u64) -> &'a T {
+/// A measuring command's plan, with what was typed for the whole run and without loads that
+/// cannot be applied here.
+fn planned<T: AsMut<Measuring>>(
+    command: &mut T,
+    asked: &Run,
+    seed: u64,
+    plan: impl Fn(&T) -> Result<(Plan, u64), PlanError>,
+) -> Result<Plan, PlanError> {
     let measuring = command.as_mut();
     measuring.seed = Some(seed);
+    measuring.quiet = asked.quiet;
     measuring.samples = asked.samples.or(measuring.samples);
     measuring.duration = asked.duration.or(measuring.duration);
     measuring.rounds = asked.rounds.or(measuring.rounds);
-    command
+    let (left_out, any_left) = measuring.leave_out_loads();
+    if !any_left {
+        return Err(PlanError::NothingLeft(left_out));
+    }
+    let (mut plan, _) = plan(command)?;
+    plan.left_out.extend(left_out);
+    Ok(plan)
 }
 
 /// Says what is about to happen.

@@ -27,6 +27,7 @@ impl Recording {
             command: "cyclic",
             seed: 0,
             out: Some(path),
+            samples_out: None,
             dma_latency_us: match options.power {
                 Power::Latency(micros) => Some(micros),
                 _ => None,

@@ -1,0 +1,68 @@
+//! Handing every wake-up on to a file.
+
+use std::path::Path;
+
+use howlate_model::{Block, Caveat, Header, MonotonicTime, Turn, Wakeup, Work};
+use howlate_probe::is_for_a_program;
+use howlate_record::{CreateError, Samples, TurnOf};
+
+/// A file of wake-ups under way.
+pub(super) struct Keeping {
+    file: Samples,
+    /// Condition and round of each thread of the current turn.
+    threads: Vec<TurnOf>,
+    /// Whether the turn's wake-ups come in its blocks, rather than one by one.
+    in_blocks: bool,
+    /// Wake-ups that blocks were too many for.
+    missing: u64,
+}
+
+impl Keeping {
+    pub(super) fn create(path: &Path, header: &Header) -> Result<Self, CreateError> {
+        let file = Samples::create(path, header)?;
+        Ok(Self { file, threads: Vec::new(), in_blocks: false, missing: 0 })
+    }
+
+    pub(super) fn turn_begins(&mut self, turn: &Turn) {
+        self.threads = turn.tasks.iter().map(|task| (task.condition, task.round)).collect();
+        let is_notified = turn.tasks.iter().any(|task| matches!(task.work, Work::Notify { .. }));
+        self.in_blocks = is_notified || is_for_a_program(turn);
+    }
+
+    /// Wake-ups of a thread of the current turn.
+    pub(super) fn wakeups(&mut self, thread: usize, wakeups: &[Wakeup]) {
+        if let Some(&(condition, round)) = self.threads.get(thread) {
+            self.file.write(condition, round, wakeups);
+        }
+    }
+
+    pub(super) fn block(&mut self, block: &Block) {
+        if !self.in_blocks {
+            return;
+        }
+        let wakeups: Vec<Wakeup> = block
+            .series
+            .iter()
+            .map(|point| {
+                let expected = MonotonicTime::from_nanos(block.from_ns.as_nanos() + point.0);
+                Wakeup { expected, ran: MonotonicTime::from_nanos(expected.as_nanos() + point.1.as_nanos()) }
+            })
+            .collect();
+        self.missing += block.latency.count().saturating_sub(wakeups.len() as u64);
+        self.file.write(block.condition, block.round, &wakeups);
+    }
+
+    /// Completes the file; tells what is not in it.
+    pub(super) fn close(self) -> Option<Caveat> {
+        let path = self.file.path().display().to_string();
+        let reason = match self.file.close() {
+            Ok(()) if self.missing == 0 => return None,
+            Ok(()) => format!(
+                "lacks {} wake-ups: more than 100 000 in one turn are not kept one by one",
+                self.missing
+            ),
+            Err(error) => format!("cannot be read: {error}"),
+        };
+        Some(Caveat::Note { text: format!("{path} {reason}.") })
+    }
+}

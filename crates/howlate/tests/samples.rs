@@ -1,0 +1,98 @@
+//! `--samples-out`: every wake-up, in order, read back by others.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use common::{json, run, shown, skip, stderr, stdout};
+use serde_json::{Value, json};
+
+/// Measures with `words`, and returns the recording's result and the samples' file.
+fn measured(folder: &Path, words: &[&str]) -> (Value, PathBuf) {
+    let (recording, samples) = (folder.join("run.jsonl"), folder.join("run.parquet"));
+    let files = ["--out", recording.to_str().unwrap(), "--samples-out", samples.to_str().unwrap(), "--quiet"];
+    let output = run(&[words, &files[..]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    (shown(&recording), samples)
+}
+
+/// Python with pyarrow, which is installed beside the test's other temporary files.
+fn python_with_pyarrow() -> Option<Command> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pyarrow");
+    let python = || {
+        let mut python = Command::new("python3");
+        python.env("PYTHONPATH", &folder);
+        python
+    };
+    let has_it = || python().args(["-c", "import pyarrow"]).output().is_ok_and(|out| out.status.success());
+    if !has_it() {
+        let install = ["-m", "pip", "install", "--quiet", "--target"];
+        python().args(install).arg(&folder).arg("pyarrow").output().ok()?;
+    }
+    has_it().then(python)
+}
+
+/// Prints, for each condition, how many wake-ups there are, and the least and greatest latency.
+const READER: &str = "
+import json, sys, pyarrow.parquet as parquet
+file = parquet.read_table(sys.argv[1])
+header = json.loads(file.schema.metadata[b'howlate.header'])
+rows = file.to_pydict()
+found = [[] for _ in header['conditions']]
+for condition, expected, ran in zip(rows['condition'], rows['expected_ns'], rows['ran_ns']):
+    found[condition].append(ran - expected)
+print(json.dumps([[len(each), min(each), max(each)] for each in found]))
+";
+
+#[test]
+fn pyarrow_reads_what_the_recording_sums_up() {
+    if std::env::var_os("HOWLATE_FAST").is_some() {
+        return skip("HOWLATE_FAST is set");
+    }
+    if python_with_pyarrow().is_none() {
+        return skip("pyarrow cannot be installed: python3 with pip and a package index are needed");
+    }
+    let kinds: [&[&str]; 3] = [
+        &["cyclic", "--threads", "2", "--samples", "50", "--policy", "other,batch"],
+        &["sleep", "--for", "0,100us", "--call", "nanosleep,python", "--samples", "30"],
+        &["notify", "--by", "pipe", "--after", "10us", "--samples", "40"],
+    ];
+    for words in kinds {
+        let folder = tempfile::tempdir().unwrap();
+        let (result, samples) = measured(folder.path(), words);
+        let read = python_with_pyarrow().unwrap().args(["-c", READER]).arg(samples).output().unwrap();
+        let found: Value =
+            serde_json::from_str(&stdout(&read)).unwrap_or_else(|_| panic!("{}", stderr(&read)));
+        let wanted: Vec<Value> = result["results"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|one| json!([one["count"], one["latency_ns"]["min"], one["latency_ns"]["max"]]))
+            .collect();
+        assert_eq!(found, Value::from(wanted), "{words:?}");
+    }
+}
+
+#[test]
+fn nothing_is_written_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.parquet");
+    std::fs::write(&path, "precious").unwrap();
+    let output = run(&["cyclic", "--samples", "1", "--samples-out", path.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("exists already"), "{}", stderr(&output));
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "precious");
+}
+
+#[test]
+fn the_result_does_not_depend_on_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.parquet");
+    let words = ["cyclic", "--threads", "1", "--samples", "20", "--json"];
+    let with = json(&[&words[..], &["--samples-out", path.to_str().unwrap()]].concat(), 0);
+    assert_eq!(with["results"][0]["count"], 20);
+    assert!(std::fs::metadata(&path).unwrap().len() > 100);
+}
