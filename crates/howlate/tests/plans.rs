@@ -304,7 +304,7 @@ fn shipped_plans_measure_when_shortened() {
     for plan in shipped() {
         let folder = tempfile::tempdir().unwrap();
         let out = folder.path().join("short.jsonl");
-        let short = ["--samples", "2", "--rounds", "1", "--duration", "200ms", "--quiet"];
+        let short = ["--samples", "2", "--rounds", "1", "--duration", "600ms", "--quiet"];
         let output = howlate(&["run"]).arg(&plan).args(short).arg("--out").arg(&out).output().unwrap();
         // Long sleeps are cut, and say so.
         let status = output.status.code();

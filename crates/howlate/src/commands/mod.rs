@@ -13,7 +13,7 @@ pub(crate) mod show;
 pub(crate) mod sleep;
 
 use howlate_analyse::{Analysis, exceeded};
-use howlate_model::{Caveat, Latency, Limit, Statistic};
+use howlate_model::{Caveat, HowEnded, Latency, Limit, Statistic};
 use howlate_render as render;
 
 use crate::cli::Measuring;
@@ -71,7 +71,7 @@ fn judge(analysis: &Analysis, limits: &[Limit]) -> Status {
     status
 }
 
-/// Whether every condition was measured to the end, with the policy it was to have.
+/// Whether every condition was measured, to the end, with the policy it was to have.
 fn is_as_asked(analysis: &Analysis) -> bool {
     let spoils = |caveat: &Caveat| {
         matches!(
@@ -85,6 +85,8 @@ fn is_as_asked(analysis: &Analysis) -> bool {
         )
     };
     let outcomes = analysis.outcomes();
+    let ended_early = analysis.end.as_ref().is_none_or(|end| end.how != HowEnded::Done);
     !analysis.caveats.iter().any(spoils)
         && !outcomes.iter().any(|outcome| outcome.caveats().iter().any(spoils))
+        && (ended_early || outcomes.iter().all(|outcome| outcome.count() > 0))
 }
