@@ -138,11 +138,13 @@ fn a_killed_howlate_takes_its_loads_with_it() {
 }
 
 #[test]
-fn a_killed_helper_is_reported() {
+fn a_killed_helper_is_reported_and_its_workers_end() {
     let mut load = Applied::start("pipe", 3);
+    let processes = load.processes();
     let helper = i32::try_from(descendants(load.0.id())[0]).unwrap();
     kill_process(Pid::from_raw(helper).unwrap(), Signal::KILL).unwrap();
     assert_eq!(load.0.wait().unwrap().code(), Some(3));
+    wait_until("the end of the workers", || !processes.iter().any(|pid| lives(*pid)));
 }
 
 #[test]
@@ -297,4 +299,41 @@ fn a_full_disk_is_refused_before_anything_is_measured() {
         command.args(["--mount", "sh", "-c", &mount, env!("CARGO_BIN_EXE_howlate")]).output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
     assert!(stderr(&output).contains("wants 512 MiB free in"), "{}", stderr(&output));
+}
+
+/// A folder with the program and its libraries, and nothing else.
+fn almost_empty_root() -> tempfile::TempDir {
+    let root = tempfile::tempdir().unwrap();
+    let program = env!("CARGO_BIN_EXE_howlate");
+    let libraries = Command::new("ldd").arg(program).output().unwrap();
+    let libraries = stdout(&libraries);
+    for library in libraries.split_whitespace().filter(|word| word.starts_with('/')) {
+        let place = root.path().join(library.trim_start_matches('/'));
+        fs::create_dir_all(place.parent().unwrap()).unwrap();
+        fs::copy(library, place).unwrap();
+    }
+    fs::copy(program, root.path().join("howlate")).unwrap();
+    ["proc", "tmp"].iter().for_each(|folder| fs::create_dir(root.path().join(folder)).unwrap());
+    root
+}
+
+#[test]
+fn built_in_loads_run_as_process_1_without_any_other_program() {
+    if !is_root() {
+        return skip("making a container needs root");
+    }
+    let root = almost_empty_root();
+    let loads = BUILT_IN.join("+");
+    let enter = format!(
+        "mount -t proc proc {0}/proc && exec chroot {0} /howlate load {loads} --duration 500ms --json",
+        root.path().display()
+    );
+    let output =
+        Command::new("unshare").args(["--mount", "--pid", "--fork", "sh", "-c", &enter]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(result["parts"].as_array().unwrap().len(), BUILT_IN.len());
+    for part in result["parts"].as_array().unwrap() {
+        assert!(part["operations"].as_u64().unwrap() > 0, "{part}");
+    }
 }

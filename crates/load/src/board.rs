@@ -53,9 +53,9 @@ impl Board {
         Ok(())
     }
 
-    /// Says that the last worker was done at `now`.
+    /// Says that a worker was done at `now`; the latest counts.
     pub(crate) fn end(&self, now: MonotonicTime) {
-        self.set_time(ENDED, now);
+        self.0.words()[ENDED].fetch_max(now.as_nanos().unsigned_abs(), Ordering::AcqRel);
     }
 
     /// When the workers began; `None` before that.
@@ -63,7 +63,7 @@ impl Board {
         self.time(BEGAN)
     }
 
-    /// How long they took until the last was done; `None` before that.
+    /// How long they took until the last was done, when all are; `None` when none is.
     pub(crate) fn took(&self) -> Option<Span> {
         Some(self.time(ENDED)?.since(self.began()?))
     }
@@ -125,6 +125,7 @@ mod tests {
         theirs.counter(2).add(40);
         theirs.counter(2).add(1);
         theirs.end(MonotonicTime::from_nanos(12));
+        theirs.end(MonotonicTime::from_nanos(9));
         assert_eq!(ours.operations(), 43);
         assert_eq!(ours.took(), Some(Span::from_nanos(7)));
     }

@@ -5,7 +5,7 @@ use std::io;
 use howlate_linux::process::fork_and_end;
 use rustix::process::{Pid, WaitOptions, waitpid};
 
-use crate::workers::{Duty, Workers};
+use crate::workers::{Duty, Workers, cannot_fork};
 
 pub(crate) fn start(workers: &mut Workers<'_>, count: usize) -> io::Result<()> {
     for number in 0..count {
@@ -17,8 +17,7 @@ pub(crate) fn start(workers: &mut Workers<'_>, count: usize) -> io::Result<()> {
 
 fn fork_on(mut duty: Duty<'_>) -> io::Result<()> {
     loop {
-        let child =
-            fork_and_end().map_err(|error| io::Error::new(error.kind(), format!("cannot fork: {error}")))?;
+        let child = fork_and_end().map_err(cannot_fork)?;
         waitpid(i32::try_from(child).ok().and_then(Pid::from_raw), WaitOptions::empty())?;
         duty.counter.add(1);
         duty.pace.breathe()?;

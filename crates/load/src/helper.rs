@@ -98,9 +98,10 @@ impl Helper {
         })
     }
 
-    /// Whether it did all that it had to do, and how long that took; `None` while it runs, or when it failed.
-    pub(crate) fn took(&self) -> Option<Span> {
-        self.board.took()
+    /// How long it took to do all that it had to do; `None` while it runs, or when it failed.
+    pub(crate) fn took(&mut self) -> Option<Span> {
+        let status = self.child.try_wait().ok()??;
+        self.board.took().filter(|_| status.success())
     }
 
     /// The nice value its workers run at, where that is not 0 as it should be.

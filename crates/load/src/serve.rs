@@ -65,7 +65,6 @@ fn serve_workers(part: &LoadPart, cpus: &CpuSet, board: &Board) -> io::Result<()
             return Ok(());
         }
     }
-    board.end(clock::now());
     Ok(())
 }
 

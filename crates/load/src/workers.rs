@@ -2,7 +2,7 @@
 
 use std::io::{self, Write as _};
 
-use howlate_linux::{process, sched};
+use howlate_linux::{clock, process, sched};
 use howlate_model::{CpuSet, LoadPart};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, wait, waitpid};
 
@@ -46,9 +46,11 @@ impl<'a> Workers<'a> {
         let run = || {
             bind(cpu)?;
             board.wait_for_begin()?;
-            work(Duty { counter: board.counter(number), pace: Pace::new(part.intensity) })
+            work(Duty { counter: board.counter(number), pace: Pace::new(part.intensity) })?;
+            board.end(clock::now());
+            Ok(())
         };
-        let child = process::fork(|| status_of(run()))?;
+        let child = process::fork(|| status_of(run())).map_err(cannot_fork)?;
         self.running.extend(i32::try_from(child).ok().and_then(Pid::from_raw));
         Ok(())
     }
@@ -100,6 +102,11 @@ impl<'a> Workers<'a> {
         }
         Ok(self.running.is_empty())
     }
+}
+
+pub(crate) fn cannot_fork(error: io::Error) -> io::Error {
+    let text = format!("cannot start another process ({error}); see `ulimit -u` and the cgroup's pids.max");
+    io::Error::new(error.kind(), text)
 }
 
 fn bind(cpu: Option<u32>) -> io::Result<()> {

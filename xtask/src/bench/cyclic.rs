@@ -36,7 +36,7 @@ fn pairs(measure_ours: impl Fn() -> io::Result<[f64; 3]>) -> io::Result<()> {
         }
     }
     println!("fifo:80, CPU {CPU}, period 1 ms, {SAMPLES} wake-ups a block; nanoseconds");
-    numbers.iter().for_each(|(name, pairs)| println!("{}", pairs.line(name)));
+    numbers.iter().for_each(|(name, pairs)| println!("{}", pairs.line(name, "cyclictest")));
     Ok(())
 }
 

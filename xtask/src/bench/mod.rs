@@ -2,6 +2,7 @@
 
 mod cyclic;
 mod instructions;
+mod load;
 mod memory;
 mod notify;
 mod paired;
@@ -15,10 +16,11 @@ use crate::packages;
 
 type Bench = (&'static str, fn() -> std::io::Result<()>);
 
-const BENCHES: [Bench; 7] = [
+const BENCHES: [Bench; 8] = [
     ("cyclic", cyclic::run),
     ("cyclictest", cyclic::run_drop_in),
     ("instructions", instructions::run),
+    ("load", load::run),
     ("memory", memory::run),
     ("notify", notify::run),
     ("show", show::run),

@@ -16,8 +16,8 @@ impl Pairs {
         self.theirs.push(theirs);
     }
 
-    /// `median ours, median theirs, median difference [95 % interval]`, in the numbers' unit.
-    pub fn line(&self, name: &str) -> String {
+    /// `median ours, median of the rival, median difference [95 % interval]`, in the numbers' unit.
+    pub fn line(&self, name: &str, rival: &str) -> String {
         let mut differences: Vec<f64> = self.ours.iter().zip(&self.theirs).map(|(a, b)| a - b).collect();
         differences.sort_by(f64::total_cmp);
         let interval = quantile_ranks(differences.len() as u64, 0.5).map_or_else(
@@ -27,7 +27,7 @@ impl Pairs {
             },
         );
         format!(
-            "{name:6} howlate {:8.0}   cyclictest {:8.0}   difference {:+8.0}  [{interval}]  n={}",
+            "{name:6} howlate {:8.0}   {rival} {:8.0}   difference {:+8.0}  [{interval}]  n={}",
             median(&self.ours),
             median(&self.theirs),
             median(&differences),

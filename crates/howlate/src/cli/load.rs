@@ -7,7 +7,7 @@ use howlate_model::{CpuSet, Load as OneLoad, Span};
 #[derive(Args)]
 #[command(after_help = "\
 Built in: cpu, pipe, interrupt, hackbench, memory, disk, files, network, fork, timers\n\
-Parameters: `:50%` (of the time), `:workers=N`, hackbench `:groups=N` `:loops=N`, disk and files `:FOLDER`\n\
+Parameters: `:50%` (of the time), `:workers=N`, `:cpus=LIST`, hackbench `:groups=N` `:loops=N`, disk and files `:FOLDER`\n\
 From outside: stress-ng:CLASS or stress-ng:STRESSOR, hackbench-program:OPTIONS, cmd:'COMMAND'\n\n\
 Examples:\n  \
 howlate load pipe --duration 10s\n  \

@@ -79,14 +79,9 @@ impl Applied {
 
     fn show(&mut self) {
         let effect = self.take_sample();
-        let (result, elapsed) = (&self.result, self.result.effect.elapsed_ns);
+        let seconds = self.result.effect.elapsed_ns.as_secs_f64();
         if let Some(place) = &mut self.place {
-            place.show(&format!(
-                "{} · {:.0} s · {}",
-                result.load,
-                elapsed.as_secs_f64(),
-                load_effect(&effect)
-            ));
+            place.show(&format!("{seconds:.0} s · {}", load_effect(&effect)));
         }
     }
 

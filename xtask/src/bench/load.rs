@@ -1,0 +1,97 @@
+//! Do the built-in loads do as much as the programs that they stand for?
+//!
+//! `pipe` against `stress-ng --pipe`: context switches per second of the whole machine, as the kernel counts them.
+//! `hackbench` against that of rt-tests: messages per second, from the same groups, senders, receivers and loops.
+
+use std::io;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use howlate_linux::clock;
+use howlate_model::Span;
+
+use super::paired::Pairs;
+use super::program::{built, json, output};
+
+const PAIRS: usize = 12;
+/// What stands before each measurement, until all processes run.
+const WARM_UP: Span = Span::from_millis(500);
+const MEASURED: Span = Span::from_millis(1_500);
+/// hackbench: each group has 20 senders and 20 receivers.
+const GROUPS: u32 = 4;
+const LOOPS: u32 = 1_000;
+
+/// Prints both comparisons.
+pub fn run() -> io::Result<()> {
+    let howlate = built()?;
+    let workers = std::thread::available_parallelism()?.to_string();
+    let pipe = pairs(
+        || switches(Command::new(&howlate).args(["load", "pipe"])),
+        || switches(Command::new("stress-ng").args(["--quiet", "--pipe", &workers])),
+    )?;
+    println!("context switches per second, {workers} workers, all CPUs");
+    println!("{}", pipe.line("pipe", "stress-ng --pipe"));
+    let messages = pairs(|| our_messages(&howlate), their_messages)?;
+    println!("messages per second, {GROUPS} groups, {LOOPS} loops");
+    println!("{}", messages.line("hackbench", "rt-tests"));
+    Ok(())
+}
+
+/// The two in turn, in random order.
+fn pairs(ours: impl Fn() -> io::Result<f64>, theirs: impl Fn() -> io::Result<f64>) -> io::Result<Pairs> {
+    let mut pairs = Pairs::default();
+    for _ in 0..PAIRS {
+        let before = if fastrand::bool() { Some(ours()?) } else { None };
+        let theirs = theirs()?;
+        pairs.add(before.map_or_else(&ours, Ok)?, theirs);
+    }
+    Ok(pairs)
+}
+
+/// Context switches per second while `program` runs.
+fn switches(program: &mut Command) -> io::Result<f64> {
+    let running = Running(program.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?);
+    clock::pause(WARM_UP)?;
+    let (begin, before) = (clock::now(), context_switches()?);
+    clock::pause(MEASURED)?;
+    let (elapsed, after) = (clock::now().since(begin), context_switches()?);
+    drop(running);
+    Ok((after - before) as f64 / elapsed.as_secs_f64())
+}
+
+fn context_switches() -> io::Result<u64> {
+    let stat = std::fs::read_to_string("/proc/stat")?;
+    let count = stat.lines().find_map(|line| line.strip_prefix("ctxt ")?.trim().parse().ok());
+    count.ok_or_else(|| io::Error::other("/proc/stat has no `ctxt`"))
+}
+
+/// A program that is ended as Ctrl-C does it, so that it takes its processes with it.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let pid = self.0.id().to_string();
+        drop(Command::new("kill").args(["-INT", &pid]).status());
+        drop(self.0.wait());
+    }
+}
+
+fn our_messages(howlate: &Path) -> io::Result<f64> {
+    let load = format!("hackbench:groups={GROUPS}:loops={LOOPS}");
+    let result = json(Command::new(howlate).args(["load", &load, "--json", "--quiet"]))?;
+    let (sent, took) = (&result["parts"][0]["operations"], &result["ended"][0]["took_ns"]);
+    match (sent.as_f64(), took.as_f64()) {
+        (Some(sent), Some(nanos)) => Ok(sent / (nanos / 1e9)),
+        _ => Err(io::Error::other(format!("howlate load did not end: {result}"))),
+    }
+}
+
+/// It prints the seconds that it took after all processes were made: `Time: 0.135`.
+fn their_messages() -> io::Result<f64> {
+    let (groups, loops) = (GROUPS.to_string(), LOOPS.to_string());
+    let printed = output(Command::new("hackbench").args(["-g", &groups, "-l", &loops]))?;
+    let text = String::from_utf8_lossy(&printed.stdout).into_owned();
+    let time = text.lines().find_map(|line| line.strip_prefix("Time:")?.trim().parse::<f64>().ok());
+    let time = time.ok_or_else(|| io::Error::other(format!("hackbench printed no time: {text}")))?;
+    Ok(f64::from(GROUPS * 20 * 20 * LOOPS) / time)
+}
