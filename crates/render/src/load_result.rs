@@ -57,9 +57,13 @@ impl LoadResult {
         self.effect.add(effect);
     }
 
-    /// Sets what was done from beginning to end.
-    pub fn set_totals(&mut self, parts: Vec<PartEffect>) {
-        self.effect.parts = parts;
+    /// Parts that are done show all that they did, what came before the first sample included.
+    pub fn set_totals(&mut self, totals: &[PartEffect]) {
+        let is_done =
+            |part: &PartEffect| self.ended.iter().any(|end| end.part == part.part && end.took_ns.is_some());
+        for (part, total) in self.effect.parts.iter_mut().zip(totals).filter(|(part, _)| is_done(part)) {
+            part.clone_from(total);
+        }
     }
 
     /// Whether a part ended that had more to do.

@@ -67,7 +67,7 @@ impl Applied {
         self.take_sample();
         self.place.iter_mut().for_each(InPlace::clear);
         let (mut result, report) = (self.result, self.running.stop());
-        report.into_iter().for_each(|report| result.set_totals(report.parts));
+        report.into_iter().for_each(|report| result.set_totals(&report.parts));
         result
     }
 
