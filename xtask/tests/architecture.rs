@@ -94,7 +94,8 @@ fn every_command_and_option_is_documented() {
         let name = name.to_lowercase();
         assert!(documented.contains(&format!("`howlate {name}")), "docs/commands.md lacks `howlate {name}`");
     }
-    for text in [commands.clone(), source("measuring.rs"), source("load.rs"), source("report.rs")] {
+    let cli = ["measuring.rs", "load.rs", "report.rs", "compare.rs"].map(source);
+    for text in std::iter::once(commands.clone()).chain(cli) {
         for option in long_options(&text) {
             assert!(documented.contains(&format!("`--{option}")), "docs/commands.md lacks `--{option}`");
         }

@@ -3,6 +3,7 @@
 
 mod analysis;
 mod columns;
+pub mod compare;
 mod curve;
 mod insight;
 mod interval;

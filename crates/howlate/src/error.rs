@@ -36,6 +36,16 @@ pub(crate) enum Error {
     Output(#[from] io::Error),
     #[error("cannot write the result: {0}")]
     Json(#[from] serde_json::Error),
+    #[error("there is one recording, and nothing to compare it with")]
+    NothingToCompare { differ: Vec<&'static str> },
+    #[error("--by compares conditions of one recording; found {found}")]
+    ByTakesOne { found: usize },
+    #[error("no condition of the base is in any other recording")]
+    NothingMatches,
+    #[error("no condition has {property} `{found}`")]
+    NoSuchValue { property: &'static str, found: String, values: Vec<String> },
+    #[error("no two conditions differ in {property} and nothing else")]
+    NothingDiffers { property: &'static str, differ: Vec<&'static str> },
     #[error("there is no folder {}", .0.display())]
     NoFolder(PathBuf),
     #[error("there is nothing to draw as `{}`", .0.kind)]
@@ -86,6 +96,19 @@ impl Error {
             Self::OtherConditions { .. } => Some(
                 "the plan, an option, the kernel or the CPUs changed since; choose another name with `--out` and start anew".into(),
             ),
+            Self::NothingToCompare { differ } => Some(match differ.as_slice() {
+                [] => "give a second recording".into(),
+                [first, ..] => format!("give a second recording, or `--by {first}` to compare its conditions"),
+            }),
+            Self::ByTakesOne { .. } => Some("leave --by out, or give one recording".into()),
+            Self::NothingMatches => {
+                Some("`howlate show` lists the conditions of recordings; what differs must do so throughout".into())
+            }
+            Self::NoSuchValue { property, values, .. } => Some(format!("{property} is one of {}", values.join(", "))),
+            Self::NothingDiffers { differ, .. } => Some(match differ.as_slice() {
+                [] => "its conditions are all alike".into(),
+                differ => format!("they differ in {}", differ.join(", ")),
+            }),
             Self::NoFolder(_) => {
                 Some("trees are made with `cargo xtask capture-system FOLDER`; leave `--root` out for this machine".into())
             }

@@ -3,6 +3,7 @@
 //! Text for people carries ANSI styles; the caller strips them where the output is no terminal.
 
 mod caveats;
+mod compare;
 mod condition;
 mod csv;
 mod cyclic;
@@ -26,6 +27,10 @@ mod style;
 mod table;
 
 pub use caveats::caveat;
+pub use compare::{
+    ComparisonReport, SelfTest, comparison_json, comparison_junit, comparison_markdown, comparison_tap,
+    comparison_text, self_test, self_test_json,
+};
 pub use condition::condition;
 pub use csv::{csv, intervals_csv};
 pub use findings::{Detail, findings};

@@ -1,5 +1,6 @@
 //! What can be typed.
 
+mod compare;
 mod load;
 mod measuring;
 mod notify;
@@ -11,6 +12,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use howlate_model::{Sleeper, Span, Wait};
 
+pub(crate) use compare::{Compare, ComparisonFormat};
 pub(crate) use load::Load;
 pub(crate) use measuring::{Measuring, ThreadCount, without_repeats};
 pub(crate) use notify::Notify;
@@ -25,8 +27,8 @@ pub(crate) use run::Run;
 does it run a thread that wants to run every millisecond, idle and busy, and what costs most."
 )]
 #[command(
-    after_help = "Exit status: 0 done and within limits, 1 a limit was exceeded, 2 could not (bad request, \
-missing file), 3 ran, but not as asked or not to the end."
+    after_help = "Exit status: 0 done and within limits, 1 a limit was exceeded or something is worse, 2 could not (bad request, \
+missing file), 3 ran, but not as asked, not to the end, or inconclusive."
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -47,6 +49,7 @@ pub(crate) enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
         words: Vec<String>,
     },
+    Compare(Compare),
     Doctor(Doctor),
     Show(Show),
     Report(Report),

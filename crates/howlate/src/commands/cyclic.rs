@@ -21,8 +21,15 @@ pub(crate) fn run(asked: &Cyclic) -> Result<Status, Error> {
 
 /// What is to be measured, and what its order was drawn with.
 pub(crate) fn plan(asked: &Cyclic, around: &Surroundings) -> Result<(Plan, u64), PlanError> {
+    let choices = choices(asked);
+    let plan = choices.plan(&around.machine())?;
+    Ok((asked.measuring.cut(plan), choices.circumstances.seed))
+}
+
+/// What was typed, as choices of a plan.
+pub(crate) fn choices(asked: &Cyclic) -> CyclicChoices {
     let measuring = &asked.measuring;
-    let choices = CyclicChoices {
+    CyclicChoices {
         circumstances: measuring.circumstances(),
         mechanisms: without_repeats(&asked.call),
         periods: without_repeats(&asked.period),
@@ -33,7 +40,5 @@ pub(crate) fn plan(asked: &Cyclic, around: &Surroundings) -> Result<(Plan, u64),
         samples: measuring.samples,
         duration: measuring.duration.or(measuring.samples.is_none().then_some(DURATION)),
         rounds: measuring.rounds,
-    };
-    let plan = choices.plan(&around.machine())?;
-    Ok((measuring.cut(plan), choices.circumstances.seed))
+    }
 }

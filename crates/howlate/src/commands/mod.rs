@@ -1,5 +1,6 @@
 //! One file per command.
 
+pub(crate) mod compare;
 pub(crate) mod cyclic;
 pub(crate) mod cyclictest;
 pub(crate) mod doctor;
@@ -7,6 +8,7 @@ pub(crate) mod load;
 pub(crate) mod notify;
 pub(crate) mod pages;
 pub(crate) mod quick;
+mod reading;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod show;

@@ -9,7 +9,7 @@ use howlate_record::CreateError;
 use howlate_render as render;
 use howlate_report::{Recording, markdown, page, svg};
 
-use super::show;
+use super::reading;
 use crate::cli::{Report, ReportFormat};
 use crate::error::Error;
 use crate::status::Status;
@@ -20,7 +20,8 @@ pub(crate) fn run(asked: &Report) -> Result<Status, Error> {
     if let Some(path) = &output {
         must_be_new(path)?;
     }
-    let analyses = asked.recordings.iter().map(|path| show::read(path)).collect::<Result<Vec<_>, _>>()?;
+    let analyses =
+        asked.recordings.iter().map(|path| reading::analysis(path)).collect::<Result<Vec<_>, _>>()?;
     let names: Vec<String> = asked.recordings.iter().map(|path| path.display().to_string()).collect();
     let text = text(asked, &analyses, &names)?;
     match output {

@@ -1,0 +1,36 @@
+//! Estimates of a shift that single wild values hardly move.
+//!
+//! Source: Hodges & Lehmann, Annals of Mathematical Statistics 34 (1963).
+
+use crate::compare::median;
+
+/// The centre of values: the median of the means of all pairs of them, each with itself too.
+pub(crate) fn centre(values: &[f64]) -> Option<f64> {
+    let with_later = |(place, one): (usize, &f64)| {
+        let one = *one;
+        values[place..].iter().map(move |other| f64::midpoint(one, *other)).collect::<Vec<_>>()
+    };
+    median(&values.iter().enumerate().flat_map(with_later).collect::<Vec<_>>())
+}
+
+/// The shift from `base` to `new`: the median of all differences between them.
+pub(crate) fn between(base: &[f64], new: &[f64]) -> Option<f64> {
+    median(&new.iter().flat_map(|new| base.iter().map(move |base| new - base)).collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_published_value() {
+        assert_eq!(centre(&[-3.0, 2.0, -4.0, -1.0, -5.0, -2.0, 1.0, -6.0]), Some(-2.25));
+        assert_eq!(centre(&[]), None);
+    }
+
+    #[test]
+    fn a_wild_value_hardly_moves_a_shift() {
+        assert_eq!(between(&[1.0, 2.0, 3.0], &[11.0, 12.0, 13.0]), Some(10.0));
+        assert_eq!(between(&[1.0, 2.0, 3.0], &[11.0, 12.0, 9_000.0]), Some(10.0));
+    }
+}

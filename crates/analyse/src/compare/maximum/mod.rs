@@ -1,0 +1,113 @@
+//! What a maximum is worth: never compared as such, for of two equal conditions one always has the larger.
+
+mod clusters;
+pub(crate) mod exceedance;
+mod extrapolation;
+mod pareto;
+
+use howlate_model::{Latency, Span, WORST_KEPT};
+use serde::Serialize;
+
+use super::track::Piece;
+use clusters::extremal_index;
+use exceedance::{beaten_within, probability_at_most, rate_at_most};
+pub use extrapolation::{Extrapolation, Refusal};
+
+/// A new cluster of late wake-ups begins after this long without any: longer than what one cause
+/// usually keeps busy, and the blocks that are recorded.
+const CLUSTER_GAP: Span = Span::from_secs(1);
+
+const HOUR: f64 = 3_600.0;
+
+/// The largest latency of a condition, and what it supports.
+#[derive(Clone, Debug, Serialize)]
+pub struct Maximum {
+    /// The largest latency seen.
+    pub max_ns: Latency,
+    /// In so many wake-ups.
+    pub count: u64,
+    /// In this time, that of other conditions not counted.
+    pub covered_ns: Span,
+    /// Later wake-ups than this that one hour may bring, at the confidence asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub later_per_hour_at_most: Option<f64>,
+    /// At most one wake-up in this many is later, at the same confidence; late ones that come together
+    /// counted once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub later_at_most_one_in: Option<u64>,
+    /// The share of late wake-ups that are not repetitions of one another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub extremal_index: Option<f64>,
+    /// The probability that the next hour brings a later one although nothing changes.
+    pub beaten_next_hour: f64,
+    /// The level that an hour exceeds once on average, where extrapolating is sound.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub extrapolated: Option<Extrapolation>,
+    /// Why it is not extrapolated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_extrapolated: Option<Refusal>,
+}
+
+impl Maximum {
+    /// What the pieces of one condition say; `None` when there is no wake-up.
+    #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    pub(crate) fn of(pieces: &[Piece], confidence: f64, seed: u64) -> Option<Self> {
+        let max_ns = pieces.iter().filter_map(|piece| piece.latency.max()).max()?;
+        let count = pieces.iter().map(|piece| piece.latency.count()).sum::<u64>();
+        let nanos = pieces.iter().map(|piece| piece.until.since(piece.from).as_nanos()).sum();
+        let covered = Span::from_nanos(nanos);
+        let late = Late::of(pieces);
+        let index = extremal_index(&late.gaps(covered.as_secs_f64() / count as f64));
+        let worth = count as f64 * index.unwrap_or(1.0);
+        let extrapolated = extrapolation::extrapolate(&late, pieces, covered.as_secs_f64() / HOUR, seed);
+        Some(Self {
+            max_ns,
+            count,
+            covered_ns: covered,
+            later_per_hour_at_most: rate_at_most(0, covered.as_secs_f64() / HOUR, confidence),
+            later_at_most_one_in: probability_at_most(0, worth, confidence).map(|p| (1.0 / p) as u64),
+            extremal_index: index,
+            beaten_next_hour: beaten_within(HOUR, covered.as_secs_f64()),
+            not_extrapolated: extrapolated.as_ref().err().copied(),
+            extrapolated: extrapolated.ok(),
+        })
+    }
+}
+
+/// All wake-ups later than a threshold.
+pub(crate) struct Late {
+    /// Nanoseconds; every block's list of worst wake-ups is complete above it.
+    pub(crate) threshold: f64,
+    /// Turn, time in seconds, latency in nanoseconds; in order of time.
+    events: Vec<(u32, f64, f64)>,
+}
+
+impl Late {
+    #[allow(clippy::cast_precision_loss, reason = "times since boot are exact to the microsecond")]
+    fn of(pieces: &[Piece]) -> Self {
+        let last_kept = |piece: &Piece| piece.worst.get(WORST_KEPT - 1).map(|one| one.latency_ns.as_nanos());
+        let threshold = pieces.iter().filter_map(last_kept).max().unwrap_or(0) as f64;
+        let event = |piece: &Piece| {
+            let round = piece.round;
+            let one = move |one: &howlate_model::Worst| {
+                (round, one.at_ns.as_nanos() as f64 / 1e9, one.latency_ns.as_nanos() as f64)
+            };
+            piece.worst.iter().map(one).collect::<Vec<_>>()
+        };
+        let mut events: Vec<_> = pieces.iter().flat_map(event).filter(|one| one.2 > threshold).collect();
+        events.sort_by(|a, b| a.1.total_cmp(&b.1));
+        Self { threshold, events }
+    }
+
+    /// Gaps between them within turns, in wake-ups that are `spacing` seconds apart.
+    fn gaps(&self, spacing: f64) -> Vec<f64> {
+        let within = self.events.windows(2).filter(|pair| pair[0].0 == pair[1].0);
+        within.map(|pair| ((pair[1].1 - pair[0].1) / spacing).max(1.0)).collect()
+    }
+
+    /// The largest latency of each cluster.
+    pub(crate) fn clusters(&self) -> Vec<f64> {
+        let events: Vec<(f64, f64)> = self.events.iter().map(|one| (one.1, one.2)).collect();
+        clusters::cluster_maxima(&events, CLUSTER_GAP.as_secs_f64())
+    }
+}

@@ -1,0 +1,228 @@
+//! Is it different? By how much? Could we have seen it?
+//!
+//! Wake-ups of one run are alike with their neighbours, so single ones are never compared: 56 000 of them were
+//! once worth 108. What is compared are turns, or stretches of recordings; see `docs/compare.md`.
+
+mod autocorrelation;
+mod detectable;
+mod hodges_lehmann;
+mod holm;
+mod mann_whitney;
+mod matching;
+mod maximum;
+mod property;
+mod self_test;
+mod sign_flip;
+#[cfg(test)]
+mod simulation;
+mod statistic;
+mod tested;
+mod track;
+mod units;
+mod verdict;
+
+use holm::holm;
+pub use matching::Difference;
+pub use maximum::{Extrapolation, Maximum, Refusal};
+pub use property::{Property, UnknownProperty};
+pub use self_test::{FalseAlarms, Share, false_alarms};
+pub use statistic::Statistic;
+pub use tested::Tested;
+pub use track::Track;
+pub use verdict::{Inconclusive, Verdict};
+
+use howlate_model::{Condition, Span};
+use serde::Serialize;
+
+use matching::Match;
+use track::Piece;
+
+/// How sure, and how much is nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked {
+    /// Confidence of all statements together, such as 0.95.
+    pub confidence: f64,
+    /// Differences within this are of no interest.
+    pub margin: Option<Span>,
+}
+
+impl Asked {
+    fn alpha(self) -> f64 {
+        1.0 - self.confidence
+    }
+}
+
+/// How what is compared was measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Design {
+    /// In one run, in turns: what changed meanwhile hit both sides.
+    Interleaved,
+    /// In two runs, or one after the other: a drift of the machine looks like an effect.
+    Separate,
+}
+
+/// Two conditions, compared.
+#[derive(Clone, Debug, Serialize)]
+pub struct Compared {
+    /// Index of the new recording among those that were given.
+    pub recording: usize,
+    /// The condition of the base (the first of its threads).
+    pub base: Condition,
+    /// The condition that it is compared with.
+    pub new: Condition,
+    /// What they differ in.
+    pub differs: Vec<Difference>,
+    /// How they were measured.
+    pub design: Design,
+    /// One comparison per statistic that the recordings support.
+    pub statistics: Vec<Tested>,
+    /// What there are too few wake-ups for.
+    pub left_out: Vec<LeftOut>,
+    /// What the maximum of the base is worth.
+    pub base_maximum: Option<Maximum>,
+    /// What that of the new one is.
+    pub new_maximum: Option<Maximum>,
+}
+
+/// A statistic that was not compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct LeftOut {
+    /// Which.
+    pub statistic: Statistic,
+    /// Wake-ups that there are in the shortest turn, or on the shorter side.
+    pub wakeups: u64,
+    /// Wake-ups that it takes.
+    pub needed: u64,
+}
+
+/// Everything that was compared.
+#[derive(Clone, Debug, Default)]
+pub struct Comparison {
+    /// Each pair of conditions.
+    pub compared: Vec<Compared>,
+    /// Conditions without a partner in the other recording.
+    pub alone: usize,
+}
+
+impl Comparison {
+    /// The verdicts on everything.
+    pub fn verdicts(&self) -> impl Iterator<Item = Verdict> + '_ {
+        self.compared.iter().flat_map(|one| one.statistics.iter().map(|tested| tested.verdict))
+    }
+
+    /// The verdict on all: worse if anything is, then inconclusive, then better, then not distinguishable.
+    pub fn verdict(&self) -> Verdict {
+        const FIRST: [Verdict; 4] =
+            [Verdict::Worse, Verdict::Inconclusive, Verdict::Better, Verdict::NotDistinguishable];
+        let said = |one: &Verdict| self.verdicts().any(|verdict| verdict == *one);
+        match FIRST.into_iter().find(said) {
+            Some(verdict) => verdict,
+            None if self.verdicts().next().is_none() => Verdict::Inconclusive,
+            None => Verdict::Equivalent,
+        }
+    }
+}
+
+/// Compares the conditions of `base` with the same ones of each of `news`.
+pub fn recordings(base: &Track, news: &[Track], asked: Asked) -> Comparison {
+    let mut comparison = Comparison::default();
+    for (number, new) in news.iter().enumerate() {
+        let (matches, alone) = matching::recordings(base, new);
+        comparison.alone += alone;
+        let one = |one: &Match| compared(number, (base, new), one, Design::Separate, asked);
+        comparison.compared.extend(matches.iter().map(one));
+    }
+    judged(comparison, asked)
+}
+
+/// Compares the conditions of one recording that differ in `property` and nothing else.
+///
+/// # Errors
+///
+/// The values that `property` has, when `base` is none of them.
+pub fn within(
+    track: &Track,
+    property: Property,
+    base: Option<&str>,
+    asked: Asked,
+) -> Result<Comparison, Vec<String>> {
+    let one = |one: &Match| compared(0, (track, track), one, design(track, one), asked);
+    let matches = matching::property(track, property, base)?;
+    Ok(judged(Comparison { compared: matches.iter().map(one).collect(), alone: 0 }, asked))
+}
+
+/// Turns that share a round were interleaved; a single one was not.
+fn design(track: &Track, one: &Match) -> Design {
+    let rounds = |conditions: &[usize]| {
+        track.pieces(conditions).iter().map(|piece| piece.round).collect::<std::collections::BTreeSet<_>>()
+    };
+    if rounds(&one.base).intersection(&rounds(&one.new)).count() > 1 {
+        Design::Interleaved
+    } else {
+        Design::Separate
+    }
+}
+
+fn compared(
+    recording: usize,
+    (base, new): (&Track, &Track),
+    one: &Match,
+    design: Design,
+    asked: Asked,
+) -> Compared {
+    let condition = |track: &Track, at: usize| track.analysis.header.conditions[at].clone();
+    let (old_pieces, new_pieces) = (base.pieces(&one.base), new.pieces(&one.new));
+    let seed = base.analysis.header.seed;
+    let maximum = |pieces: &[Piece]| Maximum::of(pieces, asked.confidence, seed);
+    let (statistics, left_out) = tested::all(design, &old_pieces, &new_pieces, seed);
+    Compared {
+        recording,
+        base: condition(base, one.base[0]),
+        new: condition(new, one.new[0]),
+        differs: one.differs.clone(),
+        design,
+        statistics,
+        left_out,
+        base_maximum: maximum(&old_pieces),
+        new_maximum: maximum(&new_pieces),
+    }
+}
+
+/// Judges everything, now that it is known how many comparisons there are.
+fn judged(mut comparison: Comparison, asked: Asked) -> Comparison {
+    let mut all: Vec<&mut Tested> =
+        comparison.compared.iter_mut().flat_map(|one| one.statistics.iter_mut()).collect();
+    let corrected = holm(&all.iter().map(|tested| tested.p).collect::<Vec<_>>());
+    let number = all.len();
+    all.iter_mut().zip(corrected).for_each(|(tested, p)| tested.judge(p, number, asked));
+    comparison
+}
+
+/// Ascending.
+fn ordered(values: &[f64]) -> Vec<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    sorted
+}
+
+fn median(values: &[f64]) -> Option<f64> {
+    let sorted = ordered(values);
+    let middle = sorted.len() / 2;
+    let upper = *sorted.get(middle)?;
+    Some(if sorted.len().is_multiple_of(2) { f64::midpoint(sorted[middle - 1], upper) } else { upper })
+}
+
+#[allow(clippy::cast_precision_loss, reason = "few values")]
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// The standard deviation of a sample; `None` below two values.
+#[cfg(test)]
+#[allow(clippy::cast_precision_loss, reason = "few values")]
+fn deviation(values: &[f64]) -> Option<f64> {
+    let mean = mean(values).filter(|_| values.len() > 1)?;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    Some((squares / (values.len() - 1) as f64).sqrt())
+}

@@ -1,0 +1,66 @@
+//! The numbers of a unit that are compared.
+
+use howlate_model::Distribution;
+use serde::Serialize;
+
+/// A number of a stretch of wake-ups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Statistic {
+    /// The median.
+    #[serde(rename = "p50")]
+    P50,
+    /// 99 % are at most this.
+    #[serde(rename = "p99")]
+    P99,
+    /// 99.9 % are at most this.
+    #[serde(rename = "p99.9")]
+    P999,
+    /// The largest of a unit: not that of the whole run, which no test can compare.
+    #[serde(rename = "max")]
+    Max,
+}
+
+impl Statistic {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::P50, Self::P99, Self::P999, Self::Max];
+
+    /// Its name in JSON and for people.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::P50 => "p50",
+            Self::P99 => "p99",
+            Self::P999 => "p99.9",
+            Self::Max => "max",
+        }
+    }
+
+    /// The wake-ups that a unit needs so that at least one lies beyond the quantile.
+    pub(crate) const fn least(self) -> u64 {
+        match self {
+            Self::P50 => 2,
+            Self::P99 => 100,
+            Self::P999 => 1_000,
+            Self::Max => 1,
+        }
+    }
+
+    /// The wake-ups that a whole recording needs before it can be cut into enough units; for those that
+    /// any stretch has, the number of units decides.
+    pub(crate) const fn least_in_all(self) -> u64 {
+        match self {
+            Self::P99 | Self::P999 => self.least() * super::units::LEAST as u64,
+            Self::P50 | Self::Max => self.least(),
+        }
+    }
+
+    /// Its value in nanoseconds.
+    pub(crate) fn of(self, all: &Distribution) -> Option<f64> {
+        let value = match self {
+            Self::P50 => all.quantile(0.5),
+            Self::P99 => all.quantile(0.99),
+            Self::P999 => all.quantile(0.999),
+            Self::Max => all.max(),
+        };
+        value.map(super::units::nanos)
+    }
+}

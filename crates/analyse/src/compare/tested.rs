@@ -1,0 +1,233 @@
+//! One statistic of two conditions: the difference, its interval, its p, the verdict.
+
+use serde::Serialize;
+
+use super::detectable::{POWER, Spread, pairs_to_see};
+use super::mann_whitney::{MannWhitney, least_size};
+use super::sign_flip::{self, SignFlip};
+use super::statistic::Statistic;
+use super::track::Piece;
+use super::units::{self, TooShort, Units};
+use super::verdict::{Inconclusive, Verdict};
+use super::{Asked, Design, LeftOut, hodges_lehmann};
+
+/// One comparison. Times are nanoseconds.
+#[derive(Clone, Debug, Serialize)]
+pub struct Tested {
+    /// What was compared.
+    pub statistic: Statistic,
+    /// The verdict, all comparisons of the command considered.
+    pub verdict: Verdict,
+    /// Why it is inconclusive, if it is.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub inconclusive: Option<Inconclusive>,
+    /// The base: the centre of its units (Hodges–Lehmann).
+    pub base_ns: f64,
+    /// The same of the new one.
+    pub new_ns: f64,
+    /// New minus base (Hodges–Lehmann estimate).
+    pub difference_ns: f64,
+    /// Interval of the difference, at the confidence asked for; absent when there are too few units.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval_ns: Option<(f64, f64)>,
+    /// The smallest difference that would have been found with a chance of at least 80 %.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detectable_ns: Option<f64>,
+    /// How probable so large a difference is by chance.
+    pub p: f64,
+    /// The same, corrected for the number of comparisons (Holm).
+    pub p_corrected: f64,
+    /// Units on each side: turns, or stretches of about `unit_wakeups`.
+    pub units: (usize, usize),
+    /// Wake-ups of a unit, the least.
+    pub unit_wakeups: u64,
+    #[serde(skip)]
+    test: Test,
+}
+
+/// The test behind it, kept until it is known how many there are.
+#[derive(Clone, Debug)]
+enum Test {
+    Pairs(SignFlip, Vec<f64>),
+    Stretches(MannWhitney, Units, howlate_model::Span),
+}
+
+/// Every statistic that there are enough wake-ups for, and those that there are not.
+pub(crate) fn all(design: Design, base: &[Piece], new: &[Piece], seed: u64) -> (Vec<Tested>, Vec<LeftOut>) {
+    let (mut tested, mut left_out) = (Vec::new(), Vec::new());
+    for statistic in Statistic::ALL {
+        match Tested::of(statistic, design, base, new, seed) {
+            Ok(one) => tested.extend(one),
+            Err(TooShort { wakeups }) => {
+                let needed = match design {
+                    Design::Interleaved => statistic.least(),
+                    Design::Separate => statistic.least_in_all(),
+                };
+                left_out.push(LeftOut { statistic, wakeups, needed });
+            }
+        }
+    }
+    (tested, left_out)
+}
+
+impl Tested {
+    fn of(
+        statistic: Statistic,
+        design: Design,
+        base: &[Piece],
+        new: &[Piece],
+        seed: u64,
+    ) -> Result<Option<Self>, TooShort> {
+        Ok(match design {
+            Design::Interleaved => Self::pairs(statistic, &units::pairs(statistic, base, new)?, seed),
+            Design::Separate => {
+                let covered = covered(base).min(covered(new));
+                Self::stretches(statistic, units::stretches(statistic, base, new)?, covered)
+            }
+        })
+    }
+
+    fn pairs(statistic: Statistic, units: &Units, seed: u64) -> Option<Self> {
+        let differences: Vec<f64> = units.new.iter().zip(&units.base).map(|(new, base)| new - base).collect();
+        let difference = hodges_lehmann::centre(&differences)?;
+        let test = SignFlip::of(&differences, seed);
+        Self::new(statistic, units, difference, test.p(), Test::Pairs(test, differences))
+    }
+
+    fn stretches(statistic: Statistic, units: Units, covered: howlate_model::Span) -> Option<Self> {
+        let difference = hodges_lehmann::between(&units.base, &units.new)?;
+        let test = MannWhitney::of_series(&units.base, &units.new);
+        let p = test.p();
+        Self::new(statistic, &units.clone(), difference, p, Test::Stretches(test, units, covered))
+    }
+
+    fn new(statistic: Statistic, units: &Units, difference_ns: f64, p: f64, test: Test) -> Option<Self> {
+        Some(Self {
+            statistic,
+            verdict: Verdict::Inconclusive,
+            inconclusive: None,
+            base_ns: hodges_lehmann::centre(&units.base)?,
+            new_ns: hodges_lehmann::centre(&units.new)?,
+            difference_ns,
+            interval_ns: None,
+            detectable_ns: None,
+            p,
+            p_corrected: p,
+            units: (units.base.len(), units.new.len()),
+            unit_wakeups: units.wakeups,
+            test,
+        })
+    }
+
+    /// The difference in per cent of the base; `None` where the base is not above zero.
+    pub fn percent(&self, nanos: f64) -> Option<f64> {
+        (self.base_ns > 0.0).then(|| 100.0 * nanos / self.base_ns)
+    }
+
+    /// Draws the conclusion, one of `comparisons`, with p as `corrected` for them.
+    pub(crate) fn judge(&mut self, corrected: f64, comparisons: usize, asked: Asked) {
+        // The level that the smallest p of all has to reach.
+        #[allow(clippy::cast_precision_loss, reason = "few comparisons")]
+        let level = asked.alpha() / comparisons as f64;
+        self.p_corrected = corrected;
+        self.interval_ns = self.test.interval(asked.alpha());
+        self.detectable_ns = self.test.detectable(level, asked.alpha());
+        self.inconclusive = self.test.too_little(level);
+        self.verdict = match self.inconclusive {
+            Some(_) => Verdict::Inconclusive,
+            None => self.conclusion(asked, level),
+        };
+    }
+
+    fn conclusion(&mut self, asked: Asked, level: f64) -> Verdict {
+        #[allow(clippy::cast_precision_loss, reason = "a margin is given with few digits")]
+        let margin = asked.margin.map(|margin| margin.as_nanos() as f64);
+        let within = |margin: f64| self.interval_ns.is_some_and(|(low, high)| -margin < low && high < margin);
+        match margin {
+            Some(margin) if within(margin) => Verdict::Equivalent,
+            _ if self.p_corrected <= asked.alpha() && self.difference_ns > 0.0 => Verdict::Worse,
+            _ if self.p_corrected <= asked.alpha() => Verdict::Better,
+            None => Verdict::NotDistinguishable,
+            Some(margin) => {
+                self.inconclusive = Some(self.test.wider_than(margin, level, asked.alpha()));
+                Verdict::Inconclusive
+            }
+        }
+    }
+}
+
+fn covered(pieces: &[Piece]) -> howlate_model::Span {
+    let nanos = pieces.iter().map(|piece| piece.until.since(piece.from).as_nanos()).sum();
+    howlate_model::Span::from_nanos(nanos)
+}
+
+impl Test {
+    fn interval(&self, alpha: f64) -> Option<(f64, f64)> {
+        match self {
+            Self::Pairs(test, _) => test.interval(alpha),
+            Self::Stretches(test, ..) => test.interval(alpha),
+        }
+    }
+
+    /// What is compared, on both sides where it is not paired.
+    fn units(&self) -> usize {
+        match self {
+            Self::Pairs(_, differences) => differences.len(),
+            Self::Stretches(_, units, _) => units.base.len() + units.new.len() - 1,
+        }
+    }
+
+    #[allow(clippy::cast_precision_loss, reason = "few units")]
+    fn spread(&self, alpha: f64) -> Option<Spread> {
+        Spread::of_interval(self.interval(alpha)?, alpha, self.units() as f64 - 1.0)
+    }
+
+    fn least_p(&self) -> f64 {
+        match self {
+            Self::Pairs(_, differences) => sign_flip::least_p(differences.len()),
+            Self::Stretches(test, ..) => test.least_p(),
+        }
+    }
+
+    /// The smallest effect that would have been found at `level`: p has steps, so the level that counts is
+    /// the last step below it.
+    fn detectable(&self, level: f64, alpha: f64) -> Option<f64> {
+        let step = self.least_p();
+        let reached = match self {
+            Self::Pairs(..) => (level / step).floor() * step,
+            Self::Stretches(..) => level,
+        };
+        self.spread(alpha)?.detectable(reached, POWER).filter(|_| step <= level)
+    }
+
+    fn too_little(&self, level: f64) -> Option<Inconclusive> {
+        match self {
+            Self::Stretches(_, units, covered_ns) if units.alike => {
+                Some(Inconclusive::Drift { covered_ns: *covered_ns })
+            }
+            _ if self.least_p() <= level => None,
+            Self::Pairs(_, differences) => {
+                let needed = (1..64).find(|pairs| sign_flip::least_p(*pairs) <= level).unwrap_or(64);
+                Some(Inconclusive::TooFewPairs { pairs: differences.len(), needed })
+            }
+            Self::Stretches(test, units, _) => {
+                let needed = least_size(level, test);
+                let stretches = units.base.len().min(units.new.len());
+                Some(Inconclusive::TooFewStretches { stretches, needed })
+            }
+        }
+    }
+
+    #[allow(clippy::cast_precision_loss, reason = "few units")]
+    fn wider_than(&self, margin: f64, level: f64, alpha: f64) -> Inconclusive {
+        let units = match self {
+            Self::Pairs(_, differences) => differences.len(),
+            Self::Stretches(_, units, _) => units.base.len().min(units.new.len()),
+        };
+        let deviation = self.spread(alpha).map_or(0.0, |spread| spread.error * (units as f64).sqrt());
+        Inconclusive::WiderThanMargin {
+            units,
+            needed: pairs_to_see(margin, deviation, level, POWER).max(units + 1),
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! A recording as comparisons need it: the distribution of every block, in order.
+
+use howlate_model::{Block, Distribution, Header, Line, MonotonicTime, Worst};
+
+use crate::Analysis;
+
+/// A recording with its blocks.
+#[derive(Clone, Debug)]
+pub struct Track {
+    /// Everything else that is known of it.
+    pub analysis: Analysis,
+    /// The blocks of each condition, in the order in which they were recorded.
+    pieces: Vec<Vec<Piece>>,
+}
+
+/// What a comparison needs of a block.
+#[derive(Clone, Debug)]
+pub(crate) struct Piece {
+    pub(crate) round: u32,
+    pub(crate) from: MonotonicTime,
+    pub(crate) until: MonotonicTime,
+    /// Corrected for coordinated omission, as limits are judged by.
+    pub(crate) latency: Distribution,
+    pub(crate) worst: Vec<Worst>,
+}
+
+impl Piece {
+    fn of(block: &Block) -> Self {
+        let mut latency = block.latency.clone();
+        block.swallowed.iter().for_each(|swallowed| latency.merge(swallowed));
+        Self {
+            round: block.round,
+            from: block.from_ns,
+            until: block.until_ns,
+            latency,
+            worst: block.worst.clone(),
+        }
+    }
+}
+
+impl Track {
+    /// Begins with a recording's first line.
+    pub fn new(header: Header) -> Self {
+        let pieces = vec![Vec::new(); header.conditions.len()];
+        Self { analysis: Analysis::new(header), pieces }
+    }
+
+    /// Takes in one line.
+    pub fn add(&mut self, line: &Line) {
+        self.analysis.add(line);
+        let Line::Block(block) = line else { return };
+        if let Some(pieces) = self.pieces.get_mut(block.condition as usize) {
+            pieces.push(Piece::of(block));
+        }
+    }
+
+    /// The blocks of these conditions together, in order of time.
+    pub(crate) fn pieces(&self, conditions: &[usize]) -> Vec<Piece> {
+        let of = |condition: &usize| self.pieces.get(*condition).into_iter().flatten().cloned();
+        let mut pieces: Vec<Piece> = conditions.iter().flat_map(of).collect();
+        pieces.sort_by_key(|piece| piece.from);
+        pieces
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod testing {
+    use super::*;
+    use howlate_model::Wakeup;
+
+    /// A block of `round` that begins at a second and lasts one.
+    pub(crate) fn piece(round: u32, second: u32, late: &[i64]) -> Piece {
+        let at = |nanos: i64| MonotonicTime::from_nanos(i64::from(second) * 1_000_000_000 + nanos);
+        let mut block = Block { round, from_ns: at(0), until_ns: at(1_000_000_000), ..Block::default() };
+        late.iter().for_each(|late| block.record(Wakeup { expected: at(0), ran: at(*late) }, None));
+        Piece::of(&block)
+    }
+}

@@ -1,0 +1,178 @@
+//! What is compared: never single wake-ups, which are alike with their neighbours, but whole stretches of them.
+
+use std::collections::BTreeMap;
+
+use howlate_model::{Distribution, Latency};
+
+use super::autocorrelation::lag_one;
+use super::statistic::Statistic;
+use super::track::Piece;
+
+/// About as many units are made at most.
+const MOST: usize = 32;
+/// Fewer units on a side hardly show anything after the correction for several comparisons.
+pub(crate) const LEAST: usize = 10;
+/// Units whose neighbours are more alike than this are joined, while there are enough of them.
+const ALIKE: f64 = 0.3;
+/// Beyond this, nothing can be said.
+const TOO_ALIKE: f64 = 0.6;
+
+/// One value of a statistic per unit, of base and new.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Units {
+    pub(crate) base: Vec<f64>,
+    pub(crate) new: Vec<f64>,
+    /// What one unit is made of.
+    pub(crate) wakeups: u64,
+    /// Whether neighbours are still alike, so that nothing can be said.
+    pub(crate) alike: bool,
+}
+
+impl Units {
+    fn likeness(&self) -> f64 {
+        lag_one(&[&self.base, &self.new])
+    }
+}
+
+/// Why a statistic has no units.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TooShort {
+    /// Wake-ups that the shortest turn has.
+    pub(crate) wakeups: u64,
+}
+
+/// Turns as units: those of the same round are a pair.
+///
+/// # Errors
+///
+/// When a turn has too few wake-ups for the statistic.
+pub(crate) fn pairs(statistic: Statistic, base: &[Piece], new: &[Piece]) -> Result<Units, TooShort> {
+    let (base, new) = (turns(base), turns(new));
+    let both: Vec<_> = base.iter().filter_map(|(round, one)| Some((one, new.get(round)?))).collect();
+    let least = both.iter().map(|(one, other)| one.count().min(other.count())).min().unwrap_or(0);
+    if least < statistic.least() && !both.is_empty() {
+        return Err(TooShort { wakeups: least });
+    }
+    let values = |of: fn(&(&Distribution, &Distribution)) -> Distribution| {
+        both.iter().filter_map(|pair| statistic.of(&of(pair))).collect()
+    };
+    let (base, new) = (values(|pair| pair.0.clone()), values(|pair| pair.1.clone()));
+    Ok(Units { base, new, wakeups: least, alike: false })
+}
+
+/// The wake-ups of each turn.
+fn turns(pieces: &[Piece]) -> BTreeMap<u32, Distribution> {
+    let mut turns: BTreeMap<u32, Distribution> = BTreeMap::new();
+    for piece in pieces {
+        turns.entry(piece.round).or_default().merge(&piece.latency);
+    }
+    turns
+}
+
+/// Stretches of two recordings as units: blocks, joined until neighbours are no longer alike.
+///
+/// # Errors
+///
+/// When a whole side has too few wake-ups for the statistic.
+pub(crate) fn stretches(statistic: Statistic, base: &[Piece], new: &[Piece]) -> Result<Units, TooShort> {
+    let count = |pieces: &[Piece]| pieces.iter().map(|piece| piece.latency.count()).sum::<u64>();
+    let least = count(base).min(count(new));
+    if least < statistic.least_in_all() {
+        return Err(TooShort { wakeups: least });
+    }
+    let block = |pieces: &[Piece]| count(pieces) / (pieces.len() as u64).max(1);
+    let most = count(base).max(count(new)).div_ceil(MOST as u64);
+    let mut wakeups = most.max(statistic.least()).max(block(base)).max(block(new)).max(1);
+    let mut units = joined(statistic, base, new, wakeups);
+    while units.likeness() > ALIKE {
+        wakeups *= 2;
+        let longer = joined(statistic, base, new, wakeups);
+        if longer.base.len().min(longer.new.len()) < LEAST {
+            break;
+        }
+        units = longer;
+    }
+    units.alike = units.likeness() > TOO_ALIKE;
+    Ok(units)
+}
+
+fn joined(statistic: Statistic, base: &[Piece], new: &[Piece], wakeups: u64) -> Units {
+    let values = |pieces| join(pieces, wakeups).iter().filter_map(|unit| statistic.of(unit)).collect();
+    Units { base: values(base), new: values(new), wakeups, alike: false }
+}
+
+/// Neighbouring blocks joined until each has about `wakeups`; what is left over joins the last.
+fn join(pieces: &[Piece], wakeups: u64) -> Vec<Distribution> {
+    let mut units: Vec<Distribution> = Vec::new();
+    let mut open = Distribution::default();
+    for piece in pieces {
+        open.merge(&piece.latency);
+        // A block cut a little early is a block all the same.
+        if open.count() + wakeups / 16 >= wakeups {
+            units.push(std::mem::take(&mut open));
+        }
+    }
+    match units.last_mut() {
+        Some(last) => last.merge(&open),
+        None => units.push(open),
+    }
+    units
+}
+
+/// Nanoseconds as numbers to reckon with.
+#[allow(clippy::cast_precision_loss, reason = "latencies are shown with three digits")]
+pub(crate) fn nanos(latency: Latency) -> f64 {
+    latency.as_nanos() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::track::testing::piece;
+
+    fn blocks(levels: impl IntoIterator<Item = i64>) -> Vec<Piece> {
+        levels.into_iter().zip(0..).map(|(level, second)| piece(0, second, &[level; 20])).collect()
+    }
+
+    #[test]
+    fn turns_of_the_same_round_are_pairs() {
+        let base =
+            [piece(0, 0, &[1; 20]), piece(0, 1, &[2; 20]), piece(1, 4, &[5; 20]), piece(2, 9, &[7; 20])];
+        let new = [piece(2, 8, &[70; 20]), piece(0, 2, &[10; 20]), piece(5, 3, &[9; 20])];
+        let units = pairs(Statistic::P50, &base, &new).unwrap();
+        assert_eq!((units.base, units.new, units.wakeups), (vec![1.0, 7.0], vec![10.0, 70.0], 20));
+        assert_eq!(pairs(Statistic::P99, &base, &new), Err(TooShort { wakeups: 20 }));
+    }
+
+    #[test]
+    fn blocks_that_are_alike_are_joined_until_they_are_not() {
+        let noise = |second: i64| (second * 7919) % 101;
+        let independent = blocks((0..20).map(noise));
+        let units = stretches(Statistic::P50, &independent, &independent).unwrap();
+        assert_eq!((units.base.len(), units.wakeups, units.alike), (20, 20, false));
+        // Each level lasts for four seconds.
+        let slow = blocks((0..64).map(|second| 100 * noise(second / 4)));
+        let units = stretches(Statistic::P50, &slow, &slow).unwrap();
+        assert!((LEAST..=16).contains(&units.base.len()), "{units:?}");
+        // A trend never ends.
+        let trend = blocks(0..40);
+        assert!(stretches(Statistic::P50, &trend, &trend).unwrap().alike);
+    }
+
+    #[test]
+    fn many_blocks_are_joined_to_few_units_and_none_is_lost() {
+        let many = blocks((0..1_000).map(|second| (second * 7919) % 101));
+        let units = stretches(Statistic::P99, &many, &many).unwrap();
+        assert!((16..=MOST + 2).contains(&units.base.len()), "{}", units.base.len());
+        let joined = join(&many, units.wakeups);
+        assert_eq!(joined.iter().map(Distribution::count).sum::<u64>(), 20_000);
+    }
+
+    #[test]
+    fn a_unit_holds_enough_for_its_statistic() {
+        let few = blocks((0..60).map(|second| (second * 7919) % 101));
+        assert_eq!(stretches(Statistic::P999, &few, &few), Err(TooShort { wakeups: 1_200 }));
+        assert_eq!(stretches(Statistic::P99, &few, &few).unwrap().wakeups % 100, 0);
+        assert_eq!(stretches(Statistic::P50, &few[..2], &few[..2]).unwrap().base.len(), 2);
+    }
+}

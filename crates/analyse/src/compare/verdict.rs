@@ -1,0 +1,65 @@
+//! What a comparison says, and of how much it could have spoken.
+
+use howlate_model::Span;
+use serde::Serialize;
+
+/// The outcome of one comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// New is earlier, and chance is no explanation.
+    Better,
+    /// New is later, and chance is no explanation.
+    Worse,
+    /// No difference was found; one smaller than `detectable_ns` may be there.
+    NotDistinguishable,
+    /// Whatever difference there is lies within the margin that was given.
+    Equivalent,
+    /// There is too little to say anything.
+    Inconclusive,
+}
+
+impl Verdict {
+    /// Its name in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Better => "better",
+            Self::Worse => "worse",
+            Self::NotDistinguishable => "not_distinguishable",
+            Self::Equivalent => "equivalent",
+            Self::Inconclusive => "inconclusive",
+        }
+    }
+}
+
+/// Why a comparison is inconclusive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "reason", rename_all = "snake_case")]
+pub enum Inconclusive {
+    /// Not even the clearest difference would be significant with so few pairs.
+    TooFewPairs {
+        /// How many there are.
+        pairs: usize,
+        /// How many it takes.
+        needed: usize,
+    },
+    /// The same for stretches of two recordings.
+    TooFewStretches {
+        /// How many the shorter recording has.
+        stretches: usize,
+        /// How many it takes.
+        needed: usize,
+    },
+    /// Stretches are like their neighbours however long they are made: the machine drifted.
+    Drift {
+        /// The shorter recording's measured time.
+        covered_ns: Span,
+    },
+    /// Neither a difference nor its absence could be shown at the margin that was given.
+    WiderThanMargin {
+        /// How many pairs or stretches there are.
+        units: usize,
+        /// How many it would take, as far as can be told.
+        needed: usize,
+    },
+}

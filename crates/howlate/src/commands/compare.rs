@@ -1,0 +1,82 @@
+//! `howlate compare`
+
+mod self_test;
+
+use howlate_analyse::Analysis;
+use howlate_analyse::compare::{Asked, Comparison, Property, Track, Verdict, recordings, within};
+use howlate_render::{self as render, ComparisonReport};
+
+use super::{is_as_asked, reading};
+use crate::cli::{Compare, ComparisonFormat};
+use crate::error::Error;
+use crate::status::Status;
+use crate::terminal;
+
+pub(crate) fn run(asked: &Compare) -> Result<Status, Error> {
+    if asked.self_test {
+        return self_test::run(asked);
+    }
+    let tracks = asked.recordings.iter().map(|path| reading::track(path)).collect::<Result<Vec<_>, _>>()?;
+    let names: Vec<String> = asked.recordings.iter().map(|path| path.display().to_string()).collect();
+    let how = Asked { confidence: asked.confidence.0, margin: asked.margin };
+    let comparison = match asked.by {
+        Some(property) => by(&tracks, property, asked.base.as_deref(), how)?,
+        None => against_base(&tracks, how)?,
+    };
+    let named: Vec<(&str, &Analysis)> =
+        names.iter().zip(&tracks).map(|(name, track)| (name.as_str(), &track.analysis)).collect();
+    let report = ComparisonReport { comparison: &comparison, asked: how, base: named[0], news: &named[1..] };
+    terminal::print(&shown(&report, asked.format)?)?;
+    Ok(status(&comparison, &tracks))
+}
+
+fn by(tracks: &[Track], property: Property, base: Option<&str>, asked: Asked) -> Result<Comparison, Error> {
+    let [track] = tracks else { return Err(Error::ByTakesOne { found: tracks.len() }) };
+    let comparison = within(track, property, base, asked).map_err(|values| Error::NoSuchValue {
+        property: property.name(),
+        found: base.unwrap_or_default().to_owned(),
+        values,
+    })?;
+    match comparison.compared.first() {
+        Some(_) => Ok(comparison),
+        None => Err(Error::NothingDiffers { property: property.name(), differ: differing(track) }),
+    }
+}
+
+fn against_base(tracks: &[Track], asked: Asked) -> Result<Comparison, Error> {
+    let [base, news @ ..] = tracks else { return Err(Error::NothingToCompare { differ: Vec::new() }) };
+    if news.is_empty() {
+        return Err(Error::NothingToCompare { differ: differing(base) });
+    }
+    let comparison = recordings(base, news, asked);
+    if comparison.compared.is_empty() { Err(Error::NothingMatches) } else { Ok(comparison) }
+}
+
+/// The properties in which the conditions of a recording differ.
+fn differing(track: &Track) -> Vec<&'static str> {
+    let conditions = &track.analysis.header.conditions;
+    let differs = |property: &Property| {
+        conditions.iter().any(|condition| property.of(condition) != property.of(&conditions[0]))
+    };
+    Property::CHOICES.into_iter().filter(differs).map(Property::name).collect()
+}
+
+fn shown(report: &ComparisonReport<'_>, format: ComparisonFormat) -> Result<String, Error> {
+    Ok(match format {
+        ComparisonFormat::Text => render::comparison_text(report, terminal::width()),
+        ComparisonFormat::Json => render::comparison_json(report)?,
+        ComparisonFormat::Junit => render::comparison_junit(report).map_err(std::io::Error::other)?,
+        ComparisonFormat::Tap => render::comparison_tap(report),
+        ComparisonFormat::Md => render::comparison_markdown(report),
+    })
+}
+
+/// Worse is worse, whatever else is wrong; nothing is well unless everything was measured as asked.
+fn status(comparison: &Comparison, tracks: &[Track]) -> Status {
+    match comparison.verdict() {
+        Verdict::Worse => Status::Exceeded,
+        Verdict::Inconclusive => Status::NotTrustworthy,
+        _ if !tracks.iter().all(|track| is_as_asked(&track.analysis)) => Status::NotTrustworthy,
+        Verdict::Better | Verdict::NotDistinguishable | Verdict::Equivalent => Status::Done,
+    }
+}

@@ -1,0 +1,89 @@
+//! `howlate compare --self-test`: a condition against itself.
+
+use clap::Parser;
+use howlate_analyse::compare::{Track, false_alarms};
+use howlate_model::Span;
+use howlate_plan::{CyclicChoices, Plan};
+use howlate_render::{self as render, SelfTest};
+
+use crate::cli::{Cli, Command, Compare, ComparisonFormat, Cyclic};
+use crate::commands::{cyclic, is_as_asked, reading};
+use crate::error::Error;
+use crate::session::{Past, Request, Surroundings, measure};
+use crate::status::Status;
+use crate::terminal;
+
+/// Wake-ups of a turn: enough for a 99th percentile, a few for the warm-up.
+const WAKEUPS: u64 = 110;
+/// A turn's threads have to be started and joined, too.
+const START: Span = Span::from_millis(8);
+/// The period where none is given: short, for many turns in little time.
+const PERIOD: &str = "250us";
+/// Fewer rounds make not even one comparison.
+const LEAST_ROUNDS: u32 = 8;
+
+pub(crate) fn run(asked: &Compare) -> Result<Status, Error> {
+    let cyclic = typed(&asked.cyclic);
+    let around = Surroundings::begin()?;
+    let (choices, turn) = choices(&cyclic, asked.duration);
+    let plan = choices.plan(&around.machine())?;
+    let track = recorded(&cyclic, &around, &plan, choices.circumstances.seed)?;
+    let alarms = false_alarms(&track, 1.0 - asked.confidence.0);
+    let test = SelfTest {
+        condition: &plan.conditions[0],
+        confidence: asked.confidence.0,
+        turn_ns: turn,
+        rounds: choices.rounds.unwrap_or_default(),
+        false_alarms: &alarms,
+    };
+    terminal::print(&match asked.format {
+        ComparisonFormat::Json => render::self_test_json(&test)?,
+        _ => render::self_test(&test, terminal::width()),
+    })?;
+    Ok(if is_as_asked(&track.analysis) && !alarms.is_empty() { Status::Done } else { Status::NotTrustworthy })
+}
+
+/// What `howlate cyclic` would make of the words; ends the program with its message when they are wrong.
+fn typed(words: &[String]) -> Box<Cyclic> {
+    let has_period = words.iter().any(|word| word.starts_with("--period"));
+    let period = ["--period", PERIOD].into_iter().filter(|_| !has_period);
+    let words = ["howlate", "cyclic"].into_iter().chain(period).chain(words.iter().map(String::as_str));
+    match Cli::parse_from(words).command {
+        Some(Command::Cyclic(cyclic)) => Box::new(cyclic),
+        _ => unreachable!("the first word is `cyclic`"),
+    }
+}
+
+/// The first condition of what was typed, twice, in as many short turns as there is time for; and the length
+/// of one.
+fn choices(asked: &Cyclic, duration: Span) -> (CyclicChoices, Span) {
+    let mut choices = cyclic::choices(asked);
+    choices.circumstances.policies.truncate(1);
+    choices.circumstances.slacks.truncate(1);
+    choices.circumstances.loads.truncate(1);
+    choices.mechanisms = vec![choices.mechanisms[0]; 2];
+    choices.periods.truncate(1);
+    choices.samples = None;
+    let turn = choices.periods[0].times(WAKEUPS);
+    let rounds = duration.as_nanos() / (2 * turn.plus(START).as_nanos()).max(1);
+    choices.rounds = Some(u32::try_from(rounds.max(u64::from(LEAST_ROUNDS))).unwrap_or(u32::MAX));
+    choices.duration = Some(turn.times(rounds.max(u64::from(LEAST_ROUNDS))));
+    (choices, turn)
+}
+
+/// Measures into a recording, because comparisons need every block of it.
+fn recorded(asked: &Cyclic, around: &Surroundings, plan: &Plan, seed: u64) -> Result<Track, Error> {
+    let folder = tempfile::tempdir()?;
+    let path = asked.measuring.out.clone().unwrap_or_else(|| folder.path().join("self-test.jsonl"));
+    let request = Request {
+        command: "cyclic",
+        seed,
+        out: Some(&path),
+        samples_out: asked.measuring.samples_out.as_deref(),
+        dma_latency_us: asked.measuring.dma_latency,
+        stop_above: None,
+        quiet: asked.measuring.quiet,
+    };
+    measure(&request, around, plan, Past::None)?;
+    reading::track(&path)
+}

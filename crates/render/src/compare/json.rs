@@ -1,0 +1,85 @@
+//! The comparison as one JSON object. Names are public: add, never rename.
+
+use howlate_analyse::compare::{Compared, Tested, Verdict};
+use serde::Serialize;
+
+use super::{ComparisonReport, words};
+
+const FORMAT: u32 = 1;
+
+#[derive(Serialize)]
+struct Document<'a> {
+    format: u32,
+    howlate: &'a str,
+    command: &'static str,
+    base: &'a str,
+    news: Vec<&'a str>,
+    confidence: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    margin_ns: Option<u64>,
+    /// On everything together.
+    verdict: Verdict,
+    answer: String,
+    /// How many p was corrected for.
+    comparisons: usize,
+    compared: Vec<Pair<'a>>,
+    caveats: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Pair<'a> {
+    /// Path of the new recording; that of the base when both are in one.
+    new_recording: &'a str,
+    #[serde(flatten)]
+    compared: &'a Compared,
+    /// The statistics once more in per cent of the base.
+    percent: Vec<Percent>,
+}
+
+#[derive(Serialize)]
+struct Percent {
+    statistic: &'static str,
+    difference: Option<f64>,
+    interval: Option<(f64, f64)>,
+    detectable: Option<f64>,
+}
+
+fn percent(tested: &Tested) -> Percent {
+    let of = |nanos: f64| tested.percent(nanos).map(|share| (share * 100.0).round() / 100.0);
+    Percent {
+        statistic: tested.statistic.name(),
+        difference: of(tested.difference_ns),
+        interval: tested.interval_ns.and_then(|(low, high)| of(low).zip(of(high))),
+        detectable: tested.detectable_ns.and_then(of),
+    }
+}
+
+/// Everything that was found.
+///
+/// # Errors
+///
+/// None in practice: every value can be written.
+pub fn comparison_json(report: &ComparisonReport<'_>) -> Result<String, serde_json::Error> {
+    let pair = |one| Pair {
+        new_recording: report.new_path(one),
+        compared: one,
+        percent: one.statistics.iter().map(percent).collect(),
+    };
+    let mut caveats: Vec<String> = words::drift_warning(report).into_iter().map(str::to_owned).collect();
+    caveats.extend(words::caveats(report));
+    let document = Document {
+        format: FORMAT,
+        howlate: env!("CARGO_PKG_VERSION"),
+        command: "compare",
+        base: report.base.0,
+        news: report.news.iter().map(|(path, _)| *path).collect(),
+        confidence: report.asked.confidence,
+        margin_ns: report.asked.margin.map(howlate_model::Span::as_nanos),
+        verdict: report.comparison.verdict(),
+        answer: words::answer(report),
+        comparisons: report.all().count(),
+        compared: report.comparison.compared.iter().map(pair).collect(),
+        caveats,
+    };
+    serde_json::to_string_pretty(&document).map(|text| text + "\n")
+}

@@ -1,0 +1,39 @@
+//! A comparison as JUnit XML, which most CI systems show.
+
+use howlate_analyse::compare::{Compared, Tested, Verdict};
+use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
+
+use super::{ComparisonReport, words};
+
+/// One suite per pair of conditions, one case per statistic: failed when it is worse, skipped when nothing can
+/// be said.
+///
+/// # Errors
+///
+/// None in practice: every value can be written.
+pub fn comparison_junit(report: &ComparisonReport<'_>) -> Result<String, String> {
+    let mut junit = Report::new("howlate compare");
+    for one in &report.comparison.compared {
+        let mut suite = TestSuite::new(words::subject(one));
+        suite.add_test_cases(one.statistics.iter().map(|tested| case(one, tested)));
+        junit.add_test_suite(suite);
+    }
+    junit.to_string().map_err(|error| error.to_string())
+}
+
+fn case(one: &Compared, tested: &Tested) -> TestCase {
+    let mut status = match tested.verdict {
+        Verdict::Worse => TestCaseStatus::non_success(NonSuccessKind::Failure),
+        Verdict::Inconclusive => TestCaseStatus::skipped(),
+        Verdict::Better | Verdict::NotDistinguishable | Verdict::Equivalent => TestCaseStatus::success(),
+    };
+    status.set_message(format!(
+        "{}: {} µs ({}), interval {} µs, p = {}",
+        words::verdict(tested.verdict),
+        words::signed(tested.difference_ns),
+        words::percent(tested.percent(tested.difference_ns)),
+        words::interval(tested.interval_ns),
+        words::probability(tested.p_corrected)
+    ));
+    TestCase::new(words::statistic(tested.statistic, one.design), status)
+}

@@ -1,0 +1,70 @@
+//! A comparison that fits into a pull request.
+
+use howlate_analyse::compare::{Compared, Tested, Verdict};
+
+use super::{ComparisonReport, words};
+use crate::numbers::{micros, micros_of};
+
+/// GitHub-flavoured Markdown: the answer, a table, the maxima and the notes folded away.
+pub fn comparison_markdown(report: &ComparisonReport<'_>) -> String {
+    let mut text = format!("### howlate compare\n\n**{}**\n", words::answer(report));
+    for one in &report.comparison.compared {
+        text.push_str(&section(report, one));
+    }
+    let mut notes: Vec<String> = words::drift_warning(report).into_iter().map(str::to_owned).collect();
+    notes.extend(words::caveats(report));
+    for note in notes {
+        text.push_str(&format!("\n> {}\n", escaped(&note)));
+    }
+    format!(
+        "{text}\n<sub>{}. p is corrected for {} comparisons; detectable: a difference found with a chance of at least 80 %; \
+         {} → {}</sub>\n",
+        words::capitalised(&words::tally(report.comparison)),
+        report.all().count(),
+        report.base.0,
+        report.comparison.compared.first().map_or("nothing", |one| report.new_path(one))
+    )
+}
+
+fn section(report: &ComparisonReport<'_>, one: &Compared) -> String {
+    let mut text = format!("\n{} · {}\n\n", escaped(&words::subject(one)), words::design(one));
+    text.push_str(&format!(
+        "| µs | base | new | difference | | {} interval | detectable | p | |\n",
+        report.confidence()
+    ));
+    text.push_str("|:---|---:|---:|---:|---:|:---:|---:|---:|:---|\n");
+    one.statistics.iter().for_each(|tested| text.push_str(&row(one, tested)));
+    let maximum = |side: &Option<howlate_analyse::compare::Maximum>| {
+        side.as_ref().map_or_else(|| "–".to_owned(), |maximum| micros(maximum.max_ns.as_nanos()))
+    };
+    let (base, new) = (maximum(&one.base_maximum), maximum(&one.new_maximum));
+    text + &format!("| max (not compared) | {base} | {new} | | | | | | |\n")
+}
+
+fn row(one: &Compared, tested: &Tested) -> String {
+    format!(
+        "| {} | {} | {} | {} | {} | {} | {} | {} | {} |\n",
+        words::statistic(tested.statistic, one.design),
+        micros_of(tested.base_ns),
+        micros_of(tested.new_ns),
+        words::signed(tested.difference_ns),
+        words::percent(tested.percent(tested.difference_ns)),
+        words::interval(tested.interval_ns),
+        words::detectable(tested),
+        words::probability(tested.p_corrected).replace('<', "&lt;"),
+        verdict(tested.verdict)
+    )
+}
+
+fn verdict(one: Verdict) -> String {
+    let word = words::verdict(one);
+    match one {
+        Verdict::Worse | Verdict::Better => format!("**{word}**"),
+        Verdict::NotDistinguishable | Verdict::Equivalent | Verdict::Inconclusive => word.to_owned(),
+    }
+}
+
+/// Names may hold what a table or emphasis is made of.
+fn escaped(text: &str) -> String {
+    text.replace('|', "\\|").replace('_', "\\_").replace('*', "\\*").replace('<', "&lt;")
+}

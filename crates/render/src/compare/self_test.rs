@@ -1,0 +1,102 @@
+//! False alarms, for a terminal and for machines.
+
+use howlate_analyse::compare::{FalseAlarms, Share};
+use howlate_model::{Condition, Span};
+use serde::Serialize;
+
+use super::words;
+use crate::condition::condition;
+use crate::heading::wrapped;
+use crate::numbers::rough;
+use crate::style::{BOLD, DIM, paint};
+use crate::table::Columns;
+
+/// What comparing a condition with itself gave.
+#[derive(Clone, Debug, Serialize)]
+pub struct SelfTest<'a> {
+    /// The condition that was measured.
+    pub condition: &'a Condition,
+    /// Confidence of each comparison.
+    pub confidence: f64,
+    /// Length of a turn.
+    pub turn_ns: Span,
+    /// Turns of each side.
+    pub rounds: u32,
+    /// What was found.
+    pub false_alarms: &'a [FalseAlarms],
+}
+
+/// The rates in a table, and what they mean.
+pub fn self_test(test: &SelfTest<'_>, width: usize) -> String {
+    let headings = ["false alarms", "interleaved", "", "one after the other", ""];
+    let mut table = Columns::new(&headings.map(str::to_owned), 1);
+    for alarms in test.false_alarms {
+        let statistic =
+            words::statistic(alarms.statistic, howlate_analyse::compare::Design::Interleaved).to_owned();
+        let (a, b) = (alarms.interleaved, alarms.one_after_the_other);
+        table.row(vec![statistic, share(a), interval(a), share(b), interval(b)]);
+    }
+    let title = paint(BOLD, "howlate compare --self-test");
+    let about = format!(
+        "The same condition against itself: {} turns of {} on each side, cut into comparisons of 8 pairs. Each \
+         says \"different\" in {} of cases if all is well.",
+        test.rounds,
+        rough(test.turn_ns),
+        words::percent_of(1.0 - test.confidence)
+    );
+    let about = paint(DIM, wrapped(&about, width, 0));
+    format!(
+        "{title} · {}\n{about}\n\n{}\n{}\n",
+        condition(test.condition),
+        table.text(),
+        wrapped(&meaning(test), width, 0)
+    )
+}
+
+fn share(share: Share) -> String {
+    format!("{} of {}", share.found, share.of)
+}
+
+fn interval(share: Share) -> String {
+    let (low, high) = share.interval;
+    format!("{:.0} to {:.0} %", 100.0 * low, 100.0 * high)
+}
+
+fn meaning(test: &SelfTest<'_>) -> String {
+    let expected = 1.0 - test.confidence;
+    let holds = |share: Share| share.interval.0 <= expected;
+    let interleaved = test.false_alarms.iter().all(|alarms| holds(alarms.interleaved));
+    let separate = test.false_alarms.iter().all(|alarms| holds(alarms.one_after_the_other));
+    match (interleaved, separate) {
+        (true, true) => "Comparisons can be trusted here, as far as so many can tell.".into(),
+        (true, false) => {
+            "Interleaved comparisons can be trusted here; recordings made one after the other cannot: \
+            this machine drifts."
+                .into()
+        }
+        (false, _) => {
+            "Even interleaved comparisons raise too many false alarms here: something changes with the turns \
+            themselves. Trust no small difference."
+                .into()
+        }
+    }
+}
+
+/// The same for machines.
+///
+/// # Errors
+///
+/// None in practice: every value can be written.
+pub fn self_test_json(test: &SelfTest<'_>) -> Result<String, serde_json::Error> {
+    #[derive(Serialize)]
+    struct Document<'a> {
+        format: u32,
+        howlate: &'static str,
+        command: &'static str,
+        #[serde(flatten)]
+        test: &'a SelfTest<'a>,
+    }
+    let document =
+        Document { format: 1, howlate: env!("CARGO_PKG_VERSION"), command: "compare --self-test", test };
+    serde_json::to_string_pretty(&document).map(|text| text + "\n")
+}

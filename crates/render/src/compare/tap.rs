@@ -1,0 +1,30 @@
+//! A comparison in the Test Anything Protocol, version 14: <https://testanything.org/tap-version-14-specification.html>.
+
+use howlate_analyse::compare::{Compared, Tested, Verdict};
+
+use super::{ComparisonReport, words};
+
+/// One test point per statistic: `not ok` when it is worse, skipped when nothing can be said.
+pub fn comparison_tap(report: &ComparisonReport<'_>) -> String {
+    let mut text = format!("TAP version 14\n1..{}\n", report.all().count());
+    for (number, (one, tested)) in report.all().enumerate() {
+        text.push_str(&point(number + 1, one, tested));
+    }
+    text
+}
+
+fn point(number: usize, one: &Compared, tested: &Tested) -> String {
+    let ok = if tested.verdict == Verdict::Worse { "not ok" } else { "ok" };
+    let name = format!("{}: {}", words::subject(one), words::statistic(tested.statistic, one.design));
+    let skip = if tested.verdict == Verdict::Inconclusive { " # SKIP inconclusive" } else { "" };
+    let yaml = format!(
+        "  ---\n  verdict: {}\n  base_ns: {:.0}\n  new_ns: {:.0}\n  difference_ns: {:.0}\n  p_corrected: {:.6}\n  ...\n",
+        tested.verdict.name(),
+        tested.base_ns,
+        tested.new_ns,
+        tested.difference_ns,
+        tested.p_corrected
+    );
+    // A hash sign in a name would begin a directive.
+    format!("{ok} {number} - {}{skip}\n{yaml}", name.replace('#', "\\#"))
+}

@@ -1,0 +1,158 @@
+//! A comparison for a terminal.
+
+use howlate_analyse::compare::{Compared, Maximum, Tested, Verdict};
+use howlate_model::Span;
+
+use super::{ComparisonReport, words};
+use crate::heading::{machine, wrapped};
+use crate::numbers::{count, length, micros, micros_of, rough};
+use crate::style::{BOLD, DIM, GOOD, WARN, paint};
+use crate::table::Columns;
+
+/// The answer, a table for each pair of conditions, and what to know.
+pub fn comparison_text(report: &ComparisonReport<'_>, width: usize) -> String {
+    let mut text = format!("{}\n{}\n\n", top(report), wrapped(&words::answer(report), width, 0));
+    for one in &report.comparison.compared {
+        text.push_str(&section(report, one, width));
+    }
+    text.push_str(&maxima(report, width));
+    text.push_str(&notes(report, width));
+    text
+}
+
+fn top(report: &ComparisonReport<'_>) -> String {
+    let (path, base) = report.base;
+    let paths = report.news.iter().map(|(path, _)| format!(" → {path}")).collect::<String>();
+    let title = paint(BOLD, "howlate compare");
+    let system = &base.header.system;
+    let mut machines = vec![machine(system)];
+    machines.extend(report.news.iter().map(|(_, one)| machine(&one.header.system)));
+    machines.dedup();
+    let machines: Vec<String> = machines.iter().map(|one| paint(DIM, one)).collect();
+    format!("{title} · {path}{paths}\n{}\n", machines.join("\n"))
+}
+
+fn section(report: &ComparisonReport<'_>, one: &Compared, width: usize) -> String {
+    let title = paint(BOLD, words::subject(one));
+    let about = format!("µs · {} · base and new: their centre", words::design(one));
+    let mut text = format!("{title}\n{}\n\n{}", paint(DIM, about), table(report, one));
+    let covered = covered(one);
+    let mut lines: Vec<String> = Vec::new();
+    for tested in one.statistics.iter().filter(|tested| tested.verdict == Verdict::Inconclusive) {
+        let reason = tested.inconclusive.map(|reason| words::inconclusive(reason, covered));
+        lines.extend(reason.filter(|reason| !lines.contains(reason)));
+    }
+    lines.extend(one.left_out.iter().map(|left| words::left_out(*left, one.design)));
+    for line in lines {
+        text.push_str(&format!("  {}\n", paint(DIM, wrapped(&line, width, 2))));
+    }
+    text + "\n"
+}
+
+/// Measured time of the shorter side.
+fn covered(one: &Compared) -> Span {
+    let of = |side: &Option<Maximum>| side.as_ref().map_or(Span::ZERO, |maximum| maximum.covered_ns);
+    of(&one.base_maximum).min(of(&one.new_maximum))
+}
+
+fn table(report: &ComparisonReport<'_>, one: &Compared) -> String {
+    let interval = format!("{} interval", report.confidence());
+    let headings = ["", "base", "new", "difference", "", &interval, "detectable", "p", ""];
+    let mut table = Columns::new(&headings.map(str::to_owned), 1);
+    for tested in &one.statistics {
+        table.row(vec![
+            words::statistic(tested.statistic, one.design).to_owned(),
+            micros_of(tested.base_ns),
+            micros_of(tested.new_ns),
+            words::signed(tested.difference_ns),
+            words::percent(tested.percent(tested.difference_ns)),
+            words::interval(tested.interval_ns),
+            words::detectable(tested),
+            words::probability(tested.p_corrected),
+            verdict(tested),
+        ]);
+    }
+    table.text()
+}
+
+fn verdict(tested: &Tested) -> String {
+    let word = words::verdict(tested.verdict);
+    match tested.verdict {
+        Verdict::Better | Verdict::Equivalent => paint(GOOD, word),
+        Verdict::Worse => paint(BOLD, word),
+        Verdict::Inconclusive => paint(WARN, word),
+        Verdict::NotDistinguishable => word.to_owned(),
+    }
+}
+
+/// The largest latencies: side by side, never compared.
+fn maxima(report: &ComparisonReport<'_>, width: usize) -> String {
+    let headings = ["", "wake-ups", "in", "max", "later ones, at most", "next hour", "once an hour"];
+    let mut table = Columns::new(&headings.map(str::to_owned), 1);
+    let (mut refusals, mut rows) = (Vec::new(), 0);
+    for one in &report.comparison.compared {
+        for (side, maximum) in [("base", &one.base_maximum), ("new", &one.new_maximum)] {
+            let Some(maximum) = maximum else { continue };
+            table.row(maximum_row(one, side, maximum));
+            rows += 1;
+            refusals.extend(maximum.not_extrapolated);
+        }
+    }
+    if rows == 0 {
+        return String::new();
+    }
+    let about = format!(
+        "not compared: of two equal conditions one always has the larger. Later ones: at {} confidence, those \
+         that come together counted once. Next hour: the probability that it brings a later one.",
+        report.confidence()
+    );
+    let about = paint(DIM, wrapped(&about, width, 0));
+    let mut text = format!("{}\n{about}\n\n{}", paint(BOLD, "The maximum, µs"), table.text());
+    for line in words::refusals(&refusals) {
+        text.push_str(&format!("  {}\n", paint(DIM, wrapped(&line, width, 2))));
+    }
+    text + "\n"
+}
+
+fn maximum_row(one: &Compared, side: &str, maximum: &Maximum) -> Vec<String> {
+    let name: Vec<String> = one
+        .differs
+        .iter()
+        .map(|by| format!(" {}", if side == "base" { &by.base } else { &by.new }))
+        .collect();
+    let once = maximum.extrapolated.as_ref().map_or_else(
+        || "–".to_owned(),
+        |fit| {
+            let (low, high) = fit.interval_ns;
+            format!("{} ({} … {})", micros_of(fit.hourly_ns), micros_of(low), micros_of(high))
+        },
+    );
+    vec![
+        format!("{side}{}", name.concat()),
+        count(maximum.count),
+        rough(maximum.covered_ns),
+        micros(maximum.max_ns.as_nanos()),
+        maximum
+            .later_at_most_one_in
+            .map_or_else(|| "–".to_owned(), |one_in| format!("1 in {}", count(one_in))),
+        words::percent_of(maximum.beaten_next_hour),
+        once,
+    ]
+}
+
+/// What a reader must know, and how the verdicts came about.
+fn notes(report: &ComparisonReport<'_>, width: usize) -> String {
+    let mut notes: Vec<String> = words::drift_warning(report).into_iter().map(str::to_owned).collect();
+    notes.extend(words::caveats(report));
+    let notes: String =
+        notes.iter().map(|note| format!("{} {}\n", paint(WARN, "!"), wrapped(note, width, 2))).collect();
+    let comparisons = report.all().count();
+    let margin = report.asked.margin.map_or_else(String::new, |margin| {
+        format!(" Equivalent: the interval lies within ±{}.", length(margin))
+    });
+    let method = format!(
+        "{}. p is corrected for {comparisons} comparisons; detectable: a difference found with a chance of at least 80 %.{margin}",
+        words::capitalised(&words::tally(report.comparison))
+    );
+    format!("{notes}{}\n", paint(DIM, wrapped(&method, width, 0)))
+}

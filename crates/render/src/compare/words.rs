@@ -1,0 +1,297 @@
+//! Comparisons in words.
+
+use howlate_analyse::compare::{
+    Compared, Comparison, Design, Inconclusive, LeftOut, Property, Refusal, Statistic, Tested, Verdict,
+};
+use howlate_model::{Caveat, Condition, Span};
+
+use super::ComparisonReport;
+use crate::numbers::{count, micros_of, rough};
+
+/// What a statistic is called in tables.
+pub(super) const fn statistic(statistic: Statistic, design: Design) -> &'static str {
+    match (statistic, design) {
+        (Statistic::P50, _) => "median",
+        (Statistic::P99, _) => "p99",
+        (Statistic::P999, _) => "p99.9",
+        (Statistic::Max, Design::Interleaved) => "max of a turn",
+        (Statistic::Max, Design::Separate) => "max of a stretch",
+    }
+}
+
+/// A verdict as people say it.
+pub(super) const fn verdict(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Better => "better",
+        Verdict::Worse => "worse",
+        Verdict::NotDistinguishable => "not distinguishable",
+        Verdict::Equivalent => "equivalent",
+        Verdict::Inconclusive => "inconclusive",
+    }
+}
+
+/// A property's value as it stands in a title; empty where there is nothing to say.
+fn part(property: Property, condition: &Condition) -> String {
+    let value = property.of(condition);
+    match property {
+        Property::Kind | Property::Kernel => String::new(),
+        Property::Length => match Property::Kind.of(condition).as_str() {
+            "cyclic" => format!("every {value}"),
+            "sleep" => format!("for {value}"),
+            _ => format!("after {value}"),
+        },
+        Property::Cpu if value == "any" => String::new(),
+        Property::Slack if value == "inherited" => String::new(),
+        Property::Cpu => format!("CPU {value}"),
+        Property::Slack => format!("slack {value}"),
+        Property::Load => format!("load {value}"),
+        Property::Mechanism | Property::Policy | Property::Notification => value,
+    }
+}
+
+/// What was compared: `clock_nanosleep · every 1ms · policy other → fifo:80 · load cpu`.
+pub(super) fn subject(one: &Compared) -> String {
+    let differs = |property: &Property| one.differs.iter().any(|by| by.property == property.name());
+    let same = Property::ALL.into_iter().filter(|property| !differs(property));
+    let mut parts: Vec<String> =
+        one.differs.iter().map(|by| format!("{} {} → {}", by.property, by.base, by.new)).collect();
+    parts.extend(same.map(|property| part(property, &one.base)).filter(|part| !part.is_empty()));
+    parts.join(" · ")
+}
+
+/// Nanoseconds as microseconds with a sign.
+pub(super) fn signed(nanos: f64) -> String {
+    let text = micros_of(nanos);
+    if nanos > 0.0 { format!("+{text}") } else { text }
+}
+
+/// A share in per cent, signed: `+4.2 %`, `-66 %`; from ten times on, `× 12`.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be positive")]
+pub(super) fn percent(value: Option<f64>) -> String {
+    match value {
+        None => "–".to_owned(),
+        Some(value) if value >= 899.5 => format!("× {}", count((1.0 + value / 100.0).round() as u64)),
+        Some(value) if value.abs() < 9.95 => format!("{value:+.1} %"),
+        Some(value) => format!("{value:+.0} %"),
+    }
+}
+
+/// `95 %` of 0.95.
+pub(super) fn percent_of(share: f64) -> String {
+    let text = format!("{:.1}", 100.0 * share);
+    format!("{} %", text.strip_suffix(".0").unwrap_or(&text))
+}
+
+/// An interval in microseconds.
+pub(super) fn interval(interval: Option<(f64, f64)>) -> String {
+    interval.map_or_else(|| "–".to_owned(), |(low, high)| format!("{} … {}", signed(low), signed(high)))
+}
+
+/// A probability with two digits.
+pub(super) fn probability(p: f64) -> String {
+    match p {
+        p if p >= 0.995 => "1".to_owned(),
+        p if p >= 0.01 => format!("{p:.2}"),
+        p if p >= 0.001 => format!("{p:.3}"),
+        _ => "< 0.001".to_owned(),
+    }
+}
+
+/// How many verdicts there are of each kind: `2 worse, 3 not distinguishable`.
+pub(super) fn tally(comparison: &Comparison) -> String {
+    const ALL: [Verdict; 5] = [
+        Verdict::Worse,
+        Verdict::Better,
+        Verdict::NotDistinguishable,
+        Verdict::Equivalent,
+        Verdict::Inconclusive,
+    ];
+    let number = |one: Verdict| comparison.verdicts().filter(|verdict| *verdict == one).count();
+    let part = |one: Verdict| Some((number(one), one)).filter(|(number, _)| *number > 0);
+    let parts: Vec<String> =
+        ALL.into_iter().filter_map(part).map(|(number, one)| format!("{number} {}", verdict(one))).collect();
+    if parts.is_empty() { "nothing could be compared".to_owned() } else { parts.join(", ") }
+}
+
+/// The whole answer in a sentence.
+pub(super) fn answer(report: &ComparisonReport<'_>) -> String {
+    let comparison = report.comparison;
+    let with = |verdict: Verdict| report.all().filter(move |(_, tested)| tested.verdict == verdict);
+    let largest = |verdict| {
+        with(verdict).max_by(|a, b| {
+            let size = |tested: &Tested| tested.percent(tested.difference_ns).unwrap_or(0.0).abs();
+            size(a.1).total_cmp(&size(b.1))
+        })
+    };
+    match comparison.verdict() {
+        Verdict::Worse => said("Worse", largest(Verdict::Worse)),
+        Verdict::Better => said("Better", largest(Verdict::Better)),
+        Verdict::NotDistinguishable => {
+            "Not distinguishable: a smaller difference than those in the column \"detectable\" may be there."
+                .into()
+        }
+        Verdict::Equivalent => "Equivalent: whatever difference there is lies within the margin.".into(),
+        Verdict::Inconclusive => "Inconclusive: there is too little to say, see below.".into(),
+    }
+}
+
+fn said(word: &str, largest: Option<(&Compared, &Tested)>) -> String {
+    let Some((one, tested)) = largest else { return word.to_owned() };
+    let differs: Vec<String> =
+        one.differs.iter().map(|by| format!(" ({} {} → {})", by.property, by.base, by.new)).collect();
+    format!(
+        "{word}: {} by {} µs ({}){}.",
+        statistic(tested.statistic, one.design),
+        signed(tested.difference_ns),
+        percent(tested.percent(tested.difference_ns)),
+        differs.concat()
+    )
+}
+
+/// Nobody measures so many times longer.
+const MOST_WORTH_SAYING: usize = 20;
+
+/// Why a comparison is inconclusive, and what would help.
+pub(super) fn inconclusive(reason: Inconclusive, covered: Span) -> String {
+    match reason {
+        Inconclusive::TooFewPairs { pairs, needed } => format!(
+            "{pairs} pairs of turns cannot show any difference at this confidence; measure with `--rounds {needed}` or more."
+        ),
+        Inconclusive::TooFewStretches { stretches, needed } => format!(
+            "{stretches} stretches on the shorter side cannot show any difference; it takes {needed}, so measure \
+             at least {} in each recording.",
+            rough(scaled(covered, needed, stretches))
+        ),
+        Inconclusive::Drift { covered_ns } => format!(
+            "Stretches of a recording are like their neighbours however long they are made (the machine drifts); \
+             measure longer than {} each, or both in one run, where they take turns.",
+            rough(covered_ns)
+        ),
+        Inconclusive::WiderThanMargin { units, needed } if needed > MOST_WORTH_SAYING * units => {
+            "The interval is far wider than the margin; what can be told apart here takes a wider one.".into()
+        }
+        Inconclusive::WiderThanMargin { units, needed } => format!(
+            "The interval is wider than the margin; with what {units} units show, about {needed} would settle it."
+        ),
+    }
+}
+
+#[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+fn scaled(covered: Span, needed: usize, have: usize) -> Span {
+    Span::from_nanos((covered.as_nanos() as f64 * needed as f64 / have.max(1) as f64).ceil() as u64)
+}
+
+/// Why a statistic is not there.
+pub(super) fn left_out(one: LeftOut, design: Design) -> String {
+    let of_what = match design {
+        Design::Interleaved => "per turn",
+        Design::Separate => "per recording",
+    };
+    format!(
+        "{} left out: it takes {} wake-ups {of_what}, the fewest are {}.",
+        statistic(one.statistic, design),
+        count(one.needed),
+        count(one.wakeups)
+    )
+}
+
+/// Why nothing is extrapolated: each reason once, however many conditions it is about.
+pub(super) fn refusals(refusals: &[Refusal]) -> Vec<String> {
+    let mut lines = Vec::new();
+    let clusters = |one: &Refusal| match one {
+        Refusal::TooFewClusters { clusters, needed } => Some((*clusters, *needed)),
+        _ => None,
+    };
+    let few: Vec<(usize, usize)> = refusals.iter().filter_map(clusters).collect();
+    if let (Some((least, needed)), Some((most, _))) = (few.iter().min(), few.iter().max()) {
+        let found = if least == most { least.to_string() } else { format!("{least} to {most}") };
+        lines.push(format!(
+            "Once an hour takes {needed} clusters of late wake-ups to extrapolate; there are {found} (one ends after a \
+             second without any)."
+        ));
+    }
+    for one in refusals {
+        let line = match one {
+            Refusal::TooFewClusters { .. } => continue,
+            Refusal::HalvesDiffer { .. } => {
+                "the first half of the run differs from the second: the machine changed"
+            }
+            Refusal::HeavyTail { .. } => "the tail may have no end",
+            Refusal::NoFit => "no tail of the usual kind fits",
+        };
+        let line = format!("Once an hour is not extrapolated where {line}.");
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    lines
+}
+
+/// How the two sides were measured.
+pub(super) fn design(one: &Compared) -> String {
+    let Some(first) = one.statistics.first() else { return String::new() };
+    let (base, new) = first.units;
+    match one.design {
+        Design::Interleaved => format!("{base} pairs of turns, interleaved"),
+        Design::Separate if base == new => format!("{base} stretches of each"),
+        Design::Separate => format!("{base} stretches against {new}"),
+    }
+}
+
+/// What to know of the design.
+pub(super) fn drift_warning(report: &ComparisonReport<'_>) -> Option<&'static str> {
+    let separate = report.comparison.compared.iter().any(|one| one.design == Design::Separate);
+    separate.then_some(
+        "These were measured one after the other, so a drift of the machine looks like an effect, and no \
+         statistics can tell them apart. Measure both in one run, in turns, where that is possible: give both \
+         values to one command, then `howlate compare RECORDING --by …`.",
+    )
+}
+
+/// What spoils a comparison: settings that were refused, runs that were cut, conditions without a partner.
+pub(super) fn caveats(report: &ComparisonReport<'_>) -> Vec<String> {
+    let mut notes = Vec::new();
+    for (path, analysis) in std::iter::once(&report.base).chain(report.news) {
+        let of_conditions = analysis.outcomes().iter().flat_map(|outcome| outcome.caveats());
+        for one in analysis.caveats.iter().cloned().chain(of_conditions) {
+            let note = format!("{path}: {}", crate::caveats::caveat(&one));
+            if is_of_weight(&one) && !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+    }
+    if report.comparison.alone > 0 {
+        let alone = report.comparison.alone;
+        let have = if alone == 1 { "condition has" } else { "conditions have" };
+        notes.push(format!("{alone} {have} no partner in the other recording; left out."));
+    }
+    notes
+}
+
+/// Whether a caveat changes what a comparison means; page faults and shared CPUs hit both sides.
+const fn is_of_weight(caveat: &Caveat) -> bool {
+    !matches!(
+        caveat,
+        Caveat::PageFaults { .. }
+            | Caveat::ObserverShares { .. }
+            | Caveat::ThreadsShareCpus { .. }
+            | Caveat::EarlyWakeups { .. }
+            | Caveat::MemoryNotLocked { .. }
+            | Caveat::DmaLatencyRefused { .. }
+    )
+}
+
+/// With its first letter large.
+pub(super) fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// The smallest difference that would have been found, where none was.
+pub(super) fn detectable(tested: &Tested) -> String {
+    match (tested.verdict, tested.detectable_ns) {
+        (Verdict::Better | Verdict::Worse, _) => String::new(),
+        (_, None) => "–".to_owned(),
+        (_, Some(least)) => format!("±{}", micros_of(least)),
+    }
+}
