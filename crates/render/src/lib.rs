@@ -23,6 +23,7 @@ mod progress;
 mod quick;
 pub mod scale;
 mod sleep;
+mod sleep_overview;
 mod style;
 mod table;
 

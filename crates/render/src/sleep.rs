@@ -6,12 +6,13 @@ use howlate_model::{Condition, Span};
 use crate::heading::wrapped;
 use crate::insights::insight;
 use crate::numbers::{count, micros, micros_of};
+use crate::sleep_overview::overview;
 use crate::style::{BOLD, DIM, paint};
 use crate::table::{Columns, transpose, worst_in_bold};
 
 /// One table for each set of circumstances, then what the numbers mean.
 pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
-    let mut text = String::new();
+    let mut text = overview(analysis.outcomes(), label);
     for group in groups(analysis.outcomes()) {
         text.push_str(&table(&group));
         text.push('\n');
@@ -57,6 +58,11 @@ fn groups(outcomes: &[Outcome]) -> Vec<Vec<&Outcome>> {
         group.sort_by_key(|outcome| outcome.condition.work.length());
     }
     groups
+}
+
+/// What sleeps, and under which circumstances.
+fn label(outcome: &Outcome) -> String {
+    format!("{} · {}", outcome.condition.work.mechanism(), title(&outcome.condition))
 }
 
 fn title(condition: &Condition) -> String {
