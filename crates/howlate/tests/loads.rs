@@ -139,12 +139,14 @@ fn a_killed_howlate_takes_its_loads_with_it() {
 
 #[test]
 fn a_killed_helper_is_reported_and_its_workers_end() {
-    let mut load = Applied::start("pipe", 3);
-    let processes = load.processes();
-    let helper = i32::try_from(descendants(load.0.id())[0]).unwrap();
-    kill_process(Pid::from_raw(helper).unwrap(), Signal::KILL).unwrap();
-    assert_eq!(load.0.wait().unwrap().code(), Some(3));
-    wait_until("the end of the workers", || !processes.iter().any(|pid| lives(*pid)));
+    for (name, least) in [("pipe", 3), ("cmd:exec sleep 1234", 2)] {
+        let mut load = Applied::start(name, least);
+        let processes = load.processes();
+        let helper = i32::try_from(descendants(load.0.id())[0]).unwrap();
+        kill_process(Pid::from_raw(helper).unwrap(), Signal::KILL).unwrap();
+        assert_eq!(load.0.wait().unwrap().code(), Some(3), "{name}");
+        wait_until("the end of the workers", || !processes.iter().any(|pid| lives(*pid)));
+    }
 }
 
 #[test]

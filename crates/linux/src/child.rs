@@ -64,13 +64,26 @@ pub fn spawn(mut command: Command, settings: Settings) -> io::Result<(Child, App
     Ok((child?, applied?))
 }
 
-/// What the child does before it becomes the program.
-fn prepare(settings: &Settings, parent: Pid, report: &OwnedFd) -> io::Result<()> {
+/// Lets the kernel kill the program that `command` starts when the calling thread dies.
+pub fn dies_with_this_thread(command: &mut Command) {
+    let parent = rustix::process::getpid();
+    // SAFETY: the closure makes system calls only; it neither allocates nor takes a lock, so it may
+    // run between fork and exec of a process with threads.
+    unsafe { command.pre_exec(move || die_with(parent)) };
+}
+
+fn die_with(parent: Pid) -> io::Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
     if getppid() != Some(parent) {
         // It died before it could have been missed.
         return Err(io::Error::from_raw_os_error(libc::ESRCH));
     }
+    Ok(())
+}
+
+/// What the child does before it becomes the program.
+fn prepare(settings: &Settings, parent: Pid, report: &OwnedFd) -> io::Result<()> {
+    die_with(parent)?;
     if settings.policy.is_realtime() {
         let most = Some(MOST_REALTIME_CPU_US);
         // Refused only where the limit is lower already.
