@@ -39,8 +39,9 @@ pub struct CyclicChoices {
     pub rounds: Option<u32>,
 }
 
-/// Turns per condition when there is more than one: enough pairs for a sign-flip test at 5 %.
-const ROUNDS_TO_COMPARE: u32 = 6;
+/// Turns per condition when there is more than one: enough pairs for a sign-flip test at 5 % of up to 25
+/// comparisons, such as four statistics of six conditions.
+const ROUNDS_TO_COMPARE: u32 = 10;
 
 /// Wake-ups that come first and are not counted.
 const WARM_UP: u64 = 3;
@@ -253,8 +254,8 @@ mod tests {
         choices.threads = Threads::PerCpu;
         let plan = choices.plan(&machine()).unwrap();
         assert_eq!(plan.conditions.len(), 8);
-        assert_eq!(plan.turns.len(), 12);
-        assert_eq!(plan.turns[0].duration, Some(Span::from_secs(2)));
+        assert_eq!(plan.turns.len(), 20);
+        assert_eq!(plan.turns[0].duration, Some(Span::from_millis(1_200)));
         let cpus: Vec<_> = plan.turns[0].tasks.iter().map(|task| task.cpu).collect();
         assert_eq!(cpus, [Some(0), Some(1), Some(2), Some(3)]);
         for task in plan.turns.iter().flat_map(|turn| &turn.tasks) {
