@@ -117,10 +117,10 @@ fn turns_of_the_same_condition_are_rarely_told_apart() {
     assert!(alarms <= at_most(TRIALS, 0.05), "{alarms} of {TRIALS}");
 }
 
-/// From second to second, the machine this was written on has an autocorrelation of 0.33.
+/// Even on a machine that wanders more slowly than any measured one (0.33 from second to second).
 #[test]
 fn recordings_of_the_same_condition_are_rarely_told_apart() {
-    let alarms = count(TRIALS, |seed| tells_apart(&separate(&mut Machine::new(seed, 0.5), 20, 0.0)));
+    let alarms = count(TRIALS, |seed| tells_apart(&separate(&mut Machine::new(seed, 0.8), 60, 0.0)));
     assert!(alarms <= at_most(TRIALS, 0.05), "{alarms} of {TRIALS}");
 }
 

@@ -111,3 +111,42 @@ impl Late {
         clusters::cluster_maxima(&events, CLUSTER_GAP.as_secs_f64())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::track::testing::piece;
+
+    /// A minute of blocks; in every tenth, three wake-ups are late at once.
+    fn minute(late: &[i64]) -> Vec<Piece> {
+        let block = |second: u32| {
+            let late = if second.is_multiple_of(10) { late } else { &[] };
+            piece(0, second, &[&vec![500; 97][..], late].concat())
+        };
+        (0..60).map(block).collect()
+    }
+
+    #[test]
+    fn a_minute_supports_what_a_minute_supports() {
+        let maximum = Maximum::of(&minute(&[7_000, 9_000, 8_000]), 0.95, 1).unwrap();
+        assert_eq!((maximum.max_ns.as_nanos(), maximum.count), (9_000, 60 * 97 + 6 * 3));
+        assert_eq!(maximum.covered_ns, Span::from_secs(60));
+        assert!((maximum.beaten_next_hour - 0.9836).abs() < 5e-5);
+        // 2.9957 in a minute at most.
+        assert!((maximum.later_per_hour_at_most.unwrap() - 179.74).abs() < 0.01);
+        let refused = Refusal::TooFewClusters { clusters: 6, needed: 50 };
+        assert_eq!((maximum.not_extrapolated, maximum.extrapolated.is_none()), (Some(refused), true));
+        assert!(Maximum::of(&[], 0.95, 1).is_none());
+    }
+
+    #[test]
+    fn what_comes_together_supports_less() {
+        let alone = Maximum::of(&minute(&[9_000]), 0.95, 1).unwrap();
+        let together = Maximum::of(&minute(&[7_000, 9_000, 8_000]), 0.95, 1).unwrap();
+        assert!(alone.extremal_index.unwrap() > 0.99, "{alone:?}");
+        assert!(together.extremal_index.unwrap() < 0.7, "{together:?}");
+        // A third of 5 826 wake-ups.
+        assert!(alone.later_at_most_one_in.unwrap().abs_diff(1_945) < 5, "{alone:?}");
+        assert!(together.later_at_most_one_in < alone.later_at_most_one_in.map(|one_in| one_in * 7 / 10));
+    }
+}
