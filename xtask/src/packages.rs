@@ -13,6 +13,9 @@ pub const FOR_TESTS: &[Needed] = &[
     Needed { program: "cyclictest", package: "rt-tests" },
     Needed { program: "script", package: "bsdutils" },
     Needed { program: "stress-ng", package: "stress-ng" },
+    // A browser for reports.
+    Needed { program: "chromium", package: "chromium" },
+    Needed { program: "chromedriver", package: "chromium-driver" },
     // Languages whose sleep is measured.
     Needed { program: "python3", package: "python3" },
     Needed { program: "pip3", package: "python3-pip" },

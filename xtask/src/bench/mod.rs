@@ -3,10 +3,12 @@
 mod cyclic;
 mod instructions;
 mod load;
+mod long_recording;
 mod memory;
 mod notify;
 mod paired;
 mod program;
+mod report;
 mod show;
 mod size;
 
@@ -16,13 +18,14 @@ use crate::packages;
 
 type Bench = (&'static str, fn() -> std::io::Result<()>);
 
-const BENCHES: [Bench; 8] = [
+const BENCHES: [Bench; 9] = [
     ("cyclic", cyclic::run),
     ("cyclictest", cyclic::run_drop_in),
     ("instructions", instructions::run),
     ("load", load::run),
     ("memory", memory::run),
     ("notify", notify::run),
+    ("report", report::run),
     ("show", show::run),
     ("size", size::run),
 ];

@@ -1,0 +1,169 @@
+//! Reports in a real browser: every kind of page, narrow and wide, light and dark, with and
+//! without its script.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod axe;
+mod driver;
+
+use std::path::{Path, PathBuf};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use common::{howlate, skip, stderr};
+use driver::{Browser, View, address};
+
+const PAGES: [&[&str]; 6] =
+    [&["cyclic"], &["killed"], &["notify"], &["sleep"], &["stall"], &["cyclic", "stall", "sleep"]];
+
+fn views() -> impl Iterator<Item = View> {
+    let widths = [390, 1440].into_iter();
+    let themes = widths.flat_map(|width| ["light", "dark"].map(|theme| (width, theme)));
+    themes.flat_map(|(width, theme)| [true, false].map(|script| View { width, theme, script }))
+}
+
+/// A report of these recordings, in a folder of the test's own among the build results.
+fn report(names: &[&str]) -> PathBuf {
+    let test = std::thread::current().name().unwrap_or_default().to_owned();
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("reports").join(test);
+    std::fs::create_dir_all(&folder).unwrap();
+    let recordings = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/recordings/v1");
+    let path = folder.join(format!("{}.html", names.join("-")));
+    drop(std::fs::remove_file(&path));
+    let files = names.iter().map(|name| format!("{name}.jsonl"));
+    let mut command = howlate(&["report", "-o"]);
+    let output = command.arg(&path).args(files).current_dir(recordings).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    path
+}
+
+/// A browser, or the reason why there is none.
+fn browser() -> Option<Browser> {
+    if std::env::var_os("HOWLATE_FAST").is_some() {
+        skip("HOWLATE_FAST is set");
+        return None;
+    }
+    let browser = Browser::start();
+    if browser.is_none() {
+        skip("chromedriver is not installed");
+    }
+    browser
+}
+
+#[test]
+fn pages_open_without_an_error_a_request_or_a_sideways_scroll() {
+    let Some(browser) = browser() else { return };
+    for names in PAGES {
+        let path = report(names);
+        for view in views() {
+            browser.open(&path, view);
+            let about = format!("{names:?} {view:?}");
+            assert_eq!(browser.console(), Vec::<serde_json::Value>::new(), "{about}");
+            let requests = browser.requests();
+            let others = requests.iter().filter(|one| **one != address(&path) && *one != "data:,");
+            assert_eq!(others.collect::<Vec<_>>(), Vec::<&String>::new(), "{about}");
+            assert!(requests.contains(&address(&path)), "{about}: the log holds requests");
+            let width = browser.evaluate("document.documentElement.scrollWidth");
+            assert_eq!(width, view.width, "{about}");
+            keep(&browser, &path, view);
+        }
+    }
+}
+
+/// Pictures for whoever looks at them.
+fn keep(browser: &Browser, page: &Path, view: View) {
+    if view.script {
+        let png = BASE64.decode(browser.picture()).unwrap();
+        std::fs::write(page.with_extension(format!("{}-{}.png", view.width, view.theme)), png).unwrap();
+    }
+}
+
+#[test]
+fn what_a_page_says_does_not_depend_on_its_script() {
+    let Some(browser) = browser() else { return };
+    let path = report(&["cyclic", "stall", "sleep"]);
+    // The number of elements that can be seen of each kind, and all words.
+    let seen = "(() => { const seen = [...document.querySelectorAll('main *')].filter(one => one.checkVisibility()); \
+         const count = name => seen.filter(one => one.matches(name)).length; \
+         return [document.querySelector('main').innerText.replaceAll(/\\s+/g, ' '), \
+                 count('svg.chart'), count('td'), count('.legend li'), count('.data a')]; })()";
+    for width in [390, 1440] {
+        let [with, without] = [true, false].map(|script| {
+            browser.open(&path, View { width, theme: "light", script });
+            browser.evaluate(seen)
+        });
+        assert_eq!(with, without);
+        assert!(with[1].as_u64() > Some(5), "{with}");
+    }
+}
+
+#[test]
+fn values_are_shown_and_series_are_hidden() {
+    let Some(browser) = browser() else { return };
+    browser.open(&report(&["cyclic"]), View { width: 1440, theme: "light", script: true });
+    for figure in ["histogram", "percentiles", "time"] {
+        let tip = browser.evaluate(&format!(
+            "(() => {{ const panel = document.querySelector('#{figure} .panel'); \
+             const chart = [...panel.querySelectorAll('svg.chart')].find(one => one.checkVisibility()); \
+             const box = chart.getBoundingClientRect(); \
+             const at = {{clientX: box.left + box.width / 2, clientY: box.top + box.height / 2}}; \
+             chart.dispatchEvent(new PointerEvent('pointermove', at)); \
+             const tip = panel.querySelector('.tip'); \
+             return tip.checkVisibility() ? tip.textContent : ''; }})()"
+        ));
+        let tip = tip.as_str().unwrap();
+        assert!(tip.contains("µs") || tip.contains("ms"), "{figure}: {tip:?}");
+    }
+    let hidden = browser.evaluate(
+        "(() => { const panel = document.querySelector('#histogram .panel'); \
+         const mark = panel.querySelector('.chart .s0'); \
+         const before = mark.checkVisibility(); \
+         panel.querySelector('.legend button').click(); \
+         return [before, mark.checkVisibility(), panel.querySelector('.legend button').ariaPressed]; })()",
+    );
+    assert_eq!(hidden, serde_json::json!([true, false, "false"]));
+}
+
+/// The page as those without scripts have it, for axe-core is a script itself.
+fn without_script(path: &Path) -> PathBuf {
+    let page = std::fs::read_to_string(path).unwrap();
+    let (before, rest) = page.split_once("<script>").unwrap();
+    let (_, after) = rest.split_once("</script>").unwrap();
+    let path = path.with_extension("without-script.html");
+    std::fs::write(&path, format!("{before}{after}")).unwrap();
+    path
+}
+
+/// What axe-core finds: all rules of WCAG 2.2 A and AA, and the best practices.
+fn violations(browser: &Browser, axe: &str) -> Vec<String> {
+    browser.evaluate(&format!("{axe}; 0"));
+    let found = browser.evaluate(
+        "axe.run().then(result => [result.passes.length, ...result.violations.map(one => one.id + ': ' + \
+         one.nodes.slice(0, 3).map(node => node.html.slice(0, 120) + ' ' + node.failureSummary).join(' | '))])",
+    );
+    let found = found.as_array().unwrap();
+    assert!(found[0].as_u64() > Some(10), "axe looked at the page");
+    found[1..].iter().map(|one| one.as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn everyone_can_read_a_page() {
+    let Some(browser) = browser() else { return };
+    let axe = match axe::script() {
+        Ok(axe) => axe,
+        Err(reason) => return skip(&reason),
+    };
+    for (number, names) in PAGES.into_iter().enumerate() {
+        let with = report(names);
+        let without = without_script(&with);
+        // Every page in two ways, the last in all.
+        let all = number + 1 == PAGES.len();
+        for view in views().filter(|view| all || (view.width == 390) == (view.theme == "dark")) {
+            browser.open(if view.script { &with } else { &without }, View { script: true, ..view });
+            assert_eq!(violations(&browser, &axe), Vec::<String>::new(), "{names:?} {view:?}");
+        }
+    }
+}
