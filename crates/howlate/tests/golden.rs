@@ -28,6 +28,22 @@ fn periodic_threads() {
 }
 
 #[test]
+fn plots_in_a_terminal() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/recordings/v1");
+    let plot = |more: &[&str], locale: &str| {
+        let mut command = common::howlate(&[&["show", "--plot"], more, &["cyclic.jsonl"]].concat());
+        let output = command.env("LC_ALL", locale).current_dir(folder).output().unwrap();
+        let text = stdout(&output);
+        text.split_once("\nWake-ups by latency").unwrap().1.to_owned()
+    };
+    insta::assert_snapshot!("cyclic-plot", plot(&[], "en_GB.UTF-8"));
+    let ascii = plot(&["--ascii"], "en_GB.UTF-8");
+    assert!(ascii.is_ascii(), "{ascii}");
+    assert_eq!(ascii, plot(&[], "POSIX"), "a locale without UTF-8 has ASCII");
+    insta::assert_snapshot!("cyclic-plot-ascii", ascii);
+}
+
+#[test]
 fn sleeps() {
     every_format("sleep");
     insta::assert_snapshot!("sleep-intervals", shown("sleep", "intervals"));

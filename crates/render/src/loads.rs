@@ -9,6 +9,12 @@ use crate::style::{DIM, paint};
 
 /// One line for each load that conditions were measured under.
 pub(crate) fn loads(analysis: &Analysis, width: usize) -> String {
+    let line = |line: &String| format!("{}\n", paint(DIM, wrapped(line, width, 2)));
+    load_lines(analysis).iter().map(line).collect()
+}
+
+/// What each load did, in a sentence each.
+pub fn load_lines(analysis: &Analysis) -> Vec<String> {
     let mut known: Vec<(String, LoadEffect)> = Vec::new();
     for outcome in analysis.outcomes() {
         let (name, Some(effect)) = (outcome.condition.load.to_string(), &outcome.load_effect) else {
@@ -19,10 +25,7 @@ pub(crate) fn loads(analysis: &Analysis, width: usize) -> String {
             None => known.push((name, effect.clone())),
         }
     }
-    let line = |(name, effect): &(String, LoadEffect)| {
-        format!("{}\n", paint(DIM, wrapped(&line_of(name, effect), width, 2)))
-    };
-    known.iter().map(line).collect()
+    known.iter().map(|(name, effect)| line_of(name, effect)).collect()
 }
 
 /// The name of a load that does nothing has to be said.

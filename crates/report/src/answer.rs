@@ -1,5 +1,6 @@
 //! The answer in a sentence or two.
 
+use howlate_analyse::Summary;
 use howlate_model::{Latency, Work};
 use howlate_render::numbers::{count, times};
 use howlate_render::{meaning, what_the_maximum_supports};
@@ -30,9 +31,10 @@ pub(crate) fn answer(entries: &[Entry<'_>]) -> String {
 
 fn single(entry: &Entry<'_>) -> String {
     let Some(summary) = entry.judged() else { return String::new() };
-    let [p50, p99, max] = [summary.p50, summary.p99, summary.max].map(Latency::from_nanos);
+    let (share, of) = share(&[*entry]);
+    let [p50, within, max] = [summary.p50, of(&summary), summary.max].map(Latency::from_nanos);
     format!(
-        "{}: usually {p50} late, 1 time in 100 more than {p99}. The latest was {max} late.{}",
+        "{}: usually {p50} late, {share} wake-ups within {within}. The latest was {max} late.{}",
         common(&[*entry]),
         supported(&[*entry])
     )
@@ -63,27 +65,36 @@ fn comparison(entries: &[Entry<'_>]) -> String {
     let choice = CHOICES.iter().map(chosen).find(|chosen| !chosen.is_empty()).unwrap_or_default();
     let circumstances: Vec<&Part> =
         parts.iter().copied().filter(|part| !choice.iter().any(|one| one.heading == part.heading)).collect();
+    let (share, of) = share(entries);
     let whatever = whatever(&circumstances);
-    let ranked = worst_of_each(entries, &choice);
-    let late = |place: usize| ranked.get(place).map_or(0, |(_, late)| *late);
-    let within = |place: usize| Latency::from_nanos(late(place));
+    let ranked = worst_of_each(entries, &choice, of);
     match ranked.as_slice() {
         [] => String::new(),
-        [_] => format!("99 of 100 wake-ups come within {}{whatever}.", within(0)),
-        [(best, _), .., (worst, most)] => format!(
-            "With {best}, 99 of 100 wake-ups come within {}{whatever}; with {worst}, within {}: {} times as much.",
-            within(0),
+        [(_, late)] => format!("{share} wake-ups come within {}{whatever}.", Latency::from_nanos(*late)),
+        [(best, least), .., (worst, most)] => format!(
+            "With {best}, {share} wake-ups come within {}{whatever}; with {worst}, within {}: {} times as much.",
+            Latency::from_nanos(*least),
             Latency::from_nanos(*most),
-            times(*most, late(0))
+            times(*most, *least)
         ),
     }
 }
 
-/// Each choice and the largest rank under it, the best first.
-fn worst_of_each(entries: &[Entry<'_>], choice: &[&Part]) -> Vec<(String, i64)> {
+/// The largest share of wake-ups that each condition has enough of, and the number for it.
+fn share(entries: &[Entry<'_>]) -> (&'static str, fn(&Summary) -> i64) {
+    let supported = |tail| entries.iter().all(|entry| entry.supports(tail));
+    match (supported(0.01), supported(0.1)) {
+        (true, _) => ("99 of 100", |summary| summary.p99),
+        (_, true) => ("9 of 10", |summary| summary.p90),
+        _ => ("half of all", |summary| summary.p50),
+    }
+}
+
+/// Each choice and the largest such number under it, the best first.
+fn worst_of_each(entries: &[Entry<'_>], choice: &[&Part], of: fn(&Summary) -> i64) -> Vec<(String, i64)> {
     let mut ranked: Vec<(String, i64)> = Vec::new();
     for entry in entries {
-        let (name, Some(late)) = (name(entry, choice), entry.rank()) else { continue };
+        let (name, Some(late)) = (name(entry, choice), entry.judged().map(|one| of(&one))) else { continue };
         match ranked.iter_mut().find(|(known, _)| *known == name) {
             Some((_, worst)) => *worst = late.max(*worst),
             None => ranked.push((name, late)),
@@ -97,6 +108,7 @@ fn worst_of_each(entries: &[Entry<'_>], choice: &[&Part]) -> Vec<(String, i64)> 
 fn whatever(parts: &[&Part]) -> String {
     let mut words: Vec<&str> = parts
         .iter()
+        .filter(|part| part.heading != "thread" || parts.len() == 1)
         .map(|part| match part.heading {
             "asked" => "length",
             other => other,

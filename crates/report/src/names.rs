@@ -1,5 +1,7 @@
 //! What a condition is called among others: by that in which it differs from them.
 
+use std::collections::HashSet;
+
 use howlate_model::{Between, Placement, ReceiverCpu, Work};
 
 use crate::entry::Entry;
@@ -98,11 +100,17 @@ pub(crate) fn varying(entries: &[Entry<'_>]) -> Vec<&'static Part> {
         entries.iter().any(|entry| part.value(entry) != first)
     };
     let mut parts: Vec<&Part> = PARTS.iter().filter(differs).collect();
-    // A thread that is bound is told by its CPU; a kernel by its recording, where there are several.
-    if entries.iter().all(|entry| entry.outcome.condition.cpu.is_some()) && has(&parts, "CPU") {
-        parts.retain(|part| part.heading != "thread");
+    // A thread that is told apart by its CPU needs no number.
+    let without: Vec<&Part> = parts.iter().copied().filter(|part| part.heading != "thread").collect();
+    if names(entries, &without) == names(entries, &parts) {
+        parts = without;
     }
     parts
+}
+
+/// How many different names these parts give.
+fn names(entries: &[Entry<'_>], parts: &[&Part]) -> usize {
+    entries.iter().map(|entry| name(entry, parts)).collect::<HashSet<_>>().len()
 }
 
 fn has(parts: &[&Part], heading: &str) -> bool {

@@ -57,7 +57,7 @@ fn losses(entries: &[Entry<'_>], add: &mut impl FnMut(&str, Vec<Cell>)) {
     let numbers = |of: fn(&Entry<'_>) -> u64| -> Vec<u64> { entries.iter().map(of).collect() };
     let missed = numbers(|entry| entry.outcome.missed_periods());
     if missed.iter().any(|number| *number > 0) {
-        add("missed periods", missed.iter().map(|number| Cell::new(count(*number))).collect());
+        add("missed", missed.iter().map(|number| Cell::new(count(*number))).collect());
         let corrected: Vec<Option<i64>> =
             entries.iter().map(|entry| entry.judged().map(|one| one.p99)).collect();
         add("p99 corrected", column(&corrected, micros));

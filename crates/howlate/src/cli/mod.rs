@@ -148,6 +148,12 @@ pub(crate) struct Show {
     /// What to print
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
+    /// Also draw histograms and percentile curves
+    #[arg(long, conflicts_with = "format")]
+    pub(crate) plot: bool,
+    /// Draw with nothing but ASCII; always so where the locale is not UTF-8
+    #[arg(long, requires = "plot")]
+    pub(crate) ascii: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]

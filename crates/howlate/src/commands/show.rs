@@ -14,7 +14,7 @@ pub(crate) fn run(asked: &Show) -> Result<Status, Error> {
         asked.recordings.iter().map(|path| reading::analysis(path)).collect::<Result<Vec<_>, _>>()?;
     let names: Vec<String> = asked.recordings.iter().map(|path| path.display().to_string()).collect();
     let text = match asked.format {
-        Format::Text => text(&analyses, &names),
+        Format::Text => text(asked, &analyses, &names),
         Format::Json => match analyses.as_slice() {
             [one] => render::json(one)?,
             many => render::json_of_many(many)?,
@@ -27,11 +27,18 @@ pub(crate) fn run(asked: &Show) -> Result<Status, Error> {
     Ok(Status::Done)
 }
 
-fn text(analyses: &[Analysis], names: &[String]) -> String {
+fn text(asked: &Show, analyses: &[Analysis], names: &[String]) -> String {
     let several = analyses.len() > 1;
     let one = |(analysis, name): (&Analysis, &String)| {
         let heading = if several { format!("{name}\n") } else { String::new() };
-        format!("{heading}{}", render::report(analysis, terminal::width()))
+        let plots = if asked.plot { plots(asked, analysis) } else { String::new() };
+        format!("{heading}{}{plots}", render::report(analysis, terminal::width()))
     };
     analyses.iter().zip(names).map(one).collect::<Vec<_>>().join("\n")
+}
+
+fn plots(asked: &Show, analysis: &Analysis) -> String {
+    let ascii = asked.ascii || !terminal::may_show_unicode();
+    let symbols = if ascii { render::Symbols::Ascii } else { render::Symbols::Unicode };
+    format!("\n{}", render::plots(analysis, terminal::width(), symbols))
 }

@@ -3,7 +3,7 @@
 use howlate_analyse::Analysis;
 use howlate_model::{Condition, HowEnded, InForce, Setting, System};
 use howlate_render::numbers::length;
-use howlate_render::{caveat, machine};
+use howlate_render::{caveat, load_lines, machine};
 use maud::{Markup, html};
 
 use super::findings;
@@ -46,6 +46,7 @@ pub(crate) fn sections(recordings: &[Recording<'_>], entries: &[Entry<'_>]) -> M
             h3 { "What was asked, and what was in force" }
             (in_force(entries).html())
             @if let Some(table) = settings_of_the_machine(recordings) { (table.html()) }
+            (loads(recordings))
             (findings::findings(recordings))
         }
         section id="repeat" {
@@ -57,6 +58,22 @@ pub(crate) fn sections(recordings: &[Recording<'_>], entries: &[Entry<'_>]) -> M
                     ", recording " (recording.name) ". " (instrument(recording.analysis))
                 }
             }
+        }
+    }
+}
+
+/// What the background loads really did.
+fn loads(recordings: &[Recording<'_>]) -> Markup {
+    let several = recordings.len() > 1;
+    let of = |recording: &Recording<'_>| -> Vec<String> {
+        let name = if several { format!("{}: ", recording.name) } else { String::new() };
+        load_lines(recording.analysis).into_iter().map(|line| format!("{name}{line}")).collect()
+    };
+    let lines: Vec<String> = recordings.iter().flat_map(of).collect();
+    html! {
+        @if !lines.is_empty() {
+            h3 { "What the loads did" }
+            ul { @for line in &lines { li { (line) } } }
         }
     }
 }

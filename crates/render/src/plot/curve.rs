@@ -1,0 +1,85 @@
+//! Percentile curves, each with a shape of its own.
+
+use howlate_model::Span;
+
+use super::{Series, Symbols, column, line_of_words};
+use crate::numbers::length;
+use crate::scale::Scale;
+use crate::style::{DIM, paint};
+
+const LINES: usize = 14;
+/// Room for the values of the vertical axis.
+const LABELS: usize = 9;
+
+const SHAPES: [char; 12] = ['●', '▲', '■', '◆', '○', '△', '□', '◇', '+', 'x', '*', '%'];
+const LETTERS: [char; 12] = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l'];
+
+pub(super) fn curves(series: &[Series<'_>], latencies: Scale, width: usize, symbols: Symbols) -> String {
+    let columns = width.saturating_sub(LABELS + 1).max(20);
+    let shapes = if symbols == Symbols::Unicode { SHAPES } else { LETTERS };
+    let nines = nines(series);
+    let mut fields = vec![vec![' '; columns]; LINES];
+    for (one, shape) in series.iter().zip(shapes).rev() {
+        draw(&mut fields, one, shape, latencies, nines);
+    }
+    let mut text: String =
+        fields.iter().enumerate().map(|(line, fields)| row(line, fields, latencies)).collect();
+    let words: Vec<(usize, String)> =
+        shares(nines).into_iter().map(|(place, words)| (column(place / nines, columns), words)).collect();
+    let axis = format!("{:LABELS$} {}", "", line_of_words(&words, columns));
+    text.push_str(&format!("{}\n", paint(DIM, axis)));
+    for (one, shape) in series.iter().zip(shapes) {
+        text.push_str(&format!("{:LABELS$} {shape} {}\n", "", one.name));
+    }
+    text
+}
+
+/// The right end of the axis, which counts nines: 3 at 99.9 %.
+#[allow(clippy::cast_precision_loss, reason = "a picture")]
+fn nines(series: &[Series<'_>]) -> f64 {
+    let most = series.iter().map(|one| one.outcome.count()).max().unwrap_or(1);
+    (most.max(10) as f64).log10()
+}
+
+/// A shape in each column up to the condition's own number of wake-ups.
+#[allow(clippy::cast_precision_loss, reason = "a picture")]
+fn draw(fields: &mut [Vec<char>], one: &Series<'_>, shape: char, latencies: Scale, nines: f64) {
+    let all = one.outcome.latency();
+    let columns = fields.first().map_or(0, Vec::len);
+    for place in 0..columns {
+        let tail = 10_f64.powf(-nines * (place as f64 + 0.5) / columns as f64);
+        if tail * (all.count() as f64) < 1.0 {
+            break;
+        }
+        let Some(latency) = all.quantile(1.0 - tail) else { break };
+        let line = column(latencies.place(latency.as_nanos() as f64), LINES);
+        if let Some(field) = fields.get_mut(LINES - 1 - line).and_then(|fields| fields.get_mut(place)) {
+            *field = shape;
+        }
+    }
+}
+
+/// A line, with the round number that lies in it.
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "latencies of an axis are above 0"
+)]
+fn row(line: usize, fields: &[char], latencies: Scale) -> String {
+    let above = LINES - 1 - line;
+    let within = |tick: &f64| column(latencies.place(*tick), LINES) == above;
+    let tick = latencies.ticks(5).into_iter().find(within);
+    let fields: String = fields.iter().collect();
+    let Some(tick) = tick else { return format!("{:LABELS$} {fields}", "").trim_end().to_owned() + "\n" };
+    let label = length(Span::from_nanos(tick.round() as u64));
+    format!("{} {}", paint(DIM, format!("{label:>LABELS$}")), fields).trim_end().to_owned() + "\n"
+}
+
+fn shares(nines: f64) -> Vec<(f64, String)> {
+    let mut shares = vec![(0.0, "0 %".to_owned()), (1.0, "90 %".to_owned()), (2.0, "99 %".to_owned())];
+    shares.extend(
+        (3..=12_u8).map(|count| (f64::from(count), format!("99.{} %", "9".repeat(usize::from(count) - 2)))),
+    );
+    shares.retain(|(place, _)| *place <= nines + 1e-9);
+    shares
+}

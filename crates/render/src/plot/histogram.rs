@@ -1,0 +1,106 @@
+//! A histogram for each condition, on one axis.
+
+use howlate_model::{Latency, Span};
+
+use super::{Series, Symbols, column, line_of_words};
+use crate::numbers::length;
+use crate::scale::Scale;
+use crate::style::{DIM, paint};
+
+/// Lines for each histogram, by the number of conditions.
+const fn lines(conditions: usize) -> usize {
+    match conditions {
+        1 => 8,
+        2..=4 => 4,
+        _ => 1,
+    }
+}
+
+pub(super) fn histogram(series: &[Series<'_>], latencies: Scale, width: usize, symbols: Symbols) -> String {
+    let names = series.iter().map(|one| one.name.chars().count()).max().unwrap_or(0).min(width / 3);
+    let maxima = series.iter().map(|one| max(one).chars().count()).max().unwrap_or(0);
+    let columns = width.saturating_sub(names + maxima + 6).max(20);
+    let height = lines(series.len());
+    let fullest = series.iter().flat_map(|one| counts(one, latencies, columns)).max().unwrap_or(1);
+    let mut text = String::new();
+    for one in series {
+        let counts = counts(one, latencies, columns);
+        for line in (0..height).rev() {
+            let bars: String =
+                counts.iter().map(|count| bar(*count, fullest, line, height, symbols)).collect();
+            let name: String = if line == 0 { one.name.chars().take(names).collect() } else { String::new() };
+            let max = if line == 0 { format!("max {}", max(one)) } else { String::new() };
+            text.push_str(format!("{name:names$} {bars} {max}").trim_end());
+            text.push('\n');
+        }
+    }
+    let words: Vec<(usize, String)> = latencies
+        .ticks(columns / 12)
+        .into_iter()
+        .map(|at| (column(latencies.place(at), columns), time(at)))
+        .collect();
+    let axis = format!("{:names$} {}", "", line_of_words(&words, columns));
+    text.push_str(&format!("{}\n", paint(DIM, axis)));
+    text
+}
+
+fn max(one: &Series<'_>) -> String {
+    one.outcome.latency().max().unwrap_or_default().to_string()
+}
+
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "latencies of an axis are above 0"
+)]
+fn time(nanos: f64) -> String {
+    length(Span::from_nanos(nanos.round() as u64))
+}
+
+/// Wake-ups in each column. A bucket that spans several is counted in the one of its middle.
+#[allow(clippy::cast_precision_loss, reason = "a picture")]
+fn counts(one: &Series<'_>, latencies: Scale, columns: usize) -> Vec<u64> {
+    let mut counts = vec![0; columns];
+    let all = one.outcome.latency();
+    let ends = [all.min(), all.max()].map(|end| end.map_or(0, Latency::as_nanos).max(0).unsigned_abs());
+    for bucket in all.buckets() {
+        let middle = (bucket.lowest + (bucket.highest - bucket.lowest) / 2).clamp(ends[0], ends[1]);
+        counts[column(latencies.place(middle as f64), columns)] += bucket.count;
+    }
+    counts
+}
+
+/// What stands in one of a bar's lines, from the lowest, 0.
+fn bar(count: u64, fullest: u64, line: usize, height: usize, symbols: Symbols) -> char {
+    const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    const ASCII: [char; 9] = [' ', '.', '.', ':', ':', '|', '|', '#', '#'];
+    const PARTS: usize = 8;
+    let filled = eighths(count, fullest, height * PARTS).saturating_sub(line * PARTS).min(PARTS);
+    match symbols {
+        Symbols::Unicode => BLOCKS[filled],
+        Symbols::Ascii => ASCII[filled],
+    }
+}
+
+/// The height of a bar on a logarithmic scale; a single wake-up can be seen.
+#[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+fn eighths(count: u64, fullest: u64, most: usize) -> usize {
+    if count == 0 {
+        return 0;
+    }
+    let share = (count as f64).ln_1p() / (fullest as f64).ln_1p();
+    ((share * most as f64).round() as usize).clamp(1, most)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_single_wake_up_can_be_seen_and_the_fullest_column_is_full() {
+        assert_eq!([0, 1, 1_000_000].map(|count| eighths(count, 1_000_000, 8)), [0, 1, 8]);
+        assert_eq!(bar(1_000, 1_000, 3, 4, Symbols::Unicode), '█');
+        assert_eq!(bar(1, 1_000_000_000, 0, 4, Symbols::Unicode), '▁');
+        assert_eq!((0..4).map(|line| bar(0, 10, line, 4, Symbols::Ascii)).collect::<String>(), "    ");
+    }
+}

@@ -1,0 +1,110 @@
+//! Pictures in a terminal: how many wake-ups were how late, and at most how late a share of them came.
+
+mod curve;
+mod histogram;
+mod names;
+
+use howlate_analyse::{Analysis, Outcome};
+
+use crate::scale::Scale;
+use crate::style::{BOLD, DIM, paint};
+
+/// Which letters pictures are made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Symbols {
+    /// Blocks and shapes.
+    Unicode,
+    /// Nothing but ASCII.
+    Ascii,
+}
+
+/// Conditions drawn; those with the largest latencies.
+const DRAWN: usize = 12;
+
+/// A condition and what it is called.
+struct Series<'a> {
+    name: String,
+    outcome: &'a Outcome,
+}
+
+/// Histogram and percentile curve of a recording's conditions; nothing where nothing was measured.
+pub fn plots(analysis: &Analysis, width: usize, symbols: Symbols) -> String {
+    let mut outcomes: Vec<&Outcome> =
+        analysis.outcomes().iter().filter(|outcome| !outcome.latency().is_empty()).collect();
+    let measured = outcomes.len();
+    let mut by_max: Vec<usize> = (0..measured).collect();
+    by_max.sort_by_key(|place| std::cmp::Reverse(outcomes[*place].latency().max()));
+    by_max.truncate(DRAWN);
+    by_max.sort_unstable();
+    outcomes = by_max.into_iter().map(|place| outcomes[place]).collect();
+    let (Some(least), Some(most)) = (lowest(&outcomes), highest(&outcomes)) else { return String::new() };
+    let names = names::names(&outcomes);
+    let series: Vec<Series<'_>> =
+        names.into_iter().zip(&outcomes).map(|(name, outcome)| Series { name, outcome }).collect();
+    let latencies = Scale::logarithmic(least, most);
+    let mut text =
+        format!("{} · {}\n", paint(BOLD, "Wake-ups by latency"), paint(DIM, "heights are logarithmic"));
+    text.push_str(&histogram::histogram(&series, latencies, width, symbols));
+    text.push_str(&format!("\n{}\n", paint(BOLD, "At most how late a share of the wake-ups came")));
+    text.push_str(&curve::curves(&series, latencies, width, symbols));
+    if measured > series.len() {
+        text.push_str(&format!(
+            "{} more conditions, whose maxima are smaller, are not drawn.\n",
+            measured - series.len()
+        ));
+    }
+    if symbols == Symbols::Ascii { in_ascii(&text) } else { text }
+}
+
+#[allow(clippy::cast_precision_loss, reason = "a picture")]
+fn lowest(outcomes: &[&Outcome]) -> Option<f64> {
+    let least = outcomes.iter().filter_map(|outcome| outcome.latency().min()).min()?;
+    Some(least.as_nanos().max(1) as f64)
+}
+
+#[allow(clippy::cast_precision_loss, reason = "a picture")]
+fn highest(outcomes: &[&Outcome]) -> Option<f64> {
+    let most = outcomes.iter().filter_map(|outcome| outcome.latency().max()).max()?;
+    Some(most.as_nanos().max(1) as f64)
+}
+
+/// Words below or beside a picture say the same in ASCII.
+fn in_ascii(text: &str) -> String {
+    text.replace('µ', "u").replace('·', "-").replace('→', "->").replace('–', "-")
+}
+
+/// A line of words, each at its place as far as there is room.
+fn line_of_words(words: &[(usize, String)], width: usize) -> String {
+    let mut line = String::new();
+    for (place, word) in words {
+        let begin =
+            place.saturating_sub(word.chars().count() / 2).min(width.saturating_sub(word.chars().count()));
+        let end = line.chars().count();
+        if begin >= end + usize::from(end > 0) {
+            line.push_str(&" ".repeat(begin - end));
+            line.push_str(word);
+        }
+    }
+    line
+}
+
+/// The column of a place between 0 and 1.
+#[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+fn column(place: f64, columns: usize) -> usize {
+    ((place * columns as f64) as usize).min(columns.saturating_sub(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_keep_out_of_each_others_way() {
+        let words = |places: &[usize]| -> Vec<(usize, String)> {
+            places.iter().map(|place| (*place, "10 µs".to_owned())).collect()
+        };
+        assert_eq!(line_of_words(&words(&[2, 10]), 20), "10 µs   10 µs");
+        assert_eq!(line_of_words(&words(&[2, 5]), 20), "10 µs");
+        assert_eq!(line_of_words(&words(&[20]), 20).chars().count(), 20);
+    }
+}
