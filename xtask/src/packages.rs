@@ -24,6 +24,7 @@ pub const FOR_TESTS: &[Needed] = &[
     Needed { program: "node", package: "nodejs" },
     Needed { program: "javac", package: "default-jdk-headless" },
     Needed { program: "go", package: "golang-go" },
+    Needed { program: "qemu-system-x86_64", package: "qemu-system-x86" },
 ];
 
 /// What the benchmarks use besides.

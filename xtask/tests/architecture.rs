@@ -21,6 +21,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("howlate-guard", &["howlate-model", "howlate-linux"]),
     ("howlate-measure", &["howlate-model", "howlate-linux"]),
     ("howlate-probe", &["howlate-model", "howlate-linux"]),
+    ("howlate-guest", &["howlate-model", "howlate-linux"]),
     ("howlate-record", &["howlate-model"]),
     ("howlate-analyse", &["howlate-model"]),
     ("howlate-render", &["howlate-model", "howlate-analyse"]),
@@ -94,7 +95,7 @@ fn every_command_and_option_is_documented() {
         let name = name.to_lowercase();
         assert!(documented.contains(&format!("`howlate {name}")), "docs/commands.md lacks `howlate {name}`");
     }
-    let cli = ["measuring.rs", "load.rs", "report.rs", "compare.rs"].map(source);
+    let cli = ["guest.rs", "measuring.rs", "load.rs", "report.rs", "compare.rs"].map(source);
     for text in std::iter::once(commands.clone()).chain(cli) {
         for option in long_options(&text) {
             assert!(documented.contains(&format!("`--{option}")), "docs/commands.md lacks `--{option}`");

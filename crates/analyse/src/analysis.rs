@@ -1,8 +1,8 @@
 //! A recording's lines, summed up per condition.
 
 use howlate_model::{
-    Block, Caveat, Condition, Distribution, End, Finished, Header, InForce, Irregular, Latency, Line,
-    SeriesPoint, Span, Started, Usage, Worst,
+    Block, Boot, BootEnded, Caveat, Condition, Distribution, End, Finished, Header, InForce, Irregular,
+    Latency, Line, SeriesPoint, Span, Started, Usage, Worst,
 };
 
 use crate::{Interval, LoadEffect, Summary, Timeline};
@@ -23,6 +23,10 @@ pub struct Analysis {
     pub caveats: Vec<Caveat>,
     /// How it ended; `None` while it goes on, or when it was killed.
     pub end: Option<End>,
+    /// The guests it was measured in, in the order in which they were booted.
+    pub boots: Vec<Boot>,
+    /// How they ended.
+    pub boots_ended: Vec<BootEnded>,
     outcomes: Vec<Outcome>,
 }
 
@@ -30,7 +34,7 @@ impl Analysis {
     /// Begins with a recording's first line.
     pub fn new(header: Header) -> Self {
         let outcomes = header.conditions.iter().cloned().map(Outcome::new).collect();
-        Self { header, caveats: Vec::new(), end: None, outcomes }
+        Self { header, caveats: Vec::new(), end: None, boots: Vec::new(), boots_ended: Vec::new(), outcomes }
     }
 
     /// Takes in one line.
@@ -38,6 +42,8 @@ impl Analysis {
         match line {
             Line::Header(_) | Line::Resumed(_) => {}
             Line::Caveat(caveat) => push_new(&mut self.caveats, caveat),
+            Line::Boot(boot) => self.boots.push((**boot).clone()),
+            Line::BootEnded(ended) => self.boots_ended.push(ended.clone()),
             Line::End(end) => self.end = Some(end.clone()),
             Line::Started(started) => self.with(started.condition, |outcome| outcome.started(started)),
             Line::Block(block) => self.with(block.condition, |outcome| outcome.block(block)),
@@ -61,7 +67,14 @@ impl Analysis {
     pub fn only(&self, keep: impl Fn(&Condition) -> bool) -> Self {
         let outcomes = self.outcomes.iter().filter(|outcome| keep(&outcome.condition)).cloned().collect();
         let (header, caveats, end) = (self.header.clone(), self.caveats.clone(), self.end.clone());
-        Self { header, caveats, end, outcomes }
+        Self {
+            header,
+            caveats,
+            end,
+            boots: self.boots.clone(),
+            boots_ended: self.boots_ended.clone(),
+            outcomes,
+        }
     }
 
     /// What is known of each condition, in the header's order.
@@ -355,6 +368,7 @@ mod tests {
             thread: 0,
             load: howlate_model::Load::IDLE,
             kernel: "6.1.0".into(),
+            on_host: None,
         };
         Analysis::new(Header {
             format: 1,

@@ -42,6 +42,7 @@ mod testing {
             thread: 0,
             load: Load::IDLE,
             kernel: "6.1.0".into(),
+            on_host: None,
         };
         Analysis::new(Header {
             format: 1,

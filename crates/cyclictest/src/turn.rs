@@ -113,6 +113,7 @@ pub fn conditions(turn: &Turn, kernel: &str) -> Vec<Condition> {
         thread: task.condition,
         load: turn.load.clone(),
         kernel: kernel.to_owned(),
+        on_host: None,
     };
     turn.tasks.iter().map(condition).collect()
 }

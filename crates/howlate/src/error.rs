@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use howlate_load::StartError;
+use howlate_guest::GuestError;
 use howlate_measure::MeasureError;
 use howlate_plan::PlanError;
 use howlate_record::{CreateError, ReadError};
@@ -46,6 +47,12 @@ pub(crate) enum Error {
     NoSuchValue { property: &'static str, found: String, values: Vec<String> },
     #[error("no two conditions differ in {property} and nothing else")]
     NothingDiffers { property: &'static str, differ: Vec<&'static str> },
+    #[error(transparent)]
+    Guest(#[from] GuestError),
+    #[error("`{0}` cannot be run in a guest")]
+    NotForGuests(String),
+    #[error("{0} belongs to `howlate guest` itself, not to what runs in the guest")]
+    OutputOfGuest(&'static str),
     #[error("there is no folder {}", .0.display())]
     NoFolder(PathBuf),
     #[error("there is nothing to draw as `{}`", .0.kind)]
@@ -74,6 +81,9 @@ impl Error {
                 Some("give fewer values to --for, --period, --call, --by, --after, --pair, --policy, --slack, --load or --cpus".into())
             }
             Self::Plan(_) => None,
+            Self::Guest(error) => error.hint(),
+            Self::NotForGuests(_) => Some("what measures can: `-- cyclic …`, `-- sleep …`, `-- notify …`, `-- run PLAN`".into()),
+            Self::OutputOfGuest(option) => Some(format!("write it before the `--`: `howlate guest {option} … -- …`")),
             Self::Measure(MeasureError::Thread { .. }) => {
                 Some("the limit on threads may be reached: see `ulimit -u` and the cgroup's pids.max".into())
             }

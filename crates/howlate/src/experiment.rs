@@ -28,6 +28,8 @@ pub(crate) struct Experiment {
     pub(crate) options: Option<Run>,
     pub(crate) settings: Vec<Wanted>,
     pub(crate) measures: Vec<Command>,
+    /// Every file that was read, without symbolic links.
+    pub(crate) files: Vec<PathBuf>,
 }
 
 impl Experiment {
@@ -50,6 +52,7 @@ impl Experiment {
         let at =
             |line: usize, reason: String| Error::PlanFile { path: path.to_owned(), line: Some(line), reason };
         let file = PlanFile::parse(&text).map_err(|error| at(error.line, error.reason))?;
+        self.files.push(real.clone());
         open.push(real);
         for include in &file.include {
             for name in &include.values {

@@ -21,6 +21,7 @@ use crate::error::Error;
 use crate::status::Status;
 
 fn main() -> ExitCode {
+    howlate_guest::serve_as_init();
     if let Some(served) = howlate_measure::serve_as_helper().or_else(howlate_guard::serve_as_guardian) {
         return if served.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
@@ -50,6 +51,7 @@ fn run(command: Option<Command>) -> Result<ExitCode, Error> {
         Some(Command::Load(asked)) => commands::load::run(&asked),
         Some(Command::Compare(asked)) => commands::compare::run(&asked),
         Some(Command::Doctor(asked)) => commands::doctor::run(&asked),
+        Some(Command::Guest(asked)) => commands::guest::run(&asked),
         Some(Command::Show(asked)) => commands::show::run(&asked),
         Some(Command::Report(asked)) => commands::report::run(&asked),
         Some(Command::Completions { shell }) => commands::pages::completions(shell),

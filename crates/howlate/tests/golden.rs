@@ -44,6 +44,11 @@ fn plots_in_a_terminal() {
 }
 
 #[test]
+fn guests() {
+    every_format("guest");
+}
+
+#[test]
 fn sleeps() {
     every_format("sleep");
     insta::assert_snapshot!("sleep-intervals", shown("sleep", "intervals"));

@@ -9,6 +9,7 @@ pub mod clock;
 pub mod condition_variable;
 pub mod memory;
 pub mod message_queue;
+pub mod network;
 pub mod posix_timer;
 pub mod process;
 pub mod queued_signal;

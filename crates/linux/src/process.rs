@@ -2,7 +2,9 @@
 
 use std::io;
 use std::mem::MaybeUninit;
+use std::os::unix::process::CommandExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::Command;
 
 use howlate_model::Span;
 use rustix::process::{Signal, getpid, getppid, set_parent_process_death_signal};
@@ -88,6 +90,18 @@ pub fn cpu_time(pid: u32) -> io::Result<Span> {
     Ok(Span::from_nanos(time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs()))
 }
 
+/// `setpgid(0, 0)` and `prctl(PR_SET_PDEATHSIG, SIGKILL)` in the child: signals of the terminal do not
+/// reach it, and it is killed when the thread that starts it ends.
+///
+/// Source: <https://man7.org/linux/man-pages/man2/PR_SET_PDEATHSIG.2const.html>
+pub fn in_own_group_until_parent_ends(command: &mut Command) {
+    command.process_group(0);
+    // SAFETY: between fork and exec the closure does one system call, which is async-signal-safe.
+    unsafe {
+        command.pre_exec(|| Ok(set_parent_process_death_signal(Some(Signal::KILL))?));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -117,5 +131,18 @@ mod tests {
         let options = rustix::process::WaitOptions::empty();
         let (_, status) = rustix::process::waitpid(pid, options).unwrap().unwrap();
         assert_eq!(status.exit_status(), Some(0));
+    }
+
+    #[test]
+    fn a_child_ends_with_the_thread_that_started_it() {
+        let child = std::thread::spawn(|| {
+            let mut command = Command::new("sleep");
+            command.arg("1000");
+            in_own_group_until_parent_ends(&mut command);
+            command.spawn().unwrap()
+        });
+        // Waiting would not end if the child lived on.
+        let status = child.join().unwrap().wait().unwrap();
+        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(libc::SIGKILL));
     }
 }

@@ -15,7 +15,7 @@ mod number {
     pub(super) const DEADLINE: u32 = 6;
 }
 
-/// The calling thread, for [`set_policy`] and [`policy`].
+/// The calling thread, for [`set_policy`], [`policy`], [`bind_thread`] and [`affinity_of`].
 pub const THIS_THREAD: u32 = 0;
 
 /// `sched_setattr(tid, attr, 0)`: changes a thread's policy. `tid` 0 is the calling thread.
@@ -120,6 +120,16 @@ fn get_attr(tid: u32) -> io::Result<libc::sched_attr> {
 ///
 /// `EINVAL` when none of them is online and allowed; a CPU above 1023 cannot be named.
 pub fn bind(cpus: &CpuSet) -> io::Result<()> {
+    bind_thread(THIS_THREAD, cpus)
+}
+
+/// `sched_setaffinity(tid, …)`: binds a thread, of whichever process, to `cpus`. `tid` 0 is the
+/// calling thread.
+///
+/// # Errors
+///
+/// As [`bind`]; `EPERM` for another user's thread, `ESRCH` when it is gone.
+pub fn bind_thread(tid: u32, cpus: &CpuSet) -> io::Result<()> {
     let mut set = rustix::thread::CpuSet::new();
     for cpu in cpus.iter() {
         let cpu = cpu as usize;
@@ -128,8 +138,13 @@ pub fn bind(cpus: &CpuSet) -> io::Result<()> {
         }
         set.set(cpu);
     }
-    sched_setaffinity(None, &set)?;
+    sched_setaffinity(pid(tid), &set)?;
     Ok(())
+}
+
+/// `None` for the calling thread.
+fn pid(tid: u32) -> Option<Pid> {
+    Pid::from_raw(tid.cast_signed())
 }
 
 /// `sched_getaffinity(0, …)`: where the calling thread may run.
@@ -145,10 +160,9 @@ pub fn affinity() -> io::Result<CpuSet> {
 ///
 /// # Errors
 ///
-/// `ESRCH` when there is no such thread.
+/// `ESRCH` when it is gone.
 pub fn affinity_of(tid: u32) -> io::Result<CpuSet> {
-    let tid = i32::try_from(tid).map_err(|_| io::ErrorKind::InvalidInput)?;
-    let set = sched_getaffinity(Pid::from_raw(tid))?;
+    let set = sched_getaffinity(pid(tid))?;
     let cpus = 0..u32::try_from(rustix::thread::CpuSet::MAX_CPU).unwrap_or(u32::MAX);
     Ok(cpus.filter(|cpu| set.is_set(*cpu as usize)).collect())
 }

@@ -147,6 +147,8 @@ pub enum Caveat {
         /// The file.
         path: String,
     },
+    /// The guest's CPU is software: its times are not those of a machine.
+    EmulatedCpu,
     /// `SCHED_IDLE` or nice threads run only when others leave time.
     Note {
         /// One sentence.

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Between, Load, Mechanism, Notifier, Placement, Policy, ReceiverCpu, Runtime, Sleeper, Span, Wait,
+    Between, Load, Mechanism, Notifier, OnHost, Placement, Policy, ReceiverCpu, Runtime, Sleeper, Span, Wait,
 };
 
 /// One combination of circumstances under which wake-ups are measured.
@@ -26,8 +26,12 @@ pub struct Condition {
     pub thread: u32,
     /// The background load as typed; `idle` when howlate applies none.
     pub load: Load,
-    /// The kernel's release.
+    /// The kernel's release; where two kernels of one recording have the same, what tells them apart
+    /// follows in brackets.
     pub kernel: String,
+    /// What was done on the host meanwhile; absent where it is not measured in a guest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_host: Option<OnHost>,
 }
 
 /// What a measured thread does.
@@ -145,6 +149,7 @@ mod tests {
             thread: 0,
             load: Load::IDLE,
             kernel: "6.18.44".into(),
+            on_host: None,
         };
         let json = serde_json::to_string(&condition).unwrap();
         assert_eq!(

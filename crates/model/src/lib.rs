@@ -12,6 +12,7 @@ mod cpu_set;
 mod distribution;
 mod exchange;
 mod finding;
+mod guest;
 mod limit;
 mod load;
 mod mechanism;
@@ -35,6 +36,7 @@ pub use cpu_set::{CpuSet, CpuSetError};
 pub use distribution::{Distribution, HIGHEST_TRACKED};
 pub use exchange::{Between, Irregular, Placement, ReceiverCpu};
 pub use finding::{Cost, Evidence, Finding, Remedy, Verdict};
+pub use guest::{Accelerator, Boot, BootEnded, HostThread, OnHost, VcpuTime};
 pub use limit::{Limit, LimitError, Statistic};
 pub use load::{
     Hackbench, Intensity, Load, LoadBlock, LoadError, LoadKind, LoadPart, LoadReport, Loads, PartEffect,

@@ -3,7 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Block, Caveat, Condition, Finding, Finished, LoadBlock, MonotonicTime, Span, Started, System};
+use crate::{
+    Block, Boot, BootEnded, Caveat, Condition, Finding, Finished, LoadBlock, MonotonicTime, Span, Started, System,
+};
 
 /// The version of the recording format that this program writes.
 pub const FORMAT: u32 = 1;
@@ -26,6 +28,10 @@ pub enum Line {
     Caveat(Caveat),
     /// An interrupted run went on; what its unfinished turn had got is not kept.
     Resumed(Resumed),
+    /// A guest was booted, and measures.
+    Boot(Box<Boot>),
+    /// A guest ended.
+    BootEnded(BootEnded),
     /// The last line: the run ended in order.
     End(End),
 }
@@ -37,7 +43,7 @@ pub struct Header {
     pub format: u32,
     /// Version of the program that wrote it.
     pub howlate: String,
-    /// `cyclic`, `sleep`, `notify`, `run`, or `quick` for the quick look.
+    /// `cyclic`, `sleep`, `notify`, `run`, `guest`, or `quick` for the quick look.
     pub command: String,
     /// The command line, program name left out.
     pub arguments: Vec<String>,

@@ -158,6 +158,7 @@ impl CyclicChoices {
                 thread: u32::try_from(thread).unwrap_or(u32::MAX),
                 load: group.load.clone(),
                 kernel: machine.kernel.clone(),
+                on_host: None,
             }
         };
         threads.iter().enumerate().map(condition).collect()

@@ -156,6 +156,7 @@ impl NotifyChoices {
                             thread: 0,
                             load: load.clone(),
                             kernel: machine.kernel.clone(),
+                            on_host: None,
                         }));
                     }
                 }

@@ -97,6 +97,7 @@ impl SleepChoices {
                     thread: 0,
                     load: load.clone(),
                     kernel: kernel(),
+                    on_host: None,
                 };
                 places.extend(cpus.iter().map(place));
             }

@@ -41,7 +41,7 @@ impl Joining {
                     self.out.write(&Line::Block(block))?;
                 }
             }
-            Line::End(_) => self.flush_waiting()?,
+            Line::End(_) | Line::BootEnded(_) => self.flush_waiting()?,
             _ => {}
         }
         self.out.write(&line)

@@ -15,4 +15,4 @@ pub use reader::{ReadError, Reader};
 pub use resume::{Progress, TurnOf, progress};
 pub use samples::Samples;
 pub use schema::schema;
-pub use writer::{CreateError, Writer};
+pub use writer::{CreateError, Writer, is_stream};

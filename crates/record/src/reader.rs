@@ -151,6 +151,7 @@ pub(crate) mod testing {
             thread,
             load: howlate_model::Load::IDLE,
             kernel: "6.1.0".into(),
+            on_host: None,
         };
         Header {
             format: howlate_model::FORMAT,

@@ -74,7 +74,7 @@ fn stays(line: &Line, keep: &dyn Fn(TurnOf) -> bool) -> bool {
         Line::Load(load) => load.conditions.iter().all(|condition| keep((*condition, load.round))),
         Line::Finished(finished) => keep((finished.condition, finished.round)),
         Line::End(_) => false,
-        Line::Header(_) | Line::Caveat(_) | Line::Resumed(_) => true,
+        Line::Header(_) | Line::Caveat(_) | Line::Resumed(_) | Line::Boot(_) | Line::BootEnded(_) => true,
     }
 }
 

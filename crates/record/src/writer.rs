@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use howlate_model::{Caveat, Header, Line};
@@ -51,20 +52,25 @@ pub struct Writer {
     complete: u64,
     blocks: usize,
     most_blocks: usize,
+    /// A pipe or a device: what is written is gone.
+    streams: bool,
     lost: u64,
     reason: Option<String>,
 }
 
 impl Writer {
-    /// Makes the file and writes its first line.
+    /// Makes the file and writes its first line. A pipe or a character device is written to as it is.
     ///
     /// # Errors
     ///
     /// When the file exists, or cannot be written.
     pub fn create(path: &Path, header: &Header) -> Result<Self, CreateError> {
         let failed = |source| CreateError::of(path, source);
-        let file = File::create_new(path).map_err(failed)?;
+        let streams = is_stream(path);
+        let file = if streams { File::options().write(true).open(path) } else { File::create_new(path) };
+        let file = file.map_err(failed)?;
         let mut writer = Self::of(path, header, Rewritten { file, length: 0, blocks: 0 });
+        writer.streams = streams;
         writer.append(&Line::Header(Box::new(header.clone()))).map_err(failed)?;
         Ok(writer)
     }
@@ -88,9 +94,22 @@ impl Writer {
             complete: file.length,
             blocks: file.blocks,
             most_blocks: BLOCKS_AT_LEAST.max(BLOCKS_PER_CONDITION * header.conditions.len()),
+            streams: false,
             lost: 0,
             reason: None,
         }
+    }
+
+    /// Whether [`create`](Self::create) would succeed, for work that is long before its first line.
+    ///
+    /// # Errors
+    ///
+    /// When the file exists, or cannot be written.
+    pub fn check(path: &Path) -> Result<(), CreateError> {
+        if is_stream(path) {
+            return Ok(());
+        }
+        File::create_new(path).and_then(|_| std::fs::remove_file(path)).map_err(|source| CreateError::of(path, source))
     }
 
     /// Where it is.
@@ -106,7 +125,7 @@ impl Writer {
             return;
         }
         self.blocks += usize::from(matches!(line, Line::Block(_)));
-        if self.blocks > self.most_blocks {
+        if self.blocks > self.most_blocks && !self.streams {
             self.compact();
         }
     }
@@ -148,6 +167,9 @@ impl Writer {
 
     /// Joins what can be joined and waits until the disk has it.
     pub fn close(mut self) -> Option<Caveat> {
+        if self.streams {
+            return self.incomplete();
+        }
         if self.blocks > BLOCKS_AT_LEAST {
             self.compact();
         }
@@ -156,6 +178,14 @@ impl Writer {
         }
         self.incomplete()
     }
+}
+
+/// Whether what is written to `path` is gone at once, as with a pipe or a character device.
+pub fn is_stream(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|metadata| {
+        let kind = metadata.file_type();
+        kind.is_fifo() || kind.is_char_device()
+    })
 }
 
 #[cfg(test)]
@@ -174,6 +204,24 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "precious");
         let nowhere = folder.path().join("no/such/folder");
         assert!(matches!(Writer::create(&nowhere, &header(1)), Err(CreateError::Io { .. })));
+    }
+
+    #[test]
+    fn a_pipe_gets_every_line_as_it_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        let reader = std::thread::spawn({
+            let path = path.clone();
+            move || std::fs::read_to_string(path).unwrap().lines().count()
+        });
+        let mut writer = Writer::create(&path, &header(1)).unwrap();
+        // More than are ever kept in a file.
+        for round in 0..2_000 {
+            writer.write(&Line::Block(Box::new(block(0, round, 5))));
+        }
+        assert_eq!(writer.close(), None);
+        assert_eq!(reader.join().unwrap(), 2_001);
     }
 
     #[test]

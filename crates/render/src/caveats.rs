@@ -75,6 +75,7 @@ pub fn caveat(caveat: &Caveat) -> String {
         Caveat::NoEnd { path } => {
             format!("{path} does not say that the run ended: it was killed, or still goes on.")
         }
+        Caveat::EmulatedCpu => "Emulated CPU: compare kernels with each other, not with hardware.".to_owned(),
         Caveat::Note { text } => text.clone(),
     }
 }

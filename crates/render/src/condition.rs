@@ -2,6 +2,8 @@
 
 use howlate_model::{Condition, Work};
 
+use crate::guests;
+
 /// `clock_nanosleep every 1ms · fifo:80 · CPU 1 · load idle`.
 pub fn condition(condition: &Condition) -> String {
     let work = match condition.work {
@@ -16,5 +18,6 @@ pub fn condition(condition: &Condition) -> String {
         (_, cpu) => cpu.map(|cpu| format!("CPU {cpu}")),
     });
     parts.push(format!("load {}", condition.load));
+    parts.extend(condition.on_host.as_ref().map(|_| guests::name(condition)));
     parts.join(" · ")
 }

@@ -1,7 +1,7 @@
 //! Tables of periodic work.
 
 use howlate_analyse::{Analysis, Outcome, Summary};
-use howlate_model::{Condition, Latency};
+use howlate_model::{Condition, Latency, OnHost};
 
 use crate::heading::{what_the_maximum_supports, wrapped};
 use crate::numbers::{count, micros};
@@ -14,7 +14,16 @@ struct Property {
     of: fn(&Condition) -> String,
 }
 
-const PROPERTIES: [Property; 7] = [
+const PROPERTIES: [Property; 10] = [
+    Property { heading: "kernel", of: |condition| in_guest(condition, |_| Some(condition.kernel.clone())) },
+    Property {
+        heading: "host load",
+        of: |condition| in_guest(condition, |on_host| Some(on_host.load.to_string())),
+    },
+    Property {
+        heading: "vCPU threads",
+        of: |condition| in_guest(condition, |on_host| on_host.vcpu_policy.clone()),
+    },
     Property { heading: "call", of: |condition| condition.work.mechanism().to_string() },
     Property { heading: "period", of: |condition| condition.work.length().to_string() },
     Property { heading: "policy", of: |condition| condition.policy.to_string() },
@@ -23,6 +32,11 @@ const PROPERTIES: [Property; 7] = [
     Property { heading: "thread", of: |condition| condition.thread.to_string() },
     Property { heading: "cpu", of: |condition| optional(condition.cpu) },
 ];
+
+/// What matters only where conditions were measured in guests.
+fn in_guest(condition: &Condition, of: impl Fn(&OnHost) -> Option<String>) -> String {
+    optional(condition.on_host.as_ref().and_then(of))
+}
 
 fn optional(value: Option<impl std::fmt::Display>) -> String {
     value.map_or_else(|| "–".to_owned(), |value| value.to_string())
@@ -39,7 +53,7 @@ fn common_and_varying(conditions: &[&Condition]) -> (Vec<String>, Vec<&'static P
             common.push(format!("{} {value}", property.heading));
         }
     }
-    common.retain(|text| text != "thread 0");
+    common.retain(|text| text != "thread 0" && text != "host load idle");
     (common, varying)
 }
 

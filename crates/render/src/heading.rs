@@ -6,7 +6,7 @@ use howlate_model::{Caveat, HowEnded, System, Work};
 use crate::caveats::caveat;
 use crate::numbers::{count, length};
 use crate::style::{BOLD, DIM, WARN, paint};
-use crate::{cyclic, loads, notify, quick, sleep};
+use crate::{cyclic, guests, loads, notify, quick, sleep};
 
 /// One line on the machine: `Intel … , 2 CPUs · Linux 6.18.44 PREEMPT_DYNAMIC · KVM guest`.
 pub fn machine(system: &System) -> String {
@@ -28,22 +28,24 @@ pub fn report(analysis: &Analysis, width: usize) -> String {
     if analysis.header.command == "quick" {
         return quick::quick(analysis, width);
     }
-    format!(
-        "{}\n{}{}{}{}",
-        top(analysis),
-        bodies(analysis, width),
-        loads::loads(analysis, width),
-        instrument(analysis, width),
-        notes(analysis, width)
-    )
+    let loads = loads::loads(analysis, width);
+    let below =
+        if analysis.boots.is_empty() { instrument(analysis, width) } else { guests::tables(analysis, width) };
+    format!("{}\n{}{loads}{below}{}", top(analysis), bodies(analysis, width), notes(analysis, width))
 }
 
 /// The tables of each kind of work that was measured.
 fn bodies(analysis: &Analysis, width: usize) -> String {
     let kinds: [Kind; 3] = [
-        (sleep::tables, |work| matches!(work, Work::Sleep { .. })),
+        (
+            |analysis, width| guests::sections(analysis, |part| sleep::tables(part, width)),
+            |work| matches!(work, Work::Sleep { .. }),
+        ),
         (cyclic::tables, |work| matches!(work, Work::Cyclic { .. })),
-        (notify::tables, |work| matches!(work, Work::Notify { .. })),
+        (
+            |analysis, width| guests::sections(analysis, |part| notify::tables(part, width)),
+            |work| matches!(work, Work::Notify { .. }),
+        ),
     ];
     let of_kind = |(tables, is_one): Kind| {
         let part = analysis.only(|condition| is_one(condition.work));
@@ -64,7 +66,12 @@ fn top(analysis: &Analysis) -> String {
         None => " · did not end in order",
     };
     let title = paint(BOLD, format!("howlate {}", header.command));
-    format!("{title} · {}{how}\n{}\n", header.started, paint(DIM, machine(&header.system)))
+    let host = if analysis.boots.is_empty() { "" } else { "host: " };
+    format!(
+        "{title} · {}{how}\n{}\n",
+        header.started,
+        paint(DIM, format!("{host}{}", machine(&header.system)))
+    )
 }
 
 /// What measuring costs, in one line.

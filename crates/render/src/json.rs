@@ -3,10 +3,13 @@
 use howlate_analyse::{
     Analysis, Insight, Interval, LoadEffect, Outcome, Ranking, Summary, insights, rankings,
 };
-use howlate_model::{Caveat, Condition, HowEnded, InForce, Instrument, Irregular, System, Usage, Worst};
+use howlate_model::{
+    Boot, BootEnded, Caveat, Condition, HowEnded, InForce, Instrument, Irregular, System, Usage, Worst,
+};
 use serde::Serialize;
 
 use crate::caveats::caveat;
+use crate::guests::parts;
 use crate::insights::insight;
 
 /// Version of this object.
@@ -29,6 +32,9 @@ struct Document<'a> {
     /// Ways to notify under the same circumstances, fastest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     rankings: Vec<Ranking>,
+    /// The guests it was measured in, in the order in which they were booted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    guests: Vec<Guest<'a>>,
     results: Vec<Entry<'a>>,
 }
 
@@ -75,6 +81,24 @@ struct Entry<'a> {
     caveats: Vec<Noted>,
 }
 
+#[derive(Serialize)]
+struct Guest<'a> {
+    #[serde(flatten)]
+    boot: &'a Boot,
+    /// Null when the run was killed meanwhile.
+    ended: Option<&'a BootEnded>,
+}
+
+fn guests(analysis: &Analysis) -> Vec<Guest<'_>> {
+    let ended = |boot: &Boot| analysis.boots_ended.iter().find(|ended| ended.boot == boot.boot);
+    analysis.boots.iter().map(|boot| Guest { boot, ended: ended(boot) }).collect()
+}
+
+fn insights_of(guest: &str, part: &Analysis) -> Vec<String> {
+    let named = |text: String| if guest.is_empty() { text } else { format!("{guest}: {text}") };
+    insights(part).iter().map(|one: &Insight| named(insight(one))).collect()
+}
+
 fn noted(caveats: &[Caveat]) -> Vec<Noted> {
     caveats.iter().map(|one| Noted { caveat: one.clone(), text: caveat(one) }).collect()
 }
@@ -104,6 +128,7 @@ fn entry(outcome: &Outcome) -> Entry<'_> {
 
 fn document(analysis: &Analysis) -> Document<'_> {
     let header = &analysis.header;
+    let parts = parts(analysis);
     Document {
         format: FORMAT,
         howlate: &header.howlate,
@@ -115,8 +140,9 @@ fn document(analysis: &Analysis) -> Document<'_> {
         system: &header.system,
         instrument: header.instrument,
         caveats: noted(&analysis.caveats),
-        insights: insights(analysis).iter().map(|one: &Insight| insight(one)).collect(),
-        rankings: rankings(analysis),
+        insights: parts.iter().flat_map(|(guest, part)| insights_of(guest, part)).collect(),
+        rankings: parts.iter().flat_map(|(_, part)| rankings(part)).collect(),
+        guests: guests(analysis),
         results: analysis.outcomes().iter().map(entry).collect(),
     }
 }

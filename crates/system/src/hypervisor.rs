@@ -49,8 +49,14 @@ fn by_firmware(root: &Root) -> Option<Hypervisor> {
         let (_, name) = FIRMWARES.into_iter().find(|(mark, _)| text.contains(mark))?;
         // Amazon rents out whole machines as well, and names them `….metal`.
         let whole = root.read(tables[0]).is_ok_and(|product| product.ends_with("metal"));
+        let name = if text.contains("QEMU") && is_emulated(root) { "qemu (emulated CPU)" } else { name };
         (!whole).then(|| Hypervisor { name: name.into(), reading: reading.clone() })
     })
+}
+
+/// What QEMU calls a processor that is software.
+fn is_emulated(root: &Root) -> bool {
+    root.read("/proc/cpuinfo").is_ok_and(|text| text.contains("QEMU TCG CPU"))
 }
 
 /// Every x86 hypervisor sets this flag for its guests; it does not say whose.

@@ -2,6 +2,7 @@
 
 mod compare;
 mod load;
+mod guest;
 mod measuring;
 mod notify;
 mod report;
@@ -14,6 +15,7 @@ use howlate_model::{Sleeper, Span, Wait};
 
 pub(crate) use compare::{Compare, ComparisonFormat};
 pub(crate) use load::Load;
+pub(crate) use guest::Guest;
 pub(crate) use measuring::{Measuring, ThreadCount, without_repeats};
 pub(crate) use notify::Notify;
 pub(crate) use report::{Report, ReportFormat};
@@ -51,6 +53,7 @@ pub(crate) enum Command {
     },
     Compare(Compare),
     Doctor(Doctor),
+    Guest(Guest),
     Show(Show),
     Report(Report),
     /// Print a completion script for a shell

@@ -5,6 +5,7 @@ pub(crate) mod cyclic;
 pub(crate) mod cyclictest;
 pub(crate) mod doctor;
 pub(crate) mod load;
+pub(crate) mod guest;
 pub(crate) mod notify;
 pub(crate) mod pages;
 pub(crate) mod quick;

@@ -6,7 +6,7 @@ use howlate_analyse::Analysis;
 use howlate_linux::clock;
 use howlate_model::{Line, Resumed, Turn};
 use howlate_plan::Plan;
-use howlate_record::{Progress, Reader, TurnOf, Writer, progress};
+use howlate_record::{Progress, Reader, TurnOf, Writer, is_stream, progress};
 
 use super::{Request, Surroundings, header, now_in_words};
 use crate::error::Error;
@@ -30,6 +30,7 @@ impl Past {
     pub(crate) fn of(path: &Path, resume: bool) -> Result<Self, Error> {
         match (path.exists(), resume) {
             (false, _) => Ok(Self::None),
+            (true, false) if is_stream(path) => Ok(Self::None),
             (true, true) => Ok(Self::Recorded(Box::new(progress(path)?))),
             (true, false) => Err(Error::RunRecorded { path: path.to_owned() }),
         }

@@ -105,19 +105,26 @@ pub(crate) struct Background {
 impl Background {
     /// Starts a measurement with a recording, and waits until it has begun.
     pub(crate) fn start(arguments: &[&str]) -> Self {
+        Self::start_with(arguments, &[], "\"started\"")
+    }
+
+    /// The same with words after those that ask for the recording; waits until that holds `text`.
+    pub(crate) fn start_with(arguments: &[&str], last: &[&str], text: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let recording = folder.path().join("run.jsonl");
         let mut command = howlate(arguments);
-        command.arg("--out").arg(&recording).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.arg("--out").arg(&recording).args(last);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = Some(command.spawn().unwrap());
         let background = Self { child, recording, _folder: folder };
-        background.wait_for("\"started\"");
+        background.wait_for(text);
         background
     }
 
     /// Waits until the recording holds `text`.
     pub(crate) fn wait_for(&self, text: &str) {
-        for _ in 0..2_000 {
+        // A guest on a busy machine takes a while to boot.
+        for _ in 0..9_000 {
             if std::fs::read_to_string(&self.recording).is_ok_and(|content| content.contains(text)) {
                 return;
             }

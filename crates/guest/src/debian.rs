@@ -1,0 +1,189 @@
+//! Debian's kernels, fetched with apt and kept.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::kernel::{Flavour, MODULES, sha256};
+use crate::{Architecture, GuestError};
+
+/// Checksums of what is in a folder of the cache, as `sha256sum -c` reads them.
+const SUMS: &str = "SHA256SUMS";
+
+/// A package, and its version.
+#[derive(Debug, PartialEq, Eq)]
+struct Package {
+    name: String,
+    version: String,
+}
+
+/// The folder with `vmlinuz` and the modules needed; fetched the first time.
+pub(crate) fn provide(
+    flavour: Flavour,
+    architecture: Architecture,
+    say: &mut dyn FnMut(&str),
+) -> Result<PathBuf, GuestError> {
+    let package = newest(flavour, architecture)?;
+    let cache = cache()?;
+    let folder = cache.join(format!("{}_{}", package.name, package.version.replace(':', "%")));
+    if !folder.exists() {
+        say(&format!("Fetching {} {} with apt …\n", package.name, package.version));
+        fetch(&package, architecture, &cache, &folder)?;
+    }
+    verify(&folder)?;
+    Ok(folder)
+}
+
+/// `$XDG_CACHE_HOME/howlate/kernels`, or below `~/.cache`.
+fn cache() -> Result<PathBuf, GuestError> {
+    let home =
+        || Some(PathBuf::from(std::env::var_os("HOME").filter(|home| !home.is_empty())?).join(".cache"));
+    let caches = std::env::var_os("XDG_CACHE_HOME").filter(|path| !path.is_empty()).map(PathBuf::from);
+    let folder = caches.or_else(home).ok_or(GuestError::NoCache)?.join("howlate/kernels");
+    std::fs::create_dir_all(&folder).map_err(|source| GuestError::Write { path: folder.clone(), source })?;
+    Ok(folder)
+}
+
+/// The package that Debian's `linux-image-…` stands for at present.
+fn newest(flavour: Flavour, architecture: Architecture) -> Result<Package, GuestError> {
+    let debian = architecture.debian();
+    let stands_for = format!("linux-image-{}{debian}:{debian}", flavour.in_package());
+    let shown = output("apt-cache", &["show", "--no-all-versions", &stands_for], None)?;
+    dependency(&shown).ok_or(GuestError::NoSuchPackage { package: stands_for, architecture })
+}
+
+/// `Depends: linux-image-6.1.0-56-amd64 (= 6.1.192-2)`
+fn dependency(shown: &str) -> Option<Package> {
+    let depends = shown.lines().find_map(|line| line.strip_prefix("Depends: "))?;
+    depends.split(", ").find_map(|one| {
+        let (name, version) = one.split_once(" (= ")?;
+        let version = version.trim_end_matches(')').to_owned();
+        name.starts_with("linux-image-").then(|| Package { name: name.to_owned(), version })
+    })
+}
+
+/// Fetches into a folder of its own first, so that one that is there is complete.
+fn fetch(
+    package: &Package,
+    architecture: Architecture,
+    cache: &Path,
+    folder: &Path,
+) -> Result<(), GuestError> {
+    let failed = |source| GuestError::Write { path: cache.to_owned(), source };
+    let temporary = tempfile::tempdir_in(cache).map_err(failed)?;
+    let name = format!("{}:{}={}", package.name, architecture.debian(), package.version);
+    output("apt-get", &["download", "--quiet", &name], Some(temporary.path()))?;
+    let downloaded = only_file(temporary.path()).map_err(failed)?;
+    let unpacked = temporary.path().join("unpacked");
+    std::fs::create_dir(&unpacked).map_err(failed)?;
+    unpack(&downloaded, &unpacked)?;
+    let complete = temporary.path().join("complete");
+    collect(&unpacked, &complete).map_err(failed)?;
+    std::fs::rename(&complete, folder).map_err(failed)
+}
+
+fn only_file(folder: &Path) -> std::io::Result<PathBuf> {
+    let first = std::fs::read_dir(folder)?.next().ok_or(std::io::ErrorKind::NotFound)??;
+    Ok(first.path())
+}
+
+/// Takes the kernel and the modules needed out of the package, which has thousands.
+fn unpack(package: &Path, into: &Path) -> Result<(), GuestError> {
+    let failed = |source| GuestError::Start { program: "dpkg-deb".into(), source };
+    let mut reader = Command::new("dpkg-deb")
+        .arg("--fsys-tarfile")
+        .arg(package)
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(failed)?;
+    let archive = reader.stdout.take().map_or_else(Stdio::null, Stdio::from);
+    let mut tar = Command::new("tar");
+    tar.args(["-x", "--wildcards", "-C"]).arg(into).arg("./boot/vmlinuz-*");
+    tar.args(MODULES.map(|name| format!("*/{name}.ko*"))).stdin(archive).stderr(Stdio::null());
+    // A module that is built in is missing, which tar calls a failure.
+    tar.status().map_err(|source| GuestError::Start { program: "tar".into(), source })?;
+    reader.wait().map_err(failed)?;
+    Ok(())
+}
+
+/// Puts the files side by side, with their checksums.
+fn collect(unpacked: &Path, into: &Path) -> std::io::Result<()> {
+    std::fs::create_dir(into)?;
+    let mut sums = String::new();
+    for path in files_below(unpacked)? {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = if name.starts_with("vmlinuz-") { "vmlinuz".to_owned() } else { name };
+        let content = std::fs::read(&path)?;
+        sums.push_str(&format!("{}  {name}\n", sha256(&content)));
+        std::fs::write(into.join(name), content)?;
+    }
+    std::fs::write(into.join(SUMS), sums)
+}
+
+fn files_below(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            files.extend(files_below(&entry.path())?);
+        } else {
+            files.push(entry.path());
+        }
+    }
+    Ok(files)
+}
+
+/// Whether everything in a folder of the cache is as it was fetched.
+fn verify(folder: &Path) -> Result<(), GuestError> {
+    let damaged = || GuestError::CacheDamaged { folder: folder.to_owned() };
+    let sums = std::fs::read_to_string(folder.join(SUMS)).map_err(|_| damaged())?;
+    let as_fetched = sums.lines().all(|line| {
+        let Some((sum, name)) = line.split_once("  ") else { return false };
+        std::fs::read(folder.join(name)).is_ok_and(|content| sha256(&content) == sum)
+    });
+    if as_fetched && sums.contains("  vmlinuz\n") { Ok(()) } else { Err(damaged()) }
+}
+
+/// Runs a program of Debian's; returns what it printed.
+fn output(program: &str, arguments: &[&str], folder: Option<&Path>) -> Result<String, GuestError> {
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null());
+    if let Some(folder) = folder {
+        command.current_dir(folder);
+    }
+    let output = command.output().map_err(|source| GuestError::Start { program: program.into(), source })?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let said = said.lines().find(|line| line.starts_with("E:")).unwrap_or("no reason given");
+    let command = format!("{program} {}", arguments.join(" "));
+    Err(GuestError::Apt { command, said: said.trim_start_matches("E: ").to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_real_package_is_what_the_other_depends_on() {
+        let shown = "Package: linux-image-rt-amd64\nDepends: linux-image-6.1.0-56-rt-amd64 (= 6.1.192-2)\n";
+        let wanted = Package { name: "linux-image-6.1.0-56-rt-amd64".into(), version: "6.1.192-2".into() };
+        assert_eq!(dependency(shown), Some(wanted));
+        assert_eq!(dependency("Package: x\n"), None);
+    }
+
+    #[test]
+    fn a_file_that_changed_is_noticed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (unpacked, kept) = (folder.path().join("a"), folder.path().join("b"));
+        std::fs::create_dir_all(unpacked.join("boot")).unwrap();
+        std::fs::write(unpacked.join("boot/vmlinuz-6.1"), "kernel").unwrap();
+        std::fs::write(unpacked.join("virtio.ko"), "module").unwrap();
+        collect(&unpacked, &kept).unwrap();
+        verify(&kept).unwrap();
+        std::fs::write(kept.join("virtio.ko"), "modulf").unwrap();
+        assert!(matches!(verify(&kept), Err(GuestError::CacheDamaged { .. })));
+        std::fs::remove_file(kept.join("virtio.ko")).unwrap();
+        assert!(verify(&kept).is_err());
+    }
+}

@@ -1,0 +1,139 @@
+//! QEMU's command line.
+
+use std::path::Path;
+use std::process::Command;
+use std::str::FromStr;
+
+use howlate_model::Accelerator;
+
+use crate::task::PORT;
+use crate::{Architecture, GuestError, Kernel};
+
+/// What is to run the guest's instructions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Acceleration {
+    /// KVM where it works, software where it does not.
+    Auto,
+    /// This and nothing else.
+    Only(Accelerator),
+}
+
+impl FromStr for Acceleration {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            "kvm" => Ok(Self::Only(Accelerator::Kvm)),
+            "tcg" => Ok(Self::Only(Accelerator::Tcg)),
+            _ => Err(format!("`{text}` is no accelerator; write `auto`, `kvm` or `tcg`")),
+        }
+    }
+}
+
+impl Acceleration {
+    /// What to begin with for a guest of `architecture`.
+    pub(crate) fn first(self, architecture: Architecture) -> Accelerator {
+        match self {
+            Self::Only(accelerator) => accelerator,
+            Self::Auto if architecture == Architecture::HERE && kvm_opens().is_ok() => Accelerator::Kvm,
+            Self::Auto => Accelerator::Tcg,
+        }
+    }
+}
+
+/// Whether `/dev/kvm` can be opened; whether guests get anywhere on it is another matter.
+pub(crate) fn kvm_opens() -> Result<(), GuestError> {
+    let opened = std::fs::File::options().read(true).write(true).open("/dev/kvm");
+    opened.map(drop).map_err(|error| GuestError::NoKvm { reason: format!("/dev/kvm: {error}") })
+}
+
+/// The virtual machine to boot in.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    /// Its processor.
+    pub architecture: Architecture,
+    /// How many CPUs.
+    pub cpus: u32,
+    /// Bytes of memory.
+    pub memory: u64,
+    /// What runs its instructions.
+    pub acceleration: Acceleration,
+    /// Added to the kernel's command line.
+    pub append: String,
+}
+
+/// Where QEMU's sockets and files are.
+pub(crate) struct Places<'a> {
+    pub(crate) folder: &'a Path,
+}
+
+impl Places<'_> {
+    pub(crate) fn results(&self) -> std::path::PathBuf {
+        self.folder.join("results")
+    }
+
+    pub(crate) fn control(&self) -> std::path::PathBuf {
+        self.folder.join("control")
+    }
+
+    pub(crate) fn initramfs(&self) -> std::path::PathBuf {
+        self.folder.join("initramfs")
+    }
+}
+
+/// The emulator with everything it is told; it waits for `cont` before the guest's first
+/// instruction.
+///
+/// The results go through virtio-serial: a second port of the PC's own kind loses its
+/// interrupt under `PREEMPT_RT`.
+pub(crate) fn command(
+    machine: &Machine,
+    kernel: &Kernel,
+    accelerator: Accelerator,
+    places: &Places<'_>,
+) -> Command {
+    let mut command = Command::new(machine.architecture.emulator().0);
+    command.args(["-nodefaults", "-no-user-config", "-display", "none", "-nic", "none", "-no-reboot", "-S"]);
+    let accelerate = match accelerator {
+        Accelerator::Kvm => "kvm",
+        Accelerator::Tcg => "tcg,thread=multi",
+    };
+    command.args(["-accel", accelerate]);
+    command.args(board(machine.architecture, accelerator));
+    command.args(["-smp", &machine.cpus.to_string(), "-m", &format!("{}M", machine.memory >> 20)]);
+    command.args(["-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console"]);
+    let socket = |id: &str, path: &Path| format!("socket,id={id},path={},server=on,wait=off", path.display());
+    command.args(["-device", "virtio-serial-pci", "-chardev", &socket("results", &places.results())]);
+    command.args(["-device", &format!("virtserialport,chardev=results,name={PORT}")]);
+    command.args(["-chardev", &socket("control", &places.control()), "-mon", "chardev=control,mode=control"]);
+    command.arg("-kernel").arg(&kernel.image).arg("-initrd").arg(places.initramfs());
+    command.args(["-append", &command_line(machine)]);
+    command
+}
+
+fn board(architecture: Architecture, accelerator: Accelerator) -> [&'static str; 4] {
+    match (architecture, accelerator) {
+        (Architecture::X86_64, Accelerator::Kvm) => ["-machine", "pc", "-cpu", "host"],
+        (Architecture::X86_64, Accelerator::Tcg) => ["-machine", "pc", "-cpu", "max"],
+        (Architecture::Aarch64, Accelerator::Kvm) => ["-machine", "virt,gic-version=host", "-cpu", "host"],
+        (Architecture::Aarch64, Accelerator::Tcg) => ["-machine", "virt", "-cpu", "cortex-a72"],
+    }
+}
+
+/// A panic restarts at once, which ends QEMU because of `-no-reboot`.
+fn command_line(machine: &Machine) -> String {
+    let text = format!("console={} panic=-1 {}", machine.architecture.console(), machine.append);
+    text.trim_end().to_owned()
+}
+
+/// `7.2.22` of `QEMU emulator version 7.2.22 (Debian …)`.
+pub(crate) fn version(architecture: Architecture) -> Result<String, GuestError> {
+    let (program, package) = architecture.emulator();
+    let output = Command::new(program).arg("--version").output().map_err(|source| match source.kind() {
+        std::io::ErrorKind::NotFound => GuestError::NoEmulator { program, package },
+        _ => GuestError::Start { program: program.into(), source },
+    })?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    Ok(text.split(' ').skip_while(|word| *word != "version").nth(1).unwrap_or_default().trim().to_owned())
+}

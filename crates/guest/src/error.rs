@@ -1,0 +1,216 @@
+//! What can go wrong with guests.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::Architecture;
+
+/// Why a guest could not be booted, or did not end well.
+#[derive(Debug, thiserror::Error)]
+pub enum GuestError {
+    /// A kernel's image could not be read.
+    #[error("cannot read the kernel {}: {source}", path.display())]
+    Image {
+        /// The file.
+        path: PathBuf,
+        /// The kernel's reason.
+        source: io::Error,
+    },
+    /// A file is no kernel.
+    #[error("{} is no kernel that can be booted: found {found}, wanted {wanted}", path.display())]
+    NoKernel {
+        /// The file.
+        path: PathBuf,
+        /// What it looks like.
+        found: &'static str,
+        /// What was wanted.
+        wanted: &'static str,
+    },
+    /// A file could not be read.
+    #[error("cannot read {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The kernel's reason.
+        source: io::Error,
+    },
+    /// A file could not be written.
+    #[error("cannot write in {}: {source}", path.display())]
+    Write {
+        /// The folder.
+        path: PathBuf,
+        /// The kernel's reason.
+        source: io::Error,
+    },
+    /// A file is no program.
+    #[error("{} is no program: {reason}", path.display())]
+    NoElf {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A program cannot run in the guest.
+    #[error("{} {found}; wanted a static howlate for {wanted}", path.display())]
+    Program {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        found: String,
+        /// The guest's architecture.
+        wanted: Architecture,
+    },
+    /// There is no howlate for the guest's architecture.
+    #[error("a guest of {wanted} needs a static howlate for {wanted}")]
+    NoProgram {
+        /// The guest's architecture.
+        wanted: Architecture,
+    },
+    /// There is no folder to keep fetched kernels in.
+    #[error("there is no folder to keep fetched kernels in: neither XDG_CACHE_HOME nor HOME is set")]
+    NoCache,
+    /// Fetched files are not as they were.
+    #[error("the kernel kept in {} is damaged", folder.display())]
+    CacheDamaged {
+        /// Its folder.
+        folder: PathBuf,
+    },
+    /// apt does not know the package.
+    #[error("apt knows no package {package}")]
+    NoSuchPackage {
+        /// The package.
+        package: String,
+        /// Its architecture.
+        architecture: Architecture,
+    },
+    /// apt failed.
+    #[error("`{command}` failed: {said}")]
+    Apt {
+        /// What was run.
+        command: String,
+        /// Its words.
+        said: String,
+    },
+    /// A program could not be started.
+    #[error("cannot start {program}: {source}")]
+    Start {
+        /// The program.
+        program: String,
+        /// The kernel's reason.
+        source: io::Error,
+    },
+    /// The emulator is not installed.
+    #[error("{program} is not installed")]
+    NoEmulator {
+        /// The program.
+        program: &'static str,
+        /// The Debian package it is in.
+        package: &'static str,
+    },
+    /// `/dev/kvm` was asked for and cannot be used.
+    #[error("KVM cannot be used: {reason}")]
+    NoKvm {
+        /// Why.
+        reason: String,
+    },
+    /// The emulator ended before the guest was started.
+    #[error("QEMU did not start: {said}")]
+    Emulator {
+        /// Its words.
+        said: String,
+    },
+    /// The emulator's control connection failed.
+    #[error("QEMU does not answer its control connection: {0}")]
+    Control(#[source] io::Error),
+    /// Something could not be written as JSON, or read.
+    #[error("cannot read or write JSON: {0}")]
+    Json(#[source] serde_json::Error),
+    /// The guest did not begin to measure in time.
+    #[error("the guest did not begin to measure within {after}.{}", last_lines(console))]
+    NotBooted {
+        /// How long was waited.
+        after: howlate_model::Span,
+        /// Its last messages.
+        console: Vec<String>,
+    },
+    /// The guest began to measure and then stood still.
+    #[error("the guest sent nothing for {after}.{}", last_lines(console))]
+    Hung {
+        /// How long was waited.
+        after: howlate_model::Span,
+        /// Its last messages.
+        console: Vec<String>,
+    },
+    /// The guest ended before it was done.
+    #[error("the guest ended before it was done.{}{}", said_by_qemu(said), last_lines(console))]
+    Died {
+        /// What the emulator said.
+        said: String,
+        /// Its last messages.
+        console: Vec<String>,
+    },
+    /// What was run in the guest could not do what was asked.
+    #[error("in the guest: {said}")]
+    Command {
+        /// Its words.
+        said: String,
+    },
+    /// The guest measured something else than the others.
+    #[error("{kernel} measured other conditions than the first kernel")]
+    OtherConditions {
+        /// The kernel.
+        kernel: String,
+    },
+}
+
+fn last_lines(console: &[String]) -> String {
+    if console.is_empty() {
+        return " It printed nothing.".to_owned();
+    }
+    let lines: String = console.iter().map(|line| format!("\n    {line}")).collect();
+    format!(" The last lines of its console:{lines}")
+}
+
+fn said_by_qemu(said: &str) -> String {
+    if said.is_empty() { String::new() } else { format!(" QEMU said: {said}.") }
+}
+
+impl GuestError {
+    /// What to do.
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Image { path, .. } if path.starts_with("/boot") => {
+                "give the path of a kernel image with `--kernel`, or one of debian:standard, debian:cloud, debian:rt".into()
+            }
+            Self::Image { .. } | Self::NoKernel { .. } => {
+                "give the path of a bzImage, such as `--kernel arch/x86/boot/bzImage` or `--kernel /boot/vmlinuz-…`".into()
+            }
+            Self::Program { .. } | Self::NoProgram { .. } => {
+                "build one with `cargo xtask cross`, and name it with `--program FILE`".into()
+            }
+            Self::NoCache => "set one: `XDG_CACHE_HOME=/var/tmp howlate guest …`".into(),
+            Self::CacheDamaged { folder } => {
+                format!("remove it, and it is fetched again: `rm -r '{}'`", folder.display())
+            }
+            Self::NoSuchPackage { architecture, .. } if *architecture != Architecture::HERE => format!(
+                "let apt know the other architecture first: `sudo dpkg --add-architecture {} && sudo apt-get update`",
+                architecture.debian()
+            ),
+            Self::NoSuchPackage { .. } | Self::Apt { .. } => {
+                "on Debian, `sudo apt-get update` may help; elsewhere give the path of a kernel image with `--kernel`".into()
+            }
+            Self::Start { program, .. } if program.starts_with("apt") || program.starts_with("dpkg") => {
+                "debian:… kernels need Debian's apt; elsewhere give the path of a kernel image with `--kernel`".into()
+            }
+            Self::NoEmulator { package, .. } => {
+                format!("install it: `sudo apt-get install --no-install-recommends {package}`")
+            }
+            Self::NoKvm { .. } => "leave `--accel` out, and the guest's CPU is emulated where it must be".into(),
+            Self::NotBooted { .. } => {
+                "a slow machine may need more: `--boot-deadline 10m`; the kernel needs virtio-pci and virtio_console, built in or in /lib/modules/RELEASE".into()
+            }
+            Self::Hung { .. } => "if it was only slow, allow more: `--hang-deadline 10m`".into(),
+            _ => return None,
+        })
+    }
+}

@@ -1,0 +1,122 @@
+//! The guest's side: howlate as the first process.
+
+use std::ffi::CStr;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use howlate_linux::{clock, network};
+use howlate_model::Span;
+use rustix::mount::{MountFlags, mount};
+use rustix::system::{RebootCommand, finit_module, reboot};
+
+use crate::task::{Over, PORT, TASK, Task};
+
+/// How long the results' port may take to appear after its driver was loaded.
+const PORT_APPEARS: Span = Span::from_secs(20);
+
+/// `MODULE_INIT_COMPRESSED_FILE` of `<linux/module.h>`: the kernel unpacks the module.
+const COMPRESSED: i32 = 4;
+
+/// Whether this runs in a guest that `howlate guest` has booted.
+pub fn is_inside() -> bool {
+    Path::new(TASK).exists()
+}
+
+/// Does what a guest's first process does, if this is one: never returns then.
+pub fn serve_as_init() {
+    if rustix::process::getpid().as_raw_nonzero().get() != 1 || !is_inside() {
+        return;
+    }
+    if let Err(error) = serve() {
+        // The console is all there is to speak to.
+        let said = fs::File::options().write(true).open("/dev/console");
+        drop(said.and_then(|mut console| writeln!(console, "howlate: {error}")));
+    }
+    rustix::fs::sync();
+    let _ = reboot(RebootCommand::PowerOff);
+    // A kernel that cannot switch off halts here until the host ends it.
+    loop {
+        drop(clock::pause(Span::from_secs(3_600)));
+    }
+}
+
+fn serve() -> io::Result<()> {
+    mount_all()?;
+    let task: Task = serde_json::from_slice(&fs::read(TASK)?)?;
+    for module in &task.modules {
+        load(Path::new(module)).map_err(|error| said(module, error))?;
+    }
+    let port = port()?;
+    // Messages would be printed by an emulated serial port while others are being measured.
+    drop(fs::write("/proc/sys/kernel/printk", "4"));
+    drop(network::loopback_up());
+    let over = run(&task, &port)?;
+    let mut port = fs::File::options().write(true).open(port)?;
+    port.write_all(&over.into_line()?)
+}
+
+fn said(what: &str, error: impl std::fmt::Display) -> io::Error {
+    io::Error::other(format!("{what}: {error}"))
+}
+
+/// What a program expects to find. What the kernel lacks is not mounted.
+fn mount_all() -> io::Result<()> {
+    let empty: Option<&CStr> = None;
+    let at = |kind: &str, place: &str| mount(kind, place, kind, MountFlags::empty(), empty);
+    for (kind, place) in [("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev")] {
+        at(kind, place).map_err(|error| said(&format!("mounting {place}"), error))?;
+    }
+    drop(fs::create_dir_all("/dev/shm"));
+    for (kind, place) in
+        [("tmpfs", "/dev/shm"), ("tmpfs", "/tmp"), ("tmpfs", "/run"), ("tracefs", "/sys/kernel/tracing")]
+    {
+        let _ = at(kind, place);
+    }
+    Ok(())
+}
+
+fn load(module: &Path) -> io::Result<()> {
+    let compressed = module.extension().is_some_and(|ending| ending != "ko");
+    let file = fs::File::open(module)?;
+    match finit_module(&file, c"", if compressed { COMPRESSED } else { 0 }) {
+        // Built in.
+        Ok(()) | Err(rustix::io::Errno::EXIST) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The device of the results' port, once the driver has found it.
+fn port() -> io::Result<PathBuf> {
+    let deadline = clock::now().plus(PORT_APPEARS);
+    loop {
+        if let Some(name) = find_port() {
+            return Ok(Path::new("/dev").join(name));
+        }
+        if clock::now() > deadline {
+            return Err(io::Error::other(
+                "the port for results did not appear: this kernel lacks virtio-pci or virtio_console",
+            ));
+        }
+        clock::pause(Span::from_millis(20))?;
+    }
+}
+
+fn find_port() -> Option<std::ffi::OsString> {
+    let ports = fs::read_dir("/sys/class/virtio-ports").ok()?;
+    let is_ours = |entry: &fs::DirEntry| {
+        fs::read_to_string(entry.path().join("name")).is_ok_and(|name| name.trim() == PORT)
+    };
+    ports.filter_map(Result::ok).find(is_ours).map(|entry| entry.file_name())
+}
+
+/// Runs howlate again, as an ordinary process.
+fn run(task: &Task, port: &Path) -> io::Result<Over> {
+    let mut command = Command::new("/init");
+    command.args(&task.arguments).arg("--quiet").arg("--out").arg(port);
+    command.env("HOME", "/tmp").env("PATH", "/").stdin(Stdio::null()).stdout(Stdio::null());
+    let output = command.stderr(Stdio::piped()).output()?;
+    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    Ok(Over { exit_status: output.status.code().unwrap_or(-1), said })
+}

@@ -1,0 +1,149 @@
+//! The howlate that runs inside the guest: one program with everything it needs to start.
+
+use std::path::{Path, PathBuf};
+
+use elf::ElfBytes;
+use elf::abi::{DT_SONAME, EM_AARCH64, EM_X86_64, PT_INTERP};
+use elf::endian::AnyEndian;
+
+use crate::{Architecture, GuestError};
+
+/// A program, with the dynamic loader and the libraries it is linked with.
+pub struct Program {
+    pub(crate) executable: Vec<u8>,
+    /// Where in the guest, and what.
+    pub(crate) libraries: Vec<(String, Vec<u8>)>,
+}
+
+impl Program {
+    /// This program, as it runs now, with the libraries mapped into it: what is measured in
+    /// the guest is what is measured outside.
+    ///
+    /// # Errors
+    ///
+    /// When one of the files cannot be read.
+    pub fn running() -> Result<Self, GuestError> {
+        let own = PathBuf::from("/proc/self/exe");
+        let executable = read(&own)?;
+        let mut libraries = Vec::new();
+        if let Some(loader) = parse(&executable, &own)?.loader {
+            libraries.push((loader.clone(), read(Path::new(&loader))?));
+            for path in mapped_libraries() {
+                let content = read(&path)?;
+                let name = parse(&content, &path)?.shared_name;
+                let name = name.map_or_else(|| path.clone(), |name| path.with_file_name(name));
+                libraries.push((name.display().to_string(), content));
+            }
+        }
+        Ok(Self { executable, libraries })
+    }
+
+    /// A static program from a file, for a guest of another architecture.
+    ///
+    /// # Errors
+    ///
+    /// When it is not one for `architecture`, or needs libraries.
+    pub fn from_file(path: &Path, architecture: Architecture) -> Result<Self, GuestError> {
+        let executable = read(path)?;
+        let parsed = parse(&executable, path)?;
+        let machine = match architecture {
+            Architecture::X86_64 => EM_X86_64,
+            Architecture::Aarch64 => EM_AARCH64,
+        };
+        let wrong =
+            |found: String| GuestError::Program { path: path.to_owned(), found, wanted: architecture };
+        if parsed.machine != machine {
+            return Err(wrong("is for another architecture".into()));
+        }
+        match parsed.loader {
+            Some(loader) => Err(wrong(format!("is not static: it needs {loader}"))),
+            None => Ok(Self { executable, libraries: Vec::new() }),
+        }
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, GuestError> {
+    std::fs::read(path).map_err(|source| GuestError::Read { path: path.to_owned(), source })
+}
+
+/// What matters here of an ELF file.
+struct Parsed {
+    machine: u16,
+    loader: Option<String>,
+    shared_name: Option<String>,
+}
+
+fn parse(bytes: &[u8], path: &Path) -> Result<Parsed, GuestError> {
+    let not_elf =
+        |reason: elf::ParseError| GuestError::NoElf { path: path.to_owned(), reason: reason.to_string() };
+    let file = ElfBytes::<AnyEndian>::minimal_parse(bytes).map_err(not_elf)?;
+    let segments = file.segments().into_iter().flatten();
+    let loader = segments.filter(|segment| segment.p_type == PT_INTERP).find_map(|segment| {
+        let name = file.segment_data(&segment).ok()?;
+        Some(String::from_utf8_lossy(name).trim_end_matches('\0').to_owned())
+    });
+    Ok(Parsed { machine: file.ehdr.e_machine, loader, shared_name: shared_name(&file) })
+}
+
+/// The name under which programs ask for a library.
+fn shared_name(file: &ElfBytes<'_, AnyEndian>) -> Option<String> {
+    let entry = file.dynamic().ok()??.iter().find(|entry| entry.d_tag == DT_SONAME)?;
+    let (_, strings) = file.dynamic_symbol_table().ok()??;
+    strings.get(usize::try_from(entry.d_val()).ok()?).ok().map(str::to_owned)
+}
+
+/// The shared libraries in this process's memory, the loader left out.
+fn mapped_libraries() -> Vec<PathBuf> {
+    libraries_in(&std::fs::read_to_string("/proc/self/maps").unwrap_or_default())
+}
+
+/// Source: `proc_pid_maps(5)`.
+fn libraries_in(maps: &str) -> Vec<PathBuf> {
+    let files = maps.lines().filter_map(|line| Some(&line[line.find('/')?..]));
+    let mut libraries: Vec<PathBuf> =
+        files.filter(|path| path.contains(".so") && !path.contains("/ld-linux")).map(PathBuf::from).collect();
+    libraries.sort();
+    libraries.dedup();
+    libraries
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn libraries_are_found_once_and_without_the_loader() {
+        let maps = "\
+55d0-55d1 r-xp 0 fe:00 1 /usr/bin/howlate
+7f00-7f01 r--p 0 fe:00 2 /usr/lib/x86_64-linux-gnu/libc.so.6
+7f01-7f02 r-xp 0 fe:00 2 /usr/lib/x86_64-linux-gnu/libc.so.6
+7f03-7f04 r-xp 0 fe:00 3 /usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2
+7ffe-7fff r-xp 0 00:00 0 [vdso]
+";
+        assert_eq!(libraries_in(maps), [PathBuf::from("/usr/lib/x86_64-linux-gnu/libc.so.6")]);
+    }
+
+    #[test]
+    fn the_running_program_brings_its_loader_and_the_c_library() {
+        let program = Program::running().unwrap();
+        let names: Vec<&str> = program.libraries.iter().map(|(name, _)| name.as_str()).collect();
+        // Static builds need neither.
+        assert!(names.is_empty() || names.iter().any(|name| name.contains("libc.so")), "{names:?}");
+        assert!(names.is_empty() || names[0].contains("/ld-"), "{names:?}");
+    }
+
+    #[test]
+    fn a_program_with_libraries_is_refused_by_name() {
+        let own = std::env::current_exe().unwrap();
+        if let Err(error) = Program::from_file(&own, Architecture::HERE) {
+            assert!(error.to_string().contains("is not static"), "{error}");
+        }
+        let other = if Architecture::HERE == Architecture::X86_64 {
+            Architecture::Aarch64
+        } else {
+            Architecture::X86_64
+        };
+        assert!(Program::from_file(&own, other).is_err());
+        assert!(matches!(Program::from_file(Path::new("/etc/passwd"), other), Err(GuestError::NoElf { .. })));
+    }
+}

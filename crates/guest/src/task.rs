@@ -1,0 +1,83 @@
+//! What host and guest tell each other: a file in the first file system, and lines on a port.
+
+use howlate_model::Line;
+use serde::{Deserialize, Serialize};
+
+/// Where the guest finds what it is to do. Its presence says that this is such a guest.
+pub(crate) const TASK: &str = "/howlate-task.json";
+
+/// The name of the port that results go through.
+pub(crate) const PORT: &str = "howlate.results";
+
+/// What the guest is to do.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Task {
+    /// Modules to load, in this order.
+    pub(crate) modules: Vec<String>,
+    /// howlate's arguments.
+    pub(crate) arguments: Vec<String>,
+}
+
+/// One line from the guest: a line of its recording, or the last of all.
+#[derive(Debug)]
+pub(crate) enum Message {
+    Line(Box<Line>),
+    Over(Over),
+}
+
+/// The guest's command has ended.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Over {
+    /// Its exit status.
+    pub(crate) exit_status: i32,
+    /// What it said on standard error.
+    pub(crate) said: String,
+}
+
+/// [`Over`] with its name, as lines of recordings have theirs.
+#[derive(Serialize, Deserialize)]
+struct Last {
+    over: Over,
+}
+
+impl Over {
+    /// The last line.
+    pub(crate) fn into_line(self) -> serde_json::Result<Vec<u8>> {
+        let mut line = serde_json::to_vec(&Last { over: self })?;
+        line.push(b'\n');
+        Ok(line)
+    }
+}
+
+impl Message {
+    /// Reads one line. It does not try both kinds: a line of a recording has numbers that do not
+    /// survive being read twice.
+    pub(crate) fn parse(line: &str) -> serde_json::Result<Self> {
+        if line.starts_with("{\"over\":") {
+            return Ok(Self::Over(serde_json::from_str::<Last>(line)?.over));
+        }
+        serde_json::from_str(line).map(|line| Self::Line(Box::new(line)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use howlate_model::{Block, MonotonicTime, Span, Wakeup};
+
+    use super::*;
+
+    #[test]
+    fn lines_of_the_recording_and_the_last_one_are_told_apart() {
+        let over = Over { exit_status: 3, said: "a \"word\"\n".into() };
+        let line = String::from_utf8(over.into_line().unwrap()).unwrap();
+        assert!(matches!(Message::parse(line.trim_end()), Ok(Message::Over(over)) if over.exit_status == 3));
+        let mut block = Block::default();
+        let ran = MonotonicTime::from_nanos(60);
+        block.record(Wakeup { expected: MonotonicTime::from_nanos(10), ran }, Some(Span::from_nanos(100)));
+        let line = serde_json::to_string(&Line::Block(Box::new(block.clone()))).unwrap();
+        assert!(
+            matches!(Message::parse(&line), Ok(Message::Line(got)) if *got == Line::Block(Box::new(block)))
+        );
+        assert!(Message::parse("[    1.0] a message of the kernel").is_err());
+    }
+}

@@ -1,0 +1,102 @@
+//! Options of `howlate guest`.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::Args;
+use howlate_guest::{Acceleration, Architecture, Asked};
+use howlate_model::{Loads, Policy, Span};
+
+/// The same measurement inside other kernels, booted in QEMU
+#[derive(Args)]
+#[command(after_help = "Examples:\n  \
+howlate guest --kernel debian:standard --kernel debian:rt -- cyclic --policy fifo:80 --duration 30s\n  \
+howlate guest --kernel ./bzImage --memory 1G --cpus 4 -- sleep --for 1ms\n  \
+howlate guest --kernel debian:rt --host-load idle,cpu --vcpu-policy other,fifo:1 -- cyclic --policy fifo:80")]
+pub(crate) struct Guest {
+    /// Kernels to boot: the path of an image, `host`, or debian:standard, debian:cloud, debian:rt
+    #[arg(long, value_name = "KERNEL,…", value_delimiter = ',', required_unless_present = "libvirt_xml")]
+    pub(crate) kernel: Vec<Asked>,
+    /// What to measure in each guest: `cyclic`, `sleep` or `notify`, with its options
+    #[arg(last = true, value_name = "COMMAND", required_unless_present = "libvirt_xml")]
+    pub(crate) command: Vec<String>,
+
+    /// CPUs of each guest
+    #[arg(long, value_name = "N", default_value = "2", help_heading = "Guest", value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub(crate) cpus: u32,
+    /// Memory of each guest
+    #[arg(long, value_name = "SIZE", default_value = "512M", help_heading = "Guest")]
+    pub(crate) memory: Memory,
+    /// What runs the guest's instructions: `kvm`, `tcg` (software), or `auto`: KVM where guests get anywhere on it
+    #[arg(long, value_name = "KIND", default_value = "auto", help_heading = "Guest")]
+    pub(crate) accel: Acceleration,
+    /// The guest's processor: x86_64 or aarch64; this machine's if left out
+    #[arg(long, value_name = "NAME", help_heading = "Guest")]
+    pub(crate) arch: Option<Architecture>,
+    /// A static howlate to run in the guest; this one if left out
+    #[arg(long, value_name = "FILE", help_heading = "Guest")]
+    pub(crate) program: Option<PathBuf>,
+    /// Added to the kernel's command line, such as 'isolcpus=1 nohz_full=1'
+    #[arg(long, value_name = "WORDS", default_value = "", hide_default_value = true, help_heading = "Guest")]
+    pub(crate) append: String,
+
+    /// Background loads on the host: idle, cpu
+    #[arg(long, value_name = "LOAD,…", default_value = "idle", help_heading = "Host")]
+    pub(crate) host_load: Vec<Loads>,
+    /// Policies of the threads that run the guest's CPUs, such as fifo:1
+    #[arg(long, value_name = "POLICY,…", value_delimiter = ',', help_heading = "Host")]
+    pub(crate) vcpu_policy: Vec<Policy>,
+    /// Policy of QEMU's main thread
+    #[arg(long, value_name = "POLICY", help_heading = "Host")]
+    pub(crate) emulator_policy: Option<Policy>,
+    /// The host's CPU for each CPU of the guest, such as 0,1
+    #[arg(long, value_name = "CPU,…", value_delimiter = ',', help_heading = "Host")]
+    pub(crate) vcpu_pin: Vec<u32>,
+    /// Print the elements of a libvirt domain with these settings, and do nothing else
+    #[arg(long, help_heading = "Host")]
+    pub(crate) libvirt_xml: bool,
+
+    /// Boots of each kind of guest, there and back (A B B A …); 2 if several are compared, otherwise 1
+    #[arg(long, value_name = "N", help_heading = "Extent", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) rounds: Option<u32>,
+    /// How long a guest may take until it begins to measure
+    #[arg(long, value_name = "LENGTH", default_value = "2m", help_heading = "Extent")]
+    pub(crate) boot_deadline: Span,
+    /// How long a guest that measures may send nothing
+    #[arg(long, value_name = "LENGTH", default_value = "2m", help_heading = "Extent")]
+    pub(crate) hang_deadline: Span,
+
+    /// Save the recording of all guests
+    #[arg(long, short, value_name = "FILE", help_heading = "Output")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print the result for machines
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+    /// Show no progress
+    #[arg(long, short, help_heading = "Output")]
+    pub(crate) quiet: bool,
+}
+
+/// A size of memory, in bytes.
+#[derive(Clone, Copy)]
+pub(crate) struct Memory(pub(crate) u64);
+
+impl FromStr for Memory {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let shift = match text.chars().last() {
+            Some('M') => 20,
+            Some('G') => 30,
+            _ => return Err(format!("`{text}` is no size; write a number with M or G, such as `512M`")),
+        };
+        let number: u64 =
+            text[..text.len() - 1].parse().map_err(|_| format!("`{text}` has no number before its unit"))?;
+        /// Less does not hold a kernel with its first file system.
+        const LEAST: u64 = 128 << 20;
+        match number.checked_mul(1 << shift) {
+            Some(bytes) if bytes >= LEAST => Ok(Self(bytes)),
+            _ => Err(format!("`{text}` is too little or too much; write at least 128M")),
+        }
+    }
+}

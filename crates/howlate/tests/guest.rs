@@ -1,0 +1,286 @@
+//! Real guests: Debian's kernels, booted in QEMU.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::{Mutex, MutexGuard};
+
+use common::{Background, has_caveat, howlate, is_root, run, shown, skip, stderr};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+/// Guests boot one after the other: side by side on few CPUs they would miss their deadlines.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// Waits for its turn; `None`, with the reason said, where guests cannot be booted.
+fn guests() -> Option<MutexGuard<'static, ()>> {
+    if std::env::var_os("HOWLATE_FAST").is_some() {
+        skip("boots guests, which is slow");
+        return None;
+    }
+    if Command::new("qemu-system-x86_64").arg("--version").output().is_err() {
+        skip("needs qemu-system-x86");
+        return None;
+    }
+    Some(ONE_AT_A_TIME.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+}
+
+/// Whether the kernels could not be fetched, which is no fault of howlate's.
+fn cannot_fetch(output: &Output) -> bool {
+    let said = stderr(output);
+    let cannot = said.contains("apt-get download")
+        || said.contains("cannot start apt")
+        || said.contains("apt knows no");
+    if cannot {
+        skip(&format!("Debian's kernels cannot be fetched: {}", said.lines().last().unwrap_or_default()));
+    }
+    cannot
+}
+
+/// Options of every guest here; emulated, so that all machines take the same way.
+const GUEST: [&str; 4] = ["guest", "--accel", "tcg", "--quiet"];
+
+fn guest(options: &[&str], command: &[&str]) -> Command {
+    let mut all = GUEST.to_vec();
+    all.extend_from_slice(options);
+    all.push("--");
+    all.extend_from_slice(command);
+    howlate(&all)
+}
+
+fn recording(folder: &Path) -> PathBuf {
+    folder.join("guests.jsonl")
+}
+
+/// How many lines of a kind a recording holds.
+fn lines(recording: &Path, kind: &str) -> usize {
+    let text = std::fs::read_to_string(recording).unwrap();
+    text.lines().filter(|line| line.starts_with(&format!("{{\"{kind}\""))).count()
+}
+
+#[test]
+fn two_kernels_measure_the_same_and_end_in_one_recording() {
+    let Some(_turn) = guests() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let out = recording(folder.path());
+    let kernels = ["--kernel", "debian:standard,debian:rt", "--rounds", "2", "--out", out.to_str().unwrap()];
+    let command = ["cyclic", "--policy", "fifo:80", "--threads", "1", "--samples", "100", "--period", "2ms"];
+    let output = guest(&kernels, &command).output().unwrap();
+    if cannot_fetch(&output) {
+        return;
+    }
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let result = shown(&out);
+    let results = result["results"].as_array().unwrap();
+    assert_eq!(results.len(), 2);
+    for one in results {
+        // Two boots of 100; nothing was lost on the way.
+        assert_eq!(one["count"], 200, "{one}");
+        assert_eq!(one["in_force"]["policy"], "fifo");
+        assert!(one["latency_ns"]["min"].as_i64().unwrap() >= 0);
+    }
+    let kernel = |index: usize| results[index]["condition"]["kernel"].as_str().unwrap().to_owned();
+    assert!(!kernel(0).contains("-rt-") && kernel(1).contains("-rt-"), "{} {}", kernel(0), kernel(1));
+    check_boots(&result);
+    assert!(has_caveat(&result, "emulated_cpu"));
+    assert_eq!((lines(&out, "started"), lines(&out, "finished"), lines(&out, "end")), (4, 4, 1));
+    let text = String::from_utf8(run(&["show", out.to_str().unwrap()]).stdout).unwrap();
+    assert!(text.contains("PREEMPT_RT") && text.contains("Emulated CPU"), "{text}");
+}
+
+/// A B B A, each with what is known of the guest and of what the host did to it.
+fn check_boots(result: &Value) {
+    let boots = result["guests"].as_array().unwrap();
+    let realtime: Vec<bool> =
+        boots.iter().map(|boot| boot["system"]["realtime_kernel"].as_bool().unwrap()).collect();
+    assert_eq!(realtime, [false, true, true, false]);
+    assert_eq!(boots[1]["system"]["preemption"], "PREEMPT_RT");
+    let rounds: Vec<u64> = boots.iter().map(|boot| boot["first_round"].as_u64().unwrap()).collect();
+    assert_eq!(rounds, [0, 0, 1, 1]);
+    for boot in boots {
+        assert_eq!(boot["vcpus"].as_array().unwrap().len(), 2);
+        assert_eq!(boot["image_sha256"].as_str().unwrap().len(), 64);
+        let times = boot["ended"]["vcpus"].as_array().unwrap();
+        assert!(times.iter().any(|time| time["ran_ns"].as_u64().unwrap() > 0), "{boot}");
+        assert!(boot["system"]["hypervisor"].as_str().unwrap().contains("emulated"), "{boot}");
+    }
+    let times: Vec<i64> = boots.iter().map(|boot| boot["at_ns"].as_i64().unwrap()).collect();
+    assert!(times.is_sorted(), "{times:?}");
+}
+
+#[test]
+fn the_threads_of_the_guest_get_the_settings_asked_for() {
+    let Some(_turn) = guests() else { return };
+    if !is_root() || !common::may_use_realtime() {
+        return skip("needs root and real-time priorities");
+    }
+    let options =
+        ["--kernel", "debian:standard", "--cpus", "1", "--vcpu-policy", "fifo:1", "--vcpu-pin", "0"];
+    let more = ["--emulator-policy", "nice:-5", "--host-load", "cpu", "--json"];
+    let output = guest(&[options.as_slice(), &more].concat(), &["sleep", "--for", "1ms", "--samples", "50"]);
+    let output = { output }.output().unwrap();
+    if cannot_fetch(&output) {
+        return;
+    }
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let boot = &result["guests"][0];
+    assert_eq!((&boot["vcpus"][0]["policy"], &boot["vcpus"][0]["cpus"]), (&"fifo".into(), &"0".into()));
+    assert_eq!(boot["emulator"]["nice"], -5);
+    assert!(boot["ended"]["host_load"]["cpu_ns"].as_u64().unwrap() > 0);
+    let condition = &result["results"][0]["condition"];
+    assert_eq!(condition["on_host"], serde_json::json!({"load": "cpu", "vcpu_policy": "fifo:1"}));
+    assert_eq!(result["results"][0]["count"], 50);
+}
+
+#[test]
+fn a_plan_is_run_in_a_guest_and_kvm_is_left_where_it_leads_nowhere() {
+    let Some(_turn) = guests() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let plan = folder.path().join("a plan.toml");
+    std::fs::write(&plan, "[[sleep]]\nfor = \"1ms\"\nsamples = 40\n\n[[notify]]\nby = [\"pipe\", \"udp\"]\nafter = \"1ms\"\nsamples = 20\nrounds = 2\n").unwrap();
+    let words = ["guest", "--kernel", "debian:rt", "--json", "--", "run", plan.to_str().unwrap()];
+    let output = run(&words);
+    if cannot_fetch(&output) {
+        return;
+    }
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let counts: Vec<u64> =
+        result["results"].as_array().unwrap().iter().map(|one| one["count"].as_u64().unwrap()).collect();
+    assert_eq!(counts, [40, 20, 20]);
+    let emulated = result["guests"][0]["accelerator"] == "tcg";
+    assert_eq!(has_caveat(&result, "emulated_cpu"), emulated);
+    let tried = Path::new("/dev/kvm").exists() && is_root();
+    assert_eq!(emulated && tried, has_caveat(&result, "note"), "{}", result["caveats"]);
+}
+
+/// A guest that measures for a minute, if nobody ends it.
+fn long() -> Option<Background> {
+    let boot = ["--kernel", "debian:standard"];
+    if cannot_fetch(
+        &guest(&[boot.as_slice(), &["--boot-deadline", "1ms"]].concat(), &["cyclic"]).output().unwrap(),
+    ) {
+        return None;
+    }
+    let all = [GUEST.as_slice(), &boot, &["--hang-deadline", "3s"]].concat();
+    Some(Background::start_with(&all, &["--", "cyclic", "--threads", "1", "--duration", "1m"], "\"block\""))
+}
+
+/// The emulator that a run started.
+fn emulator(of: u32) -> Pid {
+    let children = std::fs::read_to_string(format!("/proc/{of}/task/{of}/children")).unwrap();
+    let is_qemu = |pid: &&str| {
+        std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.starts_with("qemu"))
+    };
+    let pid = children.split_whitespace().find(is_qemu).unwrap().parse().unwrap();
+    Pid::from_raw(pid).unwrap()
+}
+
+/// What came before the end is kept, and the end is named.
+fn check_kept(run: &mut Background, says: &str) {
+    let output = run.output();
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    assert!(stderr(&output).contains(says), "{}", stderr(&output));
+    let result = shown(&run.recording);
+    assert!(result["results"][0]["count"].as_u64().unwrap() > 0);
+    assert!(result["guests"][0]["ended"]["error"].as_str().unwrap().contains(says));
+    assert_eq!(result["ended"], Value::Null);
+}
+
+#[test]
+fn a_killed_emulator_loses_nothing_that_was_streamed() {
+    let Some(_turn) = guests() else { return };
+    let Some(mut run) = long() else { return };
+    kill_process(emulator(run.child.as_ref().unwrap().id()), Signal::KILL).unwrap();
+    check_kept(&mut run, "the guest ended before it was done");
+}
+
+#[test]
+fn a_guest_that_stands_still_is_ended() {
+    let Some(_turn) = guests() else { return };
+    let Some(mut run) = long() else { return };
+    kill_process(emulator(run.child.as_ref().unwrap().id()), Signal::STOP).unwrap();
+    check_kept(&mut run, "the guest sent nothing for 3s");
+}
+
+#[test]
+fn ctrl_c_ends_the_guest_and_keeps_what_it_measured() {
+    let Some(_turn) = guests() else { return };
+    let Some(mut run) = long() else { return };
+    let emulator = emulator(run.child.as_ref().unwrap().id());
+    run.signal(Signal::INT);
+    let output = run.output();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let result = shown(&run.recording);
+    assert_eq!(result["ended"], "interrupted");
+    assert!(result["results"][0]["count"].as_u64().unwrap() > 0);
+    assert!(rustix::process::test_kill_process(emulator).is_err(), "the emulator goes on");
+}
+
+#[test]
+fn a_kernel_that_panics_is_shown_with_its_last_words() {
+    let Some(_turn) = guests() else { return };
+    let options = ["--kernel", "debian:cloud", "--append", "rdinit=/nothing"];
+    let output = guest(&options, &["cyclic", "--samples", "1"]).output().unwrap();
+    if cannot_fetch(&output) {
+        return;
+    }
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    let said = stderr(&output);
+    assert!(said.contains("the guest ended before it was done") && said.contains("Kernel panic"), "{said}");
+}
+
+#[test]
+fn a_guest_that_takes_too_long_to_boot_is_ended() {
+    let Some(_turn) = guests() else { return };
+    let options = ["--kernel", "debian:cloud", "--boot-deadline", "100ms"];
+    let output = guest(&options, &["cyclic", "--samples", "1"]).output().unwrap();
+    if cannot_fetch(&output) {
+        return;
+    }
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    let said = stderr(&output);
+    assert!(
+        said.contains("did not begin to measure within 100ms") && said.contains("--boot-deadline"),
+        "{said}"
+    );
+}
+
+#[test]
+fn what_cannot_work_is_refused_before_anything_is_booted() {
+    if Command::new("qemu-system-x86_64").arg("--version").output().is_err() {
+        return skip("needs qemu-system-x86");
+    }
+    let taken = tempfile::NamedTempFile::new().unwrap();
+    let taken = taken.path().to_str().unwrap();
+    let rows: [(&[&str], &str); 6] = [
+        (&["guest", "--kernel", "/etc/passwd", "--", "cyclic"], "wanted a bzImage"),
+        (&["guest", "--kernel", "/no/such/kernel", "--", "cyclic"], "cannot read the kernel"),
+        (&["guest", "--kernel", "/etc/passwd", "--", "doctor"], "`doctor` cannot be run in a guest"),
+        (
+            &["guest", "--kernel", "/etc/passwd", "--", "cyclic", "--json"],
+            "belongs to `howlate guest` itself",
+        ),
+        (&["guest", "--kernel", "/etc/passwd", "--", "cyclic", "--period", "1"], "has no unit"),
+        (&["guest", "--kernel", "/etc/passwd", "--out", taken, "--", "cyclic"], "nothing is written over"),
+    ];
+    for (words, says) in rows {
+        let output = run(words);
+        assert_eq!(output.status.code(), Some(2), "{words:?}");
+        assert!(stderr(&output).contains(says), "{words:?}: {}", stderr(&output));
+    }
+}
+
+#[test]
+fn without_the_emulator_its_package_is_named() {
+    let output = howlate(&["guest", "--kernel", "debian:rt", "--", "cyclic"])
+        .env("PATH", "/nowhere")
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("apt-get install"), "{}", stderr(&output));
+}

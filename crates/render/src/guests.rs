@@ -1,0 +1,125 @@
+//! The guests that conditions were measured in, and what the host did to them.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use howlate_analyse::Analysis;
+use howlate_model::{Boot, BootEnded, Condition, Span};
+
+use crate::heading::wrapped;
+use crate::numbers::{length, micros, rough};
+use crate::style::{BOLD, DIM, paint};
+use crate::table::Columns;
+
+/// The part of each kind of guest, under its name and with what is known of the guest in place of
+/// the host; everything, without a name, where nothing was measured in guests.
+pub(crate) fn parts(analysis: &Analysis) -> Vec<(String, Cow<'_, Analysis>)> {
+    if analysis.boots.is_empty() {
+        return vec![(String::new(), Cow::Borrowed(analysis))];
+    }
+    let mut names: Vec<String> = analysis.outcomes().iter().map(|outcome| name(&outcome.condition)).collect();
+    let mut known = HashSet::new();
+    names.retain(|name| known.insert(name.clone()));
+    names.into_iter().map(|name| (name.clone(), Cow::Owned(part(analysis, &name)))).collect()
+}
+
+fn part(analysis: &Analysis, of: &str) -> Analysis {
+    let mut part = analysis.only(|condition| name(condition) == of);
+    let kernel = part.outcomes().first().map(|outcome| outcome.condition.kernel.clone());
+    if let Some(boot) = analysis.boots.iter().find(|boot| Some(&boot.kernel) == kernel.as_ref()) {
+        part.header.system = boot.system.clone();
+        part.header.findings.clone_from(&boot.findings);
+        part.header.instrument = boot.instrument;
+    }
+    part
+}
+
+/// `6.1.0-rt · host load cpu · vCPU threads fifo:1`.
+pub(crate) fn name(condition: &Condition) -> String {
+    let mut parts = vec![condition.kernel.clone()];
+    if let Some(on_host) = &condition.on_host {
+        parts.extend((!on_host.load.is_idle()).then(|| format!("host load {}", on_host.load)));
+        parts.extend(on_host.vcpu_policy.as_ref().map(|policy| format!("vCPU threads {policy}")));
+    }
+    parts.join(" · ")
+}
+
+/// What `tables` makes of each kind of guest, under its name.
+pub(crate) fn sections(analysis: &Analysis, tables: impl Fn(&Analysis) -> String) -> String {
+    let section = |(name, part): (String, Cow<'_, Analysis>)| {
+        let heading = if name.is_empty() { String::new() } else { format!("{}\n\n", paint(BOLD, name)) };
+        format!("{heading}{}", tables(&part))
+    };
+    parts(analysis).into_iter().map(section).collect()
+}
+
+/// One row per boot.
+pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
+    let Some(first) = analysis.boots.first() else { return String::new() };
+    let cpus = first.vcpus.len();
+    let plural = if cpus == 1 { "" } else { "s" };
+    let what = format!("QEMU {}, {}, {cpus} CPU{plural}", first.qemu, first.accelerator);
+    let headings = [
+        "guest",
+        "kernel",
+        "",
+        "booted in",
+        "clock",
+        "vCPU threads",
+        "CPUs",
+        "ran",
+        "waited",
+        "host's steal",
+    ];
+    let mut table = Columns::new(&headings.map(str::to_owned), 3);
+    for boot in &analysis.boots {
+        let ended = analysis.boots_ended.iter().find(|ended| ended.boot == boot.boot);
+        table.row(row(boot, ended));
+    }
+    let waits = waits(analysis).map_or_else(String::new, |text| format!("{}\n", wrapped(&text, width, 0)));
+    let meaning = "clock: µs per reading. ran, waited: CPU time that the threads running the guest's CPUs got of the \
+        host, and time they waited for one.";
+    let meaning = paint(DIM, wrapped(meaning, width, 0));
+    format!("Guests ({what}):\n\n{}\n{meaning}\n{waits}", table.text())
+}
+
+/// A wait below this share of the time is not worth a word, in percent.
+const FELT: u64 = 2;
+
+/// How much the host itself held the guests up.
+fn waits(analysis: &Analysis) -> Option<String> {
+    let whole: u64 =
+        analysis.boots_ended.iter().map(|one| one.elapsed_ns.as_nanos() * one.vcpus.len() as u64).sum();
+    let waited = analysis.boots_ended.iter().flat_map(|one| &one.vcpus).map(|vcpu| vcpu.waited_ns.as_nanos());
+    let percent = (waited.sum::<u64>() * 100).checked_div(whole).filter(|percent| *percent >= FELT)?;
+    Some(format!(
+        "The guests' CPUs waited {percent} % of the time for a CPU of the host: part of the lateness is the host's. \
+         Real-time priority may help: `--vcpu-policy fifo:1`."
+    ))
+}
+
+fn row(boot: &Boot, ended: Option<&BootEnded>) -> Vec<String> {
+    let sum = |of: fn(&howlate_model::VcpuTime) -> Span| {
+        let vcpus = ended.filter(|ended| !ended.vcpus.is_empty());
+        let total = vcpus.map(|ended| ended.vcpus.iter().map(of).fold(Span::ZERO, Span::plus));
+        total.map_or_else(|| "–".to_owned(), rough)
+    };
+    let steal = ended.and_then(|ended| ended.host_steal_ns);
+    let clock = i64::try_from(boot.instrument.clock_read_ns.as_nanos()).unwrap_or(i64::MAX);
+    let thread = boot.vcpus.first();
+    vec![
+        (boot.boot + 1).to_string(),
+        boot.kernel.clone(),
+        boot.system.preemption.clone().unwrap_or_default(),
+        rough(boot.boot_took_ns),
+        micros(clock),
+        thread.map_or_else(String::new, |thread| thread.policy.to_string()),
+        boot.vcpus.iter().map(|thread| thread.cpus.to_string()).collect::<Vec<_>>().join(" "),
+        sum(|vcpu| vcpu.ran_ns),
+        sum(|vcpu| vcpu.waited_ns),
+        steal.map_or_else(
+            || "–".to_owned(),
+            |steal| if steal.is_zero() { "0".to_owned() } else { length(steal) },
+        ),
+    ]
+}
