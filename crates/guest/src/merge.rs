@@ -97,17 +97,36 @@ impl Merge {
                 self.shift(&mut finished.at_ns);
                 Line::Finished(finished)
             }
-            other => other,
+            Line::Load(mut load) => {
+                load.conditions.iter_mut().for_each(|condition| *condition = self.condition(*condition));
+                load.round = self.round(load.round);
+                self.shift(&mut load.from_ns);
+                self.shift(&mut load.until_ns);
+                Line::Load(load)
+            }
+            Line::Header(_)
+            | Line::Caveat(_)
+            | Line::Boot(_)
+            | Line::BootEnded(_)
+            | Line::Resumed(_)
+            | Line::End(_) => line,
         }
     }
 
     fn place(&mut self, condition: &mut u32, round: &mut u32) {
-        let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-        *condition =
-            condition.saturating_mul(count(self.kinds.len())).saturating_add(count(self.current.kind));
-        *round = round.saturating_add(self.current.first_round);
+        *condition = self.condition(*condition);
+        *round = self.round(*round);
         let next = &mut self.next_round[self.current.kind];
         *next = (*next).max(*round + 1);
+    }
+
+    fn condition(&self, of_guest: u32) -> u32 {
+        let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        of_guest.saturating_mul(count(self.kinds.len())).saturating_add(count(self.current.kind))
+    }
+
+    const fn round(&self, of_guest: u32) -> u32 {
+        of_guest.saturating_add(self.current.first_round)
     }
 
     fn shift(&self, time: &mut MonotonicTime) {

@@ -3,8 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
-use howlate_load::StartError;
 use howlate_guest::GuestError;
+use howlate_load::StartError;
 use howlate_measure::MeasureError;
 use howlate_plan::PlanError;
 use howlate_record::{CreateError, ReadError};
@@ -49,7 +49,7 @@ pub(crate) enum Error {
     NothingDiffers { property: &'static str, differ: Vec<&'static str> },
     #[error(transparent)]
     Guest(#[from] GuestError),
-    #[error("`{0}` cannot be run in a guest")]
+    #[error("`{0}` cannot be used in a guest")]
     NotForGuests(String),
     #[error("{0} belongs to `howlate guest` itself, not to what runs in the guest")]
     OutputOfGuest(&'static str),
@@ -82,6 +82,7 @@ impl Error {
             }
             Self::Plan(_) => None,
             Self::Guest(error) => error.hint(),
+            Self::NotForGuests(word) if word.starts_with('-') => Some("leave it out: only the recording leaves a guest".into()),
             Self::NotForGuests(_) => Some("what measures can: `-- cyclic …`, `-- sleep …`, `-- notify …`, `-- run PLAN`".into()),
             Self::OutputOfGuest(option) => Some(format!("write it before the `--`: `howlate guest {option} … -- …`")),
             Self::Measure(MeasureError::Thread { .. }) => {

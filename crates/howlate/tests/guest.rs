@@ -260,7 +260,7 @@ fn what_cannot_work_is_refused_before_anything_is_booted() {
     let rows: [(&[&str], &str); 6] = [
         (&["guest", "--kernel", "/etc/passwd", "--", "cyclic"], "wanted a bzImage"),
         (&["guest", "--kernel", "/no/such/kernel", "--", "cyclic"], "cannot read the kernel"),
-        (&["guest", "--kernel", "/etc/passwd", "--", "doctor"], "`doctor` cannot be run in a guest"),
+        (&["guest", "--kernel", "/etc/passwd", "--", "doctor"], "`doctor` cannot be used in a guest"),
         (
             &["guest", "--kernel", "/etc/passwd", "--", "cyclic", "--json"],
             "belongs to `howlate guest` itself",

@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Block, Boot, BootEnded, Caveat, Condition, Finding, Finished, LoadBlock, MonotonicTime, Span, Started, System,
+    Block, Boot, BootEnded, Caveat, Condition, Finding, Finished, LoadBlock, MonotonicTime, Span, Started,
+    System,
 };
 
 /// The version of the recording format that this program writes.

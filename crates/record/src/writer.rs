@@ -109,7 +109,9 @@ impl Writer {
         if is_stream(path) {
             return Ok(());
         }
-        File::create_new(path).and_then(|_| std::fs::remove_file(path)).map_err(|source| CreateError::of(path, source))
+        File::create_new(path)
+            .and_then(|_| std::fs::remove_file(path))
+            .map_err(|source| CreateError::of(path, source))
     }
 
     /// Where it is.

@@ -21,6 +21,7 @@ pub(crate) fn condition(work: &str, policy: &str, cpu: Option<u32>) -> Condition
         thread: cpu.unwrap_or(0),
         load: Load::IDLE,
         kernel: "6.1.0".into(),
+        on_host: None,
     }
 }
 

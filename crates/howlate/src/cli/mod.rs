@@ -1,8 +1,8 @@
 //! What can be typed.
 
 mod compare;
-mod load;
 mod guest;
+mod load;
 mod measuring;
 mod notify;
 mod report;
@@ -14,8 +14,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use howlate_model::{Sleeper, Span, Wait};
 
 pub(crate) use compare::{Compare, ComparisonFormat};
-pub(crate) use load::Load;
 pub(crate) use guest::Guest;
+pub(crate) use load::Load;
 pub(crate) use measuring::{Measuring, ThreadCount, without_repeats};
 pub(crate) use notify::Notify;
 pub(crate) use report::{Report, ReportFormat};

@@ -26,13 +26,13 @@ pub(super) fn prepare(words: &[String]) -> Result<(Errand, Vec<Limit>), Error> {
 }
 
 fn with_limits(errand: Errand, measuring: Measuring) -> Result<(Errand, Vec<Limit>), Error> {
-    refuse_output(measuring.out.is_some(), measuring.json)?;
+    refuse_output(measuring.out.is_some(), measuring.json, measuring.samples_out.is_some())?;
     Ok((errand, measuring.fail_above))
 }
 
 /// The plan, and what it includes, come along with the same paths to each other.
 fn with_plan(mut errand: Errand, asked: Run) -> Result<(Errand, Vec<Limit>), Error> {
-    refuse_output(asked.out.is_some(), asked.json)?;
+    refuse_output(asked.out.is_some(), asked.json, asked.samples_out.is_some())?;
     let experiment = Experiment::read(&asked.plan)?;
     // Below a folder of their own: what is mounted in the guest would hide /tmp.
     let read = |path: &PathBuf| Ok((format!("/plans{}", path.display()), std::fs::read(path)?));
@@ -45,9 +45,11 @@ fn with_plan(mut errand: Errand, asked: Run) -> Result<(Errand, Vec<Limit>), Err
     Ok((errand, if asked.fail_above.is_empty() { options } else { asked.fail_above }))
 }
 
-fn refuse_output(out: bool, json: bool) -> Result<(), Error> {
-    if out {
-        return Err(Error::OutputOfGuest("--out"));
+fn refuse_output(out: bool, json: bool, samples: bool) -> Result<(), Error> {
+    match (out, json, samples) {
+        (true, ..) => Err(Error::OutputOfGuest("--out")),
+        (_, true, _) => Err(Error::OutputOfGuest("--json")),
+        (_, _, true) => Err(Error::NotForGuests("--samples-out".to_owned())),
+        _ => Ok(()),
     }
-    if json { Err(Error::OutputOfGuest("--json")) } else { Ok(()) }
 }

@@ -33,8 +33,9 @@ pub(crate) fn run(asked: &Guest) -> Result<Status, Error> {
     let program = program(asked, machine.architecture)?;
     let find = |kernel| Kernel::find(kernel, machine.architecture, &mut |text| terminal::say(text));
     let kernels = without_repeats(&asked.kernel).iter().map(find).collect::<Result<Vec<_>, _>>()?;
-    let around = Surroundings::begin()?;
     let kinds = kinds(&kernels, asked);
+    kinds.iter().try_for_each(|one| howlate_load::check(&one.kind.on_host.load))?;
+    let around = Surroundings::begin()?;
     let mut rounds = Rounds { asked, machine, qemu, program, errand, kinds, around: &around, merged: None };
     let trouble = rounds.take();
     let Some(merged) = rounds.merged else {

@@ -180,7 +180,7 @@ impl Listening<'_> {
         let booted = Booted { index: self.index, bootable, guest, qemu: self.qemu, took: guest.age() };
         let kernel = &bootable.kind.kernel;
         merged.boot(header, &booted).map_err(|_| GuestError::OtherConditions { kernel: kernel.clone() })?;
-        watch.load = Some(Running::start(&bootable.kind.on_host.load).map_err(Error::Load)?);
+        watch.load = Some(Running::start(&bootable.kind.on_host.load)?);
         Ok(())
     }
 
