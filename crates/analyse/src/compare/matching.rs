@@ -147,6 +147,7 @@ mod tests {
                 thread,
                 load: Load::default(),
                 kernel,
+                on_host: None,
             });
         }
         Track::new(header)

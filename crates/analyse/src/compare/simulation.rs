@@ -62,6 +62,7 @@ fn track(policies: &[Policy]) -> Track {
         thread: 0,
         load: Load::default(),
         kernel: String::new(),
+        on_host: None,
     };
     let mut header = crate::testing::analysis_of(&[]).header;
     header.conditions = policies.iter().map(condition).collect();
