@@ -1,5 +1,6 @@
 //! One picture as a file of its own.
 
+use howlate_render::wrapped;
 use maud::{Markup, PreEscaped, html};
 
 use crate::Recording;
@@ -38,20 +39,35 @@ pub fn svg(recordings: &[Recording<'_>], kind: Kind) -> Result<String, NoPicture
     Ok(document(&picture).into_string())
 }
 
+/// Letters of the title in a line, and how high a line is.
+const TITLE: usize = 92;
+const LINE: f64 = 22.0;
+/// Around everything.
+const MARGIN: f64 = 16.0;
+
 fn document(picture: &Picture) -> Markup {
-    let width = Room::Wide.width();
-    let mut top = 44.0;
+    let title = wrapped(&picture.title, TITLE, 0);
+    let mut top = MARGIN;
+    let lines: Vec<Markup> = title.lines().map(|line| title_line(line, &mut top)).collect();
+    top += MARGIN;
     let panels: Vec<Markup> = picture.panels.iter().map(|one| panel(one, &picture.title, &mut top)).collect();
+    let (width, height) = (Room::Wide.width() + 2.0 * MARGIN, top);
     html! {
-        svg xmlns="http://www.w3.org/2000/svg" class="chart page" width=(width) height=(top) viewBox=(format!("0 0 {width} {top}")) {
+        svg xmlns="http://www.w3.org/2000/svg" class="chart page" width=(width) height=(height)
+            viewBox=(format!("-{MARGIN} 0 {width} {height}")) {
             title { (picture.title) }
             desc { (picture.about) }
             style { (PreEscaped(COLOURS)) (PreEscaped(STYLE)) }
-            rect class="paper" width=(width) height=(top) {}
-            text class="title" x="0" y="24" { (picture.title) }
+            rect class="paper" x=(-MARGIN) width=(width) height=(height) {}
+            @for line in &lines { (line) }
             @for panel in &panels { (panel) }
         }
     }
+}
+
+fn title_line(text: &str, top: &mut f64) -> Markup {
+    *top += LINE;
+    html! { text class="title" x="0" y=(*top - 6.0) { (text) } }
 }
 
 /// A panel with its heading and its legend; `top` moves below it.
