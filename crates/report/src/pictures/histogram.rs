@@ -40,7 +40,7 @@ fn title(entries: &[Entry<'_>]) -> String {
     let max = |entry: &Entry<'_>| Latency::from_nanos(entry.max());
     match (least, most) {
         (Some(least), Some(most)) if entries.len() > 1 => format!(
-            "The latest wake-up came {} late ({}); the latest of {} {}",
+            "The latest wake-up came {} late ({}); with {} the latest was {}",
             max(most),
             name(most, &parts),
             name(least, &parts),
