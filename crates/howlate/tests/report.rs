@@ -13,7 +13,7 @@ use common::{howlate, stderr, stdout};
 use sha2::{Digest, Sha256};
 
 /// One recording of each kind.
-const RECORDINGS: [&str; 5] = ["cyclic", "killed", "notify", "sleep", "stall"];
+const RECORDINGS: [&str; 7] = ["cyclic", "guest", "killed", "languages", "notify", "sleep", "stall"];
 const KINDS: [&str; 7] = ["overview", "histogram", "percentiles", "time", "sleeps", "staircase", "pairs"];
 
 fn folder() -> PathBuf {

@@ -54,7 +54,8 @@ fn recommended(entries: &[Entry<'_>]) -> Option<String> {
 }
 
 /// What one can choose; the other parts are circumstances, which one has to live with.
-const CHOICES: [&[&str]; 2] = [&["call", "policy", "slack", "recording", "kernel"], &["load"]];
+const CHOICES: [&[&str]; 2] =
+    [&["call", "policy", "slack", "recording", "kernel", "vCPU threads"], &["load"]];
 
 /// The best and the worst choice, each judged by its worst circumstances.
 fn comparison(entries: &[Entry<'_>]) -> String {

@@ -1,7 +1,7 @@
 //! One condition of one recording.
 
 use howlate_analyse::{Outcome, Summary};
-use howlate_model::Work;
+use howlate_model::{System, Work};
 
 use crate::Recording;
 
@@ -24,6 +24,13 @@ impl<'a> Entry<'a> {
 
     pub(crate) fn work(&self) -> &'a Work {
         &self.outcome.condition.work
+    }
+
+    /// The machine that it was measured on: the guest, where there was one.
+    pub(crate) fn system(&self) -> &'a System {
+        let (analysis, condition) = (self.recording.analysis, &self.outcome.condition);
+        let guest = analysis.boots.iter().find(|boot| boot.kernel == condition.kernel);
+        guest.filter(|_| condition.on_host.is_some()).map_or(&analysis.header.system, |boot| &boot.system)
     }
 
     pub(crate) fn is_sleep(&self) -> bool {

@@ -20,7 +20,7 @@ const fn part(heading: &'static str, prefix: &'static str, of: fn(&Entry<'_>) ->
 }
 
 /// Every part, in the order in which a name lists them.
-const PARTS: [Part; 14] = [
+const PARTS: [Part; 16] = [
     part("recording", "", |entry| Some(entry.recording.name.to_owned())),
     part("kernel", "Linux ", |entry| Some(entry.outcome.condition.kernel.clone())),
     part("call", "", |entry| Some(entry.work().mechanism().to_string())),
@@ -30,6 +30,12 @@ const PARTS: [Part; 14] = [
     part("policy", "", |entry| Some(entry.outcome.condition.policy.to_string())),
     part("slack", "slack ", |entry| entry.outcome.condition.slack_ns.map(|slack| slack.to_string())),
     part("load", "load ", |entry| Some(entry.outcome.condition.load.to_string())),
+    part("host load", "host load ", |entry| {
+        entry.outcome.condition.on_host.as_ref().map(|on_host| on_host.load.to_string())
+    }),
+    part("vCPU threads", "vCPU threads ", |entry| {
+        entry.outcome.condition.on_host.as_ref().and_then(|on_host| on_host.vcpu_policy.clone())
+    }),
     part("between", "", between),
     part("receiver", "", receiver),
     part("way", "", way),
@@ -141,13 +147,15 @@ pub(crate) struct Facet<'a> {
 }
 
 /// What to tell apart by place before it is told apart by colour.
-const SPLIT_BY: [&str; 14] = [
+const SPLIT_BY: [&str; 16] = [
     "asked",
     "gap",
     "period",
     "between",
     "way",
     "receiver",
+    "host load",
+    "vCPU threads",
     "load",
     "recording",
     "kernel",

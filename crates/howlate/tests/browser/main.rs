@@ -16,8 +16,15 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use common::{howlate, skip, stderr};
 use driver::{Browser, View, address};
 
-const PAGES: [&[&str]; 6] =
-    [&["cyclic"], &["killed"], &["notify"], &["sleep"], &["stall"], &["cyclic", "stall", "sleep"]];
+const PAGES: [&[&str]; 7] = [
+    &["cyclic"],
+    &["guest"],
+    &["killed"],
+    &["languages"],
+    &["notify"],
+    &["stall"],
+    &["cyclic", "stall", "sleep"],
+];
 
 fn views() -> impl Iterator<Item = View> {
     let widths = [390, 1440].into_iter();

@@ -148,25 +148,38 @@ fn idle_states(system: &System) -> Option<String> {
     (!states.is_empty()).then(|| states.iter().map(state).collect::<Vec<_>>().join(", "))
 }
 
-/// One column per recording; what applies to none is left out.
+/// The machines by name: that of each recording, and the guests on it.
+fn systems<'a>(recordings: &[Recording<'a>]) -> Vec<(String, &'a System)> {
+    let mut systems: Vec<(String, &System)> = Vec::new();
+    for recording in recordings {
+        let analysis = recording.analysis;
+        let host = if analysis.boots.is_empty() { "" } else { " (host)" };
+        systems.push((format!("{}{host}", recording.name), &analysis.header.system));
+        for boot in &analysis.boots {
+            let name = format!("guest {} ({})", boot.kernel, boot.accelerator);
+            if !systems.iter().any(|(known, _)| *known == name) {
+                systems.push((name, &boot.system));
+            }
+        }
+    }
+    systems
+}
+
+/// One column per machine; what applies to none is left out.
 fn machines(recordings: &[Recording<'_>]) -> Table {
-    let mut headings = vec![""];
-    headings.extend(recordings.iter().map(|recording| recording.name));
+    let systems = systems(recordings);
+    let headings: Vec<&str> =
+        std::iter::once("property").chain(systems.iter().map(|(name, _)| name.as_str())).collect();
     let row = |(name, of): &Property| {
-        let values = recordings.iter().map(|recording| of(&recording.analysis.header.system));
+        let values = systems.iter().map(|(_, system)| of(system));
         let values: Vec<Option<String>> = values.map(|value| value.filter(|text| !text.is_empty())).collect();
         let known = values.iter().any(Option::is_some);
         let cells = values.into_iter().map(|value| value.unwrap_or_else(|| "–".to_owned()));
         known.then(|| std::iter::once((*name).to_owned()).chain(cells).collect())
     };
-    let mut table = Table::plain(
-        "As the recording describes it",
-        &headings,
-        1,
-        PROPERTIES.iter().filter_map(row).collect(),
-    );
+    let rows = PROPERTIES.iter().filter_map(row).collect();
+    let mut table = Table::plain("As the recording describes it", &headings, 1, rows);
     table.is_text = true;
-    table.headings[0] = "property".to_owned();
     table
 }
 

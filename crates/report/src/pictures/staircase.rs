@@ -141,7 +141,7 @@ fn rules(flights: &[Flight<'_>], lengths: Scale, latencies: Scale) -> Vec<Mark> 
         .collect();
     slacks.sort_unstable();
     slacks.dedup();
-    let system = entries().next().map(|entry| &entry.recording.analysis.header.system);
+    let system = entries().next().map(Entry::system);
     let states = system.and_then(|system| system.cpus.first()).map(|cpu| cpu.idle_states.as_slice());
     let states = states.unwrap_or_default().iter().filter(|state| !state.disabled);
     let mut rules: Vec<Mark> = slacks
