@@ -26,9 +26,9 @@ pub(crate) fn picture(entries: &[Entry<'_>]) -> Picture {
     }
 }
 
-/// The smallest of these shares that every condition supports.
+/// The smallest of these shares of which every condition has ten wake-ups.
 fn tail(entries: &[Entry<'_>]) -> f64 {
-    let supported = |tail: &f64| entries.iter().all(|entry| entry.supports(*tail));
+    let supported = |tail: &f64| entries.iter().all(|entry| entry.supports(*tail / 10.0));
     [1e-4, 1e-3, 1e-2, 0.1].into_iter().find(supported).unwrap_or(0.5)
 }
 
