@@ -107,6 +107,15 @@ fn several_recordings_stand_side_by_side() {
 }
 
 #[test]
+fn kernels_of_guests_are_told_apart() {
+    let page = page(&["guest"]);
+    for kernel in ["6.1.0-56-amd64", "6.1.0-56-rt-amd64"] {
+        assert!(page.contains(&format!("<th scope=\"row\">{kernel}</th>")), "{kernel} in the results");
+        assert!(page.contains(&format!("guest {kernel} (")), "{kernel} among the machines");
+    }
+}
+
+#[test]
 fn no_wake_up_is_lost_on_the_way_to_the_picture() {
     let page = page(&["stall"]);
     let shown =

@@ -15,15 +15,31 @@ const GROUPS: [(Verdict, &str, &str); 5] = [
 ];
 
 pub(crate) fn findings(recordings: &[Recording<'_>]) -> Markup {
+    let machines = machines(recordings);
     html! {
-        @for recording in recordings.iter().filter(|one| !one.analysis.header.findings.is_empty()) {
+        @for (name, findings) in machines.iter().filter(|(_, findings)| !findings.is_empty()) {
             h3 {
                 "What howlate doctor found"
-                @if recordings.len() > 1 { ": " (recording.name) }
+                @if machines.len() > 1 { ": " (name) }
             }
-            @for group in &GROUPS { (group_of(*group, &recording.analysis.header.findings)) }
+            @for group in &GROUPS { (group_of(*group, findings)) }
         }
     }
+}
+
+/// What was found on the machine of each recording, and in the guests on it.
+fn machines<'a>(recordings: &[Recording<'a>]) -> Vec<(String, &'a [Finding])> {
+    let mut machines: Vec<(String, &[Finding])> = Vec::new();
+    for recording in recordings {
+        machines.push((recording.name.to_owned(), &recording.analysis.header.findings));
+        for boot in &recording.analysis.boots {
+            let name = format!("guest {}", boot.kernel);
+            if !machines.iter().any(|(known, _)| *known == name) {
+                machines.push((name, &boot.findings));
+            }
+        }
+    }
+    machines
 }
 
 fn group_of((verdict, heading, mark): (Verdict, &str, &str), findings: &[Finding]) -> Markup {
