@@ -25,6 +25,8 @@ pub const FOR_TESTS: &[Needed] = &[
     Needed { program: "javac", package: "default-jdk-headless" },
     Needed { program: "go", package: "golang-go" },
     Needed { program: "qemu-system-x86_64", package: "qemu-system-x86" },
+    Needed { program: "podman", package: "podman" },
+    Needed { program: "runc", package: "runc" },
 ];
 
 /// What the benchmarks use besides.

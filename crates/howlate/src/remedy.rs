@@ -22,7 +22,7 @@ pub(crate) fn for_policy(policy: Policy, findings: &[Finding]) -> String {
         Policy::Fifo { priority } | Policy::Rr { priority } => {
             let group = finding("rt_group_scheduling").filter(|finding| blocks(finding));
             let permission = finding("realtime_permission").filter(|finding| blocks(finding));
-            group.or(permission).and_then(first_step).unwrap_or_else(|| {
+            group.or(permission).and_then(steps_of).unwrap_or_else(|| {
                 format!("Run as root, or raise the limit: `ulimit -r {}`.", priority.get())
             })
         }
@@ -37,9 +37,11 @@ fn blocks(finding: &Finding) -> bool {
     finding.verdict == howlate_model::Verdict::Blocks
 }
 
-fn first_step(finding: &Finding) -> Option<String> {
-    let step = finding.remedy.as_ref()?.apply.first()?;
-    Some(format!("{}: `{step}`", sentence(&finding.found)))
+fn steps_of(finding: &Finding) -> Option<String> {
+    let steps = &finding.remedy.as_ref()?.apply;
+    let steps: Vec<String> = steps.iter().map(|step| format!("`{step}`")).collect();
+    steps.first()?;
+    Some(format!("{}: {}", sentence(&finding.found), steps.join(", then ")))
 }
 
 /// With a capital letter.

@@ -1,6 +1,7 @@
 //! One measurement from plan to result: load, threads, recording, display.
 
 mod display;
+mod disturbed;
 mod past;
 mod samples;
 mod under;
@@ -30,6 +31,7 @@ use crate::error::Error;
 use crate::remedy;
 use crate::terminal::{InPlace, is_watched};
 use display::Display;
+use disturbed::Disturbed;
 use past::Begun;
 pub(crate) use past::Past;
 use samples::Keeping;
@@ -125,8 +127,16 @@ pub(crate) fn measure(
     let Begun { analysis, writer, turns } = past.begin(request, around, plan)?;
     let samples = request.samples_out.map(|path| Keeping::create(path, &analysis.header)).transpose()?;
     let display = Display::new(request.quiet, &plan.conditions, &turns);
-    let mut session =
-        Session { analysis, writer, samples, display, under: None, finished: Vec::new(), failed: Vec::new() };
+    let mut session = Session {
+        analysis,
+        writer,
+        samples,
+        display,
+        disturbed: Disturbed::new(),
+        under: None,
+        finished: Vec::new(),
+        failed: Vec::new(),
+    };
     let process = Process::prepare(request.dma_latency_us);
     let known = around.unsettled.iter().chain(&plan.left_out).chain(&process.caveats).cloned();
     for caveat in known.chain(crowding(&turns, &around.system)) {
@@ -252,6 +262,7 @@ struct Session {
     writer: Option<Writer>,
     samples: Option<Keeping>,
     display: Display,
+    disturbed: Disturbed,
     /// The load of the current turn.
     under: Option<UnderLoad>,
     /// Ends of threads' turns, held back until the load has reported.
@@ -290,7 +301,9 @@ impl Session {
                     continue;
                 }
             }
+            self.disturbed.turn_begins();
             let how = self.take_turn(request, turn, around, process)?;
+            self.disturbed.turn_ended(turn);
             self.turn_ended();
             if how != HowEnded::Done {
                 return Ok(how);
@@ -369,6 +382,8 @@ impl Session {
 
     fn end(mut self, how: HowEnded) -> Result<Analysis, Error> {
         self.display.clear();
+        let disturbed = self.disturbed.caveats(&self.analysis.header.system);
+        disturbed.into_iter().for_each(|caveat| self.keep(Line::Caveat(caveat)));
         let incomplete = self.writer.as_ref().and_then(Writer::incomplete);
         let lacking = self.samples.take().and_then(Keeping::close);
         incomplete.into_iter().chain(lacking).for_each(|caveat| self.keep(Line::Caveat(caveat)));

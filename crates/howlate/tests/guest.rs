@@ -89,6 +89,9 @@ fn two_kernels_measure_the_same_and_end_in_one_recording() {
     assert_eq!((lines(&out, "started"), lines(&out, "finished"), lines(&out, "end")), (4, 4, 1));
     let text = String::from_utf8(run(&["show", out.to_str().unwrap()]).stdout).unwrap();
     assert!(text.contains("PREEMPT_RT") && text.contains("Emulated CPU"), "{text}");
+    let compared = common::stdout(&output);
+    assert!(compared.contains(&format!("kernel {} → {}", kernel(0), kernel(1))), "{compared}");
+    assert!(compared.contains("pairs of turns") && compared.contains("`--rounds 6`"), "{compared}");
 }
 
 /// A B B A, each with what is known of the guest and of what the host did to it.

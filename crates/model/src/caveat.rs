@@ -147,6 +147,26 @@ pub enum Caveat {
         /// The file.
         path: String,
     },
+    /// The control group used up its CPU quota while it was measured, and stood still.
+    Throttled {
+        /// The group, as seen from inside.
+        group: String,
+        /// Periods in which it stood still.
+        stopped: u64,
+        /// Periods that passed.
+        periods: u64,
+        /// How long it stood still, all CPUs together.
+        stopped_ns: Span,
+    },
+    /// A CPU of the same core was busy while an idle machine was to be measured.
+    SiblingBusy {
+        /// The measured CPU.
+        cpu: u32,
+        /// The other one.
+        sibling: u32,
+        /// How much of the time, in percent.
+        percent: u64,
+    },
     /// The guest's CPU is software: its times are not those of a machine.
     EmulatedCpu,
     /// `SCHED_IDLE` or nice threads run only when others leave time.

@@ -2,7 +2,7 @@
 
 use howlate_model::Caveat;
 
-use crate::numbers::{count, length};
+use crate::numbers::{count, length, rough};
 
 /// A caveat in one sentence: what was found, and what would help.
 pub fn caveat(caveat: &Caveat) -> String {
@@ -75,6 +75,17 @@ pub fn caveat(caveat: &Caveat) -> String {
         Caveat::NoEnd { path } => {
             format!("{path} does not say that the run ended: it was killed, or still goes on.")
         }
+        Caveat::Throttled { group, stopped, periods, stopped_ns } => format!(
+            "The CPU quota of this control group ({group}) was used up in {} of {} periods: ordinary threads stood still for {} \
+             in all. `howlate doctor` says how to lift it.",
+            count(*stopped),
+            count(*periods),
+            rough(*stopped_ns)
+        ),
+        Caveat::SiblingBusy { cpu, sibling, percent } => format!(
+            "CPU {sibling}, on the same core as the measured CPU {cpu}, was busy {percent} % of the time: it slows it down. \
+             Keep it idle, or measure elsewhere with `--cpus`."
+        ),
         Caveat::EmulatedCpu => "Emulated CPU: compare kernels with each other, not with hardware.".to_owned(),
         Caveat::Note { text } => text.clone(),
     }

@@ -31,8 +31,8 @@ mod table;
 
 pub use caveats::caveat;
 pub use compare::{
-    ComparisonReport, SelfTest, comparison_json, comparison_junit, comparison_markdown, comparison_tap,
-    comparison_text, self_test, self_test_json,
+    ComparisonReport, SelfTest, comparison_below, comparison_json, comparison_junit, comparison_markdown,
+    comparison_tap, comparison_text, self_test, self_test_json,
 };
 pub use condition::condition;
 pub use csv::{csv, intervals_csv};

@@ -12,6 +12,7 @@ mod cgroup;
 mod command_line;
 mod container;
 mod describe;
+mod disturbance;
 mod findings;
 mod hypervisor;
 mod kernel;
@@ -21,6 +22,7 @@ mod reading;
 mod root;
 
 pub use describe::describe;
+pub use disturbance::Disturbance;
 pub use findings::examine;
 pub use reading::Unreadable;
 pub use root::{REFUSED, Root};

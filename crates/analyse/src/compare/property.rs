@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use howlate_model::{Condition, Work};
+use howlate_model::{Condition, OnHost, Work};
 
 /// A property of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,13 +24,17 @@ pub enum Property {
     Load,
     /// The kernel.
     Kernel,
+    /// Of guests: the background load on the host.
+    HostLoad,
+    /// Of guests: the policy asked for the threads that run their CPUs.
+    VcpuPolicy,
     /// Everything else that notification knows.
     Notification,
 }
 
 impl Property {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::Kind,
         Self::Mechanism,
         Self::Length,
@@ -39,11 +43,22 @@ impl Property {
         Self::Cpu,
         Self::Load,
         Self::Kernel,
+        Self::HostLoad,
+        Self::VcpuPolicy,
         Self::Notification,
     ];
     /// Those that one can ask to be compared.
-    pub const CHOICES: [Self; 7] =
-        [Self::Policy, Self::Load, Self::Mechanism, Self::Kernel, Self::Slack, Self::Cpu, Self::Length];
+    pub const CHOICES: [Self; 9] = [
+        Self::Policy,
+        Self::Load,
+        Self::Mechanism,
+        Self::Kernel,
+        Self::Slack,
+        Self::Cpu,
+        Self::Length,
+        Self::HostLoad,
+        Self::VcpuPolicy,
+    ];
 
     /// Its name.
     pub const fn name(self) -> &'static str {
@@ -56,6 +71,8 @@ impl Property {
             Self::Cpu => "cpu",
             Self::Load => "load",
             Self::Kernel => "kernel",
+            Self::HostLoad => "host-load",
+            Self::VcpuPolicy => "vcpu-policy",
             Self::Notification => "notification",
         }
     }
@@ -73,9 +90,16 @@ impl Property {
             Self::Cpu => condition.cpu.map_or_else(|| "any".to_owned(), |cpu| cpu.to_string()),
             Self::Load => condition.load.to_string(),
             Self::Kernel => condition.kernel.clone(),
+            Self::HostLoad => on_host(condition, |on_host| Some(on_host.load.to_string())),
+            Self::VcpuPolicy => on_host(condition, |on_host| on_host.vcpu_policy.clone()),
             Self::Notification => notification(condition.work),
         }
     }
+}
+
+/// Empty for what was not measured in a guest.
+fn on_host(condition: &Condition, of: impl Fn(&OnHost) -> Option<String>) -> String {
+    condition.on_host.as_ref().and_then(of).unwrap_or_default()
 }
 
 const fn kind(work: Work) -> &'static str {

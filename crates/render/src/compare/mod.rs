@@ -16,7 +16,7 @@ pub use junit::comparison_junit;
 pub use markdown::comparison_markdown;
 pub use self_test::{SelfTest, self_test, self_test_json};
 pub use tap::comparison_tap;
-pub use text::comparison_text;
+pub use text::{comparison_below, comparison_text};
 
 /// A comparison, and where it comes from.
 #[derive(Clone, Copy, Debug)]

@@ -20,6 +20,13 @@ pub fn comparison_text(report: &ComparisonReport<'_>, width: usize) -> String {
     text
 }
 
+/// The answer and a table for each pair of conditions, to stand below the result that they are about.
+pub fn comparison_below(report: &ComparisonReport<'_>, width: usize) -> String {
+    let answer = paint(BOLD, wrapped(&words::answer(report), width, 0));
+    let sections: String = report.comparison.compared.iter().map(|one| section(report, one, width)).collect();
+    format!("{answer}\n\n{sections}")
+}
+
 fn top(report: &ComparisonReport<'_>) -> String {
     let (path, base) = report.base;
     let paths = report.news.iter().map(|(path, _)| format!(" → {path}")).collect::<String>();

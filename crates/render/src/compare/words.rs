@@ -34,7 +34,12 @@ pub(super) const fn verdict(verdict: Verdict) -> &'static str {
 fn part(property: Property, condition: &Condition) -> String {
     let value = property.of(condition);
     match property {
-        Property::Kind | Property::Kernel => String::new(),
+        Property::Kind => String::new(),
+        Property::Kernel if condition.on_host.is_none() => String::new(),
+        Property::HostLoad | Property::VcpuPolicy if value.is_empty() => String::new(),
+        Property::Kernel => format!("kernel {value}"),
+        Property::HostLoad => format!("host load {value}"),
+        Property::VcpuPolicy => format!("vCPU threads {value}"),
         Property::Length => match Property::Kind.of(condition).as_str() {
             "cyclic" => format!("every {value}"),
             "sleep" => format!("for {value}"),

@@ -30,6 +30,9 @@ pub(super) fn send_to_host(finding: &mut Finding) {
     }
 }
 
+/// What Podman's containers may have together, with the cgroup manager `cgroupfs`.
+const PODMAN_SHARE: &str = "/sys/fs/cgroup/cpu/libpod_parent/cpu.rt_runtime_us";
+
 /// How to start a container so that it is given what it lacks.
 pub(super) struct Advice {
     runtime: String,
@@ -71,6 +74,12 @@ impl Advice {
                     CONFIG_RT_GROUP_SCHED",
                 )
                 .undo("boot the node with the present kernel"),
+            "podman" => self
+                .option(
+                    draft.apply(format!("echo 900000 | sudo tee {PODMAN_SHARE}   # on the host")),
+                    "--cpu-rt-runtime=800000 --cap-add=SYS_NICE --ulimit rtprio=99",
+                )
+                .undo(format!("echo 0 | sudo tee {PODMAN_SHARE}   # on the host")),
             _ => self
                 .option(
                     draft.apply(

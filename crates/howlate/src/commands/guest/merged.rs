@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use howlate_analyse::Analysis;
+use howlate_analyse::compare::Track;
 use howlate_guest::{Guest, Merge, OtherConditions};
 use howlate_linux::clock;
 use howlate_model::{
@@ -18,7 +18,7 @@ use crate::session::{Surroundings, now_in_words};
 /// A recording under way.
 pub(super) struct Merged {
     merge: Merge,
-    analysis: Analysis,
+    track: Track,
     writer: Option<Writer>,
     boots: u32,
     /// Whether a guest measures at present.
@@ -61,11 +61,11 @@ impl Merged {
         };
         let writer = out.map(|path| Writer::create(path, &header)).transpose()?;
         let booted = clock::now();
-        Ok(Self { merge, analysis: Analysis::new(header), writer, boots: 0, open: false, booted })
+        Ok(Self { merge, track: Track::new(header), writer, boots: 0, open: false, booted })
     }
 
     fn keep(&mut self, line: &Line) {
-        self.analysis.add(line);
+        self.track.add(line);
         if let Some(writer) = &mut self.writer {
             writer.write(line);
         }
@@ -105,7 +105,7 @@ impl Merged {
 
     /// Something to know, once.
     pub(super) fn caveat(&mut self, caveat: Caveat) {
-        if !self.analysis.caveats.contains(&caveat) {
+        if !self.track.analysis.caveats.contains(&caveat) {
             self.keep(&Line::Caveat(caveat));
         }
     }
@@ -144,17 +144,17 @@ impl Merged {
 
     /// Wake-ups so far, of all guests.
     pub(super) fn count(&self) -> u64 {
-        self.analysis.outcomes().iter().map(howlate_analyse::Outcome::count).sum()
+        self.track.analysis.outcomes().iter().map(howlate_analyse::Outcome::count).sum()
     }
 
     /// No more will come; without `how` it did not end in order.
-    pub(super) fn end(mut self, how: Option<HowEnded>) -> Analysis {
+    pub(super) fn end(mut self, how: Option<HowEnded>) -> Track {
         if let Some(how) = how {
             self.keep(&Line::End(End { at_ns: clock::now(), how }));
         }
         if let Some(caveat) = self.writer.take().and_then(Writer::close) {
-            self.analysis.add(&Line::Caveat(caveat));
+            self.track.add(&Line::Caveat(caveat));
         }
-        self.analysis
+        self.track
     }
 }

@@ -4,6 +4,7 @@ mod errand;
 mod kinds;
 mod merged;
 mod rounds;
+mod verdict;
 
 use howlate_guest::{
     Architecture, GuestError, HostSettings, Kernel, Machine, Program, emulator_version, libvirt_xml,
@@ -42,11 +43,10 @@ pub(crate) fn run(asked: &Guest) -> Result<Status, Error> {
         return trouble.map(|_| Status::NotTrustworthy);
     };
     let how = trouble.as_ref().copied().unwrap_or(HowEnded::Interrupted);
-    let analysis = merged.end(trouble.is_ok().then_some(how));
-    let text =
-        if asked.json { render::json(&analysis)? } else { render::report(&analysis, terminal::width()) };
+    let track = merged.end(trouble.is_ok().then_some(how));
+    let text = if asked.json { render::json(&track.analysis)? } else { verdict::report(&track) };
     terminal::print(&text)?;
-    let status = judge(&analysis, &limits);
+    let status = judge(&track.analysis, &limits);
     match trouble {
         Ok(_) => Ok(status),
         Err(error) => {

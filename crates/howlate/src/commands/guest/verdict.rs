@@ -1,0 +1,56 @@
+//! The result of all guests, and what their comparison says.
+
+use howlate_analyse::compare::{Asked, Property, Track, within};
+use howlate_model::Condition;
+use howlate_render::{self as render, ComparisonReport};
+
+use crate::terminal;
+
+/// Of all statements together.
+const CONFIDENCE: f64 = 0.95;
+
+/// A statement about kernels needs this many boots of each: turns of one boot have its luck in common.
+const BOOTS: usize = 6;
+
+/// The tables, then a comparison by everything in which the guests differ.
+pub(super) fn report(track: &Track) -> String {
+    let mut text = render::report(&track.analysis, terminal::width());
+    for property in [Property::Kernel, Property::HostLoad, Property::VcpuPolicy] {
+        text.push_str(&compared(track, property).unwrap_or_default());
+    }
+    if differing(track).next().is_some() {
+        text.push_str(&few_boots(track).unwrap_or_default());
+    }
+    text
+}
+
+fn differing(track: &Track) -> impl Iterator<Item = Property> {
+    let conditions = &track.analysis.header.conditions;
+    let all = [Property::Kernel, Property::HostLoad, Property::VcpuPolicy];
+    let differs = |property: &Property| {
+        conditions.iter().any(|condition: &Condition| property.of(condition) != property.of(&conditions[0]))
+    };
+    all.into_iter().filter(differs)
+}
+
+/// `None` where nothing differs in it.
+fn compared(track: &Track, property: Property) -> Option<String> {
+    let asked = Asked { confidence: CONFIDENCE, margin: None };
+    let comparison = within(track, property, None, asked).ok()?;
+    comparison.compared.first()?;
+    let base = ("", &track.analysis);
+    let report = ComparisonReport { comparison: &comparison, asked, base, news: &[] };
+    Some(format!("\n{}", render::comparison_below(&report, terminal::width())))
+}
+
+fn few_boots(track: &Track) -> Option<String> {
+    let boots = &track.analysis.boots;
+    let kind = |number: usize| (&boots[number].kernel, &boots[number].on_host);
+    let of_kind = |one: usize| (0..boots.len()).filter(|other| kind(*other) == kind(one)).count();
+    let least = (0..boots.len()).map(of_kind).min()?;
+    let text = format!(
+        "Turns of one boot have its luck in common, and the comparison does not know it: of each kind of guest there were \
+         {least} boots. `--rounds {BOOTS}` says more about the kernels."
+    );
+    (least < BOOTS).then(|| format!("{}\n", render::wrapped(&text, terminal::width(), 0)))
+}

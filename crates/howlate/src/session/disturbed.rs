@@ -1,0 +1,44 @@
+//! What disturbed the turns of a session from outside.
+
+use howlate_model::{Caveat, CpuSet, System, Turn};
+use howlate_system::{Disturbance, Root};
+
+use super::measured_cpus;
+
+/// Sums over the turns so far.
+pub(super) struct Disturbed {
+    root: Root,
+    before: Disturbance,
+    /// Of all turns: a quota stops the load as well as what is measured.
+    all: Disturbance,
+    /// Of the turns that were to be idle: under a load siblings are meant to be busy.
+    idle: Disturbance,
+    measured: CpuSet,
+}
+
+impl Disturbed {
+    pub(super) fn new() -> Self {
+        let (all, idle, before) = (Disturbance::default(), Disturbance::default(), Disturbance::default());
+        Self { root: Root::live(), before, all, idle, measured: CpuSet::default() }
+    }
+
+    /// A turn begins.
+    pub(super) fn turn_begins(&mut self) {
+        self.before = Disturbance::read(&self.root);
+    }
+
+    /// The turn ended.
+    pub(super) fn turn_ended(&mut self, turn: &Turn) {
+        let during = Disturbance::read(&self.root).since(&self.before);
+        self.all.add(&during);
+        if turn.load.is_idle() {
+            self.idle.add(&during);
+            self.measured = self.measured.iter().chain(measured_cpus(turn).iter()).collect();
+        }
+    }
+
+    /// What there is to know at the end.
+    pub(super) fn caveats(&self, system: &System) -> Vec<Caveat> {
+        self.all.quotas().chain(self.idle.siblings(&self.measured, &system.cpus)).collect()
+    }
+}

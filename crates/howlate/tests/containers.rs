@@ -1,0 +1,195 @@
+//! Real containers: what is missing is named, and with the flag that was named it works.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use common::{is_root, skip, stderr};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// They share the group of all containers, whose real-time share is changed here.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// The program with what it is linked with, as a container's root.
+struct Root {
+    folder: TempDir,
+    _turn: MutexGuard<'static, ()>,
+}
+
+/// `None`, with the reason said, where containers cannot be run.
+fn root() -> Option<Root> {
+    if std::env::var_os("HOWLATE_FAST").is_some() {
+        skip("starts containers, which is slow");
+        return None;
+    }
+    if !is_root() {
+        skip("needs root, to run containers");
+        return None;
+    }
+    let turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["proc", "sys", "dev", "tmp", "etc", "run"] {
+        std::fs::create_dir(folder.path().join(name)).unwrap();
+    }
+    let program = Path::new(env!("CARGO_BIN_EXE_howlate"));
+    std::fs::copy(program, folder.path().join("howlate")).unwrap();
+    for library in libraries(program) {
+        let place = folder.path().join(library.strip_prefix("/").unwrap());
+        std::fs::create_dir_all(place.parent().unwrap()).unwrap();
+        std::fs::copy(&library, place).unwrap();
+    }
+    make_readable(folder.path());
+    let root = Root { folder, _turn: turn };
+    let tried = root.podman(&[], &["--version"]);
+    if tried.as_ref().is_ok_and(|output| output.status.success()) {
+        return Some(root);
+    }
+    skip(&format!(
+        "needs podman and runc: {}",
+        tried.map_or_else(|error| error.to_string(), |output| stderr(&output))
+    ));
+    None
+}
+
+/// Anyone may enter, as in an image.
+fn make_readable(folder: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(folder, PermissionsExt::from_mode(0o755)).unwrap();
+}
+
+/// What `ldd` lists, the loader included.
+fn libraries(program: &Path) -> Vec<PathBuf> {
+    let output = Command::new("ldd").arg(program).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let paths = text.split_whitespace().filter(|word| word.starts_with('/'));
+    paths.map(PathBuf::from).collect()
+}
+
+impl Root {
+    /// Runs howlate in a container with these flags. The limits are the outer machine's.
+    fn podman(&self, flags: &[&str], words: &[&str]) -> std::io::Result<Output> {
+        let mut command = Command::new("podman");
+        command.args(["--runtime", "runc", "run", "--rm", "--network", "none"]);
+        command.args(["--ulimit", "nofile=1024:1024", "--ulimit", "nproc=4096:4096"]).args(flags);
+        command.arg("--rootfs").arg(self.folder.path()).arg("/howlate").args(words).output()
+    }
+
+    #[track_caller]
+    fn json(&self, flags: &[&str], words: &[&str], status: i32) -> Value {
+        let output = self.podman(flags, words).unwrap();
+        assert_eq!(output.status.code(), Some(status), "{}", stderr(&output));
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+
+    /// The verdict of a finding, and the first command that it advises.
+    fn finding(&self, flags: &[&str], id: &str) -> (String, String) {
+        let result = self.json(flags, &["doctor", "--json"], 0);
+        let findings = result["findings"].as_array().unwrap();
+        let Some(one) = findings.iter().find(|one| one["id"] == id) else { return Default::default() };
+        let steps = one["remedy"]["apply"].as_array().into_iter().flatten();
+        let steps: Vec<&str> = steps.filter_map(Value::as_str).collect();
+        (one["verdict"].as_str().unwrap().to_owned(), steps.join("\n"))
+    }
+}
+
+const FIFO: [&str; 9] =
+    ["cyclic", "--policy", "fifo:80", "--threads", "1", "--samples", "20", "--quiet", "--json"];
+
+/// Where Podman puts containers in cgroup v1.
+const PARENT: &str = "/sys/fs/cgroup/cpu/libpod_parent/cpu.rt_runtime_us";
+
+/// The share of real-time time that containers may have; put back when dropped.
+struct Share(String);
+
+impl Share {
+    /// `None` where the kernel does not divide real-time running time in cgroup v1.
+    fn set(microseconds: u32) -> Option<Self> {
+        let before = std::fs::read_to_string(PARENT).ok()?;
+        std::fs::write(PARENT, microseconds.to_string()).ok()?;
+        Some(Self(before))
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        drop(std::fs::write(PARENT, self.0.trim()));
+    }
+}
+
+#[test]
+fn without_the_capability_it_is_named_and_the_rest_is_measured() {
+    let Some(root) = root() else { return };
+    let (verdict, advice) = root.finding(&[], "realtime_permission");
+    assert_eq!(verdict, "blocks");
+    assert!(advice.contains("--cap-add=SYS_NICE"), "{advice}");
+    let result = root.json(&[], &FIFO, 3);
+    assert_eq!(result["results"][0]["count"], 20);
+    assert_eq!(result["results"][0]["in_force"]["policy"], "other");
+    assert!(result["system"]["container"].as_str().unwrap().starts_with("podman"));
+}
+
+#[test]
+fn a_capability_without_a_share_is_told_apart_and_with_one_it_works() {
+    let Some(root) = root() else { return };
+    let capable = ["--cap-add", "SYS_NICE"];
+    let Some(_none) = Share::set(0) else {
+        return skip("this kernel does not divide real-time time among cgroup v1 groups");
+    };
+    assert_eq!(root.finding(&capable, "realtime_permission").0, "good");
+    let (verdict, advice) = root.finding(&capable, "rt_group_scheduling");
+    assert_eq!(verdict, "blocks");
+    assert!(advice.contains("libpod_parent") && advice.contains("--cpu-rt-runtime"), "{advice}");
+    assert_eq!(root.json(&capable, &FIFO, 3)["results"][0]["in_force"]["policy"], "other");
+    let _some = Share::set(400_000).unwrap();
+    let share = ["--cap-add", "SYS_NICE", "--cpu-rt-runtime", "300000"];
+    assert_eq!(root.finding(&share, "rt_group_scheduling").0, "good");
+    let result = root.json(&share, &FIFO, 0);
+    assert_eq!(result["results"][0]["in_force"]["policy"], "fifo");
+    assert_eq!(result["results"][0]["count"], 20);
+}
+
+#[test]
+fn a_quota_that_is_used_up_stands_in_the_result() {
+    let Some(root) = root() else { return };
+    let (verdict, advice) = root.finding(&["--cpus", "0.2"], "cpu_quota");
+    assert_eq!(verdict, "costs");
+    assert!(advice.contains("--cpu-quota=-1"), "{advice}");
+    let words = ["cyclic", "--threads", "1", "--duration", "1s", "--load", "cpu", "--quiet", "--json"];
+    let result = root.json(&["--cpus", "0.2"], &words, 0);
+    let caveat = result["caveats"].as_array().unwrap().iter().find(|one| one["caveat"] == "throttled");
+    let caveat = caveat.unwrap_or_else(|| panic!("{}", result["caveats"]));
+    assert!(
+        caveat["stopped"].as_u64().unwrap() > 0 && caveat["stopped_ns"].as_u64().unwrap() > 0,
+        "{caveat}"
+    );
+    let free = root.json(&[], &words, 0);
+    assert!(!common::has_caveat(&free, "throttled"));
+}
+
+#[test]
+fn any_user_with_a_root_that_cannot_be_written_measures() {
+    let Some(root) = root() else { return };
+    let flags = ["--read-only", "--user", "1000:1000"];
+    let result = root.json(&flags, &FIFO, 3);
+    assert_eq!(result["results"][0]["count"], 20);
+    let refused = root.podman(&flags, &["cyclic", "--samples", "1", "--out", "/result.jsonl"]).unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(stderr(&refused).contains("cannot write /result.jsonl"), "{}", stderr(&refused));
+}
+
+#[test]
+fn a_seccomp_filter_is_named() {
+    let Some(root) = root() else { return };
+    let filtered = root.finding(&[], "seccomp");
+    let free = root.finding(&["--security-opt", "seccomp=unconfined"], "seccomp");
+    if filtered == free {
+        return skip("this podman applies no seccomp profile");
+    }
+    assert!(filtered.1.contains("--security-opt seccomp=unconfined"), "{}", filtered.1);
+    assert_eq!(free.0, "");
+}
