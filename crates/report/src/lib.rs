@@ -6,6 +6,7 @@
 mod answer;
 mod chart;
 mod entry;
+mod errors;
 mod markdown;
 mod names;
 mod page;

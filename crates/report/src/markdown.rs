@@ -5,7 +5,7 @@ use howlate_render::{machine, meaning};
 use crate::entry::Entry;
 use crate::page::{caveat_lines, command};
 use crate::prose::escaped;
-use crate::{Recording, answer, names, prose, tables};
+use crate::{Recording, answer, errors, names, prose, tables};
 
 /// The answer, the tables, what they mean, what to know, the command.
 pub fn markdown(recordings: &[Recording<'_>]) -> String {
@@ -21,7 +21,7 @@ pub fn markdown(recordings: &[Recording<'_>]) -> String {
     text.push_str(&format!("{}\n\n", escaped(&names::common(&entries))));
     let results = tables::results(&entries);
     text.push_str(&format!("{}\n\n{}\n", results.caption, results.markdown()));
-    if let Some(errors) = tables::errors(&entries) {
+    if let Some(errors) = errors::errors(&entries) {
         text.push_str(&format!("{}\n\n{}\n", errors.caption, errors.markdown()));
     }
     let meanings: Vec<String> = recordings.iter().flat_map(|recording| meaning(recording.analysis)).collect();

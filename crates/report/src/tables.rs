@@ -1,12 +1,10 @@
 //! The tables of results.
 
 use howlate_analyse::Summary;
-use howlate_render::numbers::{count, micros, micros_of};
-use howlate_render::scale::Scale;
+use howlate_render::numbers::{count, micros};
 
-use crate::chart::shade;
 use crate::entry::Entry;
-use crate::names::{name, varying};
+use crate::names::varying;
 use crate::table::{Cell, Table, column};
 
 /// A heading, the smallest share of wake-ups that must be one at least, and the nanoseconds.
@@ -73,54 +71,4 @@ fn losses(entries: &[Entry<'_>], add: &mut impl FnMut(&str, Vec<Cell>)) {
             add(heading, values.iter().map(|number| Cell::new(count(*number))).collect());
         }
     }
-}
-
-/// The mean error of each length under each set of circumstances, the largest below it.
-/// `None` where there is nothing to compare.
-#[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "three digits are shown")]
-pub(crate) fn errors(entries: &[Entry<'_>]) -> Option<Table> {
-    let sleeps: Vec<Entry<'_>> = entries.iter().copied().filter(|entry| entry.is_sleep()).collect();
-    let mut lengths: Vec<_> = sleeps.iter().map(|entry| entry.work().length()).collect();
-    lengths.sort_unstable();
-    lengths.dedup();
-    let parts: Vec<_> = varying(&sleeps).into_iter().filter(|part| part.heading != "asked").collect();
-    let mut names: Vec<String> = Vec::new();
-    for entry in &sleeps {
-        let name = name(entry, &parts);
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    if names.len() < 2 {
-        return None;
-    }
-    let means = sleeps.iter().filter_map(|entry| entry.outcome.latency().mean_nanos());
-    let scale =
-        Scale::logarithmic(means.clone().fold(f64::INFINITY, f64::min).max(1.0), means.fold(1.0, f64::max));
-    let cell = |row: &String, length| {
-        let one = sleeps.iter().find(|entry| entry.work().length() == length && name(entry, &parts) == *row);
-        let summary = one.and_then(|entry| entry.outcome.summary());
-        summary.map_or_else(
-            || Cell::new("–"),
-            |summary| Cell {
-                text: micros_of(summary.mean),
-                below: format!("max {}", micros(summary.max)),
-                is_worst: false,
-                shade: Some(shade(scale, summary.mean)),
-            },
-        )
-    };
-    let row = |row: &String| {
-        let cells = lengths.iter().map(|length| cell(row, *length));
-        std::iter::once(Cell::new(row.clone())).chain(cells).collect()
-    };
-    let headings = std::iter::once("asked for".to_owned()).chain(lengths.iter().map(ToString::to_string));
-    Some(Table {
-        caption: "Mean error in µs: how much later than asked sleeps return; the largest below it."
-            .to_owned(),
-        headings: headings.collect(),
-        names: 1,
-        rows: names.iter().map(row).collect(),
-        is_text: false,
-    })
 }

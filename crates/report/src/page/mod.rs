@@ -11,7 +11,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::entry::Entry;
 use crate::pictures::{Kind, Picture, picture};
-use crate::{Recording, answer, names, prose, tables};
+use crate::{Recording, answer, errors, names, prose, tables};
 
 const STYLE: &str = concat!(
     include_str!("../chart/colours.css"),
@@ -59,7 +59,7 @@ fn content(recordings: &[Recording<'_>], entries: &[Entry<'_>], pictures: &[Pict
             h2 { "Results" }
             p class="quiet" { (names::common(entries)) }
             (tables::results(entries).html())
-            @if let Some(table) = tables::errors(entries) { (table.html()) }
+            @if let Some(table) = errors::errors(entries) { (table.html()) }
         }
         (meanings(recordings))
         section id="pictures" {

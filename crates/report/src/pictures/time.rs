@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use howlate_analyse::Slice;
+use howlate_analyse::{Column, Slice};
 use howlate_model::{Latency, MonotonicTime};
 use howlate_render::numbers::count;
 use howlate_render::scale::Scale;
@@ -92,38 +92,49 @@ fn plot(entry: &Entry<'_>, time: Scale, latencies: Scale, is_last: bool) -> Plot
 
 #[allow(clippy::cast_precision_loss, reason = "a picture")]
 fn marks(entry: &Entry<'_>) -> Vec<Mark> {
-    let hue = Hue::of(0);
     let slices = entry.outcome.timeline().slices();
-    let stretch = |slice: &Slice| (since(entry, slice.from), since(entry, slice.until));
+    let top = |slice: &Slice| {
+        let (from, until) = stretch(entry, slice);
+        (from, until, slice.max as f64)
+    };
+    let dots =
+        entry.outcome.worst().iter().map(|one| (since(entry, one.at_ns), one.latency_ns.as_nanos() as f64));
+    let mut marks: Vec<Mark> = shades(entry);
+    marks.push(Mark::Cells { hue: Hue::of(0), cells: cells(entry) });
+    marks.push(Mark::Tops { hue: Hue::of(0), tops: slices.iter().map(top).collect() });
+    marks.push(Mark::Dots { hue: Hue::of(1), points: dots.collect(), radius: 2.5 });
+    let troubled = slices.iter().filter(|slice| slice.missed_periods + slice.lost > 0);
+    marks.extend(troubled.map(|slice| {
+        let (from, until) = stretch(entry, slice);
+        Mark::Flag { hue: Hue::of(1), at: f64::midpoint(from, until) }
+    }));
+    marks
+}
+
+/// From when to when, in seconds since the start.
+fn stretch(entry: &Entry<'_>, slice: &Slice) -> (f64, f64) {
+    (since(entry, slice.from), since(entry, slice.until))
+}
+
+/// How many wake-ups were how late in each stretch; a column's weight grows with the logarithm of its count.
+#[allow(clippy::cast_precision_loss, reason = "a picture")]
+fn cells(entry: &Entry<'_>) -> Vec<Cell> {
+    let slices = entry.outcome.timeline().slices();
     let fullest =
         slices.iter().flat_map(|slice| slice.columns.iter()).map(|column| column.count).max().unwrap_or(1);
     let weight = |count: u64| (count as f64).ln_1p() / (fullest as f64).ln_1p();
-    let cells = slices.iter().flat_map(|slice| {
-        let (from, until) = stretch(slice);
-        slice.columns.iter().map(move |column| Cell {
+    let of = |slice: &Slice| -> Vec<Cell> {
+        let (from, until) = stretch(entry, slice);
+        let cell = |column: Column| Cell {
             from,
             until,
             low: column.from as f64,
             high: column.until as f64,
             weight: weight(column.count),
-        })
-    });
-    let tops = slices.iter().map(|slice| {
-        let (from, until) = stretch(slice);
-        (from, until, slice.max as f64)
-    });
-    let dots =
-        entry.outcome.worst().iter().map(|one| (since(entry, one.at_ns), one.latency_ns.as_nanos() as f64));
-    let mut marks: Vec<Mark> = shades(entry);
-    marks.push(Mark::Cells { hue, cells: cells.collect() });
-    marks.push(Mark::Tops { hue, tops: tops.collect() });
-    marks.push(Mark::Dots { hue: Hue::of(1), points: dots.collect(), radius: 2.5 });
-    let troubled = slices.iter().filter(|slice| slice.missed_periods + slice.lost > 0);
-    marks.extend(troubled.map(|slice| {
-        let (from, until) = stretch(slice);
-        Mark::Flag { hue: Hue::of(1), at: f64::midpoint(from, until) }
-    }));
-    marks
+        };
+        slice.columns.iter().map(cell).collect()
+    };
+    slices.iter().flat_map(of).collect()
 }
 
 /// The turns under a background load.

@@ -1,0 +1,72 @@
+//! The table of errors: policies, loads, languages and kernels down, lengths of sleep across.
+
+use howlate_model::Span;
+use howlate_render::numbers::{micros, micros_of};
+use howlate_render::scale::Scale;
+
+use crate::chart::shade;
+use crate::entry::Entry;
+use crate::names::{name, varying};
+use crate::table::{Cell, Table};
+
+/// A sleep and the circumstances in which it was measured.
+struct Sleep<'a> {
+    circumstances: String,
+    entry: Entry<'a>,
+}
+
+/// The mean error of each length under each set of circumstances, the largest below it.
+/// `None` where there is nothing to compare.
+pub(crate) fn errors(entries: &[Entry<'_>]) -> Option<Table> {
+    let sleeps = sleeps(entries);
+    let mut lengths: Vec<Span> = sleeps.iter().map(|sleep| sleep.entry.work().length()).collect();
+    lengths.sort_unstable();
+    lengths.dedup();
+    let mut names: Vec<&str> = Vec::new();
+    for sleep in &sleeps {
+        if !names.contains(&sleep.circumstances.as_str()) {
+            names.push(&sleep.circumstances);
+        }
+    }
+    let scale = scale(&sleeps);
+    let row = |name: &&str| {
+        let cells = lengths.iter().map(|length| cell(&sleeps, name, *length, scale));
+        std::iter::once(Cell::new(*name)).chain(cells).collect()
+    };
+    let headings = std::iter::once("asked for".to_owned()).chain(lengths.iter().map(ToString::to_string));
+    (names.len() > 1).then(|| Table {
+        caption: "Mean error in µs: how much later than asked sleeps return; the largest below it."
+            .to_owned(),
+        headings: headings.collect(),
+        names: 1,
+        rows: names.iter().map(row).collect(),
+        is_text: false,
+    })
+}
+
+fn sleeps<'a>(entries: &[Entry<'a>]) -> Vec<Sleep<'a>> {
+    let sleeps: Vec<Entry<'a>> = entries.iter().copied().filter(|entry| entry.is_sleep()).collect();
+    let parts: Vec<_> = varying(&sleeps).into_iter().filter(|part| part.heading != "asked").collect();
+    sleeps.into_iter().map(|entry| Sleep { circumstances: name(&entry, &parts), entry }).collect()
+}
+
+/// From the smallest mean to the largest.
+fn scale(sleeps: &[Sleep<'_>]) -> Scale {
+    let means = || sleeps.iter().filter_map(|sleep| sleep.entry.outcome.latency().mean_nanos());
+    Scale::logarithmic(means().fold(f64::INFINITY, f64::min).max(1.0), means().fold(1.0, f64::max))
+}
+
+fn cell(sleeps: &[Sleep<'_>], circumstances: &str, length: Span, scale: Scale) -> Cell {
+    let is_it =
+        |sleep: &&Sleep<'_>| sleep.entry.work().length() == length && sleep.circumstances == circumstances;
+    let summary = sleeps.iter().find(is_it).and_then(|sleep| sleep.entry.outcome.summary());
+    summary.map_or_else(
+        || Cell::new("–"),
+        |summary| Cell {
+            text: micros_of(summary.mean),
+            below: format!("max {}", micros(summary.max)),
+            is_worst: false,
+            shade: Some(shade(scale, summary.mean)),
+        },
+    )
+}
