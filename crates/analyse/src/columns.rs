@@ -48,11 +48,16 @@ const fn lowest(index: u32) -> u64 {
 impl Columns {
     /// The columns of a distribution.
     pub fn of(distribution: &Distribution) -> Self {
-        let mut columns = Self::default();
+        // Buckets ascend, so those of one column follow one another.
+        let mut counts: Vec<(u32, u64)> = Vec::new();
         for bucket in distribution.buckets() {
-            *columns.counts.entry(index(bucket.lowest)).or_default() += bucket.count;
+            let place = index(bucket.lowest);
+            match counts.last_mut() {
+                Some((last, count)) if *last == place => *count += bucket.count,
+                _ => counts.push((place, bucket.count)),
+            }
         }
-        columns
+        Self { counts: counts.into_iter().collect() }
     }
 
     /// Counts all of `other` too.
