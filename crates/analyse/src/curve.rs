@@ -23,12 +23,14 @@ pub struct CurvePoint {
     pub interval: Option<Interval>,
 }
 
-/// The curve from the median's side down to one wake-up in all of them.
-pub fn curve(outcome: &Outcome) -> Vec<CurvePoint> {
+/// The curve from all wake-ups down to one of them; with intervals, which take longer to work out,
+/// or without.
+pub fn curve(outcome: &Outcome, with_intervals: bool) -> Vec<CurvePoint> {
     let all = outcome.latency();
     let point = |tail: f64| {
         let latency = all.quantile(1.0 - tail)?;
-        Some(CurvePoint { tail, latency, interval: interval(outcome, tail, latency) })
+        let interval = if with_intervals { interval(outcome, tail, latency) } else { None };
+        Some(CurvePoint { tail, latency, interval })
     };
     let mut points: Vec<CurvePoint> = tails(all.count()).into_iter().filter_map(point).collect();
     tighten(&mut points);
@@ -124,7 +126,7 @@ mod tests {
             (0..1_000).for_each(|number| block.latency.record(Latency::from_nanos(late(stretch, number))));
             analysis.add(&Line::Block(Box::new(block)));
         }
-        curve(&analysis.outcomes()[0])
+        curve(&analysis.outcomes()[0], true)
     }
 
     fn at(curve: &[CurvePoint], tail: f64) -> CurvePoint {

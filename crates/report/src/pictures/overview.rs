@@ -60,7 +60,7 @@ fn panel(facet: &Facet<'_>, scale: Scale) -> Panel {
     if parts.iter().all(|part| part.is_length()) {
         entries.sort_by_key(|entry| entry.work().length());
     } else {
-        entries.sort_by_key(|entry| entry.rank());
+        entries.sort_by_cached_key(Entry::rank);
     }
     let rows: Vec<Row> = entries.iter().filter_map(|entry| row(entry, name(entry, &parts))).collect();
     let axis = Axis::new(scale, "latency", words::time);
@@ -99,7 +99,7 @@ fn row(entry: &Entry<'_>, name: String) -> Option<Row> {
 fn numbers(entries: &[Entry<'_>]) -> Table {
     let parts = varying(entries);
     let mut ranked: Vec<&Entry<'_>> = entries.iter().collect();
-    ranked.sort_by_key(|entry| entry.rank());
+    ranked.sort_by_cached_key(|entry| entry.rank());
     let row = |entry: &&Entry<'_>| {
         let one = entry.outcome.summary()?;
         let mut row = vec![name(entry, &parts), count(entry.outcome.count())];

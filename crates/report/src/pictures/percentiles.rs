@@ -59,7 +59,8 @@ fn place(tail: f64) -> f64 {
 #[allow(clippy::cast_precision_loss, reason = "a picture")]
 fn panel(facet: &Facet<'_>) -> Panel {
     let all = series::series(&facet.entries);
-    let curves: Vec<Vec<CurvePoint>> = all.iter().map(|one| curve(one.entry.outcome)).collect();
+    let curves: Vec<Vec<CurvePoint>> =
+        all.iter().map(|one| curve(one.entry.outcome, one.hue != Hue::Rest)).collect();
     let latencies = || curves.iter().flatten().map(|point| point.latency.as_nanos().max(1));
     let (least, most) = (latencies().min().unwrap_or(1), latencies().max().unwrap_or(1));
     let end = curves.iter().flatten().map(|point| place(point.tail)).fold(1.0, f64::max);
