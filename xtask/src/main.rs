@@ -2,6 +2,7 @@
 
 mod bench;
 mod capture_system;
+mod cross;
 mod packages;
 mod test;
 
@@ -14,6 +15,7 @@ The developer's commands:
   cargo xtask test            everything: installs what the tests need, checks style, runs all tests
   cargo xtask test --fast     the everyday loop: no installation, no slow tests
   cargo xtask bench           every benchmark; or one of: cyclic, cyclictest, instructions, memory, notify, show, size
+  cargo xtask cross [ARCH]    static programs for x86_64 and aarch64
   cargo xtask capture-system FOLDER
                               copies what howlate reads of this machine, for a bug report and a test
 ";
@@ -25,6 +27,7 @@ fn main() -> ExitCode {
         ["test"] => test::run(test::Extent::Everything),
         ["test", "--fast"] => test::run(test::Extent::Fast),
         ["bench", names @ ..] => bench::run(names),
+        ["cross", names @ ..] => cross::run(names),
         ["capture-system", folder] => capture(Path::new(folder)),
         [] | ["help" | "--help" | "-h"] => {
             print!("{USAGE}");

@@ -36,6 +36,19 @@ pub const FOR_BENCHES: &[Needed] = &[
     Needed { program: "valgrind", package: "valgrind" },
 ];
 
+/// What building for the other architecture uses.
+pub const FOR_CROSS: &[Needed] = if cfg!(target_arch = "aarch64") {
+    &[
+        Needed { program: "x86_64-linux-gnu-gcc", package: "gcc-x86-64-linux-gnu" },
+        Needed { program: "x86_64-linux-gnu-gcc", package: "libc6-dev-amd64-cross" },
+    ]
+} else {
+    &[
+        Needed { program: "aarch64-linux-gnu-gcc", package: "gcc-aarch64-linux-gnu" },
+        Needed { program: "aarch64-linux-gnu-gcc", package: "libc6-dev-arm64-cross" },
+    ]
+};
+
 /// Installs what is missing, or says what is missing where that is not possible.
 pub fn provide(needed: &[Needed]) {
     let missing: Vec<&str> =

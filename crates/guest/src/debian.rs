@@ -22,12 +22,13 @@ pub(crate) fn provide(
     architecture: Architecture,
     say: &mut dyn FnMut(&str),
 ) -> Result<PathBuf, GuestError> {
-    let package = newest(flavour, architecture)?;
     let cache = cache()?;
+    let apt = Apt::of(architecture, &cache, say)?;
+    let package = apt.newest(flavour, architecture)?;
     let folder = cache.join(format!("{}_{}", package.name, package.version.replace(':', "%")));
     if !folder.exists() {
         say(&format!("Fetching {} {} with apt …\n", package.name, package.version));
-        fetch(&package, architecture, &cache, &folder)?;
+        apt.fetch(&package, architecture, &cache, &folder)?;
     }
     verify(&folder)?;
     Ok(folder)
@@ -43,12 +44,83 @@ fn cache() -> Result<PathBuf, GuestError> {
     Ok(folder)
 }
 
-/// The package that Debian's `linux-image-…` stands for at present.
-fn newest(flavour: Flavour, architecture: Architecture) -> Result<Package, GuestError> {
-    let debian = architecture.debian();
-    let stands_for = format!("linux-image-{}{debian}:{debian}", flavour.in_package());
-    let shown = output("apt-cache", &["show", "--no-all-versions", &stands_for], None)?;
-    dependency(&shown).ok_or(GuestError::NoSuchPackage { package: stands_for, architecture })
+/// apt, and what it is told so that it leaves the machine's own lists of packages alone.
+struct Apt {
+    options: Vec<String>,
+}
+
+/// Lists of another architecture are fetched anew after a day.
+const LISTS_LAST: std::time::Duration = std::time::Duration::from_secs(24 * 3_600);
+
+impl Apt {
+    /// This machine's own lists, or lists of `architecture` kept in the cache: no right is needed
+    /// for them, and nothing of the machine is changed.
+    fn of(architecture: Architecture, cache: &Path, say: &mut dyn FnMut(&str)) -> Result<Self, GuestError> {
+        if architecture == Architecture::HERE {
+            return Ok(Self { options: Vec::new() });
+        }
+        let debian = architecture.debian();
+        let (lists, archives) =
+            (cache.join(format!("apt-{debian}/lists")), cache.join(format!("apt-{debian}")));
+        for folder in [lists.join("partial"), archives.join("archives/partial")] {
+            std::fs::create_dir_all(&folder).map_err(|source| GuestError::Write { path: folder, source })?;
+        }
+        let settings = [
+            format!("APT::Architecture={debian}"),
+            format!("APT::Architectures={debian}"),
+            format!("Dir::State::lists={}", lists.display()),
+            format!("Dir::Cache={}", archives.display()),
+        ];
+        let apt = Self { options: settings.into_iter().flat_map(|one| ["-o".to_owned(), one]).collect() };
+        if !are_fresh(&lists) {
+            say(&format!("Fetching Debian's list of packages for {debian} with apt …\n"));
+            apt.run("apt-get", &["update", "-qq"], None)?;
+        }
+        Ok(apt)
+    }
+
+    fn run(&self, program: &str, arguments: &[&str], folder: Option<&Path>) -> Result<String, GuestError> {
+        let options = self.options.iter().map(String::as_str);
+        output(program, &options.chain(arguments.iter().copied()).collect::<Vec<_>>(), folder)
+    }
+
+    /// The package that Debian's `linux-image-…` stands for at present.
+    fn newest(&self, flavour: Flavour, architecture: Architecture) -> Result<Package, GuestError> {
+        let debian = architecture.debian();
+        let stands_for = format!("linux-image-{}{debian}:{debian}", flavour.in_package());
+        let shown = self.run("apt-cache", &["show", "--no-all-versions", &stands_for], None)?;
+        dependency(&shown).ok_or(GuestError::NoSuchPackage { package: stands_for })
+    }
+
+    /// Fetches into a folder of its own first, so that one that is there is complete.
+    fn fetch(
+        &self,
+        package: &Package,
+        architecture: Architecture,
+        cache: &Path,
+        folder: &Path,
+    ) -> Result<(), GuestError> {
+        let failed = |source| GuestError::Write { path: cache.to_owned(), source };
+        let temporary = tempfile::tempdir_in(cache).map_err(failed)?;
+        let name = format!("{}:{}={}", package.name, architecture.debian(), package.version);
+        self.run("apt-get", &["download", "--quiet", &name], Some(temporary.path()))?;
+        let downloaded = only_file(temporary.path()).map_err(failed)?;
+        let unpacked = temporary.path().join("unpacked");
+        std::fs::create_dir(&unpacked).map_err(failed)?;
+        unpack(&downloaded, &unpacked)?;
+        let complete = temporary.path().join("complete");
+        collect(&unpacked, &complete).map_err(failed)?;
+        std::fs::rename(&complete, folder).map_err(failed)
+    }
+}
+
+fn are_fresh(lists: &Path) -> bool {
+    let packages = |path: &Path| path.to_string_lossy().contains("_Packages");
+    let fresh = |path: &Path| {
+        let changed = std::fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
+        changed.and_then(|changed| changed.elapsed().ok()).is_some_and(|age| age < LISTS_LAST)
+    };
+    files_below(lists).is_ok_and(|files| files.iter().any(|path| packages(path)) && fresh(lists))
 }
 
 /// `Depends: linux-image-6.1.0-56-amd64 (= 6.1.192-2)`
@@ -59,26 +131,6 @@ fn dependency(shown: &str) -> Option<Package> {
         let version = version.trim_end_matches(')').to_owned();
         name.starts_with("linux-image-").then(|| Package { name: name.to_owned(), version })
     })
-}
-
-/// Fetches into a folder of its own first, so that one that is there is complete.
-fn fetch(
-    package: &Package,
-    architecture: Architecture,
-    cache: &Path,
-    folder: &Path,
-) -> Result<(), GuestError> {
-    let failed = |source| GuestError::Write { path: cache.to_owned(), source };
-    let temporary = tempfile::tempdir_in(cache).map_err(failed)?;
-    let name = format!("{}:{}={}", package.name, architecture.debian(), package.version);
-    output("apt-get", &["download", "--quiet", &name], Some(temporary.path()))?;
-    let downloaded = only_file(temporary.path()).map_err(failed)?;
-    let unpacked = temporary.path().join("unpacked");
-    std::fs::create_dir(&unpacked).map_err(failed)?;
-    unpack(&downloaded, &unpacked)?;
-    let complete = temporary.path().join("complete");
-    collect(&unpacked, &complete).map_err(failed)?;
-    std::fs::rename(&complete, folder).map_err(failed)
 }
 
 fn only_file(folder: &Path) -> std::io::Result<PathBuf> {

@@ -80,8 +80,6 @@ pub enum GuestError {
     NoSuchPackage {
         /// The package.
         package: String,
-        /// Its architecture.
-        architecture: Architecture,
     },
     /// apt failed.
     #[error("`{command}` failed: {said}")]
@@ -192,10 +190,6 @@ impl GuestError {
             Self::CacheDamaged { folder } => {
                 format!("remove it, and it is fetched again: `rm -r '{}'`", folder.display())
             }
-            Self::NoSuchPackage { architecture, .. } if *architecture != Architecture::HERE => format!(
-                "let apt know the other architecture first: `sudo dpkg --add-architecture {} && sudo apt-get update`",
-                architecture.debian()
-            ),
             Self::NoSuchPackage { .. } | Self::Apt { .. } => {
                 "on Debian, `sudo apt-get update` may help; elsewhere give the path of a kernel image with `--kernel`".into()
             }

@@ -31,7 +31,7 @@ fn guests() -> Option<MutexGuard<'static, ()>> {
 /// Whether the kernels could not be fetched, which is no fault of howlate's.
 fn cannot_fetch(output: &Output) -> bool {
     let said = stderr(output);
-    let cannot = said.contains("apt-get download")
+    let cannot = said.contains("`apt-get")
         || said.contains("cannot start apt")
         || said.contains("apt knows no");
     if cannot {
@@ -159,6 +159,38 @@ fn a_plan_is_run_in_a_guest_and_kvm_is_left_where_it_leads_nowhere() {
     assert_eq!(has_caveat(&result, "emulated_cpu"), emulated);
     let tried = Path::new("/dev/kvm").exists() && is_root();
     assert_eq!(emulated && tried, has_caveat(&result, "note"), "{}", result["caveats"]);
+}
+
+/// The static program for another processor, where it has been built.
+fn cross_built(triple: &str) -> Option<PathBuf> {
+    let target = Path::new(env!("CARGO_BIN_EXE_howlate")).ancestors().nth(2)?;
+    Some(target.join(triple).join("release/howlate")).filter(|program| program.exists())
+}
+
+#[test]
+fn kernels_of_another_processor_measure_the_same() {
+    let Some(_turn) = guests() else { return };
+    let Some(program) = cross_built("aarch64-unknown-linux-gnu") else {
+        return skip("needs `cargo xtask cross aarch64`");
+    };
+    if Command::new("qemu-system-aarch64").arg("--version").output().is_err() {
+        return skip("needs qemu-system-arm");
+    }
+    let options = ["--arch", "aarch64", "--program", program.to_str().unwrap(), "--json", "--rounds", "1"];
+    let kernels = ["--kernel", "debian:standard,debian:rt"];
+    let command = ["cyclic", "--policy", "fifo:80", "--threads", "1", "--samples", "50", "--period", "5ms"];
+    let output = guest(&[options.as_slice(), &kernels].concat(), &command).output().unwrap();
+    if cannot_fetch(&output) {
+        return;
+    }
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    for (guest, realtime) in result["guests"].as_array().unwrap().iter().zip([false, true]) {
+        assert_eq!(guest["system"]["architecture"], "aarch64");
+        assert_eq!(guest["system"]["realtime_kernel"], realtime);
+    }
+    let counts: Vec<_> = result["results"].as_array().unwrap().iter().map(|one| &one["count"]).collect();
+    assert_eq!(counts, [50, 50]);
 }
 
 /// A guest that measures for a minute, if nobody ends it.

@@ -19,7 +19,7 @@ pub fn loopback_up() -> io::Result<()> {
         ifr_ifru: libc::__c_anonymous_ifr_ifru { ifru_flags: UP },
     };
     for (to, from) in request.ifr_name.iter_mut().zip(b"lo") {
-        *to = from.cast_signed();
+        *to = libc::c_char::from_ne_bytes([*from]);
     }
     // SAFETY: `request` is a valid ifreq with a name that ends in a zero, and outlives the call.
     let result = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS as _, &raw const request) };
