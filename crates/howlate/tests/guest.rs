@@ -31,9 +31,8 @@ fn guests() -> Option<MutexGuard<'static, ()>> {
 /// Whether the kernels could not be fetched, which is no fault of howlate's.
 fn cannot_fetch(output: &Output) -> bool {
     let said = stderr(output);
-    let cannot = said.contains("`apt-get")
-        || said.contains("cannot start apt")
-        || said.contains("apt knows no");
+    let cannot =
+        said.contains("`apt-get") || said.contains("cannot start apt") || said.contains("apt knows no");
     if cannot {
         skip(&format!("Debian's kernels cannot be fetched: {}", said.lines().last().unwrap_or_default()));
     }

@@ -36,6 +36,7 @@ fn part(property: Property, condition: &Condition) -> String {
     match property {
         Property::Kind => String::new(),
         Property::Kernel if condition.on_host.is_none() => String::new(),
+        Property::HostLoad if value == "idle" => String::new(),
         Property::HostLoad | Property::VcpuPolicy if value.is_empty() => String::new(),
         Property::Kernel => format!("kernel {value}"),
         Property::HostLoad => format!("host load {value}"),

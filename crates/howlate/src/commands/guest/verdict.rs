@@ -48,9 +48,10 @@ fn few_boots(track: &Track) -> Option<String> {
     let kind = |number: usize| (&boots[number].kernel, &boots[number].on_host);
     let of_kind = |one: usize| (0..boots.len()).filter(|other| kind(*other) == kind(one)).count();
     let least = (0..boots.len()).map(of_kind).min()?;
+    let were = if least == 1 { "was 1 boot".to_owned() } else { format!("were {least} boots") };
     let text = format!(
-        "Turns of one boot have its luck in common, and the comparison does not know it: of each kind of guest there were \
-         {least} boots. `--rounds {BOOTS}` says more about the kernels."
+        "Turns of one boot have its luck in common, and the comparison does not know it: of each kind of guest there {were}. \
+         `--rounds {BOOTS}` says more about the kernels."
     );
     (least < BOOTS).then(|| format!("{}\n", render::wrapped(&text, terminal::width(), 0)))
 }
