@@ -6,7 +6,7 @@ use csv::Writer;
 use howlate_analyse::{Analysis, Outcome, Summary};
 use howlate_model::Work;
 
-const HEADINGS: [&str; 36] = [
+const HEADINGS: [&str; 38] = [
     "recording",
     "kind",
     "mechanism",
@@ -43,6 +43,8 @@ const HEADINGS: [&str; 36] = [
     "messages_lost",
     "messages_duplicated",
     "messages_reordered",
+    "host_load",
+    "vcpu_policy",
 ];
 
 /// One row per condition of each recording; `names` are the recordings' file names.
@@ -113,6 +115,9 @@ fn row(outcome: &Outcome, name: &str) -> Vec<String> {
         outcome.usage.system_ns.as_nanos().to_string(),
     ];
     cells.extend(notification(outcome));
+    let on_host = condition.on_host.as_ref();
+    cells.push(optional(on_host.map(|on_host| &on_host.load)));
+    cells.push(optional(on_host.and_then(|on_host| on_host.vcpu_policy.as_ref())));
     cells
 }
 
