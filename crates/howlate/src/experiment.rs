@@ -8,18 +8,28 @@ use howlate_guard::Wanted;
 use howlate_model::nearest;
 use howlate_plan::{Measure, PlanFile, Written};
 
-use crate::cli::{Cli, Command, Run};
+use crate::cli::{Cli, Command, Guest, Run};
 use crate::error::Error;
 
-/// Measuring commands that a plan can hold.
-const COMMANDS: [&str; 3] = ["sleep", "cyclic", "notify"];
+/// Commands that a plan can hold.
+const COMMANDS: [&str; 4] = ["sleep", "cyclic", "notify", "guest"];
 
 /// Options of the whole run that a plan can hold.
 const OF_THE_RUN: [&str; 4] = ["seed", "fail-above", "stop-above", "dma-latency"];
 
 /// Options of measuring commands that a plan's tables cannot hold: they belong to the whole run.
-const NOT_IN_TABLES: [&str; 9] =
-    ["seed", "fail-above", "stop-above", "dma-latency", "out", "samples-out", "json", "quiet", "help"];
+const NOT_IN_TABLES: [&str; 10] = [
+    "seed",
+    "fail-above",
+    "stop-above",
+    "dma-latency",
+    "out",
+    "samples-out",
+    "json",
+    "quiet",
+    "help",
+    "libvirt-xml",
+];
 
 /// What a plan and the plans that it includes ask for.
 #[derive(Default)]
@@ -28,6 +38,8 @@ pub(crate) struct Experiment {
     pub(crate) options: Option<Run>,
     pub(crate) settings: Vec<Wanted>,
     pub(crate) measures: Vec<Command>,
+    /// The guests to measure in, if not here.
+    pub(crate) guest: Option<Guest>,
     /// Every file that was read, without symbolic links.
     pub(crate) files: Vec<PathBuf>,
 }
@@ -75,7 +87,7 @@ impl Experiment {
             self.settings.push(wanted);
         }
         let command = format!("run {}", path.display());
-        let options = parsed(&command, &file.options, &OF_THE_RUN, 1)?;
+        let options = parsed(&command, &file.options, &OF_THE_RUN, 1, Vec::new())?;
         if let Command::Run(options) = options {
             self.options = Some(match self.options.take() {
                 Some(included) => options.or(included),
@@ -83,7 +95,10 @@ impl Experiment {
             });
         }
         for measure in &file.measures {
-            self.measures.push(command_of(measure)?);
+            match command_of(measure, path)? {
+                Command::Guest(guest) => self.guest = Some(guest),
+                command => self.measures.push(command),
+            }
         }
         Ok(())
     }
@@ -105,15 +120,21 @@ impl At for Written {
     }
 }
 
-fn command_of(measure: &Measure) -> Result<Command, Wrong> {
+fn command_of(measure: &Measure, path: &Path) -> Result<Command, Wrong> {
     if !COMMANDS.contains(&measure.command.as_str()) {
-        let reason =
-            format!("`{}` is no measuring command; {}", measure.command, choice(&measure.command, &COMMANDS));
+        let reason = format!(
+            "`{}` is nothing that a plan can do; {}",
+            measure.command,
+            choice(&measure.command, &COMMANDS)
+        );
         return Err(Wrong { line: measure.line, reason });
     }
     let known = options_of(&measure.command);
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
-    parsed(&measure.command, &measure.options, &known, measure.line)
+    // The guests run this very plan.
+    let rest = ["--", "run"].map(str::to_owned).into_iter().chain([path.display().to_string()]);
+    let rest: Vec<String> = if measure.command == "guest" { rest.collect() } else { Vec::new() };
+    parsed(&measure.command, &measure.options, &known, measure.line, rest)
 }
 
 /// The options of a measuring command that a table can hold.
@@ -124,8 +145,14 @@ fn options_of(command: &str) -> Vec<String> {
     names.filter(|name| !NOT_IN_TABLES.contains(name)).map(str::to_owned).collect()
 }
 
-/// `command` with `options`, as if it had been typed.
-fn parsed(command: &str, options: &[Written], known: &[&str], line: usize) -> Result<Command, Wrong> {
+/// `command` with `options` and the `rest`, as if it had been typed.
+fn parsed(
+    command: &str,
+    options: &[Written],
+    known: &[&str],
+    line: usize,
+    rest: Vec<String>,
+) -> Result<Command, Wrong> {
     for option in options {
         if !known.contains(&option.name.as_str()) {
             return Err(option.wrong(unknown(&option.name, command, known)));
@@ -134,6 +161,7 @@ fn parsed(command: &str, options: &[Written], known: &[&str], line: usize) -> Re
     let mut words: Vec<String> = std::iter::once("howlate".to_owned()).collect();
     words.extend(command.splitn(2, ' ').map(str::to_owned));
     words.extend(options.iter().flat_map(in_words));
+    words.extend(rest);
     let cli = Cli::try_parse_from(words).map_err(|error| explained(&error, options, line))?;
     cli.command.ok_or_else(|| Wrong { line, reason: "is no command".to_owned() })
 }

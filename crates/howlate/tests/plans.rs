@@ -52,8 +52,8 @@ fn refused(text: &str, line: usize, says: &str) {
 #[test]
 fn what_is_wrong_with_a_plan_is_told_with_its_line() {
     refused("[[sleep]]\nfor = \"1ms\"\npolcy = \"other\"\n", 3, "did you mean `policy`?");
-    refused("[[slep]]\n", 1, "`slep` is no measuring command; did you mean `sleep`?");
-    refused("[[doctor]]\n", 1, "choose from sleep, cyclic, notify");
+    refused("[[slep]]\n", 1, "`slep` is nothing that a plan can do; did you mean `sleep`?");
+    refused("[[doctor]]\n", 1, "choose from sleep, cyclic, notify, guest");
     refused("\n\n[[sleep]]\nfor = [\"1ms\", \"2\"]\n", 4, "`2` has no unit");
     refused("[[cyclic]]\nperiod = \"1ms\"\npolicy = [\"fifo:100\"]\n", 3, "priority `100` is out of range");
     refused("[[cyclic]]\nthreads = 0\n", 2, "write a number from 1 to 1000");
@@ -68,6 +68,8 @@ fn what_is_wrong_with_a_plan_is_told_with_its_line() {
         "`governr` is no setting; write `governor`",
     );
     refused("[system]\n\"/etc/passwd\" = \"x\"\n[[sleep]]\n", 2, "below /sys or /proc/sys");
+    refused("[guest]\nkernel = \"debian:tr\"\n[[sleep]]\n", 2, "kernel");
+    refused("[guest]\n[[sleep]]\n", 1, "--kernel");
     refused("seed = \"a\"\n[[sleep]]\n", 1, "seed");
 }
 
@@ -304,7 +306,7 @@ fn shipped_plans_measure_when_shortened() {
     for plan in shipped() {
         let folder = tempfile::tempdir().unwrap();
         let out = folder.path().join("short.jsonl");
-        let short = ["--samples", "2", "--rounds", "1", "--duration", "600ms", "--quiet"];
+        let short = ["--here", "--samples", "2", "--rounds", "1", "--duration", "600ms", "--quiet"];
         let output = howlate(&["run"]).arg(&plan).args(short).arg("--out").arg(&out).output().unwrap();
         // Long sleeps are cut, and say so.
         let status = output.status.code();

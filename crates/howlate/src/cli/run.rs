@@ -23,6 +23,9 @@ pub(crate) struct Run {
     /// Only show what would be measured, and how long it would take
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Measure here, even if the plan asks for guests
+    #[arg(long)]
+    pub(crate) here: bool,
 
     /// Wake-ups per thread and condition, instead of what the plan says
     #[arg(long, value_name = "N", allow_hyphen_values = true, help_heading = "Extent")]
@@ -70,6 +73,25 @@ impl Run {
             self.fail_above = plan.fail_above;
         }
         self
+    }
+
+    /// What was typed, for a run of the same plan in a guest.
+    pub(crate) fn in_guest(&self) -> Vec<String> {
+        fn option(name: &str, value: Option<impl ToString>) -> Option<String> {
+            value.map(|value| format!("--{name}={}", value.to_string()))
+        }
+        let typed = [
+            option("samples", self.samples),
+            option("duration", self.duration),
+            option("rounds", self.rounds),
+            option("seed", self.seed),
+            option("stop-above", self.stop_above),
+            option("dma-latency", self.dma_latency.map(|micros| format!("{micros}us"))),
+        ];
+        let mut words = vec!["run".to_owned(), self.plan.display().to_string(), "--here".to_owned()];
+        words.extend(typed.into_iter().flatten());
+        words.extend(self.fail_above.iter().map(|limit| format!("--fail-above={limit}")));
+        words
     }
 
     /// The recording's path.

@@ -7,7 +7,7 @@ use howlate_plan::{Plan, PlanError, together};
 use howlate_render as render;
 
 use super::{cyclic, judge, notify, print_result, sleep};
-use crate::cli::{Command, Measuring, Run};
+use crate::cli::{Command, Guest, Measuring, Run};
 use crate::error::Error;
 use crate::experiment::Experiment;
 use crate::session::{Past, Request, Surroundings, measure};
@@ -20,6 +20,9 @@ pub(crate) fn run(asked: Run) -> Result<Status, Error> {
         Some(options) => asked.or(options),
         None => asked,
     };
+    if let Some(guest) = experiment.guest.take().filter(|_| !asked.here && !asked.dry_run) {
+        return in_guests(&asked, guest);
+    }
     let path = asked.recording();
     let past = Past::of(&path, asked.resume || asked.dry_run)?;
     let seed = past.seed().or(asked.seed).unwrap_or_else(|| fastrand::u64(..1_000_000));
@@ -35,6 +38,17 @@ pub(crate) fn run(asked: Run) -> Result<Status, Error> {
         terminal::say(&format!("{}\n", render::caveat(caveat)));
     }
     status.map(|status| if not_restored.is_empty() { status } else { Status::NotTrustworthy })
+}
+
+/// The same run in each guest that the plan asks for.
+fn in_guests(asked: &Run, mut guest: Guest) -> Result<Status, Error> {
+    if asked.resume {
+        return Err(Error::NotForGuests("--resume".to_owned()));
+    }
+    guest.command = asked.in_guest();
+    guest.out = Some(asked.recording());
+    (guest.json, guest.quiet) = (asked.json, asked.quiet);
+    super::guest::run(&guest)
 }
 
 fn take(
