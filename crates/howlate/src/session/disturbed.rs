@@ -3,7 +3,7 @@
 use howlate_model::{Caveat, CpuSet, System, Turn};
 use howlate_system::{Disturbance, Root};
 
-use super::measured_cpus;
+use super::place::measured_cpus;
 
 /// Sums over the turns so far.
 pub(super) struct Disturbed {

@@ -1,0 +1,61 @@
+//! Where the observer runs, and who shares CPUs with whom.
+
+use howlate_model::{Caveat, CpuSet, System, Turn};
+
+/// Caveats that follow from the plan and the number of CPUs.
+pub(super) fn crowding(turns: &[Turn], system: &System) -> Vec<Caveat> {
+    let mut caveats = Vec::new();
+    let measured = turns.iter().map(measured_cpus).max_by_key(CpuSet::len).unwrap_or_default();
+    let threads = turns.iter().map(|turn| turn.tasks.len()).max().unwrap_or(0);
+    if !measured.is_empty() && house_keeping(&measured, system).is_none() {
+        caveats.push(Caveat::ObserverShares { measured });
+    }
+    let cpus = system.allowed.len();
+    caveats.extend(busy(cpus));
+    if threads > cpus {
+        let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        caveats.push(Caveat::ThreadsShareCpus { threads: count(threads), cpus: count(cpus) });
+    }
+    caveats
+}
+
+/// A machine that is busy before anything was started is not idle, whatever the load is called.
+#[allow(clippy::cast_precision_loss, reason = "a handful of CPUs")]
+fn busy(cpus: usize) -> Option<Caveat> {
+    let text = std::fs::read_to_string("/proc/loadavg").ok()?;
+    let load: f64 = text.split(' ').next()?.parse().ok()?;
+    (load > cpus as f64).then(|| Caveat::Note {
+        text: format!(
+            "The machine was busy before this began (load average {load:.1} on {cpus} CPUs): \"idle\" is not idle, and \
+             explanations may be wrong."
+        ),
+    })
+}
+
+pub(super) fn measured_cpus(turn: &Turn) -> CpuSet {
+    turn.tasks.iter().flat_map(|task| [task.cpu, task.work.sender_cpu()]).flatten().collect()
+}
+
+/// Where the observer can run: neither on a measured CPU nor on one that shares its core, or
+/// at least not on a measured one; `None` when every CPU is measured.
+fn house_keeping(measured: &CpuSet, system: &System) -> Option<CpuSet> {
+    let with_siblings: CpuSet = system
+        .cpus
+        .iter()
+        .filter(|cpu| measured.contains(cpu.number))
+        .flat_map(|cpu| cpu.siblings.iter())
+        .chain(measured.iter())
+        .collect();
+    let free = |taken: &CpuSet| Some(system.allowed.without(taken)).filter(|cpus| !cpus.is_empty());
+    free(&with_siblings).or_else(|| free(measured))
+}
+
+/// Where the observer runs during `turn`; `None`: anywhere. When it must share, it shares
+/// with the one that notifies rather than with the one that is measured.
+pub(super) fn observer_cpus(turn: &Turn, system: &System) -> Option<CpuSet> {
+    let measured = measured_cpus(turn);
+    let receivers: CpuSet = turn.tasks.iter().filter_map(|task| task.cpu).collect();
+    let senders = || turn.tasks.iter().filter_map(|task| task.work.sender_cpu()).collect::<CpuSet>();
+    let beside_sender = || Some(senders().without(&receivers)).filter(|cpus| !cpus.is_empty());
+    if measured.is_empty() { None } else { house_keeping(&measured, system).or_else(beside_sender) }
+}
