@@ -22,7 +22,7 @@ pub fn caveat(caveat: &Caveat) -> String {
             format!("The thread was to run on CPU {asked}, but may run on {in_force} ({reason}).")
         }
         Caveat::MemoryNotLocked { reason } => format!(
-            "Memory is not locked ({reason}), so page faults may delay wake-ups. Run as root, or raise the limit: `ulimit -l unlimited`."
+            "Memory is not locked ({reason}), so page faults may delay wake-ups. Run as root, or raise the limit: `ulimit -l unlimited`, in a container `--ulimit memlock=-1`."
         ),
         Caveat::DmaLatencyRefused { asked_us, reason } => format!(
             "/dev/cpu_dma_latency could not be held at {asked_us} µs ({reason}); idle states were left as they are. It needs root."
