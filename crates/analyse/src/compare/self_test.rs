@@ -34,7 +34,7 @@ pub struct FalseAlarms {
 }
 
 /// Compares the first half of a recording's conditions with the second, which must be the same ones once more,
-/// in pieces of [`PAIRS`] rounds; `alpha` is the level of each test. Statistics that turns are too short for
+/// in pieces of `PAIRS` rounds; `alpha` is the level of each test. Statistics that turns are too short for
 /// are left out.
 pub fn false_alarms(track: &Track, alpha: f64) -> Vec<FalseAlarms> {
     let all: Vec<usize> = (0..track.analysis.header.conditions.len()).collect();
