@@ -268,6 +268,58 @@ fn a_kernel_that_panics_is_shown_with_its_last_words() {
     assert!(said.contains("the guest ended before it was done") && said.contains("Kernel panic"), "{said}");
 }
 
+/// The median that the kernel's own tracer finds, in nanoseconds; `None`, with the reason said, where it cannot be asked.
+fn timerlat(folder: &Path) -> Option<f64> {
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/guest_timerlat/init.c");
+    let program = folder.join("init");
+    let compiled = Command::new("cc").args(["-static", "-O1", "-o"]).arg(&program).arg(source).output();
+    if !compiled.is_ok_and(|output| output.status.success()) {
+        skip("needs a C compiler and a static C library");
+        return None;
+    }
+    let options = ["--kernel", "debian:rt", "--cpus", "1", "--program", program.to_str().unwrap()];
+    // It is no howlate, so it sends no recording; what it found stands on its console.
+    let output = guest(&options, &["cyclic", "--samples", "1"]).output().unwrap();
+    if cannot_fetch(&output) {
+        return None;
+    }
+    let said = stderr(&output);
+    let line = said.lines().find(|line| line.contains("timerlat ")).unwrap_or_else(|| panic!("{said}"));
+    let median = line.split("median ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
+    Some(median.parse().unwrap())
+}
+
+#[test]
+fn the_kernels_own_tracer_finds_lateness_of_the_same_order() {
+    let Some(_turn) = guests() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let Some(theirs) = timerlat(folder.path()) else { return };
+    let recording = recording(folder.path());
+    let out = ["--kernel", "debian:rt", "--cpus", "1", "--out", recording.to_str().unwrap()];
+    // As timerlat's threads are: bound, SCHED_FIFO 95, every 10 ms.
+    let same = [
+        "cyclic",
+        "--threads",
+        "1",
+        "--cpus",
+        "0",
+        "--policy",
+        "fifo:95",
+        "--period",
+        "10ms",
+        "--duration",
+        "5s",
+    ];
+    let output = guest(&out, &same).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let ours = shown(&recording)["results"][0]["latency_ns"]["p50"].as_f64().unwrap();
+    // Not a duration: that one is of the order of the other, on whatever machine.
+    assert!(
+        theirs > 0.0 && (0.05..20.0).contains(&(ours / theirs)),
+        "timerlat {theirs} ns, howlate {ours} ns"
+    );
+}
+
 #[test]
 fn a_guest_that_takes_too_long_to_boot_is_ended() {
     let Some(_turn) = guests() else { return };
