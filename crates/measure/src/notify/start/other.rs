@@ -31,7 +31,7 @@ impl Other {
         let mut all = vec![memory.as_fd()];
         all.extend(descriptors.iter().map(AsFd::as_fd));
         if let Self::Process { control, .. } = &other {
-            control::send(control, orders, &all)?;
+            control::send(control, orders, &all).map_err(died)?;
         }
         Ok(other)
     }
@@ -70,7 +70,7 @@ impl Other {
         match report {
             Ok(Report::Failed { reason }) => Err(io::Error::other(format!("the receiver failed: {reason}"))),
             Ok(report) => Ok(Some(report)),
-            Err(_) => Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the receiver died")),
+            Err(error) => Err(died(error)),
         }
     }
 
@@ -90,6 +90,11 @@ impl Other {
             drop(signal::wake_up(tid));
         }
     }
+}
+
+/// A process that can be neither told nor heard is gone.
+fn died(_: io::Error) -> io::Error {
+    io::Error::new(io::ErrorKind::UnexpectedEof, "the receiver died")
 }
 
 impl Drop for Other {
