@@ -144,7 +144,9 @@ fn a_killed_helper_is_reported_and_its_workers_end() {
         let processes = load.processes();
         let helper = i32::try_from(descendants(load.0.id())[0]).unwrap();
         kill_process(Pid::from_raw(helper).unwrap(), Signal::KILL).unwrap();
-        assert_eq!(load.0.wait().unwrap().code(), Some(3), "{name}");
+        // 2 where the helper is killed before it has said that the load runs.
+        let status = load.0.wait().unwrap().code();
+        assert!(matches!(status, Some(2 | 3)), "{name}: {status:?}");
         wait_until("the end of the workers", || !processes.iter().any(|pid| lives(*pid)));
     }
 }
