@@ -11,6 +11,7 @@ mod bracketed;
 mod cgroup;
 mod command_line;
 mod container;
+mod debugfs;
 mod describe;
 mod disturbance;
 mod findings;

@@ -283,3 +283,54 @@ fn options_that_switch_timers_off_are_found() {
     assert_eq!(timers.verdict, Verdict::Costs);
     assert!(timers.cost.unwrap().typical.contains("1000 µs"));
 }
+
+#[test]
+fn without_the_throttle_the_fair_server_still_cuts_in() {
+    let file = "proc/sys/kernel/sched_rt_runtime_us";
+    let (_copy, with_server) = altered("raspberry-pi", file, Some("-1\n"));
+    assert!(named(&with_server, "rt_throttling").why.contains("still cut short by the fair server"));
+    let (_copy, without) = altered("vm", file, Some("-1\n"));
+    assert!(named(&without, "rt_throttling").why.contains("Nothing cuts a busy real-time thread short"));
+}
+
+#[test]
+fn debugfs_is_not_offered_where_the_kernel_refuses_it() {
+    let mounts = |findings: &[Finding]| {
+        let commands = findings.iter().filter_map(|finding| finding.remedy.clone());
+        commands.flat_map(|remedy| remedy.apply).any(|command| command.contains("/sys/kernel/debug"))
+    };
+    assert!(mounts(&findings("container")));
+    let lockdown = "none [integrity] confidentiality\n";
+    let (_copy, locked) = altered("container", "sys/kernel/security/lockdown", Some(lockdown));
+    assert!(!mounts(&locked));
+    let preemption = named(&locked, "preemption").remedy.expect("a kernel parameter needs no debugfs");
+    assert!(preemption.apply.iter().any(|line| line.contains("preempt=full")), "{preemption:?}");
+}
+
+#[test]
+fn a_file_refused_to_an_administrator_is_not_offered_for_writing() {
+    let (copy, _) = altered("laptop", "proc/self/status", Some("CapEff:\t000001ffffffffff\n"));
+    fs::write(copy.path().join("proc/sys/kernel/version"), "#1 SMP PREEMPT_DYNAMIC\n").unwrap();
+    fs::write(copy.path().join("proc/cmdline"), "ro preempt=voluntary\n").unwrap();
+    let preemption = named(&examine(&Root::at(copy.path())), "preemption");
+    assert_eq!(preemption.verdict, Verdict::Costs);
+    assert!(preemption.remedy.unwrap().apply[0].contains("preempt=full"));
+}
+
+#[test]
+fn a_model_that_was_not_read_is_called_inferred() {
+    assert!(named(&findings("laptop"), "preemption").found.contains("inferred"));
+    let file = "sys/kernel/debug/sched/preempt";
+    assert!(!named(&findings("vm"), "preemption").found.contains("inferred"), "it cannot be changed there");
+    let (_copy, read) = altered("container", file, Some("(none) voluntary full\n"));
+    assert!(!named(&read, "preemption").found.contains("inferred"));
+}
+
+#[test]
+fn only_tickless_cpus_lose_the_timers_of_their_threads() {
+    assert_eq!(named(&findings("vm"), "timer_migration").verdict, Verdict::Note);
+    let (_copy, tickless) = altered("vm", "sys/devices/system/cpu/nohz_full", Some("1\n"));
+    let moved = named(&tickless, "timer_migration");
+    assert_eq!(moved.verdict, Verdict::Costs);
+    assert!(moved.found.contains("nohz_full"));
+}

@@ -5,6 +5,7 @@ use howlate_model::{Finding, Verdict};
 use super::draft::{Draft, finding};
 use crate::bracketed::chosen;
 use crate::command_line::CommandLine;
+use crate::debugfs::Debugfs;
 use crate::kernel::{Kernel, is_realtime};
 use crate::kernel_config::KernelConfig;
 use crate::reading::Reading;
@@ -42,7 +43,7 @@ pub(super) fn realtime_kernel(root: &Root) -> Option<Finding> {
 /// The preemption model of kernels that are not `PREEMPT_RT`.
 pub(super) fn model(root: &Root) -> Option<Finding> {
     root.read("/proc/sys/kernel/version").ok().filter(|_| !is_realtime(root))?;
-    let (mode, seen) = mode(root);
+    let Model { mode, seen, is_read } = in_force(root);
     let dynamic = Kernel::of(root).build.contains("PREEMPT_DYNAMIC");
     let (verdict, found) = match mode.as_deref() {
         Some("full") => (Verdict::Good, "the kernel can be preempted (model full)".to_owned()),
@@ -55,6 +56,11 @@ pub(super) fn model(root: &Root) -> Option<Finding> {
         }
         None => (Verdict::Unknown, "the preemption model could not be read".to_owned()),
     };
+    let found = if mode.is_some() && dynamic && !is_read {
+        format!("{found}; inferred from how it was built and booted")
+    } else {
+        found
+    };
     let why = "A thread that woke up waits until kernel code running on its CPU can be preempted. The \
         full model makes that nearly everywhere outside of locks.";
     let draft = seen.iter().fold(finding("preemption", verdict, found), Draft::seen).why(why);
@@ -62,35 +68,47 @@ pub(super) fn model(root: &Root) -> Option<Finding> {
     Some(draft.when(verdict == Verdict::Costs, |draft| mend(draft, root, dynamic, now)).end())
 }
 
-/// The model in force, and the files that say so.
-///
-/// A kernel with `PREEMPT_DYNAMIC` shows it in debugfs; where that is out of reach, the
+/// The model of a kernel, and how it is known.
+struct Model {
+    mode: Option<String>,
+    /// The files that say so.
+    seen: Vec<Reading>,
+    /// Whether the running kernel said so. Otherwise it follows from how it was built and booted, which
+    /// is certain only where the model cannot be changed later.
+    is_read: bool,
+}
+
+/// A kernel with `PREEMPT_DYNAMIC` shows its model in debugfs; where that is out of reach, the
 /// command line decides, and the build's default otherwise.
-fn mode(root: &Root) -> (Option<String>, Vec<Reading>) {
-    let (switch, line, config) = (root.reading(SWITCH), CommandLine::of(root), KernelConfig::of(root));
+fn in_force(root: &Root) -> Model {
+    let switch = root.reading(SWITCH);
     if let Some(mode) = switch.text().and_then(chosen) {
-        return (Some(mode.to_owned()), vec![switch.clone()]);
+        return Model { mode: Some(mode.to_owned()), seen: vec![switch.clone()], is_read: true };
     }
+    inferred(root, switch)
+}
+
+fn inferred(root: &Root, switch: Reading) -> Model {
+    let (line, config) = (CommandLine::of(root), KernelConfig::of(root));
+    let model = |mode: Option<&str>, seen| Model { mode: mode.map(str::to_owned), seen, is_read: false };
     if let Some(mode) = line.value("preempt") {
-        return (Some(mode.to_owned()), vec![line.only(&["preempt"])]);
+        return model(Some(mode), vec![line.only(&["preempt"]), switch]);
     }
     let build = root.reading("/proc/sys/kernel/version");
-    let models = [
-        ("PREEMPT", "full"),
-        ("PREEMPT_LAZY", "lazy"),
-        ("PREEMPT_VOLUNTARY", "voluntary"),
-        ("PREEMPT_NONE", "none"),
-    ];
-    let named = models.into_iter().find(|(model, _)| config.value(&format!("CONFIG_{model}")) == Some("y"));
-    if let Some((model, mode)) = named {
-        return (
-            Some(mode.to_owned()),
-            vec![build, config.only(&[&format!("CONFIG_{model}")]), line.only(&["preempt"]), switch],
-        );
-    }
-    let mode = by_name(root).map(str::to_owned);
-    (mode, vec![build, config.only(&["CONFIG_PREEMPT"]), switch])
+    let is_built = |(option, _): &(&str, &str)| config.value(&format!("CONFIG_{option}")) == Some("y");
+    let Some((option, mode)) = MODELS.into_iter().find(is_built) else {
+        return model(by_name(root), vec![build, config.only(&["CONFIG_PREEMPT"]), switch]);
+    };
+    let seen = vec![build, config.only(&[&format!("CONFIG_{option}")]), line.only(&["preempt"]), switch];
+    model(Some(mode), seen)
 }
+
+const MODELS: [(&str, &str); 4] = [
+    ("PREEMPT", "full"),
+    ("PREEMPT_LAZY", "lazy"),
+    ("PREEMPT_VOLUNTARY", "voluntary"),
+    ("PREEMPT_NONE", "none"),
+];
 
 /// What the build string alone tells. Since Linux 6.13 `PREEMPT` may also mean lazy.
 fn by_name(root: &Root) -> Option<&'static str> {
@@ -109,9 +127,12 @@ fn mend(draft: Draft, root: &Root, dynamic: bool, now: &str) -> Draft {
             .apply("install a kernel built with CONFIG_PREEMPT_DYNAMIC or CONFIG_PREEMPT and restart into it")
             .undo("choose the present kernel in the boot menu");
     }
-    let unmounted = root.reading(SWITCH).is_missing();
-    draft
-        .when(unmounted, |draft| draft.apply("sudo mount -t debugfs none /sys/kernel/debug"))
-        .write(SWITCH, "full", now)
-        .when(unmounted, |draft| draft.undo("sudo umount /sys/kernel/debug"))
+    match Debugfs::of(root, &root.reading(SWITCH)) {
+        Debugfs::Refused(refusal) => draft.seen(&refusal).boot("preempt=full"),
+        Debugfs::Mounted => draft.write(SWITCH, "full", now),
+        Debugfs::Unmounted => draft
+            .apply("sudo mount -t debugfs none /sys/kernel/debug")
+            .write(SWITCH, "full", now)
+            .undo("sudo umount /sys/kernel/debug"),
+    }
 }

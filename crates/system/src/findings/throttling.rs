@@ -5,6 +5,7 @@ use howlate_model::{Finding, Verdict};
 use super::draft::{Draft, finding};
 use super::rt_group::divides;
 use super::settings::Settings;
+use crate::debugfs::Debugfs;
 use crate::kernel::Kernel;
 use crate::root::Root;
 
@@ -32,7 +33,7 @@ pub(super) fn sysctl(root: &Root) -> Option<Finding> {
     let whole = period.number::<i64>().unwrap_or(1_000_000);
     let unlimited = budget < 0 || budget >= whole;
     let draft = match (unlimited, throttles(root)) {
-        (true, _) => without_limit(),
+        (true, _) => without_limit(has_fair_server(root)),
         (false, true) => throttled(budget, whole),
         (false, false) => superseded(budget, whole),
     };
@@ -48,9 +49,15 @@ fn unknown(runtime: &crate::reading::Reading) -> Finding {
         .end()
 }
 
-fn without_limit() -> Draft {
-    finding("rt_throttling", Verdict::Note, "real-time threads are not throttled")
-        .why("Nothing cuts a busy real-time thread short. One that never sleeps takes its CPU for good.")
+fn without_limit(fair_server: bool) -> Draft {
+    let draft = finding("rt_throttling", Verdict::Note, "real-time threads are not throttled");
+    if fair_server {
+        return draft.why(
+            "A busy real-time thread is still cut short by the fair server, which keeps time for ordinary \
+             threads once they have starved; see `fair_server`.",
+        );
+    }
+    draft.why("Nothing cuts a busy real-time thread short. One that never sleeps takes its CPU for good.")
 }
 
 fn throttled(budget: i64, whole: i64) -> Draft {
@@ -125,9 +132,12 @@ fn server_unknown(root: &Root) -> Finding {
     let seen = root.reading(format!("{SERVER}/cpu0/runtime"));
     let found = "the fair server's share could not be read; it is 50 ms of every second by default";
     let draft = finding("fair_server", Verdict::Unknown, found).seen(&seen).why(SERVER_WHY);
-    draft
-        .when(seen.is_missing(), |draft| {
+    match Debugfs::of(root, &seen) {
+        Debugfs::Refused(refusal) if refusal.path != seen.path => draft.seen(&refusal),
+        Debugfs::Refused(_) | Debugfs::Mounted => draft,
+        Debugfs::Unmounted => {
             draft.apply("sudo mount -t debugfs none /sys/kernel/debug").undo("sudo umount /sys/kernel/debug")
-        })
-        .end()
+        }
+    }
+    .end()
 }

@@ -74,17 +74,27 @@ fn by_build(root: &Root, timers: &Reading) -> Finding {
     }
 }
 
-/// Whether timers of idle CPUs may be handed to busy ones.
+/// Whether a timer may be queued on another CPU than the one that sets it.
+///
+/// It is, when that CPU is idle at that moment, or keeps house for nobody (`nohz_full`). A thread that
+/// sets a timer for its own sleep runs, so its CPU is not idle: only `nohz_full` moves such timers.
+/// Source: kernel/sched/core.c, `get_nohz_timer_target`.
 pub(super) fn migration(root: &Root) -> Option<Finding> {
     let path = "/proc/sys/kernel/timer_migration";
     let migration = root.reading(path);
+    let tickless = root.reading("/sys/devices/system/cpu/nohz_full");
     let several = crate::describe::list_of_cpus(root, "/sys/devices/system/cpu/online").len() > 1;
     let on = migration.text()? != "0";
-    let found = if on { "timers may move to another CPU" } else { "timers stay on the CPU that set them" };
-    let verdict = if on { Verdict::Note } else { Verdict::Good };
-    let draft = finding("timer_migration", verdict, found).seen(&migration).why(
-        "A timer that moved expires on another CPU, which must then wake this one. Threads bound to a \
-            CPU that is idle when they set a timer are the ones it happens to.",
+    let has_tickless = tickless.text().is_some_and(|cpus| !matches!(cpus, "" | "(null)"));
+    let (verdict, found) = match (on, has_tickless) {
+        (true, true) => (Verdict::Costs, "timers set on nohz_full CPUs expire on house-keeping CPUs"),
+        (true, false) => (Verdict::Note, "timers set from interrupts on idle CPUs may move to another CPU"),
+        (false, _) => (Verdict::Good, "timers stay on the CPU that set them"),
+    };
+    let draft = finding("timer_migration", verdict, found).seen(&migration).seen(&tickless).why(
+        "A timer that moved expires on another CPU, which must then wake this one. A thread that sets the \
+            timer of its own sleep keeps its CPU busy meanwhile, so that its timer stays, unless the CPU is \
+            one of `nohz_full`.",
     );
-    several.then(|| draft.when(on, |draft| draft.write(path, "0", "1")).end())
+    several.then(|| draft.when(on && has_tickless, |draft| draft.write(path, "0", "1")).end())
 }
