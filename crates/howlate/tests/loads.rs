@@ -11,8 +11,19 @@ use common::{Background, has_caveat, howlate, is_root, json, run, shown, skip, s
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-const BUILT_IN: [&str; 10] =
-    ["cpu", "pipe", "interrupt", "hackbench", "memory", "disk", "files", "network", "fork", "timers"];
+const BUILT_IN: [&str; 11] = [
+    "cpu",
+    "pipe",
+    "interrupt",
+    "hackbench",
+    "memory",
+    "disk",
+    "files",
+    "network",
+    "fork",
+    "timers",
+    "awake",
+];
 
 /// Children of a process, and theirs.
 fn descendants(pid: u32) -> Vec<u32> {

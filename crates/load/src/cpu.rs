@@ -14,7 +14,8 @@ pub(crate) fn start(workers: &mut Workers<'_>, count: usize) -> io::Result<()> {
     (0..count).try_for_each(|number| workers.add(number, None, spin))
 }
 
-fn spin(mut duty: Duty<'_>) -> io::Result<()> {
+/// Multiplies for ever.
+pub(crate) fn spin(mut duty: Duty<'_>) -> io::Result<()> {
     let mut state = 1_u64;
     loop {
         for _ in 0..ROUND {

@@ -19,6 +19,7 @@ mod stress_ng;
 mod words;
 mod workers;
 
+mod awake;
 mod cpu;
 mod disk;
 mod files;

@@ -9,7 +9,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 
 use crate::board::Board;
 use crate::workers::Workers;
-use crate::{cpu, disk, files, fork, hackbench, interrupt, memory, network, outside, pipe, timers};
+use crate::{awake, cpu, disk, files, fork, hackbench, interrupt, memory, network, outside, pipe, timers};
 
 /// What the helper is: its first argument.
 pub(crate) const HELPER: &str = "__load";
@@ -102,6 +102,7 @@ fn start(part: &LoadPart, workers: &mut Workers<'_>) -> io::Result<()> {
         LoadKind::Network => network::start(workers, count),
         LoadKind::Fork => fork::start(workers, count),
         LoadKind::Timers => timers::start(workers, count),
+        LoadKind::Awake => awake::start(workers, count),
         LoadKind::StressNg { .. } | LoadKind::HackbenchProgram { .. } | LoadKind::Command { .. } => Ok(()),
     }
 }

@@ -6,7 +6,7 @@ use howlate_model::{CpuSet, Load as OneLoad, Span};
 /// Apply a background load and nothing else, and tell how much it does
 #[derive(Args)]
 #[command(after_help = "\
-Built in: cpu, pipe, interrupt, hackbench, memory, disk, files, network, fork, timers\n\
+Built in: cpu, pipe, interrupt, hackbench, memory, disk, files, network, fork, timers, awake\n\
 Parameters: `:50%` (of the time), `:workers=N`, `:cpus=LIST`, hackbench `:groups=N` `:loops=N`, disk and files `:FOLDER`\n\
 From outside: stress-ng:CLASS or stress-ng:STRESSOR, hackbench-program:OPTIONS, cmd:'COMMAND'\n\n\
 Examples:\n  \

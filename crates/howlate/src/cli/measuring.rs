@@ -33,7 +33,7 @@ pub(crate) struct Measuring {
     #[arg(long, value_name = "LIST", help_heading = "Circumstances")]
     pub(crate) cpus: Option<CpuSet>,
     /// Background loads: idle, cpu, pipe, interrupt, hackbench, memory, disk, files, network, fork,
-    /// timers, stress-ng:NAME, hackbench-program:OPTIONS, cmd:'COMMAND'; `:50%` halves one, `+` joins several
+    /// timers, awake, stress-ng:NAME, hackbench-program:OPTIONS, cmd:'COMMAND'; `:50%` halves one, `+` joins several
     #[arg(long, value_name = "LOAD,…", default_value = "idle")]
     #[arg(help_heading = "Circumstances")]
     pub(crate) load: Vec<Loads>,

@@ -33,6 +33,8 @@ pub enum LoadKind {
     Fork,
     /// Many timers that expire often.
     Timers,
+    /// Processes that keep each CPU from idling, and give way to every other.
+    Awake,
     /// A stressor of stress-ng, or all of a class.
     StressNg {
         /// The stressor or class.
@@ -66,8 +68,19 @@ impl Default for Hackbench {
 }
 
 /// Names of the loads that need no other program, as typed.
-pub(super) const BUILT_IN: [&str; 10] =
-    ["cpu", "pipe", "interrupt", "hackbench", "memory", "disk", "files", "network", "fork", "timers"];
+pub(super) const BUILT_IN: [&str; 11] = [
+    "cpu",
+    "pipe",
+    "interrupt",
+    "hackbench",
+    "memory",
+    "disk",
+    "files",
+    "network",
+    "fork",
+    "timers",
+    "awake",
+];
 /// Names of the loads from outside, as typed.
 pub(super) const FROM_OUTSIDE: [&str; 3] = ["stress-ng", "hackbench-program", "cmd"];
 
@@ -85,6 +98,7 @@ impl LoadKind {
             Self::Network => "network",
             Self::Fork => "fork",
             Self::Timers => "timers",
+            Self::Awake => "awake",
             Self::StressNg { .. } => "stress-ng",
             Self::HackbenchProgram { .. } => "hackbench-program",
             Self::Command { .. } => "cmd",
@@ -94,7 +108,7 @@ impl LoadKind {
     /// What its operations are, in the plural; `None` where howlate cannot count them.
     pub const fn operation(&self) -> Option<&'static str> {
         Some(match self {
-            Self::Cpu => "rounds",
+            Self::Cpu | Self::Awake => "rounds",
             Self::Pipe => "wake-ups",
             Self::Interrupt => "interrupt requests",
             Self::Hackbench(_) => "messages",

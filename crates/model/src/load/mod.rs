@@ -41,6 +41,11 @@ impl Load {
         Self::of(vec![LoadPart::new(LoadKind::Cpu)])
     }
 
+    /// `awake`: every CPU kept from idling by a process that gives way to all others.
+    pub fn awake() -> Self {
+        Self::of(vec![LoadPart::new(LoadKind::Awake)])
+    }
+
     /// The same load; parts that say nothing of CPUs themselves are bound to `cpus`.
     #[must_use]
     pub fn bound_to(mut self, cpus: &CpuSet) -> Self {

@@ -146,6 +146,7 @@ fn kind(name: &str, parameters: &[String]) -> Result<(LoadKind, usize), LoadErro
         "network" => (LoadKind::Network, 0),
         "fork" => (LoadKind::Fork, 0),
         "timers" => (LoadKind::Timers, 0),
+        "awake" => (LoadKind::Awake, 0),
         "stress-ng" => {
             (LoadKind::StressNg { name: needed("name a stressor or a class, as in `stress-ng:pipe`")? }, 1)
         }

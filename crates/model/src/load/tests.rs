@@ -17,6 +17,7 @@ fn any_kind() -> impl Strategy<Value = LoadKind> {
         Just(LoadKind::Network),
         Just(LoadKind::Fork),
         Just(LoadKind::Timers),
+        Just(LoadKind::Awake),
         "[a-z-]{1,12}".prop_map(|name| LoadKind::StressNg { name }),
         text.prop_map(|options| LoadKind::HackbenchProgram { options }),
         text.prop_map(|command| LoadKind::Command { command }),
