@@ -104,7 +104,9 @@ fn every_built_in_load_does_something_and_says_how_much() {
             let result = json(&["load", &load, "--duration", "300ms", "--json", "--quiet"], 0);
             let part = &result["parts"][0];
             assert_eq!(part["part"], load.as_str());
-            assert!(part["operations"].as_u64().unwrap() > 0, "{result}");
+            // `awake` does nothing where something else keeps every CPU awake already.
+            let done = part["operations"].as_u64().unwrap();
+            assert!(done > 0 || load.starts_with("awake"), "{result}");
             assert!(part["cpu_ns"].as_u64().unwrap() > 0, "{result}");
             assert!(result["context_switches"].as_u64().unwrap() > 0, "{result}");
         }
@@ -343,7 +345,9 @@ fn built_in_loads_run_as_process_1_without_any_other_program() {
         return skip("making a container needs root");
     }
     let root = almost_empty_root();
-    let loads = BUILT_IN.join("+");
+    // `awake` gives way to all the others, so that nothing would be left for it.
+    let others: Vec<&str> = BUILT_IN.into_iter().filter(|load| *load != "awake").collect();
+    let loads = others.join("+");
     let enter = format!(
         "mount -t proc proc {0}/proc && exec chroot {0} /howlate load {loads} --duration 500ms --json",
         root.path().display()
@@ -352,7 +356,7 @@ fn built_in_loads_run_as_process_1_without_any_other_program() {
         Command::new("unshare").args(["--mount", "--pid", "--fork", "sh", "-c", &enter]).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let result: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(result["parts"].as_array().unwrap().len(), BUILT_IN.len());
+    assert_eq!(result["parts"].as_array().unwrap().len(), others.len());
     for part in result["parts"].as_array().unwrap() {
         assert!(part["operations"].as_u64().unwrap() > 0, "{part}");
     }
