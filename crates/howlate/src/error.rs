@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use howlate_guest::GuestError;
 use howlate_load::StartError;
-use howlate_measure::MeasureError;
+use howlate_model::EngineError;
 use howlate_plan::PlanError;
 use howlate_record::{CreateError, ReadError};
 use howlate_report::NoPicture;
@@ -18,7 +18,7 @@ pub(crate) enum Error {
     #[error(transparent)]
     Plan(#[from] PlanError),
     #[error(transparent)]
-    Measure(#[from] MeasureError),
+    Engine(#[from] EngineError),
     #[error(transparent)]
     Create(#[from] CreateError),
     #[error(transparent)]
@@ -85,12 +85,13 @@ impl Error {
             Self::NotForGuests(word) if word.starts_with('-') => Some("leave it out: only the recording leaves a guest".into()),
             Self::NotForGuests(_) => Some("what measures can: `-- cyclic …`, `-- sleep …`, `-- notify …`, `-- run PLAN`".into()),
             Self::OutputOfGuest(option) => Some(format!("write it before the `--`: `howlate guest {option} … -- …`")),
-            Self::Measure(MeasureError::Thread { .. }) => {
+            Self::Engine(EngineError::Thread { .. }) => {
                 Some("the limit on threads may be reached: see `ulimit -u` and the cgroup's pids.max".into())
             }
-            Self::Measure(MeasureError::ReadBack { .. }) => {
+            Self::Engine(EngineError::ReadBack { .. }) => {
                 Some("a seccomp filter may forbid sched_getattr(2); in a container, try `--security-opt seccomp=unconfined`".into())
             }
+            Self::Engine(EngineError::NotTaken { .. }) => None,
             Self::Create(CreateError::Exists { path }) => {
                 let file = path.is_file().then(|| format!(", or remove it first: `rm '{}'`", path.display()));
                 Some(format!("choose another name{}", file.unwrap_or_default()))

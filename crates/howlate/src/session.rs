@@ -2,6 +2,7 @@
 
 mod display;
 mod disturbed;
+mod engines;
 mod past;
 mod place;
 mod samples;
@@ -10,17 +11,17 @@ mod under;
 
 use std::mem::take;
 use std::path::Path;
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
 
 use howlate_analyse::Analysis;
 use howlate_linux::clock;
 use howlate_load::{Running, StartError};
-use howlate_measure::{Bounds, Process, Progress, Sink, run};
+use howlate_measure::Process;
 use howlate_model::{
-    Caveat, End, FORMAT, Finished, Header, HowEnded, Line, MonotonicTime, Span, Turn, Wakeup,
+    Bounds, Caveat, End, FORMAT, Finished, Header, HowEnded, Line, MonotonicTime, Progress, Sink, Span, Turn,
+    Wakeup,
 };
 use howlate_plan::Plan;
-use howlate_probe::is_for_a_program;
 use howlate_record::Writer;
 
 use crate::cli::without_repeats;
@@ -28,6 +29,7 @@ use crate::error::Error;
 use crate::remedy;
 use display::Display;
 use disturbed::Disturbed;
+use engines::Engines;
 use past::Begun;
 pub(crate) use past::Past;
 use place::{crowding, observer_cpus};
@@ -76,7 +78,13 @@ pub(crate) fn measure(
             session.keep(Line::Caveat(caveat));
         }
     }
-    let how = session.take_turns(request, &turns, around, &process);
+    let bounds = Bounds {
+        stop_above: request.stop_above,
+        interrupted: Arc::clone(&around.interrupted),
+        process: process.state(),
+        ..Bounds::default()
+    };
+    let how = session.take_turns(&turns, &mut Engines::of(&around.probes), &bounds);
     session.end(how?)
 }
 
@@ -135,10 +143,9 @@ impl Session {
 
     fn take_turns(
         &mut self,
-        request: &Request<'_>,
         turns: &[Turn],
-        around: &Surroundings,
-        process: &Process,
+        engines: &mut Engines<'_>,
+        bounds: &Bounds,
     ) -> Result<HowEnded, Error> {
         for turn in turns {
             self.display.turn_begins(turn);
@@ -156,13 +163,13 @@ impl Session {
                 }
             }
             self.disturbed.turn_begins();
-            let how = self.take_turn(request, turn, around, process)?;
+            let how = self.take_turn(turn, engines, bounds)?;
             self.disturbed.turn_ended(turn);
             self.turn_ended();
             if how != HowEnded::Done {
                 return Ok(how);
             }
-            if around.interrupted.load(Ordering::Relaxed) {
+            if bounds.is_interrupted() {
                 return Ok(HowEnded::Interrupted);
             }
         }
@@ -185,28 +192,16 @@ impl Session {
         }
     }
 
-    /// Measures by threads of howlate, or by a program of its own.
+    /// By the first engine that can.
     fn take_turn(
         &mut self,
-        request: &Request<'_>,
         turn: &Turn,
-        around: &Surroundings,
-        process: &Process,
+        engines: &mut Engines<'_>,
+        bounds: &Bounds,
     ) -> Result<HowEnded, Error> {
-        if is_for_a_program(turn) {
-            let bounds = howlate_probe::Bounds {
-                stop_above: request.stop_above,
-                interrupted: &around.interrupted,
-                dma_latency_us: process.dma_latency_us(),
-            };
-            return Ok(howlate_probe::run(turn, &around.probes.borrow(), &bounds, &mut |line| match line {
-                Some(line) => self.line(line),
-                None => self.progress(&[]),
-            }));
-        }
-        let observer_cpus = observer_cpus(turn, &around.system);
-        let bounds = Bounds { stop_above: request.stop_above, observer_cpus, ..Bounds::default() };
-        Ok(run(turn, &bounds, process, &around.interrupted, self)?.how)
+        let observer_cpus = observer_cpus(turn, &self.analysis.header.system);
+        let bounds = Bounds { observer_cpus, ..bounds.clone() };
+        Ok(engines.for_turn(turn)?.run(turn, &bounds, self)?.how)
     }
 
     fn under_load(&mut self, under: UnderLoad) {

@@ -3,64 +3,11 @@
 use std::sync::Arc;
 
 use howlate_model::{
-    Block, Distribution, InForce, Latency, MonotonicTime, Policy, SERIES_KEPT, SeriesPoint, Span, Task,
-    Wakeup, Work,
+    Block, Distribution, InForce, Latency, MonotonicTime, Progress, SERIES_KEPT, SeriesPoint, Span, Task,
+    Wakeup,
 };
 
 use crate::ring::Ring;
-
-/// How far one thread has come, for a live display.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Progress {
-    /// Index of the condition in the recording's header.
-    pub condition: u32,
-    /// Thread id.
-    pub tid: u32,
-    /// The policy in force.
-    pub policy: Policy,
-    /// What it does.
-    pub work: Work,
-    /// Wake-ups counted.
-    pub count: u64,
-    /// Periods missed.
-    pub missed: u64,
-    /// The smallest latency.
-    pub min: Latency,
-    /// The latest one.
-    pub last: Latency,
-    /// The sum, in nanoseconds.
-    pub sum_ns: i128,
-    /// The largest.
-    pub max: Latency,
-}
-
-impl Progress {
-    pub(crate) fn new(task: &Task, in_force: &InForce) -> Self {
-        Self {
-            condition: task.condition,
-            tid: in_force.tid,
-            policy: in_force.policy,
-            work: task.work,
-            count: 0,
-            missed: 0,
-            min: Latency::from_nanos(i64::MAX),
-            last: Latency::default(),
-            sum_ns: 0,
-            max: Latency::from_nanos(i64::MIN),
-        }
-    }
-
-    /// Adds what a block holds.
-    pub(crate) fn add(&mut self, block: &Block) {
-        let latency = &block.latency;
-        let (Some(min), Some(max)) = (latency.min(), latency.max()) else { return };
-        self.count += latency.count();
-        self.missed += block.missed_periods;
-        self.min = self.min.min(min);
-        self.max = self.max.max(max);
-        self.sum_ns += latency.sum_nanos();
-    }
-}
 
 /// Empties a thread's ring into blocks.
 pub(crate) struct Collector {
@@ -138,7 +85,7 @@ impl Collector {
 mod tests {
     use super::*;
     use crate::ring::RingWriter;
-    use howlate_model::{CpuSet, Wait};
+    use howlate_model::{CpuSet, Policy, Wait, Work};
 
     fn wakeup(expected: i64, late: i64) -> Wakeup {
         let at = MonotonicTime::from_nanos;

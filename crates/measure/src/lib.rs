@@ -18,10 +18,8 @@ mod thread;
 mod wait;
 mod wait_clock;
 
-pub use collector::Progress;
 pub use dma_latency::DmaLatency;
 pub use instrument::measure_instrument;
-pub use notify::{probe, serve_as_helper};
-pub use run::{Bounds, Ended, MeasureError, OnAbove, Sink, Start, run};
+pub use notify::{Notifications, probe, serve_as_helper};
+pub use run::Threads;
 pub use settings::Process;
-pub use wait_clock::WaitClock;

@@ -4,10 +4,9 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use howlate_model::{Latency, MonotonicTime, Span, Wakeup};
+use howlate_model::{Latency, MonotonicTime, OnAbove, Span, Wakeup};
 
 use crate::ring::{Ring, RingWriter};
-use crate::run::OnAbove;
 use crate::wait::Waiter;
 
 /// What makes all loops of a run end.

@@ -1,22 +1,22 @@
 //! The observer: empties the rings, hands on what it finds, ends the run.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 
 use howlate_linux::{clock, sched, signal};
 use howlate_model::{
-    Caveat, CpuSet, Finished, HowEnded, InForce, Line, MonotonicTime, Policy, Span, Started, Turn,
+    Bounds, Caveat, CpuSet, EngineError, Finished, HowEnded, InForce, Line, MonotonicTime, Policy, Progress,
+    Sink, Span, Started, Turn,
 };
 
 use crate::collector::Collector;
 use crate::loops::Stop;
 use crate::ring::Ring;
 use crate::thread::{Done, Gate, Message};
-use crate::{MeasureError, Progress, Sink};
 
 /// How often the observer looks where nothing else is asked for.
-pub(crate) const TICK: Span = Span::from_millis(100);
+const TICK: Span = Span::from_millis(100);
 /// How often it wakes threads that are to stop.
 const STOPPING_TICK: Span = Span::from_millis(5);
 /// How long it waits for a thread to get ready, or to stop, before it gives it up.
@@ -69,9 +69,8 @@ pub(crate) struct Observer<'a> {
     pub(crate) gate: Arc<Gate>,
     pub(crate) from_threads: Receiver<Message>,
     pub(crate) watched: Vec<Watched>,
-    pub(crate) interrupted: &'a AtomicBool,
+    pub(crate) bounds: &'a Bounds,
     pub(crate) sink: &'a mut dyn Sink,
-    pub(crate) look_every: Span,
     /// Whether the sink wants every wake-up.
     pub(crate) hands_on: bool,
 }
@@ -82,7 +81,7 @@ impl Observer<'_> {
     pub(crate) fn wait_until_ready(
         &mut self,
         start: impl Fn(MonotonicTime) -> MonotonicTime,
-    ) -> Result<MonotonicTime, MeasureError> {
+    ) -> Result<MonotonicTime, EngineError> {
         let give_up = clock::now().plus(PATIENCE);
         while self.watched.iter().any(|one| one.ready.is_none()) && clock::now() < give_up {
             self.receive(TICK)?;
@@ -109,10 +108,10 @@ impl Observer<'_> {
     }
 
     /// Takes one message, or returns after `patience`.
-    fn receive(&mut self, patience: Span) -> Result<(), MeasureError> {
+    fn receive(&mut self, patience: Span) -> Result<(), EngineError> {
         match self.from_threads.recv_timeout(patience.into()) {
             Ok(Message::Ready(thread, Ok(ready))) => self.watched[thread].ready = Some(ready),
-            Ok(Message::Ready(thread, Err(source))) => return Err(MeasureError::ReadBack { thread, source }),
+            Ok(Message::Ready(thread, Err(source))) => return Err(EngineError::ReadBack { thread, source }),
             Ok(Message::Done(thread, done)) => self.watched[thread].done = Some(done),
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
         }
@@ -122,7 +121,7 @@ impl Observer<'_> {
     /// Looks after the threads until all are done or given up. They begin at `start`.
     pub(crate) fn watch(&mut self, start: MonotonicTime) -> HowEnded {
         let mut next_cut = start.plus(BLOCK);
-        let mut next_look = start.plus(self.look_every);
+        let mut next_look = start.plus(self.poll_interval());
         let mut give_up = None;
         while !self.all_done() && give_up.is_none_or(|at| clock::now() < at) {
             let tick = if give_up.is_some() { STOPPING_TICK } else { self.until(next_look, start) };
@@ -130,7 +129,7 @@ impl Observer<'_> {
             drop(self.receive(tick));
             let now = clock::now();
             if now >= next_look || give_up.is_some() {
-                next_look = now.plus(self.look_every);
+                next_look = now.plus(self.poll_interval());
                 self.look();
             }
             if now >= next_cut {
@@ -189,14 +188,14 @@ impl Observer<'_> {
 
     fn should_stop(&self, elapsed: Span) -> bool {
         let over = |limit: Option<Span>| limit.is_some_and(|limit| elapsed >= limit);
-        if self.is_interrupted() || over(self.turn.duration) || over(self.turn.cut_after) {
+        if self.bounds.is_interrupted() || over(self.turn.duration) || over(self.turn.cut_after) {
             self.stop.ask();
         }
         self.stop.is_asked()
     }
 
-    fn is_interrupted(&self) -> bool {
-        self.interrupted.load(Ordering::Relaxed)
+    fn poll_interval(&self) -> Span {
+        self.bounds.poll_interval.unwrap_or(TICK)
     }
 
     /// Ends the wait of every thread that has not noticed the end yet. A thread that gets no
@@ -216,7 +215,7 @@ impl Observer<'_> {
     fn how_ended(&self) -> HowEnded {
         if self.stop.above.load(Ordering::Relaxed) {
             HowEnded::StoppedAbove
-        } else if self.is_interrupted() {
+        } else if self.bounds.is_interrupted() {
             HowEnded::Interrupted
         } else {
             HowEnded::Done
@@ -233,7 +232,7 @@ impl Observer<'_> {
             let done = watched.done.take();
             let count = watched.collector.as_ref().map_or(0, |collector| collector.progress().count);
             let short = self.turn.cut_after.is_some() && task.samples.is_some_and(|samples| count < samples);
-            let interrupted = self.interrupted.load(Ordering::Relaxed);
+            let interrupted = self.bounds.is_interrupted();
             self.sink.line(Line::Finished(Finished {
                 condition: task.condition,
                 round: task.round,

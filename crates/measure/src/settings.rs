@@ -3,7 +3,7 @@
 use std::io;
 
 use howlate_linux::{memory, sched, signal, thread};
-use howlate_model::{Caveat, CpuSet, InForce, Policy, Refused, Task};
+use howlate_model::{Caveat, CpuSet, InForce, Policy, ProcessState, Refused, Task};
 
 use crate::DmaLatency;
 
@@ -39,13 +39,11 @@ impl Process {
     pub fn dma_latency_us(&self) -> Option<i32> {
         self.dma_latency.as_ref().map(DmaLatency::micros)
     }
-}
 
-/// Settings of the whole process that every thread reports.
-#[derive(Clone, Copy)]
-pub(crate) struct Shared {
-    pub(crate) memory_locked: bool,
-    pub(crate) dma_latency_us: Option<i32>,
+    /// What every thread reports of it.
+    pub fn state(&self) -> ProcessState {
+        ProcessState { memory_locked: self.memory_locked(), dma_latency_us: self.dma_latency_us() }
+    }
 }
 
 /// The kernel's words, without the number that the library adds.
@@ -55,13 +53,13 @@ fn words(error: &io::Error) -> String {
 }
 
 /// Gives the calling thread what `task` asks for; returns what is in force and what was refused.
-pub(crate) fn apply(task: &Task, shared: Shared) -> io::Result<(InForce, Vec<Caveat>)> {
+pub(crate) fn apply(task: &Task, process: ProcessState) -> io::Result<(InForce, Vec<Caveat>)> {
     memory::touch_stack();
     signal::block_all_but_wake_up();
     let affinity = task.cpu.and_then(|cpu| bind(cpu, task.policy).err());
     let slack = task.slack.and_then(|slack| thread::set_timer_slack(slack).err());
     let policy = sched::set_policy(sched::THIS_THREAD, task.policy).err();
-    let in_force = read_back(shared)?;
+    let in_force = read_back(process)?;
     let refused = Refused {
         policy: policy.as_ref().map(words),
         affinity: affinity.as_ref().map(words),
@@ -79,13 +77,13 @@ fn bind(cpu: u32, policy: Policy) -> io::Result<()> {
     sched::bind(&CpuSet::from_iter([cpu]))
 }
 
-fn read_back(shared: Shared) -> io::Result<InForce> {
+fn read_back(process: ProcessState) -> io::Result<InForce> {
     Ok(InForce {
         tid: thread::id(),
         policy: sched::policy(sched::THIS_THREAD)?,
         slack_ns: thread::timer_slack()?,
         cpus: sched::affinity()?,
-        memory_locked: shared.memory_locked,
-        dma_latency_us: shared.dma_latency_us,
+        memory_locked: process.memory_locked,
+        dma_latency_us: process.dma_latency_us,
     })
 }

@@ -6,11 +6,13 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::Builder;
 
 use howlate_linux::{clock, usage};
-use howlate_model::{Caveat, InForce, Latency, MonotonicTime, Sleeper, Span, Task, Usage, Wait, Work};
+use howlate_model::{
+    Caveat, InForce, Latency, MonotonicTime, ProcessState, Sleeper, Span, Task, Usage, Wait, Work,
+};
 
 use crate::loops::{Cyclic, Job, NO_END, Sleep, Stop, WarmUp, run_warm};
 use crate::ring::RingWriter;
-use crate::settings::{self, Shared};
+use crate::settings;
 use crate::wait::{
     BusyWait, ClockNanosleep, ClockNanosleepRelative, EpollPwait2, Futex, Nanosleep, PosixTimer, Ppoll,
     Realtime, RealtimeTimer, SleepThenSpin, Timerfd,
@@ -74,13 +76,13 @@ pub(crate) struct Measuring {
 
 impl Measuring {
     /// Starts the thread.
-    pub(crate) fn spawn(self, shared: Shared) -> io::Result<()> {
+    pub(crate) fn spawn(self, process: ProcessState) -> io::Result<()> {
         let named = Builder::new().name(format!("howlate-{}", self.number)).stack_size(STACK);
-        named.spawn(move || self.run(shared)).map(drop)
+        named.spawn(move || self.run(process)).map(drop)
     }
 
-    fn run(mut self, shared: Shared) {
-        let applied = settings::apply(&self.task, shared);
+    fn run(mut self, process: ProcessState) {
+        let applied = settings::apply(&self.task, process);
         let usable = applied.is_ok();
         self.tell(Message::Ready(self.number, applied));
         if !usable {
@@ -93,7 +95,7 @@ impl Measuring {
             self.stop.ask();
         }
         let at = clock::now();
-        let usage = difference(&usage::of_this_thread(), &before, at.since(began));
+        let usage = usage::of_this_thread().since(&before, at.since(began));
         self.tell(Message::Done(self.number, Box::new(Done { result, usage, at })));
     }
 
@@ -114,10 +116,8 @@ impl Measuring {
             Work::Sleep { mechanism: Sleeper::Wait(wait), target_ns: length } => {
                 self.with(wait, &Sleep { length, samples, until, stop_above })
             }
-            // Programs are measured by `howlate-probe`; notifications by `notify::run`, which `run` asks first.
-            Work::Sleep { mechanism: Sleeper::Runtime(_), .. } | Work::Notify { .. } => {
-                Err(io::ErrorKind::Unsupported.into())
-            }
+            // Other engines take these.
+            _ => Err(io::ErrorKind::Unsupported.into()),
         }
     }
 
@@ -159,18 +159,5 @@ impl Measuring {
                 Err(io::Error::new(io::ErrorKind::Unsupported, text))
             }
         }
-    }
-}
-
-pub(crate) fn difference(after: &Usage, before: &Usage, elapsed_ns: Span) -> Usage {
-    let less = |a: Span, b: Span| Span::from_nanos(a.as_nanos().saturating_sub(b.as_nanos()));
-    Usage {
-        elapsed_ns,
-        user_ns: less(after.user_ns, before.user_ns),
-        system_ns: less(after.system_ns, before.system_ns),
-        minor_faults: after.minor_faults - before.minor_faults,
-        major_faults: after.major_faults - before.major_faults,
-        voluntary_switches: after.voluntary_switches - before.voluntary_switches,
-        involuntary_switches: after.involuntary_switches - before.involuntary_switches,
     }
 }

@@ -1,29 +1,7 @@
 //! The clock that measuring threads wait on.
 
 use howlate_linux::clock;
-use howlate_model::MonotonicTime;
-
-use crate::run::Start;
-
-/// A clock to wait on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum WaitClock {
-    /// `CLOCK_MONOTONIC`.
-    #[default]
-    Monotonic,
-    /// `CLOCK_REALTIME`: the time of day. Wake-ups are reported on the scale of
-    /// `CLOCK_MONOTONIC`, shifted by the distance of both clocks when the run began.
-    Realtime,
-}
-
-impl WaitClock {
-    pub(crate) fn now_against_monotonic(self) -> ClockReading {
-        match self {
-            Self::Monotonic => ClockReading::Monotonic,
-            Self::Realtime => ClockReading::Realtime { ahead: clock::realtime_ahead() },
-        }
-    }
-}
+use howlate_model::{MonotonicTime, Start, WaitClock};
 
 /// A clock, and where it was when the run began.
 #[derive(Clone, Copy)]
@@ -40,6 +18,14 @@ const SECOND: i64 = 1_000_000_000;
 const TOO_CLOSE: i64 = 100_000_000;
 
 impl ClockReading {
+    /// Where `clock` is now.
+    pub(crate) fn of(clock: WaitClock) -> Self {
+        match clock {
+            WaitClock::Monotonic => Self::Monotonic,
+            WaitClock::Realtime => Self::Realtime { ahead: clock::realtime_ahead() },
+        }
+    }
+
     /// The common start, given the earliest time that is possible.
     pub(crate) fn start(self, start: Start, soon: MonotonicTime) -> MonotonicTime {
         let ahead = match self {

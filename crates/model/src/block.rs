@@ -215,6 +215,20 @@ impl Usage {
         self.voluntary_switches += other.voluntary_switches;
         self.involuntary_switches += other.involuntary_switches;
     }
+
+    /// What was used since `before`, in the time `elapsed_ns`.
+    #[must_use]
+    pub const fn since(&self, before: &Self, elapsed_ns: Span) -> Self {
+        Self {
+            elapsed_ns,
+            user_ns: self.user_ns.minus(before.user_ns),
+            system_ns: self.system_ns.minus(before.system_ns),
+            minor_faults: self.minor_faults.saturating_sub(before.minor_faults),
+            major_faults: self.major_faults.saturating_sub(before.major_faults),
+            voluntary_switches: self.voluntary_switches.saturating_sub(before.voluntary_switches),
+            involuntary_switches: self.involuntary_switches.saturating_sub(before.involuntary_switches),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ mod caveat;
 mod condition;
 mod cpu_set;
 mod distribution;
+mod engine;
 mod exchange;
 mod finding;
 mod guest;
@@ -34,6 +35,9 @@ pub use caveat::Caveat;
 pub use condition::{Condition, Work};
 pub use cpu_set::{CpuSet, CpuSetError};
 pub use distribution::{Distribution, HIGHEST_TRACKED};
+pub use engine::{
+    Bounds, Ended, Engine, EngineError, OnAbove, ProcessState, Progress, Sink, Start, WaitClock,
+};
 pub use exchange::{Between, Irregular, Placement, ReceiverCpu};
 pub use finding::{Cost, Evidence, Finding, Remedy, Verdict};
 pub use guest::{Accelerator, Boot, BootEnded, HostThread, OnHost, VcpuTime};

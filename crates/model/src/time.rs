@@ -64,6 +64,11 @@ impl Latency {
         self.nanos
     }
 
+    /// A latency as long as `span`, at most the longest there is.
+    pub const fn from_span(span: Span) -> Self {
+        Self { nanos: 0_i64.saturating_add_unsigned(span.nanos) }
+    }
+
     /// Whether it is at least as long as `span`.
     pub const fn reaches(self, span: Span) -> bool {
         self.nanos >= 0 && self.nanos.unsigned_abs() >= span.nanos
@@ -159,6 +164,12 @@ impl Span {
     #[must_use]
     pub const fn plus(self, other: Self) -> Self {
         Self { nanos: self.nanos.saturating_add(other.nanos) }
+    }
+
+    /// What is left of this length without `other`; nothing where that is longer.
+    #[must_use]
+    pub const fn minus(self, other: Self) -> Self {
+        Self { nanos: self.nanos.saturating_sub(other.nanos) }
     }
 }
 

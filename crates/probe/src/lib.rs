@@ -19,5 +19,5 @@ mod sleeping;
 mod toolchain;
 
 pub use program::Probes;
-pub use run::{Bounds, is_for_a_program, run};
+pub use run::Programs;
 pub use toolchain::missing;

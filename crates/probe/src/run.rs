@@ -1,13 +1,14 @@
 //! One turn of a program: start, read, judge, end.
 
+use std::cell::RefCell;
 use std::io;
 use std::process::ExitStatus;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use howlate_linux::child::Applied;
 use howlate_linux::clock;
 use howlate_model::{
-    Finished, HowEnded, Latency, Line, MonotonicTime, Runtime, Span, Started, Task, Turn, Usage,
+    Bounds, Ended, Engine, EngineError, Finished, HowEnded, Latency, Line, MonotonicTime, Runtime, Sink,
+    Span, Started, Task, Turn, Usage,
 };
 
 use crate::blocks::Blocks;
@@ -22,67 +23,55 @@ const PATIENCE_TO_START: Span = Span::from_secs(20);
 /// How often it is looked whether the turn should end.
 const TICK: Span = Span::from_millis(100);
 
-/// What ends a turn besides its own end, and what holds for howlate meanwhile.
-#[derive(Clone, Copy, Debug)]
-pub struct Bounds<'a> {
-    /// Ends as soon as a latency above this is known.
-    pub stop_above: Option<Span>,
-    /// Ends at once when set.
-    pub interrupted: &'a AtomicBool,
-    /// What is held in `/dev/cpu_dma_latency`, in microseconds.
-    pub dma_latency_us: Option<i32>,
+/// The engine of turns in which a program of its own sleeps.
+pub struct Programs<'a> {
+    /// The programs, prepared before the first turn.
+    pub probes: &'a RefCell<Probes>,
 }
 
-/// Whether `turn` is one for a program rather than for threads of howlate.
-pub fn is_for_a_program(turn: &Turn) -> bool {
-    program_of(turn).is_some()
+impl Engine for Programs<'_> {
+    fn takes(&self, turn: &Turn) -> bool {
+        program_of(turn).is_some()
+    }
+
+    /// A program that cannot be started, crashes, prints garbage or hangs is no error here: it is
+    /// reported in [`Finished`].
+    fn run(&mut self, turn: &Turn, bounds: &Bounds, sink: &mut dyn Sink) -> Result<Ended, EngineError> {
+        let Some((task, runtime)) = program_of(turn) else { return Ok(HowEnded::Done.into()) };
+        if bounds.is_interrupted() {
+            return Ok(HowEnded::Interrupted.into());
+        }
+        let began = clock::now();
+        let mut running = Running {
+            task,
+            bounds,
+            cut_after: turn.cut_after,
+            sink,
+            blocks: Blocks::new(task, began),
+            conversion: None,
+            until: began.plus(PATIENCE_TO_START),
+            how: HowEnded::Done,
+        };
+        let (usage, error) = match running.start(&self.probes.borrow(), runtime) {
+            Ok((program, applied)) => running.watch(program, &applied),
+            Err(reason) => (None, Some(reason)),
+        };
+        let usage = usage.map(|usage| Usage { elapsed_ns: clock::now().since(began), ..usage });
+        running.finish(usage, error);
+        Ok(running.how.into())
+    }
 }
 
 fn program_of(turn: &Turn) -> Option<(&Task, Runtime)> {
     turn.tasks.iter().find_map(|task| Some((task, task.work.runtime()?)))
 }
 
-/// Runs the program of `turn` until it is done, its time is over, the bounds are reached. `hand_on`
-/// gets the lines of the recording, and `None` ten times a second.
-///
-/// A program that cannot be started, crashes, prints garbage or hangs is no error here: it is
-/// reported in [`Finished`].
-pub fn run(
-    turn: &Turn,
-    probes: &Probes,
-    bounds: &Bounds<'_>,
-    hand_on: &mut dyn FnMut(Option<Line>),
-) -> HowEnded {
-    let Some((task, runtime)) = program_of(turn) else { return HowEnded::Done };
-    if bounds.interrupted.load(Ordering::Relaxed) {
-        return HowEnded::Interrupted;
-    }
-    let began = clock::now();
-    let mut running = Running {
-        task,
-        bounds,
-        cut_after: turn.cut_after,
-        hand_on,
-        blocks: Blocks::new(task, began),
-        conversion: None,
-        until: began.plus(PATIENCE_TO_START),
-        how: HowEnded::Done,
-    };
-    let (usage, error) = match running.start(probes, runtime) {
-        Ok((program, applied)) => running.watch(program, &applied),
-        Err(reason) => (None, Some(reason)),
-    };
-    let usage = usage.map(|usage| Usage { elapsed_ns: clock::now().since(began), ..usage });
-    running.finish(usage, error);
-    running.how
-}
-
 /// A turn under way.
 struct Running<'a> {
     task: &'a Task,
-    bounds: &'a Bounds<'a>,
+    bounds: &'a Bounds,
     cut_after: Option<Span>,
-    hand_on: &'a mut dyn FnMut(Option<Line>),
+    sink: &'a mut dyn Sink,
     blocks: Blocks,
     /// Known once the program has said its first line.
     conversion: Option<Conversion>,
@@ -118,7 +107,7 @@ impl Running<'_> {
             self.read(&mut program, applied).unwrap_or_else(|error| Stopped::Wrong(error.to_string()));
         let now = clock::now();
         if let Some(block) = self.blocks.cut(now) {
-            (self.hand_on)(Some(Line::Block(Box::new(block))));
+            self.sink.line(Line::Block(Box::new(block)));
         }
         let politely = matches!(stopped, Stopped::AtItsEnd | Stopped::Early);
         let last_words = if matches!(stopped, Stopped::AtItsEnd | Stopped::Cut) {
@@ -156,9 +145,9 @@ impl Running<'_> {
                 }
             }
             if let Some(block) = self.blocks.cut_if_due(now) {
-                (self.hand_on)(Some(Line::Block(Box::new(block))));
+                self.sink.line(Line::Block(Box::new(block)));
             }
-            (self.hand_on)(None);
+            self.sink.progress(&[]);
             if let Some(stopped) = self.is_over(program, now) {
                 return Ok(stopped);
             }
@@ -192,10 +181,10 @@ impl Running<'_> {
     ) -> io::Result<()> {
         self.conversion = Some(Conversion::of(hello.clock));
         self.until = self.cut_after.map_or(NEVER, |span| now.plus(span));
-        let in_force = program.in_force(applied.slack_in_force, self.bounds.dma_latency_us)?;
+        let in_force = program.in_force(applied.slack_in_force, self.bounds.process.dma_latency_us)?;
         let apart = program.threads_apart(in_force.policy);
         let caveats = asked::caveats(self.task, applied, &in_force, apart);
-        (self.hand_on)(Some(Line::Started(Started {
+        self.sink.line(Line::Started(Started {
             condition: self.task.condition,
             round: self.task.round,
             at_ns: now,
@@ -203,7 +192,7 @@ impl Running<'_> {
             sender_in_force: None,
             runtime: Some(hello.text.clone()).filter(|text| !text.is_empty()),
             caveats,
-        })));
+        }));
         Ok(())
     }
 
@@ -222,7 +211,7 @@ impl Running<'_> {
         }
         let late = self.blocks.take(start, end, now)?;
         let above =
-            |late: Latency| self.bounds.stop_above.is_some_and(|most| late.as_nanos() > as_nanos(most));
+            |late: Latency| self.bounds.stop_above.is_some_and(|most| late > Latency::from_span(most));
         if !late.is_some_and(above) {
             return Ok(None);
         }
@@ -234,7 +223,7 @@ impl Running<'_> {
         if program.has_closed() {
             return Some(Stopped::Early);
         }
-        if self.bounds.interrupted.load(Ordering::Relaxed) {
+        if self.bounds.is_interrupted() {
             self.how = HowEnded::Interrupted;
             return Some(Stopped::Cut);
         }
@@ -246,7 +235,7 @@ impl Running<'_> {
 
     fn finish(&mut self, usage: Option<Usage>, error: Option<String>) {
         let short = self.task.samples.is_some_and(|samples| self.blocks.count() < samples);
-        (self.hand_on)(Some(Line::Finished(Finished {
+        self.sink.line(Line::Finished(Finished {
             condition: self.task.condition,
             round: self.task.round,
             at_ns: clock::now(),
@@ -254,15 +243,11 @@ impl Running<'_> {
             load: None,
             unfinished: error.is_some() || (short && self.how == HowEnded::Done),
             error,
-        })));
+        }));
     }
 }
 
 const NEVER: MonotonicTime = MonotonicTime::from_nanos(i64::MAX);
-
-fn as_nanos(span: Span) -> i64 {
-    i64::try_from(span.as_nanos()).unwrap_or(i64::MAX)
-}
 
 fn in_words(status: Option<ExitStatus>) -> String {
     status.map_or_else(String::new, |status| format!(" ({status})"))

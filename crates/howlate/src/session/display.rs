@@ -1,8 +1,7 @@
 //! What is shown while a measurement goes on.
 
 use howlate_linux::clock;
-use howlate_measure::Progress;
-use howlate_model::{Condition, Latency, MonotonicTime, Span, Turn, Work};
+use howlate_model::{Condition, Latency, MonotonicTime, Progress, Span, Turn};
 use howlate_render::{LiveRow, live, progress};
 
 use crate::terminal::{InPlace, is_watched, width};
@@ -89,7 +88,7 @@ impl Display {
 /// Sleeps have no row: their turns are short.
 #[allow(clippy::cast_possible_truncation, reason = "a mean lies between min and max")]
 fn row(progress: &Progress) -> Option<LiveRow> {
-    let Work::Cyclic { period_ns, .. } = progress.work else { return None };
+    let period = progress.work.period()?;
     let latency = (progress.count > 0).then(|| {
         let mean = Latency::from_nanos((progress.sum_ns / i128::from(progress.count)) as i64);
         [progress.min, progress.last, mean, progress.max]
@@ -97,7 +96,7 @@ fn row(progress: &Progress) -> Option<LiveRow> {
     Some(LiveRow {
         tid: progress.tid,
         policy: progress.policy,
-        period: period_ns,
+        period,
         cycles: progress.count,
         missed: progress.missed,
         latency,

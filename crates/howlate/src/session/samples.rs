@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use howlate_model::{Block, Caveat, Header, MonotonicTime, Turn, Wakeup, Work};
-use howlate_probe::is_for_a_program;
+use howlate_model::{Block, Caveat, Header, MonotonicTime, Turn, Wakeup};
 use howlate_record::{CreateError, Samples, TurnOf};
 
 /// A file of wake-ups under way.
@@ -25,8 +24,7 @@ impl Keeping {
 
     pub(super) fn turn_begins(&mut self, turn: &Turn) {
         self.threads = turn.tasks.iter().map(|task| (task.condition, task.round)).collect();
-        let is_notified = turn.tasks.iter().any(|task| matches!(task.work, Work::Notify { .. }));
-        self.in_blocks = is_notified || is_for_a_program(turn);
+        self.in_blocks = turn.tasks.iter().any(|task| task.work.wait().is_none());
     }
 
     /// Wake-ups of a thread of the current turn.

@@ -22,8 +22,7 @@ mod start;
 mod tests;
 
 pub use probe::probe;
-
-pub(crate) use start::{is_notification, run};
+pub use start::Notifications;
 
 use std::io;
 

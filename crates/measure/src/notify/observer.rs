@@ -5,7 +5,8 @@ use std::sync::atomic::Ordering;
 
 use howlate_linux::clock;
 use howlate_model::{
-    Block, Finished, HowEnded, InForce, Latency, Line, MonotonicTime, SeriesPoint, Span, Usage, Wakeup,
+    Block, Ended, Finished, HowEnded, InForce, Latency, Line, MonotonicTime, Progress, SeriesPoint, Sink,
+    Span, Usage, Wakeup,
 };
 
 use super::lane::Arrivals;
@@ -13,10 +14,7 @@ use super::pairing::Pairing;
 use super::receiver::Report;
 use super::sender::SentLog;
 use super::start::{Begun, Other, Ready};
-use crate::collector::Progress;
 use crate::loops::Stop;
-use crate::run::as_latency;
-use crate::{Ended, Sink};
 
 /// How often the observer looks.
 const TICK: Span = Span::from_millis(100);
@@ -66,7 +64,7 @@ impl<'a> Watch<'a> {
             last: Latency::default(),
             began,
             stop,
-            stop_above: begun.bounds.stop_above.map(as_latency),
+            stop_above: begun.bounds.stop_above.map(Latency::from_span),
             usage: None,
             error: None,
             sink,
@@ -175,7 +173,7 @@ impl<'a> Watch<'a> {
     }
 
     fn is_interrupted(&self) -> bool {
-        self.begun.interrupted.load(Ordering::Relaxed)
+        self.begun.bounds.is_interrupted()
     }
 
     /// Waits for the receiver's last report; a thread that hangs is woken.

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 
 use howlate_linux::shared_memory::SharedMemory;
 use howlate_linux::{clock, memory, signal, usage};
-use howlate_model::{Between, Caveat, InForce, Task, Usage};
+use howlate_model::{Between, Caveat, InForce, ProcessState, Task, Usage};
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 use serde::{Deserialize, Serialize};
 
@@ -15,8 +15,7 @@ use super::channel::{Await, Channel, Kit, Notify};
 use super::control;
 use super::each::{With, with};
 use super::lane::{Arrivals, END, Lane};
-use crate::settings::{self, Shared};
-use crate::thread::difference;
+use crate::settings;
 
 /// What the receiver is to do.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -85,8 +84,9 @@ impl<T: FnMut(Report)> Receiving<T> {
 
     /// Settings and ends, then the loop between two looks at what was used.
     fn measure<C: Channel>(&mut self) -> io::Result<Usage> {
-        let shared = Shared { memory_locked: self.memory_locked, dma_latency_us: self.orders.dma_latency_us };
-        let (in_force, caveats) = settings::apply(&self.orders.task, shared)?;
+        let process =
+            ProcessState { memory_locked: self.memory_locked, dma_latency_us: self.orders.dma_latency_us };
+        let (in_force, caveats) = settings::apply(&self.orders.task, process)?;
         let (kit, answer_kit) = self.kits();
         let lane = kit.lane.clone();
         lane.register();
@@ -136,7 +136,7 @@ impl<R: Await> Loop<R> {
         if goes_on {
             self.run(usize::MAX, answer)?;
         }
-        Ok(difference(&usage::of_this_thread(), &before, clock::now().since(began)))
+        Ok(usage::of_this_thread().since(&before, clock::now().since(began)))
     }
 
     /// Wait, read the clock, answer if asked to, store: until `until` stamps are stored, or the

@@ -5,13 +5,12 @@ mod prepared;
 mod sending;
 
 use std::io;
-use std::sync::atomic::AtomicBool;
 
 use howlate_linux::clock;
-use howlate_model::{Between, Finished, HowEnded, Line, Notifier, ReceiverCpu, Span, Task, Turn, Work};
-
-use crate::settings::Shared;
-use crate::{Bounds, Ended, Process, Sink};
+use howlate_model::{
+    Between, Bounds, Ended, Engine, EngineError, Finished, HowEnded, Line, Notifier, ReceiverCpu, Sink, Span,
+    Task, Turn, Work,
+};
 
 pub(super) use other::Other;
 use prepared::Prepared;
@@ -45,34 +44,33 @@ fn asked(task: &Task) -> Option<Asked> {
             shares_cpu: sender_cpu.is_some() && sender_cpu == task.cpu,
             round_trip,
         }),
-        Work::Cyclic { .. } | Work::Sleep { .. } => None,
+        _ => None,
     }
 }
 
-/// Whether a turn is one of notifications, which [`run`] takes.
-pub(crate) fn is_notification(turn: &Turn) -> bool {
-    turn.tasks.first().and_then(asked).is_some()
-}
+/// The engine of turns in which one thread notifies another.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Notifications;
 
-/// Takes a turn of notifications. What fails becomes part of the result, so that the rest can run.
-pub(crate) fn run(
-    turn: &Turn,
-    bounds: &Bounds,
-    process: &Process,
-    interrupted: &AtomicBool,
-    sink: &mut dyn Sink,
-) -> Ended {
-    let mut ended = Ended { how: HowEnded::Done, left_behind: false };
-    for task in &turn.tasks {
-        let Some(asked) = asked(task) else { continue };
-        let begun = Begun { turn, task, asked, bounds, process, interrupted };
-        let result = Prepared::new(&begun).and_then(|prepared| prepared.run(sink));
-        match result {
-            Ok(result) => ended = result,
-            Err(error) => sink.line(Line::Finished(failed(task, asked.notifier, &error))),
+impl Engine for Notifications {
+    fn takes(&self, turn: &Turn) -> bool {
+        turn.tasks.first().and_then(asked).is_some()
+    }
+
+    /// What fails becomes part of the result, so that the rest can run.
+    fn run(&mut self, turn: &Turn, bounds: &Bounds, sink: &mut dyn Sink) -> Result<Ended, EngineError> {
+        let mut ended = Ended::from(HowEnded::Done);
+        for task in &turn.tasks {
+            let Some(asked) = asked(task) else { continue };
+            let begun = Begun { turn, task, asked, bounds };
+            let result = Prepared::new(&begun).and_then(|prepared| prepared.run(sink));
+            match result {
+                Ok(result) => ended = result,
+                Err(error) => sink.line(Line::Finished(failed(task, asked.notifier, &error))),
+            }
         }
+        Ok(ended)
     }
-    ended
 }
 
 /// The end of a turn that could not begin.
@@ -94,17 +92,11 @@ pub(super) struct Begun<'a> {
     pub(super) task: &'a Task,
     pub(super) asked: Asked,
     pub(super) bounds: &'a Bounds,
-    pub(super) process: &'a Process,
-    pub(super) interrupted: &'a AtomicBool,
 }
 
 impl Begun<'_> {
     /// How many messages, those that are not counted included.
     fn count(&self) -> u64 {
         self.task.warm_up + self.task.samples.unwrap_or(1)
-    }
-
-    fn shared(&self) -> Shared {
-        Shared { memory_locked: self.process.memory_locked(), dma_latency_us: self.process.dma_latency_us() }
     }
 }

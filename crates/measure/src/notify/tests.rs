@@ -5,12 +5,12 @@
 use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use howlate_linux::shared_memory::SharedMemory;
 use howlate_model::{
-    Between, Finished, Irregular, Line, Load, Notifier, Policy, ReceiverCpu, Span, Task, Turn, Work,
+    Between, Bounds, Engine, Finished, Irregular, Line, Load, Notifier, Policy, Progress, ReceiverCpu, Sink,
+    Span, Task, Turn, Work,
 };
 
 use super::channel::{Await, Notify};
@@ -18,8 +18,8 @@ use super::lane::{Arrivals, END, Lane, words_for};
 use super::pairing::Pairing;
 use super::receiver::Loop;
 use super::sender::{NoAnswer, Sending, SentLog};
+use crate::Notifications;
 use crate::loops::Stop;
-use crate::{Bounds, Process, Progress, Sink, run};
 
 #[derive(Default)]
 struct Lines(Vec<Line>);
@@ -74,8 +74,8 @@ fn turn(mechanism: Notifier, between: Between, round_trip: bool) -> Turn {
 }
 
 fn take(turn: &Turn) -> Lines {
-    let (mut lines, process) = (Lines::default(), Process::prepare(None));
-    run(turn, &Bounds::default(), &process, &Arc::new(AtomicBool::new(false)), &mut lines).unwrap();
+    let mut lines = Lines::default();
+    Notifications.run(turn, &Bounds::default(), &mut lines).unwrap();
     lines
 }
 

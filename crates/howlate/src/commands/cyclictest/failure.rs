@@ -2,7 +2,8 @@
 
 use std::io;
 
-use howlate_measure::{MeasureError, Process};
+use howlate_measure::Process;
+use howlate_model::EngineError;
 use howlate_model::{Caveat, Policy};
 use howlate_record::CreateError;
 
@@ -26,7 +27,7 @@ pub(crate) enum Failure {
     #[error("FATAL: {0}")]
     Recording(#[from] CreateError),
     #[error("FATAL: {0}")]
-    Measure(#[from] MeasureError),
+    Engine(#[from] EngineError),
     #[error("FATAL: cannot receive signals: {0}")]
     Signals(io::Error),
     #[error("FATAL: cannot write the result: {0}")]

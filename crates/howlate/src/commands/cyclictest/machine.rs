@@ -2,8 +2,7 @@
 
 use howlate_cyclictest::{Align, Clock, Machine, Options, break_threshold};
 use howlate_linux::sched;
-use howlate_measure::{Bounds, Start, WaitClock};
-use howlate_model::{CpuSet, Span, Turn};
+use howlate_model::{Bounds, CpuSet, Span, Start, Turn, WaitClock};
 
 use super::trace;
 
@@ -37,7 +36,7 @@ pub(crate) fn bounds(options: &Options, turn: &Turn, machine: &Machine) -> Bound
         stop_above: break_threshold(options),
         on_above: trace::on_above(options),
         observer_cpus: options.main_affinity.clone().or(others),
-        look_every: watched.then_some(TICK),
+        poll_interval: watched.then_some(TICK),
         first_ends: true,
         start: match options.align {
             Align::FullSecond(_) => Start::FullSecond,
@@ -47,5 +46,6 @@ pub(crate) fn bounds(options: &Options, turn: &Turn, machine: &Machine) -> Bound
             Clock::Monotonic => WaitClock::Monotonic,
             Clock::Realtime => WaitClock::Realtime,
         },
+        ..Bounds::default()
     }
 }

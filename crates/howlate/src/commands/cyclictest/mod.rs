@@ -22,9 +22,11 @@ mod watcher;
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use howlate_cyclictest::{Options, Power, Refusal, Results, preamble, read, turn, usage};
-use howlate_measure::{Process, run as run_turn};
+use howlate_measure::{Process, Threads};
+use howlate_model::{Bounds, Engine};
 
 use crate::terminal::{print_as_is, say};
 use failure::Failure;
@@ -106,8 +108,9 @@ fn measure(options: &Options, machine: &howlate_cyclictest::Machine) -> Result<u
     let results = Results::new(options, &turn, clocks::ahead(options));
     let mut watcher = Watcher::new(options, results, &signals, recording)?;
     watcher.begin();
-    let bounds = machine::bounds(options, &turn, machine);
-    let ended = run_turn(&turn, &bounds, &process, signals.interrupted(), &mut watcher)?;
+    let interrupted = Arc::clone(signals.interrupted());
+    let bounds = Bounds { interrupted, process: process.state(), ..machine::bounds(options, &turn, machine) };
+    let ended = Threads.run(&turn, &bounds, &mut watcher)?;
     let mut results = watcher.end(ended.how)?;
     if let Some(smi) = smi {
         smi.count(&mut results);

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 
 use howlate_cyclictest::{Options, trace_mark};
-use howlate_measure::OnAbove;
+use howlate_model::OnAbove;
 
 use crate::terminal::say;
 

@@ -4,8 +4,7 @@ use std::io;
 use std::sync::atomic::Ordering;
 
 use howlate_cyclictest::{Options, Results, stat_lines, status_text};
-use howlate_measure::{Progress, Sink};
-use howlate_model::{Caveat, HowEnded, Line, Started, Wakeup};
+use howlate_model::{Caveat, HowEnded, Line, Progress, Sink, Started, Wakeup};
 
 use super::failure::Failure;
 use super::fifo::Fifo;

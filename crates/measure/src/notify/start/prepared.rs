@@ -8,7 +8,7 @@ use std::sync::mpsc::channel;
 
 use howlate_linux::shared_memory::SharedMemory;
 use howlate_linux::{clock, signal};
-use howlate_model::{Between, Caveat, InForce, Line, MonotonicTime, ReceiverCpu, Started, Task};
+use howlate_model::{Between, Caveat, Ended, InForce, Line, MonotonicTime, ReceiverCpu, Sink, Started, Task};
 
 use super::sending::SenderThread;
 use super::{Begun, Other, PATIENCE, Ready};
@@ -21,7 +21,6 @@ use crate::notify::observer::Watch;
 use crate::notify::receiver::{Orders, Report};
 use crate::notify::sender::SentLog;
 use crate::observer::Place;
-use crate::{Ended, Sink};
 
 /// Room for messages that arrive more than once.
 const SPARE: usize = 64;
@@ -97,7 +96,7 @@ impl<'a> Prepared<'a> {
             stop: stop.clone(),
             to_observer,
         };
-        sender.start(begun.shared(), from_sender)
+        sender.start(begun.bounds.process, from_sender)
     }
 
     fn start_receiver(&mut self) -> io::Result<Other> {
@@ -107,7 +106,7 @@ impl<'a> Prepared<'a> {
         match begun.asked.between {
             Between::Processes => Other::process(&orders, &self.file, descriptors),
             Between::Threads => {
-                Other::thread(orders, &self.memory, descriptors, begun.shared().memory_locked)
+                Other::thread(orders, &self.memory, descriptors, begun.bounds.process.memory_locked)
             }
         }
     }
@@ -122,7 +121,7 @@ impl<'a> Prepared<'a> {
             first_descriptors: self.there.receiver.len(),
             ids: [self.there.id(), self.back.id()],
             parent: std::process::id(),
-            dma_latency_us: begun.process.dma_latency_us(),
+            dma_latency_us: begun.bounds.process.dma_latency_us,
         }
     }
 

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, sync_chann
 use std::thread::Builder;
 
 use howlate_linux::signal;
-use howlate_model::{Caveat, InForce, Span, Task};
+use howlate_model::{Caveat, InForce, ProcessState, Span, Task};
 
 use super::{Asked, PATIENCE};
 use crate::loops::Stop;
@@ -15,7 +15,7 @@ use crate::notify::channel::{Channel, Kit, Notify};
 use crate::notify::each::{With, with};
 use crate::notify::lane::{Arrivals, END};
 use crate::notify::sender::{Answered, NoAnswer, Sending, SentLog};
-use crate::settings::{self, Shared};
+use crate::settings;
 
 /// What the sender tells the observer.
 pub(in crate::notify) enum FromSender {
@@ -67,18 +67,18 @@ impl Ready {
 
 impl SenderThread {
     /// Starts the thread; returns when it has its settings.
-    pub(super) fn start(self, shared: Shared, from_sender: Receiver<FromSender>) -> io::Result<Ready> {
+    pub(super) fn start(self, process: ProcessState, from_sender: Receiver<FromSender>) -> io::Result<Ready> {
         let (gate, passed) = sync_channel(1);
-        Builder::new().name("howlate-sender".into()).spawn(move || self.run(shared, &passed))?;
+        Builder::new().name("howlate-sender".into()).spawn(move || self.run(process, &passed))?;
         match from_sender.recv_timeout(PATIENCE.into()) {
             Ok(FromSender::Ready(settings)) => Ok(Ready { settings: settings?, from_sender, gate }),
             _ => Err(io::Error::new(io::ErrorKind::TimedOut, "the sender did not get ready")),
         }
     }
 
-    fn run(self, shared: Shared, gate: &Receiver<()>) {
+    fn run(self, process: ProcessState, gate: &Receiver<()>) {
         let to_observer = self.to_observer.clone();
-        let work = Work { gate, shared, thread: self };
+        let work = Work { gate, process, thread: self };
         let result = with(work.thread.asked.notifier, work);
         drop(to_observer.send(FromSender::Done(result)));
     }
@@ -86,7 +86,7 @@ impl SenderThread {
 
 struct Work<'a> {
     gate: &'a Receiver<()>,
-    shared: Shared,
+    process: ProcessState,
     thread: SenderThread,
 }
 
@@ -95,7 +95,7 @@ impl With for Work<'_> {
 
     fn with<C: Channel>(self) -> io::Result<u64> {
         let SenderThread { task, asked, count, there, back, arrivals, log, stop, to_observer } = self.thread;
-        let applied = settings::apply(&task, self.shared);
+        let applied = settings::apply(&task, self.process);
         back.lane.register();
         arrivals.touch();
         let answer = asked.round_trip.then(|| C::receiver(back)).transpose()?;

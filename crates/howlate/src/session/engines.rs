@@ -1,0 +1,77 @@
+//! The ways to measure that this program has.
+
+use std::cell::RefCell;
+
+use howlate_measure::{Notifications, Threads};
+use howlate_model::{Engine, EngineError, Turn};
+use howlate_probe::{Probes, Programs};
+
+/// Every engine; a turn is taken by the first that can.
+pub(super) struct Engines<'a>(Vec<Box<dyn Engine + 'a>>);
+
+impl<'a> Engines<'a> {
+    pub(super) fn of(probes: &'a RefCell<Probes>) -> Self {
+        let programs = Programs { probes };
+        Self(vec![Box::new(Threads), Box::new(Notifications), Box::new(programs)])
+    }
+
+    /// The one that takes `turn`.
+    pub(super) fn for_turn(&mut self, turn: &Turn) -> Result<&mut (dyn Engine + 'a), EngineError> {
+        let mechanism = turn.tasks.first().map(|task| task.work.mechanism().to_string());
+        let engine = self.0.iter_mut().find(|engine| engine.takes(turn));
+        let not_taken = || EngineError::NotTaken { mechanism: mechanism.unwrap_or_default() };
+        engine.map(Box::as_mut).ok_or_else(not_taken)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use howlate_model::{
+        Between, Load, Notifier, Policy, ReceiverCpu, Runtime, Sleeper, Span, Task, Wait, Work,
+    };
+
+    use super::*;
+
+    fn turn(work: Work) -> Turn {
+        let task = Task {
+            condition: 0,
+            round: 0,
+            work,
+            policy: Policy::OTHER,
+            slack: None,
+            cpu: None,
+            samples: Some(1),
+            warm_up: 0,
+            phase: Span::ZERO,
+            keep_series: false,
+        };
+        let (load, estimate) = (Load::IDLE, Span::ZERO);
+        Turn { tasks: vec![task], load, duration: None, cut_after: None, estimate }
+    }
+
+    #[test]
+    fn every_kind_of_work_has_one_engine() {
+        let length = Span::from_millis(1);
+        let sleep = |mechanism| Work::Sleep { mechanism, target_ns: length };
+        let notify = Work::Notify {
+            mechanism: Notifier::Futex,
+            after_ns: length,
+            between: Between::Threads,
+            sender_cpu: None,
+            placement: None,
+            receiver: ReceiverCpu::AsLeft,
+            round_trip: false,
+        };
+        let probes = RefCell::new(Probes::default());
+        let engines = Engines::of(&probes);
+        for work in [
+            Work::Cyclic { mechanism: Wait::Timerfd, period_ns: length },
+            sleep(Sleeper::Wait(Wait::Ppoll)),
+            sleep(Sleeper::Runtime(Runtime::Python)),
+            notify,
+        ] {
+            let turn = turn(work);
+            assert_eq!(engines.0.iter().filter(|one| one.takes(&turn)).count(), 1, "{work:?}");
+        }
+    }
+}

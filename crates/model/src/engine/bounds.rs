@@ -1,0 +1,89 @@
+//! What begins and ends a turn besides its own end, and how it is watched.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::{CpuSet, Latency, Span};
+
+/// What begins and ends a turn besides its own end, and how it is watched.
+#[derive(Clone, Debug, Default)]
+pub struct Bounds {
+    /// Ends at once when a latency exceeds this.
+    pub stop_above: Option<Span>,
+    /// Done at once, by the thread that exceeded it.
+    pub on_above: Option<OnAbove>,
+    /// Ends at once when set: Ctrl-C, for example.
+    pub interrupted: Arc<AtomicBool>,
+    /// Where the observer runs, away from what is measured; `None`: anywhere.
+    pub observer_cpus: Option<CpuSet>,
+    /// How often the observer polls; `None`: as often as the engine usually does.
+    pub poll_interval: Option<Span>,
+    /// Whether the first thread that is done ends the turn for all.
+    pub first_ends: bool,
+    /// When the common start is, on [`Bounds::clock`].
+    pub start: Start,
+    /// The clock that the threads wait on and read.
+    pub clock: WaitClock,
+    /// What holds for the whole process meanwhile.
+    pub process: ProcessState,
+}
+
+impl Bounds {
+    /// Whether the run is to end at once.
+    pub fn is_interrupted(&self) -> bool {
+        self.interrupted.load(Ordering::Relaxed)
+    }
+}
+
+/// Settings of the whole process, as the kernel confirmed them; every thread reports them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProcessState {
+    /// Whether its memory is locked.
+    pub memory_locked: bool,
+    /// What it holds in `/dev/cpu_dma_latency`, in microseconds; `None`: nothing.
+    pub dma_latency_us: Option<i32>,
+}
+
+/// When all threads of a turn start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Start {
+    /// As soon as all are ready.
+    #[default]
+    Soon,
+    /// On the next full second.
+    FullSecond,
+}
+
+/// A clock to wait on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WaitClock {
+    /// `CLOCK_MONOTONIC`.
+    #[default]
+    Monotonic,
+    /// `CLOCK_REALTIME`: the time of day. Wake-ups are reported on the scale of
+    /// `CLOCK_MONOTONIC`, shifted by the distance of both clocks when the run began.
+    Realtime,
+}
+
+/// What the thread does whose latency exceeded the threshold, such as stopping a trace.
+#[derive(Clone)]
+pub struct OnAbove(Arc<dyn Fn(Latency) + Send + Sync>);
+
+impl OnAbove {
+    /// `act` gets the latency.
+    pub fn new(act: impl Fn(Latency) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(act))
+    }
+
+    /// Does it.
+    pub fn call(&self, latency: Latency) {
+        (self.0)(latency);
+    }
+}
+
+impl fmt::Debug for OnAbove {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OnAbove")
+    }
+}
