@@ -2,18 +2,15 @@
 
 use std::fs::{File, TryLockError};
 use std::io::{self, BufRead, BufReader, Write, stdin, stdout};
-use std::os::unix::process::CommandExt;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
+use howlate_linux::helper::{Ends, Helper};
 use howlate_linux::signal;
 use howlate_model::Caveat;
 use serde::{Deserialize, Serialize};
 
-/// This program's first argument when it is to be a guardian.
-const GUARDIAN: &str = "__guardian";
-
-/// This program, even when its file was replaced meanwhile. Source: proc_pid_exe(5).
-const THIS_PROGRAM: &str = "/proc/self/exe";
+/// The helper process that puts settings back.
+pub const GUARDIAN: Helper = Helper { role: "__guardian", ends: Ends::WithItsInput, serve: |_| serve() };
 
 /// Locked by the guardian, so that two runs cannot take each other's settings for the machine's own.
 const LOCK: &str = "/run/lock/howlate-settings";
@@ -45,13 +42,11 @@ pub(crate) struct Guardian {
 
 impl Guardian {
     pub(crate) fn start() -> io::Result<Self> {
-        let mut child = Command::new(THIS_PROGRAM)
-            .arg(GUARDIAN)
+        let mut child = GUARDIAN
+            .command([])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
-            // Ctrl-C goes to the whole group; the guardian outlives it.
-            .process_group(0)
             .spawn()?;
         let (tell, says) = (child.stdin.take(), child.stdout.take());
         let missing = || io::Error::from(io::ErrorKind::BrokenPipe);
@@ -85,11 +80,6 @@ impl Guardian {
         drop(self.child.wait());
         caveats
     }
-}
-
-/// If this program was started as a guardian, is one, and returns when it is done.
-pub fn serve_as_guardian() -> Option<io::Result<()>> {
-    (std::env::args_os().nth(1)? == GUARDIAN).then(serve)
 }
 
 /// Remembers what it is told, until nothing more can come; then puts it back, last change first.

@@ -12,7 +12,7 @@ use std::io;
 
 use howlate_model::{Caveat, Setting};
 
-pub use guardian::serve_as_guardian;
+pub use guardian::GUARDIAN;
 pub use wanted::{Wanted, WantedError};
 
 use guardian::Guardian;

@@ -3,12 +3,13 @@
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
-use howlate_linux::{clock, process};
+use howlate_linux::{clock, parent};
 use howlate_model::{Accelerator, Caveat, HostThread, Line, MonotonicTime, Span, VcpuTime};
 use tempfile::TempDir;
 
@@ -319,7 +320,8 @@ impl Running {
 fn spawn(setup: &Setup<'_>, accelerator: Accelerator, places: &Places<'_>) -> Result<Child, GuestError> {
     let mut command = command(setup.machine, setup.kernel, accelerator, places);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    process::in_own_group_until_parent_ends(&mut command);
+    command.process_group(0);
+    parent::dies_with_this_thread(&mut command);
     let (program, package) = setup.machine.architecture.emulator();
     command.spawn().map_err(|source| match source.kind() {
         std::io::ErrorKind::NotFound => GuestError::NoEmulator { program, package },

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use howlate_linux::helper::THIS_PROGRAM;
 use howlate_linux::{clock, network};
 use howlate_model::Span;
 use rustix::mount::{MountFlags, mount};
@@ -113,7 +114,7 @@ fn find_port() -> Option<std::ffi::OsString> {
 
 /// Runs howlate again, as an ordinary process.
 fn run(task: &Task, port: &Path) -> io::Result<Over> {
-    let mut command = Command::new("/init");
+    let mut command = Command::new(THIS_PROGRAM);
     command.args(&task.arguments).arg("--quiet").arg("--out").arg(port);
     command.env("HOME", "/tmp").env("PATH", "/").stdin(Stdio::null()).stdout(Stdio::null());
     let output = command.stderr(Stdio::piped()).output()?;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use elf::ElfBytes;
 use elf::abi::{DT_SONAME, EM_AARCH64, EM_X86_64, PT_INTERP};
 use elf::endian::AnyEndian;
+use howlate_linux::helper::THIS_PROGRAM;
 
 use crate::{Architecture, GuestError};
 
@@ -23,7 +24,7 @@ impl Program {
     ///
     /// When one of the files cannot be read.
     pub fn running() -> Result<Self, GuestError> {
-        let own = PathBuf::from("/proc/self/exe");
+        let own = PathBuf::from(THIS_PROGRAM);
         let executable = read(&own)?;
         let mut libraries = Vec::new();
         if let Some(loader) = parse(&executable, &own)?.loader {

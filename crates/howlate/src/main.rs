@@ -12,9 +12,11 @@ mod session;
 mod status;
 mod terminal;
 
+use std::io;
 use std::process::ExitCode;
 
 use clap::Parser;
+use howlate_linux::helper::Helper;
 
 use crate::cli::{Cli, Command};
 use crate::error::Error;
@@ -22,10 +24,7 @@ use crate::status::Status;
 
 fn main() -> ExitCode {
     howlate_guest::serve_as_init();
-    if let Some(served) = howlate_measure::serve_as_helper().or_else(howlate_guard::serve_as_guardian) {
-        return if served.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
-    }
-    if let Some(served) = howlate_load::serve_as_helper() {
+    if let Some(served) = serve_as_helper() {
         return if served.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
     // As cyclictest, it has things to put back when the reader is gone, and ends by itself.
@@ -38,6 +37,12 @@ fn main() -> ExitCode {
         terminal::say(&error.message());
         Status::CouldNot.into()
     })
+}
+
+/// Does a helper's work if this program has started itself again as one.
+fn serve_as_helper() -> Option<io::Result<()>> {
+    let others = [howlate_load::HELPER, howlate_guard::GUARDIAN];
+    howlate_measure::HELPERS.iter().chain(&others).find_map(Helper::serve_if_asked)
 }
 
 fn run(command: Option<Command>) -> Result<ExitCode, Error> {

@@ -9,9 +9,9 @@ use std::process::{Child, Command, ExitStatus};
 
 use howlate_model::{CpuSet, Policy, Span, Usage};
 use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::process::{Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions};
-use rustix::process::{getppid, set_parent_process_death_signal, setrlimit, waitid};
+use rustix::process::{Pid, Resource, Rlimit, WaitId, WaitIdOptions, setrlimit, waitid};
 
+use crate::parent::die_with;
 use crate::{sched, thread, usage};
 
 /// What a program is to be started with.
@@ -62,23 +62,6 @@ pub fn spawn(mut command: Command, settings: Settings) -> io::Result<(Child, App
     drop(command);
     let applied = read_report(reader);
     Ok((child?, applied?))
-}
-
-/// Lets the kernel kill the program that `command` starts when the calling thread dies.
-pub fn dies_with_this_thread(command: &mut Command) {
-    let parent = rustix::process::getpid();
-    // SAFETY: the closure makes system calls only; it neither allocates nor takes a lock, so it may
-    // run between fork and exec of a process with threads.
-    unsafe { command.pre_exec(move || die_with(parent)) };
-}
-
-fn die_with(parent: Pid) -> io::Result<()> {
-    set_parent_process_death_signal(Some(Signal::KILL))?;
-    if getppid() != Some(parent) {
-        // It died before it could have been missed.
-        return Err(io::Error::from_raw_os_error(libc::ESRCH));
-    }
-    Ok(())
 }
 
 /// What the child does before it becomes the program.
@@ -162,6 +145,7 @@ pub fn reap(pid: Pid) -> io::Result<(ExitStatus, Usage)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::process::Signal;
     use std::process::Stdio;
 
     fn sleeper() -> Command {

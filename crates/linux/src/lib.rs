@@ -7,9 +7,11 @@
 pub mod child;
 pub mod clock;
 pub mod condition_variable;
+pub mod helper;
 pub mod memory;
 pub mod message_queue;
 pub mod network;
+pub mod parent;
 pub mod posix_timer;
 pub mod process;
 pub mod queued_signal;

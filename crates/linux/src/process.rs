@@ -2,12 +2,12 @@
 
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::unix::process::CommandExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::process::Command;
 
 use howlate_model::Span;
-use rustix::process::{Signal, getpid, getppid, set_parent_process_death_signal};
+use rustix::process::getpid;
+
+use crate::parent::die_with;
 
 /// How a child ends whose function panicked; as Rust programs do.
 const PANICKED: i32 = 101;
@@ -32,14 +32,8 @@ pub fn fork(work: impl FnOnce() -> i32) -> io::Result<u32> {
     // SAFETY: this is the only thread, as was checked, so the child has a whole process.
     match unsafe { libc::fork() } {
         0 => {
-            let bound = set_parent_process_death_signal(Some(Signal::KILL)).is_ok();
-            // The parent may have gone before the signal was asked for.
-            let status = if bound && getppid() == Some(parent) {
-                catch_unwind(AssertUnwindSafe(work)).unwrap_or(PANICKED)
-            } else {
-                PANICKED
-            };
-            end(status)
+            let bound = die_with(parent).is_ok();
+            end(if bound { catch_unwind(AssertUnwindSafe(work)).unwrap_or(PANICKED) } else { PANICKED })
         }
         -1 => Err(io::Error::last_os_error()),
         child => Ok(child.unsigned_abs()),
@@ -90,18 +84,6 @@ pub fn cpu_time(pid: u32) -> io::Result<Span> {
     Ok(Span::from_nanos(time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs()))
 }
 
-/// `setpgid(0, 0)` and `prctl(PR_SET_PDEATHSIG, SIGKILL)` in the child: signals of the terminal do not
-/// reach it, and it is killed when the thread that starts it ends.
-///
-/// Source: <https://man7.org/linux/man-pages/man2/PR_SET_PDEATHSIG.2const.html>
-pub fn in_own_group_until_parent_ends(command: &mut Command) {
-    command.process_group(0);
-    // SAFETY: between fork and exec the closure does one system call, which is async-signal-safe.
-    unsafe {
-        command.pre_exec(|| Ok(set_parent_process_death_signal(Some(Signal::KILL))?));
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -131,18 +113,5 @@ mod tests {
         let options = rustix::process::WaitOptions::empty();
         let (_, status) = rustix::process::waitpid(pid, options).unwrap().unwrap();
         assert_eq!(status.exit_status(), Some(0));
-    }
-
-    #[test]
-    fn a_child_ends_with_the_thread_that_started_it() {
-        let child = std::thread::spawn(|| {
-            let mut command = Command::new("sleep");
-            command.arg("1000");
-            in_own_group_until_parent_ends(&mut command);
-            command.spawn().unwrap()
-        });
-        // Waiting would not end if the child lived on.
-        let status = child.join().unwrap().wait().unwrap();
-        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(libc::SIGKILL));
     }
 }

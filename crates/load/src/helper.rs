@@ -1,8 +1,7 @@
 //! The helper process of one part, as its parent sees it.
 
 use std::io;
-use std::os::unix::process::CommandExt;
-use std::process::{Child, ChildStderr, Command, Stdio};
+use std::process::{Child, ChildStderr, Stdio};
 
 use howlate_linux::{clock, sched};
 use howlate_model::{CpuSet, LoadKind, LoadPart, Nice, PartEffect, Policy, Span};
@@ -14,8 +13,6 @@ use crate::processes::{cpu_time_of_all, cpu_time_with_children};
 use crate::serve::{HELPER, counters};
 use crate::words::Words;
 
-/// This program, even when its file was replaced meanwhile. Source: proc_pid_exe(5).
-const THIS_PROGRAM: &str = "/proc/self/exe";
 /// How often the parent looks whether a helper has begun or ended.
 const LOOK_EVERY: Span = Span::from_millis(1);
 /// How long a helper may take to begin; many forks on a busy machine take a while.
@@ -43,14 +40,12 @@ impl Helper {
         let failed = |source| StartError::Helper { load: part.to_string(), source };
         let cpus = part.cpus.clone().map_or_else(sched::affinity, Ok).map_err(failed)?;
         let (board, memory) = Board::create(counters(part, &cpus)).map_err(failed)?;
-        let mut child = Command::new(THIS_PROGRAM)
-            .args([HELPER, &part.to_string(), &cpus.to_string()])
+        let mut child = HELPER
+            .command([part.to_string(), cpus.to_string()])
             // Its end of this pipe closes with this process, however that ends.
             .stdin(Stdio::piped())
             .stdout(Stdio::from(memory))
             .stderr(Stdio::piped())
-            // Ctrl-C goes to the whole group; this process decides when its helpers end.
-            .process_group(0)
             .spawn()
             .map_err(failed)?;
         let words = child.stderr.take().map(Words::of);

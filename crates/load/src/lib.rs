@@ -34,4 +34,4 @@ mod timers;
 pub use check::check;
 pub use error::StartError;
 pub use running::{Ended, Running, Sample};
-pub use serve::serve_as_helper;
+pub use serve::HELPER;

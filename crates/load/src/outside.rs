@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Stdio};
 
-use howlate_linux::{child, clock};
+use howlate_linux::{clock, parent};
 use howlate_model::{CpuSet, LoadKind, LoadPart, Span};
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, wait};
 
@@ -73,7 +73,7 @@ impl Program {
     fn start(part: &LoadPart, cpus: &CpuSet, folder: &Path) -> io::Result<Self> {
         let mut command = command(part, cpus, folder)?;
         // Even when this helper itself is killed.
-        child::dies_with_this_thread(&mut command);
+        parent::dies_with_this_thread(&mut command);
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
         let words = child.stderr.take().map(Words::of);
         Ok(Self { child, words })

@@ -3,6 +3,7 @@
 use std::io::{self, Write as _, stdin, stdout};
 
 use howlate_linux::clock::{self, timespec_for};
+use howlate_linux::helper::{Ends, Helper};
 use howlate_linux::{sched, usage};
 use howlate_model::{CpuSet, Load, LoadKind, LoadPart, Nice, Policy, Span};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -11,25 +12,19 @@ use crate::board::Board;
 use crate::workers::Workers;
 use crate::{awake, cpu, disk, files, fork, hackbench, interrupt, memory, network, outside, pipe, timers};
 
-/// What the helper is: its first argument.
-pub(crate) const HELPER: &str = "__load";
+/// A load's helper process.
+pub const HELPER: Helper = Helper { role: "__load", ends: Ends::WithItsInput, serve: serve_and_say };
 /// How often the helper looks whether its workers live.
 const LOOK_EVERY: Span = Span::from_millis(50);
 
-/// Does the work of a load's helper process when the program was started as one; call it first in
-/// `main`. `None` when it was started by a person.
-pub fn serve_as_helper() -> Option<io::Result<()>> {
-    let mut arguments = std::env::args().skip(1);
-    if arguments.next()? != HELPER {
-        return None;
-    }
-    let (part, cpus) = (arguments.next().unwrap_or_default(), arguments.next().unwrap_or_default());
-    let served = orders(&part, &cpus).and_then(|(part, cpus)| serve(&part, &cpus));
+fn serve_and_say(arguments: &[String]) -> io::Result<()> {
+    let argument = |place: usize| arguments.get(place).map_or("", String::as_str);
+    let served = orders(argument(0), argument(1)).and_then(|(part, cpus)| serve(&part, &cpus));
     if let Err(error) = &served {
-        // The parent keeps this as the load's last words.
+        // The parent shows the end of what this process says.
         drop(writeln!(io::stderr(), "{error}"));
     }
-    Some(served)
+    served
 }
 
 fn orders(part: &str, cpus: &str) -> io::Result<(LoadPart, CpuSet)> {

@@ -20,6 +20,6 @@ mod wait_clock;
 
 pub use dma_latency::DmaLatency;
 pub use instrument::measure_instrument;
-pub use notify::{Notifications, probe, serve_as_helper};
+pub use notify::{HELPERS, Notifications, probe};
 pub use run::Threads;
 pub use settings::Process;

@@ -1,25 +1,25 @@
-//! Starting this program again, as a helper process.
+//! The helper processes of notifications: this program, started again.
 
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 
-/// What a helper is to be: its first argument.
-pub(super) const RECEIVER: &str = "__receiver";
-pub(super) const JANITOR: &str = "__janitor";
+use howlate_linux::helper::{Ends, Helper};
 
-/// This program, even when its file was replaced meanwhile. Source: proc_pid_exe(5).
-const THIS_PROGRAM: &str = "/proc/self/exe";
+use super::{janitor, receiver};
+
+/// The receiver: nothing of it is worth keeping.
+pub(super) const RECEIVER: Helper =
+    Helper { role: "__receiver", ends: Ends::WithItsParent, serve: |_| receiver::serve_process() };
+/// Makes a System V id, and removes it at its end.
+pub(super) const JANITOR: Helper =
+    Helper { role: "__janitor", ends: Ends::WithItsInput, serve: |_| janitor::serve() };
+
+/// Every helper process that measuring needs.
+pub const HELPERS: [Helper; 2] = [RECEIVER, JANITOR];
 
 /// Starts a helper with one end of a control socket as its standard input.
-pub(super) fn helper(role: &str, control: OwnedFd) -> io::Result<Child> {
-    Command::new(THIS_PROGRAM)
-        .arg(role)
-        .stdin(Stdio::from(control))
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        // Ctrl-C goes to the whole group; this process decides when its helpers end.
-        .process_group(0)
-        .spawn()
+pub(super) fn start(helper: Helper, control: OwnedFd) -> io::Result<Child> {
+    let quiet = || Stdio::null();
+    helper.command([]).stdin(Stdio::from(control)).stdout(quiet()).stderr(quiet()).spawn()
 }

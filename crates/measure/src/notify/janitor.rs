@@ -13,7 +13,7 @@ use howlate_linux::sysv::Id;
 use howlate_model::Span;
 
 use super::control;
-use super::helper::{JANITOR, helper};
+use super::helper::{self, JANITOR};
 
 /// What the id is of.
 #[derive(Clone, Copy)]
@@ -37,7 +37,7 @@ impl Janitor {
     /// Starts the helper, which makes the id.
     pub(crate) fn start(kind: Kind) -> io::Result<Self> {
         let (control, theirs) = control::pair()?;
-        let helper = helper(JANITOR, theirs)?;
+        let helper = helper::start(JANITOR, theirs)?;
         let mut janitor = Self { id: -1, control: None, helper };
         control::send(&control, &matches!(kind, Kind::Queue), &[])?;
         if !control::comes_within(&control, PATIENCE)? {

@@ -21,20 +21,6 @@ mod start;
 #[cfg(test)]
 mod tests;
 
+pub use helper::HELPERS;
 pub use probe::probe;
 pub use start::Notifications;
-
-use std::io;
-
-use helper::{JANITOR, RECEIVER};
-
-/// Does the work of a helper process when the program was started as one; call it first in
-/// `main`. `None` when it was started by a person.
-pub fn serve_as_helper() -> Option<io::Result<()>> {
-    let mut arguments = std::env::args().skip(1);
-    match arguments.next()?.as_str() {
-        RECEIVER => Some(receiver::serve_process()),
-        JANITOR => Some(janitor::serve()),
-        _ => None,
-    }
-}

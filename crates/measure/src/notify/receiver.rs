@@ -8,7 +8,6 @@ use std::sync::atomic::Ordering;
 use howlate_linux::shared_memory::SharedMemory;
 use howlate_linux::{clock, memory, signal, usage};
 use howlate_model::{Between, Caveat, InForce, ProcessState, Task, Usage};
-use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 use serde::{Deserialize, Serialize};
 
 use super::channel::{Await, Channel, Kit, Notify};
@@ -29,8 +28,6 @@ pub(crate) struct Orders {
     pub(crate) first_descriptors: usize,
     /// System V ids of both directions.
     pub(crate) ids: [Option<i32>; 2],
-    /// The process that gave the orders.
-    pub(crate) parent: u32,
     /// What that process holds in `/dev/cpu_dma_latency`.
     pub(crate) dma_latency_us: Option<i32>,
 }
@@ -172,15 +169,12 @@ impl<R: Await> Loop<R> {
 
 /// The receiver as a process of its own: orders come through standard input.
 pub(super) fn serve_process() -> io::Result<()> {
-    // From here on, the kernel ends this process with its parent, however that ends.
-    set_parent_process_death_signal(Some(Signal::KILL))?;
     signal::block_all_but_wake_up();
     signal::prepare_wake_up()?;
     let control = stdin().as_fd().try_clone_to_owned()?;
     let (orders, mut descriptors): (Orders, Vec<OwnedFd>) = control::receive(&control)?;
-    let parent = getppid().map(|pid| pid.as_raw_nonzero().get().unsigned_abs());
-    if parent != Some(orders.parent) || descriptors.is_empty() {
-        return Err(io::Error::new(io::ErrorKind::NotConnected, "the process that measures is gone"));
+    if descriptors.is_empty() {
+        return Err(io::Error::new(io::ErrorKind::NotConnected, "the orders came without memory"));
     }
     let memory = Arc::new(SharedMemory::open(descriptors.remove(0))?);
     let memory_locked = memory::lock_all().is_ok();

@@ -120,7 +120,6 @@ impl<'a> Prepared<'a> {
             last: begun.count(),
             first_descriptors: self.there.receiver.len(),
             ids: [self.there.id(), self.back.id()],
-            parent: std::process::id(),
             dma_latency_us: begun.bounds.process.dma_latency_us,
         }
     }

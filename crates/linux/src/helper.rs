@@ -1,0 +1,60 @@
+//! Helper processes: this program, started again in a role of its own.
+//!
+//! Here is how they are started and how they end; what they do stays with the crate that needs them.
+
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use rustix::process::Pid;
+
+use crate::parent::die_with;
+
+/// This program, even when its file was replaced meanwhile. Source: proc_pid_exe(5).
+pub const THIS_PROGRAM: &str = "/proc/self/exe";
+
+/// A helper process: its name, its end, its work.
+#[derive(Clone, Copy, Debug)]
+pub struct Helper {
+    /// What it is to be: the program's first argument.
+    pub role: &'static str,
+    /// When it ends.
+    pub ends: Ends,
+    /// What it does, given the arguments that it was started with.
+    pub serve: fn(&[String]) -> io::Result<()>,
+}
+
+/// When a helper process ends, however the process that started it does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ends {
+    /// It is killed by the kernel with the thread that started it: it has nothing to put in order.
+    WithItsParent,
+    /// It puts things in order when its standard input ends, whose other side the kernel closes with the parent.
+    WithItsInput,
+}
+
+impl Helper {
+    /// What starts it, with `arguments`.
+    pub fn command(&self, arguments: impl IntoIterator<Item = String>) -> Command {
+        let mut command = Command::new(THIS_PROGRAM);
+        command.arg(self.role).arg(std::process::id().to_string()).args(arguments);
+        // Ctrl-C goes to the whole group; this process decides when its helpers end.
+        command.process_group(0);
+        command
+    }
+
+    /// Does the helper's work if this program was started as this helper; `None` otherwise.
+    pub fn serve_if_asked(&self) -> Option<io::Result<()>> {
+        let arguments: Vec<String> = std::env::args().skip(1).collect();
+        let [role, parent, rest @ ..] = arguments.as_slice() else { return None };
+        (role == self.role).then(|| self.bound_to(parent).and_then(|()| (self.serve)(rest)))
+    }
+
+    fn bound_to(&self, parent: &str) -> io::Result<()> {
+        let parent = parent.parse().ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::InvalidInput)?;
+        match self.ends {
+            Ends::WithItsParent => die_with(parent),
+            Ends::WithItsInput => Ok(()),
+        }
+    }
+}
