@@ -5,7 +5,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use howlate_system::{REFUSED, Root, Unreadable, describe, examine};
+use howlate_procfs::{REFUSED, Root, Unreadable};
+use howlate_system::{describe, examine};
 
 /// What a capture came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,7 +27,7 @@ pub struct Captured {
 ///
 /// When `into` cannot be written.
 pub fn capture(into: &Path) -> io::Result<Captured> {
-    let root = Root::live();
+    let root = Root::live().remembering();
     describe(&root);
     examine(&root);
     let mut captured = Captured::default();

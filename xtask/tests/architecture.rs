@@ -10,18 +10,20 @@ fn root() -> PathBuf {
 }
 
 /// Which crates of this project each crate may use. A stage knows the model and, where it must
-/// touch the kernel, `linux`; only the program knows all stages.
+/// touch the kernel, `linux`, `procfs` and `private`; only the program knows all stages.
 const MAY_USE: &[(&str, &[&str])] = &[
     ("howlate-model", &[]),
     ("howlate-linux", &["howlate-model"]),
-    ("howlate-system", &["howlate-model"]),
+    ("howlate-procfs", &["howlate-model"]),
+    ("howlate-private", &[]),
+    ("howlate-system", &["howlate-model", "howlate-procfs"]),
     ("howlate-plan", &["howlate-model"]),
     ("howlate-cyclictest", &["howlate-model"]),
-    ("howlate-load", &["howlate-model", "howlate-linux"]),
-    ("howlate-guard", &["howlate-model", "howlate-linux"]),
+    ("howlate-load", &["howlate-model", "howlate-linux", "howlate-procfs"]),
+    ("howlate-guard", &["howlate-model", "howlate-linux", "howlate-private", "howlate-procfs"]),
     ("howlate-measure", &["howlate-model", "howlate-linux"]),
-    ("howlate-probe", &["howlate-model", "howlate-linux"]),
-    ("howlate-guest", &["howlate-model", "howlate-linux"]),
+    ("howlate-probe", &["howlate-model", "howlate-linux", "howlate-private", "howlate-procfs"]),
+    ("howlate-guest", &["howlate-model", "howlate-linux", "howlate-private", "howlate-procfs"]),
     ("howlate-record", &["howlate-model"]),
     ("howlate-analyse", &["howlate-model"]),
     ("howlate-render", &["howlate-model", "howlate-analyse"]),
@@ -77,6 +79,70 @@ fn unsafe_stays_in_linux() {
                 || code.contains("unsafe fn")
                 || code.contains("allow(unsafe_code)");
             assert!(!has, "{}:{}: unsafe belongs to crates/linux", file.display(), number + 1);
+        }
+    }
+}
+
+/// The lines of a file up to its tests, comments left out.
+fn code(file: &Path) -> Vec<(usize, String)> {
+    let text = fs::read_to_string(file).unwrap();
+    let lines = text.lines().take_while(|line| !line.starts_with("#[cfg(test)]"));
+    let code = lines.map(|line| line.split("// ").next().unwrap_or_default().trim_start_matches("///"));
+    code.map(str::to_owned).enumerate().collect()
+}
+
+/// Who may read the kernel's files without `procfs`, and why.
+const READS_ITSELF: &[(&str, &str)] = &[
+    ("crates/procfs/", "it is the reader"),
+    ("crates/linux/", "asks one thing between fork and exec"),
+    ("crates/guard/", "reads back what it has written, with the kernel's own words"),
+    ("crates/guest/src/init.rs", "waits for a device as the first process, before there is anything"),
+    ("crates/guest/src/program.rs", "packs this program, which is more than a text"),
+];
+
+#[test]
+fn the_kernels_files_are_read_in_one_place() {
+    let mut files = Vec::new();
+    rust_files(&root().join("crates"), &mut files);
+    for file in files {
+        let name = file.strip_prefix(root()).unwrap().display().to_string();
+        if READS_ITSELF.iter().any(|(who, _)| name.starts_with(who)) || name.contains("/tests/") {
+            continue;
+        }
+        for (number, line) in code(&file) {
+            let kernels = line.contains("\"/proc/") || line.contains("\"/sys/");
+            let reads = ["fs::read", "read_dir(", "read_to_string(", "File::open("]
+                .iter()
+                .any(|call| line.contains(call));
+            assert!(!(kernels && reads), "{name}:{}: read it through crates/procfs", number + 1);
+        }
+    }
+}
+
+/// Who may write below `/sys` and `/proc/sys`, and why.
+const CHANGES_SETTINGS: &[(&str, &str)] = &[
+    ("crates/guard/", "it puts back what it changes, or says why it does not"),
+    ("crates/guest/src/init.rs", "the machine is its own, and gone when it ends"),
+];
+
+/// Ways to write a file.
+const WRITES: &[&str] =
+    &["fs::write(", "File::create(", "File::options(", "OpenOptions", ".write(true)", "write_all("];
+
+#[test]
+fn settings_of_the_machine_are_changed_in_one_place() {
+    let mut files = Vec::new();
+    rust_files(&root().join("crates"), &mut files);
+    for file in files {
+        let name = file.strip_prefix(root()).unwrap().display().to_string();
+        if CHANGES_SETTINGS.iter().any(|(who, _)| name.starts_with(who)) || name.contains("/tests/") {
+            continue;
+        }
+        let code = code(&file);
+        let names = code.iter().any(|(_, line)| line.contains("\"/sys/") || line.contains("\"/proc/sys/"));
+        let writes = code.iter().find(|(_, line)| WRITES.iter().any(|call| line.contains(call)));
+        if let (true, Some((number, _))) = (names, writes) {
+            panic!("{name}:{}: settings of the machine are changed through crates/guard", number + 1);
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use howlate_linux::sched;
 use howlate_model::{Caveat, CpuSet, HostThread, Policy, Span, VcpuTime};
+use howlate_procfs::{Root, Schedstat, Stat, ticks};
 
 /// What is asked for the emulator's threads.
 #[derive(Clone, Debug, Default)]
@@ -65,53 +66,29 @@ fn in_force(tid: u32) -> std::io::Result<HostThread> {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ledger {
     steal: Option<Span>,
-    vcpus: Vec<VcpuTime>,
+    vcpus: Vec<Schedstat>,
 }
 
 impl Ledger {
     /// Reads it for the threads of the guest's CPUs; `None` when one is gone.
     pub(crate) fn read(vcpus: &[HostThread]) -> Option<Self> {
-        let time = |thread: &HostThread| {
-            vcpu_time(&std::fs::read_to_string(format!("/proc/{}/schedstat", thread.tid)).ok()?)
-        };
-        let steal = std::fs::read_to_string("/proc/stat").ok().and_then(|stat| steal(&stat));
-        Some(Self { steal, vcpus: vcpus.iter().map(time).collect::<Option<_>>()? })
+        let root = Root::live();
+        let times = vcpus.iter().map(|thread| Schedstat::read(&root, thread.tid));
+        let steal = Stat::read(&root).all.and_then(|all| all.steal);
+        Some(Self { steal: steal.map(ticks), vcpus: times.collect::<Option<_>>()? })
     }
 
     /// CPU time denied to the host since `before`.
     pub(crate) fn steal_since(&self, before: &Self) -> Option<Span> {
-        Some(minus(self.steal?, before.steal?))
+        Some(self.steal?.minus(before.steal?))
     }
 
     /// What the guest's CPUs got since `before`.
     pub(crate) fn vcpus_since(&self, before: &Self) -> Vec<VcpuTime> {
         let pairs = self.vcpus.iter().zip(&before.vcpus);
-        pairs
-            .map(|(now, then)| VcpuTime {
-                ran_ns: minus(now.ran_ns, then.ran_ns),
-                waited_ns: minus(now.waited_ns, then.waited_ns),
-            })
-            .collect()
+        let got = pairs.map(|(now, then)| now.since(*then));
+        got.map(|got| VcpuTime { ran_ns: got.ran, waited_ns: got.waited }).collect()
     }
-}
-
-fn minus(later: Span, earlier: Span) -> Span {
-    Span::from_nanos(later.as_nanos().saturating_sub(earlier.as_nanos()))
-}
-
-/// Nanoseconds run, nanoseconds waited for a CPU, turns.
-///
-/// Source: `Documentation/scheduler/sched-stats.rst`.
-fn vcpu_time(schedstat: &str) -> Option<VcpuTime> {
-    let mut numbers = schedstat.split_whitespace().map(|number| number.parse().ok().map(Span::from_nanos));
-    Some(VcpuTime { ran_ns: numbers.next()??, waited_ns: numbers.next()?? })
-}
-
-/// The eighth number of the first line, in ticks of `USER_HZ`: `proc_stat(5)`.
-fn steal(stat: &str) -> Option<Span> {
-    let ticks: u64 = stat.lines().next()?.strip_prefix("cpu ")?.split_whitespace().nth(7)?.parse().ok()?;
-    let nanos = 1_000_000_000_u64.checked_div(rustix::param::clock_ticks_per_second())?;
-    Some(Span::from_nanos(ticks.saturating_mul(nanos)))
 }
 
 #[cfg(test)]
@@ -120,22 +97,14 @@ mod tests {
 
     #[test]
     fn what_a_thread_got_is_the_difference_of_two_readings() {
-        let ledger = |steal, text| Ledger {
+        let ledger = |steal, ran, waited| Ledger {
             steal: Some(Span::from_nanos(steal)),
-            vcpus: vec![vcpu_time(text).unwrap()],
+            vcpus: vec![Schedstat { ran: Span::from_nanos(ran), waited: Span::from_nanos(waited) }],
         };
-        let (before, after) = (ledger(5, "1000 200 7\n"), ledger(9, "4000 250 9\n"));
+        let (before, after) = (ledger(5, 1_000, 200), ledger(9, 4_000, 250));
         assert_eq!(after.steal_since(&before), Some(Span::from_nanos(4)));
         let got = VcpuTime { ran_ns: Span::from_nanos(3_000), waited_ns: Span::from_nanos(50) };
         assert_eq!(after.vcpus_since(&before), [got]);
-        assert_eq!(vcpu_time("1000"), None);
-    }
-
-    #[test]
-    fn steal_is_the_eighth_number() {
-        let tick = 1_000_000_000 / rustix::param::clock_ticks_per_second();
-        assert_eq!(steal("cpu  1 2 3 4 5 6 7 8 9 10\ncpu0 1\n"), Some(Span::from_nanos(8 * tick)));
-        assert_eq!(steal("intr 5"), None);
     }
 
     #[test]

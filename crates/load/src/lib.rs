@@ -9,7 +9,6 @@ mod board;
 mod check;
 mod error;
 mod helper;
-mod kernel_counts;
 mod outside;
 mod pace;
 mod processes;

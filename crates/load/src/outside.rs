@@ -6,12 +6,13 @@ use std::process::{Child, ChildStderr, Command, Stdio};
 
 use howlate_linux::{clock, parent};
 use howlate_model::{CpuSet, LoadKind, LoadPart, Span};
+use howlate_procfs::{Root, descendants};
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, wait};
 
 use crate::board::Board;
 use crate::serve::parent_is_gone;
+use crate::stress_ng;
 use crate::words::Words;
-use crate::{processes, stress_ng};
 
 /// rt-tests' program.
 pub(crate) const HACKBENCH: &str = "hackbench";
@@ -102,7 +103,7 @@ impl Program {
 fn end_all_children() {
     for look in 0.. {
         while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
-        let left = processes::descendants(std::process::id());
+        let left = descendants(&Root::live(), std::process::id());
         if left.is_empty() {
             return;
         }

@@ -2,10 +2,10 @@
 
 use howlate_linux::clock;
 use howlate_model::{Load, LoadReport, MonotonicTime, PartEffect, Span};
+use howlate_procfs::{Root, Stat};
 
 use crate::error::StartError;
 use crate::helper::Helper;
-use crate::kernel_counts::KernelCounts;
 
 /// A load that runs until it is stopped or dropped.
 pub struct Running {
@@ -20,7 +20,7 @@ pub struct Running {
 struct Moment {
     at: MonotonicTime,
     parts: Vec<PartEffect>,
-    kernel: KernelCounts,
+    kernel: Stat,
 }
 
 /// What was done from one moment to another.
@@ -66,13 +66,14 @@ impl Running {
     pub fn sample(&mut self) -> Sample {
         let now = Moment::now(&mut self.helpers);
         let parts = now.parts.iter().zip(&self.last.parts).map(|(now, then)| since(now, then));
-        let kernel = now.kernel.since(self.last.kernel);
+        let added =
+            |of: fn(&Stat) -> Option<u64>| Some(of(&now.kernel)?.saturating_sub(of(&self.last.kernel)?));
         let sample = Sample {
             from: self.last.at,
             until: now.at,
             parts: parts.collect(),
-            context_switches: kernel.context_switches,
-            interrupts: kernel.interrupts,
+            context_switches: added(|stat| stat.context_switches),
+            interrupts: added(|stat| stat.interrupts),
         };
         self.last = now;
         sample
@@ -120,16 +121,15 @@ impl Running {
 impl Moment {
     fn now(helpers: &mut [Helper]) -> Self {
         let parts = helpers.iter_mut().map(Helper::effect).collect();
-        Self { parts, kernel: KernelCounts::now(), at: clock::now() }
+        Self { parts, kernel: Stat::read(&Root::live()), at: clock::now() }
     }
 }
 
 /// What a part did between two moments.
 fn since(now: &PartEffect, then: &PartEffect) -> PartEffect {
-    let span = |now: Span, then: Span| Span::from_nanos(now.as_nanos().saturating_sub(then.as_nanos()));
     PartEffect {
         operations: now.operations.zip(then.operations).map(|(now, then)| now.saturating_sub(then)),
-        cpu_ns: now.cpu_ns.zip(then.cpu_ns).map(|(now, then)| span(now, then)),
+        cpu_ns: now.cpu_ns.zip(then.cpu_ns).map(|(now, then)| now.minus(then)),
         ..now.clone()
     }
 }

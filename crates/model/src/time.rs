@@ -314,6 +314,13 @@ mod tests {
         assert!(matches!("99999999h".parse::<Span>(), Err(SpanError::TooLong { .. })));
     }
 
+    #[test]
+    fn a_length_never_goes_below_zero() {
+        let (long, short) = (Span::from_secs(2), Span::from_millis(500));
+        assert_eq!(long.minus(short), Span::from_millis(1_500));
+        assert_eq!(short.minus(long), Span::ZERO);
+    }
+
     proptest! {
         #[test]
         fn what_is_shown_is_read_back_the_same(nanos in 0..i64::MAX.unsigned_abs()) {

@@ -7,6 +7,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use howlate_linux::child::{self, Applied, Settings};
 use howlate_linux::{clock, sched};
 use howlate_model::{InForce, Policy, Span, Usage};
+use howlate_procfs::{Root, threads};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, Signal, kill_process_group};
 
@@ -66,9 +67,7 @@ impl Sleeping {
 
     /// How many of its threads run under another policy than `policy`, as when a runtime sets one itself.
     pub(crate) fn threads_apart(&self, policy: Policy) -> usize {
-        let threads = std::fs::read_dir(format!("/proc/{}/task", self.pid.as_raw_nonzero()));
-        let tids =
-            threads.into_iter().flatten().filter_map(|one| one.ok()?.file_name().to_str()?.parse().ok());
+        let tids = threads(&Root::live(), self.pid.as_raw_nonzero().get().unsigned_abs()).into_iter();
         // A thread that ended meanwhile has no policy any more.
         tids.filter_map(|tid| sched::policy(tid).ok()).filter(|other| *other != policy).count()
     }

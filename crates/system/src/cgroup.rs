@@ -1,6 +1,6 @@
 //! The control group this process is in, and where its files are.
 
-use crate::root::Root;
+use howlate_procfs::Root;
 
 /// Which of the two hierarchies a group belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,6 @@
 //! What the kernel was booted with.
 
-use crate::reading::Reading;
-use crate::root::Root;
+use howlate_procfs::{Reading, Root};
 
 /// `/proc/cmdline`, read once.
 pub(crate) struct CommandLine {

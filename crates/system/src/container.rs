@@ -1,7 +1,6 @@
 //! Whether this process runs in a container, and whose.
 
-use crate::reading::Reading;
-use crate::root::Root;
+use howlate_procfs::{Reading, Root};
 
 /// A container, and the file that gave it away.
 pub(crate) struct Container {

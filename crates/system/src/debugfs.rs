@@ -1,10 +1,10 @@
 //! Whether settings below `/sys/kernel/debug` can be reached.
 
+use howlate_procfs::{Reading, Root, Unreadable};
+
 use crate::command_line::CommandLine;
 use crate::kernel_config::KernelConfig;
 use crate::process::Process;
-use crate::reading::{Reading, Unreadable};
-use crate::root::Root;
 
 const LOCKDOWN: &str = "/sys/kernel/security/lockdown";
 const FORCED: [&str; 2] =

@@ -4,13 +4,12 @@ pub(crate) mod cpus;
 mod processor;
 
 use howlate_model::{CpuSet, System};
+use howlate_procfs::{Root, Status, list_of_cpus};
 
 use crate::container::container;
 use crate::hypervisor::hypervisor;
 use crate::kernel::{Kernel, is_realtime, preemption};
 use crate::kernel_config::KernelConfig;
-use crate::process::Process;
-use crate::root::Root;
 
 /// Describes the machine. What cannot be read is left empty.
 pub fn describe(root: &Root) -> System {
@@ -38,11 +37,6 @@ pub fn describe(root: &Root) -> System {
 
 const CLOCKSOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 
-/// A list of CPUs such as `0-3`; empty when it cannot be read.
-pub(crate) fn list_of_cpus(root: &Root, path: &str) -> CpuSet {
-    root.read(path).ok().and_then(|list| list.parse().ok()).unwrap_or_default()
-}
-
 fn tick_hz(root: &Root) -> Option<u32> {
     KernelConfig::of(root).value("CONFIG_HZ")?.parse().ok()
 }
@@ -53,7 +47,7 @@ fn architecture(root: &Root) -> String {
 }
 
 fn allowed(root: &Root) -> CpuSet {
-    Process::of(root).field("Cpus_allowed_list").and_then(|list| list.parse().ok()).unwrap_or_default()
+    Status::read(root).field("Cpus_allowed_list").and_then(|list| list.parse().ok()).unwrap_or_default()
 }
 
 /// `MemTotal` is in KiB, whatever the unit says: `proc_meminfo(5)`.

@@ -1,9 +1,9 @@
 //! What disturbed a measurement from outside: a quota that was used up, a core's other half that was busy.
 
 use howlate_model::{Caveat, Cpu, CpuSet, Span};
+use howlate_procfs::{CpuTicks, Root, Stat};
 
 use crate::cgroup::Cgroup;
-use crate::root::Root;
 
 /// A core's other half that is busier than this, in percent, takes a noticeable share of it.
 const FELT: u64 = 5;
@@ -12,7 +12,7 @@ const FELT: u64 = 5;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Disturbance {
     quotas: Vec<Quota>,
-    cpus: Vec<Busy>,
+    cpus: Vec<(u32, CpuTicks)>,
 }
 
 /// A control group with a quota, and how often it stood still.
@@ -24,24 +24,12 @@ struct Quota {
     stopped_ns: u64,
 }
 
-/// Ticks of one CPU: `proc_stat(5)`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Busy {
-    cpu: u32,
-    busy: u64,
-    all: u64,
-}
-
 impl Disturbance {
     /// The counters as they stand.
     pub fn read(root: &Root) -> Self {
         let groups =
             [Cgroup::v1(root), Cgroup::v2(root)].into_iter().flatten().flat_map(|group| group.upwards());
-        let stat = root.read("/proc/stat").unwrap_or_default();
-        Self {
-            quotas: groups.filter_map(|group| quota(root, &group)).collect(),
-            cpus: stat.lines().filter_map(busy).collect(),
-        }
+        Self { quotas: groups.filter_map(|group| quota(root, &group)).collect(), cpus: Stat::read(root).cpus }
     }
 
     /// How far the counters went since `earlier`.
@@ -56,15 +44,11 @@ impl Disturbance {
                 stopped_ns: now.stopped_ns.saturating_sub(then.stopped_ns),
             }
         };
-        let busy = |now: &Busy| {
-            let then = earlier.cpus.iter().find(|one| one.cpu == now.cpu).copied().unwrap_or_default();
-            Busy {
-                cpu: now.cpu,
-                busy: now.busy.saturating_sub(then.busy),
-                all: now.all.saturating_sub(then.all),
-            }
+        let ticks = |(cpu, now): &(u32, CpuTicks)| {
+            let then = earlier.cpus.iter().find(|(one, _)| one == cpu).map(|(_, then)| *then);
+            (*cpu, now.since(then.unwrap_or_default()))
         };
-        Self { quotas: self.quotas.iter().map(quota).collect(), cpus: self.cpus.iter().map(busy).collect() }
+        Self { quotas: self.quotas.iter().map(quota).collect(), cpus: self.cpus.iter().map(ticks).collect() }
     }
 
     /// Adds what happened in another stretch of time.
@@ -79,10 +63,10 @@ impl Disturbance {
                 None => self.quotas.push(quota.clone()),
             }
         }
-        for busy in &other.cpus {
-            match self.cpus.iter_mut().find(|known| known.cpu == busy.cpu) {
-                Some(known) => (known.busy, known.all) = (known.busy + busy.busy, known.all + busy.all),
-                None => self.cpus.push(*busy),
+        for (cpu, ticks) in &other.cpus {
+            match self.cpus.iter_mut().find(|(known, _)| known == cpu) {
+                Some((_, known)) => *known = known.plus(*ticks),
+                None => self.cpus.push((*cpu, *ticks)),
             }
         }
     }
@@ -102,11 +86,11 @@ impl Disturbance {
         let mut caveats = Vec::new();
         for cpu in cpus.iter().filter(|cpu| measured.contains(cpu.number)) {
             let others =
-                self.cpus.iter().filter(|one| one.cpu != cpu.number && cpu.siblings.contains(one.cpu));
-            for other in others {
-                let percent = (other.busy * 100).checked_div(other.all).unwrap_or(0);
+                self.cpus.iter().filter(|(one, _)| *one != cpu.number && cpu.siblings.contains(*one));
+            for (sibling, ticks) in others {
+                let percent = ticks.busy.saturating_mul(100).checked_div(ticks.whole).unwrap_or(0);
                 if percent >= FELT {
-                    caveats.push(Caveat::SiblingBusy { cpu: cpu.number, sibling: other.cpu, percent });
+                    caveats.push(Caveat::SiblingBusy { cpu: cpu.number, sibling: *sibling, percent });
                 }
             }
         }
@@ -127,16 +111,6 @@ fn quota(root: &Root, group: &Cgroup) -> Option<Quota> {
         stopped: number("nr_throttled")?,
         stopped_ns: stopped_ns.unwrap_or(0),
     })
-}
-
-/// `cpu1 user nice system idle iowait irq softirq steal guest guest_nice`; the guest's time is in
-/// the user's already.
-fn busy(line: &str) -> Option<Busy> {
-    let (name, numbers) = line.strip_prefix("cpu")?.split_once(' ')?;
-    let ticks: Vec<u64> = numbers.split_whitespace().take(8).map_while(|tick| tick.parse().ok()).collect();
-    let idle = ticks.get(3)? + ticks.get(4)?;
-    let all: u64 = ticks.iter().sum();
-    Some(Busy { cpu: name.parse().ok()?, busy: all - idle, all })
 }
 
 #[cfg(test)]

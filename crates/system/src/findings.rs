@@ -23,8 +23,7 @@ mod virtualisation;
 mod watchdogs;
 
 use howlate_model::Finding;
-
-use crate::root::Root;
+use howlate_procfs::Root;
 
 /// Looks at one property; `None` where it makes no sense on this machine.
 type Examiner = fn(&Root) -> Option<Finding>;

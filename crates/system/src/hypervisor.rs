@@ -1,7 +1,6 @@
 //! Whether this machine is a guest, and whose.
 
-use crate::reading::Reading;
-use crate::root::Root;
+use howlate_procfs::{CpuInfo, Reading, Root};
 
 /// A hypervisor, and the file that gave it away.
 pub(crate) struct Hypervisor {
@@ -56,7 +55,7 @@ fn by_firmware(root: &Root) -> Option<Hypervisor> {
 
 /// What QEMU calls a processor that is software.
 fn is_emulated(root: &Root) -> bool {
-    root.read("/proc/cpuinfo").is_ok_and(|text| text.contains("QEMU TCG CPU"))
+    CpuInfo::read(root).mentions("QEMU TCG CPU")
 }
 
 /// Every x86 hypervisor sets this flag for its guests; it does not say whose.
@@ -65,12 +64,7 @@ fn by_flag(root: &Root) -> Option<Hypervisor> {
     let by_clock = root.read("/sys/devices/system/clocksource/clocksource0/available_clocksource");
     let kvm = by_clock.is_ok_and(|clocks| clocks.contains("kvm-clock"));
     let name = if kvm { "kvm" } else { "unnamed hypervisor" };
-    has_flag(root)
+    CpuInfo::read(root)
+        .has_flag("hypervisor")
         .then(|| Hypervisor { name: name.into(), reading: Reading { path: "/proc/cpuinfo".into(), content } })
-}
-
-fn has_flag(root: &Root) -> bool {
-    let processors = root.read("/proc/cpuinfo").unwrap_or_default();
-    let flags = processors.lines().find(|line| line.starts_with("flags"));
-    flags.is_some_and(|flags| flags.split_whitespace().any(|flag| flag == "hypervisor"))
 }

@@ -1,7 +1,8 @@
 //! Which kernel runs, and how it preempts itself.
 
+use howlate_procfs::Root;
+
 use crate::kernel_config::KernelConfig;
-use crate::root::Root;
 
 /// Release and build, as `uname -r` and `uname -v` print them.
 pub(crate) struct Kernel {

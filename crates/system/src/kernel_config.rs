@@ -1,7 +1,6 @@
 //! How the kernel was built.
 
-use crate::reading::Reading;
-use crate::root::Root;
+use howlate_procfs::{Reading, Root};
 
 /// The kernel's build configuration, from wherever it can be had.
 pub(crate) struct KernelConfig {
@@ -54,7 +53,7 @@ fn compressed(root: &Root) -> Reading {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reading::Unreadable;
+    use howlate_procfs::Unreadable;
 
     fn config(text: &str) -> KernelConfig {
         KernelConfig { reading: Reading { path: "/boot/config".into(), content: Ok(text.into()) } }

@@ -1,6 +1,6 @@
 //! What machine this is, and what on it makes wake-ups late.
 //!
-//! Everything is read from files below a [`Root`]: `/` on a live machine, a captured
+//! Everything is read from files below a [`Root`](howlate_procfs::Root): `/` on a live machine, a captured
 //! tree in tests. Nothing is written, no program is started, and a file that is missing
 //! is a fact about the machine, never an error.
 //!
@@ -19,11 +19,7 @@ mod hypervisor;
 mod kernel;
 mod kernel_config;
 mod process;
-mod reading;
-mod root;
 
 pub use describe::describe;
 pub use disturbance::Disturbance;
 pub use findings::examine;
-pub use reading::Unreadable;
-pub use root::{REFUSED, Root};

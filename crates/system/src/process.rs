@@ -1,7 +1,6 @@
 //! What this process may do.
 
-use crate::reading::Reading;
-use crate::root::Root;
+use howlate_procfs::{Reading, Root, Status};
 
 /// Capabilities that bear on punctuality or on explaining it, with their bit.
 ///
@@ -17,27 +16,19 @@ pub(crate) const CAPABILITIES: [(&str, u32); 6] = [
 
 /// `/proc/self/status` and `/proc/self/uid_map`.
 pub(crate) struct Process {
-    pub(crate) status: Reading,
+    pub(crate) status: Status,
     pub(crate) uid_map: Reading,
 }
 
 impl Process {
     pub(crate) fn of(root: &Root) -> Self {
-        Self { status: root.reading("/proc/self/status"), uid_map: root.reading("/proc/self/uid_map") }
-    }
-
-    /// One field of the status file.
-    pub(crate) fn field(&self, name: &str) -> Option<&str> {
-        let of_line = |line: &'_ str| line.strip_prefix(name)?.strip_prefix(':').map(str::len);
-        let line = self.status.text()?.lines().find(|line| of_line(line).is_some())?;
-        Some(line[name.len() + 1..].trim())
+        Self { status: Status::read(root), uid_map: root.reading("/proc/self/uid_map") }
     }
 
     /// Whether a capability is effective; `None` when it cannot be read.
     pub(crate) fn holds(&self, capability: &str) -> Option<bool> {
-        let set = u64::from_str_radix(self.field("CapEff")?, 16).ok()?;
         let (_, bit) = CAPABILITIES.into_iter().find(|(name, _)| *name == capability)?;
-        Some(set >> bit & 1 == 1)
+        self.status.has_bit("CapEff", bit)
     }
 
     /// Whether this is a user namespace of its own, where capabilities do not reach the
@@ -47,11 +38,6 @@ impl Process {
     pub(crate) fn in_user_namespace(&self) -> bool {
         let numbers = |map: &str| map.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         self.uid_map.text().is_some_and(|map| numbers(map) != ["0", "0", "4294967295"])
-    }
-
-    /// The status line of one field as evidence.
-    pub(crate) fn evidence(&self, name: &str) -> Reading {
-        self.status.lines(|line| line.split(':').next() == Some(name))
     }
 }
 
@@ -70,7 +56,7 @@ mod tests {
 
     fn process(status: &str, uid_map: &str) -> Process {
         let reading = |text: &str| Reading { path: "/p".into(), content: Ok(text.into()) };
-        Process { status: reading(status), uid_map: reading(uid_map) }
+        Process { status: Status { reading: reading(status) }, uid_map: reading(uid_map) }
     }
 
     #[test]

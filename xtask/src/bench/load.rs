@@ -9,6 +9,7 @@ use std::process::{Child, Command, Stdio};
 
 use howlate_linux::clock;
 use howlate_model::Span;
+use howlate_procfs::{Root, Stat};
 
 use super::paired::Pairs;
 use super::program::{built, json, output};
@@ -60,8 +61,7 @@ fn switches(program: &mut Command) -> io::Result<f64> {
 }
 
 fn context_switches() -> io::Result<u64> {
-    let stat = std::fs::read_to_string("/proc/stat")?;
-    let count = stat.lines().find_map(|line| line.strip_prefix("ctxt ")?.trim().parse().ok());
+    let count = Stat::read(&Root::live()).context_switches;
     count.ok_or_else(|| io::Error::other("/proc/stat has no `ctxt`"))
 }
 

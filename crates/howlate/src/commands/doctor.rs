@@ -1,8 +1,9 @@
 //! `howlate doctor`
 
 use howlate_model::Finding;
+use howlate_procfs::Root;
 use howlate_render::{Detail, findings, machine};
-use howlate_system::{Root, describe, examine};
+use howlate_system::{describe, examine};
 
 use crate::cli::Doctor;
 use crate::error::Error;

@@ -2,6 +2,7 @@
 
 use howlate_linux::clock;
 use howlate_model::{Condition, Latency, MonotonicTime, Progress, Span, Turn};
+use howlate_procfs::{LoadAverage, Root};
 use howlate_render::{LiveRow, live, progress};
 
 use crate::terminal::{InPlace, is_watched, width};
@@ -43,7 +44,7 @@ impl Display {
 
     /// A turn begins.
     pub(crate) fn turn_begins(&mut self, turn: &Turn) {
-        self.left = Span::from_nanos(self.left.as_nanos().saturating_sub(self.current.as_nanos()));
+        self.left = self.left.minus(self.current);
         self.turn += 1;
         self.now = turn.tasks.first().map_or(0, |task| task.condition as usize);
         self.current = turn.estimate;
@@ -65,7 +66,7 @@ impl Display {
 
     fn text(&self, threads: &[Progress], now: MonotonicTime) -> String {
         let gone = now.since(self.turn_began).min(self.current);
-        let left = Span::from_nanos(self.left.as_nanos().saturating_sub(gone.as_nanos()));
+        let left = self.left.minus(gone);
         let status = self
             .conditions
             .get(self.now)
@@ -74,7 +75,7 @@ impl Display {
         if rows.is_empty() {
             return status.chars().take(width() * 2).collect();
         }
-        format!("{status}\n{}", live(&rows, &load_average()))
+        format!("{status}\n{}", live(&rows, &LoadAverage::read(&Root::live()).to_string()))
     }
 
     /// Removes the display.
@@ -101,10 +102,4 @@ fn row(progress: &Progress) -> Option<LiveRow> {
         missed: progress.missed,
         latency,
     })
-}
-
-/// The first three numbers of `/proc/loadavg`.
-fn load_average() -> String {
-    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    text.split(' ').take(3).collect::<Vec<_>>().join(" ")
 }

@@ -1,7 +1,8 @@
 //! What disturbed the turns of a session from outside.
 
 use howlate_model::{Caveat, CpuSet, System, Turn};
-use howlate_system::{Disturbance, Root};
+use howlate_procfs::Root;
+use howlate_system::Disturbance;
 
 use super::place::measured_cpus;
 

@@ -1,6 +1,7 @@
 //! Where the observer runs, and who shares CPUs with whom.
 
 use howlate_model::{Caveat, CpuSet, System, Turn};
+use howlate_procfs::{LoadAverage, Root};
 
 /// Caveats that follow from the plan and the number of CPUs.
 pub(super) fn crowding(turns: &[Turn], system: &System) -> Vec<Caveat> {
@@ -22,8 +23,7 @@ pub(super) fn crowding(turns: &[Turn], system: &System) -> Vec<Caveat> {
 /// A machine that is busy before anything was started is not idle, whatever the load is called.
 #[allow(clippy::cast_precision_loss, reason = "a handful of CPUs")]
 fn busy(cpus: usize) -> Option<Caveat> {
-    let text = std::fs::read_to_string("/proc/loadavg").ok()?;
-    let load: f64 = text.split(' ').next()?.parse().ok()?;
+    let load = LoadAverage::read(&Root::live()).last_minute()?;
     (load > cpus as f64).then(|| Caveat::Note {
         text: format!(
             "The machine was busy before this began (load average {load:.1} on {cpus} CPUs): \"idle\" is not idle, and \

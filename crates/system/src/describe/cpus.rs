@@ -1,8 +1,7 @@
 //! One CPU: its siblings, its governor and its idle states.
 
 use howlate_model::{Cpu, CpuSet, IdleState};
-
-use crate::root::Root;
+use howlate_procfs::{Root, list_of_cpus, node_of};
 
 pub(super) fn cpu(root: &Root, number: u32) -> Cpu {
     let directory = format!("/sys/devices/system/cpu/cpu{number}");
@@ -10,7 +9,7 @@ pub(super) fn cpu(root: &Root, number: u32) -> Cpu {
         number,
         siblings: siblings(root, &directory),
         cache: last_level_cache(root, &directory),
-        node: node(root, &directory),
+        node: node_of(root, number),
         governor: root.read(&format!("{directory}/cpufreq/scaling_governor")).ok(),
         idle_states: idle_states(root, number),
     }
@@ -31,13 +30,8 @@ fn last_level_cache(root: &Root, directory: &str) -> CpuSet {
         root.read(&format!("{directory}/cache/{cache}/level")).ok()?.parse().ok()
     };
     let last = caches.max_by_key(level);
-    let list = last.and_then(|cache| root.read(&format!("{directory}/cache/{cache}/shared_cpu_list")).ok());
-    list.and_then(|list| list.parse().ok()).unwrap_or_default()
-}
-
-/// The node is known by a link in the CPU's folder: `node0`.
-fn node(root: &Root, directory: &str) -> Option<u32> {
-    root.list(directory).iter().find_map(|name| name.strip_prefix("node")?.parse().ok())
+    let list = last.map(|cache| list_of_cpus(root, &format!("{directory}/cache/{cache}/shared_cpu_list")));
+    list.unwrap_or_default()
 }
 
 /// The idle states of a CPU, shallowest first, as the kernel numbers them.

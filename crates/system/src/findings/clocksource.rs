@@ -1,9 +1,9 @@
 //! The counter behind every reading of the clock.
 
 use howlate_model::{Finding, Verdict};
+use howlate_procfs::Root;
 
 use super::draft::{Draft, finding};
-use crate::root::Root;
 
 const CURRENT: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 const AVAILABLE: &str = "/sys/devices/system/clocksource/clocksource0/available_clocksource";

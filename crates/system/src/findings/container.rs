@@ -1,10 +1,10 @@
 //! The container, and how to ask its runtime for what it withholds.
 
 use howlate_model::{Finding, Verdict};
+use howlate_procfs::Root;
 
 use super::draft::{Draft, finding};
 use crate::container::container;
-use crate::root::Root;
 
 pub(super) fn examine(root: &Root) -> Option<Finding> {
     let container = container(root)?;

@@ -1,8 +1,7 @@
 //! A finding being written.
 
 use howlate_model::{Cost, Finding, Remedy, Verdict};
-
-use crate::reading::Reading;
+use howlate_procfs::Reading;
 
 /// Collects the parts of a finding in the order in which they are read.
 pub(super) struct Draft {

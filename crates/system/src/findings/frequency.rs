@@ -1,10 +1,10 @@
 //! How fast the CPUs run, and who decides.
 
 use howlate_model::{Finding, Verdict};
+use howlate_procfs::Root;
 
 use super::draft::{Draft, finding};
 use super::settings::Settings;
-use crate::root::Root;
 
 const POLICIES: &str = "/sys/devices/system/cpu/cpufreq";
 const NO_TURBO: &str = "/sys/devices/system/cpu/intel_pstate/no_turbo";

@@ -1,14 +1,12 @@
 //! How deeply idle CPUs sleep, and how long they take to come back.
 
 use howlate_model::{Finding, IdleState, Verdict};
+use howlate_procfs::{Reading, Root, list_of_cpus};
 
 use super::draft::{Draft, finding};
 use crate::command_line::CommandLine;
 use crate::describe::cpus::idle_states;
-use crate::describe::list_of_cpus;
 use crate::hypervisor::hypervisor;
-use crate::reading::Reading;
-use crate::root::Root;
 
 const CPUS: &str = "/sys/devices/system/cpu";
 const REQUEST: &str = "/dev/cpu_dma_latency";

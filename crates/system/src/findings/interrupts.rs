@@ -1,12 +1,11 @@
 //! Which CPUs interrupts may be sent to.
 
 use howlate_model::{CpuSet, Finding, Verdict};
+use howlate_procfs::{Root, list_of_cpus};
 
 use super::draft::{Draft, finding};
 use super::isolation::{ISOLATED, cpus};
 use super::settings::Settings;
-use crate::describe::list_of_cpus;
-use crate::root::Root;
 
 const WHY: &str =
     "The handler of an interrupt runs ahead of every thread, and a wake-up on its CPU waits for it.";

@@ -1,12 +1,10 @@
 //! CPUs that the scheduler and the tick leave alone.
 
 use howlate_model::{CpuSet, Finding, Verdict};
+use howlate_procfs::{Reading, Root, list_of_cpus};
 
 use super::draft::finding;
 use crate::command_line::CommandLine;
-use crate::describe::list_of_cpus;
-use crate::reading::Reading;
-use crate::root::Root;
 
 pub(super) const ISOLATED: &str = "/sys/devices/system/cpu/isolated";
 const TICKLESS: &str = "/sys/devices/system/cpu/nohz_full";

@@ -1,11 +1,10 @@
 //! What the kernel does to memory behind a program's back.
 
 use howlate_model::{Finding, Verdict};
+use howlate_procfs::{Root, list_of_cpus};
 
 use super::draft::{Draft, finding};
 use crate::bracketed::chosen;
-use crate::describe::list_of_cpus;
-use crate::root::Root;
 
 const HUGE_PAGES: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 const BALANCING: &str = "/proc/sys/kernel/numa_balancing";

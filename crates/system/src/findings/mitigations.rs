@@ -1,11 +1,10 @@
 //! What protection against leaks through the processor is in force.
 
 use howlate_model::{Finding, Verdict};
+use howlate_procfs::{Reading, Root};
 
 use super::draft::finding;
 use crate::command_line::CommandLine;
-use crate::reading::Reading;
-use crate::root::Root;
 
 const DIRECTORY: &str = "/sys/devices/system/cpu/vulnerabilities";
 

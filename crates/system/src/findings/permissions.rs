@@ -1,11 +1,11 @@
 //! What this process may ask of the scheduler and of memory.
 
 use howlate_model::{Finding, Verdict};
+use howlate_procfs::Root;
 
 use super::container::Advice;
 use super::draft::{Draft, finding};
 use crate::process::{CAPABILITIES, Process, soft_limit};
-use crate::root::Root;
 
 const LIMITS: &str = "/proc/self/limits";
 const NAMESPACE: &str = "capabilities do not reach outside this user namespace";
@@ -40,7 +40,7 @@ pub(super) fn realtime(root: &Root) -> Option<Finding> {
         ),
     };
     let draft = finding("realtime_permission", verdict, found)
-        .seen(&process.evidence("CapEff"))
+        .seen(&process.status.evidence("CapEff"))
         .seen(&limits.lines(|line| line.starts_with("Max realtime priority")))
         .when(process.in_user_namespace(), |draft| draft.seen(&process.uid_map))
         .why(
@@ -97,7 +97,7 @@ pub(super) fn memory_lock(root: &Root) -> Option<Finding> {
         _ => (Verdict::Unknown, "how much memory this process may lock could not be read".to_owned()),
     };
     let draft = finding("memory_lock", verdict, found)
-        .seen(&process.evidence("CapEff"))
+        .seen(&process.status.evidence("CapEff"))
         .seen(&limits.lines(|line| line.starts_with("Max locked memory")))
         .why(
             "Memory that is not locked can be dropped or moved; the next access waits for a page fault. \
@@ -147,7 +147,7 @@ pub(super) fn nice(root: &Root) -> Option<Finding> {
 /// Whether a filter may refuse calls although the capability is there.
 pub(super) fn seccomp(root: &Root) -> Option<Finding> {
     let process = Process::of(root);
-    if process.field("Seccomp")? == "0" {
+    if process.status.field("Seccomp")? == "0" {
         return None;
     }
     let draft = finding(
@@ -156,7 +156,7 @@ pub(super) fn seccomp(root: &Root) -> Option<Finding> {
         "a seccomp filter decides which system calls this \
         process may make",
     )
-    .seen(&process.evidence("Seccomp"))
+    .seen(&process.status.evidence("Seccomp"))
     .why(
         "A filter can refuse a call with EPERM although the capability is held. Docker's default \
             lets the scheduling calls through, but refuses perf_event_open and bpf without their \
@@ -184,7 +184,7 @@ pub(super) fn capabilities(root: &Root) -> Option<Finding> {
     };
     let verdict = if missing.is_empty() { Verdict::Good } else { Verdict::Note };
     let draft = finding("capabilities", verdict, found)
-        .seen(&process.evidence("CapEff"))
+        .seen(&process.status.evidence("CapEff"))
         .when(confined, |draft| draft.seen(&process.uid_map))
         .why(
             "CAP_SYS_NICE sets policies, CAP_IPC_LOCK locks memory; CAP_PERFMON and CAP_BPF, or \

@@ -1,6 +1,7 @@
 //! Whether the kernel lets itself be interrupted in favour of a thread that woke up.
 
 use howlate_model::{Finding, Verdict};
+use howlate_procfs::{Reading, Root};
 
 use super::draft::{Draft, finding};
 use crate::bracketed::chosen;
@@ -8,8 +9,6 @@ use crate::command_line::CommandLine;
 use crate::debugfs::Debugfs;
 use crate::kernel::{Kernel, is_realtime};
 use crate::kernel_config::KernelConfig;
-use crate::reading::Reading;
-use crate::root::Root;
 
 const SWITCH: &str = "/sys/kernel/debug/sched/preempt";
 

@@ -1,12 +1,11 @@
 //! The CPU time that this control group may use up.
 
 use howlate_model::{Finding, Verdict};
+use howlate_procfs::{Reading, Root};
 
 use super::container::Advice;
 use super::draft::{Draft, finding};
 use crate::cgroup::{Cgroup, Version};
-use crate::reading::Reading;
-use crate::root::Root;
 
 /// A quota of a group, with the file it was read from.
 struct Quota {

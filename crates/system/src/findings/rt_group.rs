@@ -1,6 +1,7 @@
 //! Whether this control group may run real-time threads at all.
 
 use howlate_model::{Finding, Verdict};
+use howlate_procfs::{Reading, Root};
 
 use super::container::Advice;
 use super::draft::{Draft, finding};
@@ -9,8 +10,6 @@ use crate::command_line::CommandLine;
 use crate::container::container;
 use crate::kernel::Kernel;
 use crate::kernel_config::KernelConfig;
-use crate::reading::Reading;
-use crate::root::Root;
 
 const ID: &str = "rt_group_scheduling";
 const BUILD: &str = "CONFIG_RT_GROUP_SCHED";

@@ -1,10 +1,9 @@
 //! One setting that exists many times over: for each CPU, each policy, each interrupt.
 
+use howlate_procfs::{Reading, Root};
 use std::collections::BTreeMap;
 
 use super::draft::Draft;
-use crate::reading::Reading;
-use crate::root::Root;
 
 /// The files `DIRECTORY/ENTRY/NAME` of all entries that have one.
 pub(super) struct Settings {

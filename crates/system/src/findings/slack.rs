@@ -1,9 +1,9 @@
 //! How much later than asked the kernel may let an ordinary thread's timer expire.
 
 use howlate_model::{Finding, Verdict};
+use howlate_procfs::Root;
 
 use super::draft::finding;
-use crate::root::Root;
 
 /// Slack that no wake-up latency of an ordinary thread would show, in nanoseconds.
 const UNNOTICED: u64 = 1_000;

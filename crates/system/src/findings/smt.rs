@@ -1,9 +1,9 @@
 //! Whether two CPUs share a core.
 
 use howlate_model::{Finding, Verdict};
+use howlate_procfs::Root;
 
 use super::draft::finding;
-use crate::root::Root;
 
 const CONTROL: &str = "/sys/devices/system/cpu/smt/control";
 

@@ -1,13 +1,13 @@
 //! The share of every CPU that is kept for ordinary threads.
 
 use howlate_model::{Finding, Verdict};
+use howlate_procfs::{Reading, Root};
 
 use super::draft::{Draft, finding};
 use super::rt_group::divides;
 use super::settings::Settings;
 use crate::debugfs::Debugfs;
 use crate::kernel::Kernel;
-use crate::root::Root;
 
 const RUNTIME: &str = "/proc/sys/kernel/sched_rt_runtime_us";
 const PERIOD: &str = "/proc/sys/kernel/sched_rt_period_us";
@@ -42,7 +42,7 @@ pub(super) fn sysctl(root: &Root) -> Option<Finding> {
     Some(draft.when(!unlimited && throttles(root), |draft| draft.write(RUNTIME, "-1", &now)).end())
 }
 
-fn unknown(runtime: &crate::reading::Reading) -> Finding {
+fn unknown(runtime: &Reading) -> Finding {
     finding("rt_throttling", Verdict::Unknown, "the budget of real-time threads could not be read")
         .seen(runtime)
         .why("Real-time threads that use up this budget are stopped until the next period.")

@@ -1,10 +1,10 @@
 //! How often the kernel's tick comes.
 
 use howlate_model::{Finding, Verdict};
+use howlate_procfs::Root;
 
 use super::draft::finding;
 use crate::kernel_config::KernelConfig;
-use crate::root::Root;
 
 const WHY: &str = "Sleeps do not wait for the tick where timers have a high resolution. Scheduling \
     slices and the kernel's own timeouts do, and each tick interrupts a busy CPU.";

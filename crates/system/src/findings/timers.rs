@@ -1,12 +1,11 @@
 //! Whether timers expire between ticks, and on which CPU.
 
 use howlate_model::{Finding, Verdict};
+use howlate_procfs::{Reading, Root, list_of_cpus};
 
 use super::draft::finding;
 use crate::command_line::CommandLine;
 use crate::kernel_config::KernelConfig;
-use crate::reading::Reading;
-use crate::root::Root;
 
 const ID: &str = "high_resolution_timers";
 const WHY: &str = "Without them a sleep can only end at a tick.";
@@ -83,7 +82,7 @@ pub(super) fn migration(root: &Root) -> Option<Finding> {
     let path = "/proc/sys/kernel/timer_migration";
     let migration = root.reading(path);
     let tickless = root.reading("/sys/devices/system/cpu/nohz_full");
-    let several = crate::describe::list_of_cpus(root, "/sys/devices/system/cpu/online").len() > 1;
+    let several = list_of_cpus(root, "/sys/devices/system/cpu/online").len() > 1;
     let on = migration.text()? != "0";
     let has_tickless = tickless.text().is_some_and(|cpus| !matches!(cpus, "" | "(null)"));
     let (verdict, found) = match (on, has_tickless) {

@@ -1,9 +1,9 @@
 //! The host below a guest.
 
 use howlate_model::{Finding, Verdict};
+use howlate_procfs::{Root, Stat};
 
 use super::draft::{Draft, finding};
-use crate::root::Root;
 
 /// A share of stolen time, in hundredths of a percent, above which it is felt.
 const FELT: u64 = 100;
@@ -29,17 +29,11 @@ pub(super) fn hypervisor(root: &Root) -> Option<Finding> {
 }
 
 /// Time during which the host ran something else.
-///
-/// Source: `proc_stat(5)`: user, nice, system, idle, iowait, irq, softirq, steal.
 pub(super) fn steal(root: &Root) -> Option<Finding> {
     crate::hypervisor::hypervisor(root)?;
     let times = root.reading("/proc/stat").lines(|line| line.starts_with("cpu "));
-    let ticks: Vec<u64> =
-        times.text()?.split_whitespace().skip(1).map_while(|ticks| ticks.parse().ok()).collect();
-    let stolen = *ticks.get(7)?;
-    // Guest time, which follows, is contained in user time already.
-    let whole: u64 = ticks.iter().take(8).sum();
-    let share = (stolen * 10_000).checked_div(whole)?;
+    let all = Stat::parse(times.text()?).all?;
+    let share = all.steal?.saturating_mul(10_000).checked_div(all.whole)?;
     let verdict = if share >= FELT { Verdict::Costs } else { Verdict::Note };
     let found = format!("the host took {}.{:02} % of CPU time since boot (steal)", share / 100, share % 100);
     let draft = finding("steal", verdict, found).seen(&times).why(

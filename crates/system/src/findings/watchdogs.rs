@@ -1,9 +1,9 @@
 //! The kernel's watch over itself.
 
 use howlate_model::{Finding, Verdict};
+use howlate_procfs::Root;
 
 use super::draft::finding;
-use crate::root::Root;
 
 const SWITCH: &str = "/proc/sys/kernel/watchdog";
 

@@ -1,8 +1,7 @@
 //! What JSON says of the machine and the run.
 
-use std::fs;
-
 use howlate_cyclictest::RunFacts;
+use howlate_procfs::{Root, node_of};
 use rustix::system::uname;
 
 /// Now, RFC 2822, in local time.
@@ -12,7 +11,7 @@ pub(crate) fn now() -> String {
 
 /// A run that began at `started` and ends now, with its threads on `cpus`.
 pub(crate) fn of_run(started: String, cpus: &[Option<u32>]) -> RunFacts {
-    let system = uname();
+    let (system, root) = (uname(), Root::live());
     let text = |part: &std::ffi::CStr| part.to_string_lossy().into_owned();
     RunFacts {
         command_line: std::env::args_os()
@@ -27,16 +26,12 @@ pub(crate) fn of_run(started: String, cpus: &[Option<u32>]) -> RunFacts {
         release: text(system.release()),
         version: text(system.version()),
         machine: text(system.machine()),
-        realtime: fs::read_to_string("/sys/kernel/realtime").is_ok_and(|text| text.trim() == "1"),
-        nodes: cpus.iter().map(|cpu| cpu.map_or(-1, node)).collect(),
+        realtime: root.read("/sys/kernel/realtime").as_deref() == Ok("1"),
+        nodes: cpus.iter().map(|cpu| cpu.map_or(-1, |cpu| node(&root, cpu))).collect(),
     }
 }
 
 /// The NUMA node of a CPU; 0 where the kernel knows of none.
-fn node(cpu: u32) -> i32 {
-    let entries = fs::read_dir(format!("/sys/devices/system/cpu/cpu{cpu}"));
-    let names =
-        entries.into_iter().flatten().flatten().filter_map(|entry| entry.file_name().into_string().ok());
-    let mut nodes = names.filter_map(|name| name.strip_prefix("node").and_then(|node| node.parse().ok()));
-    nodes.next().unwrap_or(0)
+fn node(root: &Root, cpu: u32) -> i32 {
+    node_of(root, cpu).and_then(|node| node.try_into().ok()).unwrap_or(0)
 }

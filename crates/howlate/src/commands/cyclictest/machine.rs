@@ -3,23 +3,19 @@
 use howlate_cyclictest::{Align, Clock, Machine, Options, break_threshold};
 use howlate_linux::sched;
 use howlate_model::{Bounds, CpuSet, Span, Start, Turn, WaitClock};
+use howlate_procfs::{Root, list_of_cpus};
 
 use super::trace;
 
 /// What the options must know of this machine.
 pub(crate) fn look() -> Machine {
-    let count = |list: &str| {
-        let path = format!("/sys/devices/system/cpu/{list}");
-        let cpus: Option<CpuSet> = std::fs::read_to_string(path).ok().and_then(|text| text.parse().ok());
-        cpus.map(|cpus| u32::try_from(cpus.len()).unwrap_or(u32::MAX))
-    };
     let allowed = sched::affinity().unwrap_or_default();
-    let usable = u32::try_from(allowed.len()).unwrap_or(u32::MAX);
-    Machine {
-        configured: count("present").unwrap_or(usable),
-        online: count("online").unwrap_or(usable),
-        allowed,
-    }
+    let count = |list: &str| {
+        let cpus = list_of_cpus(&Root::live(), &format!("/sys/devices/system/cpu/{list}"));
+        let cpus = if cpus.is_empty() { &allowed } else { &cpus };
+        u32::try_from(cpus.len()).unwrap_or(u32::MAX)
+    };
+    Machine { configured: count("present"), online: count("online"), allowed: allowed.clone() }
 }
 
 /// How often a screen or a list of values is brought up to date, as in the original.

@@ -4,7 +4,8 @@ use std::io;
 
 use howlate_linux::sched;
 use howlate_model::Policy;
-use howlate_system::{Root, examine};
+use howlate_procfs::Root;
+use howlate_system::examine;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::failure::Failure;

@@ -3,6 +3,7 @@
 use std::io;
 
 use howlate_cyclictest::{Options, Results, live_text};
+use howlate_procfs::{LoadAverage, Root};
 
 use crate::terminal::print_as_is;
 
@@ -29,8 +30,8 @@ impl Screen {
             }
             *above = results.max();
         }
-        let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
-        let text = live_text(results, &load);
+        let load = LoadAverage::read(&Root::live());
+        let text = live_text(results, load.line());
         let up = if self.lines > 0 { format!("\x1b[{}A", self.lines) } else { String::new() };
         self.lines = text.lines().count();
         print_as_is(&format!("{up}{text}"))

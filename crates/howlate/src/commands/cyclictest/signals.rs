@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use howlate_procfs::{Root, Status};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::flag;
 
@@ -25,7 +26,7 @@ impl Signals {
         {
             flag::register(signal, Arc::clone(set)).map_err(Failure::Signals)?;
         }
-        if !is_ignored(SIGHUP) {
+        if !Status::read(&Root::live()).ignores(SIGHUP) {
             flag::register(SIGHUP, Arc::clone(&interrupted)).map_err(Failure::Signals)?;
         }
         Ok(Self { interrupted, print, store })
@@ -45,12 +46,4 @@ impl Signals {
     pub(crate) fn take_store(&self) -> bool {
         self.store.swap(false, Ordering::Relaxed)
     }
-}
-
-/// Whether the signal is ignored, as `SigIgn` of `proc_pid_status(5)` says.
-fn is_ignored(signal: i32) -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
-    mask >> (signal - 1) & 1 == 1
 }

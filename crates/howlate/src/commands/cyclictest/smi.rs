@@ -3,12 +3,13 @@
 //! Counted before and after the run, not at every wake-up: reading another CPU's register
 //! interrupts it, which would add to the latencies.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
 use howlate_cyclictest::Results;
 use howlate_model::Turn;
+use howlate_procfs::{CpuInfo, Root};
 
 use super::failure::Failure;
 
@@ -53,13 +54,8 @@ fn read(file: &File) -> io::Result<u64> {
 
 /// Intel's processors have the counter since Nehalem: all of family 6 that matter today.
 fn is_supported() -> bool {
-    let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let value = |name: &str| {
-        let line = text.lines().find(|line| line.split(':').next().is_some_and(|key| key.trim() == name))?;
-        line.split_once(':').map(|(_, value)| value.trim().to_owned())
-    };
-    let flags = value("flags").unwrap_or_default();
-    value("vendor_id").as_deref() == Some("GenuineIntel")
-        && value("cpu family").as_deref() == Some("6")
-        && flags.split(' ').any(|flag| flag == "msr")
+    let info = CpuInfo::read(&Root::live());
+    info.field("vendor_id") == Some("GenuineIntel")
+        && info.field("cpu family") == Some("6")
+        && info.has_flag("msr")
 }

@@ -8,26 +8,25 @@ use std::sync::{Mutex, PoisonError};
 
 use flate2::read::GzDecoder;
 
-use crate::reading::{Reading, Unreadable};
+use crate::{Reading, Unreadable};
 
 /// The file at the top of a captured tree that lists, one a line, the paths which the
 /// machine refused to open. A tree of ordinary files cannot say so by itself.
 pub const REFUSED: &str = "REFUSED";
 
 /// Where the kernel's files are: `/` live, or a directory that holds a captured tree.
-///
-/// It remembers every path asked for, so that a capture copies exactly what was read.
 #[derive(Debug)]
 pub struct Root {
     directory: PathBuf,
     refused: BTreeSet<String>,
-    asked: Mutex<BTreeSet<String>>,
+    /// Paths asked for, where somebody wants to know.
+    asked: Option<Mutex<BTreeSet<String>>>,
 }
 
 impl Root {
     /// This machine.
     pub fn live() -> Self {
-        Self { directory: PathBuf::from("/"), refused: BTreeSet::new(), asked: Mutex::default() }
+        Self { directory: PathBuf::from("/"), refused: BTreeSet::new(), asked: None }
     }
 
     /// A tree of files as one machine had them.
@@ -35,7 +34,13 @@ impl Root {
         let directory = directory.into();
         let listed = fs::read_to_string(directory.join(REFUSED)).unwrap_or_default();
         let refused = listed.lines().map(str::trim).filter(|path| !path.is_empty());
-        Self { refused: refused.map(str::to_owned).collect(), directory, asked: Mutex::default() }
+        Self { refused: refused.map(str::to_owned).collect(), directory, asked: None }
+    }
+
+    /// The same, remembering every path asked for, so that a capture copies exactly what was read.
+    #[must_use]
+    pub fn remembering(self) -> Self {
+        Self { asked: Some(Mutex::default()), ..self }
     }
 
     /// The trimmed content of a text file; `path` is absolute, as on the examined system.
@@ -74,13 +79,14 @@ impl Root {
         Ok(())
     }
 
-    /// Every path asked for so far, in order.
+    /// Every path asked for so far, in order, if this root [remembers](Self::remembering).
     pub fn asked(&self) -> Vec<String> {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+        let asked = self.asked.iter();
+        asked.flat_map(|asked| asked.lock().unwrap_or_else(PoisonError::into_inner).clone()).collect()
     }
 
     /// Reads a file and keeps its path with the outcome.
-    pub(crate) fn reading(&self, path: impl Into<String>) -> Reading {
+    pub fn reading(&self, path: impl Into<String>) -> Reading {
         let path = path.into();
         Reading { content: self.read(&path), path }
     }
@@ -95,7 +101,9 @@ impl Root {
     }
 
     fn remember(&self, path: &str) {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned());
+        if let Some(asked) = &self.asked {
+            asked.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned());
+        }
     }
 }
 
@@ -140,6 +148,7 @@ mod tests {
     #[test]
     fn what_was_asked_for_is_remembered() {
         let (_directory, root) = tree();
+        let root = root.remembering();
         let _ = root.read("/sys/none");
         root.has("/sys/cpu2");
         assert_eq!(root.asked(), ["/sys/cpu2", "/sys/none"]);

@@ -33,29 +33,31 @@ impl From<io::Error> for Unreadable {
 
 /// A path with its content, or with the reason why there is none.
 #[derive(Clone, Debug)]
-pub(crate) struct Reading {
-    pub(crate) path: String,
-    pub(crate) content: Result<String, Unreadable>,
+pub struct Reading {
+    /// Where, as on the examined system.
+    pub path: String,
+    /// What it holds, trimmed, or why that is not known.
+    pub content: Result<String, Unreadable>,
 }
 
 impl Reading {
     /// The content, where there is one.
-    pub(crate) fn text(&self) -> Option<&str> {
+    pub fn text(&self) -> Option<&str> {
         self.content.as_deref().ok()
     }
 
     /// The content as a number.
-    pub(crate) fn number<N: std::str::FromStr>(&self) -> Option<N> {
+    pub fn number<N: std::str::FromStr>(&self) -> Option<N> {
         self.text()?.parse().ok()
     }
 
     /// Whether there is no such file.
-    pub(crate) fn is_missing(&self) -> bool {
+    pub fn is_missing(&self) -> bool {
         self.content == Err(Unreadable::Missing)
     }
 
     /// The whole content as evidence.
-    pub(crate) fn evidence(&self) -> Evidence {
+    pub fn evidence(&self) -> Evidence {
         let value = match &self.content {
             Ok(text) => shortened(text),
             Err(reason) => reason.to_string(),
@@ -64,7 +66,7 @@ impl Reading {
     }
 
     /// Only the lines that `wanted` accepts as evidence; for long files.
-    pub(crate) fn lines(&self, wanted: impl Fn(&str) -> bool) -> Self {
+    pub fn lines(&self, wanted: impl Fn(&str) -> bool) -> Self {
         let kept = |text: &String| text.lines().filter(|line| wanted(line)).collect::<Vec<_>>().join("\n");
         Self { path: self.path.clone(), content: self.content.as_ref().map(kept).map_err(|reason| *reason) }
     }
