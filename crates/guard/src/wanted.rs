@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use crate::setting::is_setting;
+
 /// A setting that is to have a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
@@ -31,10 +33,8 @@ impl Wanted {
     ///
     /// When the name is of none of them.
     pub fn parse(name: &str, value: &str) -> Result<Self, WantedError> {
-        let climbs = name.split('/').any(|part| part == "..");
-        let path = !climbs && (name.starts_with("/sys/") || name.starts_with("/proc/sys/"));
         let sysctl = name.contains('.') && !name.contains('/');
-        if name == "governor" || path || sysctl {
+        if name == "governor" || is_setting(name) || sysctl {
             return Ok(Self { name: name.to_owned(), value: value.to_owned() });
         }
         Err(WantedError { name: name.to_owned() })

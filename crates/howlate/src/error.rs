@@ -62,6 +62,11 @@ pub(crate) enum Error {
 }
 
 impl Error {
+    /// Whether nobody reads standard output any more, which is no failure of ours.
+    pub(crate) fn is_a_reader_that_left(&self) -> bool {
+        matches!(self, Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
+    }
+
     /// The message with its hint, styled.
     pub(crate) fn message(&self) -> String {
         let mut text = format!("{} {self}\n", paint(ERROR, "error:"));

@@ -22,6 +22,10 @@ use crate::cli::{Cli, Command};
 use crate::error::Error;
 use crate::status::Status;
 
+/// What shells know a program by that `SIGPIPE` ended, as in `… | head`. The signal itself would also
+/// end a run whose recording goes to a pipe.
+const READER_LEFT: u8 = 141;
+
 fn main() -> ExitCode {
     howlate_guest::serve_as_init();
     if let Some(served) = serve_as_helper() {
@@ -31,9 +35,11 @@ fn main() -> ExitCode {
     if let Some(call) = commands::cyclictest::Call::from_arguments(std::env::args_os()) {
         return call.run();
     }
-    howlate_linux::signal::end_when_the_reader_is_gone();
     let cli = Cli::parse();
     run(cli.command).unwrap_or_else(|error| {
+        if error.is_a_reader_that_left() {
+            return ExitCode::from(READER_LEFT);
+        }
         terminal::say(&error.message());
         Status::CouldNot.into()
     })

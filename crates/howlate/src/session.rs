@@ -85,7 +85,7 @@ pub(crate) fn measure(
         ..Bounds::default()
     };
     let how = session.take_turns(&turns, &mut Engines::of(&around.probes), &bounds);
-    session.end(how?)
+    session.end(how?, around)
 }
 
 /// So that nothing is measured in vain before a load that cannot be applied.
@@ -229,8 +229,9 @@ impl Session {
         }
     }
 
-    fn end(mut self, how: HowEnded) -> Result<Analysis, Error> {
+    fn end(mut self, how: HowEnded, around: &Surroundings) -> Result<Analysis, Error> {
         self.display.clear();
+        around.put_back().into_iter().for_each(|caveat| self.keep(Line::Caveat(caveat)));
         let disturbed = self.disturbed.caveats(&self.analysis.header.system);
         disturbed.into_iter().for_each(|caveat| self.keep(Line::Caveat(caveat)));
         let incomplete = self.writer.as_ref().and_then(Writer::incomplete);

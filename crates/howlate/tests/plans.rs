@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use common::{Background, has_caveat, howlate, is_root, pause, shown, skip, stderr, stdout};
+use common::{Background, has_caveat, howlate, pause, shown, skip, stderr, stdout};
 use howlate_model::Line;
 use howlate_record::Reader;
 use rustix::process::Signal;
@@ -238,46 +238,6 @@ fn a_killed_run_goes_on_and_equals_an_unbroken_one() {
         assert!(fs::read(out).unwrap() == before, "a refused run changed the recording");
         fs::write(plan.path(), MIXED).unwrap();
     }
-}
-
-/// A setting that any machine has and nothing depends on: how often the kernel sums up memory statistics.
-const SETTING: &str = "/proc/sys/vm/stat_interval";
-
-#[test]
-fn settings_are_put_back_however_the_run_ends() {
-    if !is_root() {
-        return skip("changing settings of the machine needs root");
-    }
-    let before = fs::read_to_string(SETTING).unwrap();
-    let other = before.trim().parse::<u32>().unwrap() + 1;
-    let text = format!("{MIXED}[system]\nvm.stat_interval = {other}\n");
-    let plan = Plan::new(&text.replace("seed = 5\n", ""));
-    assert_eq!(plan.run(&["--quiet"]).status.code(), Some(0));
-    assert_eq!(fs::read_to_string(SETTING).unwrap(), before);
-    let header = Reader::open(&plan.recording()).unwrap().header().clone();
-    let [setting] = &header.settings[..] else { panic!("{:?}", header.settings) };
-    assert_eq!((&*setting.path, setting.in_force.clone()), (SETTING, other.to_string()));
-
-    for signal in [Signal::KILL, Signal::INT] {
-        let mut running = Background::start(&["run", plan.path().to_str().unwrap()]);
-        assert_eq!(fs::read_to_string(SETTING).unwrap().trim(), other.to_string());
-        running.signal(signal);
-        running.output();
-        for _ in 0..500 {
-            if fs::read_to_string(SETTING).unwrap() == before {
-                break;
-            }
-            pause(10);
-        }
-        assert_eq!(fs::read_to_string(SETTING).unwrap(), before);
-    }
-}
-
-#[test]
-fn a_setting_that_the_machine_lacks_is_a_caveat() {
-    let plan = Plan::new("[system]\nkernel.no_such_setting = 1\n[[sleep]]\nfor = \"1ms\"\nsamples = 1\n");
-    assert_eq!(plan.run(&["--quiet"]).status.code(), Some(0));
-    assert!(has_caveat(&shown(&plan.recording()), "setting_left_out"));
 }
 
 /// The plans that come with howlate.

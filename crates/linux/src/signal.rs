@@ -48,9 +48,3 @@ pub fn block_all_but_wake_up() {
     // SAFETY: the set is initialised and outlives the call.
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, set.as_ptr(), ptr::null_mut()) };
 }
-
-/// `signal(SIGPIPE, SIG_DFL)`: lets the program end quietly when its reader is gone, as in `… | head`.
-pub fn end_when_the_reader_is_gone() {
-    // SAFETY: SIG_DFL is a valid disposition; no handler runs.
-    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
-}

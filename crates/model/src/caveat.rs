@@ -85,6 +85,26 @@ pub enum Caveat {
         /// Why.
         reason: String,
     },
+    /// Somebody else changed a setting of the machine that the run had set.
+    SettingChanged {
+        /// The file.
+        path: String,
+        /// What the run had set, and read back.
+        set: String,
+        /// What it held at the end.
+        found: String,
+    },
+    /// A howlate that was killed had left a setting of the machine changed; it was put back before this run.
+    SettingLeftBehind {
+        /// The file.
+        path: String,
+        /// What it held.
+        left: String,
+        /// What it was put back to.
+        restored: String,
+    },
+    /// The process that puts settings of the machine back was killed during the run, which then did so itself.
+    GuardianGone,
     /// Wake-ups were measured but not kept.
     SamplesLost {
         /// How many.

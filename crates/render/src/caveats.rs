@@ -42,6 +42,16 @@ pub fn caveat(caveat: &Caveat) -> String {
                 "{path} could not be put back to `{before}` ({reason}): `echo '{before}' > {path}` as root."
             )
         }
+        Caveat::SettingChanged { path, set, found } => format!(
+            "{path} was set to `{set}` for this run, and held `{found}` at the end: somebody else changed it meanwhile."
+        ),
+        Caveat::SettingLeftBehind { path, left, restored } => format!(
+            "A howlate that was killed had left {path} at `{left}`; it was put back to `{restored}` before this run."
+        ),
+        Caveat::GuardianGone => {
+            "The process that puts settings back was killed during the run, which then put them back itself."
+                .to_owned()
+        }
         Caveat::SamplesLost { count: lost } => {
             format!("{} wake-ups came faster than they could be collected and are missing.", count(*lost))
         }

@@ -85,6 +85,9 @@ fn is_as_asked(analysis: &Analysis) -> bool {
                 | Caveat::LoadEnded { .. }
                 | Caveat::LoadIneffective { .. }
                 | Caveat::RecordingIncomplete { .. }
+                | Caveat::SettingNotRestored { .. }
+                | Caveat::SettingChanged { .. }
+                | Caveat::GuardianGone
         )
     };
     let outcomes = analysis.outcomes();

@@ -31,13 +31,11 @@ pub(crate) fn run(asked: Run) -> Result<Status, Error> {
         terminal::print(&render::plan(&rows(&plan), &plan.left_out, plan.estimate()))?;
         return Ok(Status::Done);
     }
-    let (around, guard) = Surroundings::begin_with(&experiment.settings)?;
+    let around = Surroundings::begin_with(&experiment.settings)?;
     let status = take(&asked, &mut experiment, &around, seed, past);
-    let not_restored = guard.end();
-    for caveat in &not_restored {
-        terminal::say(&format!("{}\n", render::caveat(caveat)));
-    }
-    status.map(|status| if not_restored.is_empty() { status } else { Status::NotTrustworthy })
+    // Where the run ended in order, the result has said so.
+    around.put_back().iter().for_each(|caveat| terminal::say(&format!("{}\n", render::caveat(caveat))));
+    status
 }
 
 /// The same run in each guest that the plan asks for.

@@ -1,16 +1,16 @@
 //! What is known before a plan is made: the machine, the instrument, the signals.
 
 use std::cell::RefCell;
-use std::mem::take;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use howlate_guard::{Guard, Wanted};
+use howlate_guard::{Applied, Guard, Wanted, put_back_leftovers};
 use howlate_measure::measure_instrument;
 use howlate_model::{Caveat, Finding, Instrument, Setting, Sleeper, Span, System};
 use howlate_plan::Machine;
 use howlate_probe::Probes;
-use howlate_system::{Root, describe, examine};
+use howlate_procfs::{Root, Status};
+use howlate_system::{describe, examine};
 
 use crate::error::Error;
 use crate::terminal::{InPlace, is_watched};
@@ -28,22 +28,33 @@ pub(crate) struct Surroundings {
     pub(crate) unsettled: Vec<Caveat>,
     /// Programs of language runtimes that were asked for.
     pub(crate) probes: RefCell<Probes>,
+    /// What puts the settings back, at the latest when this is dropped.
+    applied: RefCell<Option<Applied>>,
 }
 
 impl Surroundings {
     /// Listens for signals first, so that none ends the program without a word, then looks.
     pub(crate) fn begin() -> Result<Self, Error> {
         let interrupted = on_interrupt()?;
-        Ok(Self { interrupted, ..Self::look() })
+        let unsettled = put_back_leftovers();
+        Ok(Self { interrupted, unsettled, ..Self::look() })
     }
 
-    /// The same with settings of the machine changed before it is looked at. They are put back
-    /// when the guard is ended or dropped, or the process killed.
-    pub(crate) fn begin_with(wanted: &[Wanted]) -> Result<(Self, Guard), Error> {
+    /// The same with settings of the machine changed before it is looked at. They are put back by
+    /// [`put_back`](Self::put_back), when this is dropped, or when the process is killed.
+    pub(crate) fn begin_with(wanted: &[Wanted]) -> Result<Self, Error> {
         let interrupted = on_interrupt()?;
-        let mut guard = Guard::set(wanted);
-        let (settings, unsettled) = (take(&mut guard.settings), take(&mut guard.caveats));
-        Ok((Self { interrupted, settings, unsettled, ..Self::look() }, guard))
+        let mut unsettled = put_back_leftovers();
+        let applied = Guard::default().apply(wanted);
+        unsettled.extend(applied.caveats.iter().cloned());
+        let settings = applied.settings.clone();
+        let applied = RefCell::new(Some(applied));
+        Ok(Self { interrupted, settings, unsettled, applied, ..Self::look() })
+    }
+
+    /// Puts the settings back; tells what could not be, and what somebody else changed meanwhile.
+    pub(crate) fn put_back(&self) -> Vec<Caveat> {
+        self.applied.take().map(Applied::undo).unwrap_or_default()
     }
 
     /// Looks at the machine and at the instrument.
@@ -52,7 +63,8 @@ impl Surroundings {
         let (system, findings) = (describe(&root), examine(&root));
         let (settings, unsettled, probes) = (Vec::new(), Vec::new(), RefCell::default());
         let instrument = measure_instrument();
-        Self { interrupted: Arc::default(), system, findings, instrument, settings, unsettled, probes }
+        let (interrupted, applied) = (Arc::default(), RefCell::default());
+        Self { interrupted, system, findings, instrument, settings, unsettled, probes, applied }
     }
 
     /// Prepares the programs of those `sleepers` that are language runtimes, which may take a while the first time.
@@ -84,19 +96,13 @@ impl Surroundings {
 /// Set by Ctrl-C, `SIGTERM` and a closed terminal; a second signal ends the program at once.
 pub(crate) fn on_interrupt() -> Result<Arc<AtomicBool>, Error> {
     let interrupted = Arc::new(AtomicBool::new(false));
-    let hangup = (!hangup_is_ignored()).then_some(signal_hook::consts::SIGHUP);
+    // Whoever started this, such as `nohup`, may want it to outlive its terminal.
+    let ignored = Status::read(&Root::live()).ignores(signal_hook::consts::SIGHUP);
+    let hangup = (!ignored).then_some(signal_hook::consts::SIGHUP);
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM].into_iter().chain(hangup) {
         // Armed by the first signal, so it acts on the second.
         signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&interrupted))?;
         signal_hook::flag::register(signal, Arc::clone(&interrupted))?;
     }
     Ok(interrupted)
-}
-
-/// Whether whoever started this, such as `nohup`, wants it to outlive its terminal.
-fn hangup_is_ignored() -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
-    ignored & (1 << (signal_hook::consts::SIGHUP - 1)) != 0
 }

@@ -153,6 +153,91 @@ impl Drop for Background {
     }
 }
 
+/// The settings of a machine of its own: one setting and a `/run` that nobody else sees.
+pub(crate) struct OwnSettings {
+    folder: TempDir,
+}
+
+/// A setting that any machine has.
+pub(crate) const SETTING: &str = "/proc/sys/vm/stat_interval";
+/// Its name in plans.
+pub(crate) const SETTING_NAME: &str = "vm.stat_interval";
+
+impl OwnSettings {
+    /// With the setting at 1; `None` without the right to mount.
+    pub(crate) fn new() -> Option<Self> {
+        let folder = is_root().then(|| tempfile::tempdir().unwrap())?;
+        std::fs::create_dir(folder.path().join("run")).unwrap();
+        std::fs::write(folder.path().join("setting"), "1\n").unwrap();
+        Some(Self { folder })
+    }
+
+    /// What the setting holds.
+    pub(crate) fn value(&self) -> String {
+        std::fs::read_to_string(self.file()).unwrap().trim().to_owned()
+    }
+
+    /// The file behind the setting.
+    pub(crate) fn file(&self) -> PathBuf {
+        self.folder.path().join("setting")
+    }
+
+    /// What is `/run` there.
+    pub(crate) fn run(&self) -> PathBuf {
+        self.folder.path().join("run")
+    }
+
+    /// The program in there, after `prepare`, a script of the shell.
+    pub(crate) fn howlate_after(&self, prepare: &str, arguments: &[&str]) -> Command {
+        let script = format!(
+            "mount --bind \"$1\" {SETTING} && mount --bind \"$2\" /run && {prepare} shift 2; exec \"$@\""
+        );
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "--propagation", "private", "sh", "-c", &script, "sh"]);
+        command.arg(self.file()).arg(self.run()).arg(env!("CARGO_BIN_EXE_howlate")).args(arguments);
+        command.env("COLUMNS", "100").stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// The program in there.
+    pub(crate) fn howlate(&self, arguments: &[&str]) -> Command {
+        self.howlate_after("", arguments)
+    }
+
+    /// Waits until the setting holds `value`.
+    #[track_caller]
+    pub(crate) fn wait_for(&self, value: &str) {
+        wait_until(&format!("the setting at {value}"), || self.value() == value);
+    }
+}
+
+/// Waits until something has happened.
+#[track_caller]
+pub(crate) fn wait_until(what: &str, mut happened: impl FnMut() -> bool) {
+    for _ in 0..6_000 {
+        if happened() {
+            return;
+        }
+        pause(10);
+    }
+    panic!("there never was {what}");
+}
+
+/// The processes that `pid` has started, with their first arguments.
+pub(crate) fn children(pid: u32) -> Vec<(u32, String)> {
+    let root = howlate_procfs::Root::live();
+    let said = |pid: u32| {
+        let words = root.read(&format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        (pid, words.split('\0').nth(1).unwrap_or_default().to_owned())
+    };
+    howlate_procfs::children(&root, pid).into_iter().map(said).collect()
+}
+
+/// Sends a signal to any process.
+pub(crate) fn send(pid: u32, signal: Signal) {
+    kill_process(Pid::from_raw(i32::try_from(pid).unwrap()).unwrap(), signal).unwrap();
+}
+
 /// Waits at least this long.
 pub(crate) fn pause(millis: u64) {
     howlate_linux::clock::pause(howlate_model::Span::from_millis(millis)).unwrap();

@@ -10,6 +10,7 @@ mod common;
 
 mod command_line;
 mod golden;
+mod idle_states;
 mod readers;
 mod recording;
 mod shape;

@@ -1,0 +1,215 @@
+//! The changes in force, on disk, locked by those who made them.
+
+use std::fs::{File, TryLockError};
+use std::io::{self, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+
+use howlate_model::Caveat;
+use howlate_private::{Folder, NotPrivate};
+use howlate_procfs::Root;
+use serde::{Deserialize, Serialize};
+
+use crate::before::{Before, Changes};
+use crate::setting::{is_setting, read};
+
+/// Where root's journal is: gone after a restart, as the settings are.
+const OF_ROOT: &str = "/run/howlate";
+const NAME: &str = "settings";
+
+/// Why settings may not be changed now.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LockError {
+    #[error("another howlate keeps settings changed; wait until it ends")]
+    Busy,
+    #[error("nothing is changed without a journal, and {0}")]
+    Place(#[from] NotPrivate),
+    #[error("nothing is changed without a journal, and XDG_RUNTIME_DIR names no place for one")]
+    NoPlace,
+    #[error("nothing is changed without a journal: {0}")]
+    Io(#[from] io::Error),
+}
+
+/// One line of the journal.
+#[derive(Debug, Serialize, Deserialize)]
+enum Entry {
+    /// First: which start of the machine the rest is of.
+    Boot(String),
+    /// About to be changed.
+    Change(Before),
+    /// Taken back.
+    Undone(u32),
+}
+
+/// The journal, locked as long as this or a copy of it is open.
+#[derive(Debug)]
+pub(crate) struct Journal {
+    file: File,
+}
+
+impl Journal {
+    /// Locks this user's journal. Puts back what a killed howlate has left, and tells of it.
+    pub(crate) fn lock() -> Result<(Self, Vec<Caveat>), LockError> {
+        Self::lock_in(&place().ok_or(LockError::NoPlace)?)
+    }
+
+    fn lock_in(place: &Path) -> Result<(Self, Vec<Caveat>), LockError> {
+        let file = Folder::make(place)?.closed_to_others()?.file(NAME)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(LockError::Busy),
+            Err(TryLockError::Error(error)) => return Err(error.into()),
+        }
+        let mut journal = Self { file };
+        let found = journal.put_back_leftovers()?;
+        journal.clear()?;
+        journal.append(&Entry::Boot(boot()))?;
+        Ok((journal, found))
+    }
+
+    /// The same journal, for a process that was given it.
+    pub(crate) const fn inherited(file: File) -> Self {
+        Self { file }
+    }
+
+    /// A copy of it to hand on; the lock lasts as long as any copy.
+    pub(crate) fn copy(&self) -> io::Result<File> {
+        self.file.try_clone()
+    }
+
+    pub(crate) fn note(&mut self, change: &Before) -> io::Result<()> {
+        self.append(&Entry::Change(change.clone()))
+    }
+
+    pub(crate) fn note_undone(&mut self, id: u32) -> io::Result<()> {
+        self.append(&Entry::Undone(id))
+    }
+
+    pub(crate) fn clear(&mut self) -> io::Result<()> {
+        self.file.set_len(0)
+    }
+
+    fn append(&mut self, entry: &Entry) -> io::Result<()> {
+        self.file.write_all(format!("{}\n", serde_json::to_string(entry)?).as_bytes())
+    }
+
+    fn put_back_leftovers(&mut self) -> io::Result<Vec<Caveat>> {
+        self.file.rewind()?;
+        let mut text = String::new();
+        self.file.read_to_string(&mut text)?;
+        Ok(put_back(in_force(&text, &boot())))
+    }
+}
+
+/// Puts back what a howlate left that was killed together with its guardian; tells what that was.
+pub fn put_back_leftovers() -> Vec<Caveat> {
+    let left = |place: &PathBuf| place.join(NAME).metadata().is_ok_and(|found| found.len() > 0);
+    let Some(place) = place().filter(left) else { return Vec::new() };
+    // One that is at work puts its own back.
+    let Ok((mut journal, found)) = Journal::lock_in(&place) else { return Vec::new() };
+    drop(journal.clear());
+    found
+}
+
+fn place() -> Option<PathBuf> {
+    if rustix::process::geteuid().is_root() {
+        return Some(PathBuf::from(OF_ROOT));
+    }
+    let own = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+    own.filter(|own| own.is_absolute()).map(|own| own.join("howlate"))
+}
+
+/// This start of the machine; after another one settings are the kernel's own again.
+fn boot() -> String {
+    Root::live().read("/proc/sys/kernel/random/boot_id").unwrap_or_default()
+}
+
+/// The changes of this start of the machine that were not taken back. A line that is cut off was
+/// never acted on.
+fn in_force(text: &str, boot: &str) -> Changes {
+    let mut changes = Changes::default();
+    let mut of_this_boot = false;
+    for entry in text.lines().filter_map(|line| serde_json::from_str(line).ok()) {
+        match entry {
+            Entry::Boot(of) => of_this_boot = of == boot,
+            Entry::Change(change) if of_this_boot && is_setting(&change.path) => changes.all.push(change),
+            Entry::Change(_) => {}
+            Entry::Undone(id) => changes.all.retain(|change| change.id != id),
+        }
+    }
+    changes
+}
+
+fn put_back(changes: Changes) -> Vec<Caveat> {
+    let mut caveats: Vec<Caveat> = changes.all.iter().rev().filter_map(left_behind).collect();
+    caveats.extend(changes.put_all_back());
+    caveats
+}
+
+fn left_behind(change: &Before) -> Option<Caveat> {
+    let left = read(&change.path).ok().filter(|now| *now != change.value)?;
+    Some(Caveat::SettingLeftBehind { path: change.path.clone(), left, restored: change.value.clone() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn change(id: u32, path: &str) -> Before {
+        Before { id, path: path.to_owned(), value: "1".to_owned() }
+    }
+
+    fn text(entries: &[Entry]) -> String {
+        entries.iter().map(|entry| serde_json::to_string(entry).unwrap() + "\n").collect()
+    }
+
+    #[test]
+    fn what_was_not_taken_back_is_still_in_force() {
+        let whole = text(&[
+            Entry::Boot("b".into()),
+            Entry::Change(change(1, "/sys/a")),
+            Entry::Change(change(2, "/proc/sys/b")),
+            Entry::Undone(1),
+        ]);
+        let ids = |text: &str, boot: &str| {
+            in_force(text, boot).all.iter().map(|change| change.id).collect::<Vec<_>>()
+        };
+        assert_eq!(ids(&whole, "b"), [2]);
+        assert_eq!(ids(&whole, "another start"), [] as [u32; 0]);
+        assert_eq!(ids(&whole[..whole.len() - 5], "b"), [1, 2], "a line that is cut off was not acted on");
+        let foreign = text(&[Entry::Boot("b".into()), Entry::Change(change(1, "/etc/passwd"))]);
+        assert_eq!(ids(&foreign, "b"), [] as [u32; 0]);
+    }
+
+    #[test]
+    fn one_holds_it_at_a_time_and_so_do_copies() {
+        let above = tempfile::tempdir().unwrap();
+        let place = above.path().join("howlate");
+        let (journal, found) = Journal::lock_in(&place).unwrap();
+        assert_eq!(found, []);
+        assert!(matches!(Journal::lock_in(&place), Err(LockError::Busy)));
+        let copy = journal.copy().unwrap();
+        drop(journal);
+        assert!(matches!(Journal::lock_in(&place), Err(LockError::Busy)));
+        drop(copy);
+        assert!(Journal::lock_in(&place).is_ok());
+    }
+
+    #[test]
+    fn a_prepared_place_is_refused_and_left_alone() {
+        let above = tempfile::tempdir().unwrap();
+        let target = above.path().join("target");
+        fs::write(&target, "precious").unwrap();
+        let place = above.path().join("howlate");
+        Folder::make(&place).unwrap();
+        std::os::unix::fs::symlink(&target, place.join(NAME)).unwrap();
+        assert!(matches!(Journal::lock_in(&place), Err(LockError::Place(_))));
+        fs::remove_file(place.join(NAME)).unwrap();
+        fs::set_permissions(&place, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        assert!(matches!(Journal::lock_in(&place), Err(LockError::Place(_))));
+        fs::remove_dir(&place).unwrap();
+        std::os::unix::fs::symlink(above.path().join("elsewhere"), &place).unwrap();
+        assert!(matches!(Journal::lock_in(&place), Err(LockError::Place(_))));
+        assert_eq!(fs::read_to_string(&target).unwrap(), "precious");
+    }
+}
