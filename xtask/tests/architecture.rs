@@ -24,7 +24,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("howlate-measure", &["howlate-model", "howlate-linux"]),
     ("howlate-probe", &["howlate-model", "howlate-linux", "howlate-private", "howlate-procfs"]),
     ("howlate-guest", &["howlate-model", "howlate-linux", "howlate-private", "howlate-procfs"]),
-    ("howlate-record", &["howlate-model"]),
+    ("howlate-record", &["howlate-model", "howlate-private"]),
     ("howlate-analyse", &["howlate-model"]),
     ("howlate-render", &["howlate-model", "howlate-analyse"]),
     // Another page with the same words: it takes them from `render`.

@@ -101,6 +101,7 @@ impl Error {
                 let file = path.is_file().then(|| format!(", or remove it first: `rm '{}'`", path.display()));
                 Some(format!("choose another name{}", file.unwrap_or_default()))
             }
+            Self::Create(CreateError::Busy { .. }) => Some("wait until it ends, or choose another name with `--out`".into()),
             Self::Create(CreateError::Io { .. }) => {
                 Some("choose a path in a folder that exists and that you may write to, such as `result.jsonl`".into())
             }

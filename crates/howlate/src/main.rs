@@ -28,6 +28,8 @@ const READER_LEFT: u8 = 141;
 
 fn main() -> ExitCode {
     howlate_guest::serve_as_init();
+    // Without it a full file would be the end; there is nothing to do where it cannot be had.
+    drop(howlate_linux::signal::make_file_limit_an_error());
     if let Some(served) = serve_as_helper() {
         return if served.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }

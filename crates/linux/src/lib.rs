@@ -8,6 +8,7 @@ pub mod child;
 pub mod clock;
 pub mod condition_variable;
 pub mod helper;
+pub mod interrupt;
 pub mod memory;
 pub mod message_queue;
 pub mod network;

@@ -18,12 +18,26 @@ extern "C" fn do_nothing(_: i32) {}
 ///
 /// None in practice.
 pub fn prepare_wake_up() -> io::Result<()> {
+    handle_by_nothing(wake_signal())
+}
+
+fn handle_by_nothing(signal: i32) -> io::Result<()> {
     // SAFETY: an all-zero sigaction is valid: no flags, an empty mask, SIG_DFL.
     let mut action: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
     action.sa_sigaction = do_nothing as extern "C" fn(i32) as usize;
     // SAFETY: the handler is async-signal-safe: it does nothing. `action` outlives the call.
-    let result = unsafe { libc::sigaction(wake_signal(), &raw const action, ptr::null_mut()) };
+    let result = unsafe { libc::sigaction(signal, &raw const action, ptr::null_mut()) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// `sigaction(2)`: a write beyond the limit on the size of files (`ulimit -f`) fails with `EFBIG`, instead of
+/// ending the program. Programs that are started begin with the usual `SIGXFSZ` again.
+///
+/// # Errors
+///
+/// None in practice.
+pub fn make_file_limit_an_error() -> io::Result<()> {
+    handle_by_nothing(libc::SIGXFSZ)
 }
 
 /// `tgkill(getpid(), tid, …)`: ends the wait that thread `tid` of this process is in, if any.

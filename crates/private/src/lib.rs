@@ -3,9 +3,13 @@
 //! What is run or written as root must not have been put there by somebody else: neither the
 //! thing itself nor a folder above it may be another user's, or writable by others. A folder with
 //! the sticky bit, such as `/tmp`, may: what we own in it is out of their reach.
+//!
+//! And the other way round: what this program leaves in shared places when it is killed carries its
+//! mark, so that a later start can remove it and nothing else.
 
 mod folder;
 mod refused;
+mod temporary;
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
@@ -13,6 +17,7 @@ use std::path::{Path, PathBuf};
 
 pub use folder::Folder;
 pub use refused::{NotPrivate, Why};
+pub use temporary::{Temporary, partial_in, sweep};
 
 use rustix::process::geteuid;
 

@@ -4,11 +4,13 @@
 //! line can be incomplete.
 
 mod compact;
+mod lock;
 mod reader;
 mod resume;
 mod rewrite;
 mod samples;
 mod schema;
+mod stream;
 mod writer;
 
 pub use reader::{ReadError, Reader};

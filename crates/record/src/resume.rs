@@ -7,6 +7,7 @@ use std::path::Path;
 
 use howlate_model::{End, Header, HowEnded, Line};
 
+use crate::lock;
 use crate::rewrite::{Rewriting, Rewritten};
 use crate::{ReadError, Reader};
 
@@ -55,6 +56,8 @@ pub fn progress(path: &Path) -> Result<Progress, ReadError> {
 
 /// Rewrites the recording at `path` without its end and without the turns that `keep` denies.
 pub(crate) fn in_place(path: &Path, keep: &dyn Fn(TurnOf) -> bool) -> io::Result<(Header, Rewritten)> {
+    // Held until the new one is in its place, which is locked from its beginning.
+    let _lock = lock::of(path)?;
     let reader = Reader::open(path).map_err(io::Error::other)?;
     let header = reader.header().clone();
     let mut out = Rewriting::begin(path, &header)?;

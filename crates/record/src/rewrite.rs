@@ -8,7 +8,12 @@ use std::path::Path;
 use howlate_model::{Header, Line};
 use tempfile::NamedTempFile;
 
-/// The new state of a recording.
+/// The folder that a file is in.
+pub(crate) fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// The new state of a recording, locked as the old one was.
 pub(crate) struct Rewritten {
     pub(crate) file: File,
     pub(crate) length: u64,
@@ -24,8 +29,8 @@ pub(crate) struct Rewriting {
 impl Rewriting {
     /// Begins one beside `path`.
     pub(crate) fn begin(path: &Path, header: &Header) -> io::Result<Self> {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let mut new = Self { out: BufWriter::new(NamedTempFile::new_in(folder)?), blocks: 0 };
+        let folder = folder_of(path);
+        let mut new = Self { out: BufWriter::new(howlate_private::partial_in(folder)?), blocks: 0 };
         new.write(&Line::Header(Box::new(header.clone())))?;
         Ok(new)
     }

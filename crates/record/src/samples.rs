@@ -58,8 +58,11 @@ impl Samples {
     /// When the file exists, or cannot be written.
     pub fn create(path: &Path, header: &Header) -> Result<Self, CreateError> {
         let file = File::create_new(path).map_err(|source| CreateError::of(path, source))?;
-        let writer =
-            begin(file, header).map_err(|error| CreateError::of(path, std::io::Error::other(error)))?;
+        let writer = begin(file, header).map_err(|error| {
+            // An empty file would only be in the way of the next attempt.
+            drop(std::fs::remove_file(path));
+            CreateError::of(path, std::io::Error::other(error))
+        })?;
         Ok(Self { writer, path: path.to_owned(), waiting: Columns::default(), failed: None })
     }
 

@@ -4,11 +4,14 @@ use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use howlate_model::{Caveat, Header, Line};
 
-use crate::rewrite::Rewritten;
-use crate::{TurnOf, compact, resume};
+use crate::rewrite::folder_of;
+use crate::stream::Stream;
+use crate::{TurnOf, compact, lock, resume};
 
 /// Blocks that a recording may hold per condition before neighbours are joined.
 const BLOCKS_PER_CONDITION: usize = 64;
@@ -21,6 +24,12 @@ pub enum CreateError {
     /// There is something already; nothing is written over.
     #[error("{} exists already, and nothing is written over", path.display())]
     Exists {
+        /// The path asked for.
+        path: PathBuf,
+    },
+    /// Another run writes it.
+    #[error("another howlate writes {} at present", path.display())]
+    Busy {
         /// The path asked for.
         path: PathBuf,
     },
@@ -38,6 +47,7 @@ impl CreateError {
     pub(crate) fn of(path: &Path, source: io::Error) -> Self {
         match source.kind() {
             io::ErrorKind::AlreadyExists => Self::Exists { path: path.to_owned() },
+            io::ErrorKind::ResourceBusy => Self::Busy { path: path.to_owned() },
             _ => Self::Io { path: path.to_owned(), source },
         }
     }
@@ -46,16 +56,23 @@ impl CreateError {
 /// An open recording. Once begun, it never fails: what cannot be written is counted.
 #[derive(Debug)]
 pub struct Writer {
-    file: File,
+    target: Target,
     path: PathBuf,
     /// Length of the file up to the last complete line.
     complete: u64,
     blocks: usize,
     most_blocks: usize,
-    /// A pipe or a device: what is written is gone.
-    streams: bool,
+    written: u64,
     lost: u64,
     reason: Option<String>,
+}
+
+/// Where lines go.
+#[derive(Debug)]
+enum Target {
+    File(File),
+    /// A pipe or a device: what is written is gone.
+    Stream(Stream),
 }
 
 impl Writer {
@@ -65,13 +82,28 @@ impl Writer {
     ///
     /// When the file exists, or cannot be written.
     pub fn create(path: &Path, header: &Header) -> Result<Self, CreateError> {
+        Self::create_until(path, header, &Arc::default())
+    }
+
+    /// The same; the reader of a pipe is waited for only until `interrupted` is set.
+    ///
+    /// # Errors
+    ///
+    /// When the file exists, or cannot be written.
+    pub fn create_until(
+        path: &Path,
+        header: &Header,
+        interrupted: &Arc<AtomicBool>,
+    ) -> Result<Self, CreateError> {
         let failed = |source| CreateError::of(path, source);
-        let streams = is_stream(path);
-        let file = if streams { File::options().write(true).open(path) } else { File::create_new(path) };
-        let file = file.map_err(failed)?;
-        let mut writer = Self::of(path, header, Rewritten { file, length: 0, blocks: 0 });
-        writer.streams = streams;
-        writer.append(&Line::Header(Box::new(header.clone()))).map_err(failed)?;
+        let target = Target::open(path, interrupted).map_err(failed)?;
+        let mut writer = Self::of(path, header, target);
+        let begun = writer.append(&Line::Header(Box::new(header.clone())));
+        if let (Err(_), Target::File(_)) = (&begun, &writer.target) {
+            // An empty file would only be in the way of the next attempt.
+            drop(std::fs::remove_file(path));
+        }
+        begun.map_err(failed)?;
         Ok(writer)
     }
 
@@ -82,19 +114,20 @@ impl Writer {
     ///
     /// When the file cannot be read or written; it then stays as it was.
     pub fn resume(path: &Path, keep: &dyn Fn(TurnOf) -> bool) -> Result<Self, CreateError> {
-        let (header, rewritten) = resume::in_place(path, keep)
-            .map_err(|source| CreateError::Io { path: path.to_owned(), source })?;
-        Ok(Self::of(path, &header, rewritten))
+        howlate_private::sweep(folder_of(path));
+        let (header, new) = resume::in_place(path, keep).map_err(|source| CreateError::of(path, source))?;
+        let (length, blocks) = (new.length, new.blocks);
+        Ok(Self { complete: length, blocks, ..Self::of(path, &header, Target::File(new.file)) })
     }
 
-    fn of(path: &Path, header: &Header, file: Rewritten) -> Self {
+    fn of(path: &Path, header: &Header, target: Target) -> Self {
         Self {
-            file: file.file,
+            target,
             path: path.to_owned(),
-            complete: file.length,
-            blocks: file.blocks,
+            complete: 0,
+            blocks: 0,
             most_blocks: BLOCKS_AT_LEAST.max(BLOCKS_PER_CONDITION * header.conditions.len()),
-            streams: false,
+            written: 0,
             lost: 0,
             reason: None,
         }
@@ -127,7 +160,7 @@ impl Writer {
             return;
         }
         self.blocks += usize::from(matches!(line, Line::Block(_)));
-        if self.blocks > self.most_blocks && !self.streams {
+        if self.blocks > self.most_blocks {
             self.compact();
         }
     }
@@ -135,26 +168,33 @@ impl Writer {
     fn append(&mut self, line: &Line) -> io::Result<()> {
         let mut bytes = serde_json::to_vec(line)?;
         bytes.push(b'\n');
-        if let Err(error) = self.file.write_all(&bytes) {
+        if let Err(error) = self.target.write_all(&bytes) {
             self.cut_incomplete();
             return Err(error);
         }
         self.complete += bytes.len() as u64;
+        self.written += 1;
         Ok(())
     }
 
     /// Takes back a half-written line, so that later ones can still be appended.
     fn cut_incomplete(&mut self) {
+        let Target::File(file) = &mut self.target else { return };
         // If this fails too, the reader meets one unreadable line; the loss is counted already.
-        drop(self.file.set_len(self.complete));
-        drop(self.file.seek(SeekFrom::Start(self.complete)));
+        drop(file.set_len(self.complete));
+        drop(file.seek(SeekFrom::Start(self.complete)));
     }
 
     /// Joins neighbouring blocks; on any trouble the file simply stays as it is.
     fn compact(&mut self) {
+        // What is at the path by now may be another's.
+        if !self.is_in_place() {
+            return;
+        }
         match compact::in_place(&self.path) {
             Ok(new) => {
-                (self.file, self.complete, self.blocks) = (new.file, new.length, new.blocks);
+                (self.complete, self.blocks) = (new.length, new.blocks);
+                self.target = Target::File(new.file);
                 self.most_blocks = self.most_blocks.max(2 * self.blocks);
             }
             Err(_) => self.most_blocks *= 2,
@@ -169,16 +209,44 @@ impl Writer {
 
     /// Joins what can be joined and waits until the disk has it.
     pub fn close(mut self) -> Option<Caveat> {
-        if self.streams {
-            return self.incomplete();
-        }
         if self.blocks > BLOCKS_AT_LEAST {
             self.compact();
         }
-        if let Err(error) = self.file.sync_data() {
+        let Target::File(file) = &self.target else { return self.incomplete() };
+        if let Err(error) = file.sync_data() {
             self.reason.get_or_insert_with(|| error.to_string());
         }
+        if !self.is_in_place() {
+            (self.lost, self.reason) = (self.lost + self.written, Some(REMOVED.to_owned()));
+        }
         self.incomplete()
+    }
+
+    /// Whether the recording is a file, and still where it was begun.
+    fn is_in_place(&self) -> bool {
+        matches!(&self.target, Target::File(file) if lock::is_at(file, &self.path))
+    }
+}
+
+/// What became of a recording that is not at its path any more.
+const REMOVED: &str = "the file was removed, or another was put in its place, during the run";
+
+impl Target {
+    fn open(path: &Path, interrupted: &Arc<AtomicBool>) -> io::Result<Self> {
+        if is_stream(path) {
+            return Stream::open(path, Arc::clone(interrupted)).map(Self::Stream);
+        }
+        howlate_private::sweep(folder_of(path));
+        let file = File::create_new(path)?;
+        lock::lock(&file)?;
+        Ok(Self::File(file))
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match self {
+            Self::File(file) => file.write_all(bytes),
+            Self::Stream(stream) => stream.write_all(bytes),
+        }
     }
 }
 
@@ -233,13 +301,60 @@ mod tests {
         let path = folder.path().join("a.jsonl");
         let mut writer = Writer::create(&path, &header(1)).unwrap();
         writer.write(&Line::Block(Box::new(block(0, 0, 5))));
-        let good =
-            std::mem::replace(&mut writer.file, File::options().write(true).open("/dev/full").unwrap());
+        let full = Target::File(File::options().write(true).open("/dev/full").unwrap());
+        let good = std::mem::replace(&mut writer.target, full);
         writer.write(&Line::Block(Box::new(block(0, 1, 5))));
-        writer.file = good;
+        writer.target = good;
         writer.write(&Line::Block(Box::new(block(0, 2, 5))));
         assert!(matches!(writer.close(), Some(Caveat::RecordingIncomplete { lines_lost: 1, .. })));
         assert_eq!(Reader::open(&path).unwrap().map(Result::unwrap).count(), 2);
+    }
+
+    #[test]
+    fn a_recording_that_is_removed_is_said_to_be_lost() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.jsonl");
+        let mut writer = Writer::create(&path, &header(1)).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        writer.write(&Line::Block(Box::new(block(0, 0, 5))));
+        let lost = writer.close();
+        assert!(matches!(lost, Some(Caveat::RecordingIncomplete { lines_lost: 2, .. })), "{lost:?}");
+
+        let mut writer = Writer::create(&path, &header(1)).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        std::fs::write(&path, "another's").unwrap();
+        writer.write(&Line::Block(Box::new(block(0, 0, 5))));
+        assert!(writer.close().is_some());
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "another's");
+    }
+
+    #[test]
+    fn one_run_writes_a_recording_at_a_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.jsonl");
+        let writer = Writer::create(&path, &header(1)).unwrap();
+        let resume = || Writer::resume(&path, &|_| true);
+        assert!(matches!(resume(), Err(CreateError::Busy { .. })));
+        drop(writer);
+        let resumed = resume().unwrap();
+        assert!(matches!(resume(), Err(CreateError::Busy { .. })), "the rewritten one is locked too");
+        drop(resumed);
+        assert!(resume().is_ok());
+    }
+
+    #[test]
+    fn a_pipe_that_nobody_reads_does_not_keep_a_run_that_is_to_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        let interrupted = Arc::new(AtomicBool::new(true));
+        assert!(matches!(Writer::create_until(&path, &header(1), &interrupted), Err(CreateError::Io { .. })));
+        let _reader = File::options().read(true).write(true).open(&path).unwrap();
+        let mut writer = Writer::create_until(&path, &header(1), &interrupted).unwrap();
+        for round in 0..2_000 {
+            writer.write(&Line::Block(Box::new(block(0, round, 5))));
+        }
+        assert!(matches!(writer.close(), Some(Caveat::RecordingIncomplete { .. })));
     }
 
     /// Three context switches in one second of a turn.

@@ -54,7 +54,8 @@ impl Past {
             (Self::Recorded(past), Some(path)) => go_on(&past, path, plan),
             (_, out) => {
                 let header = header(request, around, plan);
-                let writer = out.map(|path| Writer::create(path, &header)).transpose()?;
+                let writer =
+                    out.map(|path| Writer::create_until(path, &header, &around.interrupted)).transpose()?;
                 Ok(Begun { analysis: Analysis::new(header), writer, turns: plan.turns.clone() })
             }
         }

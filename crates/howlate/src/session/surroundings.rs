@@ -5,12 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use howlate_guard::{Applied, Guard, Wanted, put_back_leftovers};
+use howlate_linux::interrupt::on_request_to_end;
 use howlate_measure::measure_instrument;
 use howlate_model::{Caveat, Finding, Instrument, Setting, Sleeper, Span, System};
 use howlate_plan::Machine;
 use howlate_probe::Probes;
 use howlate_procfs::{Root, Status};
 use howlate_system::{describe, examine};
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::error::Error;
 use crate::terminal::{InPlace, is_watched};
@@ -93,16 +96,17 @@ impl Surroundings {
     }
 }
 
-/// Set by Ctrl-C, `SIGTERM` and a closed terminal; a second signal ends the program at once.
+/// What a shell makes of a program that Ctrl-C ends.
+const INTERRUPTED_TWICE: i32 = 130;
+
+/// Set by Ctrl-C, `SIGTERM` and a closed terminal; another request, a second or more later, ends the
+/// program at once. What was recorded until then stays.
 pub(crate) fn on_interrupt() -> Result<Arc<AtomicBool>, Error> {
     let interrupted = Arc::new(AtomicBool::new(false));
     // Whoever started this, such as `nohup`, may want it to outlive its terminal.
-    let ignored = Status::read(&Root::live()).ignores(signal_hook::consts::SIGHUP);
-    let hangup = (!ignored).then_some(signal_hook::consts::SIGHUP);
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM].into_iter().chain(hangup) {
-        // Armed by the first signal, so it acts on the second.
-        signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&interrupted))?;
-        signal_hook::flag::register(signal, Arc::clone(&interrupted))?;
-    }
+    let ignored = Status::read(&Root::live()).ignores(SIGHUP);
+    let hangup = (!ignored).then_some(SIGHUP);
+    let signals: Vec<i32> = [SIGINT, SIGTERM].into_iter().chain(hangup).collect();
+    on_request_to_end(&signals, &interrupted, INTERRUPTED_TWICE)?;
     Ok(interrupted)
 }

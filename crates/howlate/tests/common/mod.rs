@@ -138,6 +138,12 @@ impl Background {
         kill_process(pid, signal).unwrap();
     }
 
+    /// Waits until a signal has stopped it.
+    pub(crate) fn wait_until_stopped(&self) {
+        let file = format!("/proc/{}/stat", self.child.as_ref().unwrap().id());
+        wait_until("a stopped process", || std::fs::read_to_string(&file).unwrap().contains(") T "));
+    }
+
     /// Waits for the end.
     pub(crate) fn output(&mut self) -> Output {
         self.child.take().unwrap().wait_with_output().unwrap()

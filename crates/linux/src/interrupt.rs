@@ -1,0 +1,69 @@
+//! Signals that ask the program to end.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+
+use howlate_model::Span;
+use signal_hook::low_level::register;
+
+use crate::clock;
+
+/// Signals that come within this time are one request: `timeout`, shells and supervisors signal a
+/// process and then its group, and a terminal that closes does so more than once.
+pub const ONE_REQUEST: Span = Span::from_secs(1);
+
+/// `sigaction(2)`: from now on each of `signals` sets `requested`. One that comes later than
+/// [`ONE_REQUEST`] after the first ends the process at once with `status`, whatever it does.
+///
+/// # Errors
+///
+/// When a signal cannot be handled, such as `SIGKILL`.
+pub fn on_request_to_end(signals: &[i32], requested: &Arc<AtomicBool>, status: i32) -> io::Result<()> {
+    let first = Arc::new(AtomicI64::new(NONE));
+    for signal in signals {
+        let (first, requested) = (Arc::clone(&first), Arc::clone(requested));
+        let handle = move || {
+            requested.store(true, Ordering::Relaxed);
+            if is_another(&first, clock::now().as_nanos()) {
+                end(status);
+            }
+        };
+        // SAFETY: a signal handler may do this at any moment: it reads a clock, uses atomics and ends the
+        // process; it neither allocates nor locks nor panics.
+        unsafe { register(*signal, handle) }?;
+    }
+    Ok(())
+}
+
+/// No request has come yet.
+const NONE: i64 = i64::MIN;
+
+/// Whether a signal at `now` is a request of its own, rather than the first or a repeat of it.
+fn is_another(first: &AtomicI64, now: i64) -> bool {
+    match first.compare_exchange(NONE, now, Ordering::Relaxed, Ordering::Relaxed) {
+        Ok(_) => false,
+        Err(then) => now.saturating_sub(then).unsigned_abs() > ONE_REQUEST.as_nanos(),
+    }
+}
+
+fn end(status: i32) {
+    // SAFETY: async-signal-safe, as `signal-safety(7)` lists it.
+    unsafe { libc::_exit(status) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // 0     0.3   1.0   1.1 s
+    // |------|-----|-----|
+    // first  same  same  another
+    #[test]
+    fn repeats_within_a_second_are_one_request() {
+        let first = AtomicI64::new(NONE);
+        let at = |millis: i64| 5_000_000_000 + millis * 1_000_000;
+        assert!(![0, 300, 1_000].into_iter().any(|millis| is_another(&first, at(millis))));
+        assert!(is_another(&first, at(1_100)));
+    }
+}
