@@ -7,7 +7,7 @@ pub(crate) fn advise(line: &mut Line, findings: &[Finding]) {
     let Line::Started(started) = line else { return };
     for caveat in &mut started.caveats {
         if let Caveat::PolicyRefused { asked, remedy, .. } = caveat {
-            *remedy = asked.parse().map_or_else(|_| String::new(), |policy| for_policy(policy, findings));
+            *remedy = for_policy(*asked, findings);
         }
     }
 }

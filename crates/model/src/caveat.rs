@@ -11,10 +11,14 @@ use crate::{CpuSet, Policy, Span};
 pub enum Caveat {
     /// The kernel did not give the policy asked for.
     PolicyRefused {
-        /// What was asked for, as typed.
-        asked: String,
-        /// What is in force instead, as typed.
-        in_force: String,
+        /// What was asked for.
+        #[serde(with = "crate::policy::typed")]
+        #[schemars(with = "String")]
+        asked: Policy,
+        /// What is in force instead.
+        #[serde(with = "crate::policy::typed")]
+        #[schemars(with = "String")]
+        in_force: Policy,
         /// The kernel's words.
         reason: String,
         /// What to do about it.
@@ -199,6 +203,6 @@ pub enum Caveat {
 impl Caveat {
     /// The caveat for a policy that was refused.
     pub fn policy_refused(asked: Policy, in_force: Policy, reason: String, remedy: String) -> Self {
-        Self::PolicyRefused { asked: asked.to_string(), in_force: in_force.to_string(), reason, remedy }
+        Self::PolicyRefused { asked, in_force, reason, remedy }
     }
 }

@@ -34,6 +34,28 @@ pub struct Condition {
     pub on_host: Option<OnHost>,
 }
 
+/// The kinds of work that are measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum WorkKind {
+    /// Waking at equal distances.
+    Cyclic,
+    /// Sleeping for a length of time.
+    Sleep,
+    /// Being notified.
+    Notify,
+}
+
+impl WorkKind {
+    /// The name used on the command line and in recordings.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Cyclic => "cyclic",
+            Self::Sleep => "sleep",
+            Self::Notify => "notify",
+        }
+    }
+}
+
 /// What a measured thread does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "lowercase")]
@@ -75,6 +97,15 @@ pub enum Work {
 }
 
 impl Work {
+    /// What kind of work it is.
+    pub const fn kind(self) -> WorkKind {
+        match self {
+            Self::Cyclic { .. } => WorkKind::Cyclic,
+            Self::Sleep { .. } => WorkKind::Sleep,
+            Self::Notify { .. } => WorkKind::Notify,
+        }
+    }
+
     /// How the thread comes to run again.
     pub fn mechanism(self) -> Mechanism {
         match self {

@@ -13,8 +13,9 @@ pub struct OnHost {
     /// The background load on the host.
     pub load: Load,
     /// The policy asked for the threads that run the guest's CPUs, as typed; absent: as they are.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub vcpu_policy: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "crate::policy::typed_if_any")]
+    #[schemars(with = "Option<String>")]
+    pub vcpu_policy: Option<Policy>,
 }
 
 /// What runs a guest's instructions.

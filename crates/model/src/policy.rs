@@ -287,6 +287,41 @@ fn deadline(found: &str) -> Result<Policy, PolicyError> {
     Ok(Policy::Deadline { runtime_ns: runtime, deadline_period_ns: period })
 }
 
+/// A policy in a recording, as one would type it.
+pub(crate) mod typed {
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    use super::Policy;
+
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    pub(crate) fn serialize<S: Serializer>(policy: &Policy, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(policy)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Policy, D::Error> {
+        String::deserialize(from)?.parse().map_err(D::Error::custom)
+    }
+}
+
+/// The same where there may be none.
+pub(crate) mod typed_if_any {
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    use super::Policy;
+
+    pub(crate) fn serialize<S: Serializer>(policy: &Option<Policy>, to: S) -> Result<S::Ok, S::Error> {
+        match policy {
+            Some(policy) => to.collect_str(policy),
+            None => to.serialize_none(),
+        }
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Policy>, D::Error> {
+        let typed = Option::<String>::deserialize(from)?;
+        typed.map(|text| text.parse().map_err(D::Error::custom)).transpose()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

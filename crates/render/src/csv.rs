@@ -72,14 +72,6 @@ fn optional(value: Option<impl ToString>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
 }
 
-const fn kind(work: Work) -> &'static str {
-    match work {
-        Work::Cyclic { .. } => "cyclic",
-        Work::Sleep { .. } => "sleep",
-        Work::Notify { .. } => "notify",
-    }
-}
-
 fn row(outcome: &Outcome, name: &str) -> Vec<String> {
     let condition = &outcome.condition;
     let summary = outcome.summary();
@@ -87,7 +79,7 @@ fn row(outcome: &Outcome, name: &str) -> Vec<String> {
     let decimal = |of: fn(&Summary) -> f64| optional(summary.as_ref().map(of));
     let mut cells = vec![
         name.to_owned(),
-        kind(condition.work).to_owned(),
+        condition.work.kind().name().to_owned(),
         condition.work.mechanism().to_string(),
         condition.work.length().as_nanos().to_string(),
         condition.policy.to_string(),

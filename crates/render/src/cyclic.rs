@@ -1,60 +1,32 @@
 //! Tables of periodic work.
 
 use howlate_analyse::{Analysis, Outcome, Summary};
-use howlate_model::{Condition, Latency, OnHost};
+use howlate_model::{Condition, HasProperties, Latency, Property, WorkKind};
 
 use crate::heading::{what_the_maximum_supports, wrapped};
 use crate::numbers::{count, micros};
+use crate::property::{self, heading, is_usual, varying};
 use crate::style::{DIM, paint};
 use crate::table::{Columns, transpose, worst_in_bold};
 
-/// A property of conditions that becomes a column when it differs between them.
-struct Property {
-    heading: &'static str,
-    of: fn(&Condition) -> String,
+/// What all conditions have in common, in words, and the properties in which they differ.
+fn common_and_varying(conditions: &[&Condition]) -> (Vec<String>, Vec<Property>) {
+    let is_column = |property: &Property| match property {
+        Property::Kind => false,
+        Property::Kernel => conditions.iter().any(|condition| condition.on_host.is_some()),
+        _ => true,
+    };
+    let varying: Vec<Property> = varying(conditions).into_iter().filter(is_column).collect();
+    let common = Property::ALL.iter().filter(|property| is_column(property) && !varying.contains(property));
+    let text = |property: &Property| {
+        let value = conditions.first()?.value(*property).filter(|value| !is_usual(value))?;
+        Some(format!("{} {}", heading(*property, Some(WorkKind::Cyclic)), property::value(&value)))
+    };
+    (common.filter_map(text).collect(), varying)
 }
 
-const PROPERTIES: [Property; 10] = [
-    Property { heading: "kernel", of: |condition| in_guest(condition, |_| Some(condition.kernel.clone())) },
-    Property {
-        heading: "host load",
-        of: |condition| in_guest(condition, |on_host| Some(on_host.load.to_string())),
-    },
-    Property {
-        heading: "vCPU threads",
-        of: |condition| in_guest(condition, |on_host| on_host.vcpu_policy.clone()),
-    },
-    Property { heading: "call", of: |condition| condition.work.mechanism().to_string() },
-    Property { heading: "period", of: |condition| condition.work.length().to_string() },
-    Property { heading: "policy", of: |condition| condition.policy.to_string() },
-    Property { heading: "slack", of: |condition| optional(condition.slack_ns) },
-    Property { heading: "load", of: |condition| condition.load.to_string() },
-    Property { heading: "thread", of: |condition| condition.thread.to_string() },
-    Property { heading: "cpu", of: |condition| optional(condition.cpu) },
-];
-
-/// What matters only where conditions were measured in guests.
-fn in_guest(condition: &Condition, of: impl Fn(&OnHost) -> Option<String>) -> String {
-    optional(condition.on_host.as_ref().and_then(of))
-}
-
-fn optional(value: Option<impl std::fmt::Display>) -> String {
-    value.map_or_else(|| "–".to_owned(), |value| value.to_string())
-}
-
-/// What all conditions have in common, and which properties differ.
-fn common_and_varying(conditions: &[&Condition]) -> (Vec<String>, Vec<&'static Property>) {
-    let (mut common, mut varying) = (Vec::new(), Vec::new());
-    for property in &PROPERTIES {
-        let values: Vec<String> = conditions.iter().map(|condition| (property.of)(condition)).collect();
-        if values.iter().any(|value| *value != values[0]) {
-            varying.push(property);
-        } else if let Some(value) = values.first().filter(|value| *value != "–") {
-            common.push(format!("{} {value}", property.heading));
-        }
-    }
-    common.retain(|text| text != "thread 0" && text != "host load idle");
-    (common, varying)
+fn cell(condition: &Condition, property: Property) -> String {
+    condition.value(property).map_or_else(|| "–".to_owned(), |value| property::value(&value))
 }
 
 /// The table, what was in common, the corrected numbers, and what the maxima support.
@@ -79,12 +51,13 @@ pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
     text
 }
 
-fn table(outcomes: &[&Outcome], varying: &[&Property], summaries: &[Option<Summary>]) -> String {
-    let mut headings: Vec<String> = varying.iter().map(|property| property.heading.to_owned()).collect();
+fn table(outcomes: &[&Outcome], varying: &[Property], summaries: &[Option<Summary>]) -> String {
+    let heading = |property: &Property| heading(*property, Some(WorkKind::Cyclic)).to_owned();
+    let mut headings: Vec<String> = varying.iter().map(heading).collect();
     let left = headings.len();
     let mut columns: Vec<Vec<String>> = varying
         .iter()
-        .map(|property| outcomes.iter().map(|one| (property.of)(&one.condition)).collect())
+        .map(|property| outcomes.iter().map(|one| cell(&one.condition, *property)).collect())
         .collect();
     headings.push("wake-ups".to_owned());
     columns.push(outcomes.iter().map(|outcome| count(outcome.count())).collect());

@@ -4,10 +4,11 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use howlate_analyse::Analysis;
-use howlate_model::{Boot, BootEnded, Condition, Span};
+use howlate_model::{Boot, BootEnded, Condition, Property, Span};
 
 use crate::heading::wrapped;
 use crate::numbers::{length, micros, rough};
+use crate::property::phrases;
 use crate::style::{BOLD, DIM, paint};
 use crate::table::Columns;
 
@@ -34,14 +35,9 @@ fn part(analysis: &Analysis, of: &str) -> Analysis {
     part
 }
 
-/// `6.1.0-rt · host load cpu · vCPU threads fifo:1`.
+/// `Linux 6.1.0-rt · host load cpu · vCPU threads fifo:1`.
 pub(crate) fn name(condition: &Condition) -> String {
-    let mut parts = vec![condition.kernel.clone()];
-    if let Some(on_host) = &condition.on_host {
-        parts.extend((!on_host.load.is_idle()).then(|| format!("host load {}", on_host.load)));
-        parts.extend(on_host.vcpu_policy.as_ref().map(|policy| format!("vCPU threads {policy}")));
-    }
-    parts.join(" · ")
+    phrases(condition, &[Property::Kernel, Property::HostLoad, Property::VcpuPolicy]).join(" · ")
 }
 
 /// What `tables` makes of each kind of guest, under its name.

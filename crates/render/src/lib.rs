@@ -22,6 +22,7 @@ pub mod numbers;
 mod plan;
 mod plot;
 mod progress;
+pub mod property;
 mod quick;
 pub mod scale;
 mod sleep;

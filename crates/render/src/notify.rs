@@ -3,10 +3,11 @@
 use howlate_analyse::{
     Analysis, GapCost, IdleCost, Outcome, Place, Ranking, gap_costs, idle_costs, rankings,
 };
-use howlate_model::{Condition, Notifier, Placement, ReceiverCpu, Work};
+use howlate_model::{Condition, Notifier, Property, ReceiverCpu, Work};
 
 use crate::heading::wrapped;
 use crate::numbers::{count, micros, micros_of};
+use crate::property::phrases;
 use crate::style::{BOLD, DIM, GOOD, paint};
 use crate::table::{Columns, transpose, worst_in_bold};
 
@@ -97,31 +98,13 @@ fn grouped<'a>(outcomes: &[&'a Outcome], name: impl Fn(&Condition) -> String) ->
     groups.into_iter().map(sorted).collect()
 }
 
+/// In what notifications stand in tables of their own.
+const CIRCUMSTANCES: [Property; 6] =
+    [Property::Policy, Property::Slack, Property::Cpu, Property::Between, Property::Receiver, Property::Load];
+
 /// `other · CPU 0 → 1 (one cache) · processes · load idle`.
 fn circumstances(condition: &Condition) -> String {
-    let Work::Notify { between, sender_cpu, placement, receiver, .. } = condition.work else {
-        return String::new();
-    };
-    let mut parts = vec![condition.policy.to_string()];
-    parts.extend(condition.slack_ns.map(|slack| format!("slack {slack}")));
-    parts.extend(sender_cpu.zip(condition.cpu).map(|(sender, cpu)| pair(sender, cpu, placement)));
-    parts.push(between.name().to_owned());
-    if receiver == ReceiverCpu::HeldAwake {
-        parts.push("receiver's CPU held awake".to_owned());
-    }
-    parts.push(format!("load {}", condition.load));
-    parts.join(" · ")
-}
-
-fn pair(sender: u32, receiver: u32, placement: Option<Placement>) -> String {
-    let relation = match placement {
-        None | Some(Placement::SameCpu) => return format!("both on CPU {sender}"),
-        Some(Placement::SmtSibling) => "one core",
-        Some(Placement::SameCache) => "one cache",
-        Some(Placement::OtherCache) => "no common cache",
-        Some(Placement::OtherNode) => "two nodes",
-    };
-    format!("CPU {sender} → {receiver} ({relation})")
+    phrases(condition, &CIRCUMSTANCES).join(" · ")
 }
 
 fn what_is_measured(condition: &Condition) -> &'static str {

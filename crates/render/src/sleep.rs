@@ -1,11 +1,12 @@
 //! Tables of sleeps.
 
 use howlate_analyse::{Analysis, Outcome, insights};
-use howlate_model::{Condition, Span};
+use howlate_model::{Condition, Property, Span};
 
 use crate::heading::wrapped;
 use crate::insights::insight;
 use crate::numbers::{count, micros, micros_of};
+use crate::property::phrases;
 use crate::sleep_overview::overview;
 use crate::style::{BOLD, DIM, paint};
 use crate::table::{Columns, transpose, worst_in_bold};
@@ -66,11 +67,7 @@ fn label(outcome: &Outcome) -> String {
 }
 
 fn title(condition: &Condition) -> String {
-    let mut parts = vec![condition.policy.to_string()];
-    parts.extend(condition.slack_ns.map(|slack| format!("slack {slack}")));
-    parts.extend(condition.cpu.map(|cpu| format!("CPU {cpu}")));
-    parts.push(format!("load {}", condition.load));
-    parts.join(" · ")
+    phrases(condition, &[Property::Policy, Property::Slack, Property::Cpu, Property::Load]).join(" · ")
 }
 
 /// The numbers that each length is reported by, in nanoseconds.

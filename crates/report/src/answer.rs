@@ -1,8 +1,9 @@
 //! The answer in a sentence or two.
 
 use howlate_analyse::Summary;
-use howlate_model::{Latency, Work};
+use howlate_model::{Latency, Property, Work, WorkKind};
 use howlate_render::numbers::{count, times};
+use howlate_render::property::common_kind;
 use howlate_render::{meaning, what_the_maximum_supports};
 
 use crate::entry::Entry;
@@ -53,21 +54,41 @@ fn recommended(entries: &[Entry<'_>]) -> Option<String> {
     meaning(first.recording.analysis).into_iter().next()
 }
 
-/// What one can choose; the other parts are circumstances, which one has to live with.
-const CHOICES: [&[&str]; 2] =
-    [&["call", "policy", "slack", "recording", "kernel", "vCPU threads"], &["load"]];
+/// What one can choose first; the other parts are circumstances, which one has to live with.
+const fn is_choice(part: Part) -> bool {
+    match part {
+        Part::Recording => true,
+        Part::Of(property) => match property {
+            Property::Mechanism
+            | Property::Policy
+            | Property::Slack
+            | Property::Kernel
+            | Property::VcpuPolicy => true,
+            Property::Kind
+            | Property::HostLoad
+            | Property::Length
+            | Property::Load
+            | Property::Between
+            | Property::Receiver
+            | Property::RoundTrip
+            | Property::Cpu
+            | Property::Thread => false,
+        },
+    }
+}
 
 /// The best and the worst choice, each judged by its worst circumstances.
 fn comparison(entries: &[Entry<'_>]) -> String {
     let parts = varying(entries);
-    let chosen = |names: &&[&str]| -> Vec<&Part> {
-        parts.iter().copied().filter(|part| names.contains(&part.heading)).collect()
-    };
-    let choice = CHOICES.iter().map(chosen).find(|chosen| !chosen.is_empty()).unwrap_or_default();
-    let circumstances: Vec<&Part> =
-        parts.iter().copied().filter(|part| !choice.iter().any(|one| one.heading == part.heading)).collect();
+    let (mut choice, mut circumstances): (Vec<Part>, Vec<Part>) =
+        parts.into_iter().partition(|part| is_choice(*part));
+    // Where nothing can be chosen, what the machine is burdened with is the next that one can change.
+    if choice.is_empty() {
+        (choice, circumstances) =
+            circumstances.into_iter().partition(|part| *part == Part::Of(Property::Load));
+    }
     let (share, of) = share(entries);
-    let whatever = whatever(&circumstances);
+    let whatever = whatever(&circumstances, common_kind(entries));
     let ranked = worst_of_each(entries, &choice, of);
     match ranked.as_slice() {
         [] => String::new(),
@@ -92,7 +113,7 @@ fn share(entries: &[Entry<'_>]) -> (&'static str, fn(&Summary) -> i64) {
 }
 
 /// Each choice and the largest such number under it, the best first.
-fn worst_of_each(entries: &[Entry<'_>], choice: &[&Part], of: fn(&Summary) -> i64) -> Vec<(String, i64)> {
+fn worst_of_each(entries: &[Entry<'_>], choice: &[Part], of: fn(&Summary) -> i64) -> Vec<(String, i64)> {
     let mut ranked: Vec<(String, i64)> = Vec::new();
     for entry in entries {
         let (name, Some(late)) = (name(entry, choice), entry.judged().map(|one| of(&one))) else { continue };
@@ -106,15 +127,13 @@ fn worst_of_each(entries: &[Entry<'_>], choice: &[&Part], of: fn(&Summary) -> i6
 }
 
 /// `, whatever the load and CPU`.
-fn whatever(parts: &[&Part]) -> String {
-    let mut words: Vec<&str> = parts
-        .iter()
-        .filter(|part| part.heading != "thread" || parts.len() == 1)
-        .map(|part| match part.heading {
-            "asked" => "length",
-            other => other,
-        })
-        .collect();
+fn whatever(parts: &[Part], work: Option<WorkKind>) -> String {
+    let is_said = |part: &&Part| **part != Part::Of(Property::Thread) || parts.len() == 1;
+    let word = |part: &Part| match part {
+        Part::Of(Property::Length) if work == Some(WorkKind::Sleep) => "length",
+        other => other.heading(work),
+    };
+    let mut words: Vec<&str> = parts.iter().filter(is_said).map(word).collect();
     match words.pop() {
         None => String::new(),
         Some(last) if words.is_empty() => format!(", whatever the {last}"),

@@ -1,7 +1,7 @@
 //! One condition of one recording.
 
 use howlate_analyse::{Outcome, Summary};
-use howlate_model::{System, Work};
+use howlate_model::{HasProperties, Property, System, Value, Work};
 
 use crate::Recording;
 
@@ -10,6 +10,12 @@ use crate::Recording;
 pub(crate) struct Entry<'a> {
     pub(crate) recording: Recording<'a>,
     pub(crate) outcome: &'a Outcome,
+}
+
+impl HasProperties for Entry<'_> {
+    fn value(&self, property: Property) -> Option<Value<'_>> {
+        self.outcome.condition.value(property)
+    }
 }
 
 impl<'a> Entry<'a> {

@@ -1,12 +1,12 @@
 //! The table of errors: policies, loads, languages and kernels down, lengths of sleep across.
 
-use howlate_model::Span;
+use howlate_model::{Property, Span};
 use howlate_render::numbers::{micros, micros_of};
 use howlate_render::scale::Scale;
 
 use crate::chart::shade;
 use crate::entry::Entry;
-use crate::names::{name, varying};
+use crate::names::{Part, name, varying};
 use crate::table::{Cell, Table};
 
 /// A sleep and the circumstances in which it was measured.
@@ -46,7 +46,8 @@ pub(crate) fn errors(entries: &[Entry<'_>]) -> Option<Table> {
 
 fn sleeps<'a>(entries: &[Entry<'a>]) -> Vec<Sleep<'a>> {
     let sleeps: Vec<Entry<'a>> = entries.iter().copied().filter(|entry| entry.is_sleep()).collect();
-    let parts: Vec<_> = varying(&sleeps).into_iter().filter(|part| part.heading != "asked").collect();
+    let parts: Vec<_> =
+        varying(&sleeps).into_iter().filter(|part| *part != Part::Of(Property::Length)).collect();
     sleeps.into_iter().map(|entry| Sleep { circumstances: name(&entry, &parts), entry }).collect()
 }
 

@@ -2,112 +2,96 @@
 
 use std::collections::HashSet;
 
-use howlate_model::{Between, Placement, ReceiverCpu, Work};
+use howlate_model::{HasProperties, Property, Value, WorkKind};
+use howlate_render::property;
 
 use crate::entry::Entry;
 
-/// Something in which conditions may differ.
-pub(crate) struct Part {
-    /// The heading of its column.
-    pub(crate) heading: &'static str,
-    /// What stands before its value where there is no heading.
-    prefix: &'static str,
-    of: fn(&Entry<'_>) -> Option<String>,
+/// Something in which entries may differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// The recording they are from.
+    Recording,
+    /// A property of their conditions.
+    Of(Property),
 }
 
-const fn part(heading: &'static str, prefix: &'static str, of: fn(&Entry<'_>) -> Option<String>) -> Part {
-    Part { heading, prefix, of }
-}
-
-/// Every part, in the order in which a name lists them.
-const PARTS: [Part; 16] = [
-    part("recording", "", |entry| Some(entry.recording.name.to_owned())),
-    part("kernel", "Linux ", |entry| Some(entry.outcome.condition.kernel.clone())),
-    part("call", "", |entry| Some(entry.work().mechanism().to_string())),
-    part("period", "every ", |entry| entry.work().period().map(|period| period.to_string())),
-    part("asked", "for ", |entry| entry.is_sleep().then(|| entry.work().length().to_string())),
-    part("gap", "after ", |entry| entry.is_notify().then(|| entry.work().length().to_string())),
-    part("policy", "", |entry| Some(entry.outcome.condition.policy.to_string())),
-    part("slack", "slack ", |entry| entry.outcome.condition.slack_ns.map(|slack| slack.to_string())),
-    part("load", "load ", |entry| Some(entry.outcome.condition.load.to_string())),
-    part("host load", "host load ", |entry| {
-        entry.outcome.condition.on_host.as_ref().map(|on_host| on_host.load.to_string())
-    }),
-    part("vCPU threads", "vCPU threads ", |entry| {
-        entry.outcome.condition.on_host.as_ref().and_then(|on_host| on_host.vcpu_policy.clone())
-    }),
-    part("between", "", between),
-    part("receiver", "", receiver),
-    part("way", "", way),
-    part("CPU", "CPU ", cpu),
-    part("thread", "thread ", |entry| Some(entry.outcome.condition.thread.to_string())),
-];
-
-fn between(entry: &Entry<'_>) -> Option<String> {
-    match entry.work() {
-        Work::Notify { between: Between::Processes, .. } => Some("processes".to_owned()),
-        Work::Notify { between: Between::Threads, .. } => Some("threads".to_owned()),
-        _ => None,
-    }
-}
-
-fn receiver(entry: &Entry<'_>) -> Option<String> {
-    match entry.work() {
-        Work::Notify { receiver: ReceiverCpu::HeldAwake, .. } => Some("CPU held awake".to_owned()),
-        Work::Notify { .. } => Some("CPU as left".to_owned()),
-        _ => None,
-    }
-}
-
-fn way(entry: &Entry<'_>) -> Option<String> {
-    match entry.work() {
-        Work::Notify { round_trip: true, .. } => Some("there and back".to_owned()),
-        Work::Notify { .. } => Some("one way".to_owned()),
-        _ => None,
-    }
-}
-
-fn cpu(entry: &Entry<'_>) -> Option<String> {
-    let cpu = entry.outcome.condition.cpu?;
-    let Work::Notify { sender_cpu: Some(sender), placement, .. } = entry.work() else {
-        return Some(cpu.to_string());
-    };
-    let relation = match placement {
-        None | Some(Placement::SameCpu) => return Some(format!("{sender} → {cpu}")),
-        Some(Placement::SmtSibling) => "one core",
-        Some(Placement::SameCache) => "one cache",
-        Some(Placement::OtherCache) => "no common cache",
-        Some(Placement::OtherNode) => "two nodes",
-    };
-    Some(format!("{sender} → {cpu} ({relation})"))
+/// What an entry has of a part.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Had<'a> {
+    Recording(&'a str),
+    Value(Value<'a>),
 }
 
 impl Part {
-    /// Its value, where it applies.
-    pub(crate) fn value(&self, entry: &Entry<'_>) -> Option<String> {
-        (self.of)(entry)
+    /// Every part, in the order in which a name lists them.
+    fn all() -> impl Iterator<Item = Self> {
+        let properties = Property::ALL.iter().copied().filter(|property| *property != Property::Kind);
+        std::iter::once(Self::Recording).chain(properties.map(Self::Of))
     }
 
-    /// Whether it is a length of time, which has an order of its own.
-    pub(crate) fn is_length(&self) -> bool {
-        matches!(self.heading, "period" | "asked" | "gap")
+    /// The heading of its column, where all entries in it do `work`, if they do the same.
+    pub(crate) fn heading(self, work: Option<WorkKind>) -> &'static str {
+        match self {
+            Self::Recording => "recording",
+            Self::Of(property) => property::heading(property, work),
+        }
+    }
+
+    fn of<'a>(self, entry: &'a Entry<'_>) -> Option<Had<'a>> {
+        match self {
+            Self::Recording => Some(Had::Recording(entry.recording.name)),
+            Self::Of(property) => entry.value(property).map(Had::Value),
+        }
+    }
+
+    /// Its value, where it applies.
+    pub(crate) fn value(self, entry: &Entry<'_>) -> Option<String> {
+        self.of(entry).map(|had| match had {
+            Had::Recording(name) => name.to_owned(),
+            Had::Value(value) => property::value(&value),
+        })
     }
 
     /// Its value with the word that says what it is.
-    pub(crate) fn words(&self, entry: &Entry<'_>) -> Option<String> {
-        self.value(entry).map(|value| format!("{}{value}", self.prefix))
+    fn phrase(self, entry: &Entry<'_>) -> Option<String> {
+        self.of(entry).map(|had| match had {
+            Had::Recording(name) => name.to_owned(),
+            Had::Value(value) => property::phrase(&value),
+        })
+    }
+
+    /// Its place among the parts by which entries are told apart by place before they are told apart by
+    /// colour; `None` for those that stay together, because they ran side by side.
+    const fn split_rank(self) -> Option<u8> {
+        Some(match self {
+            Self::Of(Property::Length) => 0,
+            Self::Of(Property::Between) => 1,
+            Self::Of(Property::RoundTrip) => 2,
+            Self::Of(Property::Receiver) => 3,
+            Self::Of(Property::HostLoad) => 4,
+            Self::Of(Property::VcpuPolicy) => 5,
+            Self::Of(Property::Load) => 6,
+            Self::Recording => 7,
+            Self::Of(Property::Kernel) => 8,
+            Self::Of(Property::Slack) => 9,
+            Self::Of(Property::Policy) => 10,
+            Self::Of(Property::Mechanism) => 11,
+            Self::Of(Property::Kind | Property::Cpu | Property::Thread) => return None,
+        })
     }
 }
 
 /// The parts in which `entries` differ.
-pub(crate) fn varying(entries: &[Entry<'_>]) -> Vec<&'static Part> {
-    let differs = |part: &&Part| {
-        let first = entries.first().and_then(|entry| part.value(entry));
-        entries.iter().any(|entry| part.value(entry) != first)
+pub(crate) fn varying(entries: &[Entry<'_>]) -> Vec<Part> {
+    let differs = |part: &Part| {
+        let first = entries.first().and_then(|entry| part.of(entry));
+        entries.iter().any(|entry| part.of(entry) != first)
     };
-    let mut parts: Vec<&Part> = PARTS.iter().filter(differs).collect();
+    let mut parts: Vec<Part> = Part::all().filter(differs).collect();
     // A thread that is told apart by its CPU needs no number.
-    let without: Vec<&Part> = parts.iter().copied().filter(|part| part.heading != "thread").collect();
+    let without: Vec<Part> =
+        parts.iter().copied().filter(|part| *part != Part::Of(Property::Thread)).collect();
     if names(entries, &without) == names(entries, &parts) {
         parts = without;
     }
@@ -115,28 +99,23 @@ pub(crate) fn varying(entries: &[Entry<'_>]) -> Vec<&'static Part> {
 }
 
 /// How many different names these parts give.
-fn names(entries: &[Entry<'_>], parts: &[&Part]) -> usize {
+fn names(entries: &[Entry<'_>], parts: &[Part]) -> usize {
     entries.iter().map(|entry| name(entry, parts)).collect::<HashSet<_>>().len()
 }
 
-fn has(parts: &[&Part], heading: &str) -> bool {
-    parts.iter().any(|part| part.heading == heading)
-}
-
 /// What `entry` is called by these parts.
-pub(crate) fn name(entry: &Entry<'_>, parts: &[&Part]) -> String {
-    let words: Vec<String> = parts.iter().filter_map(|part| part.words(entry)).collect();
+pub(crate) fn name(entry: &Entry<'_>, parts: &[Part]) -> String {
+    let words: Vec<String> = parts.iter().filter_map(|part| part.phrase(entry)).collect();
     if words.is_empty() { "all wake-ups".to_owned() } else { words.join(" · ") }
 }
 
 /// What all `entries` have in common.
 pub(crate) fn common(entries: &[Entry<'_>]) -> String {
     let varying = varying(entries);
-    let is_common = |part: &&Part| {
-        !has(&varying, part.heading) && !matches!(part.heading, "recording" | "kernel" | "thread")
-    };
+    let unsaid = [Part::Recording, Part::Of(Property::Kernel), Part::Of(Property::Thread)];
+    let is_common = |part: &Part| !varying.contains(part) && !unsaid.contains(part);
     let Some(first) = entries.first() else { return String::new() };
-    let words: Vec<String> = PARTS.iter().filter(is_common).filter_map(|part| part.words(first)).collect();
+    let words: Vec<String> = Part::all().filter(is_common).filter_map(|part| part.phrase(first)).collect();
     words.join(" · ")
 }
 
@@ -146,44 +125,22 @@ pub(crate) struct Facet<'a> {
     pub(crate) entries: Vec<Entry<'a>>,
 }
 
-/// What to tell apart by place before it is told apart by colour.
-const SPLIT_BY: [&str; 16] = [
-    "asked",
-    "gap",
-    "period",
-    "between",
-    "way",
-    "receiver",
-    "host load",
-    "vCPU threads",
-    "load",
-    "recording",
-    "kernel",
-    "slack",
-    "CPU",
-    "policy",
-    "call",
-    "thread",
-];
-
 /// Splits `entries` so that no group has more than `most`: by the one part that makes the fewest
 /// groups, or by one part after the other. Groups of CPUs and threads stay whole.
 pub(crate) fn facets<'a>(entries: &[Entry<'a>], most: usize) -> Vec<Facet<'a>> {
-    let splittable: Vec<&'static Part> =
-        varying(entries).into_iter().filter(|part| !matches!(part.heading, "CPU" | "thread")).collect();
-    let in_order =
-        SPLIT_BY.iter().filter_map(|heading| splittable.iter().find(|part| part.heading == *heading));
-    let in_order: Vec<&'static Part> = in_order.copied().collect();
+    let mut in_order = varying(entries);
+    in_order.retain(|part| part.split_rank().is_some());
+    in_order.sort_by_key(|part| part.split_rank());
     let fits = |groups: &[Vec<Entry<'a>>]| groups.iter().all(|group| group.len() <= most);
     let whole = vec![entries.to_vec()];
-    let by_one = in_order.iter().map(|part| (vec![*part], split(entries, part)));
+    let by_one = in_order.iter().map(|part| (vec![*part], split(entries, *part)));
     let fewest = by_one.filter(|(_, groups)| fits(groups)).min_by_key(|(_, groups)| groups.len());
     let (mut by, groups) = match fewest {
         _ if fits(&whole) => (Vec::new(), whole),
         Some(split) => split,
         None => split_again(whole, &in_order, fits),
     };
-    by.sort_by_key(|part| PARTS.iter().position(|one| one.heading == part.heading));
+    by.sort_by_key(|part| Part::all().position(|one| one == *part));
     let facet = |entries: Vec<Entry<'a>>| {
         let heading = if by.is_empty() { String::new() } else { name(&entries[0], &by) };
         Facet { heading, entries }
@@ -194,21 +151,21 @@ pub(crate) fn facets<'a>(entries: &[Entry<'a>], most: usize) -> Vec<Facet<'a>> {
 /// Splits by one part after the other until the groups fit, or no part is left.
 fn split_again<'a>(
     mut groups: Vec<Vec<Entry<'a>>>,
-    parts: &[&'static Part],
+    parts: &[Part],
     fits: impl Fn(&[Vec<Entry<'a>>]) -> bool,
-) -> (Vec<&'static Part>, Vec<Vec<Entry<'a>>>) {
+) -> (Vec<Part>, Vec<Vec<Entry<'a>>>) {
     let mut by = Vec::new();
     for part in parts {
         if fits(&groups) {
             break;
         }
         by.push(*part);
-        groups = groups.iter().flat_map(|group| split(group, part)).collect();
+        groups = groups.iter().flat_map(|group| split(group, *part)).collect();
     }
     (by, groups)
 }
 
-fn split<'a>(entries: &[Entry<'a>], part: &Part) -> Vec<Vec<Entry<'a>>> {
+fn split<'a>(entries: &[Entry<'a>], part: Part) -> Vec<Vec<Entry<'a>>> {
     let mut groups: Vec<(Option<String>, Vec<Entry<'a>>)> = Vec::new();
     for entry in entries {
         let value = part.value(entry);

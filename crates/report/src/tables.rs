@@ -2,6 +2,7 @@
 
 use howlate_analyse::Summary;
 use howlate_render::numbers::{count, micros};
+use howlate_render::property::common_kind;
 
 use crate::entry::Entry;
 use crate::names::varying;
@@ -24,7 +25,8 @@ const NUMBERS: [Number; 7] = [
 /// One row per condition: in what it differs, what was measured, how late.
 pub(crate) fn results(entries: &[Entry<'_>]) -> Table {
     let parts = varying(entries);
-    let mut headings: Vec<String> = parts.iter().map(|part| part.heading.to_owned()).collect();
+    let work = common_kind(entries);
+    let mut headings: Vec<String> = parts.iter().map(|part| part.heading(work).to_owned()).collect();
     let text = |text: Option<String>| Cell::new(text.unwrap_or_else(|| "–".to_owned()));
     let mut columns: Vec<Vec<Cell>> =
         parts.iter().map(|part| entries.iter().map(|entry| text(part.value(entry))).collect()).collect();

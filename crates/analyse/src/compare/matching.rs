@@ -1,8 +1,7 @@
 //! Which conditions are compared with which.
 
-use howlate_model::Condition;
+use howlate_model::{Condition, Property};
 
-use super::property::Property;
 use super::track::Track;
 
 /// Two sets of conditions to compare, as indices into two recordings.
@@ -25,6 +24,11 @@ pub struct Difference {
     pub new: String,
 }
 
+/// The properties by which conditions are matched: threads that run side by side are one condition.
+fn matched() -> impl Iterator<Item = Property> {
+    Property::ALL.iter().copied().filter(|property| *property != Property::Thread)
+}
+
 /// Conditions of a recording that are the same but for the thread and what is to be ignored.
 struct Group {
     key: Vec<String>,
@@ -35,8 +39,7 @@ fn groups(conditions: &[Condition], ignored: &[Property]) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     for (index, condition) in conditions.iter().enumerate() {
         let counts = |property: &Property| !ignored.contains(property);
-        let key: Vec<String> =
-            Property::ALL.into_iter().filter(counts).map(|property| property.of(condition)).collect();
+        let key: Vec<String> = matched().filter(counts).map(|property| property.typed(condition)).collect();
         match groups.iter_mut().find(|group| group.key == key) {
             Some(group) => group.members.push(index),
             None => groups.push(Group { key, members: vec![index] }),
@@ -50,7 +53,7 @@ fn groups(conditions: &[Condition], ignored: &[Property]) -> Vec<Group> {
 pub(crate) fn recordings(base: &Track, new: &Track) -> (Vec<Match>, usize) {
     let (base, new) = (&base.analysis.header.conditions, &new.analysis.header.conditions);
     let may_differ = |one: &Property| *one == Property::Kernel || differs_throughout(*one, base, new);
-    let ignored: Vec<Property> = Property::ALL.into_iter().filter(may_differ).collect();
+    let ignored: Vec<Property> = matched().filter(may_differ).collect();
     let (olds, news) = (groups(base, &ignored), groups(new, &ignored));
     let partner = |old: &Group| {
         let found = news.iter().find(|new| new.key == old.key)?;
@@ -64,15 +67,15 @@ pub(crate) fn recordings(base: &Track, new: &Track) -> (Vec<Match>, usize) {
 
 fn differs_throughout(property: Property, base: &[Condition], new: &[Condition]) -> bool {
     let only = |conditions: &[Condition]| {
-        let first = property.of(conditions.first()?);
-        conditions.iter().all(|one| property.of(one) == first).then_some(first)
+        let first = property.typed(conditions.first()?);
+        conditions.iter().all(|one| property.typed(one) == first).then_some(first)
     };
     only(base).zip(only(new)).is_some_and(|(base, new)| base != new)
 }
 
 fn differences(properties: &[Property], base: &Condition, new: &Condition) -> Vec<Difference> {
     let difference = |property: &Property| {
-        let (base, new) = (property.of(base), property.of(new));
+        let (base, new) = (property.typed(base), property.typed(new));
         (base != new).then(|| Difference { property: property.name(), base, new })
     };
     properties.iter().filter_map(difference).collect()
@@ -92,7 +95,7 @@ pub(crate) fn property(
     let conditions = &track.analysis.header.conditions;
     let mut values: Vec<String> = Vec::new();
     for condition in conditions {
-        let value = property.of(condition);
+        let value = property.typed(condition);
         if !values.contains(&value) {
             values.push(value);
         }
@@ -107,12 +110,12 @@ pub(crate) fn property(
 
 fn within(conditions: &[Condition], group: &Group, property: Property, base: &str) -> Vec<Match> {
     let having = |value: &str| -> Vec<usize> {
-        group.members.iter().copied().filter(|index| property.of(&conditions[*index]) == value).collect()
+        group.members.iter().copied().filter(|index| property.typed(&conditions[*index]) == value).collect()
     };
     let old = having(base);
     let mut others: Vec<String> = Vec::new();
     for index in &group.members {
-        let value = property.of(&conditions[*index]);
+        let value = property.typed(&conditions[*index]);
         if value != base && !others.contains(&value) {
             others.push(value);
         }

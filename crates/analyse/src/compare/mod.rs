@@ -10,7 +10,6 @@ mod holm;
 mod mann_whitney;
 mod matching;
 mod maximum;
-mod property;
 mod self_test;
 mod sign_flip;
 #[cfg(test)]
@@ -24,14 +23,13 @@ mod verdict;
 use holm::holm;
 pub use matching::Difference;
 pub use maximum::{Extrapolation, Maximum, Refusal};
-pub use property::{Property, UnknownProperty};
 pub use self_test::{FalseAlarms, Share, false_alarms};
 pub use statistic::Statistic;
 pub use tested::Tested;
 pub use track::Track;
 pub use verdict::{Inconclusive, Verdict};
 
-use howlate_model::{Condition, Span};
+use howlate_model::{Condition, Property, Span};
 use serde::Serialize;
 
 use matching::Match;

@@ -4,10 +4,12 @@
 
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "small numbers")]
 
-use howlate_model::{Block, Condition, Latency, Line, Load, MonotonicTime, Policy, Span, Wait, Work};
+use howlate_model::{
+    Block, Condition, Latency, Line, Load, MonotonicTime, Policy, Property, Span, Wait, Work,
+};
 use statrs::distribution::{Binomial, DiscreteCDF};
 
-use super::{Asked, Comparison, Property, Statistic, Track, Verdict, recordings, within};
+use super::{Asked, Comparison, Statistic, Track, Verdict, recordings, within};
 
 const WAKEUPS: usize = 100;
 const ASKED: Asked = Asked { confidence: 0.95, margin: None };

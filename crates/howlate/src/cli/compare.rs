@@ -4,8 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
-use howlate_analyse::compare::Property;
-use howlate_model::Span;
+use howlate_model::{Property, Span};
 
 /// Whether recordings, or conditions of one, differ: by how much, and what could have been seen
 #[derive(Args)]
@@ -20,7 +19,7 @@ pub(crate) struct Compare {
     /// Recordings made with --out: the base, then what is compared with it
     #[arg(value_name = "RECORDING", required_unless_present = "self_test")]
     pub(crate) recordings: Vec<PathBuf>,
-    /// Compare conditions of one recording: policy, load, mechanism, kernel, slack, cpu or length
+    /// Compare conditions of one recording: policy, load, mechanism, kernel, slack, cpu, length, receiver, …
     #[arg(long, value_name = "PROPERTY")]
     pub(crate) by: Option<Property>,
     /// With --by: the value that the others are compared with; the first measured if left out

@@ -3,7 +3,8 @@
 mod self_test;
 
 use howlate_analyse::Analysis;
-use howlate_analyse::compare::{Asked, Comparison, Property, Track, Verdict, recordings, within};
+use howlate_analyse::compare::{Asked, Comparison, Track, Verdict, recordings, within};
+use howlate_model::Property;
 use howlate_render::{self as render, ComparisonReport};
 
 use super::{is_as_asked, reading};
@@ -58,7 +59,7 @@ fn differing(track: &Track) -> Vec<&'static str> {
     let differs = |property: &Property| {
         conditions.iter().any(|condition| property.of(condition) != property.of(&conditions[0]))
     };
-    Property::CHOICES.into_iter().filter(differs).map(Property::name).collect()
+    Property::choices().filter(differs).map(Property::name).collect()
 }
 
 fn shown(report: &ComparisonReport<'_>, format: ComparisonFormat) -> Result<String, Error> {

@@ -1,12 +1,13 @@
 //! Comparisons in words.
 
 use howlate_analyse::compare::{
-    Compared, Comparison, Design, Inconclusive, LeftOut, Property, Refusal, Statistic, Tested, Verdict,
+    Compared, Comparison, Design, Inconclusive, LeftOut, Refusal, Statistic, Tested, Verdict,
 };
-use howlate_model::{Caveat, Condition, Span};
+use howlate_model::{Caveat, Property, Span};
 
 use super::ComparisonReport;
 use crate::numbers::{count, micros_of, rough};
+use crate::property::phrases;
 
 /// What a statistic is called in tables.
 pub(super) const fn statistic(statistic: Statistic, design: Design) -> &'static str {
@@ -30,38 +31,18 @@ pub(super) const fn verdict(verdict: Verdict) -> &'static str {
     }
 }
 
-/// A property's value as it stands in a title; empty where there is nothing to say.
-fn part(property: Property, condition: &Condition) -> String {
-    let value = property.of(condition);
-    match property {
-        Property::Kind => String::new(),
-        Property::Kernel if condition.on_host.is_none() => String::new(),
-        Property::HostLoad if value == "idle" => String::new(),
-        Property::HostLoad | Property::VcpuPolicy if value.is_empty() => String::new(),
-        Property::Kernel => format!("kernel {value}"),
-        Property::HostLoad => format!("host load {value}"),
-        Property::VcpuPolicy => format!("vCPU threads {value}"),
-        Property::Length => match Property::Kind.of(condition).as_str() {
-            "cyclic" => format!("every {value}"),
-            "sleep" => format!("for {value}"),
-            _ => format!("after {value}"),
-        },
-        Property::Cpu if value == "any" => String::new(),
-        Property::Slack if value == "inherited" => String::new(),
-        Property::Cpu => format!("CPU {value}"),
-        Property::Slack => format!("slack {value}"),
-        Property::Load => format!("load {value}"),
-        Property::Mechanism | Property::Policy | Property::Notification => value,
-    }
-}
-
-/// What was compared: `clock_nanosleep · every 1ms · policy other → fifo:80 · load cpu`.
+/// What was compared: `policy other → fifo:80 · clock_nanosleep · every 1ms · load cpu`.
 pub(super) fn subject(one: &Compared) -> String {
     let differs = |property: &Property| one.differs.iter().any(|by| by.property == property.name());
-    let same = Property::ALL.into_iter().filter(|property| !differs(property));
+    let is_said = |property: &Property| match property {
+        Property::Kernel => one.base.on_host.is_some(),
+        Property::Thread => false,
+        _ => true,
+    };
+    let same = Property::ALL.iter().copied().filter(|property| !differs(property)).filter(is_said);
     let mut parts: Vec<String> =
         one.differs.iter().map(|by| format!("{} {} → {}", by.property, by.base, by.new)).collect();
-    parts.extend(same.map(|property| part(property, &one.base)).filter(|part| !part.is_empty()));
+    parts.extend(phrases(&one.base, &same.collect::<Vec<_>>()));
     parts.join(" · ")
 }
 

@@ -1,23 +1,22 @@
 //! What conditions are called beside one another.
 
 use howlate_analyse::Outcome;
+use howlate_model::{Condition, HasProperties, Property};
 
-use crate::condition::condition;
+use crate::property::{phrase, varying};
 
-/// The parts of each condition's words that not all have in common.
+/// Each condition by that in which not all are the same.
 pub(super) fn names(outcomes: &[&Outcome]) -> Vec<String> {
-    let words: Vec<Vec<String>> = outcomes
-        .iter()
-        .map(|outcome| condition(&outcome.condition).split(" · ").map(str::to_owned).collect())
-        .collect();
-    let is_common = |part: &String| words.iter().all(|parts| parts.contains(part));
-    let name = |(outcome, parts): (&&Outcome, &Vec<String>)| {
-        let own: Vec<&str> = parts.iter().filter(|part| !is_common(part)).map(String::as_str).collect();
-        match own.as_slice() {
-            [] if outcomes.len() > 1 => format!("thread {}", outcome.condition.thread),
-            [] => "all wake-ups".to_owned(),
-            own => own.join(" · "),
-        }
+    let conditions: Vec<&Condition> = outcomes.iter().map(|outcome| &outcome.condition).collect();
+    let mut parts = varying(&conditions);
+    // A number says little beside what tells the threads apart.
+    if parts.len() > 1 {
+        parts.retain(|part| *part != Property::Thread);
+    }
+    let name = |condition: &&Condition| {
+        let own: Vec<String> =
+            parts.iter().filter_map(|part| condition.value(*part)).map(|value| phrase(&value)).collect();
+        if own.is_empty() { "all wake-ups".to_owned() } else { own.join(" · ") }
     };
-    outcomes.iter().zip(&words).map(name).collect()
+    conditions.iter().map(name).collect()
 }

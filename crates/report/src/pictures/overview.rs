@@ -1,13 +1,13 @@
 //! Smallest, median, 99th percentile and largest of every condition, ranked.
 
-use howlate_model::Latency;
+use howlate_model::{Latency, Property};
 use howlate_render::numbers::{count, micros, micros_of};
 use howlate_render::scale::Scale;
 
 use super::{Kind, Panel, Picture, data, words};
 use crate::chart::{Axis, Drawing, Hue, Row, Rows};
 use crate::entry::Entry;
-use crate::names::{Facet, facets, name, varying};
+use crate::names::{Facet, Part, facets, name, varying};
 use crate::table::Table;
 
 /// Rows in one panel, and in all.
@@ -57,7 +57,7 @@ fn panel(facet: &Facet<'_>, scale: Scale) -> Panel {
     entries.sort_by_key(|entry| std::cmp::Reverse(entry.max()));
     entries.truncate(ROWS);
     let parts = varying(&facet.entries);
-    if parts.iter().all(|part| part.is_length()) {
+    if parts.iter().all(|part| *part == Part::Of(Property::Length)) {
         entries.sort_by_key(|entry| entry.work().length());
     } else {
         entries.sort_by_cached_key(Entry::rank);

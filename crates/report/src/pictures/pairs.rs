@@ -1,6 +1,6 @@
 //! How late by pair of CPUs: one field for each sender and receiver.
 
-use howlate_model::Latency;
+use howlate_model::{Latency, Property};
 use howlate_render::scale::Scale;
 
 use super::{Kind, Panel, Picture, data, words};
@@ -15,7 +15,8 @@ const PANELS: usize = 8;
 /// The picture; nothing to draw with a single pair.
 pub(crate) fn picture(entries: &[Entry<'_>]) -> Option<Picture> {
     let bound: Vec<Entry<'_>> = entries.iter().copied().filter(|entry| pair(entry).is_some()).collect();
-    let parts: Vec<&Part> = varying(&bound).into_iter().filter(|part| part.heading != "CPU").collect();
+    let parts: Vec<Part> =
+        varying(&bound).into_iter().filter(|part| *part != Part::Of(Property::Cpu)).collect();
     let mut groups: Vec<(String, Vec<Entry<'_>>)> = Vec::new();
     for entry in &bound {
         let name = if parts.is_empty() { String::new() } else { name(entry, &parts) };

@@ -1,14 +1,14 @@
 //! How late by length of sleep, with what the machine would explain it by.
 
 use howlate_analyse::{Insight, insights};
-use howlate_model::{Latency, Span};
+use howlate_model::{Latency, Property, Span};
 use howlate_render::scale::Scale;
 
 use super::series::left_out;
 use super::{Kind, Panel, Picture, data, words};
 use crate::chart::{Along, Axis, Drawing, Form, HUES, Hue, Mark, Named, Plot};
 use crate::entry::Entry;
-use crate::names::{name, varying};
+use crate::names::{Part, name, varying};
 use crate::table::Table;
 
 /// Fewer lengths do not make a staircase.
@@ -46,7 +46,8 @@ fn flights<'a>(entries: &[Entry<'a>]) -> Vec<Flight<'a>> {
     let asked = |entry: &Entry<'_>| entry.work().length();
     let sleeps: Vec<Entry<'a>> =
         entries.iter().copied().filter(|entry| entry.is_sleep() && !asked(entry).is_zero()).collect();
-    let parts: Vec<_> = varying(&sleeps).into_iter().filter(|part| part.heading != "asked").collect();
+    let parts: Vec<_> =
+        varying(&sleeps).into_iter().filter(|part| *part != Part::Of(Property::Length)).collect();
     let mut flights: Vec<Flight<'a>> = Vec::new();
     for entry in sleeps {
         let name = name(&entry, &parts);

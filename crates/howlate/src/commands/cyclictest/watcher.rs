@@ -92,8 +92,8 @@ impl<'a> Watcher<'a> {
         for caveat in &started.caveats {
             match caveat {
                 Caveat::PolicyRefused { asked, .. } => {
-                    let priority = asked.split(':').nth(1).and_then(|priority| priority.parse().ok());
-                    let (thread, priority) = (started.condition, priority.unwrap_or(0));
+                    let priority = asked.priority().map_or(0, howlate_model::Priority::get);
+                    let thread = started.condition;
                     self.fail(Failure::Priority { thread, priority });
                 }
                 Caveat::AffinityDiffers { asked, .. } => {

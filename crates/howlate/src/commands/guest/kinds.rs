@@ -19,8 +19,7 @@ pub(super) fn kinds(kernels: &[Kernel], asked: &Guest) -> Vec<Bootable> {
     for kernel in kernels {
         for load in loads(asked) {
             for policy in policies(asked) {
-                let on_host =
-                    OnHost { load: load.clone(), vcpu_policy: policy.map(|policy| policy.to_string()) };
+                let on_host = OnHost { load: load.clone(), vcpu_policy: policy };
                 let kind = Kind { kernel: name(kernel, kernels), on_host };
                 let settings = HostSettings { vcpu_policy: policy, ..settings(asked) };
                 kinds.push(Bootable { kind, kernel: kernel.clone(), settings });

@@ -1,7 +1,7 @@
 //! The result of all guests, and what their comparison says.
 
-use howlate_analyse::compare::{Asked, Property, Track, within};
-use howlate_model::Condition;
+use howlate_analyse::compare::{Asked, Track, within};
+use howlate_model::{Condition, Property};
 use howlate_render::{self as render, ComparisonReport};
 
 use crate::terminal;

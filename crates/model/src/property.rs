@@ -1,0 +1,303 @@
+//! What conditions can differ in.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::{
+    Between, Condition, Load, Mechanism, OnHost, Placement, Policy, ReceiverCpu, Span, Work, WorkKind,
+};
+
+/// Declares the properties once: the variants, their names, and the list of all.
+macro_rules! properties {
+    ($($(#[$doc:meta])* $property:ident = $name:literal,)*) => {
+        /// A property of a condition, in the order in which a name lists them.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Property {
+            $($(#[$doc])* $property,)*
+        }
+
+        impl Property {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$property,)*];
+
+            /// The name used on the command line and in results.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$property => $name,)*
+                }
+            }
+        }
+    };
+}
+
+properties! {
+    /// Cyclic, sleep or notify.
+    Kind = "kind",
+    /// The kernel.
+    Kernel = "kernel",
+    /// Of guests: the background load on the host.
+    HostLoad = "host-load",
+    /// Of guests: the policy asked for the threads that run their CPUs.
+    VcpuPolicy = "vcpu-policy",
+    /// How to wait, or to notify.
+    Mechanism = "mechanism",
+    /// The period, the length of sleep, or the gap.
+    Length = "length",
+    /// The scheduling policy.
+    Policy = "policy",
+    /// The timer slack asked for.
+    Slack = "slack",
+    /// The background load.
+    Load = "load",
+    /// Of notifications: what sender and receiver are.
+    Between = "between",
+    /// Of notifications: the state in which the receiver's CPU waits.
+    Receiver = "receiver",
+    /// Of notifications: whether the latency includes the answer.
+    RoundTrip = "round-trip",
+    /// The CPU of the thread that is measured, and of the one that notifies it.
+    Cpu = "cpu",
+    /// Which of the threads that run side by side.
+    Thread = "thread",
+}
+
+/// What a condition has of a property.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Value<'a> {
+    /// What kind of work it is.
+    Kind(WorkKind),
+    /// The kernel's release.
+    Kernel(&'a str),
+    /// The load on the host.
+    HostLoad(&'a Load),
+    /// The policy of the threads that run a guest's CPUs.
+    VcpuPolicy(Policy),
+    /// How to wait, or to notify.
+    Mechanism(Mechanism),
+    /// How long one wake-up takes when nothing is late; what that is called depends on the work.
+    Length(WorkKind, Span),
+    /// The policy asked for.
+    Policy(Policy),
+    /// The timer slack asked for.
+    Slack(Span),
+    /// The load.
+    Load(&'a Load),
+    /// What sender and receiver are.
+    Between(Between),
+    /// How the receiver's CPU waits.
+    Receiver(ReceiverCpu),
+    /// Whether the latency includes the answer.
+    RoundTrip(bool),
+    /// One CPU.
+    Cpu(u32),
+    /// The CPUs of sender and receiver, and where they are to each other.
+    Cpus {
+        /// The sender's.
+        sender: u32,
+        /// The receiver's, which is measured.
+        receiver: u32,
+        /// Where they are to each other, if known.
+        placement: Option<Placement>,
+    },
+    /// The thread's number.
+    Thread(u32),
+}
+
+/// Whatever has the properties of a condition.
+pub trait HasProperties {
+    /// What it has of `property`; `None` where that does not apply, or was left as it is.
+    fn value(&self, property: Property) -> Option<Value<'_>>;
+}
+
+impl<T: HasProperties> HasProperties for &T {
+    fn value(&self, property: Property) -> Option<Value<'_>> {
+        (*self).value(property)
+    }
+}
+
+impl HasProperties for Condition {
+    fn value(&self, property: Property) -> Option<Value<'_>> {
+        // Every field is named, so that none is added without a property.
+        let Self { work, policy, slack_ns, cpu, thread, load, kernel, on_host } = self;
+        match property {
+            Property::Kernel => Some(Value::Kernel(kernel)),
+            Property::HostLoad | Property::VcpuPolicy => of_host(on_host.as_ref()?, property),
+            Property::Policy => Some(Value::Policy(*policy)),
+            Property::Slack => slack_ns.map(Value::Slack),
+            Property::Load => Some(Value::Load(load)),
+            Property::Cpu => cpu.map(|cpu| cpus(*work, cpu)),
+            Property::Thread => Some(Value::Thread(*thread)),
+            Property::Kind
+            | Property::Mechanism
+            | Property::Length
+            | Property::Between
+            | Property::Receiver
+            | Property::RoundTrip => of_work(*work, property),
+        }
+    }
+}
+
+fn of_host(on_host: &OnHost, property: Property) -> Option<Value<'_>> {
+    let OnHost { load, vcpu_policy } = on_host;
+    match property {
+        Property::HostLoad => Some(Value::HostLoad(load)),
+        _ => vcpu_policy.map(Value::VcpuPolicy),
+    }
+}
+
+fn of_work(work: Work, property: Property) -> Option<Value<'static>> {
+    match (property, work) {
+        (Property::Kind, _) => Some(Value::Kind(work.kind())),
+        (Property::Mechanism, _) => Some(Value::Mechanism(work.mechanism())),
+        (Property::Length, _) => Some(Value::Length(work.kind(), work.length())),
+        (Property::Between, Work::Notify { between, .. }) => Some(Value::Between(between)),
+        (Property::Receiver, Work::Notify { receiver, .. }) => Some(Value::Receiver(receiver)),
+        (Property::RoundTrip, Work::Notify { round_trip, .. }) => Some(Value::RoundTrip(round_trip)),
+        _ => None,
+    }
+}
+
+const fn cpus(work: Work, receiver: u32) -> Value<'static> {
+    match work {
+        Work::Notify { sender_cpu: Some(sender), placement, .. } => {
+            Value::Cpus { sender, receiver, placement }
+        }
+        _ => Value::Cpu(receiver),
+    }
+}
+
+impl Property {
+    /// What a condition has of it.
+    pub fn of(self, condition: &Condition) -> Option<Value<'_>> {
+        condition.value(self)
+    }
+
+    /// The same as one would type it: `fifo:80`, `50us`; `inherited`, `any` or nothing where it has none.
+    pub fn typed(self, condition: &impl HasProperties) -> String {
+        condition.value(self).map_or_else(|| self.absent().to_owned(), |value| value.to_string())
+    }
+
+    const fn absent(self) -> &'static str {
+        match self {
+            Self::Slack => "inherited",
+            Self::Cpu => "any",
+            _ => "",
+        }
+    }
+
+    /// Whether one can ask for conditions to be compared by it.
+    pub const fn is_choice(self) -> bool {
+        !matches!(self, Self::Kind | Self::Thread)
+    }
+
+    /// Those that one can ask to be compared.
+    pub fn choices() -> impl Iterator<Item = Self> {
+        Self::ALL.iter().copied().filter(|property| property.is_choice())
+    }
+}
+
+impl fmt::Display for Value<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Kind(kind) => f.pad(kind.name()),
+            Self::Kernel(release) => f.pad(release),
+            Self::HostLoad(load) | Self::Load(load) => load.fmt(f),
+            Self::VcpuPolicy(policy) | Self::Policy(policy) => policy.fmt(f),
+            Self::Mechanism(mechanism) => mechanism.fmt(f),
+            Self::Length(_, span) | Self::Slack(span) => span.fmt(f),
+            Self::Between(between) => f.pad(between.name()),
+            Self::Receiver(receiver) => f.pad(receiver.name()),
+            Self::RoundTrip(yes) => yes.fmt(f),
+            Self::Cpu(number) | Self::Thread(number) => number.fmt(f),
+            Self::Cpus { sender, receiver, .. } => write!(f, "{sender},{receiver}"),
+        }
+    }
+}
+
+impl fmt::Display for Property {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A word that is no property.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{found}` is not a property; choose from {}", names())]
+pub struct UnknownProperty {
+    /// What was typed.
+    pub found: String,
+}
+
+fn names() -> String {
+    Property::choices().map(Property::name).collect::<Vec<_>>().join(", ")
+}
+
+impl FromStr for Property {
+    type Err = UnknownProperty;
+
+    fn from_str(text: &str) -> Result<Self, UnknownProperty> {
+        let named = Self::choices().find(|property| property.name() == text.trim());
+        named.ok_or_else(|| UnknownProperty { found: text.trim().to_owned() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Notifier, Wait};
+
+    fn condition(work: Work) -> Condition {
+        Condition {
+            work,
+            policy: Policy::OTHER,
+            slack_ns: None,
+            cpu: Some(1),
+            thread: 0,
+            load: Load::IDLE,
+            kernel: "6.1.0".into(),
+            on_host: None,
+        }
+    }
+
+    fn typed(condition: &Condition) -> Vec<String> {
+        let with_name = |one: &Property| format!("{one}={}", one.typed(condition));
+        Property::ALL.iter().map(with_name).collect()
+    }
+
+    #[test]
+    fn every_property_is_typed_as_on_the_command_line() {
+        let cyclic =
+            condition(Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_millis(1) });
+        assert_eq!(
+            typed(&cyclic).join(" "),
+            "kind=cyclic kernel=6.1.0 host-load= vcpu-policy= mechanism=clock_nanosleep length=1ms policy=other \
+             slack=inherited load=idle between= receiver= round-trip= cpu=1 thread=0"
+        );
+    }
+
+    #[test]
+    fn notification_has_properties_of_its_own() {
+        let notify = condition(Work::Notify {
+            mechanism: Notifier::Futex,
+            after_ns: Span::from_micros(10),
+            between: Between::Threads,
+            sender_cpu: Some(0),
+            placement: Some(Placement::SameCache),
+            receiver: ReceiverCpu::HeldAwake,
+            round_trip: true,
+        });
+        let shown = typed(&notify).join(" ");
+        for part in ["between=threads", "receiver=held_awake", "round-trip=true", "cpu=0,1", "length=10us"] {
+            assert!(shown.contains(part), "{shown}");
+        }
+    }
+
+    #[test]
+    fn what_can_be_chosen_reads_back() {
+        for property in Property::choices() {
+            assert_eq!(property.name().parse(), Ok(property));
+        }
+        let wrong = "thread".parse::<Property>().unwrap_err().to_string();
+        assert!(wrong.contains("is not a property; choose from kernel"), "{wrong}");
+    }
+}

@@ -1,0 +1,115 @@
+//! The words of a condition's properties: the one table of them.
+
+use howlate_model::{Between, HasProperties, Placement, Property, ReceiverCpu, Value, WorkKind};
+
+/// The heading of a property's column, where all that stand below it do `work`, if they do the same.
+pub const fn heading(property: Property, work: Option<WorkKind>) -> &'static str {
+    match property {
+        Property::Kind => "kind",
+        Property::Kernel => "kernel",
+        Property::HostLoad => "host load",
+        Property::VcpuPolicy => "vCPU threads",
+        Property::Mechanism => "call",
+        Property::Length => match work {
+            Some(WorkKind::Cyclic) => "period",
+            Some(WorkKind::Sleep) => "asked",
+            Some(WorkKind::Notify) => "gap",
+            None => "length",
+        },
+        Property::Policy => "policy",
+        Property::Slack => "slack",
+        Property::Load => "load",
+        Property::Between => "between",
+        Property::Receiver => "receiver",
+        Property::RoundTrip => "way",
+        Property::Cpu => "CPU",
+        Property::Thread => "thread",
+    }
+}
+
+/// A value below its heading.
+pub fn value(value: &Value<'_>) -> String {
+    match value {
+        Value::Between(Between::Processes) => "processes".to_owned(),
+        Value::Between(Between::Threads) => "threads".to_owned(),
+        Value::Receiver(ReceiverCpu::HeldAwake) => "CPU held awake".to_owned(),
+        Value::Receiver(ReceiverCpu::AsLeft) => "CPU as left".to_owned(),
+        Value::RoundTrip(true) => "round trip".to_owned(),
+        Value::RoundTrip(false) => "one way".to_owned(),
+        Value::Cpus { sender, receiver, placement } => match placement.and_then(relation) {
+            None => format!("{sender} → {receiver}"),
+            Some(relation) => format!("{sender} → {receiver} ({relation})"),
+        },
+        other => other.to_string(),
+    }
+}
+
+/// What two CPUs have in common; `None` where they are one.
+const fn relation(placement: Placement) -> Option<&'static str> {
+    match placement {
+        Placement::SameCpu => None,
+        Placement::SmtSibling => Some("one core"),
+        Placement::SameCache => Some("one cache"),
+        Placement::OtherCache => Some("no common cache"),
+        Placement::OtherNode => Some("two nodes"),
+    }
+}
+
+/// A value where no heading says what it is.
+pub fn phrase(of: &Value<'_>) -> String {
+    let before = match of {
+        Value::Kind(_) | Value::Mechanism(_) | Value::Policy(_) | Value::Between(_) | Value::RoundTrip(_) => {
+            ""
+        }
+        Value::Kernel(_) => "Linux ",
+        Value::HostLoad(_) => "host load ",
+        Value::VcpuPolicy(_) => "vCPU threads ",
+        Value::Length(WorkKind::Cyclic, _) => "every ",
+        Value::Length(WorkKind::Sleep, _) => "for ",
+        Value::Length(WorkKind::Notify, _) => "after ",
+        Value::Slack(_) => "slack ",
+        Value::Load(_) => "load ",
+        Value::Receiver(_) => "receiver's ",
+        Value::Cpus { sender, receiver, .. } if sender == receiver => return format!("both on CPU {sender}"),
+        Value::Cpu(_) | Value::Cpus { .. } => "CPU ",
+        Value::Thread(_) => "thread ",
+    };
+    format!("{before}{}", value(of))
+}
+
+/// Whether a value goes without saying.
+pub fn is_usual(value: &Value<'_>) -> bool {
+    match value {
+        Value::HostLoad(load) => load.is_idle(),
+        Value::Receiver(receiver) => *receiver == ReceiverCpu::AsLeft,
+        Value::RoundTrip(round_trip) => !round_trip,
+        Value::Thread(thread) => *thread == 0,
+        Value::Kind(_) => true,
+        _ => false,
+    }
+}
+
+/// The phrases of these properties, without what goes without saying.
+pub(crate) fn phrases(condition: &impl HasProperties, properties: &[Property]) -> Vec<String> {
+    let values = properties.iter().filter_map(|property| condition.value(*property));
+    values.filter(|value| !is_usual(value)).map(|value| phrase(&value)).collect()
+}
+
+/// The properties in which `conditions` differ.
+pub fn varying(conditions: &[impl HasProperties]) -> Vec<Property> {
+    let differs = |property: &Property| {
+        let first = conditions.first().and_then(|one| one.value(*property));
+        conditions.iter().any(|one| one.value(*property) != first)
+    };
+    Property::ALL.iter().copied().filter(differs).filter(|property| *property != Property::Kind).collect()
+}
+
+/// What kind of work all of them are.
+pub fn common_kind(conditions: &[impl HasProperties]) -> Option<WorkKind> {
+    let kind = |one: &dyn HasProperties| match one.value(Property::Kind) {
+        Some(Value::Kind(kind)) => Some(kind),
+        _ => None,
+    };
+    let first = kind(conditions.first()?)?;
+    conditions.iter().all(|one| kind(one) == Some(first)).then_some(first)
+}
