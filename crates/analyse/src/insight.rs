@@ -2,33 +2,43 @@
 
 use howlate_model::{Distribution, Latency, Load, Mechanism, Policy, Runtime, Span, System, Wait, Work};
 
+use serde::Serialize;
+
 use crate::staircase::{self, Step};
 use crate::{Analysis, Outcome};
 
 /// An explanation that the numbers bear out.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Insight {
     /// Sleeps return as late as their timer slack allows.
     TimerSlack {
         /// The slack in force.
+        #[serde(rename = "slack_ns")]
         slack: Span,
         /// The smallest latency seen under it.
+        #[serde(rename = "least_ns")]
         least: Latency,
     },
     /// Sleeps end on ticks: there are no high-resolution timers.
     Tick {
         /// The distance of ticks.
+        #[serde(rename = "tick_ns")]
         tick: Span,
     },
     /// From some length on, sleeps return clearly later.
     Step {
         /// The longest length before the step.
+        #[serde(rename = "below_ns")]
         below: Span,
         /// The shortest after it.
+        #[serde(rename = "above_ns")]
         above: Span,
         /// Median latency before.
+        #[serde(rename = "median_below_ns")]
         median_below: Latency,
         /// Median latency after.
+        #[serde(rename = "median_above_ns")]
         median_above: Latency,
         /// What may cause it.
         origins: Vec<Origin>,
@@ -36,20 +46,24 @@ pub enum Insight {
 }
 
 /// What may cause a step.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Origin {
     /// An idle state becomes worth entering at a length within the step.
     IdleState {
         /// Its name.
         name: String,
         /// Its target residency.
+        #[serde(rename = "residency_ns")]
         residency: Span,
         /// Its exit latency, worst case.
+        #[serde(rename = "exit_latency_ns")]
         exit_latency: Span,
     },
     /// KVM on the host stops polling for the guest and gives its CPU away.
     HaltPoll {
         /// The host's default polling time.
+        #[serde(rename = "limit_ns")]
         limit: Span,
     },
 }

@@ -1,7 +1,7 @@
 //! The host's side of a guest: settings of the emulator's threads, and what they got.
 
 use howlate_linux::sched;
-use howlate_model::{Caveat, CpuSet, HostThread, Policy, Span, VcpuTime};
+use howlate_model::{Caveat, CpuSet, HostThread, Policy, PolicyRemedy, Span, VcpuTime};
 use howlate_procfs::{Root, Schedstat, Stat, ticks};
 
 /// What is asked for the emulator's threads.
@@ -42,9 +42,13 @@ impl HostSettings {
 fn set(tid: u32, asked: Option<Policy>, caveats: &mut Vec<Caveat>) -> std::io::Result<()> {
     let Some(asked) = asked else { return Ok(()) };
     if let Err(error) = sched::set_policy(tid, asked) {
-        let remedy = "Run howlate guest as root on the host.".to_owned();
         let in_force = sched::policy(tid)?;
-        caveats.push(Caveat::policy_refused(asked, in_force, format!("QEMU's thread: {error}"), remedy));
+        caveats.push(Caveat::policy_refused(
+            asked,
+            in_force,
+            format!("QEMU's thread: {error}"),
+            Some(PolicyRemedy::RootOnHost),
+        ));
     }
     Ok(())
 }

@@ -1,52 +1,33 @@
 //! What to do about a refused policy: read the machine before advising.
 
-use howlate_model::{Caveat, Finding, Line, Policy};
+use howlate_model::{Caveat, Finding, Line, Policy, PolicyRemedy};
 
 /// Completes the caveats of a line with what would help.
 pub(crate) fn advise(line: &mut Line, findings: &[Finding]) {
     let Line::Started(started) = line else { return };
     for caveat in &mut started.caveats {
-        if let Caveat::PolicyRefused { asked, remedy, .. } = caveat {
-            *remedy = for_policy(*asked, findings);
+        if let Caveat::PolicyRefused { asked, would_help, .. } = caveat {
+            *would_help = Some(for_policy(*asked, findings));
         }
     }
 }
 
 /// What would let this process have `policy`.
-pub(crate) fn for_policy(policy: Policy, findings: &[Finding]) -> String {
-    let finding = |id: &str| findings.iter().find(|finding| finding.id == id);
+pub(crate) fn for_policy(policy: Policy, findings: &[Finding]) -> PolicyRemedy {
     match policy {
-        Policy::Other { .. } | Policy::Batch | Policy::Idle => {
-            "Run as root, or raise the limit: `ulimit -e 40` lets you go down to nice -20.".to_owned()
-        }
-        Policy::Fifo { priority } | Policy::Rr { priority } => {
-            let group = finding("rt_group_scheduling").filter(|finding| blocks(finding));
-            let permission = finding("realtime_permission").filter(|finding| blocks(finding));
-            group.or(permission).and_then(steps_of).unwrap_or_else(|| {
-                format!("Run as root, or raise the limit: `ulimit -r {}`.", priority.get())
-            })
-        }
-        Policy::Deadline { .. } => {
-            "SCHED_DEADLINE needs root (CAP_SYS_NICE), all CPUs allowed, and free deadline bandwidth."
-                .to_owned()
-        }
+        Policy::Other { .. } | Policy::Batch | Policy::Idle => PolicyRemedy::NiceLimit,
+        Policy::Fifo { priority } | Policy::Rr { priority } => in_the_way("rt_group_scheduling", findings)
+            .or_else(|| in_the_way("realtime_permission", findings))
+            .unwrap_or(PolicyRemedy::RealtimeLimit { priority }),
+        Policy::Deadline { .. } => PolicyRemedy::DeadlineRights,
     }
 }
 
-fn blocks(finding: &Finding) -> bool {
-    finding.verdict == howlate_model::Verdict::Blocks
-}
-
-fn steps_of(finding: &Finding) -> Option<String> {
-    let steps = &finding.remedy.as_ref()?.apply;
-    let steps: Vec<String> = steps.iter().map(|step| format!("`{step}`")).collect();
-    steps.first()?;
-    Some(format!("{}: {}", sentence(&finding.found), steps.join(", then ")))
-}
-
-/// With a capital letter.
-fn sentence(text: &str) -> String {
-    let mut letters = text.chars();
-    let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
-    first + letters.as_str()
+/// A finding that blocks and says what to type.
+fn in_the_way(id: &str, findings: &[Finding]) -> Option<PolicyRemedy> {
+    let blocks = |one: &&Finding| one.id == id && one.verdict == howlate_model::Verdict::Blocks;
+    let finding = findings.iter().find(blocks)?;
+    let apply = finding.remedy.as_ref()?.apply.clone();
+    let (id, found) = (finding.id.clone(), finding.found.clone());
+    (!apply.is_empty()).then_some(PolicyRemedy::Finding { id, found, apply })
 }

@@ -18,8 +18,7 @@ use howlate_linux::clock;
 use howlate_load::{Running, StartError};
 use howlate_measure::Process;
 use howlate_model::{
-    Bounds, Caveat, End, FORMAT, Finished, Header, HowEnded, Line, MonotonicTime, Progress, Sink, Span, Turn,
-    Wakeup,
+    Bounds, End, FORMAT, Finished, Header, HowEnded, Line, MonotonicTime, Progress, Sink, Span, Turn, Wakeup,
 };
 use howlate_plan::Plan;
 use howlate_record::Writer;
@@ -205,7 +204,7 @@ impl Session {
     }
 
     fn under_load(&mut self, under: UnderLoad) {
-        under.notes().into_iter().for_each(|text| self.keep(Line::Caveat(Caveat::Note { text })));
+        under.caveats().into_iter().for_each(|caveat| self.keep(Line::Caveat(caveat)));
         self.under = Some(under);
     }
 

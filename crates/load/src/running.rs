@@ -1,7 +1,7 @@
 //! A load under way.
 
 use howlate_linux::clock;
-use howlate_model::{Load, LoadReport, MonotonicTime, PartEffect, Span};
+use howlate_model::{Caveat, Load, LoadReport, MonotonicTime, PartEffect, Span};
 use howlate_procfs::{Root, Stat};
 
 use crate::error::StartError;
@@ -96,14 +96,12 @@ impl Running {
         !self.told.is_empty() && self.told.iter().all(|told| *told)
     }
 
-    /// What is not as it should be with a load that runs, in sentences.
-    pub fn notes(&self) -> Vec<String> {
-        let nice = |helper: &Helper| Some((helper.part().to_string(), helper.unwanted_nice()?));
-        let said = self.helpers.iter().filter_map(nice);
-        said.map(|(part, nice)| {
-            format!("The load {part} runs at nice {}, as howlate was started with, not at 0.", nice.get())
-        })
-        .collect()
+    /// What is not as it should be with a load that runs.
+    pub fn caveats(&self) -> Vec<Caveat> {
+        let nice = |helper: &Helper| {
+            Some(Caveat::LoadNice { load: helper.part().to_string(), nice: helper.unwanted_nice()? })
+        };
+        self.helpers.iter().filter_map(nice).collect()
     }
 
     /// Ends it; tells what it did. `None` when there was none.

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{CpuSet, Policy, Span};
+use crate::{CpuSet, Nice, Policy, PolicyRemedy, Span};
 
 /// Something that was refused, changed, lost or is uncertain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -21,8 +21,29 @@ pub enum Caveat {
         in_force: Policy,
         /// The kernel's words.
         reason: String,
-        /// What to do about it.
-        remedy: String,
+        /// What to do about it, in words: only in recordings of before it was data.
+        #[serde(default, rename = "remedy", skip_serializing_if = "String::is_empty")]
+        worded_remedy: String,
+        /// What would help.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        would_help: Option<PolicyRemedy>,
+    },
+    /// `other` is not what a normal program gets: howlate was started with another nice value.
+    NiceInherited {
+        /// The nice value in force.
+        nice: Nice,
+    },
+    /// A normal policy without timer slack: howlate was started with a real-time one.
+    SlackInherited {
+        /// The policy asked for.
+        #[serde(with = "crate::policy::typed")]
+        #[schemars(with = "String")]
+        asked: Policy,
+    },
+    /// A measured program has threads that its policy was not given to.
+    ThreadsApart {
+        /// How many.
+        threads: u32,
     },
     /// The timer slack in force is not the one asked for.
     SlackDiffers {
@@ -142,6 +163,20 @@ pub enum Caveat {
         /// With disk access.
         major: u64,
     },
+    /// The machine was busy before anything was started, so that "idle" is not idle.
+    MachineBusy {
+        /// Its load average over the last minute, in hundredths.
+        load_average_percent: u64,
+        /// The CPUs howlate may use.
+        cpus: u32,
+    },
+    /// A load does not run as a normal program would.
+    LoadNice {
+        /// The load, as typed.
+        load: String,
+        /// The nice value that it has, as howlate was started with.
+        nice: Nice,
+    },
     /// A load ended by itself while conditions were measured under it.
     LoadEnded {
         /// The load, as typed.
@@ -158,6 +193,20 @@ pub enum Caveat {
     RecordingIncomplete {
         /// Lines that are missing.
         lines_lost: u64,
+        /// The kernel's words.
+        reason: String,
+    },
+    /// The file of single wake-ups lacks some: a turn keeps so many one by one, and no more.
+    SamplesIncomplete {
+        /// The file.
+        path: String,
+        /// How many are missing.
+        missing: u64,
+    },
+    /// The file of single wake-ups could not be completed.
+    SamplesUnreadable {
+        /// The file.
+        path: String,
         /// The kernel's words.
         reason: String,
     },
@@ -193,16 +242,105 @@ pub enum Caveat {
     },
     /// The guest's CPU is software: its times are not those of a machine.
     EmulatedCpu,
-    /// `SCHED_IDLE` or nice threads run only when others leave time.
-    Note {
-        /// One sentence.
+    /// `/dev/kvm` is there, but guests do not run on it; their CPUs were emulated.
+    KvmFailed {
+        /// What happened.
+        reason: String,
+    },
+    /// The threads waited on `CLOCK_REALTIME`; their times are shifted to `CLOCK_MONOTONIC`.
+    RealtimeClock,
+    /// A sentence of a recording made before every caveat was data. Read, never written.
+    #[serde(rename = "note")]
+    OldNote {
+        /// The sentence.
         text: String,
     },
 }
 
 impl Caveat {
     /// The caveat for a policy that was refused.
-    pub fn policy_refused(asked: Policy, in_force: Policy, reason: String, remedy: String) -> Self {
-        Self::PolicyRefused { asked, in_force, reason, remedy }
+    pub const fn policy_refused(
+        asked: Policy,
+        in_force: Policy,
+        reason: String,
+        would_help: Option<PolicyRemedy>,
+    ) -> Self {
+        Self::PolicyRefused { asked, in_force, reason, worded_remedy: String::new(), would_help }
+    }
+
+    /// Whether what was measured is not what was asked for, so that the result is not trustworthy.
+    pub const fn spoils(&self) -> bool {
+        match self {
+            Self::PolicyRefused { .. }
+            | Self::Unfinished { .. }
+            | Self::MessagesIrregular { .. }
+            | Self::LoadEnded { .. }
+            | Self::LoadIneffective { .. }
+            | Self::RecordingIncomplete { .. }
+            | Self::SettingNotRestored { .. }
+            | Self::SettingChanged { .. }
+            | Self::GuardianGone => true,
+            Self::NiceInherited { .. }
+            | Self::SlackInherited { .. }
+            | Self::SlackDiffers { .. }
+            | Self::ThreadsApart { .. }
+            | Self::AffinityDiffers { .. }
+            | Self::MemoryNotLocked { .. }
+            | Self::DmaLatencyRefused { .. }
+            | Self::ObserverShares { .. }
+            | Self::ThreadsShareCpus { .. }
+            | Self::LeftOut { .. }
+            | Self::SettingLeftOut { .. }
+            | Self::SamplesLost { .. }
+            | Self::EarlyWakeups { .. }
+            | Self::PageFaults { .. }
+            | Self::MachineBusy { .. }
+            | Self::LoadNice { .. }
+            | Self::SamplesIncomplete { .. }
+            | Self::SamplesUnreadable { .. }
+            | Self::RecordingCutOff { .. }
+            | Self::NoEnd { .. }
+            | Self::Throttled { .. }
+            | Self::SiblingBusy { .. }
+            | Self::EmulatedCpu
+            | Self::KvmFailed { .. }
+            | Self::RealtimeClock
+            | Self::OldNote { .. } => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(json: &str) -> Caveat {
+        serde_json::from_str(json).unwrap()
+    }
+
+    #[test]
+    fn sentences_of_old_recordings_stay_readable() {
+        let note = r#"{"caveat":"note","text":"The machine was busy."}"#;
+        assert_eq!(read(note), Caveat::OldNote { text: "The machine was busy.".into() });
+        let refused = r#"{"caveat":"policy_refused","asked":"fifo:80","in_force":"other","reason":"no","remedy":"Run as root."}"#;
+        assert!(
+            matches!(read(refused), Caveat::PolicyRefused { worded_remedy, .. } if worded_remedy == "Run as root.")
+        );
+        assert_eq!(serde_json::to_string(&read(refused)).unwrap(), refused);
+    }
+
+    #[test]
+    fn a_refused_policy_is_written_as_data() {
+        let [asked, in_force] = ["fifo:80", "other"].map(|text| text.parse().unwrap());
+        let priority = crate::Priority::USUAL;
+        let help = Some(PolicyRemedy::RealtimeLimit { priority });
+        let refused = Caveat::policy_refused(asked, in_force, "no".into(), help);
+        let json = serde_json::to_string(&refused).unwrap();
+        assert_eq!(
+            json,
+            r#"{"caveat":"policy_refused","asked":"fifo:80","in_force":"other","reason":"no","would_help":{"kind":"realtime_limit","priority":80}}"#
+        );
+        assert_eq!(read(&json), refused);
+        assert!(refused.spoils() && !Caveat::EmulatedCpu.spoils());
     }
 }

@@ -14,12 +14,14 @@ mod engine;
 mod exchange;
 mod finding;
 mod guest;
+mod instrument;
 mod limit;
 mod load;
 mod mechanism;
 mod nearest;
 mod notifier;
 mod policy;
+mod policy_remedy;
 mod property;
 mod recording;
 mod refused;
@@ -28,6 +30,7 @@ mod sleeper;
 mod system;
 mod task;
 mod time;
+mod wait;
 mod wakeup;
 
 pub use block::{Block, Finished, InForce, SERIES_KEPT, SeriesPoint, Started, Usage, WORST_KEPT, Worst};
@@ -42,20 +45,23 @@ pub use engine::{
 pub use exchange::{Between, Irregular, Placement, ReceiverCpu};
 pub use finding::{Cost, Evidence, Finding, Remedy, Verdict};
 pub use guest::{Accelerator, Boot, BootEnded, HostThread, OnHost, VcpuTime};
+pub use instrument::Instrument;
 pub use limit::{Limit, LimitError, Statistic};
 pub use load::{
     Hackbench, Intensity, Load, LoadBlock, LoadError, LoadKind, LoadPart, LoadReport, Loads, PartEffect,
 };
-pub use mechanism::{Mechanism, UnknownMechanism, Wait};
+pub use mechanism::Mechanism;
 pub use nearest::nearest;
 pub use notifier::{Notifier, UnknownNotifier};
 pub use policy::{Nice, Policy, PolicyError, Priority};
+pub use policy_remedy::PolicyRemedy;
 pub use property::{HasProperties, Property, UnknownProperty, Value};
-pub use recording::{End, FORMAT, Header, HowEnded, Instrument, Line, Resumed, Setting};
+pub use recording::{End, FORMAT, Header, HowEnded, Line, Resumed, Setting};
 pub use refused::Refused;
 pub use runtime::{OwnProgram, Runtime};
 pub use sleeper::{Sleeper, UnknownSleeper};
 pub use system::{Cpu, IdleState, System};
 pub use task::{Task, Turn};
 pub use time::{Latency, MonotonicTime, Span, SpanError};
+pub use wait::{UnknownMechanism, Wait};
 pub use wakeup::Wakeup;

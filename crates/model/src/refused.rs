@@ -30,7 +30,7 @@ fn reports_another() -> String {
 fn policy_caveat(asked: Policy, refused: Option<String>, in_force: &InForce) -> Option<Caveat> {
     let differs = !asked.is_met_by(in_force.policy);
     let reason = refused.or_else(|| differs.then(reports_another))?;
-    Some(Caveat::policy_refused(asked, in_force.policy, reason, String::new()))
+    Some(Caveat::policy_refused(asked, in_force.policy, reason, None))
 }
 
 fn affinity_caveat(asked: u32, refused: Option<String>, in_force: &CpuSet) -> Option<Caveat> {
@@ -41,16 +41,15 @@ fn affinity_caveat(asked: u32, refused: Option<String>, in_force: &CpuSet) -> Op
 
 /// What the thread has from whoever started howlate, and a normal program would not.
 fn inherited(task: &Task, in_force: &InForce) -> Option<Caveat> {
-    let text = match (task.policy, in_force.policy) {
+    match (task.policy, in_force.policy) {
         (Policy::Other { nice: None }, Policy::Other { nice: Some(nice) }) if nice.get() != 0 => {
-            format!("`other` runs at nice {}, as howlate was started.", nice.get())
+            Some(Caveat::NiceInherited { nice })
         }
         (asked, _) if !asked.is_realtime() && task.slack.is_none() && in_force.slack_ns.is_zero() => {
-            format!("`{asked}` has no timer slack here, because howlate was started with a real-time policy.")
+            Some(Caveat::SlackInherited { asked })
         }
-        _ => return None,
-    };
-    Some(Caveat::Note { text })
+        _ => None,
+    }
 }
 
 /// Real-time threads have no slack; asking for some under one is no loss worth a caveat.

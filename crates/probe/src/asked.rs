@@ -37,10 +37,6 @@ fn refused(task: &Task, applied: &Applied) -> Refused {
 }
 
 fn threads_apart(threads: usize) -> Option<Caveat> {
-    let text = match threads {
-        0 => return None,
-        1 => "1 thread of the program runs under a policy of its own.".to_owned(),
-        _ => format!("{threads} threads of the program run under policies of their own."),
-    };
-    Some(Caveat::Note { text })
+    let threads = u32::try_from(threads).unwrap_or(u32::MAX);
+    (threads > 0).then_some(Caveat::ThreadsApart { threads })
 }

@@ -4,6 +4,8 @@ use howlate_model::{
     Block, Distribution, Latency, MonotonicTime, SERIES_KEPT, SeriesPoint, Span, Task, Wakeup,
 };
 
+use crate::error::ProtocolError;
+
 /// How long a stretch of time a block covers.
 const LASTS: Span = Span::from_secs(1);
 
@@ -42,13 +44,11 @@ impl Blocks {
         start: MonotonicTime,
         end: MonotonicTime,
         now: MonotonicTime,
-    ) -> Result<Option<Latency>, String> {
+    ) -> Result<Option<Latency>, ProtocolError> {
         let (begins, ends) = (start.as_nanos(), end.as_nanos());
         if start < self.latest || end < start || end > now {
-            let (latest, now) = (self.latest.as_nanos(), now.as_nanos());
-            return Err(format!(
-                "its readings {begins} and {ends} are not in order between {latest} and {now}; is its clock CLOCK_MONOTONIC?"
-            ));
+            let (before, now) = (self.latest.as_nanos(), now.as_nanos());
+            return Err(ProtocolError::OutOfOrder { begins, ends, before, now });
         }
         self.latest = end;
         if self.warm_up_left > 0 {
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn readings_of_another_clock_are_refused() {
         for (start, end) in [(900, 1_100), (1_300, 1_200), (1_100, 2_001)] {
-            let error = blocks(0).take(at(start), at(end), at(2_000)).unwrap_err();
+            let error = blocks(0).take(at(start), at(end), at(2_000)).unwrap_err().to_string();
             assert!(error.contains("CLOCK_MONOTONIC"), "{error}");
         }
         let mut twice = blocks(0);

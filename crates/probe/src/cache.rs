@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
+use crate::error::Failed;
+
 /// A folder with one folder for each program that was made.
 pub(crate) struct Cache {
     folder: PathBuf,
@@ -31,13 +33,16 @@ impl Cache {
     pub(crate) fn get(
         &self,
         ingredients: &impl Hash,
-        make: impl FnOnce(&Path) -> Result<(), String>,
-    ) -> Result<PathBuf, String> {
+        make: impl FnOnce(&Path) -> Result<(), Failed>,
+    ) -> Result<PathBuf, Failed> {
         let place = self.folder.join(format!("{:016x}", hash(ingredients)));
         if place.is_dir() {
             return Ok(place);
         }
-        let problem = |error: io::Error| format!("cannot write to {}: {error}", self.folder.display());
+        let problem = |error: io::Error| Failed::CacheNotWritten {
+            folder: self.folder.clone(),
+            words: error.to_string(),
+        };
         let unfinished =
             tempfile::Builder::new().prefix("making-").tempdir_in(&self.folder).map_err(problem)?;
         make(unfinished.path())?;
@@ -79,10 +84,10 @@ mod tests {
     #[test]
     fn what_was_made_is_not_made_again() {
         let cache = cache();
-        let make = |folder: &Path| fs::write(folder.join("probe"), "made").map_err(|error| error.to_string());
+        let make = |folder: &Path| fs::write(folder.join("probe"), "made").map_err(|_| Failed::NotPrepared);
         let first = cache.get(&"one", make).unwrap();
         assert_eq!(fs::read_to_string(first.join("probe")).unwrap(), "made");
-        let again = cache.get(&"one", |_| Err("made twice".into()));
+        let again = cache.get(&"one", |_| Err(Failed::NotPrepared));
         assert_eq!(again, Ok(first.clone()));
         assert_ne!(cache.get(&"other", make).unwrap(), first);
     }
@@ -90,7 +95,7 @@ mod tests {
     #[test]
     fn what_fails_leaves_nothing() {
         let cache = cache();
-        assert_eq!(cache.get(&1, |_| Err("no compiler".into())), Err("no compiler".into()));
+        assert_eq!(cache.get(&1, |_| Err(Failed::InterpreterGone)), Err(Failed::InterpreterGone));
         assert_eq!(fs::read_dir(&cache.folder).unwrap().count(), 0);
     }
 
@@ -98,7 +103,7 @@ mod tests {
     fn the_first_of_two_wins_and_both_can_go_on() {
         let cache = cache();
         let write =
-            |folder: &Path, text: &str| fs::write(folder.join("by"), text).map_err(|error| error.to_string());
+            |folder: &Path, text: &str| fs::write(folder.join("by"), text).map_err(|_| Failed::NotPrepared);
         let mut inner = None;
         let outer = cache.get(&1, |folder| {
             inner = Some(cache.get(&1, |folder| write(folder, "inner")).unwrap());

@@ -11,6 +11,7 @@ mod asked;
 mod blocks;
 mod cache;
 mod conversion;
+mod error;
 mod program;
 mod protocol;
 mod recipe;
@@ -18,6 +19,7 @@ mod run;
 mod sleeping;
 mod toolchain;
 
+pub use error::{Failed, Missing, ProtocolError};
 pub use program::Probes;
 pub use run::Programs;
 pub use toolchain::missing;

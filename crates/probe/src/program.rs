@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use howlate_model::{Runtime, Span};
 
 use crate::cache::Cache;
+use crate::error::{Failed, Missing};
 use crate::recipe::{Compiler, Recipe, Start};
 use crate::toolchain::{find, find_itself, first_line, missing};
 
@@ -22,9 +23,9 @@ pub struct Probes {
 enum State {
     Ready(Program),
     /// The machine has no such language, or no such program.
-    Missing(String),
+    Missing(Missing),
     /// It should have worked.
-    Failed(String),
+    Failed(Failed),
 }
 
 /// What is started for each turn; the protocol's arguments come between the two.
@@ -59,7 +60,7 @@ impl Probes {
     }
 
     /// The runtimes that this machine lacks, each with the reason and what would help.
-    pub fn missing(&self) -> Vec<(Runtime, String)> {
+    pub fn missing(&self) -> Vec<(Runtime, Missing)> {
         let reason = |(runtime, state): &(Runtime, State)| match state {
             State::Missing(reason) => Some((*runtime, reason.clone())),
             State::Ready(_) | State::Failed(_) => None,
@@ -72,12 +73,13 @@ impl Probes {
     /// # Errors
     ///
     /// Why there is no such program: a compiler's words, for example.
-    pub(crate) fn command(&self, runtime: Runtime, length: Span, count: u64) -> Result<Command, String> {
+    pub(crate) fn command(&self, runtime: Runtime, length: Span, count: u64) -> Result<Command, Failed> {
         let state = self.known.iter().find(|(known, _)| *known == runtime).map(|(_, state)| state);
         let program = match state {
             Some(State::Ready(program)) => program,
-            Some(State::Missing(reason) | State::Failed(reason)) => return Err(reason.clone()),
-            None => return Err("it was not prepared".to_owned()),
+            Some(State::Missing(reason)) => return Err(reason.clone().into()),
+            Some(State::Failed(reason)) => return Err(reason.clone()),
+            None => return Err(Failed::NotPrepared),
         };
         let mut command = Command::new(&program.words[0]);
         command.args(&program.words[1..]).arg(length.as_nanos().to_string()).arg(count.to_string());
@@ -91,18 +93,17 @@ impl Probes {
         };
         let cache = match self.cache.take().map_or_else(Cache::open, Ok) {
             Ok(cache) => self.cache.insert(cache),
-            Err(error) => return State::Failed(format!("there is no place for its program: {error}")),
+            Err(error) => return State::Failed(Failed::NoPlace { words: error.to_string() }),
         };
         let made = match &recipe.compiler {
             None => cache.get(&recipe.sources, |folder| write_down(&recipe, folder)),
             Some(compiler) => compiled(cache, runtime, &recipe, compiler, say),
         };
         match made {
-            Ok(folder) => program(&recipe, &folder)
-                .map_or_else(|| State::Failed("its interpreter is gone".into()), State::Ready),
-            Err(reason) if runtime == Runtime::Tokio && is_offline(&reason) => {
-                State::Missing(format!("its crates are not here and could not be fetched ({reason})"))
+            Ok(folder) => {
+                program(&recipe, &folder).map_or(State::Failed(Failed::InterpreterGone), State::Ready)
             }
+            Err(reason) if reason.is_offline(runtime) => State::Missing(Missing::Offline(Box::new(reason))),
             Err(reason) => State::Failed(reason),
         }
     }
@@ -118,9 +119,11 @@ fn program(recipe: &Recipe, folder: &Path) -> Option<Program> {
     Some(Program { words, last: recipe.last })
 }
 
-fn write_down(recipe: &Recipe, folder: &Path) -> Result<(), String> {
+fn write_down(recipe: &Recipe, folder: &Path) -> Result<(), Failed> {
     for (name, content) in recipe.sources {
-        fs::write(folder.join(name), content).map_err(|error| format!("cannot write {name}: {error}"))?;
+        let problem =
+            |error: std::io::Error| Failed::NotWritten { path: name.into(), words: error.to_string() };
+        fs::write(folder.join(name), content).map_err(problem)?;
     }
     Ok(())
 }
@@ -132,8 +135,8 @@ fn compiled(
     recipe: &Recipe,
     compiler: &Compiler,
     say: &mut impl FnMut(&str),
-) -> Result<PathBuf, String> {
-    let found = find(compiler.tool).ok_or_else(|| format!("{} is gone", compiler.tool.names[0]))?;
+) -> Result<PathBuf, Failed> {
+    let found = find(compiler.tool).ok_or(Failed::ToolGone { tool: compiler.tool.names[0] })?;
     let version = first_line(&found, &[compiler.version]);
     let ingredients = (recipe.sources, compiler.arguments, &version);
     cache.get(&ingredients, |folder| {
@@ -143,31 +146,28 @@ fn compiled(
     })
 }
 
-fn compile(found: &Path, compiler: &Compiler, version: &str, folder: &Path) -> Result<(), String> {
+fn compile(found: &Path, compiler: &Compiler, version: &str, folder: &Path) -> Result<(), Failed> {
     let mut command = Command::new(found);
     command
         .args(compiler.arguments)
         .current_dir(folder)
         .stdin(Stdio::null())
         .env("HOWLATE_COMPILER", version);
-    let name = compiler.tool.names[0];
-    let output = command.output().map_err(|error| format!("{name} cannot be started: {error}"))?;
+    let tool = compiler.tool.names[0];
+    let problem =
+        |error: std::io::Error| Failed::NotStarted { program: tool.to_owned(), words: error.to_string() };
+    let output = command.output().map_err(problem)?;
     if output.status.success() {
         return Ok(());
     }
     let said = String::from_utf8_lossy(&output.stderr);
-    Err(format!("{name} failed ({}): {}", output.status, first_lines(&said)))
+    Err(Failed::NotCompiled { tool, status: output.status, said: first_lines(&said) })
 }
 
 /// The beginning of what a compiler says, which is where its first error is, in one line.
 fn first_lines(said: &str) -> String {
     let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).take(4).collect();
     lines.join(" / ").trim_end_matches('.').to_owned()
-}
-
-/// Whether cargo could not get the crates that tokio consists of.
-fn is_offline(reason: &str) -> bool {
-    ["download", "resolve host", "network", "fetch", "index"].iter().any(|word| reason.contains(word))
 }
 
 #[cfg(test)]
@@ -182,7 +182,7 @@ mod tests {
         let arguments: &[&str] = &["-c", "echo c.c:1: error: no >&2; exit 3"];
         let compiler = Compiler { tool, version: "--version", arguments };
         let error = compile(Path::new("/bin/sh"), &compiler, "", folder.path()).unwrap_err();
-        assert_eq!(error, "sh failed (exit status: 3): c.c:1: error: no");
+        assert_eq!(error.to_string(), "sh failed (exit status: 3): c.c:1: error: no");
     }
 
     #[test]
@@ -196,6 +196,6 @@ mod tests {
             (command.get_program(), words),
             ("/bin/echo".as_ref(), vec!["1000000".as_ref(), "7".as_ref()])
         );
-        assert!(probes.command(Runtime::C, Span::ZERO, 1).unwrap_err().contains("not prepared"));
+        assert!(probes.command(Runtime::C, Span::ZERO, 1).unwrap_err().to_string().contains("not prepared"));
     }
 }

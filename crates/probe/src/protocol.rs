@@ -1,5 +1,7 @@
 //! What a probe prints, line by line; `docs/probes.md` describes it for those who write one.
 
+use crate::error::ProtocolError;
+
 /// The only version of the protocol so far.
 const VERSION: &str = "1";
 
@@ -24,24 +26,19 @@ impl Hello {
     /// # Errors
     ///
     /// What is wrong with the line.
-    pub(crate) fn parse(line: &str) -> Result<Self, String> {
+    pub(crate) fn parse(line: &str) -> Result<Self, ProtocolError> {
         let mut words = line.splitn(4, ' ');
         if words.next() != Some("howlate-probe") {
-            return Err(format!(
-                "its first line must be `howlate-probe {VERSION} monotonic …`, and is {}",
-                quoted(line)
-            ));
+            return Err(ProtocolError::FirstLine { wanted: VERSION, found: quoted(line) });
         }
         let version = words.next().unwrap_or_default();
         if version != VERSION {
-            return Err(format!(
-                "it speaks version `{version}` of the protocol; this howlate knows {VERSION}"
-            ));
+            return Err(ProtocolError::Version { found: version.to_owned(), known: VERSION });
         }
         let clock = match words.next().unwrap_or_default() {
             "monotonic" => Clock::Monotonic,
             "realtime" => Clock::Realtime,
-            other => return Err(format!("its clock must be `monotonic` or `realtime`, and is `{other}`")),
+            other => return Err(ProtocolError::Clock { found: other.to_owned() }),
         };
         Ok(Self { clock, text: words.next().unwrap_or_default().trim().to_owned() })
     }
@@ -60,7 +57,7 @@ impl Said {
     /// # Errors
     ///
     /// What is wrong with the line.
-    pub(crate) fn parse(line: &str) -> Result<Self, String> {
+    pub(crate) fn parse(line: &str) -> Result<Self, ProtocolError> {
         if line == "end" {
             return Ok(Self::End);
         }
@@ -68,10 +65,7 @@ impl Said {
         let reading = line.split_once(' ').and_then(|(start, end)| Some((number(start)?, number(end)?)));
         match reading {
             Some((start, end)) => Ok(Self::Slept { start, end }),
-            None => Err(format!(
-                "it printed {}; two clock readings in nanoseconds, or `end`, must come here",
-                quoted(line)
-            )),
+            None => Err(ProtocolError::Reading { found: quoted(line) }),
         }
     }
 }
@@ -100,7 +94,7 @@ mod tests {
             ("howlate-probe 1 boottime x", "and is `boottime`"),
             ("", "and is ``"),
         ] {
-            let error = Hello::parse(line).unwrap_err();
+            let error = Hello::parse(line).unwrap_err().to_string();
             assert!(error.contains(says), "{line}: {error}");
         }
     }
@@ -110,7 +104,7 @@ mod tests {
         assert_eq!(Said::parse("5 17"), Ok(Said::Slept { start: 5, end: 17 }));
         assert_eq!(Said::parse("end"), Ok(Said::End));
         for garbage in ["", "5", "5 17 19", "5.0 17", "a b", "99999999999999999999 1", "\u{1b}[31m5 6"] {
-            let error = Said::parse(garbage).unwrap_err();
+            let error = Said::parse(garbage).unwrap_err().to_string();
             assert!(error.contains("two clock readings") && !error.contains('\u{1b}'), "{error}");
         }
     }

@@ -2,7 +2,6 @@
 
 use std::cell::RefCell;
 use std::io;
-use std::process::ExitStatus;
 
 use howlate_linux::child::Applied;
 use howlate_linux::clock;
@@ -13,6 +12,7 @@ use howlate_model::{
 
 use crate::blocks::Blocks;
 use crate::conversion::Conversion;
+use crate::error::{Failed, ProtocolError};
 use crate::protocol::{Hello, Said};
 use crate::sleeping::Sleeping;
 use crate::{Probes, asked};
@@ -89,22 +89,22 @@ enum Stopped {
     /// The turn is over, whatever the program does.
     Cut,
     /// Something is wrong with what it printed, or did not.
-    Wrong(String),
+    Wrong(Failed),
 }
 
 impl Running<'_> {
-    fn start(&self, probes: &Probes, runtime: Runtime) -> Result<(Sleeping, Applied), String> {
+    fn start(&self, probes: &Probes, runtime: Runtime) -> Result<(Sleeping, Applied), Failed> {
         let count = self.task.samples.unwrap_or(u64::MAX).saturating_add(self.task.warm_up);
         let command = probes.command(runtime, self.task.work.length(), count)?;
         let name = command.get_program().display().to_string();
         Sleeping::start(command, asked::settings(self.task))
-            .map_err(|error| format!("{name} cannot be started: {error}"))
+            .map_err(|error| Failed::NotStarted { program: name, words: error.to_string() })
     }
 
     /// Reads until the program ends or must; returns what it used and what went wrong.
-    fn watch(&mut self, mut program: Sleeping, applied: &Applied) -> (Option<Usage>, Option<String>) {
-        let stopped =
-            self.read(&mut program, applied).unwrap_or_else(|error| Stopped::Wrong(error.to_string()));
+    fn watch(&mut self, mut program: Sleeping, applied: &Applied) -> (Option<Usage>, Option<Failed>) {
+        let unread = |error: io::Error| Stopped::Wrong(Failed::NotRead { words: error.to_string() });
+        let stopped = self.read(&mut program, applied).unwrap_or_else(unread);
         let now = clock::now();
         if let Some(block) = self.blocks.cut(now) {
             self.sink.line(Line::Block(Box::new(block)));
@@ -122,16 +122,16 @@ impl Running<'_> {
         let problem = match stopped {
             Stopped::AtItsEnd => self.short_of_samples(),
             Stopped::Cut => None,
-            Stopped::Early => Some(format!("the program ended too early{}", in_words(status))),
+            Stopped::Early => Some(Failed::EndedEarly { status }),
             Stopped::Wrong(reason) => Some(reason),
         };
-        (usage, problem.map(|problem| with_last_words(problem, &last_words)))
+        (usage, problem.map(|problem| with_last_words(problem, last_words)))
     }
 
-    fn short_of_samples(&self) -> Option<String> {
+    fn short_of_samples(&self) -> Option<Failed> {
         let asked = self.task.samples.unwrap_or(0);
-        (self.blocks.count() < asked)
-            .then(|| format!("the program said `end` after {} of {asked} sleeps", self.blocks.count()))
+        let got = self.blocks.count();
+        (got < asked).then_some(Failed::TooFewSleeps { got, asked })
     }
 
     /// Reads until there is a reason to stop.
@@ -168,7 +168,7 @@ impl Running<'_> {
                 Err(reason) => Err(reason),
             },
         };
-        Ok(heard.unwrap_or_else(|reason| Some(Stopped::Wrong(reason))))
+        Ok(heard.unwrap_or_else(|reason| Some(Stopped::Wrong(reason.into()))))
     }
 
     /// The program runs, and its settings are those that it will measure with.
@@ -201,13 +201,13 @@ impl Running<'_> {
         conversion: Conversion,
         line: &str,
         now: MonotonicTime,
-    ) -> Result<Option<Stopped>, String> {
+    ) -> Result<Option<Stopped>, ProtocolError> {
         let (start, end) = match Said::parse(line)? {
             Said::End => return Ok(Some(Stopped::AtItsEnd)),
             Said::Slept { start, end } => (conversion.to_monotonic(start), conversion.to_monotonic(end)),
         };
         if self.blocks.count() == self.task.samples.unwrap_or(u64::MAX) {
-            return Err("it slept more often than asked".to_owned());
+            return Err(ProtocolError::TooMany);
         }
         let late = self.blocks.take(start, end, now)?;
         let above =
@@ -227,13 +227,13 @@ impl Running<'_> {
             self.how = HowEnded::Interrupted;
             return Some(Stopped::Cut);
         }
-        (now >= self.until).then(|| match self.conversion {
+        (now >= self.until).then_some(match self.conversion {
             Some(_) => Stopped::Cut,
-            None => Stopped::Wrong(format!("the program said nothing within {PATIENCE_TO_START}")),
+            None => Stopped::Wrong(Failed::Silent { patience: PATIENCE_TO_START }),
         })
     }
 
-    fn finish(&mut self, usage: Option<Usage>, error: Option<String>) {
+    fn finish(&mut self, usage: Option<Usage>, error: Option<Failed>) {
         let short = self.task.samples.is_some_and(|samples| self.blocks.count() < samples);
         self.sink.line(Line::Finished(Finished {
             condition: self.task.condition,
@@ -242,17 +242,13 @@ impl Running<'_> {
             usage,
             load: None,
             unfinished: error.is_some() || (short && self.how == HowEnded::Done),
-            error,
+            error: error.map(|error| error.to_string()),
         }));
     }
 }
 
 const NEVER: MonotonicTime = MonotonicTime::from_nanos(i64::MAX);
 
-fn in_words(status: Option<ExitStatus>) -> String {
-    status.map_or_else(String::new, |status| format!(" ({status})"))
-}
-
-fn with_last_words(problem: String, last_words: &str) -> String {
-    if last_words.is_empty() { problem } else { format!("{problem}; its last words: {last_words}") }
+fn with_last_words(problem: Failed, said: String) -> Failed {
+    if said.is_empty() { problem } else { Failed::WithLastWords { problem: Box::new(problem), said } }
 }

@@ -8,10 +8,11 @@ use std::process::{Command, Stdio};
 use howlate_model::Runtime;
 use rustix::fs::{Access, access};
 
+use crate::error::Missing;
 use crate::recipe::{Interpreter, Recipe, Tool};
 
 /// Why `runtime` cannot be measured on this machine, and what would help; `None` if it can.
-pub fn missing(runtime: Runtime) -> Option<String> {
+pub fn missing(runtime: Runtime) -> Option<Missing> {
     match (runtime, Recipe::of(runtime)) {
         (Runtime::Own(program), _) => not_a_program(Path::new(program.path())),
         (_, Some(recipe)) => recipe.tools().find(|tool| find(*tool).is_none()).map(not_installed),
@@ -19,19 +20,18 @@ pub fn missing(runtime: Runtime) -> Option<String> {
     }
 }
 
-fn not_installed(tool: Tool) -> String {
-    format!("{} is not installed; on Debian: `apt-get install {}`", tool.names.join(" or "), tool.package)
+const fn not_installed(tool: Tool) -> Missing {
+    Missing::NotInstalled { names: tool.names, package: tool.package }
 }
 
-fn not_a_program(path: &Path) -> Option<String> {
-    let shown = path.display();
+fn not_a_program(path: &Path) -> Option<Missing> {
     if !path.exists() {
-        return Some("there is no such program".to_owned());
+        return Some(Missing::NoSuchProgram);
     }
     if path.is_dir() {
-        return Some("it is a folder, not a program".to_owned());
+        return Some(Missing::Folder);
     }
-    access(path, Access::EXEC_OK).err().map(|_| format!("it may not be executed; try `chmod +x {shown}`"))
+    access(path, Access::EXEC_OK).err().map(|_| Missing::NotExecutable { path: path.to_owned() })
 }
 
 /// Where `tool` is on the path.
@@ -63,7 +63,7 @@ mod tests {
     use howlate_model::OwnProgram;
 
     fn own(path: &str) -> Option<String> {
-        missing(Runtime::Own(OwnProgram::new(path)))
+        missing(Runtime::Own(OwnProgram::new(path))).map(|reason| reason.to_string())
     }
 
     #[test]
@@ -72,7 +72,7 @@ mod tests {
         let absent = Tool { names: &["no-such-compiler"], package: "none" };
         assert_eq!(find(absent), None);
         assert_eq!(
-            not_installed(absent),
+            not_installed(absent).to_string(),
             "no-such-compiler is not installed; on Debian: `apt-get install none`"
         );
     }

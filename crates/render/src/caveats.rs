@@ -1,15 +1,29 @@
 //! Caveats in words.
 
-use howlate_model::Caveat;
+use howlate_model::{Caveat, PolicyRemedy};
 
 use crate::numbers::{count, length, rough};
+use crate::prose::capitalised;
 
 /// A caveat in one sentence: what was found, and what would help.
 pub fn caveat(caveat: &Caveat) -> String {
     match caveat {
-        Caveat::PolicyRefused { asked, in_force, reason, remedy } => {
+        Caveat::PolicyRefused { asked, in_force, reason, worded_remedy, would_help } => {
+            let remedy = would_help.as_ref().map_or_else(|| worded_remedy.clone(), policy_remedy);
             let remedy = if remedy.is_empty() { String::new() } else { format!(" {remedy}") };
             format!("{asked} was refused ({reason}); measured as {in_force}.{remedy}")
+        }
+        Caveat::NiceInherited { nice } => {
+            format!("`other` runs at nice {}, as howlate was started.", nice.get())
+        }
+        Caveat::SlackInherited { asked } => {
+            format!("`{asked}` has no timer slack here, because howlate was started with a real-time policy.")
+        }
+        Caveat::ThreadsApart { threads: 1 } => {
+            "1 thread of the program runs under a policy of its own.".to_owned()
+        }
+        Caveat::ThreadsApart { threads } => {
+            format!("{threads} threads of the program run under policies of their own.")
         }
         Caveat::SlackDiffers { asked_ns, in_force_ns } => {
             format!(
@@ -68,6 +82,16 @@ pub fn caveat(caveat: &Caveat) -> String {
         Caveat::PageFaults { minor, major } => {
             format!("The measured threads met page faults: {} minor, {} major.", count(*minor), count(*major))
         }
+        Caveat::MachineBusy { load_average_percent, cpus } => format!(
+            "The machine was busy before this began (load average {}.{} on {}): \"idle\" is not idle, and explanations \
+             may be wrong.",
+            load_average_percent / 100,
+            load_average_percent / 10 % 10,
+            if *cpus == 1 { "1 CPU".to_owned() } else { format!("{cpus} CPUs") }
+        ),
+        Caveat::LoadNice { load, nice } => {
+            format!("The load {load} runs at nice {}, as howlate was started with, not at 0.", nice.get())
+        }
         Caveat::LoadEnded { load, words } => {
             format!(
                 "The load {load} ended by itself ({words}); what was measured after that was not under it."
@@ -79,6 +103,11 @@ pub fn caveat(caveat: &Caveat) -> String {
         Caveat::RecordingIncomplete { lines_lost, reason } => {
             format!("{} lines could not be written to the recording ({reason}).", count(*lines_lost))
         }
+        Caveat::SamplesIncomplete { path, missing } => format!(
+            "{path} lacks {} wake-ups: more than 100 000 in one turn are not kept one by one.",
+            count(*missing)
+        ),
+        Caveat::SamplesUnreadable { path, reason } => format!("{path} cannot be read: {reason}."),
         Caveat::RecordingCutOff { path } => {
             format!("The last line of {path} is incomplete, as after a crash; the rest was read.")
         }
@@ -97,6 +126,34 @@ pub fn caveat(caveat: &Caveat) -> String {
              Keep it idle, or measure elsewhere with `--cpus`."
         ),
         Caveat::EmulatedCpu => "Emulated CPU: compare kernels with each other, not with hardware.".to_owned(),
-        Caveat::Note { text } => text.clone(),
+        Caveat::KvmFailed { reason } => format!(
+            "/dev/kvm is there, but guests do not run on it ({reason}), so their CPUs were emulated. `--accel tcg` does \
+             not try it first."
+        ),
+        Caveat::RealtimeClock => {
+            "the threads waited on CLOCK_REALTIME; times are shifted to CLOCK_MONOTONIC".to_owned()
+        }
+        Caveat::OldNote { text } => text.clone(),
+    }
+}
+
+/// What to do about a refused policy.
+pub fn policy_remedy(remedy: &PolicyRemedy) -> String {
+    match remedy {
+        PolicyRemedy::NiceLimit => {
+            "Run as root, or raise the limit: `ulimit -e 40` lets you go down to nice -20.".to_owned()
+        }
+        PolicyRemedy::RealtimeLimit { priority } => {
+            format!("Run as root, or raise the limit: `ulimit -r {}`.", priority.get())
+        }
+        PolicyRemedy::DeadlineRights => {
+            "SCHED_DEADLINE needs root (CAP_SYS_NICE), all CPUs allowed, and free deadline bandwidth."
+                .to_owned()
+        }
+        PolicyRemedy::Finding { found, apply, .. } => {
+            let steps: Vec<String> = apply.iter().map(|step| format!("`{step}`")).collect();
+            format!("{}: {}", capitalised(found), steps.join(", then "))
+        }
+        PolicyRemedy::RootOnHost => "Run howlate guest as root on the host.".to_owned(),
     }
 }

@@ -3,9 +3,10 @@
 use howlate_analyse::{Analysis, Outcome, Summary};
 use howlate_model::{Condition, HasProperties, Latency, Property, WorkKind};
 
-use crate::heading::{what_the_maximum_supports, wrapped};
+use crate::certainty::what_the_maximum_supports;
 use crate::numbers::{count, micros};
 use crate::property::{self, heading, is_usual, varying};
+use crate::prose::wrapped;
 use crate::style::{DIM, paint};
 use crate::table::{Columns, transpose, worst_in_bold};
 

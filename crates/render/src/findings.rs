@@ -3,6 +3,7 @@
 use anstyle::{AnsiColor, Style};
 use howlate_model::{Finding, Verdict};
 
+use crate::prose::lines;
 use crate::style::{BOLD, DIM, GOOD, WARN, paint};
 
 /// Text narrower than this is harder to read than text that the terminal breaks.
@@ -95,7 +96,7 @@ impl Page {
 
     fn found(&mut self, group: &Group, finding: &Finding) {
         let style = if finding.verdict <= Verdict::Costs { BOLD } else { PLAIN };
-        for (number, line) in wrapped(&finding.found, self.width - INDENT).iter().enumerate() {
+        for (number, line) in lines(&finding.found, self.width - INDENT).iter().enumerate() {
             let mark = if number == 0 { group.mark } else { ' ' };
             self.text.push_str(&format!(
                 "  {} {}\n",
@@ -119,7 +120,7 @@ impl Page {
     }
 
     fn paragraph(&mut self, text: &str) {
-        for line in wrapped(text, self.width - INDENT) {
+        for line in lines(text, self.width - INDENT) {
             self.line(INDENT, PLAIN, &line);
         }
     }
@@ -153,7 +154,7 @@ impl Page {
 
     /// Text beside a label, broken to the width.
     fn beside(&mut self, label: &str, style: Style, text: &str) {
-        for (number, line) in wrapped(text, self.width - INDENT - LABEL).iter().enumerate() {
+        for (number, line) in lines(text, self.width - INDENT - LABEL).iter().enumerate() {
             self.labelled(if number == 0 { label } else { "" }, style, line);
         }
     }
@@ -178,19 +179,6 @@ fn styled(style: Style, text: &str) -> String {
 fn is_command(step: &str) -> bool {
     let first = step.split_whitespace().next().unwrap_or_default();
     ["#", "chrt", "docker", "echo", "podman", "sudo"].contains(&first)
-}
-
-/// Breaks a text between words, into lines of at most `width` columns where words allow.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
-        let fits = |line: &&mut String| line.chars().count() + 1 + word.chars().count() <= width;
-        match lines.last_mut().filter(fits) {
-            Some(line) => *line = format!("{line} {word}"),
-            None => lines.push(word.to_owned()),
-        }
-    }
-    lines
 }
 
 #[cfg(test)]

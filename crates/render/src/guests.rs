@@ -6,9 +6,9 @@ use std::collections::HashSet;
 use howlate_analyse::Analysis;
 use howlate_model::{Boot, BootEnded, Condition, Property, Span};
 
-use crate::heading::wrapped;
 use crate::numbers::{length, micros, rough};
 use crate::property::phrases;
+use crate::prose::wrapped;
 use crate::style::{BOLD, DIM, paint};
 use crate::table::Columns;
 

@@ -1,27 +1,14 @@
 //! What stands above and below every result.
 
-use howlate_analyse::{Analysis, exceeded_at_most};
-use howlate_model::{Caveat, HowEnded, System, Work};
+use howlate_analyse::Analysis;
+use howlate_model::{HowEnded, Work};
 
-use crate::caveats::caveat;
-use crate::numbers::{count, length};
-use crate::style::{BOLD, DIM, WARN, paint};
+use crate::machine::machine;
+use crate::notes::notes;
+use crate::numbers::length;
+use crate::prose::wrapped;
+use crate::style::{BOLD, DIM, paint};
 use crate::{cyclic, guests, loads, notify, quick, sleep};
-
-/// One line on the machine: `Intel … , 2 CPUs · Linux 6.18.44 PREEMPT_DYNAMIC · KVM guest`.
-pub fn machine(system: &System) -> String {
-    let cpus = match system.online.len() {
-        1 => "1 CPU".to_owned(),
-        n => format!("{n} CPUs"),
-    };
-    let mut parts =
-        vec![if system.processor.is_empty() { cpus } else { format!("{}, {cpus}", system.processor) }];
-    let preemption = system.preemption.as_deref().unwrap_or_default();
-    parts.push(format!("Linux {} {preemption}", system.kernel).trim_end().to_owned());
-    parts.extend(system.hypervisor.as_ref().map(|name| format!("{name} guest")));
-    parts.extend(system.container.as_ref().map(|name| format!("{name} container")));
-    parts.join(" · ")
-}
 
 /// The whole result of a recording, for a terminal.
 pub fn report(analysis: &Analysis, width: usize) -> String {
@@ -84,57 +71,4 @@ fn instrument(analysis: &Analysis, width: usize) -> String {
         length(instrument.loop_ns)
     );
     format!("{}\n", paint(DIM, wrapped(&text, width, 0)))
-}
-
-/// What the maximum of a result is worth.
-pub fn what_the_maximum_supports(n: u64) -> Option<String> {
-    let one_in = exceeded_at_most(n).filter(|_| n >= 20)?;
-    Some(format!(
-        "no later than the max but for at most 1 wake-up in {} (95 %, if they are independent)",
-        count(one_in)
-    ))
-}
-
-/// Caveats, each once, with the conditions that they are about.
-pub(crate) fn notes(analysis: &Analysis, width: usize) -> String {
-    let mut notes: Vec<(Caveat, usize)> = analysis.caveats.iter().map(|one| (one.clone(), 0)).collect();
-    for outcome in analysis.outcomes() {
-        for one in outcome.caveats() {
-            match notes.iter_mut().find(|(known, _)| caveat(known) == caveat(&one)) {
-                Some((_, conditions)) => *conditions += 1,
-                None => notes.push((one, 1)),
-            }
-        }
-    }
-    let several = analysis.outcomes().len() > 1;
-    let line = |(one, conditions): &(Caveat, usize)| {
-        let about = match conditions {
-            0 => String::new(),
-            n if several && *n < analysis.outcomes().len() => {
-                format!(" ({n} of {} conditions)", analysis.outcomes().len())
-            }
-            _ => String::new(),
-        };
-        let text = format!("{}{about}", caveat(one));
-        format!("{} {}\n", paint(WARN, "!"), wrapped(&text, width, 2))
-    };
-    notes.iter().map(line).collect()
-}
-
-/// `text` broken at `width`, further lines indented by `indent`.
-pub fn wrapped(text: &str, width: usize, indent: usize) -> String {
-    let room = width.saturating_sub(indent).max(40);
-    let mut lines: Vec<String> = vec![String::new()];
-    for word in text.split(' ') {
-        let last = lines.last_mut().map_or(0, |line| line.chars().count());
-        match lines.last_mut() {
-            Some(line) if last == 0 => line.push_str(word),
-            Some(line) if last + 1 + word.chars().count() <= room => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines.join(&format!("\n{:indent$}", ""))
 }

@@ -8,7 +8,7 @@ use howlate_model::{
 };
 use serde::Serialize;
 
-use crate::caveats::caveat;
+use crate::caveats::{caveat, policy_remedy};
 use crate::guests::parts;
 use crate::insights::insight;
 
@@ -28,7 +28,10 @@ struct Document<'a> {
     system: &'a System,
     instrument: Instrument,
     caveats: Vec<Noted>,
+    /// The sentences alone.
     insights: Vec<String>,
+    /// The same with their numbers.
+    explanations: Vec<Explained>,
     /// Ways to notify under the same circumstances, fastest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     rankings: Vec<Ranking>,
@@ -38,12 +41,26 @@ struct Document<'a> {
     results: Vec<Entry<'a>>,
 }
 
+/// An explanation as data and in words.
+#[derive(Serialize)]
+struct Explained {
+    #[serde(flatten)]
+    insight: Insight,
+    /// The guest it is about.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    guest: String,
+    text: String,
+}
+
 /// A caveat as data and in words.
 #[derive(Serialize)]
 struct Noted {
     #[serde(flatten)]
     caveat: Caveat,
     text: String,
+    /// What to do, in words, where the caveat has that as data.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remedy: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -94,13 +111,26 @@ fn guests(analysis: &Analysis) -> Vec<Guest<'_>> {
     analysis.boots.iter().map(|boot| Guest { boot, ended: ended(boot) }).collect()
 }
 
-fn insights_of(guest: &str, part: &Analysis) -> Vec<String> {
-    let named = |text: String| if guest.is_empty() { text } else { format!("{guest}: {text}") };
-    insights(part).iter().map(|one: &Insight| named(insight(one))).collect()
+fn explanations(guest: &str, part: &Analysis) -> Vec<Explained> {
+    let explained = |one: Insight| {
+        let text = insight(&one);
+        Explained { insight: one, guest: guest.to_owned(), text }
+    };
+    insights(part).into_iter().map(explained).collect()
+}
+
+/// `6.1.0: Timer slack: …`.
+fn sentence(one: &Explained) -> String {
+    if one.guest.is_empty() { one.text.clone() } else { format!("{}: {}", one.guest, one.text) }
 }
 
 fn noted(caveats: &[Caveat]) -> Vec<Noted> {
-    caveats.iter().map(|one| Noted { caveat: one.clone(), text: caveat(one) }).collect()
+    let remedy = |one: &Caveat| match one {
+        Caveat::PolicyRefused { would_help, .. } => would_help.as_ref().map(policy_remedy),
+        _ => None,
+    };
+    let noted = |one: &Caveat| Noted { caveat: one.clone(), text: caveat(one), remedy: remedy(one) };
+    caveats.iter().map(noted).collect()
 }
 
 fn entry(outcome: &Outcome) -> Entry<'_> {
@@ -129,6 +159,8 @@ fn entry(outcome: &Outcome) -> Entry<'_> {
 fn document(analysis: &Analysis) -> Document<'_> {
     let header = &analysis.header;
     let parts = parts(analysis);
+    let explanations: Vec<Explained> =
+        parts.iter().flat_map(|(guest, part)| explanations(guest, part)).collect();
     Document {
         format: FORMAT,
         howlate: &header.howlate,
@@ -140,7 +172,8 @@ fn document(analysis: &Analysis) -> Document<'_> {
         system: &header.system,
         instrument: header.instrument,
         caveats: noted(&analysis.caveats),
-        insights: parts.iter().flat_map(|(guest, part)| insights_of(guest, part)).collect(),
+        insights: explanations.iter().map(sentence).collect(),
+        explanations,
         rankings: parts.iter().flat_map(|(_, part)| rankings(part)).collect(),
         guests: guests(analysis),
         results: analysis.outcomes().iter().map(entry).collect(),

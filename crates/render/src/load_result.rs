@@ -4,9 +4,9 @@ use howlate_analyse::LoadEffect;
 use howlate_model::{Load, PartEffect, Span};
 use serde::Serialize;
 
-use crate::heading::wrapped;
 use crate::loads::{of_part, whole_machine};
 use crate::numbers::rough;
+use crate::prose::wrapped;
 use crate::style::{BOLD, WARN, paint};
 
 /// What a load did that was applied by itself. Names are public: add, never rename.

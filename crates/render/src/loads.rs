@@ -3,8 +3,8 @@
 use howlate_analyse::{Analysis, LoadEffect};
 use howlate_model::PartEffect;
 
-use crate::heading::wrapped;
 use crate::numbers::{round, span_per_span};
+use crate::prose::wrapped;
 use crate::style::{DIM, paint};
 
 /// One line for each load that conditions were measured under.

@@ -5,9 +5,9 @@ use howlate_analyse::{
 };
 use howlate_model::{Condition, Notifier, Property, ReceiverCpu, Work};
 
-use crate::heading::wrapped;
 use crate::numbers::{count, micros, micros_of};
 use crate::property::phrases;
+use crate::prose::wrapped;
 use crate::style::{BOLD, DIM, GOOD, paint};
 use crate::table::{Columns, transpose, worst_in_bold};
 

@@ -3,8 +3,10 @@
 use howlate_analyse::{Analysis, Outcome};
 use howlate_model::{Finding, Latency, Load, Policy, Verdict};
 
-use crate::heading::{machine, notes, wrapped};
+use crate::machine::machine;
+use crate::notes::notes;
 use crate::numbers::{length, micros, times};
+use crate::prose::wrapped;
 use crate::style::{BOLD, DIM, paint};
 use crate::table::{Columns, transpose, worst_in_bold};
 

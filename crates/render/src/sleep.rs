@@ -3,10 +3,10 @@
 use howlate_analyse::{Analysis, Outcome, insights};
 use howlate_model::{Condition, Property, Span};
 
-use crate::heading::wrapped;
 use crate::insights::insight;
 use crate::numbers::{count, micros, micros_of};
 use crate::property::phrases;
+use crate::prose::wrapped;
 use crate::sleep_overview::overview;
 use crate::style::{BOLD, DIM, paint};
 use crate::table::{Columns, transpose, worst_in_bold};

@@ -2,6 +2,7 @@
 
 use comfy_table::{CellAlignment, ColumnConstraint, Table, Width};
 
+use crate::prose::text_width;
 use crate::style::{BOLD, DIM, paint};
 
 /// A table under construction.
@@ -19,7 +20,7 @@ impl Columns {
             let right = if number < left { CellAlignment::Left } else { CellAlignment::Right };
             column.set_cell_alignment(right);
             column.set_padding((2, 0));
-            let least = u16::try_from(headings[number].chars().count() + 2).unwrap_or(u16::MAX);
+            let least = u16::try_from(text_width(&headings[number]) + 2).unwrap_or(u16::MAX);
             column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(least)));
         }
         Self { table }

@@ -1,7 +1,10 @@
 //! The numbers of a unit that are compared.
 
-use howlate_model::Distribution;
+use howlate_model::{Distribution, Latency};
 use serde::Serialize;
+
+/// Fewer units on a side hardly show anything after the correction for several comparisons.
+pub(crate) const LEAST: usize = 10;
 
 /// A number of a stretch of wake-ups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -48,7 +51,7 @@ impl Statistic {
     /// any stretch has, the number of units decides.
     pub(crate) const fn least_in_all(self) -> u64 {
         match self {
-            Self::P99 | Self::P999 => self.least() * super::units::LEAST as u64,
+            Self::P99 | Self::P999 => self.least() * LEAST as u64,
             Self::P50 | Self::Max => self.least(),
         }
     }
@@ -61,6 +64,12 @@ impl Statistic {
             Self::P999 => all.quantile(0.999),
             Self::Max => all.max(),
         };
-        value.map(super::units::nanos)
+        value.map(nanos)
     }
+}
+
+/// Nanoseconds as a number to calculate with.
+#[allow(clippy::cast_precision_loss, reason = "latencies are shown with three digits")]
+pub(crate) fn nanos(latency: Latency) -> f64 {
+    latency.as_nanos() as f64
 }

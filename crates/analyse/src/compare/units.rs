@@ -2,16 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use howlate_model::{Distribution, Latency};
+use howlate_model::Distribution;
 
 use super::autocorrelation::lag_one;
-use super::statistic::Statistic;
+use super::statistic::{LEAST, Statistic};
 use super::track::Piece;
 
 /// About as many units are made at most.
 const MOST: usize = 32;
-/// Fewer units on a side hardly show anything after the correction for several comparisons.
-pub(crate) const LEAST: usize = 10;
 /// Units whose neighbours are more alike than this are joined, while there are enough of them.
 const ALIKE: f64 = 0.3;
 /// Beyond this, nothing can be said.
@@ -117,12 +115,6 @@ fn join(pieces: &[Piece], wakeups: u64) -> Vec<Distribution> {
         None => units.push(open),
     }
     units
-}
-
-/// Nanoseconds as numbers to reckon with.
-#[allow(clippy::cast_precision_loss, reason = "latencies are shown with three digits")]
-pub(crate) fn nanos(latency: Latency) -> f64 {
-    latency.as_nanos() as f64
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ pub(crate) fn run(asked: &cli::Load) -> Result<Status, Error> {
     check(&load)?;
     let running = Running::start(&load)?;
     let place = (!asked.quiet && is_watched()).then(InPlace::default);
-    let notes = running.notes();
+    let notes = running.caveats().iter().map(howlate_render::caveat).collect();
     let result = LoadResult::new(&load, notes);
     let result = Applied { running, place, result }.watch(asked.duration, &interrupted);
     terminal::print(&if asked.json { result.json()? } else { result.text(terminal::width()) })?;

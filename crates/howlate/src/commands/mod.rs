@@ -76,23 +76,9 @@ fn judge(analysis: &Analysis, limits: &[Limit]) -> Status {
 
 /// Whether every condition was measured, to the end, with the policy it was to have.
 fn is_as_asked(analysis: &Analysis) -> bool {
-    let spoils = |caveat: &Caveat| {
-        matches!(
-            caveat,
-            Caveat::PolicyRefused { .. }
-                | Caveat::Unfinished { .. }
-                | Caveat::MessagesIrregular { .. }
-                | Caveat::LoadEnded { .. }
-                | Caveat::LoadIneffective { .. }
-                | Caveat::RecordingIncomplete { .. }
-                | Caveat::SettingNotRestored { .. }
-                | Caveat::SettingChanged { .. }
-                | Caveat::GuardianGone
-        )
-    };
     let outcomes = analysis.outcomes();
     let ended_early = analysis.end.as_ref().is_none_or(|end| end.how != HowEnded::Done);
-    !analysis.caveats.iter().any(spoils)
-        && !outcomes.iter().any(|outcome| outcome.caveats().iter().any(spoils))
+    !analysis.caveats.iter().any(Caveat::spoils)
+        && !outcomes.iter().any(|outcome| outcome.caveats().iter().any(Caveat::spoils))
         && (ended_early || outcomes.iter().all(|outcome| outcome.count() > 0))
 }

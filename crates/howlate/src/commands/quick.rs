@@ -35,7 +35,7 @@ pub(crate) fn run() -> Result<Status, Error> {
     let analysis = measure(&request, &around, &plan, Past::None)?;
     let mut text = quick(&analysis, terminal::width());
     if realtime.is_none() {
-        let hint = remedy::for_policy(WITH_PRIORITY, &around.findings);
+        let hint = howlate_render::policy_remedy(&remedy::for_policy(WITH_PRIORITY, &around.findings));
         text.push_str(&format!("\nReal-time priority could not be tried. {hint}\n"));
     }
     if let Some(path) = out {

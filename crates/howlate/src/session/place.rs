@@ -21,15 +21,17 @@ pub(super) fn crowding(turns: &[Turn], system: &System) -> Vec<Caveat> {
 }
 
 /// A machine that is busy before anything was started is not idle, whatever the load is called.
-#[allow(clippy::cast_precision_loss, reason = "a handful of CPUs")]
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a load average is no negative number"
+)]
 fn busy(cpus: usize) -> Option<Caveat> {
     let load = LoadAverage::read(&Root::live()).last_minute()?;
-    (load > cpus as f64).then(|| Caveat::Note {
-        text: format!(
-            "The machine was busy before this began (load average {load:.1} on {cpus} CPUs): \"idle\" is not idle, and \
-             explanations may be wrong."
-        ),
-    })
+    let load_average_percent = (load * 100.0).round() as u64;
+    let cpus = u32::try_from(cpus).unwrap_or(u32::MAX);
+    (load_average_percent > 100 * u64::from(cpus))
+        .then_some(Caveat::MachineBusy { load_average_percent, cpus })
 }
 
 pub(super) fn measured_cpus(turn: &Turn) -> CpuSet {

@@ -53,14 +53,10 @@ impl Keeping {
     /// Completes the file; tells what is not in it.
     pub(super) fn close(self) -> Option<Caveat> {
         let path = self.file.path().display().to_string();
-        let reason = match self.file.close() {
-            Ok(()) if self.missing == 0 => return None,
-            Ok(()) => format!(
-                "lacks {} wake-ups: more than 100 000 in one turn are not kept one by one",
-                self.missing
-            ),
-            Err(error) => format!("cannot be read: {error}"),
-        };
-        Some(Caveat::Note { text: format!("{path} {reason}.") })
+        match self.file.close() {
+            Ok(()) if self.missing == 0 => None,
+            Ok(()) => Some(Caveat::SamplesIncomplete { path, missing: self.missing }),
+            Err(error) => Some(Caveat::SamplesUnreadable { path, reason: error.to_string() }),
+        }
     }
 }

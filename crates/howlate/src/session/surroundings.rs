@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use howlate_guard::{Applied, Guard, Wanted, put_back_leftovers};
 use howlate_linux::interrupt::on_request_to_end;
 use howlate_measure::measure_instrument;
-use howlate_model::{Caveat, Finding, Instrument, Setting, Sleeper, Span, System};
+use howlate_model::{Caveat, Finding, Instrument, Runtime, Setting, Sleeper, Span, System};
 use howlate_plan::Machine;
 use howlate_probe::Probes;
 use howlate_procfs::{Root, Status};
@@ -84,6 +84,12 @@ impl Surroundings {
         }
     }
 
+    /// The runtimes that this machine lacks, each with the reason and what would help.
+    fn missing_runtimes(&self) -> Vec<(Runtime, String)> {
+        let missing = self.probes.borrow().missing();
+        missing.into_iter().map(|(runtime, reason)| (runtime, reason.to_string())).collect()
+    }
+
     /// What plans must know.
     pub(crate) fn machine(&self) -> Machine {
         Machine {
@@ -91,7 +97,7 @@ impl Surroundings {
             kernel: self.system.kernel.clone(),
             // A guest that a measurement locks up is ended from outside, and no one else's work is in it.
             wait: if howlate_guest::is_inside() { Span::ZERO } else { self.instrument.wait_ns },
-            missing: self.probes.borrow().missing(),
+            missing: self.missing_runtimes(),
         }
     }
 }

@@ -23,8 +23,8 @@ impl UnderLoad {
     }
 
     /// What is not as it should be with the load.
-    pub(super) fn notes(&self) -> Vec<String> {
-        self.running.notes()
+    pub(super) fn caveats(&self) -> Vec<Caveat> {
+        self.running.caveats()
     }
 
     /// What the load did since the last look, unless that was for blocks that ended at `until` too.

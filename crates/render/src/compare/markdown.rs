@@ -19,7 +19,7 @@ pub fn comparison_markdown(report: &ComparisonReport<'_>) -> String {
     format!(
         "{text}\n<sub>{}. p is corrected for {} comparisons; detectable: a difference found with a chance of at least 80 %; \
          {} → {}</sub>\n",
-        words::capitalised(&words::tally(report.comparison)),
+        crate::prose::capitalised(&words::tally(report.comparison)),
         report.all().count(),
         report.base.0,
         report.comparison.compared.first().map_or("nothing", |one| report.new_path(one))

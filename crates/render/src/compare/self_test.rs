@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use super::words;
 use crate::condition::condition;
-use crate::heading::wrapped;
 use crate::numbers::rough;
+use crate::prose::wrapped;
 use crate::style::{BOLD, DIM, paint};
 use crate::table::Columns;
 

@@ -4,8 +4,9 @@ use howlate_analyse::compare::{Compared, Maximum, Tested, Verdict};
 use howlate_model::Span;
 
 use super::{ComparisonReport, words};
-use crate::heading::{machine, wrapped};
+use crate::machine::machine;
 use crate::numbers::{count, length, micros, micros_of, rough};
+use crate::prose::wrapped;
 use crate::style::{BOLD, DIM, GOOD, WARN, paint};
 use crate::table::Columns;
 
@@ -159,7 +160,7 @@ fn notes(report: &ComparisonReport<'_>, width: usize) -> String {
     });
     let method = format!(
         "{}. p is corrected for {comparisons} comparisons; detectable: a difference found with a chance of at least 80 %.{margin}",
-        words::capitalised(&words::tally(report.comparison))
+        crate::prose::capitalised(&words::tally(report.comparison))
     );
     format!("{notes}{}\n", paint(DIM, wrapped(&method, width, 0)))
 }

@@ -268,12 +268,6 @@ const fn is_of_weight(caveat: &Caveat) -> bool {
     )
 }
 
-/// With its first letter large.
-pub(super) fn capitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
-}
-
 /// The smallest difference that would have been found, where none was.
 pub(super) fn detectable(tested: &Tested) -> String {
     match (tested.verdict, tested.detectable_ns) {

@@ -4,6 +4,7 @@ use howlate_model::{Latency, Span};
 
 use super::{Series, Symbols, column, line_of_words};
 use crate::numbers::length;
+use crate::prose::text_width;
 use crate::scale::Scale;
 use crate::style::{DIM, paint};
 
@@ -17,8 +18,8 @@ const fn lines(conditions: usize) -> usize {
 }
 
 pub(super) fn histogram(series: &[Series<'_>], latencies: Scale, width: usize, symbols: Symbols) -> String {
-    let names = series.iter().map(|one| one.name.chars().count()).max().unwrap_or(0).min(width / 3);
-    let maxima = series.iter().map(|one| max(one).chars().count()).max().unwrap_or(0);
+    let names = series.iter().map(|one| text_width(&one.name)).max().unwrap_or(0).min(width / 3);
+    let maxima = series.iter().map(|one| text_width(&max(one))).max().unwrap_or(0);
     let columns = width.saturating_sub(names + maxima + 6).max(20);
     let height = lines(series.len());
     let fullest = series.iter().flat_map(|one| counts(one, latencies, columns)).max().unwrap_or(1);

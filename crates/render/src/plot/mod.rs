@@ -6,6 +6,7 @@ mod names;
 
 use howlate_analyse::{Analysis, Outcome};
 
+use crate::prose::text_width;
 use crate::scale::Scale;
 use crate::style::{BOLD, DIM, paint};
 
@@ -77,9 +78,8 @@ fn in_ascii(text: &str) -> String {
 fn line_of_words(words: &[(usize, String)], width: usize) -> String {
     let mut line = String::new();
     for (place, word) in words {
-        let begin =
-            place.saturating_sub(word.chars().count() / 2).min(width.saturating_sub(word.chars().count()));
-        let end = line.chars().count();
+        let begin = place.saturating_sub(text_width(word) / 2).min(width.saturating_sub(text_width(word)));
+        let end = text_width(&line);
         if begin >= end + usize::from(end > 0) {
             line.push_str(&" ".repeat(begin - end));
             line.push_str(word);

@@ -8,15 +8,17 @@ mod marks;
 mod matrix;
 mod path;
 mod plot;
+mod room;
 mod rows;
 
-pub(crate) use area::{Area, Room};
+pub(crate) use area::Area;
 pub(crate) use axis::Axis;
 pub(crate) use hue::{HUES, Hue};
 pub(crate) use legend::{Named, legend, legend_svg};
 pub(crate) use marks::{Along, Cell, Mark};
 pub(crate) use matrix::{Matrix, shade};
 pub(crate) use plot::{Form, Plot};
+pub(crate) use room::Room;
 pub(crate) use rows::{Row, Rows};
 
 use maud::Markup;

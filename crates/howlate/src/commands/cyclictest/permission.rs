@@ -18,7 +18,7 @@ pub(crate) fn check(policy: Policy) -> Result<(), Failure> {
     let tried = std::thread::spawn(move || sched::set_policy(sched::THIS_THREAD, policy));
     let result = tried.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()));
     result.map_err(|reason| {
-        let remedy = remedy::for_policy(policy, &examine(&Root::live()));
+        let remedy = howlate_render::policy_remedy(&remedy::for_policy(policy, &examine(&Root::live())));
         Failure::Policy { policy, reason, remedy }
     })
 }

@@ -37,9 +37,7 @@ impl Recording {
         };
         let mut recording = Self(Some(Writer::create(path, &header(&request, &around, &plan))?));
         if options.clock == Clock::Realtime {
-            let text =
-                "the threads waited on CLOCK_REALTIME; times are shifted to CLOCK_MONOTONIC".to_owned();
-            recording.write(&Line::Caveat(Caveat::Note { text }));
+            recording.write(&Line::Caveat(Caveat::RealtimeClock));
         }
         Ok(recording)
     }

@@ -112,12 +112,7 @@ impl Watch {
 }
 
 fn kvm_failed(reason: &str) -> Caveat {
-    Caveat::Note {
-        text: format!(
-            "/dev/kvm is there, but guests do not run on it ({reason}), so their CPUs were emulated. `--accel tcg` \
-             does not try it first."
-        ),
-    }
+    Caveat::KvmFailed { reason: reason.to_owned() }
 }
 
 /// One boot's lines on their way into the recording.
