@@ -291,6 +291,7 @@ impl Caveat {
             | Self::ThreadsShareCpus { .. }
             | Self::LeftOut { .. }
             | Self::SettingLeftOut { .. }
+            | Self::SettingLeftBehind { .. }
             | Self::SamplesLost { .. }
             | Self::EarlyWakeups { .. }
             | Self::PageFaults { .. }

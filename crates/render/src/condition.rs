@@ -5,7 +5,7 @@ use howlate_model::{Condition, HasProperties, Property};
 use crate::property::{phrase, phrases};
 
 /// What follows the work in a condition's name.
-const CIRCUMSTANCES: [Property; 10] = [
+pub(crate) const CIRCUMSTANCES: [Property; 10] = [
     Property::Policy,
     Property::Slack,
     Property::Cpu,

@@ -6,6 +6,7 @@ use howlate_analyse::compare::{
 use howlate_model::{Caveat, Property, Span};
 
 use super::ComparisonReport;
+use crate::condition::CIRCUMSTANCES;
 use crate::numbers::{count, micros_of, rough};
 use crate::property::phrases;
 
@@ -34,12 +35,9 @@ pub(super) const fn verdict(verdict: Verdict) -> &'static str {
 /// What was compared: `policy other → fifo:80 · clock_nanosleep · every 1ms · load cpu`.
 pub(super) fn subject(one: &Compared) -> String {
     let differs = |property: &Property| one.differs.iter().any(|by| by.property == property.name());
-    let is_said = |property: &Property| match property {
-        Property::Kernel => one.base.on_host.is_some(),
-        Property::Thread => false,
-        _ => true,
-    };
-    let same = Property::ALL.iter().copied().filter(|property| !differs(property)).filter(is_said);
+    let is_said = |property: &Property| *property != Property::Kernel || one.base.on_host.is_some();
+    let work = [Property::Mechanism, Property::Length];
+    let same = work.into_iter().chain(CIRCUMSTANCES).filter(|property| !differs(property)).filter(is_said);
     let mut parts: Vec<String> =
         one.differs.iter().map(|by| format!("{} {} → {}", by.property, by.base, by.new)).collect();
     parts.extend(phrases(&one.base, &same.collect::<Vec<_>>()));
