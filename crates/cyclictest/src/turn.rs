@@ -33,15 +33,11 @@ fn task(options: &Options, thread: usize, set: &CpuSet) -> Task {
     let interval = micros(options.interval_of(thread));
     Task {
         condition: u32::try_from(thread).unwrap_or(u32::MAX),
-        round: 0,
-        work: work(options, interval),
         policy: policy(options, thread),
-        slack: None,
         cpu: cpu_of(thread, set),
         samples: samples(options, interval),
-        warm_up: 0,
         phase: interval.plus(phase(options, thread)),
-        keep_series: false,
+        ..Task::doing(work(options, interval))
     }
 }
 

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::io::{self, BufRead, stdin, stdout};
 use std::os::fd::AsFd;
 
-use howlate_linux::helper::{Ends, Helper};
+use howlate_linux::helper::{Helper, Lifetime};
 use howlate_linux::signal;
 use howlate_model::Caveat;
 
@@ -14,7 +14,7 @@ use crate::guardian::{Answer, Order};
 use crate::journal::Journal;
 
 /// The helper process that puts settings back.
-pub const GUARDIAN: Helper = Helper { role: "__guardian", ends: Ends::WithItsInput, serve: |_| serve() };
+pub const GUARDIAN: Helper = Helper { role: "__guardian", lifetime: Lifetime::OfInput, serve: |_| serve() };
 
 /// Remembers what it is told, until nothing more can come; then puts it back, last change first.
 fn serve() -> io::Result<()> {

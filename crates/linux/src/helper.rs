@@ -2,12 +2,15 @@
 //!
 //! Here is how they are started and how they end; what they do stays with the crate that needs them.
 
-use std::io;
+use std::io::{self, stdin};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
+use howlate_model::Span;
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::Pid;
 
+use crate::clock::timespec_for;
 use crate::parent::die_with;
 
 /// This program, even when its file was replaced meanwhile. Source: proc_pid_exe(5).
@@ -18,19 +21,19 @@ pub const THIS_PROGRAM: &str = "/proc/self/exe";
 pub struct Helper {
     /// What it is to be: the program's first argument.
     pub role: &'static str,
-    /// When it ends.
-    pub ends: Ends,
+    /// How long it lives.
+    pub lifetime: Lifetime,
     /// What it does, given the arguments that it was started with.
     pub serve: fn(&[String]) -> io::Result<()>,
 }
 
 /// When a helper process ends, however the process that started it does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ends {
+pub enum Lifetime {
     /// It is killed by the kernel with the thread that started it: it has nothing to put in order.
-    WithItsParent,
+    OfParent,
     /// It puts things in order when its standard input ends, whose other side the kernel closes with the parent.
-    WithItsInput,
+    OfInput,
 }
 
 impl Helper {
@@ -52,9 +55,20 @@ impl Helper {
 
     fn bound_to(&self, parent: &str) -> io::Result<()> {
         let parent = parent.parse().ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::InvalidInput)?;
-        match self.ends {
-            Ends::WithItsParent => die_with(parent),
-            Ends::WithItsInput => Ok(()),
+        match self.lifetime {
+            Lifetime::OfParent => die_with(parent),
+            Lifetime::OfInput => Ok(()),
         }
     }
+}
+
+/// Whether the standard input of this helper ends within `patience`. Nothing is ever sent through it.
+///
+/// # Errors
+///
+/// `Interrupted` when a handler of a signal ran.
+pub fn input_ends_within(patience: Span) -> io::Result<bool> {
+    let stdin = stdin();
+    let mut polled = [PollFd::new(&stdin, PollFlags::IN)];
+    Ok(poll(&mut polled, Some(&timespec_for(patience)))? > 0)
 }

@@ -20,6 +20,7 @@ pub mod sched;
 pub mod semaphore;
 pub mod shared_memory;
 pub mod signal;
+mod signal_set;
 pub mod sysv;
 pub mod thread;
 pub mod uring;

@@ -7,13 +7,14 @@ use std::ptr;
 use howlate_model::{MonotonicTime, Span};
 
 use crate::clock::{timespec_at, timespec_for};
+use crate::signal_set::SignalSet;
 
 /// A timer whose expiry is waited for with `sigtimedwait(2)`.
 ///
 /// Belongs to the thread that made it: the signal goes there (`SIGEV_THREAD_ID`).
 pub struct PosixTimer {
     timer: libc::timer_t,
-    signals: libc::sigset_t,
+    signals: SignalSet,
 }
 
 fn expiry_signal() -> i32 {
@@ -42,7 +43,8 @@ impl PosixTimer {
     }
 
     fn on(clock: libc::clockid_t) -> io::Result<Self> {
-        let signals = block_expiry_signal();
+        let signals = SignalSet::of(expiry_signal());
+        signals.block();
         // SAFETY: an all-zero sigevent is valid; the fields that matter are set below.
         let mut event: libc::sigevent = unsafe { MaybeUninit::zeroed().assume_init() };
         event.sigev_notify = libc::SIGEV_THREAD_ID;
@@ -93,9 +95,7 @@ impl PosixTimer {
     /// `Interrupted` when a handler of another signal ran.
     #[inline]
     pub fn wait(&self) -> io::Result<()> {
-        // SAFETY: the set was initialised by `new` and lives in self.
-        let signal = unsafe { libc::sigwaitinfo(&raw const self.signals, ptr::null_mut()) };
-        if signal > 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+        self.signals.wait(None)
     }
 }
 
@@ -104,19 +104,6 @@ impl Drop for PosixTimer {
         // SAFETY: the timer exists and is deleted once.
         unsafe { libc::timer_delete(self.timer) };
     }
-}
-
-/// Blocks the expiry signal in the calling thread, so that it can be waited for.
-fn block_expiry_signal() -> libc::sigset_t {
-    let mut set = MaybeUninit::<libc::sigset_t>::uninit();
-    // SAFETY: sigemptyset initialises the set it is given.
-    unsafe { libc::sigemptyset(set.as_mut_ptr()) };
-    // SAFETY: the set was initialised above, and the signal number is valid.
-    unsafe { libc::sigaddset(set.as_mut_ptr(), expiry_signal()) };
-    // SAFETY: the set is initialised and outlives the call.
-    unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, set.as_ptr(), ptr::null_mut()) };
-    // SAFETY: initialised above.
-    unsafe { set.assume_init() }
 }
 
 #[cfg(test)]

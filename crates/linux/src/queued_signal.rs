@@ -3,7 +3,8 @@
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{FromRawFd, OwnedFd};
-use std::ptr;
+
+use crate::signal_set::SignalSet;
 
 /// The signal that notifies. Each direction has its own.
 fn number_of(lane: usize) -> i32 {
@@ -46,21 +47,15 @@ pub fn queue(pid: u32, tid: u32, lane: usize, value: u64) -> io::Result<()> {
 
 /// The signal of one direction, blocked in the thread that waits for it.
 pub struct QueuedSignal {
-    signals: libc::sigset_t,
+    signals: SignalSet,
 }
 
 impl QueuedSignal {
     /// `pthread_sigmask(SIG_BLOCK)`: gets the calling thread ready to wait.
     pub fn block(lane: usize) -> Self {
-        let mut set = MaybeUninit::<libc::sigset_t>::uninit();
-        // SAFETY: sigemptyset initialises the set it is given.
-        unsafe { libc::sigemptyset(set.as_mut_ptr()) };
-        // SAFETY: the set was initialised above, and the signal number is valid.
-        unsafe { libc::sigaddset(set.as_mut_ptr(), number_of(lane)) };
-        // SAFETY: the set is initialised and outlives the call.
-        unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, set.as_ptr(), ptr::null_mut()) };
-        // SAFETY: initialised above.
-        Self { signals: unsafe { set.assume_init() } }
+        let signals = SignalSet::of(number_of(lane));
+        signals.block();
+        Self { signals }
     }
 
     /// `sigwaitinfo(2)`: the number that came with the signal.
@@ -70,12 +65,10 @@ impl QueuedSignal {
     /// `Interrupted` when a handler of another signal ran.
     #[inline]
     pub fn wait(&self) -> io::Result<u64> {
-        let mut info = MaybeUninit::<Info>::zeroed();
-        // SAFETY: the set is initialised; `info` has room for a siginfo_t.
-        let signal = unsafe { libc::sigwaitinfo(&raw const self.signals, info.as_mut_ptr().cast()) };
-        // SAFETY: zeroed or filled, both are valid: integers only.
-        let info = unsafe { info.assume_init() };
-        if signal > 0 { Ok(info.value) } else { Err(io::Error::last_os_error()) }
+        let mut info = MaybeUninit::zeroed();
+        self.signals.wait(Some(&mut info))?;
+        // SAFETY: an `Info` is a siginfo_t of the same size, made of integers; zeroed or filled, both are valid.
+        Ok(unsafe { info.as_ptr().cast::<Info>().read() }.value)
     }
 
     /// `signalfd(2)`: a descriptor to read the signals from; [`value_read`] finds the number.
@@ -87,7 +80,7 @@ impl QueuedSignal {
     /// Source: <https://man7.org/linux/man-pages/man2/signalfd.2.html>
     pub fn descriptor(&self) -> io::Result<OwnedFd> {
         // SAFETY: the set is initialised; -1 asks for a new descriptor.
-        let descriptor = unsafe { libc::signalfd(-1, &raw const self.signals, libc::SFD_CLOEXEC) };
+        let descriptor = unsafe { libc::signalfd(-1, self.signals.as_ptr(), libc::SFD_CLOEXEC) };
         if descriptor < 0 {
             return Err(io::Error::last_os_error());
         }

@@ -4,6 +4,8 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::ptr;
 
+use crate::signal_set::SignalSet;
+
 /// The signal that makes a waiting thread return with `EINTR`.
 fn wake_signal() -> i32 {
     // SIGRTMIN and the next few belong to the C library.
@@ -54,11 +56,5 @@ pub fn wake_up(tid: u32) -> io::Result<()> {
 
 /// `pthread_sigmask(2)`: keeps every signal but the wake-up one away from the calling thread.
 pub fn block_all_but_wake_up() {
-    let mut set = MaybeUninit::<libc::sigset_t>::uninit();
-    // SAFETY: sigfillset initialises the set it is given.
-    unsafe { libc::sigfillset(set.as_mut_ptr()) };
-    // SAFETY: the set was initialised above, and the signal number is valid.
-    unsafe { libc::sigdelset(set.as_mut_ptr(), wake_signal()) };
-    // SAFETY: the set is initialised and outlives the call.
-    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, set.as_ptr(), ptr::null_mut()) };
+    SignalSet::all_but(wake_signal()).block_only();
 }

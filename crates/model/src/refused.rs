@@ -65,18 +65,10 @@ mod tests {
     use crate::{Sleeper, Wait, Work};
 
     fn task(policy: &str, cpu: Option<u32>) -> Task {
-        Task {
-            condition: 0,
-            round: 0,
-            work: Work::Sleep { mechanism: Sleeper::Wait(Wait::Nanosleep), target_ns: Span::from_millis(1) },
-            policy: policy.parse().unwrap(),
-            slack: Some(Span::from_nanos(1)),
-            cpu,
-            samples: Some(1),
-            warm_up: 0,
-            phase: Span::ZERO,
-            keep_series: true,
-        }
+        let target_ns = Span::from_millis(1);
+        let work = Work::Sleep { mechanism: Sleeper::Wait(Wait::Nanosleep), target_ns };
+        let (policy, slack) = (policy.parse().unwrap(), Some(Span::from_nanos(1)));
+        Task { policy, slack, cpu, ..Task::doing(work) }
     }
 
     fn in_force(policy: &str, slack_ns: u64) -> InForce {

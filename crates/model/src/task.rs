@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Load, Policy, Span, Work};
+use crate::{Condition, Load, Policy, Span, Work};
 
 /// One turn of one condition: a thread's work and the settings it asks for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -27,6 +27,31 @@ pub struct Task {
     pub phase: Span,
     /// Whether to keep every wake-up in order.
     pub keep_series: bool,
+}
+
+impl Task {
+    /// The first turn of condition `number`: until its time is over, without warm-up.
+    pub fn of(number: usize, condition: &Condition) -> Self {
+        let number = u32::try_from(number).unwrap_or(u32::MAX);
+        let (policy, slack, cpu) = (condition.policy, condition.slack_ns, condition.cpu);
+        Self { condition: number, policy, slack, cpu, ..Self::doing(condition.work) }
+    }
+
+    /// `work` as the first condition, with no settings asked for.
+    pub const fn doing(work: Work) -> Self {
+        Self {
+            condition: 0,
+            round: 0,
+            work,
+            policy: Policy::OTHER,
+            slack: None,
+            cpu: None,
+            samples: None,
+            warm_up: 0,
+            phase: Span::ZERO,
+            keep_series: false,
+        }
+    }
 }
 
 /// Tasks that run side by side for a while.

@@ -6,6 +6,8 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::Span;
+
 /// A way for a thread to wait for a time to come or a length of time to pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -33,6 +35,10 @@ pub enum Wait {
 }
 
 impl Wait {
+    /// How long before its time [`Wait::SleepThenSpin`] wakes: the default timer slack of 50 µs and the usual
+    /// lateness of an unloaded machine.
+    pub const SPIN: Span = Span::from_micros(120);
+
     /// Every mechanism, in the order in which they are listed.
     pub const ALL: [Self; 10] = [
         Self::ClockNanosleep,

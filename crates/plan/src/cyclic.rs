@@ -1,5 +1,7 @@
 //! Plans for periodic threads.
 
+use std::ops::Range;
+
 use howlate_model::{Caveat, Condition, Load, Policy, Span, Task, Turn, Wait, Work};
 
 use crate::single::{limit, share_of_time};
@@ -71,13 +73,15 @@ impl CyclicChoices {
         let (groups, left_out) = self.groups(machine);
         let threads = self.thread_cpus(machine);
         check_count(groups.len() * threads.len())?;
-        let conditions = groups.iter().flat_map(|group| self.conditions(group, &threads, machine)).collect();
+        let conditions: Vec<Condition> =
+            groups.iter().flat_map(|group| self.conditions(group, &threads, machine)).collect();
         let rounds = self.rounds(groups.len());
         let order = order::interleaved(groups.len(), rounds, self.circumstances.seed);
         let turns = order
             .into_iter()
             .map(|(number, round)| {
-                self.turn(&groups[number], number * threads.len(), round, rounds, &threads)
+                let first = number * threads.len();
+                self.turn(&groups[number], &conditions, first..first + threads.len(), round, rounds)
             })
             .collect();
         finished(Plan { conditions, turns, left_out })
@@ -164,24 +168,24 @@ impl CyclicChoices {
         threads.iter().enumerate().map(condition).collect()
     }
 
-    fn turn(&self, group: &Group, first: usize, round: u32, rounds: u32, threads: &[Option<u32>]) -> Turn {
+    /// A turn of those `conditions` that are of `group`, one per thread.
+    fn turn(
+        &self,
+        group: &Group,
+        conditions: &[Condition],
+        of_group: Range<usize>,
+        round: u32,
+        rounds: u32,
+    ) -> Turn {
         let samples = self.samples.map(|samples| share(samples, round, rounds));
-        let task = |(thread, &cpu): (usize, &Option<u32>)| {
-            let (work, policy) = self.work(group, thread);
-            Task {
-                condition: u32::try_from(first + thread).unwrap_or(u32::MAX),
-                round,
-                work,
-                policy,
-                slack: group.slack,
-                cpu,
-                samples,
-                warm_up: if work.length() <= WARM_UP_PERIOD { WARM_UP } else { 0 },
-                phase: self.phase(group.period, thread, threads.len()),
-                keep_series: false,
-            }
+        let threads = of_group.len();
+        let task = |(thread, number): (usize, usize)| {
+            let condition = &conditions[number];
+            let warm_up = if condition.work.length() <= WARM_UP_PERIOD { WARM_UP } else { 0 };
+            let phase = self.phase(group.period, thread, threads);
+            Task { round, samples, warm_up, phase, ..Task::of(number, condition) }
         };
-        let tasks: Vec<Task> = threads.iter().enumerate().map(task).collect();
+        let tasks: Vec<Task> = of_group.enumerate().map(task).collect();
         let duration = share_of_time(self.duration, rounds);
         let for_samples = tasks.iter().filter_map(needed).max();
         let estimate = [duration, for_samples].into_iter().flatten().min().unwrap_or_default();

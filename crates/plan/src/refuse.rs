@@ -1,14 +1,11 @@
 //! What is not measured, because it would take the machine away from everyone else.
 
-use howlate_model::{Policy, Sleeper, Span, Wait, Work};
+use howlate_model::{Policy, Sleeper, Wait, Work};
 
 use crate::Machine;
 
 /// A real-time thread must sleep at least this many times as long as a wake-up costs.
 const LEAST_SHARE: u64 = 4;
-
-/// `SleepThenSpin` spins for about this long before each wake-up.
-const SPIN: Span = Span::from_micros(120);
 
 /// Real-time sleeps too short to leave the CPU may go on for this many turns: well under a second.
 const MOST_BUSY_SLEEPS: u64 = 50_000;
@@ -35,10 +32,11 @@ pub(crate) fn reason(work: Work, policy: Policy, samples: Option<u64>, machine: 
         | Work::Sleep { mechanism: Sleeper::Wait(Wait::BusyWait), .. } => Some(format!(
             "busy-waiting under {policy} never lets other threads run; use other, or sleep_then_spin"
         )),
-        Work::Cyclic { mechanism: Wait::SleepThenSpin, period_ns } if period_ns <= SPIN.times(2) => {
+        Work::Cyclic { mechanism: Wait::SleepThenSpin, period_ns } if period_ns <= Wait::SPIN.times(2) => {
             Some(format!(
-                "it would spin for {SPIN} of every {period_ns} under {policy}; use a period above {}",
-                SPIN.times(2)
+                "it would spin for {} of every {period_ns} under {policy}; use a period above {}",
+                Wait::SPIN,
+                Wait::SPIN.times(2)
             ))
         }
         Work::Cyclic { period_ns, .. } if period_ns < least => Some(format!(
@@ -60,7 +58,7 @@ pub(crate) fn reason(work: Work, policy: Policy, samples: Option<u64>, machine: 
 mod tests {
     use super::*;
     use crate::testing::machine;
-    use howlate_model::Runtime;
+    use howlate_model::{Runtime, Span};
 
     #[track_caller]
     fn check(work: Work, policy: &str, refused: Option<&str>) {

@@ -42,18 +42,8 @@ impl Single {
     }
 
     fn task(&self, condition: &Condition) -> Task {
-        Task {
-            condition: u32::try_from(self.number).unwrap_or(u32::MAX),
-            round: self.round,
-            work: condition.work,
-            policy: condition.policy,
-            slack: condition.slack_ns,
-            cpu: condition.cpu,
-            samples: Some(self.samples),
-            warm_up: self.warm_up,
-            phase: Span::ZERO,
-            keep_series: true,
-        }
+        let (round, samples, warm_up) = (self.round, Some(self.samples), self.warm_up);
+        Task { round, samples, warm_up, keep_series: true, ..Task::of(self.number, condition) }
     }
 }
 

@@ -9,8 +9,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use howlate_linux::shared_memory::SharedMemory;
 use howlate_model::{
-    Between, Bounds, Engine, Finished, Irregular, Line, Load, Notifier, Policy, Progress, ReceiverCpu, Sink,
-    Span, Task, Turn, Work,
+    Between, Bounds, Engine, Finished, Irregular, Line, Load, Notifier, Progress, ReceiverCpu, Sink, Span,
+    Task, Turn, Work,
 };
 
 use super::channel::{Await, Notify};
@@ -57,18 +57,7 @@ fn turn(mechanism: Notifier, between: Between, round_trip: bool) -> Turn {
         receiver: ReceiverCpu::AsLeft,
         round_trip,
     };
-    let task = Task {
-        condition: 0,
-        round: 0,
-        work,
-        policy: Policy::OTHER,
-        slack: None,
-        cpu: None,
-        samples: Some(20),
-        warm_up: 3,
-        phase: Span::ZERO,
-        keep_series: true,
-    };
+    let task = Task { samples: Some(20), warm_up: 3, keep_series: true, ..Task::doing(work) };
     let cut_after = Some(Span::from_secs(60));
     Turn { tasks: vec![task], load: Load::IDLE, duration: None, cut_after, estimate: Span::ZERO }
 }

@@ -5,13 +5,9 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use howlate_model::{MonotonicTime, Span};
+use howlate_model::{MonotonicTime, Span, Wait};
 
 use super::{ClockNanosleep, Waiter};
-
-/// How long before its time [`SleepThenSpin`] wakes: the default timer slack of 50 µs and
-/// the usual lateness of an unloaded machine.
-pub(crate) const SPIN: Span = Span::from_micros(120);
 
 /// Never gives up the CPU.
 pub(crate) struct BusyWait {
@@ -43,7 +39,7 @@ impl Waiter for BusyWait {
     }
 }
 
-/// Sleeps until [`SPIN`] before its time, then reads the clock.
+/// Sleeps until [`Wait::SPIN`] before its time, then reads the clock.
 pub(crate) struct SleepThenSpin {
     spin: BusyWait,
 }
@@ -57,7 +53,7 @@ impl SleepThenSpin {
 impl Waiter for SleepThenSpin {
     #[inline]
     fn wait_until(&mut self, time: MonotonicTime) -> io::Result<()> {
-        ClockNanosleep.wait_until(time.minus(SPIN))?;
+        ClockNanosleep.wait_until(time.minus(Wait::SPIN))?;
         self.spin.wait_until(time)
     }
 
