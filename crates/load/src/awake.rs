@@ -9,13 +9,13 @@ use howlate_linux::sched;
 use howlate_model::Policy;
 
 use crate::cpu::spin;
-use crate::workers::{Duty, Workers};
+use crate::workers::{Worker, Workers};
 
 pub(crate) fn start(workers: &mut Workers<'_>, count: usize) -> io::Result<()> {
     (0..count).try_for_each(|number| workers.add(number, workers.cpu(number), give_way))
 }
 
-fn give_way(duty: Duty<'_>) -> io::Result<()> {
+fn give_way(worker: Worker<'_>) -> io::Result<()> {
     sched::set_policy(sched::THIS_THREAD, Policy::Idle)?;
-    spin(duty)
+    spin(worker)
 }

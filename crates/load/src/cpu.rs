@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::io;
 
-use crate::workers::{Duty, Workers};
+use crate::workers::{Worker, Workers};
 
 /// Processes for each CPU.
 pub(crate) const PER_CPU: usize = 2;
@@ -15,13 +15,13 @@ pub(crate) fn start(workers: &mut Workers<'_>, count: usize) -> io::Result<()> {
 }
 
 /// Multiplies for ever.
-pub(crate) fn spin(mut duty: Duty<'_>) -> io::Result<()> {
+pub(crate) fn spin(mut worker: Worker<'_>) -> io::Result<()> {
     let mut state = 1_u64;
     loop {
         for _ in 0..ROUND {
             state = black_box(state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1));
         }
-        duty.counter.add(1);
-        duty.pace.breathe()?;
+        worker.counter.add(1);
+        worker.pace.throttle()?;
     }
 }

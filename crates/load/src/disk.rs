@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use crate::workers::{Duty, Workers};
+use crate::workers::{Worker, Workers};
 
 /// Bytes that each worker writes before it begins again.
 pub(crate) const SIZE: u64 = 256 << 20;
@@ -22,21 +22,21 @@ pub(crate) fn start(workers: &mut Workers<'_>, count: usize, folder: Option<&str
     let folder = folder.map_or_else(default_folder, PathBuf::from);
     for number in 0..count {
         let file = tempfile::tempfile_in(&folder)?;
-        workers.add(number, None, |duty| write_on(duty, file))?;
+        workers.add(number, None, |worker| write_on(worker, file))?;
     }
     Ok(())
 }
 
-fn write_on(mut duty: Duty<'_>, mut file: File) -> io::Result<()> {
+fn write_on(mut worker: Worker<'_>, mut file: File) -> io::Result<()> {
     let piece = vec![0xa5; PIECE];
     loop {
         file.rewind()?;
         for _ in 0..SIZE / PIECE as u64 {
             file.write_all(&piece)?;
-            duty.counter.add(PIECE as u64);
-            duty.pace.breathe()?;
+            worker.counter.add(PIECE as u64);
+            worker.pace.throttle()?;
         }
         file.sync_all()?;
-        duty.pace.breathe()?;
+        worker.pace.throttle()?;
     }
 }

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::workers::{Duty, Workers};
+use crate::workers::{Worker, Workers};
 
 /// Where it begins when nothing else is asked for.
 pub(crate) const DEFAULT: &str = "/";
@@ -14,12 +14,12 @@ pub(crate) fn start(workers: &mut Workers<'_>, count: usize, folder: Option<&str
     let root = PathBuf::from(folder.unwrap_or(DEFAULT));
     for number in 0..count {
         let cpu = workers.cpu(number);
-        workers.add(number, cpu, |duty| walk(duty, &root))?;
+        workers.add(number, cpu, |worker| walk(worker, &root))?;
     }
     Ok(())
 }
 
-fn walk(mut duty: Duty<'_>, root: &Path) -> io::Result<()> {
+fn walk(mut worker: Worker<'_>, root: &Path) -> io::Result<()> {
     let device = root.metadata()?.dev();
     loop {
         let mut folders = vec![root.to_owned()];
@@ -28,15 +28,15 @@ fn walk(mut duty: Duty<'_>, root: &Path) -> io::Result<()> {
             let Ok(entries) = folder.read_dir() else { continue };
             for entry in entries.flatten() {
                 let Ok(about) = entry.path().symlink_metadata() else { continue };
-                duty.counter.add(1);
-                duty.pace.breathe()?;
+                worker.counter.add(1);
+                worker.pace.throttle()?;
                 if about.is_dir() && about.dev() == device {
                     folders.push(entry.path());
                 }
             }
         }
         // Even an empty tree is looked at.
-        duty.counter.add(1);
-        duty.pace.breathe()?;
+        worker.counter.add(1);
+        worker.pace.throttle()?;
     }
 }

@@ -5,7 +5,7 @@ use std::io;
 use howlate_linux::process::fork_and_end;
 use rustix::process::{Pid, WaitOptions, waitpid};
 
-use crate::workers::{Duty, Workers, cannot_fork};
+use crate::workers::{Worker, Workers, cannot_fork};
 
 pub(crate) fn start(workers: &mut Workers<'_>, count: usize) -> io::Result<()> {
     for number in 0..count {
@@ -15,11 +15,11 @@ pub(crate) fn start(workers: &mut Workers<'_>, count: usize) -> io::Result<()> {
     Ok(())
 }
 
-fn fork_on(mut duty: Duty<'_>) -> io::Result<()> {
+fn fork_on(mut worker: Worker<'_>) -> io::Result<()> {
     loop {
         let child = fork_and_end().map_err(cannot_fork)?;
         waitpid(i32::try_from(child).ok().and_then(Pid::from_raw), WaitOptions::empty())?;
-        duty.counter.add(1);
-        duty.pace.breathe()?;
+        worker.counter.add(1);
+        worker.pace.throttle()?;
     }
 }

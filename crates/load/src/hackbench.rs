@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 
 use howlate_model::Hackbench;
 
-use crate::workers::{Duty, Workers};
+use crate::workers::{Worker, Workers};
 
 /// Senders, and receivers, in a group.
 const EACH: usize = 20;
@@ -27,29 +27,29 @@ fn group(workers: &mut Workers<'_>, number: usize, loops: Option<u64>) -> io::Re
     let (mut to, mut from): (Vec<_>, Vec<_>) = pairs.into_iter().unzip();
     for (place, socket) in from.iter_mut().enumerate() {
         let messages = loops.map(|loops| loops * EACH as u64);
-        workers.add(number * EACH + place, None, |duty| receive(duty, socket, messages))?;
+        workers.add(number * EACH + place, None, |worker| receive(worker, socket, messages))?;
     }
     for _ in 0..EACH {
-        workers.add(0, None, |duty| send(duty, &mut to, loops))?;
+        workers.add(0, None, |worker| send(worker, &mut to, loops))?;
     }
     Ok(())
 }
 
-fn send(mut duty: Duty<'_>, to: &mut [UnixStream], loops: Option<u64>) -> io::Result<()> {
+fn send(mut worker: Worker<'_>, to: &mut [UnixStream], loops: Option<u64>) -> io::Result<()> {
     let mut done = 0;
     while loops.is_none_or(|loops| done < loops) {
         to.iter_mut().try_for_each(|socket| socket.write_all(&[0; SIZE]))?;
         done += 1;
-        duty.pace.breathe()?;
+        worker.pace.throttle()?;
     }
     Ok(())
 }
 
-fn receive(duty: Duty<'_>, from: &mut UnixStream, messages: Option<u64>) -> io::Result<()> {
+fn receive(worker: Worker<'_>, from: &mut UnixStream, messages: Option<u64>) -> io::Result<()> {
     let (mut message, mut done) = ([0; SIZE], 0);
     while messages.is_none_or(|messages| done < messages) {
         from.read_exact(&mut message)?;
-        duty.counter.add(1);
+        worker.counter.add(1);
         done += 1;
     }
     Ok(())

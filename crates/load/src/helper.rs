@@ -7,14 +7,14 @@ use howlate_linux::{clock, sched};
 use howlate_model::{CpuSet, LoadKind, LoadPart, Nice, PartEffect, Policy, Span};
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use crate::board::Board;
 use crate::error::StartError;
 use crate::processes::{cpu_time_of_all, cpu_time_with_children};
+use crate::scoreboard::Scoreboard;
 use crate::serve::{HELPER, counters};
-use crate::words::Words;
+use crate::stderr_tail::StderrTail;
 
-/// How often the parent looks whether a helper has begun or ended.
-const LOOK_EVERY: Span = Span::from_millis(1);
+/// How often the parent asks whether a helper has begun or ended.
+const POLL_INTERVAL: Span = Span::from_millis(1);
 /// How long a helper may take to begin; many forks on a busy machine take a while.
 const UNTIL_BEGUN: Span = Span::from_secs(20);
 /// How long its workers may take to do the first thing: none is waited for that gets no CPU.
@@ -27,10 +27,10 @@ pub(crate) struct Helper {
     part: LoadPart,
     /// Where its workers may run: it gives up when the kernel says otherwise.
     cpus: CpuSet,
-    board: Board,
+    scoreboard: Scoreboard,
     child: Child,
-    words: Option<Words<ChildStderr>>,
-    /// The latest CPU time seen: an ended process has none to ask for.
+    stderr: Option<StderrTail<ChildStderr>>,
+    /// The last CPU time seen: an ended process has none to ask for.
     cpu: Option<Span>,
 }
 
@@ -39,7 +39,7 @@ impl Helper {
     pub(crate) fn start(part: &LoadPart) -> Result<Self, StartError> {
         let failed = |source| StartError::Helper { load: part.to_string(), source };
         let cpus = part.cpus.clone().map_or_else(sched::affinity, Ok).map_err(failed)?;
-        let (board, memory) = Board::create(counters(part, &cpus)).map_err(failed)?;
+        let (scoreboard, memory) = Scoreboard::create(counters(part, &cpus)).map_err(failed)?;
         let mut child = HELPER
             .command([part.to_string(), cpus.to_string()])
             // Its end of this pipe closes with this process, however that ends.
@@ -48,15 +48,16 @@ impl Helper {
             .stderr(Stdio::piped())
             .spawn()
             .map_err(failed)?;
-        let words = child.stderr.take().map(Words::of);
-        let mut helper = Self { part: part.clone(), cpus, board, child, words, cpu: None };
+        let stderr = child.stderr.take().map(StderrTail::of);
+        let mut helper = Self { part: part.clone(), cpus, scoreboard, child, stderr, cpu: None };
         helper.wait_until_begun()?;
         Ok(helper)
     }
 
     fn wait_until_begun(&mut self) -> Result<(), StartError> {
         let give_up = clock::now().plus(UNTIL_BEGUN);
-        while !self.works() && self.board.began().is_none_or(|at| clock::now() < at.plus(UNTIL_WORKING)) {
+        while !self.works() && self.scoreboard.began().is_none_or(|at| clock::now() < at.plus(UNTIL_WORKING))
+        {
             let said = if clock::now() > give_up {
                 Some(format!("it did not begin within {UNTIL_BEGUN}"))
             } else {
@@ -66,7 +67,7 @@ impl Helper {
                 return Err(StartError::Ended { load: self.part.to_string(), words });
             }
             // A signal that ends the pause only makes the look come earlier.
-            drop(clock::pause(LOOK_EVERY));
+            drop(clock::pause(POLL_INTERVAL));
         }
         Ok(())
     }
@@ -74,7 +75,7 @@ impl Helper {
     /// Whether something was done, where that can be seen.
     fn works(&self) -> bool {
         let can_be_seen = !self.part.kind.is_from_outside();
-        self.board.began().is_some() && (!can_be_seen || self.board.operations() > 0)
+        self.scoreboard.began().is_some() && (!can_be_seen || self.scoreboard.operations() > 0)
     }
 
     /// What it applies.
@@ -85,7 +86,7 @@ impl Helper {
     /// How it ended, in words; `None` while it runs.
     pub(crate) fn how_ended(&mut self) -> Option<String> {
         let status = self.child.try_wait().ok()??;
-        let said = self.words.as_mut().and_then(Words::last);
+        let said = self.stderr.as_mut().and_then(StderrTail::last);
         Some(match (status.success(), said) {
             (true, _) => "it was done".to_owned(),
             (false, Some(said)) => said,
@@ -96,7 +97,7 @@ impl Helper {
     /// How long it took to do all that it had to do; `None` while it runs, or when it failed.
     pub(crate) fn took(&mut self) -> Option<Span> {
         let status = self.child.try_wait().ok()??;
-        self.board.took().filter(|_| status.success())
+        self.scoreboard.took().filter(|_| status.success())
     }
 
     /// The nice value its workers run at, where that is not 0 as it should be.
@@ -112,13 +113,13 @@ impl Helper {
         let deep = matches!(self.part.kind, LoadKind::Fork) || self.part.kind.is_from_outside();
         let of = if deep { cpu_time_of_all } else { cpu_time_with_children };
         // While a process ends, its time is seen neither with it nor with its parent.
-        self.cpu = self.cpu.max(of(self.child.id())).max(self.board.cpu_time());
+        self.cpu = self.cpu.max(of(self.child.id())).max(self.scoreboard.cpu_time());
         let unit = self.part.kind.operation();
         PartEffect {
             part: self.part.to_string(),
             cpus: self.cpus.clone(),
             unit: unit.map(str::to_owned),
-            operations: unit.map(|_| self.board.operations()),
+            operations: unit.map(|_| self.scoreboard.operations()),
             cpu_ns: self.cpu,
         }
     }
@@ -131,7 +132,7 @@ impl Helper {
             if clock::now() > give_up {
                 return self.kill();
             }
-            drop(clock::pause(LOOK_EVERY));
+            drop(clock::pause(POLL_INTERVAL));
         }
         // Had it been killed, its workers were, too; what it started from outside is in its group.
         drop(self.kill());

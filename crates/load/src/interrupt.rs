@@ -10,7 +10,7 @@ use rustix::thread::{MembarrierCommand, membarrier};
 use rustix::time::TimerfdFlags;
 
 use crate::timers::{expiries, periodic};
-use crate::workers::{Duty, Workers};
+use crate::workers::{Worker, Workers};
 
 /// Time from one expiry to the next.
 const PERIOD: Span = Span::from_micros(20);
@@ -25,21 +25,21 @@ pub(crate) fn start(workers: &mut Workers<'_>, count: usize) -> io::Result<()> {
     Ok(())
 }
 
-fn storm(mut duty: Duty<'_>) -> io::Result<()> {
+fn storm(mut worker: Worker<'_>) -> io::Result<()> {
     let barriers = membarrier(MembarrierCommand::RegisterGlobalExpedited).is_ok();
     // Without barriers there is nothing to do but to wait for the timer.
     let flags = if barriers { TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK } else { TimerfdFlags::CLOEXEC };
     loop {
         // Armed while it works, so that nothing expires while it rests.
         let timer = periodic(PERIOD, Span::ZERO, flags)?;
-        while !duty.pace.is_due() {
+        while !worker.pace.is_due() {
             if barriers {
                 (0..BATCH).try_for_each(|_| membarrier(MembarrierCommand::GlobalExpedited))?;
-                duty.counter.add(BATCH);
+                worker.counter.add(BATCH);
             }
-            duty.counter.add(expiries(&timer)?);
+            worker.counter.add(expiries(&timer)?);
         }
         drop(timer);
-        duty.pace.breathe()?;
+        worker.pace.throttle()?;
     }
 }

@@ -5,7 +5,6 @@
 //! asked for), starts the part's workers and ends them when the pipe to its parent closes: on purpose, or because the
 //! kernel closed it with a killed process. Workers count what they do in memory that the parent reads.
 
-mod board;
 mod check;
 mod error;
 mod helper;
@@ -13,9 +12,10 @@ mod outside;
 mod pace;
 mod processes;
 mod running;
+mod scoreboard;
 mod serve;
+mod stderr_tail;
 mod stress_ng;
-mod words;
 mod workers;
 
 mod awake;

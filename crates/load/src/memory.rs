@@ -6,7 +6,7 @@ use std::io;
 
 use howlate_linux::memory::Pages;
 
-use crate::workers::{Duty, Workers};
+use crate::workers::{Worker, Workers};
 
 /// Bytes that each thread maps at a time.
 const SIZE: usize = 8 << 20;
@@ -17,17 +17,17 @@ pub(crate) fn start(workers: &mut Workers<'_>, count: usize) -> io::Result<()> {
     workers.add_threads(count, fault)
 }
 
-fn fault(mut duty: Duty<'_>) -> io::Result<()> {
+fn fault(mut worker: Worker<'_>) -> io::Result<()> {
     loop {
         let mut pages = Pages::map(SIZE)?;
         let bytes = pages.bytes();
         for page in bytes.chunks_mut(PAGE) {
             page[0] = 1;
         }
-        duty.counter.add((SIZE / PAGE) as u64);
+        worker.counter.add((SIZE / PAGE) as u64);
         let (from, to) = bytes.split_at_mut(SIZE / 2);
         to.copy_from_slice(std::hint::black_box(from));
         drop(pages);
-        duty.pace.breathe()?;
+        worker.pace.throttle()?;
     }
 }

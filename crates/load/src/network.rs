@@ -4,7 +4,7 @@
 use std::io;
 use std::net::{Ipv4Addr, UdpSocket};
 
-use crate::workers::{Duty, Workers};
+use crate::workers::{Worker, Workers};
 
 /// Bytes in a packet.
 const SIZE: usize = 1024;
@@ -19,8 +19,8 @@ fn pair(workers: &mut Workers<'_>, number: usize) -> io::Result<()> {
     let receiver = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).map_err(loopback)?;
     let sender = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).map_err(loopback)?;
     sender.connect(receiver.local_addr()?).map_err(loopback)?;
-    workers.add(number, None, |duty| receive(duty, &receiver))?;
-    workers.add(number, None, |duty| send(duty, &sender))
+    workers.add(number, None, |worker| receive(worker, &receiver))?;
+    workers.add(number, None, |worker| send(worker, &sender))
 }
 
 fn loopback(error: io::Error) -> io::Error {
@@ -28,18 +28,18 @@ fn loopback(error: io::Error) -> io::Error {
     io::Error::new(error.kind(), text)
 }
 
-fn send(mut duty: Duty<'_>, socket: &UdpSocket) -> io::Result<()> {
+fn send(mut worker: Worker<'_>, socket: &UdpSocket) -> io::Result<()> {
     loop {
         // What the receiver has no room for is lost, which `receive` does not count.
         (0..BATCH).try_for_each(|_| socket.send(&[0; SIZE]).map(drop))?;
-        duty.pace.breathe()?;
+        worker.pace.throttle()?;
     }
 }
 
-fn receive(duty: Duty<'_>, socket: &UdpSocket) -> io::Result<()> {
+fn receive(worker: Worker<'_>, socket: &UdpSocket) -> io::Result<()> {
     let mut packet = [0; SIZE];
     loop {
         socket.recv(&mut packet)?;
-        duty.counter.add(1);
+        worker.counter.add(1);
     }
 }

@@ -4,37 +4,37 @@ use std::io;
 use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Stdio};
 
+use howlate_linux::helper::input_ends_within;
 use howlate_linux::{clock, parent};
 use howlate_model::{CpuSet, LoadKind, LoadPart, Span};
 use howlate_procfs::{Root, descendants};
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, wait};
 
-use crate::board::Board;
-use crate::serve::parent_is_gone;
+use crate::scoreboard::Scoreboard;
+use crate::stderr_tail::StderrTail;
 use crate::stress_ng;
-use crate::words::Words;
 
 /// rt-tests' program.
 pub(crate) const HACKBENCH: &str = "hackbench";
 /// What runs commands.
 pub(crate) const SHELL: &str = "sh";
-/// How often the helper looks after the program.
-const LOOK_EVERY: Span = Span::from_millis(50);
-/// How long a program may take to end by itself, in looks of 10 ms.
+/// How often the helper asks whether the program has ended.
+const POLL_INTERVAL: Span = Span::from_millis(50);
+/// How long a program may take to end by itself, in polls of 10 ms.
 const PATIENCE: u32 = 200;
-const LOOK_AGAIN: Span = Span::from_millis(10);
+const END_POLL_INTERVAL: Span = Span::from_millis(10);
 
 /// Runs the program of `part` until the parent is gone or the program ends.
-pub(crate) fn serve(part: &LoadPart, cpus: &CpuSet, board: &Board) -> io::Result<()> {
+pub(crate) fn serve(part: &LoadPart, cpus: &CpuSet, scoreboard: &Scoreboard) -> io::Result<()> {
     // What the program leaves behind becomes a child of this process, and can be ended.
     set_child_subreaper(Some(getpid()))?;
     let folder = tempfile::tempdir()?;
     let mut program = Program::start(part, cpus, folder.path())?;
-    board.begin(clock::now());
+    scoreboard.begin(clock::now());
     let ended = program.watch(part, cpus, folder.path());
     end_all_children();
     if ended? == Why::Done {
-        board.end(clock::now());
+        scoreboard.end(clock::now());
     }
     Ok(())
 }
@@ -67,7 +67,7 @@ enum Why {
 /// A program under way.
 struct Program {
     child: Child,
-    words: Option<Words<ChildStderr>>,
+    stderr: Option<StderrTail<ChildStderr>>,
 }
 
 impl Program {
@@ -76,17 +76,17 @@ impl Program {
         // Even when this helper itself is killed.
         parent::dies_with_this_thread(&mut command);
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
-        let words = child.stderr.take().map(Words::of);
-        Ok(Self { child, words })
+        let stderr = child.stderr.take().map(StderrTail::of);
+        Ok(Self { child, stderr })
     }
 
     /// Returns when the parent is gone, or the program has done what it had to do.
     fn watch(&mut self, part: &LoadPart, cpus: &CpuSet, folder: &Path) -> io::Result<Why> {
-        while !parent_is_gone(LOOK_EVERY)? {
-            self.words.iter_mut().for_each(Words::listen);
+        while !input_ends_within(POLL_INTERVAL)? {
+            self.stderr.iter_mut().for_each(StderrTail::listen);
             let Some(status) = self.child.try_wait()? else { continue };
             if !status.success() {
-                let said = self.words.as_mut().and_then(Words::last);
+                let said = self.stderr.as_mut().and_then(StderrTail::last);
                 let said = said.map_or_else(String::new, |said| format!(": {said}"));
                 return Err(io::Error::other(format!("it ended with {status}{said}")));
             }
@@ -101,20 +101,20 @@ impl Program {
 
 /// Asks all that was started to end, and kills what does not.
 fn end_all_children() {
-    for look in 0.. {
+    for poll in 0.. {
         while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
         let left = descendants(&Root::live(), std::process::id());
         if left.is_empty() {
             return;
         }
         // Those that end may have things to clean up, so they are asked once and then given time.
-        if look == 0 || look > PATIENCE {
-            let signal = if look == 0 { Signal::TERM } else { Signal::KILL };
+        if poll == 0 || poll > PATIENCE {
+            let signal = if poll == 0 { Signal::TERM } else { Signal::KILL };
             let pids = left.iter().filter_map(|pid| i32::try_from(*pid).ok()).filter_map(Pid::from_raw);
             pids.for_each(|pid| {
                 let _ = kill_process(pid, signal);
             });
         }
-        drop(clock::pause(LOOK_AGAIN));
+        drop(clock::pause(END_POLL_INTERVAL));
     }
 }

@@ -26,7 +26,7 @@ impl Pace {
 
     /// Rests when it is time. Call it after each operation of at most about a millisecond.
     #[inline]
-    pub(crate) fn breathe(&mut self) -> io::Result<()> {
+    pub(crate) fn throttle(&mut self) -> io::Result<()> {
         if self.percent < 100 { self.rest_after(clock::now().since(self.began)) } else { Ok(()) }
     }
 

@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use rustix::io::{read, write};
 use rustix::pipe::{PipeFlags, pipe_with};
 
-use crate::workers::{Duty, Workers};
+use crate::workers::{Worker, Workers};
 
 /// Round trips between two looks at the clock.
 const BATCH: u32 = 64;
@@ -20,19 +20,19 @@ fn pair(workers: &mut Workers<'_>, number: usize) -> io::Result<()> {
     let (there_end, there) = pipe_with(PipeFlags::CLOEXEC)?;
     let (back_end, back) = pipe_with(PipeFlags::CLOEXEC)?;
     let cpu = workers.cpu(number);
-    workers.add(number, cpu, |duty| serve(duty, there.as_fd(), back_end.as_fd()))?;
+    workers.add(number, cpu, |worker| serve(worker, there.as_fd(), back_end.as_fd()))?;
     workers.add(number, cpu, |_| return_them(there_end.as_fd(), back.as_fd()))
 }
 
-fn serve(mut duty: Duty<'_>, there: BorrowedFd<'_>, back: BorrowedFd<'_>) -> io::Result<()> {
+fn serve(mut worker: Worker<'_>, there: BorrowedFd<'_>, back: BorrowedFd<'_>) -> io::Result<()> {
     let mut ball = [0_u8];
     loop {
         for _ in 0..BATCH {
             write(there, &ball)?;
             read(back, &mut ball)?;
         }
-        duty.counter.add(u64::from(2 * BATCH));
-        duty.pace.breathe()?;
+        worker.counter.add(u64::from(2 * BATCH));
+        worker.pace.throttle()?;
     }
 }
 

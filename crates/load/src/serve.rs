@@ -1,21 +1,19 @@
 //! The helper process: becomes a normal program, starts the workers, ends them when its parent is gone.
 
-use std::io::{self, Write as _, stdin, stdout};
+use std::io::{self, Write as _, stdout};
 
-use howlate_linux::clock::{self, timespec_for};
-use howlate_linux::helper::{Ends, Helper};
-use howlate_linux::{sched, usage};
+use howlate_linux::helper::{Helper, Lifetime, input_ends_within};
+use howlate_linux::{clock, sched, usage};
 use howlate_model::{CpuSet, Load, LoadKind, LoadPart, Nice, Policy, Span};
-use rustix::event::{PollFd, PollFlags, poll};
 
-use crate::board::Board;
+use crate::scoreboard::Scoreboard;
 use crate::workers::Workers;
 use crate::{awake, cpu, disk, files, fork, hackbench, interrupt, memory, network, outside, pipe, timers};
 
 /// A load's helper process.
-pub const HELPER: Helper = Helper { role: "__load", ends: Ends::WithItsInput, serve: serve_and_say };
-/// How often the helper looks whether its workers live.
-const LOOK_EVERY: Span = Span::from_millis(50);
+pub const HELPER: Helper = Helper { role: "__load", lifetime: Lifetime::OfInput, serve: serve_and_say };
+/// How often the helper asks whether its workers live.
+const POLL_INTERVAL: Span = Span::from_millis(50);
 
 fn serve_and_say(arguments: &[String]) -> io::Result<()> {
     let argument = |place: usize| arguments.get(place).map_or("", String::as_str);
@@ -35,15 +33,15 @@ fn orders(part: &str, cpus: &str) -> io::Result<(LoadPart, CpuSet)> {
 
 fn serve(part: &LoadPart, cpus: &CpuSet) -> io::Result<()> {
     become_normal(cpus)?;
-    let board = Board::open(stdout())?;
+    let scoreboard = Scoreboard::open(stdout())?;
     let served = if part.kind.is_from_outside() {
-        outside::serve(part, cpus, &board)
+        outside::serve(part, cpus, &scoreboard)
     } else {
-        serve_workers(part, cpus, &board)
+        serve_workers(part, cpus, &scoreboard)
     };
     // All children have been waited for.
     let (own, theirs) = (usage::of_this_thread(), usage::of_ended_children());
-    board.set_cpu_time(
+    scoreboard.set_cpu_time(
         [own.user_ns, own.system_ns, theirs.user_ns, theirs.system_ns]
             .into_iter()
             .fold(Span::ZERO, Span::plus),
@@ -51,12 +49,12 @@ fn serve(part: &LoadPart, cpus: &CpuSet) -> io::Result<()> {
     served
 }
 
-fn serve_workers(part: &LoadPart, cpus: &CpuSet, board: &Board) -> io::Result<()> {
-    let mut workers = Workers::new(board, part, cpus);
+fn serve_workers(part: &LoadPart, cpus: &CpuSet, scoreboard: &Scoreboard) -> io::Result<()> {
+    let mut workers = Workers::new(scoreboard, part, cpus);
     start(part, &mut workers)?;
-    board.begin(clock::now());
+    scoreboard.begin(clock::now());
     while !workers.are_done()? {
-        if parent_is_gone(LOOK_EVERY)? {
+        if input_ends_within(POLL_INTERVAL)? {
             return Ok(());
         }
     }
@@ -74,14 +72,6 @@ fn become_normal(cpus: &CpuSet) -> io::Result<()> {
         return Ok(());
     }
     Err(io::Error::other(format!("it was to run on CPU {cpus}, and the kernel gave {in_force}")))
-}
-
-/// Whether the pipe to the parent closes within `patience`.
-pub(crate) fn parent_is_gone(patience: Span) -> io::Result<bool> {
-    let stdin = stdin();
-    let mut polled = [PollFd::new(&stdin, PollFlags::IN)];
-    // Nothing is ever sent: the pipe becomes readable when it closes.
-    Ok(poll(&mut polled, Some(&timespec_for(patience)))? > 0)
 }
 
 fn start(part: &LoadPart, workers: &mut Workers<'_>) -> io::Result<()> {

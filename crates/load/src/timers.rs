@@ -10,7 +10,7 @@ use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime,
 };
 
-use crate::workers::{Duty, Workers};
+use crate::workers::{Worker, Workers};
 
 /// Timers of each process.
 const TIMERS: u64 = 64;
@@ -25,22 +25,22 @@ pub(crate) fn start(workers: &mut Workers<'_>, count: usize) -> io::Result<()> {
     Ok(())
 }
 
-fn expire(mut duty: Duty<'_>) -> io::Result<()> {
+fn expire(mut worker: Worker<'_>) -> io::Result<()> {
     loop {
         let timers = (0..TIMERS).map(spread).collect::<io::Result<Vec<_>>>()?;
         // Until it is time to rest; then the timers are gone, and expire no more.
-        while !duty.pace.is_due() {
+        while !worker.pace.is_due() {
             let mut polled: Vec<PollFd<'_>> =
                 timers.iter().map(|timer| PollFd::new(timer, PollFlags::IN)).collect();
             poll(&mut polled, None)?;
             let due = timers.iter().zip(&polled).filter(|(_, one)| one.revents().contains(PollFlags::IN));
             due.map(|(timer, _)| expiries(timer)).try_for_each(|count| {
-                duty.counter.add(count?);
+                worker.counter.add(count?);
                 Ok::<(), io::Error>(())
             })?;
         }
         drop(timers);
-        duty.pace.breathe()?;
+        worker.pace.throttle()?;
     }
 }
 

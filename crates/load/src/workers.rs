@@ -6,11 +6,11 @@ use howlate_linux::{clock, process, sched};
 use howlate_model::{CpuSet, LoadPart};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, wait, waitpid};
 
-use crate::board::{Board, Counter};
 use crate::pace::Pace;
+use crate::scoreboard::{Counter, Scoreboard};
 
-/// What a worker gets to know.
-pub(crate) struct Duty<'a> {
+/// What a worker gets.
+pub(crate) struct Worker<'a> {
     /// Where it counts.
     pub(crate) counter: Counter<'a>,
     /// When it rests.
@@ -19,15 +19,15 @@ pub(crate) struct Duty<'a> {
 
 /// Workers under way; killed on drop.
 pub(crate) struct Workers<'a> {
-    board: &'a Board,
+    scoreboard: &'a Scoreboard,
     part: &'a LoadPart,
     cpus: &'a CpuSet,
     running: Vec<Pid>,
 }
 
 impl<'a> Workers<'a> {
-    pub(crate) const fn new(board: &'a Board, part: &'a LoadPart, cpus: &'a CpuSet) -> Self {
-        Self { board, part, cpus, running: Vec::new() }
+    pub(crate) const fn new(scoreboard: &'a Scoreboard, part: &'a LoadPart, cpus: &'a CpuSet) -> Self {
+        Self { scoreboard, part, cpus, running: Vec::new() }
     }
 
     /// The CPU that worker `number` is bound to where each has one: they take turns.
@@ -40,14 +40,14 @@ impl<'a> Workers<'a> {
         &mut self,
         number: usize,
         cpu: Option<u32>,
-        work: impl FnOnce(Duty<'_>) -> io::Result<()>,
+        work: impl FnOnce(Worker<'_>) -> io::Result<()>,
     ) -> io::Result<()> {
-        let (board, part) = (self.board, self.part);
+        let (scoreboard, part) = (self.scoreboard, self.part);
         let run = || {
             bind(cpu)?;
-            board.wait_for_begin()?;
-            work(Duty { counter: board.counter(number), pace: Pace::new(part.intensity) })?;
-            board.end(clock::now());
+            scoreboard.wait_for_begin()?;
+            work(Worker { counter: scoreboard.counter(number), pace: Pace::new(part.intensity) })?;
+            scoreboard.end(clock::now());
             Ok(())
         };
         let child = process::fork(|| status_of(run())).map_err(cannot_fork)?;
@@ -59,13 +59,13 @@ impl<'a> Workers<'a> {
     pub(crate) fn add_threads(
         &mut self,
         count: usize,
-        work: fn(Duty<'_>) -> io::Result<()>,
+        work: fn(Worker<'_>) -> io::Result<()>,
     ) -> io::Result<()> {
-        let (board, intensity) = (self.board, self.part.intensity);
+        let (scoreboard, intensity) = (self.scoreboard, self.part.intensity);
         let places: Vec<Option<u32>> = (0..count).map(|number| self.cpu(number)).collect();
         let thread = move |number: usize| {
             bind(places[number])?;
-            work(Duty { counter: board.counter(number), pace: Pace::new(intensity) })
+            work(Worker { counter: scoreboard.counter(number), pace: Pace::new(intensity) })
         };
         self.add(0, None, move |_| {
             std::thread::scope(|threads| {
@@ -117,7 +117,7 @@ fn status_of(result: io::Result<()>) -> i32 {
     match result {
         Ok(()) => 0,
         Err(error) => {
-            // The parent keeps this as the load's last words.
+            // The parent shows the end of what this process says.
             drop(writeln!(io::stderr(), "{error}"));
             1
         }

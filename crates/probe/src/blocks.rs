@@ -103,22 +103,12 @@ impl Blocks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use howlate_model::{Policy, Runtime, Sleeper, Work};
+    use howlate_model::{Runtime, Sleeper, Work};
 
     fn blocks(warm_up: u64) -> Blocks {
         let work = Work::Sleep { mechanism: Sleeper::Runtime(Runtime::C), target_ns: Span::from_nanos(100) };
-        let task = Task {
-            condition: 3,
-            round: 1,
-            work,
-            policy: Policy::OTHER,
-            slack: None,
-            cpu: None,
-            samples: Some(9),
-            warm_up,
-            phase: Span::ZERO,
-            keep_series: true,
-        };
+        let (condition, round, samples) = (3, 1, Some(9));
+        let task = Task { condition, round, samples, warm_up, keep_series: true, ..Task::doing(work) };
         Blocks::new(&task, at(1_000))
     }
 

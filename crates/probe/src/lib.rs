@@ -7,7 +7,6 @@
 //!
 //! What it does not do: install anything, or run more than one program at a time.
 
-mod asked;
 mod blocks;
 mod cache;
 mod conversion;
@@ -16,6 +15,7 @@ mod program;
 mod protocol;
 mod recipe;
 mod run;
+mod settings;
 mod sleeping;
 mod toolchain;
 

@@ -46,14 +46,14 @@ impl Hello {
 
 /// A line after the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Said {
+pub(crate) enum Report {
     /// The clock before and after one sleep.
     Slept { start: i64, end: i64 },
     /// There are no more.
     End,
 }
 
-impl Said {
+impl Report {
     /// # Errors
     ///
     /// What is wrong with the line.
@@ -101,10 +101,10 @@ mod tests {
 
     #[test]
     fn readings_are_two_integers() {
-        assert_eq!(Said::parse("5 17"), Ok(Said::Slept { start: 5, end: 17 }));
-        assert_eq!(Said::parse("end"), Ok(Said::End));
+        assert_eq!(Report::parse("5 17"), Ok(Report::Slept { start: 5, end: 17 }));
+        assert_eq!(Report::parse("end"), Ok(Report::End));
         for garbage in ["", "5", "5 17 19", "5.0 17", "a b", "99999999999999999999 1", "\u{1b}[31m5 6"] {
-            let error = Said::parse(garbage).unwrap_err().to_string();
+            let error = Report::parse(garbage).unwrap_err().to_string();
             assert!(error.contains("two clock readings") && !error.contains('\u{1b}'), "{error}");
         }
     }

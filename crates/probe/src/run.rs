@@ -13,9 +13,9 @@ use howlate_model::{
 use crate::blocks::Blocks;
 use crate::conversion::Conversion;
 use crate::error::{Failed, ProtocolError};
-use crate::protocol::{Hello, Said};
+use crate::protocol::{Hello, Report};
 use crate::sleeping::Sleeping;
-use crate::{Probes, asked};
+use crate::{Probes, settings};
 
 /// How long a program may take until it says its first line: a virtual machine of class idle under full load.
 const PATIENCE_TO_START: Span = Span::from_secs(20);
@@ -42,7 +42,7 @@ impl Engine for Programs<'_> {
             return Ok(HowEnded::Interrupted.into());
         }
         let began = clock::now();
-        let mut running = Running {
+        let mut turn = ProgramTurn {
             task,
             bounds,
             cut_after: turn.cut_after,
@@ -52,13 +52,13 @@ impl Engine for Programs<'_> {
             until: began.plus(PATIENCE_TO_START),
             how: HowEnded::Done,
         };
-        let (usage, error) = match running.start(&self.probes.borrow(), runtime) {
-            Ok((program, applied)) => running.watch(program, &applied),
+        let (usage, error) = match turn.start(&self.probes.borrow(), runtime) {
+            Ok((program, applied)) => turn.watch(program, &applied),
             Err(reason) => (None, Some(reason)),
         };
         let usage = usage.map(|usage| Usage { elapsed_ns: clock::now().since(began), ..usage });
-        running.finish(usage, error);
-        Ok(running.how.into())
+        turn.finish(usage, error);
+        Ok(turn.how.into())
     }
 }
 
@@ -67,7 +67,7 @@ fn program_of(turn: &Turn) -> Option<(&Task, Runtime)> {
 }
 
 /// A turn under way.
-struct Running<'a> {
+struct ProgramTurn<'a> {
     task: &'a Task,
     bounds: &'a Bounds,
     cut_after: Option<Span>,
@@ -92,12 +92,12 @@ enum Stopped {
     Wrong(Failed),
 }
 
-impl Running<'_> {
+impl ProgramTurn<'_> {
     fn start(&self, probes: &Probes, runtime: Runtime) -> Result<(Sleeping, Applied), Failed> {
         let count = self.task.samples.unwrap_or(u64::MAX).saturating_add(self.task.warm_up);
         let command = probes.command(runtime, self.task.work.length(), count)?;
         let name = command.get_program().display().to_string();
-        Sleeping::start(command, asked::settings(self.task))
+        Sleeping::start(command, settings::of(self.task))
             .map_err(|error| Failed::NotStarted { program: name, words: error.to_string() })
     }
 
@@ -109,13 +109,13 @@ impl Running<'_> {
         if let Some(block) = self.blocks.cut(now) {
             self.sink.line(Line::Block(Box::new(block)));
         }
-        let politely = matches!(stopped, Stopped::AtItsEnd | Stopped::Early);
-        let last_words = if matches!(stopped, Stopped::AtItsEnd | Stopped::Cut) {
+        let graceful = matches!(stopped, Stopped::AtItsEnd | Stopped::Early);
+        let stderr_tail = if matches!(stopped, Stopped::AtItsEnd | Stopped::Cut) {
             String::new()
         } else {
-            program.last_words()
+            program.stderr_tail()
         };
-        let (status, usage) = match program.end(politely) {
+        let (status, usage) = match program.end(graceful) {
             Ok((status, usage)) => (Some(status), Some(usage)),
             Err(_) => (None, None),
         };
@@ -125,7 +125,7 @@ impl Running<'_> {
             Stopped::Early => Some(Failed::EndedEarly { status }),
             Stopped::Wrong(reason) => Some(reason),
         };
-        (usage, problem.map(|problem| with_last_words(problem, last_words)))
+        (usage, problem.map(|problem| with_stderr_tail(problem, last_words)))
     }
 
     fn short_of_samples(&self) -> Option<Failed> {
@@ -140,7 +140,7 @@ impl Running<'_> {
             let lines = program.lines(TICK.min(self.until.since(clock::now())))?;
             let now = clock::now();
             for line in lines {
-                if let Some(stopped) = self.hear(program, applied, &line, now)? {
+                if let Some(stopped) = self.interpret(program, applied, &line, now)? {
                     return Ok(stopped);
                 }
             }
@@ -154,21 +154,21 @@ impl Running<'_> {
         }
     }
 
-    fn hear(
+    fn interpret(
         &mut self,
         program: &Sleeping,
         applied: &Applied,
         line: &str,
         now: MonotonicTime,
     ) -> io::Result<Option<Stopped>> {
-        let heard = match self.conversion {
+        let interpreted = match self.conversion {
             Some(conversion) => self.take(conversion, line, now),
             None => match Hello::parse(line) {
                 Ok(hello) => return self.started(program, applied, &hello, now).map(|()| None),
                 Err(reason) => Err(reason),
             },
         };
-        Ok(heard.unwrap_or_else(|reason| Some(Stopped::Wrong(reason.into()))))
+        Ok(interpreted.unwrap_or_else(|reason| Some(Stopped::Wrong(reason.into()))))
     }
 
     /// The program runs, and its settings are those that it will measure with.
@@ -183,7 +183,7 @@ impl Running<'_> {
         self.until = self.cut_after.map_or(NEVER, |span| now.plus(span));
         let in_force = program.in_force(applied.slack_in_force, self.bounds.process.dma_latency_us)?;
         let apart = program.threads_apart(in_force.policy);
-        let caveats = asked::caveats(self.task, applied, &in_force, apart);
+        let caveats = settings::caveats(self.task, applied, &in_force, apart);
         self.sink.line(Line::Started(Started {
             condition: self.task.condition,
             round: self.task.round,
@@ -202,9 +202,9 @@ impl Running<'_> {
         line: &str,
         now: MonotonicTime,
     ) -> Result<Option<Stopped>, ProtocolError> {
-        let (start, end) = match Said::parse(line)? {
-            Said::End => return Ok(Some(Stopped::AtItsEnd)),
-            Said::Slept { start, end } => (conversion.to_monotonic(start), conversion.to_monotonic(end)),
+        let (start, end) = match Report::parse(line)? {
+            Report::End => return Ok(Some(Stopped::AtItsEnd)),
+            Report::Slept { start, end } => (conversion.to_monotonic(start), conversion.to_monotonic(end)),
         };
         if self.blocks.count() == self.task.samples.unwrap_or(u64::MAX) {
             return Err(ProtocolError::TooMany);
@@ -249,6 +249,6 @@ impl Running<'_> {
 
 const NEVER: MonotonicTime = MonotonicTime::from_nanos(i64::MAX);
 
-fn with_last_words(problem: Failed, said: String) -> Failed {
+fn with_stderr_tail(problem: Failed, said: String) -> Failed {
     if said.is_empty() { problem } else { Failed::WithLastWords { problem: Box::new(problem), said } }
 }

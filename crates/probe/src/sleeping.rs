@@ -18,7 +18,7 @@ const PATIENCE_TO_END: Span = Span::from_secs(2);
 const KEPT_OF_ERRORS: usize = 4 * 1024;
 
 /// Reads of its standard error when it has ended: what others still hold open may go on for ever.
-const MOST_LAST_READS: u32 = 32;
+const MOST_TAIL_READS: u32 = 32;
 
 /// A line longer than this is not one of the protocol.
 const LONGEST_LINE: usize = 4 * 1024;
@@ -96,8 +96,8 @@ impl Sleeping {
     }
 
     /// The last lines of what it said on its standard error, in one; empty when it said nothing.
-    pub(crate) fn last_words(&mut self) -> String {
-        let mut reads = 0..MOST_LAST_READS;
+    pub(crate) fn stderr_tail(&mut self) -> String {
+        let mut reads = 0..MOST_TAIL_READS;
         while reads.next().is_some() && readable([self.errors.as_ref()], Span::ZERO).is_ok_and(|[more]| more)
         {
             if self.read_errors().is_err() {
@@ -110,9 +110,9 @@ impl Sleeping {
     }
 
     /// Waits a little for it to end by itself, then ends it and all that it started.
-    pub(crate) fn end(mut self, politely: bool) -> io::Result<(ExitStatus, Usage)> {
+    pub(crate) fn end(mut self, graceful: bool) -> io::Result<(ExitStatus, Usage)> {
         let until = clock::now().plus(PATIENCE_TO_END);
-        while politely && !child::has_ended(self.pid)? && clock::now() < until {
+        while graceful && !child::has_ended(self.pid)? && clock::now() < until {
             clock::pause(Span::from_millis(2))?;
         }
         self.kill();

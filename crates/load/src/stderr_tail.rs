@@ -1,4 +1,4 @@
-//! What a program said last.
+//! The end of what a program says on its standard error.
 
 use std::io::Read;
 use std::os::fd::AsFd;
@@ -9,14 +9,14 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 const KEPT: usize = 400;
 
 /// The end of what came out of a pipe, read without waiting.
-pub(crate) struct Words<R> {
+pub(crate) struct StderrTail<R> {
     pipe: R,
     kept: Vec<u8>,
 }
 
-impl<R: Read + AsFd> Words<R> {
+impl<R: Read + AsFd> StderrTail<R> {
     pub(crate) fn of(pipe: R) -> Self {
-        // A pipe that still waits gives its words late, at worst.
+        // A pipe that still waits gives its lines late, at worst.
         let _ = fcntl_getfl(&pipe).and_then(|flags| fcntl_setfl(&pipe, flags | OFlags::NONBLOCK));
         Self { pipe, kept: Vec::new() }
     }

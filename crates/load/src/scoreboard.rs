@@ -9,25 +9,25 @@ use howlate_model::{MonotonicTime, Span};
 use rustix::io::Errno;
 use rustix::thread::futex;
 
-/// Words of one cache line, so that no two workers write to the same.
+/// StderrTail of one cache line, so that no two workers write to the same.
 const LINE: usize = 8;
-/// Words of the first line.
+/// StderrTail of the first line.
 const BEGAN: usize = 0;
 const ENDED: usize = 1;
 const GATE: usize = 2;
 const CPU: usize = 3;
 
 /// The shared memory of one part: a line for the helper, and one for each counter.
-pub(crate) struct Board(SharedMemory);
+pub(crate) struct Scoreboard(SharedMemory);
 
-impl Board {
+impl Scoreboard {
     /// Room for `counters`, and the file to share it by.
     pub(crate) fn create(counters: usize) -> io::Result<(Self, OwnedFd)> {
         let (memory, file) = SharedMemory::create(LINE * (counters + 1))?;
         Ok((Self(memory), file))
     }
 
-    /// The board behind `file`.
+    /// The scoreboard behind `file`.
     pub(crate) fn open(file: impl AsFd) -> io::Result<Self> {
         SharedMemory::open(file).map(Self)
     }
@@ -53,7 +53,7 @@ impl Board {
         Ok(())
     }
 
-    /// Says that a worker was done at `now`; the latest counts.
+    /// Says that a worker was done at `now`; the last one counts.
     pub(crate) fn end(&self, now: MonotonicTime) {
         self.0.words()[ENDED].fetch_max(now.as_nanos().unsigned_abs(), Ordering::AcqRel);
     }
@@ -117,8 +117,8 @@ mod tests {
 
     #[test]
     fn what_workers_count_the_parent_reads() {
-        let (ours, file) = Board::create(3).unwrap();
-        let theirs = Board::open(&file).unwrap();
+        let (ours, file) = Scoreboard::create(3).unwrap();
+        let theirs = Scoreboard::open(&file).unwrap();
         assert_eq!((ours.began(), ours.took(), ours.operations()), (None, None, 0));
         theirs.begin(MonotonicTime::from_nanos(5));
         theirs.counter(0).add(2);
