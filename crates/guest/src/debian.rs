@@ -3,8 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::kernel::{Flavour, MODULES, sha256};
-use crate::{Architecture, GuestError};
+use crate::architecture::Architecture;
+use crate::checksum::sha256;
+use crate::error::GuestError;
+use crate::kernel_spec::Flavour;
+use crate::modules::MODULES;
 
 /// Checksums of what is in a folder of the cache, as `sha256sum -c` reads them.
 const SUMS: &str = "SHA256SUMS";

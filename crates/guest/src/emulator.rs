@@ -50,7 +50,7 @@ pub(crate) fn kvm_opens() -> Result<(), GuestError> {
 
 /// The virtual machine to boot in.
 #[derive(Clone, Debug)]
-pub struct Machine {
+pub struct VirtualMachine {
     /// Its processor.
     pub architecture: Architecture,
     /// How many CPUs.
@@ -88,7 +88,7 @@ impl Places<'_> {
 /// The results go through virtio-serial: a second port of the PC's own kind loses its
 /// interrupt under `PREEMPT_RT`.
 pub(crate) fn command(
-    machine: &Machine,
+    machine: &VirtualMachine,
     kernel: &Kernel,
     accelerator: Accelerator,
     places: &Places<'_>,
@@ -122,13 +122,17 @@ fn board(architecture: Architecture, accelerator: Accelerator) -> [&'static str;
 }
 
 /// A panic restarts at once, which ends QEMU because of `-no-reboot`.
-fn command_line(machine: &Machine) -> String {
+fn command_line(machine: &VirtualMachine) -> String {
     let text = format!("console={} panic=-1 {}", machine.architecture.console(), machine.append);
     text.trim_end().to_owned()
 }
 
-/// `7.2.22` of `QEMU emulator version 7.2.22 (Debian …)`.
-pub(crate) fn version(architecture: Architecture) -> Result<String, GuestError> {
+/// The emulator's version: `7.2.22` of `QEMU emulator version 7.2.22 (Debian …)`.
+///
+/// # Errors
+///
+/// When it is not installed.
+pub fn version(architecture: Architecture) -> Result<String, GuestError> {
     let (program, package) = architecture.emulator();
     let output = Command::new(program).arg("--version").output().map_err(|source| match source.kind() {
         std::io::ErrorKind::NotFound => GuestError::NoEmulator { program, package },

@@ -8,7 +8,7 @@ use crate::task::{TASK, Task};
 use crate::{GuestError, Kernel};
 
 /// What runs in the guest.
-pub struct Errand {
+pub struct GuestCommand {
     /// howlate's arguments, without those that say where results go.
     pub arguments: Vec<String>,
     /// Files that the arguments name: where in the guest, and what.
@@ -20,13 +20,17 @@ pub struct Errand {
 /// # Errors
 ///
 /// When a module cannot be read.
-pub(crate) fn pack(program: &Program, kernel: &Kernel, errand: &Errand) -> Result<Vec<u8>, GuestError> {
+pub(crate) fn pack(
+    program: &Program,
+    kernel: &Kernel,
+    command: &GuestCommand,
+) -> Result<Vec<u8>, GuestError> {
     let mut archive = Archive::default();
     ["dev", "proc", "sys", "tmp", "run"].into_iter().for_each(|folder| archive.folder(folder));
     // Without it the first process has no standard output: the kernel opens it before anything is mounted.
     archive.device("dev/console", (5, 1));
     archive.file("init", 0o755, &program.executable);
-    for (path, content) in program.libraries.iter().chain(&errand.files) {
+    for (path, content) in program.libraries.iter().chain(&command.files) {
         archive.file(path, 0o755, content);
     }
     let mut modules = Vec::new();
@@ -37,7 +41,7 @@ pub(crate) fn pack(program: &Program, kernel: &Kernel, errand: &Errand) -> Resul
         archive.file(&path, 0o644, &content);
         modules.push(path);
     }
-    let task = Task { modules, arguments: errand.arguments.clone() };
+    let task = Task { modules, arguments: command.arguments.clone() };
     archive.file(TASK, 0o644, &serde_json::to_vec(&task).map_err(GuestError::Json)?);
     Ok(archive.finish())
 }

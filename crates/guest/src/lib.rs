@@ -5,9 +5,11 @@
 //! first process, runs the same command, and powers off.
 
 mod architecture;
+mod checksum;
 mod cpio;
 mod debian;
 mod emulator;
+mod emulator_process;
 mod error;
 mod guest;
 mod host;
@@ -15,22 +17,26 @@ mod image;
 mod init;
 mod initramfs;
 mod kernel;
+mod kernel_spec;
 mod libvirt;
-mod merge;
+mod modules;
 mod order;
 mod program;
 mod qmp;
+mod setup;
 mod task;
 
 pub use architecture::Architecture;
-pub use emulator::{Acceleration, Machine};
+pub use emulator::version as emulator_version;
+pub use emulator::{Acceleration, VirtualMachine};
 pub use error::GuestError;
-pub use guest::{Event, Guest, Setup, emulator_version};
+pub use guest::{Event, Guest};
 pub use host::HostSettings;
 pub use init::{is_inside, serve_as_init};
-pub use initramfs::Errand;
-pub use kernel::{Asked, Flavour, Kernel};
+pub use initramfs::GuestCommand;
+pub use kernel::Kernel;
+pub use kernel_spec::{Flavour, KernelSpec};
 pub use libvirt::libvirt_xml;
-pub use merge::{Kind, Merge, OtherConditions};
-pub use order::there_and_back;
+pub use order::counterbalanced;
 pub use program::Program;
+pub use setup::Setup;

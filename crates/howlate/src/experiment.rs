@@ -8,28 +8,17 @@ use howlate_guard::Wanted;
 use howlate_model::nearest;
 use howlate_plan::{Measure, PlanFile, Written};
 
-use crate::cli::{Cli, Command, Guest, Run};
+use crate::cli::{Cli, Command, Guest, Output, Run, WholeRun, names};
 use crate::error::Error;
 
 /// Commands that a plan can hold.
 const COMMANDS: [&str; 4] = ["sleep", "cyclic", "notify", "guest"];
 
-/// Options of the whole run that a plan can hold.
-const OF_THE_RUN: [&str; 4] = ["seed", "fail-above", "stop-above", "dma-latency"];
-
-/// Options of measuring commands that a plan's tables cannot hold: they belong to the whole run.
-const NOT_IN_TABLES: [&str; 10] = [
-    "seed",
-    "fail-above",
-    "stop-above",
-    "dma-latency",
-    "out",
-    "samples-out",
-    "json",
-    "quiet",
-    "help",
-    "libvirt-xml",
-];
+/// Options that a plan's tables cannot hold: they belong to the whole run, or are no options of a measurement.
+fn not_in_tables() -> Vec<String> {
+    let others = ["help", "libvirt-xml"].map(str::to_owned);
+    [names::<WholeRun>(), names::<Output>(), others.into()].concat()
+}
 
 /// What a plan and the plans that it includes ask for.
 #[derive(Default)]
@@ -87,12 +76,13 @@ impl Experiment {
             self.settings.push(wanted);
         }
         let command = format!("run {}", path.display());
-        let options = parsed(&command, &file.options, &OF_THE_RUN, 1, Vec::new())?;
+        let options = parsed(&command, &file.options, &names::<WholeRun>(), 1, Vec::new())?;
         if let Command::Run(options) = options {
-            self.options = Some(match self.options.take() {
-                Some(included) => options.or(included),
-                None => *options,
-            });
+            let mut options = *options;
+            if let Some(included) = self.options.take() {
+                options.or(included);
+            }
+            self.options = Some(options);
         }
         for measure in &file.measures {
             match command_of(measure, path)? {
@@ -130,7 +120,6 @@ fn command_of(measure: &Measure, path: &Path) -> Result<Command, Wrong> {
         return Err(Wrong { line: measure.line, reason });
     }
     let known = options_of(&measure.command);
-    let known: Vec<&str> = known.iter().map(String::as_str).collect();
     // The guests run this very plan.
     let rest = ["--", "run"].map(str::to_owned).into_iter().chain([path.display().to_string()]);
     let rest: Vec<String> = if measure.command == "guest" { rest.collect() } else { Vec::new() };
@@ -141,20 +130,21 @@ fn command_of(measure: &Measure, path: &Path) -> Result<Command, Wrong> {
 fn options_of(command: &str) -> Vec<String> {
     let cli = Cli::command();
     let arguments = cli.find_subcommand(command).into_iter().flat_map(clap::Command::get_arguments);
-    let names = arguments.filter_map(|argument| argument.get_long());
-    names.filter(|name| !NOT_IN_TABLES.contains(name)).map(str::to_owned).collect()
+    let names = arguments.filter_map(|argument| argument.get_long()).map(str::to_owned);
+    let elsewhere = not_in_tables();
+    names.filter(|name| !elsewhere.contains(name)).collect()
 }
 
 /// `command` with `options` and the `rest`, as if it had been typed.
 fn parsed(
     command: &str,
     options: &[Written],
-    known: &[&str],
+    known: &[String],
     line: usize,
     rest: Vec<String>,
 ) -> Result<Command, Wrong> {
     for option in options {
-        if !known.contains(&option.name.as_str()) {
+        if !known.contains(&option.name) {
             return Err(option.wrong(unknown(&option.name, command, known)));
         }
     }
@@ -166,12 +156,12 @@ fn parsed(
     cli.command.ok_or_else(|| Wrong { line, reason: "is no command".to_owned() })
 }
 
-fn unknown(name: &str, command: &str, known: &[&str]) -> String {
+fn unknown(name: &str, command: &str, known: &[String]) -> String {
     let of_the_run = command.starts_with("run ");
     if of_the_run && COMMANDS.iter().any(|command| options_of(command).iter().any(|one| one == name)) {
         return format!("`{name}` belongs into a table such as `[[sleep]]`, or on the command line");
     }
-    if NOT_IN_TABLES.contains(&name) {
+    if not_in_tables().iter().any(|one| one == name) {
         return format!("`{name}` is for the whole run: put it above the first table, or type `--{name}`");
     }
     let of = if of_the_run { "a plan" } else { command };
@@ -179,7 +169,8 @@ fn unknown(name: &str, command: &str, known: &[&str]) -> String {
 }
 
 /// The nearest name, or all.
-fn choice(found: &str, known: &[&str]) -> String {
+fn choice<T: AsRef<str>>(found: &str, known: &[T]) -> String {
+    let known: Vec<&str> = known.iter().map(T::as_ref).collect();
     match nearest(found, known.iter().copied()) {
         Some(name) => format!("did you mean `{name}`?"),
         None => format!("choose from {}", known.join(", ")),

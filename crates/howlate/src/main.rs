@@ -7,6 +7,7 @@ mod cli;
 mod commands;
 mod error;
 mod experiment;
+mod recorder;
 mod remedy;
 mod session;
 mod status;

@@ -125,7 +125,7 @@ impl ProgramTurn<'_> {
             Stopped::Early => Some(Failed::EndedEarly { status }),
             Stopped::Wrong(reason) => Some(reason),
         };
-        (usage, problem.map(|problem| with_stderr_tail(problem, last_words)))
+        (usage, problem.map(|problem| with_stderr_tail(problem, stderr_tail)))
     }
 
     fn short_of_samples(&self) -> Option<Failed> {

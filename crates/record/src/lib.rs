@@ -1,10 +1,11 @@
 //! The recording on disk: JSON Lines, one file, appended as it happens.
 //!
 //! `docs/recording.md` describes the format. A killed run leaves a readable file; only the last
-//! line can be incomplete.
+//! line can be incomplete. Recordings of several sources become one in `merge.rs`.
 
 mod compact;
 mod lock;
+mod merge;
 mod reader;
 mod resume;
 mod rewrite;
@@ -13,6 +14,7 @@ mod schema;
 mod stream;
 mod writer;
 
+pub use merge::{Merge, UnknownCondition, side_by_side};
 pub use reader::{ReadError, Reader};
 pub use resume::{Progress, TurnOf, progress};
 pub use samples::Samples;

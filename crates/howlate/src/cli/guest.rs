@@ -4,8 +4,10 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::Args;
-use howlate_guest::{Acceleration, Architecture, Asked};
+use howlate_guest::{Acceleration, Architecture, KernelSpec};
 use howlate_model::{Loads, Policy, Span};
+
+use super::Printing;
 
 /// The same measurement inside other kernels, booted in QEMU
 #[derive(Args)]
@@ -16,7 +18,7 @@ howlate guest --kernel debian:rt --host-load idle,cpu --vcpu-policy other,fifo:1
 pub(crate) struct Guest {
     /// Kernels to boot: the path of an image, `host`, or debian:standard, debian:cloud, debian:rt
     #[arg(long, value_name = "KERNEL,…", value_delimiter = ',', required_unless_present = "libvirt_xml")]
-    pub(crate) kernel: Vec<Asked>,
+    pub(crate) kernel: Vec<KernelSpec>,
     /// What to measure in each guest: `cyclic`, `sleep` or `notify`, with its options
     #[arg(last = true, value_name = "COMMAND", required_unless_present = "libvirt_xml")]
     pub(crate) command: Vec<String>,
@@ -56,7 +58,7 @@ pub(crate) struct Guest {
     #[arg(long, help_heading = "Host")]
     pub(crate) libvirt_xml: bool,
 
-    /// Boots of each kind of guest, there and back (A B B A …); 2 if several are compared, otherwise 1
+    /// Boots of each kind of guest, counterbalanced (A B B A …); 2 if several are compared, otherwise 1
     #[arg(long, value_name = "N", help_heading = "Extent", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) rounds: Option<u32>,
     /// How long a guest may take until it begins to measure
@@ -69,12 +71,8 @@ pub(crate) struct Guest {
     /// Save the recording of all guests
     #[arg(long, short, value_name = "FILE", help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
-    /// Print the result for machines
-    #[arg(long, help_heading = "Output")]
-    pub(crate) json: bool,
-    /// Show no progress
-    #[arg(long, short, help_heading = "Output")]
-    pub(crate) quiet: bool,
+    #[command(flatten, next_help_heading = "Output")]
+    pub(crate) printing: Printing,
 }
 
 /// A size of memory, in bytes.

@@ -3,6 +3,8 @@
 use clap::Args;
 use howlate_model::{CpuSet, Load as OneLoad, Span};
 
+use super::Printing;
+
 /// Apply a background load and nothing else, and tell how much it does
 #[derive(Args)]
 #[command(after_help = "\
@@ -24,10 +26,6 @@ pub(crate) struct Load {
     /// CPUs to bind the load to, such as 0-1,3; all if left out
     #[arg(long, value_name = "LIST")]
     pub(crate) load_cpus: Option<CpuSet>,
-    /// Print the result for machines
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Show no progress
-    #[arg(long, short)]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) printing: Printing,
 }

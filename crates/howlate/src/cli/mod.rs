@@ -1,12 +1,16 @@
 //! What can be typed.
 
 mod compare;
+mod extent;
+mod factors;
 mod guest;
 mod load;
 mod measuring;
 mod notify;
+mod output;
 mod report;
 mod run;
+mod typed;
 
 use std::path::PathBuf;
 
@@ -14,12 +18,16 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use howlate_model::{Sleeper, Span, Wait};
 
 pub(crate) use compare::{Compare, ComparisonFormat};
+pub(crate) use extent::{Extent, WholeRun};
+pub(crate) use factors::Factors;
 pub(crate) use guest::Guest;
 pub(crate) use load::Load;
 pub(crate) use measuring::{Measuring, ThreadCount, without_repeats};
 pub(crate) use notify::Notify;
+pub(crate) use output::{Output, Printing};
 pub(crate) use report::{Report, ReportFormat};
 pub(crate) use run::Run;
+pub(crate) use typed::{Typed, names};
 
 /// How late Linux runs your code, and why.
 #[derive(Parser)]
@@ -66,6 +74,18 @@ pub(crate) enum Command {
         /// The command the page is about; the program itself if left out
         name: Option<String>,
     },
+}
+
+impl Command {
+    /// What measuring commands have in common; `None` for the others.
+    pub(crate) const fn measuring_mut(&mut self) -> Option<&mut Measuring> {
+        match self {
+            Self::Cyclic(Cyclic { measuring, .. })
+            | Self::Sleep(Sleep { measuring, .. })
+            | Self::Notify(Notify { measuring, .. }) => Some(measuring),
+            _ => None,
+        }
+    }
 }
 
 /// How late periodic threads wake (what cyclictest measures)

@@ -7,38 +7,37 @@ use super::measure_and_print;
 use crate::cli::Cyclic;
 use crate::cli::without_repeats;
 use crate::error::Error;
-use crate::session::Surroundings;
+use crate::session::Environment;
 use crate::status::Status;
 
-/// Time per condition where nothing else was asked for.
+/// Time per condition where nothing else was args for.
 const DURATION: Span = Span::from_secs(10);
 
-pub(crate) fn run(asked: &Cyclic) -> Result<Status, Error> {
-    let around = Surroundings::begin()?;
-    let (plan, seed) = plan(asked, &around)?;
-    measure_and_print("cyclic", &asked.measuring, &around, &plan, seed)
+pub(crate) fn run(args: &Cyclic) -> Result<Status, Error> {
+    let (environment, seed) = (Environment::begin()?, args.measuring.run.seed());
+    let plan = plan(args, &environment, seed)?;
+    measure_and_print("cyclic", &args.measuring, &environment, &plan, seed)
 }
 
-/// What is to be measured, and what its order was drawn with.
-pub(crate) fn plan(asked: &Cyclic, around: &Surroundings) -> Result<(Plan, u64), PlanError> {
-    let choices = choices(asked);
-    let plan = choices.plan(&around.machine())?;
-    Ok((asked.measuring.cut(plan), choices.circumstances.seed))
+/// What is to be measured, in an order drawn with `seed`.
+pub(crate) fn plan(args: &Cyclic, environment: &Environment, seed: u64) -> Result<Plan, PlanError> {
+    let plan = choices(args, seed).plan(&environment.machine())?;
+    Ok(args.measuring.cut(plan))
 }
 
 /// What was typed, as choices of a plan.
-pub(crate) fn choices(asked: &Cyclic) -> CyclicChoices {
-    let measuring = &asked.measuring;
+pub(crate) fn choices(args: &Cyclic, seed: u64) -> CyclicChoices {
+    let measuring = &args.measuring;
     CyclicChoices {
-        circumstances: measuring.circumstances(),
-        mechanisms: without_repeats(&asked.call),
-        periods: without_repeats(&asked.period),
-        threads: asked.threads.0,
-        distance: asked.distance,
-        staircase: asked.staircase,
-        aligned: asked.aligned,
-        samples: measuring.samples,
-        duration: measuring.duration.or(measuring.samples.is_none().then_some(DURATION)),
-        rounds: measuring.rounds,
+        circumstances: measuring.factors.circumstances(seed),
+        mechanisms: without_repeats(&args.call),
+        periods: without_repeats(&args.period),
+        threads: args.threads.0,
+        distance: args.distance,
+        staircase: args.staircase,
+        aligned: args.aligned,
+        samples: measuring.extent.samples,
+        duration: measuring.extent.duration.or(measuring.extent.samples.is_none().then_some(DURATION)),
+        rounds: measuring.extent.rounds,
     }
 }

@@ -19,23 +19,23 @@ const LOOK_EVERY: Span = Span::from_millis(50);
 /// How often the display changes.
 const SHOW_EVERY: Span = Span::from_secs(1);
 
-pub(crate) fn run(asked: &cli::Load) -> Result<Status, Error> {
+pub(crate) fn run(args: &cli::Load) -> Result<Status, Error> {
     let interrupted = on_interrupt()?;
-    let load = load(asked);
+    let load = load(args);
     check(&load)?;
     let running = Running::start(&load)?;
-    let place = (!asked.quiet && is_watched()).then(InPlace::default);
+    let place = (!args.printing.quiet && is_watched()).then(InPlace::default);
     let notes = running.caveats().iter().map(howlate_render::caveat).collect();
     let result = LoadResult::new(&load, notes);
-    let result = Applied { running, place, result }.watch(asked.duration, &interrupted);
-    terminal::print(&if asked.json { result.json()? } else { result.text(terminal::width()) })?;
+    let result = Applied { running, place, result }.watch(args.duration, &interrupted);
+    terminal::print(&if args.printing.json { result.json()? } else { result.text(terminal::width()) })?;
     Ok(if result.has_failed() { Status::NotTrustworthy } else { Status::Done })
 }
 
-/// All loads asked for, as one.
-fn load(asked: &cli::Load) -> Load {
-    let load = Load::of(asked.loads.iter().flat_map(|load| load.parts().to_vec()).collect());
-    match &asked.load_cpus {
+/// All loads args for, as one.
+fn load(args: &cli::Load) -> Load {
+    let load = Load::of(args.loads.iter().flat_map(|load| load.parts().to_vec()).collect());
+    match &args.load_cpus {
         Some(cpus) => load.bound_to(cpus),
         None => load,
     }

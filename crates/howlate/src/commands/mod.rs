@@ -21,30 +21,22 @@ use howlate_render as render;
 
 use crate::cli::Measuring;
 use crate::error::Error;
-use crate::session::{Past, Request, Surroundings, measure};
+use crate::session::{Environment, Request, Resume, measure};
 use crate::status::Status;
 use crate::terminal::{self, ERROR, paint};
 
 /// Measures a plan, prints the result, judges it.
 fn measure_and_print(
     command: &str,
-    asked: &Measuring,
-    around: &Surroundings,
+    args: &Measuring,
+    environment: &Environment,
     plan: &howlate_plan::Plan,
     seed: u64,
 ) -> Result<Status, Error> {
-    let request = Request {
-        command,
-        seed,
-        out: asked.out.as_deref(),
-        samples_out: asked.samples_out.as_deref(),
-        dma_latency_us: asked.dma_latency,
-        stop_above: asked.stop_above,
-        quiet: asked.quiet,
-    };
-    let analysis = measure(&request, around, plan, Past::None)?;
-    print_result(&analysis, asked.json)?;
-    Ok(judge(&analysis, &asked.fail_above))
+    let request = Request::of(command, seed, &args.run, &args.output);
+    let analysis = measure(&request, environment, plan, Resume::No)?;
+    print_result(&analysis, args.output.printing.json)?;
+    Ok(judge(&analysis, &args.run.fail_above))
 }
 
 fn print_result(analysis: &Analysis, json: bool) -> Result<(), Error> {

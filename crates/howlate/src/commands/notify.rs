@@ -7,35 +7,35 @@ use howlate_plan::{NotifyChoices, Plan, PlanError};
 use super::measure_and_print;
 use crate::cli::{Notify, without_repeats};
 use crate::error::Error;
-use crate::session::Surroundings;
+use crate::session::Environment;
 use crate::status::Status;
 
-pub(crate) fn run(asked: &Notify) -> Result<Status, Error> {
-    let around = Surroundings::begin()?;
-    let (plan, seed) = plan(asked, &around)?;
-    measure_and_print("notify", &asked.measuring, &around, &plan, seed)
+pub(crate) fn run(args: &Notify) -> Result<Status, Error> {
+    let (environment, seed) = (Environment::begin()?, args.measuring.run.seed());
+    let plan = plan(args, &environment, seed)?;
+    measure_and_print("notify", &args.measuring, &environment, &plan, seed)
 }
 
-/// What is to be measured, and what its order was drawn with.
-pub(crate) fn plan(asked: &Notify, around: &Surroundings) -> Result<(Plan, u64), PlanError> {
-    let measuring = &asked.measuring;
-    let notifiers = asked.notifiers();
+/// What is to be measured, in an order drawn with `seed`.
+pub(crate) fn plan(args: &Notify, environment: &Environment, seed: u64) -> Result<Plan, PlanError> {
+    let measuring = &args.measuring;
+    let notifiers = args.notifiers();
     let choices = NotifyChoices {
-        circumstances: measuring.circumstances(),
+        circumstances: measuring.factors.circumstances(seed),
         refused: notifiers.iter().filter_map(|notifier| refusal(*notifier)).collect(),
         notifiers,
-        gaps: without_repeats(&asked.after),
-        between: asked.kinds(),
-        receivers: asked.receivers(),
-        pairs: asked.pairs(),
-        cpus: around.system.cpus.clone(),
-        round_trip: asked.round_trip,
-        samples: measuring.samples,
-        duration: measuring.duration,
-        rounds: measuring.rounds,
+        gaps: without_repeats(&args.after),
+        between: args.kinds(),
+        receivers: args.receivers(),
+        pairs: args.pairs(),
+        cpus: environment.system.cpus.clone(),
+        round_trip: args.round_trip,
+        samples: measuring.extent.samples,
+        duration: measuring.extent.duration,
+        rounds: measuring.extent.rounds,
     };
-    let plan = choices.plan(&around.machine())?;
-    Ok((measuring.cut(plan), choices.circumstances.seed))
+    let plan = choices.plan(&environment.machine())?;
+    Ok(measuring.cut(plan))
 }
 
 /// Why kernel or container refuse a mechanism, if they do.

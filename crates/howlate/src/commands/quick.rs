@@ -6,9 +6,11 @@ use howlate_model::{Load, Policy, Span, Wait};
 use howlate_plan::{Circumstances, CyclicChoices, Threads};
 use howlate_render::quick;
 
+use crate::cli::{Output, WholeRun};
 use crate::error::Error;
+use crate::recorder::date_and_time;
 use crate::remedy;
-use crate::session::{Past, Request, Surroundings, measure, now_in_words};
+use crate::session::{Environment, Request, Resume, measure};
 use crate::status::Status;
 use crate::terminal;
 
@@ -18,24 +20,18 @@ const PER_CONDITION: Span = Span::from_secs(3);
 const ROUNDS: u32 = 3;
 
 pub(crate) fn run() -> Result<Status, Error> {
-    let around = Surroundings::begin()?;
+    let environment = Environment::begin()?;
     let realtime = realtime_policy();
     let choices = choices(realtime);
-    let plan = choices.plan(&around.machine())?;
+    let plan = choices.plan(&environment.machine())?;
     let out = recording_path();
-    let request = Request {
-        command: "quick",
-        seed: choices.circumstances.seed,
-        out: out.as_deref(),
-        samples_out: None,
-        dma_latency_us: None,
-        stop_above: None,
-        quiet: false,
-    };
-    let analysis = measure(&request, &around, &plan, Past::None)?;
+    let output = Output { out: out.clone(), ..Output::default() };
+    let request = Request::of("quick", choices.circumstances.seed, &WholeRun::default(), &output);
+    let analysis = measure(&request, &environment, &plan, Resume::No)?;
     let mut text = quick(&analysis, terminal::width());
     if realtime.is_none() {
-        let hint = howlate_render::policy_remedy(&remedy::for_policy(WITH_PRIORITY, &around.findings));
+        let remedy = remedy::for_policy(WITH_PRIORITY, &environment.findings);
+        let hint = howlate_render::policy_remedy(&remedy);
         text.push_str(&format!("\nReal-time priority could not be tried. {hint}\n"));
     }
     if let Some(path) = out {
@@ -85,7 +81,7 @@ fn recording_path() -> Option<PathBuf> {
         std::env::var_os("XDG_DATA_HOME").filter(|path| !path.is_empty()).map(PathBuf::from).or_else(home)?;
     let folder = data.join("howlate");
     std::fs::create_dir_all(&folder).ok()?;
-    let path = folder.join(format!("quick-{}.jsonl", now_in_words().replace(':', "-")));
+    let path = folder.join(format!("quick-{}.jsonl", date_and_time().replace(':', "-")));
     // Only a place that can be written to is a place; the session makes the file itself.
     std::fs::File::create_new(&path).and_then(|_| std::fs::remove_file(&path)).ok()?;
     Some(path)

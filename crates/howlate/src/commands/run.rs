@@ -2,124 +2,128 @@
 
 use std::path::Path;
 
-use howlate_model::{Condition, HowEnded, Span};
+use howlate_model::{Caveat, Condition, HowEnded, Loads, Span};
 use howlate_plan::{Plan, PlanError, together};
 use howlate_render as render;
 
 use super::{cyclic, judge, notify, print_result, sleep};
-use crate::cli::{Command, Guest, Measuring, Run};
+use crate::cli::{Command, Guest, Run};
 use crate::error::Error;
 use crate::experiment::Experiment;
-use crate::session::{Past, Request, Surroundings, measure};
+use crate::session::{Environment, Request, Resume, measure};
 use crate::status::Status;
 use crate::terminal;
 
-pub(crate) fn run(asked: Run) -> Result<Status, Error> {
-    let mut experiment = Experiment::read(&asked.plan)?;
-    let asked = match experiment.options.take() {
-        Some(options) => asked.or(options),
-        None => asked,
-    };
-    if let Some(guest) = experiment.guest.take().filter(|_| !asked.here && !asked.dry_run) {
-        return in_guests(&asked, guest);
+pub(crate) fn run(mut args: Run) -> Result<Status, Error> {
+    let mut experiment = Experiment::read(&args.plan)?;
+    if let Some(options) = experiment.options.take() {
+        args.or(options);
     }
-    let path = asked.recording();
-    let past = Past::of(&path, asked.resume || asked.dry_run)?;
-    let seed = past.seed().or(asked.seed).unwrap_or_else(|| fastrand::u64(..1_000_000));
-    if asked.dry_run {
-        let plan = plan(&mut experiment, &asked, &Surroundings::look(), seed)?;
+    if let Some(guest) = experiment.guest.take().filter(|_| !args.here && !args.dry_run) {
+        return in_guests(&args, guest);
+    }
+    let path = args.recording();
+    let resume = Resume::of(&path, args.resume || args.dry_run)?;
+    let seed = resume.seed().unwrap_or_else(|| args.run.options.seed());
+    if args.dry_run {
+        let plan = plan(&mut experiment, &args, &Environment::look(), seed)?;
         terminal::print(&render::plan(&rows(&plan), &plan.left_out, plan.estimate()))?;
         return Ok(Status::Done);
     }
-    let around = Surroundings::begin_with(&experiment.settings)?;
-    let status = take(&asked, &mut experiment, &around, seed, past);
+    let environment = Environment::begin_with(&experiment.settings)?;
+    let status = take(&args, &mut experiment, &environment, seed, resume);
     // Where the run ended in order, the result has said so.
-    around.put_back().iter().for_each(|caveat| terminal::say(&format!("{}\n", render::caveat(caveat))));
+    let not_restored = environment.put_back();
+    not_restored.iter().for_each(|caveat| terminal::say(&format!("{}\n", render::caveat(caveat))));
     status
 }
 
 /// The same run in each guest that the plan asks for.
-fn in_guests(asked: &Run, mut guest: Guest) -> Result<Status, Error> {
-    if asked.resume {
+fn in_guests(args: &Run, mut guest: Guest) -> Result<Status, Error> {
+    if args.resume {
         return Err(Error::NotForGuests("--resume".to_owned()));
     }
-    guest.command = asked.in_guest();
-    guest.out = Some(asked.recording());
-    (guest.json, guest.quiet) = (asked.json, asked.quiet);
+    guest.command = args.in_guest();
+    guest.out = Some(args.recording());
+    guest.printing = args.output.printing;
     super::guest::run(&guest)
 }
 
 fn take(
-    asked: &Run,
+    args: &Run,
     experiment: &mut Experiment,
-    around: &Surroundings,
+    environment: &Environment,
     seed: u64,
-    past: Past,
+    resume: Resume,
 ) -> Result<Status, Error> {
-    let plan = plan(experiment, asked, around, seed)?;
-    let path = asked.recording();
-    introduce(experiment, &plan, &path, asked.quiet);
-    let request = Request {
-        command: "run",
-        seed,
-        out: Some(&path),
-        samples_out: asked.samples_out.as_deref(),
-        dma_latency_us: asked.dma_latency,
-        stop_above: asked.stop_above,
-        quiet: asked.quiet,
-    };
-    let analysis = measure(&request, around, &plan, past)?;
-    print_result(&analysis, asked.json)?;
-    if analysis.end.as_ref().is_some_and(|end| end.how == HowEnded::Interrupted) && !asked.quiet {
+    let plan = plan(experiment, args, environment, seed)?;
+    let path = args.recording();
+    let options = &args.run.options;
+    let request = Request { out: Some(&path), ..Request::of("run", seed, options, &args.output) };
+    introduce(experiment, &plan, &path, request.quiet);
+    let analysis = measure(&request, environment, &plan, resume)?;
+    print_result(&analysis, args.output.printing.json)?;
+    if analysis.end.as_ref().is_some_and(|end| end.how == HowEnded::Interrupted) && !request.quiet {
         terminal::say(&format!(
             "To go on: howlate run {} --resume{}\n",
-            asked.plan.display(),
-            out_option(asked)
+            args.plan.display(),
+            out_option(args)
         ));
     }
-    Ok(judge(&analysis, &asked.fail_above))
+    Ok(judge(&analysis, &options.fail_above))
 }
 
 /// What would be measured, in the words of each measuring command's own options.
 fn plan(
     experiment: &mut Experiment,
-    asked: &Run,
-    around: &Surroundings,
+    args: &Run,
+    environment: &Environment,
     seed: u64,
 ) -> Result<Plan, PlanError> {
-    let mut plans = Vec::new();
-    for command in &mut experiment.measures {
-        plans.push(match command {
-            Command::Sleep(one) => planned(one, asked, seed, |one| sleep::plan(one, around)),
-            Command::Cyclic(one) => planned(one, asked, seed, |one| cyclic::plan(one, around)),
-            Command::Notify(one) => planned(one, asked, seed, |one| notify::plan(one, around)),
-            _ => continue,
-        });
-    }
-    together(plans, seed)
+    let plans = experiment.measures.iter_mut().map(|command| planned(command, args, environment, seed));
+    together(plans.collect(), seed)
 }
 
 /// A measuring command's plan, with what was typed for the whole run and without loads that
 /// cannot be applied here.
-fn planned<T: AsMut<Measuring>>(
-    command: &mut T,
-    asked: &Run,
+fn planned(
+    command: &mut Command,
+    args: &Run,
+    environment: &Environment,
     seed: u64,
-    plan: impl Fn(&T) -> Result<(Plan, u64), PlanError>,
 ) -> Result<Plan, PlanError> {
-    let measuring = command.as_mut();
-    measuring.seed = Some(seed);
-    measuring.quiet = asked.quiet;
-    measuring.samples = asked.samples.or(measuring.samples);
-    measuring.duration = asked.duration.or(measuring.duration);
-    measuring.rounds = asked.rounds.or(measuring.rounds);
-    let (left_out, any_left) = measuring.leave_out_loads();
-    if !any_left {
-        return Err(PlanError::NothingLeft(left_out));
+    let mut left_out = Vec::new();
+    if let Some(measuring) = command.measuring_mut() {
+        measuring.extent.replace(&args.extent.options);
+        measuring.output.printing = args.output.printing;
+        left_out = leave_out_loads(&mut measuring.factors.load)?;
     }
-    let (mut plan, _) = plan(command)?;
+    let mut plan = match command {
+        Command::Sleep(one) => sleep::plan(one, environment, seed)?,
+        Command::Cyclic(one) => cyclic::plan(one, environment, seed)?,
+        Command::Notify(one) => notify::plan(one, environment, seed)?,
+        // A plan file holds no others.
+        _ => return Err(PlanError::NothingLeft(Vec::new())),
+    };
     plan.left_out.extend(left_out);
     Ok(plan)
+}
+
+/// Takes away the loads that cannot be applied here; tells why.
+fn leave_out_loads(lists: &mut [Loads]) -> Result<Vec<Caveat>, PlanError> {
+    let mut left_out = Vec::new();
+    for list in &mut *lists {
+        list.0.retain(|load| match howlate_load::check(load) {
+            Ok(()) => true,
+            Err(error) => {
+                let (condition, reason) = (format!("load {load}"), error.to_string());
+                left_out.push(Caveat::LeftOut { condition, reason });
+                false
+            }
+        });
+    }
+    let any_left = lists.iter().any(|list| !list.0.is_empty());
+    if any_left { Ok(left_out) } else { Err(PlanError::NothingLeft(left_out)) }
 }
 
 /// Says what is about to happen.
@@ -132,8 +136,8 @@ fn introduce(experiment: &Experiment, plan: &Plan, path: &Path, quiet: bool) {
     terminal::say(&format!("{about}{extent}; recorded in {}\n", path.display()));
 }
 
-fn out_option(asked: &Run) -> String {
-    asked.out.as_ref().map(|out| format!(" --out {}", out.display())).unwrap_or_default()
+fn out_option(args: &Run) -> String {
+    args.output.out.as_ref().map(|out| format!(" --out {}", out.display())).unwrap_or_default()
 }
 
 /// Each condition with the number of its turns and the time that they take.

@@ -5,27 +5,27 @@ use howlate_plan::{Plan, PlanError, SleepChoices};
 use super::measure_and_print;
 use crate::cli::{Sleep, without_repeats};
 use crate::error::Error;
-use crate::session::Surroundings;
+use crate::session::Environment;
 use crate::status::Status;
 
-pub(crate) fn run(asked: &Sleep) -> Result<Status, Error> {
-    let around = Surroundings::begin()?;
-    let (plan, seed) = plan(asked, &around)?;
-    measure_and_print("sleep", &asked.measuring, &around, &plan, seed)
+pub(crate) fn run(args: &Sleep) -> Result<Status, Error> {
+    let (environment, seed) = (Environment::begin()?, args.measuring.run.seed());
+    let plan = plan(args, &environment, seed)?;
+    measure_and_print("sleep", &args.measuring, &environment, &plan, seed)
 }
 
-/// What is to be measured, and what its order was drawn with.
-pub(crate) fn plan(asked: &Sleep, around: &Surroundings) -> Result<(Plan, u64), PlanError> {
-    let measuring = &asked.measuring;
+/// What is to be measured, in an order drawn with `seed`.
+pub(crate) fn plan(args: &Sleep, environment: &Environment, seed: u64) -> Result<Plan, PlanError> {
+    let measuring = &args.measuring;
     let choices = SleepChoices {
-        circumstances: measuring.circumstances(),
-        sleepers: without_repeats(&asked.call),
-        lengths: without_repeats(&asked.lengths),
-        samples: measuring.samples,
-        duration: measuring.duration,
-        rounds: measuring.rounds,
+        circumstances: measuring.factors.circumstances(seed),
+        sleepers: without_repeats(&args.call),
+        lengths: without_repeats(&args.lengths),
+        samples: measuring.extent.samples,
+        duration: measuring.extent.duration,
+        rounds: measuring.extent.rounds,
     };
-    around.prepare(&choices.sleepers, measuring.quiet);
-    let plan = choices.plan(&around.machine())?;
-    Ok((measuring.cut(plan), choices.circumstances.seed))
+    environment.prepare(&choices.sleepers, measuring.output.printing.quiet);
+    let plan = choices.plan(&environment.machine())?;
+    Ok(measuring.cut(plan))
 }

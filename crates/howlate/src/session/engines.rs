@@ -26,27 +26,13 @@ impl<'a> Engines<'a> {
 
 #[cfg(test)]
 mod tests {
-    use howlate_model::{
-        Between, Load, Notifier, Policy, ReceiverCpu, Runtime, Sleeper, Span, Task, Wait, Work,
-    };
+    use howlate_model::{Between, Load, Notifier, ReceiverCpu, Runtime, Sleeper, Span, Task, Wait, Work};
 
     use super::*;
 
     fn turn(work: Work) -> Turn {
-        let task = Task {
-            condition: 0,
-            round: 0,
-            work,
-            policy: Policy::OTHER,
-            slack: None,
-            cpu: None,
-            samples: Some(1),
-            warm_up: 0,
-            phase: Span::ZERO,
-            keep_series: false,
-        };
         let (load, estimate) = (Load::IDLE, Span::ZERO);
-        Turn { tasks: vec![task], load, duration: None, cut_after: None, estimate }
+        Turn { tasks: vec![Task::doing(work)], load, duration: None, cut_after: None, estimate }
     }
 
     #[test]

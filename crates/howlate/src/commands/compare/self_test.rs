@@ -6,10 +6,10 @@ use howlate_model::Span;
 use howlate_plan::{CyclicChoices, Plan};
 use howlate_render::{self as render, SelfTest};
 
-use crate::cli::{Cli, Command, Compare, ComparisonFormat, Cyclic};
+use crate::cli::{Cli, Command, Compare, ComparisonFormat, Cyclic, Measuring};
 use crate::commands::{cyclic, is_as_asked, reading};
 use crate::error::Error;
-use crate::session::{Past, Request, Surroundings, measure};
+use crate::session::{Environment, Request, Resume, measure};
 use crate::status::Status;
 use crate::terminal;
 
@@ -24,10 +24,10 @@ const LEAST_ROUNDS: u32 = 8;
 
 pub(crate) fn run(asked: &Compare) -> Result<Status, Error> {
     let cyclic = typed(&asked.cyclic);
-    let around = Surroundings::begin()?;
+    let environment = Environment::begin()?;
     let (choices, turn) = choices(&cyclic, asked.duration);
-    let plan = choices.plan(&around.machine())?;
-    let track = recorded(&cyclic, &around, &plan, choices.circumstances.seed)?;
+    let plan = choices.plan(&environment.machine())?;
+    let track = recorded(&cyclic, &environment, &plan, choices.circumstances.seed)?;
     let alarms = false_alarms(&track, 1.0 - asked.confidence.0);
     let test = SelfTest {
         condition: &plan.conditions[0],
@@ -57,7 +57,7 @@ fn typed(words: &[String]) -> Box<Cyclic> {
 /// The first condition of what was typed, twice, in as many short turns as there is time for; and the length
 /// of one.
 fn choices(asked: &Cyclic, duration: Span) -> (CyclicChoices, Span) {
-    let mut choices = cyclic::choices(asked);
+    let mut choices = cyclic::choices(asked, asked.measuring.run.seed());
     choices.circumstances.policies.truncate(1);
     choices.circumstances.slacks.truncate(1);
     choices.circumstances.loads.truncate(1);
@@ -72,18 +72,11 @@ fn choices(asked: &Cyclic, duration: Span) -> (CyclicChoices, Span) {
 }
 
 /// Measures into a recording, because comparisons need every block of it.
-fn recorded(asked: &Cyclic, around: &Surroundings, plan: &Plan, seed: u64) -> Result<Track, Error> {
+fn recorded(asked: &Cyclic, environment: &Environment, plan: &Plan, seed: u64) -> Result<Track, Error> {
     let folder = tempfile::tempdir()?;
-    let path = asked.measuring.out.clone().unwrap_or_else(|| folder.path().join("self-test.jsonl"));
-    let request = Request {
-        command: "cyclic",
-        seed,
-        out: Some(&path),
-        samples_out: asked.measuring.samples_out.as_deref(),
-        dma_latency_us: asked.measuring.dma_latency,
-        stop_above: None,
-        quiet: asked.measuring.quiet,
-    };
-    measure(&request, around, plan, Past::None)?;
+    let Measuring { run, output, .. } = &asked.measuring;
+    let path = output.out.clone().unwrap_or_else(|| folder.path().join("self-test.jsonl"));
+    let request = Request { out: Some(&path), stop_above: None, ..Request::of("cyclic", seed, run, output) };
+    measure(&request, environment, plan, Resume::No)?;
     reading::track(&path)
 }

@@ -104,7 +104,7 @@ fn measure(options: &Options, machine: &howlate_cyclictest::Machine) -> Result<u
     let _idle = idle_states::limit(options, &turn, machine);
     let process = prepare(options)?;
     print_as_is(&after)?;
-    let recording = Recording::begin(options, &turn)?;
+    let recording = Recording::begin(options, &turn, signals.interrupted())?;
     let results = Results::new(options, &turn, clocks::ahead(options));
     let mut watcher = Watcher::new(options, results, &signals, recording)?;
     watcher.begin();

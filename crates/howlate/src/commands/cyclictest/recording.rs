@@ -1,58 +1,53 @@
 //! `--howlate-out`: a recording beside the text.
 
-use howlate_cyclictest::{Clock, Options, Power, break_threshold, conditions};
-use howlate_linux::clock;
-use howlate_model::{Caveat, End, HowEnded, Line, Turn};
-use howlate_plan::Plan;
-use howlate_record::Writer;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use howlate_analyse::Analysis;
+use howlate_cyclictest::{Clock, Options, conditions};
+use howlate_model::{Caveat, HowEnded, Line, Turn};
 
 use super::failure::Failure;
-use crate::session::{Request, Surroundings, header};
+use crate::recorder::{Recorder, header};
+use crate::session::Environment;
 use crate::terminal::say;
 
 /// A recording of the run, if one was asked for.
-pub(crate) struct Recording(Option<Writer>);
+pub(crate) struct Recording(Option<Recorder<Analysis>>);
 
 impl Recording {
     /// Looks at the machine and writes the header.
-    pub(crate) fn begin(options: &Options, turn: &Turn) -> Result<Self, Failure> {
+    pub(crate) fn begin(
+        options: &Options,
+        turn: &Turn,
+        interrupted: &Arc<AtomicBool>,
+    ) -> Result<Self, Failure> {
         let Some(path) = &options.howlate_out else { return Ok(Self(None)) };
-        let around = Surroundings::look();
-        let plan = Plan {
-            conditions: conditions(turn, &around.system.kernel),
-            turns: vec![turn.clone()],
-            left_out: Vec::new(),
-        };
-        let request = Request {
-            command: "cyclic",
-            seed: 0,
-            out: Some(path),
-            samples_out: None,
-            dma_latency_us: match options.power {
-                Power::Latency(micros) => Some(micros),
-                _ => None,
-            },
-            stop_above: break_threshold(options),
-            quiet: true,
-        };
-        let mut recording = Self(Some(Writer::create(path, &header(&request, &around, &plan))?));
+        let environment = Environment::look();
+        let conditions = conditions(turn, &environment.system.kernel);
+        let header = header("cyclic", 0, &environment, conditions);
+        let mut recorder = Recorder::begin(header, Some(path), interrupted)?;
         if options.clock == Clock::Realtime {
-            recording.write(&Line::Caveat(Caveat::RealtimeClock));
+            recorder.caveat(Caveat::RealtimeClock);
         }
-        Ok(recording)
+        Ok(Self(Some(recorder)))
     }
 
     /// Adds a line.
-    pub(crate) fn write(&mut self, line: &Line) {
-        if let Some(writer) = &mut self.0 {
-            writer.write(line);
+    pub(crate) fn keep(&mut self, line: &Line) {
+        if let Some(recorder) = &mut self.0 {
+            recorder.keep(line);
         }
     }
 
     /// Adds the end.
-    pub(crate) fn end(mut self, how: HowEnded) {
-        self.write(&Line::End(End { at_ns: clock::now(), how }));
-        if let Some(Caveat::RecordingIncomplete { lines_lost, reason }) = self.0.and_then(Writer::close) {
+    pub(crate) fn end(self, how: HowEnded) {
+        let caveats = self.0.map_or_else(Vec::new, |recorder| recorder.end(Some(how)).caveats);
+        let incomplete = caveats.iter().rev().find_map(|caveat| match caveat {
+            Caveat::RecordingIncomplete { lines_lost, reason } => Some((lines_lost, reason)),
+            _ => None,
+        });
+        if let Some((lines_lost, reason)) = incomplete {
             say(&format!("WARN: the recording is incomplete, {lines_lost} lines are missing: {reason}\n"));
         }
     }

@@ -123,7 +123,7 @@ impl Sink for Watcher<'_> {
             }
             _ => {}
         }
-        self.recording.write(&line);
+        self.recording.keep(&line);
     }
 
     fn progress(&mut self, _: &[Progress]) {

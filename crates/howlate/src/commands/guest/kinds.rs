@@ -1,43 +1,58 @@
 //! The kinds of guests that are compared: every kernel under every circumstance on the host.
 
-use howlate_guest::{HostSettings, Kernel, Kind};
-use howlate_model::{Load, OnHost, Policy};
+use howlate_guest::{HostSettings, Kernel};
+use howlate_model::{Condition, Load, OnHost, Policy};
 
 use super::settings;
 use crate::cli::{Guest, without_repeats};
 
 /// One kind of guest, and how to boot it.
 pub(super) struct Bootable {
-    pub(super) kind: Kind,
+    /// The kernel's name in conditions.
+    pub(super) name: String,
+    /// What is done on the host meanwhile.
+    pub(super) on_host: OnHost,
     pub(super) kernel: Kernel,
     pub(super) settings: HostSettings,
 }
 
+impl Bootable {
+    /// What such a guest measures, as it is named beside others.
+    pub(super) fn conditions(&self, measured: &[Condition]) -> Vec<Condition> {
+        let named = |condition: &Condition| Condition {
+            kernel: self.name.clone(),
+            on_host: Some(self.on_host.clone()),
+            ..condition.clone()
+        };
+        measured.iter().map(named).collect()
+    }
+}
+
 /// Every combination of what was asked.
-pub(super) fn kinds(kernels: &[Kernel], asked: &Guest) -> Vec<Bootable> {
+pub(super) fn kinds(kernels: &[Kernel], args: &Guest) -> Vec<Bootable> {
     let mut kinds = Vec::new();
     for kernel in kernels {
-        for load in loads(asked) {
-            for policy in policies(asked) {
+        for load in loads(args) {
+            for policy in policies(args) {
                 let on_host = OnHost { load: load.clone(), vcpu_policy: policy };
-                let kind = Kind { kernel: name(kernel, kernels), on_host };
-                let settings = HostSettings { vcpu_policy: policy, ..settings(asked) };
-                kinds.push(Bootable { kind, kernel: kernel.clone(), settings });
+                let settings = HostSettings { vcpu_policy: policy, ..settings(args) };
+                let (name, kernel) = (name(kernel, kernels), kernel.clone());
+                kinds.push(Bootable { name, on_host, kernel, settings });
             }
         }
     }
     kinds
 }
 
-fn loads(asked: &Guest) -> Vec<Load> {
-    without_repeats(&asked.host_load.iter().flat_map(|list| list.0.clone()).collect::<Vec<_>>())
+fn loads(args: &Guest) -> Vec<Load> {
+    without_repeats(&args.host_load.iter().flat_map(|list| list.0.clone()).collect::<Vec<_>>())
 }
 
-fn policies(asked: &Guest) -> Vec<Option<Policy>> {
-    if asked.vcpu_policy.is_empty() {
+fn policies(args: &Guest) -> Vec<Option<Policy>> {
+    if args.vcpu_policy.is_empty() {
         return vec![None];
     }
-    without_repeats(&asked.vcpu_policy).into_iter().map(Some).collect()
+    without_repeats(&args.vcpu_policy).into_iter().map(Some).collect()
 }
 
 /// The release, and how it was asked for where another has the same.

@@ -1,13 +1,13 @@
 //! `howlate guest`
 
-mod errand;
+mod boots;
+mod command;
 mod kinds;
-mod merged;
 mod rounds;
 mod verdict;
 
 use howlate_guest::{
-    Architecture, GuestError, HostSettings, Kernel, Machine, Program, emulator_version, libvirt_xml,
+    Architecture, GuestError, HostSettings, Kernel, Program, VirtualMachine, emulator_version, libvirt_xml,
 };
 use howlate_model::HowEnded;
 use howlate_record::Writer;
@@ -18,33 +18,34 @@ use self::rounds::Rounds;
 use super::judge;
 use crate::cli::{Guest, without_repeats};
 use crate::error::Error;
-use crate::session::Surroundings;
+use crate::session::Environment;
 use crate::status::Status;
 use crate::terminal;
 
-pub(crate) fn run(asked: &Guest) -> Result<Status, Error> {
-    if asked.libvirt_xml {
-        terminal::print(&libvirt_xml(&settings(asked), asked.cpus))?;
+pub(crate) fn run(args: &Guest) -> Result<Status, Error> {
+    if args.libvirt_xml {
+        terminal::print(&libvirt_xml(&settings(args), args.cpus))?;
         return Ok(Status::Done);
     }
-    let (errand, limits) = errand::prepare(&asked.command)?;
-    asked.out.as_deref().map(Writer::check).transpose()?;
-    let machine = machine(asked);
-    let qemu = emulator_version(&machine)?;
-    let program = program(asked, machine.architecture)?;
+    let (command, limits) = command::prepare(&args.command)?;
+    args.out.as_deref().map(Writer::check).transpose()?;
+    let machine = machine(args);
+    let qemu = emulator_version(machine.architecture)?;
+    let program = program(args, machine.architecture)?;
     let find = |kernel| Kernel::find(kernel, machine.architecture, &mut |text| terminal::say(text));
-    let kernels = without_repeats(&asked.kernel).iter().map(find).collect::<Result<Vec<_>, _>>()?;
-    let kinds = kinds(&kernels, asked);
-    kinds.iter().try_for_each(|one| howlate_load::check(&one.kind.on_host.load))?;
-    let around = Surroundings::begin()?;
-    let mut rounds = Rounds { asked, machine, qemu, program, errand, kinds, around: &around, merged: None };
+    let kernels = without_repeats(&args.kernel).iter().map(find).collect::<Result<Vec<_>, _>>()?;
+    let kinds = kinds(&kernels, args);
+    kinds.iter().try_for_each(|one| howlate_load::check(&one.on_host.load))?;
+    let environment = Environment::begin()?;
+    let mut rounds =
+        Rounds { args, machine, qemu, program, command, kinds, environment: &environment, boots: None };
     let trouble = rounds.take();
-    let Some(merged) = rounds.merged else {
+    let Some(boots) = rounds.boots else {
         return trouble.map(|_| Status::NotTrustworthy);
     };
     let how = trouble.as_ref().copied().unwrap_or(HowEnded::Interrupted);
-    let track = merged.end(trouble.is_ok().then_some(how));
-    let text = if asked.json { render::json(&track.analysis)? } else { verdict::report(&track) };
+    let track = boots.end(trouble.is_ok().then_some(how));
+    let text = if args.printing.json { render::json(&track.analysis)? } else { verdict::report(&track) };
     terminal::print(&text)?;
     let status = judge(&track.analysis, &limits);
     match trouble {
@@ -56,27 +57,27 @@ pub(crate) fn run(asked: &Guest) -> Result<Status, Error> {
     }
 }
 
-fn machine(asked: &Guest) -> Machine {
-    Machine {
-        architecture: asked.arch.unwrap_or(Architecture::HERE),
-        cpus: asked.cpus,
-        memory: asked.memory.0,
-        acceleration: asked.accel,
-        append: asked.append.clone(),
+fn machine(args: &Guest) -> VirtualMachine {
+    VirtualMachine {
+        architecture: args.arch.unwrap_or(Architecture::HERE),
+        cpus: args.cpus,
+        memory: args.memory.0,
+        acceleration: args.accel,
+        append: args.append.clone(),
     }
 }
 
 /// What does not differ between kinds of guests.
-fn settings(asked: &Guest) -> HostSettings {
+fn settings(args: &Guest) -> HostSettings {
     HostSettings {
-        vcpu_policy: asked.vcpu_policy.first().copied(),
-        emulator_policy: asked.emulator_policy,
-        vcpu_pin: asked.vcpu_pin.clone(),
+        vcpu_policy: args.vcpu_policy.first().copied(),
+        emulator_policy: args.emulator_policy,
+        vcpu_pin: args.vcpu_pin.clone(),
     }
 }
 
-fn program(asked: &Guest, architecture: Architecture) -> Result<Program, GuestError> {
-    match &asked.program {
+fn program(args: &Guest, architecture: Architecture) -> Result<Program, GuestError> {
+    match &args.program {
         Some(path) => Program::from_file(path, architecture),
         None if architecture == Architecture::HERE => Program::running(),
         None => Err(GuestError::NoProgram { wanted: architecture }),

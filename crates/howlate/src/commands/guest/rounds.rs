@@ -3,35 +3,36 @@
 use std::sync::atomic::Ordering;
 
 use howlate_guest::{
-    Acceleration, Errand, Event, Guest as Booting, GuestError, Machine, Program, Setup, there_and_back,
+    Acceleration, Event, Guest as Booting, GuestCommand, GuestError, Program, Setup, VirtualMachine,
+    counterbalanced,
 };
 use howlate_load::Running;
 use howlate_model::{Accelerator, Caveat, End, HowEnded, Line, LoadReport};
 use howlate_render::boot_progress;
 
+use super::boots::{Booted, Boots};
 use super::kinds::Bootable;
-use super::merged::{Booted, Merged};
 use crate::cli::Guest;
 use crate::error::Error;
-use crate::session::Surroundings;
+use crate::session::Environment;
 use crate::terminal::{InPlace, is_watched};
 
 /// All boots of a run.
 pub(super) struct Rounds<'a> {
-    pub(super) asked: &'a Guest,
-    pub(super) machine: Machine,
+    pub(super) args: &'a Guest,
+    pub(super) machine: VirtualMachine,
     pub(super) qemu: String,
     pub(super) program: Program,
-    pub(super) errand: Errand,
+    pub(super) command: GuestCommand,
     pub(super) kinds: Vec<Bootable>,
-    pub(super) around: &'a Surroundings,
+    pub(super) environment: &'a Environment,
     /// `None` until the first guest measures.
-    pub(super) merged: Option<Merged>,
+    pub(super) boots: Option<Boots>,
 }
 
 /// How one boot went.
 enum Outcome {
-    /// All that was asked.
+    /// All that was args.
     Over,
     /// The guest stopped the whole run, or Ctrl-C did.
     Stopped(HowEnded),
@@ -50,10 +51,9 @@ impl Rounds<'_> {
     pub(super) fn take(&mut self) -> Result<HowEnded, Error> {
         let several = self.kinds.len() > 1;
         let order =
-            there_and_back(self.kinds.len(), self.asked.rounds.unwrap_or(if several { 2 } else { 1 }));
+            counterbalanced(self.kinds.len(), self.args.rounds.unwrap_or(if several { 2 } else { 1 }));
         for (number, index) in order.iter().enumerate() {
-            let title =
-                format!("guest {} of {} · {}", number + 1, order.len(), self.kinds[*index].kind.kernel);
+            let title = format!("guest {} of {} · {}", number + 1, order.len(), self.kinds[*index].name);
             if let Outcome::Stopped(how) = self.boot(*index, title)? {
                 return Ok(how);
             }
@@ -62,37 +62,37 @@ impl Rounds<'_> {
     }
 
     fn boot(&mut self, index: usize, title: String) -> Result<Outcome, Error> {
-        let place = (!self.asked.quiet && is_watched()).then(InPlace::default);
-        let before = self.merged.as_ref().map_or(0, Merged::count);
+        let place = (!self.args.printing.quiet && is_watched()).then(InPlace::default);
+        let before = self.boots.as_ref().map_or(0, Boots::count);
         let mut watch = Watch { place, title, load: None, before };
         let machine = self.machine.clone();
         let mut guest = Booting::boot(Setup {
             machine: &machine,
             kernel: &self.kinds[index].kernel,
             program: &self.program,
-            errand: &self.errand,
+            command: &self.command,
             settings: &self.kinds[index].settings,
-            boot_deadline: self.asked.boot_deadline,
-            hang_deadline: self.asked.hang_deadline,
+            boot_deadline: self.args.boot_deadline,
+            hang_deadline: self.args.hang_deadline,
         })?;
         let mut listening = Listening {
             index,
             kinds: &self.kinds,
-            asked: self.asked,
+            args: self.args,
             qemu: &self.qemu,
-            around: self.around,
-            merged: &mut self.merged,
+            environment: self.environment,
+            boots: &mut self.boots,
             fell_back: None,
         };
         let outcome = listening.to(&mut guest, &mut watch);
         if let Some(reason) = listening.fell_back {
             // The others need not wait for it again.
             self.machine.acceleration = Acceleration::Only(Accelerator::Tcg);
-            self.merged.iter_mut().for_each(|merged| merged.caveat(kvm_failed(&reason)));
+            self.boots.iter_mut().for_each(|boots| boots.caveat(kvm_failed(&reason)));
         }
         let load = watch.end();
-        if let Some(merged) = self.merged.as_mut().filter(|merged| merged.is_open()) {
-            merged.boot_ended(&guest, load, outcome.as_ref().err().map(ToString::to_string));
+        if let Some(boots) = self.boots.as_mut().filter(|boots| boots.is_open()) {
+            boots.boot_ended(&guest, load, outcome.as_ref().err().map(ToString::to_string));
         }
         if matches!(outcome, Ok(Outcome::Over)) {
             guest.switch_off();
@@ -119,10 +119,10 @@ fn kvm_failed(reason: &str) -> Caveat {
 struct Listening<'a> {
     index: usize,
     kinds: &'a [Bootable],
-    asked: &'a Guest,
+    args: &'a Guest,
     qemu: &'a str,
-    around: &'a Surroundings,
-    merged: &'a mut Option<Merged>,
+    environment: &'a Environment,
+    boots: &'a mut Option<Boots>,
     /// What KVM did, when the guest was started again without it.
     fell_back: Option<String>,
 }
@@ -131,7 +131,7 @@ impl Listening<'_> {
     fn to(&mut self, guest: &mut Booting<'_>, watch: &mut Watch) -> Result<Outcome, Error> {
         let mut stopped = None;
         loop {
-            if self.around.interrupted.load(Ordering::Relaxed) {
+            if self.environment.interrupted.load(Ordering::Relaxed) {
                 return Ok(Outcome::Stopped(HowEnded::Interrupted));
             }
             self.show(guest, watch);
@@ -153,8 +153,8 @@ impl Listening<'_> {
     }
 
     fn line(&mut self, line: Line) {
-        if let Some(merged) = self.merged {
-            merged.line(line);
+        if let Some(boots) = self.boots {
+            boots.line(line);
         }
     }
 
@@ -165,22 +165,22 @@ impl Listening<'_> {
         watch: &mut Watch,
     ) -> Result<(), Error> {
         let bootable = &self.kinds[self.index];
-        let merged = match self.merged {
-            Some(merged) => merged,
+        let boots = match self.boots {
+            Some(boots) => boots,
             None => {
-                let begun = Merged::begin(header, self.kinds, self.around, self.asked.out.as_deref())?;
-                self.merged.insert(begun)
+                let begun = Boots::begin(header, self.kinds, self.environment, self.args.out.as_deref())?;
+                self.boots.insert(begun)
             }
         };
-        let booted = Booted { index: self.index, bootable, guest, qemu: self.qemu, took: guest.age() };
-        let kernel = &bootable.kind.kernel;
-        merged.boot(header, &booted).map_err(|_| GuestError::OtherConditions { kernel: kernel.clone() })?;
-        watch.load = Some(Running::start(&bootable.kind.on_host.load)?);
+        let booted = Booted { bootable, guest, qemu: self.qemu, took: guest.age() };
+        let kernel = &bootable.name;
+        boots.boot(header, &booted).map_err(|_| GuestError::OtherConditions { kernel: kernel.clone() })?;
+        watch.load = Some(Running::start(&bootable.on_host.load)?);
         Ok(())
     }
 
     fn show(&self, guest: &Booting<'_>, watch: &mut Watch) {
-        let wakeups = self.merged.as_ref().map_or(0, Merged::count) - watch.before;
+        let wakeups = self.boots.as_ref().map_or(0, Boots::count) - watch.before;
         if let Some(place) = &mut watch.place {
             place.show(&boot_progress(&watch.title, guest.age(), wakeups));
         }

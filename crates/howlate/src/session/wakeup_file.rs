@@ -6,7 +6,7 @@ use howlate_model::{Block, Caveat, Header, MonotonicTime, Turn, Wakeup};
 use howlate_record::{CreateError, Samples, TurnOf};
 
 /// A file of wake-ups under way.
-pub(super) struct Keeping {
+pub(super) struct WakeupFile {
     file: Samples,
     /// Condition and round of each thread of the current turn.
     threads: Vec<TurnOf>,
@@ -16,7 +16,7 @@ pub(super) struct Keeping {
     missing: u64,
 }
 
-impl Keeping {
+impl WakeupFile {
     pub(super) fn create(path: &Path, header: &Header) -> Result<Self, CreateError> {
         let file = Samples::create(path, header)?;
         Ok(Self { file, threads: Vec::new(), in_blocks: false, missing: 0 })

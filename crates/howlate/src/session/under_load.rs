@@ -8,8 +8,8 @@ pub(super) struct UnderLoad {
     running: Running,
     conditions: Vec<u32>,
     round: u32,
-    /// End of the latest blocks that were handed on.
-    looked_at: Option<MonotonicTime>,
+    /// End of the most recent blocks.
+    sampled_at: Option<MonotonicTime>,
 }
 
 impl UnderLoad {
@@ -18,18 +18,13 @@ impl UnderLoad {
             running,
             conditions: turn.tasks.iter().map(|task| task.condition).collect(),
             round: turn.tasks.first().map_or(0, |task| task.round),
-            looked_at: None,
+            sampled_at: None,
         }
     }
 
-    /// What is not as it should be with the load.
-    pub(super) fn caveats(&self) -> Vec<Caveat> {
-        self.running.caveats()
-    }
-
-    /// What the load did since the last look, unless that was for blocks that ended at `until` too.
-    pub(super) fn look(&mut self, until: MonotonicTime) -> Vec<Line> {
-        if self.looked_at.replace(until) == Some(until) { Vec::new() } else { self.lines() }
+    /// What the load did since the last sample, unless that was for blocks that ended at `until` too.
+    pub(super) fn sample(&mut self, until: MonotonicTime) -> Vec<Line> {
+        if self.sampled_at.replace(until) == Some(until) { Vec::new() } else { self.lines() }
     }
 
     fn lines(&mut self) -> Vec<Line> {
@@ -56,7 +51,7 @@ impl UnderLoad {
 
     /// Ends the load: what it did in a turn without blocks, and in all.
     pub(super) fn end(mut self) -> (Vec<Line>, Option<LoadReport>) {
-        let lines = if self.looked_at.is_none() { self.lines() } else { Vec::new() };
+        let lines = if self.sampled_at.is_none() { self.lines() } else { Vec::new() };
         (lines, self.running.stop())
     }
 }

@@ -4,10 +4,10 @@ use howlate_model::{Caveat, CpuSet, System, Turn};
 use howlate_procfs::Root;
 use howlate_system::Disturbance;
 
-use super::place::measured_cpus;
+use super::affinity::measured_cpus;
 
 /// Sums over the turns so far.
-pub(super) struct Disturbed {
+pub(super) struct Disturbances {
     root: Root,
     before: Disturbance,
     /// Of all turns: a quota stops the load as well as what is measured.
@@ -17,7 +17,7 @@ pub(super) struct Disturbed {
     measured: CpuSet,
 }
 
-impl Disturbed {
+impl Disturbances {
     pub(super) fn new() -> Self {
         let (all, idle, before) = (Disturbance::default(), Disturbance::default(), Disturbance::default());
         Self { root: Root::live(), before, all, idle, measured: CpuSet::default() }

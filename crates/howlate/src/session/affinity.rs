@@ -4,7 +4,7 @@ use howlate_model::{Caveat, CpuSet, System, Turn};
 use howlate_procfs::{LoadAverage, Root};
 
 /// Caveats that follow from the plan and the number of CPUs.
-pub(super) fn crowding(turns: &[Turn], system: &System) -> Vec<Caveat> {
+pub(super) fn contention(turns: &[Turn], system: &System) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     let measured = turns.iter().map(measured_cpus).max_by_key(CpuSet::len).unwrap_or_default();
     let threads = turns.iter().map(|turn| turn.tasks.len()).max().unwrap_or(0);

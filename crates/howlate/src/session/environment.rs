@@ -19,7 +19,7 @@ use crate::error::Error;
 use crate::terminal::{InPlace, is_watched};
 
 /// What is known before a plan is made.
-pub(crate) struct Surroundings {
+pub(crate) struct Environment {
     /// Set by Ctrl-C, `SIGTERM` and `SIGHUP`.
     pub(crate) interrupted: Arc<AtomicBool>,
     pub(crate) system: System,
@@ -28,31 +28,31 @@ pub(crate) struct Surroundings {
     /// Settings of the machine that were changed for the run.
     pub(crate) settings: Vec<Setting>,
     /// Those that could not be.
-    pub(crate) unsettled: Vec<Caveat>,
+    pub(crate) refused: Vec<Caveat>,
     /// Programs of language runtimes that were asked for.
     pub(crate) probes: RefCell<Probes>,
     /// What puts the settings back, at the latest when this is dropped.
     applied: RefCell<Option<Applied>>,
 }
 
-impl Surroundings {
+impl Environment {
     /// Listens for signals first, so that none ends the program without a word, then looks.
     pub(crate) fn begin() -> Result<Self, Error> {
         let interrupted = on_interrupt()?;
-        let unsettled = put_back_leftovers();
-        Ok(Self { interrupted, unsettled, ..Self::look() })
+        let refused = put_back_leftovers();
+        Ok(Self { interrupted, refused, ..Self::look() })
     }
 
     /// The same with settings of the machine changed before it is looked at. They are put back by
     /// [`put_back`](Self::put_back), when this is dropped, or when the process is killed.
     pub(crate) fn begin_with(wanted: &[Wanted]) -> Result<Self, Error> {
         let interrupted = on_interrupt()?;
-        let mut unsettled = put_back_leftovers();
+        let mut refused = put_back_leftovers();
         let applied = Guard::default().apply(wanted);
-        unsettled.extend(applied.caveats.iter().cloned());
+        refused.extend(applied.caveats.iter().cloned());
         let settings = applied.settings.clone();
         let applied = RefCell::new(Some(applied));
-        Ok(Self { interrupted, settings, unsettled, applied, ..Self::look() })
+        Ok(Self { interrupted, settings, refused, applied, ..Self::look() })
     }
 
     /// Puts the settings back; tells what could not be, and what somebody else changed meanwhile.
@@ -64,10 +64,10 @@ impl Surroundings {
     pub(crate) fn look() -> Self {
         let root = Root::live();
         let (system, findings) = (describe(&root), examine(&root));
-        let (settings, unsettled, probes) = (Vec::new(), Vec::new(), RefCell::default());
+        let (settings, refused, probes) = (Vec::new(), Vec::new(), RefCell::default());
         let instrument = measure_instrument();
         let (interrupted, applied) = (Arc::default(), RefCell::default());
-        Self { interrupted, system, findings, instrument, settings, unsettled, probes, applied }
+        Self { interrupted, system, findings, instrument, settings, refused, probes, applied }
     }
 
     /// Prepares the programs of those `sleepers` that are language runtimes, which may take a while the first time.

@@ -3,23 +3,24 @@
 use std::path::Path;
 
 use howlate_analyse::compare::Track;
-use howlate_guest::{Guest, Merge, OtherConditions};
+use howlate_guest::Guest;
 use howlate_linux::clock;
 use howlate_model::{
-    Accelerator, Boot, BootEnded, Caveat, End, FORMAT, Header, HowEnded, Line, LoadReport, MonotonicTime,
-    Span,
+    Accelerator, Boot, BootEnded, Caveat, Header, HowEnded, Line, LoadReport, MonotonicTime, Span,
 };
-use howlate_record::Writer;
+use howlate_record::{Merge, side_by_side};
 
 use super::kinds::Bootable;
 use crate::error::Error;
-use crate::session::{Surroundings, now_in_words};
+use crate::recorder::{Recorder, header};
+use crate::session::Environment;
 
-/// A recording under way.
-pub(super) struct Merged {
+/// A recording of all boots, under way.
+pub(super) struct Boots {
     merge: Merge,
-    track: Track,
-    writer: Option<Writer>,
+    recorder: Recorder<Track>,
+    /// How many conditions each guest measures.
+    measured: usize,
     boots: u32,
     /// Whether a guest measures at present.
     open: bool,
@@ -28,61 +29,48 @@ pub(super) struct Merged {
 
 /// What is known of a boot besides its header.
 pub(super) struct Booted<'a> {
-    pub(super) index: usize,
     pub(super) bootable: &'a Bootable,
     pub(super) guest: &'a Guest<'a>,
     pub(super) qemu: &'a str,
     pub(super) took: Span,
 }
 
-impl Merged {
+/// A guest measures something else than the first one.
+pub(super) struct OtherConditions;
+
+impl Boots {
     /// Begins with the header of the first guest.
     pub(super) fn begin(
         first: &Header,
         kinds: &[Bootable],
-        around: &Surroundings,
+        environment: &Environment,
         out: Option<&Path>,
     ) -> Result<Self, Error> {
-        let merge = Merge::new(kinds.iter().map(|one| one.kind.clone()).collect(), first);
-        let header = Header {
-            format: FORMAT,
-            howlate: env!("CARGO_PKG_VERSION").to_owned(),
-            command: "guest".to_owned(),
-            arguments: std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect(),
-            started: now_in_words(),
-            at_ns: clock::now(),
-            clock: "CLOCK_MONOTONIC".to_owned(),
-            seed: first.seed,
-            system: around.system.clone(),
-            findings: around.findings.clone(),
-            settings: Vec::new(),
-            instrument: around.instrument,
-            conditions: merge.conditions(),
-        };
-        let writer = out.map(|path| Writer::create(path, &header)).transpose()?;
-        let booted = clock::now();
-        Ok(Self { merge, track: Track::new(header), writer, boots: 0, open: false, booted })
-    }
-
-    fn keep(&mut self, line: &Line) {
-        self.track.add(line);
-        if let Some(writer) = &mut self.writer {
-            writer.write(line);
-        }
+        let of_kinds: Vec<_> = kinds.iter().map(|kind| kind.conditions(&first.conditions)).collect();
+        let merge = Merge::into_conditions(side_by_side(&of_kinds));
+        let header = header("guest", first.seed, environment, merge.conditions().to_vec());
+        let recorder = Recorder::begin(header, out, &environment.interrupted)?;
+        let measured = first.conditions.len();
+        Ok(Self { merge, recorder, measured, boots: 0, open: false, booted: clock::now() })
     }
 
     /// A guest's header has come.
     pub(super) fn boot(&mut self, header: &Header, booted: &Booted<'_>) -> Result<(), OtherConditions> {
         self.booted = clock::now();
-        let (first_round, moved_by_ns) = self.merge.boot(booted.index, header, self.booted)?;
+        let moved_by_ns = self.booted.as_nanos().saturating_sub(header.at_ns.as_nanos());
         let Booted { bootable, guest, .. } = booted;
+        let conditions = bootable.conditions(&header.conditions);
+        if conditions.len() != self.measured {
+            return Err(OtherConditions);
+        }
+        let first_round = self.merge.begin(&conditions, moved_by_ns).map_err(|_| OtherConditions)?;
         let boot = Boot {
             boot: self.boots,
             at_ns: self.booted,
-            kernel: bootable.kind.kernel.clone(),
+            kernel: bootable.name.clone(),
             asked: bootable.kernel.asked.to_string(),
             image_sha256: bootable.kernel.sha256.clone(),
-            on_host: bootable.kind.on_host.clone(),
+            on_host: bootable.on_host.clone(),
             first_round,
             accelerator: guest.accelerator(),
             qemu: booted.qemu.to_owned(),
@@ -95,27 +83,23 @@ impl Merged {
             instrument: header.instrument,
         };
         self.open = true;
-        self.keep(&Line::Boot(Box::new(boot)));
+        self.recorder.keep(&Line::Boot(Box::new(boot)));
         let emulated = (guest.accelerator() == Accelerator::Tcg).then_some(Caveat::EmulatedCpu);
         for caveat in guest.caveats().iter().cloned().chain(emulated) {
-            self.caveat(caveat);
+            self.recorder.caveat(caveat);
         }
         Ok(())
     }
 
-    /// Something to know, once.
+    /// Something to know.
     pub(super) fn caveat(&mut self, caveat: Caveat) {
-        if !self.track.analysis.caveats.contains(&caveat) {
-            self.keep(&Line::Caveat(caveat));
-        }
+        self.recorder.caveat(caveat);
     }
 
     /// A line of the guest that goes on.
     pub(super) fn line(&mut self, line: Line) {
-        match self.merge.line(line) {
-            Line::Caveat(caveat) => self.caveat(caveat),
-            line => self.keep(&line),
-        }
+        let line = self.merge.line(line);
+        self.recorder.keep(&line);
     }
 
     /// The guest is over.
@@ -134,7 +118,7 @@ impl Merged {
             error,
         };
         (self.boots, self.open) = (self.boots + 1, false);
-        self.keep(&Line::BootEnded(ended));
+        self.recorder.keep(&Line::BootEnded(ended));
     }
 
     /// Whether a guest measures, and has not ended yet.
@@ -144,17 +128,11 @@ impl Merged {
 
     /// Wake-ups so far, of all guests.
     pub(super) fn count(&self) -> u64 {
-        self.track.analysis.outcomes().iter().map(howlate_analyse::Outcome::count).sum()
+        self.recorder.analysis().outcomes().iter().map(howlate_analyse::Outcome::count).sum()
     }
 
     /// No more will come; without `how` it did not end in order.
-    pub(super) fn end(mut self, how: Option<HowEnded>) -> Track {
-        if let Some(how) = how {
-            self.keep(&Line::End(End { at_ns: clock::now(), how }));
-        }
-        if let Some(caveat) = self.writer.take().and_then(Writer::close) {
-            self.track.add(&Line::Caveat(caveat));
-        }
-        self.track
+    pub(super) fn end(self, how: Option<HowEnded>) -> Track {
+        self.recorder.end(how)
     }
 }

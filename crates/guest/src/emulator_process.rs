@@ -1,0 +1,153 @@
+//! QEMU as a process: its start, its streams, its end.
+
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::sync::mpsc::{self, Receiver, Sender};
+
+use howlate_linux::{clock, parent};
+use howlate_model::{Accelerator, Caveat, HostThread, Span};
+use tempfile::TempDir;
+
+use crate::emulator::{Places, command};
+use crate::error::GuestError;
+use crate::host::{HostSettings, Threads};
+use crate::initramfs;
+use crate::qmp::Qmp;
+use crate::setup::Setup;
+
+/// What arrives from QEMU's streams.
+pub(crate) enum Arrival {
+    Console(String),
+    Said(String),
+    Result(String),
+}
+
+/// QEMU, and what is connected to it.
+pub(crate) struct EmulatorProcess {
+    child: Child,
+    pub(crate) accelerator: Accelerator,
+    pub(crate) arrivals: Receiver<Arrival>,
+    pub(crate) vcpus: Vec<HostThread>,
+    pub(crate) emulator: HostThread,
+    pub(crate) caveats: Vec<Caveat>,
+    /// Closing it would be noticed; the folder holds its socket.
+    _control: Qmp,
+    _folder: TempDir,
+}
+
+impl Drop for EmulatorProcess {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+impl EmulatorProcess {
+    pub(crate) fn start(setup: &Setup<'_>, accelerator: Accelerator) -> Result<Self, GuestError> {
+        let folder =
+            tempfile::tempdir().map_err(|source| GuestError::Write { path: std::env::temp_dir(), source })?;
+        let places = Places { folder: folder.path() };
+        let packed = initramfs::pack(setup.program, setup.kernel, setup.command)?;
+        let write = |source| GuestError::Write { path: folder.path().to_owned(), source };
+        std::fs::write(places.initramfs(), packed).map_err(write)?;
+        let mut child = spawn(setup, accelerator, &places)?;
+        let (sender, arrivals) = mpsc::channel();
+        let said = listen(child.stderr.take(), &sender, Arrival::Said);
+        listen(child.stdout.take(), &sender, Arrival::Console);
+        let connected = connect_both(&mut child, &places).and_then(|(results, control)| {
+            listen(Some(results), &sender, Arrival::Result);
+            begin(child.id(), setup.settings, control)
+        });
+        match connected {
+            Ok((control, threads)) => Ok(Self {
+                child,
+                accelerator,
+                arrivals,
+                vcpus: threads.vcpus,
+                emulator: threads.emulator,
+                caveats: threads.caveats,
+                _control: control,
+                _folder: folder,
+            }),
+            Err(error) => {
+                drop(child.kill());
+                drop(child.wait());
+                drop(said.map(std::thread::JoinHandle::join));
+                Err(GuestError::Emulator { said: stderr_tail(&arrivals, &error) })
+            }
+        }
+    }
+
+    /// Whether it runs no more.
+    pub(crate) fn has_ended(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(Some(_)) | Err(_))
+    }
+}
+
+/// In a group of its own, so that Ctrl-C reaches howlate alone; killed when howlate ends.
+fn spawn(setup: &Setup<'_>, accelerator: Accelerator, places: &Places<'_>) -> Result<Child, GuestError> {
+    let mut command = command(setup.machine, setup.kernel, accelerator, places);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.process_group(0);
+    parent::dies_with_this_thread(&mut command);
+    let (program, package) = setup.machine.architecture.emulator();
+    command.spawn().map_err(|source| match source.kind() {
+        std::io::ErrorKind::NotFound => GuestError::NoEmulator { program, package },
+        _ => GuestError::Start { program: program.into(), source },
+    })
+}
+
+fn connect_both(child: &mut Child, places: &Places<'_>) -> std::io::Result<(UnixStream, UnixStream)> {
+    Ok((connect(child, &places.results())?, connect(child, &places.control())?))
+}
+
+/// QEMU makes its sockets when it is ready.
+fn connect(child: &mut Child, socket: &Path) -> std::io::Result<UnixStream> {
+    let deadline = clock::now().plus(Span::from_secs(30));
+    loop {
+        match UnixStream::connect(socket) {
+            Ok(stream) => return Ok(stream),
+            Err(error) if clock::now() > deadline || child.try_wait()?.is_some() => return Err(error),
+            Err(_) => clock::pause(Span::from_millis(10))?,
+        }
+    }
+}
+
+/// Sets the threads while nothing runs on them, then starts the guest.
+fn begin(emulator: u32, settings: &HostSettings, control: UnixStream) -> std::io::Result<(Qmp, Threads)> {
+    let mut qmp = Qmp::begin(control)?;
+    let threads = settings.apply(&qmp.vcpu_threads()?, emulator)?;
+    qmp.start()?;
+    Ok((qmp, threads))
+}
+
+/// Hands on the lines of a stream until it ends.
+fn listen(
+    stream: Option<impl Read + Send + 'static>,
+    to: &Sender<Arrival>,
+    kind: fn(String) -> Arrival,
+) -> Option<std::thread::JoinHandle<()>> {
+    let (stream, to) = (stream?, to.clone());
+    Some(std::thread::spawn(move || {
+        let mut lines = BufReader::new(stream).split(b'\n');
+        while let Some(Ok(line)) = lines.next() {
+            let text = String::from_utf8_lossy(&line).trim_end_matches('\r').to_owned();
+            if to.send(kind(text)).is_err() {
+                break;
+            }
+        }
+    }))
+}
+
+/// What QEMU said before it gave up.
+fn stderr_tail(arrivals: &Receiver<Arrival>, error: &std::io::Error) -> String {
+    let said = arrivals.try_iter().filter_map(|arrival| match arrival {
+        Arrival::Said(line) => Some(line),
+        Arrival::Console(_) | Arrival::Result(_) => None,
+    });
+    said.last().unwrap_or_else(|| error.to_string())
+}

@@ -1,0 +1,59 @@
+//! What is to be measured in the guests: checked here, before anything is booted.
+
+use std::path::PathBuf;
+
+use clap::Parser;
+use howlate_guest::GuestCommand;
+use howlate_model::Limit;
+
+use crate::cli::{Cli, Command, Measuring, Output, Printing, Run};
+use crate::error::Error;
+use crate::experiment::Experiment;
+
+/// The command for inside, and the limits that the result of all guests must keep.
+pub(super) fn prepare(words: &[String]) -> Result<(GuestCommand, Vec<Limit>), Error> {
+    let typed = std::iter::once("howlate").chain(words.iter().map(String::as_str));
+    let cli = Cli::try_parse_from(typed).unwrap_or_else(|error| error.exit());
+    let arguments = words.iter().filter(|word| !matches!(word.as_str(), "--quiet" | "-q")).cloned().collect();
+    let command = GuestCommand { arguments, files: Vec::new() };
+    match cli.command {
+        Some(Command::Cyclic(args)) => with_limits(command, args.measuring),
+        Some(Command::Sleep(args)) => with_limits(command, args.measuring),
+        Some(Command::Notify(args)) => with_limits(command, args.measuring),
+        Some(Command::Run(args)) => with_plan(command, *args),
+        _ => Err(Error::NotForGuests(words.first().cloned().unwrap_or_default())),
+    }
+}
+
+fn with_limits(command: GuestCommand, measuring: Measuring) -> Result<(GuestCommand, Vec<Limit>), Error> {
+    refuse(&measuring.output)?;
+    Ok((command, measuring.run.fail_above))
+}
+
+/// The plan, and what it includes, come along with the same paths to each other.
+fn with_plan(mut command: GuestCommand, args: Run) -> Result<(GuestCommand, Vec<Limit>), Error> {
+    refuse(&args.output)?;
+    let experiment = Experiment::read(&args.plan)?;
+    // Below a folder of their own: what is mounted in the guest would hide /tmp.
+    let read = |path: &PathBuf| Ok((format!("/plans{}", path.display()), std::fs::read(path)?));
+    command.files = experiment.files.iter().map(read).collect::<std::io::Result<_>>()?;
+    let plan = args.plan.display().to_string();
+    for word in command.arguments.iter_mut().filter(|word| **word == plan) {
+        *word = command.files[0].0.clone();
+    }
+    let run = match experiment.options {
+        Some(options) => args.run.options.or(options.run.options),
+        None => args.run.options,
+    };
+    Ok((command, run.fail_above))
+}
+
+/// What leaves a guest is its recording, which `howlate guest` itself saves and prints.
+fn refuse(output: &Output) -> Result<(), Error> {
+    match output {
+        Output { out: Some(_), .. } => Err(Error::OutputOfGuest("--out")),
+        Output { printing: Printing { json: true, .. }, .. } => Err(Error::OutputOfGuest("--json")),
+        Output { samples_out: Some(_), .. } => Err(Error::NotForGuests("--samples-out".to_owned())),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,141 @@
+//! Where every line of a run goes: into the analysis, and into the file if there is one.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use howlate_analyse::Analysis;
+use howlate_analyse::compare::Track;
+use howlate_linux::clock;
+use howlate_model::{Caveat, Condition, End, FORMAT, Header, HowEnded, Line};
+use howlate_record::{CreateError, Writer};
+
+use crate::session::Environment;
+
+/// What takes in the lines of a recording as they come.
+pub(crate) trait Intake {
+    /// Begins with a recording's first line.
+    fn new(header: Header) -> Self;
+    /// Takes in one line.
+    fn add(&mut self, line: &Line);
+    /// What is known so far.
+    fn analysis(&self) -> &Analysis;
+}
+
+impl Intake for Analysis {
+    fn new(header: Header) -> Self {
+        Self::new(header)
+    }
+
+    fn add(&mut self, line: &Line) {
+        self.add(line);
+    }
+
+    fn analysis(&self) -> &Analysis {
+        self
+    }
+}
+
+impl Intake for Track {
+    fn new(header: Header) -> Self {
+        Self::new(header)
+    }
+
+    fn add(&mut self, line: &Line) {
+        self.add(line);
+    }
+
+    fn analysis(&self) -> &Analysis {
+        &self.analysis
+    }
+}
+
+/// A recording under way.
+pub(crate) struct Recorder<T> {
+    intake: T,
+    writer: Option<Writer>,
+}
+
+impl<T: Intake> Recorder<T> {
+    /// Begins a recording, in the file `out` if one was asked for; gives up waiting for the reader of a pipe
+    /// when `interrupted` is set.
+    pub(crate) fn begin(
+        header: Header,
+        out: Option<&Path>,
+        interrupted: &Arc<AtomicBool>,
+    ) -> Result<Self, CreateError> {
+        let writer = out.map(|path| Writer::create_until(path, &header, interrupted)).transpose()?;
+        Ok(Self { intake: T::new(header), writer })
+    }
+
+    /// Goes on with a recording that was interrupted.
+    pub(crate) const fn resume(intake: T, writer: Writer) -> Self {
+        Self { intake, writer: Some(writer) }
+    }
+
+    /// Keeps a line; a caveat that is known already is not said again.
+    pub(crate) fn keep(&mut self, line: &Line) {
+        if let Line::Caveat(caveat) = line
+            && self.analysis().caveats.contains(caveat)
+        {
+            return;
+        }
+        self.intake.add(line);
+        if let Some(writer) = &mut self.writer {
+            writer.write(line);
+        }
+    }
+
+    /// Keeps a caveat that belongs to no single condition.
+    pub(crate) fn caveat(&mut self, caveat: Caveat) {
+        self.keep(&Line::Caveat(caveat));
+    }
+
+    /// What is known so far.
+    pub(crate) fn analysis(&self) -> &Analysis {
+        self.intake.analysis()
+    }
+
+    /// No more will come; without `how`, it did not end in order.
+    pub(crate) fn end(mut self, how: Option<HowEnded>) -> T {
+        let incomplete = self.writer.as_ref().and_then(Writer::incomplete);
+        incomplete.into_iter().for_each(|caveat| self.caveat(caveat));
+        if let Some(how) = how {
+            self.keep(&Line::End(End { at_ns: clock::now(), how }));
+        }
+        // What was lost at the very end cannot be in the file.
+        if let Some(caveat) = self.writer.take().and_then(Writer::close) {
+            self.intake.add(&Line::Caveat(caveat));
+        }
+        self.intake
+    }
+}
+
+/// The first line of a recording that begins now.
+pub(crate) fn header(
+    command: &str,
+    seed: u64,
+    environment: &Environment,
+    conditions: Vec<Condition>,
+) -> Header {
+    Header {
+        format: FORMAT,
+        howlate: env!("CARGO_PKG_VERSION").to_owned(),
+        command: command.to_owned(),
+        arguments: std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect(),
+        started: date_and_time(),
+        at_ns: clock::now(),
+        clock: "CLOCK_MONOTONIC".to_owned(),
+        seed,
+        system: environment.system.clone(),
+        findings: environment.findings.clone(),
+        settings: environment.settings.clone(),
+        instrument: environment.instrument,
+        conditions,
+    }
+}
+
+/// Now, RFC 3339, to the second.
+pub(crate) fn date_and_time() -> String {
+    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}

@@ -1,0 +1,35 @@
+//! What a command asks of its session.
+
+use std::path::Path;
+
+use howlate_model::Span;
+
+use crate::cli::{Output, WholeRun};
+
+/// What a command asks of its session.
+pub(crate) struct Request<'a> {
+    /// `cyclic`, `sleep`, `notify`, `run` or `quick`.
+    pub(crate) command: &'a str,
+    pub(crate) seed: u64,
+    pub(crate) out: Option<&'a Path>,
+    /// Where every wake-up is to go, as Parquet.
+    pub(crate) samples_out: Option<&'a Path>,
+    pub(crate) dma_latency_us: Option<i32>,
+    pub(crate) stop_above: Option<Span>,
+    pub(crate) quiet: bool,
+}
+
+impl<'a> Request<'a> {
+    /// What was typed after `command`, with turns in an order drawn with `seed`.
+    pub(crate) fn of(command: &'a str, seed: u64, run: &WholeRun, output: &'a Output) -> Self {
+        Self {
+            command,
+            seed,
+            out: output.out.as_deref(),
+            samples_out: output.samples_out.as_deref(),
+            dma_latency_us: run.dma_latency,
+            stop_above: run.stop_above,
+            quiet: output.printing.quiet,
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Many recordings become one.
+//!
+//! Each source, such as a guest that was booted or a machine of a fleet, has a recording of its own:
+//! conditions counted from 0, rounds from 0, times of its own clock. In the merged one every line refers to
+//! the merged conditions, rounds go on from source to source, and all times are moved to one clock. Pure.
+
+use howlate_model::{Condition, Line, MonotonicTime};
+
+/// Renumbers the lines of one source after the other.
+#[derive(Debug)]
+pub struct Merge {
+    /// Of the merged recording.
+    conditions: Vec<Condition>,
+    /// Per condition, the first round that no source has used.
+    next_round: Vec<u32>,
+    source: Source,
+}
+
+/// Where the lines of the current source go.
+#[derive(Clone, Debug, Default)]
+struct Source {
+    /// For each of its conditions, the merged one.
+    conditions: Vec<u32>,
+    first_round: u32,
+    moved_by: i64,
+}
+
+/// A source has a condition that the merged recording has not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownCondition(pub Box<Condition>);
+
+/// The conditions of several sources, in an order in which those that are to be compared are neighbours:
+/// the first of each source, then the second of each.
+pub fn side_by_side(sources: &[Vec<Condition>]) -> Vec<Condition> {
+    let most = sources.iter().map(Vec::len).max().unwrap_or(0);
+    (0..most).flat_map(|place| sources.iter().filter_map(move |source| source.get(place).cloned())).collect()
+}
+
+impl Merge {
+    /// Into a recording of these conditions.
+    pub fn into_conditions(conditions: Vec<Condition>) -> Self {
+        let next_round = vec![0; conditions.len()];
+        Self { conditions, next_round, source: Source::default() }
+    }
+
+    /// The conditions of the merged recording.
+    pub fn conditions(&self) -> &[Condition] {
+        &self.conditions
+    }
+
+    /// A source begins that has these `conditions`, named as in the merged recording; `moved_by` nanoseconds
+    /// are added to its times. Returns its first round.
+    ///
+    /// # Errors
+    ///
+    /// When one of them is not in the merged recording.
+    pub fn begin(&mut self, conditions: &[Condition], moved_by: i64) -> Result<u32, UnknownCondition> {
+        let mut taken: Vec<usize> = Vec::new();
+        for condition in conditions {
+            let free = |place: &usize| !taken.contains(place) && self.conditions[*place] == *condition;
+            let place = (0..self.conditions.len()).find(free);
+            taken.push(place.ok_or_else(|| UnknownCondition(Box::new(condition.clone())))?);
+        }
+        let first_round = taken.iter().map(|place| self.next_round[*place]).max().unwrap_or(0);
+        let conditions = taken.iter().map(|place| u32::try_from(*place).unwrap_or(u32::MAX)).collect();
+        self.source = Source { conditions, first_round, moved_by };
+        Ok(first_round)
+    }
+
+    /// A line of the current source, as it stands in the merged recording. Lines that are about no single
+    /// condition stay as they are.
+    pub fn line(&mut self, line: Line) -> Line {
+        match line {
+            Line::Started(mut started) => {
+                self.renumber(&mut started.condition, &mut started.round);
+                self.shift(&mut started.at_ns);
+                Line::Started(started)
+            }
+            Line::Block(mut block) => {
+                self.renumber(&mut block.condition, &mut block.round);
+                self.shift(&mut block.from_ns);
+                self.shift(&mut block.until_ns);
+                block.worst.iter_mut().for_each(|worst| self.shift(&mut worst.at_ns));
+                Line::Block(block)
+            }
+            Line::Finished(mut finished) => {
+                self.renumber(&mut finished.condition, &mut finished.round);
+                self.shift(&mut finished.at_ns);
+                Line::Finished(finished)
+            }
+            Line::Load(mut load) => {
+                load.conditions.iter_mut().for_each(|condition| *condition = self.merged(*condition));
+                load.round = self.round(load.round);
+                self.shift(&mut load.from_ns);
+                self.shift(&mut load.until_ns);
+                Line::Load(load)
+            }
+            line => line,
+        }
+    }
+
+    fn renumber(&mut self, condition: &mut u32, round: &mut u32) {
+        *condition = self.merged(*condition);
+        *round = self.round(*round);
+        if let Some(next) = self.next_round.get_mut(*condition as usize) {
+            *next = (*next).max(round.saturating_add(1));
+        }
+    }
+
+    /// A condition that the source's header lacks, as in a damaged recording, is one that no reader knows.
+    fn merged(&self, of_source: u32) -> u32 {
+        self.source.conditions.get(of_source as usize).copied().unwrap_or(u32::MAX)
+    }
+
+    const fn round(&self, of_source: u32) -> u32 {
+        of_source.saturating_add(self.source.first_round)
+    }
+
+    fn shift(&self, time: &mut MonotonicTime) {
+        *time = MonotonicTime::from_nanos(time.as_nanos().saturating_add(self.source.moved_by));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use howlate_model::{Block, Load, Policy, Span, Wait, Work};
+
+    use super::*;
+
+    fn condition(kernel: &str, period: u64) -> Condition {
+        Condition {
+            work: Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_micros(period) },
+            policy: Policy::OTHER,
+            slack_ns: None,
+            cpu: None,
+            thread: 0,
+            load: Load::IDLE,
+            kernel: kernel.into(),
+            on_host: None,
+        }
+    }
+
+    fn source(kernel: &str) -> Vec<Condition> {
+        [1_000, 2_000].map(|period| condition(kernel, period)).into()
+    }
+
+    fn block(condition: u32, round: u32, from: i64) -> Line {
+        let from_ns = MonotonicTime::from_nanos(from);
+        Line::Block(Box::new(Block { condition, round, from_ns, until_ns: from_ns, ..Block::default() }))
+    }
+
+    /// Condition, round and time of a line after merging.
+    fn place(line: Line) -> (u32, u32, i64) {
+        let Line::Block(block) = line else { panic!("a block stays a block") };
+        (block.condition, block.round, block.from_ns.as_nanos())
+    }
+
+    #[test]
+    fn what_is_compared_stands_side_by_side() {
+        let got: Vec<_> = side_by_side(&[source("6.1"), source("6.1-rt")])
+            .into_iter()
+            .map(|one| (one.work.length().to_string(), one.kernel))
+            .collect();
+        let wanted = [("1ms", "6.1"), ("1ms", "6.1-rt"), ("2ms", "6.1"), ("2ms", "6.1-rt")];
+        assert_eq!(got, wanted.map(|(length, kernel)| (length.to_owned(), kernel.to_owned())));
+    }
+
+    #[test]
+    fn rounds_go_on_and_times_move_to_one_clock() {
+        // source    6.1      6.1-rt   6.1-rt
+        // moved by  9_500    19_300   29_100
+        let (stock, rt) = (source("6.1"), source("6.1-rt"));
+        let mut merge = Merge::into_conditions(side_by_side(&[stock.clone(), rt.clone()]));
+        assert_eq!(merge.begin(&stock, 9_500), Ok(0));
+        assert_eq!(place(merge.line(block(1, 0, 600))), (2, 0, 10_100));
+        assert_eq!(place(merge.line(block(1, 1, 800))), (2, 1, 10_300));
+        assert_eq!(merge.begin(&rt, 19_300), Ok(0));
+        assert_eq!(place(merge.line(block(0, 0, 700))), (1, 0, 20_000));
+        assert_eq!(merge.begin(&rt, 29_100), Ok(1));
+        assert_eq!(place(merge.line(block(1, 0, 900))), (3, 1, 30_000));
+    }
+
+    #[test]
+    fn sources_may_have_conditions_in_common_or_twice() {
+        let twice = vec![condition("6.1", 1_000), condition("6.1", 1_000)];
+        let mut merge = Merge::into_conditions(twice.clone());
+        assert_eq!(merge.begin(&twice, 0), Ok(0));
+        assert_eq!([0, 1].map(|one| place(merge.line(block(one, 0, 5))).0), [0, 1]);
+        assert_eq!(merge.begin(&twice[..1], 0), Ok(1));
+        assert_eq!(place(merge.line(block(0, 0, 5))), (0, 1, 5));
+    }
+
+    #[test]
+    fn a_condition_that_is_nowhere_is_named() {
+        let mut merge = Merge::into_conditions(source("6.1"));
+        let other = condition("6.1", 3_000);
+        assert_eq!(merge.begin(std::slice::from_ref(&other), 0), Err(UnknownCondition(Box::new(other))));
+    }
+}
