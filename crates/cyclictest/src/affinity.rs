@@ -11,8 +11,10 @@ pub struct Machine {
     pub configured: u32,
     /// CPUs that are online.
     pub online: u32,
-    /// CPUs that this process may use.
+    /// CPUs of the mask that this process inherited: where threads run if nothing else is asked for.
     pub allowed: CpuSet,
+    /// CPUs that the kernel lets it bind threads to: what can be asked for.
+    pub bindable: CpuSet,
 }
 
 /// Whether the word after `-a` is its value.
@@ -20,25 +22,26 @@ pub(crate) fn looks_like_cpus(word: &str) -> bool {
     word.starts_with(|first: char| first.is_ascii_digit() || matches!(first, '!' | '+' | 'a'))
 }
 
-/// The CPUs that `text` names and that this process may use: `all`, `0-3,8`, `!0` (all but),
-/// `+0-1` (counted among those that may be used).
+/// The CPUs that `text` names: `all`, `0-3,8`, `!0` (all but), `+0-1` (counted among those of the inherited mask).
+/// As in the original the inherited mask is no limit; CPUs that threads cannot be bound to are one,
+/// unless others are named with them: then the threads say which they could not have.
 pub(crate) fn cpus(text: &str, machine: &Machine) -> Result<CpuSet, Warning> {
-    let allowed = &machine.allowed;
-    let unusable = || Warning::NoCpus { typed: text.trim().to_owned(), allowed: machine.allowed.clone() };
+    let Machine { allowed, bindable, .. } = machine;
+    let unusable = || Warning::NoCpus { typed: text.trim().to_owned(), bindable: bindable.clone() };
     let list = |list: &str| list.parse::<CpuSet>().map_err(|_| unusable());
     let text = text.trim();
     let named = if text == "all" {
-        allowed.clone()
+        bindable.clone()
     } else if let Some(but) = text.strip_prefix('!') {
-        allowed.without(&list(but)?)
+        bindable.without(&list(but)?)
     } else if let Some(counted) = text.strip_prefix('+') {
         let counted = list(counted)?;
         counted.iter().filter_map(|place| allowed.iter().nth(place as usize)).collect()
     } else {
-        let named = list(text)?;
-        named.iter().filter(|cpu| allowed.contains(*cpu)).collect()
+        list(text)?
     };
-    if named.is_empty() { Err(unusable()) } else { Ok(named) }
+    let exist = named.iter().all(|cpu| cpu < machine.configured);
+    if exist && named.iter().any(|cpu| bindable.contains(cpu)) { Ok(named) } else { Err(unusable()) }
 }
 
 /// The CPU of thread `thread`: round-robin over the set.
@@ -52,14 +55,21 @@ mod tests {
 
     #[test]
     fn lists_name_cpus_that_may_be_used() {
-        let allowed: CpuSet = "2-5".parse().unwrap();
-        let machine = Machine { configured: 8, online: 8, allowed };
-        for (text, set) in
-            [("all", "2-5"), ("3,5", "3,5"), ("0-3", "2-3"), ("!2", "3-5"), ("+0-1", "2-3"), (" 4", "4")]
-        {
+        let (allowed, bindable) = ("4-5".parse().unwrap(), "2-5".parse().unwrap());
+        let machine = Machine { configured: 8, online: 8, allowed, bindable };
+        for (text, set) in [
+            ("all", "2-5"),
+            ("3,5", "3,5"),
+            ("2", "2"),
+            ("!2", "3-5"),
+            ("+0-1", "4-5"),
+            (" 4", "4"),
+            // The thread on CPU 1 will say that it could not have it.
+            ("1-3", "1-3"),
+        ] {
             assert_eq!(cpus(text, &machine).unwrap().to_string(), set, "{text}");
         }
-        for text in ["7", "abc", "!2-5", "+9", "", "3-"] {
+        for text in ["7", "3,8", "0-1", "abc", "!2-5", "+9", "", "3-"] {
             assert!(cpus(text, &machine).is_err(), "{text}");
         }
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use howlate_guest::GuestError;
 use howlate_load::StartError;
-use howlate_model::EngineError;
+use howlate_model::{CpuSet, EngineError};
 use howlate_plan::PlanError;
 use howlate_record::{CreateError, ReadError};
 use howlate_report::NoPicture;
@@ -79,9 +79,7 @@ impl Error {
     /// What to do.
     fn hint(&self) -> Option<String> {
         match self {
-            Self::Plan(PlanError::NoSuchCpu { allowed, .. }) => {
-                Some(format!("choose from these, with `--cpus {allowed}` or `--pair`"))
-            }
+            Self::Plan(PlanError::NoSuchCpu { bindable, isolated, .. }) => Some(cpu_hint(bindable, isolated)),
             Self::Plan(PlanError::TooMany { .. }) => {
                 Some("give fewer values to --for, --period, --call, --by, --after, --pair, --policy, --slack, --load or --cpus".into())
             }
@@ -144,6 +142,16 @@ impl Error {
     }
 }
 
+/// What can be asked for; isolated CPUs are what people look for.
+fn cpu_hint(bindable: &CpuSet, isolated: &CpuSet) -> String {
+    let isolated = match isolated.len() {
+        0 => String::new(),
+        1 => format!("; CPU {isolated} is isolated: `--cpus {isolated}`"),
+        _ => format!("; CPUs {isolated} are isolated: `--cpus {isolated}`"),
+    };
+    format!("choose from these, with `--cpus {bindable}` or `--pair`{isolated}")
+}
+
 fn load_hint(error: &StartError) -> Option<String> {
     Some(match error {
         StartError::Missing { package, .. } => format!("install it: `sudo apt-get install {package}`"),
@@ -159,7 +167,7 @@ fn load_hint(error: &StartError) -> Option<String> {
         StartError::NoSpace { .. } => {
             "name a folder on another disk, as in `disk:/mnt`, or free space".to_owned()
         }
-        StartError::Cpus { allowed, .. } => format!("choose from these, with `--load-cpus {allowed}`"),
+        StartError::Cpus { bindable, .. } => format!("choose from these, with `--load-cpus {bindable}`"),
         StartError::Helper { .. } => {
             "the limit on processes may be reached: see `ulimit -u` and the cgroup's pids.max".to_owned()
         }

@@ -167,6 +167,22 @@ pub fn affinity_of(tid: u32) -> io::Result<CpuSet> {
     Ok(cpus.filter(|cpu| set.is_set(*cpu as usize)).collect())
 }
 
+/// Where a thread of this process may be bound to, whatever mask the process was started with: what is
+/// online and in its cpuset. Isolated CPUs are among them although no mask holds them by itself.
+///
+/// Asked of the kernel: a thread of its own asks for every CPU, and reads back what it got.
+///
+/// # Errors
+///
+/// `EPERM` where a seccomp filter forbids the call, `EAGAIN` where no thread can be started.
+///
+/// Source: <https://man7.org/linux/man-pages/man2/sched_setaffinity.2.html>, notes on cpusets
+pub fn bindable() -> io::Result<CpuSet> {
+    let every = (0..u32::try_from(rustix::thread::CpuSet::MAX_CPU).unwrap_or(0)).collect::<CpuSet>();
+    let asking = std::thread::Builder::new().spawn(move || bind(&every).and_then(|()| affinity()))?;
+    asking.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -198,6 +214,23 @@ mod tests {
             });
             assert_eq!(got.join().unwrap(), one);
         }
+    }
+
+    #[test]
+    fn a_mask_that_was_inherited_hides_no_cpu() {
+        let before = affinity().unwrap();
+        let (inherited, found) = std::thread::spawn({
+            let first = before.iter().next().unwrap();
+            move || {
+                bind(&CpuSet::from_iter([first])).unwrap();
+                let found = bindable().unwrap();
+                (affinity().unwrap(), found)
+            }
+        })
+        .join()
+        .unwrap();
+        assert_eq!(inherited.len(), 1, "the one who asks keeps its mask");
+        assert!(before.without(&found).is_empty(), "{before} was allowed, {found} was found");
     }
 
     #[test]

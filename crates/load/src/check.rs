@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use howlate_linux::sched;
-use howlate_model::{CpuSet, Load, LoadKind, LoadPart};
+use howlate_model::{Load, LoadKind, LoadPart};
 
 use crate::error::StartError;
 use crate::outside::{HACKBENCH, SHELL};
@@ -16,17 +16,17 @@ use crate::{disk, files, stress_ng};
 ///
 /// When a program, a folder, a CPU or space on a disk is missing.
 pub fn check(load: &Load) -> Result<(), StartError> {
-    let allowed = sched::affinity().unwrap_or_default();
-    load.parts().iter().try_for_each(|part| check_cpus(part, &allowed).and_then(|()| check_part(part)))
+    load.parts().iter().try_for_each(|part| check_cpus(part).and_then(|()| check_part(part)))
 }
 
-fn check_cpus(part: &LoadPart, allowed: &CpuSet) -> Result<(), StartError> {
-    match &part.cpus {
-        Some(asked) if asked.is_empty() || !asked.without(allowed).is_empty() => {
-            Err(StartError::Cpus { asked: asked.clone(), allowed: allowed.clone() })
-        }
-        _ => Ok(()),
+/// The kernel is asked: the mask that this process inherited says nothing about where a load may run.
+fn check_cpus(part: &LoadPart) -> Result<(), StartError> {
+    let Some(asked) = &part.cpus else { return Ok(()) };
+    let bindable = sched::bindable().or_else(|_| sched::affinity()).unwrap_or_default();
+    if asked.is_empty() || !asked.without(&bindable).is_empty() {
+        return Err(StartError::Cpus { asked: asked.clone(), bindable });
     }
+    Ok(())
 }
 
 fn check_part(part: &LoadPart) -> Result<(), StartError> {

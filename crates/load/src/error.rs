@@ -53,12 +53,12 @@ pub enum StartError {
         found: u64,
     },
     /// A CPU that it is to run on is not there or not allowed.
-    #[error("the load cannot run on CPU {asked}; this process may use CPU {allowed}")]
+    #[error("the load cannot run on CPU {asked}; the kernel lets this process use CPU {bindable}")]
     Cpus {
         /// Where it was to run.
         asked: CpuSet,
-        /// Where it may run.
-        allowed: CpuSet,
+        /// Where it can run.
+        bindable: CpuSet,
     },
     /// Its helper process could not be started.
     #[error("cannot start the load `{load}`: {source}")]

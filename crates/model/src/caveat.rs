@@ -85,6 +85,16 @@ pub enum Caveat {
         /// How many CPUs they may run on.
         cpus: u32,
     },
+    /// One thread per CPU was asked for, and the mask that the process inherited holds fewer CPUs than
+    /// threads could be bound to.
+    CpusNotMeasured {
+        /// The inherited mask, which was followed.
+        followed: CpuSet,
+        /// CPUs that could have been measured besides.
+        others: CpuSet,
+        /// Those of them that are isolated.
+        isolated: CpuSet,
+    },
     /// A combination that was asked for cannot be measured here.
     LeftOut {
         /// The combination, in words.

@@ -26,8 +26,15 @@ pub struct System {
     pub processor: String,
     /// CPUs that are online.
     pub online: CpuSet,
-    /// CPUs this process may use.
+    /// CPUs this process was started on: the mask that it inherited, as `taskset` sets it. Isolated CPUs
+    /// are in it only where somebody put them there.
     pub allowed: CpuSet,
+    /// CPUs that the kernel lets it bind threads to, whatever it inherited; empty where that was not asked.
+    #[serde(default, skip_serializing_if = "CpuSet::is_empty")]
+    pub bindable: CpuSet,
+    /// CPUs that the scheduler leaves alone (`isolcpus=`, isolated cpuset partitions).
+    #[serde(default, skip_serializing_if = "CpuSet::is_empty")]
+    pub isolated: CpuSet,
     /// One entry per online CPU.
     pub cpus: Vec<Cpu>,
     /// Memory in bytes.
@@ -45,6 +52,18 @@ pub struct System {
     pub distribution: Option<String>,
     /// `/proc/cmdline`.
     pub command_line: String,
+}
+
+impl System {
+    /// Where threads can be bound to; the inherited mask where more is not known.
+    pub fn can_bind(&self) -> &CpuSet {
+        if self.bindable.is_empty() { &self.allowed } else { &self.bindable }
+    }
+
+    /// Isolated CPUs that threads can be bound to.
+    pub fn isolated_to_bind(&self) -> CpuSet {
+        self.isolated.iter().filter(|cpu| self.can_bind().contains(*cpu)).collect()
+    }
 }
 
 /// One CPU.

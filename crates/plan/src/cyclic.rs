@@ -70,7 +70,8 @@ impl CyclicChoices {
     pub fn plan(&self, machine: &Machine) -> Result<Plan, PlanError> {
         self.check(machine)?;
         self.circumstances.check_product(&[self.mechanisms.len(), self.periods.len()])?;
-        let (groups, left_out) = self.groups(machine);
+        let (groups, mut left_out) = self.groups(machine);
+        left_out.extend(self.cpus_not_measured(machine));
         let threads = self.thread_cpus(machine);
         check_count(groups.len() * threads.len())?;
         let conditions: Vec<Condition> =
@@ -130,6 +131,12 @@ impl CyclicChoices {
             }
         }
         (groups, left_out)
+    }
+
+    /// One thread per CPU follows the inherited mask, unless CPUs are named.
+    fn cpus_not_measured(&self, machine: &Machine) -> Option<Caveat> {
+        let follows = self.threads == Threads::PerCpu && self.circumstances.cpus.is_none();
+        if follows { machine.cpus_not_measured() } else { None }
     }
 
     /// For each thread, the CPU it is bound to.

@@ -26,14 +26,40 @@ use howlate_model::{Caveat, Condition, CpuSet, Load, Policy, Runtime, Span, Turn
 /// What a plan must know of the machine.
 #[derive(Clone, Debug)]
 pub struct Machine {
-    /// CPUs that this process may use.
+    /// CPUs of the mask that this process inherited: where threads run if nothing else is asked for.
     pub allowed: CpuSet,
+    /// CPUs that the kernel lets it bind threads to: what can be asked for.
+    pub bindable: CpuSet,
+    /// Those of them that are isolated.
+    pub isolated: CpuSet,
     /// The kernel's release, which becomes part of each condition.
     pub kernel: String,
     /// The least CPU time a wake-up costs, see `Instrument::wait_ns`.
     pub wait: Span,
     /// Runtimes asked for that this machine has not, and what would bring them.
     pub missing: Vec<(Runtime, String)>,
+}
+
+impl Machine {
+    /// Whether threads can be bound to all of `cpus`.
+    fn check_cpus(&self, cpus: &CpuSet) -> Result<(), PlanError> {
+        let (bindable, isolated) = (self.bindable.clone(), self.isolated.clone());
+        match cpus.first_outside(&bindable) {
+            Some(cpu) => Err(PlanError::NoSuchCpu { cpu, bindable, isolated }),
+            None => Ok(()),
+        }
+    }
+
+    /// What to know where threads run on every CPU of the inherited mask, and that is not every CPU.
+    fn cpus_not_measured(&self) -> Option<Caveat> {
+        let others = self.bindable.without(&self.allowed);
+        let isolated = self.isolated.without(&self.allowed);
+        (!others.is_empty()).then(|| Caveat::CpusNotMeasured {
+            followed: self.allowed.clone(),
+            others,
+            isolated,
+        })
+    }
 }
 
 /// What to measure, in which order.
@@ -62,13 +88,15 @@ impl Plan {
 /// Why there is nothing to measure.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
-    /// A CPU that this process cannot use.
-    #[error("CPU {cpu} cannot be used; this process may use {allowed}")]
+    /// A CPU that the kernel does not let this process bind threads to.
+    #[error("CPU {cpu} cannot be used; the kernel lets this process use {bindable}")]
     NoSuchCpu {
         /// What was asked for.
         cpu: u32,
         /// What there is.
-        allowed: CpuSet,
+        bindable: CpuSet,
+        /// What of it is isolated.
+        isolated: CpuSet,
     },
     /// A period of no length.
     #[error("period 0 would never sleep; write a length of time, such as `--period 1ms`")]
@@ -127,10 +155,7 @@ impl Circumstances {
     }
 
     fn check_cpus(&self, machine: &Machine) -> Result<(), PlanError> {
-        match self.cpus.as_ref().and_then(|cpus| cpus.first_outside(&machine.allowed)) {
-            Some(cpu) => Err(PlanError::NoSuchCpu { cpu, allowed: machine.allowed.clone() }),
-            None => Ok(()),
-        }
+        self.cpus.as_ref().map_or(Ok(()), |cpus| machine.check_cpus(cpus))
     }
 }
 
@@ -161,7 +186,15 @@ mod testing {
 
     pub(crate) fn machine() -> Machine {
         let wait = Span::from_micros(4);
-        Machine { allowed: "0-3".parse().unwrap(), kernel: "6.1.0".into(), wait, missing: vec![] }
+        let every: CpuSet = "0-3".parse().unwrap();
+        Machine {
+            allowed: every.clone(),
+            bindable: every,
+            isolated: CpuSet::default(),
+            kernel: "6.1.0".into(),
+            wait,
+            missing: vec![],
+        }
     }
 
     pub(crate) fn circumstances() -> Circumstances {

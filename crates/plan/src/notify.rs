@@ -70,7 +70,7 @@ impl NotifyChoices {
             return Err(PlanError::DurationZero);
         }
         let usable = self.circumstances.cpus.clone().unwrap_or_else(|| machine.allowed.clone());
-        let (pairs, mut left_out) = self.pairs.choose(&usable, &machine.allowed, &self.cpus)?;
+        let (pairs, mut left_out) = self.pairs.choose(&usable, machine, &self.cpus)?;
         let others =
             [self.notifiers.len(), self.gaps.len(), self.between.len(), self.receivers.len(), pairs.len()];
         self.circumstances.check_product(&others)?;
@@ -250,7 +250,7 @@ mod tests {
         let one = Machine { allowed: "2".parse().unwrap(), ..machine() };
         let plan = choices.plan(&one).unwrap();
         let text = reasons(&plan).join("; ");
-        assert!(text.contains("may use CPU 2 only") && text.contains("would spin on CPU 2"), "{text}");
+        assert!(text.contains("was started on CPU 2 only") && text.contains("would spin on CPU 2"), "{text}");
         assert!(plan.conditions.iter().all(|one| one.cpu == Some(2) && one.work.sender_cpu() == Some(2)));
         assert_eq!(plan.conditions.len(), 10);
         choices.notifiers = vec![Notifier::BusyWait];

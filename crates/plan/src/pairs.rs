@@ -2,7 +2,7 @@
 
 use howlate_model::{Caveat, Cpu, CpuSet, Placement};
 
-use crate::PlanError;
+use crate::{Machine, PlanError};
 
 /// Pairs of CPUs to choose.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl Pairs {
     pub(crate) fn choose(
         &self,
         usable: &CpuSet,
-        allowed: &CpuSet,
+        machine: &Machine,
         cpus: &[Cpu],
     ) -> Result<(Vec<Pair>, Vec<Caveat>), PlanError> {
         let of = |placement| first_pair(placement, usable, cpus);
@@ -46,9 +46,7 @@ impl Pairs {
             Self::All => Placement::ALL.into_iter().filter_map(of).collect(),
             Self::These(pairs) => {
                 let used: CpuSet = pairs.iter().flat_map(|pair| [pair.0, pair.1]).collect();
-                if let Some(cpu) = used.first_outside(allowed) {
-                    return Err(PlanError::NoSuchCpu { cpu, allowed: allowed.clone() });
-                }
+                machine.check_cpus(&used)?;
                 pairs.iter().map(|&(sender, receiver)| pair(sender, receiver, cpus)).collect()
             }
         };
@@ -56,10 +54,20 @@ impl Pairs {
         let impossible = !across && usable.len() < 2 && !matches!(self, Self::These(_));
         let left_out = impossible.then(|| Caveat::LeftOut {
             condition: "notification from CPU to CPU".to_owned(),
-            reason: format!("this process may use CPU {usable} only, so both sides take turns on it"),
+            reason: one_cpu(usable, machine),
         });
         Ok((pairs, left_out.into_iter().collect()))
     }
+}
+
+/// Why both sides run on one CPU, and how they would not.
+fn one_cpu(usable: &CpuSet, machine: &Machine) -> String {
+    let others = if machine.bindable.len() > 1 {
+        format!("; `--cpus {}` takes the others too", machine.bindable)
+    } else {
+        String::new()
+    };
+    format!("this process was started on CPU {usable} only, so both sides take turns on it{others}")
 }
 
 /// The first pair with this placement, in order of CPU numbers.
@@ -91,7 +99,7 @@ mod tests {
     use super::*;
 
     /// Two nodes of two caches of two cores of two threads: 0-15.
-    fn machine() -> Vec<Cpu> {
+    fn topology() -> Vec<Cpu> {
         let set = |first: u32, count: u32| (first..first + count).collect::<CpuSet>();
         let cpu = |number: u32| Cpu {
             number,
@@ -103,10 +111,14 @@ mod tests {
         (0..16).map(cpu).collect()
     }
 
+    fn machine(bindable: &str) -> Machine {
+        Machine { bindable: bindable.parse().unwrap(), ..crate::testing::machine() }
+    }
+
     #[track_caller]
     fn check(pairs: &Pairs, usable: &str, expected: &[(u32, u32, &str)]) {
         let usable = usable.parse().unwrap();
-        let (got, _) = pairs.choose(&usable, &"0-15".parse().unwrap(), &machine()).unwrap();
+        let (got, _) = pairs.choose(&usable, &machine("0-15"), &topology()).unwrap();
         let got: Vec<_> =
             got.iter().map(|pair| (pair.sender, pair.receiver, pair.placement.name())).collect();
         assert_eq!(got, expected);
@@ -135,8 +147,10 @@ mod tests {
     #[test]
     fn one_cpu_is_told_and_a_missing_one_is_an_error() {
         let one: CpuSet = "3".parse().unwrap();
-        assert_eq!(Pairs::All.choose(&one, &one, &[]).unwrap().1.len(), 1);
-        let wrong = Pairs::These(vec![(3, 4)]).choose(&one, &one, &[]);
+        assert_eq!(Pairs::All.choose(&one, &machine("3"), &[]).unwrap().1.len(), 1);
+        let wrong = Pairs::These(vec![(3, 4)]).choose(&one, &machine("3"), &[]);
         assert!(matches!(wrong, Err(PlanError::NoSuchCpu { cpu: 4, .. })));
+        let told = Pairs::Nearest.choose(&one, &machine("2-3"), &[]).unwrap().1;
+        assert!(matches!(&told[..], [Caveat::LeftOut { reason, .. }] if reason.contains("--cpus 2-3")));
     }
 }

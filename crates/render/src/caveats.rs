@@ -1,6 +1,6 @@
 //! Caveats in words.
 
-use howlate_model::{Caveat, PolicyRemedy};
+use howlate_model::{Caveat, CpuSet, PolicyRemedy};
 
 use crate::numbers::{count, length, rough};
 use crate::prose::capitalised;
@@ -46,6 +46,18 @@ pub fn caveat(caveat: &Caveat) -> String {
         ),
         Caveat::ThreadsShareCpus { threads, cpus } => {
             format!("{threads} threads on {cpus} CPUs delay one another.")
+        }
+        Caveat::CpusNotMeasured { followed, others, isolated } => {
+            let offered = if isolated.is_empty() { others } else { isolated };
+            let are = match (isolated.is_empty(), offered.len()) {
+                (true, _) => "can be measured too,",
+                (false, 1) => "is isolated, and is measured",
+                (false, _) => "are isolated, and are measured",
+            };
+            format!(
+                "One thread for each CPU of the mask that this process was started with ({followed}). {} {are} with `--cpus {offered}`.",
+                cpus(offered)
+            )
         }
         Caveat::LeftOut { condition, reason } => format!("Left out: {condition}: {reason}."),
         Caveat::SettingLeftOut { setting, asked, reason } => {
@@ -155,5 +167,26 @@ pub fn policy_remedy(remedy: &PolicyRemedy) -> String {
             format!("{}: {}", capitalised(found), steps.join(", then "))
         }
         PolicyRemedy::RootOnHost => "Run howlate guest as root on the host.".to_owned(),
+    }
+}
+
+/// As in `CPU 3`, `CPUs 2-3`.
+fn cpus(set: &CpuSet) -> String {
+    if set.len() == 1 { format!("CPU {set}") } else { format!("CPUs {set}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn isolated_cpus_are_offered_before_others() {
+        let set = |text: &str| text.parse::<CpuSet>().unwrap();
+        let words = |others: &str, isolated: &str| {
+            let (followed, others, isolated) = (set("0-1"), set(others), set(isolated));
+            caveat(&Caveat::CpusNotMeasured { followed, others, isolated })
+        };
+        assert!(words("2-4", "3").contains("(0-1). CPU 3 is isolated, and is measured with `--cpus 3`."));
+        assert!(words("2-4", "").contains("(0-1). CPUs 2-4 can be measured too, with `--cpus 2-4`."));
     }
 }

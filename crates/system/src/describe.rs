@@ -7,6 +7,7 @@ use howlate_model::{CpuSet, System};
 use howlate_procfs::{Root, Status, list_of_cpus};
 
 use crate::container::container;
+use crate::findings::isolation;
 use crate::hypervisor::hypervisor;
 use crate::kernel::{Kernel, is_realtime, preemption};
 use crate::kernel_config::KernelConfig;
@@ -22,6 +23,8 @@ pub fn describe(root: &Root) -> System {
         architecture: architecture(root),
         processor: processor::name(root),
         allowed: allowed(root),
+        bindable: CpuSet::default(),
+        isolated: isolation::isolated_cpus(root),
         cpus: online.iter().map(|number| cpus::cpu(root, number)).collect(),
         online,
         memory_bytes: memory_bytes(root),

@@ -6,7 +6,7 @@ mod draft;
 mod frequency;
 mod idle;
 mod interrupts;
-mod isolation;
+pub(crate) mod isolation;
 mod memory;
 mod mitigations;
 mod permissions;

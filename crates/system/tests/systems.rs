@@ -246,7 +246,10 @@ fn a_real_time_kernel_is_recognised() {
     let findings = findings("rt-kernel");
     assert_eq!(named(&findings, "realtime_kernel").verdict, Verdict::Good);
     assert!(!findings.iter().any(|finding| finding.id == "preemption"));
-    assert_eq!(named(&findings, "isolated_cpus").found, "isolated CPUs: 2-3");
+    assert_eq!(
+        named(&findings, "isolated_cpus").found,
+        "isolated CPUs: 2-3; measure there with `--cpus 2-3`"
+    );
     assert_eq!(named(&findings, "fair_server").verdict, Verdict::Unknown);
 }
 

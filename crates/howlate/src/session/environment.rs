@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use howlate_guard::{Applied, Guard, Wanted, put_back_leftovers};
 use howlate_linux::interrupt::on_request_to_end;
+use howlate_linux::sched;
 use howlate_measure::measure_instrument;
 use howlate_model::{Caveat, Finding, Instrument, Runtime, Setting, Sleeper, Span, System};
 use howlate_plan::Machine;
@@ -63,7 +64,7 @@ impl Environment {
     /// Looks at the machine and at the instrument.
     pub(crate) fn look() -> Self {
         let root = Root::live();
-        let (system, findings) = (describe(&root), examine(&root));
+        let (system, findings) = (describe_live(&root), examine(&root));
         let (settings, refused, probes) = (Vec::new(), Vec::new(), RefCell::default());
         let instrument = measure_instrument();
         let (interrupted, applied) = (Arc::default(), RefCell::default());
@@ -94,12 +95,20 @@ impl Environment {
     pub(crate) fn machine(&self) -> Machine {
         Machine {
             allowed: self.system.allowed.clone(),
+            bindable: self.system.can_bind().clone(),
+            isolated: self.system.isolated_to_bind(),
             kernel: self.system.kernel.clone(),
             // A guest that a measurement locks up is ended from outside, and no one else's work is in it.
             wait: if howlate_guest::is_inside() { Span::ZERO } else { self.instrument.wait_ns },
             missing: self.missing_runtimes(),
         }
     }
+}
+
+/// Describes this machine. Where threads can be bound to stands in no file: the kernel is asked.
+fn describe_live(root: &Root) -> System {
+    let bindable = sched::bindable().or_else(|_| sched::affinity()).unwrap_or_default();
+    System { bindable, ..describe(root) }
 }
 
 /// What a shell makes of a program that Ctrl-C ends.

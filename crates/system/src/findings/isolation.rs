@@ -15,13 +15,22 @@ pub(super) fn cpus(list: &Reading) -> Option<CpuSet> {
     list.text()?.trim_matches(['(', ')']).replace("null", "").parse().ok()
 }
 
+/// The CPUs that the scheduler leaves alone; none where the kernel does not say.
+pub(crate) fn isolated_cpus(root: &Root) -> CpuSet {
+    cpus(&root.reading(ISOLATED)).unwrap_or_default()
+}
+
 /// CPUs on which nothing runs that was not put there.
 pub(super) fn isolated(root: &Root) -> Option<Finding> {
     let reading = root.reading(ISOLATED);
     let online = list_of_cpus(root, ONLINE);
     let isolated = cpus(&reading).filter(|_| online.len() > 1)?;
     let none = isolated.is_empty();
-    let found = if none { "no CPU is isolated".to_owned() } else { format!("isolated CPUs: {isolated}") };
+    let found = if none {
+        "no CPU is isolated".to_owned()
+    } else {
+        format!("isolated CPUs: {isolated}; measure there with `--cpus {isolated}`")
+    };
     let verdict = if none { Verdict::Note } else { Verdict::Good };
     let draft = finding("isolated_cpus", verdict, found)
         .seen(&reading)

@@ -10,12 +10,14 @@ use super::trace;
 /// What the options must know of this machine.
 pub(crate) fn look() -> Machine {
     let allowed = sched::affinity().unwrap_or_default();
+    let bindable = sched::bindable().unwrap_or_else(|_| allowed.clone());
     let count = |list: &str| {
         let cpus = list_of_cpus(&Root::live(), &format!("/sys/devices/system/cpu/{list}"));
         let cpus = if cpus.is_empty() { &allowed } else { &cpus };
         u32::try_from(cpus.len()).unwrap_or(u32::MAX)
     };
-    Machine { configured: count("present"), online: count("online"), allowed: allowed.clone() }
+    let (configured, online) = (count("present"), count("online"));
+    Machine { configured, online, allowed, bindable }
 }
 
 /// How often a screen or a list of values is brought up to date, as in the original.
