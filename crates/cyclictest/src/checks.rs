@@ -3,9 +3,9 @@
 use howlate_model::Span;
 
 use crate::affinity::Machine;
-use crate::arguments::{Refusal, Request};
 use crate::draft::Draft;
 use crate::options::{Affinity, Clock, Power};
+use crate::request::{Refusal, Request};
 use crate::warning::Warning;
 
 /// Added to the interval of each further thread where nothing else is asked for, in microseconds.
@@ -21,7 +21,10 @@ pub(crate) fn finish(mut draft: Draft, machine: &Machine) -> Result<Request, Ref
     ways_to_wait(&mut draft);
     output(&mut draft);
     bound(&mut draft);
-    if draft.errors.is_empty() {
+    draft.options.smp = draft.smp;
+    if draft.errors.contains(&Warning::SmiWithoutAffinity) {
+        Err(Refusal::Fatal(Warning::SmiWithoutAffinity))
+    } else if draft.errors.is_empty() {
         Ok(Request { options: draft.options, warnings: draft.warnings })
     } else {
         draft.warnings.append(&mut draft.errors);

@@ -36,6 +36,7 @@ impl Options {
             relative: false,
             resolution: false,
             smi: false,
+            smp: false,
             spike_above: None,
             spike_nodes: 1_024,
             system: false,

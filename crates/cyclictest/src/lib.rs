@@ -1,7 +1,7 @@
 //! What cyclictest's users type, and what its readers parse.
 //!
 //! Pure: options become a [`Turn`](howlate_model::Turn) for howlate's measuring engine, and the
-//! wake-ups that it reports become cyclictest's text. Two dialects are spoken, see [`Compat`].
+//! wake-ups that it reports become cyclictest's text. Three dialects are spoken, see [`Compat`].
 //! `docs/cyclictest.md` lists where this differs from the original on purpose.
 
 mod affinity;
@@ -12,10 +12,12 @@ mod defaults;
 mod draft;
 mod getopt;
 mod histogram;
+mod histogram_rows;
 mod json;
 mod number;
 mod options;
 mod report;
+mod request;
 mod results;
 mod spikes;
 mod stat_line;
@@ -27,14 +29,15 @@ mod verbose;
 mod warning;
 
 pub use affinity::Machine;
-pub use arguments::{Refusal, Request, read};
-pub use compat::Compat;
+pub use arguments::read;
+pub use compat::{Compat, UnknownCompat};
 pub use json::{RunFacts, json};
 pub use options::{Align, Clock, HistogramAsked, Options, Power, Unit};
 pub use report::{final_text, histogram_text, live_text, stat_lines, status_text};
+pub use request::{Refusal, Request};
 pub use results::{Hit, Results};
 pub use tally::Tally;
 pub use turn::{break_threshold, conditions, trace_mark, turn};
-pub use usage::usage;
+pub use usage::{OptionHelp, options_help, usage};
 pub use verbose::preamble;
 pub use warning::Warning;

@@ -178,6 +178,8 @@ pub struct Options {
     pub resolution: bool,
     /// `--smi`
     pub smi: bool,
+    /// `-S`
+    pub smp: bool,
     /// `--spike`, in the unit printed
     pub spike_above: Option<i64>,
     /// `--spike-nodes`

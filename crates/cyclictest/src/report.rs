@@ -1,6 +1,7 @@
 //! The texts of a run: live screen, status, and what is printed at the end.
 
-use crate::histogram;
+use crate::histogram_rows;
+use crate::options::PolicyName;
 use crate::results::Results;
 use crate::stat_line::stat_line;
 
@@ -11,8 +12,15 @@ pub fn stat_lines(results: &Results) -> String {
 
 /// The live screen, without the step back up. `load` is the text of `/proc/loadavg`.
 pub fn live_text(results: &Results, load: &str) -> String {
-    let policy = results.policy.name();
+    let policy = policy_text(results.policy);
     format!("policy: {policy}: loadavg: {}          \n\n{}", load.trim_end(), stat_lines(results))
+}
+
+/// What was asked for and, where there are no priorities, what is in force: the original says `batch/other`,
+/// because it runs as `other` then.
+fn policy_text(policy: PolicyName) -> String {
+    let name = policy.name();
+    if policy.is_realtime() { name.to_owned() } else { format!("{name}/{name}") }
 }
 
 /// What `SIGUSR1` prints and `SIGUSR2` leaves in shared memory.
@@ -24,7 +32,7 @@ pub fn status_text(results: &Results) -> String {
 /// The histogram, if one was asked for.
 pub fn histogram_text(results: &Results) -> Option<String> {
     let asked = results.histogram?;
-    Some(histogram::text(&results.tallies, asked.sum, results.compat))
+    Some(histogram_rows::text(&results.tallies, asked.sum, results.compat))
 }
 
 /// What is printed when the run is over. `histogram` is empty if that goes elsewhere.

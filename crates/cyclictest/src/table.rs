@@ -149,7 +149,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
 /// abbreviated stays the same.
 #[rustfmt::skip]
 pub(crate) const OWN: &[Entry] = &[
-    valued(None, "compat", "VERSION", Opt::Compat, "write the output of cyclictest 2.4 or 2.10; default 2.10"),
+    valued(None, "compat", "VERSION", Opt::Compat, "write the output of cyclictest 2.4, 2.6 or 2.10; default 2.6, or what HOWLATE_COMPAT or the name of a link (cyclictest-2.4) says"),
     valued(None, "howlate-out", "FILE", Opt::HowlateOut, "save a recording for `howlate show` too"),
 ];
 
@@ -190,7 +190,8 @@ pub(crate) fn known(compat: Compat) -> Vec<Known<Opt>> {
 
 /// The options of this dialect.
 pub(crate) fn entries(compat: Compat) -> impl Iterator<Item = &'static Entry> {
-    ENTRIES.iter().filter(move |entry| compat >= Compat::V2_10 || entry.id != Opt::DeepestIdleState)
+    // 2.6 does not know it, but is the default: who types it means it.
+    ENTRIES.iter().filter(move |entry| compat >= Compat::V2_6 || entry.id != Opt::DeepestIdleState)
 }
 
 #[cfg(test)]

@@ -18,6 +18,28 @@ pub fn usage(compat: Compat) -> String {
     )
 }
 
+/// One option, as a manual page lists it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OptionHelp {
+    /// `-b USEC  --breaktrace=USEC`
+    pub names: String,
+    /// What it does.
+    pub help: &'static str,
+    /// Whether the original has it.
+    pub of_the_original: bool,
+}
+
+/// Every option of this dialect.
+pub fn options_help(compat: Compat) -> Vec<OptionHelp> {
+    let help = |entry: &Entry, of_the_original| OptionHelp {
+        names: names(entry).trim_start().to_owned(),
+        help: entry.help,
+        of_the_original,
+    };
+    let own = OWN.iter().map(|entry| help(entry, false));
+    entries(compat).map(|entry| help(entry, true)).chain(own).collect()
+}
+
 fn lines(entry: &Entry) -> String {
     let mut text = format!("{:1$}", names(entry), COLUMN - 1);
     let mut column = text.chars().count();

@@ -24,7 +24,7 @@ pub enum Warning {
         /// As typed.
         typed: String,
         /// What there is.
-        allowed: CpuSet,
+        bindable: CpuSet,
     },
     /// `-a` together with `-S`.
     AffinityIgnored,
@@ -68,8 +68,13 @@ pub enum Warning {
     },
     /// Two ways to deal with idle states.
     IdleStateInstead,
-    /// `--compat` with something else.
-    UnknownCompat(String),
+    /// A dialect that is none.
+    UnknownCompat {
+        /// `--compat`, or the environment's variable.
+        from: &'static str,
+        /// What is wrong, and what can be written.
+        text: String,
+    },
 }
 
 impl fmt::Display for Warning {
@@ -81,9 +86,11 @@ impl fmt::Display for Warning {
             Self::Renamed { typed, now } => {
                 writeln!(f, "NOTE: {typed} was retired from cyclictest and is taken as {now}")
             }
-            Self::NoCpus { typed, allowed } => {
-                writeln!(f, "WARN: `{typed}` names no CPU that can be used; this process may use {allowed}")
-            }
+            Self::NoCpus { typed, bindable } => writeln!(
+                f,
+                "WARN: `{typed}` names a CPU that there is not, or none that can be used; the kernel lets this process \
+                 use {bindable}"
+            ),
             Self::AffinityIgnored => writeln!(f, "WARN: -a ignored due to smp mode"),
             Self::ThreadsIgnored => writeln!(f, "WARN: -t ignored due to smp mode"),
             Self::DistanceIgnored => {
@@ -103,7 +110,9 @@ impl fmt::Display for Warning {
                  WARN: Using clock_nanosleep\n",
             ),
             Self::OscopeWithoutVerbose => writeln!(f, "WARN: -o option only meaningful, if verbose"),
-            Self::SmiWithoutAffinity => writeln!(f, "WARN: --smi needs threads bound to CPUs: add -a or -S"),
+            Self::SmiWithoutAffinity => {
+                writeln!(f, "FATAL: SMI counter relies on thread affinity: add -a or -S")
+            }
             Self::OutOfRange { option, found, wanted } => {
                 writeln!(f, "WARN: {option} {found} is out of range; write {wanted}")
             }
@@ -114,7 +123,7 @@ impl fmt::Display for Warning {
             Self::IdleStateInstead => {
                 writeln!(f, "WARN: not setting cpu_dma_latency, --deepest-idle-state is set instead")
             }
-            Self::UnknownCompat(text) => writeln!(f, "WARN: --compat: {text}"),
+            Self::UnknownCompat { from, text } => writeln!(f, "WARN: {from}: {text}"),
         }
     }
 }

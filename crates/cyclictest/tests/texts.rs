@@ -3,18 +3,19 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use howlate_cyclictest::{
-    Machine, Options, Refusal, Request, Results, RunFacts, final_text, histogram_text, json, live_text,
-    preamble, read, stat_lines, turn, usage,
+    Compat, Machine, Options, Refusal, Request, Results, RunFacts, final_text, histogram_text, json,
+    live_text, preamble, read, stat_lines, turn, usage,
 };
 use howlate_model::{MonotonicTime, Wakeup, Work};
 
 fn machine() -> Machine {
-    Machine { configured: 4, online: 4, allowed: "0-3".parse().unwrap() }
+    let every: howlate_model::CpuSet = "0-3".parse().unwrap();
+    Machine { configured: 4, online: 4, allowed: every.clone(), bindable: every }
 }
 
 fn asked(line: &str) -> Request {
     let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-    read(&words, &machine()).unwrap()
+    read(&words, &machine(), Compat::default()).unwrap()
 }
 
 fn options(line: &str) -> Options {
@@ -73,7 +74,7 @@ const LATE: [&[i64]; 2] = [&[7_000, 9_999, 9_000, 12_000], &[7_100, 30_000, 40_0
 #[test]
 fn histograms_of_2_10_leave_out_empty_rows_and_totals() {
     check_final(
-        "-q -t2 -h 10",
+        "--compat=2.10 -q -t2 -h 10",
         &LATE,
         "# Histogram\n000007 000001\t000001\n000008 000000\t000001\n000009 000002\t000000\n\
          # Min Latencies: 00007 00007\n# Avg Latencies: 00009 00021\n# Max Latencies: 00012 00040\n\
@@ -81,14 +82,14 @@ fn histograms_of_2_10_leave_out_empty_rows_and_totals() {
          # Thread 0: 00003\n# Thread 1: 00001 00002\n\n",
     );
     check_final(
-        "-q -H 10",
+        "--compat=2.10 -q -H 10",
         &LATE[..1],
         "# Histogram\n000007 000001\t000001\n000009 000002\t000002\n\
          # Min Latencies: 00007\n# Avg Latencies: 00009\n# Max Latencies: 00012\n\
          # Histogram Overflows: 00001\n# Histogram Overflow at cycle number:\n# Thread 0: 00003\n\n",
     );
     check_final(
-        "-q -H 2 -t2",
+        "--compat=2.10 -q -H 2 -t2",
         &[&[1_000, 5_000, 6_000, 7_000], &[0]],
         "# Histogram\n000000 000000\t000001\t000001\n000001 000001\t000000\t000001\n\
          # Min Latencies: 00001 00000\n# Avg Latencies: 00004 00000\n# Max Latencies: 00007 00000 00007\n\
@@ -98,9 +99,16 @@ fn histograms_of_2_10_leave_out_empty_rows_and_totals() {
 }
 
 #[test]
-fn histograms_of_2_4_have_every_row_and_totals() {
+fn histograms_of_2_4_and_2_6_have_every_row_and_totals() {
+    for dialect in ["2.4", "2.6"] {
+        every_row_and_totals(dialect);
+    }
+}
+
+fn every_row_and_totals(dialect: &str) {
+    let line = |words: &str| format!("--compat={dialect} {words}");
     check_final(
-        "--compat=2.4 -q -t2 -h 3",
+        &line("-q -t2 -h 3"),
         &[&[0, 2_000], &[9_000]],
         "# Histogram\n000000 000001\t000000\n000001 000000\t000000\n000002 000001\t000000\n\
          # Total: 000000002 000000000\n\
@@ -109,13 +117,13 @@ fn histograms_of_2_4_have_every_row_and_totals() {
          # Thread 0:\n# Thread 1: 00000\n\n",
     );
     check_final(
-        "--compat=2.4 -q -H 1",
+        &line("-q -H 1"),
         &[&[0]],
         "# Histogram\n000000 000001\n# Total: 000000001\n\
          # Min Latencies: 00000\n# Avg Latencies: 00000\n# Max Latencies: 00000\n\
          # Histogram Overflows: 00000\n# Histogram Overflow at cycle number:\n# Thread 0:\n\n",
     );
-    let both = results("--compat=2.4 -q -H 1 -t2", &[&[0], &[0, 7_000]]);
+    let both = results(&line("-q -H 1 -t2"), &[&[0], &[0, 7_000]]);
     let text = histogram_text(&both).unwrap();
     assert!(
         text.contains("000000 000001\t000001\t000002\n# Total: 000000001 000000001 000000002\n"),
@@ -135,7 +143,7 @@ fn a_clock_that_was_set_back_gives_a_negative_latency_not_a_huge_one() {
 #[test]
 fn spikes_histogram_and_break_come_in_this_order() {
     check_final(
-        "-q -t2 -h 2 --spike=20 -b 30",
+        "--compat=2.10 -q -t2 -h 2 --spike=20 -b 30",
         &[&[1_000, 30_999], &[1_000, 40_000, 31_000]],
         "\nT: 0 Spike:      30: TS:         2030\nT: 1 Spike:      40: TS:         2040\n\
          T: 1 Spike:      31: TS:         3031\nspikes = 3\n\n\
@@ -173,6 +181,12 @@ fn the_screen_shows_policy_load_and_threads() {
         text,
         format!("policy: fifo: loadavg: 5.64 5.67 4.14 8/127 30516          \n\n{}", stat_lines(&results))
     );
+    for (line, policy) in
+        [("-t1", "other/other"), ("--policy=batch", "batch/batch"), ("--policy=rr -p1", "rr")]
+    {
+        let text = live_text(&self::results(line, &[&[5_000]]), "0\n");
+        assert!(text.starts_with(&format!("policy: {policy}: loadavg: 0 ")), "{text}");
+    }
 }
 
 #[test]
@@ -186,14 +200,15 @@ fn json_has_the_known_keys_and_stays_valid() {
     let text = json(&results("-q -t2 -h 5", &[&[1_000, 2_000, 1_500]]), &facts);
     let value: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(value["cmdline:"], "cyclictest \"a\\\tb");
-    assert_eq!(value["rt_test_version:"], "2.10");
+    assert_eq!(value["rt_test_version:"], "2.60");
     assert_eq!(value["thread"]["0"]["histogram"], serde_json::json!({ "1": 2, "2": 1 }));
     assert!(text.contains("\"avg\": 1.33,\n      \"cpu\": -1,\n      \"node\": 0\n"), "{text}");
     // A thread that made no cycle: the original writes "-nan" here.
     assert_eq!(value["thread"]["1"]["avg"], 0.0);
     let old = json(&results("-q --compat=2.4", &[&[1_000]]), &facts);
     assert!(old.contains("\"rt_test_version:\": \"2.40\"") && old.contains("\"histogram\": {      },\n"));
-    assert!(!json(&results("-q", &[&[1_000]]), &facts).contains("histogram"));
+    let new = json(&results("-q --compat=2.10", &[&[1_000]]), &facts);
+    assert!(new.contains("\"rt_test_version:\": \"2.10\"") && !new.contains("histogram"));
 }
 
 #[test]
@@ -223,6 +238,8 @@ fn options_become_tasks() {
         ("-s --policy=rr -p 5", "nanosleep for 1ms rr:5 @- x- +1ms"),
         ("-r -a 2", "clock_nanosleep for 1ms other @2 x- +1ms"),
         ("--compat=2.4", "clock_nanosleep until 1ms other @0 x- +1ms"),
+        ("--compat=2.6", "clock_nanosleep until 1ms other @- x- +1ms"),
+        ("--compat=2.10", "clock_nanosleep until 1ms other @- x- +1ms"),
         (
             "-A 7 -d0 -t2",
             "clock_nanosleep until 1ms other @- x- +1ms; clock_nanosleep until 1ms other @- x- +1.007ms",
@@ -255,22 +272,23 @@ fn threads_and_cpus_follow_one_another() {
 fn refusals_say_which_usage_to_print() {
     let refused = |line: &str| {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        read(&words, &machine()).unwrap_err()
+        read(&words, &machine(), Compat::default()).unwrap_err()
     };
     assert!(matches!(refused("-q --help"), Refusal::Help(_)));
     assert!(matches!(refused("-q -Z"), Refusal::Unreadable(_, text) if text == "invalid option -- 'Z'"));
-    for line in
-        ["-i 0", "-c 2", "-h 0", "-p 100", "-o 2", "-A --secaligned", "-a 9", "-t-3", "-D -1", "--smi"]
-    {
+    for line in ["-i 0", "-c 2", "-h 0", "-p 100", "-o 2", "-A --secaligned", "-a 9", "-t-3", "-D -1"] {
         assert!(matches!(refused(line), Refusal::Invalid(..)), "{line}");
     }
+    // One line, as in the original; no usage.
+    let Refusal::Fatal(warning) = refused("--smi") else { panic!("--smi needs threads bound to CPUs") };
+    assert!(warning.to_string().starts_with("FATAL: SMI counter relies on thread affinity"));
 }
 
 proptest::proptest! {
     /// Whatever is typed, there is an answer; and what is accepted can be measured.
     #[test]
     fn any_words_are_answered(words in proptest::collection::vec("-?-?[a-zA-Z=0-9 :,!+]{0,12}|-[itdlDhcpAboa]-?[0-9]{1,20}", 0..6)) {
-        if let Ok(request) = read(&words, &machine()) {
+        if let Ok(request) = read(&words, &machine(), Compat::default()) {
             let few = Options { threads: request.options.threads.min(8), ..request.options };
             let turn = turn(&few, &machine());
             proptest::prop_assert!(turn.tasks.iter().all(|task| !task.work.length().is_zero()));
@@ -283,5 +301,6 @@ fn the_usage_has_the_layout_of_the_original() {
     let text = usage(howlate_cyclictest::Compat::V2_10);
     assert!(text.starts_with("cyclictest V 2.10\nUsage:\ncyclictest <options>\n\n-a [CPUSET] --affinity"));
     assert!(text.lines().all(|line| line.len() <= 80), "{text}");
+    assert!(usage(Compat::V2_6).starts_with("cyclictest V 2.60\n"));
     assert!(!usage(howlate_cyclictest::Compat::V2_4).contains("deepest-idle-state"));
 }

@@ -23,7 +23,48 @@ fn a_link_named_cyclictest_is_cyclictest() {
     assert!(output.status.success());
     assert!(String::from_utf8(output.stdout).unwrap().contains("T: 0 ("));
     let help = Command::new(&link).arg("--help").output().unwrap();
-    assert!(help.stdout.starts_with(b"cyclictest V 2.10\nUsage:\n"));
+    assert!(help.stdout.starts_with(b"cyclictest V 2.60\nUsage:\n"));
+}
+
+/// `--compat`, then the name of the link, then the environment, then the default.
+#[test]
+fn a_link_or_the_environment_says_the_dialect() {
+    let folder = tempfile::tempdir().unwrap();
+    let first_line = |link: &str, environment: Option<&str>, words: &[&str]| {
+        let path = folder.path().join(link);
+        drop(symlink(env!("CARGO_BIN_EXE_howlate"), &path));
+        let mut command = Command::new(path);
+        command.env_remove("HOWLATE_COMPAT").args(words).arg("--help");
+        environment.map(|dialect| command.env("HOWLATE_COMPAT", dialect));
+        let output = command.output().unwrap();
+        String::from_utf8_lossy(&output.stdout).lines().next().unwrap_or_default().to_owned()
+    };
+    for (link, environment, words, version) in [
+        ("cyclictest", None, &[][..], "2.60"),
+        ("cyclictest", Some("2.4"), &[], "2.40"),
+        ("cyclictest-2.10", Some("2.4"), &[], "2.10"),
+        ("cyclictest-2.4", None, &[], "2.40"),
+        ("cyclictest-2.4", Some("2.10"), &["--compat=2.6"], "2.60"),
+    ] {
+        let expected = format!("cyclictest V {version}");
+        assert_eq!(first_line(link, environment, words), expected, "{link} {environment:?} {words:?}");
+    }
+    let output = crate::howlate(&["-q", "-l", "1"]).env("HOWLATE_COMPAT", "3").output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("HOWLATE_COMPAT: `3` is no version"), "{said}");
+}
+
+#[test]
+fn counting_smis_without_bound_threads_is_one_fatal_line() {
+    let output = run(&["--smi", "-t1", "-q", "-l", "1"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(output.stdout.is_empty());
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        said.starts_with("FATAL: SMI counter relies on thread affinity") && said.lines().count() == 1,
+        "{said}"
+    );
 }
 
 /// Without the right to real-time priority: refused in the known words; without need of it: measured.
@@ -67,8 +108,8 @@ fn slips_are_pointed_out() {
         "distance is ignored and set to 0, if histogram enabled",
     );
     check(&["-q", "-l", "1", "-S", "-a", "0"], 0, "WARN: -a ignored due to smp mode");
-    check(&["-q", "-l", "1", "-a", "9999"], 1, "names no CPU that can be used");
-    check(&["-q", "-l", "1", "--compat=3"], 1, "write 2.4 or 2.10");
+    check(&["-q", "-l", "1", "-a", "9999"], 1, "names a CPU that there is not");
+    check(&["-q", "-l", "1", "--compat=3"], 1, "write 2.4, 2.6 or 2.10");
     check(&["-q", "-l", "1", "-v", "-i", "-p", "1"], 1, "-i took `-p` as its value");
     check(&["-q", "-l", "1", "-s", "-x"], 0, "WARN: Using clock_nanosleep");
     check(&["-q", "-l", "1", "--laptop"], 0, "WARN: not setting cpu_dma_latency to save battery power");

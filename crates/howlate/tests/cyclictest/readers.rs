@@ -13,7 +13,7 @@ fn lava_finds_its_numbers() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("cyclictest.json");
     let json = format!("--json={}", file.display());
-    for compat in ["--compat=2.4", "--compat=2.10"] {
+    for compat in ["--compat=2.4", "--compat=2.6", "--compat=2.10"] {
         printed(&["-q", "-i", "1000", "-t", "2", "-a", "0", "-l", "20", "-h", "50", compat, &json]);
         let result: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
         assert_eq!(result["num_threads"], 2);
@@ -149,14 +149,14 @@ fn rteval_reads_the_histogram() {
     assert!(behind("# Break value: ")[0] > 1);
 }
 
-/// SEAPATH counts tabs in line 7 and rows up to the totals: it needs the output of 2.4.
+/// SEAPATH counts tabs in line 7 and rows up to the totals: it needs the text of 2.4 and 2.6, which is the default.
 #[test]
-fn seapath_finds_cores_and_rows_in_the_old_dialect() {
-    let text = printed(&["-l20", "-m", "-t2", "-i200", "-h100", "-q", "--compat=2.4"]);
+fn seapath_finds_cores_and_rows() {
+    let text = printed(&["-l20", "-m", "-t2", "-i200", "-h100", "-q"]);
     let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with("# /dev")).collect();
     assert_eq!(lines[6].matches('\t').count() + 1, 2);
     let rows = lines.iter().position(|line| line.starts_with("# Total")).unwrap() - 1;
     assert_eq!(rows, 100);
-    let new = printed(&["-l20", "-m", "-t2", "-i200", "-h100", "-q"]);
+    let new = printed(&["-l20", "-m", "-t2", "-i200", "-h100", "-q", "--compat=2.10"]);
     assert!(!new.contains("# Total") && !new.contains("000000 000000\t000000"));
 }

@@ -1,6 +1,6 @@
 //! What JSON says of the machine and the run.
 
-use howlate_cyclictest::RunFacts;
+use howlate_cyclictest::{Options, RunFacts};
 use howlate_procfs::{Root, node_of};
 use rustix::system::uname;
 
@@ -10,7 +10,7 @@ pub(crate) fn now() -> String {
 }
 
 /// A run that began at `started` and ends now, with its threads on `cpus`.
-pub(crate) fn of_run(started: String, cpus: &[Option<u32>]) -> RunFacts {
+pub(crate) fn of_run(started: String, cpus: &[Option<u32>], options: &Options) -> RunFacts {
     let (system, root) = (uname(), Root::live());
     let text = |part: &std::ffi::CStr| part.to_string_lossy().into_owned();
     RunFacts {
@@ -27,8 +27,13 @@ pub(crate) fn of_run(started: String, cpus: &[Option<u32>]) -> RunFacts {
         version: text(system.version()),
         machine: text(system.machine()),
         realtime: root.read("/sys/kernel/realtime").as_deref() == Ok("1"),
-        nodes: cpus.iter().map(|cpu| cpu.map_or(-1, |cpu| node(&root, cpu))).collect(),
+        nodes: cpus.iter().map(|cpu| named_node(&root, *cpu, options)).collect(),
     }
+}
+
+/// The node that the original names: that of the thread's CPU, 0 for a thread that is not bound, −1 with `-S`.
+fn named_node(root: &Root, cpu: Option<u32>, options: &Options) -> i32 {
+    if options.smp { -1 } else { cpu.map_or(0, |cpu| node(root, cpu)) }
 }
 
 /// The NUMA node of a CPU; 0 where the kernel knows of none.

@@ -24,7 +24,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use howlate_cyclictest::{Options, Power, Refusal, Results, preamble, read, turn, usage};
+use howlate_cyclictest::{Compat, Options, Power, Refusal, Results, Warning, preamble, read, turn, usage};
 use howlate_measure::{Process, Threads};
 use howlate_model::{Bounds, Engine};
 
@@ -34,13 +34,17 @@ use recording::Recording;
 use signals::Signals;
 use watcher::Watcher;
 
-/// The name under which the program takes cyclictest's place.
+/// The name under which the program takes cyclictest's place; `cyclictest-2.4` says the dialect too.
 const NAME: &str = "cyclictest";
+/// Says the dialect where neither `--compat` nor the program's name does.
+const DIALECT: &str = "HOWLATE_COMPAT";
 
 /// A call as cyclictest: under its name, or by the command.
 pub(crate) struct Call {
     program: String,
     words: Vec<String>,
+    /// The dialect that the program's name asks for.
+    named: Option<Compat>,
 }
 
 impl Call {
@@ -48,18 +52,34 @@ impl Call {
     pub(crate) fn from_arguments(arguments: impl Iterator<Item = OsString>) -> Option<Self> {
         let mut words: Vec<String> = arguments.map(|word| word.to_string_lossy().into_owned()).collect();
         let program = words.first()?.clone();
-        let linked = Path::new(&program).file_name().is_some_and(|name| name == NAME);
-        if linked {
-            return Some(Self { program, words: words.split_off(1) });
+        let name = Path::new(&program).file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let named = Compat::of_name(&name);
+        if name == NAME || named.is_some() {
+            return Some(Self { program, words: words.split_off(1), named });
         }
         let commanded = words.get(1).is_some_and(|word| word == NAME);
-        commanded.then(|| Self { program: NAME.to_owned(), words: words.split_off(2) })
+        commanded.then(|| Self::with(words.split_off(2)))
+    }
+
+    /// A call by the command.
+    fn with(words: Vec<String>) -> Self {
+        Self { program: NAME.to_owned(), words, named: None }
+    }
+
+    /// The dialect of a command line that does not ask for one.
+    fn dialect(&self) -> Result<Compat, Refusal> {
+        let (Some(asked), None) = (std::env::var_os(DIALECT), self.named) else {
+            return Ok(self.named.unwrap_or_default());
+        };
+        asked.to_string_lossy().parse().map_err(|error: howlate_cyclictest::UnknownCompat| {
+            Refusal::Fatal(Warning::UnknownCompat { from: DIALECT, text: error.to_string() })
+        })
     }
 
     /// Does what cyclictest would do.
     pub(crate) fn run(&self) -> ExitCode {
         let machine = machine::look();
-        match read(&self.words, &machine) {
+        match self.dialect().and_then(|dialect| read(&self.words, &machine, dialect)) {
             Err(refusal) => self.refuse(&refusal),
             Ok(request) => {
                 request.warnings.iter().for_each(|warning| say(&warning.to_string()));
@@ -83,6 +103,10 @@ impl Call {
             Refusal::Invalid(compat, warnings) => {
                 warnings.iter().for_each(|warning| say(&warning.to_string()));
                 (*compat, 1)
+            }
+            Refusal::Fatal(warning) => {
+                say(&warning.to_string());
+                return ExitCode::FAILURE;
             }
         };
         let printed = print_as_is(&usage(compat)).map_err(Failure::Output);
@@ -115,7 +139,7 @@ fn measure(options: &Options, machine: &howlate_cyclictest::Machine) -> Result<u
     if let Some(smi) = smi {
         smi.count(&mut results);
     }
-    outcome::print(options, &results, &facts::of_run(started, &cpus))
+    outcome::print(options, &results, &facts::of_run(started, &cpus, options))
 }
 
 /// Locks memory, and holds `/dev/cpu_dma_latency` as asked.
@@ -146,5 +170,5 @@ fn prepare(options: &Options) -> Result<Process, Failure> {
 
 /// What the command of that name does, once the command line was read by the usual parser.
 pub(crate) fn run(words: &[String]) -> ExitCode {
-    Call { program: NAME.to_owned(), words: words.to_vec() }.run()
+    Call::with(words.to_vec()).run()
 }
