@@ -2,6 +2,7 @@
 //! from a run that is still going makes no difference.
 
 mod analysis;
+mod check;
 mod columns;
 pub mod compare;
 mod curve;
@@ -13,8 +14,10 @@ mod ranking;
 mod staircase;
 mod summary;
 mod timeline;
+mod trust;
 
 pub use analysis::{Analysis, Outcome};
+pub use check::{Check, Kept, checks};
 pub use columns::{Column, Columns, equal_columns};
 pub use curve::{CurvePoint, curve};
 pub use insight::{Insight, Origin, insights};
@@ -24,6 +27,7 @@ pub use load_effect::LoadEffect;
 pub use ranking::{GapCost, IdleCost, Place, Ranking, gap_costs, idle_costs, rankings};
 pub use summary::Summary;
 pub use timeline::{Slice, Timeline, Turn};
+pub use trust::is_as_asked;
 
 #[cfg(test)]
 mod testing {

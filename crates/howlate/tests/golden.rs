@@ -25,6 +25,36 @@ fn every_format(name: &str) {
 #[test]
 fn periodic_threads() {
     every_format("cyclic");
+    for format in ["hgrm", "junit", "tap", "lava", "kcidb", "benchmark", "influx"] {
+        insta::assert_snapshot!(format!("cyclic-{format}"), shown("cyclic", format));
+    }
+}
+
+#[test]
+fn limits_are_held_against_a_saved_recording() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/recordings/v1");
+    let judged = |limits: &[&str], files: &[&str]| {
+        let limits = limits.iter().flat_map(|limit| ["--fail-above", limit]);
+        let words: Vec<&str> = ["show"].into_iter().chain(limits).chain(files.iter().copied()).collect();
+        common::howlate(&words).current_dir(folder).output().unwrap().status.code()
+    };
+    assert_eq!(judged(&["max>1h"], &["cyclic.jsonl"]), Some(0));
+    assert_eq!(judged(&["max>1h", "p50>1ns"], &["cyclic.jsonl"]), Some(1));
+    // Killed: not to the end; but what is exceeded is exceeded.
+    assert_eq!(judged(&["p50>1ns"], &["killed.jsonl", "cyclic.jsonl"]), Some(1));
+}
+
+#[test]
+fn results_keep_the_published_schema() {
+    let published = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/result.schema.json");
+    let schema = serde_json::from_str(&std::fs::read_to_string(published).unwrap()).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    for name in ["cyclic", "guest", "sleep", "notify", "languages", "stall", "killed"] {
+        let document = serde_json::from_str(&shown(name, "json")).unwrap();
+        let errors: Vec<String> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
+        assert!(errors.is_empty(), "{name}: {errors:?}");
+    }
+    assert!(!validator.is_valid(&serde_json::json!({ "format": 1, "results": [] })));
 }
 
 #[test]

@@ -15,7 +15,7 @@ mod typed;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use howlate_model::{Sleeper, Span, Wait};
+use howlate_model::{Limit, Sleeper, Span, Wait};
 
 pub(crate) use compare::{Compare, ComparisonFormat};
 pub(crate) use extent::{Extent, WholeRun};
@@ -171,6 +171,9 @@ pub(crate) struct Show {
     /// What to print
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
+    /// End with status 1 when a result exceeds this, such as 'max>100us' or 'p99.9>50us'
+    #[arg(long, value_name = "LIMIT")]
+    pub(crate) fail_above: Vec<Limit>,
     /// Also draw histograms and percentile curves
     #[arg(long, conflicts_with = "format")]
     pub(crate) plot: bool,
@@ -179,9 +182,10 @@ pub(crate) struct Show {
     pub(crate) ascii: bool,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// Tables for people
+    #[default]
     Text,
     /// One object with everything
     Json,
@@ -191,4 +195,18 @@ pub(crate) enum Format {
     Intervals,
     /// HdrHistogram log, one line per condition
     Hlog,
+    /// Percentiles for HdrHistogram's plotter
+    Hgrm,
+    /// JUnit XML: one case per limit of --fail-above
+    Junit,
+    /// Test Anything Protocol 13: one point per limit of --fail-above
+    Tap,
+    /// Calls of LAVA's lava-test-case
+    Lava,
+    /// Report for KCIDB
+    Kcidb,
+    /// Entries for github-action-benchmark (customSmallerIsBetter)
+    Benchmark,
+    /// InfluxDB line protocol
+    Influx,
 }

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::Format;
+
 /// What a measuring command saves and prints.
 #[derive(Args, Default)]
 #[command(next_help_heading = "Output")]
@@ -14,8 +16,23 @@ pub(crate) struct Output {
     /// Save every wake-up, in order, as Parquet
     #[arg(long, value_name = "FILE")]
     pub(crate) samples_out: Option<PathBuf>,
+    /// What to print
+    #[arg(long, value_enum, default_value_t = Format::Text, conflicts_with = "json")]
+    pub(crate) format: Format,
     #[command(flatten)]
     pub(crate) printing: Printing,
+}
+
+impl Output {
+    /// What to print: `--json` is short for one of the formats.
+    pub(crate) const fn printed(&self) -> Format {
+        if self.printing.json { Format::Json } else { self.format }
+    }
+
+    /// The recording's name, `-` where nothing is saved.
+    pub(crate) fn name(&self) -> String {
+        self.out.as_ref().map_or_else(|| "-".to_owned(), |path| path.display().to_string())
+    }
 }
 
 /// What is printed, and what is shown meanwhile.

@@ -2,12 +2,12 @@
 
 mod self_test;
 
-use howlate_analyse::Analysis;
 use howlate_analyse::compare::{Asked, Comparison, Track, Verdict, recordings, within};
+use howlate_analyse::{Analysis, is_as_asked};
 use howlate_model::Property;
 use howlate_render::{self as render, ComparisonReport};
 
-use super::{is_as_asked, reading};
+use super::reading;
 use crate::cli::{Compare, ComparisonFormat};
 use crate::error::Error;
 use crate::status::Status;

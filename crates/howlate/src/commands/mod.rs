@@ -4,6 +4,7 @@ pub(crate) mod compare;
 pub(crate) mod cyclic;
 pub(crate) mod cyclictest;
 pub(crate) mod doctor;
+mod formats;
 pub(crate) mod guest;
 pub(crate) mod load;
 pub(crate) mod notify;
@@ -15,15 +16,16 @@ pub(crate) mod run;
 pub(crate) mod show;
 pub(crate) mod sleep;
 
-use howlate_analyse::{Analysis, exceeded};
-use howlate_model::{Caveat, HowEnded, Latency, Limit, Statistic};
+use howlate_analyse::{Analysis, exceeded, is_as_asked};
+use howlate_model::{Latency, Limit, Statistic};
 use howlate_render as render;
 
-use crate::cli::Measuring;
+use crate::cli::{Measuring, Output};
 use crate::error::Error;
 use crate::session::{Environment, Request, Resume, measure};
 use crate::status::Status;
 use crate::terminal::{self, ERROR, paint};
+use formats::Shown;
 
 /// Measures a plan, prints the result, judges it.
 fn measure_and_print(
@@ -35,13 +37,13 @@ fn measure_and_print(
 ) -> Result<Status, Error> {
     let request = Request::of(command, seed, &args.run, &args.output);
     let analysis = measure(&request, environment, plan, Resume::No)?;
-    print_result(&analysis, args.output.printing.json)?;
+    print_result(&analysis, &args.output, &args.run.fail_above)?;
     Ok(judge(&analysis, &args.run.fail_above))
 }
 
-fn print_result(analysis: &Analysis, json: bool) -> Result<(), Error> {
-    let text = if json { render::json(analysis)? } else { render::report(analysis, terminal::width()) };
-    Ok(terminal::print(&text)?)
+fn print_result(analysis: &Analysis, output: &Output, limits: &[Limit]) -> Result<(), Error> {
+    let shown = Shown { analyses: std::slice::from_ref(analysis), names: &[output.name()], limits };
+    Ok(terminal::print(&shown.as_text(output.printed())?)?)
 }
 
 /// The exit status, and a line for every limit that was exceeded.
@@ -64,13 +66,4 @@ fn judge(analysis: &Analysis, limits: &[Limit]) -> Status {
         }
     }
     status
-}
-
-/// Whether every condition was measured, to the end, with the policy it was to have.
-fn is_as_asked(analysis: &Analysis) -> bool {
-    let outcomes = analysis.outcomes();
-    let ended_early = analysis.end.as_ref().is_none_or(|end| end.how != HowEnded::Done);
-    !analysis.caveats.iter().any(Caveat::spoils)
-        && !outcomes.iter().any(|outcome| outcome.caveats().iter().any(Caveat::spoils))
-        && (ended_early || outcomes.iter().all(|outcome| outcome.count() > 0))
 }

@@ -3,7 +3,8 @@
 use howlate_analyse::Analysis;
 use howlate_render as render;
 
-use super::reading;
+use super::formats::Shown;
+use super::{judge, reading};
 use crate::cli::{Format, Show};
 use crate::error::Error;
 use crate::status::Status;
@@ -13,18 +14,23 @@ pub(crate) fn run(asked: &Show) -> Result<Status, Error> {
     let analyses =
         asked.recordings.iter().map(|path| reading::analysis(path)).collect::<Result<Vec<_>, _>>()?;
     let names: Vec<String> = asked.recordings.iter().map(|path| path.display().to_string()).collect();
+    let shown = Shown { analyses: &analyses, names: &names, limits: &asked.fail_above };
     let text = match asked.format {
         Format::Text => text(asked, &analyses, &names),
-        Format::Json => match analyses.as_slice() {
-            [one] => render::json(one)?,
-            many => render::json_of_many(many)?,
-        },
-        Format::Csv => render::csv(&analyses, &names)?,
-        Format::Intervals => render::intervals_csv(&analyses, &names)?,
-        Format::Hlog => render::hlog(&analyses)?,
+        other => shown.as_text(other)?,
     };
     terminal::print(&text)?;
-    Ok(Status::Done)
+    // Without limits nothing was asked of the results but to be shown.
+    if asked.fail_above.is_empty() {
+        return Ok(Status::Done);
+    }
+    Ok(worst(analyses.iter().map(|analysis| judge(analysis, &asked.fail_above)).collect()))
+}
+
+/// A limit that was exceeded is so whatever else is wrong.
+fn worst(each: Vec<Status>) -> Status {
+    let exceeded = each.contains(&Status::Exceeded);
+    if exceeded { Status::Exceeded } else { each.into_iter().max().unwrap_or(Status::Done) }
 }
 
 fn text(asked: &Show, analyses: &[Analysis], names: &[String]) -> String {

@@ -1,9 +1,12 @@
 //! A comparison as JUnit XML, which most CI systems show.
 
+use std::time::Duration;
+
 use howlate_analyse::compare::{Compared, Tested, Verdict};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use super::{ComparisonReport, words};
+use crate::export::for_jenkins;
 
 /// One suite per pair of conditions, one case per statistic: failed when it is worse, skipped when nothing can
 /// be said.
@@ -18,7 +21,7 @@ pub fn comparison_junit(report: &ComparisonReport<'_>) -> Result<String, String>
         suite.add_test_cases(one.statistics.iter().map(|tested| case(one, tested)));
         junit.add_test_suite(suite);
     }
-    junit.to_string().map_err(|error| error.to_string())
+    for_jenkins(&junit)
 }
 
 fn case(one: &Compared, tested: &Tested) -> TestCase {
@@ -27,13 +30,18 @@ fn case(one: &Compared, tested: &Tested) -> TestCase {
         Verdict::Inconclusive => TestCaseStatus::skipped(),
         Verdict::Better | Verdict::NotDistinguishable | Verdict::Equivalent => TestCaseStatus::success(),
     };
-    status.set_message(format!(
+    let found = format!(
         "{}: {} µs ({}), interval {} µs, p = {}",
         words::verdict(tested.verdict),
         words::signed(tested.difference_ns),
         words::percent(tested.percent(tested.difference_ns)),
         words::interval(tested.interval_ns),
         words::probability(tested.p_corrected)
-    ));
-    TestCase::new(words::statistic(tested.statistic, one.design), status)
+    );
+    status.set_message(found.as_str());
+    let mut case = TestCase::new(words::statistic(tested.statistic, one.design), status);
+    case.set_classname("howlate.compare");
+    case.set_time(Duration::ZERO);
+    case.set_system_out(found);
+    case
 }

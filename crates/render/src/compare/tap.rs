@@ -1,4 +1,5 @@
-//! A comparison in the Test Anything Protocol, version 14: <https://testanything.org/tap-version-14-specification.html>.
+//! A comparison in the Test Anything Protocol, version 13, which `prove` and the kernel's parsers read:
+//! <https://testanything.org/tap-version-13-specification.html>.
 
 use howlate_analyse::compare::{Compared, Tested, Verdict};
 
@@ -6,7 +7,7 @@ use super::{ComparisonReport, words};
 
 /// One test point per statistic: `not ok` when it is worse, skipped when nothing can be said.
 pub fn comparison_tap(report: &ComparisonReport<'_>) -> String {
-    let mut text = format!("TAP version 14\n1..{}\n", report.all().count());
+    let mut text = format!("TAP version 13\n1..{}\n", report.all().count());
     for (number, (one, tested)) in report.all().enumerate() {
         text.push_str(&point(number + 1, one, tested));
     }

@@ -2,12 +2,13 @@
 
 use clap::Parser;
 use howlate_analyse::compare::{Track, false_alarms};
+use howlate_analyse::is_as_asked;
 use howlate_model::Span;
 use howlate_plan::{CyclicChoices, Plan};
 use howlate_render::{self as render, SelfTest};
 
 use crate::cli::{Cli, Command, Compare, ComparisonFormat, Cyclic, Measuring};
-use crate::commands::{cyclic, is_as_asked, reading};
+use crate::commands::{cyclic, reading};
 use crate::error::Error;
 use crate::session::{Environment, Request, Resume, measure};
 use crate::status::Status;

@@ -53,6 +53,7 @@ fn refuse(output: &Output) -> Result<(), Error> {
     match output {
         Output { out: Some(_), .. } => Err(Error::OutputOfGuest("--out")),
         Output { printing: Printing { json: true, .. }, .. } => Err(Error::OutputOfGuest("--json")),
+        Output { format, .. } if *format != Format::Text => Err(Error::OutputOfGuest("--format")),
         Output { samples_out: Some(_), .. } => Err(Error::NotForGuests("--samples-out".to_owned())),
         _ => Ok(()),
     }

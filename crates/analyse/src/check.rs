@@ -1,0 +1,94 @@
+//! Results held against limits, for those who want to know whether a run has passed.
+
+use howlate_model::{Caveat, Limit};
+
+use crate::limits::value;
+use crate::trust::spoiled;
+use crate::{Analysis, Outcome};
+
+/// One limit of one condition.
+#[derive(Clone, Debug)]
+pub struct Check<'a> {
+    /// The condition and what is known of it.
+    pub outcome: &'a Outcome,
+    /// What it must keep; `None` where no limit was given, and to be measured as asked is all.
+    pub limit: Option<Limit>,
+    /// The value that the limit is about: nanoseconds, or a count; `None` where nothing was measured.
+    pub value: Option<u64>,
+    /// Whether it keeps it.
+    pub kept: Kept,
+}
+
+/// Whether a limit is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// It is.
+    Yes,
+    /// It is exceeded, whatever else is wrong.
+    No,
+    /// Nobody knows: the condition was not measured as asked. `None`: not at all.
+    Unknown(Option<Caveat>),
+}
+
+/// Every limit held against every condition; without limits, one check for each condition.
+pub fn checks<'a>(analysis: &'a Analysis, limits: &[Limit]) -> Vec<Check<'a>> {
+    let asked: Vec<Option<Limit>> =
+        if limits.is_empty() { vec![None] } else { limits.iter().copied().map(Some).collect() };
+    let of = |outcome: &'a Outcome| {
+        asked.clone().into_iter().map(move |limit| Check::of(outcome, limit, analysis))
+    };
+    analysis.outcomes().iter().flat_map(of).collect()
+}
+
+impl<'a> Check<'a> {
+    fn of(outcome: &'a Outcome, limit: Option<Limit>, analysis: &Analysis) -> Self {
+        let value = limit.and_then(|limit| value(outcome, limit.statistic));
+        let exceeded = limit.zip(value).is_some_and(|(limit, value)| value > limit.above);
+        let kept = match spoiled(outcome, analysis) {
+            _ if exceeded => Kept::No,
+            Some(caveat) => Kept::Unknown(Some(caveat)),
+            None if outcome.count() == 0 => Kept::Unknown(None),
+            None => Kept::Yes,
+        };
+        Self { outcome, limit, value, kept }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{analysis_of, block_of};
+    use howlate_model::{Line, Span, Wait, Work};
+
+    fn analysis(late: &[i64]) -> Analysis {
+        let work = Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_millis(1) };
+        let mut analysis = analysis_of(&vec![work; late.len()]);
+        for (condition, late) in late.iter().enumerate().filter(|(_, late)| **late > 0) {
+            analysis.add(&block_of(u32::try_from(condition).unwrap(), 0, *late));
+        }
+        analysis
+    }
+
+    fn kept(analysis: &Analysis, limits: &[&str]) -> Vec<Kept> {
+        let limits: Vec<Limit> = limits.iter().map(|limit| limit.parse().unwrap()).collect();
+        checks(analysis, &limits).into_iter().map(|check| check.kept).collect()
+    }
+
+    #[test]
+    fn each_limit_is_held_against_each_condition() {
+        let both = analysis(&[5_000, 50_000]);
+        assert_eq!(kept(&both, &["max>10us", "p50>100us"]), [Kept::Yes, Kept::Yes, Kept::No, Kept::Yes]);
+        assert_eq!(kept(&both, &[]), [Kept::Yes, Kept::Yes]);
+    }
+
+    #[test]
+    fn what_was_not_measured_as_asked_keeps_no_limit_but_may_exceed_one() {
+        let mut one = analysis(&[50_000]);
+        let ended = Caveat::LoadEnded { load: "cpu".into(), words: "it was done".into() };
+        one.add(&Line::Caveat(ended.clone()));
+        let unknown = Kept::Unknown(Some(ended));
+        assert_eq!(kept(&one, &["max>10us", "max>100us"]), [Kept::No, unknown.clone()]);
+        assert_eq!(kept(&one, &[]), [unknown]);
+        assert_eq!(kept(&analysis(&[0]), &["max>1s"]), [Kept::Unknown(None)]);
+    }
+}

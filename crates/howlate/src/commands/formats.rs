@@ -1,0 +1,46 @@
+//! Results in every format that can be asked for.
+
+use howlate_analyse::Analysis;
+use howlate_model::Limit;
+use howlate_render as render;
+
+use crate::cli::Format;
+use crate::error::Error;
+use crate::terminal;
+
+/// What is to be printed, and where it comes from.
+pub(super) struct Shown<'a> {
+    pub(super) analyses: &'a [Analysis],
+    /// The recordings' names; `-` where nothing was saved.
+    pub(super) names: &'a [String],
+    pub(super) limits: &'a [Limit],
+}
+
+impl Shown<'_> {
+    /// The results as text.
+    pub(super) fn as_text(&self, format: Format) -> Result<String, Error> {
+        let Self { analyses, names, limits } = *self;
+        Ok(match format {
+            Format::Text => self.tables(),
+            Format::Json => match analyses {
+                [one] => render::json(one)?,
+                many => render::json_of_many(many)?,
+            },
+            Format::Csv => render::csv(analyses, names)?,
+            Format::Intervals => render::intervals_csv(analyses, names)?,
+            Format::Hlog => render::hlog(analyses)?,
+            Format::Hgrm => render::hgrm(analyses),
+            Format::Junit => render::junit(analyses, limits).map_err(std::io::Error::other)?,
+            Format::Tap => render::tap(analyses, limits),
+            Format::Lava => render::lava(analyses, limits),
+            Format::Kcidb => render::kcidb(analyses, limits)?,
+            Format::Benchmark => render::benchmark(analyses)?,
+            Format::Influx => render::influx(analyses),
+        })
+    }
+
+    fn tables(&self) -> String {
+        let report = |analysis| render::report(analysis, terminal::width());
+        self.analyses.iter().map(report).collect::<Vec<_>>().join("\n")
+    }
+}

@@ -1,0 +1,58 @@
+//! A run as github-action-benchmark takes it, tool `customSmallerIsBetter`:
+//! <https://github.com/benchmark-action/github-action-benchmark>.
+
+use howlate_analyse::{Analysis, Interval, Outcome, Summary};
+use serde::Serialize;
+
+use super::names::numbers;
+use crate::condition;
+
+#[derive(Serialize)]
+struct Entry {
+    name: String,
+    unit: &'static str,
+    value: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    range: Option<String>,
+    extra: String,
+}
+
+/// Median, 99th percentile and maximum of every condition, in microseconds.
+///
+/// # Errors
+///
+/// None in practice: every value can be written.
+pub fn benchmark(analyses: &[Analysis]) -> Result<String, serde_json::Error> {
+    let outcomes = analyses.iter().flat_map(Analysis::outcomes);
+    let entries: Vec<Entry> = outcomes.flat_map(entries).collect();
+    serde_json::to_string_pretty(&entries).map(|text| text + "\n")
+}
+
+fn entries(outcome: &Outcome) -> Vec<Entry> {
+    let Some(Summary { p50, p99, max, .. }) = outcome.corrected_summary().or_else(|| outcome.summary())
+    else {
+        return Vec::new();
+    };
+    let entry = |name: &str, nanos: i64, interval: Option<Interval>| Entry {
+        name: format!("{} · {name}", condition(&outcome.condition)),
+        unit: "µs",
+        value: micros(nanos),
+        range: interval.map(range),
+        extra: numbers(outcome),
+    };
+    vec![
+        entry("p50", p50, outcome.p50_interval()),
+        entry("p99", p99, outcome.p99_interval()),
+        entry("max", max, None),
+    ]
+}
+
+/// The 95 % interval, where there is one.
+fn range(interval: Interval) -> String {
+    format!("{} to {}", micros(interval.low.as_nanos()), micros(interval.high.as_nanos()))
+}
+
+#[allow(clippy::cast_precision_loss, reason = "latencies have fewer digits")]
+fn micros(nanos: i64) -> f64 {
+    nanos as f64 / 1e3
+}

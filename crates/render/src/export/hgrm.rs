@@ -1,0 +1,53 @@
+//! Percentiles as text, as `HdrHistogram`'s plotter reads it (`.hgrm`).
+
+use howlate_analyse::{Analysis, Outcome};
+use howlate_model::Latency;
+
+use super::names::tag;
+
+/// Steps between 0 and 50 %, between 50 and 75 %, …: as many as the libraries print.
+const STEPS_PER_HALF: u32 = 5;
+
+/// The format has no place for a unit; the plotter skips lines that begin so.
+const UNIT: &str = "#[Unit = microseconds]\n";
+
+/// One section per condition that has wake-ups, in microseconds; where there are several, each is headed by a
+/// line `#[Condition = …]` at which they can be split.
+pub fn hgrm(analyses: &[Analysis]) -> String {
+    let outcomes: Vec<&Outcome> =
+        analyses.iter().flat_map(Analysis::outcomes).filter(|outcome| outcome.count() > 0).collect();
+    let headed = outcomes.len() > 1;
+    let section = |outcome: &&Outcome| {
+        let heading = if headed { format!("#[Condition = {}]\n", tag(outcome)) } else { String::new() };
+        heading + &percentiles(outcome)
+    };
+    outcomes.iter().map(section).collect()
+}
+
+fn percentiles(outcome: &Outcome) -> String {
+    let latency = outcome.latency();
+    let hdr = latency.to_hdr();
+    let mut text = format!(
+        "{UNIT}{:>12} {:>14} {:>10} {:>14}\n\n",
+        "Value", "Percentile", "TotalCount", "1/(1-Percentile)"
+    );
+    let mut counted = 0;
+    for step in hdr.iter_quantiles(STEPS_PER_HALF) {
+        counted += step.count_since_last_iteration();
+        let (value, quantile) = (micros(step.value_iterated_to()), step.quantile_iterated_to());
+        let inverse =
+            if quantile < 1.0 { format!(" {:14.2}", 1.0 / (1.0 - quantile)) } else { String::new() };
+        text.push_str(&format!("{value:12.3} {quantile:14.12} {counted:10}{inverse}\n"));
+    }
+    let (mean, deviation) = (latency.mean_nanos().unwrap_or(0.0), latency.stddev_nanos().unwrap_or(0.0));
+    let max = latency.max().map_or(0, Latency::as_nanos).max(0).unsigned_abs();
+    text.push_str(&format!("#[Mean    = {:12.3}, StdDeviation   = {:12.3}]\n", mean / 1e3, deviation / 1e3));
+    text.push_str(&format!("#[Max     = {:12.3}, Total count    = {:12}]\n", micros(max), latency.count()));
+    text.push_str(&format!("#[Buckets = {:12}, SubBuckets     = {:12}]\n", hdr.buckets(), 256));
+    text
+}
+
+#[allow(clippy::cast_precision_loss, reason = "shown with three digits behind the point")]
+fn micros(nanos: u64) -> f64 {
+    nanos as f64 / 1e3
+}

@@ -1,0 +1,56 @@
+//! Results as an `HdrHistogram` log, version 1.3, as its viewers and its libraries in every language read it.
+
+use std::io;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hdrhistogram::serialization::{Serializer as _, V2DeflateSerializer};
+use howlate_analyse::{Analysis, Outcome};
+use howlate_model::{Distribution, Span};
+
+use super::moment::begun;
+use super::names::tag;
+
+/// What every log begins with. `[StartTime:` and the legend are looked for word by word.
+const VERSION: &str = "#[Histogram log format version 1.3]\n#[latency in nanoseconds, written by howlate]\n";
+const LEGEND: &str =
+    "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n";
+
+/// One line per condition, tagged with the condition. Values are nanoseconds; the column `Interval_Max` is in
+/// milliseconds, as log readers expect.
+///
+/// # Errors
+///
+/// None in practice: it writes to memory.
+pub fn hlog(analyses: &[Analysis]) -> io::Result<String> {
+    let start = analyses.first().map(begun).unwrap_or_default();
+    let seconds = start.as_duration().as_secs_f64();
+    let date = start.strftime("%a %b %d %H:%M:%S UTC %Y");
+    let mut log = format!("{VERSION}#[StartTime: {seconds:.3} (seconds since epoch), {date}]\n{LEGEND}");
+    for analysis in analyses {
+        let mut at = begun(analysis).duration_since(start).as_secs_f64();
+        for outcome in analysis.outcomes().iter().filter(|outcome| outcome.count() > 0) {
+            let lasted = outcome.usage.elapsed_ns;
+            log.push_str(&line(outcome, at, lasted)?);
+            at += lasted.as_secs_f64();
+        }
+    }
+    Ok(log)
+}
+
+fn line(outcome: &Outcome, at: f64, lasted: Span) -> io::Result<String> {
+    let latency = outcome.latency();
+    let max = latency.max().map_or(0, howlate_model::Latency::as_nanos);
+    #[allow(clippy::cast_precision_loss, reason = "shown with three digits")]
+    let max = max.max(0) as f64 / 1e6;
+    let seconds = lasted.as_secs_f64();
+    Ok(format!("Tag={},{at:.3},{seconds:.3},{max:.3},{}\n", tag(outcome), compressed(latency)?))
+}
+
+/// The compressed V2 encoding, `HISTF…` in base64: the only one that every library reads.
+fn compressed(latency: &Distribution) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    let written = V2DeflateSerializer::new().serialize(&latency.to_hdr(), &mut bytes);
+    written.map_err(|error| io::Error::other(error.to_string()))?;
+    Ok(STANDARD.encode(bytes))
+}

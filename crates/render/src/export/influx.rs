@@ -1,0 +1,83 @@
+//! A run as lines that InfluxDB, Telegraf and VictoriaMetrics take:
+//! <https://docs.influxdata.com/influxdb/v2/reference/syntax/line-protocol/>.
+
+use howlate_analyse::{Analysis, Outcome};
+use jiff::Timestamp;
+
+use super::moment::begun;
+
+/// One line per condition: what was measured as tags, the numbers as fields, the start as its time.
+pub fn influx(analyses: &[Analysis]) -> String {
+    let lines = |analysis: &Analysis| {
+        let at = begun(analysis);
+        let line = |outcome: &Outcome| line(&analysis.header.command, outcome, at);
+        analysis.outcomes().iter().map(line).collect::<String>()
+    };
+    analyses.iter().map(lines).collect()
+}
+
+fn line(command: &str, outcome: &Outcome, at: Timestamp) -> String {
+    let tags = tags(command, outcome).into_iter();
+    let tags: String = tags.map(|(key, value)| format!(",{key}={}", escaped(&value))).collect();
+    let fields: Vec<String> =
+        fields(outcome).into_iter().map(|(key, value)| format!("{key}={value}i")).collect();
+    format!("howlate{tags} {} {}\n", fields.join(","), at.as_nanosecond())
+}
+
+fn tags(command: &str, outcome: &Outcome) -> Vec<(&'static str, String)> {
+    let condition = &outcome.condition;
+    let mut tags = vec![
+        ("command", command.to_owned()),
+        ("mechanism", condition.work.mechanism().to_string()),
+        ("length", condition.work.length().to_string()),
+        ("policy", condition.policy.to_string()),
+        ("load", condition.load.to_string()),
+        ("kernel", condition.kernel.clone()),
+        ("thread", condition.thread.to_string()),
+    ];
+    tags.extend(condition.cpu.map(|cpu| ("cpu", cpu.to_string())));
+    tags.extend(condition.slack_ns.map(|slack| ("slack", slack.to_string())));
+    tags.extend(condition.work.sender_cpu().map(|cpu| ("sender_cpu", cpu.to_string())));
+    // An empty value is no tag.
+    tags.retain(|(_, value)| !value.is_empty());
+    tags
+}
+
+fn fields(outcome: &Outcome) -> Vec<(&'static str, i64)> {
+    let count = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+    let mut fields =
+        vec![("count", count(outcome.count())), ("missed_periods", count(outcome.missed_periods()))];
+    if let Some(summary) = outcome.summary() {
+        fields.extend([
+            ("min_ns", summary.min),
+            ("p50_ns", summary.p50),
+            ("p99_ns", summary.p99),
+            ("p99.9_ns", summary.p99_9),
+            ("max_ns", summary.max),
+        ]);
+    }
+    fields.extend(outcome.corrected_summary().map(|summary| ("corrected_p99_ns", summary.p99)));
+    fields
+}
+
+/// Blanks, commas and equals signs stand behind a backslash; a line cannot hold a line break.
+fn escaped(value: &str) -> String {
+    value.chars().fold(String::new(), |mut text, letter| {
+        match letter {
+            ' ' | ',' | '=' => text.extend(['\\', letter]),
+            '\n' | '\r' => text.push(' '),
+            other => text.push(other),
+        }
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_separates_is_escaped() {
+        assert_eq!(escaped("cmd:'a=b, c'\n"), "cmd:'a\\=b\\,\\ c' ");
+    }
+}

@@ -1,0 +1,56 @@
+//! A run as JUnit XML, which most CI systems show.
+
+use std::time::Duration;
+
+use howlate_analyse::{Analysis, Check, Kept, checks};
+use howlate_model::Limit;
+use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
+
+use super::names::{demand, finding, numbers};
+use crate::condition;
+
+/// One suite per condition, one case per limit: failed when it is exceeded, skipped when the condition was not
+/// measured as asked.
+///
+/// # Errors
+///
+/// None in practice: every value can be written.
+pub fn junit(analyses: &[Analysis], limits: &[Limit]) -> Result<String, String> {
+    let mut report = Report::new("howlate");
+    for analysis in analyses {
+        let checks = checks(analysis, limits);
+        for of_one in checks.chunk_by(|one, other| std::ptr::eq(one.outcome, other.outcome)) {
+            report.add_test_suite(suite(&analysis.header.command, of_one));
+        }
+    }
+    for_jenkins(&report)
+}
+
+/// The XML as Jenkins' schema has it: there `<testsuites>` counts no skipped ones, `<testsuite>` does.
+pub(crate) fn for_jenkins(report: &Report) -> Result<String, String> {
+    let text = report.to_string().map_err(|error| error.to_string())?;
+    Ok(text.replacen(&format!(" skipped=\"{}\"", report.skipped), "", 1))
+}
+
+fn suite(command: &str, checks: &[Check<'_>]) -> TestSuite {
+    let outcome = checks[0].outcome;
+    let mut suite = TestSuite::new(condition(&outcome.condition));
+    suite.set_time(Duration::from(outcome.usage.elapsed_ns));
+    suite.add_test_cases(checks.iter().map(|check| case(command, check)));
+    suite
+}
+
+fn case(command: &str, check: &Check<'_>) -> TestCase {
+    let mut status = match check.kept {
+        Kept::Yes => TestCaseStatus::success(),
+        Kept::No => TestCaseStatus::non_success(NonSuccessKind::Failure),
+        Kept::Unknown(_) => TestCaseStatus::skipped(),
+    };
+    status.set_message(finding(check));
+    let mut case = TestCase::new(demand(check.limit), status);
+    let mechanism = check.outcome.condition.work.mechanism();
+    case.set_classname(format!("howlate.{command}.{mechanism}"));
+    case.set_time(Duration::from(check.outcome.usage.elapsed_ns));
+    case.set_system_out(numbers(check.outcome));
+    case
+}

@@ -1,0 +1,71 @@
+//! A run as KCIDB takes reports, schema 5.3: <https://docs.kernelci.org/kcidb/submitter_guide/>.
+
+use howlate_analyse::{Analysis, Check, Kept, checks};
+use howlate_model::{Limit, Statistic};
+use serde_json::{Map, Value, json};
+
+use super::names::{finding, tags, title};
+
+/// The origin that stands in front of every identifier; a lab puts its own in its place.
+const ORIGIN: &str = "howlate";
+
+/// One test per limit of each condition, or per condition. The build is named after the kernel's release.
+///
+/// # Errors
+///
+/// None in practice: every value can be written.
+pub fn kcidb(analyses: &[Analysis], limits: &[Limit]) -> Result<String, serde_json::Error> {
+    let tests: Vec<Value> = analyses.iter().flat_map(|analysis| tests(analysis, limits)).collect();
+    let report = json!({ "version": { "major": 5, "minor": 3 }, "tests": tests });
+    serde_json::to_string_pretty(&report).map(|text| text + "\n")
+}
+
+fn tests(analysis: &Analysis, limits: &[Limit]) -> Vec<Value> {
+    let (tags, per_condition) = (tags(analysis), limits.len().max(1));
+    let all = checks(analysis, limits);
+    all.iter().enumerate().map(|(place, check)| test(analysis, check, &tags[place / per_condition])).collect()
+}
+
+fn test(analysis: &Analysis, check: &Check<'_>, tag: &str) -> Value {
+    let header = &analysis.header;
+    let what = check.limit.map_or_else(|| "measured".to_owned(), |limit| limit.statistic.to_string());
+    let mut test = Map::from_iter([
+        ("origin".to_owned(), json!(ORIGIN)),
+        ("build_id".to_owned(), json!(format!("{ORIGIN}:{}", check.outcome.condition.kernel))),
+        ("id".to_owned(), json!(format!("{ORIGIN}:{}:{tag}:{what}", header.started))),
+        ("path".to_owned(), json!(path(&[&header.command, tag, &what]))),
+        ("status".to_owned(), json!(status(&check.kept))),
+        ("comment".to_owned(), json!(format!("{}: {}", title(check), finding(check)))),
+        ("start_time".to_owned(), json!(header.started)),
+        ("duration".to_owned(), json!(check.outcome.usage.elapsed_ns.as_secs_f64())),
+        ("environment".to_owned(), json!({ "comment": header.system.processor })),
+        ("misc".to_owned(), json!({ "howlate": header.howlate, "summary": check.outcome.summary() })),
+    ]);
+    test.extend(number(check).map(|number| ("number".to_owned(), number)));
+    Value::Object(test)
+}
+
+/// Seconds, which the readers show with a prefix.
+#[allow(clippy::cast_precision_loss, reason = "shown with few digits")]
+fn number(check: &Check<'_>) -> Option<Value> {
+    let (limit, value) = (check.limit?, check.value?);
+    Some(match limit.statistic {
+        Statistic::Missed => json!({ "value": value, "unit": "periods" }),
+        _ => json!({ "value": value as f64 / 1e9, "unit": "s", "prefix": "metric" }),
+    })
+}
+
+const fn status(kept: &Kept) -> &'static str {
+    match kept {
+        Kept::Yes => "PASS",
+        Kept::No => "FAIL",
+        Kept::Unknown(_) => "SKIP",
+    }
+}
+
+/// Parts of letters, digits, `_` and `-`, joined by dots.
+fn path(parts: &[&str]) -> String {
+    let fits = |letter: char| letter.is_ascii_alphanumeric() || "_-".contains(letter);
+    let part = |text: &&str| text.chars().map(|one| if fits(one) { one } else { '_' }).collect::<String>();
+    format!("howlate.{}", parts.iter().map(part).collect::<Vec<_>>().join("."))
+}

@@ -1,0 +1,62 @@
+//! A run as calls of LAVA's `lava-test-case`, for a shell in its overlay:
+//! <https://docs.lavasoftware.org/lava/writing-tests.html>.
+
+use howlate_analyse::{Analysis, Check, Kept, Summary, checks};
+use howlate_model::{Limit, Statistic};
+
+use super::names::tags;
+
+/// What is handed on of every condition besides its limits.
+const MEASURED: [(&str, fn(&Summary) -> i64); 3] =
+    [("p50", |one| one.p50), ("p99", |one| one.p99), ("max", |one| one.max)];
+
+/// One line per number of each condition, in microseconds, then one per limit.
+pub fn lava(analyses: &[Analysis], limits: &[Limit]) -> String {
+    analyses.iter().map(|analysis| one_run(analysis, limits)).collect()
+}
+
+fn one_run(analysis: &Analysis, limits: &[Limit]) -> String {
+    let tags = tags(analysis);
+    let measured = checks(analysis, &[]);
+    let mut text: String = measured.iter().zip(&tags).map(|(check, tag)| numbers(check, tag)).collect();
+    let per_condition = limits.len().max(1);
+    for (place, check) in checks(analysis, limits).iter().enumerate().filter(|_| !limits.is_empty()) {
+        text.push_str(&kept(check, &tags[place / per_condition]));
+    }
+    text
+}
+
+fn numbers(check: &Check<'_>, tag: &str) -> String {
+    let result = result(&check.kept);
+    let Some(summary) = check.outcome.corrected_summary().or_else(|| check.outcome.summary()) else {
+        return format!("lava-test-case {tag} --result {result}\n");
+    };
+    let line = |(name, of): &(&str, fn(&Summary) -> i64)| {
+        let micros = nanos_as_micros(of(&summary).unsigned_abs());
+        format!("lava-test-case {tag}-{name} --result {result} --measurement {micros} --units us\n")
+    };
+    MEASURED.iter().map(line).collect()
+}
+
+fn kept(check: &Check<'_>, tag: &str) -> String {
+    let Some(limit) = check.limit else { return String::new() };
+    let measurement = match (limit.statistic, check.value) {
+        (_, None) => String::new(),
+        (Statistic::Missed, Some(count)) => format!(" --measurement {count} --units periods"),
+        (_, Some(nanos)) => format!(" --measurement {} --units us", nanos_as_micros(nanos)),
+    };
+    format!("lava-test-case {tag}-{}-limit --result {}{measurement}\n", limit.statistic, result(&check.kept))
+}
+
+const fn result(kept: &Kept) -> &'static str {
+    match kept {
+        Kept::Yes => "pass",
+        Kept::No => "fail",
+        Kept::Unknown(_) => "skip",
+    }
+}
+
+/// LAVA takes decimal numbers; three digits behind the point keep every nanosecond.
+fn nanos_as_micros(nanos: u64) -> String {
+    format!("{}.{:03}", nanos / 1_000, nanos % 1_000)
+}

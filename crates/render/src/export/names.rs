@@ -1,0 +1,89 @@
+//! Names of conditions and checks that every reader takes.
+
+use howlate_analyse::{Analysis, Check, Kept, Outcome};
+use howlate_model::{Caveat, Limit, Span, Statistic};
+
+use crate::numbers::micros;
+use crate::{caveat, condition};
+
+/// The condition in one word of letters, digits and `._:%+-`, as tags, identifiers and paths need it.
+pub(super) fn tag(outcome: &Outcome) -> String {
+    let condition = &outcome.condition;
+    let cpu = condition.cpu.map_or_else(String::new, |cpu| format!("-cpu{cpu}"));
+    let (work, policy) = (condition.work, condition.policy);
+    let from = work.sender_cpu().map_or_else(String::new, |cpu| format!("-from{cpu}"));
+    let tag = format!(
+        "{}-{}-{policy}-{}{from}{cpu}-thread{}",
+        work.mechanism(),
+        work.length(),
+        condition.load,
+        condition.thread
+    );
+    let fits = |letter: char| letter.is_ascii_alphanumeric() || "._:%+-".contains(letter);
+    tag.chars().map(|letter| if fits(letter) { letter } else { '_' }).collect()
+}
+
+/// The tag of every condition, a number behind those that come again: in another kernel, with another slack.
+pub(super) fn tags(analysis: &Analysis) -> Vec<String> {
+    let mut tags: Vec<String> = Vec::new();
+    for one in analysis.outcomes().iter().map(tag) {
+        let before = tags.iter().filter(|other| **other == one || other.starts_with(&format!("{one}.")));
+        let again = before.count();
+        tags.push(if again == 0 { one } else { format!("{one}.{}", again + 1) });
+    }
+    tags
+}
+
+/// What a check is about, for people: `… · CPU 0 · load idle: p99.9 at most 100us`.
+pub(super) fn title(check: &Check<'_>) -> String {
+    format!("{}: {}", condition(&check.outcome.condition), demand(check.limit))
+}
+
+/// What is demanded of a condition.
+pub(super) fn demand(limit: Option<Limit>) -> String {
+    match limit {
+        None => "measured as asked".to_owned(),
+        Some(Limit { statistic: Statistic::Missed, above }) => format!("missed periods at most {above}"),
+        Some(Limit { statistic, above }) => format!("{statistic} at most {}", Span::from_nanos(above)),
+    }
+}
+
+/// What was found, in a few words; the reason where it is not known whether a limit is kept.
+pub(super) fn finding(check: &Check<'_>) -> String {
+    match &check.kept {
+        Kept::Unknown(reason) => reason_of(reason.as_ref()),
+        Kept::Yes | Kept::No => found(check),
+    }
+}
+
+fn reason_of(reason: Option<&Caveat>) -> String {
+    reason.map_or_else(|| "nothing was measured".to_owned(), caveat)
+}
+
+/// The value that the limit is about; the whole result where there is no limit.
+fn found(check: &Check<'_>) -> String {
+    match (check.limit.map(|limit| limit.statistic), check.value) {
+        (Some(Statistic::Missed), Some(count)) => format!("{count} missed"),
+        (Some(statistic), Some(nanos)) => format!("{statistic} is {} µs", micros(signed(nanos))),
+        _ => numbers(check.outcome),
+    }
+}
+
+/// The result in one line.
+pub(super) fn numbers(outcome: &Outcome) -> String {
+    let Some(summary) = outcome.corrected_summary().or_else(|| outcome.summary()) else {
+        return "nothing was measured".to_owned();
+    };
+    format!(
+        "n = {}, median {} µs, p99 {} µs, max {} µs, {} periods missed",
+        outcome.count(),
+        micros(summary.p50),
+        micros(summary.p99),
+        micros(summary.max),
+        outcome.missed_periods()
+    )
+}
+
+fn signed(nanos: u64) -> i64 {
+    i64::try_from(nanos).unwrap_or(i64::MAX)
+}

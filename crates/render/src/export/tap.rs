@@ -1,0 +1,41 @@
+//! A run in the Test Anything Protocol, version 13, which `prove` and the kernel's parsers read:
+//! <https://testanything.org/tap-version-13-specification.html>.
+
+use howlate_analyse::{Analysis, Check, Kept, checks};
+use howlate_model::{Limit, Statistic};
+
+use super::names::{finding, title};
+
+/// One test point per limit of each condition: `not ok` when it is exceeded, skipped when the condition was not
+/// measured as asked.
+pub fn tap(analyses: &[Analysis], limits: &[Limit]) -> String {
+    let all: Vec<Check<'_>> = analyses.iter().flat_map(|analysis| checks(analysis, limits)).collect();
+    let points = all.iter().zip(1..).map(|(check, number)| point(number, check));
+    format!("TAP version 13\n1..{}\n{}", all.len(), points.collect::<String>())
+}
+
+fn point(number: usize, check: &Check<'_>) -> String {
+    let (ok, skip) = match &check.kept {
+        Kept::Yes => ("ok", String::new()),
+        Kept::No => ("not ok", String::new()),
+        Kept::Unknown(_) => ("ok", format!(" # SKIP {}", finding(check))),
+    };
+    format!("{ok} {number} - {}{skip}\n{}", escaped(&title(check)), diagnosis(check))
+}
+
+/// A hash sign in a name would begin a directive.
+fn escaped(text: &str) -> String {
+    text.replace('#', "\\#")
+}
+
+/// The value as data, where there is one.
+fn diagnosis(check: &Check<'_>) -> String {
+    let (Some(limit), Some(value)) = (check.limit, check.value) else { return String::new() };
+    let unit = if limit.statistic == Statistic::Missed { "" } else { "_ns" };
+    format!(
+        "  ---\n  statistic: {}\n  value{unit}: {value}\n  limit{unit}: {}\n  count: {}\n  ...\n",
+        limit.statistic,
+        limit.above,
+        check.outcome.count()
+    )
+}
