@@ -14,6 +14,8 @@ The developer's commands:
 
   cargo xtask test            everything: installs what the tests need, checks style, runs all tests
   cargo xtask test --fast     the everyday loop: no installation, no slow tests
+  cargo xtask test --consumers
+                              the readers of results: HdrHistogram in five languages, Jenkins' schema, prove, KCIDB, …
   cargo xtask bench           every benchmark; or one of: cyclic, cyclictest, instructions, memory, notify, show, size
   cargo xtask cross [ARCH]    static programs for x86_64 and aarch64
   cargo xtask capture-system FOLDER
@@ -26,6 +28,7 @@ fn main() -> ExitCode {
     match words.as_slice() {
         ["test"] => test::run(test::Extent::Everything),
         ["test", "--fast"] => test::run(test::Extent::Fast),
+        ["test", "--consumers"] => test::run(test::Extent::Consumers),
         ["bench", names @ ..] => bench::run(names),
         ["cross", names @ ..] => cross::run(names),
         ["capture-system", folder] => capture(Path::new(folder)),

@@ -24,9 +24,26 @@ pub const FOR_TESTS: &[Needed] = &[
     Needed { program: "node", package: "nodejs" },
     Needed { program: "javac", package: "default-jdk-headless" },
     Needed { program: "go", package: "golang-go" },
+    // What reads results.
+    Needed { program: "npm", package: "npm" },
+    Needed { program: "mvn", package: "maven" },
+    Needed { program: "mandoc", package: "mandoc" },
     Needed { program: "qemu-system-x86_64", package: "qemu-system-x86" },
     Needed { program: "podman", package: "podman" },
     Needed { program: "runc", package: "runc" },
+];
+
+/// What the readers of results use; they themselves come from package registries.
+pub const FOR_CONSUMERS: &[Needed] = &[
+    Needed { program: "cyclictest", package: "rt-tests" },
+    Needed { program: "python3", package: "python3" },
+    Needed { program: "pip3", package: "python3-pip" },
+    Needed { program: "node", package: "nodejs" },
+    Needed { program: "npm", package: "npm" },
+    Needed { program: "javac", package: "default-jdk-headless" },
+    Needed { program: "mvn", package: "maven" },
+    Needed { program: "go", package: "golang-go" },
+    Needed { program: "mandoc", package: "mandoc" },
 ];
 
 /// What the benchmarks use besides.

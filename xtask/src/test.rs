@@ -13,11 +13,16 @@ pub enum Extent {
     Everything,
     /// What an everyday loop needs.
     Fast,
+    /// Those who read what howlate writes, each by its own library.
+    Consumers,
 }
 
 /// Runs the checks and tests; prints how many passed, failed and were skipped.
 pub fn run(extent: Extent) -> ExitCode {
     let mut failed_checks = Vec::new();
+    if extent == Extent::Consumers {
+        packages::provide(packages::FOR_CONSUMERS);
+    }
     if extent == Extent::Everything {
         packages::provide(packages::FOR_TESTS);
         for (name, arguments) in CHECKS {
@@ -69,6 +74,9 @@ fn tests(extent: Extent) -> Tally {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let skips = folder.path().join("skips");
     let mut command = cargo(&["test", "--workspace", "--no-fail-fast"]);
+    if extent == Extent::Consumers {
+        command.args(["--test", "consumers", "--test", "cyclictest"]);
+    }
     command.env("HOWLATE_SKIPS", &skips).stdout(Stdio::piped());
     if extent == Extent::Fast {
         command.env("HOWLATE_FAST", "1");

@@ -1,11 +1,12 @@
 //! How sure a number is.
 
 use howlate_model::Latency;
+use schemars::JsonSchema;
 use serde::Serialize;
 use statrs::distribution::{Binomial, DiscreteCDF};
 
 /// A two-sided 95 % confidence interval.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Interval {
     /// Lower end.
     pub low: Latency,

@@ -1,10 +1,11 @@
 //! What a load did while a condition was measured.
 
 use howlate_model::{LoadBlock, PartEffect, Span};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Sums over all stretches in which a condition was measured.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LoadEffect {
     /// How long they were together.
     pub elapsed_ns: Span,

@@ -1,12 +1,13 @@
 //! Which way to notify is fastest, and by how much.
 
 use howlate_model::{Condition, Latency, Notifier, ReceiverCpu, Span, Work};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{Analysis, Interval, Outcome};
 
 /// The ways to notify under the same circumstances, fastest first.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Ranking {
     /// The circumstances, with the mechanism that all are compared with: the fastest that
     /// does not burn a CPU, or the fastest of all when every one does.
@@ -16,7 +17,7 @@ pub struct Ranking {
 }
 
 /// One way to notify within a ranking.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Place {
     /// Which.
     pub mechanism: Notifier,

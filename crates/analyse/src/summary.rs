@@ -1,10 +1,11 @@
 //! The numbers that a distribution is reported by.
 
 use howlate_model::{Distribution, Latency};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Latencies in nanoseconds. Quantiles are within 1 %; the rest is exact but for `stddev`.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Summary {
     /// The smallest.
     pub min: i64,

@@ -5,7 +5,9 @@ use howlate_analyse::{
 };
 use howlate_model::{
     Boot, BootEnded, Caveat, Condition, HowEnded, InForce, Instrument, Irregular, System, Usage, Worst,
+    schema_as_written,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::caveats::{caveat, policy_remedy};
@@ -15,7 +17,9 @@ use crate::insights::insight;
 /// Version of this object.
 const FORMAT: u32 = 1;
 
-#[derive(Serialize)]
+/// What `--json` prints. Names are public: they are added to, never renamed. Times are nanoseconds, whole numbers that pass
+/// 2^53 on a machine that has been up for more than 104 days: read them as 64-bit integers, or lose a nanosecond or two.
+#[derive(Serialize, JsonSchema)]
 struct Document<'a> {
     format: u32,
     howlate: &'a str,
@@ -53,7 +57,7 @@ struct Explained {
 }
 
 /// A caveat as data and in words.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Noted {
     #[serde(flatten)]
     caveat: Caveat,
@@ -63,7 +67,8 @@ struct Noted {
     remedy: Option<String>,
 }
 
-#[derive(Serialize)]
+/// The result of one condition. Keys that do not apply are absent.
+#[derive(Serialize, JsonSchema)]
 struct Entry<'a> {
     condition: &'a Condition,
     in_force: Option<&'a InForce>,
@@ -98,7 +103,8 @@ struct Entry<'a> {
     caveats: Vec<Noted>,
 }
 
-#[derive(Serialize)]
+/// A guest, and how it ended.
+#[derive(Serialize, JsonSchema)]
 struct Guest<'a> {
     #[serde(flatten)]
     boot: &'a Boot,
@@ -180,6 +186,34 @@ fn document(analysis: &Analysis) -> Document<'_> {
     }
 }
 
+/// What `howlate show --format json` prints of several recordings.
+#[derive(Serialize, JsonSchema)]
+struct Many<'a> {
+    format: u32,
+    recordings: Vec<Document<'a>>,
+}
+
+/// One or the other.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(title = "Result")]
+#[allow(dead_code, reason = "only its schema is used")]
+enum Printed<'a> {
+    /// Of one recording.
+    One(Box<Document<'a>>),
+    /// Of several.
+    Many(Many<'a>),
+}
+
+/// The JSON Schema of these objects, draft 2020-12; `docs/result.schema.json` is a copy.
+///
+/// # Errors
+///
+/// None in practice: every schema can be written.
+pub fn result_schema() -> Result<String, serde_json::Error> {
+    serde_json::to_string_pretty(&schema_as_written::<Printed<'_>>()).map(|text| text + "\n")
+}
+
 /// The result of one recording.
 ///
 /// # Errors
@@ -195,11 +229,25 @@ pub fn json(analysis: &Analysis) -> Result<String, serde_json::Error> {
 ///
 /// None in practice: every value can be written.
 pub fn json_of_many(analyses: &[Analysis]) -> Result<String, serde_json::Error> {
-    #[derive(Serialize)]
-    struct Many<'a> {
-        format: u32,
-        recordings: Vec<Document<'a>>,
-    }
     let many = Many { format: FORMAT, recordings: analyses.iter().map(document).collect() };
     serde_json::to_string_pretty(&many).map(|text| text + "\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_published_schema_is_that_of_the_code() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/result.schema.json");
+        let (now, published) = (result_schema().unwrap(), std::fs::read_to_string(path).unwrap_or_default());
+        if now != published && std::env::var_os("HOWLATE_UPDATE").is_some() {
+            std::fs::write(path, &now).unwrap();
+        } else {
+            assert!(
+                now == published,
+                "run HOWLATE_UPDATE=1 cargo test -p howlate-render, then read the difference"
+            );
+        }
+    }
 }

@@ -1,0 +1,54 @@
+//! Manual pages as `mandoc -T lint` wants them.
+
+/// Longer lines of the source are hard to review.
+const WIDTH: usize = 80;
+
+/// Source lines without blanks at their ends, not too long, and one empty line where a break stood on either side of it.
+pub(super) fn tidy(page: &str) -> String {
+    let page = page.replace(".br\n\n.br\n", ".sp\n");
+    let mut tidied = String::with_capacity(page.len());
+    for line in page.lines().map(str::trim_end) {
+        put(&mut tidied, line);
+    }
+    tidied
+}
+
+/// Text is broken at blanks; a request is a line, however long.
+fn put(page: &mut String, line: &str) {
+    let mut rest = line;
+    while rest.len() > WIDTH && !line.starts_with(['.', '\'']) {
+        let Some(at) = break_before(rest) else { break };
+        page.push_str(rest[..at].trim_end());
+        page.push('\n');
+        rest = rest[at..].trim_start();
+    }
+    page.push_str(rest);
+    page.push('\n');
+}
+
+/// The last blank within the width, or the first one; not before what would begin a request.
+fn break_before(line: &str) -> Option<usize> {
+    let is_text = |at: &usize| !line[*at..].trim_start().starts_with(['.', '\'']);
+    let blanks = || line.match_indices(' ').map(|(at, _)| at).filter(|at| *at > 0);
+    blanks().take_while(|at| *at <= WIDTH).filter(is_text).last().or_else(|| blanks().find(is_text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_text_is_broken_and_requests_are_not() {
+        let word = "abcdefghi ".repeat(17);
+        let page = tidy(&format!(".SH {word}\n{word}\nshort  \n.br\n\n.br\n"));
+        let lines: Vec<&str> = page.lines().collect();
+        assert_eq!((lines[0].len(), lines[1].len(), lines[2].len()), (173, 79, 79));
+        assert_eq!(lines[3..], ["abcdefghi", "short", ".sp"]);
+    }
+
+    #[test]
+    fn no_break_makes_a_request_of_a_word() {
+        let text = format!("{} .profile is read", "x".repeat(76));
+        assert_eq!(tidy(&text), format!("{} .profile\nis read\n", "x".repeat(76)));
+    }
+}

@@ -1,0 +1,70 @@
+//! Manual pages by `mandoc`.
+
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+use crate::common::{howlate, skip, stdout};
+
+const PAGES: [&str; 13] = [
+    "cyclic",
+    "sleep",
+    "notify",
+    "run",
+    "load",
+    "cyclictest",
+    "compare",
+    "doctor",
+    "guest",
+    "show",
+    "report",
+    "completions",
+    "man",
+];
+
+/// What `mandoc -T lint` says of a page; `None` where it is not installed.
+fn lint(page: &str) -> Option<String> {
+    let mandoc =
+        Command::new("mandoc").args(["-T", "lint"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+    let Ok(mut mandoc) = mandoc else {
+        skip("mandoc is not installed");
+        return None;
+    };
+    mandoc.stdin.take().unwrap().write_all(page.as_bytes()).unwrap();
+    Some(stdout(&mandoc.wait_with_output().unwrap()))
+}
+
+fn page(words: &[&str], epoch: &str) -> String {
+    let output = howlate(words).env("SOURCE_DATE_EPOCH", epoch).output().unwrap();
+    assert!(output.status.success(), "{words:?}");
+    stdout(&output)
+}
+
+#[test]
+fn mandoc_has_nothing_to_say() {
+    let program = std::iter::once(page(&["man"], "1700000000"));
+    for page in program.chain(PAGES.map(|name| page(&["man", name], "1700000000"))) {
+        let Some(said) = lint(&page) else { return };
+        assert_eq!(said, "", "{page}");
+    }
+}
+
+#[test]
+fn the_date_is_that_of_the_source() {
+    assert!(page(&["man"], "1700000000").contains("\n.TH HOWLATE 1 2023-11-14 "));
+    let today = howlate(&["man", "show"]).env_remove("SOURCE_DATE_EPOCH").output().unwrap();
+    assert!(regex::Regex::new(r"\.TH HOWLATE-SHOW 1 \d{4}-\d\d-\d\d ").unwrap().is_match(&stdout(&today)));
+}
+
+#[test]
+fn cyclictests_page_lists_its_options() {
+    let page = page(&["man", "cyclictest"], "0");
+    for option in [
+        "\\-\\-histofall",
+        "\\-\\-deepest\\-idle\\-state",
+        "\\-\\-compat",
+        "\\-\\-howlate\\-out",
+        "HOWLATE_COMPAT",
+    ] {
+        assert!(page.contains(option), "{option}: {page}");
+    }
+}

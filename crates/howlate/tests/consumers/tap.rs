@@ -1,0 +1,63 @@
+//! TAP by Perl's `prove` and by tap.py, which LAVA's test definitions use.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use crate::common::{howlate, skip};
+use crate::{packages, recordings, shown};
+
+/// `prove`, with the text as the output of a test.
+fn prove(text: &str) -> Option<Output> {
+    if !["/usr/bin/prove", "/bin/prove"].iter().any(|path| Path::new(path).exists()) {
+        skip("prove is not installed; it comes with Debian's package perl");
+        return None;
+    }
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), text).unwrap();
+    Some(Command::new("prove").args(["--verbose", "--exec", "cat"]).arg(file.path()).output().unwrap())
+}
+
+#[test]
+fn prove_passes_and_fails_as_the_limits_do() {
+    let kept = shown("cyclic", "tap", &["--fail-above", "max>1h", "--fail-above", "p50>1h"], 0);
+    let Some(output) = prove(&kept) else { return };
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.contains("Result: PASS"), "{said}");
+    let exceeded = shown("cyclic", "tap", &["--fail-above", "max>1h", "--fail-above", "p50>1ns"], 1);
+    let output = prove(&exceeded).unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(!output.status.success() && said.contains("Result: FAIL"), "{said}");
+    assert!(!said.contains("Parse errors"), "{said}");
+}
+
+#[test]
+fn prove_reads_a_comparison() {
+    let words = ["compare", "policies.jsonl", "--by=policy", "--format=tap"];
+    let output = howlate(&words).current_dir(recordings()).output().unwrap();
+    let Some(proved) = prove(&String::from_utf8(output.stdout).unwrap()) else { return };
+    let said = String::from_utf8_lossy(&proved.stdout);
+    assert!(proved.status.success() && said.contains("Result: PASS"), "{said}");
+}
+
+#[test]
+fn tap_py_finds_every_point() {
+    let Some(mut python) = packages::python("tap-py", &["tap.py==3.2.1", "pyyaml", "more-itertools"]) else {
+        return;
+    };
+    let text = shown("cyclic", "tap", &["--fail-above", "max>1h", "--fail-above", "p50>1ns"], 1);
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), &text).unwrap();
+    let script = "
+import sys
+from tap.parser import Parser
+lines = list(Parser().parse_file(sys.argv[1]))
+assert not [line for line in lines if line.category == 'unknown'], lines
+tests = [line for line in lines if line.category == 'test']
+print(sum(test.ok for test in tests), sum(not test.ok for test in tests))
+assert all(test.yaml_block['value_ns'] > 0 for test in tests), tests[0].yaml_block
+";
+    let output = python.args(["-c", script]).arg(file.path()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let half = text.matches("ok ").count() / 2;
+    assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), format!("{half} {half}"));
+}

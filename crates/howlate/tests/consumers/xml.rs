@@ -1,0 +1,49 @@
+//! JUnit XML, held against the schema of Jenkins' xUnit plugin.
+
+use crate::common::{howlate, stdout};
+use crate::{packages, recordings, shown};
+
+/// pytest tests its own XML against the plugin's schema, and carries it in its source archive.
+fn check(text: &str) {
+    let Some(source) = packages::python_source("jenkins-schema", "pytest==8.3.5") else { return };
+    let schema = source.join("pytest-8.3.5/testing/example_scripts/junit-10.xsd");
+    let Some(mut python) = packages::python("xmlschema", &["xmlschema==4.1.0"]) else { return };
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), text).unwrap();
+    let script = "import sys, xmlschema; xmlschema.validate(sys.argv[2], sys.argv[1])";
+    let output = python.args(["-c", script]).arg(schema).arg(file.path()).output().unwrap();
+    assert!(output.status.success(), "{text}\n{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn a_run_is_valid_for_jenkins() {
+    let text = shown("cyclic", "junit", &["--fail-above", "max>1ns", "--fail-above", "p50>1s"], 1);
+    assert!(text.contains("<failure message=\"max is "), "{text}");
+    for needed in [" classname=\"howlate.cyclic.clock_nanosleep\"", " time=\"", "<system-out>n = "] {
+        assert!(text.contains(needed), "{needed}: {text}");
+    }
+    check(&text);
+}
+
+#[test]
+fn what_was_not_measured_as_asked_is_skipped() {
+    let text = shown("languages", "junit", &[], 0);
+    check(&text);
+    let text = shown("killed", "junit", &["--fail-above", "max>1h"], 0);
+    check(&text);
+}
+
+#[test]
+fn a_comparison_is_valid_for_jenkins() {
+    for words in
+        [["compare", "idle-before.jsonl", "idle-after.jsonl"], ["compare", "policies.jsonl", "--by=policy"]]
+    {
+        let output = howlate(&words).args(["--format", "junit"]).current_dir(recordings()).output().unwrap();
+        let text = stdout(&output);
+        assert!(
+            text.contains("<testcase name=") && text.contains(" classname=\"howlate.compare\""),
+            "{text}"
+        );
+        check(&text);
+    }
+}
