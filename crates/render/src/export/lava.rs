@@ -6,9 +6,11 @@ use howlate_model::{Limit, Statistic};
 
 use super::names::tags;
 
+/// A number's name, and its nanoseconds.
+type Number = (&'static str, fn(&Summary) -> i64);
+
 /// What is handed on of every condition besides its limits.
-const MEASURED: [(&str, fn(&Summary) -> i64); 3] =
-    [("p50", |one| one.p50), ("p99", |one| one.p99), ("max", |one| one.max)];
+const MEASURED: [Number; 3] = [("p50", |one| one.p50), ("p99", |one| one.p99), ("max", |one| one.max)];
 
 /// One line per number of each condition, in microseconds, then one per limit.
 pub fn lava(analyses: &[Analysis], limits: &[Limit]) -> String {
@@ -31,7 +33,7 @@ fn numbers(check: &Check<'_>, tag: &str) -> String {
     let Some(summary) = check.outcome.corrected_summary().or_else(|| check.outcome.summary()) else {
         return format!("lava-test-case {tag} --result {result}\n");
     };
-    let line = |(name, of): &(&str, fn(&Summary) -> i64)| {
+    let line = |(name, of): &Number| {
         let micros = nanos_as_micros(of(&summary).unsigned_abs());
         format!("lava-test-case {tag}-{name} --result {result} --measurement {micros} --units us\n")
     };
