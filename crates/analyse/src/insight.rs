@@ -2,13 +2,14 @@
 
 use howlate_model::{Distribution, Latency, Load, Mechanism, Policy, Runtime, Span, System, Wait, Work};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::staircase::{self, Step};
 use crate::{Analysis, Outcome};
 
 /// An explanation that the numbers bear out.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Insight {
     /// Sleeps return as late as their timer slack allows.
@@ -46,7 +47,7 @@ pub enum Insight {
 }
 
 /// What may cause a step.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Origin {
     /// An idle state becomes worth entering at a length within the step.

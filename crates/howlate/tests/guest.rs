@@ -268,6 +268,31 @@ fn a_kernel_that_panics_is_shown_with_its_last_words() {
     assert!(said.contains("the guest ended before it was done") && said.contains("Kernel panic"), "{said}");
 }
 
+/// Who follows the doctor's advice measures the isolated CPU, and who does not is told that there is one.
+#[test]
+fn isolated_cpus_can_be_measured_and_are_offered() {
+    let Some(_turn) = guests() else { return };
+    let options = ["--kernel", "debian:standard", "--cpus", "2", "--append", "isolcpus=1", "--json"];
+    let measured = |words: &[&str]| {
+        let output =
+            guest(&options, &[words, &["--samples", "20", "--period", "5ms"]].concat()).output().unwrap();
+        if cannot_fetch(&output) {
+            return None;
+        }
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        Some(serde_json::from_slice::<Value>(&output.stdout).unwrap())
+    };
+    let Some(asked) = measured(&["cyclic", "--cpus", "1"]) else { return };
+    assert_eq!(asked["guests"][0]["system"]["allowed"], "0");
+    assert_eq!(asked["guests"][0]["system"]["isolated"], "1");
+    assert_eq!(asked["results"][0]["in_force"]["cpus"], "1");
+    assert_eq!(asked["results"][0]["count"], 20);
+    let Some(unasked) = measured(&["cyclic"]) else { return };
+    let caveats = unasked["caveats"].as_array().unwrap();
+    let told = caveats.iter().find(|one| one["caveat"] == "cpus_not_measured");
+    assert_eq!(told.unwrap_or_else(|| panic!("{caveats:?}"))["isolated"], "1");
+}
+
 /// The median that the kernel's own tracer finds, in nanoseconds; `None`, with the reason said, where it cannot be asked.
 fn timerlat(folder: &Path) -> Option<f64> {
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/guest_timerlat/init.c");

@@ -316,6 +316,7 @@ impl Caveat {
             | Self::EmulatedCpu
             | Self::KvmFailed { .. }
             | Self::RealtimeClock
+            | Self::CpusNotMeasured { .. }
             | Self::OldNote { .. } => false,
         }
     }

@@ -46,7 +46,7 @@ struct Document<'a> {
 }
 
 /// An explanation as data and in words.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Explained {
     #[serde(flatten)]
     insight: Insight,

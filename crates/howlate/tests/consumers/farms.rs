@@ -15,11 +15,11 @@ fn kcidb_takes_the_report() {
     let statuses: Vec<&str> =
         report["tests"].as_array().unwrap().iter().map(|test| test["status"].as_str().unwrap()).collect();
     assert!(statuses.chunks(2).all(|pair| pair == ["FAIL", "PASS"]), "{statuses:?}");
-    let Some(mut python) = packages::python("kcidb", &["kcidb-io==141", "setuptools<81"]) else { return };
     for text in [text, shown("guest", "kcidb", &[], 0), shown("notify", "kcidb", &[], 0)] {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), text).unwrap();
         let script = "import json, sys\nfrom kcidb_io.schema import V5_3 as schema\nschema.validate(json.load(open(sys.argv[1])))";
+        let Some(mut python) = packages::python("kcidb", &["kcidb-io==141", "setuptools<81"]) else { return };
         let output = python.args(["-c", script]).arg(file.path()).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }

@@ -6,7 +6,7 @@ use clap::Parser;
 use howlate_guest::GuestCommand;
 use howlate_model::Limit;
 
-use crate::cli::{Cli, Command, Measuring, Output, Printing, Run};
+use crate::cli::{Cli, Command, Format, Measuring, Output, Printing, Run};
 use crate::error::Error;
 use crate::experiment::Experiment;
 
