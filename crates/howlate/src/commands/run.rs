@@ -62,7 +62,7 @@ fn take(
     let request = Request { out: Some(&path), ..Request::of("run", seed, options, &args.output) };
     introduce(experiment, &plan, &path, request.quiet);
     let analysis = measure(&request, environment, &plan, resume)?;
-    print_result(&analysis, &args.output, &args.run.fail_above)?;
+    print_result(&analysis, &args.output, &options.fail_above)?;
     if analysis.end.as_ref().is_some_and(|end| end.how == HowEnded::Interrupted) && !request.quiet {
         terminal::say(&format!(
             "To go on: howlate run {} --resume{}\n",
