@@ -48,7 +48,9 @@ impl Helper {
 
     /// Does the helper's work if this program was started as this helper; `None` otherwise.
     pub fn serve_if_asked(&self) -> Option<io::Result<()>> {
-        let arguments: Vec<String> = std::env::args().skip(1).collect();
+        // Only helpers have Unicode for certain; a person may type anything.
+        let words = std::env::args_os().skip(1);
+        let arguments: Vec<String> = words.map(|word| word.to_string_lossy().into_owned()).collect();
         let [role, parent, rest @ ..] = arguments.as_slice() else { return None };
         (role == self.role).then(|| self.bound_to(parent).and_then(|()| (self.serve)(rest)))
     }

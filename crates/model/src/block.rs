@@ -130,7 +130,7 @@ impl Block {
     pub fn merge(&mut self, later: &Self) {
         self.until_ns = self.until_ns.max(later.until_ns);
         self.latency.merge(&later.latency);
-        self.missed_periods += later.missed_periods;
+        self.missed_periods = self.missed_periods.saturating_add(later.missed_periods);
         if let Some(swallowed) = &later.swallowed {
             self.swallowed.get_or_insert_default().merge(swallowed);
         }
@@ -138,14 +138,15 @@ impl Block {
             self.send.get_or_insert_default().merge(send);
         }
         self.irregular.add(later.irregular);
-        self.lost += later.lost;
+        self.lost = self.lost.saturating_add(later.lost);
         later.worst.iter().for_each(|one| {
             if self.is_among_the_worst(one.latency_ns) {
                 self.keep_worst(*one);
             }
         });
         let shift = later.from_ns.as_nanos() - self.from_ns.as_nanos();
-        self.series.extend(later.series.iter().map(|point| SeriesPoint(point.0 + shift, point.1)));
+        self.series
+            .extend(later.series.iter().map(|point| SeriesPoint(point.0.saturating_add(shift), point.1)));
     }
 }
 
@@ -160,7 +161,7 @@ pub struct Worst {
 
 /// One wake-up kept in order: `[expected − block start, latency]`, nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct SeriesPoint(pub i64, pub Latency);
+pub struct SeriesPoint(#[serde(deserialize_with = "crate::time::within_36_years")] pub i64, pub Latency);
 
 /// A thread stopped measuring a condition for this round.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -210,10 +211,10 @@ impl Usage {
         self.elapsed_ns = self.elapsed_ns.plus(other.elapsed_ns);
         self.user_ns = self.user_ns.plus(other.user_ns);
         self.system_ns = self.system_ns.plus(other.system_ns);
-        self.minor_faults += other.minor_faults;
-        self.major_faults += other.major_faults;
-        self.voluntary_switches += other.voluntary_switches;
-        self.involuntary_switches += other.involuntary_switches;
+        self.minor_faults = self.minor_faults.saturating_add(other.minor_faults);
+        self.major_faults = self.major_faults.saturating_add(other.major_faults);
+        self.voluntary_switches = self.voluntary_switches.saturating_add(other.voluntary_switches);
+        self.involuntary_switches = self.involuntary_switches.saturating_add(other.involuntary_switches);
     }
 
     /// What was used since `before`, in the time `elapsed_ns`.

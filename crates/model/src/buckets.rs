@@ -3,6 +3,8 @@
 //! The layout is the library's; counting is done here because it runs once per wake-up:
 //! finding a bucket takes a shift and an addition.
 
+use std::fmt;
+
 /// Values below this have a bucket each; above, every doubling has half as many buckets.
 const LINEAR: u64 = 256;
 /// log2 of the buckets per doubling.
@@ -30,6 +32,12 @@ pub struct Bucket {
     pub highest: u64,
     /// How many.
     pub count: u64,
+}
+
+impl fmt::Display for Bucket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}..={} ns", self.lowest, self.highest)
+    }
 }
 
 #[allow(clippy::cast_possible_truncation, reason = "at most 64 · 128 buckets")]
@@ -79,7 +87,7 @@ impl Buckets {
             self.counts.resize(other.counts.len(), 0);
         }
         for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
-            *mine += theirs;
+            *mine = mine.saturating_add(*theirs);
         }
     }
 
@@ -94,9 +102,9 @@ impl Buckets {
 
     /// The largest value of the bucket that holds the value of this rank, from 1.
     pub(crate) fn at_rank(&self, rank: u64) -> Option<u64> {
-        let mut passed = 0;
+        let mut passed = 0_u64;
         let place = self.counts.iter().position(|count| {
-            passed += count;
+            passed = passed.saturating_add(*count);
             passed >= rank
         })?;
         Some(lowest(place) + ((1 << shift(place)) - 1))

@@ -230,6 +230,20 @@ pub enum Caveat {
         /// The file.
         path: String,
     },
+    /// Another recording begins in the middle of this one; it was not read.
+    RecordingsJoined {
+        /// The file.
+        path: String,
+        /// The line on which the other one begins, from 1.
+        line: u64,
+    },
+    /// Lines are about conditions that the recording does not list, and were left out.
+    UnknownConditions {
+        /// The file.
+        path: String,
+        /// How many lines.
+        lines: u64,
+    },
     /// The control group used up its CPU quota while it was measured, and stood still.
     Throttled {
         /// The group, as seen from inside.

@@ -1,13 +1,16 @@
 //! Many latencies, in constant memory.
 
+use std::ops::RangeInclusive;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
+use hdrhistogram::serialization::{Serializer, V2Serializer};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::buckets::{Bucket, Buckets};
+use crate::hdr::{HdrLayout, read_hdr};
 use crate::{Latency, Span};
 
 /// Latencies above this (one hour) are counted in its bucket; the exact maximum is kept beside it.
@@ -97,11 +100,11 @@ impl Distribution {
     /// Counts all of `other` too.
     pub fn merge(&mut self, other: &Self) {
         self.buckets.merge(&other.buckets);
-        self.count += other.count;
+        self.count = self.count.saturating_add(other.count);
         self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
-        self.sum += other.sum;
-        self.early += other.early;
+        self.sum = self.sum.saturating_add(other.sum);
+        self.early = self.early.saturating_add(other.early);
     }
 
     /// How many latencies were counted.
@@ -224,31 +227,80 @@ impl TryFrom<Stored> for Distribution {
 
     fn try_from(stored: Stored) -> Result<Self, String> {
         let bytes = BASE64.decode(&stored.hdr).map_err(|error| format!("hdr is not base64: {error}"))?;
-        let hdr: Histogram<u64> = Deserializer::new()
-            .deserialize(&mut bytes.as_slice())
-            .map_err(|error| format!("hdr is not an HdrHistogram V2: {error}"))?;
-        if hdr.sigfig() != SIGNIFICANT_DIGITS || hdr.low() != 1 {
+        let (mut buckets, mut held) = (Buckets::default(), 0_u64);
+        let layout = read_hdr(&bytes, HIGHEST_TRACKED, |bucket| {
+            buckets.add(bucket.lowest, bucket.count);
+            held = held.saturating_add(bucket.count);
+        });
+        let HdrLayout { digits, lowest, .. } =
+            layout.map_err(|error| format!("hdr cannot be read: {error}"))?;
+        if digits != u32::from(SIGNIFICANT_DIGITS) || lowest != 1 {
             return Err("hdr has other buckets than this format".to_owned());
         }
-        if hdr.len() != stored.count {
-            return Err(format!("count is {}, but hdr holds {}", stored.count, hdr.len()));
+        if held != stored.count {
+            return Err(format!("count is {}, but hdr holds {held}", stored.count));
         }
-        if stored.count > 0 && (stored.min_ns.is_none() || stored.max_ns.is_none()) {
-            return Err("min_ns and max_ns are missing".to_owned());
+        if held > MOST_COUNTED {
+            return Err(format!("count is {held}, more than any run can have"));
         }
-        let mut buckets = Buckets::default();
-        for step in hdr.iter_recorded() {
-            buckets.add(step.value_iterated_to(), step.count_since_last_iteration());
-        }
-        Ok(Self {
-            buckets,
-            count: stored.count,
-            min: stored.min_ns.unwrap_or(i64::MAX),
-            max: stored.max_ns.unwrap_or(i64::MIN),
-            sum: stored.sum_ns,
-            early: stored.early,
-        })
+        let (min, max) = match (held, stored.min_ns, stored.max_ns) {
+            (0, ..) => (i64::MAX, i64::MIN),
+            (_, Some(min), Some(max)) => (min, max),
+            _ => return Err("min_ns and max_ns are missing".to_owned()),
+        };
+        let read = Self { buckets, count: held, min, max, sum: stored.sum_ns, early: stored.early };
+        read.check().map(|()| read)
     }
+}
+
+/// More than a run can have: ten million wake-ups a second for 28 years.
+const MOST_COUNTED: u64 = 1 << 53;
+
+impl Distribution {
+    /// Whether what is stored beside the buckets can be true of them.
+    fn check(&self) -> Result<(), String> {
+        let (Some(first), Some(last)) = (self.buckets().next(), self.buckets().last()) else {
+            let is_empty = self.sum == 0 && self.early == 0;
+            return if is_empty {
+                Ok(())
+            } else {
+                Err("sum_ns or early is of latencies that are not there".into())
+            };
+        };
+        if !holds(first, self.min) {
+            return Err(format!("min_ns is {}, but the lowest bucket of hdr is {first}", self.min));
+        }
+        if !holds(last, self.max) || self.max < self.min {
+            return Err(format!("max_ns is {}, but the highest bucket of hdr is {last}", self.max));
+        }
+        let of_zero = if first.lowest == 0 { first.count } else { 0 };
+        if (self.early > 0) != (self.min < 0) || self.early > of_zero {
+            return Err(format!("early is {}, against min_ns and hdr", self.early));
+        }
+        if !self.sums().contains(&self.sum) {
+            return Err(format!("sum_ns is {}, which the buckets of hdr cannot give", self.sum));
+        }
+        Ok(())
+    }
+
+    /// The sums that the buckets, the extremes and the number of early ones allow.
+    fn sums(&self) -> RangeInclusive<i128> {
+        let sum = |value: fn(&Bucket) -> u64| -> i128 {
+            self.buckets().map(|bucket| i128::from(value(&bucket)) * i128::from(bucket.count)).sum()
+        };
+        let early = i128::from(self.early);
+        let beyond = i128::from(self.max) - i128::from(HIGHEST_TRACKED);
+        let in_last = self.buckets().last().map_or(0, |bucket| bucket.count);
+        let lowest = sum(|bucket| bucket.lowest) + early * i128::from(self.min);
+        let highest = sum(|bucket| bucket.highest) - early + beyond.max(0) * i128::from(in_last);
+        lowest..=highest
+    }
+}
+
+/// Whether a latency is counted in this bucket: early ones in that of 0, those above an hour in its.
+fn holds(bucket: Bucket, nanos: i64) -> bool {
+    let counted = nanos.max(0).unsigned_abs().min(HIGHEST_TRACKED);
+    (bucket.lowest..=bucket.highest).contains(&counted)
 }
 
 #[cfg(test)]
@@ -272,6 +324,45 @@ mod tests {
         assert_eq!((nanos(all.min()), nanos(all.max())), (83, 1_234_567));
         assert_eq!(format!("{:.1}", all.mean_nanos().unwrap()), "413421.3");
         assert_eq!(of(&[]).min(), None);
+    }
+
+    /// Stores `all`, changes one value, and reads it.
+    fn changed(all: &Distribution, name: &str, value: serde_json::Value) -> Result<Distribution, String> {
+        let mut json = serde_json::to_value(all).unwrap();
+        json[name] = value;
+        serde_json::from_value(json).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn what_contradicts_the_buckets_is_refused() {
+        let all = of(&[-40, 300, 5_614, 1_234_567]);
+        for (name, value, says) in [
+            ("min_ns", 0, "early is 1"),
+            ("min_ns", 300, "lowest bucket of hdr is 0..=0 ns"),
+            ("min_ns", 2_000_000, "min_ns is 2000000"),
+            ("max_ns", 1_000, "max_ns is 1000"),
+            ("max_ns", 2_000_000, "highest bucket"),
+            ("sum_ns", 5_000, "sum_ns is 5000"),
+            ("sum_ns", 9_000_000, "sum_ns is 9000000"),
+            ("early", 0, "early is 0"),
+            ("early", 2, "early is 2"),
+            ("count", 5, "count is 5, but hdr holds 4"),
+        ] {
+            let error = changed(&all, name, value.into()).unwrap_err();
+            assert!(error.contains(says), "{name} = {value}: {error}");
+        }
+        let max = changed(&all, "max_ns", serde_json::Value::Null).unwrap_err();
+        assert!(max.contains("missing"), "{max}");
+        assert!(changed(&of(&[]), "sum_ns", 7.into()).unwrap_err().contains("not there"));
+        let hours = of(&[i64::try_from(HIGHEST_TRACKED).unwrap() * 3, 7]);
+        assert_eq!(changed(&hours, "early", 0.into()), Ok(hours));
+    }
+
+    #[test]
+    fn counts_that_no_run_can_have_are_refused() {
+        let mut many = Distribution::default();
+        many.record_n(Latency::from_nanos(7), MOST_COUNTED + 1);
+        assert!(changed(&many, "early", 0.into()).unwrap_err().contains("more than any run"));
     }
 
     #[test]

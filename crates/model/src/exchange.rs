@@ -113,8 +113,8 @@ impl Irregular {
 
     /// Adds what another stretch saw.
     pub fn add(&mut self, other: Self) {
-        self.messages_lost += other.messages_lost;
-        self.messages_duplicated += other.messages_duplicated;
-        self.messages_reordered += other.messages_reordered;
+        self.messages_lost = self.messages_lost.saturating_add(other.messages_lost);
+        self.messages_duplicated = self.messages_duplicated.saturating_add(other.messages_duplicated);
+        self.messages_reordered = self.messages_reordered.saturating_add(other.messages_reordered);
     }
 }

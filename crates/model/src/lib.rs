@@ -14,6 +14,7 @@ mod engine;
 mod exchange;
 mod finding;
 mod guest;
+mod hdr;
 mod instrument;
 mod limit;
 mod load;
@@ -46,6 +47,7 @@ pub use engine::{
 pub use exchange::{Between, Irregular, Placement, ReceiverCpu};
 pub use finding::{Cost, Evidence, Finding, Remedy, Verdict};
 pub use guest::{Accelerator, Boot, BootEnded, HostThread, OnHost, VcpuTime};
+pub use hdr::{HdrError, HdrLayout, read_hdr};
 pub use instrument::Instrument;
 pub use limit::{Limit, LimitError, Statistic};
 pub use load::{

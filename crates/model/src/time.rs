@@ -4,7 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// A reading of `CLOCK_MONOTONIC`, in nanoseconds.
 ///
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct MonotonicTime {
+    #[serde(deserialize_with = "within_36_years")]
     nanos: i64,
 }
 
@@ -50,6 +52,7 @@ impl MonotonicTime {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Latency {
+    #[serde(deserialize_with = "within_36_years")]
     nanos: i64,
 }
 
@@ -72,6 +75,19 @@ impl Latency {
     /// Whether it is at least as long as `span`.
     pub const fn reaches(self, span: Span) -> bool {
         self.nanos >= 0 && self.nanos.unsigned_abs() >= span.nanos
+    }
+}
+
+/// No machine is up for longer than this, 36 years. Sums and differences of eight such numbers stay far from
+/// what an `i64` can hold, so that what was read can be calculated with.
+const LONGEST: i64 = 1 << 60;
+
+/// Reads nanoseconds that are at most [`LONGEST`], forwards or backwards.
+pub(crate) fn within_36_years<'de, D: Deserializer<'de>>(from: D) -> Result<i64, D::Error> {
+    let nanos = i64::deserialize(from)?;
+    match (-LONGEST..=LONGEST).contains(&nanos) {
+        true => Ok(nanos),
+        false => Err(D::Error::custom(format!("{nanos} ns is more than 36 years"))),
     }
 }
 
@@ -125,17 +141,17 @@ impl Span {
 
     /// A length of `micros` microseconds.
     pub const fn from_micros(micros: u64) -> Self {
-        Self { nanos: micros * 1_000 }
+        Self { nanos: micros.saturating_mul(1_000) }
     }
 
     /// A length of `millis` milliseconds.
     pub const fn from_millis(millis: u64) -> Self {
-        Self { nanos: millis * 1_000_000 }
+        Self { nanos: millis.saturating_mul(1_000_000) }
     }
 
     /// A length of `secs` seconds.
     pub const fn from_secs(secs: u64) -> Self {
-        Self { nanos: secs * 1_000_000_000 }
+        Self { nanos: secs.saturating_mul(1_000_000_000) }
     }
 
     /// The length in nanoseconds.

@@ -5,7 +5,7 @@ use std::ops::Range;
 use howlate_model::{Caveat, Condition, Load, Policy, Span, Task, Turn, Wait, Work};
 
 use crate::single::{limit, share_of_time};
-use crate::{Circumstances, Machine, Plan, PlanError, check_count, finished, order, refuse};
+use crate::{Circumstances, Machine, Plan, PlanError, check_count, check_turns, finished, order, refuse};
 
 /// How many threads run side by side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +77,7 @@ impl CyclicChoices {
         let conditions: Vec<Condition> =
             groups.iter().flat_map(|group| self.conditions(group, &threads, machine)).collect();
         let rounds = self.rounds(groups.len());
+        check_turns(groups.len() * threads.len(), rounds)?;
         let order = order::interleaved(groups.len(), rounds, self.circumstances.seed);
         let turns = order
             .into_iter()
@@ -212,7 +213,7 @@ impl CyclicChoices {
 }
 
 fn needed(task: &Task) -> Option<Span> {
-    task.samples.map(|samples| task.work.length().times(samples + task.warm_up))
+    task.samples.map(|samples| task.work.length().times(samples.saturating_add(task.warm_up)))
 }
 
 /// The part of `all` that falls to `round` when each of `rounds` gets its equal share.
@@ -306,6 +307,17 @@ mod tests {
         let mut many = choices();
         many.periods = (1..=20_000).map(Span::from_micros).collect();
         assert!(matches!(many.plan(&machine()), Err(PlanError::TooMany { asked: 20_000 })));
+    }
+
+    #[test]
+    fn no_number_is_too_large_to_be_refused_or_estimated() {
+        let mut endless = choices();
+        endless.samples = Some(u64::MAX);
+        assert_eq!(endless.plan(&machine()).unwrap().estimate(), Span::from_nanos(u64::MAX));
+        let mut many = choices();
+        many.periods = (1..=2_000).map(Span::from_micros).collect();
+        many.rounds = Some(1_000);
+        assert_eq!(many.plan(&machine()), Err(PlanError::TooManyTurns { asked: 2_000_000 }));
     }
 
     #[test]

@@ -119,10 +119,19 @@ pub enum PlanError {
         /// How many combinations.
         asked: usize,
     },
+    /// More turns than anyone can have meant.
+    #[error("that makes {asked} turns of threads; at most {MOST_TURNS} can be taken in one run")]
+    TooManyTurns {
+        /// How many threads in all turns together.
+        asked: usize,
+    },
 }
 
 /// More conditions than this are a slip of the finger.
 pub const MOST_CONDITIONS: usize = 10_000;
+
+/// More turns, each thread of one counted, than this are a slip of the finger, and would not fit into memory.
+pub const MOST_TURNS: usize = 200_000;
 
 /// Choices that every kind of measurement has.
 #[derive(Clone, Debug, Default)]
@@ -161,6 +170,12 @@ impl Circumstances {
 
 fn check_count(asked: usize) -> Result<(), PlanError> {
     if asked > MOST_CONDITIONS { Err(PlanError::TooMany { asked }) } else { Ok(()) }
+}
+
+/// Refuses more turns than can be listed, before they are.
+fn check_turns(conditions: usize, rounds: u32) -> Result<(), PlanError> {
+    let asked = conditions.saturating_mul(rounds as usize);
+    if asked > MOST_TURNS { Err(PlanError::TooManyTurns { asked }) } else { Ok(()) }
 }
 
 /// The plan, unless nothing is left of it.

@@ -7,7 +7,7 @@ use howlate_model::{
 use crate::cyclic::share;
 use crate::pairs::{Pair, Pairs};
 use crate::single::{Single, share_of_time};
-use crate::{Circumstances, Machine, Plan, PlanError, check_count, finished, order};
+use crate::{Circumstances, Machine, Plan, PlanError, check_count, check_turns, finished, order};
 
 /// What to choose from for notification.
 #[derive(Clone, Debug)]
@@ -77,6 +77,7 @@ impl NotifyChoices {
         let conditions = self.conditions(&pairs, machine, &mut left_out);
         check_count(conditions.len())?;
         let rounds = self.rounds();
+        check_turns(conditions.len(), rounds)?;
         let order = order::interleaved(conditions.len(), rounds, self.circumstances.seed);
         let turn = |(number, round): (usize, u32)| self.turn(&conditions, number, round, rounds);
         let turns = order.into_iter().filter_map(turn).collect();

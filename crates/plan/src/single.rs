@@ -30,7 +30,7 @@ impl Single {
     /// `None` when the condition has fewer samples than there are rounds and this one gets none.
     pub(crate) fn turn(&self, conditions: &[Condition]) -> Option<Turn> {
         let condition = &conditions[self.number];
-        let estimate = self.each.times(self.samples + self.warm_up).plus(self.first);
+        let estimate = self.each.times(self.samples.saturating_add(self.warm_up)).plus(self.first);
         let cut_after = self.at_most.unwrap_or_else(|| limit(estimate));
         (self.samples > 0).then(|| Turn {
             tasks: vec![self.task(condition)],

@@ -4,7 +4,7 @@ use howlate_model::{Caveat, Condition, Policy, Runtime, Sleeper, Span, Turn, Wor
 
 use crate::cyclic::share;
 use crate::single::{Single, share_of_time};
-use crate::{Circumstances, Machine, Plan, PlanError, check_count, finished, order, refuse};
+use crate::{Circumstances, Machine, Plan, PlanError, check_count, check_turns, finished, order, refuse};
 
 /// What to choose from for sleeps.
 #[derive(Clone, Debug)]
@@ -47,6 +47,7 @@ impl SleepChoices {
         let (conditions, left_out) = self.conditions(machine);
         check_count(conditions.len())?;
         let rounds = self.rounds(&conditions);
+        check_turns(conditions.len(), rounds)?;
         let order = order::interleaved(conditions.len(), rounds, self.circumstances.seed);
         let turns =
             order.into_iter().filter_map(|(number, round)| self.turn(&conditions, number, round, rounds));
@@ -185,6 +186,15 @@ mod tests {
     fn samples(plan: &Plan, condition: u32) -> u64 {
         let tasks = plan.turns.iter().flat_map(|turn| &turn.tasks);
         tasks.filter(|task| task.condition == condition).filter_map(|task| task.samples).sum()
+    }
+
+    #[test]
+    fn more_sleeps_than_turns_can_hold_are_refused_before_they_are_listed() {
+        for samples in [20_000_000_000_000_000, u64::MAX] {
+            let mut many = choices(&["1ms"]);
+            many.samples = Some(samples);
+            assert!(matches!(many.plan(&machine()), Err(PlanError::TooManyTurns { .. })));
+        }
     }
 
     #[test]

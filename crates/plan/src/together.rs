@@ -2,7 +2,7 @@
 
 use howlate_model::Caveat;
 
-use crate::{Plan, PlanError, check_count, finished};
+use crate::{Plan, PlanError, check_count, check_turns, finished};
 
 /// All conditions of all plans, their turns mixed in random order, round by round. A plan of
 /// which nothing can be measured is left out with its reasons.
@@ -20,6 +20,7 @@ pub fn together(plans: Vec<Result<Plan, PlanError>>, seed: u64) -> Result<Plan, 
         }
     }
     check_count(all.conditions.len())?;
+    check_turns(all.turns.iter().map(|turn| turn.tasks.len()).sum(), 1)?;
     fastrand::Rng::with_seed(seed).shuffle(&mut all.turns);
     // Stable: within a round the order stays random.
     all.turns.sort_by_key(|turn| turn.tasks.first().map(|task| task.round));

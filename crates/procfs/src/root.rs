@@ -1,8 +1,8 @@
 //! The directory below which the kernel's files are read.
 
 use std::collections::BTreeSet;
-use std::fs::{self, OpenOptions};
-use std::io::Read;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -13,6 +13,17 @@ use crate::{Reading, Unreadable};
 /// The file at the top of a captured tree that lists, one a line, the paths which the
 /// machine refused to open. A tree of ordinary files cannot say so by itself.
 pub const REFUSED: &str = "REFUSED";
+
+/// No file of the kernel's that is read here comes near this, but a tree may hold anything, also a device that
+/// never ends.
+const LARGEST: u64 = 16 << 20;
+
+/// Everything that `from` gives, unless it is more than [`LARGEST`].
+fn bounded(from: impl Read) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    from.take(LARGEST + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > LARGEST { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(bytes) }
+}
 
 /// Where the kernel's files are: `/` live, or a directory that holds a captured tree.
 #[derive(Debug)]
@@ -45,15 +56,14 @@ impl Root {
 
     /// The trimmed content of a text file; `path` is absolute, as on the examined system.
     pub fn read(&self, path: &str) -> Result<String, Unreadable> {
-        let bytes = fs::read(self.admit(path)?)?;
+        let bytes = bounded(File::open(self.admit(path)?)?)?;
         Ok(String::from_utf8_lossy(&bytes).trim_matches(['\0', ' ', '\t', '\n']).to_owned())
     }
 
     /// The trimmed content of a text file compressed with gzip.
     pub fn read_compressed(&self, path: &str) -> Result<String, Unreadable> {
-        let mut text = String::new();
-        GzDecoder::new(fs::File::open(self.admit(path)?)?).read_to_string(&mut text)?;
-        Ok(text.trim().to_owned())
+        let bytes = bounded(GzDecoder::new(File::open(self.admit(path)?)?))?;
+        Ok(String::from_utf8_lossy(&bytes).trim().to_owned())
     }
 
     /// The names in a directory, numbers in numeric order; empty where there is none.
@@ -136,6 +146,13 @@ mod tests {
         assert_eq!(root.read("/sys/online"), Err(Unreadable::Permission));
         assert_eq!(root.writable("/sys/online"), Err(Unreadable::Permission));
         assert!(matches!(root.read("/sys"), Err(Unreadable::Other(_))));
+    }
+
+    #[test]
+    fn a_file_without_end_is_unreadable() {
+        let (directory, root) = tree();
+        std::os::unix::fs::symlink("/dev/zero", directory.path().join("sys/endless")).unwrap();
+        assert!(matches!(root.read("/sys/endless"), Err(Unreadable::Other(_))));
     }
 
     #[test]

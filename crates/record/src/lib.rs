@@ -3,6 +3,7 @@
 //! `docs/recording.md` describes the format. A killed run leaves a readable file; only the last
 //! line can be incomplete. Recordings of several sources become one in `merge.rs`.
 
+mod bounded;
 mod compact;
 mod lock;
 mod merge;
@@ -14,6 +15,7 @@ mod schema;
 mod stream;
 mod writer;
 
+pub use bounded::{LineRead, read_line_within, read_text_within};
 pub use merge::{Merge, UnknownCondition, side_by_side};
 pub use reader::{ReadError, Reader};
 pub use resume::{Progress, TurnOf, progress};

@@ -1,10 +1,20 @@
 //! Reading recordings, complete or not.
 
+use std::fmt;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
+use std::slice::from_ref;
 
 use howlate_model::{FORMAT, Header, Line};
+use serde::Deserialize;
+use serde_json::error::Category;
+
+use crate::bounded::{LineRead, read_line_within, size};
+
+/// The longest line that is read: ten thousand conditions, or a turn's hundred thousand wake-ups in order,
+/// take three MiB.
+const LONGEST_LINE: usize = 8 << 20;
 
 /// Why a file cannot be read as a recording.
 #[derive(Debug, thiserror::Error)]
@@ -39,6 +49,22 @@ pub enum ReadError {
         /// Its format.
         found: u64,
     },
+    /// A line is longer than any that is written.
+    #[error("{} line {line} is longer than {}, the longest that is read", path.display(), size(LONGEST_LINE as u64))]
+    LineTooLong {
+        /// The file.
+        path: PathBuf,
+        /// The line's number, from 1.
+        line: usize,
+    },
+    /// Another recording begins in the middle, as when two files were joined.
+    #[error("another recording begins on line {line} of {}", path.display())]
+    SecondHeader {
+        /// The file.
+        path: PathBuf,
+        /// The number of the second header's line, from 1.
+        line: usize,
+    },
     /// A line in the middle is damaged.
     #[error("{} line {line} is damaged: {reason}", path.display())]
     Damaged {
@@ -52,14 +78,20 @@ pub enum ReadError {
 }
 
 /// An open recording; iterates over the lines after the header.
-#[derive(Debug)]
 pub struct Reader {
     path: PathBuf,
-    lines: BufReader<File>,
+    lines: BufReader<Box<dyn Read + Send>>,
     header: Header,
     number: usize,
     buffer: Vec<u8>,
     cut_off: bool,
+    unknown: u64,
+}
+
+impl fmt::Debug for Reader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reader").field("path", &self.path).field("line", &self.number).finish_non_exhaustive()
+    }
 }
 
 impl Reader {
@@ -69,14 +101,26 @@ impl Reader {
     ///
     /// When it is no recording, or one of a later format.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
+        let file = File::open(path).map_err(|source| ReadError::Io { path: path.to_owned(), source })?;
+        Self::read(file, path)
+    }
+
+    /// Reads a recording from anywhere; `path` is its name in errors.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Self::open).
+    pub fn read(from: impl Read + Send + 'static, path: &Path) -> Result<Self, ReadError> {
         let failed = |source| ReadError::Io { path: path.to_owned(), source };
-        let mut lines = BufReader::with_capacity(1 << 16, File::open(path).map_err(failed)?);
+        let mut lines = BufReader::with_capacity(1 << 16, Box::new(from) as Box<dyn Read + Send>);
         let mut buffer = Vec::new();
-        if lines.read_until(b'\n', &mut buffer).map_err(failed)? == 0 {
-            return Err(ReadError::Empty { path: path.to_owned() });
+        match read_line_within(&mut lines, LONGEST_LINE, &mut buffer).map_err(failed)? {
+            LineRead::End => return Err(ReadError::Empty { path: path.to_owned() }),
+            LineRead::TooLong => return Err(ReadError::LineTooLong { path: path.to_owned(), line: 1 }),
+            LineRead::Line => {}
         }
         let header = header(&buffer, path)?;
-        Ok(Self { path: path.to_owned(), lines, header, number: 1, buffer, cut_off: false })
+        Ok(Self { path: path.to_owned(), lines, header, number: 1, buffer, cut_off: false, unknown: 0 })
     }
 
     /// The first line.
@@ -84,14 +128,36 @@ impl Reader {
         &self.header
     }
 
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The number of the line that was read last, from 1.
+    pub const fn line(&self) -> usize {
+        self.number
+    }
+
     /// Whether the last line was incomplete, as after a crash, and left out. Known at the end.
     pub const fn is_cut_off(&self) -> bool {
         self.cut_off
     }
 
+    /// Lines so far about conditions that the header does not list.
+    pub const fn of_unknown_conditions(&self) -> u64 {
+        self.unknown
+    }
+
     fn parse(&mut self) -> Option<Result<Line, ReadError>> {
         match serde_json::from_slice(&self.buffer) {
-            Ok(line) => Some(Ok(line)),
+            Ok(Line::Header(_)) => {
+                Some(Err(ReadError::SecondHeader { path: self.path.clone(), line: self.number }))
+            }
+            Ok(line) => {
+                let known = self.header.conditions.len();
+                self.unknown += u64::from(conditions(&line).iter().any(|&one| one as usize >= known));
+                Some(Ok(line))
+            }
             Err(_) if self.buffer.last() != Some(&b'\n') => {
                 self.cut_off = true;
                 None
@@ -111,28 +177,53 @@ impl Iterator for Reader {
     fn next(&mut self) -> Option<Self::Item> {
         self.buffer.clear();
         self.number += 1;
-        match self.lines.read_until(b'\n', &mut self.buffer) {
-            Ok(0) => None,
-            Ok(_) => self.parse(),
+        match read_line_within(&mut self.lines, LONGEST_LINE, &mut self.buffer) {
+            Ok(LineRead::End) => None,
+            Ok(LineRead::Line) => self.parse(),
+            Ok(LineRead::TooLong) => {
+                Some(Err(ReadError::LineTooLong { path: self.path.clone(), line: self.number }))
+            }
             Err(source) => Some(Err(ReadError::Io { path: self.path.clone(), source })),
         }
     }
 }
 
+/// The conditions that a line is about.
+fn conditions(line: &Line) -> &[u32] {
+    match line {
+        Line::Started(started) => from_ref(&started.condition),
+        Line::Block(block) => from_ref(&block.condition),
+        Line::Load(load) => &load.conditions,
+        Line::Finished(finished) => from_ref(&finished.condition),
+        _ => &[],
+    }
+}
+
+/// As much of a header as every version of the format has.
+#[derive(Deserialize)]
+struct AnyHeader {
+    header: Versioned,
+}
+
+#[derive(Deserialize)]
+struct Versioned {
+    format: u64,
+}
+
 fn header(line: &[u8], path: &Path) -> Result<Header, ReadError> {
     let not = |reason: String| ReadError::NotARecording { path: path.to_owned(), reason };
     // The format is read by itself first: a later header may have other fields.
-    let value: serde_json::Value =
-        serde_json::from_slice(line).map_err(|error| not(format!("line 1 is not JSON ({error})")))?;
-    let found = value.pointer("/header/format").and_then(serde_json::Value::as_u64);
-    match found {
-        None => Err(not("line 1 is no header with a format".to_owned())),
-        Some(found) if found > u64::from(FORMAT) => Err(ReadError::Newer { path: path.to_owned(), found }),
-        Some(_) => match serde_json::from_slice(line) {
-            Ok(Line::Header(header)) => Ok(*header),
-            Ok(_) => Err(not("line 1 is no header".to_owned())),
-            Err(error) => Err(not(error.to_string())),
-        },
+    let any: AnyHeader = serde_json::from_slice(line).map_err(|error| match error.classify() {
+        Category::Data => not("line 1 is no header with a format".to_owned()),
+        _ => not(format!("line 1 is not JSON ({error})")),
+    })?;
+    if any.header.format > u64::from(FORMAT) {
+        return Err(ReadError::Newer { path: path.to_owned(), found: any.header.format });
+    }
+    match serde_json::from_slice(line) {
+        Ok(Line::Header(header)) => Ok(*header),
+        Ok(_) => Err(not("line 1 is no header".to_owned())),
+        Err(error) => Err(not(error.to_string())),
     }
 }
 
@@ -222,6 +313,34 @@ mod tests {
         let whole = std::fs::read_to_string(recording(folder.path())).unwrap();
         check(whole.replacen("\"hdr\":\"", "\"hdr\":\"!", 1).as_bytes(), "line 2 is damaged");
         check(whole.replacen("{\"block\"", "{\"blok\"", 1).as_bytes(), "line 2 is damaged");
+    }
+
+    #[test]
+    fn a_line_without_end_is_not_read_for_ever() {
+        let error = Reader::open(Path::new("/dev/zero")).unwrap_err();
+        assert!(error.to_string().contains("line 1 is longer than 8 MiB"), "{error}");
+        let folder = tempfile::tempdir().unwrap();
+        let whole = std::fs::read(recording(folder.path())).unwrap();
+        check(&[whole, vec![b' '; LONGEST_LINE + 1]].concat(), "line 5 is longer than 8 MiB");
+    }
+
+    #[test]
+    fn a_second_recording_in_the_same_file_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let whole = std::fs::read(recording(folder.path())).unwrap();
+        check(&whole.repeat(2), "another recording begins on line 5");
+    }
+
+    #[test]
+    fn lines_about_unknown_conditions_are_counted() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.jsonl");
+        let mut writer = Writer::create(&path, &header(2)).unwrap();
+        [0, 2, 1, 7].iter().for_each(|&one| writer.write(&Line::Block(Box::new(block(one, 0, 50)))));
+        writer.close();
+        let mut reader = Reader::open(&path).unwrap();
+        assert_eq!(reader.by_ref().filter(Result::is_ok).count(), 4);
+        assert_eq!(reader.of_unknown_conditions(), 2);
     }
 
     #[test]

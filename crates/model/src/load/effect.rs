@@ -27,7 +27,7 @@ pub struct PartEffect {
 impl PartEffect {
     /// Adds what the same part did at another time.
     pub fn add(&mut self, other: &Self) {
-        self.operations = both(self.operations, other.operations, |a, b| a + b);
+        self.operations = both(self.operations, other.operations, u64::saturating_add);
         self.cpu_ns = both(self.cpu_ns, other.cpu_ns, Span::plus);
     }
 }
@@ -74,8 +74,8 @@ impl LoadBlock {
                 None => self.parts.push(part.clone()),
             }
         }
-        self.context_switches = both(self.context_switches, later.context_switches, |a, b| a + b);
-        self.interrupts = both(self.interrupts, later.interrupts, |a, b| a + b);
+        self.context_switches = both(self.context_switches, later.context_switches, u64::saturating_add);
+        self.interrupts = both(self.interrupts, later.interrupts, u64::saturating_add);
     }
 }
 

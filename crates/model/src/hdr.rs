@@ -1,0 +1,240 @@
+//! Histograms in the encoding of `HdrHistogram`, V2, as others may have written them.
+//!
+//! The library's reader makes room for whatever sizes the bytes claim before it has seen the counts. This one
+//! takes count after count, inflates no more than it takes, and stops at the largest value that is wanted.
+//!
+//! Source: <https://github.com/HdrHistogram/HdrHistogram/blob/master/src/main/java/org/HdrHistogram/AbstractHistogram.java>,
+//! `encodeIntoByteBuffer`.
+
+use std::io::{self, Read};
+
+use flate2::read::ZlibDecoder;
+
+use crate::Bucket;
+
+const PLAIN: u32 = 0x1c84_9313;
+const COMPRESSED: u32 = 0x1c84_9314;
+
+/// More digits than the format has.
+const MOST_DIGITS: u32 = 5;
+
+/// Why bytes are not a histogram that can be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HdrError {
+    /// They end too early, or do not inflate.
+    #[error("it is cut off or damaged")]
+    Damaged,
+    /// They do not begin as the encoding does.
+    #[error("it is not an HdrHistogram in its V2 encoding")]
+    OtherEncoding,
+    /// Digits or units that the format does not know.
+    #[error("it has buckets that the format does not know")]
+    OtherBuckets,
+    /// A bucket above the largest value that is wanted.
+    #[error("it counts values above {within}")]
+    TooLarge {
+        /// The largest value that is wanted.
+        within: u64,
+    },
+}
+
+impl From<io::Error> for HdrError {
+    fn from(_: io::Error) -> Self {
+        Self::Damaged
+    }
+}
+
+/// The buckets of a histogram, as its bytes describe them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HdrLayout {
+    /// Significant decimal digits.
+    pub digits: u32,
+    /// The smallest value that has a bucket of its own.
+    pub lowest: u64,
+    /// The largest value that it was made for.
+    pub highest: u64,
+}
+
+impl HdrLayout {
+    /// log2 of the buckets per doubling of values.
+    fn half_bits(self) -> u32 {
+        let linear = 2 * 10_u64.pow(self.digits);
+        linear.next_power_of_two().trailing_zeros() - 1
+    }
+
+    /// The smallest and the largest value of a bucket; `None` above 2⁶⁴.
+    fn range(self, index: u64) -> Option<(u64, u64)> {
+        let half_bits = self.half_bits();
+        let doubling = (index >> half_bits).saturating_sub(1);
+        let within = index - (doubling << half_bits);
+        let shift = u32::try_from(doubling).ok()?.checked_add(self.lowest.ilog2())?;
+        let lowest = within.checked_shl(shift).filter(|lowest| lowest >> shift == within)?;
+        Some((lowest, lowest | ((1 << shift) - 1)))
+    }
+}
+
+/// Reads a histogram, compressed or not, and gives `take` its buckets that are not empty, ascending.
+///
+/// # Errors
+///
+/// When it is none, is damaged, or counts a value above `within`. Some buckets may have been given by then.
+pub fn read_hdr(bytes: &[u8], within: u64, take: impl FnMut(Bucket)) -> Result<HdrLayout, HdrError> {
+    let mut bytes = bytes;
+    match number(&mut bytes)? {
+        PLAIN => counts(&mut bytes, within, take),
+        COMPRESSED => {
+            let length = number(&mut bytes)?;
+            let mut inflated = ZlibDecoder::new(bytes.take(u64::from(length)));
+            if number(&mut inflated)? != PLAIN {
+                return Err(HdrError::OtherEncoding);
+            }
+            counts(&mut inflated, within, take)
+        }
+        _ => Err(HdrError::OtherEncoding),
+    }
+}
+
+/// What follows the first word.
+fn counts(bytes: &mut impl Read, within: u64, mut take: impl FnMut(Bucket)) -> Result<HdrLayout, HdrError> {
+    let length = number(bytes)?;
+    let layout = layout(bytes)?;
+    let mut rest = bytes.take(u64::from(length));
+    let mut index = 0_u64;
+    while let Some(word) = count_or_empty(&mut rest)? {
+        let Ok(count) = u64::try_from(word) else {
+            index = index.saturating_add(word.unsigned_abs());
+            continue;
+        };
+        let range = layout.range(index).filter(|range| range.0 <= within);
+        let (lowest, highest) = range.ok_or(HdrError::TooLarge { within })?;
+        if count > 0 {
+            take(Bucket { lowest, highest, count });
+        }
+        index += 1;
+    }
+    if rest.limit() > 0 { Err(HdrError::Damaged) } else { Ok(layout) }
+}
+
+fn layout(bytes: &mut impl Read) -> Result<HdrLayout, HdrError> {
+    let (offset, digits) = (number(bytes)?, number(bytes)?);
+    let (lowest, highest, ratio) = (long(bytes)?, long(bytes)?, long(bytes)?);
+    let is_known = offset == 0 && digits <= MOST_DIGITS && lowest > 0 && ratio == 1_f64.to_bits();
+    if is_known { Ok(HdrLayout { digits, lowest, highest }) } else { Err(HdrError::OtherBuckets) }
+}
+
+fn number(bytes: &mut impl Read) -> io::Result<u32> {
+    let mut word = [0; 4];
+    bytes.read_exact(&mut word)?;
+    Ok(u32::from_be_bytes(word))
+}
+
+fn long(bytes: &mut impl Read) -> io::Result<u64> {
+    let mut word = [0; 8];
+    bytes.read_exact(&mut word)?;
+    Ok(u64::from_be_bytes(word))
+}
+
+/// The next word: a count, or below zero the number of empty buckets. `None` at the end.
+///
+/// ZigZag LEB128, but at most nine bytes, of which the last has eight bits.
+fn count_or_empty(bytes: &mut io::Take<&mut impl Read>) -> io::Result<Option<i64>> {
+    if bytes.limit() == 0 {
+        return Ok(None);
+    }
+    let mut word = 0;
+    for place in 0..9 {
+        let mut byte = [0];
+        bytes.read_exact(&mut byte)?;
+        let [byte] = byte;
+        let bits = if place < 8 { byte & 0x7f } else { byte };
+        word |= u64::from(bits) << (7 * place);
+        if byte & 0x80 == 0 {
+            break;
+        }
+    }
+    Ok(Some((word >> 1).cast_signed() ^ -(word & 1).cast_signed()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hdrhistogram::Histogram;
+    use hdrhistogram::serialization::{Serializer, V2DeflateSerializer, V2Serializer};
+    use proptest::prelude::*;
+
+    fn encoded(hdr: &Histogram<u64>) -> [Vec<u8>; 2] {
+        let (mut plain, mut compressed) = (Vec::new(), Vec::new());
+        V2Serializer::new().serialize(hdr, &mut plain).unwrap();
+        V2DeflateSerializer::new().serialize(hdr, &mut compressed).unwrap();
+        [plain, compressed]
+    }
+
+    fn read(bytes: &[u8], within: u64) -> Result<Vec<Bucket>, HdrError> {
+        let mut buckets = Vec::new();
+        read_hdr(bytes, within, |bucket| buckets.push(bucket)).map(|_| buckets)
+    }
+
+    proptest! {
+        #[test]
+        fn what_the_library_writes_is_read(
+            values in proptest::collection::vec((0..1_u64 << 45, 1..1_000_u64), 0..60),
+            digits in 0..=5_u8,
+            lowest in 1..5_000_u64,
+        ) {
+            let mut hdr = Histogram::<u64>::new_with_bounds(lowest, 1 << 45, digits).unwrap();
+            values.iter().for_each(|&(value, count)| hdr.record_n(value, count).unwrap());
+            let expected: Vec<_> = hdr
+                .iter_recorded()
+                .map(|step| (step.value_iterated_to(), step.count_at_value()))
+                .collect();
+            for bytes in encoded(&hdr) {
+                let got: Vec<_> =
+                    read(&bytes, u64::MAX).unwrap().iter().map(|one| (one.highest, one.count)).collect();
+                prop_assert_eq!(&got, &expected);
+            }
+        }
+
+        #[test]
+        fn no_bytes_are_too_strange(
+            mut bytes in proptest::collection::vec(any::<u8>(), 0..200),
+            compressed in any::<bool>(),
+        ) {
+            let cookie = if compressed { COMPRESSED } else { PLAIN };
+            bytes.splice(0..4.min(bytes.len()), cookie.to_be_bytes());
+            drop(read(&bytes, u64::MAX));
+        }
+    }
+
+    /// The 40 bytes before the counts.
+    fn head(length: u32, digits: u32) -> Vec<u8> {
+        let words = [PLAIN, length, 0, digits].map(u32::to_be_bytes).concat();
+        [words, [1, u64::MAX, 1_f64.to_bits()].map(u64::to_be_bytes).concat()].concat()
+    }
+
+    #[test]
+    fn sizes_that_bytes_claim_are_not_believed() {
+        // Four billion bytes of counts, of which none is there.
+        assert_eq!(read(&head(u32::MAX, 5), u64::MAX), Err(HdrError::Damaged));
+        assert_eq!(read(&head(0, 6), u64::MAX), Err(HdrError::OtherBuckets));
+        // One count after the most empty buckets that a word can tell: the word that the library cannot negate.
+        let farthest = [head(10, 2), vec![0xff; 9], vec![2]].concat();
+        assert_eq!(read(&farthest, u64::MAX), Err(HdrError::TooLarge { within: u64::MAX }));
+    }
+
+    #[test]
+    fn nothing_is_inflated_beyond_what_is_wanted() {
+        // A gigabyte of buckets that hold nothing, in a megabyte.
+        let zeros = std::io::repeat(0).take(1 << 30);
+        let mut bomb = Vec::new();
+        let mut packed = flate2::read::ZlibEncoder::new(
+            std::io::Cursor::new(head(1 << 30, 2)).chain(zeros),
+            flate2::Compression::fast(),
+        );
+        let mut start = vec![0; 1 << 20];
+        packed.read_exact(&mut start).unwrap();
+        bomb.extend(COMPRESSED.to_be_bytes());
+        bomb.extend(u32::MAX.to_be_bytes());
+        bomb.extend(start);
+        assert_eq!(read(&bomb, 1_000_000), Err(HdrError::TooLarge { within: 1_000_000 }));
+    }
+}
