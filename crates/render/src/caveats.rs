@@ -126,6 +126,13 @@ pub fn caveat(caveat: &Caveat) -> String {
         Caveat::NoEnd { path } => {
             format!("{path} does not say that the run ended: it was killed, or still goes on.")
         }
+        Caveat::RecordingsJoined { path, line } => format!(
+            "Another recording begins on line {line} of {path}; what follows was not read. `tail -n +{line}` gives it."
+        ),
+        Caveat::UnknownConditions { path, lines } => format!(
+            "{} lines of {path} are about conditions that it does not list, and are not in the numbers: it is damaged.",
+            count(*lines)
+        ),
         Caveat::Throttled { group, stopped, periods, stopped_ns } => format!(
             "The CPU quota of this control group ({group}) was used up in {} of {} periods: ordinary threads stood still for {} \
              in all. `howlate doctor` says how to lift it.",

@@ -14,6 +14,7 @@ mod guests;
 mod heading;
 mod insights;
 mod json;
+mod legible;
 mod live;
 mod load_result;
 mod loads;
@@ -46,6 +47,9 @@ pub use export::{benchmark, hgrm, hlog, influx, junit, kcidb, lava, tap};
 pub use findings::{Detail, findings};
 pub use heading::report;
 pub use json::{json, json_of_many, result_schema};
+pub use legible::{
+    is_legible, legible, legible_json, legible_line, legible_lines, legible_value, markdown_text, tap_text,
+};
 pub use live::{LiveRow, live};
 pub use load_result::{LoadResult, PartEnd};
 pub use loads::{load_effect, load_lines};

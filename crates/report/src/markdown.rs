@@ -1,10 +1,9 @@
 //! The result as Markdown, for a pull request or a note.
 
-use howlate_render::{machine, meaning};
+use howlate_render::{legible, legible_lines, machine, markdown_text, meaning};
 
 use crate::entry::Entry;
 use crate::page::{caveat_lines, command};
-use crate::prose::escaped;
 use crate::{Recording, answer, errors, names, prose, tables};
 
 /// The answer, the tables, what they mean, what to know, the command.
@@ -13,12 +12,19 @@ pub fn markdown(recordings: &[Recording<'_>]) -> String {
     let mut text =
         format!("## {}\n\n{}\n\n", answer::heading(&entries), prose::markdown(&answer::answer(&entries)));
     for recording in recordings {
-        let name =
-            if recordings.len() > 1 { format!("**{}**: ", escaped(recording.name)) } else { String::new() };
+        let name = if recordings.len() > 1 {
+            format!("**{}**: ", markdown_text(recording.name))
+        } else {
+            String::new()
+        };
         let header = &recording.analysis.header;
-        text.push_str(&format!("{name}{} · {}\n\n", escaped(&machine(&header.system)), header.started));
+        text.push_str(&format!(
+            "{name}{} · {}\n\n",
+            markdown_text(&machine(&header.system)),
+            markdown_text(&header.started)
+        ));
     }
-    text.push_str(&format!("{}\n\n", escaped(&names::common(&entries))));
+    text.push_str(&format!("{}\n\n", markdown_text(&names::common(&entries))));
     let results = tables::results(&entries);
     text.push_str(&format!("{}\n\n{}\n", results.caption, results.markdown()));
     if let Some(errors) = errors::errors(&entries) {
@@ -28,9 +34,9 @@ pub fn markdown(recordings: &[Recording<'_>]) -> String {
     text.push_str(&list("What this means", &meanings));
     text.push_str(&list("What to know", &caveat_lines(&entries, recordings)));
     for recording in recordings {
-        text.push_str(&format!("```sh\n{}\n```\n", command(recording.analysis)));
+        text.push_str(&format!("```sh\n{}\n```\n", legible(&command(recording.analysis))));
     }
-    text
+    legible_lines(&text).into_owned()
 }
 
 fn list(heading: &str, lines: &[String]) -> String {

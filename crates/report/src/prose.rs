@@ -1,5 +1,6 @@
 //! Sentences, in which what is typed stands between backquotes.
 
+use howlate_render::markdown_text;
 use maud::{Markup, html};
 
 /// A sentence for the page.
@@ -13,22 +14,10 @@ pub(crate) fn html(text: &str) -> Markup {
 
 /// A sentence for Markdown.
 pub(crate) fn markdown(text: &str) -> String {
-    let part =
-        |(number, part): (usize, &str)| if number % 2 == 1 { format!("`{part}`") } else { escaped(part) };
+    let part = |(number, part): (usize, &str)| {
+        if number % 2 == 1 { format!("`{part}`") } else { markdown_text(part) }
+    };
     text.split('`').enumerate().map(part).collect()
-}
-
-/// Text for Markdown: a bar would end a table's field, and a star or an underscore begin an emphasis.
-pub(crate) fn escaped(text: &str) -> String {
-    let mut out = String::new();
-    for letter in text.chars() {
-        match letter {
-            '|' | '*' | '_' | '`' | '<' | '[' | '\\' => out.extend(['\\', letter]),
-            '\n' => out.push(' '),
-            _ => out.push(letter),
-        }
-    }
-    out
 }
 
 #[cfg(test)]
@@ -39,6 +28,5 @@ mod tests {
     fn what_is_typed_stays_as_it_is() {
         assert_eq!(markdown("a_b: `x_y | z`."), r"a\_b: `x_y | z`.");
         assert_eq!(html("<b> `a<b`").into_string(), "&lt;b&gt; <code>a&lt;b</code>");
-        assert_eq!(escaped("a|b\nc"), r"a\|b c");
     }
 }

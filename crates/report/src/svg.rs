@@ -1,6 +1,6 @@
 //! One picture as a file of its own.
 
-use howlate_render::wrapped;
+use howlate_render::{legible_lines, wrapped};
 use maud::{Markup, PreEscaped, html};
 
 use crate::Recording;
@@ -36,7 +36,7 @@ impl NoPicture {
 pub fn svg(recordings: &[Recording<'_>], kind: Kind) -> Result<String, NoPicture> {
     let entries = Entry::all(recordings);
     let picture = picture(kind, &entries).ok_or_else(|| NoPicture::new(kind, &entries))?;
-    Ok(document(&picture).into_string())
+    Ok(legible_lines(&document(&picture).into_string()).into_owned())
 }
 
 /// Letters of the title in a line, and how high a line is.

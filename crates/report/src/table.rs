@@ -1,8 +1,7 @@
 //! Tables, for the page and for Markdown.
 
+use howlate_render::markdown_text;
 use maud::{Markup, html};
-
-use crate::prose::escaped;
 
 /// A table with more rows scrolls within the page.
 const LONG: usize = 40;
@@ -90,7 +89,7 @@ impl Table {
     /// The table for Markdown as GitHub reads it.
     pub(crate) fn markdown(&self) -> String {
         let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
-        let mut text = line(self.headings.iter().map(|heading| escaped(heading)).collect());
+        let mut text = line(self.headings.iter().map(|heading| markdown_text(heading)).collect());
         let rule = |number| if number < self.names || self.is_text { "---" } else { "--:" }.to_owned();
         text.push_str(&line((0..self.headings.len()).map(rule).collect()));
         for row in &self.rows {
@@ -101,8 +100,9 @@ impl Table {
 }
 
 fn in_markdown(cell: &Cell) -> String {
-    let text = if cell.is_worst { format!("**{}**", escaped(&cell.text)) } else { escaped(&cell.text) };
-    if cell.below.is_empty() { text } else { format!("{text} ({})", escaped(&cell.below)) }
+    let text =
+        if cell.is_worst { format!("**{}**", markdown_text(&cell.text)) } else { markdown_text(&cell.text) };
+    if cell.below.is_empty() { text } else { format!("{text} ({})", markdown_text(&cell.below)) }
 }
 
 /// A column of numbers, the largest marked where there is something to choose from.

@@ -7,6 +7,7 @@ use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use super::{ComparisonReport, words};
 use crate::export::for_jenkins;
+use crate::legible;
 
 /// One suite per pair of conditions, one case per statistic: failed when it is worse, skipped when nothing can
 /// be said.
@@ -17,7 +18,7 @@ use crate::export::for_jenkins;
 pub fn comparison_junit(report: &ComparisonReport<'_>) -> Result<String, String> {
     let mut junit = Report::new("howlate compare");
     for one in &report.comparison.compared {
-        let mut suite = TestSuite::new(words::subject(one));
+        let mut suite = TestSuite::new(legible(&words::subject(one)).into_owned());
         suite.add_test_cases(one.statistics.iter().map(|tested| case(one, tested)));
         junit.add_test_suite(suite);
     }

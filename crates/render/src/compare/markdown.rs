@@ -3,31 +3,32 @@
 use howlate_analyse::compare::{Compared, Tested, Verdict};
 
 use super::{ComparisonReport, words};
+use crate::markdown_text;
 use crate::numbers::{micros, micros_of};
 
 /// GitHub-flavoured Markdown: the answer, a table, the maxima and the notes folded away.
 pub fn comparison_markdown(report: &ComparisonReport<'_>) -> String {
-    let mut text = format!("### howlate compare\n\n**{}**\n", words::answer(report));
+    let mut text = format!("### howlate compare\n\n**{}**\n", markdown_text(&words::answer(report)));
     for one in &report.comparison.compared {
         text.push_str(&section(report, one));
     }
     let mut notes: Vec<String> = words::drift_warning(report).into_iter().map(str::to_owned).collect();
     notes.extend(words::caveats(report));
     for note in notes {
-        text.push_str(&format!("\n> {}\n", escaped(&note)));
+        text.push_str(&format!("\n> {}\n", markdown_text(&note)));
     }
     format!(
         "{text}\n<sub>{}. p is corrected for {} comparisons; detectable: a difference found with a chance of at least 80 %; \
          {} → {}</sub>\n",
         crate::prose::capitalised(&words::tally(report.comparison)),
         report.all().count(),
-        report.base.0,
-        report.comparison.compared.first().map_or("nothing", |one| report.new_path(one))
+        markdown_text(report.base.0),
+        markdown_text(report.comparison.compared.first().map_or("nothing", |one| report.new_path(one)))
     )
 }
 
 fn section(report: &ComparisonReport<'_>, one: &Compared) -> String {
-    let mut text = format!("\n{} · {}\n\n", escaped(&words::subject(one)), words::design(one));
+    let mut text = format!("\n{} · {}\n\n", markdown_text(&words::subject(one)), words::design(one));
     text.push_str(&format!(
         "| µs | base | new | difference | | {} interval | detectable | p | |\n",
         report.confidence()
@@ -62,9 +63,4 @@ fn verdict(one: Verdict) -> String {
         Verdict::Worse | Verdict::Better => format!("**{word}**"),
         Verdict::NotDistinguishable | Verdict::Equivalent | Verdict::Inconclusive => word.to_owned(),
     }
-}
-
-/// Names may hold what a table or emphasis is made of.
-fn escaped(text: &str) -> String {
-    text.replace('|', "\\|").replace('_', "\\_").replace('*', "\\*").replace('<', "&lt;")
 }

@@ -4,6 +4,7 @@
 use howlate_analyse::compare::{Compared, Tested, Verdict};
 
 use super::{ComparisonReport, words};
+use crate::tap_text;
 
 /// One test point per statistic: `not ok` when it is worse, skipped when nothing can be said.
 pub fn comparison_tap(report: &ComparisonReport<'_>) -> String {
@@ -26,6 +27,5 @@ fn point(number: usize, one: &Compared, tested: &Tested) -> String {
         tested.difference_ns,
         tested.p_corrected
     );
-    // A hash sign in a name would begin a directive.
-    format!("{ok} {number} - {}{skip}\n{yaml}", name.replace('#', "\\#"))
+    format!("{ok} {number} - {}{skip}\n{yaml}", tap_text(&name))
 }

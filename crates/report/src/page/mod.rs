@@ -6,7 +6,7 @@ mod findings;
 mod policy;
 
 pub(crate) use about::{caveat_lines, command};
-use howlate_render::meaning;
+use howlate_render::{legible_lines, meaning};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::entry::Entry;
@@ -44,7 +44,7 @@ pub fn page(recordings: &[Recording<'_>]) -> String {
             }
         }
     };
-    document.into_string()
+    legible_lines(&document.into_string()).into_owned()
 }
 
 fn content(recordings: &[Recording<'_>], entries: &[Entry<'_>], pictures: &[Picture]) -> Markup {
