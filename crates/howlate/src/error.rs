@@ -8,8 +8,10 @@ use howlate_load::StartError;
 use howlate_model::{CpuSet, EngineError};
 use howlate_plan::PlanError;
 use howlate_record::{CreateError, ReadError};
+use howlate_render::legible_lines;
 use howlate_report::NoPicture;
 
+use crate::quoted::quoted;
 use crate::terminal::{ERROR, HINT, paint};
 
 /// Why a command could not be carried out.
@@ -27,6 +29,8 @@ pub(crate) enum Error {
     PlanUnreadable { path: PathBuf, source: io::Error },
     #[error("{}{}: {reason}", path.display(), line.map_or(String::new(), |line| format!(" line {line}")))]
     PlanFile { path: PathBuf, line: Option<usize>, reason: String },
+    #[error("{} would be file {} of this plan; at most {most} may be included", path.display(), most + 1)]
+    PlanIncludes { path: PathBuf, most: usize },
     #[error("{} holds a run already, and nothing is written over", path.display())]
     RunRecorded { path: PathBuf },
     #[error("{} holds other conditions than this plan gives here and now", path.display())]
@@ -69,9 +73,9 @@ impl Error {
 
     /// The message with its hint, styled.
     pub(crate) fn message(&self) -> String {
-        let mut text = format!("{} {self}\n", paint(ERROR, "error:"));
+        let mut text = format!("{} {}\n", paint(ERROR, "error:"), indented(&self.to_string()));
         if let Some(hint) = self.hint() {
-            text.push_str(&format!("{} {hint}\n", paint(HINT, "hint:")));
+            text.push_str(&format!("{} {}\n", paint(HINT, "hint:"), indented(&hint)));
         }
         text
     }
@@ -82,6 +86,9 @@ impl Error {
             Self::Plan(PlanError::NoSuchCpu { bindable, isolated, .. }) => Some(cpu_hint(bindable, isolated)),
             Self::Plan(PlanError::TooMany { .. }) => {
                 Some("give fewer values to --for, --period, --call, --by, --after, --pair, --policy, --slack, --load or --cpus".into())
+            }
+            Self::Plan(PlanError::TooManyTurns { .. }) => {
+                Some("give fewer `--rounds`, fewer `--samples`, or fewer conditions".into())
             }
             Self::Plan(_) => None,
             Self::Guest(error) => error.hint(),
@@ -96,7 +103,7 @@ impl Error {
             }
             Self::Engine(EngineError::NotTaken { .. }) => None,
             Self::Create(CreateError::Exists { path }) => {
-                let file = path.is_file().then(|| format!(", or remove it first: `rm '{}'`", path.display()));
+                let file = path.is_file().then(|| format!(", or remove it first: `rm {}`", quoted(path)));
                 Some(format!("choose another name{}", file.unwrap_or_default()))
             }
             Self::Create(CreateError::Busy { .. }) => Some("wait until it ends, or choose another name with `--out`".into()),
@@ -106,6 +113,9 @@ impl Error {
             Self::Read(error) => Some(read_hint(error)),
             Self::PlanUnreadable { .. } => {
                 Some("give the path of a plan, such as `plans/nanosleep.toml`; docs/plans.md describes them".into())
+            }
+            Self::PlanIncludes { .. } => {
+                Some("a file that is included twice counts twice: include each once, in the outermost plan".into())
             }
             Self::PlanFile { .. } => Some("docs/plans.md describes plans; `--dry-run` shows what one would measure".into()),
             Self::RunRecorded { .. } => Some("`--resume` goes on with it; `--out` names another file".into()),
@@ -152,6 +162,11 @@ fn cpu_hint(bindable: &CpuSet, isolated: &CpuSet) -> String {
     format!("choose from these, with `--cpus {bindable}` or `--pair`{isolated}")
 }
 
+/// What others wrote may be in it: legible, and further lines cannot be taken for ours.
+fn indented(text: &str) -> String {
+    legible_lines(text.trim_end()).replace('\n', "\n  ")
+}
+
 fn load_hint(error: &StartError) -> Option<String> {
     Some(match error {
         StartError::Missing { package, .. } => format!("install it: `sudo apt-get install {package}`"),
@@ -182,12 +197,14 @@ fn read_hint(error: &ReadError) -> String {
             "recordings are made with `--out`, such as `howlate cyclic --out result.jsonl`".into()
         }
         ReadError::Newer { .. } => "install a newer howlate to read it".into(),
-        ReadError::Damaged { path, line, .. } => {
-            format!(
-                "the lines before it can be kept: `head -n {} {} > mended.jsonl`",
-                line - 1,
-                path.display()
-            )
+        ReadError::LineTooLong { line: 1, .. } => {
+            "recordings are made with `--out`, such as `howlate cyclic --out result.jsonl`".into()
+        }
+        ReadError::SecondHeader { path, line } => {
+            format!("part them: `tail -n +{line} {} > second.jsonl`", quoted(path))
+        }
+        ReadError::Damaged { path, line, .. } | ReadError::LineTooLong { path, line } => {
+            format!("the lines before it can be kept: `head -n {} {} > mended.jsonl`", line - 1, quoted(path))
         }
     }
 }

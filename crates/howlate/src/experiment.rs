@@ -7,6 +7,7 @@ use clap::{CommandFactory, Parser};
 use howlate_guard::Wanted;
 use howlate_model::nearest;
 use howlate_plan::{Measure, PlanFile, Written};
+use howlate_record::read_text_within;
 
 use crate::cli::{Cli, Command, Guest, Output, Run, WholeRun, names};
 use crate::error::Error;
@@ -19,6 +20,13 @@ fn not_in_tables() -> Vec<String> {
     let others = ["help", "libvirt-xml"].map(str::to_owned);
     [names::<WholeRun>(), names::<Output>(), others.into()].concat()
 }
+
+/// A plan is written by hand; this is a book of a thousand pages.
+const LARGEST_PLAN: u64 = 1 << 20;
+
+/// Files that make up a plan, those that are included twice counted twice: a chain of 31 that each include the
+/// next twice would be two thousand million.
+const MOST_FILES: usize = 256;
 
 /// What a plan and the plans that it includes ask for.
 #[derive(Default)]
@@ -47,12 +55,15 @@ impl Experiment {
 
     /// Adds what a file asks for; `open` are the files that led to it.
     fn add(&mut self, path: &Path, open: &mut Vec<PathBuf>) -> Result<(), Error> {
-        let read = |path: &Path| Ok((path.canonicalize()?, std::fs::read_to_string(path)?));
+        let read = |path: &Path| Ok((path.canonicalize()?, read_text_within(path, LARGEST_PLAN)?));
         let (real, text) =
             read(path).map_err(|source| Error::PlanUnreadable { path: path.to_owned(), source })?;
         let at =
             |line: usize, reason: String| Error::PlanFile { path: path.to_owned(), line: Some(line), reason };
         let file = PlanFile::parse(&text).map_err(|error| at(error.line, error.reason))?;
+        if self.files.len() == MOST_FILES {
+            return Err(Error::PlanIncludes { path: path.to_owned(), most: MOST_FILES });
+        }
         self.files.push(real.clone());
         open.push(real);
         for include in &file.include {

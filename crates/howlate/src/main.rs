@@ -7,6 +7,7 @@ mod cli;
 mod commands;
 mod error;
 mod experiment;
+mod quoted;
 mod recorder;
 mod remedy;
 mod session;
@@ -18,6 +19,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use howlate_linux::helper::Helper;
+use howlate_render::legible;
 
 use crate::cli::{Cli, Command};
 use crate::error::Error;
@@ -38,7 +40,10 @@ fn main() -> ExitCode {
     if let Some(call) = commands::cyclictest::Call::from_arguments(std::env::args_os()) {
         return call.run();
     }
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(refused) => return terminal::explain(&legibly(refused)),
+    };
     run(cli.command).unwrap_or_else(|error| {
         if error.is_a_reader_that_left() {
             return ExitCode::from(READER_LEFT);
@@ -52,6 +57,12 @@ fn main() -> ExitCode {
 fn serve_as_helper() -> Option<io::Result<()>> {
     let others = [howlate_load::HELPER, howlate_guard::GUARDIAN];
     howlate_measure::HELPERS.iter().chain(&others).find_map(Helper::serve_if_asked)
+}
+
+/// The same complaint about the same words, if these were legible: it quotes them.
+fn legibly(refused: clap::Error) -> clap::Error {
+    let words = std::env::args_os().map(|word| legible(&word.to_string_lossy()).into_owned());
+    Cli::try_parse_from(words).err().unwrap_or(refused)
 }
 
 fn run(command: Option<Command>) -> Result<ExitCode, Error> {

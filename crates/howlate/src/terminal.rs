@@ -2,8 +2,10 @@
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
+use howlate_render::{legible_json, legible_lines};
 
 pub(crate) const ERROR: Style = AnsiColor::Red.on_default().bold();
 pub(crate) const HINT: Style = AnsiColor::Cyan.on_default().bold();
@@ -21,8 +23,24 @@ pub(crate) fn paint(style: Style, text: impl Display) -> String {
 /// Prints a result on standard output, without styles where it is no terminal.
 pub(crate) fn print(text: &str) -> io::Result<()> {
     let mut out = anstream::stdout().lock();
-    out.write_all(text.as_bytes())?;
+    out.write_all(shown(text).as_bytes())?;
     out.flush()
+}
+
+/// Help, or what is wrong with a command line, as the parser words it.
+pub(crate) fn explain(refused: &clap::Error) -> ExitCode {
+    let text = refused.render().ansi().to_string();
+    match refused.use_stderr() {
+        true => say(&text),
+        // Nobody is left to be helped when standard output is gone.
+        false => drop(print(&text)),
+    }
+    u8::try_from(refused.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
+}
+
+/// Prints a result for people, or JSON if it is that.
+pub(crate) fn print_or_json(text: &str, is_json: bool) -> io::Result<()> {
+    if is_json { print_as_is(&legible_json(text)) } else { print(text) }
 }
 
 /// Prints on standard output exactly what is given, escape sequences too, for programs that read them.
@@ -35,7 +53,29 @@ pub(crate) fn print_as_is(text: &str) -> io::Result<()> {
 /// Says something on standard error, which is for everything but results.
 pub(crate) fn say(text: &str) {
     // Nobody is left to be told when standard error is gone.
-    drop(anstream::stderr().lock().write_all(text.as_bytes()));
+    drop(anstream::stderr().lock().write_all(shown(text).as_bytes()));
+}
+
+/// What is not to be understood by the terminal, except for styles, is written as what it is.
+fn shown(text: &str) -> String {
+    let mut parts = text.split('\x1b');
+    let mut out = legible_lines(parts.next().unwrap_or_default()).into_owned();
+    for part in parts {
+        let style = style_of(part);
+        out.push_str(if style.is_empty() { "\\u{1b}" } else { "\x1b" });
+        out.push_str(style);
+        out.push_str(&legible_lines(&part[style.len()..]));
+    }
+    out
+}
+
+/// The part of `text` that, after an escape, is a style and nothing else: `[1;31m`.
+fn style_of(text: &str) -> &str {
+    let is_style = |end: &usize| {
+        let inside = text[..*end].strip_prefix('[');
+        inside.is_some_and(|inside| inside.bytes().all(|byte| byte.is_ascii_digit() || byte == b';'))
+    };
+    text.find('m').filter(is_style).map_or("", |end| &text[..=end])
 }
 
 /// Whether somebody watches standard error.
@@ -62,6 +102,11 @@ fn is_utf8(locale: &str) -> bool {
     locale.to_lowercase().replace('-', "").contains("utf8")
 }
 
+/// Says what moves the cursor.
+fn move_and_say(text: &str) {
+    drop(anstream::stderr().lock().write_all(text.as_bytes()));
+}
+
 /// Text that is replaced in place, on standard error.
 #[derive(Default)]
 pub(crate) struct InPlace {
@@ -73,15 +118,37 @@ impl InPlace {
     pub(crate) fn show(&mut self, text: &str) {
         // Up to the first line, clear to the end of the screen, no wrapping while it is written.
         let up = if self.lines > 0 { format!("\x1b[{}A", self.lines) } else { String::new() };
-        say(&format!("{up}\r\x1b[J\x1b[?7l{}\n\x1b[?7h", text.trim_end()));
+        move_and_say(&format!("{up}\r\x1b[J\x1b[?7l{}\n\x1b[?7h", shown(text.trim_end())));
         self.lines = text.trim_end().lines().count();
     }
 
     /// Removes the text.
     pub(crate) fn clear(&mut self) {
         if self.lines > 0 {
-            say(&format!("\x1b[{}A\r\x1b[J", self.lines));
+            move_and_say(&format!("\x1b[{}A\r\x1b[J", self.lines));
             self.lines = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_gets_styles_and_nothing_else_that_it_understands() {
+        let styled = paint(ERROR, "error:");
+        assert_eq!(shown(&styled), styled);
+        for (text, expected) in [
+            ("\x1b[2J", "\\u{1b}[2J"),
+            ("a\x1b]0;title\x07\x1b[0m", "a\\u{1b}]0;title\\u{7}\x1b[0m"),
+            ("\x1b\x1b[1m", "\\u{1b}\x1b[1m"),
+            ("\x1b[1;31", "\\u{1b}[1;31"),
+            ("\x1b[?25lm", "\\u{1b}[?25lm"),
+            ("\u{9b}2J\r\u{202e}\u{7f}", "\\u{9b}2J\\r\\u{202e}\\u{7f}"),
+            ("one\n\ttwo µ", "one\n\ttwo µ"),
+        ] {
+            assert_eq!(shown(text), expected);
         }
     }
 }

@@ -7,7 +7,7 @@ use howlate_analyse::{Analysis, is_as_asked};
 use howlate_model::Property;
 use howlate_render::{self as render, ComparisonReport};
 
-use super::reading;
+use super::reading::{self, Texts};
 use crate::cli::{Compare, ComparisonFormat};
 use crate::error::Error;
 use crate::status::Status;
@@ -17,8 +17,10 @@ pub(crate) fn run(asked: &Compare) -> Result<Status, Error> {
     if asked.self_test {
         return self_test::run(asked);
     }
-    let tracks = asked.recordings.iter().map(|path| reading::track(path)).collect::<Result<Vec<_>, _>>()?;
-    let names: Vec<String> = asked.recordings.iter().map(|path| path.display().to_string()).collect();
+    let texts = if asked.format == ComparisonFormat::Json { Texts::AsRecorded } else { Texts::Legible };
+    let tracks =
+        asked.recordings.iter().map(|path| reading::track(path, texts)).collect::<Result<Vec<_>, _>>()?;
+    let names: Vec<String> = asked.recordings.iter().map(|path| reading::name(path)).collect();
     let how = Asked { confidence: asked.confidence.0, margin: asked.margin };
     let comparison = match asked.by {
         Some(property) => by(&tracks, property, asked.base.as_deref(), how)?,
@@ -27,7 +29,7 @@ pub(crate) fn run(asked: &Compare) -> Result<Status, Error> {
     let named: Vec<(&str, &Analysis)> =
         names.iter().zip(&tracks).map(|(name, track)| (name.as_str(), &track.analysis)).collect();
     let report = ComparisonReport { comparison: &comparison, asked: how, base: named[0], news: &named[1..] };
-    terminal::print(&shown(&report, asked.format)?)?;
+    terminal::print_or_json(&shown(&report, asked.format)?, asked.format == ComparisonFormat::Json)?;
     Ok(status(&comparison, &tracks))
 }
 

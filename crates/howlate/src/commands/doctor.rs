@@ -2,7 +2,7 @@
 
 use howlate_model::Finding;
 use howlate_procfs::Root;
-use howlate_render::{Detail, findings, machine};
+use howlate_render::{Detail, findings, legible_value, machine};
 use howlate_system::{describe, examine};
 
 use crate::cli::Doctor;
@@ -19,10 +19,11 @@ pub(crate) fn run(asked: &Doctor) -> Result<Status, Error> {
     let text = if asked.json {
         json(&root, &found)?
     } else {
+        let (system, found) = (legible_value(describe(&root))?, legible_value(found)?);
         let detail = if asked.verbose { Detail::Full } else { Detail::Brief };
-        format!("{}\n\n{}", machine(&describe(&root)), findings(&found, terminal::width(), detail))
+        format!("{}\n\n{}", machine(&system), findings(&found, terminal::width(), detail))
     };
-    terminal::print(&text)?;
+    terminal::print_or_json(&text, asked.json)?;
     Ok(Status::Done)
 }
 

@@ -8,6 +8,11 @@ use crate::cli::Format;
 use crate::error::Error;
 use crate::terminal;
 
+/// Whether it is JSON, whose texts are as they were recorded.
+pub(super) const fn is_json(format: Format) -> bool {
+    matches!(format, Format::Json | Format::Kcidb | Format::Benchmark)
+}
+
 /// What is to be printed, and where it comes from.
 pub(super) struct Shown<'a> {
     pub(super) analyses: &'a [Analysis],

@@ -28,7 +28,8 @@ pub(crate) fn run(args: &cli::Load) -> Result<Status, Error> {
     let notes = running.caveats().iter().map(howlate_render::caveat).collect();
     let result = LoadResult::new(&load, notes);
     let result = Applied { running, place, result }.watch(args.duration, &interrupted);
-    terminal::print(&if args.printing.json { result.json()? } else { result.text(terminal::width()) })?;
+    let text = if args.printing.json { result.json()? } else { result.text(terminal::width()) };
+    terminal::print_or_json(&text, args.printing.json)?;
     Ok(if result.has_failed() { Status::NotTrustworthy } else { Status::Done })
 }
 

@@ -25,7 +25,7 @@ use crate::error::Error;
 use crate::session::{Environment, Request, Resume, measure};
 use crate::status::Status;
 use crate::terminal::{self, ERROR, paint};
-use formats::Shown;
+use formats::{Shown, is_json};
 
 /// Measures a plan, prints the result, judges it.
 fn measure_and_print(
@@ -43,7 +43,8 @@ fn measure_and_print(
 
 fn print_result(analysis: &Analysis, output: &Output, limits: &[Limit]) -> Result<(), Error> {
     let shown = Shown { analyses: std::slice::from_ref(analysis), names: &[output.name()], limits };
-    Ok(terminal::print(&shown.as_text(output.printed())?)?)
+    let format = output.printed();
+    Ok(terminal::print_or_json(&shown.as_text(format)?, is_json(format))?)
 }
 
 /// The exit status, and a line for every limit that was exceeded.

@@ -8,6 +8,7 @@ use howlate_render::quick;
 
 use crate::cli::{Output, WholeRun};
 use crate::error::Error;
+use crate::quoted::quoted;
 use crate::recorder::date_and_time;
 use crate::remedy;
 use crate::session::{Environment, Request, Resume, measure};
@@ -35,7 +36,7 @@ pub(crate) fn run() -> Result<Status, Error> {
         text.push_str(&format!("\nReal-time priority could not be tried. {hint}\n"));
     }
     if let Some(path) = out {
-        text.push_str(&format!("\nSaved; show it again with: howlate show {}\n", path.display()));
+        text.push_str(&format!("\nSaved; show it again with: howlate show {}\n", quoted(&path)));
     }
     terminal::print(&text)?;
     Ok(Status::Done)

@@ -9,7 +9,7 @@ use howlate_record::CreateError;
 use howlate_render as render;
 use howlate_report::{Recording, markdown, page, svg};
 
-use super::reading;
+use super::reading::{self, Texts};
 use crate::cli::{Report, ReportFormat};
 use crate::error::Error;
 use crate::status::Status;
@@ -20,9 +20,12 @@ pub(crate) fn run(asked: &Report) -> Result<Status, Error> {
     if let Some(path) = &output {
         must_be_new(path)?;
     }
-    let analyses =
-        asked.recordings.iter().map(|path| reading::analysis(path)).collect::<Result<Vec<_>, _>>()?;
-    let names: Vec<String> = asked.recordings.iter().map(|path| path.display().to_string()).collect();
+    let analyses = asked
+        .recordings
+        .iter()
+        .map(|path| reading::analysis(path, Texts::Legible))
+        .collect::<Result<Vec<_>, _>>()?;
+    let names: Vec<String> = asked.recordings.iter().map(|path| reading::name(path)).collect();
     let text = text(asked, &analyses, &names)?;
     match output {
         None => terminal::print_as_is(&text)?,
@@ -31,7 +34,7 @@ pub(crate) fn run(asked: &Report) -> Result<Status, Error> {
             terminal::say(&format!("Written to {} ({} KiB).\n", path.display(), text.len().div_ceil(1_024)));
         }
     }
-    Ok(Status::Done)
+    Ok(if analyses.iter().any(reading::is_mixed) { Status::NotTrustworthy } else { Status::Done })
 }
 
 fn text(asked: &Report, analyses: &[Analysis], names: &[String]) -> Result<String, Error> {

@@ -10,6 +10,7 @@ use super::{cyclic, judge, notify, print_result, sleep};
 use crate::cli::{Command, Guest, Run};
 use crate::error::Error;
 use crate::experiment::Experiment;
+use crate::quoted::quoted;
 use crate::session::{Environment, Request, Resume, measure};
 use crate::status::Status;
 use crate::terminal;
@@ -66,7 +67,7 @@ fn take(
     if analysis.end.as_ref().is_some_and(|end| end.how == HowEnded::Interrupted) && !request.quiet {
         terminal::say(&format!(
             "To go on: howlate run {} --resume{}\n",
-            args.plan.display(),
+            quoted(&args.plan),
             out_option(args)
         ));
     }
@@ -137,7 +138,7 @@ fn introduce(experiment: &Experiment, plan: &Plan, path: &Path, quiet: bool) {
 }
 
 fn out_option(args: &Run) -> String {
-    args.output.out.as_ref().map(|out| format!(" --out {}", out.display())).unwrap_or_default()
+    args.output.out.as_ref().map(|out| format!(" --out {}", quoted(out))).unwrap_or_default()
 }
 
 /// Each condition with the number of its turns and the time that they take.

@@ -3,26 +3,29 @@
 use howlate_analyse::Analysis;
 use howlate_render as render;
 
-use super::formats::Shown;
-use super::{judge, reading};
+use super::formats::{Shown, is_json};
+use super::judge;
+use super::reading::{self, Texts};
 use crate::cli::{Format, Show};
 use crate::error::Error;
 use crate::status::Status;
 use crate::terminal;
 
 pub(crate) fn run(asked: &Show) -> Result<Status, Error> {
+    let texts = if is_json(asked.format) { Texts::AsRecorded } else { Texts::Legible };
     let analyses =
-        asked.recordings.iter().map(|path| reading::analysis(path)).collect::<Result<Vec<_>, _>>()?;
-    let names: Vec<String> = asked.recordings.iter().map(|path| path.display().to_string()).collect();
+        asked.recordings.iter().map(|path| reading::analysis(path, texts)).collect::<Result<Vec<_>, _>>()?;
+    let names: Vec<String> = asked.recordings.iter().map(|path| reading::name(path)).collect();
     let shown = Shown { analyses: &analyses, names: &names, limits: &asked.fail_above };
     let text = match asked.format {
         Format::Text => text(asked, &analyses, &names),
         other => shown.as_text(other)?,
     };
-    terminal::print(&text)?;
+    terminal::print_or_json(&text, is_json(asked.format))?;
     // Without limits nothing was asked of the results but to be shown.
     if asked.fail_above.is_empty() {
-        return Ok(Status::Done);
+        let is_mixed = analyses.iter().any(reading::is_mixed);
+        return Ok(if is_mixed { Status::NotTrustworthy } else { Status::Done });
     }
     Ok(worst(analyses.iter().map(|analysis| judge(analysis, &asked.fail_above)).collect()))
 }

@@ -37,10 +37,10 @@ pub(crate) fn run(asked: &Compare) -> Result<Status, Error> {
         rounds: choices.rounds.unwrap_or_default(),
         false_alarms: &alarms,
     };
-    terminal::print(&match asked.format {
-        ComparisonFormat::Json => render::self_test_json(&test)?,
-        _ => render::self_test(&test, terminal::width()),
-    })?;
+    let is_json = asked.format == ComparisonFormat::Json;
+    let text =
+        if is_json { render::self_test_json(&test)? } else { render::self_test(&test, terminal::width()) };
+    terminal::print_or_json(&text, is_json)?;
     Ok(if is_as_asked(&track.analysis) && !alarms.is_empty() { Status::Done } else { Status::NotTrustworthy })
 }
 
@@ -79,5 +79,5 @@ fn recorded(asked: &Cyclic, environment: &Environment, plan: &Plan, seed: u64) -
     let path = output.out.clone().unwrap_or_else(|| folder.path().join("self-test.jsonl"));
     let request = Request { out: Some(&path), stop_above: None, ..Request::of("cyclic", seed, run, output) };
     measure(&request, environment, plan, Resume::No)?;
-    reading::track(&path)
+    reading::track(&path, reading::Texts::AsRecorded)
 }

@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Guest) -> Result<Status, Error> {
     let how = trouble.as_ref().copied().unwrap_or(HowEnded::Interrupted);
     let track = boots.end(trouble.is_ok().then_some(how));
     let text = if args.printing.json { render::json(&track.analysis)? } else { verdict::report(&track) };
-    terminal::print(&text)?;
+    terminal::print_or_json(&text, args.printing.json)?;
     let status = judge(&track.analysis, &limits);
     match trouble {
         Ok(_) => Ok(status),
