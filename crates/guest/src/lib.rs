@@ -11,6 +11,8 @@ mod debian;
 mod emulator;
 mod emulator_process;
 mod error;
+#[doc(hidden)]
+pub mod fuzzing;
 mod guest;
 mod host;
 mod image;

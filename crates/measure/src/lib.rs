@@ -7,6 +7,8 @@
 
 mod collector;
 mod dma_latency;
+#[doc(hidden)]
+pub mod fuzzing;
 mod instrument;
 mod loops;
 mod notify;

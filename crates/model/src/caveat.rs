@@ -303,6 +303,8 @@ impl Caveat {
             | Self::RecordingIncomplete { .. }
             | Self::SettingNotRestored { .. }
             | Self::SettingChanged { .. }
+            | Self::RecordingsJoined { .. }
+            | Self::UnknownConditions { .. }
             | Self::GuardianGone => true,
             Self::NiceInherited { .. }
             | Self::SlackInherited { .. }

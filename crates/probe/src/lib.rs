@@ -11,6 +11,8 @@ mod blocks;
 mod cache;
 mod conversion;
 mod error;
+#[doc(hidden)]
+pub mod fuzzing;
 mod program;
 mod protocol;
 mod recipe;

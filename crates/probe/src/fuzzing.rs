@@ -1,0 +1,37 @@
+//! What `fuzz/` feeds: everything that a probe can print.
+
+use howlate_model::{MonotonicTime, Policy, Runtime, Sleeper, Span, Task, Work};
+
+use crate::blocks::Blocks;
+use crate::protocol::{Hello, Said};
+
+/// Reads what a program printed, up to what it must not print.
+pub fn talk(text: &str) {
+    let mut lines = text.lines();
+    let Some(Ok(_)) = lines.next().map(Hello::parse) else { return };
+    let mut blocks = Blocks::new(&task(), MonotonicTime::default());
+    let now = MonotonicTime::from_nanos(i64::MAX);
+    for line in lines {
+        let Ok(Said::Slept { start, end }) = Said::parse(line) else { break };
+        let (start, end) = (MonotonicTime::from_nanos(start), MonotonicTime::from_nanos(end));
+        if blocks.take(start, end, now).is_err() {
+            break;
+        }
+    }
+    drop((blocks.cut_if_due(now), blocks.cut(now)));
+}
+
+fn task() -> Task {
+    Task {
+        condition: 0,
+        round: 0,
+        work: Work::Sleep { mechanism: Sleeper::Runtime(Runtime::C), target_ns: Span::from_millis(1) },
+        policy: Policy::OTHER,
+        slack: None,
+        cpu: None,
+        samples: None,
+        warm_up: 0,
+        phase: Span::ZERO,
+        keep_series: true,
+    }
+}

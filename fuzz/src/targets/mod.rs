@@ -1,0 +1,34 @@
+//! What is fed.
+
+mod cyclictest;
+mod distribution;
+mod guest;
+mod outputs;
+mod plan;
+mod probe;
+mod recording;
+mod rings;
+mod trees;
+mod values;
+
+use crate::Target;
+
+/// Every target of this crate; the command line of howlate is fed by a test of the program.
+pub const ALL: [Target; 11] = [
+    recording::TARGET,
+    outputs::TARGET,
+    distribution::TARGET,
+    plan::TARGET,
+    values::TARGET,
+    cyclictest::TARGET,
+    trees::TARGET,
+    probe::TARGET,
+    guest::TARGET,
+    rings::RING,
+    rings::SHARED,
+];
+
+/// The target of this name.
+pub fn named(name: &str) -> Option<Target> {
+    ALL.into_iter().find(|target| target.name == name)
+}

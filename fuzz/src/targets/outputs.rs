@@ -1,0 +1,32 @@
+//! Whatever can be read of a recording can be shown: as text, for machines, and as a page.
+
+use howlate_analyse::compare::{Asked, recordings};
+use howlate_render::{self as render, ComparisonReport, Symbols, is_legible};
+use howlate_report::{Kind, Recording, markdown, page, svg};
+
+use super::recording::{self, seeds};
+use crate::Target;
+
+pub(crate) const TARGET: Target = Target { name: "outputs", seeds, body };
+
+fn body(input: &[u8]) {
+    let Some(track) = recording::read(input) else { return };
+    let analysis = &track.analysis;
+    let text = render::report(analysis, 100) + &render::plots(analysis, 100, Symbols::Unicode);
+    drop(render::json(analysis));
+    drop(render::csv(std::slice::from_ref(analysis), &["a".to_owned()]));
+    drop(render::hlog(std::slice::from_ref(analysis)));
+    let of = [Recording { name: "a", analysis }];
+    let pages = markdown(&of) + &page(&of);
+    Kind::ALL.into_iter().for_each(|kind| drop(svg(&of, kind)));
+    let asked = Asked { confidence: 0.95, margin: None };
+    let comparison = recordings(&track, std::slice::from_ref(&track), asked);
+    let report =
+        ComparisonReport { comparison: &comparison, asked, base: ("a", analysis), news: &[("a", analysis)] };
+    let shown = render::comparison_text(&report, 100)
+        + &render::comparison_markdown(&report)
+        + &render::comparison_tap(&report);
+    drop(render::comparison_junit(&report));
+    let plain = (text + &pages + &shown).replace("\u{1b}[", "");
+    assert!(plain.chars().all(|letter| is_legible(letter) || matches!(letter, '\n' | '\t')));
+}
