@@ -7,8 +7,8 @@ use std::process::{Command, ExitCode};
 use crate::packages;
 
 /// A target, and what links for it where this machine is another.
-struct Target {
-    architecture: &'static str,
+pub struct Target {
+    pub architecture: &'static str,
     triple: &'static str,
     linker: &'static str,
 }
@@ -27,7 +27,7 @@ pub fn run(names: &[&str]) -> ExitCode {
     packages::provide(packages::FOR_CROSS);
     let wanted = |target: &&Target| names.is_empty() || names.contains(&target.architecture);
     for target in TARGETS.iter().filter(wanted) {
-        match build(target) {
+        match root().and_then(|root| build(target, &root, &target_folder(&root))) {
             Ok((path, bytes)) => println!("{}: {} bytes", path.display(), bytes),
             Err(error) => {
                 eprintln!("error: {}: {error}", target.triple);
@@ -38,15 +38,35 @@ pub fn run(names: &[&str]) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Where the program is, and its size in bytes.
-fn build(target: &Target) -> io::Result<(PathBuf, u64)> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize()?;
+/// Every target.
+pub const fn targets() -> &'static [Target] {
+    &TARGETS
+}
+
+/// The target whose programs run here.
+pub fn native() -> io::Result<&'static Target> {
+    let here = TARGETS.iter().find(|target| target.architecture == std::env::consts::ARCH);
+    here.ok_or_else(|| io::Error::other("no program is built for this machine's architecture"))
+}
+
+/// Where the repository is.
+pub fn root() -> io::Result<PathBuf> {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize()
+}
+
+/// Where cargo puts what it builds of the repository at `root`.
+pub fn target_folder(root: &Path) -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
+}
+
+/// Builds the repository at `root` into `folder`: where the program is, and its size in bytes. The bytes do not
+/// depend on where these folders are.
+pub fn build(target: &Target, root: &Path, folder: &Path) -> io::Result<(PathBuf, u64)> {
     // It needs no more than the standard library of the target; where there is no rustup, it may be there.
-    drop(Command::new("rustup").args(["target", "add", target.triple]).current_dir(&root).output());
-    let folder = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    drop(Command::new("rustup").args(["target", "add", target.triple]).current_dir(root).output());
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["build", "--release", "--package", "howlate", "--target", target.triple]);
-    cargo.env("RUSTFLAGS", "-C target-feature=+crt-static").current_dir(&root);
+    cargo.args(["build", "--release", "--locked", "--package", "howlate", "--target", target.triple]);
+    cargo.env("RUSTFLAGS", flags(root)).env("CARGO_TARGET_DIR", folder).current_dir(root);
     if target.architecture != std::env::consts::ARCH {
         let name = target.triple.to_uppercase().replace('-', "_");
         cargo.env(format!("CARGO_TARGET_{name}_LINKER"), target.linker);
@@ -57,4 +77,15 @@ fn build(target: &Target) -> io::Result<(PathBuf, u64)> {
     let path = folder.join(target.triple).join("release/howlate");
     let bytes = std::fs::metadata(&path)?.len();
     Ok((path, bytes))
+}
+
+/// Static, and with names of folders that are the same everywhere.
+fn flags(root: &Path) -> String {
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cargo")));
+    let mut flags = format!("-C target-feature=+crt-static --remap-path-prefix={}=/howlate", root.display());
+    if let Some(home) = home {
+        flags.push_str(&format!(" --remap-path-prefix={}=/cargo", home.display()));
+    }
+    flags
 }

@@ -3,7 +3,11 @@
 mod bench;
 mod capture_system;
 mod cross;
+mod dist;
+mod fuzz;
 mod packages;
+mod soak;
+mod supply;
 mod test;
 
 use std::path::Path;
@@ -17,7 +21,13 @@ The developer's commands:
   cargo xtask test --consumers
                               the readers of results: HdrHistogram in five languages, Jenkins' schema, prove, KCIDB, …
   cargo xtask bench           every benchmark; or one of: cyclic, cyclictest, instructions, memory, notify, show, size
+  cargo xtask fuzz [--for 1h] [TARGET…]
+                              damaged and hostile input for everything that reads what others wrote
+  cargo xtask soak [--for 24h]
+                              one long measurement, and whether anything grew that must not
+  cargo xtask supply          licences, sources and versions of what is built in
   cargo xtask cross [ARCH]    static programs for x86_64 and aarch64
+  cargo xtask dist [--once]   what people download: programs, Debian packages, what is built in, checksums
   cargo xtask capture-system FOLDER
                               copies what howlate reads of this machine, for a bug report and a test
 ";
@@ -31,6 +41,10 @@ fn main() -> ExitCode {
         ["test", "--consumers"] => test::run(test::Extent::Consumers),
         ["bench", names @ ..] => bench::run(names),
         ["cross", names @ ..] => cross::run(names),
+        ["dist", words @ ..] => dist::run(words),
+        ["fuzz", words @ ..] => fuzz::run(words),
+        ["soak", words @ ..] => soak::run(words),
+        ["supply"] => supply::run(),
         ["capture-system", folder] => capture(Path::new(folder)),
         [] | ["help" | "--help" | "-h"] => {
             print!("{USAGE}");

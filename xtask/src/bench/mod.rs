@@ -14,6 +14,8 @@ mod size;
 
 use std::process::ExitCode;
 
+pub use program::built;
+
 use crate::packages;
 
 type Bench = (&'static str, fn() -> std::io::Result<()>);
