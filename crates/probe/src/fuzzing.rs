@@ -3,7 +3,7 @@
 use howlate_model::{MonotonicTime, Policy, Runtime, Sleeper, Span, Task, Work};
 
 use crate::blocks::Blocks;
-use crate::protocol::{Hello, Said};
+use crate::protocol::{Hello, Report};
 
 /// Reads what a program printed, up to what it must not print.
 pub fn talk(text: &str) {
@@ -12,7 +12,7 @@ pub fn talk(text: &str) {
     let mut blocks = Blocks::new(&task(), MonotonicTime::default());
     let now = MonotonicTime::from_nanos(i64::MAX);
     for line in lines {
-        let Ok(Said::Slept { start, end }) = Said::parse(line) else { break };
+        let Ok(Report::Slept { start, end }) = Report::parse(line) else { break };
         let (start, end) = (MonotonicTime::from_nanos(start), MonotonicTime::from_nanos(end));
         if blocks.take(start, end, now).is_err() {
             break;

@@ -14,10 +14,21 @@ pub(crate) fn html(text: &str) -> Markup {
 
 /// A sentence for Markdown.
 pub(crate) fn markdown(text: &str) -> String {
+    if !is_in_pairs(text) {
+        return markdown_text(text);
+    }
     let part = |(number, part): (usize, &str)| {
         if number % 2 == 1 { format!("`{part}`") } else { markdown_text(part) }
     };
     text.split('`').enumerate().map(part).collect()
+}
+
+/// Whether each backquote that begins something typed stands alone and has one that ends it. Others are not ours:
+/// Markdown would pair them with ours, and take what stands between for markup.
+fn is_in_pairs(text: &str) -> bool {
+    let parts = text.split('`').count();
+    let mut inner = text.split('`').skip(1).take(parts.saturating_sub(2));
+    parts % 2 == 1 && inner.all(|part| !part.is_empty())
 }
 
 #[cfg(test)]
@@ -27,6 +38,7 @@ mod tests {
     #[test]
     fn what_is_typed_stays_as_it_is() {
         assert_eq!(markdown("a_b: `x_y | z`."), r"a\_b: `x_y | z`.");
+        assert_eq!(markdown("a `b` ``` <i> `"), r"a \`b\` \`\`\` &lt;i> \`");
         assert_eq!(html("<b> `a<b`").into_string(), "&lt;b&gt; <code>a&lt;b</code>");
     }
 }

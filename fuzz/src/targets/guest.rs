@@ -1,5 +1,8 @@
 //! Lines that a guest sends, and the recording that is made of them.
 
+use howlate_model::Line;
+use howlate_record::Merge;
+
 use super::recording;
 use crate::Target;
 
@@ -15,5 +18,15 @@ fn seeds() -> Vec<Vec<u8>> {
 }
 
 fn body(input: &[u8]) {
-    howlate_guest::fuzzing::line(&String::from_utf8_lossy(input));
+    let mut merge = None;
+    for line in howlate_guest::fuzzing::lines(&String::from_utf8_lossy(input)) {
+        match (line, &mut merge) {
+            (Line::Header(header), merge) => {
+                let merge = merge.get_or_insert_with(|| Merge::into_conditions(header.conditions.clone()));
+                drop(merge.begin(&header.conditions, 7));
+            }
+            (line, Some(merge)) => drop(merge.line(line)),
+            _ => {}
+        }
+    }
 }
