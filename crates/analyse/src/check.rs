@@ -2,7 +2,7 @@
 
 use howlate_model::{Caveat, Limit};
 
-use crate::limits::value;
+use crate::limits::{Judgement, judged, value};
 use crate::trust::spoiled;
 use crate::{Analysis, Outcome};
 
@@ -26,8 +26,24 @@ pub enum Kept {
     Yes,
     /// It is exceeded, whatever else is wrong.
     No,
-    /// Nobody knows: the condition was not measured as asked. `None`: not at all.
-    Unknown(Option<Caveat>),
+    /// Nobody knows.
+    Unknown(Unknown),
+}
+
+/// Why nobody knows whether a limit is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unknown {
+    /// The condition was not measured as asked.
+    Spoiled(Caveat),
+    /// It was not measured at all.
+    NotMeasured,
+    /// There are fewer wake-ups than the statistic takes.
+    TooFew {
+        /// How many it takes.
+        needed: u64,
+        /// How many there are.
+        count: u64,
+    },
 }
 
 /// Every limit held against every condition; without limits, one check for each condition.
@@ -42,13 +58,15 @@ pub fn checks<'a>(analysis: &'a Analysis, limits: &[Limit]) -> Vec<Check<'a>> {
 
 impl<'a> Check<'a> {
     fn of(outcome: &'a Outcome, limit: Option<Limit>, analysis: &Analysis) -> Self {
-        let value = limit.and_then(|limit| value(outcome, limit.statistic));
-        let exceeded = limit.zip(value).is_some_and(|(limit, value)| value > limit.above);
-        let kept = match spoiled(outcome, analysis) {
-            _ if exceeded => Kept::No,
-            Some(caveat) => Kept::Unknown(Some(caveat)),
-            None if outcome.count() == 0 => Kept::Unknown(None),
-            None => Kept::Yes,
+        let value = limit.and_then(|limit| value(outcome, &outcome.planned(), limit.statistic));
+        let kept = match (limit.map(|limit| judged(outcome, limit)), spoiled(outcome, analysis)) {
+            (Some(Judgement::Exceeded(_)), _) => Kept::No,
+            (_, Some(caveat)) => Kept::Unknown(Unknown::Spoiled(caveat)),
+            _ if outcome.count() == 0 => Kept::Unknown(Unknown::NotMeasured),
+            (Some(Judgement::TooFew { needed, count }), None) => {
+                Kept::Unknown(Unknown::TooFew { needed, count })
+            }
+            _ => Kept::Yes,
         };
         Self { outcome, limit, value, kept }
     }
@@ -86,9 +104,11 @@ mod tests {
         let mut one = analysis(&[50_000]);
         let ended = Caveat::LoadEnded { load: "cpu".into(), words: "it was done".into() };
         one.add(&Line::Caveat(ended.clone()));
-        let unknown = Kept::Unknown(Some(ended));
+        let unknown = Kept::Unknown(Unknown::Spoiled(ended));
         assert_eq!(kept(&one, &["max>10us", "max>100us"]), [Kept::No, unknown.clone()]);
         assert_eq!(kept(&one, &[]), [unknown]);
-        assert_eq!(kept(&analysis(&[0]), &["max>1s"]), [Kept::Unknown(None)]);
+        assert_eq!(kept(&analysis(&[0]), &["max>1s"]), [Kept::Unknown(Unknown::NotMeasured)]);
+        let few = Kept::Unknown(Unknown::TooFew { needed: 100, count: 20 });
+        assert_eq!(kept(&analysis(&[50_000]), &["p99>1ms"]), [few]);
     }
 }

@@ -1,6 +1,6 @@
 //! The percentile curve, and how sure each of its points is.
 
-use howlate_model::Latency;
+use howlate_model::{Distribution, Latency};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::interval::quantile_ranks;
@@ -23,13 +23,14 @@ pub struct CurvePoint {
     pub interval: Option<Interval>,
 }
 
-/// The curve from all wake-ups down to one of them; with intervals, which take longer to work out,
+/// The curve from every planned wake-up down to one of them; with intervals, which take longer to work out,
 /// or without.
 pub fn curve(outcome: &Outcome, with_intervals: bool) -> Vec<CurvePoint> {
-    let all = outcome.latency();
+    let all = outcome.planned();
     let point = |tail: f64| {
         let latency = all.quantile(1.0 - tail)?;
-        let interval = if with_intervals { interval(outcome, tail, latency) } else { None };
+        let slices = outcome.timeline().slices();
+        let interval = if with_intervals { interval(&all, slices, tail, latency) } else { None };
         Some(CurvePoint { tail, latency, interval })
     };
     let mut points: Vec<CurvePoint> = tails(all.count()).into_iter().filter_map(point).collect();
@@ -72,9 +73,8 @@ fn tails(count: u64) -> Vec<f64> {
 ///
 /// Source: Woodruff, Confidence intervals for medians and other position measures, JASA 47 (1952).
 #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-fn interval(outcome: &Outcome, tail: f64, latency: Latency) -> Option<Interval> {
-    let all = outcome.latency();
-    let worth = worth(outcome.timeline().slices(), latency)?;
+fn interval(all: &Distribution, slices: &[Slice], tail: f64, latency: Latency) -> Option<Interval> {
+    let worth = worth(slices, latency)?;
     let independent = (all.count() as f64 / worth).floor() as u64;
     let at = |rank: u64| all.quantile(rank as f64 / independent as f64);
     let (low, high) = quantile_ranks(independent, 1.0 - tail)?;
@@ -89,7 +89,7 @@ fn worth(slices: &[Slice], latency: Latency) -> Option<f64> {
         return None;
     }
     let border = latency.as_nanos().max(0).unsigned_abs();
-    let count = |slice: &Slice| (slice.columns.count() as f64, slice.columns.reaching(border) as f64);
+    let count = |slice: &Slice| (slice.planned.count() as f64, slice.planned.reaching(border) as f64);
     let counts: Vec<(f64, f64)> = slices.iter().map(count).collect();
     let (all, late) = counts.iter().fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
     let share = late / all;

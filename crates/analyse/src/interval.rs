@@ -1,6 +1,6 @@
 //! How sure a number is.
 
-use howlate_model::Latency;
+use howlate_model::{Distribution, Latency};
 use schemars::JsonSchema;
 use serde::Serialize;
 use statrs::distribution::{Binomial, DiscreteCDF};
@@ -39,6 +39,19 @@ pub fn quantile_ranks(n: u64, quantile: f64) -> Option<(u64, u64)> {
     (low >= 1 && high <= n).then_some((low, high))
 }
 
+/// The wake-ups that a quantile takes so that at least one lies beyond it: 100 for the 99th percentile,
+/// 1 000 for the 99.9th.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "quantiles are between 0 and 1")]
+pub fn least_wakeups(quantile: f64) -> u64 {
+    // Rounded down by a hair, so that 1 / (1 − 0.99) is 100 and not 101.
+    (1.0 / (1.0 - quantile) - 1e-6).ceil() as u64
+}
+
+/// What a share of all latencies is at most; `None` where there are too few for that share.
+pub fn percentile(all: &Distribution, quantile: f64) -> Option<Latency> {
+    all.quantile(quantile).filter(|_| all.count() >= least_wakeups(quantile))
+}
+
 /// When none of `n` independent wake-ups exceeded a value, at most one in this many does, with
 /// 95 % confidence: 1 / (1 − 0.05^(1/n)), about n / 3.
 ///
@@ -53,6 +66,12 @@ pub fn exceeded_at_most(n: u64) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_quantile_takes_a_wake_up_beyond_it() {
+        let least = [0.5, 0.9, 0.95, 0.99, 0.999, 0.9999].map(least_wakeups);
+        assert_eq!(least, [2, 10, 20, 100, 1_000, 10_000]);
+    }
 
     #[test]
     fn ranks_match_the_published_ones() {

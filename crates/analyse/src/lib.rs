@@ -2,6 +2,7 @@
 //! from a run that is still going makes no difference.
 
 mod analysis;
+mod block_numbers;
 mod check;
 mod columns;
 pub mod compare;
@@ -10,30 +11,39 @@ mod insight;
 mod interval;
 mod limits;
 mod load_effect;
+mod outcome;
+mod planned;
 mod ranking;
+mod ratio;
 mod staircase;
 mod summary;
 mod timeline;
 mod trust;
+mod turn_numbers;
 
-pub use analysis::{Analysis, Outcome};
-pub use check::{Check, Kept, checks};
+pub use analysis::Analysis;
+pub use block_numbers::BlockNumbers;
+pub use check::{Check, Kept, Unknown, checks};
 pub use columns::{Column, Columns, equal_columns};
 pub use curve::{CurvePoint, curve};
 pub use insight::{Insight, Origin, insights};
-pub use interval::{Interval, exceeded_at_most, quantile_ranks};
-pub use limits::exceeded;
+pub use interval::{Interval, exceeded_at_most, least_wakeups, percentile, quantile_ranks};
+pub use limits::{Judgement, judged};
 pub use load_effect::LoadEffect;
+pub use outcome::Outcome;
 pub use ranking::{GapCost, IdleCost, Place, Ranking, gap_costs, idle_costs, rankings};
+pub use ratio::{Ratio, ratio};
 pub use summary::Summary;
 pub use timeline::{Slice, Timeline, Turn};
 pub use trust::is_as_asked;
+pub use turn_numbers::TurnNumber;
 
 #[cfg(test)]
 mod testing {
     use super::*;
     use howlate_model::{
-        Block, Condition, Header, Instrument, Line, Load, MonotonicTime, Policy, System, Wakeup, Work,
+        Block, Caveat, Condition, Header, InForce, Instrument, Line, Load, MonotonicTime, Policy, Span,
+        Started, System, Wakeup, Work,
     };
 
     /// A recording's analysis before anything was measured.
@@ -62,6 +72,28 @@ mod testing {
             settings: vec![],
             instrument: Instrument::default(),
             conditions: works.iter().map(condition).collect(),
+        })
+    }
+
+    /// The begin of a turn in which the policy was refused, so that it ran as `other`.
+    pub(crate) fn refused(analysis: &Analysis, condition: u32) -> Line {
+        let asked = analysis.header.conditions[condition as usize].policy;
+        let in_force = InForce {
+            tid: 1,
+            policy: Policy::OTHER,
+            slack_ns: Span::ZERO,
+            cpus: "0".parse().unwrap(),
+            memory_locked: true,
+            dma_latency_us: None,
+        };
+        Line::Started(Started {
+            condition,
+            round: 0,
+            at_ns: MonotonicTime::default(),
+            in_force,
+            sender_in_force: None,
+            runtime: None,
+            caveats: vec![Caveat::policy_refused(asked, Policy::OTHER, "not permitted".into(), None)],
         })
     }
 

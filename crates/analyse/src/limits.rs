@@ -1,25 +1,77 @@
 //! Comparing results with limits.
 
-use howlate_model::{Latency, Limit, Statistic};
+use howlate_model::{Distribution, Latency, Limit, Statistic};
 
-use crate::Outcome;
+use crate::{Outcome, least_wakeups};
 
-/// The value that exceeds `limit`: nanoseconds, or a count for missed periods. `None` if it keeps it.
-pub fn exceeded(outcome: &Outcome, limit: Limit) -> Option<u64> {
-    value(outcome, limit.statistic).filter(|value| *value > limit.above)
+/// What became of a limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Judgement {
+    /// It was kept.
+    Kept,
+    /// It was exceeded by this: nanoseconds, or a count for missed periods.
+    Exceeded(u64),
+    /// There are too few wake-ups to tell.
+    TooFew {
+        /// How many the statistic takes.
+        needed: u64,
+        /// How many there are.
+        count: u64,
+    },
+}
+
+/// Whether `outcome` keeps `limit`. Every planned wake-up counts, so that a stall counts for every period
+/// that it took.
+pub fn judged(outcome: &Outcome, limit: Limit) -> Judgement {
+    let all = outcome.planned();
+    let (needed, count) = (needed(limit.statistic), all.count());
+    match value(outcome, &all, limit.statistic).filter(|value| *value > limit.above) {
+        // What is exceeded already stays so with more wake-ups, but a share of them does not.
+        _ if count < needed => Judgement::TooFew { needed, count },
+        Some(value) => Judgement::Exceeded(value),
+        None => Judgement::Kept,
+    }
+}
+
+fn needed(statistic: Statistic) -> u64 {
+    match statistic {
+        Statistic::Percentile(percent) if percent < 100.0 => least_wakeups(percent / 100.0),
+        Statistic::Percentile(_) | Statistic::Max | Statistic::Mean => 1,
+        Statistic::Missed => 0,
+    }
 }
 
 /// What a limit is about: nanoseconds, or a count for missed periods. `None` where nothing was measured.
-///
-/// Periodic work is judged by its corrected numbers, so that a stall counts for every period it took.
 #[allow(clippy::cast_possible_truncation, reason = "a limit is whole nanoseconds")]
-pub(crate) fn value(outcome: &Outcome, statistic: Statistic) -> Option<u64> {
-    let all = outcome.corrected().unwrap_or_else(|| outcome.latency().clone());
+pub(crate) fn value(outcome: &Outcome, all: &Distribution, statistic: Statistic) -> Option<u64> {
     let nanos = |latency: Option<Latency>| latency.map(|latency| latency.as_nanos().max(0).unsigned_abs());
     match statistic {
         Statistic::Max => nanos(all.max()),
         Statistic::Percentile(percent) => nanos(all.quantile(percent / 100.0)),
         Statistic::Mean => nanos(all.mean_nanos().map(|mean| Latency::from_nanos(mean as i64))),
         Statistic::Missed => Some(outcome.missed_periods()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{analysis_of, block_of};
+    use howlate_model::{Span, Wait, Work};
+
+    #[test]
+    fn a_percentile_takes_its_wake_ups() {
+        let work = Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_millis(1) };
+        let mut analysis = analysis_of(&[work]);
+        let judge =
+            |analysis: &crate::Analysis, limit: &str| judged(&analysis.outcomes()[0], limit.parse().unwrap());
+        assert_eq!(judge(&analysis, "max>1us"), Judgement::TooFew { needed: 1, count: 0 });
+        (0..4).for_each(|round| analysis.add(&block_of(0, round, 5_000)));
+        assert_eq!(judge(&analysis, "p99>1us"), Judgement::TooFew { needed: 100, count: 80 });
+        assert_eq!(judge(&analysis, "max>1us"), Judgement::Exceeded(5_000));
+        analysis.add(&block_of(0, 4, 5_000));
+        assert!(matches!(judge(&analysis, "p99>1us"), Judgement::Exceeded(_)));
+        assert_eq!(judge(&analysis, "p99>1ms"), Judgement::Kept);
+        assert_eq!(judge(&analysis, "p99.9>1us"), Judgement::TooFew { needed: 1_000, count: 100 });
     }
 }

@@ -38,10 +38,16 @@ impl Place {
     }
 }
 
+/// What was notified under the policy asked for; what ran as something else is not compared.
+fn notifications(analysis: &Analysis) -> impl Iterator<Item = &Outcome> {
+    let counts = |one: &&Outcome| one.condition.work.notifier().is_some() && one.ran_as().is_none();
+    analysis.outcomes().iter().filter(counts)
+}
+
 /// One ranking for each set of circumstances under which several mechanisms were measured.
 pub fn rankings(analysis: &Analysis) -> Vec<Ranking> {
     let mut groups: Vec<Vec<&Outcome>> = Vec::new();
-    for outcome in analysis.outcomes().iter().filter(|one| one.condition.work.notifier().is_some()) {
+    for outcome in notifications(analysis) {
         let alike = |group: &&mut Vec<&Outcome>| circumstances(group[0]) == circumstances(outcome);
         match groups.iter_mut().find(alike) {
             Some(group) => group.push(outcome),
@@ -106,7 +112,7 @@ pub struct GapCost {
 /// The cost of the longest gap against the shortest, for every mechanism under all circumstances.
 pub fn gap_costs(analysis: &Analysis) -> Vec<GapCost> {
     let mut sweeps: Vec<Vec<&Outcome>> = Vec::new();
-    for outcome in analysis.outcomes().iter().filter(|one| one.condition.work.notifier().is_some()) {
+    for outcome in notifications(analysis) {
         match sweeps.iter_mut().find(|sweep| gapless(sweep[0]) == gapless(outcome)) {
             Some(sweep) => sweep.push(outcome),
             None => sweeps.push(vec![outcome]),
@@ -156,7 +162,7 @@ pub fn idle_costs(analysis: &Analysis) -> Vec<IdleCost> {
         let (as_left, held_awake) = (median(left)?, median(awake)?);
         Some(IdleCost { condition: left.condition.clone(), as_left, held_awake })
     };
-    outcomes.iter().filter_map(cost).collect()
+    notifications(analysis).filter_map(cost).collect()
 }
 
 /// The same condition with the receiver's CPU held awake, if it is not already.

@@ -3,6 +3,7 @@
 use howlate_model::{Block, Finished, MonotonicTime, Started};
 
 use crate::columns::Columns;
+use crate::planned::planned;
 
 /// Slices kept per condition. When there are more, neighbours are joined, so that memory stays
 /// constant however long the run.
@@ -21,6 +22,8 @@ pub struct Slice {
     pub max: i64,
     /// How many were how late.
     pub columns: Columns,
+    /// The same, missed periods counted.
+    pub planned: Columns,
     /// Periods missed.
     pub missed_periods: u64,
     /// Wake-ups that were measured but lost.
@@ -35,6 +38,7 @@ impl Slice {
             min: block.latency.min()?.as_nanos(),
             max: block.latency.max()?.as_nanos(),
             columns: Columns::of(&block.latency),
+            planned: Columns::of(&planned(&block.latency, block.swallowed.as_ref())),
             missed_periods: block.missed_periods,
             lost: block.lost,
         })
@@ -46,6 +50,7 @@ impl Slice {
         self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
         self.columns.merge(&other.columns);
+        self.planned.merge(&other.planned);
         self.missed_periods += other.missed_periods;
         self.lost += other.lost;
     }

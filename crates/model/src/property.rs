@@ -78,6 +78,13 @@ pub enum Value<'a> {
     Length(WorkKind, Span),
     /// The policy asked for.
     Policy(Policy),
+    /// A policy that was refused, and what ran in its place.
+    Refused {
+        /// What was asked for.
+        asked: Policy,
+        /// What ran.
+        ran: Policy,
+    },
     /// The timer slack asked for.
     Slack(Span),
     /// The load.
@@ -203,6 +210,7 @@ impl fmt::Display for Value<'_> {
             Self::Kernel(release) => f.pad(release),
             Self::HostLoad(load) | Self::Load(load) => load.fmt(f),
             Self::VcpuPolicy(policy) | Self::Policy(policy) => policy.fmt(f),
+            Self::Refused { asked, ran } => write!(f, "{asked} refused, ran as {ran}"),
             Self::Mechanism(mechanism) => mechanism.fmt(f),
             Self::Length(_, span) | Self::Slack(span) => span.fmt(f),
             Self::Between(between) => f.pad(between.name()),

@@ -186,17 +186,22 @@ impl CyclicChoices {
         rounds: u32,
     ) -> Turn {
         let samples = self.samples.map(|samples| share(samples, round, rounds));
-        let threads = of_group.len();
+        let (threads, duration) = (of_group.len(), share_of_time(self.duration, rounds));
         let task = |(thread, number): (usize, usize)| {
             let condition = &conditions[number];
-            let warm_up = if condition.work.length() <= WARM_UP_PERIOD { WARM_UP } else { 0 };
+            let length = condition.work.length();
+            let warm_up = if length <= WARM_UP_PERIOD { WARM_UP } else { 0 };
             let phase = self.phase(group.period, thread, threads);
+            let samples =
+                [samples, duration.map(|time| periods_in(time, length))].into_iter().flatten().min();
             Task { round, samples, warm_up, phase, ..Task::of(number, condition) }
         };
         let tasks: Vec<Task> = of_group.enumerate().map(task).collect();
-        let duration = share_of_time(self.duration, rounds);
         let for_samples = tasks.iter().filter_map(needed).max();
         let estimate = [duration, for_samples].into_iter().flatten().min().unwrap_or_default();
+        // What comes before the first wake-up that counts is not taken from the time asked for.
+        let before = tasks.iter().map(before_it_counts).max().unwrap_or_default();
+        let duration = duration.map(|time| time.plus(before));
         // Threads that others leave no time for would never have their samples.
         let cut_after = if duration.is_none() { for_samples.map(limit) } else { None };
         Turn { tasks, load: group.load.clone(), duration, cut_after, estimate }
@@ -210,6 +215,16 @@ impl CyclicChoices {
         let share = period.as_nanos() as u128 * thread as u128 / threads.max(1) as u128;
         period.plus(Span::from_nanos(u64::try_from(share).unwrap_or_default()))
     }
+}
+
+/// Whole periods in a time, at least one.
+fn periods_in(time: Span, period: Span) -> u64 {
+    (time.as_nanos() / period.as_nanos().max(1)).max(1)
+}
+
+/// From the start of a turn to the first wake-up that counts, and room for that to be late.
+fn before_it_counts(task: &Task) -> Span {
+    task.phase.plus(task.work.length().times(task.warm_up))
 }
 
 fn needed(task: &Task) -> Option<Span> {
@@ -268,12 +283,25 @@ mod tests {
         let plan = choices.plan(&machine()).unwrap();
         assert_eq!(plan.conditions.len(), 8);
         assert_eq!(plan.turns.len(), 20);
-        assert_eq!(plan.turns[0].duration, Some(Span::from_millis(1_200)));
+        // The last thread begins 1.75 ms after the start, and warms up for 3 ms.
+        assert_eq!(plan.turns[0].duration, Some(Span::from_micros(1_204_750)));
         let cpus: Vec<_> = plan.turns[0].tasks.iter().map(|task| task.cpu).collect();
         assert_eq!(cpus, [Some(0), Some(1), Some(2), Some(3)]);
         for task in plan.turns.iter().flat_map(|turn| &turn.tasks) {
             assert_eq!(task.policy, plan.conditions[task.condition as usize].policy);
         }
+    }
+
+    #[test]
+    fn a_second_at_a_millisecond_is_a_thousand_wake_ups_that_count() {
+        let mut choices = choices();
+        choices.duration = Some(Span::from_secs(1));
+        let plan = choices.plan(&machine()).unwrap();
+        let task = &plan.turns[0].tasks[0];
+        assert_eq!((task.samples, task.warm_up), (Some(1_000), WARM_UP));
+        assert_eq!(plan.turns[0].duration, Some(Span::from_millis(1_004)));
+        choices.samples = Some(10);
+        assert_eq!(choices.plan(&machine()).unwrap().turns[0].tasks[0].samples, Some(10));
     }
 
     #[test]

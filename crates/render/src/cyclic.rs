@@ -1,64 +1,82 @@
 //! Tables of periodic work.
 
-use howlate_analyse::{Analysis, Outcome, Summary};
-use howlate_model::{Condition, HasProperties, Latency, Property, WorkKind};
+use std::borrow::Cow;
 
-use crate::certainty::what_the_maximum_supports;
-use crate::numbers::{count, micros};
+use howlate_analyse::{Analysis, Interval, Outcome, percentile};
+use howlate_model::{Distribution, HasProperties, Latency, Property, WorkKind};
+
+use crate::certainty::{left_out, what_the_maximum_supports};
+use crate::numbers::{count, micros, rough};
 use crate::property::{self, heading, is_usual, varying};
 use crate::prose::wrapped;
 use crate::style::{DIM, paint};
 use crate::table::{Columns, transpose, worst_in_bold};
 
 /// What all conditions have in common, in words, and the properties in which they differ.
-fn common_and_varying(conditions: &[&Condition]) -> (Vec<String>, Vec<Property>) {
+fn common_and_varying(outcomes: &[&Outcome]) -> (Vec<String>, Vec<Property>) {
     let is_column = |property: &Property| match property {
         Property::Kind => false,
-        Property::Kernel => conditions.iter().any(|condition| condition.on_host.is_some()),
+        Property::Kernel => outcomes.iter().any(|outcome| outcome.condition.on_host.is_some()),
         _ => true,
     };
-    let varying: Vec<Property> = varying(conditions).into_iter().filter(is_column).collect();
+    let varying: Vec<Property> = varying(outcomes).into_iter().filter(is_column).collect();
     let common = Property::ALL.iter().filter(|property| is_column(property) && !varying.contains(property));
     let text = |property: &Property| {
-        let value = conditions.first()?.value(*property).filter(|value| !is_usual(value))?;
+        let value = outcomes.first()?.value(*property).filter(|value| !is_usual(value))?;
         Some(format!("{} {}", heading(*property, Some(WorkKind::Cyclic)), property::value(&value)))
     };
     (common.filter_map(text).collect(), varying)
 }
 
-fn cell(condition: &Condition, property: Property) -> String {
-    condition.value(property).map_or_else(|| "–".to_owned(), |value| property::value(&value))
+fn cell(outcome: &Outcome, property: Property) -> String {
+    outcome.value(property).map_or_else(|| "–".to_owned(), |value| property::value(&value))
 }
 
-/// The table, what was in common, the corrected numbers, and what the maxima support.
+/// Which wake-ups a table is of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Counted {
+    /// Every planned one: missed periods count with the latency that they would have had.
+    Planned,
+    /// Those that happened.
+    Happened,
+}
+
+impl Counted {
+    fn of(self, outcome: &Outcome) -> Cow<'_, Distribution> {
+        match self {
+            Self::Planned => outcome.planned(),
+            Self::Happened => Cow::Borrowed(outcome.latency()),
+        }
+    }
+}
+
+/// The table, what was in common, the raw numbers where periods were missed, and how sure all is.
 pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
     let outcomes: Vec<&Outcome> = analysis.outcomes().iter().collect();
-    let conditions: Vec<&Condition> = outcomes.iter().map(|outcome| &outcome.condition).collect();
-    let (common, varying) = common_and_varying(&conditions);
+    let (common, varying) = common_and_varying(&outcomes);
     let mut text = format!("{} · latency in µs\n\n", common.join(" · "));
-    let raw: Vec<Option<Summary>> = outcomes.iter().map(|outcome| outcome.summary()).collect();
-    text.push_str(&table(&outcomes, &varying, &raw));
+    text.push_str(&table(&outcomes, &varying, Counted::Planned));
     text.push('\n');
-    let missed: Vec<&Outcome> =
-        outcomes.iter().filter(|outcome| outcome.missed_periods() > 0).copied().collect();
+    let missed: Vec<&Outcome> = outcomes.iter().filter(|outcome| outcome.counts_missed()).copied().collect();
     if !missed.is_empty() {
-        let corrected: Vec<Option<Summary>> =
-            missed.iter().map(|outcome| outcome.corrected_summary()).collect();
-        text.push_str("Where periods were missed, corrected as if every one had woken a thread:\n\n");
-        text.push_str(&table(&missed, &varying, &corrected));
+        text.push_str(
+            "Missed periods count above, with the latency that they would have had. Raw, the wake-ups that \
+             happened:\n\n",
+        );
+        text.push_str(&table(&missed, &varying, Counted::Happened));
         text.push('\n');
     }
     text.push_str(&certainty(&outcomes, width));
     text
 }
 
-fn table(outcomes: &[&Outcome], varying: &[Property], summaries: &[Option<Summary>]) -> String {
+fn table(outcomes: &[&Outcome], varying: &[Property], counted: Counted) -> String {
     let heading = |property: &Property| heading(*property, Some(WorkKind::Cyclic)).to_owned();
     let mut headings: Vec<String> = varying.iter().map(heading).collect();
     let left = headings.len();
     let mut columns: Vec<Vec<String>> = varying
         .iter()
-        .map(|property| outcomes.iter().map(|one| cell(&one.condition, *property)).collect())
+        .map(|property| outcomes.iter().map(|outcome| cell(outcome, *property)).collect())
         .collect();
     headings.push("wake-ups".to_owned());
     columns.push(outcomes.iter().map(|outcome| count(outcome.count())).collect());
@@ -66,7 +84,7 @@ fn table(outcomes: &[&Outcome], varying: &[Property], summaries: &[Option<Summar
     columns.push(outcomes.iter().map(|outcome| count(outcome.missed_periods())).collect());
     for (heading, of) in NUMBERS {
         headings.push(heading.to_owned());
-        let values: Vec<Option<i64>> = summaries.iter().map(|summary| summary.as_ref().map(of)).collect();
+        let values: Vec<Option<i64>> = outcomes.iter().map(|outcome| of(&counted.of(outcome))).collect();
         columns.push(worst_in_bold(&values, micros));
     }
     let mut table = Columns::new(&headings, left);
@@ -74,37 +92,43 @@ fn table(outcomes: &[&Outcome], varying: &[Property], summaries: &[Option<Summar
     table.text()
 }
 
-/// A heading, and the nanoseconds below it.
-type Number = (&'static str, fn(&Summary) -> i64);
+/// A heading, and the nanoseconds below it, where there are enough wake-ups for it.
+type Number = (&'static str, fn(&Distribution) -> Option<i64>);
 
-/// The numbers shown of each condition.
+const PERCENTILES: [(&str, f64); 2] = [("p99", 0.99), ("p99.9", 0.999)];
+
 #[allow(clippy::cast_possible_truncation, reason = "nanoseconds are enough of a mean")]
 const NUMBERS: [Number; 6] = [
-    ("min", |summary| summary.min),
-    ("mean", |summary| summary.mean as i64),
-    ("median", |summary| summary.p50),
-    ("p99", |summary| summary.p99),
-    ("p99.9", |summary| summary.p99_9),
-    ("max", |summary| summary.max),
+    ("min", |all| all.min().map(Latency::as_nanos)),
+    ("mean", |all| all.mean_nanos().map(|mean| mean as i64)),
+    ("median", |all| all.quantile(0.5).map(Latency::as_nanos)),
+    ("p99", |all| percentile(all, 0.99).map(Latency::as_nanos)),
+    ("p99.9", |all| percentile(all, 0.999).map(Latency::as_nanos)),
+    ("max", |all| all.max().map(Latency::as_nanos)),
 ];
 
 /// How sure the numbers are; for one condition in words, for several the widest statement.
 fn certainty(outcomes: &[&Outcome], width: usize) -> String {
-    let mut lines = Vec::new();
+    let mut lines: Vec<String> = left_out(outcomes, &PERCENTILES).into_iter().collect();
     if let [outcome] = outcomes {
-        let between = |name: &str, low: Latency, high: Latency| format!("{name} {low} to {high}");
-        let intervals = [
-            outcome.p50_interval().map(|one| between("median", one.low, one.high)),
-            outcome.p99_interval().map(|one| between("p99", one.low, one.high)),
-        ];
-        let intervals: Vec<String> = intervals.into_iter().flatten().collect();
-        if !intervals.is_empty() {
-            lines.push(format!("95 % intervals, from blocks of about a second: {}.", intervals.join(", ")));
-        }
+        lines.extend(intervals(outcome));
     }
     let least = outcomes.iter().map(|outcome| outcome.count()).min().unwrap_or(0);
     if let Some(supports) = what_the_maximum_supports(least) {
         lines.push(format!("With {} wake-ups: {supports}.", count(least)));
     }
     lines.iter().map(|line| format!("{}\n", paint(DIM, wrapped(line, width, 0)))).collect()
+}
+
+/// The intervals of the numbers in the first table.
+fn intervals(outcome: &Outcome) -> Option<String> {
+    let blocks = outcome.planned_blocks();
+    let between = |name: &str, one: Interval| format!("{name} {} to {}", one.low, one.high);
+    let p99 = blocks.p99_interval().filter(|_| outcome.percentile(0.99).is_some());
+    let both = [blocks.p50_interval().map(|one| between("median", one)), p99.map(|one| between("p99", one))];
+    let both: Vec<String> = both.into_iter().flatten().collect();
+    let (number, lasted) = blocks.extent();
+    (!both.is_empty()).then(|| {
+        format!("95 % intervals, from {} blocks of {}: {}.", count(number), rough(lasted), both.join(", "))
+    })
 }

@@ -1,7 +1,7 @@
 //! The result as one JSON object. Names are public: add, never rename.
 
 use howlate_analyse::{
-    Analysis, Insight, Interval, LoadEffect, Outcome, Ranking, Summary, insights, rankings,
+    Analysis, BlockNumbers, Insight, Interval, LoadEffect, Outcome, Ranking, Summary, insights, rankings,
 };
 use howlate_model::{
     Boot, BootEnded, Caveat, Condition, HowEnded, InForce, Instrument, Irregular, System, Usage, Worst,
@@ -88,10 +88,18 @@ struct Entry<'a> {
     irregular: Irregular,
     #[serde(skip_serializing_if = "Option::is_none")]
     corrected_ns: Option<Summary>,
+    /// The policy that ran, where the one asked for was refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ran_as: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     p50_interval_ns: Option<Interval>,
     #[serde(skip_serializing_if = "Option::is_none")]
     p99_interval_ns: Option<Interval>,
+    /// The intervals of the corrected numbers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    corrected_p50_interval_ns: Option<Interval>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    corrected_p99_interval_ns: Option<Interval>,
     /// At most one wake-up in this many is later than the maximum, with 95 % confidence.
     #[serde(skip_serializing_if = "Option::is_none")]
     max_exceeded_at_most_one_in: Option<u64>,
@@ -140,6 +148,7 @@ fn noted(caveats: &[Caveat]) -> Vec<Noted> {
 }
 
 fn entry(outcome: &Outcome) -> Entry<'_> {
+    let corrected_blocks = Some(outcome.planned_blocks()).filter(|_| outcome.counts_missed());
     Entry {
         condition: &outcome.condition,
         in_force: outcome.in_force.as_ref(),
@@ -152,8 +161,11 @@ fn entry(outcome: &Outcome) -> Entry<'_> {
         send_ns: outcome.send_summary(),
         irregular: outcome.irregular(),
         corrected_ns: outcome.corrected_summary(),
-        p50_interval_ns: outcome.p50_interval(),
-        p99_interval_ns: outcome.p99_interval(),
+        ran_as: outcome.ran_as().map(|policy| policy.to_string()),
+        p50_interval_ns: outcome.blocks().p50_interval(),
+        p99_interval_ns: outcome.blocks().p99_interval(),
+        corrected_p50_interval_ns: corrected_blocks.and_then(BlockNumbers::p50_interval),
+        corrected_p99_interval_ns: corrected_blocks.and_then(BlockNumbers::p99_interval),
         max_exceeded_at_most_one_in: howlate_analyse::exceeded_at_most(outcome.count()),
         worst: outcome.worst(),
         load_effect: outcome.load_effect.as_ref(),

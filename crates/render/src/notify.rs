@@ -3,8 +3,9 @@
 use howlate_analyse::{
     Analysis, GapCost, IdleCost, Outcome, Place, Ranking, gap_costs, idle_costs, rankings,
 };
-use howlate_model::{Condition, Notifier, Property, ReceiverCpu, Work};
+use howlate_model::{Condition, HasProperties, Latency, Notifier, Property, ReceiverCpu, Work};
 
+use crate::certainty::left_out;
 use crate::numbers::{count, micros, micros_of};
 use crate::property::phrases;
 use crate::prose::wrapped;
@@ -16,12 +17,15 @@ pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
     let found = Found::of(analysis);
     let mut text = String::new();
     for group in groups(analysis) {
-        text.push_str(&format!("{}\n", paint(BOLD, circumstances(&group[0].condition))));
+        text.push_str(&format!("{}\n", paint(BOLD, circumstances(group[0]))));
         text.push_str(&format!("{}\n\n", paint(DIM, what_is_measured(&group[0].condition))));
         for one in tables_of(&group) {
             text.push_str(&format!("{}\n", table(&one)));
         }
-        let found = found.about(&group[0].condition);
+        if let Some(why) = left_out(&group, &[("p95", 0.95), ("p99", 0.99)]) {
+            text.push_str(&format!("{}\n\n", paint(DIM, wrapped(&why, width, 0))));
+        }
+        let found = found.about(group[0]);
         text.push_str(&ranking_table(&found.rankings.iter().collect::<Vec<_>>()));
         text.push_str(&paragraphs(&found.sentences(&group), width));
     }
@@ -32,9 +36,8 @@ pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
 pub(crate) fn sentences(analysis: &Analysis) -> Vec<String> {
     let (found, groups) = (Found::of(analysis), groups(analysis));
     let of_group = |group: &Vec<&Outcome>| {
-        let condition = &group[0].condition;
-        let about = if groups.len() > 1 { format!("{}: ", circumstances(condition)) } else { String::new() };
-        let sentences = found.about(condition).sentences(group);
+        let about = if groups.len() > 1 { format!("{}: ", circumstances(group[0])) } else { String::new() };
+        let sentences = found.about(group[0]).sentences(group);
         sentences.into_iter().map(|sentence| format!("{about}{sentence}")).collect::<Vec<_>>()
     };
     groups.iter().flat_map(of_group).collect()
@@ -58,8 +61,8 @@ impl Found {
     }
 
     /// What it says of the same circumstances as those of `condition`.
-    fn about(&self, condition: &Condition) -> Self {
-        let title = circumstances(condition);
+    fn about(&self, outcome: &Outcome) -> Self {
+        let title = circumstances(outcome);
         let alike = |condition: &Condition| circumstances(condition) == title;
         Self {
             rankings: self.rankings.iter().filter(|one| alike(&one.fastest)).cloned().collect(),
@@ -82,10 +85,10 @@ impl Found {
 }
 
 /// Outcomes that `name` calls the same, in order of appearance; each group in order of gaps.
-fn grouped<'a>(outcomes: &[&'a Outcome], name: impl Fn(&Condition) -> String) -> Vec<Vec<&'a Outcome>> {
+fn grouped<'a>(outcomes: &[&'a Outcome], name: impl Fn(&Outcome) -> String) -> Vec<Vec<&'a Outcome>> {
     let mut groups: Vec<(String, Vec<&Outcome>)> = Vec::new();
     for outcome in outcomes {
-        let name = name(&outcome.condition);
+        let name = name(outcome);
         match groups.iter_mut().find(|(known, _)| *known == name) {
             Some((_, group)) => group.push(outcome),
             None => groups.push((name, vec![outcome])),
@@ -103,7 +106,7 @@ const CIRCUMSTANCES: [Property; 6] =
     [Property::Policy, Property::Slack, Property::Cpu, Property::Between, Property::Receiver, Property::Load];
 
 /// `other · CPU 0 → 1 (one cache) · processes · load idle`.
-fn circumstances(condition: &Condition) -> String {
+fn circumstances(condition: &impl HasProperties) -> String {
     phrases(condition, &CIRCUMSTANCES).join(" · ")
 }
 
@@ -125,17 +128,17 @@ type Number = (&'static str, fn(&Outcome) -> Option<i64>);
 const NUMBERS: [Number; 6] = [
     ("min", |outcome| outcome.summary().map(|summary| summary.min)),
     ("median", |outcome| outcome.summary().map(|summary| summary.p50)),
-    ("p95", |outcome| outcome.summary().map(|summary| summary.p95)),
-    ("p99", |outcome| outcome.summary().map(|summary| summary.p99)),
+    ("p95", |outcome| outcome.percentile(0.95).map(Latency::as_nanos)),
+    ("p99", |outcome| outcome.percentile(0.99).map(Latency::as_nanos)),
     ("max", |outcome| outcome.summary().map(|summary| summary.max)),
     ("send", |outcome| outcome.send_summary().map(|summary| summary.p50)),
 ];
 
 /// One table for each mechanism; or, when there is one gap only, one for all, fastest first.
 fn tables_of<'a>(group: &[&'a Outcome]) -> Vec<Vec<&'a Outcome>> {
-    let gaps = grouped(group, |condition| condition.work.length().to_string()).len();
+    let gaps = grouped(group, |outcome| outcome.condition.work.length().to_string()).len();
     if gaps > 1 {
-        return grouped(group, |condition| condition.work.mechanism().to_string());
+        return grouped(group, |outcome| outcome.condition.work.mechanism().to_string());
     }
     let mut all = group.to_vec();
     all.sort_by_key(|outcome| outcome.latency().quantile(0.5));

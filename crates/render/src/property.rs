@@ -58,9 +58,12 @@ const fn relation(placement: Placement) -> Option<&'static str> {
 /// A value where no heading says what it is.
 pub fn phrase(of: &Value<'_>) -> String {
     let before = match of {
-        Value::Kind(_) | Value::Mechanism(_) | Value::Policy(_) | Value::Between(_) | Value::RoundTrip(_) => {
-            ""
-        }
+        Value::Kind(_)
+        | Value::Mechanism(_)
+        | Value::Policy(_)
+        | Value::Refused { .. }
+        | Value::Between(_)
+        | Value::RoundTrip(_) => "",
         Value::Kernel(_) => "Linux ",
         Value::HostLoad(_) => "host load ",
         Value::VcpuPolicy(_) => "vCPU threads ",

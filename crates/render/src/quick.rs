@@ -1,12 +1,13 @@
 //! The quick look: one screen that a newcomer understands.
 
-use howlate_analyse::{Analysis, Outcome};
-use howlate_model::{Finding, Latency, Load, Policy, Verdict};
+use howlate_analyse::{Analysis, Outcome, Ratio, ratio};
+use howlate_model::{Finding, HasProperties, Latency, Load, Policy, Property, Verdict};
 
 use crate::machine::machine;
 use crate::notes::notes;
-use crate::numbers::{length, micros, times};
+use crate::numbers::{count, length, micros};
 use crate::prose::wrapped;
+use crate::ratio::times_as_much;
 use crate::style::{BOLD, DIM, paint};
 use crate::table::{Columns, transpose, worst_in_bold};
 
@@ -21,6 +22,7 @@ pub fn quick(analysis: &Analysis, width: usize) -> String {
     let mut text = format!("{}\n\n", paint(BOLD, machine(&analysis.header.system)));
     text.push_str("How late a thread wakes that wants to run every millisecond, in µs:\n\n");
     text.push_str(&table(&rows));
+    text.push_str(&format!("\n{}\n", paint(DIM, wrapped(&counted(analysis.outcomes()), width, 0))));
     let meaning = meaning(&rows);
     if !meaning.is_empty() {
         text.push_str(&format!("\n{}\n", paint(BOLD, "What this means")));
@@ -59,11 +61,25 @@ fn rows(outcomes: &[Outcome]) -> Vec<Row<'_>> {
 
 fn name(row: &Row<'_>) -> String {
     let condition = &row.idle.condition;
-    match (condition.policy, condition.slack_ns) {
-        (Policy::OTHER, None) => "as you are (other)".to_owned(),
-        (Policy::OTHER, Some(slack)) => format!("with {} of timer slack", length(slack)),
-        (policy, _) if policy.is_realtime() => format!("with real-time priority ({policy})"),
-        (policy, _) => format!("with {policy}"),
+    match (row.refused(), condition.policy, condition.slack_ns) {
+        (Some(refused), ..) => refused,
+        (_, Policy::OTHER, None) => "as you are (other)".to_owned(),
+        (_, Policy::OTHER, Some(slack)) => format!("with {} of timer slack", length(slack)),
+        (_, policy, _) if policy.is_realtime() => format!("with real-time priority ({policy})"),
+        (_, policy, _) => format!("with {policy}"),
+    }
+}
+
+impl Row<'_> {
+    const fn outcome(&self, busy: bool) -> Option<&Outcome> {
+        if busy { self.busy } else { Some(self.idle) }
+    }
+
+    /// What ran, where the policy asked for was refused: idle or under load.
+    fn refused(&self) -> Option<String> {
+        let refused =
+            |one: &Outcome| one.ran_as().and(one.value(Property::Policy)).map(|value| value.to_string());
+        refused(self.idle).or_else(|| self.busy.and_then(refused))
     }
 }
 
@@ -74,10 +90,14 @@ fn table(rows: &[Row<'_>]) -> String {
         for (heading, quantile) in [("median", 0.5), ("p99", 0.99), ("max", 1.0)] {
             let label = if quantile < 0.6 { format!("{words}: {heading}") } else { heading.to_owned() };
             headings.push(label);
-            let outcome = |row: &Row<'_>| if busy { row.busy.cloned() } else { Some(row.idle.clone()) };
-            let value = |row: &Row<'_>| outcome(row)?.latency().quantile(quantile).map(Latency::as_nanos);
+            let value = |row: &Row<'_>| at(row.outcome(busy)?, quantile).map(Latency::as_nanos);
             let values: Vec<Option<i64>> = rows.iter().map(value).collect();
             columns.push(worst_in_bold(&values, micros));
+        }
+        let missed = |row: &Row<'_>| row.outcome(busy).map(Outcome::missed_periods);
+        if rows.iter().filter_map(missed).any(|missed| missed > 0) {
+            headings.push("missed".to_owned());
+            columns.push(rows.iter().map(|row| missed(row).map_or_else(|| "–".to_owned(), count)).collect());
         }
     }
     let mut table = Columns::new(&headings, 1);
@@ -85,8 +105,18 @@ fn table(rows: &[Row<'_>]) -> String {
     table.text()
 }
 
-/// Differences smaller than this factor are not worth a sentence.
-const CLEAR: i64 = 2;
+/// How many wake-ups the numbers are of.
+fn counted(outcomes: &[Outcome]) -> String {
+    let counts = || outcomes.iter().map(|outcome| outcome.planned().count());
+    let (least, most) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
+    let missed: u64 = outcomes.iter().map(Outcome::missed_periods).sum();
+    let range = if least == most { count(least) } else { format!("{} to {}", count(least), count(most)) };
+    let missed = match missed {
+        0 => ", none of them missed".to_owned(),
+        _ => "; missed ones count with the latency that they would have had".to_owned(),
+    };
+    format!("Each of {range} planned wake-ups{missed}.")
+}
 
 /// What the numbers bear out, in sentences.
 fn meaning(rows: &[Row<'_>]) -> Vec<String> {
@@ -95,7 +125,7 @@ fn meaning(rows: &[Row<'_>]) -> Vec<String> {
         .find(|row| row.idle.condition.policy == Policy::OTHER && row.idle.condition.slack_ns.is_none());
     let Some(now) = as_you_are else { return Vec::new() };
     let without_slack = rows.iter().find(|row| row.idle.condition.slack_ns.is_some());
-    let realtime = rows.iter().find(|row| row.idle.condition.policy.is_realtime());
+    let realtime = rows.iter().find(|row| row.idle.condition.policy.is_realtime() && row.refused().is_none());
     let mut lines = Vec::new();
     lines.extend(without_slack.and_then(|row| slack(now, row)));
     lines.extend(load(now));
@@ -104,7 +134,7 @@ fn meaning(rows: &[Row<'_>]) -> Vec<String> {
 }
 
 fn at(outcome: &Outcome, quantile: f64) -> Option<Latency> {
-    outcome.latency().quantile(quantile)
+    if quantile < 1.0 { outcome.percentile(quantile) } else { outcome.latency().max() }
 }
 
 fn slack(now: &Row<'_>, row: &Row<'_>) -> Option<String> {
@@ -122,21 +152,45 @@ fn slack(now: &Row<'_>, row: &Row<'_>) -> Option<String> {
     })
 }
 
+/// Statements on ratios that a quick look may make together.
+const STATEMENTS: usize = 2;
+
+/// What tells for certain what a load costs, and what a priority gains.
+const SETTLES_LOAD: &str =
+    "howlate cyclic --load idle,cpu --out run.jsonl && howlate compare run.jsonl --by load";
+const SETTLES_PRIORITY: &str = "howlate cyclic --policy other,fifo:80 --load cpu --out run.jsonl && \
+                                howlate compare run.jsonl --by policy";
+
+const HOW_TO_GET_PRIORITY: &str =
+    "Start your program with `chrt --fifo 80 …`, or call sched_setscheduler(2).";
+
 fn load(now: &Row<'_>) -> Option<String> {
-    let (idle, busy) = (at(now.idle, 0.99)?, at(now.busy?, 0.99)?);
-    (busy.as_nanos() > CLEAR * idle.as_nanos()).then(|| {
-        let factor = times(busy.as_nanos(), idle.as_nanos());
-        format!("When other programs use the CPUs, 1 wake-up in 100 is more than {busy} late: {factor} times the idle {idle}.")
+    let busy = now.busy?;
+    let (idle_p99, busy_p99) = (at(now.idle, 0.99)?, at(busy, 0.99)?);
+    let ratio = ratio(now.idle, busy, |turn| turn.p99, STATEMENTS);
+    if matches!(ratio, Ratio::Settled { low, .. } if low > 1.0) {
+        let much = times_as_much(ratio, SETTLES_LOAD);
+        return Some(format!(
+            "When other programs use the CPUs, 1 wake-up in 100 is more than {busy_p99} late instead of {idle_p99}{much}"
+        ));
+    }
+    (busy_p99 > idle_p99).then(|| {
+        format!("Here threads woke later when other programs used the CPUs, which so few turns do not settle; `{SETTLES_LOAD}` would.")
     })
 }
 
 fn priority(now: &Row<'_>, row: &Row<'_>) -> Option<String> {
-    let (normal, realtime) = (at(now.busy?, 0.99)?, at(row.busy?, 0.99)?);
-    (normal.as_nanos() > CLEAR * realtime.as_nanos()).then(|| {
-        let factor = times(normal.as_nanos(), realtime.as_nanos());
-        format!(
-            "With real-time priority, 1 in 100 is more than {realtime} late under load, instead of {normal}: {factor} times less. Start your program with `chrt --fifo 80 …`, or call sched_setscheduler(2)."
-        )
+    let (normal, realtime) = (now.busy?, row.busy?);
+    let (normal_p99, realtime_p99) = (at(normal, 0.99)?, at(realtime, 0.99)?);
+    let ratio = ratio(normal, realtime, |turn| turn.p99, STATEMENTS);
+    if matches!(ratio, Ratio::Settled { high, .. } if high < 1.0) {
+        let much = times_as_much(ratio, SETTLES_PRIORITY);
+        return Some(format!(
+            "With real-time priority, 1 in 100 is more than {realtime_p99} late under load, instead of {normal_p99}{much} {HOW_TO_GET_PRIORITY}"
+        ));
+    }
+    (realtime_p99 < normal_p99).then(|| {
+        format!("Here real-time priority woke threads earlier under load, which so few turns do not settle; `{SETTLES_PRIORITY}` would.")
     })
 }
 

@@ -1,8 +1,9 @@
 //! Tables of sleeps.
 
 use howlate_analyse::{Analysis, Outcome, insights};
-use howlate_model::{Condition, Property, Span};
+use howlate_model::{Latency, Property, Span};
 
+use crate::certainty::left_out;
 use crate::insights::insight;
 use crate::numbers::{count, micros, micros_of};
 use crate::property::phrases;
@@ -17,6 +18,10 @@ pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
     for group in groups(analysis.outcomes()) {
         text.push_str(&table(&group));
         text.push('\n');
+    }
+    let all: Vec<&Outcome> = analysis.outcomes().iter().collect();
+    if let Some(why) = left_out(&all, &[("p99", 0.99)]) {
+        text.push_str(&format!("{}\n\n", paint(DIM, wrapped(&why, width, 0))));
     }
     text.push_str(&runtimes(analysis.outcomes(), width));
     let found = insights(analysis);
@@ -50,7 +55,7 @@ fn runtimes(outcomes: &[Outcome], width: usize) -> String {
 fn groups(outcomes: &[Outcome]) -> Vec<Vec<&Outcome>> {
     let mut groups: Vec<Vec<&Outcome>> = Vec::new();
     for outcome in outcomes {
-        match groups.iter_mut().find(|group| title(&group[0].condition) == title(&outcome.condition)) {
+        match groups.iter_mut().find(|group| title(group[0]) == title(outcome)) {
             Some(group) => group.push(outcome),
             None => groups.push(vec![outcome]),
         }
@@ -63,11 +68,11 @@ fn groups(outcomes: &[Outcome]) -> Vec<Vec<&Outcome>> {
 
 /// What sleeps, and under which circumstances.
 fn label(outcome: &Outcome) -> String {
-    format!("{} · {}", outcome.condition.work.mechanism(), title(&outcome.condition))
+    format!("{} · {}", outcome.condition.work.mechanism(), title(outcome))
 }
 
-fn title(condition: &Condition) -> String {
-    phrases(condition, &[Property::Policy, Property::Slack, Property::Cpu, Property::Load]).join(" · ")
+fn title(outcome: &Outcome) -> String {
+    phrases(outcome, &[Property::Policy, Property::Slack, Property::Cpu, Property::Load]).join(" · ")
 }
 
 /// The numbers that each length is reported by, in nanoseconds.
@@ -77,7 +82,7 @@ type Number = (&'static str, fn(&Outcome) -> Option<i64>);
 const ERRORS: [Number; 6] = [
     ("mean", |outcome| outcome.summary().map(|summary| summary.mean as i64)),
     ("median", |outcome| outcome.summary().map(|summary| summary.p50)),
-    ("p99", |outcome| outcome.summary().map(|summary| summary.p99)),
+    ("p99", |outcome| outcome.percentile(0.99).map(Latency::as_nanos)),
     ("max", |outcome| outcome.summary().map(|summary| summary.max)),
     ("min", |outcome| outcome.summary().map(|summary| summary.min)),
     ("stddev", |outcome| outcome.summary().map(|summary| summary.stddev as i64)),
@@ -110,7 +115,7 @@ fn table(group: &[&Outcome]) -> String {
     transpose(&columns).into_iter().for_each(|row| table.row(row));
     let units = paint(DIM, "how much later than asked, in µs; the whole series in ms");
     let of_one = if several { String::new() } else { format!("{first} · ") };
-    let title = title(&group[0].condition);
+    let title = title(group[0]);
     format!("{} · {units}\n\n{}", paint(BOLD, format!("{of_one}{title}")), table.text())
 }
 

@@ -1,10 +1,10 @@
 //! The answer in a sentence or two.
 
-use howlate_analyse::Summary;
+use howlate_analyse::{Ratio, Summary, ratio};
 use howlate_model::{Latency, Property, Work, WorkKind};
-use howlate_render::numbers::{count, times};
+use howlate_render::numbers::count;
 use howlate_render::property::common_kind;
-use howlate_render::{meaning, what_the_maximum_supports};
+use howlate_render::{meaning, times_as_much, what_the_maximum_supports};
 
 use crate::entry::Entry;
 use crate::names::{Part, common, name, varying};
@@ -21,6 +21,9 @@ pub(crate) fn heading(entries: &[Entry<'_>]) -> &'static str {
 /// The answer: how late, and with which choice least.
 pub(crate) fn answer(entries: &[Entry<'_>]) -> String {
     let measured: Vec<Entry<'_>> = entries.iter().copied().filter(|entry| entry.rank().is_some()).collect();
+    // What ran as something else is not compared, unless there is nothing else to tell of.
+    let as_asked: Vec<Entry<'_>> = measured.iter().copied().filter(Entry::ran_as_asked).collect();
+    let measured = if as_asked.is_empty() { measured } else { as_asked };
     match measured.as_slice() {
         [] => "Nothing was measured.".to_owned(),
         [one] => single(one),
@@ -35,7 +38,7 @@ fn single(entry: &Entry<'_>) -> String {
     let (share, of) = share(&[*entry]);
     let [p50, within, max] = [summary.p50, of(&summary), summary.max].map(Latency::from_nanos);
     format!(
-        "{}: usually {p50} late, {share} wake-ups within {within}. The latest was {max} late.{}",
+        "{}: usually {p50} late, {share} wake-ups within {within}. The worst was {max} late.{}",
         common(&[*entry]),
         supported(&[*entry])
     )
@@ -92,13 +95,17 @@ fn comparison(entries: &[Entry<'_>]) -> String {
     let ranked = worst_of_each(entries, &choice, of);
     match ranked.as_slice() {
         [] => String::new(),
-        [(_, late)] => format!("{share} wake-ups come within {}{whatever}.", Latency::from_nanos(*late)),
-        [(best, least), .., (worst, most)] => format!(
-            "With {best}, {share} wake-ups come within {}{whatever}; with {worst}, within {}: {} times as much.",
-            Latency::from_nanos(*least),
-            Latency::from_nanos(*most),
-            times(*most, *least)
-        ),
+        [only] => format!("{share} wake-ups come within {}{whatever}.", Latency::from_nanos(only.late)),
+        [best, .., worst] => {
+            let much = times_as_much(ratio_of(best, worst, ranked.len()), &settled_by(&choice, best));
+            format!(
+                "With {}, {share} wake-ups come within {}{whatever}; with {}, within {}{much}",
+                best.name,
+                Latency::from_nanos(best.late),
+                worst.name,
+                Latency::from_nanos(worst.late),
+            )
+        }
     }
 }
 
@@ -112,18 +119,44 @@ fn share(entries: &[Entry<'_>]) -> (&'static str, fn(&Summary) -> i64) {
     }
 }
 
-/// Each choice and the largest such number under it, the best first.
-fn worst_of_each(entries: &[Entry<'_>], choice: &[Part], of: fn(&Summary) -> i64) -> Vec<(String, i64)> {
-    let mut ranked: Vec<(String, i64)> = Vec::new();
+/// A choice, and the condition in which it fares worst.
+struct Choice<'a> {
+    name: String,
+    late: i64,
+    worst: Entry<'a>,
+}
+
+/// Each choice with the largest such number under it, the best first.
+fn worst_of_each<'a>(entries: &[Entry<'a>], choice: &[Part], of: fn(&Summary) -> i64) -> Vec<Choice<'a>> {
+    let mut ranked: Vec<Choice<'a>> = Vec::new();
     for entry in entries {
         let (name, Some(late)) = (name(entry, choice), entry.judged().map(|one| of(&one))) else { continue };
-        match ranked.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, worst)) => *worst = late.max(*worst),
-            None => ranked.push((name, late)),
+        match ranked.iter_mut().find(|known| known.name == name) {
+            Some(known) if known.late >= late => {}
+            Some(known) => (known.late, known.worst) = (late, *entry),
+            None => ranked.push(Choice { name, late, worst: *entry }),
         }
     }
-    ranked.sort_by_key(|(_, late)| *late);
+    ranked.sort_by_key(|one| one.late);
     ranked
+}
+
+/// How many times as late the worst choice is as the best. Both were picked from `choices`, so that as many
+/// pairs stand to be told apart; only turns of one recording are pairs.
+fn ratio_of(best: &Choice<'_>, worst: &Choice<'_>, choices: usize) -> Ratio {
+    if !std::ptr::eq(best.worst.recording.analysis, worst.worst.recording.analysis) {
+        return Ratio::Open { pairs: 0 };
+    }
+    ratio(best.worst.outcome, worst.worst.outcome, |turn| turn.p99, choices * (choices - 1) / 2)
+}
+
+/// The command that tests what the page leaves open.
+fn settled_by(choice: &[Part], best: &Choice<'_>) -> String {
+    let recording = best.worst.recording.name;
+    match choice {
+        [Part::Of(property)] => format!("howlate compare {recording} --by {property}"),
+        _ => format!("howlate compare {recording}"),
+    }
 }
 
 /// `, whatever the load and CPU`.
@@ -145,7 +178,7 @@ fn whatever(parts: &[Part], work: Option<WorkKind>) -> String {
 mod tests {
     use super::*;
     use crate::Recording;
-    use crate::testing::{add, analysis, cyclic};
+    use crate::testing::{add, analysis, cyclic, refuse, turn};
 
     #[test]
     fn a_choice_is_judged_by_its_worst_circumstances() {
@@ -161,9 +194,35 @@ mod tests {
         let entries = Entry::all(&[Recording { name: "run.jsonl", analysis: &analysis }]);
         assert_eq!(
             answer(&entries),
-            "With fifo:80, 99 of 100 wake-ups come within 50.0 µs, whatever the CPU; with other, within 1.00 ms: 20 times as much. \
+            "With fifo:80, 99 of 100 wake-ups come within 50.0 µs, whatever the CPU; with other, within 1.00 ms; \
+             1 pair of turns does not settle how many times. `howlate compare run.jsonl --by policy` would. \
              1 000 wake-ups say: no later than the max but for at most 1 wake-up in 334 (95 %, if they are independent)."
         );
+    }
+
+    #[test]
+    fn what_was_refused_is_called_by_what_ran_and_not_compared() {
+        let mut analysis = analysis(vec![cyclic("other", 0), cyclic("fifo:80", 0)]);
+        refuse(&mut analysis, 1);
+        add(&mut analysis, 0, 1_000, 34_000);
+        add(&mut analysis, 1, 1_000, 10_000);
+        let entries = Entry::all(&[Recording { name: "run.jsonl", analysis: &analysis }]);
+        assert_eq!(name(&entries[1], &varying(&entries)), "fifo:80 refused, ran as other");
+        let said = answer(&entries);
+        assert!(said.starts_with("clock_nanosleep · every 1ms · other"), "{said}");
+        assert!(!said.contains("fifo") && !said.contains("times as"), "{said}");
+    }
+
+    #[test]
+    fn a_factor_stands_with_its_interval() {
+        let mut analysis = analysis(vec![cyclic("other", 0), cyclic("fifo:80", 0)]);
+        for round in 0..8 {
+            turn(&mut analysis, 0, round, 90_000 + i64::from(round) * 100);
+            turn(&mut analysis, 1, round, 30_000);
+        }
+        let entries = Entry::all(&[Recording { name: "run.jsonl", analysis: &analysis }]);
+        let said = answer(&entries);
+        assert!(said.contains("3.0 times as much (95 %, 8 pairs of turns)."), "{said}");
     }
 
     #[test]

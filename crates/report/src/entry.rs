@@ -14,7 +14,7 @@ pub(crate) struct Entry<'a> {
 
 impl HasProperties for Entry<'_> {
     fn value(&self, property: Property) -> Option<Value<'_>> {
-        self.outcome.condition.value(property)
+        self.outcome.value(property)
     }
 }
 
@@ -47,10 +47,14 @@ impl<'a> Entry<'a> {
         matches!(self.work(), Work::Notify { .. })
     }
 
-    /// The numbers by which conditions are compared: of periodic work those that missed
-    /// periods are in, so that a stall counts for all that it swallowed.
+    /// The numbers of every planned wake-up, so that a stall counts for all that it swallowed.
     pub(crate) fn judged(&self) -> Option<Summary> {
-        self.outcome.corrected_summary().or_else(|| self.outcome.summary())
+        self.outcome.planned_summary()
+    }
+
+    /// Whether what was asked for is what ran.
+    pub(crate) fn ran_as_asked(&self) -> bool {
+        self.outcome.ran_as().is_none()
     }
 
     /// Its number of nanoseconds by which it is ranked: what is usual for notifications, the 99th
@@ -62,7 +66,7 @@ impl<'a> Entry<'a> {
     /// Whether it has enough wake-ups for this share of them to be one at least.
     #[allow(clippy::cast_precision_loss, reason = "a share")]
     pub(crate) fn supports(&self, tail: f64) -> bool {
-        self.outcome.count() as f64 * tail >= 1.0 - 1e-9
+        self.outcome.planned().count() as f64 * tail >= 1.0 - 1e-9
     }
 
     /// The largest latency.

@@ -1,6 +1,7 @@
 //! The tables of results.
 
-use howlate_analyse::Summary;
+use howlate_analyse::{Summary, percentile};
+use howlate_model::Latency;
 use howlate_render::numbers::{count, micros};
 use howlate_render::property::common_kind;
 
@@ -30,7 +31,7 @@ pub(crate) fn results(entries: &[Entry<'_>]) -> Table {
     let text = |text: Option<String>| Cell::new(text.unwrap_or_else(|| "–".to_owned()));
     let mut columns: Vec<Vec<Cell>> =
         parts.iter().map(|part| entries.iter().map(|entry| text(part.value(entry))).collect()).collect();
-    let summaries: Vec<Option<Summary>> = entries.iter().map(|entry| entry.outcome.summary()).collect();
+    let summaries: Vec<Option<Summary>> = entries.iter().map(Entry::judged).collect();
     let mut add = |heading: &str, cells: Vec<Cell>| {
         headings.push(heading.to_owned());
         columns.push(cells);
@@ -48,7 +49,12 @@ pub(crate) fn results(entries: &[Entry<'_>]) -> Table {
     losses(entries, &mut add);
     let rows =
         (0..entries.len()).map(|row| columns.iter().map(|column| column[row].clone()).collect()).collect();
-    let caption = "How late, in µs. The worst of each column is in bold.".to_owned();
+    let missed = if entries.iter().any(|entry| entry.outcome.counts_missed()) {
+        " Missed periods count with the latency that they would have had; raw is without."
+    } else {
+        ""
+    };
+    let caption = format!("How late, in µs. The worst of each column is in bold.{missed}");
     Table { caption, headings, names: parts.len(), rows, is_text: false }
 }
 
@@ -58,9 +64,8 @@ fn losses(entries: &[Entry<'_>], add: &mut impl FnMut(&str, Vec<Cell>)) {
     let missed = numbers(|entry| entry.outcome.missed_periods());
     if missed.iter().any(|number| *number > 0) {
         add("missed", missed.iter().map(|number| Cell::new(count(*number))).collect());
-        let corrected: Vec<Option<i64>> =
-            entries.iter().map(|entry| entry.judged().map(|one| one.p99)).collect();
-        add("p99 corrected", column(&corrected, micros));
+        let raw = |entry: &Entry<'_>| percentile(entry.outcome.latency(), 0.99).map(Latency::as_nanos);
+        add("p99 raw", column(&entries.iter().map(raw).collect::<Vec<_>>(), micros));
     }
     let irregular = |entry: &Entry<'_>| {
         let one = entry.outcome.irregular();

@@ -2,7 +2,8 @@
 
 use howlate_analyse::Analysis;
 use howlate_model::{
-    Condition, Header, Instrument, Latency, Line, Load, MonotonicTime, Sleeper, Span, System, Wait, Work,
+    Caveat, Condition, Header, InForce, Instrument, Latency, Line, Load, MonotonicTime, Policy, Sleeper,
+    Span, Started, System, Wait, Work,
 };
 
 /// A condition: `sleep LENGTH` or `cyclic`, under this policy.
@@ -54,4 +55,33 @@ pub(crate) fn add(analysis: &mut Analysis, condition: u32, count: u64, late: i64
     let mut block = howlate_model::Block { condition, ..Default::default() };
     block.latency.record_n(Latency::from_nanos(late), count);
     analysis.add(&Line::Block(Box::new(block)));
+}
+
+/// Adds a turn of 200 wake-ups, all equally late.
+pub(crate) fn turn(analysis: &mut Analysis, condition: u32, round: u32, late: i64) {
+    let mut block = howlate_model::Block { condition, round, ..Default::default() };
+    block.latency.record_n(Latency::from_nanos(late), 200);
+    analysis.add(&Line::Block(Box::new(block)));
+}
+
+/// Begins a turn in which the policy was refused, so that it ran as `other`.
+pub(crate) fn refuse(analysis: &mut Analysis, condition: u32) {
+    let asked = analysis.header.conditions[condition as usize].policy;
+    let in_force = InForce {
+        tid: 1,
+        policy: Policy::OTHER,
+        slack_ns: Span::ZERO,
+        cpus: "0".parse().unwrap(),
+        memory_locked: true,
+        dma_latency_us: None,
+    };
+    analysis.add(&Line::Started(Started {
+        condition,
+        round: 0,
+        at_ns: MonotonicTime::default(),
+        in_force,
+        sender_in_force: None,
+        runtime: None,
+        caveats: vec![Caveat::policy_refused(asked, Policy::OTHER, "not permitted".into(), None)],
+    }));
 }

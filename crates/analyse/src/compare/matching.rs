@@ -3,6 +3,7 @@
 use howlate_model::{Condition, Property};
 
 use super::track::Track;
+use crate::Outcome;
 
 /// Two sets of conditions to compare, as indices into two recordings.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,9 +36,16 @@ struct Group {
     members: Vec<usize>,
 }
 
-fn groups(conditions: &[Condition], ignored: &[Property]) -> Vec<Group> {
+/// The conditions that ran as asked, each with its index. What was refused ran as something else, and is not
+/// compared.
+fn as_asked(track: &Track) -> impl Iterator<Item = (usize, &Condition)> {
+    let ran = |(_, outcome): &(usize, &Outcome)| outcome.ran_as().is_none();
+    track.analysis.outcomes().iter().enumerate().filter(ran).map(|(index, one)| (index, &one.condition))
+}
+
+fn groups(track: &Track, ignored: &[Property]) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
-    for (index, condition) in conditions.iter().enumerate() {
+    for (index, condition) in as_asked(track) {
         let counts = |property: &Property| !ignored.contains(property);
         let key: Vec<String> = matched().filter(counts).map(|property| property.typed(condition)).collect();
         match groups.iter_mut().find(|group| group.key == key) {
@@ -51,10 +59,11 @@ fn groups(conditions: &[Condition], ignored: &[Property]) -> Vec<Group> {
 /// Pairs of the same conditions of two recordings. The kernel may differ, and what is one thing throughout
 /// the base and another throughout the new one. Also how many conditions have no partner.
 pub(crate) fn recordings(base: &Track, new: &Track) -> (Vec<Match>, usize) {
-    let (base, new) = (&base.analysis.header.conditions, &new.analysis.header.conditions);
+    let (tracks, base, new) =
+        ((base, new), &base.analysis.header.conditions, &new.analysis.header.conditions);
     let may_differ = |one: &Property| *one == Property::Kernel || differs_throughout(*one, base, new);
     let ignored: Vec<Property> = matched().filter(may_differ).collect();
-    let (olds, news) = (groups(base, &ignored), groups(new, &ignored));
+    let (olds, news) = (groups(tracks.0, &ignored), groups(tracks.1, &ignored));
     let partner = |old: &Group| {
         let found = news.iter().find(|new| new.key == old.key)?;
         let differs = differences(&ignored, &base[old.members[0]], &new[found.members[0]]);
@@ -94,7 +103,7 @@ pub(crate) fn property(
 ) -> Result<Vec<Match>, Vec<String>> {
     let conditions = &track.analysis.header.conditions;
     let mut values: Vec<String> = Vec::new();
-    for condition in conditions {
+    for (_, condition) in as_asked(track) {
         let value = property.typed(condition);
         if !values.contains(&value) {
             values.push(value);
@@ -104,7 +113,7 @@ pub(crate) fn property(
     if !values.contains(&base) {
         return Err(values);
     }
-    let groups = groups(conditions, &[property]);
+    let groups = groups(track, &[property]);
     Ok(groups.iter().flat_map(|group| within(conditions, group, property, &base)).collect())
 }
 
@@ -191,6 +200,18 @@ mod tests {
         let (matches, alone) =
             recordings(&track(&["other"], &[0, 1], "6.1"), &track(&["other"], &[1, 2, 3], "6.1"));
         assert_eq!((shown(&matches), alone), (vec!["[1] [0] ".to_owned()], 3));
+    }
+
+    #[test]
+    fn what_was_refused_is_not_compared() {
+        let mut track = track(&["other", "fifo:80", "rr:1"], &[1], "6.1");
+        let refused = crate::testing::refused(&track.analysis, 1);
+        track.add(&refused);
+        assert_eq!(
+            shown(&property(&track, Property::Policy, None).unwrap()),
+            ["[0] [2] policy other → rr:1"]
+        );
+        assert_eq!(property(&track, Property::Policy, Some("fifo:80")).unwrap_err(), ["other", "rr:1"]);
     }
 
     #[test]

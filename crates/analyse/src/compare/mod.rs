@@ -24,6 +24,7 @@ use holm::holm;
 pub use matching::Difference;
 pub use maximum::{Extrapolation, Maximum, Refusal};
 pub use self_test::{FalseAlarms, Share, false_alarms};
+pub(crate) use sign_flip::SignFlip;
 pub use statistic::Statistic;
 pub use tested::Tested;
 pub use track::Track;

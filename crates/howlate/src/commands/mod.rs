@@ -16,7 +16,7 @@ pub(crate) mod run;
 pub(crate) mod show;
 pub(crate) mod sleep;
 
-use howlate_analyse::{Analysis, exceeded, is_as_asked};
+use howlate_analyse::{Analysis, Judgement, Outcome, is_as_asked, judged};
 use howlate_model::{Latency, Limit, Statistic};
 use howlate_render as render;
 
@@ -47,24 +47,38 @@ fn print_result(analysis: &Analysis, output: &Output, limits: &[Limit]) -> Resul
     Ok(terminal::print_or_json(&shown.as_text(format)?, is_json(format))?)
 }
 
-/// The exit status, and a line for every limit that was exceeded.
+/// The exit status, and a line for every limit that was exceeded or cannot be judged.
 fn judge(analysis: &Analysis, limits: &[Limit]) -> Status {
     let mut status = if is_as_asked(analysis) { Status::Done } else { Status::NotTrustworthy };
     for outcome in analysis.outcomes() {
         for limit in limits {
-            if let Some(value) = exceeded(outcome, *limit) {
-                let value = match limit.statistic {
-                    Statistic::Missed => value.to_string(),
-                    _ => Latency::from_nanos(i64::try_from(value).unwrap_or(i64::MAX)).to_string(),
-                };
-                let condition = render::condition(&outcome.condition);
-                terminal::say(&format!(
-                    "{} {limit}: {value} ({condition})\n",
-                    paint(ERROR, "limit exceeded:")
-                ));
-                status = Status::Exceeded;
+            match judged(outcome, *limit) {
+                Judgement::Kept => {}
+                Judgement::Exceeded(value) => {
+                    let found = format!("{limit}: {}", shown(limit.statistic, value));
+                    say_of_limit("limit exceeded:", &found, outcome);
+                    status = Status::Exceeded;
+                }
+                Judgement::TooFew { needed, count } => {
+                    let why = format!("{limit}: it takes {needed} wake-ups, and there are {count}");
+                    say_of_limit("cannot be judged:", &why, outcome);
+                    if status == Status::Done {
+                        status = Status::NotTrustworthy;
+                    }
+                }
             }
         }
     }
     status
+}
+
+fn shown(statistic: Statistic, value: u64) -> String {
+    match statistic {
+        Statistic::Missed => value.to_string(),
+        _ => Latency::from_nanos(i64::try_from(value).unwrap_or(i64::MAX)).to_string(),
+    }
+}
+
+fn say_of_limit(what: &str, limit: &str, outcome: &Outcome) {
+    terminal::say(&format!("{} {limit} ({})\n", paint(ERROR, what), render::condition(outcome)));
 }

@@ -18,7 +18,7 @@ use crate::terminal;
 /// Time for each of six conditions: about 18 s in all.
 const PER_CONDITION: Span = Span::from_secs(3);
 /// Turns of each condition.
-const ROUNDS: u32 = 3;
+const ROUNDS: u32 = 8;
 
 pub(crate) fn run() -> Result<Status, Error> {
     let environment = Environment::begin()?;

@@ -1,7 +1,7 @@
 //! Names of conditions and checks that every reader takes.
 
-use howlate_analyse::{Analysis, Check, Kept, Outcome};
-use howlate_model::{Caveat, Limit, Span, Statistic};
+use howlate_analyse::{Analysis, Check, Kept, Outcome, Unknown};
+use howlate_model::{Limit, Span, Statistic};
 
 use crate::numbers::micros;
 use crate::{caveat, condition};
@@ -36,7 +36,7 @@ pub(super) fn tags(analysis: &Analysis) -> Vec<String> {
 
 /// What a check is about, for people: `… · CPU 0 · load idle: p99.9 at most 100us`.
 pub(super) fn title(check: &Check<'_>) -> String {
-    format!("{}: {}", condition(&check.outcome.condition), demand(check.limit))
+    format!("{}: {}", condition(check.outcome), demand(check.limit))
 }
 
 /// What is demanded of a condition.
@@ -51,13 +51,17 @@ pub(super) fn demand(limit: Option<Limit>) -> String {
 /// What was found, in a few words; the reason where it is not known whether a limit is kept.
 pub(super) fn finding(check: &Check<'_>) -> String {
     match &check.kept {
-        Kept::Unknown(reason) => reason_of(reason.as_ref()),
+        Kept::Unknown(reason) => reason_of(reason),
         Kept::Yes | Kept::No => found(check),
     }
 }
 
-fn reason_of(reason: Option<&Caveat>) -> String {
-    reason.map_or_else(|| "nothing was measured".to_owned(), caveat)
+fn reason_of(reason: &Unknown) -> String {
+    match reason {
+        Unknown::Spoiled(one) => caveat(one),
+        Unknown::NotMeasured => "nothing was measured".to_owned(),
+        Unknown::TooFew { needed, count } => format!("it takes {needed} wake-ups, and there are {count}"),
+    }
 }
 
 /// The value that the limit is about; the whole result where there is no limit.
@@ -71,7 +75,7 @@ fn found(check: &Check<'_>) -> String {
 
 /// The result in one line.
 pub(super) fn numbers(outcome: &Outcome) -> String {
-    let Some(summary) = outcome.corrected_summary().or_else(|| outcome.summary()) else {
+    let Some(summary) = outcome.planned_summary() else {
         return "nothing was measured".to_owned();
     };
     format!(

@@ -62,7 +62,7 @@ fn time(nanos: f64) -> String {
 #[allow(clippy::cast_precision_loss, reason = "a picture")]
 fn counts(one: &Series<'_>, latencies: Scale, columns: usize) -> Vec<u64> {
     let mut counts = vec![0; columns];
-    let all = one.outcome.latency();
+    let all = one.outcome.planned();
     let ends = [all.min(), all.max()].map(|end| end.map_or(0, Latency::as_nanos).max(0).unsigned_abs());
     for bucket in all.buckets() {
         let middle = (bucket.lowest + (bucket.highest - bucket.lowest) / 2).clamp(ends[0], ends[1]);

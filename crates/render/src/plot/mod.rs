@@ -48,6 +48,9 @@ pub fn plots(analysis: &Analysis, width: usize, symbols: Symbols) -> String {
     text.push_str(&histogram::histogram(&series, latencies, width, symbols));
     text.push_str(&format!("\n{}\n", paint(BOLD, "At most how late a share of the wake-ups came")));
     text.push_str(&curve::curves(&series, latencies, width, symbols));
+    if series.iter().any(|one| one.outcome.counts_missed()) {
+        text.push_str("Missed periods count, with the latency that they would have had.\n");
+    }
     if measured > series.len() {
         text.push_str(&format!(
             "{} more conditions, whose maxima are smaller, are not drawn.\n",

@@ -1,6 +1,7 @@
 //! Pictures as SVG: axes, marks, legends. Nothing here knows what is drawn.
 
 mod area;
+mod axes;
 mod axis;
 mod hue;
 mod legend;

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::path::rounded;
-use super::{Area, Axis, Mark, Room, axis};
+use super::{Area, Axis, Mark, Room, axes};
 
 /// A picture with a horizontal and a vertical axis.
 pub(crate) struct Plot {
@@ -82,7 +82,7 @@ impl Plot {
                 viewBox=(format!("0 0 {} {}", room.width(), rounded(self.height(room))))
                 data-left=(rounded(area.left)) data-right=(rounded(area.right))
                 data-from=(scale.from()) data-to=(scale.to()) data-log=(u8::from(scale.is_logarithmic())) {
-                (axis::draw(&area, room, self.rows(), self.form != Form::Strip))
+                (axes::draw(&area, room, self.rows(), self.form != Form::Strip))
                 @for mark in &self.marks { (mark.draw(&area)) }
             }
         }

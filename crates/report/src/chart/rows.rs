@@ -46,7 +46,7 @@ impl Rows {
         html! {
             svg xmlns="http://www.w3.org/2000/svg" class={ "chart " (room.class()) } role="img" aria-label=(name)
                 viewBox=(format!("0 0 {} {}", room.width(), rounded(self.height()))) {
-                (super::axis::draw_horizontal(&area, room))
+                (super::axes::draw_horizontal(&area, room))
                 @for (number, row) in self.rows.iter().enumerate() { (draw(&area, number, row)) }
             }
         }

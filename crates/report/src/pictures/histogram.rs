@@ -25,7 +25,7 @@ pub(crate) fn picture(entries: &[Entry<'_>]) -> Picture {
         title: title(entries),
         about: "How many wake-ups were how late; counts are on a logarithmic scale, so that a single one can be seen. \
                 Triangles mark the largest. The whole range first, then its usual part in equal steps, with the \
-                number of wake-ups that lie beyond it."
+                number of wake-ups that lie beyond it. Missed periods count with the latency that they would have had."
             .to_owned(),
         left_out: left_out(not_drawn),
         panels: facets.iter().flat_map(|facet| [whole(facet), enlarged(facet)]).collect(),
@@ -40,15 +40,15 @@ fn title(entries: &[Entry<'_>]) -> String {
     let max = |entry: &Entry<'_>| Latency::from_nanos(entry.max());
     match (least, most) {
         (Some(least), Some(most)) if entries.len() > 1 => format!(
-            "The latest wake-up came {} late ({}); with {} the latest was {}",
+            "The worst wake-up came {} late ({}); with {} the worst was {}",
             max(most),
             name(most, &parts),
             name(least, &parts),
             max(least)
         ),
         (_, Some(only)) => {
-            let p99 = Latency::from_nanos(only.outcome.summary().map_or(0, |summary| summary.p99));
-            format!("99 of 100 wake-ups came within {p99}; the latest was {} late", max(only))
+            let p99 = Latency::from_nanos(only.judged().map_or(0, |summary| summary.p99));
+            format!("99 of 100 wake-ups came within {p99}; the worst was {} late", max(only))
         }
         _ => String::new(),
     }
@@ -58,7 +58,7 @@ fn title(entries: &[Entry<'_>]) -> String {
 fn whole(facet: &Facet<'_>) -> Panel {
     let all = series::series(&facet.entries);
     let columns: Vec<Vec<Column>> =
-        all.iter().map(|one| Columns::of(one.entry.outcome.latency()).iter().collect()).collect();
+        all.iter().map(|one| Columns::of(&one.entry.outcome.planned()).iter().collect()).collect();
     let border = |of: fn(&Column) -> u64| columns.iter().flatten().map(of);
     let least = border(|column| column.from).min().unwrap_or(1).max(1);
     let most = border(|column| column.until).max().unwrap_or(1);
@@ -133,7 +133,7 @@ fn table_of(all: &[Series<'_>], columns: &[Vec<Column>]) -> String {
 
 /// Up to a round number above what is usual in every series; the tail is in the other picture.
 fn usual(entries: &[Entry<'_>]) -> u64 {
-    let p90 = entries.iter().filter_map(|entry| entry.outcome.summary()).map(|summary| summary.p90).max();
+    let p90 = entries.iter().filter_map(Entry::judged).map(|summary| summary.p90).max();
     #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     let end = Scale::linear(0.0, p90.unwrap_or(1).max(1) as f64 * 1.5).to().round() as u64;
     end.max(COLUMNS as u64)
@@ -145,7 +145,7 @@ fn enlarged(facet: &Facet<'_>) -> Panel {
     let end = usual(&facet.entries);
     let width = end / COLUMNS as u64;
     let counted: Vec<(Vec<u64>, u64)> =
-        all.iter().map(|one| equal_columns(one.entry.outcome.latency(), width, COLUMNS)).collect();
+        all.iter().map(|one| equal_columns(&one.entry.outcome.planned(), width, COLUMNS)).collect();
     let fullest = counted.iter().flat_map(|(counts, _)| counts).copied().max().unwrap_or(1);
     let columns: Vec<Vec<Column>> = counted.iter().map(|(counts, _)| equal(counts, width)).collect();
     let step = |column: &Column| (column.from as f64, column.until as f64, column.count as f64);
@@ -180,18 +180,18 @@ fn numbers(entries: &[Entry<'_>]) -> Table {
     let parts = varying(entries);
     let steps: Vec<u64> = (3..=8).map(|power| 10_u64.pow(power)).collect();
     let row = |entry: &Entry<'_>| {
-        let columns = Columns::of(entry.outcome.latency());
+        let columns = Columns::of(&entry.outcome.planned());
         let later = |border: &u64| {
             let all: u64 =
                 columns.iter().filter(|column| column.from >= *border).map(|column| column.count).sum();
             count(all)
         };
-        let mut row = vec![name(entry, &parts), count(entry.outcome.count())];
+        let mut row = vec![name(entry, &parts), count(entry.outcome.planned().count())];
         row.extend(steps.iter().map(later));
         row.push(Latency::from_nanos(entry.max()).to_string());
         row
     };
-    let mut headings = vec!["condition".to_owned(), "wake-ups".to_owned()];
+    let mut headings = vec!["condition".to_owned(), "planned wake-ups".to_owned()];
     #[allow(clippy::cast_precision_loss, reason = "powers of ten")]
     headings.extend(steps.iter().map(|step| format!("≥ about {}", words::time(*step as f64))));
     headings.push("max".to_owned());

@@ -46,7 +46,7 @@ fn title(entries: &[Entry<'_>]) -> String {
 
 #[allow(clippy::cast_precision_loss, reason = "a picture")]
 fn scale(entries: &[Entry<'_>]) -> Scale {
-    let all = || entries.iter().filter_map(|entry| entry.outcome.summary());
+    let all = || entries.iter().filter_map(Entry::judged);
     let least = all().map(|summary| summary.min.max(1)).min().unwrap_or(1);
     let most = all().map(|summary| summary.max).max().unwrap_or(1);
     Scale::logarithmic(least as f64, most as f64)
@@ -81,7 +81,7 @@ fn panel(facet: &Facet<'_>, scale: Scale) -> Panel {
 
 #[allow(clippy::cast_precision_loss, reason = "a picture")]
 fn row(entry: &Entry<'_>, name: String) -> Option<Row> {
-    let one = entry.outcome.summary()?;
+    let one = entry.judged()?;
     let words = [one.min, one.p50, one.p99, one.max].map(|nanos| Latency::from_nanos(nanos).to_string());
     let [min, median, p99, max] = words;
     Some(Row {
@@ -101,15 +101,15 @@ fn numbers(entries: &[Entry<'_>]) -> Table {
     let mut ranked: Vec<&Entry<'_>> = entries.iter().collect();
     ranked.sort_by_cached_key(|entry| entry.rank());
     let row = |entry: &&Entry<'_>| {
-        let one = entry.outcome.summary()?;
-        let mut row = vec![name(entry, &parts), count(entry.outcome.count())];
+        let one = entry.judged()?;
+        let mut row = vec![name(entry, &parts), count(entry.outcome.planned().count())];
         row.push(format!("{} ± {}", micros_of(one.mean), micros_of(one.stddev)));
         row.extend([one.min, one.p50, one.p95, one.p99, one.max].map(micros));
         Some(row)
     };
     Table::plain(
         "How late, in µs, the best first",
-        &["condition", "wake-ups", "mean ± deviation", "min", "median", "p95", "p99", "max"],
+        &["condition", "planned wake-ups", "mean ± deviation", "min", "median", "p95", "p99", "max"],
         1,
         ranked.iter().filter_map(row).collect(),
     )

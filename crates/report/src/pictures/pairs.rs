@@ -105,7 +105,7 @@ fn panel(name: &str, group: &[Entry<'_>], scale: Scale) -> Panel {
 fn numbers(groups: &[(String, Vec<Entry<'_>>)]) -> Table {
     let row = |name: &str, entry: &Entry<'_>| {
         let (from, to) = pair(entry)?;
-        let p99 = entry.outcome.latency().quantile(0.99)?;
+        let p99 = entry.outcome.percentile(0.99)?;
         let words = [from.to_string(), to.to_string(), median(entry)?.to_string(), p99.to_string()];
         Some(std::iter::once(name.to_owned()).chain(words).collect())
     };

@@ -18,7 +18,7 @@ pub(crate) fn picture(entries: &[Entry<'_>]) -> Picture {
         title: title(entries),
         about: "At most how late a share of all wake-ups came; each step to the right is a tenth of the wake-ups before. \
                 Bands are 95 % intervals that take into account how much stretches of time differ; where a run is too \
-                short for one, there is none."
+                short for one, there is none. Missed periods count with the latency that they would have had."
             .to_owned(),
         left_out: left_out(not_drawn),
         panels: facets.iter().map(panel).collect(),
@@ -26,15 +26,15 @@ pub(crate) fn picture(entries: &[Entry<'_>]) -> Picture {
     }
 }
 
-/// The smallest of these shares of which every condition has ten wake-ups.
+/// The smallest of these shares of which every condition has a wake-up.
 fn tail(entries: &[Entry<'_>]) -> f64 {
-    let supported = |tail: &f64| entries.iter().all(|entry| entry.supports(*tail / 10.0));
+    let supported = |tail: &f64| entries.iter().all(|entry| entry.supports(*tail));
     [1e-4, 1e-3, 1e-2, 0.1].into_iter().find(supported).unwrap_or(0.5)
 }
 
 fn title(entries: &[Entry<'_>]) -> String {
     let (parts, tail) = (varying(entries), tail(entries));
-    let late = |entry: &Entry<'_>| entry.outcome.latency().quantile(1.0 - tail).unwrap_or_default();
+    let late = |entry: &Entry<'_>| entry.outcome.planned().quantile(1.0 - tail).unwrap_or_default();
     let (best, worst) =
         (entries.iter().min_by_key(|one| late(one)), entries.iter().max_by_key(|one| late(one)));
     let one_in = words::number(1.0 / tail);
@@ -83,7 +83,7 @@ fn panel(facet: &Facet<'_>) -> Panel {
         heading: facet.heading.clone(),
         drawing: Drawing::Plot(plot),
         legend: series::legend(&all, |one| {
-            format!("p99 {}", one.entry.outcome.latency().quantile(0.99).unwrap_or_default())
+            format!("p99 {}", one.entry.outcome.planned().quantile(0.99).unwrap_or_default())
         }),
         data: table_of(&all, &curves),
     }
@@ -145,7 +145,7 @@ const NAMED: [f64; 6] = [0.5, 0.1, 0.01, 1e-3, 1e-4, 1e-5];
 fn numbers(entries: &[Entry<'_>]) -> Table {
     let parts = varying(entries);
     let row = |entry: &Entry<'_>| {
-        let all = entry.outcome.latency();
+        let all = entry.outcome.planned();
         let cell = |tail: &f64| {
             let at = all.quantile(1.0 - tail).filter(|_| entry.supports(*tail));
             at.map_or_else(|| "–".to_owned(), |at| at.to_string())

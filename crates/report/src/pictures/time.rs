@@ -167,7 +167,7 @@ fn table_of(entry: &Entry<'_>) -> String {
     data::csv(&headings, entry.outcome.timeline().slices().iter().map(row))
 }
 
-/// When the three latest of each condition came.
+/// When the three worst of each condition came.
 fn numbers(entries: &[Entry<'_>]) -> Table {
     let parts = varying(entries);
     let row = |entry: &Entry<'_>| {
@@ -180,8 +180,8 @@ fn numbers(entries: &[Entry<'_>]) -> Table {
         vec![name(entry, &parts), count(entry.outcome.missed_periods()), worst(0), worst(1), worst(2)]
     };
     Table::plain(
-        "The latest wake-ups, and when they came",
-        &["condition", "missed periods", "latest", "second", "third"],
+        "The worst wake-ups, and when they came",
+        &["condition", "missed periods", "worst", "second", "third"],
         1,
         entries.iter().map(row).collect(),
     )

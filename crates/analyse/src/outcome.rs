@@ -1,0 +1,280 @@
+//! What is known of one condition.
+
+use std::borrow::Cow;
+
+use howlate_model::{
+    Block, Caveat, Condition, Distribution, Finished, HasProperties, InForce, Irregular, Latency, Policy,
+    Property, SeriesPoint, Span, Started, Usage, Value, Worst,
+};
+
+use crate::block_numbers::BlockNumbers;
+use crate::planned::planned;
+use crate::turn_numbers::{TurnNumber, TurnNumbers};
+use crate::{LoadEffect, Summary, Timeline, percentile};
+
+/// Adds a caveat that is not known yet.
+pub(crate) fn push_new(caveats: &mut Vec<Caveat>, caveat: &Caveat) {
+    if !caveats.contains(caveat) {
+        caveats.push(caveat.clone());
+    }
+}
+
+/// What is known of one condition.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The condition.
+    pub condition: Condition,
+    /// The settings that were in force at the most recent turn; `None` before the first.
+    pub in_force: Option<InForce>,
+    /// The same of the one that notifies; `None` where there is none.
+    pub sender_in_force: Option<InForce>,
+    /// What a program said of its language and its way to sleep; `None` for threads of howlate.
+    pub runtime: Option<String>,
+    /// What its threads used, all turns together.
+    pub usage: Usage,
+    /// What the load did meanwhile; `None` in recordings that do not say.
+    pub load_effect: Option<LoadEffect>,
+    /// Whether a turn was cut short.
+    pub unfinished: bool,
+    /// All wake-ups together.
+    total: Block,
+    caveats: Vec<Caveat>,
+    rounds: Vec<Vec<SeriesPoint>>,
+    /// Numbers of the wake-ups that happened, block by block.
+    blocks: BlockNumbers,
+    /// The same with missed periods counted.
+    planned_blocks: BlockNumbers,
+    turns: TurnNumbers,
+    timeline: Timeline,
+}
+
+impl Outcome {
+    pub(crate) fn new(condition: Condition) -> Self {
+        Self {
+            condition,
+            in_force: None,
+            sender_in_force: None,
+            runtime: None,
+            usage: Usage::default(),
+            load_effect: None,
+            unfinished: false,
+            total: Block::default(),
+            caveats: Vec::new(),
+            rounds: Vec::new(),
+            blocks: BlockNumbers::default(),
+            planned_blocks: BlockNumbers::default(),
+            turns: TurnNumbers::default(),
+            timeline: Timeline::default(),
+        }
+    }
+
+    pub(crate) fn started(&mut self, started: &Started) {
+        self.in_force = Some(started.in_force.clone());
+        self.sender_in_force.clone_from(&started.sender_in_force);
+        self.runtime.clone_from(&started.runtime);
+        started.caveats.iter().for_each(|caveat| push_new(&mut self.caveats, caveat));
+        self.rounds.push(Vec::new());
+        self.timeline.started(started);
+    }
+
+    pub(crate) fn block(&mut self, block: &Block) {
+        let planned = planned(&block.latency, block.swallowed.as_ref());
+        self.blocks.add(block, &block.latency);
+        self.planned_blocks.add(block, &planned);
+        self.turns.add(block.round, &planned);
+        self.timeline.block(block);
+        if let (Some(round), false) = (self.rounds.last_mut(), block.series.is_empty()) {
+            round.extend_from_slice(&block.series);
+        }
+        let series = std::mem::take(&mut self.total.series);
+        self.total.merge(block);
+        self.total.series = series;
+    }
+
+    pub(crate) fn load(&mut self, effect: &LoadEffect) {
+        match &mut self.load_effect {
+            Some(known) => known.add(effect),
+            None => self.load_effect = Some(effect.clone()),
+        }
+    }
+
+    pub(crate) fn finished(&mut self, finished: &Finished) {
+        self.timeline.finished(finished);
+        if let Some(usage) = &finished.usage {
+            self.usage.add(usage);
+        }
+        self.unfinished |= finished.unfinished;
+        if let Some(reason) = &finished.error {
+            let caveat = Caveat::Unfinished { got: self.count(), reason: reason.clone() };
+            push_new(&mut self.caveats, &caveat);
+        }
+    }
+
+    /// Wake-ups counted.
+    pub fn count(&self) -> u64 {
+        self.total.latency.count()
+    }
+
+    /// Periods missed.
+    pub const fn missed_periods(&self) -> u64 {
+        self.total.missed_periods
+    }
+
+    /// All latencies.
+    pub const fn latency(&self) -> &Distribution {
+        &self.total.latency
+    }
+
+    /// The latencies of every planned wake-up: those that happened and, of periodic work, those that missed
+    /// periods would have had. It is what people read first.
+    pub fn planned(&self) -> Cow<'_, Distribution> {
+        planned(&self.total.latency, self.total.swallowed.as_ref())
+    }
+
+    /// Whether periods were missed, so that the planned wake-ups are more than those that happened.
+    pub const fn counts_missed(&self) -> bool {
+        self.total.swallowed.is_some()
+    }
+
+    /// The numbers of every planned wake-up; `None` when there is none.
+    pub fn planned_summary(&self) -> Option<Summary> {
+        Summary::of(&self.planned())
+    }
+
+    /// The policy that ran in place of the one asked for, where that was refused.
+    pub fn ran_as(&self) -> Option<Policy> {
+        self.caveats.iter().find_map(|caveat| match caveat {
+            Caveat::PolicyRefused { asked, in_force, .. } if *asked == self.condition.policy => {
+                Some(*in_force)
+            }
+            _ => None,
+        })
+    }
+
+    /// The numbers of all latencies; `None` when there is none.
+    pub fn summary(&self) -> Option<Summary> {
+        Summary::of(&self.total.latency)
+    }
+
+    /// What a share of every planned wake-up is at most late; `None` where there are too few for that share.
+    pub fn percentile(&self, quantile: f64) -> Option<Latency> {
+        percentile(&self.planned(), quantile)
+    }
+
+    /// The numbers of every planned wake-up, of periodic work only.
+    pub fn corrected_summary(&self) -> Option<Summary> {
+        self.condition.work.period().and_then(|_| self.planned_summary())
+    }
+
+    /// The numbers of the calls that notify; `None` where there is none.
+    pub fn send_summary(&self) -> Option<Summary> {
+        self.total.send.as_ref().and_then(Summary::of)
+    }
+
+    /// Notifications that did not arrive once and in order.
+    pub const fn irregular(&self) -> Irregular {
+        self.total.irregular
+    }
+
+    /// The median of each block that is kept, with its round.
+    pub fn round_medians(&self) -> &[(u32, Latency)] {
+        self.blocks.round_medians()
+    }
+
+    /// The worst wake-ups, the worst first.
+    pub fn worst(&self) -> &[Worst] {
+        &self.total.worst
+    }
+
+    /// Blocks of the wake-ups that happened, for intervals.
+    pub const fn blocks(&self) -> &BlockNumbers {
+        &self.blocks
+    }
+
+    /// Blocks of every planned wake-up, for intervals.
+    pub const fn planned_blocks(&self) -> &BlockNumbers {
+        &self.planned_blocks
+    }
+
+    /// Numbers of each turn, over every planned wake-up.
+    pub fn turns(&self) -> Vec<TurnNumber> {
+        self.turns.all()
+    }
+
+    /// Its latencies along the run.
+    pub const fn timeline(&self) -> &Timeline {
+        &self.timeline
+    }
+
+    /// Wake-ups that were measured but lost.
+    pub const fn lost(&self) -> u64 {
+        self.total.lost
+    }
+
+    /// Wake-ups kept in order, one list per turn: when each was expected since its turn's
+    /// first block, and how late it was. For sleeps only.
+    pub fn series(&self) -> &[Vec<SeriesPoint>] {
+        &self.rounds
+    }
+
+    /// How long each sleep really took, in order: what was asked for plus its latency.
+    pub fn took(&self) -> impl Iterator<Item = i64> + '_ {
+        let length = i64::try_from(self.condition.work.length().as_nanos()).unwrap_or(i64::MAX);
+        self.rounds.iter().flatten().map(move |point| length.saturating_add(point.1.as_nanos()))
+    }
+
+    /// The time from one wake-up to the next, in order, within each turn.
+    pub fn intervals(&self) -> impl Iterator<Item = i64> + '_ {
+        let ran = |point: &SeriesPoint| point.0 + point.1.as_nanos();
+        self.rounds
+            .iter()
+            .flat_map(move |round| round.windows(2).map(move |pair| ran(&pair[1]) - ran(&pair[0])))
+    }
+
+    /// Everything a reader must know to judge this result.
+    pub fn caveats(&self) -> Vec<Caveat> {
+        let mut caveats = self.caveats.clone();
+        let early = self.total.latency.early();
+        if early > 0 {
+            caveats.push(Caveat::EarlyWakeups { count: early });
+        }
+        if self.total.lost > 0 {
+            caveats.push(Caveat::SamplesLost { count: self.total.lost });
+        }
+        let Irregular { messages_lost: lost, messages_duplicated, messages_reordered } = self.irregular();
+        if !self.irregular().is_none() {
+            caveats.push(Caveat::MessagesIrregular {
+                lost,
+                duplicated: messages_duplicated,
+                reordered: messages_reordered,
+            });
+        }
+        let ineffective = self.load_effect.iter().flat_map(LoadEffect::idle_parts);
+        caveats.extend(ineffective.map(|part| Caveat::LoadIneffective { load: part.part.clone() }));
+        let faults = (self.usage.minor_faults, self.usage.major_faults);
+        // Of a program they are those of its start too, and of the programs that it started.
+        if faults != (0, 0) && self.condition.work.runtime().is_none() {
+            caveats.push(Caveat::PageFaults { minor: faults.0, major: faults.1 });
+        }
+        if self.unfinished && !caveats.iter().any(|one| matches!(one, Caveat::Unfinished { .. })) {
+            let reason = "it was cut at its time limit".to_owned();
+            caveats.push(Caveat::Unfinished { got: self.count(), reason });
+        }
+        caveats
+    }
+
+    /// Time from the first block to the last.
+    pub const fn covered(&self) -> Span {
+        self.usage.elapsed_ns
+    }
+}
+
+/// What ran is what is called by its name.
+impl HasProperties for Outcome {
+    fn value(&self, property: Property) -> Option<Value<'_>> {
+        match (property, self.ran_as()) {
+            (Property::Policy, Some(ran)) => Some(Value::Refused { asked: self.condition.policy, ran }),
+            _ => self.condition.value(property),
+        }
+    }
+}

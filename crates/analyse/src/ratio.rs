@@ -1,0 +1,93 @@
+//! How many times as late one condition is as another, as the turns that they took bear out.
+
+use howlate_model::Latency;
+
+use crate::compare::SignFlip;
+use crate::{Outcome, TurnNumber};
+
+/// The confidence of all statements that are made together.
+const ALPHA: f64 = 0.05;
+
+/// What turns say of two conditions.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Ratio {
+    /// One is later, by this many times: a 95 % interval that does not hold 1.
+    Settled {
+        /// Its lower end.
+        low: f64,
+        /// Its upper end.
+        high: f64,
+        /// Pairs of turns that say so.
+        pairs: usize,
+    },
+    /// The turns do not tell them apart, or are too few to.
+    Open {
+        /// Pairs of turns there are.
+        pairs: usize,
+    },
+}
+
+/// How many times as late `new` is as `base` in the number that `of` takes of each turn, when that is one
+/// of `statements` made together (Bonferroni).
+///
+/// Turns of one round are a pair; logarithms of their ratios are tested by flipping signs, as `compare` does
+/// with differences.
+pub fn ratio(
+    base: &Outcome,
+    new: &Outcome,
+    of: fn(&TurnNumber) -> Option<Latency>,
+    statements: usize,
+) -> Ratio {
+    let news = new.turns();
+    let ratio = |old: &TurnNumber| {
+        let new = news.iter().find(|new| new.round == old.round)?;
+        Some(logarithm(of(new)?) - logarithm(of(old)?))
+    };
+    let ratios: Vec<f64> = base.turns().iter().filter_map(ratio).collect();
+    let pairs = ratios.len();
+    #[allow(clippy::cast_precision_loss, reason = "a handful of statements")]
+    let alpha = ALPHA / statements.max(1) as f64;
+    match SignFlip::of(&ratios, 0).interval(alpha) {
+        Some((low, high)) if low > 0.0 || high < 0.0 => {
+            Ratio::Settled { low: low.exp(), high: high.exp(), pairs }
+        }
+        _ => Ratio::Open { pairs },
+    }
+}
+
+/// A clock tells no less than a nanosecond.
+#[allow(clippy::cast_precision_loss, reason = "a ratio of two digits")]
+fn logarithm(latency: Latency) -> f64 {
+    (latency.as_nanos().max(1) as f64).ln()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{analysis_of, block_of};
+    use howlate_model::{Span, Wait, Work};
+
+    fn ratio_of(rounds: u32, late: impl Fn(u32, u32) -> i64) -> Ratio {
+        let work = Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_millis(1) };
+        let mut analysis = analysis_of(&[work, work]);
+        for round in 0..rounds {
+            (0..2).for_each(|one| analysis.add(&block_of(one, round, late(one, round))));
+        }
+        let [base, new] = analysis.outcomes() else { panic!("two conditions") };
+        ratio(base, new, |turn| turn.p50, 1)
+    }
+
+    #[test]
+    fn a_ratio_takes_enough_turns() {
+        let thrice = |one: u32, round: u32| i64::from((1 + 2 * one) * (10_000 + 100 * round));
+        assert_eq!(ratio_of(3, thrice), Ratio::Open { pairs: 3 });
+        let Ratio::Settled { low, high, pairs: 8 } = ratio_of(8, thrice) else { panic!("it is settled") };
+        assert!(low > 2.9 && high < 3.1, "{low} to {high}");
+    }
+
+    #[test]
+    fn what_goes_both_ways_is_open() {
+        let either = |one: u32, round: u32| i64::from(10_000 + 5_000 * ((one + round) % 2));
+        assert_eq!(ratio_of(10, either), Ratio::Open { pairs: 10 });
+    }
+}

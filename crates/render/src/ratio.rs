@@ -1,0 +1,45 @@
+//! How many times as much, in words: the only place that says so.
+
+use howlate_analyse::Ratio;
+
+/// `, 3.1 to 4.2 times as much (95 %, 10 pairs of turns)`; where the turns do not bear out any number, that
+/// and what would settle it.
+pub fn times_as_much(ratio: Ratio, settled_by: &str) -> String {
+    match ratio {
+        Ratio::Settled { low, high, pairs } => {
+            let (low, high, much) =
+                if low > 1.0 { (low, high, "much") } else { (1.0 / high, 1.0 / low, "little") };
+            let [low, high] = [low, high].map(two_digits);
+            let range = if low == high { low } else { format!("{low} to {high}") };
+            format!(", {range} times as {much} (95 %, {pairs} pairs of turns).")
+        }
+        Ratio::Open { pairs } => {
+            let turns = if pairs == 1 {
+                "1 pair of turns does".to_owned()
+            } else {
+                format!("{pairs} pairs of turns do")
+            };
+            format!("; {turns} not settle how many times. `{settled_by}` would.")
+        }
+    }
+}
+
+fn two_digits(ratio: f64) -> String {
+    if ratio < 9.95 { format!("{ratio:.1}") } else { format!("{ratio:.0}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_factor_stands_without_its_interval() {
+        let said = |low, high| times_as_much(Ratio::Settled { low, high, pairs: 8 }, "more");
+        assert_eq!(said(3.06, 12.4), ", 3.1 to 12 times as much (95 %, 8 pairs of turns).");
+        assert_eq!(said(0.25, 0.5), ", 2.0 to 4.0 times as little (95 %, 8 pairs of turns).");
+        assert_eq!(
+            times_as_much(Ratio::Open { pairs: 3 }, "howlate cyclic"),
+            "; 3 pairs of turns do not settle how many times. `howlate cyclic` would."
+        );
+    }
+}
