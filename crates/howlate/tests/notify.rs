@@ -2,12 +2,15 @@
 //!
 //! Nothing here asserts a duration: time limits only keep a test from hanging.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests: a skipped part says why")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod common;
 
 use std::fs;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use common::{howlate, run, skip, stderr, stdout, wait_until};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -17,20 +20,13 @@ fn alone() -> MutexGuard<'static, ()> {
     ONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_howlate");
-
-fn howlate(arguments: &str) -> Command {
-    let mut command = Command::new(PROGRAM);
-    command.arg("notify").args(arguments.split_whitespace());
-    command
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
+fn notify(arguments: &str) -> Command {
+    let words: Vec<&str> = ["notify"].into_iter().chain(arguments.split_whitespace()).collect();
+    howlate(&words)
 }
 
 fn json(output: &Output) -> Value {
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", text(&output.stderr)))
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", stderr(output)))
 }
 
 /// What was left out, as printed; tests say it instead of failing.
@@ -43,10 +39,10 @@ fn skipped(result: &Value) -> Vec<String> {
 #[track_caller]
 fn everything_arrives(arguments: &str) {
     let output =
-        howlate(&format!("--by all --after 100us --samples 20 --rounds 1 --json {arguments}")).output();
+        notify(&format!("--by all --after 100us --samples 20 --rounds 1 --json {arguments}")).output();
     let result = json(&output.unwrap());
     let left_out = skipped(&result);
-    left_out.iter().for_each(|reason| println!("skipped: {reason}"));
+    left_out.iter().for_each(|reason| skip(reason));
     let results = result["results"].as_array().unwrap();
     assert_eq!(results.len() + left_out.len(), 23);
     for one in results {
@@ -92,7 +88,7 @@ fn one_cpu_runs_what_it_can_and_says_what_it_cannot() {
         one.set(cpu);
         // Inherited by the program.
         rustix::thread::sched_setaffinity(None, &one).unwrap();
-        howlate("--by pipe,busy_wait --after 50us --samples 12 --json").output().unwrap()
+        notify("--by pipe,busy_wait --after 50us --samples 12 --json").output().unwrap()
     });
     let result = json(&output.join().unwrap());
     let left_out = skipped(&result).join("\n");
@@ -108,10 +104,14 @@ fn one_cpu_runs_what_it_can_and_says_what_it_cannot() {
 fn what_the_kernel_refuses_is_left_out_and_the_rest_runs() {
     // No byte for message queues: mq_open(3) fails.
     let asked = ["notify", "--by", "posix_mq,pipe", "--after", "50us", "--samples", "12", "--json"];
-    let output = Command::new("prlimit").arg("--msgqueue=0").arg(PROGRAM).args(asked).output();
-    let Ok(output) = output else {
-        println!("skipped: there is no prlimit(1)");
-        return;
+    let howlate = howlate(&asked);
+    let limited = Command::new("prlimit")
+        .arg("--msgqueue=0")
+        .arg(howlate.get_program())
+        .args(howlate.get_args())
+        .output();
+    let Ok(output) = limited else {
+        return skip("prlimit(1) is not installed");
     };
     let result = json(&output);
     let left_out = skipped(&result).join("\n");
@@ -125,9 +125,9 @@ fn spinning_where_the_sender_must_run_is_refused() {
     let cpu = allowed()[0];
     for policy in ["other", "fifo:80"] {
         let asked = format!("--by busy_wait --pair {cpu},{cpu} --policy {policy}");
-        let output = howlate(&asked).output().unwrap();
+        let output = notify(&asked).output().unwrap();
         assert_eq!(output.status.code(), Some(2));
-        assert!(text(&output.stderr).contains("would spin on CPU"), "{}", text(&output.stderr));
+        assert!(stderr(&output).contains("would spin on CPU"), "{}", stderr(&output));
     }
 }
 
@@ -140,9 +140,9 @@ fn wrong_requests_say_what_to_type() {
         ("--samples 0", "write at least 1"),
         ("--after 100", "100us"),
     ] {
-        let output = howlate(asked).output().unwrap();
+        let output = notify(asked).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{asked}");
-        assert!(text(&output.stderr).contains(says), "{asked}: {}", text(&output.stderr));
+        assert!(stderr(&output).contains(says), "{asked}: {}", stderr(&output));
     }
 }
 
@@ -152,12 +152,11 @@ fn a_recording_can_be_shown_in_every_form() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("notify.jsonl");
     let asked = format!("--by futex,pipe --after 10us,200us --samples 60 --out {}", path.display());
-    let printed = text(&howlate(&asked).output().unwrap().stdout);
+    let printed = stdout(&notify(&asked).output().unwrap());
     let show = |format: &str| {
-        let mut command = Command::new(PROGRAM);
-        let output = command.args(["show", "--format", format]).arg(&path).output().unwrap();
-        assert!(output.status.success(), "{format}: {}", text(&output.stderr));
-        text(&output.stdout)
+        let output = run(&["show", "--format", format, path.to_str().unwrap()]);
+        assert!(output.status.success(), "{format}: {}", stderr(&output));
+        stdout(&output)
     };
     assert_eq!(show("text"), printed);
     assert!(printed.contains("Slower than the fastest") && printed.contains("What this means"));
@@ -180,9 +179,7 @@ struct Running {
 impl Running {
     fn start(name: &str, arguments: &str) -> Self {
         let mark = format!("{name}-{}", std::process::id());
-        let program = Command::new(PROGRAM)
-            .arg("notify")
-            .args(arguments.split_whitespace())
+        let program = notify(arguments)
             .env("HOWLATE_TEST_MARK", &mark)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -212,18 +209,6 @@ impl Running {
     }
 }
 
-/// Asks again until `found` is true; a minute is for slow machines only.
-#[track_caller]
-fn eventually(what: &str, mut found: impl FnMut() -> bool) {
-    for _ in 0..6_000 {
-        if found() {
-            return;
-        }
-        howlate_linux::clock::pause(howlate_model::Span::from_millis(10)).unwrap();
-    }
-    panic!("never: {what}");
-}
-
 /// Everything that outlives a process unless somebody removes it.
 fn leftovers() -> Vec<String> {
     let mut all = Vec::new();
@@ -245,12 +230,12 @@ fn a_dead_receiver_is_an_error_that_names_the_mechanism() {
     let _alone = alone();
     for mechanism in ["pipe", "futex", "busy_wait"] {
         if mechanism == "busy_wait" && allowed().len() < 2 {
-            println!("skipped: busy_wait needs two CPUs");
+            skip("busy_wait needs two CPUs");
             continue;
         }
         let asked = format!("--by {mechanism} --after 10ms --samples 100000 --rounds 1 --json");
         let running = Running::start(mechanism, &asked);
-        eventually("a receiver", || !running.processes("__receiver").is_empty());
+        wait_until("a receiver", || !running.processes("__receiver").is_empty());
         let receiver = running.processes("__receiver")[0];
         running.signal(receiver, Signal::KILL);
         let output = running.program.wait_with_output().unwrap();
@@ -270,14 +255,14 @@ fn sigkill_leaves_nothing_behind() {
     for mechanism in LASTING {
         let asked = format!("--by {mechanism} --after 10ms --samples 100000 --rounds 1 --round-trip");
         let mut running = Running::start(mechanism, &asked);
-        eventually("a receiver", || !running.processes("__receiver").is_empty());
+        wait_until("a receiver", || !running.processes("__receiver").is_empty());
         running.signal(running.pid(), Signal::KILL);
         running.program.wait().unwrap();
-        eventually("the end of all processes", || running.processes("notify").is_empty());
+        wait_until("the end of all processes", || running.processes("notify").is_empty());
         for role in ["__receiver", "__janitor"] {
-            eventually("the end of helpers", || running.processes(role).is_empty());
+            wait_until("the end of helpers", || running.processes(role).is_empty());
         }
-        eventually("nothing left behind", || leftovers() == before);
+        wait_until("nothing left behind", || leftovers() == before);
     }
 }
 
@@ -288,7 +273,7 @@ fn ctrl_c_keeps_what_was_measured_and_leaves_nothing_behind() {
     for mechanism in LASTING {
         let asked = format!("--by {mechanism} --after 1ms --samples 100000 --rounds 1 --json");
         let running = Running::start(mechanism, &asked);
-        eventually("a receiver", || !running.processes("__receiver").is_empty());
+        wait_until("a receiver", || !running.processes("__receiver").is_empty());
         running.signal(running.pid(), Signal::INT);
         let (pid, mark) = (running.pid(), running.mark.clone());
         let output = running.program.wait_with_output().unwrap();

@@ -22,6 +22,6 @@ pub(crate) fn spin(mut worker: Worker<'_>) -> io::Result<()> {
             state = black_box(state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1));
         }
         worker.counter.add(1);
-        worker.pace.throttle()?;
+        worker.duty_cycle.throttle()?;
     }
 }

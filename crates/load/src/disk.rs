@@ -34,9 +34,9 @@ fn write_on(mut worker: Worker<'_>, mut file: File) -> io::Result<()> {
         for _ in 0..SIZE / PIECE as u64 {
             file.write_all(&piece)?;
             worker.counter.add(PIECE as u64);
-            worker.pace.throttle()?;
+            worker.duty_cycle.throttle()?;
         }
         file.sync_all()?;
-        worker.pace.throttle()?;
+        worker.duty_cycle.throttle()?;
     }
 }

@@ -29,7 +29,7 @@ fn walk(mut worker: Worker<'_>, root: &Path) -> io::Result<()> {
             for entry in entries.flatten() {
                 let Ok(about) = entry.path().symlink_metadata() else { continue };
                 worker.counter.add(1);
-                worker.pace.throttle()?;
+                worker.duty_cycle.throttle()?;
                 if about.is_dir() && about.dev() == device {
                     folders.push(entry.path());
                 }
@@ -37,6 +37,6 @@ fn walk(mut worker: Worker<'_>, root: &Path) -> io::Result<()> {
         }
         // Even an empty tree is looked at.
         worker.counter.add(1);
-        worker.pace.throttle()?;
+        worker.duty_cycle.throttle()?;
     }
 }

@@ -20,6 +20,6 @@ fn fork_on(mut worker: Worker<'_>) -> io::Result<()> {
         let child = fork_and_end().map_err(cannot_fork)?;
         waitpid(i32::try_from(child).ok().and_then(Pid::from_raw), WaitOptions::empty())?;
         worker.counter.add(1);
-        worker.pace.throttle()?;
+        worker.duty_cycle.throttle()?;
     }
 }

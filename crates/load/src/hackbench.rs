@@ -40,7 +40,7 @@ fn send(mut worker: Worker<'_>, to: &mut [UnixStream], loops: Option<u64>) -> io
     while loops.is_none_or(|loops| done < loops) {
         to.iter_mut().try_for_each(|socket| socket.write_all(&[0; SIZE]))?;
         done += 1;
-        worker.pace.throttle()?;
+        worker.duty_cycle.throttle()?;
     }
     Ok(())
 }

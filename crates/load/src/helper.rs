@@ -4,14 +4,14 @@ use std::io;
 use std::process::{Child, ChildStderr, Stdio};
 
 use howlate_linux::{clock, sched};
-use howlate_model::{CpuSet, LoadKind, LoadPart, Nice, PartEffect, Policy, Span};
+use howlate_model::{CpuSet, LoadPart, Nice, PartEffect, Policy, Span};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::error::StartError;
-use crate::processes::{cpu_time_of_all, cpu_time_with_children};
 use crate::scoreboard::Scoreboard;
-use crate::serve::{HELPER, counters};
+use crate::serve::{HELPER, counters, cpu_time};
 use crate::stderr_tail::StderrTail;
+use crate::steadiness::Steadiness;
 
 /// How often the parent asks whether a helper has begun or ended.
 const POLL_INTERVAL: Span = Span::from_millis(1);
@@ -32,6 +32,7 @@ pub(crate) struct Helper {
     stderr: Option<StderrTail<ChildStderr>>,
     /// The last CPU time seen: an ended process has none to ask for.
     cpu: Option<Span>,
+    steadiness: Steadiness,
 }
 
 impl Helper {
@@ -49,7 +50,15 @@ impl Helper {
             .spawn()
             .map_err(failed)?;
         let stderr = child.stderr.take().map(StderrTail::of);
-        let mut helper = Self { part: part.clone(), cpus, scoreboard, child, stderr, cpu: None };
+        let mut helper = Self {
+            part: part.clone(),
+            cpus,
+            scoreboard,
+            child,
+            stderr,
+            cpu: None,
+            steadiness: Steadiness::default(),
+        };
         helper.wait_until_begun()?;
         Ok(helper)
     }
@@ -110,18 +119,36 @@ impl Helper {
 
     /// What it has done so far.
     pub(crate) fn effect(&mut self) -> PartEffect {
-        let deep = matches!(self.part.kind, LoadKind::Fork) || self.part.kind.is_from_outside();
-        let of = if deep { cpu_time_of_all } else { cpu_time_with_children };
-        // While a process ends, its time is seen neither with it nor with its parent.
-        self.cpu = self.cpu.max(of(self.child.id())).max(self.scoreboard.cpu_time());
         let unit = self.part.kind.operation();
         PartEffect {
             part: self.part.to_string(),
             cpus: self.cpus.clone(),
             unit: unit.map(str::to_owned),
             operations: unit.map(|_| self.scoreboard.operations()),
-            cpu_ns: self.cpu,
+            cpu_ns: self.cpu_time(),
         }
+    }
+
+    fn cpu_time(&mut self) -> Option<Span> {
+        // While a process ends, its time is seen neither with it nor with its parent.
+        self.cpu = self.cpu.max(cpu_time(&self.part.kind, self.child.id())).max(self.scoreboard.cpu_time());
+        self.cpu
+    }
+
+    /// What it has done so far, in operations where they are counted, else in CPU time; only differences mean something.
+    fn progress(&mut self) -> u64 {
+        match self.part.kind.is_from_outside() {
+            true => self.cpu_time().map_or(0, Span::as_nanos),
+            false => self.scoreboard.operations(),
+        }
+    }
+
+    /// Takes in how much it has done since the last look; returns whether it has come to its pace.
+    pub(crate) fn is_steady(&mut self) -> bool {
+        let progress = self.progress();
+        self.steadiness.look(progress);
+        let all_began = self.part.kind.is_from_outside() || self.scoreboard.all_have_counted();
+        self.steadiness.is_steady() && all_began
     }
 
     /// Ends it, and waits until nothing of it is left.

@@ -32,7 +32,7 @@ fn storm(mut worker: Worker<'_>) -> io::Result<()> {
     loop {
         // Armed while it works, so that nothing expires while it rests.
         let timer = periodic(PERIOD, Span::ZERO, flags)?;
-        while !worker.pace.is_due() {
+        while !worker.duty_cycle.is_over() {
             if barriers {
                 (0..BATCH).try_for_each(|_| membarrier(MembarrierCommand::GlobalExpedited))?;
                 worker.counter.add(BATCH);
@@ -40,6 +40,6 @@ fn storm(mut worker: Worker<'_>) -> io::Result<()> {
             worker.counter.add(expiries(&timer)?);
         }
         drop(timer);
-        worker.pace.throttle()?;
+        worker.duty_cycle.throttle()?;
     }
 }

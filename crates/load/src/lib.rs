@@ -6,15 +6,17 @@
 //! kernel closed it with a killed process. Workers count what they do in memory that the parent reads.
 
 mod check;
+mod duty_cycle;
 mod error;
 mod helper;
 mod outside;
-mod pace;
 mod processes;
 mod running;
 mod scoreboard;
 mod serve;
+mod share;
 mod stderr_tail;
+mod steadiness;
 mod stress_ng;
 mod workers;
 

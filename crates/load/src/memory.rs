@@ -28,6 +28,6 @@ fn fault(mut worker: Worker<'_>) -> io::Result<()> {
         let (from, to) = bytes.split_at_mut(SIZE / 2);
         to.copy_from_slice(std::hint::black_box(from));
         drop(pages);
-        worker.pace.throttle()?;
+        worker.duty_cycle.throttle()?;
     }
 }

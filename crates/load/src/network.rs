@@ -32,7 +32,7 @@ fn send(mut worker: Worker<'_>, socket: &UdpSocket) -> io::Result<()> {
     loop {
         // What the receiver has no room for is lost, which `receive` does not count.
         (0..BATCH).try_for_each(|_| socket.send(&[0; SIZE]).map(drop))?;
-        worker.pace.throttle()?;
+        worker.duty_cycle.throttle()?;
     }
 }
 

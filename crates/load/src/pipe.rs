@@ -32,7 +32,7 @@ fn serve(mut worker: Worker<'_>, there: BorrowedFd<'_>, back: BorrowedFd<'_>) ->
             read(back, &mut ball)?;
         }
         worker.counter.add(u64::from(2 * BATCH));
-        worker.pace.throttle()?;
+        worker.duty_cycle.throttle()?;
     }
 }
 

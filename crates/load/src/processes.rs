@@ -11,11 +11,11 @@ pub(crate) fn cpu_time_with_children(pid: u32) -> Option<Span> {
     Some(all.filter_map(|pid| process::cpu_time(pid).ok()).fold(Span::ZERO, Span::plus))
 }
 
-/// CPU time of `pid` and of all that it started, those that have ended included.
-pub(crate) fn cpu_time_of_all(pid: u32) -> Option<Span> {
+/// CPU time of all that `pid` started, directly or not, what has ended included.
+pub(crate) fn cpu_time_of_descendants(pid: u32) -> Option<Span> {
     let root = Root::live();
-    let all = std::iter::once(pid).chain(descendants(&root, pid));
     process::cpu_time(pid).ok()?;
     let of_one = |pid: u32| Some(process::cpu_time(pid).ok()?.plus(of_ended_children(&root, pid)));
-    Some(all.filter_map(of_one).fold(Span::ZERO, Span::plus))
+    let running = descendants(&root, pid).into_iter().filter_map(of_one);
+    Some(running.fold(of_ended_children(&root, pid), Span::plus))
 }

@@ -4,13 +4,21 @@ use howlate_linux::clock;
 use howlate_model::{Caveat, Load, LoadReport, MonotonicTime, PartEffect, Span};
 use howlate_procfs::{Root, Stat};
 
+use crate::duty_cycle::CYCLE;
 use crate::error::StartError;
 use crate::helper::Helper;
+
+/// How often it is looked whether a load has come to its pace: at work and rest of several cycles.
+const LOOK_EVERY: Span = CYCLE.times(4);
+/// A load that is not steady after this long never is.
+const MOST_TO_SETTLE: Span = Span::from_secs(1);
 
 /// A load that runs until it is stopped or dropped.
 pub struct Running {
     helpers: Vec<Helper>,
     began: MonotonicTime,
+    /// How long it was given to settle.
+    settled: Option<Span>,
     last: Moment,
     /// Parts whose end was told already.
     told: Vec<bool>,
@@ -59,7 +67,25 @@ impl Running {
         let mut helpers = load.parts().iter().map(Helper::start).collect::<Result<Vec<_>, _>>()?;
         let last = Moment::now(&mut helpers);
         let told = vec![false; helpers.len()];
-        Ok(Self { began: last.at, helpers, last, told })
+        Ok(Self { began: last.at, settled: None, helpers, last, told })
+    }
+
+    /// Waits until every part has come to its pace, as its own counters show: what a load does when it begins is not what
+    /// it does. Gives up after a second, as some are never steady. Samples begin anew.
+    pub fn settle(&mut self) {
+        let give_up = self.began.plus(MOST_TO_SETTLE);
+        while self.are_beginning() && clock::now() < give_up {
+            // A signal that ends the pause only makes the look come earlier.
+            drop(clock::pause(LOOK_EVERY));
+        }
+        self.last = Moment::now(&mut self.helpers);
+        self.settled = Some(self.last.at.since(self.began));
+    }
+
+    /// Whether any part has not come to its pace. All are looked at, so that the time between two looks is the same.
+    fn are_beginning(&mut self) -> bool {
+        let steady = self.helpers.iter_mut().map(Helper::is_steady).filter(|steady| *steady).count();
+        steady < self.helpers.len()
     }
 
     /// What was done since the last sample, or since the start.
@@ -111,6 +137,7 @@ impl Running {
         (!self.helpers.is_empty()).then(|| LoadReport {
             cpu_ns: cpu,
             elapsed_ns: now.at.since(self.began),
+            settled_ns: self.settled,
             parts: now.parts,
         })
     }

@@ -9,13 +9,14 @@ use howlate_model::{MonotonicTime, Span};
 use rustix::io::Errno;
 use rustix::thread::futex;
 
-/// StderrTail of one cache line, so that no two workers write to the same.
+/// Words of one cache line, so that no two workers write to the same.
 const LINE: usize = 8;
-/// StderrTail of the first line.
+/// Words of the first line.
 const BEGAN: usize = 0;
 const ENDED: usize = 1;
 const GATE: usize = 2;
 const CPU: usize = 3;
+const WINDOW: usize = 4;
 
 /// The shared memory of one part: a line for the helper, and one for each counter.
 pub(crate) struct Scoreboard(SharedMemory);
@@ -78,6 +79,18 @@ impl Scoreboard {
         Some(Span::from_nanos(self.0.words()[CPU].load(Ordering::Acquire))).filter(|cpu| !cpu.is_zero())
     }
 
+    /// Says how long workers work in each cycle.
+    pub(crate) fn set_window(&self, window: Span) {
+        self.0.words()[WINDOW].store(window.as_nanos(), Ordering::Relaxed);
+    }
+
+    /// How long workers work in each cycle; `None`: all the time.
+    #[inline]
+    pub(crate) fn window(&self) -> Option<Span> {
+        let nanos = self.0.words()[WINDOW].load(Ordering::Relaxed);
+        (nanos > 0).then(|| Span::from_nanos(nanos))
+    }
+
     fn set_time(&self, word: usize, time: MonotonicTime) {
         self.0.words()[word].store(time.as_nanos().unsigned_abs(), Ordering::Release);
     }
@@ -94,8 +107,17 @@ impl Scoreboard {
 
     /// All counters together.
     pub(crate) fn operations(&self) -> u64 {
+        self.counts().sum()
+    }
+
+    /// Whether every worker has counted something.
+    pub(crate) fn all_have_counted(&self) -> bool {
+        self.counts().all(|count| count > 0)
+    }
+
+    fn counts(&self) -> impl Iterator<Item = u64> {
         let counters = self.0.words().iter().skip(LINE).step_by(LINE);
-        counters.map(|counter| counter.load(Ordering::Relaxed)).sum()
+        counters.map(|counter| counter.load(Ordering::Relaxed))
     }
 }
 
@@ -122,8 +144,13 @@ mod tests {
         assert_eq!((ours.began(), ours.took(), ours.operations()), (None, None, 0));
         theirs.begin(MonotonicTime::from_nanos(5));
         theirs.counter(0).add(2);
-        theirs.counter(2).add(40);
+        theirs.counter(2).add(39);
         theirs.counter(2).add(1);
+        assert!(!ours.all_have_counted());
+        theirs.counter(1).add(1);
+        assert!(ours.all_have_counted());
+        theirs.set_window(Span::from_millis(3));
+        assert_eq!(ours.window(), Some(Span::from_millis(3)));
         theirs.end(MonotonicTime::from_nanos(12));
         theirs.end(MonotonicTime::from_nanos(9));
         assert_eq!(ours.operations(), 43);

@@ -6,14 +6,14 @@ use howlate_linux::helper::{Helper, Lifetime, input_ends_within};
 use howlate_linux::{clock, sched, usage};
 use howlate_model::{CpuSet, Load, LoadKind, LoadPart, Nice, Policy, Span};
 
+use crate::processes::{cpu_time_of_descendants, cpu_time_with_children};
 use crate::scoreboard::Scoreboard;
+use crate::share::{STEP, Share};
 use crate::workers::Workers;
 use crate::{awake, cpu, disk, files, fork, hackbench, interrupt, memory, network, outside, pipe, timers};
 
 /// A load's helper process.
 pub const HELPER: Helper = Helper { role: "__load", lifetime: Lifetime::OfInput, serve: serve_and_say };
-/// How often the helper asks whether its workers live.
-const POLL_INTERVAL: Span = Span::from_millis(50);
 
 fn serve_and_say(arguments: &[String]) -> io::Result<()> {
     let argument = |place: usize| arguments.get(place).map_or("", String::as_str);
@@ -50,15 +50,28 @@ fn serve(part: &LoadPart, cpus: &CpuSet) -> io::Result<()> {
 }
 
 fn serve_workers(part: &LoadPart, cpus: &CpuSet, scoreboard: &Scoreboard) -> io::Result<()> {
-    let mut workers = Workers::new(scoreboard, part, cpus);
+    let mut share = Share::of(part, counters(part, cpus), cpus);
+    share.iter().for_each(|share| scoreboard.set_window(share.window()));
+    let mut workers = Workers::new(scoreboard, cpus);
     start(part, &mut workers)?;
     scoreboard.begin(clock::now());
     while !workers.are_done()? {
-        if input_ends_within(POLL_INTERVAL)? {
+        if input_ends_within(STEP)? {
             return Ok(());
+        }
+        if let (Some(share), Some(cpu)) = (&mut share, cpu_time(&part.kind, std::process::id())) {
+            share.correct(clock::now(), cpu);
+            scoreboard.set_window(share.window());
         }
     }
     Ok(())
+}
+
+/// CPU time of all that works for a helper process. The helper itself does not count where it could pass for a program that
+/// does nothing.
+pub(crate) fn cpu_time(kind: &LoadKind, helper: u32) -> Option<Span> {
+    let starts_others = matches!(kind, LoadKind::Fork) || kind.is_from_outside();
+    if starts_others { cpu_time_of_descendants(helper) } else { cpu_time_with_children(helper) }
 }
 
 /// `other`, nice 0, on the load's CPUs, whatever howlate itself was started with.

@@ -29,7 +29,7 @@ fn expire(mut worker: Worker<'_>) -> io::Result<()> {
     loop {
         let timers = (0..TIMERS).map(spread).collect::<io::Result<Vec<_>>>()?;
         // Until it is time to rest; then the timers are gone, and expire no more.
-        while !worker.pace.is_due() {
+        while !worker.duty_cycle.is_over() {
             let mut polled: Vec<PollFd<'_>> =
                 timers.iter().map(|timer| PollFd::new(timer, PollFlags::IN)).collect();
             poll(&mut polled, None)?;
@@ -40,7 +40,7 @@ fn expire(mut worker: Worker<'_>) -> io::Result<()> {
             })?;
         }
         drop(timers);
-        worker.pace.throttle()?;
+        worker.duty_cycle.throttle()?;
     }
 }
 

@@ -3,10 +3,10 @@
 use std::io::{self, Write as _};
 
 use howlate_linux::{clock, process, sched};
-use howlate_model::{CpuSet, LoadPart};
+use howlate_model::CpuSet;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, wait, waitpid};
 
-use crate::pace::Pace;
+use crate::duty_cycle::DutyCycle;
 use crate::scoreboard::{Counter, Scoreboard};
 
 /// What a worker gets.
@@ -14,20 +14,26 @@ pub(crate) struct Worker<'a> {
     /// Where it counts.
     pub(crate) counter: Counter<'a>,
     /// When it rests.
-    pub(crate) pace: Pace,
+    pub(crate) duty_cycle: DutyCycle<'a>,
+}
+
+impl<'a> Worker<'a> {
+    /// That of worker `number`.
+    fn new(scoreboard: &'a Scoreboard, number: usize) -> Self {
+        Self { counter: scoreboard.counter(number), duty_cycle: DutyCycle::new(scoreboard) }
+    }
 }
 
 /// Workers under way; killed on drop.
 pub(crate) struct Workers<'a> {
     scoreboard: &'a Scoreboard,
-    part: &'a LoadPart,
     cpus: &'a CpuSet,
     running: Vec<Pid>,
 }
 
 impl<'a> Workers<'a> {
-    pub(crate) const fn new(scoreboard: &'a Scoreboard, part: &'a LoadPart, cpus: &'a CpuSet) -> Self {
-        Self { scoreboard, part, cpus, running: Vec::new() }
+    pub(crate) const fn new(scoreboard: &'a Scoreboard, cpus: &'a CpuSet) -> Self {
+        Self { scoreboard, cpus, running: Vec::new() }
     }
 
     /// The CPU that worker `number` is bound to where each has one: they take turns.
@@ -42,11 +48,11 @@ impl<'a> Workers<'a> {
         cpu: Option<u32>,
         work: impl FnOnce(Worker<'_>) -> io::Result<()>,
     ) -> io::Result<()> {
-        let (scoreboard, part) = (self.scoreboard, self.part);
+        let scoreboard = self.scoreboard;
         let run = || {
             bind(cpu)?;
             scoreboard.wait_for_begin()?;
-            work(Worker { counter: scoreboard.counter(number), pace: Pace::new(part.intensity) })?;
+            work(Worker::new(scoreboard, number))?;
             scoreboard.end(clock::now());
             Ok(())
         };
@@ -61,11 +67,11 @@ impl<'a> Workers<'a> {
         count: usize,
         work: fn(Worker<'_>) -> io::Result<()>,
     ) -> io::Result<()> {
-        let (scoreboard, intensity) = (self.scoreboard, self.part.intensity);
+        let scoreboard = self.scoreboard;
         let places: Vec<Option<u32>> = (0..count).map(|number| self.cpu(number)).collect();
         let thread = move |number: usize| {
             bind(places[number])?;
-            work(Worker { counter: scoreboard.counter(number), pace: Pace::new(intensity) })
+            work(Worker::new(scoreboard, number))
         };
         self.add(0, None, move |_| {
             std::thread::scope(|threads| {

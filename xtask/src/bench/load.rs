@@ -2,6 +2,7 @@
 //!
 //! `pipe` against `stress-ng --pipe`: context switches per second of the whole machine, as the kernel counts them.
 //! `hackbench` against that of rt-tests: messages per second, from the same groups, senders, receivers and loops.
+//! And does each take the share of its CPUs' time that was asked for?
 
 use std::io;
 use std::path::Path;
@@ -22,9 +23,21 @@ const MEASURED: Span = Span::from_millis(1_500);
 const GROUPS: u32 = 4;
 const LOOPS: u32 = 1_000;
 
-/// Prints both comparisons.
+/// Loads whose share is looked at: all built-in ones but `disk`, whose CPU time says little.
+const SHARED: [&str; 9] =
+    ["cpu", "pipe", "interrupt", "hackbench", "memory", "files", "network", "fork", "timers"];
+const SHARES: [u32; 3] = [20, 50, 100];
+const SHARED_FOR: &str = "3s";
+
+/// Prints the shares and both comparisons.
 pub fn run() -> io::Result<()> {
     let howlate = built()?;
+    println!("share of the CPUs' time that loads take, in percent, where {SHARES:?} % are asked for");
+    for load in SHARED {
+        let taken = SHARES.map(|percent| share_taken(&howlate, &format!("{load}:{percent}%")));
+        let taken = taken.into_iter().collect::<io::Result<Vec<_>>>()?;
+        println!("  {load:<10} {}", taken.iter().map(|share| format!("{share:>6.1}")).collect::<String>());
+    }
     let workers = std::thread::available_parallelism()?.to_string();
     let pipe = pairs(
         || switches(Command::new(&howlate).args(["load", "pipe"])),
@@ -36,6 +49,17 @@ pub fn run() -> io::Result<()> {
     println!("messages per second, {GROUPS} groups, {LOOPS} loops");
     println!("{}", messages.line("hackbench", "rt-tests"));
     Ok(())
+}
+
+/// CPU time that `load` took of each of its CPUs, in percent.
+fn share_taken(howlate: &Path, load: &str) -> io::Result<f64> {
+    let result =
+        json(Command::new(howlate).args(["load", load, "--duration", SHARED_FOR, "--json", "--quiet"]))?;
+    let cpus = std::thread::available_parallelism()?.get() as f64;
+    match (result["parts"][0]["cpu_ns"].as_f64(), result["elapsed_ns"].as_f64()) {
+        (Some(cpu), Some(elapsed)) => Ok(100.0 * cpu / elapsed / cpus),
+        _ => Err(io::Error::other(format!("howlate load does not say what it took: {result}"))),
+    }
 }
 
 /// The two in turn, in random order.

@@ -86,6 +86,9 @@ pub struct LoadReport {
     pub cpu_ns: Span,
     /// How long it ran.
     pub elapsed_ns: Span,
+    /// How much of that it was given to come to its pace before anything was measured; absent in older recordings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settled_ns: Option<Span>,
     /// What each part did.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<PartEffect>,
