@@ -1,11 +1,20 @@
 //! What is not measured, because it would take the machine away from everyone else.
 
-use howlate_model::{Policy, Sleeper, Wait, Work};
+use std::collections::BTreeMap;
+
+use howlate_model::{Policy, Sleeper, Span, Wait, Work};
 
 use crate::Machine;
 
-/// A real-time thread must sleep at least this many times as long as a wake-up costs.
-const LEAST_SHARE: u64 = 4;
+/// Real-time threads may keep a CPU busy for at most half of the time, in parts of a million.
+const MOST_BUSY: u64 = 500_000;
+/// What is proposed instead keeps it busy for less, so that the next, slightly different reading of what a wake-up costs
+/// does not refuse what this one proposed.
+const PROPOSED_BUSY: u64 = 350_000;
+const MILLION: u64 = 1_000_000;
+const PERCENT: u64 = MILLION / 100;
+/// A wake-up from a real sleep, with cold caches, costs up to about this many times the least one.
+const REAL_WAIT: u64 = 2;
 
 /// Real-time sleeps too short to leave the CPU may go on for this many turns: well under a second.
 const MOST_BUSY_SLEEPS: u64 = 50_000;
@@ -23,28 +32,30 @@ pub(crate) fn reason(work: Work, policy: Policy, samples: Option<u64>, machine: 
             "{runtime} starts threads or programs, which a deadline thread must not; use fifo"
         ));
     }
-    if !policy.is_realtime() || matches!(policy, Policy::Deadline { .. }) {
+    // The kernel itself bounds a deadline thread.
+    if !takes_precedence(policy) {
         return None;
     }
-    let least = machine.wait.times(LEAST_SHARE);
+    let busy = turn_cost(work, machine);
     match work {
         Work::Cyclic { mechanism: Wait::BusyWait, .. }
         | Work::Sleep { mechanism: Sleeper::Wait(Wait::BusyWait), .. } => Some(format!(
             "busy-waiting under {policy} never lets other threads run; use other, or sleep_then_spin"
         )),
-        Work::Cyclic { mechanism: Wait::SleepThenSpin, period_ns } if period_ns <= Wait::SPIN.times(2) => {
+        Work::Cyclic { mechanism: Wait::SleepThenSpin, period_ns } if share(busy, period_ns) > MOST_BUSY => {
             Some(format!(
-                "it would spin for {} of every {period_ns} under {policy}; use a period above {}",
+                "it would spin for {} of every {period_ns} under {policy}; use at least {}",
                 Wait::SPIN,
-                Wait::SPIN.times(2)
+                proposed(busy)
             ))
         }
-        Work::Cyclic { period_ns, .. } if period_ns < least => Some(format!(
-            "a wake-up costs {} here, so a period of {period_ns} under {policy} would leave no CPU time to others; use at least {least}",
-            machine.wait
+        Work::Cyclic { period_ns, .. } if share(busy, period_ns) > MOST_BUSY => Some(format!(
+            "a wake-up costs {} here, so a period of {period_ns} under {policy} would leave no CPU time to others; use at least {}",
+            machine.wait,
+            proposed(busy)
         )),
         Work::Sleep { target_ns, .. }
-            if target_ns < least && samples.is_none_or(|n| n > MOST_BUSY_SLEEPS) =>
+            if share(busy, target_ns) > MOST_BUSY && samples.is_none_or(|n| n > MOST_BUSY_SLEEPS) =>
         {
             Some(format!(
                 "sleeps of {target_ns} under {policy} hardly leave the CPU; use at most {MOST_BUSY_SLEEPS} samples"
@@ -52,6 +63,59 @@ pub(crate) fn reason(work: Work, policy: Policy, samples: Option<u64>, machine: 
         }
         _ => None,
     }
+}
+
+/// Why these threads must not run side by side, each with its CPU, or on any: together they would keep a CPU busy that none
+/// of them does alone.
+pub(crate) fn reason_together(
+    threads: impl Iterator<Item = (Work, Policy, Option<u32>)>,
+    machine: &Machine,
+) -> Option<String> {
+    let mut count = 0;
+    let mut busy: BTreeMap<Option<u32>, u64> = BTreeMap::new();
+    for (work, policy, cpu) in threads.filter(|(_, policy, _)| takes_precedence(*policy)) {
+        count += 1;
+        *busy.entry(cpu).or_default() += share(turn_cost(work, machine), work.length());
+    }
+    // Those that run anywhere are spread over all CPUs.
+    let anywhere = busy.remove(&None).unwrap_or(0) / machine.allowed.len().max(1) as u64;
+    let (on, most) = busy.into_iter().max_by_key(|(_, busy)| *busy).unwrap_or((None, 0));
+    let most = most + anywhere;
+    let place = on.map_or_else(|| "every CPU".to_owned(), |cpu| format!("CPU {cpu}"));
+    (most > MOST_BUSY).then(|| {
+        format!(
+            "{count} such threads would keep {place} busy for {} % of the time, as a wake-up costs {} here; use fewer threads, or longer periods, so that it is at most {} %",
+            most / PERCENT,
+            machine.wait,
+            MOST_BUSY / PERCENT
+        )
+    })
+}
+
+/// Whether threads of `policy` run before all normal ones for as long as they like.
+const fn takes_precedence(policy: Policy) -> bool {
+    matches!(policy, Policy::Fifo { .. } | Policy::Rr { .. })
+}
+
+/// CPU time that one turn of `work` takes.
+fn turn_cost(work: Work, machine: &Machine) -> Span {
+    let wake_up = machine.wait.times(REAL_WAIT);
+    match work {
+        Work::Cyclic { mechanism: Wait::SleepThenSpin, .. } => wake_up.plus(Wait::SPIN),
+        _ => wake_up,
+    }
+}
+
+/// How much of each `period` is `busy`, in parts of a million.
+fn share(busy: Span, period: Span) -> u64 {
+    busy.as_nanos().saturating_mul(MILLION) / period.as_nanos().max(1)
+}
+
+/// A period that leaves enough, to two digits.
+fn proposed(busy: Span) -> Span {
+    let nanos = busy.as_nanos() * MILLION / PROPOSED_BUSY;
+    let digit = 10_u64.pow(nanos.max(10).ilog10() - 1);
+    Span::from_nanos(nanos.div_ceil(digit) * digit)
 }
 
 #[cfg(test)]
@@ -78,13 +142,47 @@ mod tests {
     fn what_would_take_the_machine_away_is_refused() {
         check(cyclic(Wait::BusyWait, 1000), "other", None);
         check(cyclic(Wait::BusyWait, 1000), "fifo:1", Some("never lets other threads run"));
-        check(cyclic(Wait::ClockNanosleep, 15), "fifo:1", Some("use at least 16us"));
+        check(cyclic(Wait::ClockNanosleep, 15), "fifo:1", Some("use at least 23us"));
         check(cyclic(Wait::ClockNanosleep, 16), "rr:99", None);
         check(cyclic(Wait::ClockNanosleep, 1), "other", None);
-        check(cyclic(Wait::SleepThenSpin, 240), "fifo:9", Some("above 240us"));
+        check(cyclic(Wait::SleepThenSpin, 240), "fifo:9", Some("use at least 370us"));
+        check(cyclic(Wait::SleepThenSpin, 370), "fifo:9", None);
         check(cyclic(Wait::SleepThenSpin, 1000), "fifo:9", None);
         // The kernel itself bounds a deadline thread.
         check(cyclic(Wait::BusyWait, 1000), "deadline:100us/1ms", None);
+    }
+
+    #[test]
+    fn what_is_proposed_is_not_refused_by_another_reading() {
+        for nanos in (1_000..30_000).step_by(371) {
+            let machine = |wait| Machine { wait: Span::from_nanos(wait), ..machine() };
+            let work = cyclic(Wait::ClockNanosleep, 1);
+            let policy = "fifo:1".parse().unwrap();
+            let proposed = proposed(turn_cost(work, &machine(nanos)));
+            let work = Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: proposed };
+            assert_eq!(reason(work, policy, None, &machine(nanos + nanos / 4)), None);
+        }
+    }
+
+    fn together(threads: u32, period: u64, policy: &str, cpu: impl Fn(u32) -> Option<u32>) -> Option<String> {
+        let policy: Policy = policy.parse().unwrap();
+        let thread = |number| (cyclic(Wait::ClockNanosleep, period), policy, cpu(number));
+        reason_together((0..threads).map(thread), &machine())
+    }
+
+    // A wake-up counts 8 µs here: 2 × 4 µs.
+    #[test]
+    fn threads_that_are_harmless_alone_are_refused_together() {
+        let says = together(200, 500, "fifo:80", |_| Some(2)).unwrap();
+        assert!(says.contains("200 such threads would keep CPU 2 busy for 320 %"), "{says}");
+        assert_eq!(together(200, 500, "other", |_| Some(2)), None);
+        assert_eq!(together(200, 50_000, "fifo:80", |_| Some(2)), None);
+        // One on each of four CPUs.
+        assert_eq!(together(4, 20, "fifo:80", Some), None);
+        assert!(together(8, 20, "fifo:80", |number| Some(number % 4)).unwrap().contains("80 %"));
+        // Anywhere on four CPUs.
+        assert_eq!(together(100, 500, "rr:1", |_| None), None);
+        assert!(together(200, 500, "rr:1", |_| None).unwrap().contains("every CPU busy for 80 %"));
     }
 
     #[test]
