@@ -178,6 +178,7 @@ mod tests {
                 in_force,
                 sender_in_force: None,
                 runtime: None,
+                warm_up: None,
                 caveats: caveats.clone(),
             }));
             analysis.add(&turn(&[(100, 7), (210, 5), (320, 9)]));

@@ -34,6 +34,9 @@ pub struct Outcome {
     pub usage: Usage,
     /// What the load did meanwhile; `None` in recordings that do not say.
     pub load_effect: Option<LoadEffect>,
+    /// Wake-ups that came first in the turns and are not counted, all turns together; `None` in recordings that
+    /// do not say.
+    pub warm_up: Option<u64>,
     /// Whether a turn was cut short.
     pub unfinished: bool,
     /// All wake-ups together.
@@ -57,6 +60,7 @@ impl Outcome {
             runtime: None,
             usage: Usage::default(),
             load_effect: None,
+            warm_up: None,
             unfinished: false,
             total: Block::default(),
             caveats: Vec::new(),
@@ -73,6 +77,7 @@ impl Outcome {
         self.sender_in_force.clone_from(&started.sender_in_force);
         self.runtime.clone_from(&started.runtime);
         started.caveats.iter().for_each(|caveat| push_new(&mut self.caveats, caveat));
+        self.warm_up = started.warm_up.map(|more| self.warm_up.unwrap_or(0) + more).or(self.warm_up);
         self.rounds.push(Vec::new());
         self.timeline.started(started);
     }

@@ -35,6 +35,8 @@ pub struct CyclicChoices {
     pub aligned: bool,
     /// Wake-ups per thread; ends at whichever of this and the duration comes first.
     pub samples: Option<u64>,
+    /// Wake-ups that come first in each turn and are not counted; `None`: three, none of long periods.
+    pub warm_up: Option<u64>,
     /// Time per condition.
     pub duration: Option<Span>,
     /// Turns per condition; `None`: one, or several when conditions are to be compared.
@@ -70,9 +72,9 @@ impl CyclicChoices {
     pub fn plan(&self, machine: &Machine) -> Result<Plan, PlanError> {
         self.check(machine)?;
         self.circumstances.check_product(&[self.mechanisms.len(), self.periods.len()])?;
-        let (groups, mut left_out) = self.groups(machine);
-        left_out.extend(self.cpus_not_measured(machine));
         let threads = self.thread_cpus(machine);
+        let (groups, mut left_out) = self.groups(&threads, machine);
+        left_out.extend(self.cpus_not_measured(machine));
         check_count(groups.len() * threads.len())?;
         let conditions: Vec<Condition> =
             groups.iter().flat_map(|group| self.conditions(group, &threads, machine)).collect();
@@ -111,22 +113,20 @@ impl CyclicChoices {
     }
 
     /// The combinations that can be measured, and those that cannot.
-    fn groups(&self, machine: &Machine) -> (Vec<Group>, Vec<Caveat>) {
+    fn groups(&self, threads: &[Option<u32>], machine: &Machine) -> (Vec<Group>, Vec<Caveat>) {
         let (mut groups, mut left_out) = (Vec::new(), Vec::new());
         let choices = &self.circumstances;
         for &mechanism in &self.mechanisms {
             for &period in &self.periods {
                 for &policy in &choices.policies {
-                    let work = Work::Cyclic { mechanism, period_ns: period };
-                    if let Some(reason) = refuse::reason(work, policy, self.samples, machine) {
+                    let group = |slack, load| Group { mechanism, period, policy, slack, load };
+                    if let Some(reason) = self.refused(&group(None, Load::IDLE), threads, machine) {
                         let condition = format!("{mechanism} every {period} under {policy}");
                         left_out.push(Caveat::LeftOut { condition, reason });
                         continue;
                     }
                     for &slack in choices.slacks_for(policy) {
-                        let group =
-                            |load: &Load| Group { mechanism, period, policy, slack, load: load.clone() };
-                        groups.extend(choices.loads.iter().map(group));
+                        groups.extend(choices.loads.iter().map(|load| group(slack, load.clone())));
                     }
                 }
             }
@@ -138,6 +138,19 @@ impl CyclicChoices {
     fn cpus_not_measured(&self, machine: &Machine) -> Option<Caveat> {
         let follows = self.threads == Threads::PerCpu && self.circumstances.cpus.is_none();
         if follows { machine.cpus_not_measured() } else { None }
+    }
+
+    /// Why a group must not, or cannot, be measured: one of its threads, or all together.
+    fn refused(&self, group: &Group, threads: &[Option<u32>], machine: &Machine) -> Option<String> {
+        let work = Work::Cyclic { mechanism: group.mechanism, period_ns: group.period };
+        let together = || {
+            let thread = |(thread, &cpu): (usize, &Option<u32>)| {
+                let (work, policy) = self.work(group, thread);
+                (work, policy, cpu)
+            };
+            refuse::reason_together(threads.iter().enumerate().map(thread), machine)
+        };
+        refuse::reason(work, group.policy, self.samples, machine).or_else(together)
     }
 
     /// For each thread, the CPU it is bound to.
@@ -190,7 +203,8 @@ impl CyclicChoices {
         let task = |(thread, number): (usize, usize)| {
             let condition = &conditions[number];
             let length = condition.work.length();
-            let warm_up = if length <= WARM_UP_PERIOD { WARM_UP } else { 0 };
+            let usual = if length <= WARM_UP_PERIOD { WARM_UP } else { 0 };
+            let warm_up = self.warm_up.unwrap_or(usual);
             let phase = self.phase(group.period, thread, threads);
             let samples =
                 [samples, duration.map(|time| periods_in(time, length))].into_iter().flatten().min();
@@ -252,6 +266,7 @@ mod tests {
             staircase: false,
             aligned: false,
             samples: None,
+            warm_up: None,
             duration: Some(Span::from_secs(12)),
             rounds: None,
         }

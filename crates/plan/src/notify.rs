@@ -6,7 +6,7 @@ use howlate_model::{
 
 use crate::cyclic::share;
 use crate::pairs::{Pair, Pairs};
-use crate::single::{Single, share_of_time};
+use crate::single::{Extent, Single, share_of_time};
 use crate::{Circumstances, Machine, Plan, PlanError, check_count, check_turns, finished, order};
 
 /// What to choose from for notification.
@@ -32,6 +32,8 @@ pub struct NotifyChoices {
     pub round_trip: bool,
     /// Notifications per condition; `None`: 1000.
     pub samples: Option<u64>,
+    /// Notifications that come first in each turn and are not counted; `None`: ten.
+    pub warm_up: Option<u64>,
     /// Cuts each condition after this time.
     pub duration: Option<Span>,
     /// Turns per condition; `None`: enough to tell conditions apart.
@@ -176,7 +178,7 @@ impl NotifyChoices {
     }
 
     fn warm_up(&self) -> u64 {
-        WARM_UP.div_ceil(u64::from(self.rounds()))
+        self.warm_up.unwrap_or(WARM_UP.div_ceil(u64::from(self.rounds())))
     }
 
     /// How long the longest turn with a gap takes.
@@ -188,9 +190,8 @@ impl NotifyChoices {
     fn turn(&self, conditions: &[Condition], number: usize, round: u32, rounds: u32) -> Option<Turn> {
         let each = conditions[number].work.length().plus(OVERHEAD);
         let samples = share(self.samples(), round, rounds);
-        let at_most = share_of_time(self.duration, rounds);
-        Single { number, round, samples, warm_up: self.warm_up(), each, first: Span::ZERO, at_most }
-            .turn(conditions)
+        let extent = Extent::Samples(samples, share_of_time(self.duration, rounds));
+        Single { number, round, extent, warm_up: self.warm_up(), each, first: Span::ZERO }.turn(conditions)
     }
 }
 
@@ -211,6 +212,7 @@ mod tests {
             cpus: vec![],
             round_trip: false,
             samples: None,
+            warm_up: None,
             duration: None,
             rounds: None,
         }

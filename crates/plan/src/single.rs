@@ -16,33 +16,47 @@ pub(crate) struct Single {
     /// Index of the condition.
     pub(crate) number: usize,
     pub(crate) round: u32,
-    pub(crate) samples: u64,
+    pub(crate) extent: Extent,
     pub(crate) warm_up: u64,
     /// What one wake-up takes if nothing is late.
     pub(crate) each: Span,
     /// What comes before the first wake-up.
     pub(crate) first: Span,
-    /// The time after which it is cut, if one was asked for.
-    pub(crate) at_most: Option<Span>,
+}
+
+/// How much a turn is of.
+#[derive(Clone, Copy)]
+pub(crate) enum Extent {
+    /// So many samples, cut after a time if one was asked for.
+    Samples(u64, Option<Span>),
+    /// As many as there are in this time.
+    Time(Span),
 }
 
 impl Single {
     /// `None` when the condition has fewer samples than there are rounds and this one gets none.
     pub(crate) fn turn(&self, conditions: &[Condition]) -> Option<Turn> {
         let condition = &conditions[self.number];
-        let estimate = self.each.times(self.samples.saturating_add(self.warm_up)).plus(self.first);
-        let cut_after = self.at_most.unwrap_or_else(|| limit(estimate));
-        (self.samples > 0).then(|| Turn {
-            tasks: vec![self.task(condition)],
-            load: condition.load.clone(),
-            duration: None,
-            cut_after: Some(cut_after),
-            estimate: estimate.min(cut_after),
-        })
+        let before = self.each.times(self.warm_up).plus(self.first);
+        let (duration, cut_after, estimate) = match self.extent {
+            Extent::Samples(0, _) => return None,
+            Extent::Samples(samples, at_most) => {
+                let estimate = self.each.times(samples).plus(before);
+                let cut_after = at_most.unwrap_or_else(|| limit(estimate));
+                (None, Some(cut_after), estimate.min(cut_after))
+            }
+            Extent::Time(lasts) => (Some(lasts), None, lasts.plus(self.first)),
+        };
+        let tasks = vec![self.task(condition)];
+        Some(Turn { tasks, load: condition.load.clone(), duration, cut_after, estimate })
     }
 
     fn task(&self, condition: &Condition) -> Task {
-        let (round, samples, warm_up) = (self.round, Some(self.samples), self.warm_up);
+        let (round, warm_up) = (self.round, self.warm_up);
+        let samples = match self.extent {
+            Extent::Samples(samples, _) => Some(samples),
+            Extent::Time(_) => None,
+        };
         Task { round, samples, warm_up, keep_series: true, ..Task::of(self.number, condition) }
     }
 }

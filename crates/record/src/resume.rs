@@ -105,6 +105,7 @@ mod tests {
             in_force,
             sender_in_force: None,
             runtime: None,
+            warm_up: None,
             caveats: vec![],
         })
     }

@@ -78,6 +78,9 @@ struct Entry<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     runtime: Option<&'a str>,
     count: u64,
+    /// Wake-ups that came first in the turns and are not counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    warm_up: Option<u64>,
     missed_periods: u64,
     unfinished: bool,
     latency_ns: Option<Summary>,
@@ -155,6 +158,7 @@ fn entry(outcome: &Outcome) -> Entry<'_> {
         sender_in_force: outcome.sender_in_force.as_ref(),
         runtime: outcome.runtime.as_deref(),
         count: outcome.count(),
+        warm_up: outcome.warm_up,
         missed_periods: outcome.missed_periods(),
         unfinished: outcome.unfinished,
         latency_ns: outcome.summary(),

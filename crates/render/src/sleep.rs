@@ -35,20 +35,33 @@ pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
     text
 }
 
-/// What each program said of its language, once.
+/// What each program said of its language, once, and how it was warmed up.
 fn runtimes(outcomes: &[Outcome], width: usize) -> String {
-    let mut lines: Vec<String> = Vec::new();
+    let mut programs: Vec<(String, u64)> = Vec::new();
     for outcome in outcomes {
-        let said =
-            outcome.runtime.as_ref().map(|said| format!("{}: {said}", outcome.condition.work.mechanism()));
-        lines.extend(said.filter(|said| !lines.contains(said)));
+        let Some(said) = &outcome.runtime else { continue };
+        let said = format!("{}: {said}", outcome.condition.work.mechanism());
+        let warm_up = outcome.warm_up.unwrap_or(0);
+        match programs.iter_mut().find(|(known, _)| *known == said) {
+            Some((_, sum)) => *sum += warm_up,
+            None => programs.push((said, warm_up)),
+        }
     }
-    if lines.is_empty() {
+    if programs.is_empty() {
         return String::new();
     }
+    let mut lines: Vec<String> = programs.into_iter().map(with_warm_up).collect();
     lines.push("elapsed, user and sys of programs include their start".to_owned());
     let shown = |line: &String| format!("{}\n", paint(DIM, wrapped(line, width, 2)));
     lines.iter().map(shown).collect::<String>() + "\n"
+}
+
+fn with_warm_up((said, warm_up): (String, u64)) -> String {
+    match warm_up {
+        0 => said,
+        1 => format!("{said}; one sleep of warm-up is not counted"),
+        _ => format!("{said}; {} sleeps of warm-up are not counted", count(warm_up)),
+    }
 }
 
 /// Outcomes that differ only in what sleeps and how long stand in one table, those of a length together.

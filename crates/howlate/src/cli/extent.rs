@@ -10,9 +10,12 @@ pub(crate) struct Extent {
     /// Wake-ups per thread and condition
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub(crate) samples: Option<u64>,
-    /// Time per condition
+    /// Time per condition; with --samples, and in `notify`, the time after which it is cut
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub(crate) duration: Option<Span>,
+    /// Wake-ups that come first in each turn and are not counted; as many as it takes to be warm if left out
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = clap::value_parser!(u64).range(..=1_000_000))]
+    pub(crate) warm_up: Option<u64>,
     /// Turns per condition; conditions take turns in random order
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) rounds: Option<u32>,
@@ -23,6 +26,7 @@ impl Extent {
     pub(crate) fn replace(&mut self, run: &Self) {
         self.samples = run.samples.or(self.samples);
         self.duration = run.duration.or(self.duration);
+        self.warm_up = run.warm_up.or(self.warm_up);
         self.rounds = run.rounds.or(self.rounds);
     }
 }

@@ -37,6 +37,7 @@ pub(crate) fn choices(args: &Cyclic, seed: u64) -> CyclicChoices {
         staircase: args.staircase,
         aligned: args.aligned,
         samples: measuring.extent.samples,
+        warm_up: measuring.extent.warm_up,
         duration: measuring.extent.duration.or(measuring.extent.samples.is_none().then_some(DURATION)),
         rounds: measuring.extent.rounds,
     }

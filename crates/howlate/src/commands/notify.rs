@@ -31,6 +31,7 @@ pub(crate) fn plan(args: &Notify, environment: &Environment, seed: u64) -> Resul
         cpus: environment.system.cpus.clone(),
         round_trip: args.round_trip,
         samples: measuring.extent.samples,
+        warm_up: measuring.extent.warm_up,
         duration: measuring.extent.duration,
         rounds: measuring.extent.rounds,
     };

@@ -70,6 +70,7 @@ fn choices(realtime: Option<Policy>) -> CyclicChoices {
         staircase: false,
         aligned: false,
         samples: None,
+        warm_up: None,
         duration: Some(PER_CONDITION),
         rounds: Some(ROUNDS),
     }

@@ -22,6 +22,7 @@ pub(crate) fn plan(args: &Sleep, environment: &Environment, seed: u64) -> Result
         sleepers: without_repeats(&args.call),
         lengths: without_repeats(&args.lengths),
         samples: measuring.extent.samples,
+        warm_up: measuring.extent.warm_up,
         duration: measuring.extent.duration,
         rounds: measuring.extent.rounds,
     };
