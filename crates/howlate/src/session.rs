@@ -98,7 +98,7 @@ impl Session {
             if turn.tasks.iter().any(|task| self.failed.contains(&task.condition)) {
                 continue;
             }
-            let how = match Running::start(&turn.load) {
+            let how = match Running::start(&turn.load).map(Running::settled) {
                 Ok(load) => self.take_turn(turn, load, engines, bounds)?,
                 Err(error) => self.cannot_be_taken(turn, &error),
             };
@@ -141,7 +141,8 @@ impl Session {
         load.caveats().into_iter().for_each(|caveat| self.recorder.caveat(caveat));
         self.load = Some(UnderLoad::begin(load, turn));
         let observer_cpus = observer_cpus(turn, &self.recorder.analysis().header.system);
-        let bounds = Bounds { observer_cpus, ..bounds.clone() };
+        let poll_interval = self.display.changes_every();
+        let bounds = Bounds { observer_cpus, poll_interval, ..bounds.clone() };
         self.disturbances.turn_begins();
         let ended = engines.for_turn(turn)?.run(turn, &bounds, self)?;
         self.disturbances.turn_ended(turn);

@@ -215,3 +215,49 @@ fn a_terminal_sees_progress_and_a_pipe_does_not() {
     assert_eq!(stderr(&piped), "");
     assert!(!common::stdout(&piped).contains('\u{1b}'));
 }
+
+#[test]
+fn measured_threads_meet_no_page_fault() {
+    let calls = CALLS.join(",");
+    // Enough to fill several pages of what they write to.
+    let cyclic = ["cyclic", "--threads", "2", "--period", "100us", "--call", &calls, "--samples", "2000"];
+    let sleep = ["sleep", "--for", "10us", "--samples", "2000"];
+    let notify = ["notify", "--by", "futex,pipe,semaphore", "--after", "10us", "--samples", "2000"];
+    for asked in [&cyclic[..], &sleep, &notify] {
+        let result = json(&[asked, &["--rounds", "1", "--json"]].concat(), 0);
+        let results = result["results"].as_array().unwrap();
+        if results[0]["in_force"]["memory_locked"] != true {
+            return skip("memory cannot be locked here");
+        }
+        for one in results {
+            let faults = ["minor_faults", "major_faults"].map(|name| number(&one["usage"][name]));
+            assert_eq!(faults, [0, 0], "{}", one["condition"]);
+        }
+    }
+}
+
+#[test]
+fn a_duration_without_samples_is_how_long_sleeps_are_measured() {
+    let sleep = |extent: &[&str]| {
+        let result = json(&[&["sleep", "--for", "100ms", "--json", "--quiet"], extent].concat(), 0);
+        number(&result["results"][0]["count"])
+    };
+    // As many as fit into a second if nothing is said.
+    assert_eq!(sleep(&[]), 10);
+    assert!(sleep(&["--duration", "3s"]) > 10);
+    assert_eq!(sleep(&["--duration", "20s", "--samples", "4"]), 4);
+}
+
+#[test]
+fn warm_up_is_what_was_asked_for_and_stands_in_the_result() {
+    for kind in [
+        &["cyclic", "--threads", "1"][..],
+        &["sleep", "--for", "1ms"],
+        &["notify", "--by", "pipe", "--after", "1ms"],
+    ] {
+        let asked = ["--warm-up", "7", "--samples", "20", "--rounds", "2", "--json", "--quiet"];
+        let result = json(&[kind, &asked].concat(), 0);
+        let one = &result["results"][0];
+        assert_eq!((number(&one["warm_up"]), number(&one["count"])), (14, 20), "{one}");
+    }
+}

@@ -72,7 +72,8 @@ impl Running {
 
     /// Waits until every part has come to its pace, as its own counters show: what a load does when it begins is not what
     /// it does. Gives up after a second, as some are never steady. Samples begin anew.
-    pub fn settle(&mut self) {
+    #[must_use]
+    pub fn settled(mut self) -> Self {
         let give_up = self.began.plus(MOST_TO_SETTLE);
         while self.are_beginning() && clock::now() < give_up {
             // A signal that ends the pause only makes the look come earlier.
@@ -80,6 +81,7 @@ impl Running {
         }
         self.last = Moment::now(&mut self.helpers);
         self.settled = Some(self.last.at.since(self.began));
+        self
     }
 
     /// Whether any part has not come to its pace. All are looked at, so that the time between two looks is the same.

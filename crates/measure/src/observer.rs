@@ -1,4 +1,4 @@
-//! The observer: empties the rings, hands on what it finds, ends the run.
+//! The observer: empties the rings, emits what it finds, ends the run.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -15,29 +15,29 @@ use crate::loops::Stop;
 use crate::ring::Ring;
 use crate::thread::{Done, Gate, Message};
 
-/// How often the observer looks where nothing else is asked for.
-const TICK: Span = Span::from_millis(100);
+/// How often the observer looks whether the turn is to end; and empties the rings where every wake-up is wanted.
+pub(crate) const TICK: Span = Span::from_millis(100);
 /// How often it wakes threads that are to stop.
 const STOPPING_TICK: Span = Span::from_millis(5);
 /// How long it waits for a thread to get ready, or to stop, before it gives it up.
 const PATIENCE: Span = Span::from_secs(3);
-/// Length of the blocks that are handed on.
-const BLOCK: Span = Span::from_secs(1);
+/// Length of the blocks that are emitted.
+pub(crate) const BLOCK: Span = Span::from_secs(1);
 /// Time between the start signal and the first planned wake-up.
 const LEAD: Span = Span::from_millis(2);
 
-/// Keeps the observer on its CPUs until dropped.
-pub(crate) struct Place(CpuSet);
+/// Keeps the calling thread on some CPUs until dropped.
+pub(crate) struct Affinity(CpuSet);
 
-impl Place {
-    pub(crate) fn take(cpus: &CpuSet) -> Option<Self> {
+impl Affinity {
+    pub(crate) fn set(cpus: &CpuSet) -> Option<Self> {
         let before = sched::affinity().ok()?;
         sched::bind(cpus).ok()?;
         Some(Self(before))
     }
 }
 
-impl Drop for Place {
+impl Drop for Affinity {
     fn drop(&mut self) {
         // The set was in force before, so it can be had again.
         drop(sched::bind(&self.0));
@@ -65,14 +65,17 @@ impl Watched {
 
 pub(crate) struct Observer<'a> {
     pub(crate) turn: &'a Turn,
+    /// Time from the start to the end, if there is one.
+    pub(crate) lasts: Option<Span>,
     pub(crate) stop: Stop,
     pub(crate) gate: Arc<Gate>,
     pub(crate) from_threads: Receiver<Message>,
     pub(crate) watched: Vec<Watched>,
     pub(crate) bounds: &'a Bounds,
     pub(crate) sink: &'a mut dyn Sink,
+    pub(crate) poll_every: Span,
     /// Whether the sink wants every wake-up.
-    pub(crate) hands_on: bool,
+    pub(crate) emits_wakeups: bool,
 }
 
 impl Observer<'_> {
@@ -99,6 +102,7 @@ impl Observer<'_> {
                 at_ns: start,
                 in_force,
                 sender_in_force: None,
+                warm_up: Some(task.warm_up),
                 runtime: None,
                 caveats,
             }));
@@ -120,21 +124,21 @@ impl Observer<'_> {
 
     /// Looks after the threads until all are done or given up. They begin at `start`.
     pub(crate) fn watch(&mut self, start: MonotonicTime) -> HowEnded {
-        let mut next_cut = start.plus(BLOCK);
-        let mut next_look = start.plus(self.poll_interval());
+        let mut next_close = start.plus(BLOCK);
+        let mut next_poll = start.plus(self.poll_every);
         let mut give_up = None;
         while !self.all_done() && give_up.is_none_or(|at| clock::now() < at) {
-            let tick = if give_up.is_some() { STOPPING_TICK } else { self.until(next_look, start) };
+            let tick = if give_up.is_some() { STOPPING_TICK } else { self.until(next_poll, start).min(TICK) };
             // Set-up is over, so no message carries an error any more.
             drop(self.receive(tick));
             let now = clock::now();
-            if now >= next_look || give_up.is_some() {
-                next_look = now.plus(self.poll_interval());
-                self.look();
+            if now >= next_poll || give_up.is_some() {
+                next_poll = now.plus(self.poll_every);
+                self.poll();
             }
-            if now >= next_cut {
-                next_cut = now.plus(BLOCK);
-                self.cut(now);
+            if now >= next_close {
+                next_close = now.plus(BLOCK);
+                self.close_blocks(now);
             }
             if self.should_stop(now.since(start)) {
                 give_up.get_or_insert(now.plus(PATIENCE));
@@ -144,19 +148,18 @@ impl Observer<'_> {
         self.how_ended()
     }
 
-    /// How long until there is something to do: a look, or the turn's end.
-    fn until(&self, next_look: MonotonicTime, start: MonotonicTime) -> Span {
-        let ends =
-            [self.turn.duration, self.turn.cut_after].into_iter().flatten().map(|span| start.plus(span));
-        let next = ends.fold(next_look, MonotonicTime::min);
-        next.since(clock::now())
+    /// How long until there is something to do: a poll, or the turn's end.
+    fn until(&self, next_poll: MonotonicTime, start: MonotonicTime) -> Span {
+        let end = self.lasts.map_or(next_poll, |lasts| start.plus(lasts));
+        next_poll.min(end).since(clock::now())
     }
 
     fn all_done(&self) -> bool {
         self.watched.iter().all(Watched::is_done)
     }
 
-    fn look(&mut self) {
+    /// Takes what has arrived, and tells how far each thread has come.
+    fn poll(&mut self) {
         self.drain();
         let collectors = self.watched.iter().filter_map(|one| one.collector.as_ref());
         let progress: Vec<Progress> = collectors.map(|collector| collector.progress()).collect();
@@ -164,38 +167,31 @@ impl Observer<'_> {
     }
 
     fn drain(&mut self) {
-        let mut seen = Vec::new();
         for (thread, watched) in self.watched.iter_mut().enumerate() {
             let Some(collector) = &mut watched.collector else { continue };
-            if self.hands_on {
-                collector.drain(|wakeup| seen.push(wakeup));
-                self.sink.wakeups(thread, &seen);
-                seen.clear();
-            } else {
-                collector.drain(|_| ());
-            }
+            collector.drain(|arrived| {
+                if self.emits_wakeups {
+                    self.sink.wakeups(thread, &arrived.wakeups().collect::<Vec<_>>());
+                }
+            });
         }
     }
 
-    fn cut(&mut self, now: MonotonicTime) {
+    /// Ends every thread's block at `now`.
+    fn close_blocks(&mut self, now: MonotonicTime) {
         self.drain();
         for collector in self.watched.iter_mut().filter_map(|one| one.collector.as_mut()) {
-            if let Some(block) = collector.cut(now) {
+            if let Some(block) = collector.close(now) {
                 self.sink.line(Line::Block(Box::new(block)));
             }
         }
     }
 
     fn should_stop(&self, elapsed: Span) -> bool {
-        let over = |limit: Option<Span>| limit.is_some_and(|limit| elapsed >= limit);
-        if self.bounds.is_interrupted() || over(self.turn.duration) || over(self.turn.cut_after) {
+        if self.bounds.is_interrupted() || self.lasts.is_some_and(|lasts| elapsed >= lasts) {
             self.stop.ask();
         }
         self.stop.is_asked()
-    }
-
-    fn poll_interval(&self) -> Span {
-        self.bounds.poll_interval.unwrap_or(TICK)
     }
 
     /// Ends the wait of every thread that has not noticed the end yet. A thread that gets no
@@ -222,11 +218,11 @@ impl Observer<'_> {
         }
     }
 
-    /// Hands on what is left; returns whether a thread was left behind.
+    /// Emits what is left; returns whether a thread was left behind.
     pub(crate) fn finish(&mut self) -> bool {
         let now = clock::now();
-        self.look();
-        self.cut(now);
+        self.poll();
+        self.close_blocks(now);
         let left_behind = !self.all_done();
         for (task, watched) in self.turn.tasks.iter().zip(&mut self.watched) {
             let done = watched.done.take();

@@ -13,10 +13,33 @@ pub(crate) struct Ring {
     lost: OwnLine,
 }
 
-#[derive(Default)]
 struct Slot {
     expected: AtomicI64,
     ran: AtomicI64,
+}
+
+/// What slots hold at first. Memory that is to be all zero would come from the kernel untouched, and cost a page fault at
+/// the first wake-up in every page.
+pub(crate) const UNWRITTEN: i64 = i64::MIN;
+
+impl Slot {
+    const fn unwritten() -> Self {
+        Self { expected: AtomicI64::new(UNWRITTEN), ran: AtomicI64::new(UNWRITTEN) }
+    }
+
+    #[inline]
+    fn store(&self, wakeup: Wakeup) {
+        self.expected.store(wakeup.expected.as_nanos(), Ordering::Relaxed);
+        self.ran.store(wakeup.ran.as_nanos(), Ordering::Relaxed);
+    }
+
+    #[inline]
+    fn load(&self) -> Wakeup {
+        Wakeup {
+            expected: MonotonicTime::from_nanos(self.expected.load(Ordering::Relaxed)),
+            ran: MonotonicTime::from_nanos(self.ran.load(Ordering::Relaxed)),
+        }
+    }
 }
 
 /// A counter on a cache line of its own, so that reader and writer do not slow each other.
@@ -25,36 +48,60 @@ struct Slot {
 struct OwnLine(AtomicU64);
 
 impl Ring {
-    /// A ring for at least `capacity` wake-ups, all its memory touched.
+    /// A ring for at least `capacity` wake-ups, all its memory written once.
     pub(crate) fn new(capacity: usize) -> Arc<Self> {
-        let slots = (0..capacity.next_power_of_two()).map(|_| Slot::default()).collect();
+        let slots = (0..capacity.next_power_of_two()).map(|_| Slot::unwritten()).collect();
         let (written, read, lost) = Default::default();
         Arc::new(Self { slots, written, read, lost })
     }
 
     #[allow(clippy::cast_possible_truncation, reason = "masked by the capacity")]
     #[inline]
-    fn slot(&self, number: u64) -> &Slot {
-        &self.slots[number as usize & (self.slots.len() - 1)]
+    fn place(&self, number: u64) -> usize {
+        number as usize & (self.slots.len() - 1)
     }
 
-    /// Hands every wake-up that has arrived to `take`, oldest first.
-    pub(crate) fn drain(&self, mut take: impl FnMut(Wakeup)) {
+    /// Hands the wake-ups that have arrived to `take`; their slots are free again when it returns.
+    pub(crate) fn drain(&self, take: impl FnOnce(&Arrived<'_>)) {
         let written = self.written.0.load(Ordering::Acquire);
         let read = self.read.0.load(Ordering::Relaxed);
-        for number in read..written {
-            let slot = self.slot(number);
-            take(Wakeup {
-                expected: MonotonicTime::from_nanos(slot.expected.load(Ordering::Relaxed)),
-                ran: MonotonicTime::from_nanos(slot.ran.load(Ordering::Relaxed)),
-            });
+        if written != read {
+            take(&self.between(read, written));
+            self.read.0.store(written, Ordering::Release);
         }
-        self.read.0.store(written, Ordering::Release);
+    }
+
+    /// Wake-ups `from` to `until`, of which there are at least one and at most as many as slots.
+    fn between(&self, from: u64, until: u64) -> Arrived<'_> {
+        let (from, until) = (self.place(from), self.place(until));
+        if from < until {
+            return Arrived { slots: [&self.slots[from..until], &[]] };
+        }
+        Arrived { slots: [&self.slots[from..], &self.slots[..until]] }
     }
 
     /// How many wake-ups did not fit so far.
     pub(crate) fn lost(&self) -> u64 {
         self.lost.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Wake-ups that wait in a ring: two stretches of it, because it goes round.
+pub(crate) struct Arrived<'a> {
+    slots: [&'a [Slot]; 2],
+}
+
+impl Arrived<'_> {
+    /// The wake-ups, oldest first.
+    pub(crate) fn wakeups(&self) -> impl Iterator<Item = Wakeup> {
+        let [first, second] = self.slots;
+        first.iter().chain(second).map(Slot::load)
+    }
+
+    /// The most recent one.
+    pub(crate) fn last(&self) -> Option<Wakeup> {
+        let [first, second] = self.slots;
+        second.last().or(first.last()).map(Slot::load)
     }
 }
 
@@ -78,9 +125,7 @@ impl RingWriter {
             self.ring.lost.0.fetch_add(1, Ordering::Relaxed);
             return;
         }
-        let slot = self.ring.slot(self.written);
-        slot.expected.store(wakeup.expected.as_nanos(), Ordering::Relaxed);
-        slot.ran.store(wakeup.ran.as_nanos(), Ordering::Relaxed);
+        self.ring.slots[self.ring.place(self.written)].store(wakeup);
         self.written += 1;
         self.ring.written.0.store(self.written, Ordering::Release);
     }
@@ -107,11 +152,11 @@ mod tests {
         let mut writer = RingWriter::new(Arc::clone(&ring));
         (0..7).for_each(|number| writer.push(wakeup(number)));
         let mut got = Vec::new();
-        ring.drain(|one| got.push(one));
+        ring.drain(|arrived| got.extend(arrived.wakeups()));
         assert_eq!(got, (0..4).map(wakeup).collect::<Vec<_>>());
         assert_eq!(ring.lost(), 3);
         writer.push(wakeup(9));
-        ring.drain(|one| got.push(one));
+        ring.drain(|arrived| got.extend(arrived.wakeups()));
         assert_eq!(got.last(), Some(&wakeup(9)));
     }
 
@@ -129,9 +174,9 @@ mod tests {
             count += 1;
         };
         while !thread.is_finished() {
-            ring.drain(&mut take);
+            ring.drain(|arrived| arrived.wakeups().for_each(&mut take));
         }
-        ring.drain(&mut take);
+        ring.drain(|arrived| arrived.wakeups().for_each(&mut take));
         assert_eq!(count + ring.lost(), sent.unsigned_abs());
     }
 }

@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 
 use howlate_linux::{clock, signal};
-use howlate_model::{Bounds, Ended, Engine, EngineError, Latency, Sink, Task, Turn};
+use howlate_model::{Bounds, Ended, Engine, EngineError, Latency, Sink, Span, Task, Turn};
 
 use crate::loops::{NEVER, Stop, WarmUp};
-use crate::observer::{Observer, Place, Watched};
+use crate::observer::{Affinity, BLOCK, Observer, TICK, Watched};
 use crate::ring::{Ring, RingWriter};
-use crate::thread::{Gate, Measuring};
+use crate::thread::{Gate, Measuring, lead};
 use crate::wait_clock::ClockReading;
 
 /// The engine of turns in which threads of this process wait for a time.
@@ -25,7 +25,7 @@ impl Engine for Threads {
         signal::prepare_wake_up().map_err(|source| EngineError::Thread { thread: 0, source })?;
         let clock = ClockReading::of(bounds.clock);
         let mut observer = start(turn, bounds, clock, sink)?;
-        let _place = bounds.observer_cpus.as_ref().map(Place::take);
+        let _affinity = bounds.observer_cpus.as_ref().map(Affinity::set);
         let began = observer.wait_until_ready(|soon| clock.start(bounds.start, soon))?;
         let how = observer.watch(began);
         Ok(Ended { how, left_behind: observer.finish() })
@@ -46,6 +46,7 @@ fn start<'a>(
         ..Stop::default()
     };
     let (gate, (to_observer, from_threads)) = (Arc::new(Gate::default()), channel());
+    let lasts = [turn.duration, turn.cut_after].into_iter().flatten().min();
     let mut watched = Vec::new();
     for (number, task) in turn.tasks.iter().enumerate() {
         let ring = Ring::new(ring_capacity(task));
@@ -53,7 +54,7 @@ fn start<'a>(
             number,
             task: task.clone(),
             stop_above,
-            lasts: [turn.duration, turn.cut_after].into_iter().flatten().min(),
+            lasts,
             first_ends: bounds.first_ends,
             clock,
             stop: stop.clone(),
@@ -69,9 +70,15 @@ fn start<'a>(
         }
         watched.push(Watched::new(ring));
     }
-    let hands_on = sink.wants_wakeups();
-    Ok(Observer { turn, stop, gate, from_threads, watched, bounds, sink, hands_on })
+    let lead = turn.tasks.iter().map(lead).max().unwrap_or_default();
+    let lasts = lasts.map(|lasts| lasts.plus(lead));
+    let emits_wakeups = sink.wants_wakeups();
+    let poll_every = poll_every(turn, bounds, emits_wakeups);
+    Ok(Observer { turn, lasts, stop, gate, from_threads, watched, bounds, sink, poll_every, emits_wakeups })
 }
+
+/// No way of waiting returns in less than about this.
+const LEAST_TURN: Span = Span::from_nanos(20);
 
 /// A ring holds this many seconds of wake-ups, so that an observer that is late itself loses none.
 const RING_SECONDS: u64 = 4;
@@ -81,9 +88,21 @@ const RING_SECONDS: u64 = 4;
 fn ring_capacity(task: &Task) -> usize {
     const LEAST: u64 = 256;
     const MOST: u64 = 1 << 20;
-    // No way of waiting returns in less than about 20 ns.
-    let each = task.work.length().as_nanos().max(20);
+    let each = task.work.length().max(LEAST_TURN).as_nanos();
     let seconds = (RING_SECONDS * 1_000_000_000 / each).clamp(LEAST, MOST);
     let all = task.samples.unwrap_or(u64::MAX);
     usize::try_from(seconds.min(all)).unwrap_or(1).max(1)
+}
+
+/// How often the rings must be emptied: as often as somebody watches, else as seldom as blocks end, and always before
+/// one is half full.
+fn poll_every(turn: &Turn, bounds: &Bounds, emits_wakeups: bool) -> Span {
+    let unwatched = if emits_wakeups { TICK } else { BLOCK };
+    let half_full = |task: &Task| {
+        let capacity = ring_capacity(task) as u64;
+        let may_overflow = task.samples.is_none_or(|samples| samples > capacity);
+        may_overflow.then(|| task.work.length().max(LEAST_TURN).times(capacity / 2))
+    };
+    let half_full = turn.tasks.iter().filter_map(half_full).min();
+    bounds.poll_interval.unwrap_or(unwatched).min(half_full.unwrap_or(BLOCK))
 }

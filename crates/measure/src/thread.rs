@@ -5,18 +5,15 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::Builder;
 
-use howlate_linux::{clock, usage};
+use howlate_linux::{clock, signal, thread, usage};
 use howlate_model::{
-    Caveat, InForce, Latency, MonotonicTime, ProcessState, Sleeper, Span, Task, Usage, Wait, Work,
+    Caveat, InForce, Latency, MonotonicTime, ProcessState, Sleeper, Span, Task, Usage, Work,
 };
 
-use crate::loops::{Cyclic, Job, NO_END, Sleep, Stop, WarmUp, run_warm};
+use crate::loops::{Cyclic, Job, NEVER, NO_END, Sleep, Stop, WarmUp, run_warm};
 use crate::ring::RingWriter;
 use crate::settings;
-use crate::wait::{
-    BusyWait, ClockNanosleep, ClockNanosleepRelative, EpollPwait2, Futex, Nanosleep, PosixTimer, Ppoll,
-    Realtime, RealtimeTimer, SleepThenSpin, Timerfd,
-};
+use crate::wait::{Waiter, Waiting, WithWaiter};
 use crate::wait_clock::ClockReading;
 
 /// Enough for the loop, its set-up and the stack touched beforehand.
@@ -63,7 +60,7 @@ pub(crate) struct Measuring {
     pub(crate) number: usize,
     pub(crate) task: Task,
     pub(crate) stop_above: Latency,
-    /// Time from the start to the end, if there is one.
+    /// How long what counts lasts, if there is an end.
     pub(crate) lasts: Option<Span>,
     pub(crate) first_ends: bool,
     pub(crate) clock: ClockReading,
@@ -84,6 +81,7 @@ impl Measuring {
     fn run(mut self, process: ProcessState) {
         let applied = settings::apply(&self.task, process);
         let usable = applied.is_ok();
+        self.rehearse();
         self.tell(Message::Ready(self.number, applied));
         if !usable {
             return;
@@ -104,60 +102,79 @@ impl Measuring {
         drop(self.to_observer.send(message));
     }
 
+    fn waiting(&self) -> Waiting {
+        Waiting { clock: self.clock, stop: Arc::clone(&self.stop.asked) }
+    }
+
+    /// Turns the loop a few times, so that no page of its code or of its memory is met for the first time while it measures.
+    fn rehearse(&mut self) {
+        let (samples, until, stop_above) = (3, NO_END, NEVER);
+        let (soon, waiting) = (Span::from_micros(1), self.waiting());
+        // What fails here fails again when it counts, and is told then.
+        drop(match self.task.work {
+            Work::Cyclic { mechanism, .. } => {
+                let first = clock::now().plus(soon);
+                let job = Cyclic { first, period: soon, samples, until, stop_above };
+                waiting.with(mechanism, Rehearsal { job, thread: self })
+            }
+            Work::Sleep { mechanism: Sleeper::Wait(wait), .. } => {
+                let job = Sleep { length: soon, samples, until, stop_above };
+                waiting.with(wait, Rehearsal { job, thread: self })
+            }
+            Work::Sleep { .. } | Work::Notify { .. } => Ok(0),
+        });
+        drop(signal::wake_up(thread::id()));
+        let _ = usage::of_this_thread();
+    }
+
     fn measure(&mut self, start: MonotonicTime) -> io::Result<u64> {
         let samples = self.task.samples.unwrap_or(u64::MAX);
-        let stop_above = self.stop_above;
-        let until = self.lasts.map_or(NO_END, |lasts| start.plus(lasts));
+        let (stop_above, waiting) = (self.stop_above, self.waiting());
+        let until = self.lasts.map_or(NO_END, |lasts| start.plus(lead(&self.task)).plus(lasts));
         match self.task.work {
             Work::Cyclic { mechanism, period_ns: period } => {
                 let first = start.plus(self.task.phase);
-                self.with(mechanism, &Cyclic { first, period, samples, until, stop_above })
+                let job = Cyclic { first, period, samples, until, stop_above };
+                waiting.with(mechanism, Measurement { job, thread: self })
             }
             Work::Sleep { mechanism: Sleeper::Wait(wait), target_ns: length } => {
-                self.with(wait, &Sleep { length, samples, until, stop_above })
+                let job = Sleep { length, samples, until, stop_above };
+                waiting.with(wait, Measurement { job, thread: self })
             }
             // Other engines take these.
             _ => Err(io::ErrorKind::Unsupported.into()),
         }
     }
+}
 
-    /// Runs the job with the mechanism's own copy of the loop.
-    fn with(&mut self, mechanism: Wait, job: &impl Job) -> io::Result<u64> {
-        if let ClockReading::Realtime { ahead } = self.clock {
-            return self.with_realtime(ahead, mechanism, job);
-        }
-        let (warm_up, stop, out) = (&mut self.warm_up, &self.stop, &mut self.out);
-        match mechanism {
-            Wait::ClockNanosleep => run_warm(job, warm_up, &mut ClockNanosleep, stop, out),
-            Wait::ClockNanosleepRelative => run_warm(job, warm_up, &mut ClockNanosleepRelative, stop, out),
-            Wait::Nanosleep => run_warm(job, warm_up, &mut Nanosleep, stop, out),
-            Wait::Timerfd => run_warm(job, warm_up, &mut Timerfd::new()?, stop, out),
-            Wait::PosixTimer => run_warm(job, warm_up, &mut PosixTimer::new()?, stop, out),
-            Wait::Ppoll => run_warm(job, warm_up, &mut Ppoll, stop, out),
-            Wait::EpollPwait2 => run_warm(job, warm_up, &mut EpollPwait2::new()?, stop, out),
-            Wait::Futex => run_warm(job, warm_up, &mut Futex::default(), stop, out),
-            Wait::BusyWait => run_warm(job, warm_up, &mut BusyWait::new(Arc::clone(&stop.asked)), stop, out),
-            Wait::SleepThenSpin => {
-                run_warm(job, warm_up, &mut SleepThenSpin::new(Arc::clone(&stop.asked)), stop, out)
-            }
-        }
+/// Time from the common start to the first planned time that counts, less a period: what lasts for ten periods from there
+/// holds ten wake-ups.
+pub(crate) fn lead(task: &Task) -> Span {
+    let phase = task.phase.as_nanos().saturating_sub(task.work.period().unwrap_or_default().as_nanos());
+    Span::from_nanos(phase).plus(task.work.length().times(task.warm_up))
+}
+
+/// A few turns of the loop whose wake-ups are forgotten.
+struct Rehearsal<'a, J> {
+    job: J,
+    thread: &'a mut Measuring,
+}
+
+impl<J: Job> WithWaiter for Rehearsal<'_, J> {
+    fn with(self, waiter: &mut impl Waiter) -> io::Result<u64> {
+        self.job.run(waiter, &self.thread.stop, &mut self.thread.warm_up.forgotten)
     }
 }
 
-impl Measuring {
-    /// The same on `CLOCK_REALTIME`, for those mechanisms that know it.
-    fn with_realtime(&mut self, ahead: i64, mechanism: Wait, job: &impl Job) -> io::Result<u64> {
-        let (warm_up, stop, out) = (&mut self.warm_up, &self.stop, &mut self.out);
-        match mechanism {
-            Wait::ClockNanosleep => {
-                run_warm(job, warm_up, &mut Realtime::new(ClockNanosleep, ahead), stop, out)
-            }
-            Wait::Nanosleep => run_warm(job, warm_up, &mut Realtime::new(Nanosleep, ahead), stop, out),
-            Wait::PosixTimer => run_warm(job, warm_up, &mut RealtimeTimer::new(ahead)?, stop, out),
-            other => {
-                let text = format!("{other} is not measured on CLOCK_REALTIME");
-                Err(io::Error::new(io::ErrorKind::Unsupported, text))
-            }
-        }
+/// The warm-up, and the loop that counts.
+struct Measurement<'a, J> {
+    job: J,
+    thread: &'a mut Measuring,
+}
+
+impl<J: Job> WithWaiter for Measurement<'_, J> {
+    fn with(self, waiter: &mut impl Waiter) -> io::Result<u64> {
+        let Measuring { warm_up, stop, out, .. } = self.thread;
+        run_warm(&self.job, warm_up, waiter, stop, out)
     }
 }

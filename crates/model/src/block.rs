@@ -30,6 +30,9 @@ pub struct Started {
     /// What a program says of its language and its way to sleep; absent where a thread of howlate sleeps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime: Option<String>,
+    /// Wake-ups of this turn that come first and are not counted; absent in older recordings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warm_up: Option<u64>,
     /// What could not be had.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub caveats: Vec<Caveat>,
@@ -97,33 +100,24 @@ fn is_zero(count: &u64) -> bool {
 
 impl Block {
     /// Counts one wake-up; `period` for periodic work.
-    #[inline]
     pub fn record(&mut self, wakeup: Wakeup, period: Option<Span>) {
-        let latency = wakeup.latency();
-        self.latency.record(latency);
-        if self.is_among_the_worst(latency) {
-            self.keep_worst(Worst { at_ns: wakeup.ran, latency_ns: latency });
-        }
-        if let Some(period) = period.filter(|period| latency.reaches(*period)) {
-            self.swallow(wakeup, period);
-        }
+        self.record_all(std::iter::once(wakeup), period);
     }
 
-    fn is_among_the_worst(&self, latency: Latency) -> bool {
-        self.worst.get(WORST_KEPT - 1).is_none_or(|least| latency > least.latency_ns)
-    }
-
-    #[cold]
-    fn swallow(&mut self, wakeup: Wakeup, period: Span) {
-        self.missed_periods += wakeup.missed_periods(period);
-        self.swallowed.get_or_insert_default().record_swallowed(wakeup.latency(), period);
-    }
-
-    #[cold]
-    fn keep_worst(&mut self, one: Worst) {
-        let place = self.worst.partition_point(|other| other.latency_ns >= one.latency_ns);
-        self.worst.insert(place, one);
-        self.worst.truncate(WORST_KEPT);
+    /// Counts wake-ups; `period` for periodic work.
+    #[inline]
+    pub fn record_all(&mut self, wakeups: impl Iterator<Item = Wakeup>, period: Option<Span>) {
+        let mut unusual = unusual(&self.worst, period);
+        let latencies = wakeups.map(|wakeup| {
+            let latency = wakeup.latency();
+            if latency >= unusual {
+                keep_worst(&mut self.worst, Worst { at_ns: wakeup.ran, latency_ns: latency });
+                self.missed_periods += swallow(&mut self.swallowed, wakeup, period);
+                unusual = self::unusual(&self.worst, period);
+            }
+            latency
+        });
+        self.latency.record_all(latencies);
     }
 
     /// Counts all that a later stretch of the same condition and round holds.
@@ -139,15 +133,37 @@ impl Block {
         }
         self.irregular.add(later.irregular);
         self.lost = self.lost.saturating_add(later.lost);
-        later.worst.iter().for_each(|one| {
-            if self.is_among_the_worst(one.latency_ns) {
-                self.keep_worst(*one);
-            }
-        });
+        later.worst.iter().for_each(|one| keep_worst(&mut self.worst, *one));
         let shift = later.from_ns.as_nanos() - self.from_ns.as_nanos();
         self.series
             .extend(later.series.iter().map(|point| SeriesPoint(point.0.saturating_add(shift), point.1)));
     }
+}
+
+/// From this latency on, a wake-up may be among the worst, or has swallowed periods: one comparison serves both.
+fn unusual(worst: &[Worst], period: Option<Span>) -> Latency {
+    let enough =
+        worst.get(WORST_KEPT - 1).map_or(i64::MIN, |least| least.latency_ns.as_nanos().saturating_add(1));
+    let period = period.and_then(|period| i64::try_from(period.as_nanos()).ok()).unwrap_or(i64::MAX);
+    Latency::from_nanos(enough.min(period))
+}
+
+/// Keeps `one` in its place if it is among the worst.
+#[cold]
+fn keep_worst(worst: &mut Vec<Worst>, one: Worst) {
+    let place = worst.partition_point(|other| other.latency_ns >= one.latency_ns);
+    if place < WORST_KEPT {
+        worst.truncate(WORST_KEPT - 1);
+        worst.insert(place, one);
+    }
+}
+
+/// Counts the wake-ups that a late one swallowed; returns how many periods were missed.
+#[cold]
+fn swallow(swallowed: &mut Option<Distribution>, wakeup: Wakeup, period: Option<Span>) -> u64 {
+    let Some(period) = period.filter(|period| wakeup.latency().reaches(*period)) else { return 0 };
+    swallowed.get_or_insert_default().record_swallowed(wakeup.latency(), period);
+    wakeup.missed_periods(period)
 }
 
 /// One of the latest wake-ups.

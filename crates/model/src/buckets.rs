@@ -11,9 +11,17 @@ const LINEAR: u64 = 256;
 const HALF_BITS: u32 = 7;
 
 /// Counts per bucket; grows up to the largest value counted, a doubling of values at a time.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Buckets {
     counts: Vec<u64>,
+    /// No bucket before this holds anything: latencies have a least one, and what lies below it is most of the buckets.
+    first: usize,
+}
+
+impl Default for Buckets {
+    fn default() -> Self {
+        Self { counts: Vec::new(), first: usize::MAX }
+    }
 }
 
 impl PartialEq for Buckets {
@@ -61,12 +69,25 @@ const fn lowest(index: usize) -> u64 {
 impl Buckets {
     /// Empty, with room for what `other` holds.
     pub(crate) fn with_room_for(other: &Self) -> Self {
-        Self { counts: vec![0; other.counts.len()] }
+        Self { counts: vec![0; other.counts.len()], first: usize::MAX }
     }
 
     /// Counts `value` `n` times.
     #[inline]
     pub(crate) fn add(&mut self, value: u64, n: u64) {
+        self.begin_at(value);
+        self.add_beyond_first(value, n);
+    }
+
+    /// Makes sure that values from `least` on can be counted by [`Self::add_beyond_first`].
+    #[inline]
+    pub(crate) fn begin_at(&mut self, least: u64) {
+        self.first = self.first.min(index(least));
+    }
+
+    /// Counts `value` `n` times, which is not below one that [`Self::begin_at`] is told before or after many of them.
+    #[inline]
+    pub(crate) fn add_beyond_first(&mut self, value: u64, n: u64) {
         let index = index(value);
         match self.counts.get_mut(index) {
             Some(count) => *count += n,
@@ -86,14 +107,15 @@ impl Buckets {
         if self.counts.len() < other.counts.len() {
             self.counts.resize(other.counts.len(), 0);
         }
-        for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
+        self.first = self.first.min(other.first);
+        for (mine, theirs) in self.counts.iter_mut().zip(&other.counts).skip(other.first) {
             *mine = mine.saturating_add(*theirs);
         }
     }
 
     /// Buckets that are not empty, ascending.
     pub(crate) fn iter(&self) -> impl Iterator<Item = Bucket> + '_ {
-        let full = self.counts.iter().enumerate().filter(|(_, count)| **count > 0);
+        let full = self.counts.iter().enumerate().skip(self.first).filter(|(_, count)| **count > 0);
         full.map(|(index, &count)| {
             let lowest = lowest(index);
             Bucket { lowest, highest: lowest + ((1 << shift(index)) - 1), count }
@@ -103,9 +125,9 @@ impl Buckets {
     /// The largest value of the bucket that holds the value of this rank, from 1.
     pub(crate) fn at_rank(&self, rank: u64) -> Option<u64> {
         let mut passed = 0_u64;
-        let place = self.counts.iter().position(|count| {
+        let place = self.counts.iter().enumerate().skip(self.first).find_map(|(place, count)| {
             passed = passed.saturating_add(*count);
-            passed >= rank
+            (passed >= rank).then_some(place)
         })?;
         Some(lowest(place) + ((1 << shift(place)) - 1))
     }
@@ -130,6 +152,21 @@ mod tests {
             let bucket = buckets.iter().next().unwrap();
             prop_assert!(bucket.lowest <= value && value <= bucket.highest && bucket.count == 3);
             prop_assert!(bucket.highest - bucket.lowest <= value / 100);
+        }
+
+        #[test]
+        fn what_is_skipped_is_empty(values in proptest::collection::vec(0..u64::MAX >> 1, 1..20), split in 0..20usize) {
+            let mut all = Buckets::default();
+            values.iter().for_each(|value| all.add(*value, 1));
+            let (one, other) = values.split_at(split.min(values.len()));
+            let (mut merged, mut later) = (Buckets::default(), Buckets::with_room_for(&all));
+            one.iter().for_each(|value| merged.add(*value, 1));
+            other.iter().for_each(|value| later.add_beyond_first(*value, 1));
+            other.iter().for_each(|value| later.begin_at(*value));
+            merged.merge(&later);
+            prop_assert_eq!(&merged, &all);
+            prop_assert_eq!(merged.iter().map(|bucket| bucket.count).sum::<u64>(), values.len() as u64);
+            prop_assert_eq!(merged.at_rank(1).is_some(), true);
         }
 
         #[test]

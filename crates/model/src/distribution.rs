@@ -35,6 +35,16 @@ pub struct Distribution {
     early: u64,
 }
 
+/// What a latency is counted as.
+#[inline]
+const fn tracked(nanos: i64) -> u64 {
+    match nanos {
+        ..0 => 0,
+        late if late.unsigned_abs() > HIGHEST_TRACKED => HIGHEST_TRACKED,
+        late => late.unsigned_abs(),
+    }
+}
+
 impl Default for Distribution {
     fn default() -> Self {
         Self { buckets: Buckets::default(), count: 0, min: i64::MAX, max: i64::MIN, sum: 0, early: 0 }
@@ -54,11 +64,32 @@ impl Distribution {
         self.record_n(latency, 1);
     }
 
+    /// Counts many; what is added up stays in registers meanwhile.
+    #[inline]
+    pub fn record_all(&mut self, latencies: impl Iterator<Item = Latency>) {
+        let (mut count, mut early) = (0, 0);
+        let (mut min, mut max, mut sum) = (self.min, self.max, 0_i128);
+        latencies.for_each(|latency| {
+            let nanos = latency.as_nanos();
+            self.buckets.add_beyond_first(tracked(nanos), 1);
+            count += 1;
+            min = min.min(nanos);
+            max = max.max(nanos);
+            sum += i128::from(nanos);
+            early += u64::from(nanos < 0);
+        });
+        self.buckets.begin_at(tracked(min));
+        (self.min, self.max) = (min, max);
+        self.count += count;
+        self.sum += sum;
+        self.early += early;
+    }
+
     /// Counts the same latency `n` times.
     #[inline]
     pub fn record_n(&mut self, latency: Latency, n: u64) {
         let nanos = latency.as_nanos();
-        self.buckets.add(nanos.max(0).unsigned_abs().min(HIGHEST_TRACKED), n);
+        self.buckets.add(tracked(nanos), n);
         self.count += n;
         self.min = self.min.min(nanos);
         self.max = self.max.max(nanos);

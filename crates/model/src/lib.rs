@@ -5,6 +5,7 @@
 //! conversion for people happens in `howlate-render`.
 
 mod block;
+mod block_builder;
 mod buckets;
 mod caveat;
 mod condition;
@@ -36,6 +37,7 @@ mod wait;
 mod wakeup;
 
 pub use block::{Block, Finished, InForce, SERIES_KEPT, SeriesPoint, Started, Usage, WORST_KEPT, Worst};
+pub use block_builder::BlockBuilder;
 pub use buckets::Bucket;
 pub use caveat::Caveat;
 pub use condition::{Condition, Work, WorkKind};

@@ -73,7 +73,7 @@ pub(crate) fn reason_together(
 ) -> Option<String> {
     let mut count = 0;
     let mut busy: BTreeMap<Option<u32>, u64> = BTreeMap::new();
-    for (work, policy, cpu) in threads.filter(|(_, policy, _)| takes_precedence(*policy)) {
+    for (work, _, cpu) in threads.filter(|(_, policy, _)| takes_precedence(*policy)) {
         count += 1;
         *busy.entry(cpu).or_default() += share(turn_cost(work, machine), work.length());
     }

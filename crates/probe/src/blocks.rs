@@ -1,8 +1,6 @@
-//! From readings to blocks, as measuring threads have them.
+//! The readings of a program, judged, and on their way to blocks.
 
-use howlate_model::{
-    Block, Distribution, Latency, MonotonicTime, SERIES_KEPT, SeriesPoint, Span, Task, Wakeup,
-};
+use howlate_model::{Block, BlockBuilder, Latency, MonotonicTime, Span, Task, Wakeup};
 
 use crate::error::ProtocolError;
 
@@ -12,8 +10,7 @@ const LASTS: Span = Span::from_secs(1);
 /// Collects the wake-ups of one turn.
 pub(crate) struct Blocks {
     length: Span,
-    block: Block,
-    series_left: usize,
+    blocks: BlockBuilder,
     warm_up_left: u64,
     count: u64,
     /// When the latest sleep ended: the next cannot have begun before.
@@ -23,11 +20,9 @@ pub(crate) struct Blocks {
 impl Blocks {
     /// Of `task`, whose program was started at `from`.
     pub(crate) fn new(task: &Task, from: MonotonicTime) -> Self {
-        let (condition, round) = (task.condition, task.round);
         Self {
             length: task.work.length(),
-            block: Block { condition, round, from_ns: from, until_ns: from, ..Block::default() },
-            series_left: if task.keep_series { SERIES_KEPT } else { 0 },
+            blocks: BlockBuilder::new(task, from),
             warm_up_left: task.warm_up,
             count: 0,
             latest: from,
@@ -56,18 +51,9 @@ impl Blocks {
             return Ok(None);
         }
         let wakeup = Wakeup { expected: start.plus(self.length), ran: end };
-        self.record(wakeup);
-        Ok(Some(wakeup.latency()))
-    }
-
-    fn record(&mut self, wakeup: Wakeup) {
         self.count += 1;
-        self.block.record(wakeup, None);
-        if self.series_left > 0 {
-            self.series_left -= 1;
-            let offset = wakeup.expected.as_nanos() - self.block.from_ns.as_nanos();
-            self.block.series.push(SeriesPoint(offset, wakeup.latency()));
-        }
+        self.blocks.record(wakeup);
+        Ok(Some(wakeup.latency()))
     }
 
     /// Sleeps counted so far.
@@ -75,35 +61,21 @@ impl Blocks {
         self.count
     }
 
-    /// The block so far, when it has lasted long enough at `now` and is not empty.
-    pub(crate) fn cut_if_due(&mut self, now: MonotonicTime) -> Option<Block> {
-        if now.since(self.block.from_ns) >= LASTS { self.cut(now) } else { None }
+    /// Ends the current block when it has lasted long enough at `now`; `None` if not, or if nothing came.
+    pub(crate) fn close_if_due(&mut self, now: MonotonicTime) -> Option<Block> {
+        if now.since(self.blocks.current().from_ns) >= LASTS { self.close(now) } else { None }
     }
 
-    /// What has come since the latest cut; `None` when that is nothing.
-    pub(crate) fn cut(&mut self, now: MonotonicTime) -> Option<Block> {
-        if self.block.latency.count() == 0 {
-            return None;
-        }
-        let (condition, round) = (self.block.condition, self.block.round);
-        let next = Block {
-            condition,
-            round,
-            from_ns: now,
-            until_ns: now,
-            latency: Distribution::default(),
-            ..Block::default()
-        };
-        let mut block = std::mem::replace(&mut self.block, next);
-        block.until_ns = now;
-        Some(block)
+    /// Ends the current block; `None` if nothing came.
+    pub(crate) fn close(&mut self, now: MonotonicTime) -> Option<Block> {
+        self.blocks.close(now)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use howlate_model::{Runtime, Sleeper, Work};
+    use howlate_model::{Runtime, SeriesPoint, Sleeper, Work};
 
     fn blocks(warm_up: u64) -> Blocks {
         let work = Work::Sleep { mechanism: Sleeper::Runtime(Runtime::C), target_ns: Span::from_nanos(100) };
@@ -123,10 +95,10 @@ mod tests {
         let mut blocks = blocks(1);
         assert_eq!(blocks.take(at(1_010), at(1_117), at(2_000)), Ok(None));
         assert_eq!(blocks.take(at(1_200), at(1_350), at(2_000)), Ok(Some(Latency::from_nanos(50))));
-        let block = blocks.cut(at(2_000)).unwrap();
+        let block = blocks.close(at(2_000)).unwrap();
         assert_eq!((block.condition, block.round, block.latency.count(), blocks.count()), (3, 1, 1, 1));
         assert_eq!(block.series, [SeriesPoint(300, Latency::from_nanos(50))]);
-        assert_eq!(blocks.cut(at(3_000)), None);
+        assert_eq!(blocks.close(at(3_000)), None);
     }
 
     #[test]

@@ -106,7 +106,7 @@ impl ProgramTurn<'_> {
         let unread = |error: io::Error| Stopped::Wrong(Failed::NotRead { words: error.to_string() });
         let stopped = self.read(&mut program, applied).unwrap_or_else(unread);
         let now = clock::now();
-        if let Some(block) = self.blocks.cut(now) {
+        if let Some(block) = self.blocks.close(now) {
             self.sink.line(Line::Block(Box::new(block)));
         }
         let graceful = matches!(stopped, Stopped::AtItsEnd | Stopped::Early);
@@ -144,7 +144,7 @@ impl ProgramTurn<'_> {
                     return Ok(stopped);
                 }
             }
-            if let Some(block) = self.blocks.cut_if_due(now) {
+            if let Some(block) = self.blocks.close_if_due(now) {
                 self.sink.line(Line::Block(Box::new(block)));
             }
             self.sink.progress(&[]);
@@ -190,6 +190,7 @@ impl ProgramTurn<'_> {
             at_ns: now,
             in_force,
             sender_in_force: None,
+            warm_up: Some(self.task.warm_up),
             runtime: Some(hello.text.clone()).filter(|text| !text.is_empty()),
             caveats,
         }));

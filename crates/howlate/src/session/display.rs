@@ -42,6 +42,11 @@ impl Display {
         }
     }
 
+    /// How often it changes; `None` where there is none.
+    pub(crate) fn changes_every(&self) -> Option<Span> {
+        self.place.is_some().then_some(EVERY)
+    }
+
     /// A turn begins.
     pub(crate) fn turn_begins(&mut self, turn: &Turn) {
         self.left = self.left.minus(self.current);

@@ -93,11 +93,10 @@ impl Arrivals {
         Self { memory }
     }
 
-    /// Touches all memory that will be written, so that no page fault falls into the loop.
+    /// Writes to all memory where stamps will be stored, so that no page fault falls into the loop. Reading it would not do:
+    /// each process meets the pages of shared memory for itself.
     pub(crate) fn touch(&self) {
-        self.memory.words().iter().for_each(|word| {
-            word.fetch_or(0, Ordering::Relaxed);
-        });
+        self.memory.words()[ARRIVALS..].iter().for_each(|word| word.store(0, Ordering::Relaxed));
     }
 
     /// How many stamps there is room for.

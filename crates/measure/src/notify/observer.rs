@@ -1,12 +1,12 @@
-//! Watches a turn: pairs stamps, hands on blocks, notices a dead receiver, ends what must end.
+//! Watches a turn: pairs stamps, emits blocks, notices a dead receiver, ends what must end.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use howlate_linux::clock;
 use howlate_model::{
-    Block, Ended, Finished, HowEnded, InForce, Latency, Line, MonotonicTime, Progress, SeriesPoint, Sink,
-    Span, Usage, Wakeup,
+    BlockBuilder, Ended, Finished, HowEnded, InForce, Latency, Line, MonotonicTime, Progress, Sink, Span,
+    Usage, Wakeup,
 };
 
 use super::lane::Arrivals;
@@ -16,9 +16,9 @@ use super::sender::SentLog;
 use super::start::{Begun, Other, Ready};
 use crate::loops::Stop;
 
-/// How often the observer looks.
+/// How often the observer polls.
 const TICK: Span = Span::from_millis(100);
-/// Length of the blocks that are handed on. Longer than most turns, so that a block is a turn.
+/// Length of the blocks that are emitted. Longer than most turns, so that a block is a turn.
 const BLOCK: Span = Span::from_secs(10);
 /// How long sender and receiver may take to stop.
 const PATIENCE: Span = Span::from_secs(3);
@@ -31,7 +31,7 @@ pub(super) struct Watch<'a> {
     /// Arrivals taken so far.
     taken: usize,
     pairing: Pairing,
-    block: Block,
+    blocks: BlockBuilder,
     /// Up to the block's beginning.
     before: Progress,
     last: Latency,
@@ -59,7 +59,7 @@ impl<'a> Watch<'a> {
             arrivals,
             taken: 0,
             pairing: Pairing::default(),
-            block: block(begun, began),
+            blocks: BlockBuilder::new(begun.task, began),
             before: Progress::new(begun.task, in_force),
             last: Latency::default(),
             began,
@@ -82,7 +82,7 @@ impl<'a> Watch<'a> {
             if give_up.is_some_and(|at| now > at) {
                 break None;
             }
-            self.look(now);
+            self.poll(now);
             self.listen(&mut receiver, Span::ZERO);
             if self.should_stop(now) {
                 give_up.get_or_insert(now.plus(PATIENCE));
@@ -100,24 +100,24 @@ impl<'a> Watch<'a> {
         self.finish(left_behind)
     }
 
-    /// Hands on what has arrived.
-    fn look(&mut self, now: MonotonicTime) {
+    /// Takes what has arrived, and tells how far it has come.
+    fn poll(&mut self, now: MonotonicTime) {
         self.drain(false);
         self.show();
-        if now.since(self.block.from_ns) >= BLOCK {
-            self.cut(now);
+        if now.since(self.blocks.current().from_ns) >= BLOCK {
+            self.close_block(now);
         }
     }
 
     fn show(&mut self) {
         let mut progress = self.before.clone();
-        progress.add(&self.block);
+        progress.add(self.blocks.current());
         progress.last = self.last;
         self.sink.progress(&[progress]);
     }
 
     /// Pairs arrivals with messages. One whose message is not logged yet waits for the next
-    /// look, but for the `last`.
+    /// poll, but for the `last`.
     fn drain(&mut self, last: bool) {
         let sent = self.log.count();
         for place in self.taken..self.arrivals.count() {
@@ -136,12 +136,9 @@ impl<'a> Watch<'a> {
         let Some(sent) = self.log.get(number) else { return };
         let ran = if self.begun.asked.round_trip { sent.answered } else { ran };
         let wakeup = Wakeup { expected: sent.sent, ran };
-        self.block.record(wakeup, None);
-        let cost = Wakeup { expected: sent.sent, ran: sent.returned }.latency();
-        self.block.send.get_or_insert_default().record(cost);
+        self.blocks.record(wakeup);
+        self.blocks.record_send(Wakeup { expected: sent.sent, ran: sent.returned }.latency());
         self.last = wakeup.latency();
-        let offset = sent.sent.as_nanos() - self.block.from_ns.as_nanos();
-        self.block.series.push(SeriesPoint(offset, wakeup.latency()));
         if self.stop_above.is_some_and(|limit| wakeup.latency() > limit) {
             self.stop.above.store(true, Ordering::Relaxed);
             self.stop.ask();
@@ -192,12 +189,9 @@ impl<'a> Watch<'a> {
     }
 
     /// Ends the current block at `now`, and begins the next.
-    fn cut(&mut self, now: MonotonicTime) {
-        let next = block(self.begun, now);
-        let mut block = std::mem::replace(&mut self.block, next);
-        self.before.add(&block);
-        if !block.latency.is_empty() || !block.irregular.is_none() {
-            block.until_ns = now;
+    fn close_block(&mut self, now: MonotonicTime) {
+        self.before.add(self.blocks.current());
+        if let Some(block) = self.blocks.close(now) {
             self.sink.line(Line::Block(Box::new(block)));
         }
     }
@@ -206,8 +200,8 @@ impl<'a> Watch<'a> {
         let now = clock::now();
         self.drain(true);
         self.show();
-        self.block.irregular = self.pairing.irregular(self.log.count());
-        self.cut(now);
+        self.blocks.set_irregular(self.pairing.irregular(self.log.count()));
+        self.close_block(now);
         let finished = self.finished(now, left_behind);
         self.sink.line(Line::Finished(finished));
         Ended { how: self.how_ended(), left_behind }
@@ -242,9 +236,4 @@ impl<'a> Watch<'a> {
             HowEnded::Done
         }
     }
-}
-
-fn block(begun: &Begun<'_>, from_ns: MonotonicTime) -> Block {
-    let (condition, round) = (begun.task.condition, begun.task.round);
-    Block { condition, round, from_ns, until_ns: from_ns, ..Block::default() }
 }

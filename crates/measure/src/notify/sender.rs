@@ -11,6 +11,7 @@ use rustix::thread::sched_yield;
 use super::channel::{Await, Notify};
 use super::lane::{Arrivals, END};
 use crate::loops::Stop;
+use crate::ring::UNWRITTEN;
 
 /// How long the sender waits for the receiver before it takes a message for lost.
 const PATIENCE: Span = Span::from_secs(1);
@@ -37,9 +38,9 @@ pub(crate) struct SentLog {
 }
 
 impl SentLog {
-    /// Room for `count` messages, all of it touched.
+    /// Room for `count` messages, all of it written once.
     pub(crate) fn new(count: usize) -> Arc<Self> {
-        let stamps = (0..count).map(|_| Default::default()).collect();
+        let stamps = (0..count).map(|_| [const { AtomicI64::new(UNWRITTEN) }; 3]).collect();
         Arc::new(Self { stamps, written: AtomicU64::new(0) })
     }
 

@@ -20,7 +20,7 @@ use crate::notify::lane::{Arrivals, END, Lane, words_for};
 use crate::notify::observer::Watch;
 use crate::notify::receiver::{Orders, Report};
 use crate::notify::sender::SentLog;
-use crate::observer::Place;
+use crate::observer::Affinity;
 
 /// Room for messages that arrive more than once.
 const SPARE: usize = 64;
@@ -73,8 +73,8 @@ impl<'a> Prepared<'a> {
         };
         let held = begun.task.cpu.filter(|_| begun.asked.receiver == ReceiverCpu::HeldAwake);
         let _awake = held.map(Awake::keep).transpose()?;
-        // After the receiver was started, which would inherit the place.
-        let _place = begun.bounds.observer_cpus.as_ref().map(Place::take);
+        // After the receiver was started, which would inherit the affinity.
+        let _affinity = begun.bounds.observer_cpus.as_ref().map(Affinity::set);
         let at_ns = clock::now();
         sink.line(Line::Started(self.started(at_ns, in_force.clone(), caveats, &sender)));
         let watch = Watch::new(begun, log, self.arrivals(), &in_force, at_ns, stop, sink);
@@ -142,6 +142,7 @@ impl<'a> Prepared<'a> {
             at_ns,
             in_force,
             sender_in_force: Some(sender_in_force),
+            warm_up: Some(self.begun.task.warm_up),
             runtime: None,
             caveats,
         }

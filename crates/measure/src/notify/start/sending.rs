@@ -97,7 +97,6 @@ impl With for Work<'_> {
         let SenderThread { task, asked, count, there, back, arrivals, log, stop, to_observer } = self.thread;
         let applied = settings::apply(&task, self.process);
         back.lane.register();
-        arrivals.touch();
         let answer = asked.round_trip.then(|| C::receiver(back)).transpose()?;
         drop(to_observer.send(FromSender::Ready(applied)));
         if self.gate.recv().is_err() {

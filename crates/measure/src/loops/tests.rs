@@ -1,0 +1,151 @@
+//! The loops in a world that is exactly as late as a script says.
+
+use super::*;
+use std::cell::Cell;
+use std::collections::VecDeque;
+
+/// A world in which every wait ends exactly as late as the script says.
+struct Scripted {
+    now: Cell<i64>,
+    late: VecDeque<Late>,
+}
+
+enum Late {
+    By(i64),
+    Signal,
+    Broken,
+}
+use Late::{Broken, By, Signal};
+
+impl Scripted {
+    fn new(late: impl IntoIterator<Item = Late>) -> Self {
+        Self { now: Cell::new(0), late: late.into_iter().collect() }
+    }
+}
+
+impl Waiter for Scripted {
+    fn now(&self) -> MonotonicTime {
+        MonotonicTime::from_nanos(self.now.get())
+    }
+
+    fn wait_until(&mut self, time: MonotonicTime) -> io::Result<()> {
+        match self.late.pop_front() {
+            Some(By(late)) => self.now.set(time.as_nanos() + late),
+            Some(Signal) => return Err(io::ErrorKind::Interrupted.into()),
+            Some(Broken) | None => return Err(io::ErrorKind::InvalidInput.into()),
+        }
+        Ok(())
+    }
+
+    fn wait_for(&mut self, span: Span) -> io::Result<()> {
+        self.wait_until(self.now().plus(span))
+    }
+}
+
+fn collect(ring: &Ring) -> Vec<(i64, i64)> {
+    let mut got = Vec::new();
+    ring.drain(|arrived| {
+        got.extend(arrived.wakeups().map(|one| (one.expected.as_nanos(), one.latency().as_nanos())));
+    });
+    got
+}
+
+fn cyclic(
+    script: impl IntoIterator<Item = Late>,
+    stop_above: i64,
+) -> (Vec<(i64, i64)>, io::Result<u64>, bool) {
+    let mut world = Scripted::new(script);
+    let samples = u64::try_from(world.late.iter().filter(|one| matches!(one, By(_))).count()).unwrap();
+    let samples = samples + u64::from(world.late.iter().any(|one| matches!(one, Broken)));
+    let (ring, stop) = (Ring::new(64), Stop::default());
+    let job = Cyclic {
+        first: MonotonicTime::from_nanos(100),
+        period: Span::from_nanos(100),
+        samples,
+        until: NO_END,
+        stop_above: Latency::from_nanos(stop_above),
+    };
+    let result = job.run(&mut world, &stop, &mut RingWriter::new(Arc::clone(&ring)));
+    (collect(&ring), result, stop.is_asked())
+}
+
+#[test]
+fn periodic_wake_ups_keep_their_grid() {
+    // 0    100  200  300  400  500  600   period 100
+    // |----|----|----|----|----|----|
+    //      ^ +7 ^ +130    ^ +0 ^ +99^ +100
+    //            swallows 300              swallows 700
+    let (got, result, _) = cyclic([By(7), By(130), By(0), By(99), By(100), By(1)], i64::MAX);
+    assert_eq!(got, [(100, 7), (200, 130), (400, 0), (500, 99), (600, 100), (800, 1)]);
+    assert_eq!(result.unwrap(), 6);
+}
+
+#[test]
+fn a_signal_does_not_count_as_a_wake_up() {
+    let (got, ..) = cyclic([By(1), Signal, Signal, By(2)], i64::MAX);
+    assert_eq!(got, [(100, 1), (200, 2)]);
+}
+
+#[test]
+fn a_loop_ends_by_itself_when_its_time_is_over() {
+    // 0    100  200  300  400   period 100, until 350
+    // |----|----|----|--|-|
+    //      ^ +1 ^ +2 ^ +3
+    let mut world = Scripted::new([By(1), By(2), By(3), By(4)]);
+    let (ring, stop) = (Ring::new(8), Stop::default());
+    let first = MonotonicTime::from_nanos(100);
+    let until = MonotonicTime::from_nanos(350);
+    let job = Cyclic { first, period: Span::from_nanos(100), samples: 9, until, stop_above: NEVER };
+    let done = job.run(&mut world, &stop, &mut RingWriter::new(Arc::clone(&ring))).unwrap();
+    assert_eq!((done, collect(&ring).len()), (3, 3));
+}
+
+#[test]
+fn the_threshold_stops_at_once_and_keeps_the_culprit() {
+    let (got, result, stopped) = cyclic([By(50), By(51), By(3)], 50);
+    assert_eq!(got, [(100, 50), (200, 51)]);
+    assert_eq!(result.unwrap(), 2);
+    assert!(stopped);
+}
+
+#[test]
+fn warm_up_is_forgotten_and_the_grid_is_kept() {
+    // 0    100  200  300  400  500   period 100
+    // |----|----|----|----|----|
+    //      ^ +9 ^ +150    ^ +3 ^ +4
+    //      warm-up
+    let mut world = Scripted::new([By(9), By(150), By(3), By(4)]);
+    let (ring, stop) = (Ring::new(8), Stop::default());
+    let first = MonotonicTime::from_nanos(100);
+    let job = Cyclic {
+        first,
+        period: Span::from_nanos(100),
+        samples: 2,
+        until: NO_END,
+        stop_above: Latency::from_nanos(5),
+    };
+    let done =
+        run_warm(&job, &mut WarmUp::new(2), &mut world, &stop, &mut RingWriter::new(Arc::clone(&ring)))
+            .unwrap();
+    assert_eq!(done, 2);
+    assert_eq!(collect(&ring), [(400, 3), (500, 4)]);
+}
+
+#[test]
+fn a_failing_call_ends_the_loop_with_its_error() {
+    let (got, result, _) = cyclic([By(5), Broken], i64::MAX);
+    assert_eq!(got, [(100, 5)]);
+    assert_eq!(result.unwrap_err().kind(), io::ErrorKind::InvalidInput);
+}
+
+#[test]
+fn sleeps_start_when_the_last_one_returned() {
+    // 0        1000 +56       2056 +4      3060
+    // |--------|----|---------|----|
+    let mut world = Scripted::new([By(56), Signal, By(4)]);
+    let (ring, stop) = (Ring::new(8), Stop::default());
+    let job = Sleep { length: Span::from_micros(1), samples: 2, until: NO_END, stop_above: NEVER };
+    let done = job.run(&mut world, &stop, &mut RingWriter::new(Arc::clone(&ring))).unwrap();
+    assert_eq!(done, 2);
+    assert_eq!(collect(&ring), [(1000, 56), (2056, 4)]);
+}

@@ -1,0 +1,153 @@
+//! From the wake-ups of one thread to blocks, whatever measures them.
+
+use crate::{
+    Block, Distribution, Irregular, Latency, MonotonicTime, SERIES_KEPT, SeriesPoint, Span, Task, Wakeup,
+};
+
+/// Counts the wake-ups of one turn of a task, and closes a block now and then.
+#[derive(Debug)]
+pub struct BlockBuilder {
+    period: Option<Span>,
+    /// How many more wake-ups are kept in order.
+    series_left: usize,
+    block: Block,
+    /// How many were lost when the current block began.
+    lost_before: u64,
+}
+
+impl BlockBuilder {
+    /// The builder of the blocks of `task`, the first of which begins at `from`.
+    pub fn new(task: &Task, from: MonotonicTime) -> Self {
+        let (condition, round) = (task.condition, task.round);
+        Self {
+            period: task.work.period(),
+            series_left: if task.keep_series { SERIES_KEPT } else { 0 },
+            block: Block { condition, round, from_ns: from, until_ns: from, ..Block::default() },
+            lost_before: 0,
+        }
+    }
+
+    /// Counts one wake-up.
+    pub fn record(&mut self, wakeup: Wakeup) {
+        self.record_all(std::iter::once(wakeup));
+    }
+
+    /// Counts wake-ups that came in this order.
+    pub fn record_all(&mut self, wakeups: impl Iterator<Item = Wakeup>) {
+        if self.series_left == 0 {
+            return self.block.record_all(wakeups, self.period);
+        }
+        let (from, series, left) = (self.block.from_ns, &mut self.block.series, &mut self.series_left);
+        let mut kept = std::mem::take(series);
+        let keep = |wakeup: &Wakeup| {
+            if *left > 0 {
+                *left -= 1;
+                let offset = wakeup.expected.as_nanos() - from.as_nanos();
+                kept.push(SeriesPoint(offset, wakeup.latency()));
+            }
+        };
+        self.block.record_all(wakeups.inspect(keep), self.period);
+        self.block.series = kept;
+    }
+
+    /// Counts how long a call took that notifies.
+    pub fn record_send(&mut self, took: Latency) {
+        self.block.send.get_or_insert_default().record(took);
+    }
+
+    /// Notes how many wake-ups of the turn were measured but lost so far.
+    pub fn set_lost(&mut self, so_far: u64) {
+        self.block.lost = so_far - self.lost_before;
+    }
+
+    /// Notes what went wrong with the notifications of the turn.
+    pub fn set_irregular(&mut self, irregular: Irregular) {
+        self.block.irregular = irregular;
+    }
+
+    /// What has come since the current block began.
+    pub const fn current(&self) -> &Block {
+        &self.block
+    }
+
+    /// Ends the current block at `now` and begins the next; `None` if nothing happened in it.
+    pub fn close(&mut self, now: MonotonicTime) -> Option<Block> {
+        let (condition, round) = (self.block.condition, self.block.round);
+        let latency = Distribution::with_room_for(&self.block.latency);
+        let next = Block { condition, round, from_ns: now, until_ns: now, latency, ..Block::default() };
+        let mut block = std::mem::replace(&mut self.block, next);
+        block.until_ns = now;
+        self.lost_before += block.lost;
+        let nothing = block.latency.is_empty() && block.lost == 0 && block.irregular.is_none();
+        (!nothing).then_some(block)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Policy, Wait, Work};
+
+    fn at(nanos: i64) -> MonotonicTime {
+        MonotonicTime::from_nanos(nanos)
+    }
+
+    fn wakeup(expected: i64, late: i64) -> Wakeup {
+        Wakeup { expected: at(expected), ran: at(expected + late) }
+    }
+
+    fn builder(keep_series: bool) -> BlockBuilder {
+        let task = Task {
+            condition: 3,
+            round: 1,
+            work: Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_nanos(100) },
+            policy: Policy::OTHER,
+            slack: None,
+            cpu: None,
+            samples: None,
+            warm_up: 0,
+            phase: Span::ZERO,
+            keep_series,
+        };
+        BlockBuilder::new(&task, at(9_000))
+    }
+
+    // 9000  9300 +5  9400 +250    10000        11000
+    // begun          swallows two closed       closed: nothing came
+    #[test]
+    fn a_block_holds_what_came_since_the_last_was_closed() {
+        let mut builder = builder(true);
+        builder.record_all([wakeup(9_300, 5), wakeup(9_400, 250)].into_iter());
+        let block = builder.close(at(10_000)).unwrap();
+        assert_eq!((block.condition, block.round, block.latency.count()), (3, 1, 2));
+        assert_eq!((block.from_ns, block.until_ns, block.missed_periods), (at(9_000), at(10_000), 2));
+        let point = |offset, late| SeriesPoint(offset, Latency::from_nanos(late));
+        assert_eq!(block.series, [point(300, 5), point(400, 250)]);
+        assert_eq!(builder.close(at(11_000)), None);
+        builder.record(wakeup(11_500, 7));
+        let next = builder.close(at(12_000)).unwrap();
+        assert_eq!((next.from_ns, next.series), (at(11_000), vec![point(500, 7)]));
+    }
+
+    #[test]
+    fn losses_alone_make_a_block_and_count_once() {
+        let mut builder = builder(false);
+        builder.set_lost(4);
+        assert_eq!(builder.close(at(10_000)).unwrap().lost, 4);
+        builder.set_lost(4);
+        assert_eq!(builder.close(at(11_000)), None);
+        builder.set_lost(9);
+        builder.record(wakeup(11_100, 1));
+        let block = builder.close(at(12_000)).unwrap();
+        assert_eq!((block.lost, block.series.len()), (5, 0));
+    }
+
+    #[test]
+    fn no_more_than_the_first_wake_ups_are_kept_in_order() {
+        let mut builder = builder(true);
+        let count = i64::try_from(SERIES_KEPT).unwrap() + 5;
+        builder.record_all((0..count).map(|number| wakeup(9_000 + 100 * number, 1)));
+        let block = builder.close(at(9_000 + 100 * count)).unwrap();
+        assert_eq!((block.series.len(), block.latency.count()), (SERIES_KEPT, count.unsigned_abs()));
+    }
+}
