@@ -52,7 +52,7 @@ impl<'a> DutyCycle<'a> {
             return Ok(());
         }
         self.began = next_cycle(self.began, worked, window);
-        clock::pause(self.began.since(now))
+        if self.began > now { clock::pause(self.began.since(now)) } else { Ok(()) }
     }
 }
 
@@ -61,11 +61,12 @@ fn cycle_of(time: MonotonicTime) -> MonotonicTime {
     time.minus(Span::from_nanos(into))
 }
 
-/// The cycle in which to work again after having `worked` since `began`, where each cycle has `window` for work.
+/// The cycle in which to work again after having `worked` since `began`, where each cycle has `window` for work. It may have
+/// begun already.
 fn next_cycle(began: MonotonicTime, worked: Span, window: Span) -> MonotonicTime {
-    let paid = (worked.as_nanos() + window.as_nanos() / 2) / window.as_nanos().max(1);
-    let passed = worked.as_nanos() / CYCLE.as_nanos();
-    began.plus(CYCLE.times(paid.max(passed + 1)))
+    let window = window.as_nanos().max(1);
+    let cycles = (worked.as_nanos() + window / 2) / window;
+    began.plus(CYCLE.times(cycles.max(1)))
 }
 
 #[cfg(test)]
@@ -86,8 +87,9 @@ mod tests {
         // An operation of 12 ms where each cycle has 4 ms for work takes the work of three.
         check(12_000, 4_000, 3);
         check(3_000, 80, 38);
-        // What lasts into the next cycle is not repeated in that.
-        check(9_000, 8_000, 2);
+        // No rest: the next cycle has begun.
+        check(8_100, 8_090, 1);
+        check(20_000, 8_090, 2);
         check(5, 0, 5_000);
     }
 }

@@ -4,7 +4,7 @@ use std::io;
 use std::process::{Child, ChildStderr, Stdio};
 
 use howlate_linux::{clock, sched};
-use howlate_model::{CpuSet, LoadPart, Nice, PartEffect, Policy, Span};
+use howlate_model::{CpuSet, LoadKind, LoadPart, Nice, PartEffect, Policy, Span};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::error::StartError;
@@ -147,8 +147,9 @@ impl Helper {
     pub(crate) fn is_steady(&mut self) -> bool {
         let progress = self.progress();
         self.steadiness.look(progress);
-        let all_began = self.part.kind.is_from_outside() || self.scoreboard.all_have_counted();
-        self.steadiness.is_steady() && all_began
+        // What cannot be asked, or gives way to all else, may never count anything.
+        let may_not_count = self.part.kind.is_from_outside() || matches!(self.part.kind, LoadKind::Awake);
+        self.steadiness.is_steady() && (may_not_count || self.scoreboard.all_have_counted())
     }
 
     /// Ends it, and waits until nothing of it is left.

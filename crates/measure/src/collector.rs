@@ -25,7 +25,7 @@ impl Collector {
     pub(crate) fn drain(&mut self, also: impl FnOnce(&Arrived<'_>)) {
         let Self { ring, blocks, last, .. } = self;
         ring.drain(|arrived| {
-            blocks.record_all(arrived.wakeups());
+            arrived.stretches().into_iter().for_each(|wakeups| blocks.record_all(wakeups));
             *last = arrived.last().map_or(*last, Wakeup::latency);
             also(arrived);
         });

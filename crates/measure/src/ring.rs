@@ -92,10 +92,14 @@ pub(crate) struct Arrived<'a> {
 }
 
 impl Arrived<'_> {
-    /// The wake-ups, oldest first.
+    /// The wake-ups of each stretch, oldest first.
+    pub(crate) fn stretches(&self) -> [impl Iterator<Item = Wakeup>; 2] {
+        self.slots.map(|slots| slots.iter().map(Slot::load))
+    }
+
+    /// All wake-ups, oldest first.
     pub(crate) fn wakeups(&self) -> impl Iterator<Item = Wakeup> {
-        let [first, second] = self.slots;
-        first.iter().chain(second).map(Slot::load)
+        self.stretches().into_iter().flatten()
     }
 
     /// The most recent one.

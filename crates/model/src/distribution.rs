@@ -69,7 +69,7 @@ impl Distribution {
     pub fn record_all(&mut self, latencies: impl Iterator<Item = Latency>) {
         let (mut count, mut early) = (0, 0);
         let (mut min, mut max, mut sum) = (self.min, self.max, 0_i128);
-        latencies.for_each(|latency| {
+        for latency in latencies {
             let nanos = latency.as_nanos();
             self.buckets.add_beyond_first(tracked(nanos), 1);
             count += 1;
@@ -77,7 +77,7 @@ impl Distribution {
             max = max.max(nanos);
             sum += i128::from(nanos);
             early += u64::from(nanos < 0);
-        });
+        }
         self.buckets.begin_at(tracked(min));
         (self.min, self.max) = (min, max);
         self.count += count;

@@ -14,7 +14,7 @@ pub struct Instrument {
     pub clock_read_ns: Span,
     /// The time one turn of the measuring loop takes when the wait is over at once (median).
     pub loop_ns: Span,
-    /// The time one `clock_nanosleep(2)` takes whose time has already come (median):
-    /// the least CPU time a wake-up can cost.
+    /// The time one `clock_nanosleep(2)` takes whose time has already come (the least of many): the least
+    /// CPU time a wake-up can cost.
     pub wait_ns: Span,
 }
