@@ -17,10 +17,12 @@ pub fn ring(steps: &[u8]) {
     let mut writer = RingWriter::new(Arc::clone(&ring));
     let (mut pushed, mut taken, mut last) = (0_i64, 0_u64, -1);
     let mut drain = || {
-        ring.drain(|one| {
-            assert!(one.expected.as_nanos() > last && one.ran == one.expected);
-            last = one.expected.as_nanos();
-            taken += 1;
+        ring.drain(|arrived| {
+            for one in arrived.wakeups() {
+                assert!(one.expected.as_nanos() > last && one.ran == one.expected);
+                last = one.expected.as_nanos();
+                taken += 1;
+            }
         });
         taken
     };

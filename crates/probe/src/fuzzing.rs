@@ -18,7 +18,7 @@ pub fn talk(text: &str) {
             break;
         }
     }
-    drop((blocks.cut_if_due(now), blocks.cut(now)));
+    drop((blocks.close_if_due(now), blocks.close(now)));
 }
 
 fn task() -> Task {
