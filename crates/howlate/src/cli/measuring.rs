@@ -42,7 +42,7 @@ impl FromStr for ThreadCount {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        /// More threads than this are a slip of the finger.
+        /// More threads than this were not meant.
         const MOST: u32 = 1_000;
         if text == "per-cpu" {
             return Ok(Self(Threads::PerCpu));
@@ -52,15 +52,4 @@ impl FromStr for ThreadCount {
             _ => Err(format!("write a number from 1 to {MOST}, or `per-cpu`")),
         }
     }
-}
-
-/// The same value typed twice is meant once.
-pub(crate) fn without_repeats<T: Clone + PartialEq>(values: &[T]) -> Vec<T> {
-    let mut once: Vec<T> = Vec::new();
-    for value in values {
-        if !once.contains(value) {
-            once.push(value.clone());
-        }
-    }
-    once
 }

@@ -8,12 +8,17 @@ use std::io::{self, stdin};
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::Child;
 
+use howlate_linux::helper::{Helper, Lifetime};
 use howlate_linux::signal;
 use howlate_linux::sysv::Id;
 use howlate_model::Span;
 
 use super::control;
-use super::helper::{self, JANITOR};
+use super::helper;
+
+/// Makes a System V id, and removes it at its end.
+pub(super) const JANITOR: Helper =
+    Helper { role: "__janitor", lifetime: Lifetime::OfInput, serve: |_| serve() };
 
 /// What the id is of.
 #[derive(Clone, Copy)]
@@ -68,7 +73,7 @@ fn make(queue: bool) -> io::Result<Id> {
 }
 
 /// The helper: makes the id, waits until nobody needs it, removes it.
-pub(super) fn serve() -> io::Result<()> {
+fn serve() -> io::Result<()> {
     signal::block_all_but_wake_up();
     let control = stdin().as_fd().try_clone_to_owned()?;
     let (queue, _): (bool, _) = control::receive(&control)?;

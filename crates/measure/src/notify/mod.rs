@@ -21,6 +21,10 @@ mod start;
 #[cfg(test)]
 mod tests;
 
-pub use helper::HELPERS;
 pub use probe::probe;
 pub use start::Notifications;
+
+use howlate_linux::helper::Helper;
+
+/// Every helper process that measuring needs.
+pub const HELPERS: [Helper; 2] = [receiver::RECEIVER, janitor::JANITOR];

@@ -5,6 +5,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use howlate_linux::helper::{Helper, Lifetime};
 use howlate_linux::shared_memory::SharedMemory;
 use howlate_linux::{clock, memory, signal, usage};
 use howlate_model::{Between, Caveat, InForce, ProcessState, Task, Usage};
@@ -15,6 +16,10 @@ use super::control;
 use super::each::{With, with};
 use super::lane::{Arrivals, END, Lane};
 use crate::settings;
+
+/// The receiver as a process: nothing of it is worth keeping.
+pub(super) const RECEIVER: Helper =
+    Helper { role: "__receiver", lifetime: Lifetime::OfParent, serve: |_| serve_process() };
 
 /// What the receiver is to do.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -168,7 +173,7 @@ impl<R: Await> Loop<R> {
 }
 
 /// The receiver as a process of its own: orders come through standard input.
-pub(super) fn serve_process() -> io::Result<()> {
+fn serve_process() -> io::Result<()> {
     signal::block_all_but_wake_up();
     signal::prepare_wake_up()?;
     let control = stdin().as_fd().try_clone_to_owned()?;

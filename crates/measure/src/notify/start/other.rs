@@ -12,8 +12,8 @@ use howlate_linux::signal;
 use howlate_model::Span;
 
 use crate::notify::control;
-use crate::notify::helper::{RECEIVER, start};
-use crate::notify::receiver::{Orders, Receiving, Report};
+use crate::notify::helper;
+use crate::notify::receiver::{Orders, RECEIVER, Receiving, Report};
 
 /// A receiver under way.
 pub(in crate::notify) enum Other {
@@ -27,7 +27,7 @@ impl Other {
     /// Starts this program again as the receiver.
     pub(super) fn process(orders: &Orders, memory: &OwnedFd, descriptors: Vec<OwnedFd>) -> io::Result<Self> {
         let (control, theirs) = control::pair()?;
-        let other = Self::Process { child: start(RECEIVER, theirs)?, control };
+        let other = Self::Process { child: helper::start(RECEIVER, theirs)?, control };
         let mut all = vec![memory.as_fd()];
         all.extend(descriptors.iter().map(AsFd::as_fd));
         if let Self::Process { control, .. } = &other {
