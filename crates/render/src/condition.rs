@@ -1,8 +1,9 @@
 //! A condition in words.
 
+use howlate_analyse::Analysis;
 use howlate_model::{HasProperties, Property};
 
-use crate::property::{phrase, phrases};
+use crate::property::{phrase, phrases, varying};
 
 /// What follows the work in a condition's name.
 pub(crate) const CIRCUMSTANCES: [Property; 10] = [
@@ -26,4 +27,24 @@ pub fn condition(condition: &impl HasProperties) -> String {
     let said = |property: &Property| in_guest || *property != Property::Kernel;
     let circumstances: Vec<Property> = CIRCUMSTANCES.into_iter().filter(said).collect();
     std::iter::once(work.join(" ")).chain(phrases(condition, &circumstances)).collect::<Vec<_>>().join(" · ")
+}
+
+/// Names that are listed one by one.
+const MOST_NAMES: usize = 3;
+
+/// The conditions of a recording with these indices, named by what tells them from its others; `None` where
+/// they are all there is.
+pub(crate) fn among(analysis: &Analysis, indices: &[u32]) -> Option<String> {
+    let all: Vec<_> = analysis.outcomes().iter().map(|outcome| &outcome.condition).collect();
+    if indices.len() >= all.len() {
+        return None;
+    }
+    let varying = varying(&all);
+    let of = |index: &u32| analysis.header.conditions.get(*index as usize);
+    let name = |condition: &howlate_model::Condition| phrases(condition, &varying).join(" · ");
+    let mut names: Vec<String> = indices.iter().filter_map(of).map(name).collect();
+    let more = names.len().saturating_sub(MOST_NAMES);
+    names.truncate(MOST_NAMES);
+    let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
+    Some(format!("{}{rest}", names.join("; ")))
 }

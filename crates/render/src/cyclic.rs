@@ -6,6 +6,7 @@ use howlate_analyse::{Analysis, Interval, Outcome, percentile};
 use howlate_model::{Distribution, HasProperties, Latency, Property, WorkKind};
 
 use crate::certainty::{left_out, what_the_maximum_supports};
+use crate::insights::what_this_means;
 use crate::numbers::{count, micros, rough};
 use crate::property::{self, heading, is_usual, varying};
 use crate::prose::wrapped;
@@ -67,6 +68,7 @@ pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
         text.push('\n');
     }
     text.push_str(&certainty(&outcomes, width));
+    text.push_str(&what_this_means(analysis, width));
     text
 }
 

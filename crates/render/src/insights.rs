@@ -1,46 +1,125 @@
-//! Explanations in words.
+//! Explanations in words. A cause is stated where a control shows it; otherwise the numbers are called
+//! consistent with it, and the control that would tell is named.
 
-use howlate_analyse::{Insight, Origin};
+use howlate_analyse::{Analysis, Awake, CallSlack, Insight, Origin, Step, Tick, TimerSlack, insights};
 
+use crate::condition::among;
 use crate::numbers::length;
+use crate::prose::wrapped;
+use crate::style::{BOLD, paint};
 
-/// What an explanation says, and what to do.
-pub(crate) fn insight(insight: &Insight) -> String {
-    match insight {
-        Insight::TimerSlack { slack, least } => format!(
-            "Timer slack: the kernel may add up to {} to each sleep of a normal thread, and does (least seen: {least}). \
-             `--slack 1ns` measures without it; in a program: prctl(PR_SET_TIMERSLACK, 1). A real-time policy has none.",
-            length(*slack)
-        ),
-        Insight::Tick { tick } => format!(
-            "Ticks: short sleeps end on the kernel's tick every {}: high-resolution timers are missing. \
-             See `howlate doctor`.",
-            length(*tick)
-        ),
-        Insight::Step { below, above, median_below, median_above, origins } => {
-            let causes: Vec<String> = origins.iter().map(origin).collect();
-            let cause = if causes.is_empty() {
-                "The cause is not known: a deeper idle state, or a lower frequency, is likely.".to_owned()
-            } else {
-                causes.join(" ")
-            };
-            format!(
-                "A step: sleeps of {below} are {median_below} late, sleeps of {above} {median_above}. {cause}"
-            )
-        }
+/// What the numbers of a recording mean, a sentence or two each.
+pub(crate) fn sentences(analysis: &Analysis) -> Vec<String> {
+    insights(analysis).iter().map(|one| insight(one, analysis)).collect()
+}
+
+/// The same as a paragraph below a table; empty where nothing is explained.
+pub(crate) fn what_this_means(analysis: &Analysis, width: usize) -> String {
+    let sentences = sentences(analysis);
+    if sentences.is_empty() {
+        return String::new();
     }
+    let lines = sentences.iter().map(|sentence| format!("  {}\n", wrapped(sentence, width, 2)));
+    format!("{}\n{}\n", paint(BOLD, "What this means"), lines.collect::<String>())
+}
+
+/// What an explanation says, and what to do. It names its conditions where there are others.
+pub(crate) fn insight(insight: &Insight, analysis: &Analysis) -> String {
+    let (conditions, text) = match insight {
+        Insight::TimerSlack(slack) => (&slack.conditions, timer_slack(slack)),
+        Insight::CallSlack(slack) => (&slack.conditions, call_slack(slack)),
+        Insight::Tick(tick) => (&tick.conditions, ticks(tick)),
+        Insight::Step(step) => (&step.conditions, a_step(step)),
+    };
+    match among(analysis, conditions) {
+        Some(names) => format!("{text} Seen in: {names}."),
+        None => text,
+    }
+}
+
+fn timer_slack(TimerSlack { slack, median, without, .. }: &TimerSlack) -> String {
+    let typed = slack;
+    let slack = length(*slack);
+    let seen = match without {
+        Some(control) => format!(
+            "Timer slack: with {slack} of it half of the wake-ups are more than {median} late, without {}.",
+            control.median
+        ),
+        None => format!(
+            "Half of the wake-ups are more than {median} late, which is consistent with timer slack: the kernel may \
+             add up to {slack} to each timeout of an ordinary thread. `--slack 1ns,{typed}` would tell."
+        ),
+    };
+    format!(
+        "{seen} prctl(PR_SET_TIMERSLACK, 1) removes it and needs no privileges; real-time threads have none."
+    )
+}
+
+fn call_slack(CallSlack { call, length: asked, slack, median, without, .. }: &CallSlack) -> String {
+    let seen = match without {
+        Some(control) => format!("half of them are more than {median} late, without it {}", control.median),
+        None => format!("the median of {median} is consistent with that"),
+    };
+    format!(
+        "`{call}` adds slack of its own, 0.1 % of the timeout (0.5 % when nice): {} to {}, whatever the timer slack; {seen}.",
+        length(*slack),
+        length(*asked)
+    )
+}
+
+fn ticks(Tick { tick, is_read, .. }: &Tick) -> String {
+    let tick = length(*tick);
+    if *is_read {
+        return format!(
+            "Short sleeps end on the kernel's tick, every {tick}: high-resolution timers are off. See `howlate doctor`."
+        );
+    }
+    format!(
+        "Short sleeps are about one tick ({tick}) late, which is consistent with missing high-resolution timers; \
+         whether these are active could not be read."
+    )
+}
+
+fn a_step(step: &Step) -> String {
+    let Step { below, above, median_below, median_above, .. } = step;
+    let origins: Vec<String> = step.origins.iter().map(origin).collect();
+    let fits = if origins.is_empty() {
+        String::new()
+    } else {
+        format!(" The length is consistent with this: {}", origins.join(" "))
+    };
+    format!(
+        "A step: sleeps of {} are {median_below} late at the median, sleeps of {} {median_above}. {}",
+        length(*below),
+        length(*above),
+        match step.awake {
+            Some(awake) if awake.step_is_gone => {
+                format!(
+                    "With every CPU kept awake {}: it is the price of leaving the idle state.{fits}",
+                    both(awake)
+                )
+            }
+            Some(awake) => format!("With every CPU kept awake {}: it is not the idle state.", both(awake)),
+            None =>
+                format!("Whether it comes of leaving the idle state, `--load idle,awake` would tell.{fits}"),
+        }
+    )
+}
+
+fn both(Awake { median_below, median_above, .. }: Awake) -> String {
+    format!("they are {median_below} and {median_above} late")
 }
 
 fn origin(origin: &Origin) -> String {
     match origin {
         Origin::IdleState { name, residency, exit_latency } => format!(
-            "Idle state {name} becomes worth entering at {} and takes up to {} to leave; \
+            "idle state {name} becomes worth entering at {} and takes up to {} to leave; \
              `--dma-latency 0us` keeps the CPU out of it.",
             length(*residency),
             length(*exit_latency)
         ),
         Origin::HaltPoll { limit } => format!(
-            "KVM on the host polls for {} (halt_poll_ns) before it gives an idle guest CPU away; \
+            "KVM on the host polls by default for {} (halt_poll_ns) before it gives an idle guest CPU away; \
              longer sleeps pay for getting it back.",
             length(*limit)
         ),

@@ -130,7 +130,7 @@ fn guests(analysis: &Analysis) -> Vec<Guest<'_>> {
 
 fn explanations(guest: &str, part: &Analysis) -> Vec<Explained> {
     let explained = |one: Insight| {
-        let text = insight(&one);
+        let text = insight(&one, part);
         Explained { insight: one, guest: guest.to_owned(), text }
     };
     insights(part).into_iter().map(explained).collect()

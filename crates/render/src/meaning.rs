@@ -1,10 +1,9 @@
 //! What results mean, in sentences.
 
-use howlate_analyse::{Analysis, insights};
+use howlate_analyse::Analysis;
 use howlate_model::Work;
 
-use crate::insights::insight;
-use crate::{notify, quick};
+use crate::{insights, notify, quick};
 
 /// What the numbers of a recording bear out, a sentence or two each.
 pub fn meaning(analysis: &Analysis) -> Vec<String> {
@@ -12,7 +11,6 @@ pub fn meaning(analysis: &Analysis) -> Vec<String> {
     match (analysis.header.command.as_str(), first) {
         ("quick", _) => quick::sentences(analysis),
         (_, Some(Work::Notify { .. })) => notify::sentences(analysis),
-        (_, Some(Work::Sleep { .. })) => insights(analysis).iter().map(insight).collect(),
-        _ => Vec::new(),
+        _ => insights::sentences(analysis),
     }
 }

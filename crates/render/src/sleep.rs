@@ -1,10 +1,10 @@
 //! Tables of sleeps.
 
-use howlate_analyse::{Analysis, Outcome, insights};
+use howlate_analyse::{Analysis, Outcome};
 use howlate_model::{Latency, Property, Span};
 
 use crate::certainty::left_out;
-use crate::insights::insight;
+use crate::insights::what_this_means;
 use crate::numbers::{count, micros, micros_of};
 use crate::property::phrases;
 use crate::prose::wrapped;
@@ -24,14 +24,7 @@ pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
         text.push_str(&format!("{}\n\n", paint(DIM, wrapped(&why, width, 0))));
     }
     text.push_str(&runtimes(analysis.outcomes(), width));
-    let found = insights(analysis);
-    if !found.is_empty() {
-        text.push_str(&format!("{}\n", paint(BOLD, "What this means")));
-        for one in &found {
-            text.push_str(&format!("  {}\n", wrapped(&insight(one), width, 2)));
-        }
-        text.push('\n');
-    }
+    text.push_str(&what_this_means(analysis, width));
     text
 }
 

@@ -1,6 +1,6 @@
 //! How late by length of sleep, with what the machine would explain it by.
 
-use howlate_analyse::{Insight, insights};
+use howlate_analyse::{Insight, Step, insights};
 use howlate_model::{Latency, Property, Span};
 use howlate_render::scale::Scale;
 
@@ -65,7 +65,7 @@ fn flights<'a>(entries: &[Entry<'a>]) -> Vec<Flight<'a>> {
 fn title(entries: &[Entry<'_>], flights: &[Flight<'_>]) -> String {
     let analyses = entries.iter().map(|entry| entry.recording.analysis);
     let step = analyses.take(1).flat_map(insights).find_map(|insight| match insight {
-        Insight::Step { below, above, median_below, median_above, .. } => Some(format!(
+        Insight::Step(Step { below, above, median_below, median_above, .. }) => Some(format!(
             "A step: sleeps of {below} return {median_below} late, sleeps of {above} {median_above}"
         )),
         _ => None,

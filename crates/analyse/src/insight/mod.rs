@@ -1,0 +1,150 @@
+//! What sleeps and periodic wake-ups mean: timer slack, tick, idle states.
+//!
+//! A cause is stated where another condition of the same recording is its control: the same but for the
+//! cause. Without one the numbers are only consistent with it. Conditions under a load say nothing here,
+//! because the load is in their numbers too.
+
+mod slack;
+mod step;
+mod tick;
+
+use howlate_model::{Latency, LoadKind, Work};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::{Analysis, Outcome};
+pub use slack::{CallSlack, TimerSlack};
+pub use step::{Awake, Origin, Step};
+pub use tick::Tick;
+
+/// An explanation that the numbers bear out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Insight {
+    /// Wake-ups are as late as the thread's timer slack allows.
+    TimerSlack(TimerSlack),
+    /// Timeouts are as late as the slack that their call adds by itself.
+    CallSlack(CallSlack),
+    /// Short sleeps end on ticks.
+    Tick(Tick),
+    /// From some length on, sleeps return clearly later.
+    Step(Step),
+}
+
+/// What another condition shows that differs in nothing but the supposed cause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Control {
+    /// Its index in the recording's header.
+    pub condition: u32,
+    /// Its median latency.
+    #[serde(rename = "median_ns")]
+    pub median: Latency,
+}
+
+/// What the sleeps and periodic wake-ups of a recording mean.
+pub fn insights(analysis: &Analysis) -> Vec<Insight> {
+    let all: Vec<Indexed<'_>> = indexed(analysis).filter(|(_, outcome)| is_explained(outcome)).collect();
+    let idle: Vec<Indexed<'_>> =
+        all.iter().copied().filter(|(_, outcome)| outcome.condition.load.is_idle()).collect();
+    let mut found = Vec::new();
+    found.extend(tick::find(&idle, &analysis.header).map(Insight::Tick));
+    found.extend(slack::find(&idle).into_iter().map(Insight::TimerSlack));
+    found.extend(slack::of_calls(&idle).into_iter().map(Insight::CallSlack));
+    let awake: Vec<Indexed<'_>> = all.iter().copied().filter(|(_, outcome)| is_awake(outcome)).collect();
+    found.extend(step::find(&idle, &awake, &analysis.header.system).into_iter().map(Insight::Step));
+    found
+}
+
+/// A condition with its index in the recording's header.
+type Indexed<'a> = (u32, &'a Outcome);
+
+/// An analysis may be a part of its recording.
+fn indexed(analysis: &Analysis) -> impl Iterator<Item = Indexed<'_>> {
+    let conditions = &analysis.header.conditions;
+    let index = |outcome: &Outcome| conditions.iter().position(|one| *one == outcome.condition);
+    let indexed = move |outcome| Some((u32::try_from(index(outcome)?).ok()?, outcome));
+    analysis.outcomes().iter().filter_map(indexed)
+}
+
+/// Notification has a ranking of its own.
+fn is_explained(outcome: &Outcome) -> bool {
+    matches!(outcome.condition.work, Work::Sleep { .. } | Work::Cyclic { .. })
+}
+
+/// Whether nothing but a load that keeps the CPUs awake ran beside it.
+fn is_awake(outcome: &Outcome) -> bool {
+    matches!(outcome.condition.load.parts(), [part] if part.kind == LoadKind::Awake)
+}
+
+/// The median of an outcome with enough wake-ups to have one.
+fn median(outcome: &Outcome) -> Option<Latency> {
+    const LEAST: u64 = 20;
+    outcome.latency().quantile(0.5).filter(|_| outcome.count() >= LEAST)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use howlate_model::{Block, InForce, Line, MonotonicTime, Policy, Span, Started, Wait, Wakeup, Work};
+
+    use super::*;
+    use crate::testing::analysis_of;
+
+    pub(crate) fn work(wait: Wait, length: Span) -> Work {
+        Work::Sleep { mechanism: howlate_model::Sleeper::Wait(wait), target_ns: length }
+    }
+
+    fn outcome(work: Work, slack: Option<u64>, late: i64) -> Outcome {
+        let mut analysis = analysis_of(&[work]);
+        let in_force = InForce {
+            tid: 1,
+            policy: Policy::OTHER,
+            slack_ns: Span::from_nanos(slack.unwrap_or(50_000)),
+            cpus: [1].into_iter().collect(),
+            memory_locked: true,
+            dma_latency_us: None,
+        };
+        let started = Started {
+            condition: 0,
+            round: 0,
+            at_ns: MonotonicTime::default(),
+            in_force,
+            sender_in_force: None,
+            runtime: None,
+            caveats: vec![],
+        };
+        analysis.add(&Line::Started(started));
+        let mut block = Block::default();
+        let at = MonotonicTime::from_nanos;
+        (0..50).for_each(|_| block.record(Wakeup { expected: at(0), ran: at(late) }, None));
+        analysis.add(&Line::Block(Box::new(block)));
+        let mut outcome = analysis.outcomes()[0].clone();
+        outcome.condition.slack_ns = slack.map(Span::from_nanos);
+        outcome
+    }
+
+    /// Sleeps of 100 ms, all equally late, with 50 µs of timer slack or the one asked for.
+    pub(crate) fn sleeps(wait: Wait, slack: Option<u64>, late: i64) -> Outcome {
+        outcome(work(wait, Span::from_millis(100)), slack, late)
+    }
+
+    /// Sleeps by `clock_nanosleep` without slack, all equally late.
+    pub(crate) fn of_length(length: u64, late: i64) -> Outcome {
+        outcome(work(Wait::ClockNanosleep, Span::from_nanos(length)), Some(1), late)
+    }
+
+    pub(crate) fn idle(outcomes: &[Outcome]) -> Vec<Indexed<'_>> {
+        (0..).zip(outcomes).collect()
+    }
+
+    #[test]
+    fn conditions_under_a_load_explain_nothing() {
+        let mut analysis = analysis_of(&[work(Wait::ClockNanosleep, Span::from_millis(1))]);
+        analysis.header.conditions[0].load = howlate_model::Load::cpu();
+        let mut loaded = Analysis::new(analysis.header);
+        let mut block = Block::default();
+        let at = MonotonicTime::from_nanos;
+        (0..50).for_each(|_| block.record(Wakeup { expected: at(0), ran: at(70_000) }, None));
+        loaded.add(&Line::Block(Box::new(block)));
+        assert_eq!(insights(&loaded), []);
+    }
+}

@@ -1,0 +1,226 @@
+//! Timer slack: what the kernel may add to a timeout so that several can end together.
+
+use howlate_model::{Condition, Latency, Mechanism, Policy, Runtime, Span, Wait};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Control, Indexed, median};
+use crate::Outcome;
+
+/// Slack below this is not told from the rest of a wake-up.
+const LEAST: Span = Span::from_micros(1);
+
+/// Wake-ups are as late as the thread's timer slack allows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct TimerSlack {
+    /// The conditions, by index in the recording's header.
+    pub conditions: Vec<u32>,
+    /// The slack in force.
+    #[serde(rename = "slack_ns")]
+    pub slack: Span,
+    /// The usual latency of the first of them.
+    #[serde(rename = "median_ns")]
+    pub median: Latency,
+    /// The first of them again, but without slack. Absent: nobody measured that.
+    pub without: Option<Control>,
+}
+
+/// Timeouts are as late as the slack that their call adds by itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct CallSlack {
+    /// The conditions, by index in the recording's header.
+    pub conditions: Vec<u32>,
+    /// The call of the first.
+    pub call: Wait,
+    /// How long that one asks to wait.
+    #[serde(rename = "length_ns")]
+    pub length: Span,
+    /// The slack that the call adds to it.
+    #[serde(rename = "slack_ns")]
+    pub slack: Span,
+    /// Its usual latency.
+    #[serde(rename = "median_ns")]
+    pub median: Latency,
+    /// The same length by a call that adds none. Absent: nobody measured that.
+    pub without: Option<Control>,
+}
+
+/// One explanation for each slack that shows.
+pub(super) fn find(idle: &[Indexed<'_>]) -> Vec<TimerSlack> {
+    let mut found: Vec<TimerSlack> = Vec::new();
+    for &(condition, outcome) in idle {
+        let Some(one) = timer_slack(condition, outcome, idle) else { continue };
+        match found.iter_mut().find(|known| known.slack == one.slack) {
+            // The one with a control speaks for all.
+            Some(known) if known.without.is_none() && one.without.is_some() => {
+                let conditions = [one.conditions.as_slice(), known.conditions.as_slice()].concat();
+                *known = TimerSlack { conditions, ..one };
+            }
+            Some(known) => known.conditions.push(condition),
+            None => found.push(one),
+        }
+    }
+    found
+}
+
+fn timer_slack(condition: u32, outcome: &Outcome, idle: &[Indexed<'_>]) -> Option<TimerSlack> {
+    let slack = timer_slack_of(outcome).filter(|slack| *slack >= LEAST)?;
+    let median = shows(outcome, slack)?;
+    let is_control = |other: &Outcome| {
+        same_but(outcome, other, |condition| condition.slack_ns = None)
+            && timer_slack_of(other).is_some_and(|slack| slack < LEAST)
+    };
+    let without = control(idle, is_control);
+    bears_out(median, without, slack).then(|| TimerSlack {
+        conditions: vec![condition],
+        slack,
+        median,
+        without,
+    })
+}
+
+/// One explanation for each call that adds slack of its own.
+pub(super) fn of_calls(idle: &[Indexed<'_>]) -> Vec<CallSlack> {
+    let mut found: Vec<CallSlack> = Vec::new();
+    for &(condition, outcome) in idle {
+        let Some(one) = call_slack(condition, outcome, idle) else { continue };
+        match found.iter_mut().find(|known| known.call == one.call) {
+            Some(known) => known.conditions.push(condition),
+            None => found.push(one),
+        }
+    }
+    found
+}
+
+fn call_slack(condition: u32, outcome: &Outcome, idle: &[Indexed<'_>]) -> Option<CallSlack> {
+    let (call, length) = (outcome.condition.work.wait()?, outcome.condition.work.length());
+    let slack = slack_of_call(outcome).filter(|slack| *slack >= LEAST)?;
+    // Of the two the longer counts; `TimerSlack` speaks of the other.
+    if timer_slack_of(outcome).is_none_or(|timer| timer >= slack) {
+        return None;
+    }
+    let median = shows(outcome, slack)?;
+    let is_control = |other: &Outcome| {
+        let same_work = other.condition.work.length() == length
+            && other.condition.work.kind() == outcome.condition.work.kind();
+        let elsewhere = Condition { work: outcome.condition.work, ..other.condition.clone() };
+        same_work
+            && elsewhere == outcome.condition
+            && slack_of_call(other).is_none()
+            && timer_slack_of(other).is_some_and(|timer| timer < slack)
+    };
+    let without = control(idle, is_control);
+    bears_out(median, without, slack).then(|| CallSlack {
+        conditions: vec![condition],
+        call,
+        length,
+        slack,
+        median,
+        without,
+    })
+}
+
+/// The usual latency, where slack shows in it: even most of the early wake-ups are about as late as it
+/// allows. The lower quartile, because a sleep may end early in its slack when another timer fires then.
+fn shows(outcome: &Outcome, slack: Span) -> Option<Latency> {
+    let early = outcome.latency().quantile(0.25)?;
+    median(outcome).filter(|_| early.as_nanos() >= as_nanos(slack) * 8 / 10)
+}
+
+/// Without the slack most of it must be gone, or it was something else.
+fn bears_out(median: Latency, without: Option<Control>, slack: Span) -> bool {
+    without.is_none_or(|control| median.as_nanos() - control.median.as_nanos() >= as_nanos(slack) / 2)
+}
+
+fn control(idle: &[Indexed<'_>], is_one: impl Fn(&Outcome) -> bool) -> Option<Control> {
+    let of = |(condition, outcome): &Indexed<'_>| {
+        Some(Control { condition: *condition, median: median(outcome)? })
+    };
+    idle.iter().filter(|(_, outcome)| is_one(outcome)).find_map(of)
+}
+
+/// Whether the conditions are equal once `alter` has made both forget what they may differ in.
+fn same_but(one: &Outcome, other: &Outcome, alter: impl Fn(&mut Condition)) -> bool {
+    let forgetful = |outcome: &Outcome| {
+        let mut condition = outcome.condition.clone();
+        alter(&mut condition);
+        condition
+    };
+    forgetful(one) == forgetful(other)
+}
+
+/// The slack of the thread, where its timeouts are subject to it; zero for real-time threads.
+fn timer_slack_of(outcome: &Outcome) -> Option<Span> {
+    let in_force = outcome.in_force.as_ref()?;
+    has_slack(outcome.condition.work.mechanism())
+        .then(|| if in_force.policy.is_realtime() { Span::ZERO } else { in_force.slack_ns })
+}
+
+/// Whether a mechanism's timeout is subject to timer slack; timerfd and POSIX timers are not.
+const fn has_slack(mechanism: Mechanism) -> bool {
+    match mechanism {
+        Mechanism::Wait(wait) => {
+            !matches!(wait, Wait::Timerfd | Wait::PosixTimer | Wait::BusyWait | Wait::SleepThenSpin)
+        }
+        // Those whose sleep is one timed wait in the kernel, and nothing else that would look the same.
+        Mechanism::Runtime(runtime) => {
+            matches!(runtime, Runtime::Python | Runtime::C | Runtime::Cpp | Runtime::Rust | Runtime::JavaPark)
+        }
+        Mechanism::Notifier(_) => false,
+    }
+}
+
+/// The slack that `ppoll(2)` and `epoll_pwait2(2)` add to a timeout by themselves: 0.1 % of it, 0.5 % for
+/// threads with a positive nice value, at most 100 ms, and none for real-time threads. The longer of this and
+/// the thread's own slack holds. `None` for calls that add none.
+///
+/// Source: fs/select.c, `select_estimate_accuracy`.
+pub(super) fn slack_of_call(outcome: &Outcome) -> Option<Span> {
+    const MOST: Span = Span::from_millis(100);
+    let in_force = outcome.in_force.as_ref().filter(|in_force| !in_force.policy.is_realtime())?;
+    matches!(outcome.condition.work.wait()?, Wait::Ppoll | Wait::EpollPwait2).then(|| {
+        let is_nice = matches!(in_force.policy, Policy::Other { nice: Some(nice) } if nice.get() > 0);
+        let part = outcome.condition.work.length().as_nanos() / if is_nice { 200 } else { 1_000 };
+        Span::from_nanos(part).min(MOST)
+    })
+}
+
+fn as_nanos(span: Span) -> i64 {
+    i64::try_from(span.as_nanos()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::insight::tests::{idle, sleeps};
+
+    const SLACK: Span = Span::from_micros(50);
+
+    #[test]
+    fn slack_is_stated_with_its_control_and_only_fits_without() {
+        let with = sleeps(Wait::ClockNanosleep, None, 72_000);
+        let [alone] = find(&idle(std::slice::from_ref(&with))).try_into().unwrap();
+        assert_eq!((alone.slack, alone.without), (SLACK, None));
+        let controlled = [with, sleeps(Wait::ClockNanosleep, Some(1), 21_000)];
+        let [stated] = find(&idle(&controlled)).try_into().unwrap();
+        assert_eq!(stated.without.unwrap().condition, 1);
+        assert_eq!(stated.conditions, [0]);
+    }
+
+    #[test]
+    fn what_stays_without_slack_was_not_the_slack() {
+        let late_anyway =
+            [sleeps(Wait::ClockNanosleep, None, 72_000), sleeps(Wait::ClockNanosleep, Some(1), 70_000)];
+        assert_eq!(find(&idle(&late_anyway)), []);
+    }
+
+    #[test]
+    fn calls_that_poll_keep_a_slack_of_their_own() {
+        // 0.1 % of 100 ms is 100 µs, more than the thread's 50 µs, and `--slack 1ns` does not change it.
+        let all = [sleeps(Wait::Ppoll, Some(1), 130_000), sleeps(Wait::ClockNanosleep, Some(1), 30_000)];
+        let [one] = of_calls(&idle(&all)).try_into().unwrap();
+        assert_eq!((one.call, one.slack), (Wait::Ppoll, Span::from_micros(100)));
+        assert_eq!(one.without.unwrap().condition, 1);
+        assert_eq!(find(&idle(&all)), []);
+    }
+}
