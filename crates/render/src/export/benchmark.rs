@@ -29,8 +29,7 @@ pub fn benchmark(analyses: &[Analysis]) -> Result<String, serde_json::Error> {
 }
 
 fn entries(outcome: &Outcome) -> Vec<Entry> {
-    let Some(Summary { p50, p99, max, .. }) = outcome.corrected_summary().or_else(|| outcome.summary())
-    else {
+    let Some(Summary { p50, p99, max, .. }) = outcome.planned_summary() else {
         return Vec::new();
     };
     let entry = |name: &str, nanos: i64, interval: Option<Interval>| Entry {
@@ -41,8 +40,8 @@ fn entries(outcome: &Outcome) -> Vec<Entry> {
         extra: numbers(outcome),
     };
     vec![
-        entry("p50", p50, outcome.p50_interval()),
-        entry("p99", p99, outcome.p99_interval()),
+        entry("p50", p50, outcome.planned_blocks().p50_interval()),
+        entry("p99", p99, outcome.planned_blocks().p99_interval()),
         entry("max", max, None),
     ]
 }
