@@ -93,6 +93,7 @@ mod testing {
             in_force,
             sender_in_force: None,
             runtime: None,
+            warm_up: None,
             caveats: vec![Caveat::policy_refused(asked, Policy::OTHER, "not permitted".into(), None)],
         })
     }

@@ -82,6 +82,7 @@ pub(crate) fn refuse(analysis: &mut Analysis, condition: u32) {
         in_force,
         sender_in_force: None,
         runtime: None,
+        warm_up: None,
         caveats: vec![Caveat::policy_refused(asked, Policy::OTHER, "not permitted".into(), None)],
     }));
 }

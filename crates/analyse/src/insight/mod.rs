@@ -110,6 +110,7 @@ pub(crate) mod tests {
             in_force,
             sender_in_force: None,
             runtime: None,
+            warm_up: None,
             caveats: vec![],
         };
         analysis.add(&Line::Started(started));
