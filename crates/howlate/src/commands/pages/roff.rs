@@ -16,7 +16,7 @@ pub(super) fn tidy(page: &str) -> String {
 /// Text is broken at blanks; a request is a line, however long.
 fn put(page: &mut String, line: &str) {
     let mut rest = line;
-    while rest.len() > WIDTH && !line.starts_with(['.', '\'']) {
+    while width(rest) > WIDTH && !line.starts_with(['.', '\'']) {
         let Some(at) = break_before(rest) else { break };
         page.push_str(rest[..at].trim_end());
         page.push('\n');
@@ -26,11 +26,20 @@ fn put(page: &mut String, line: &str) {
     page.push('\n');
 }
 
+/// Its length as `mandoc` counts it, which first writes what is not ASCII as `\[u2026]`.
+fn width(text: &str) -> usize {
+    text.chars().map(|letter| if letter.is_ascii() { 1 } else { 8 }).sum()
+}
+
 /// The last blank within the width, or the first one; not before what would begin a request.
 fn break_before(line: &str) -> Option<usize> {
     let is_text = |at: &usize| !line[*at..].trim_start().starts_with(['.', '\'']);
     let blanks = || line.match_indices(' ').map(|(at, _)| at).filter(|at| *at > 0);
-    blanks().take_while(|at| *at <= WIDTH).filter(is_text).last().or_else(|| blanks().find(is_text))
+    blanks()
+        .take_while(|at| width(&line[..*at]) <= WIDTH)
+        .filter(is_text)
+        .last()
+        .or_else(|| blanks().find(is_text))
 }
 
 #[cfg(test)]
@@ -44,6 +53,12 @@ mod tests {
         let lines: Vec<&str> = page.lines().collect();
         assert_eq!((lines[0].len(), lines[1].len(), lines[2].len()), (173, 79, 79));
         assert_eq!(lines[3..], ["abcdefghi", "short", ".sp"]);
+    }
+
+    #[test]
+    fn what_is_not_ascii_takes_more_room() {
+        let text = format!("{} … and on", "x".repeat(72));
+        assert_eq!(tidy(&text), format!("{}\n… and on\n", "x".repeat(72)));
     }
 
     #[test]
