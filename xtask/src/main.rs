@@ -1,6 +1,7 @@
 //! The developer's commands. `cargo xtask` without arguments lists them.
 
 mod bench;
+mod bpf;
 mod capture_system;
 mod cross;
 mod dist;
@@ -28,6 +29,7 @@ The developer's commands:
   cargo xtask supply          licences, sources and versions of what is built in
   cargo xtask cross [ARCH]    static programs for x86_64 and aarch64
   cargo xtask dist [--once]   what people download: programs, Debian packages, what is built in, checksums
+  cargo xtask bpf             the programs for the kernel in bpf/, with clang
   cargo xtask capture-system FOLDER
                               copies what howlate reads of this machine, for a bug report and a test
 ";
@@ -45,6 +47,7 @@ fn main() -> ExitCode {
         ["fuzz", words @ ..] => fuzz::run(words),
         ["soak", words @ ..] => soak::run(words),
         ["supply"] => supply::run(),
+        ["bpf"] => bpf::run(),
         ["capture-system", folder] => capture(Path::new(folder)),
         [] | ["help" | "--help" | "-h"] => {
             print!("{USAGE}");

@@ -53,6 +53,13 @@ pub const FOR_BENCHES: &[Needed] = &[
     Needed { program: "valgrind", package: "valgrind" },
 ];
 
+/// What making the programs for the kernel uses.
+pub const FOR_BPF: &[Needed] = &[
+    Needed { program: "clang", package: "clang" },
+    Needed { program: "llvm-strip", package: "llvm" },
+    Needed { program: "clang", package: "libbpf-dev" },
+];
+
 /// What building for the other architecture uses.
 pub const FOR_CROSS: &[Needed] = if cfg!(target_arch = "aarch64") {
     &[

@@ -25,6 +25,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("howlate-probe", &["howlate-model", "howlate-linux", "howlate-private", "howlate-procfs"]),
     ("howlate-guest", &["howlate-model", "howlate-linux", "howlate-private", "howlate-procfs"]),
     ("howlate-record", &["howlate-model", "howlate-private"]),
+    ("howlate-trace", &["howlate-model", "howlate-linux"]),
     ("howlate-analyse", &["howlate-model"]),
     ("howlate-render", &["howlate-model", "howlate-analyse"]),
     // Another page with the same words: it takes them from `render`.

@@ -42,6 +42,7 @@ impl Analysis {
                 let effect = LoadEffect::of(load);
                 load.conditions.iter().for_each(|one| self.with(*one, |outcome| outcome.load(&effect)));
             }
+            Line::Why(why) => self.with(why.condition, |outcome| outcome.why(why)),
             Line::Finished(finished) => self.with(finished.condition, |outcome| outcome.finished(finished)),
         }
     }

@@ -3,6 +3,7 @@
 
 mod analysis;
 mod block_numbers;
+pub mod cause;
 mod check;
 mod columns;
 pub mod compare;

@@ -4,10 +4,11 @@ use std::borrow::Cow;
 
 use howlate_model::{
     Block, Caveat, Condition, Distribution, Finished, HasProperties, InForce, Irregular, Latency, Policy,
-    Property, SeriesPoint, Span, Started, Usage, Value, Worst,
+    Property, SeriesPoint, Span, Started, Usage, Value, WhyBlock, Worst,
 };
 
 use crate::block_numbers::BlockNumbers;
+use crate::cause::Traces;
 use crate::planned::planned;
 use crate::turn_numbers::{TurnNumber, TurnNumbers};
 use crate::{LoadEffect, Summary, Timeline, percentile};
@@ -39,6 +40,8 @@ pub struct Outcome {
     pub warm_up: Option<u64>,
     /// Whether a turn was cut short.
     pub unfinished: bool,
+    /// Why its wake-ups were late; `None` where no turn was traced.
+    pub traces: Option<Traces>,
     /// All wake-ups together.
     total: Block,
     caveats: Vec<Caveat>,
@@ -62,6 +65,7 @@ impl Outcome {
             load_effect: None,
             warm_up: None,
             unfinished: false,
+            traces: None,
             total: Block::default(),
             caveats: Vec::new(),
             rounds: Vec::new(),
@@ -101,6 +105,10 @@ impl Outcome {
             Some(known) => known.add(effect),
             None => self.load_effect = Some(effect.clone()),
         }
+    }
+
+    pub(crate) fn why(&mut self, why: &WhyBlock) {
+        self.traces.get_or_insert_with(|| Traces::by(&why.tracer)).add(why);
     }
 
     pub(crate) fn finished(&mut self, finished: &Finished) {

@@ -10,6 +10,7 @@ use howlate_plan::PlanError;
 use howlate_record::{CreateError, ReadError};
 use howlate_render::legible_lines;
 use howlate_report::NoPicture;
+use howlate_trace::{Refusal, Tier};
 
 use crate::quoted::quoted;
 use crate::terminal::{ERROR, HINT, paint};
@@ -61,6 +62,12 @@ pub(crate) enum Error {
     NoFolder(PathBuf),
     #[error("there is nothing to draw as `{}`", .0.kind)]
     NoPicture(NoPicture),
+    #[error("the tracer {tier} cannot be had: {refusal}")]
+    Tracer { tier: Tier, refusal: Refusal },
+    #[error("{} was made without --why", path.display())]
+    NothingTraced { path: PathBuf },
+    #[error("nothing of this can be traced: --why follows threads of howlate that sleep until a time")]
+    NothingToTrace,
     #[error("there is no command `{0}`")]
     NoCommand(String),
 }
@@ -145,6 +152,9 @@ impl Error {
                     some => format!("choose `--chart` from {}", some.join(", ")),
                 })
             }
+            Self::Tracer { .. } => Some("`--tracer auto` takes the best that can be had".into()),
+            Self::NothingTraced { .. } => Some("record again, such as with `howlate cyclic --why --out result.jsonl`".into()),
+            Self::NothingToTrace => Some("leave --why out, or choose another --call".into()),
             Self::NoCommand(_) => Some("`howlate --help` lists the commands".into()),
             Self::Load(error) => load_hint(error),
             Self::Output(_) | Self::Json(_) => None,

@@ -9,7 +9,7 @@ use howlate_model::nearest;
 use howlate_plan::{Measure, PlanFile, Written};
 use howlate_record::read_text_within;
 
-use crate::cli::{Cli, Command, Guest, Output, Run, WholeRun, names};
+use crate::cli::{Cli, Command, Guest, Output, Reasons, Run, WholeRun, names};
 use crate::error::Error;
 
 /// Commands that a plan can hold.
@@ -18,7 +18,7 @@ const COMMANDS: [&str; 4] = ["sleep", "cyclic", "notify", "guest"];
 /// Options that a plan's tables cannot hold: they belong to the whole run, or are no options of a measurement.
 fn not_in_tables() -> Vec<String> {
     let others = ["help", "libvirt-xml"].map(str::to_owned);
-    [names::<WholeRun>(), names::<Output>(), others.into()].concat()
+    [names::<WholeRun>(), names::<Output>(), names::<Reasons>(), others.into()].concat()
 }
 
 /// A plan is written by hand; this is a book of a thousand pages.

@@ -78,6 +78,7 @@ fn run(command: Option<Command>) -> Result<ExitCode, Error> {
         Some(Command::Doctor(asked)) => commands::doctor::run(&asked),
         Some(Command::Guest(asked)) => commands::guest::run(&asked),
         Some(Command::Show(asked)) => commands::show::run(&asked),
+        Some(Command::Why(asked)) => commands::why::run(&asked),
         Some(Command::Report(asked)) => commands::report::run(&asked),
         Some(Command::Completions { shell }) => commands::pages::completions(shell),
         Some(Command::Man { name }) => commands::pages::man(name.as_deref()),

@@ -7,6 +7,7 @@ mod engines;
 mod environment;
 mod request;
 mod resume;
+mod tracing;
 mod under_load;
 mod wakeup_file;
 
@@ -17,7 +18,7 @@ use howlate_analyse::Analysis;
 use howlate_linux::clock;
 use howlate_load::{Running, StartError};
 use howlate_measure::Process;
-use howlate_model::{Bounds, Finished, HowEnded, Line, MonotonicTime, Progress, Sink, Turn, Wakeup};
+use howlate_model::{Bounds, Caveat, Finished, HowEnded, Line, MonotonicTime, Progress, Sink, Turn, Wakeup};
 use howlate_plan::Plan;
 
 use crate::cli::without_repeats;
@@ -32,6 +33,8 @@ pub(crate) use environment::{Environment, on_interrupt};
 pub(crate) use request::Request;
 use resume::Begun;
 pub(crate) use resume::Resume;
+pub(crate) use tracing::Traced;
+use tracing::Tracing;
 use under_load::UnderLoad;
 use wakeup_file::WakeupFile;
 
@@ -43,15 +46,20 @@ pub(crate) fn measure(
     resume: Resume,
 ) -> Result<Analysis, Error> {
     check_loads(plan)?;
-    let Begun { recorder, turns } = resume.begin(request, environment, plan)?;
+    let (tracing, untraced) = request.traced.map(Tracing::begin).transpose()?.unwrap_or_default();
+    let Begun { recorder, mut turns } = resume.begin(request, environment, plan)?;
+    if let (Some(traced), None) = (request.traced, &tracing) {
+        turns.retain(|turn| !Tracing::is_traced(traced.from_round, turn));
+    }
     let header = &recorder.analysis().header;
     let wakeups = request.samples_out.map(|path| WakeupFile::create(path, header)).transpose()?;
     let display = Display::new(request.quiet, &plan.conditions, &turns);
     let disturbances = Disturbances::new();
     let (load, finished, failed) = (None, Vec::new(), Vec::new());
-    let mut session = Session { recorder, wakeups, display, disturbances, load, finished, failed };
+    let mut session = Session { recorder, wakeups, display, disturbances, tracing, load, finished, failed };
     let process = Process::prepare(request.dma_latency_us);
-    let known = environment.refused.iter().chain(&plan.left_out).chain(&process.caveats).cloned();
+    let known =
+        untraced.iter().chain(&environment.refused).chain(&plan.left_out).chain(&process.caveats).cloned();
     for caveat in known.chain(contention(&turns, &environment.system)) {
         session.recorder.caveat(caveat);
     }
@@ -78,6 +86,7 @@ struct Session {
     wakeups: Option<WakeupFile>,
     display: Display,
     disturbances: Disturbances,
+    tracing: Option<Tracing>,
     /// The load of the current turn.
     load: Option<UnderLoad>,
     /// Ends of threads' turns, held back until the load has reported.
@@ -144,10 +153,25 @@ impl Session {
         let poll_interval = self.display.changes_every();
         let bounds = Bounds { observer_cpus, poll_interval, ..bounds.clone() };
         self.disturbances.turn_begins();
+        self.trace(turn);
         let ended = engines.for_turn(turn)?.run(turn, &bounds, self)?;
         self.disturbances.turn_ended(turn);
         self.turn_ended();
         Ok(ended.how)
+    }
+
+    /// Begins to trace, if `turn` is one to be traced; without a tracer that fails now, the turn is like any other.
+    fn trace(&mut self, turn: &Turn) {
+        let Some(tracing) = &mut self.tracing else { return };
+        if let Err(refusal) = tracing.turn_begins(turn) {
+            let tracer = tracing.name().to_owned();
+            self.tracing = None;
+            self.recorder.caveat(Caveat::TracerRefused { tracer, reason: refusal.to_string() });
+        }
+    }
+
+    fn is_traced(&self) -> bool {
+        self.tracing.as_ref().is_some_and(Tracing::is_under_way)
     }
 
     /// Once for all threads whose block ended at `until`.
@@ -156,7 +180,28 @@ impl Session {
         lines.iter().for_each(|line| self.recorder.keep(line));
     }
 
+    /// What a turn that was traced leaves: why its wake-ups were late, and nothing else.
+    fn traced_turn_ended(&mut self) {
+        self.finished.clear();
+        let (lines, _) = self.load.take().map_or_else(Default::default, UnderLoad::end);
+        let caveats = lines.into_iter().filter(|line| matches!(line, Line::Caveat(_)));
+        let why = self.tracing.as_mut().map_or_else(Vec::new, Tracing::turn_ended);
+        caveats.chain(why).for_each(|line| self.recorder.keep(&line));
+    }
+
+    /// Lines of a turn that is traced: its latencies are not those of the result.
+    fn traced_line(&mut self, line: &Line) {
+        let (Line::Started(started), Some(tracing)) = (line, &mut self.tracing) else { return };
+        if let Err(refusal) = tracing.started(started.condition, &started.in_force) {
+            let tracer = tracing.name().to_owned();
+            self.recorder.caveat(Caveat::TracerRefused { tracer, reason: refusal.to_string() });
+        }
+    }
+
     fn turn_ended(&mut self) {
+        if self.is_traced() {
+            return self.traced_turn_ended();
+        }
         let (lines, report) = self.load.take().map_or_else(Default::default, UnderLoad::end);
         lines.iter().for_each(|line| self.recorder.keep(line));
         for mut finished in take(&mut self.finished) {
@@ -183,6 +228,9 @@ impl Session {
 
 impl Sink for Session {
     fn line(&mut self, mut line: Line) {
+        if self.is_traced() {
+            return self.traced_line(&line);
+        }
         remedy::advise(&mut line, &self.recorder.analysis().header.findings);
         match line {
             Line::Finished(finished) => self.finished.push(finished),
@@ -197,13 +245,18 @@ impl Sink for Session {
 
     fn progress(&mut self, threads: &[Progress]) {
         self.display.progress(threads);
+        let lines = self.tracing.as_mut().map_or_else(Vec::new, Tracing::look);
+        lines.iter().for_each(|line| self.recorder.keep(line));
     }
 
     fn wants_wakeups(&self) -> bool {
-        self.wakeups.is_some()
+        self.wakeups.is_some() || self.is_traced()
     }
 
     fn wakeups(&mut self, thread: usize, wakeups: &[Wakeup]) {
-        self.wakeups.iter_mut().for_each(|file| file.wakeups(thread, wakeups));
+        match self.tracing.as_mut().filter(|tracing| tracing.is_under_way()) {
+            Some(tracing) => tracing.wakeups(thread, wakeups),
+            None => self.wakeups.iter_mut().for_each(|file| file.wakeups(thread, wakeups)),
+        }
     }
 }

@@ -194,6 +194,13 @@ pub enum Caveat {
         /// What it said last, or how it ended.
         words: String,
     },
+    /// A tracer that cannot be had; the next one, or none, is used.
+    TracerRefused {
+        /// `bpf`, `tracefs` or `switches`.
+        tracer: String,
+        /// Why, and what to type.
+        reason: String,
+    },
     /// A load did nothing while the condition was measured.
     LoadIneffective {
         /// The load, as typed.
@@ -333,6 +340,7 @@ impl Caveat {
             | Self::KvmFailed { .. }
             | Self::RealtimeClock
             | Self::CpusNotMeasured { .. }
+            | Self::TracerRefused { .. }
             | Self::OldNote { .. } => false,
         }
     }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Block, Boot, BootEnded, Caveat, Condition, Finding, Finished, Instrument, LoadBlock, MonotonicTime,
-    Started, System,
+    Started, System, WhyBlock,
 };
 
 /// The version of the recording format that this program writes.
@@ -23,6 +23,8 @@ pub enum Line {
     Block(Box<Block>),
     /// What the background load did in one stretch of time, and how busy the kernel was.
     Load(LoadBlock),
+    /// Why the wake-ups of a turn that was traced were late.
+    Why(Box<WhyBlock>),
     /// A thread ended a turn of its condition.
     Finished(Finished),
     /// Something to know that belongs to no single condition.

@@ -13,6 +13,7 @@ mod refuse;
 mod single;
 mod sleep;
 mod together;
+mod traced;
 
 pub use cyclic::{CyclicChoices, Threads};
 pub use file::{FileError, Measure, PlanFile, Written};

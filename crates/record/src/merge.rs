@@ -95,6 +95,14 @@ impl Merge {
                 self.shift(&mut load.until_ns);
                 Line::Load(load)
             }
+            Line::Why(mut why) => {
+                self.renumber(&mut why.condition, &mut why.round);
+                why.beside = self.round(why.beside);
+                self.shift(&mut why.from_ns);
+                self.shift(&mut why.until_ns);
+                why.ledger.shift(|time| self.shift(time));
+                Line::Why(why)
+            }
             line => line,
         }
     }

@@ -45,6 +45,11 @@ pub fn progress(path: &Path) -> Result<Progress, ReadError> {
                 is_over = true;
                 progress.finished.insert((finished.condition, finished.round));
             }
+            // A turn that was traced has no other line.
+            Line::Why(why) => {
+                last_turn.push((why.condition, why.round));
+                progress.finished.insert((why.condition, why.round));
+            }
             Line::End(End { how: HowEnded::Interrupted | HowEnded::StoppedAbove, .. }) => {
                 progress.finished.retain(|turn| !last_turn.contains(turn));
             }
@@ -76,6 +81,7 @@ fn stays(line: &Line, keep: &dyn Fn(TurnOf) -> bool) -> bool {
         Line::Block(block) => keep((block.condition, block.round)),
         Line::Load(load) => load.conditions.iter().all(|condition| keep((*condition, load.round))),
         Line::Finished(finished) => keep((finished.condition, finished.round)),
+        Line::Why(why) => keep((why.condition, why.round)),
         Line::End(_) => false,
         Line::Header(_) | Line::Caveat(_) | Line::Resumed(_) | Line::Boot(_) | Line::BootEnded(_) => true,
     }

@@ -109,6 +109,7 @@ pub fn caveat(caveat: &Caveat) -> String {
                 "The load {load} ended by itself ({words}); what was measured after that was not under it."
             )
         }
+        Caveat::TracerRefused { tracer, reason } => format!("Tracer {tracer} cannot be had: {reason}."),
         Caveat::LoadIneffective { load } => format!(
             "The load {load} did nothing while this was measured: its processes got no CPU time, or the turns were too short."
         ),

@@ -8,7 +8,7 @@ use crate::notes::notes;
 use crate::numbers::length;
 use crate::prose::wrapped;
 use crate::style::{BOLD, DIM, paint};
-use crate::{cyclic, guests, loads, notify, quick, sleep};
+use crate::{cyclic, guests, loads, notify, quick, sleep, why};
 
 /// The whole result of a recording, for a terminal.
 pub fn report(analysis: &Analysis, width: usize) -> String {
@@ -18,7 +18,8 @@ pub fn report(analysis: &Analysis, width: usize) -> String {
     let loads = loads::loads(analysis, width);
     let below =
         if analysis.boots.is_empty() { instrument(analysis, width) } else { guests::tables(analysis, width) };
-    format!("{}\n{}{loads}{below}{}", top(analysis), bodies(analysis, width), notes(analysis, width))
+    let why = why::why(analysis, None, width);
+    format!("{}\n{}{why}{loads}{below}{}", top(analysis), bodies(analysis, width), notes(analysis, width))
 }
 
 /// The tables of each kind of work that was measured.

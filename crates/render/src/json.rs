@@ -1,5 +1,6 @@
 //! The result as one JSON object. Names are public: add, never rename.
 
+use howlate_analyse::cause::Why;
 use howlate_analyse::{
     Analysis, BlockNumbers, Insight, Interval, LoadEffect, Outcome, Ranking, Summary, insights, rankings,
 };
@@ -111,6 +112,9 @@ struct Entry<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     load_effect: Option<&'a LoadEffect>,
     usage: Usage,
+    /// Why its wake-ups were late; absent where nothing was traced.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<Why>,
     caveats: Vec<Noted>,
 }
 
@@ -174,6 +178,7 @@ fn entry(outcome: &Outcome) -> Entry<'_> {
         worst: outcome.worst(),
         load_effect: outcome.load_effect.as_ref(),
         usage: outcome.usage,
+        why: outcome.why_late(None),
         caveats: noted(&outcome.caveats()),
     }
 }

@@ -35,6 +35,7 @@ mod sleep;
 mod sleep_overview;
 mod style;
 mod table;
+mod why;
 
 pub use caveats::{caveat, policy_remedy};
 pub use certainty::what_the_maximum_supports;
@@ -62,3 +63,4 @@ pub use progress::{boot_progress, progress, time_left};
 pub use prose::wrapped;
 pub use quick::quick;
 pub use ratio::times_as_much;
+pub use why::why;

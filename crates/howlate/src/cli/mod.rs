@@ -11,7 +11,9 @@ mod output;
 mod repeats;
 mod report;
 mod run;
+mod tracing;
 mod typed;
+mod why;
 
 use std::path::PathBuf;
 
@@ -29,7 +31,9 @@ pub(crate) use output::{Output, Printing};
 pub(crate) use repeats::without_repeats;
 pub(crate) use report::{Report, ReportFormat};
 pub(crate) use run::Run;
+pub(crate) use tracing::Reasons;
 pub(crate) use typed::{Typed, names};
+pub(crate) use why::Why;
 
 /// How late Linux runs your code, and why.
 #[derive(Parser)]
@@ -64,6 +68,7 @@ pub(crate) enum Command {
     Compare(Compare),
     Doctor(Doctor),
     Guest(Guest),
+    Why(Why),
     Show(Show),
     Report(Report),
     /// Print a completion script for a shell
@@ -123,6 +128,8 @@ pub(crate) struct Cyclic {
     pub(crate) aligned: bool,
     #[command(flatten)]
     pub(crate) measuring: Measuring,
+    #[command(flatten)]
+    pub(crate) reasons: Reasons,
 }
 
 /// How late sleeps return, by length, call, policy and load
@@ -148,6 +155,8 @@ pub(crate) struct Sleep {
     pub(crate) call: Vec<Sleeper>,
     #[command(flatten)]
     pub(crate) measuring: Measuring,
+    #[command(flatten)]
+    pub(crate) reasons: Reasons,
 }
 
 /// What on this system hurts punctuality, each with the reason and the remedy

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{Extent, Output, Typed, WholeRun};
+use super::{Extent, Output, Reasons, Typed, WholeRun};
 
 /// A whole experiment from a file: every condition, interleaved
 #[derive(Args)]
@@ -34,6 +34,8 @@ pub(crate) struct Run {
     pub(crate) run: Typed<WholeRun>,
     #[command(flatten)]
     pub(crate) output: Output,
+    #[command(flatten)]
+    pub(crate) reasons: Reasons,
 }
 
 impl Run {
@@ -46,6 +48,9 @@ impl Run {
     pub(crate) fn in_guest(&self) -> Vec<String> {
         let mut words = vec!["run".to_owned(), self.plan.display().to_string(), "--here".to_owned()];
         words.extend(self.extent.words.iter().chain(&self.run.words).cloned());
+        if self.reasons.why {
+            words.extend(["--why".to_owned(), format!("--tracer={}", self.reasons.tracer)]);
+        }
         words
     }
 

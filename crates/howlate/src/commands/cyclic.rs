@@ -16,7 +16,7 @@ const DURATION: Span = Span::from_secs(10);
 pub(crate) fn run(args: &Cyclic) -> Result<Status, Error> {
     let (environment, seed) = (Environment::begin()?, args.measuring.run.seed());
     let plan = plan(args, &environment, seed)?;
-    measure_and_print("cyclic", &args.measuring, &environment, &plan, seed)
+    measure_and_print("cyclic", &args.measuring, &environment, plan, seed, Some(args.reasons))
 }
 
 /// What is to be measured, in an order drawn with `seed`.
@@ -39,6 +39,6 @@ pub(crate) fn choices(args: &Cyclic, seed: u64) -> CyclicChoices {
         samples: measuring.extent.samples,
         warm_up: measuring.extent.warm_up,
         duration: measuring.extent.duration.or(measuring.extent.samples.is_none().then_some(DURATION)),
-        rounds: measuring.extent.rounds,
+        rounds: args.reasons.rounds(measuring.extent.rounds),
     }
 }

@@ -15,12 +15,13 @@ pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod show;
 pub(crate) mod sleep;
+pub(crate) mod why;
 
 use howlate_analyse::{Analysis, Judgement, Outcome, is_as_asked, judged};
 use howlate_model::{Latency, Limit, Statistic};
 use howlate_render as render;
 
-use crate::cli::{Measuring, Output};
+use crate::cli::{Measuring, Output, Reasons};
 use crate::error::Error;
 use crate::session::{Environment, Request, Resume, measure};
 use crate::status::Status;
@@ -32,11 +33,13 @@ fn measure_and_print(
     command: &str,
     args: &Measuring,
     environment: &Environment,
-    plan: &howlate_plan::Plan,
+    mut plan: howlate_plan::Plan,
     seed: u64,
+    reasons: Option<Reasons>,
 ) -> Result<Status, Error> {
-    let request = Request::of(command, seed, &args.run, &args.output);
-    let analysis = measure(&request, environment, plan, Resume::No)?;
+    let traced = reasons.map(|reasons| reasons.add_to(&mut plan, seed)).transpose()?.flatten();
+    let request = Request { traced, ..Request::of(command, seed, &args.run, &args.output) };
+    let analysis = measure(&request, environment, &plan, Resume::No)?;
     print_result(&analysis, &args.output, &args.run.fail_above)?;
     Ok(judge(&analysis, &args.run.fail_above))
 }

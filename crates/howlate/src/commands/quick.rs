@@ -46,7 +46,7 @@ pub(crate) fn run() -> Result<Status, Error> {
 const WITH_PRIORITY: Policy = Policy::Fifo { priority: howlate_model::Priority::USUAL };
 
 /// Real-time priority, if this process may have it.
-fn realtime_policy() -> Option<Policy> {
+pub(super) fn realtime_policy() -> Option<Policy> {
     let tried = std::thread::spawn(|| {
         howlate_linux::sched::set_policy(howlate_linux::sched::THIS_THREAD, WITH_PRIORITY).is_ok()
     });

@@ -27,7 +27,8 @@ pub(crate) fn run(mut args: Run) -> Result<Status, Error> {
     let resume = Resume::of(&path, args.resume || args.dry_run)?;
     let seed = resume.seed().unwrap_or_else(|| args.run.options.seed());
     if args.dry_run {
-        let plan = plan(&mut experiment, &args, &Environment::look(), seed)?;
+        let mut plan = plan(&mut experiment, &args, &Environment::look(), seed)?;
+        args.reasons.add_to(&mut plan, seed)?;
         terminal::print(&render::plan(&rows(&plan), &plan.left_out, plan.estimate()))?;
         return Ok(Status::Done);
     }
@@ -57,10 +58,11 @@ fn take(
     seed: u64,
     resume: Resume,
 ) -> Result<Status, Error> {
-    let plan = plan(experiment, args, environment, seed)?;
+    let mut plan = plan(experiment, args, environment, seed)?;
+    let traced = args.reasons.add_to(&mut plan, seed)?;
     let path = args.recording();
     let options = &args.run.options;
-    let request = Request { out: Some(&path), ..Request::of("run", seed, options, &args.output) };
+    let request = Request { out: Some(&path), traced, ..Request::of("run", seed, options, &args.output) };
     introduce(experiment, &plan, &path, request.quiet);
     let analysis = measure(&request, environment, &plan, resume)?;
     print_result(&analysis, &args.output, &options.fail_above)?;
@@ -96,6 +98,7 @@ fn planned(
     let mut left_out = Vec::new();
     if let Some(measuring) = command.measuring_mut() {
         measuring.extent.replace(&args.extent.options);
+        measuring.extent.rounds = args.reasons.rounds(measuring.extent.rounds);
         measuring.output.printing = args.output.printing;
         left_out = leave_out_loads(&mut measuring.factors.load)?;
     }

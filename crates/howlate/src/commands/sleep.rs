@@ -11,7 +11,7 @@ use crate::status::Status;
 pub(crate) fn run(args: &Sleep) -> Result<Status, Error> {
     let (environment, seed) = (Environment::begin()?, args.measuring.run.seed());
     let plan = plan(args, &environment, seed)?;
-    measure_and_print("sleep", &args.measuring, &environment, &plan, seed)
+    measure_and_print("sleep", &args.measuring, &environment, plan, seed, Some(args.reasons))
 }
 
 /// What is to be measured, in an order drawn with `seed`.
@@ -24,7 +24,7 @@ pub(crate) fn plan(args: &Sleep, environment: &Environment, seed: u64) -> Result
         samples: measuring.extent.samples,
         warm_up: measuring.extent.warm_up,
         duration: measuring.extent.duration,
-        rounds: measuring.extent.rounds,
+        rounds: args.reasons.rounds(measuring.extent.rounds),
     };
     environment.prepare(&choices.sleepers, measuring.output.printing.quiet);
     let plan = choices.plan(&environment.machine())?;

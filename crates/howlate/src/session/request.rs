@@ -4,6 +4,7 @@ use std::path::Path;
 
 use howlate_model::Span;
 
+use super::Traced;
 use crate::cli::{Output, WholeRun};
 
 /// What a command asks of its session.
@@ -17,6 +18,8 @@ pub(crate) struct Request<'a> {
     pub(crate) dma_latency_us: Option<i32>,
     pub(crate) stop_above: Option<Span>,
     pub(crate) quiet: bool,
+    /// The turns to trace, if any.
+    pub(crate) traced: Option<Traced>,
 }
 
 impl<'a> Request<'a> {
@@ -30,6 +33,7 @@ impl<'a> Request<'a> {
             dma_latency_us: run.dma_latency,
             stop_above: run.stop_above,
             quiet: output.printing.quiet,
+            traced: None,
         }
     }
 }

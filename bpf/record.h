@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What user space gets of one sleep of one thread; `crates/trace/src/bpf/record.rs` reads it.
+ * Times: CLOCK_MONOTONIC, nanoseconds; 0: not seen. */
+#pragma once
+
+#define OCCUPANTS 10
+#define LOSSES 2
+
+/* What can have a CPU. */
+enum holder { THREAD, INTERRUPT, SOFTIRQ, TICK, UNSEEN };
+
+struct occupant {
+	__u64 ns;
+	__u32 id; /* thread, interrupt or softirq, by `kind` */
+	__u32 kind;
+	char comm[16];
+};
+
+/* The thread lost the CPU again. */
+struct loss {
+	__u64 from, until;
+	__u32 to, throttled;
+	char comm[16];
+};
+
+enum flags {
+	BY_TIMER = 1, /* woken by a timer; `by` is who was interrupted, otherwise who woke */
+	BY_INTERRUPT = 2, /* `by` is an interrupt handler */
+	BY_SOFTIRQ = 4, /* `by` is a softirq */
+	MIGRATED = 8,
+	THROTTLED = 16, /* its group had no quota left when it was woken */
+	RT_THROTTLED = 32,
+};
+
+struct record {
+	__u64 since; /* asleep since */
+	__u64 soft, hard; /* the timer's two times */
+	__u64 interrupt, first_served, served;
+	__u64 waking, runnable, switched_in, fault, again; /* again: asleep again */
+	__u64 older; /* of the wait: longer ago than the ring of occupants goes */
+	__u32 tid, cpu, by, flags;
+	__u32 since_state; /* the state it slept in */
+	__u32 losses; /* how many; the first ones are listed */
+	__u32 stopper; /* who sent the most recent stop signal */
+	__u32 occupants; /* how many follow */
+	char by_comm[16], stopper_comm[16];
+	struct loss loss[LOSSES];
+	struct occupant occupant[OCCUPANTS];
+};

@@ -1,0 +1,526 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/* Follows wake-ups of the watched processes from the timer's interrupt to the switch.
+ *
+ * What is on the way only stamps: dispatching a program is most of its cost, and a watched thread's sleep is summed up
+ * and sent when it goes to sleep again. Per CPU there is a ring of "until then the CPU was this one's", written only
+ * while a watched thread waits for that CPU. */
+#include <linux/types.h>
+#include <linux/bpf.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+#include "kernel.h"
+#include "record.h"
+
+typedef __u64 u64;
+typedef __u32 u32;
+typedef __s64 s64;
+
+#define WATCHED 4
+#define RING 1024
+#define MASK (RING - 1)
+#define REAL_TIME 100 /* kernel priorities below are real-time */
+
+/* Which processes; user space writes it at any time. No process has the id ~0. */
+struct {
+	u32 tgid[WATCHED];
+} control SEC(".data.control") = { { ~0u, ~0u, ~0u, ~0u } };
+
+/* What user space reads besides the records. */
+struct {
+	u64 lost; /* records that did not fit */
+	u32 stopper;
+	u32 unseen; /* switches that no event told of */
+	char comm[16];
+} told SEC(".data.told") = {};
+
+struct event {
+	u64 until;
+	u32 id, kind;
+	char comm[16];
+};
+
+struct cpu {
+	u32 waiting, current;
+	u64 interrupt, first_served, served, soft, hard;
+	u32 in_tick, timer;
+	u64 end, head, handler_began;
+	u32 handler, softirq, woke, pad;
+	struct event ring[RING];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct cpu);
+} cpus SEC(".maps");
+
+enum stage { ASLEEP, WOKEN, RUNS, NEVER_LEFT };
+
+struct thread {
+	struct record record;
+	u64 head; /* of the CPU's ring at the switch */
+	u32 stage, cpu;
+	u32 lost; /* runs, but has no CPU now */
+	u32 pad;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, u32);
+	__type(value, struct thread);
+} threads SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 8 << 20);
+} records SEC(".maps");
+
+static __always_inline struct cpu *on(u32 cpu)
+{
+	return bpf_map_lookup_elem(&cpus, &cpu);
+}
+
+static __always_inline struct cpu *here(void)
+{
+	return on(bpf_get_smp_processor_id());
+}
+
+static __always_inline int watched(struct task_struct *p)
+{
+	u32 tgid = p->tgid;
+	return tgid == control.tgid[0] || tgid == control.tgid[1] || tgid == control.tgid[2] || tgid == control.tgid[3];
+}
+
+static __always_inline struct thread *known(struct task_struct *p)
+{
+	return bpf_task_storage_get(&threads, p, 0, 0);
+}
+
+static __always_inline void copy(char *to, const char *from)
+{
+	__builtin_memcpy(to, from, 16);
+}
+
+static __always_inline void push(struct cpu *c, u64 until, u32 kind, u32 id, struct task_struct *p)
+{
+	struct event *e = &c->ring[c->head++ & MASK];
+	e->until = until;
+	e->id = id;
+	e->kind = kind;
+	if (p)
+		copy(e->comm, p->comm);
+}
+
+/* Somebody else gets the CPU now, within an interrupt or softirq. */
+static __always_inline void interrupted(struct cpu *c, u64 now)
+{
+	struct task_struct *p = bpf_get_current_task_btf();
+	if (c->handler)
+		push(c, now, INTERRUPT, c->handler - 1, 0);
+	else if (c->softirq)
+		push(c, now, SOFTIRQ, c->softirq - 1, 0);
+	else
+		push(c, now, THREAD, p->pid, p);
+}
+
+/* The interrupt that woke a watched thread ends. */
+static __always_inline void ended(struct cpu *c, u64 now)
+{
+	if (c->woke)
+		c->end = now;
+	c->woke = 0;
+}
+
+SEC("tp_btf/local_timer_entry")
+int tick_begins(void *ctx)
+{
+	struct cpu *c = here();
+	if (!c)
+		return 0;
+	c->interrupt = bpf_ktime_get_ns();
+	c->served = c->timer = 0;
+	c->in_tick = 1;
+	if (c->waiting)
+		interrupted(c, c->interrupt);
+	return 0;
+}
+
+SEC("tp_btf/local_timer_exit")
+int tick_ends(void *ctx)
+{
+	struct cpu *c = here();
+	if (!c)
+		return 0;
+	if (c->waiting) {
+		u64 now = bpf_ktime_get_ns();
+		ended(c, now);
+		push(c, now, TICK, 0, 0);
+	}
+	c->timer = c->in_tick = 0;
+	return 0;
+}
+
+SEC("tp_btf/hrtimer_expire_entry")
+int BPF_PROG(timer_served, struct hrtimer *timer)
+{
+	struct cpu *c = here();
+	if (!c)
+		return 0;
+	u64 now = bpf_ktime_get_ns();
+	s64 ahead = timer->base->offset; /* of CLOCK_MONOTONIC, where the timer is on another clock */
+	if (!c->served)
+		c->first_served = now;
+	c->served = now;
+	c->soft = timer->_softexpires - ahead;
+	c->hard = timer->node.expires - ahead;
+	c->timer = 1;
+	return 0;
+}
+
+SEC("tp_btf/irq_handler_entry")
+int BPF_PROG(handler_begins, int irq)
+{
+	struct cpu *c = here();
+	if (!c)
+		return 0;
+	u64 now = bpf_ktime_get_ns();
+	if (c->waiting)
+		interrupted(c, now);
+	c->handler = irq + 1;
+	c->handler_began = now;
+	if (!c->in_tick)
+		c->served = 0;
+	return 0;
+}
+
+SEC("tp_btf/irq_handler_exit")
+int BPF_PROG(handler_ends, int irq)
+{
+	struct cpu *c = here();
+	if (!c)
+		return 0;
+	if (c->waiting) {
+		u64 now = bpf_ktime_get_ns();
+		ended(c, now);
+		push(c, now, INTERRUPT, irq, 0);
+	}
+	c->handler = 0;
+	if (!c->in_tick)
+		c->timer = 0;
+	return 0;
+}
+
+SEC("tp_btf/softirq_entry")
+int BPF_PROG(softirq_begins, u32 vector)
+{
+	struct cpu *c = here();
+	if (!c)
+		return 0;
+	if (c->waiting)
+		interrupted(c, bpf_ktime_get_ns());
+	c->softirq = vector + 1;
+	c->served = 0;
+	return 0;
+}
+
+SEC("tp_btf/softirq_exit")
+int BPF_PROG(softirq_ends, u32 vector)
+{
+	struct cpu *c = here();
+	if (!c)
+		return 0;
+	if (c->waiting)
+		push(c, bpf_ktime_get_ns(), SOFTIRQ, vector, 0);
+	c->softirq = c->timer = 0;
+	return 0;
+}
+
+struct walk {
+	struct cpu *c;
+	struct record *r;
+	u64 hi, base, head;
+};
+
+/* From the switch backwards: stretches telescope to exactly the wait. Threads are told apart by name, so that a herd
+ * takes one place. */
+static long step(u32 i, struct walk *w)
+{
+	struct event *e = &w->c->ring[(w->head - 1 - i) & MASK], *b = &w->c->ring[(w->head - 2 - i) & MASK];
+	u64 *name = (u64 *)e->comm, lo, ns;
+	if (e->until <= w->base)
+		return 1;
+	lo = b->until > w->base && b->until < w->hi ? b->until : w->base;
+	ns = w->hi - lo;
+	w->hi = lo;
+	for (int j = 0; j < OCCUPANTS; j++) {
+		struct occupant *o = &w->r->occupant[j];
+		u64 *other = (u64 *)o->comm;
+		if (j >= w->r->occupants) {
+			o->ns = 0;
+			o->id = e->id;
+			o->kind = e->kind;
+			other[0] = name[0];
+			other[1] = name[1];
+			w->r->occupants = j + 1;
+		} else if (o->kind != e->kind || (e->kind ? o->id != e->id : other[0] != name[0] || other[1] != name[1])) {
+			continue;
+		}
+		o->ns += ns;
+		ns = 0;
+		break;
+	}
+	w->r->older += ns;
+	return lo <= w->base;
+}
+
+/* Who had the CPU while the thread waited. */
+static __always_inline void sum_up(struct thread *s)
+{
+	struct record *r = &s->record;
+	struct cpu *c = on(r->cpu);
+	r->occupants = 0;
+	r->older = 0;
+	if (!c || !r->switched_in)
+		return;
+	u64 since = c->head - s->head;
+	struct walk w = { c, r, r->switched_in, r->runnable, s->head };
+	if (since < RING - 2)
+		bpf_loop(RING - 2 - since, step, &w, 0);
+	if (w.hi > r->runnable)
+		r->older += w.hi - r->runnable;
+}
+
+/* The thread goes to sleep: send what its last sleep came to, and begin the next. */
+static __noinline int send(struct thread *s, u64 now, u32 state)
+{
+	if (!s)
+		return 0;
+	struct record *r = &s->record;
+	if (s->stage != ASLEEP) {
+		sum_up(s);
+		r->again = now;
+		u32 n = r->occupants & 15;
+		if (n > OCCUPANTS)
+			n = OCCUPANTS;
+		u32 size = __builtin_offsetof(struct record, occupant) + n * sizeof(struct occupant);
+		if (bpf_ringbuf_output(&records, r, size, BPF_RB_NO_WAKEUP))
+			__sync_fetch_and_add(&told.lost, 1);
+	}
+	s->stage = ASLEEP;
+	s->lost = 0;
+	r->since = now;
+	r->since_state = state;
+	return 0;
+}
+
+/* Whether the group of `p` has used up its quota. */
+static __always_inline u32 throttled(struct task_struct *p)
+{
+	if (p->prio < REAL_TIME)
+		return 0;
+	struct task_struct___throttled *alone = (void *)p;
+	_Bool set_aside = 0;
+	if (bpf_core_field_exists(alone->throttled)) {
+		bpf_core_read(&set_aside, sizeof(set_aside), &alone->throttled);
+		if (set_aside)
+			return 1;
+	}
+	return bpf_core_field_exists(struct cfs_rq, throttle_count) && p->se.cfs_rq->throttle_count > 0;
+}
+
+static __always_inline u32 rt_throttled(struct task_struct *p)
+{
+	if (p->prio >= REAL_TIME || !bpf_core_field_exists(struct rt_rq, rt_throttled))
+		return 0;
+	return p->rt.rt_rq->rt_throttled != 0;
+}
+
+static __always_inline void woken_by_timer(struct record *r, struct cpu *c)
+{
+	r->soft = c->soft;
+	r->hard = c->hard;
+	r->first_served = c->first_served;
+	r->served = c->served;
+	r->interrupt = c->in_tick ? c->interrupt : c->handler ? c->handler_began : 0;
+	r->flags = BY_TIMER;
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(waking, struct task_struct *p)
+{
+	if (!watched(p))
+		return 0;
+	struct cpu *c = here(), *target;
+	struct thread *s = bpf_task_storage_get(&threads, p, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!c || !s || s->stage == WOKEN)
+		return 0;
+	struct record *r = &s->record;
+	u64 now = bpf_ktime_get_ns();
+	u32 left = s->stage == ASLEEP;
+	if (!left)
+		send(s, now, 1); /* it was about to sleep, and has not left its CPU */
+	struct task_struct *by = bpf_get_current_task_btf();
+	if (c->timer)
+		woken_by_timer(r, c);
+	else
+		r->flags = 0;
+	/* The timer's own interrupt is no one that it interrupted: on some machines it has a handler. */
+	if (c->handler && (!c->timer || c->in_tick)) {
+		r->flags |= BY_INTERRUPT;
+		r->by = c->handler - 1;
+	} else if (c->softirq) {
+		r->flags |= BY_SOFTIRQ;
+		r->by = c->softirq - 1;
+	} else {
+		r->by = by->pid;
+	}
+	copy(r->by_comm, by->comm);
+	if (throttled(p))
+		r->flags |= THROTTLED;
+	if (rt_throttled(p))
+		r->flags |= RT_THROTTLED;
+	r->tid = p->pid;
+	r->waking = r->runnable = now;
+	r->switched_in = r->fault = 0;
+	r->losses = 0;
+	s->stage = left ? WOKEN : NEVER_LEFT;
+	if (!left)
+		return 0;
+	c->woke = 1;
+	s->cpu = p->thread_info.cpu;
+	if ((target = on(s->cpu)))
+		__sync_fetch_and_add(&target->waiting, 1);
+	return 0;
+}
+
+/* Also for a wake-up on another CPU. */
+SEC("tp_btf/sched_migrate_task")
+int BPF_PROG(migrates, struct task_struct *p, int to)
+{
+	if (!watched(p))
+		return 0;
+	struct thread *s = known(p);
+	struct cpu *from, *target;
+	if (!s || s->stage != WOKEN || s->cpu == to)
+		return 0;
+	if ((from = on(s->cpu)) && from->waiting)
+		__sync_fetch_and_sub(&from->waiting, 1);
+	s->cpu = to;
+	s->record.runnable = bpf_ktime_get_ns(); /* from here on it is known who had the CPU */
+	s->record.flags |= MIGRATED;
+	if ((target = on(to)))
+		__sync_fetch_and_add(&target->waiting, 1);
+	return 0;
+}
+
+static __always_inline void stops_waiting(struct thread *s)
+{
+	struct cpu *c = on(s->cpu);
+	if (c && c->waiting)
+		__sync_fetch_and_sub(&c->waiting, 1);
+}
+
+static __always_inline void switched_in(struct cpu *c, struct thread *s, u64 now)
+{
+	struct record *r = &s->record;
+	if (s->stage == WOKEN) {
+		stops_waiting(s);
+		r->switched_in = now;
+		r->cpu = bpf_get_smp_processor_id();
+		if (c->end > r->runnable)
+			r->runnable = c->end;
+		s->head = c->head;
+		s->stage = RUNS;
+	} else if (s->lost) {
+		u32 last = r->losses - 1;
+		if (last < LOSSES)
+			r->loss[last].until = now;
+		s->lost = 0;
+	}
+}
+
+static __always_inline void lost_cpu(struct thread *s, struct task_struct *p, struct task_struct *to, u64 now)
+{
+	struct record *r = &s->record;
+	u32 n = r->losses++;
+	s->lost = 1;
+	if (n >= LOSSES)
+		return;
+	r->loss[n].from = now;
+	r->loss[n].until = 0;
+	r->loss[n].to = to->pid;
+	r->loss[n].throttled = throttled(p);
+	copy(r->loss[n].comm, to->comm);
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(switches, _Bool preempt, struct task_struct *prev, struct task_struct *next, u32 state)
+{
+	struct cpu *c = here();
+	if (!c)
+		return 0;
+	u64 now = 0;
+	u32 seen = c->current == prev->pid;
+	c->current = next->pid;
+	if (c->waiting) {
+		now = bpf_ktime_get_ns();
+		push(c, now, seen ? THREAD : UNSEEN, seen ? prev->pid : 0, seen ? prev : 0);
+		if (!seen)
+			told.unseen++;
+	}
+	if (watched(next)) {
+		struct thread *s = known(next);
+		if (s && s->stage != ASLEEP)
+			switched_in(c, s, now ?: (now = bpf_ktime_get_ns()));
+	}
+	if (watched(prev)) {
+		struct thread *s = known(prev);
+		if (!s)
+			return 0;
+		now = now ?: bpf_ktime_get_ns();
+		if (preempt || !state) {
+			if (s->stage != ASLEEP)
+				lost_cpu(s, prev, next, now);
+			return 0;
+		}
+		if (s->stage == WOKEN)
+			stops_waiting(s); /* woken before it left */
+		if (state & (4 | 8)) {
+			s->record.stopper = told.stopper;
+			copy(s->record.stopper_comm, told.comm);
+		} else {
+			s->record.stopper = 0;
+		}
+		send(s, now, state);
+	}
+	return 0;
+}
+
+SEC("tp_btf/page_fault_user")
+int page_fault(void *ctx)
+{
+	struct task_struct *p = bpf_get_current_task_btf();
+	if (!watched(p))
+		return 0;
+	struct thread *s = known(p);
+	if (s && s->stage == RUNS && !s->record.fault)
+		s->record.fault = bpf_ktime_get_ns();
+	return 0;
+}
+
+SEC("tp_btf/signal_generate")
+int BPF_PROG(signalled, int number, void *info, struct task_struct *p)
+{
+	/* SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU */
+	if (number < 19 || number > 22 || !watched(p))
+		return 0;
+	struct task_struct *by = bpf_get_current_task_btf();
+	told.stopper = by->pid;
+	copy(told.comm, by->comm);
+	return 0;
+}
+
+char _license[] SEC("license") = "Dual MIT/GPL";

@@ -1,0 +1,183 @@
+//! One wake-up, split into its parts.
+
+use howlate_model::{
+    Asleep, Expiry, Explained, Holder, Kind, Lost, MonotonicTime, Occupant, Part, Span, Traced, Wakeup, Who,
+    WokenBy,
+};
+
+use super::line::{Charge, TimeLine};
+
+/// A wake-up split into its parts, and how well the readings fitted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decomposed {
+    /// The parts; their sum is the latency.
+    pub wakeup: Explained,
+    /// Readings that had to be moved because they were out of order.
+    pub clamped: u64,
+}
+
+/// An interrupt that reaches a CPU at work takes this long at most without anything being in its way; the same bound
+/// as that of the kernel's own analysis (`rtla timerlat --auto-analysis`), which looks for reasons above 10 µs.
+const PLAIN_DELIVERY: Span = Span::from_micros(10);
+
+/// Splits `wakeup` by what was seen of its thread: all its sleeps since the wake-up before, in order.
+/// `None` when there is nothing to split it by.
+///
+/// The parts begin at the time asked for, end at the thread's own reading of the clock, and leave no gap.
+pub fn decompose(wakeup: Wakeup, seen: &[Traced], notified: bool) -> Option<Decomposed> {
+    let last = seen.last()?;
+    let mut line = TimeLine::of(wakeup);
+    for (number, one) in seen.iter().enumerate() {
+        sleep(&mut line, one, number == 0, notified);
+        wait(&mut line, one);
+        runs(&mut line, one);
+        if number + 1 < seen.len()
+            && let Some(again) = one.asleep_again
+        {
+            line.cut_as_far(again, arming(one));
+        }
+    }
+    let cpu = last.switched_in.map(|_| last.cpu);
+    let (wakeup, clamped) = line.end(wakeup, cpu, returning(last));
+    Some(Decomposed { wakeup, clamped })
+}
+
+/// Until the thread was woken and could run.
+fn sleep(line: &mut TimeLine, one: &Traced, first: bool, notified: bool) {
+    if let (true, Some(asleep)) = (first, one.asleep_since) {
+        line.cut_as_far(asleep, Charge::of(Part::Arming, Kind::LateArming));
+    }
+    match &one.woken_by {
+        WokenBy::Timer(expiry) => timer(line, expiry),
+        WokenBy::NotSeen { slack } => {
+            line.cut_length(*slack, Charge::of(Part::TimerSlack, Kind::TimerSlack));
+            line.cut_as_far(one.waking, Charge::of(Part::InterruptDelivery, Kind::Undetermined));
+        }
+        WokenBy::Other(_) if notified => line.cut_as_far(one.waking, Charge::kernel(Part::Sending)),
+        WokenBy::Other(_) => line.cut_as_far(one.waking, blocked(&one.asleep)),
+    }
+    let moved = if one.migrated { Kind::Migration } else { Kind::Kernel };
+    line.cut_as_far(one.runnable, Charge::of(Part::WakeUp, moved));
+}
+
+/// What kept a thread asleep that no timer woke.
+fn blocked(asleep: &Asleep) -> Charge {
+    match asleep {
+        Asleep::Waiting => Charge::of(Part::Blocked, Kind::Unexplained),
+        Asleep::Stopped(by) => {
+            let pid = by.as_ref().and_then(|who| who.pid);
+            let name = by.as_ref().map_or("", |who| who.name.as_str());
+            Charge { pid, ..Charge::of(Part::Blocked, Kind::Stopped).named(name) }
+        }
+    }
+}
+
+/// Between two sleeps of one wait the thread ran past the time asked for: back from a stop, it has to arm its timer anew.
+fn arming(one: &Traced) -> Charge {
+    match &one.asleep {
+        Asleep::Stopped(_) => Charge { part: Part::Arming, ..blocked(&one.asleep) },
+        Asleep::Waiting => Charge::of(Part::Arming, Kind::LateArming),
+    }
+}
+
+/// From the time asked for until the timer was served.
+fn timer(line: &mut TimeLine, expiry: &Expiry) {
+    line.cut_as_far(expiry.soft, Charge::of(Part::Arming, Kind::LateArming));
+    // Another timer's interrupt may come first and serve this one with it, even before the hard time.
+    let came = expiry.interrupt.unwrap_or(expiry.first_served);
+    line.cut_as_far(expiry.hard.min(came), Charge::of(Part::TimerSlack, Kind::TimerSlack));
+    let Some(interrupt) = expiry.interrupt else {
+        return line
+            .cut_as_far(expiry.served, Charge::of(Part::TimerSoftirq, Kind::Softirq).named("HRTIMER"));
+    };
+    let length = interrupt.since(line.cursor());
+    line.cut_as_far(interrupt, delivery(&expiry.interrupted, length));
+    line.cut_as_far(expiry.first_served, Charge::kernel(Part::InterruptEntry));
+    line.cut_as_far(expiry.served, Charge::of(Part::OtherTimers, Kind::OtherTimers));
+}
+
+/// Who is to blame for `length` between a timer's time and its interrupt.
+fn delivery(interrupted: &Who, length: Span) -> Charge {
+    let part = Part::InterruptDelivery;
+    match interrupted.holder {
+        Holder::Idle => Charge::of(part, Kind::IdleExit),
+        // Interrupts are off in a handler, so that another one has to wait.
+        Holder::Interrupt => Charge::of(part, Kind::Interrupt).named(&interrupted.name),
+        Holder::Thread | Holder::Softirq if length <= PLAIN_DELIVERY => Charge::kernel(part),
+        // Interrupts off in what was interrupted, or the hypervisor, or the machine: no event tells.
+        Holder::Thread | Holder::Softirq => {
+            Charge { pid: interrupted.pid, ..Charge::of(part, Kind::Undetermined).named(&interrupted.name) }
+        }
+        Holder::NotSeen => Charge::of(part, Kind::Undetermined),
+    }
+}
+
+/// From being able to run until being switched in, by who had the CPU.
+fn wait(line: &mut TimeLine, one: &Traced) {
+    let Some(switched_in) = one.switched_in else { return };
+    let mut named = Span::ZERO;
+    for occupant in &one.occupants {
+        named = named.plus(occupant.ns);
+        line.cut_as_far(at_most(line.cursor().plus(occupant.ns), switched_in), occupied(occupant, one));
+    }
+    line.cut_as_far(switched_in, Charge::of(Part::Waiting, Kind::Unexplained));
+}
+
+fn at_most(one: MonotonicTime, bound: MonotonicTime) -> MonotonicTime {
+    one.min(bound)
+}
+
+fn occupied(occupant: &Occupant, waiting: &Traced) -> Charge {
+    let who = &occupant.who;
+    let charge = match who.holder {
+        _ if waiting.rt_throttled => Charge::of(Part::Waiting, Kind::RtThrottled),
+        _ if waiting.throttled => Charge::of(Part::Waiting, Kind::Throttled),
+        Holder::Idle => Charge::of(Part::Waiting, Kind::IdleExit),
+        Holder::Thread => Charge::of(Part::Waiting, Kind::Thread).named(&who.name),
+        Holder::Interrupt => Charge::of(Part::Waiting, Kind::Interrupt).named(&who.name),
+        Holder::Softirq => Charge::of(Part::Waiting, Kind::Softirq).named(&who.name),
+        Holder::NotSeen => Charge::of(Part::Waiting, Kind::Undetermined),
+    };
+    Charge { pid: who.pid, ..charge }
+}
+
+/// What happened after the switch: page faults, and the CPU lost again.
+fn runs(line: &mut TimeLine, one: &Traced) {
+    for lost in &one.lost {
+        line.cut_as_far(lost.from, until_lost(one, lost.from));
+        line.cut_as_far(lost.until, lost_to(lost));
+    }
+    if let Some(fault) = one.first_fault {
+        line.cut_as_far(fault, Charge::kernel(Part::Return));
+    }
+}
+
+fn until_lost(one: &Traced, from: MonotonicTime) -> Charge {
+    if one.first_fault.is_some_and(|fault| fault < from) {
+        returning(one)
+    } else {
+        Charge::kernel(Part::Return)
+    }
+}
+
+fn lost_to(lost: &Lost) -> Charge {
+    if lost.throttled {
+        return Charge::of(Part::LostAgain, Kind::Throttled);
+    }
+    let who = &lost.to;
+    let kind = match who.holder {
+        Holder::Idle | Holder::NotSeen => Kind::Undetermined,
+        Holder::Thread => Kind::Thread,
+        Holder::Interrupt => Kind::Interrupt,
+        Holder::Softirq => Kind::Softirq,
+    };
+    Charge { pid: who.pid, ..Charge::of(Part::LostAgain, kind).named(&who.name) }
+}
+
+/// The rest, up to the thread's own reading.
+fn returning(one: &Traced) -> Charge {
+    match one.first_fault {
+        Some(_) => Charge::of(Part::PageFault, Kind::PageFault),
+        None => Charge::kernel(Part::Return),
+    }
+}

@@ -1,0 +1,185 @@
+//! A ledger as people and machines read it: the usual wake-up, the late ones, and what made them so.
+
+use std::collections::BTreeMap;
+
+use howlate_model::{Explained, Kind, Late, Ledger, NotDecomposed, Part, Share, Span};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Why the wake-ups of a condition were late. Serialised under `results[].why`; names are added to, never changed.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Why {
+    /// What saw it: `bpf`, `tracefs` or `switches`.
+    pub tracer: String,
+    /// Wake-ups whose parts are known.
+    pub decomposed: u64,
+    /// Wake-ups whose parts are not.
+    pub not_decomposed: u64,
+    /// The same by the reason.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub not_decomposed_because: BTreeMap<NotDecomposed, u64>,
+    /// Events that the tracer lost.
+    pub lost_events: u64,
+    /// Readings that were out of order.
+    pub clamped: u64,
+    /// What tracing adds to the median; absent where too few turns were taken with it and without.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub probe_effect_ns: Option<ProbeEffect>,
+    /// Each part over all wake-ups.
+    pub parts: Vec<WhyPart>,
+    /// The late ones.
+    pub late: WhyLate,
+    /// What made them late, the most first.
+    pub causes: Vec<WhyCause>,
+    /// The worst, whole.
+    pub worst: Vec<Explained>,
+}
+
+/// What tracing adds to the median latency.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ProbeEffect {
+    /// The median of the differences of turns taken side by side, nanoseconds.
+    pub p50: i64,
+    /// The interval's lower end.
+    pub low: i64,
+    /// The interval's upper end.
+    pub high: i64,
+}
+
+/// One part over all decomposed wake-ups; those that did not have it count as zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct WhyPart {
+    /// Which.
+    pub part: Part,
+    /// The mean.
+    pub mean_ns: u64,
+    /// The median.
+    pub p50_ns: u64,
+    /// The 99th percentile.
+    pub p99_ns: u64,
+    /// The longest.
+    pub max_ns: u64,
+}
+
+/// The late wake-ups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct WhyLate {
+    /// At least this late.
+    pub above_ns: Span,
+    /// How many.
+    pub count: u64,
+    /// Their lateness together.
+    pub total_ns: u64,
+    /// How much of it no event explains.
+    pub unexplained_ns: u64,
+}
+
+/// What one cause contributed to the late wake-ups.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct WhyCause {
+    /// What kind of thing.
+    pub kind: Kind,
+    /// Its name; for the kernel's own way the part's; absent where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The thread, if it was always the same one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pid: Option<u32>,
+    /// Its time in the late wake-ups.
+    pub late_ns: u64,
+    /// The same as a share of their lateness, 0 to 1.
+    pub share: f64,
+    /// In how many of them.
+    pub wakeups: u64,
+    /// The most in one.
+    pub max_ns: Span,
+}
+
+impl Why {
+    /// Reads `ledger`; late is what is above `above`, or above the 99th percentile.
+    pub fn of(
+        ledger: &Ledger,
+        tracer: &str,
+        above: Option<Span>,
+        probe_effect_ns: Option<ProbeEffect>,
+    ) -> Self {
+        let late = ledger.late(above.unwrap_or_else(|| p99(ledger)));
+        Self {
+            tracer: tracer.to_owned(),
+            decomposed: ledger.decomposed,
+            not_decomposed: ledger.unknown(),
+            not_decomposed_because: ledger.not_decomposed.clone(),
+            lost_events: ledger.lost_events,
+            clamped: ledger.clamped,
+            probe_effect_ns,
+            parts: parts(ledger),
+            late: WhyLate {
+                above_ns: late.above,
+                count: late.count,
+                total_ns: late.total,
+                unexplained_ns: of_kind(&late, Kind::Unexplained),
+            },
+            causes: causes(&late),
+            worst: ledger.worst().to_vec(),
+        }
+    }
+}
+
+impl WhyLate {
+    /// The share that no event explains, 0 to 1.
+    pub fn unexplained_share(&self) -> f64 {
+        share(self.unexplained_ns, self.total_ns)
+    }
+}
+
+fn p99(ledger: &Ledger) -> Span {
+    let p99 = ledger.latency.quantile(0.99).map_or(0, |late| late.as_nanos().max(0));
+    Span::from_nanos(p99.unsigned_abs())
+}
+
+fn of_kind(late: &Late, kind: Kind) -> u64 {
+    late.causes.iter().filter(|(cause, _)| cause.kind == kind).map(|(_, share)| share.total).sum()
+}
+
+#[allow(clippy::cast_precision_loss, reason = "a share is shown with three digits")]
+fn share(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+fn parts(ledger: &Ledger) -> Vec<WhyPart> {
+    ledger
+        .parts()
+        .iter()
+        .map(|(part, had)| {
+            let mut all = had.clone();
+            all.record_n(howlate_model::Latency::default(), ledger.decomposed.saturating_sub(had.count()));
+            let at = |quantile| all.quantile(quantile).map_or(0, |one| one.as_nanos().max(0).unsigned_abs());
+            let sum = u64::try_from(all.sum_nanos()).unwrap_or(0);
+            let mean_ns = sum.checked_div(all.count()).unwrap_or(0);
+            WhyPart { part: *part, mean_ns, p50_ns: at(0.5), p99_ns: at(0.99), max_ns: at(1.0) }
+        })
+        .collect()
+}
+
+/// Grouped by who, wherever on the way it was met; the kernel's own way by its parts.
+fn causes(late: &Late) -> Vec<WhyCause> {
+    let mut who: BTreeMap<(Kind, String), Share> = BTreeMap::new();
+    for (cause, one) in &late.causes {
+        let name = if cause.kind == Kind::Kernel { cause.part.name().to_owned() } else { cause.name.clone() };
+        who.entry((cause.kind, name)).and_modify(|known| known.add(one)).or_insert(*one);
+    }
+    let mut causes: Vec<WhyCause> = who
+        .into_iter()
+        .map(|((kind, name), one)| WhyCause {
+            kind,
+            name: (!name.is_empty()).then_some(name),
+            pid: one.pid.one(),
+            late_ns: one.total,
+            share: share(one.total, late.total),
+            wakeups: one.wakeups.min(late.count),
+            max_ns: one.max,
+        })
+        .collect();
+    causes.sort_by_key(|one| std::cmp::Reverse(one.late_ns));
+    causes
+}

@@ -1,0 +1,80 @@
+//! The line from the time asked for to the time it became, cut piece by piece.
+
+use howlate_model::{Cause, Explained, Kind, MonotonicTime, Part, Segment, Span, Wakeup};
+
+/// A wake-up's time-line under construction. Whatever is cut off it, the pieces add up.
+pub(super) struct TimeLine {
+    end: MonotonicTime,
+    cursor: MonotonicTime,
+    parts: Vec<Segment>,
+    clamped: u64,
+}
+
+/// Who a piece is charged to.
+pub(super) struct Charge {
+    pub(super) part: Part,
+    pub(super) kind: Kind,
+    pub(super) name: String,
+    pub(super) pid: Option<u32>,
+}
+
+impl Charge {
+    /// Time of the kernel's own way.
+    pub(super) const fn kernel(part: Part) -> Self {
+        Self::of(part, Kind::Kernel)
+    }
+
+    pub(super) const fn of(part: Part, kind: Kind) -> Self {
+        Self { part, kind, name: String::new(), pid: None }
+    }
+
+    pub(super) fn named(self, name: &str) -> Self {
+        Self { name: name.to_owned(), ..self }
+    }
+}
+
+impl TimeLine {
+    pub(super) const fn of(wakeup: Wakeup) -> Self {
+        Self { end: wakeup.ran, cursor: wakeup.expected, parts: Vec::new(), clamped: 0 }
+    }
+
+    /// How far it is cut.
+    pub(super) const fn cursor(&self) -> MonotonicTime {
+        self.cursor
+    }
+
+    /// Cuts the piece that ends at `until`. One that ends before it begins has no length, and is counted.
+    pub(super) fn cut(&mut self, until: MonotonicTime, charge: Charge) {
+        if until < self.cursor || until > self.end {
+            self.clamped += 1;
+        }
+        self.cut_as_far(until, charge);
+    }
+
+    /// The same where `until` may lie before: what happened before the time asked for makes nothing late.
+    pub(super) fn cut_as_far(&mut self, until: MonotonicTime, charge: Charge) {
+        let until = until.min(self.end);
+        if until <= self.cursor {
+            return;
+        }
+        let ns = until.since(self.cursor);
+        let cause = Cause { part: charge.part, kind: charge.kind, name: charge.name };
+        match self.parts.last_mut().filter(|last| last.cause == cause && last.pid == charge.pid) {
+            Some(last) => last.ns = last.ns.plus(ns),
+            None => self.parts.push(Segment { cause, pid: charge.pid, from_ns: self.cursor, ns }),
+        }
+        self.cursor = until;
+    }
+
+    /// Cuts the piece of this length.
+    pub(super) fn cut_length(&mut self, length: Span, charge: Charge) {
+        self.cut(self.cursor.plus(length), charge);
+    }
+
+    /// Charges the rest; returns the whole and how many readings were out of order.
+    pub(super) fn end(mut self, wakeup: Wakeup, cpu: Option<u32>, rest: Charge) -> (Explained, u64) {
+        self.cut_as_far(self.end, rest);
+        let explained = Explained { at_ns: wakeup.ran, latency_ns: wakeup.latency(), cpu, parts: self.parts };
+        (explained, self.clamped)
+    }
+}

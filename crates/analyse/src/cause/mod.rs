@@ -1,0 +1,18 @@
+//! Why wake-ups were late, from what a tracer saw. Pure: events in, parts out.
+//!
+//! `join` finds what was seen of each wake-up, `decompose` splits it into parts whose sum is its
+//! lateness; the model's `Ledger` adds them up, and `late` reads it.
+
+mod decompose;
+mod join;
+mod late;
+mod line;
+mod traces;
+
+pub use decompose::{Decomposed, decompose};
+pub use join::Joiner;
+pub use late::{ProbeEffect, Why, WhyCause, WhyLate, WhyPart};
+pub use traces::Traces;
+
+#[cfg(test)]
+mod tests;

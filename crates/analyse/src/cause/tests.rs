@@ -1,0 +1,353 @@
+//! Time-lines drawn, then asserted.
+
+use howlate_model::{
+    Asleep, Expiry, Holder, Kind, Lost, MonotonicTime, NotDecomposed, Occupant, Part, Span, Traced, Wakeup,
+    Who, WokenBy,
+};
+use proptest::prelude::*;
+
+use super::{Decomposed, Joiner, Why, decompose};
+
+fn at(nanos: i64) -> MonotonicTime {
+    MonotonicTime::from_nanos(nanos)
+}
+
+fn span(nanos: u64) -> Span {
+    Span::from_nanos(nanos)
+}
+
+fn thread(pid: u32, name: &str) -> Who {
+    Who { holder: Holder::Thread, pid: Some(pid), name: name.into() }
+}
+
+fn idle() -> Who {
+    Who { holder: Holder::Idle, pid: None, name: String::new() }
+}
+
+/// Deadline 1000, slack 50, interrupt at 1100, served 1130 (first 1120), runnable 1150, switched in at 1200.
+fn timely() -> Traced {
+    Traced {
+        tid: 7,
+        asleep_since: Some(at(100)),
+        asleep: Asleep::Waiting,
+        woken_by: WokenBy::Timer(Expiry {
+            soft: at(1_000),
+            hard: at(1_050),
+            interrupt: Some(at(1_100)),
+            interrupted: idle(),
+            first_served: at(1_120),
+            served: at(1_130),
+        }),
+        waking: at(1_135),
+        runnable: at(1_150),
+        occupants: vec![Occupant { who: idle(), ns: span(50) }],
+        unnamed: Span::ZERO,
+        switched_in: Some(at(1_200)),
+        cpu: 1,
+        migrated: false,
+        throttled: false,
+        rt_throttled: false,
+        lost: vec![],
+        lost_more: 0,
+        first_fault: None,
+        asleep_again: Some(at(1_300)),
+    }
+}
+
+const WAKEUP: Wakeup = Wakeup { expected: at_const(1_000), ran: at_const(1_240) };
+
+const fn at_const(nanos: i64) -> MonotonicTime {
+    MonotonicTime::from_nanos(nanos)
+}
+
+#[track_caller]
+fn check(wakeup: Wakeup, seen: &[Traced], expected: &[(Part, Kind, &str, u64)]) -> Decomposed {
+    let known = decompose(wakeup, seen, false).unwrap();
+    let parts: Vec<_> = known
+        .wakeup
+        .parts
+        .iter()
+        .map(|one| (one.cause.part, one.cause.kind, one.cause.name.as_str(), one.ns.as_nanos()))
+        .collect();
+    assert_eq!(parts, expected);
+    whole(&known, wakeup);
+    known
+}
+
+/// The parts follow each other from the time asked for to the reading, and none is empty.
+#[track_caller]
+fn whole(known: &Decomposed, wakeup: Wakeup) {
+    let mut cursor = wakeup.expected;
+    for one in &known.wakeup.parts {
+        assert_eq!(one.from_ns, cursor);
+        assert!(!one.ns.is_zero());
+        cursor = cursor.plus(one.ns);
+    }
+    assert_eq!(cursor, wakeup.ran.max(wakeup.expected));
+}
+
+#[test]
+fn every_nanosecond_has_its_part() {
+    // 1000   1050     1100   1120   1130    1150   1200   1240
+    // |slack |delivery|entry |others|wake-up|wait  |return|
+    let known = check(
+        WAKEUP,
+        &[timely()],
+        &[
+            (Part::TimerSlack, Kind::TimerSlack, "", 50),
+            (Part::InterruptDelivery, Kind::IdleExit, "", 50),
+            (Part::InterruptEntry, Kind::Kernel, "", 20),
+            (Part::OtherTimers, Kind::OtherTimers, "", 10),
+            (Part::WakeUp, Kind::Kernel, "", 20),
+            (Part::Waiting, Kind::IdleExit, "", 50),
+            (Part::Return, Kind::Kernel, "", 40),
+        ],
+    );
+    assert_eq!((known.clamped, known.wakeup.cpu), (0, Some(1)));
+}
+
+#[test]
+fn an_interrupt_that_came_for_another_timer_before_ours() {
+    let mut one = timely();
+    let WokenBy::Timer(expiry) = &mut one.woken_by else { unreachable!() };
+    (expiry.interrupt, expiry.first_served) = (Some(at(980)), at(990));
+    let expected = [
+        (Part::OtherTimers, Kind::OtherTimers, "", 130),
+        (Part::WakeUp, Kind::Kernel, "", 20),
+        (Part::Waiting, Kind::IdleExit, "", 50),
+        (Part::Return, Kind::Kernel, "", 40),
+    ];
+    check(WAKEUP, &[one], &expected);
+}
+
+#[test]
+fn who_had_the_cpu_is_named() {
+    let mut one = timely();
+    one.occupants =
+        vec![Occupant { who: thread(9, "hog"), ns: span(30) }, Occupant { who: idle(), ns: span(15) }];
+    let known = decompose(WAKEUP, &[one], false).unwrap();
+    let waiting: Vec<_> = known.wakeup.parts.iter().filter(|one| one.cause.part == Part::Waiting).collect();
+    assert_eq!((waiting[0].cause.name.as_str(), waiting[0].pid, waiting[0].ns), ("hog", Some(9), span(30)));
+    assert_eq!(waiting[1].ns, span(15));
+    assert_eq!((waiting[2].cause.kind, waiting[2].ns), (Kind::Unexplained, span(5)));
+    whole(&known, WAKEUP);
+}
+
+#[test]
+fn a_late_interrupt_is_blamed_by_what_the_cpu_did() {
+    for (interrupted, late, kind, name) in [
+        (idle(), 60_000, Kind::IdleExit, ""),
+        (thread(9, "hog"), 5_000, Kind::Kernel, ""),
+        (thread(9, "hog"), 60_000, Kind::Undetermined, "hog"),
+        (Who { holder: Holder::Interrupt, pid: None, name: "eth0".into() }, 60_000, Kind::Interrupt, "eth0"),
+        (
+            Who { holder: Holder::Softirq, pid: None, name: "NET_RX".into() },
+            60_000,
+            Kind::Undetermined,
+            "NET_RX",
+        ),
+    ] {
+        let mut one = timely();
+        let interrupt = at(1_050 + late);
+        one.woken_by = WokenBy::Timer(Expiry {
+            soft: at(1_000),
+            hard: at(1_050),
+            interrupt: Some(interrupt),
+            interrupted,
+            first_served: interrupt,
+            served: interrupt,
+        });
+        let wakeup = Wakeup { ran: at(100_000), ..WAKEUP };
+        let known = decompose(wakeup, &[one], false).unwrap();
+        let delivery = &known.wakeup.parts[1];
+        assert_eq!((delivery.cause.part, delivery.cause.kind), (Part::InterruptDelivery, kind));
+        assert_eq!((delivery.cause.name.as_str(), delivery.ns.as_nanos()), (name, late.unsigned_abs()));
+    }
+}
+
+#[test]
+fn a_thread_that_was_not_asleep_yet_was_armed_late() {
+    let mut one = timely();
+    one.asleep_since = Some(at(1_090));
+    let known = decompose(WAKEUP, &[one], false).unwrap();
+    let first = &known.wakeup.parts[0];
+    assert_eq!(
+        (first.cause.part, first.cause.kind, first.ns.as_nanos()),
+        (Part::Arming, Kind::LateArming, 90)
+    );
+    whole(&known, WAKEUP);
+}
+
+#[test]
+fn a_stop_is_followed_through_all_its_sleeps() {
+    // 500 woken by the stop's signal, stopped at 520; 5000 woken by the going on; sleeps again at 5100 for a time that
+    // has passed, is woken by the timer at 5200 and runs at 5240.
+    let stop = thread(44, "stopper");
+    let by_other = |waking: i64, ran: i64, slept: i64, asleep: Asleep| Traced {
+        woken_by: WokenBy::Other(stop.clone()),
+        asleep,
+        waking: at(waking),
+        runnable: at(waking),
+        occupants: vec![],
+        switched_in: Some(at(ran)),
+        asleep_again: Some(at(slept)),
+        ..timely()
+    };
+    let first = by_other(500, 510, 520, Asleep::Waiting);
+    let second = Traced {
+        asleep_since: Some(at(520)),
+        ..by_other(5_000, 5_000, 5_100, Asleep::Stopped(Some(stop.clone())))
+    };
+    let mut third =
+        Traced { waking: at(5_190), runnable: at(5_195), switched_in: Some(at(5_200)), ..timely() };
+    let WokenBy::Timer(expiry) = &mut third.woken_by else { unreachable!() };
+    (expiry.interrupt, expiry.first_served, expiry.served) = (Some(at(5_150)), at(5_160), at(5_180));
+    third.occupants = vec![];
+    third.asleep_since = Some(at(5_100));
+    third.asleep_again = Some(at(9_000));
+    let wakeup = Wakeup { expected: at(1_000), ran: at(5_240) };
+    let mut joiner = Joiner::new(false);
+    [first, second, third].into_iter().for_each(|one| joiner.saw(one));
+    joiner.woke([wakeup]);
+    let worst = &joiner.ledger.worst()[0];
+    let (first, second) = (&worst.parts[0], &worst.parts[1]);
+    assert_eq!(
+        (first.cause.kind, first.cause.name.as_str(), first.ns),
+        (Kind::Stopped, "stopper", span(4_000))
+    );
+    assert_eq!((second.cause.kind, second.cause.part), (Kind::Stopped, Part::Arming));
+    assert_eq!(worst.parts.iter().map(|one| one.ns.as_nanos()).sum::<u64>(), 4_240);
+}
+
+#[test]
+fn a_quota_that_is_used_up_on_the_way_back() {
+    let mut one = timely();
+    one.lost = vec![Lost { from: at(1_205), until: at(1_230), to: idle(), throttled: true }];
+    let known = decompose(WAKEUP, &[one], false).unwrap();
+    let lost = known.wakeup.parts.iter().find(|one| one.cause.part == Part::LostAgain).unwrap();
+    assert_eq!((lost.cause.kind, lost.ns), (Kind::Throttled, span(25)));
+    whole(&known, WAKEUP);
+}
+
+#[test]
+fn page_faults_take_the_rest() {
+    let mut one = timely();
+    one.first_fault = Some(at(1_210));
+    let known = decompose(WAKEUP, &[one], false).unwrap();
+    let last = known.wakeup.parts.last().unwrap();
+    assert_eq!((last.cause.kind, last.ns), (Kind::PageFault, span(30)));
+}
+
+#[test]
+fn wake_ups_find_their_own_sleeps() {
+    let mut joiner = Joiner::new(false);
+    let shifted = |by: i64| {
+        let mut one = timely();
+        let later = |time: MonotonicTime| at(time.as_nanos() + by);
+        one.woken_by = WokenBy::Timer(Expiry {
+            soft: later(at(1_000)),
+            hard: later(at(1_050)),
+            interrupt: Some(later(at(1_100))),
+            interrupted: idle(),
+            first_served: later(at(1_120)),
+            served: later(at(1_130)),
+        });
+        one.asleep_since = one.asleep_since.map(later);
+        (one.waking, one.runnable) = (later(one.waking), later(one.runnable));
+        (one.switched_in, one.asleep_again) = (one.switched_in.map(later), one.asleep_again.map(later));
+        one
+    };
+    let wakeup = |by: i64| Wakeup { expected: at(1_000 + by), ran: at(1_240 + by) };
+    // The second was not seen; one comes late, and one while nothing was recorded.
+    joiner.saw(shifted(0));
+    joiner.woke([wakeup(0), wakeup(1_000), wakeup(2_000)]);
+    assert_eq!(joiner.ledger.decomposed, 1);
+    joiner.saw(shifted(2_000));
+    joiner.lost(3, at(9_000));
+    joiner.woke([wakeup(3_000)]);
+    joiner.end();
+    assert_eq!((joiner.ledger.decomposed, joiner.ledger.unknown(), joiner.ledger.lost_events), (2, 2, 3));
+    assert_eq!(joiner.ledger.not_decomposed[&NotDecomposed::LostEvents], 1);
+    let why = Why::of(&joiner.ledger, "bpf", Some(Span::ZERO), None);
+    assert_eq!(why.late.unexplained_ns, 480);
+    assert_eq!(why.causes.iter().map(|one| one.late_ns).sum::<u64>(), why.late.total_ns);
+}
+
+fn any_time() -> impl Strategy<Value = MonotonicTime> {
+    (0..3_000i64).prop_map(MonotonicTime::from_nanos)
+}
+
+fn any_who() -> impl Strategy<Value = Who> {
+    (0..5u32).prop_map(|number| {
+        let holder = [Holder::Idle, Holder::Thread, Holder::Interrupt, Holder::Softirq, Holder::NotSeen]
+            [number as usize];
+        Who { holder, pid: (number == 1).then_some(3), name: format!("n{number}") }
+    })
+}
+
+fn any_woken() -> impl Strategy<Value = WokenBy> {
+    let expiry =
+        (any_time(), any_time(), proptest::option::of(any_time()), any_who(), any_time(), any_time());
+    prop_oneof![
+        expiry.prop_map(|(soft, hard, interrupt, interrupted, first_served, served)| WokenBy::Timer(
+            Expiry { soft, hard, interrupt, interrupted, first_served, served }
+        )),
+        any_who().prop_map(WokenBy::Other),
+        (0..3_000u64).prop_map(|slack| WokenBy::NotSeen { slack: span(slack) }),
+    ]
+}
+
+prop_compose! {
+    /// Anything a tracer could say, however little sense it makes.
+    fn any_traced()(woken_by in any_woken(),
+                    times in (any_time(), any_time(), proptest::option::of(any_time()), proptest::option::of(any_time()), proptest::option::of(any_time())),
+                    occupants in proptest::collection::vec((any_who(), 0..2_000u64), 0..5),
+                    lost in proptest::collection::vec((any_time(), any_time(), any_who(), any::<bool>()), 0..3),
+                    first_fault in proptest::option::of(any_time()),
+                    flags in any::<(bool, bool, bool, bool)>()) -> Traced {
+        Traced {
+            tid: 7,
+            asleep_since: times.2,
+            asleep: if flags.3 { Asleep::Stopped(None) } else { Asleep::Waiting },
+            woken_by,
+            waking: times.0,
+            runnable: times.1,
+            occupants: occupants.into_iter().map(|(who, ns)| Occupant { who, ns: span(ns) }).collect(),
+            unnamed: Span::ZERO,
+            switched_in: times.3,
+            cpu: 0,
+            migrated: flags.0,
+            throttled: flags.1,
+            rt_throttled: flags.2,
+            lost: lost.into_iter().map(|(from, until, to, throttled)| Lost { from, until, to, throttled }).collect(),
+            lost_more: 0,
+            first_fault,
+            asleep_again: times.4,
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn parts_are_not_negative_and_add_up(seen in proptest::collection::vec(any_traced(), 1..5),
+                                         expected in any_time(), late in -5..4_000i64, notified: bool) {
+        let wakeup = Wakeup { expected, ran: at(expected.as_nanos() + late) };
+        let known = decompose(wakeup, &seen, notified).unwrap();
+        whole(&known, wakeup);
+        let sum: u64 = known.wakeup.parts.iter().map(|one| one.ns.as_nanos()).sum();
+        prop_assert_eq!(sum, late.max(0).unsigned_abs());
+    }
+
+    #[test]
+    fn occupants_fill_the_wait(occupants in proptest::collection::vec((any_who(), 1..20u64), 1..5)) {
+        let total: u64 = occupants.iter().map(|one| one.1).sum();
+        let mut one = timely();
+        one.switched_in = Some(one.runnable.plus(span(total)));
+        one.occupants = occupants.iter().map(|(who, ns)| Occupant { who: who.clone(), ns: span(*ns) }).collect();
+        let wakeup = Wakeup { ran: at(2_000), ..WAKEUP };
+        let known = decompose(wakeup, &[one], false).unwrap();
+        let waited: Vec<_> = known.wakeup.parts.iter().filter(|one| one.cause.part == Part::Waiting).collect();
+        prop_assert_eq!(waited.iter().map(|one| one.ns.as_nanos()).sum::<u64>(), total);
+        prop_assert!(waited.iter().all(|one| one.cause.kind != Kind::Unexplained));
+    }
+}

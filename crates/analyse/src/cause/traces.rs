@@ -1,0 +1,104 @@
+//! The turns of one condition that were traced.
+
+use std::collections::BTreeMap;
+
+use howlate_model::{Latency, Ledger, Span, WhyBlock};
+
+use super::{ProbeEffect, Why};
+use crate::{Interval, Outcome};
+
+/// What tracers found of one condition, all its traced turns together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Traces {
+    /// What saw it; several where recordings of several are joined.
+    pub tracer: String,
+    /// The causes, added up.
+    pub ledger: Ledger,
+    /// The median of each traced turn, by the turn that it was taken beside.
+    medians: BTreeMap<u32, Latency>,
+}
+
+impl Traces {
+    pub(crate) fn by(tracer: &str) -> Self {
+        Self { tracer: tracer.to_owned(), ledger: Ledger::default(), medians: BTreeMap::new() }
+    }
+
+    pub(crate) fn add(&mut self, block: &WhyBlock) {
+        if !self.tracer.split(", ").any(|known| known == block.tracer) {
+            self.tracer = format!("{}, {}", self.tracer, block.tracer);
+        }
+        if let Some(median) = block.ledger.latency.quantile(0.5) {
+            self.medians.insert(block.beside, median);
+        }
+        self.ledger.merge(&block.ledger);
+    }
+
+    /// What tracing adds to the median: the differences of turns that were taken side by side. `None` where there are
+    /// fewer than six of them, too few for an interval.
+    fn effect(&self, untraced: &[(u32, Latency)]) -> Option<ProbeEffect> {
+        let mut by_round: BTreeMap<u32, Vec<i64>> = BTreeMap::new();
+        untraced
+            .iter()
+            .for_each(|(round, median)| by_round.entry(*round).or_default().push(median.as_nanos()));
+        let difference = |(beside, traced): (&u32, &Latency)| {
+            let plain = by_round.get_mut(beside)?;
+            plain.sort_unstable();
+            Some(Latency::from_nanos(traced.as_nanos() - plain[plain.len() / 2]))
+        };
+        let mut differences: Vec<Latency> = self.medians.iter().filter_map(difference).collect();
+        let interval = Interval::of_median(&mut differences)?;
+        let p50 = differences[differences.len() / 2].as_nanos();
+        Some(ProbeEffect { p50, low: interval.low.as_nanos(), high: interval.high.as_nanos() })
+    }
+}
+
+impl Outcome {
+    /// Why the wake-ups were late: those at least `above` late, or above the 99th percentile. `None` where nothing was
+    /// traced.
+    pub fn why_late(&self, above: Option<Span>) -> Option<Why> {
+        let traces = self.traces.as_ref()?;
+        Some(Why::of(&traces.ledger, &traces.tracer, above, traces.effect(self.round_medians())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{analysis_of, block_of};
+    use howlate_model::{Line, MonotonicTime, NotDecomposed, Wait, Work};
+
+    fn traced(round: u32, beside: u32, late: i64) -> Line {
+        let mut ledger = Ledger::default();
+        (0..20).for_each(|_| ledger.add_unknown(Latency::from_nanos(late), NotDecomposed::NotSeen));
+        let (from_ns, until_ns) = (MonotonicTime::default(), MonotonicTime::default());
+        let tracer = "bpf".to_owned();
+        Line::Why(Box::new(WhyBlock { condition: 0, round, beside, from_ns, until_ns, tracer, ledger }))
+    }
+
+    #[test]
+    fn tracing_is_measured_by_turns_side_by_side() {
+        // Rounds 0 to 7 without, 8 to 15 with: each 100 ns more than the one beside it, which drifts.
+        let work = Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_millis(1) };
+        let mut analysis = analysis_of(&[work]);
+        for round in 0..8u32 {
+            analysis.add(&block_of(0, round, 5_000 + i64::from(round) * 1_000));
+            analysis.add(&traced(8 + round, round, 5_100 + i64::from(round) * 1_000));
+        }
+        let outcome = &analysis.outcomes()[0];
+        assert_eq!(outcome.count(), 160, "traced wake-ups are none of the result");
+        let why = outcome.why_late(None).unwrap();
+        let effect = why.probe_effect_ns.unwrap();
+        assert!((90..=110).contains(&effect.p50) && effect.low <= effect.p50 && effect.p50 <= effect.high);
+        assert_eq!((why.tracer.as_str(), why.not_decomposed), ("bpf", 160));
+    }
+
+    #[test]
+    fn few_turns_tell_nothing_of_the_tracer() {
+        let work = Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_millis(1) };
+        let mut analysis = analysis_of(&[work]);
+        analysis.add(&block_of(0, 0, 5_000));
+        analysis.add(&traced(1, 0, 5_100));
+        assert_eq!(analysis.outcomes()[0].why_late(None).unwrap().probe_effect_ns, None);
+        assert!(analysis_of(&[work]).outcomes()[0].why_late(None).is_none());
+    }
+}

@@ -1,0 +1,38 @@
+//! Options that ask why.
+
+use clap::Args;
+use howlate_plan::Plan;
+use howlate_trace::Choice;
+
+use crate::error::Error;
+use crate::session::Traced;
+
+/// Turns that are traced beside those that are not.
+#[derive(Args, Clone, Copy)]
+pub(crate) struct Reasons {
+    /// Also find out why wake-ups are late: every turn is taken once more with a tracer, beside the one without
+    #[arg(long, help_heading = "Reasons")]
+    pub(crate) why: bool,
+    /// What traces: auto takes the best that can be had here, or bpf
+    #[arg(long, value_name = "TRACER", default_value = "auto", requires = "why", help_heading = "Reasons")]
+    pub(crate) tracer: Choice,
+}
+
+/// Turns per condition where nothing else was asked for: enough to tell what tracing adds.
+const ROUNDS: u32 = 10;
+
+impl Reasons {
+    /// The turns per condition.
+    pub(crate) fn rounds(self, asked: Option<u32>) -> Option<u32> {
+        asked.or(self.why.then_some(ROUNDS))
+    }
+
+    /// Adds the traced turns to a plan.
+    pub(crate) fn add_to(self, plan: &mut Plan, seed: u64) -> Result<Option<Traced>, Error> {
+        if !self.why {
+            return Ok(None);
+        }
+        let from_round = plan.add_traced(seed).ok_or(Error::NothingToTrace)?;
+        Ok(Some(Traced { tracer: self.tracer, from_round }))
+    }
+}

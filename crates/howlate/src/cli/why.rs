@@ -1,0 +1,31 @@
+//! `howlate why`
+
+use std::path::PathBuf;
+
+use clap::Args;
+use howlate_model::Span;
+use howlate_trace::Choice;
+
+/// Where lateness comes from: of this machine (about 30 s), or of recordings made with --why
+#[derive(Args)]
+#[command(after_help = "Examples:\n  \
+howlate why\n  \
+howlate cyclic --policy fifo:80,other --load idle,pipe --why --out w.jsonl\n  \
+howlate why w.jsonl --late-above 100us")]
+pub(crate) struct Why {
+    /// Recordings made with --why and --out; this machine is looked at if left out
+    #[arg(value_name = "RECORDING")]
+    pub(crate) recordings: Vec<PathBuf>,
+    /// Which wake-ups are the late ones; those above the 99th percentile if left out
+    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, requires = "recordings")]
+    pub(crate) late_above: Option<Span>,
+    /// What traces: auto takes the best that can be had here, or bpf
+    #[arg(long, value_name = "TRACER", default_value = "auto", conflicts_with = "recordings")]
+    pub(crate) tracer: Choice,
+    /// Save the recording
+    #[arg(long, short, value_name = "FILE", conflicts_with = "recordings")]
+    pub(crate) out: Option<PathBuf>,
+    /// Show no progress
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}

@@ -1,0 +1,78 @@
+//! `howlate why`
+
+use howlate_analyse::Analysis;
+use howlate_model::{Load, Policy, Span, Wait};
+use howlate_plan::{Circumstances, CyclicChoices, Threads};
+use howlate_render as render;
+
+use super::quick::realtime_policy;
+use super::{print_result, reading};
+use crate::cli::{Output, Printing, Reasons, WholeRun, Why};
+use crate::error::Error;
+use crate::session::{Environment, Request, Resume, measure};
+use crate::status::Status;
+use crate::terminal;
+
+/// Time for each of four conditions, and as long again for its traced turns: about 30 s in all.
+const PER_CONDITION: Span = Span::from_millis(3_600);
+/// Turns of each condition: enough to tell what tracing adds.
+const ROUNDS: u32 = 9;
+
+pub(crate) fn run(asked: &Why) -> Result<Status, Error> {
+    if asked.recordings.is_empty() { look(asked) } else { read(asked) }
+}
+
+/// Why this machine is late: as a program is and with real-time priority, idle and busy.
+fn look(asked: &Why) -> Result<Status, Error> {
+    let environment = Environment::begin()?;
+    let choices = choices(realtime_policy());
+    let mut plan = choices.plan(&environment.machine())?;
+    let seed = choices.circumstances.seed;
+    let traced = Reasons { why: true, tracer: asked.tracer }.add_to(&mut plan, seed)?;
+    let printing = Printing { quiet: asked.quiet, ..Printing::default() };
+    let output = Output { out: asked.out.clone(), printing, ..Output::default() };
+    let request = Request { traced, ..Request::of("why", seed, &WholeRun::default(), &output) };
+    let analysis = measure(&request, &environment, &plan, Resume::No)?;
+    print_result(&analysis, &output, &[])?;
+    Ok(if is_explained(&analysis) { Status::Done } else { Status::NotTrustworthy })
+}
+
+fn choices(realtime: Option<Policy>) -> CyclicChoices {
+    CyclicChoices {
+        circumstances: Circumstances {
+            policies: [Some(Policy::OTHER), realtime].into_iter().flatten().collect(),
+            slacks: vec![None],
+            loads: vec![Load::IDLE, Load::cpu()],
+            cpus: None,
+            seed: fastrand::u64(..1_000_000),
+        },
+        mechanisms: vec![Wait::ClockNanosleep],
+        periods: vec![Span::from_millis(1)],
+        threads: Threads::Count(1),
+        distance: Span::ZERO,
+        staircase: false,
+        aligned: false,
+        samples: None,
+        duration: Some(PER_CONDITION),
+        rounds: Some(ROUNDS),
+    }
+}
+
+fn is_explained(analysis: &Analysis) -> bool {
+    analysis.outcomes().iter().any(|outcome| outcome.traces.is_some())
+}
+
+/// What recordings say.
+fn read(asked: &Why) -> Result<Status, Error> {
+    for path in &asked.recordings {
+        let analysis = reading::analysis(path)?;
+        if !is_explained(&analysis) {
+            return Err(Error::NothingTraced { path: path.clone() });
+        }
+        let heading =
+            if asked.recordings.len() > 1 { format!("{}\n", path.display()) } else { String::new() };
+        let text = render::why(&analysis, asked.late_above, terminal::width());
+        terminal::print(&format!("{heading}{text}"))?;
+    }
+    Ok(Status::Done)
+}

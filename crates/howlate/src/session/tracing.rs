@@ -1,0 +1,167 @@
+//! Turns that are traced: their wake-ups are split into parts, and are none of the result.
+
+use std::collections::HashMap;
+
+use howlate_analyse::cause::Joiner;
+use howlate_linux::clock;
+use howlate_model::{Caveat, InForce, Line, MonotonicTime, Span, Turn, Wakeup, WhyBlock, Work};
+use howlate_trace::{Choice, Refusal, Tracer, open};
+
+use crate::error::Error;
+
+/// What is to be traced, and how.
+#[derive(Clone, Copy)]
+pub(crate) struct Traced {
+    /// The tracer that was asked for.
+    pub(crate) tracer: Choice,
+    /// Turns from this round on are traced; each is beside the one that many rounds before.
+    pub(crate) from_round: u32,
+}
+
+/// Causes of long turns are handed on this often, so that a crash costs no more.
+const HANDED_ON_EVERY: Span = Span::from_secs(60);
+
+/// Time for the kernel to settle after its code was patched, and for the last sleep of a thread to be told.
+const SETTLING: Span = Span::from_millis(10);
+
+/// A tracer, and the turn that it watches.
+pub(super) struct Tracing {
+    tracer: Box<dyn Tracer>,
+    from_round: u32,
+    turn: Option<TracedTurn>,
+}
+
+struct TracedTurn {
+    from: MonotonicTime,
+    /// In the order of the turn's tasks.
+    threads: Vec<Thread>,
+    /// Which of them has which id.
+    by_tid: HashMap<u32, usize>,
+}
+
+struct Thread {
+    condition: u32,
+    round: u32,
+    joiner: Joiner,
+}
+
+impl Tracing {
+    /// The tracer that is to be used, and what is to be said of those that are not. None at all is an error only where
+    /// one was asked for by name.
+    pub(super) fn begin(wanted: Traced) -> Result<(Option<Self>, Vec<Caveat>), Error> {
+        let opened = open(wanted.tracer, &[std::process::id()]);
+        if let (Choice::Only(tier), Some((_, refusal))) = (wanted.tracer, opened.refused.first()) {
+            return Err(Error::Tracer { tier, refusal: refusal.clone() });
+        }
+        let refused = opened.refused.iter().map(|(tier, reason)| Caveat::TracerRefused {
+            tracer: tier.name().to_owned(),
+            reason: reason.to_string(),
+        });
+        let caveats = refused.collect();
+        let from_round = wanted.from_round;
+        Ok((opened.tracer.map(|tracer| Self { tracer, from_round, turn: None }), caveats))
+    }
+
+    /// Whether a turn is one to be traced.
+    pub(super) fn is_traced(from_round: u32, turn: &Turn) -> bool {
+        turn.tasks.iter().any(|task| task.round >= from_round)
+    }
+
+    /// Begins to trace, if `turn` is one to be traced.
+    pub(super) fn turn_begins(&mut self, turn: &Turn) -> Result<(), Refusal> {
+        if !Self::is_traced(self.from_round, turn) {
+            return Ok(());
+        }
+        self.tracer.start()?;
+        // An interruption shortens it, and is seen by the turn itself.
+        drop(clock::pause(SETTLING));
+        let threads = turn.tasks.iter().map(|task| Thread {
+            condition: task.condition,
+            round: task.round,
+            joiner: Joiner::new(matches!(task.work, Work::Notify { .. })),
+        });
+        let threads = threads.collect();
+        self.turn = Some(TracedTurn { from: clock::now(), threads, by_tid: HashMap::new() });
+        Ok(())
+    }
+
+    /// The tracer's name.
+    pub(super) fn name(&self) -> &'static str {
+        self.tracer.tier().name()
+    }
+
+    /// Whether the current turn is traced.
+    pub(super) const fn is_under_way(&self) -> bool {
+        self.turn.is_some()
+    }
+
+    /// A thread of the turn has begun.
+    pub(super) fn started(&mut self, condition: u32, in_force: &InForce) -> Result<(), Refusal> {
+        let Some(turn) = &mut self.turn else { return Ok(()) };
+        if let Some(number) = turn.threads.iter().position(|thread| thread.condition == condition) {
+            turn.by_tid.insert(in_force.tid, number);
+        }
+        self.tracer.follow(in_force.tid, in_force.slack_ns)
+    }
+
+    /// Wake-ups of a thread of the turn.
+    pub(super) fn wakeups(&mut self, thread: usize, wakeups: &[Wakeup]) {
+        let joiner = self.turn.as_mut().and_then(|turn| turn.threads.get_mut(thread));
+        if let Some(thread) = joiner {
+            thread.joiner.woke(wakeups.iter().copied());
+        }
+    }
+
+    /// Takes in what the tracer saw. Often enough, so that it need not lose anything.
+    pub(super) fn look(&mut self) -> Vec<Line> {
+        let Some(turn) = &mut self.turn else { return Vec::new() };
+        let TracedTurn { threads, by_tid, .. } = turn;
+        let lost = self.tracer.read(&mut |one| {
+            if let Some(thread) = by_tid.get(&one.tid).and_then(|number| threads.get_mut(*number)) {
+                thread.joiner.saw(one);
+            }
+        });
+        let now = clock::now();
+        // Which thread's they were cannot be told, so that they spoil the wake-ups of all.
+        threads.iter_mut().for_each(|thread| thread.joiner.lost(lost, now));
+        if now.since(turn.from) < HANDED_ON_EVERY {
+            return Vec::new();
+        }
+        self.hand_on(now)
+    }
+
+    /// The turn is over: what came of it.
+    pub(super) fn turn_ended(&mut self) -> Vec<Line> {
+        if self.turn.is_none() {
+            return Vec::new();
+        }
+        drop(clock::pause(SETTLING));
+        self.tracer.stop();
+        let mut lines = self.look();
+        if let Some(turn) = &mut self.turn {
+            turn.threads.iter_mut().for_each(|thread| thread.joiner.end());
+        }
+        lines.extend(self.hand_on(clock::now()));
+        self.turn = None;
+        lines
+    }
+
+    /// The causes since the last time, one line per thread.
+    fn hand_on(&mut self, now: MonotonicTime) -> Vec<Line> {
+        let Some(turn) = &mut self.turn else { return Vec::new() };
+        let from = std::mem::replace(&mut turn.from, now);
+        let (tracer, from_round) = (self.tracer.tier().name(), self.from_round);
+        let line = |thread: &mut Thread| {
+            Line::Why(Box::new(WhyBlock {
+                condition: thread.condition,
+                round: thread.round,
+                beside: thread.round.saturating_sub(from_round),
+                from_ns: from,
+                until_ns: now,
+                tracer: tracer.to_owned(),
+                ledger: std::mem::take(&mut thread.joiner.ledger),
+            }))
+        };
+        turn.threads.iter_mut().map(line).collect()
+    }
+}

@@ -1,0 +1,92 @@
+//! Why a stretch of a wake-up took its time.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Latency, MonotonicTime, Part, Span};
+
+/// What kind of thing took the time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// The thread itself: it asked too late.
+    LateArming,
+    /// The kernel was allowed to join timers.
+    TimerSlack,
+    /// The CPU was idle and had to leave that state; in a virtual machine the hypervisor's part is in it.
+    IdleExit,
+    /// The handler of another interrupt.
+    Interrupt,
+    /// A softirq.
+    Softirq,
+    /// Another thread.
+    Thread,
+    /// Other timers of the same interrupt.
+    OtherTimers,
+    /// The kernel's own way: interrupt entry, wake-up, switch, return.
+    Kernel,
+    /// A signal or a tracer had stopped the thread.
+    Stopped,
+    /// Its control group had used up its quota.
+    Throttled,
+    /// Real-time throttling, or the server that keeps time for normal threads.
+    RtThrottled,
+    /// Page faults.
+    PageFault,
+    /// It was moved to another CPU.
+    Migration,
+    /// The hypervisor ran something else.
+    Hypervisor,
+    /// One of several that the events cannot tell apart.
+    Undetermined,
+    /// No event says anything.
+    Unexplained,
+}
+
+impl Kind {
+    /// Whether this names who it was.
+    pub const fn is_named(self) -> bool {
+        !matches!(self, Self::Undetermined | Self::Unexplained)
+    }
+}
+
+/// A part of wake-ups, and who took the time.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+pub struct Cause {
+    /// Where on the way.
+    pub part: Part,
+    /// What kind of thing.
+    pub kind: Kind,
+    /// The thread's comm, the interrupt's or softirq's name, the group's path; empty where there is none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub name: String,
+}
+
+/// One part of one wake-up.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Segment {
+    /// Where on the way, and who.
+    #[serde(flatten)]
+    pub cause: Cause,
+    /// The thread's id, where it is one thread's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pid: Option<u32>,
+    /// When it began.
+    pub from_ns: MonotonicTime,
+    /// How long it took; never zero.
+    pub ns: Span,
+}
+
+/// A wake-up with all its parts: their sum is its latency.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Explained {
+    /// When the thread ran.
+    pub at_ns: MonotonicTime,
+    /// How late.
+    pub latency_ns: Latency,
+    /// The CPU it ran on; absent where that was not seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<u32>,
+    /// From the time asked for to `at_ns`, without a gap.
+    pub parts: Vec<Segment>,
+}

@@ -1,0 +1,91 @@
+//! The parts of a wake-up, from the time asked for to the thread's own reading of the clock.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A stretch on the way of a wake-up. In the order in which they come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    /// The thread did not sleep yet when it asked to be woken, or asked for a later time than it meant.
+    Arming,
+    /// It slept on for a reason of its own: stopped, or waiting for something that is not its timer.
+    Blocked,
+    /// The kernel was free to fire the timer later, so as to join it with others.
+    TimerSlack,
+    /// From the timer's time until the CPU took the interrupt.
+    InterruptDelivery,
+    /// From the interrupt until the first timer was served.
+    InterruptEntry,
+    /// Timers served before this one in the same interrupt.
+    OtherTimers,
+    /// From the timer's time until a timer softirq, or its thread, served it; there is no interrupt to tell apart.
+    TimerSoftirq,
+    /// From the send until the receiver was being woken.
+    Sending,
+    /// The wake-up itself, and what is left of the interrupt.
+    WakeUp,
+    /// Others had the CPU.
+    Waiting,
+    /// The thread had the CPU and lost it again before it was back in its program.
+    LostAgain,
+    /// From the switch to the thread until its program read the clock.
+    Return,
+    /// The same from a page fault on.
+    PageFault,
+    /// The wake-up was not seen, or seen in part.
+    NotSeen,
+}
+
+impl Part {
+    /// All parts, in their order.
+    pub const ALL: [Self; 14] = [
+        Self::Arming,
+        Self::Blocked,
+        Self::TimerSlack,
+        Self::InterruptDelivery,
+        Self::InterruptEntry,
+        Self::OtherTimers,
+        Self::TimerSoftirq,
+        Self::Sending,
+        Self::WakeUp,
+        Self::Waiting,
+        Self::LostAgain,
+        Self::Return,
+        Self::PageFault,
+        Self::NotSeen,
+    ];
+
+    /// The published name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Arming => "arming",
+            Self::Blocked => "blocked",
+            Self::TimerSlack => "timer_slack",
+            Self::InterruptDelivery => "interrupt_delivery",
+            Self::InterruptEntry => "interrupt_entry",
+            Self::OtherTimers => "other_timers",
+            Self::TimerSoftirq => "timer_softirq",
+            Self::Sending => "sending",
+            Self::WakeUp => "wake_up",
+            Self::Waiting => "waiting",
+            Self::LostAgain => "lost_again",
+            Self::Return => "return",
+            Self::PageFault => "page_fault",
+            Self::NotSeen => "not_seen",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_recordings() {
+        for part in Part::ALL {
+            assert_eq!(serde_json::to_value(part).unwrap(), part.name());
+        }
+        assert!(Part::ALL.is_sorted());
+    }
+}

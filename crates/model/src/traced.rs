@@ -1,0 +1,138 @@
+//! What a tracer saw of one wake-up, whichever tracer it was.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{MonotonicTime, Span};
+
+/// What can have a CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Holder {
+    /// Nobody: the idle thread.
+    Idle,
+    /// A thread.
+    Thread,
+    /// An interrupt handler.
+    Interrupt,
+    /// A softirq.
+    Softirq,
+    /// A switch was not seen, so that nobody knows.
+    NotSeen,
+}
+
+/// Who had a CPU, or woke a thread.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Who {
+    /// What it is.
+    pub holder: Holder,
+    /// A thread's id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pid: Option<u32>,
+    /// A thread's comm; the interrupt's or softirq's name.
+    pub name: String,
+}
+
+/// How long somebody had the CPU that a thread waited for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Occupant {
+    /// Who.
+    pub who: Who,
+    /// How long, all stretches of this wait together.
+    pub ns: Span,
+}
+
+/// What a thread slept on, or was kept from running by.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Asleep {
+    /// A wait of its own.
+    Waiting,
+    /// Stopped by a signal or a tracer; by whom, where that was seen.
+    Stopped(Option<Who>),
+}
+
+/// A timer that expired.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Expiry {
+    /// The time asked for.
+    pub soft: MonotonicTime,
+    /// The time it had to expire by: `soft` and the slack.
+    pub hard: MonotonicTime,
+    /// When the interrupt came that served it; `None`: it was served in a softirq or its thread.
+    pub interrupt: Option<MonotonicTime>,
+    /// Who had the CPU when the interrupt came.
+    pub interrupted: Who,
+    /// When the first timer of the interrupt was served.
+    pub first_served: MonotonicTime,
+    /// When this one was.
+    pub served: MonotonicTime,
+}
+
+/// What woke a thread.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WokenBy {
+    /// Its timer.
+    Timer(Expiry),
+    /// Somebody else.
+    Other(Who),
+    /// The tracer does not see what wakes; the timer slack in force.
+    NotSeen {
+        /// The thread's timer slack.
+        slack: Span,
+    },
+}
+
+/// A stretch in which a thread that had been switched in was off its CPU again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lost {
+    /// When it lost the CPU.
+    pub from: MonotonicTime,
+    /// When it had one again.
+    pub until: MonotonicTime,
+    /// Who got the CPU.
+    pub to: Who,
+    /// Whether its control group had no time left.
+    pub throttled: bool,
+}
+
+/// What was seen of a thread from one sleep to the next.
+///
+/// All times are of `CLOCK_MONOTONIC`. What was not seen is absent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Traced {
+    /// The thread.
+    pub tid: u32,
+    /// When it had gone to sleep.
+    pub asleep_since: Option<MonotonicTime>,
+    /// How it slept.
+    pub asleep: Asleep,
+    /// What woke it.
+    pub woken_by: WokenBy,
+    /// When.
+    pub waking: MonotonicTime,
+    /// From when on it waited for its CPU: the end of the interrupt that woke it, or the wake-up.
+    pub runnable: MonotonicTime,
+    /// Who had the CPU from then until the switch.
+    pub occupants: Vec<Occupant>,
+    /// The part of that wait for which the record of occupants was too short.
+    pub unnamed: Span,
+    /// When it was switched in; `None`: it had not been switched out yet when it was woken.
+    pub switched_in: Option<MonotonicTime>,
+    /// The CPU it ran on.
+    pub cpu: u32,
+    /// Whether it was moved to another CPU to be woken.
+    pub migrated: bool,
+    /// Whether its control group had no time left when it was woken.
+    pub throttled: bool,
+    /// Whether real-time throttling was on.
+    pub rt_throttled: bool,
+    /// Stretches in which it lost the CPU again.
+    pub lost: Vec<Lost>,
+    /// How many more of those there were than are listed.
+    pub lost_more: u32,
+    /// The first page fault after the switch.
+    pub first_fault: Option<MonotonicTime>,
+    /// When it went to sleep again.
+    pub asleep_again: Option<MonotonicTime>,
+}

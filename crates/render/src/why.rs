@@ -1,0 +1,255 @@
+//! Why wake-ups were late, for a terminal: the usual wake-up beside the late ones, the causes, the worst.
+
+use howlate_analyse::cause::{ProbeEffect, Why, WhyCause};
+use howlate_analyse::{Analysis, Outcome};
+use howlate_model::{Explained, Kind, Latency, Part, Segment, Span};
+
+use crate::condition::condition;
+use crate::numbers::{count, micros};
+use crate::prose::wrapped;
+use crate::style::{BOLD, DIM, paint};
+use crate::table::Columns;
+
+/// Causes and worst wake-ups that are shown; the JSON has all.
+const CAUSES_SHOWN: usize = 8;
+const WORST_SHOWN: usize = 3;
+/// Parts of a worst wake-up below this share of it are not shown one by one.
+const SMALL: f64 = 0.02;
+
+/// Why the wake-ups of every traced condition were late; empty where nothing was traced.
+pub fn why(analysis: &Analysis, above: Option<Span>, width: usize) -> String {
+    let explained = |outcome: &Outcome| outcome.why_late(above).map(|why| one(outcome, &why, width));
+    analysis.outcomes().iter().filter_map(explained).collect()
+}
+
+fn one(outcome: &Outcome, why: &Why, width: usize) -> String {
+    let title = paint(BOLD, format!("Why: {}", condition(&outcome.condition)));
+    let mut text = format!("{title}\n\n");
+    if why.decomposed > 0 {
+        text.push_str(&parts(why));
+        text.push('\n');
+    }
+    text.push_str(&causes(why, width));
+    for worst in why.worst.iter().take(WORST_SHOWN) {
+        text.push_str(&time_line(worst, width));
+    }
+    text.push_str(&format!("{}\n", paint(DIM, wrapped(&how_well(why), width, 0))));
+    text
+}
+
+/// Where the time goes: each part over all wake-ups.
+fn parts(why: &Why) -> String {
+    let headings = ["part", "mean", "median", "p99", "max"].map(str::to_owned);
+    let mut table = Columns::new(&headings, 1);
+    for one in &why.parts {
+        let number = |nanos: u64| micros(i64::try_from(nanos).unwrap_or(i64::MAX));
+        table.row(vec![
+            part_in_words(one.part).to_owned(),
+            number(one.mean_ns),
+            number(one.p50_ns),
+            number(one.p99_ns),
+            number(one.max_ns),
+        ]);
+    }
+    table.text()
+}
+
+/// Who made the late ones late.
+fn causes(why: &Why, width: usize) -> String {
+    let late = &why.late;
+    let unexplained = percent(late.unexplained_share());
+    let above = Latency::from_nanos(i64::try_from(late.above_ns.as_nanos()).unwrap_or(i64::MAX));
+    let total = Latency::from_nanos(i64::try_from(late.total_ns).unwrap_or(i64::MAX));
+    let sentence = format!(
+        "{} of the traced wake-ups were {above} late or more, {total} together; {unexplained} of that is unexplained. It went to:",
+        count(late.count)
+    );
+    let headings = ["cause", "share", "wake-ups", "largest"].map(str::to_owned);
+    let mut table = Columns::new(&headings, 1);
+    for cause in why.causes.iter().take(CAUSES_SHOWN) {
+        let largest = micros(i64::try_from(cause.max_ns.as_nanos()).unwrap_or(i64::MAX));
+        table.row(vec![cause_in_words(cause), percent(cause.share), count(cause.wakeups), largest]);
+    }
+    format!("{}\n\n{}\n", wrapped(&sentence, width, 0), table.text())
+}
+
+/// One wake-up from the time asked for to the time it became, each part with its offset.
+fn time_line(worst: &Explained, width: usize) -> String {
+    let cpu = worst.cpu.map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
+    let late = worst.latency_ns.as_nanos().max(1);
+    let mut pieces = Vec::new();
+    let mut small = Span::ZERO;
+    for segment in &worst.parts {
+        if share(segment.ns, late) < SMALL {
+            small = small.plus(segment.ns);
+        } else {
+            pieces.push(format!("{} {}", shown(segment.ns), segment_in_words(segment)));
+        }
+    }
+    if !small.is_zero() {
+        pieces.push(format!("{} the rest", shown(small)));
+    }
+    let text = format!("{} late{cpu}: {}.", worst.latency_ns, pieces.join(", "));
+    format!("{}\n", wrapped(&text, width, 2))
+}
+
+fn shown(span: Span) -> Latency {
+    Latency::from_nanos(i64::try_from(span.as_nanos()).unwrap_or(i64::MAX))
+}
+
+#[allow(clippy::cast_precision_loss, reason = "a share is compared with a bound")]
+fn share(span: Span, whole: i64) -> f64 {
+    span.as_nanos() as f64 / whole as f64
+}
+
+/// What was seen, what was not, and what looking cost.
+fn how_well(why: &Why) -> String {
+    let seen = why.decomposed + why.not_decomposed;
+    let mut text = format!(
+        "Tracer {}: {} of {} traced wake-ups were seen whole, each to the nanosecond",
+        why.tracer,
+        count(why.decomposed),
+        count(seen)
+    );
+    if why.lost_events > 0 {
+        text.push_str(&format!("; {} events were lost", count(why.lost_events)));
+    }
+    text.push_str(&match why.probe_effect_ns {
+        Some(effect) => format!(". Tracing {}.", adds(effect)),
+        None => ". What tracing adds takes at least six turns to tell (`--rounds 10`).".to_owned(),
+    });
+    text.push_str(" The latencies above are of the turns that were not traced.");
+    text
+}
+
+fn adds(effect: ProbeEffect) -> String {
+    let [p50, low, high] = [effect.p50, effect.low, effect.high].map(Latency::from_nanos);
+    format!("adds {p50} to the median, 95 % interval {low} to {high}")
+}
+
+fn percent(share: f64) -> String {
+    match share * 100.0 {
+        none if none <= 0.0 => "0 %".to_owned(),
+        little if little < 0.1 => "below 0.1 %".to_owned(),
+        some if some < 9.95 => format!("{some:.1} %"),
+        much => format!("{much:.0} %"),
+    }
+}
+
+/// A part of the way, for people.
+pub(crate) const fn part_in_words(part: Part) -> &'static str {
+    match part {
+        Part::Arming => "asked too late",
+        Part::Blocked => "slept on",
+        Part::TimerSlack => "timer slack",
+        Part::InterruptDelivery => "interrupt delivery",
+        Part::InterruptEntry => "interrupt entry",
+        Part::OtherTimers => "other timers first",
+        Part::TimerSoftirq => "timer softirq",
+        Part::Sending => "sending",
+        Part::WakeUp => "wake-up",
+        Part::Waiting => "waiting for the CPU",
+        Part::LostAgain => "CPU lost again",
+        Part::Return => "return to the program",
+        Part::PageFault => "page faults",
+        Part::NotSeen => "not seen",
+    }
+}
+
+/// Who it was, for people.
+fn cause_in_words(cause: &WhyCause) -> String {
+    let name = cause.name.as_deref().unwrap_or_default();
+    if cause.kind == Kind::Kernel {
+        let words = Part::ALL.into_iter().find(|part| part.name() == name).map(part_in_words);
+        return format!("kernel: {}", words.unwrap_or_default());
+    }
+    who(cause.kind, name, cause.pid)
+}
+
+fn segment_in_words(segment: &Segment) -> String {
+    let part = part_in_words(segment.cause.part);
+    match segment.cause.kind {
+        Kind::Kernel | Kind::TimerSlack | Kind::OtherTimers | Kind::PageFault | Kind::LateArming => {
+            part.to_owned()
+        }
+        kind => format!("{part} ({})", who(kind, &segment.cause.name, segment.pid)),
+    }
+}
+
+fn who(kind: Kind, name: &str, pid: Option<u32>) -> String {
+    let pid = pid.map_or_else(String::new, |pid| format!(", pid {pid}"));
+    match kind {
+        Kind::LateArming => "asked too late".to_owned(),
+        Kind::TimerSlack => "timer slack".to_owned(),
+        Kind::IdleExit => "leaving idle".to_owned(),
+        Kind::Interrupt => format!("interrupt {name}"),
+        Kind::Softirq => format!("softirq {name}"),
+        Kind::Thread if name.is_empty() => "other threads".to_owned(),
+        Kind::Thread => format!("{name}{pid}"),
+        Kind::OtherTimers => "other timers".to_owned(),
+        Kind::Kernel => "kernel".to_owned(),
+        Kind::Stopped if name.is_empty() => "stopped".to_owned(),
+        Kind::Stopped => format!("stopped by {name}{pid}"),
+        Kind::Throttled => "quota of the control group".to_owned(),
+        Kind::RtThrottled => "real-time throttling".to_owned(),
+        Kind::PageFault => "page faults".to_owned(),
+        Kind::Migration => "move to another CPU".to_owned(),
+        Kind::Hypervisor => "hypervisor".to_owned(),
+        Kind::Undetermined if name.is_empty() => "undetermined".to_owned(),
+        Kind::Undetermined => format!("interrupts off in {name}{pid}, or the hypervisor"),
+        Kind::Unexplained => "unexplained".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use howlate_model::{Cause, Ledger, MonotonicTime};
+
+    fn explained(ns: u64, kind: Kind, name: &str) -> Explained {
+        let segment = |part, kind, name: &str, ns| Segment {
+            cause: Cause { part, kind, name: name.into() },
+            pid: (!name.is_empty()).then_some(4_711),
+            from_ns: MonotonicTime::default(),
+            ns: Span::from_nanos(ns),
+        };
+        Explained {
+            at_ns: MonotonicTime::default(),
+            latency_ns: Latency::from_nanos(i64::try_from(ns).unwrap() + 2_000),
+            cpu: Some(1),
+            parts: vec![
+                segment(Part::Waiting, kind, name, ns),
+                segment(Part::Return, Kind::Kernel, "", 2_000),
+            ],
+        }
+    }
+
+    #[test]
+    fn the_culprit_is_named_with_its_share() {
+        let mut ledger = Ledger::default();
+        (0..100).for_each(|_| ledger.add(&explained(3_000, Kind::IdleExit, "")));
+        ledger.add(&explained(398_000, Kind::Thread, "hog"));
+        let why = Why::of(&ledger, "bpf", Some(Span::from_micros(100)), None);
+        let text = anstream::adapter::strip_str(&causes(&why, 100)).to_string();
+        assert!(
+            text.contains("1 of the traced wake-ups were 98.3 µs late or more, 400 µs together"),
+            "{text}"
+        );
+        assert!(text.contains("hog, pid 4711"), "{text}");
+        assert!(text.contains("99 %"), "{text}");
+        let line = anstream::adapter::strip_str(&time_line(&why.worst[0], 100)).to_string();
+        assert_eq!(
+            line.trim(),
+            "400 µs late on CPU 1: 398 µs waiting for the CPU (hog, pid 4711), 2.00 µs the rest."
+        );
+        assert!(how_well(&why).contains("101 of 101 traced wake-ups were seen whole"));
+    }
+
+    #[test]
+    fn shares_say_when_they_are_small() {
+        assert_eq!(
+            [percent(0.0), percent(0.0004), percent(0.034), percent(0.62)],
+            ["0 %", "below 0.1 %", "3.4 %", "62 %"]
+        );
+    }
+}

@@ -1,0 +1,216 @@
+//! Programs in the kernel: `bpf/wakeups.bpf.c`, made with `cargo xtask bpf`, loaded here.
+//!
+//! Nothing of it outlives the process: programs and maps go with their file descriptors.
+
+mod record;
+
+use std::io;
+
+use aya::maps::{Array, MapData, RingBuf};
+use aya::programs::tp_btf::BtfTracePointLinkId;
+use aya::programs::{BtfTracePoint, ProgramError};
+use aya::{Btf, BtfError, Ebpf, EbpfLoader};
+use howlate_model::{CpuSet, Span, Traced};
+
+use crate::names::Interrupts;
+use crate::{Refusal, Tier, Tracer};
+
+/// Processes that can be watched at once: `WATCHED` of the kernel's side.
+const WATCHED: usize = 4;
+/// No process has this id.
+const NOBODY: u32 = u32::MAX;
+
+/// A program, the event it belongs to, and whether there is no doing without.
+struct Program {
+    name: &'static str,
+    event: &'static str,
+    needed: bool,
+}
+
+const fn needed(name: &'static str, event: &'static str) -> Program {
+    Program { name, event, needed: true }
+}
+
+/// An event that only some processors or configurations have.
+const fn helpful(name: &'static str, event: &'static str) -> Program {
+    Program { name, event, needed: false }
+}
+
+const PROGRAMS: [Program; 12] = [
+    helpful("tick_begins", "local_timer_entry"),
+    helpful("tick_ends", "local_timer_exit"),
+    needed("timer_served", "hrtimer_expire_entry"),
+    needed("handler_begins", "irq_handler_entry"),
+    needed("handler_ends", "irq_handler_exit"),
+    needed("softirq_begins", "softirq_entry"),
+    needed("softirq_ends", "softirq_exit"),
+    needed("waking", "sched_waking"),
+    needed("migrates", "sched_migrate_task"),
+    needed("switches", "sched_switch"),
+    helpful("page_fault", "page_fault_user"),
+    helpful("signalled", "signal_generate"),
+];
+
+static OBJECT: &[u8] = aya::include_bytes_aligned!("../../../../bpf/wakeups.bpf.o");
+
+/// The programs, loaded.
+pub(crate) struct Bpf {
+    kernel: Ebpf,
+    /// Those that this kernel has events for.
+    programs: Vec<&'static str>,
+    attached: Vec<(&'static str, BtfTracePointLinkId)>,
+    records: RingBuf<MapData>,
+    /// Records lost, as last read.
+    lost: u64,
+    interrupts: Interrupts,
+}
+
+impl Bpf {
+    /// Loads the programs, to watch `processes`.
+    pub(crate) fn open(processes: &[u32]) -> Result<Self, Refusal> {
+        has_the_kernels_ids()?;
+        let types = Btf::from_sys_fs().map_err(|_| Refusal::NoTypes)?;
+        let cpus = possible_cpus();
+        let mut kernel = EbpfLoader::new()
+            .allow_unsupported_maps()
+            .btf(Some(&types))
+            .map_max_entries("cpus", cpus)
+            .load(OBJECT)
+            .map_err(|error| refusal("create its maps", &error))?;
+        let mut programs = Vec::new();
+        for program in &PROGRAMS {
+            if load(&mut kernel, program, &types)? {
+                programs.push(program.name);
+            }
+        }
+        watch(&mut kernel, processes)?;
+        let records = kernel.take_map("records").ok_or_else(|| damaged("records"))?;
+        let records = RingBuf::try_from(records).map_err(|error| refusal("map its records", &error))?;
+        Ok(Self {
+            kernel,
+            programs,
+            attached: Vec::new(),
+            records,
+            lost: 0,
+            interrupts: Interrupts::default(),
+        })
+    }
+
+    /// Records that have not fitted, all together.
+    fn lost_in_all(&self) -> u64 {
+        let told = self.kernel.map(".data.told").and_then(|map| Array::<_, [u64; 4]>::try_from(map).ok());
+        told.and_then(|told| told.get(&0, 0).ok()).map_or(0, |told| told[0])
+    }
+}
+
+impl Tracer for Bpf {
+    fn tier(&self) -> Tier {
+        Tier::Bpf
+    }
+
+    fn start(&mut self) -> Result<(), Refusal> {
+        for &name in &self.programs {
+            let program = program(&mut self.kernel, name)?;
+            let link = program.attach().map_err(|error| refusal("attach its programs", &error))?;
+            self.attached.push((name, link));
+        }
+        Ok(())
+    }
+
+    /// All threads of the watched processes are followed.
+    fn follow(&mut self, _: u32, _: Span) -> Result<(), Refusal> {
+        Ok(())
+    }
+
+    fn read(&mut self, seen: &mut dyn FnMut(Traced)) -> u64 {
+        while let Some(bytes) = self.records.next() {
+            if let Some(one) = record::parse(&bytes, &mut self.interrupts) {
+                seen(one);
+            }
+        }
+        let lost = self.lost_in_all();
+        lost - std::mem::replace(&mut self.lost, lost)
+    }
+
+    fn stop(&mut self) {
+        for (name, link) in self.attached.drain(..) {
+            // One that is gone already is what is wanted.
+            let program = program(&mut self.kernel, name);
+            drop(program.map(|program| program.detach(link)));
+        }
+    }
+}
+
+/// Loads one program; `false` where the kernel has no such event and it is not needed.
+fn load(kernel: &mut Ebpf, one: &Program, types: &Btf) -> Result<bool, Refusal> {
+    match program(kernel, one.name)?.load(one.event, types) {
+        Ok(()) => Ok(true),
+        Err(_) if !one.needed => Ok(false),
+        Err(ProgramError::Btf(BtfError::UnknownBtfTypeName { .. })) => {
+            Err(Refusal::EventMissing { name: one.event.to_owned() })
+        }
+        Err(error) => Err(refusal(&format!("load its program for {}", one.event), &error)),
+    }
+}
+
+fn program<'a>(kernel: &'a mut Ebpf, name: &'static str) -> Result<&'a mut BtfTracePoint, Refusal> {
+    let program = kernel.program_mut(name).ok_or_else(|| damaged(name))?;
+    program.try_into().map_err(|_| damaged(name))
+}
+
+fn watch(kernel: &mut Ebpf, processes: &[u32]) -> Result<(), Refusal> {
+    if processes.len() > WATCHED {
+        return Err(Refusal::TooMany { asked: processes.len(), most: WATCHED });
+    }
+    let mut ids = [NOBODY; WATCHED];
+    ids[..processes.len()].copy_from_slice(processes);
+    let control = kernel.map_mut(".data.control").ok_or_else(|| damaged(".data.control"))?;
+    let mut control: Array<_, [u32; WATCHED]> =
+        Array::try_from(control).map_err(|error| refusal("map its settings", &error))?;
+    control.set(0, ids, 0).map_err(|error| refusal("take its settings", &error))
+}
+
+/// One more than the highest number that a CPU of this machine can have.
+fn possible_cpus() -> u32 {
+    let list = std::fs::read_to_string("/sys/devices/system/cpu/possible").unwrap_or_default();
+    let cpus: CpuSet = list.trim().parse().unwrap_or_default();
+    cpus.iter().max().unwrap_or(255) + 1
+}
+
+/// The object is part of this program, so that this says that the program is damaged.
+fn damaged(part: &str) -> Refusal {
+    Refusal::Kernel {
+        doing: "load its programs".to_owned(),
+        reason: format!("{part} is missing in the object"),
+    }
+}
+
+/// The first process ids of the kernel: its events carry those, whatever namespace a process is in.
+fn has_the_kernels_ids() -> Result<(), Refusal> {
+    /// `PROC_PID_INIT_INO` of the kernel's `proc_ns.h`.
+    const FIRST: &str = "pid:[4026531836]";
+    match std::fs::read_link("/proc/self/ns/pid") {
+        Ok(namespace) if namespace.as_os_str() != FIRST => Err(Refusal::ForeignIds),
+        _ => Ok(()),
+    }
+}
+
+/// The kernel's own reason is at the end of the chain of errors.
+fn refusal(doing: &str, error: &(dyn std::error::Error + 'static)) -> Refusal {
+    let mut innermost = error;
+    let mut permitted = true;
+    loop {
+        if let Some(reason) = innermost.downcast_ref::<io::Error>() {
+            permitted &= reason.kind() != io::ErrorKind::PermissionDenied;
+        }
+        match innermost.source() {
+            Some(source) => innermost = source,
+            None => break,
+        }
+    }
+    if permitted {
+        Refusal::Kernel { doing: doing.to_owned(), reason: innermost.to_string() }
+    } else {
+        Refusal::NotPermitted
+    }
+}

@@ -1,0 +1,207 @@
+//! What the kernel's side sends, as `bpf/record.h` lays it out.
+
+use howlate_model::{Asleep, Expiry, Holder, Lost, MonotonicTime, Occupant, Span, Traced, Who, WokenBy};
+
+use crate::names::{Interrupts, TICK, softirq};
+
+const BY_TIMER: u32 = 1;
+const BY_INTERRUPT: u32 = 2;
+const BY_SOFTIRQ: u32 = 4;
+const MIGRATED: u32 = 8;
+const THROTTLED: u32 = 16;
+const RT_THROTTLED: u32 = 32;
+
+/// Stopped by a signal, or by a tracer: `__TASK_STOPPED | __TASK_TRACED` of the kernel's `sched.h`.
+const STOPPED: u32 = 4 | 8;
+
+/// Losses of the CPU that a record has room for.
+const LOSSES: usize = 2;
+
+/// Reads numbers and names one after the other; `None` past the end.
+struct Fields<'a>(&'a [u8]);
+
+impl Fields<'_> {
+    fn bytes<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (first, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(*first)
+    }
+
+    fn u32(&mut self) -> Option<u32> {
+        self.bytes().map(u32::from_ne_bytes)
+    }
+
+    fn u64(&mut self) -> Option<u64> {
+        self.bytes().map(u64::from_ne_bytes)
+    }
+
+    fn span(&mut self) -> Option<Span> {
+        self.u64().map(Span::from_nanos)
+    }
+
+    fn time(&mut self) -> Option<MonotonicTime> {
+        self.u64().map(|nanos| MonotonicTime::from_nanos(i64::try_from(nanos).unwrap_or(i64::MAX)))
+    }
+
+    /// A time that was perhaps not seen.
+    fn seen(&mut self) -> Option<Option<MonotonicTime>> {
+        self.time().map(|time| (time.as_nanos() != 0).then_some(time))
+    }
+
+    fn comm(&mut self) -> Option<String> {
+        let bytes: [u8; 16] = self.bytes()?;
+        let name = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
+        Some(String::from_utf8_lossy(name).into_owned())
+    }
+}
+
+/// Reads one record; `None` if it is not one.
+pub(super) fn parse(bytes: &[u8], interrupts: &mut Interrupts) -> Option<Traced> {
+    let mut fields = Fields(bytes);
+    let asleep_since = fields.seen()?;
+    let (soft, hard) = (fields.time()?, fields.time()?);
+    let (interrupt, first_served, served) = (fields.seen()?, fields.time()?, fields.time()?);
+    let (waking, runnable, switched_in) = (fields.time()?, fields.time()?, fields.seen()?);
+    let (first_fault, asleep_again, unnamed) = (fields.seen()?, fields.seen()?, fields.span()?);
+    let (tid, cpu, by, flags) = (fields.u32()?, fields.u32()?, fields.u32()?, fields.u32()?);
+    let (state, losses, stopper, occupants) = (fields.u32()?, fields.u32()?, fields.u32()?, fields.u32()?);
+    let (by_comm, stopper_comm) = (fields.comm()?, fields.comm()?);
+    let by = match flags {
+        _ if flags & BY_INTERRUPT != 0 => interrupt_handler(by, interrupts),
+        _ if flags & BY_SOFTIRQ != 0 => Who { holder: Holder::Softirq, pid: None, name: softirq(by) },
+        _ => thread(by, by_comm),
+    };
+    let woken_by = if flags & BY_TIMER != 0 {
+        WokenBy::Timer(Expiry { soft, hard, interrupt, interrupted: by, first_served, served })
+    } else {
+        WokenBy::Other(by)
+    };
+    let stopped = || Asleep::Stopped((stopper != 0).then(|| thread(stopper, stopper_comm)));
+    Some(Traced {
+        tid,
+        asleep_since,
+        asleep: if state & STOPPED != 0 { stopped() } else { Asleep::Waiting },
+        woken_by,
+        waking,
+        runnable,
+        unnamed,
+        switched_in,
+        cpu,
+        migrated: flags & MIGRATED != 0,
+        throttled: flags & THROTTLED != 0,
+        rt_throttled: flags & RT_THROTTLED != 0,
+        lost: lost(&mut fields, losses)?,
+        lost_more: losses.saturating_sub(2),
+        first_fault,
+        asleep_again,
+        occupants: (0..occupants).map(|_| occupant(&mut fields, interrupts)).collect::<Option<_>>()?,
+    })
+}
+
+fn thread(pid: u32, comm: String) -> Who {
+    match pid {
+        0 => Who { holder: Holder::Idle, pid: None, name: String::new() },
+        _ => Who { holder: Holder::Thread, pid: Some(pid), name: comm },
+    }
+}
+
+fn interrupt_handler(number: u32, interrupts: &mut Interrupts) -> Who {
+    Who { holder: Holder::Interrupt, pid: None, name: interrupts.name(number) }
+}
+
+/// The first stretches in which the CPU was lost; the record has room for two, used or not.
+fn lost(fields: &mut Fields<'_>, losses: u32) -> Option<Vec<Lost>> {
+    let mut all = Vec::new();
+    for number in 0..LOSSES {
+        let (from, until) = (fields.time()?, fields.time()?);
+        let (to, throttled, comm) = (fields.u32()?, fields.u32()? != 0, fields.comm()?);
+        if number < losses as usize && until > from {
+            all.push(Lost { from, until, to: thread(to, comm), throttled });
+        }
+    }
+    Some(all)
+}
+
+fn occupant(fields: &mut Fields<'_>, interrupts: &mut Interrupts) -> Option<Occupant> {
+    let (ns, id, kind, comm) = (fields.span()?, fields.u32()?, fields.u32()?, fields.comm()?);
+    let who = match kind {
+        0 => thread(id, comm),
+        1 => interrupt_handler(id, interrupts),
+        2 => Who { holder: Holder::Softirq, pid: None, name: softirq(id) },
+        3 => Who { holder: Holder::Interrupt, pid: None, name: TICK.to_owned() },
+        _ => Who { holder: Holder::NotSeen, pid: None, name: String::new() },
+    };
+    Some(Occupant { who, ns })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn comm(name: &str) -> [u8; 16] {
+        let mut bytes = [0; 16];
+        bytes[..name.len()].copy_from_slice(name.as_bytes());
+        bytes
+    }
+
+    /// A record as the kernel's side lays it out: `times`, `numbers`, names, losses, occupants.
+    fn record(times: [u64; 12], numbers: [u32; 8], occupants: &[(u64, u32, u32, &str)]) -> Vec<u8> {
+        let mut bytes: Vec<u8> = times.iter().flat_map(|time| time.to_ne_bytes()).collect();
+        bytes.extend(numbers.iter().flat_map(|number| number.to_ne_bytes()));
+        bytes.extend(comm("waker").iter().chain(&comm("stopper")));
+        for number in 0..2u64 {
+            bytes.extend(
+                [1_250 + number * 10, 1_255 + number * 10].iter().flat_map(|time| time.to_ne_bytes()),
+            );
+            bytes.extend([9u32, 1].iter().flat_map(|one| one.to_ne_bytes()).chain(comm("thief")));
+        }
+        for (ns, id, kind, name) in occupants {
+            bytes.extend(ns.to_ne_bytes().into_iter().chain(id.to_ne_bytes()).chain(kind.to_ne_bytes()));
+            bytes.extend(comm(name));
+        }
+        bytes
+    }
+
+    #[test]
+    fn a_record_is_read_field_by_field() {
+        let times = [100, 1_000, 1_050, 1_100, 1_120, 1_130, 1_135, 1_150, 1_200, 0, 1_300, 5];
+        let numbers = [7, 1, 0, BY_TIMER | MIGRATED, 1, 1, 0, 2];
+        let bytes = record(times, numbers, &[(30, 9, 0, "hog"), (20, 3, 2, "")]);
+        let one = parse(&bytes, &mut Interrupts::default()).unwrap();
+        let at = MonotonicTime::from_nanos;
+        assert_eq!(
+            (one.tid, one.cpu, one.asleep_since, one.switched_in),
+            (7, 1, Some(at(100)), Some(at(1_200)))
+        );
+        let WokenBy::Timer(expiry) = &one.woken_by else { panic!("{one:?}") };
+        assert_eq!(
+            (expiry.soft, expiry.hard, expiry.interrupted.holder),
+            (at(1_000), at(1_050), Holder::Idle)
+        );
+        assert_eq!(
+            (one.first_fault, one.asleep_again, one.unnamed),
+            (None, Some(at(1_300)), Span::from_nanos(5))
+        );
+        assert_eq!((one.migrated, one.throttled, one.lost.len()), (true, false, 1));
+        assert_eq!((one.lost[0].to.name.as_str(), one.lost[0].throttled), ("thief", true));
+        let names: Vec<_> = one.occupants.iter().map(|one| (one.who.holder, one.who.name.as_str())).collect();
+        assert_eq!(names, [(Holder::Thread, "hog"), (Holder::Softirq, "NET_RX")]);
+    }
+
+    #[test]
+    fn a_stop_names_who_sent_it() {
+        let numbers = [7, 1, 44, 0, 0x104, 0, 44, 0];
+        let one = parse(&record([1; 12], numbers, &[]), &mut Interrupts::default()).unwrap();
+        let Asleep::Stopped(Some(who)) = one.asleep else { panic!() };
+        assert_eq!((who.pid, who.name.as_str()), (Some(44), "stopper"));
+        let WokenBy::Other(who) = one.woken_by else { panic!() };
+        assert_eq!(who.name, "waker");
+    }
+
+    #[test]
+    fn what_is_cut_short_is_no_record() {
+        let bytes = record([1; 12], [7, 1, 0, 1, 1, 0, 0, 2], &[(30, 9, 0, "hog")]);
+        assert_eq!(parse(&bytes, &mut Interrupts::default()), None);
+        assert_eq!(parse(&bytes[..50], &mut Interrupts::default()), None);
+    }
+}

@@ -1,0 +1,127 @@
+//! Which tracer: the best that the machine allows, or the one that was asked for.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::{Refusal, Tracer};
+
+/// A tracer that there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tier {
+    /// Programs in the kernel: all parts, all names, the least cost.
+    Bpf,
+}
+
+impl Tier {
+    /// As recordings name it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Bpf => "bpf",
+        }
+    }
+}
+
+impl fmt::Display for Tier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// What was asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Choice {
+    /// The best that can be had.
+    #[default]
+    Auto,
+    /// This one or none.
+    Only(Tier),
+    /// None.
+    None,
+}
+
+impl fmt::Display for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Auto => "auto",
+            Self::Only(tier) => tier.name(),
+            Self::None => "none",
+        })
+    }
+}
+
+impl FromStr for Choice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            "none" => Ok(Self::None),
+            "bpf" => Ok(Self::Only(Tier::Bpf)),
+            _ => Err(format!("`{text}` is no tracer; write auto, bpf or none")),
+        }
+    }
+}
+
+/// A tracer, if there is one, and why better ones are not.
+#[derive(Default)]
+pub struct Opened {
+    /// Ready, not started yet.
+    pub tracer: Option<Box<dyn Tracer>>,
+    /// Those that were tried and could not be had.
+    pub refused: Vec<(Tier, Refusal)>,
+}
+
+impl fmt::Debug for Opened {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tier = self.tracer.as_ref().map(|tracer| tracer.tier());
+        f.debug_struct("Opened").field("tracer", &tier).field("refused", &self.refused).finish()
+    }
+}
+
+/// Opens a tracer that watches `processes`: by their ids as this process sees them, four at most.
+pub fn open(choice: Choice, processes: &[u32]) -> Opened {
+    let tiers: &[Tier] = match &choice {
+        Choice::Auto => &[Tier::Bpf],
+        Choice::Only(tier) => std::slice::from_ref(tier),
+        Choice::None => &[],
+    };
+    let mut opened = Opened::default();
+    for tier in tiers {
+        match try_one(*tier, processes) {
+            Ok(tracer) => {
+                opened.tracer = Some(tracer);
+                break;
+            }
+            Err(refusal) => opened.refused.push((*tier, refusal)),
+        }
+    }
+    opened
+}
+
+fn try_one(tier: Tier, processes: &[u32]) -> Result<Box<dyn Tracer>, Refusal> {
+    match tier {
+        #[cfg(target_endian = "little")]
+        Tier::Bpf => Ok(Box::new(crate::bpf::Bpf::open(processes)?)),
+        #[cfg(not(target_endian = "little"))]
+        Tier::Bpf => Err(Refusal::Processor),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tracers_are_chosen_by_name() {
+        assert_eq!("auto".parse(), Ok(Choice::Auto));
+        assert_eq!("bpf".parse(), Ok(Choice::Only(Tier::Bpf)));
+        assert_eq!("none".parse(), Ok(Choice::None));
+        assert!("dtrace".parse::<Choice>().unwrap_err().contains("auto"));
+    }
+
+    #[test]
+    fn none_opens_nothing_and_refuses_nothing() {
+        let opened = open(Choice::None, &[1]);
+        assert!(opened.tracer.is_none() && opened.refused.is_empty());
+    }
+}

@@ -1,0 +1,41 @@
+//! Sees what the kernel does around wake-ups: what woke a thread, when, and who had the CPU meanwhile.
+//!
+//! Three tracers behind one interface, each with less privilege and less to tell than the one before; who uses them
+//! knows only [`Tracer`]. What cannot be had is a [`Refusal`] that says what to type.
+
+#[cfg(target_endian = "little")]
+mod bpf;
+mod choice;
+mod names;
+mod refusal;
+
+pub use choice::{Choice, Opened, Tier, open};
+pub use refusal::Refusal;
+
+use howlate_model::{Span, Traced};
+
+/// What follows wake-ups of this process, and of others that are named.
+pub trait Tracer {
+    /// Which one this is.
+    fn tier(&self) -> Tier;
+
+    /// Begins to follow; nothing is in the way of a wake-up before.
+    ///
+    /// # Errors
+    ///
+    /// When the kernel refuses what it allowed before.
+    fn start(&mut self) -> Result<(), Refusal>;
+
+    /// Follows a thread of a watched process from now on; `slack` is its timer slack.
+    ///
+    /// # Errors
+    ///
+    /// When the kernel refuses it for this thread.
+    fn follow(&mut self, tid: u32, slack: Span) -> Result<(), Refusal>;
+
+    /// Hands on what was seen since the last call, each thread's sleeps in their order; returns how many were lost.
+    fn read(&mut self, seen: &mut dyn FnMut(Traced)) -> u64;
+
+    /// Ends following; what was seen can still be read.
+    fn stop(&mut self);
+}

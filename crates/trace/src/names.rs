@@ -1,0 +1,57 @@
+//! Names of interrupts and softirqs.
+
+use std::collections::BTreeMap;
+
+/// The softirqs by their number: `enum` in the kernel's `include/linux/interrupt.h`.
+const SOFTIRQS: [&str; 10] =
+    ["HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"];
+
+/// The name of the interrupt of the timer that each CPU has to itself.
+pub(crate) const TICK: &str = "local_timer";
+
+/// A softirq's name.
+pub(crate) fn softirq(number: u32) -> String {
+    SOFTIRQS.get(number as usize).map_or_else(|| format!("softirq {number}"), |name| (*name).to_owned())
+}
+
+/// The names of interrupts, read when the first one is asked for.
+#[derive(Debug, Default)]
+pub(crate) struct Interrupts(Option<BTreeMap<u32, String>>);
+
+impl Interrupts {
+    /// An interrupt's name, as `/proc/interrupts` has it.
+    pub(crate) fn name(&mut self, number: u32) -> String {
+        let read = || parse(&std::fs::read_to_string("/proc/interrupts").unwrap_or_default());
+        let names = self.0.get_or_insert_with(read);
+        names.get(&number).cloned().unwrap_or_else(|| format!("interrupt {number}"))
+    }
+}
+
+/// Numbers and names of a `/proc/interrupts`: `27: 12 34 IO-APIC 27-edge virtio1`.
+fn parse(text: &str) -> BTreeMap<u32, String> {
+    let cpus = text.lines().next().map_or(0, |heading| heading.split_whitespace().count());
+    let line = |line: &str| {
+        let (number, rest) = line.split_once(':')?;
+        let number = number.trim().parse().ok()?;
+        let words: Vec<&str> = rest.split_whitespace().skip(cpus).collect();
+        // The controller, its own number of the line, then the names of those who share it.
+        let names = words.get(2..).filter(|names| !names.is_empty()).unwrap_or(&words);
+        Some((number, names.join(" ")))
+    };
+    text.lines().skip(1).filter_map(line).filter(|(_, name)| !name.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn interrupts_have_the_names_of_their_devices() {
+        let text = "           CPU0       CPU1\n  0:         12          0   IO-APIC   2-edge      timer\n 24:          5          7   PCI-MSI 65536-edge      virtio0-input.0, virtio0-output.0\nLOC:     100        200   Local timer interrupts\n";
+        let names = parse(text);
+        assert_eq!(names[&0], "timer");
+        assert_eq!(names[&24], "virtio0-input.0, virtio0-output.0");
+        assert_eq!(names.len(), 2);
+        assert_eq!((softirq(3), softirq(77)), ("NET_RX".into(), "softirq 77".into()));
+    }
+}

@@ -1,0 +1,46 @@
+//! Why a tracer cannot be had, and what to type.
+
+/// Why a tracer cannot be had.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// The kernel's description of its own types is missing.
+    #[error(
+        "the kernel does not describe its types (no /sys/kernel/btf/vmlinux): it needs CONFIG_DEBUG_INFO_BTF=y"
+    )]
+    NoTypes,
+    /// It takes capabilities that this process lacks.
+    #[error(
+        "not permitted: run as root, or `setcap cap_bpf,cap_perfmon+ep` on the program, or `--cap-add BPF --cap-add PERFMON` for a container"
+    )]
+    NotPermitted,
+    /// Process ids in here are not those that the kernel's events carry.
+    #[error(
+        "this process has ids of its own (a PID namespace): share the host's, such as with `podman run --pid=host`"
+    )]
+    ForeignIds,
+    /// An event that there is no doing without.
+    #[error("this kernel lacks the event {name}: it takes Linux 5.18 or later")]
+    EventMissing {
+        /// The tracepoint.
+        name: String,
+    },
+    /// The processor's byte order.
+    #[error("the programs for the kernel are made for little-endian processors")]
+    Processor,
+    /// More processes than can be watched at once.
+    #[error("{asked} processes are to be watched, and {most} can be")]
+    TooMany {
+        /// How many.
+        asked: usize,
+        /// How many there may be.
+        most: usize,
+    },
+    /// Anything else that the kernel said no to.
+    #[error("the kernel refuses to {doing}: {reason}")]
+    Kernel {
+        /// What was asked of it.
+        doing: String,
+        /// What it said.
+        reason: String,
+    },
+}

@@ -1,0 +1,78 @@
+//! `cargo xtask bpf`: makes the programs for the kernel from `bpf/`, to be committed.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use crate::packages;
+
+/// What the object is made from, and where the sum of those files is kept.
+pub const SOURCES: [&str; 3] = ["wakeups.bpf.c", "kernel.h", "record.h"];
+const OBJECT: &str = "wakeups.bpf.o";
+/// Tells whether the object is that of the sources.
+pub const SUM: &str = "wakeups.bpf.sum";
+
+/// The folder `bpf/`.
+pub fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("")).join("bpf")
+}
+
+/// Compiles, strips and notes what from.
+pub fn run() -> ExitCode {
+    packages::provide(packages::FOR_BPF);
+    match make() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(reason) => {
+            eprintln!("error: {reason}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn make() -> Result<(), String> {
+    let folder = folder();
+    // Where Debian has the headers of the kernel's interface.
+    let headers = format!("-I/usr/include/{}-linux-gnu", std::env::consts::ARCH);
+    let options = ["-g", "-O2", "-Wall", "-Werror", "-mcpu=v3", "-target", "bpf", "-D__TARGET_ARCH_x86"];
+    done(
+        Command::new("clang")
+            .current_dir(&folder)
+            .args(options)
+            .args([&headers, "-c", SOURCES[0], "-o", OBJECT]),
+    )?;
+    done(Command::new("llvm-strip").current_dir(&folder).args(["-g", OBJECT]))?;
+    std::fs::write(folder.join(SUM), sum(&folder)?).map_err(|error| format!("{SUM}: {error}"))
+}
+
+fn done(command: &mut Command) -> Result<(), String> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("{program} ended with {status}")),
+        Err(error) => {
+            Err(format!("cannot start {program}: {error}; install it: apt-get install clang llvm libbpf-dev"))
+        }
+    }
+}
+
+/// FNV-1a over all sources: enough to notice that one was changed.
+pub fn sum(folder: &Path) -> Result<String, String> {
+    let mut sum = 0xcbf2_9ce4_8422_2325u64;
+    for source in SOURCES {
+        let bytes = std::fs::read(folder.join(source)).map_err(|error| format!("{source}: {error}"))?;
+        for byte in bytes {
+            sum = (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+    Ok(format!("{sum:016x}\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_committed_object_is_that_of_the_sources() {
+        let noted = std::fs::read_to_string(folder().join(SUM)).unwrap();
+        assert_eq!(noted, sum(&folder()).unwrap(), "run `cargo xtask bpf` and commit what it makes");
+    }
+}
