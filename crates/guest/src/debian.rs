@@ -1,7 +1,11 @@
 //! Debian's kernels, fetched with apt and kept.
 
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+
+use howlate_private::{Folder, Temporary};
 
 use crate::architecture::Architecture;
 use crate::checksum::sha256;
@@ -11,6 +15,8 @@ use crate::modules::MODULES;
 
 /// Checksums of what is in a folder of the cache, as `sha256sum -c` reads them.
 const SUMS: &str = "SHA256SUMS";
+/// The package that the rest was unpacked from.
+const PACKAGE: &str = "package.deb";
 
 /// A package, and its version.
 #[derive(Debug, PartialEq, Eq)]
@@ -28,13 +34,13 @@ pub(crate) fn provide(
     let cache = cache()?;
     let apt = Apt::of(architecture, &cache, say)?;
     let package = apt.newest(flavour, architecture)?;
+    let signed = apt.checksum(&package, architecture)?;
     let folder = cache.join(format!("{}_{}", package.name, package.version.replace(':', "%")));
-    if !folder.exists() {
+    if !is_as_signed(&folder, &signed) {
         say(&format!("Fetching {} {} with apt …\n", package.name, package.version));
         apt.fetch(&package, architecture, &cache, &folder)?;
     }
-    verify(&folder)?;
-    Ok(folder)
+    if is_as_signed(&folder, &signed) { Ok(folder) } else { Err(GuestError::CacheDamaged { folder }) }
 }
 
 /// `$XDG_CACHE_HOME/howlate/kernels`, or below `~/.cache`.
@@ -43,7 +49,8 @@ fn cache() -> Result<PathBuf, GuestError> {
         || Some(PathBuf::from(std::env::var_os("HOME").filter(|home| !home.is_empty())?).join(".cache"));
     let caches = std::env::var_os("XDG_CACHE_HOME").filter(|path| !path.is_empty()).map(PathBuf::from);
     let folder = caches.or_else(home).ok_or(GuestError::NoCache)?.join("howlate/kernels");
-    std::fs::create_dir_all(&folder).map_err(|source| GuestError::Write { path: folder.clone(), source })?;
+    let folder = Folder::make(&folder)?.path().to_owned();
+    howlate_private::sweep(&folder);
     Ok(folder)
 }
 
@@ -95,6 +102,15 @@ impl Apt {
         dependency(&shown).ok_or(GuestError::NoSuchPackage { package: stands_for })
     }
 
+    /// What Debian has signed: apt checks the signature of the release file, that names the checksum of the
+    /// list of packages, which names that of each package.
+    fn checksum(&self, package: &Package, architecture: Architecture) -> Result<String, GuestError> {
+        let name = format!("{}:{}={}", package.name, architecture.debian(), package.version);
+        let shown = self.run("apt-cache", &["show", "--no-all-versions", &name], None)?;
+        let sum = shown.lines().find_map(|line| line.strip_prefix("SHA256: "));
+        sum.map(|sum| sum.trim().to_owned()).ok_or(GuestError::NoSuchPackage { package: name })
+    }
+
     /// Fetches into a folder of its own first, so that one that is there is complete.
     fn fetch(
         &self,
@@ -104,15 +120,19 @@ impl Apt {
         folder: &Path,
     ) -> Result<(), GuestError> {
         let failed = |source| GuestError::Write { path: cache.to_owned(), source };
-        let temporary = tempfile::tempdir_in(cache).map_err(failed)?;
+        let temporary = Temporary::folder_in(cache).map_err(failed)?;
+        let fetched = temporary.path().join("fetched");
+        std::fs::create_dir(&fetched).map_err(failed)?;
         let name = format!("{}:{}={}", package.name, architecture.debian(), package.version);
-        self.run("apt-get", &["download", "--quiet", &name], Some(temporary.path()))?;
-        let downloaded = only_file(temporary.path()).map_err(failed)?;
+        self.run("apt-get", &["download", "--quiet", &name], Some(&fetched))?;
+        let downloaded = only_file(&fetched).map_err(failed)?;
         let unpacked = temporary.path().join("unpacked");
         std::fs::create_dir(&unpacked).map_err(failed)?;
         unpack(&downloaded, &unpacked)?;
         let complete = temporary.path().join("complete");
-        collect(&unpacked, &complete).map_err(failed)?;
+        collect(&downloaded, &unpacked, &complete).map_err(failed)?;
+        // What is there is not what it should be; it goes with the temporary folder.
+        drop(std::fs::rename(folder, temporary.path().join("spoiled")));
         std::fs::rename(&complete, folder).map_err(failed)
     }
 }
@@ -160,13 +180,17 @@ fn unpack(package: &Path, into: &Path) -> Result<(), GuestError> {
     Ok(())
 }
 
-/// Puts the files side by side, with their checksums.
-fn collect(unpacked: &Path, into: &Path) -> std::io::Result<()> {
-    std::fs::create_dir(into)?;
+/// Puts the package and the files from it side by side, with their checksums.
+fn collect(package: &Path, unpacked: &Path, into: &Path) -> std::io::Result<()> {
+    DirBuilder::new().mode(0o700).create(into)?;
     let mut sums = String::new();
-    for path in files_below(unpacked)? {
+    for path in std::iter::once(package.to_owned()).chain(files_below(unpacked)?) {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let name = if name.starts_with("vmlinuz-") { "vmlinuz".to_owned() } else { name };
+        let name = match &*name {
+            _ if path == package => PACKAGE.to_owned(),
+            name if name.starts_with("vmlinuz-") => "vmlinuz".to_owned(),
+            name => name.to_owned(),
+        };
         let content = std::fs::read(&path)?;
         sums.push_str(&format!("{}  {name}\n", sha256(&content)));
         std::fs::write(into.join(name), content)?;
@@ -187,15 +211,17 @@ fn files_below(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Whether everything in a folder of the cache is as it was fetched.
-fn verify(folder: &Path) -> Result<(), GuestError> {
-    let damaged = || GuestError::CacheDamaged { folder: folder.to_owned() };
-    let sums = std::fs::read_to_string(folder.join(SUMS)).map_err(|_| damaged())?;
-    let as_fetched = sums.lines().all(|line| {
+/// Whether a folder of the cache is ours alone, its package the one with the `signed` checksum, and
+/// everything in it as it was unpacked from that.
+fn is_as_signed(folder: &Path, signed: &str) -> bool {
+    let Ok(sums) = std::fs::read_to_string(folder.join(SUMS)) else { return false };
+    let as_unpacked = |line: &str| {
         let Some((sum, name)) = line.split_once("  ") else { return false };
         std::fs::read(folder.join(name)).is_ok_and(|content| sha256(&content) == sum)
-    });
-    if as_fetched && sums.contains("  vmlinuz\n") { Ok(()) } else { Err(damaged()) }
+    };
+    let is_of_package = sums.lines().any(|line| line == format!("{signed}  {PACKAGE}"));
+    let private = howlate_private::check(folder).is_ok();
+    private && is_of_package && sums.contains("  vmlinuz\n") && sums.lines().all(as_unpacked)
 }
 
 /// Runs a program of Debian's; returns what it printed.
@@ -234,11 +260,23 @@ mod tests {
         std::fs::create_dir_all(unpacked.join("boot")).unwrap();
         std::fs::write(unpacked.join("boot/vmlinuz-6.1"), "kernel").unwrap();
         std::fs::write(unpacked.join("virtio.ko"), "module").unwrap();
-        collect(&unpacked, &kept).unwrap();
-        verify(&kept).unwrap();
+        let package = folder.path().join("linux.deb");
+        std::fs::write(&package, "package").unwrap();
+        collect(&package, &unpacked, &kept).unwrap();
+        let signed = sha256(b"package");
+        assert!(is_as_signed(&kept, &signed));
+        assert!(
+            !is_as_signed(&kept, &sha256(b"a newer package")),
+            "sums beside the files do not vouch for them"
+        );
         std::fs::write(kept.join("virtio.ko"), "modulf").unwrap();
-        assert!(matches!(verify(&kept), Err(GuestError::CacheDamaged { .. })));
-        std::fs::remove_file(kept.join("virtio.ko")).unwrap();
-        assert!(verify(&kept).is_err());
+        assert!(!is_as_signed(&kept, &signed));
+        std::fs::write(kept.join("virtio.ko"), "module").unwrap();
+        std::fs::write(kept.join(PACKAGE), "other").unwrap();
+        assert!(!is_as_signed(&kept, &signed));
+        std::fs::write(kept.join(PACKAGE), "package").unwrap();
+        assert!(is_as_signed(&kept, &signed));
+        std::fs::set_permissions(&kept, std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
+        assert!(!is_as_signed(&kept, &signed), "others may have written it");
     }
 }

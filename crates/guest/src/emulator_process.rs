@@ -9,7 +9,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 
 use howlate_linux::{clock, parent};
 use howlate_model::{Accelerator, Caveat, HostThread, Span};
-use tempfile::TempDir;
+use howlate_private::Temporary;
 
 use crate::emulator::{Places, command};
 use crate::error::GuestError;
@@ -35,7 +35,7 @@ pub(crate) struct EmulatorProcess {
     pub(crate) caveats: Vec<Caveat>,
     /// Closing it would be noticed; the folder holds its socket.
     _control: Qmp,
-    _folder: TempDir,
+    _folder: Temporary,
 }
 
 impl Drop for EmulatorProcess {
@@ -49,7 +49,7 @@ impl Drop for EmulatorProcess {
 impl EmulatorProcess {
     pub(crate) fn start(setup: &Setup<'_>, accelerator: Accelerator) -> Result<Self, GuestError> {
         let folder =
-            tempfile::tempdir().map_err(|source| GuestError::Write { path: std::env::temp_dir(), source })?;
+            Temporary::folder().map_err(|source| GuestError::Write { path: std::env::temp_dir(), source })?;
         let places = Places { folder: folder.path() };
         let packed = initramfs::pack(setup.program, setup.kernel, setup.command)?;
         let write = |source| GuestError::Write { path: folder.path().to_owned(), source };

@@ -69,8 +69,11 @@ pub enum GuestError {
     /// There is no folder to keep fetched kernels in.
     #[error("there is no folder to keep fetched kernels in: neither XDG_CACHE_HOME nor HOME is set")]
     NoCache,
-    /// Fetched files are not as they were.
-    #[error("the kernel kept in {} is damaged", folder.display())]
+    /// Somebody else could have put a kernel where fetched ones are kept.
+    #[error("fetched kernels are not kept here: {0}")]
+    CacheNotPrivate(#[from] howlate_private::NotPrivate),
+    /// Fetched files are not what the package manager vouches for, even after they were fetched again.
+    #[error("the kernel kept in {} is not the one that Debian has signed", folder.display())]
     CacheDamaged {
         /// Its folder.
         folder: PathBuf,
@@ -186,9 +189,9 @@ impl GuestError {
             Self::Program { .. } | Self::NoProgram { .. } => {
                 "build one with `cargo xtask cross`, and name it with `--program FILE`".into()
             }
-            Self::NoCache => "set one: `XDG_CACHE_HOME=/var/tmp howlate guest …`".into(),
+            Self::NoCache | Self::CacheNotPrivate(_) => "name a folder that is yours alone: `XDG_CACHE_HOME=/root/.cache howlate guest …`".into(),
             Self::CacheDamaged { folder } => {
-                format!("remove it, and it is fetched again: `rm -r '{}'`", folder.display())
+                format!("remove it, and it is fetched again: `rm -r {}`", howlate_model::shell_word(&folder.display().to_string()))
             }
             Self::NoSuchPackage { .. } | Self::Apt { .. } => {
                 "on Debian, `sudo apt-get update` may help; elsewhere give the path of a kernel image with `--kernel`".into()

@@ -29,7 +29,7 @@ use affinity::{contention, observer_cpus};
 use display::Display;
 use disturbances::Disturbances;
 use engines::Engines;
-pub(crate) use environment::{Environment, on_interrupt};
+pub(crate) use environment::{Environment, clear_up, on_interrupt};
 pub(crate) use request::Request;
 use resume::Begun;
 pub(crate) use resume::Resume;

@@ -56,6 +56,60 @@ for ((left = $2; left > 0; left--)); do
 done
 echo end";
 
+/// A folder for programs in which one that is not ours waits to be run.
+fn with_a_planted_program() -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    shell_probe(folder.path());
+    let kept = std::fs::read_dir(folder.path().join("howlate/probes")).unwrap().next().unwrap().unwrap();
+    let ran = folder.path().join("ran");
+    std::fs::write(kept.path().join("shell.sh"), format!("touch {}\n", ran.display())).unwrap();
+    (folder, ran)
+}
+
+/// Runs the shell's program, kept in `cache`; it must work.
+#[track_caller]
+fn shell_probe(cache: &Path) {
+    let mut command = howlate(&["sleep", "--for", "1ms", "--call", "shell", "--samples", "2", "--json"]);
+    let output = command.env("XDG_CACHE_HOME", cache).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(result["results"][0]["count"], 2);
+}
+
+#[test]
+fn a_program_that_is_not_as_it_was_made_is_not_run() {
+    let (cache, ran) = with_a_planted_program();
+    shell_probe(cache.path());
+    assert!(!ran.exists(), "the planted program was run");
+}
+
+#[test]
+fn a_program_that_somebody_else_could_have_put_there_is_not_run() {
+    if !is_root() {
+        return skip("giving a folder to another user needs root");
+    }
+    let (cache, ran) = with_a_planted_program();
+    let kept = cache.path().join("howlate/probes");
+    // With sums that fit, as whoever plants it would write them.
+    let program = std::fs::read_dir(&kept).unwrap().next().unwrap().unwrap().path();
+    let sums =
+        std::process::Command::new("sha256sum").arg("shell.sh").current_dir(&program).output().unwrap();
+    std::fs::write(program.join("SHA256SUMS"), sums.stdout).unwrap();
+    for folder in [kept.clone(), cache.path().join("howlate"), cache.path().to_owned()] {
+        std::os::unix::fs::chown(&folder, Some(65_534), None).unwrap();
+        shell_probe(cache.path());
+        assert!(!ran.exists(), "the program of another user's {} was run", folder.display());
+        std::os::unix::fs::chown(&folder, Some(0), None).unwrap();
+        std::fs::set_permissions(&folder, std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
+        shell_probe(cache.path());
+        assert!(!ran.exists(), "the program of {}, which anyone may write, was run", folder.display());
+        std::fs::set_permissions(&folder, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    }
+    let mut command = howlate(&["sleep", "--for", "1ms", "--call", "shell", "--samples", "2"]);
+    command.env("XDG_CACHE_HOME", cache.path()).output().unwrap();
+    assert!(ran.exists(), "ours alone and with the right sums, it would have been run");
+}
+
 /// The program behind each runtime, to find out whether it is there.
 const RUNTIMES: [(&str, &str); 9] = [
     ("python", "python3"),

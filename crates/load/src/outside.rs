@@ -7,6 +7,7 @@ use std::process::{Child, ChildStderr, Command, Stdio};
 use howlate_linux::helper::input_ends_within;
 use howlate_linux::{clock, parent};
 use howlate_model::{CpuSet, LoadKind, LoadPart, Span};
+use howlate_private::Temporary;
 use howlate_procfs::{Root, descendants};
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, wait};
 
@@ -28,7 +29,7 @@ const END_POLL_INTERVAL: Span = Span::from_millis(10);
 pub(crate) fn serve(part: &LoadPart, cpus: &CpuSet, scoreboard: &Scoreboard) -> io::Result<()> {
     // What the program leaves behind becomes a child of this process, and can be ended.
     set_child_subreaper(Some(getpid()))?;
-    let folder = tempfile::tempdir()?;
+    let folder = Temporary::folder()?;
     let mut program = Program::start(part, cpus, folder.path())?;
     scoreboard.begin(clock::now());
     let ended = program.watch(part, cpus, folder.path());

@@ -312,26 +312,26 @@ impl Caveat {
             | Self::SettingChanged { .. }
             | Self::RecordingsJoined { .. }
             | Self::UnknownConditions { .. }
+            | Self::AffinityDiffers { .. }
+            | Self::DmaLatencyRefused { .. }
+            | Self::SettingLeftOut { .. }
+            | Self::SamplesIncomplete { .. }
+            | Self::SamplesUnreadable { .. }
             | Self::GuardianGone => true,
             Self::NiceInherited { .. }
             | Self::SlackInherited { .. }
             | Self::SlackDiffers { .. }
             | Self::ThreadsApart { .. }
-            | Self::AffinityDiffers { .. }
             | Self::MemoryNotLocked { .. }
-            | Self::DmaLatencyRefused { .. }
             | Self::ObserverShares { .. }
             | Self::ThreadsShareCpus { .. }
             | Self::LeftOut { .. }
-            | Self::SettingLeftOut { .. }
             | Self::SettingLeftBehind { .. }
             | Self::SamplesLost { .. }
             | Self::EarlyWakeups { .. }
             | Self::PageFaults { .. }
             | Self::MachineBusy { .. }
             | Self::LoadNice { .. }
-            | Self::SamplesIncomplete { .. }
-            | Self::SamplesUnreadable { .. }
             | Self::RecordingCutOff { .. }
             | Self::NoEnd { .. }
             | Self::Throttled { .. }

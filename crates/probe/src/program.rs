@@ -92,7 +92,12 @@ impl Probes {
             return State::Ready(Program { words: vec![runtime.name().into()], last: None });
         };
         let cache = match self.cache.take().map_or_else(Cache::open, Ok) {
-            Ok(cache) => self.cache.insert(cache),
+            Ok(cache) => {
+                if let Some(refused) = &cache.refused {
+                    say(&format!("programs are not kept for the next time: {refused}"));
+                }
+                self.cache.insert(cache)
+            }
             Err(error) => return State::Failed(Failed::NoPlace { words: error.to_string() }),
         };
         let made = match &recipe.compiler {

@@ -10,7 +10,7 @@ use howlate_render::{LoadResult, PartEnd, load_effect};
 
 use crate::cli;
 use crate::error::Error;
-use crate::session::on_interrupt;
+use crate::session::{clear_up, on_interrupt};
 use crate::status::Status;
 use crate::terminal::{self, InPlace, is_watched};
 
@@ -21,6 +21,9 @@ const SHOW_EVERY: Span = Span::from_secs(1);
 
 pub(crate) fn run(args: &cli::Load) -> Result<Status, Error> {
     let interrupted = on_interrupt()?;
+    for caveat in clear_up() {
+        terminal::say(&format!("{}\n", howlate_render::caveat(&caveat)));
+    }
     let load = load(args);
     check(&load)?;
     let running = Running::start(&load)?;

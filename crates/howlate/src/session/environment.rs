@@ -40,7 +40,7 @@ impl Environment {
     /// Listens for signals first, so that none ends the program without a word, then looks.
     pub(crate) fn begin() -> Result<Self, Error> {
         let interrupted = on_interrupt()?;
-        let refused = put_back_leftovers();
+        let refused = clear_up();
         Ok(Self { interrupted, refused, ..Self::look() })
     }
 
@@ -48,7 +48,7 @@ impl Environment {
     /// [`put_back`](Self::put_back), when this is dropped, or when the process is killed.
     pub(crate) fn begin_with(wanted: &[Wanted]) -> Result<Self, Error> {
         let interrupted = on_interrupt()?;
-        let mut refused = put_back_leftovers();
+        let mut refused = clear_up();
         let applied = Guard::default().apply(wanted);
         refused.extend(applied.caveats.iter().cloned());
         let settings = applied.settings.clone();
@@ -109,6 +109,12 @@ impl Environment {
 fn describe_live(root: &Root) -> System {
     let bindable = sched::bindable().or_else(|_| sched::affinity()).unwrap_or_default();
     System { bindable, ..describe(root) }
+}
+
+/// Removes what killed howlates have left, and puts their settings back; tells which.
+pub(crate) fn clear_up() -> Vec<Caveat> {
+    howlate_private::sweep(&std::env::temp_dir());
+    put_back_leftovers()
 }
 
 /// What a shell makes of a program that Ctrl-C ends.

@@ -1,7 +1,7 @@
 //! What machine, what was asked, what was in force, what to know, how to repeat it.
 
 use howlate_analyse::Analysis;
-use howlate_model::{Condition, HowEnded, InForce, Setting, System};
+use howlate_model::{Condition, HowEnded, InForce, Setting, System, shell_word};
 use howlate_render::numbers::length;
 use howlate_render::{caveat, load_lines, machine};
 use maud::{Markup, html};
@@ -247,16 +247,8 @@ fn settings(condition: &Condition, in_force: Option<&InForce>) -> Vec<String> {
 
 /// The command line, quoted so that a shell reads it the same.
 pub(crate) fn command(analysis: &Analysis) -> String {
-    let words = analysis.header.arguments.iter().map(|word| quoted(word));
+    let words = analysis.header.arguments.iter().map(|word| shell_word(word));
     std::iter::once("howlate".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
-}
-
-fn quoted(word: &str) -> String {
-    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:,=+@%".contains(letter);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 fn instrument(analysis: &Analysis) -> String {
@@ -267,16 +259,4 @@ fn instrument(analysis: &Analysis) -> String {
         length(one.clock_precision_ns),
         length(one.loop_ns)
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_shell_reads_the_command_as_it_was() {
-        assert_eq!(quoted("--for=100us,1ms"), "--for=100us,1ms");
-        assert_eq!(quoted("p99.9>100us"), "'p99.9>100us'");
-        assert_eq!(quoted("it's"), r"'it'\''s'");
-    }
 }

@@ -5,6 +5,7 @@ use howlate_analyse::compare::{Track, false_alarms};
 use howlate_analyse::is_as_asked;
 use howlate_model::Span;
 use howlate_plan::{CyclicChoices, Plan};
+use howlate_private::Temporary;
 use howlate_render::{self as render, SelfTest};
 
 use crate::cli::{Cli, Command, Compare, ComparisonFormat, Cyclic, Measuring};
@@ -74,7 +75,7 @@ fn choices(asked: &Cyclic, duration: Span) -> (CyclicChoices, Span) {
 
 /// Measures into a recording, because comparisons need every block of it.
 fn recorded(asked: &Cyclic, environment: &Environment, plan: &Plan, seed: u64) -> Result<Track, Error> {
-    let folder = tempfile::tempdir()?;
+    let folder = Temporary::folder()?;
     let Measuring { run, output, .. } = &asked.measuring;
     let path = output.out.clone().unwrap_or_else(|| folder.path().join("self-test.jsonl"));
     let request = Request { out: Some(&path), stop_above: None, ..Request::of("cyclic", seed, run, output) };

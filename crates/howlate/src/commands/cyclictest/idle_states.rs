@@ -1,7 +1,7 @@
 //! `--deepest-idle-state`: keeps the measured CPUs out of deeper idle states.
 
 use howlate_cyclictest::{Machine, Options, Power};
-use howlate_guard::{Applied, Guard, Wanted, put_back_leftovers};
+use howlate_guard::{Applied, Guard, Wanted};
 use howlate_model::{Caveat, CpuSet, Turn};
 use howlate_procfs::Root;
 use howlate_render as render;
@@ -26,7 +26,6 @@ pub(crate) fn limit(options: &Options, turn: &Turn, machine: &Machine) -> Option
             )),
         }
     }
-    warn(&put_back_leftovers());
     let applied = Guard::default().apply(&wanted);
     warn(&applied.caveats);
     Some(Disabled(Some(applied)))
@@ -43,7 +42,7 @@ fn deeper(root: &Root, cpu: u32, deepest: i64) -> Option<Vec<Wanted>> {
     Some(deeper.filter_map(|name| Wanted::parse(&format!("{folder}/{name}/disable"), "1").ok()).collect())
 }
 
-fn warn(caveats: &[Caveat]) {
+pub(crate) fn warn(caveats: &[Caveat]) {
     caveats.iter().for_each(|caveat| say(&format!("WARN: {}\n", render::caveat(caveat))));
 }
 

@@ -28,6 +28,7 @@ use howlate_cyclictest::{Compat, Options, Power, Refusal, Results, Warning, prea
 use howlate_measure::{Process, Threads};
 use howlate_model::{Bounds, Engine};
 
+use crate::session::clear_up;
 use crate::terminal::{print_as_is, say};
 use failure::Failure;
 use recording::Recording;
@@ -121,6 +122,8 @@ fn measure(options: &Options, machine: &howlate_cyclictest::Machine) -> Result<u
     let turn = turn(options, machine);
     turn.tasks.iter().try_for_each(|task| permission::check(task.policy))?;
     let signals = Signals::receive()?;
+    idle_states::warn(&clear_up());
+    status_file::sweep(Path::new(status_file::FOLDER));
     let smi = options.smi.then(|| smi::Counters::open(&turn)).transpose()?;
     let cpus: Vec<_> = turn.tasks.iter().map(|task| task.cpu).collect();
     let (before, after) = preamble(options, machine, &cpus);

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use howlate_private::Temporary;
 use rustix::fs::{FileType, Mode, OFlags, fcntl_setfl, mknodat, open};
 
 use super::descriptor::{Reading, Writing};
@@ -15,7 +16,7 @@ impl Channel for Fifo {
     type Receiver = Reading;
 
     fn make(_: &Lane) -> io::Result<Ends> {
-        let folder = tempfile::Builder::new().prefix("howlate-").tempdir()?;
+        let folder = Temporary::folder()?;
         let path = folder.path().join("fifo");
         mknodat(rustix::fs::CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)?;
         // Without NONBLOCK, opening one end would wait for the other.
