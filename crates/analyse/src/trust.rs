@@ -4,7 +4,7 @@ use howlate_model::{Caveat, HowEnded};
 
 use crate::{Analysis, Outcome};
 
-/// Whether every condition was measured, to the end, with the policy it was to have.
+/// Whether every condition was measured, to the end, with everything it was to have.
 pub fn is_as_asked(analysis: &Analysis) -> bool {
     let outcomes = analysis.outcomes();
     let ended_early = analysis.end.as_ref().is_none_or(|end| end.how != HowEnded::Done);

@@ -1,13 +1,19 @@
-//! Exit status, as with `diff`.
+//! Exit status, as with `diff`; `docs/commands.md` has it as a table.
 
 use std::process::ExitCode;
+
+use howlate_analyse::{Analysis, Judgement, Outcome, is_as_asked, judged};
+use howlate_model::{HowEnded, Latency, Limit, Statistic};
+use howlate_render as render;
+
+use crate::terminal::{ERROR, paint, say};
 
 /// How the program ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Status {
     /// Done, within limits.
     Done,
-    /// A limit was exceeded.
+    /// A limit was exceeded, or the run stopped because of a wake-up that was too late.
     Exceeded,
     /// Could not: bad request, missing file, missing permission.
     CouldNot,
@@ -24,4 +30,69 @@ impl From<Status> for ExitCode {
             Status::NotTrustworthy => 3,
         })
     }
+}
+
+/// How a run with these `limits` ends, with a line for each of them that was exceeded or cannot be judged.
+pub(crate) fn of(analysis: &Analysis, limits: &[Limit]) -> Status {
+    let stopped = stopped(analysis);
+    stopped.iter().for_each(|line| say(line));
+    let judged: Vec<Judged> = analysis.outcomes().iter().flat_map(|one| judge(one, limits)).collect();
+    judged.iter().filter_map(|one| one.line.as_ref()).for_each(|line| say(line));
+    let whole = analysis.end.as_ref().is_some_and(|end| end.how == HowEnded::Done);
+    // Only a whole run can show that a limit was kept.
+    let conclusive = limits.is_empty() || (whole && judged.iter().all(|one| one.status == Status::Done));
+    match stopped.is_some() || judged.iter().any(|one| one.status == Status::Exceeded) {
+        true => Status::Exceeded,
+        false if conclusive && is_as_asked(analysis) => Status::Done,
+        false => Status::NotTrustworthy,
+    }
+}
+
+/// One limit, judged by one condition.
+struct Judged {
+    status: Status,
+    line: Option<String>,
+}
+
+fn judge(outcome: &Outcome, limits: &[Limit]) -> Vec<Judged> {
+    let line = |what: &str, found: String| {
+        Some(format!("{} {found} ({})\n", paint(ERROR, what), render::condition(outcome)))
+    };
+    let one = |limit: &Limit| match judged(outcome, *limit) {
+        Judgement::Kept => Judged { status: Status::Done, line: None },
+        Judgement::Exceeded(value) => {
+            let found = format!("{limit}: {}", shown(limit.statistic, value));
+            Judged { status: Status::Exceeded, line: line("limit exceeded:", found) }
+        }
+        Judgement::TooFew { needed, count } => {
+            let why = format!("{limit}: it takes {needed} wake-ups, and there are {count}");
+            Judged { status: Status::NotTrustworthy, line: line("cannot be judged:", why) }
+        }
+    };
+    limits.iter().map(one).collect()
+}
+
+fn shown(statistic: Statistic, value: u64) -> String {
+    match statistic {
+        Statistic::Missed => value.to_string(),
+        _ => Latency::from_nanos(i64::try_from(value).unwrap_or(i64::MAX)).to_string(),
+    }
+}
+
+/// Which wake-up stopped the run, if one did: the worst of all.
+fn stopped(analysis: &Analysis) -> Option<String> {
+    let end = analysis.end.as_ref().filter(|end| end.how == HowEnded::StoppedAbove)?;
+    let worst = analysis.outcomes().iter().filter_map(|outcome| Some((outcome, outcome.worst().first()?)));
+    let Some((outcome, worst)) = worst.max_by_key(|(_, worst)| worst.latency_ns) else {
+        return Some(format!("{}\n", paint(ERROR, "stopped by --stop-above")));
+    };
+    let cpu = outcome.condition.cpu.map_or_else(|| "any CPU".to_owned(), |cpu| format!("CPU {cpu}"));
+    let after = worst.at_ns.since(analysis.header.at_ns).as_secs_f64();
+    let before_end = end.at_ns.since(worst.at_ns).as_secs_f64();
+    Some(format!(
+        "{} {} late on {cpu}, {after:.3} s after the start and {before_end:.3} s before the end ({})\n",
+        paint(ERROR, "stopped by --stop-above:"),
+        worst.latency_ns,
+        render::condition(outcome)
+    ))
 }

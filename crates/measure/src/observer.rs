@@ -225,7 +225,10 @@ impl Observer<'_> {
         self.close_blocks(now);
         let left_behind = !self.all_done();
         for (task, watched) in self.turn.tasks.iter().zip(&mut self.watched) {
-            let done = watched.done.take();
+            let mut done = watched.done.take();
+            if let Some(moved) = done.as_mut().and_then(|done| done.moved.take()) {
+                self.sink.line(Line::Caveat(moved));
+            }
             let count = watched.collector.as_ref().map_or(0, |collector| collector.progress().count);
             let short = self.turn.cut_after.is_some() && task.samples.is_some_and(|samples| count < samples);
             let interrupted = self.bounds.is_interrupted();

@@ -69,6 +69,13 @@ pub(crate) fn apply(task: &Task, process: ProcessState) -> io::Result<(InForce, 
     Ok((in_force, caveats))
 }
 
+/// The affinity read back at the end: a cpuset that shrank, or anybody with the right, may have changed it.
+pub(crate) fn moved_since(before: &CpuSet) -> Option<Caveat> {
+    let now = sched::affinity().ok().filter(|now| now != before)?;
+    let reason = "it was changed while this was measured".to_owned();
+    Some(Caveat::AffinityDiffers { asked: before.clone(), in_force: now, reason })
+}
+
 fn bind(cpu: u32, policy: Policy) -> io::Result<()> {
     if matches!(policy, Policy::Deadline { .. }) {
         // sched_setattr(2): a deadline thread must be allowed on all CPUs of its root domain.

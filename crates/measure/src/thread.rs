@@ -53,6 +53,8 @@ pub(crate) struct Done {
     pub(crate) result: io::Result<u64>,
     pub(crate) usage: Usage,
     pub(crate) at: MonotonicTime,
+    /// If it may run elsewhere by then than in the beginning.
+    pub(crate) moved: Option<Caveat>,
 }
 
 /// A measuring thread's belongings.
@@ -80,12 +82,10 @@ impl Measuring {
 
     fn run(mut self, process: ProcessState) {
         let applied = settings::apply(&self.task, process);
-        let usable = applied.is_ok();
+        let cpus = applied.as_ref().ok().map(|(in_force, _)| in_force.cpus.clone());
         self.rehearse();
         self.tell(Message::Ready(self.number, applied));
-        if !usable {
-            return;
-        }
+        let Some(cpus) = cpus else { return };
         let start = self.gate.pass();
         let (before, began) = (usage::of_this_thread(), clock::now());
         let result = self.measure(start);
@@ -94,7 +94,10 @@ impl Measuring {
         }
         let at = clock::now();
         let usage = usage::of_this_thread().since(&before, at.since(began));
-        self.tell(Message::Done(self.number, Box::new(Done { result, usage, at })));
+        self.tell(Message::Done(
+            self.number,
+            Box::new(Done { result, usage, at, moved: settings::moved_since(&cpus) }),
+        ));
     }
 
     /// The observer may have given up and gone; then nobody needs to know.

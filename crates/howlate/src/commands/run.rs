@@ -6,13 +6,13 @@ use howlate_model::{Caveat, Condition, HowEnded, Loads, Span};
 use howlate_plan::{Plan, PlanError, together};
 use howlate_render as render;
 
-use super::{cyclic, judge, notify, print_result, sleep};
+use super::{cyclic, notify, print_result, sleep};
 use crate::cli::{Command, Guest, Run};
 use crate::error::Error;
 use crate::experiment::Experiment;
 use crate::quoted::quoted;
 use crate::session::{Environment, Request, Resume, measure};
-use crate::status::Status;
+use crate::status::{self, Status};
 use crate::terminal;
 
 pub(crate) fn run(mut args: Run) -> Result<Status, Error> {
@@ -73,7 +73,7 @@ fn take(
             out_option(args)
         ));
     }
-    Ok(judge(&analysis, &options.fail_above))
+    Ok(status::of(&analysis, &options.fail_above))
 }
 
 /// What would be measured, in the words of each measuring command's own options.

@@ -15,11 +15,10 @@ use howlate_render as render;
 
 use self::kinds::kinds;
 use self::rounds::Rounds;
-use super::judge;
 use crate::cli::{Guest, without_repeats};
 use crate::error::Error;
 use crate::session::Environment;
-use crate::status::Status;
+use crate::status::{self, Status};
 use crate::terminal;
 
 pub(crate) fn run(args: &Guest) -> Result<Status, Error> {
@@ -47,7 +46,7 @@ pub(crate) fn run(args: &Guest) -> Result<Status, Error> {
     let track = boots.end(trouble.is_ok().then_some(how));
     let text = if args.printing.json { render::json(&track.analysis)? } else { verdict::report(&track) };
     terminal::print_or_json(&text, args.printing.json)?;
-    let status = judge(&track.analysis, &limits);
+    let status = status::of(&track.analysis, &limits);
     match trouble {
         Ok(_) => Ok(status),
         Err(error) => {
