@@ -31,6 +31,12 @@ fn root() -> Option<Root> {
         skip("needs root, to run containers");
         return None;
     }
+    for tool in ["podman", "runc"] {
+        if !common::is_installed(tool) {
+            skip(&format!("{tool} is not installed"));
+            return None;
+        }
+    }
     let turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = tempfile::tempdir().unwrap();
     for name in ["proc", "sys", "dev", "tmp", "etc", "run"] {
@@ -45,15 +51,9 @@ fn root() -> Option<Root> {
     }
     make_readable(folder.path());
     let root = Root { folder, _turn: turn };
-    let tried = root.podman(&[], &["--version"]);
-    if tried.as_ref().is_ok_and(|output| output.status.success()) {
-        return Some(root);
-    }
-    skip(&format!(
-        "needs podman and runc: {}",
-        tried.map_or_else(|error| error.to_string(), |output| stderr(&output))
-    ));
-    None
+    let tried = root.podman(&[], &["--version"]).unwrap();
+    assert!(tried.status.success(), "podman and runc are here, and start no container: {}", stderr(&tried));
+    Some(root)
 }
 
 /// Anyone may enter, as in an image.

@@ -136,7 +136,7 @@ fn a_limit_ends_with_status_one_and_names_the_condition() {
 
 #[test]
 fn a_threshold_stops_at_the_first_late_wake_up() {
-    let result = json(&["cyclic", "--threads", "1", "--duration", "1h", "--stop-above", "1ns", "--json"], 0);
+    let result = json(&["cyclic", "--threads", "1", "--duration", "1h", "--stop-above", "1ns", "--json"], 1);
     assert_eq!(result["ended"], "stopped_above");
     assert_eq!(result["results"][0]["count"], 1);
     assert!(number(&result["results"][0]["worst"][0]["latency_ns"]) > 1);

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use common::{Background, has_caveat, howlate, pause, shown, skip, stderr, stdout};
+use common::{Background, has_caveat, howlate, shown, skip, stderr, stdout};
 use howlate_model::Line;
 use howlate_record::Reader;
 use rustix::process::Signal;
@@ -215,7 +215,6 @@ fn a_killed_run_goes_on_and_equals_an_unbroken_one() {
     for signal in [Signal::KILL, Signal::INT] {
         let mut running = Background::start(&["run", plan.path().to_str().unwrap()]);
         running.wait_for("\"finished\"");
-        pause(60);
         running.signal(signal);
         running.output();
         assert!(turns(&running.recording).len() < unbroken.len(), "the run was not interrupted");

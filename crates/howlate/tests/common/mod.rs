@@ -52,6 +52,12 @@ pub(crate) fn skip(reason: &str) {
     }
 }
 
+/// Whether a program is on the path; one that is there and fails is no reason to skip a test.
+pub(crate) fn is_installed(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+}
+
 pub(crate) fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
