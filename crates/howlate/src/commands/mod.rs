@@ -19,7 +19,6 @@ pub(crate) mod why;
 
 use howlate_analyse::Analysis;
 use howlate_model::Limit;
-use howlate_render as render;
 
 use crate::cli::{Measuring, Output, Reasons};
 use crate::error::Error;

@@ -4,11 +4,10 @@ use howlate_analyse::Analysis;
 use howlate_render as render;
 
 use super::formats::{Shown, is_json};
-use super::judge;
 use super::reading::{self, Texts};
 use crate::cli::{Format, Show};
 use crate::error::Error;
-use crate::status::Status;
+use crate::status::{self, Status};
 use crate::terminal;
 
 pub(crate) fn run(asked: &Show) -> Result<Status, Error> {
@@ -27,7 +26,7 @@ pub(crate) fn run(asked: &Show) -> Result<Status, Error> {
         let is_mixed = analyses.iter().any(reading::is_mixed);
         return Ok(if is_mixed { Status::NotTrustworthy } else { Status::Done });
     }
-    Ok(worst(analyses.iter().map(|analysis| judge(analysis, &asked.fail_above)).collect()))
+    Ok(worst(analyses.iter().map(|analysis| status::of(analysis, &asked.fail_above)).collect()))
 }
 
 /// A limit that was exceeded is so whatever else is wrong.
