@@ -61,6 +61,7 @@ mod tests {
             samples: Some(40),
             duration: None,
             rounds: Some(4),
+            warm_up: None,
         }
     }
 

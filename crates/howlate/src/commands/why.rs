@@ -6,6 +6,7 @@ use howlate_plan::{Circumstances, CyclicChoices, Threads};
 use howlate_render as render;
 
 use super::quick::realtime_policy;
+use super::reading::Texts;
 use super::{print_result, reading};
 use crate::cli::{Output, Printing, Reasons, WholeRun, Why};
 use crate::error::Error;
@@ -55,6 +56,7 @@ fn choices(realtime: Option<Policy>) -> CyclicChoices {
         samples: None,
         duration: Some(PER_CONDITION),
         rounds: Some(ROUNDS),
+        warm_up: None,
     }
 }
 
@@ -65,12 +67,12 @@ fn is_explained(analysis: &Analysis) -> bool {
 /// What recordings say.
 fn read(asked: &Why) -> Result<Status, Error> {
     for path in &asked.recordings {
-        let analysis = reading::analysis(path)?;
+        let analysis = reading::analysis(path, Texts::Legible)?;
         if !is_explained(&analysis) {
             return Err(Error::NothingTraced { path: path.clone() });
         }
         let heading =
-            if asked.recordings.len() > 1 { format!("{}\n", path.display()) } else { String::new() };
+            if asked.recordings.len() > 1 { format!("{}\n", reading::name(path)) } else { String::new() };
         let text = render::why(&analysis, asked.late_above, terminal::width());
         terminal::print(&format!("{heading}{text}"))?;
     }
