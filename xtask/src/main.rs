@@ -21,7 +21,8 @@ The developer's commands:
   cargo xtask test --fast     the everyday loop: no installation, no slow tests
   cargo xtask test --consumers
                               the readers of results: HdrHistogram in five languages, Jenkins' schema, prove, KCIDB, …
-  cargo xtask bench           every benchmark; or one of: cyclic, cyclictest, instructions, memory, notify, show, size
+  cargo xtask bench           every benchmark; or one of: cyclic, cyclictest, instructions,
+                              load, memory, notify, report, show, size, statistics, truth
   cargo xtask fuzz [--for 1h] [TARGET…]
                               damaged and hostile input for everything that reads what others wrote
   cargo xtask soak [--for 24h]

@@ -3,6 +3,7 @@
 
 mod analysis;
 mod block_numbers;
+mod bound;
 pub mod cause;
 mod check;
 mod columns;
@@ -16,7 +17,10 @@ mod outcome;
 mod planned;
 mod ranking;
 mod ratio;
+#[cfg(any(test, feature = "simulation"))]
+pub mod simulation;
 mod staircase;
+mod stretches;
 mod summary;
 mod timeline;
 mod trust;
@@ -24,6 +28,7 @@ mod turn_numbers;
 
 pub use analysis::Analysis;
 pub use block_numbers::BlockNumbers;
+pub use bound::Bound;
 pub use check::{Check, Kept, Unknown, checks};
 pub use columns::{Column, Columns, equal_columns};
 pub use curve::{CurvePoint, curve};
@@ -39,13 +44,12 @@ pub use timeline::{Slice, Timeline, Turn};
 pub use trust::is_as_asked;
 pub use turn_numbers::TurnNumber;
 
-#[cfg(test)]
+#[cfg(any(test, feature = "simulation"))]
 mod testing {
     use super::*;
-    use howlate_model::{
-        Block, Caveat, Condition, Header, InForce, Instrument, Line, Load, MonotonicTime, Policy, Span,
-        Started, System, Wakeup, Work,
-    };
+    #[cfg(test)]
+    use howlate_model::{Block, Caveat, CpuSet, InForce, Line, Span, Started, Wakeup};
+    use howlate_model::{Condition, Header, Instrument, Load, MonotonicTime, Policy, System, Work};
 
     /// A recording's analysis before anything was measured.
     pub(crate) fn analysis_of(works: &[Work]) -> Analysis {
@@ -77,13 +81,14 @@ mod testing {
     }
 
     /// The begin of a turn in which the policy was refused, so that it ran as `other`.
+    #[cfg(test)]
     pub(crate) fn refused(analysis: &Analysis, condition: u32) -> Line {
         let asked = analysis.header.conditions[condition as usize].policy;
         let in_force = InForce {
             tid: 1,
             policy: Policy::OTHER,
             slack_ns: Span::ZERO,
-            cpus: "0".parse().unwrap(),
+            cpus: CpuSet::default(),
             memory_locked: true,
             dma_latency_us: None,
         };
@@ -100,6 +105,7 @@ mod testing {
     }
 
     /// A turn of 20 wake-ups, all equally late.
+    #[cfg(test)]
     pub(crate) fn block_of(condition: u32, round: u32, late: i64) -> Line {
         let mut block = Block { condition, round, ..Block::default() };
         let at = MonotonicTime::from_nanos;

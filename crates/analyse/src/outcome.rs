@@ -8,6 +8,7 @@ use howlate_model::{
 };
 
 use crate::block_numbers::BlockNumbers;
+use crate::bound::{Bound, Maxima};
 use crate::cause::Traces;
 use crate::planned::planned;
 use crate::turn_numbers::{TurnNumber, TurnNumbers};
@@ -51,6 +52,7 @@ pub struct Outcome {
     /// The same with missed periods counted.
     planned_blocks: BlockNumbers,
     turns: TurnNumbers,
+    maxima: Maxima,
     timeline: Timeline,
 }
 
@@ -72,6 +74,7 @@ impl Outcome {
             blocks: BlockNumbers::default(),
             planned_blocks: BlockNumbers::default(),
             turns: TurnNumbers::default(),
+            maxima: Maxima::default(),
             timeline: Timeline::default(),
         }
     }
@@ -91,6 +94,7 @@ impl Outcome {
         self.blocks.add(block, &block.latency);
         self.planned_blocks.add(block, &planned);
         self.turns.add(block.round, &planned);
+        self.maxima.add(block);
         self.timeline.block(block);
         if let (Some(round), false) = (self.rounds.last_mut(), block.series.is_empty()) {
             round.extend_from_slice(&block.series);
@@ -189,9 +193,9 @@ impl Outcome {
         self.total.irregular
     }
 
-    /// The median of each block that is kept, with its round.
-    pub fn round_medians(&self) -> &[(u32, Latency)] {
-        self.blocks.round_medians()
+    /// What the maximum is worth, with 95 % confidence; `None` where nothing can be said of what comes next.
+    pub fn bound(&self) -> Option<Bound> {
+        self.maxima.bound(self.count(), self.worst(), 0.95)
     }
 
     /// The worst wake-ups, the worst first.

@@ -1,19 +1,39 @@
-//! Which way to notify is fastest, and by how much.
+//! Which way to notify is fastest, by how much, and which cannot be told apart.
+
+use std::cmp::Ordering;
 
 use howlate_model::{Condition, Latency, Notifier, ReceiverCpu, Span, Work};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{Analysis, Interval, Outcome};
+use crate::compare::{SignedRank, least_pairs};
+use crate::{Analysis, Interval, Outcome, TurnNumber};
 
-/// The ways to notify under the same circumstances, fastest first.
+/// How sure everything is that a ranking says, all of it together.
+const ALPHA: f64 = 0.05;
+
+/// The ways to notify under the same circumstances, in order of their medians.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Ranking {
-    /// The circumstances, with the mechanism that all are compared with: the fastest that
-    /// does not burn a CPU, or the fastest of all when every one does.
+    /// The circumstances, with the mechanism that all are compared with: the lowest median of those that do
+    /// not burn a CPU, or of all when every one does.
     pub fastest: Condition,
     /// All of them.
     pub places: Vec<Place>,
+    /// Those that leave the CPU to others and that no other of these beats, in order of their medians. One beats
+    /// another that is told apart from it as earlier at the median or at p99, and as later at neither.
+    pub best: Vec<Notifier>,
+    /// Rounds in which all took turns.
+    pub rounds: usize,
+    /// Rounds that it takes to tell anything apart among so many.
+    pub rounds_needed: usize,
+}
+
+impl Ranking {
+    /// Whether there were enough rounds to tell anything apart.
+    pub const fn has_enough_rounds(&self) -> bool {
+        self.rounds >= self.rounds_needed
+    }
 }
 
 /// One way to notify within a ranking.
@@ -23,18 +43,25 @@ pub struct Place {
     pub mechanism: Notifier,
     /// Its median latency.
     pub p50_ns: Latency,
+    /// Its 99th percentile; absent below 100 wake-ups.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p99_ns: Option<Latency>,
     /// Whether the receiver keeps its CPU busy while it waits.
     pub burns_cpu: bool,
-    /// By how much it is slower than the fastest: 95 % interval of the median difference of
-    /// turns of the same round. Absent for the fastest itself, and with fewer than 6 rounds.
+    /// By how much its median is later than that of the fastest: interval of the difference of turns of the
+    /// same round; 95 % for all intervals of the ranking together. Absent for the fastest itself, and with too few rounds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slower_ns: Option<Interval>,
+    /// The same of the 99th percentile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slower_p99_ns: Option<Interval>,
 }
 
 impl Place {
-    /// Whether the difference to the fastest is certain to be one.
+    /// Whether the difference to the fastest is certain to be one, at the median or at p99.
     pub fn is_told_apart(&self) -> bool {
-        self.slower_ns.is_some_and(|by| by.low.as_nanos() > 0 || by.high.as_nanos() < 0)
+        let apart = |by: Interval| by.low.as_nanos() > 0 || by.high.as_nanos() < 0;
+        self.slower_ns.is_some_and(apart) || self.slower_p99_ns.is_some_and(apart)
     }
 }
 
@@ -54,7 +81,7 @@ pub fn rankings(analysis: &Analysis) -> Vec<Ranking> {
             None => groups.push(vec![outcome]),
         }
     }
-    groups.iter().filter_map(|group| ranking(group)).collect()
+    groups.iter().filter_map(|group| Contest::of(group)?.ranking()).collect()
 }
 
 /// The condition, its mechanism left out.
@@ -66,36 +93,106 @@ fn circumstances(outcome: &Outcome) -> Condition {
     condition
 }
 
-fn ranking(group: &[&Outcome]) -> Option<Ranking> {
-    let median = |outcome: &&Outcome| outcome.latency().quantile(0.5);
-    let mut ranked: Vec<&Outcome> = group.iter().copied().filter(|one| median(one).is_some()).collect();
-    ranked.sort_by_key(median);
-    let fastest =
-        *ranked.iter().find(|one| !burns(one)).or_else(|| ranked.first()).filter(|_| ranked.len() > 1)?;
-    let place = |outcome: &&Outcome| {
-        let same = std::ptr::eq(*outcome, fastest);
-        Some(Place {
-            mechanism: outcome.condition.work.notifier()?,
-            p50_ns: median(outcome)?,
-            burns_cpu: burns(outcome),
-            slower_ns: if same { None } else { slower(outcome, fastest) },
+/// One that takes part in a ranking.
+struct Rival<'a> {
+    outcome: &'a Outcome,
+    mechanism: Notifier,
+    p50: Latency,
+    turns: Vec<TurnNumber>,
+}
+
+impl<'a> Rival<'a> {
+    fn of(outcome: &'a Outcome) -> Option<Self> {
+        let (mechanism, p50) = (outcome.condition.work.notifier()?, outcome.latency().quantile(0.5)?);
+        Some(Self { outcome, mechanism, p50, turns: outcome.turns() })
+    }
+}
+
+/// What mechanisms are compared by.
+type Number = fn(&TurnNumber) -> Option<Latency>;
+
+const MEDIAN: Number = |turn| turn.p50;
+const P99: Number = |turn| turn.p99;
+
+/// All that are ranked, in order of their medians, and the level of each of their comparisons.
+struct Contest<'a> {
+    rivals: Vec<Rival<'a>>,
+    level: f64,
+}
+
+impl<'a> Contest<'a> {
+    /// `None` when there is nothing to compare.
+    #[allow(clippy::cast_precision_loss, reason = "few mechanisms")]
+    fn of(group: &[&'a Outcome]) -> Option<Self> {
+        let mut rivals: Vec<Rival<'a>> = group.iter().filter_map(|one| Rival::of(one)).collect();
+        rivals.sort_by_key(|one| one.p50);
+        let pairs = rivals.len() * rivals.len().saturating_sub(1) / 2;
+        // Every pair, by its median and by its p99: whichever two look best were chosen among all.
+        (pairs > 0).then_some(Self { rivals, level: ALPHA / (2 * pairs) as f64 })
+    }
+
+    fn ranking(&self) -> Option<Ranking> {
+        let fastest = self.contenders().next()?;
+        let place = |rival: &Rival<'_>| {
+            let other = !std::ptr::eq(rival.outcome, fastest.outcome);
+            let slower = |of: Number| if other { self.interval(rival, fastest, of) } else { None };
+            let p99 = rival.outcome.latency().quantile(0.99);
+            Place {
+                mechanism: rival.mechanism,
+                p50_ns: rival.p50,
+                p99_ns: p99.filter(|_| rival.outcome.count() >= 100),
+                burns_cpu: rival.mechanism.burns_cpu(),
+                slower_ns: slower(MEDIAN),
+                slower_p99_ns: slower(P99),
+            }
+        };
+        let unbeaten = |one: &&Rival<'_>| !self.contenders().any(|other| self.beats(other, one));
+        Some(Ranking {
+            fastest: fastest.outcome.condition.clone(),
+            places: self.rivals.iter().map(place).collect(),
+            best: self.contenders().filter(unbeaten).map(|one| one.mechanism).collect(),
+            rounds: self.rivals.iter().map(|one| one.turns.len()).min().unwrap_or(0),
+            rounds_needed: least_pairs(self.level),
         })
-    };
-    Some(Ranking { fastest: fastest.condition.clone(), places: ranked.iter().filter_map(place).collect() })
+    }
+
+    /// Those that leave the CPU to others; all of them where none does.
+    fn contenders(&self) -> impl Iterator<Item = &Rival<'a>> {
+        let all_burn = self.rivals.iter().all(|one| one.mechanism.burns_cpu());
+        self.rivals.iter().filter(move |one| all_burn || !one.mechanism.burns_cpu())
+    }
+
+    fn beats(&self, one: &Rival<'_>, other: &Rival<'_>) -> bool {
+        let orders = [MEDIAN, P99].map(|of| self.order(one, other, of));
+        orders.contains(&Some(Ordering::Less)) && !orders.contains(&Some(Ordering::Greater))
+    }
+
+    /// Which of the two is earlier; `None` where that cannot be told.
+    fn order(&self, one: &Rival<'_>, other: &Rival<'_>, of: Number) -> Option<Ordering> {
+        let by = self.interval(one, other, of)?;
+        match (by.low.as_nanos(), by.high.as_nanos()) {
+            (_, high) if high < 0 => Some(Ordering::Less),
+            (low, _) if low > 0 => Some(Ordering::Greater),
+            _ => None,
+        }
+    }
+
+    /// By how much one is later than another, round by round, so that what slows both hits neither.
+    #[allow(clippy::cast_possible_truncation, reason = "a difference of two latencies")]
+    fn interval(&self, one: &Rival<'_>, than: &Rival<'_>, of: Number) -> Option<Interval> {
+        let (low, high) = SignedRank::of(&differences(one, than, of)).interval(self.level)?;
+        Some(Interval { low: Latency::from_nanos(low as i64), high: Latency::from_nanos(high as i64) })
+    }
 }
 
-fn burns(outcome: &Outcome) -> bool {
-    outcome.condition.work.notifier().is_some_and(Notifier::burns_cpu)
-}
-
-/// The difference of medians, round by round, so that what slows both hits neither.
-fn slower(one: &Outcome, than: &Outcome) -> Option<Interval> {
-    let other = than.round_medians();
-    let pair = |(round, median): &(u32, Latency)| {
-        let (_, base) = other.iter().find(|(number, _)| number == round)?;
-        Some(Latency::from_nanos(median.as_nanos() - base.as_nanos()))
+/// The difference of each round in which both have the number.
+#[allow(clippy::cast_precision_loss, reason = "a difference of two latencies")]
+fn differences(one: &Rival<'_>, than: &Rival<'_>, of: Number) -> Vec<f64> {
+    let pair = |turn: &TurnNumber| {
+        let base = than.turns.iter().find(|other| other.round == turn.round)?;
+        Some((of(turn)?.as_nanos() - of(base)?.as_nanos()) as f64)
     };
-    Interval::of_median(&mut one.round_medians().iter().filter_map(pair).collect::<Vec<_>>())
+    one.turns.iter().filter_map(pair).collect()
 }
 
 /// What a longer gap costs a mechanism: its receiver's CPU falls idle, or loses its caches.
@@ -179,7 +276,7 @@ fn held_awake(condition: &Condition) -> Option<Condition> {
 mod tests {
     use super::*;
     use crate::testing::{analysis_of, block_of};
-    use howlate_model::Between;
+    use howlate_model::{Between, Block, Line};
 
     fn notify(mechanism: Notifier, gap: u64) -> Work {
         Work::Notify {
@@ -193,26 +290,64 @@ mod tests {
         }
     }
 
-    #[test]
-    fn what_differs_in_every_round_is_told_apart_and_noise_is_not() {
-        let works = [Notifier::BusyWait, Notifier::Futex, Notifier::Eventfd, Notifier::Tcp];
-        let mut analysis = analysis_of(&works.map(|mechanism| notify(mechanism, 10)));
-        for round in 0..10 {
+    /// Ten rounds of turns; each mechanism's wake-ups, all of one size but for `late` of a hundred.
+    fn measured(rivals: &[(Notifier, i64, i64)]) -> Ranking {
+        let works: Vec<Work> = rivals.iter().map(|rival| notify(rival.0, 10)).collect();
+        let mut analysis = analysis_of(&works);
+        for round in 0..12 {
             // All drift together, by far more than they differ.
             let drift = i64::from(round) * 3_000;
-            let noise = if round % 2 == 0 { 40 } else { -60 };
-            for (condition, late) in [(0, 200), (1, 5_000), (2, 5_000 + noise), (3, 11_000 + noise)] {
-                analysis.add(&block_of(condition, round, late + drift));
+            for (&(_, level, late), condition) in rivals.iter().zip(0..) {
+                // As often one way as the other, whichever two are compared.
+                let noise = i64::from((round + 5 * condition) * 7 % 12) * 10;
+                let mut block = Block { condition, round, ..Block::default() };
+                let one = |latency: i64| Latency::from_nanos(latency + noise + drift);
+                block.latency.record_n(one(level), 95);
+                block.latency.record_n(one(late), 5);
+                analysis.add(&Line::Block(Box::new(block)));
             }
         }
-        let found = rankings(&analysis);
-        assert_eq!(found.len(), 1);
-        let told: Vec<_> = found[0].places.iter().map(|one| (one.mechanism, one.is_told_apart())).collect();
-        assert_eq!(found[0].fastest.work.notifier(), Some(Notifier::Futex));
+        rankings(&analysis).remove(0)
+    }
+
+    #[test]
+    fn what_differs_in_every_round_is_told_apart_and_noise_is_not() {
+        let found = measured(&[
+            (Notifier::BusyWait, 200, 300),
+            (Notifier::Futex, 5_000, 6_000),
+            (Notifier::Eventfd, 5_000, 6_000),
+            (Notifier::Tcp, 11_000, 12_000),
+        ]);
+        let told: Vec<_> = found.places.iter().map(|one| (one.mechanism, one.is_told_apart())).collect();
         assert_eq!(told[0], (Notifier::BusyWait, true));
-        assert!(told.contains(&(Notifier::Eventfd, false)) && told.contains(&(Notifier::Tcp, true)));
-        let tcp = found[0].places.last().unwrap().slower_ns.unwrap();
-        assert!((5_900..=6_100).contains(&tcp.low.as_nanos()), "{tcp:?}");
+        let mut best = found.best.clone();
+        best.sort_by_key(|one| one.name());
+        assert_eq!(best, [Notifier::Eventfd, Notifier::Futex]);
+        assert_eq!(told.iter().filter(|one| one.1).count(), 2, "{told:?}");
+        let tcp = found.places.last().unwrap().slower_ns.unwrap();
+        assert!((5_800..=6_200).contains(&tcp.low.as_nanos()), "{tcp:?}");
+        assert!(found.has_enough_rounds());
+    }
+
+    #[test]
+    fn a_low_median_with_a_high_p99_is_not_the_best() {
+        let found = measured(&[(Notifier::Futex, 5_000, 900_000), (Notifier::Pipe, 6_000, 7_000)]);
+        assert_eq!(found.best.len(), 2, "{found:?}");
+        let other = found.places[1];
+        // Earlier than the one at the one number, and later at the other.
+        let (median, p99) = (other.slower_ns.unwrap(), other.slower_p99_ns.unwrap());
+        assert!(median.low.as_nanos().signum() == -p99.low.as_nanos().signum(), "{other:?}");
+        let found = measured(&[(Notifier::Futex, 5_000, 900_000), (Notifier::Pipe, 5_000, 7_000)]);
+        assert_eq!(found.best, [Notifier::Pipe], "{found:?}");
+    }
+
+    #[test]
+    fn the_more_there_are_the_more_rounds_it_takes() {
+        let of = |rivals: usize| {
+            let all: Vec<_> = Notifier::ALL.iter().take(rivals).map(|one| (*one, 5_000, 6_000)).collect();
+            measured(&all).rounds_needed
+        };
+        assert_eq!((of(2), of(5), of(18)), (7, 10, 14));
     }
 
     #[test]

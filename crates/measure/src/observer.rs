@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use howlate_linux::{clock, sched, signal};
 use howlate_model::{
     Bounds, Caveat, CpuSet, EngineError, Finished, HowEnded, InForce, Line, MonotonicTime, Policy, Progress,
-    Sink, Span, Started, Turn,
+    Sink, Span, Started, Turn, block_length,
 };
 
 use crate::collector::Collector;
@@ -124,7 +124,7 @@ impl Observer<'_> {
 
     /// Looks after the threads until all are done or given up. They begin at `start`.
     pub(crate) fn watch(&mut self, start: MonotonicTime) -> HowEnded {
-        let mut next_close = start.plus(BLOCK);
+        let mut next_close = start.plus(block_length(Span::ZERO));
         let mut next_poll = start.plus(self.poll_every);
         let mut give_up = None;
         while !self.all_done() && give_up.is_none_or(|at| clock::now() < at) {
@@ -137,7 +137,7 @@ impl Observer<'_> {
                 self.poll();
             }
             if now >= next_close {
-                next_close = now.plus(BLOCK);
+                next_close = now.plus(block_length(now.since(start)));
                 self.close_blocks(now);
             }
             if self.should_stop(now.since(start)) {

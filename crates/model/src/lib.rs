@@ -41,7 +41,9 @@ mod traced;
 mod wait;
 mod wakeup;
 
-pub use block::{Block, Finished, InForce, SERIES_KEPT, SeriesPoint, Started, Usage, WORST_KEPT, Worst};
+pub use block::{
+    Block, Finished, InForce, SERIES_KEPT, SeriesPoint, Started, Usage, WORST_KEPT, Worst, block_length,
+};
 pub use block_builder::BlockBuilder;
 pub use buckets::Bucket;
 pub use cause::{Cause, Explained, Kind, Segment};

@@ -45,8 +45,15 @@ pub struct NotifyChoices {
 const SAMPLES: u64 = 1_000;
 const WARM_UP: u64 = 100;
 
-/// Turns per condition.
+/// Turns per condition, at the fewest.
 const ROUNDS: u32 = 10;
+
+/// Turns that it takes to tell so many mechanisms apart: the chance that all turns of one pair have one sign, twice
+/// for each pair (median and p99), is to be at most 5 %.
+const fn rounds_to_rank(mechanisms: u32) -> u32 {
+    let comparisons = mechanisms * mechanisms.saturating_sub(1);
+    1 + (20 * comparisons).next_power_of_two().trailing_zeros()
+}
 
 /// Notifications of one turn whose stamps fit into a few megabytes.
 const MOST_PER_TURN: u64 = 1 << 18;
@@ -169,12 +176,19 @@ impl NotifyChoices {
     }
 
     fn samples(&self) -> u64 {
-        self.samples.unwrap_or(SAMPLES)
+        // A turn of 100 has a 99th percentile.
+        let enough = if self.rounds.is_none() { 100 * u64::from(self.rounds_asked()) } else { 0 };
+        self.samples.unwrap_or(SAMPLES.max(enough))
     }
 
     fn rounds(&self) -> u32 {
         let least = u32::try_from(self.samples().div_ceil(MOST_PER_TURN)).unwrap_or(u32::MAX);
-        self.rounds.unwrap_or(ROUNDS).max(least).max(1)
+        self.rounds_asked().max(least).max(1)
+    }
+
+    fn rounds_asked(&self) -> u32 {
+        let rivals = u32::try_from(self.notifiers.len()).unwrap_or(u32::MAX).min(1_000);
+        self.rounds.unwrap_or_else(|| ROUNDS.max(rounds_to_rank(rivals)))
     }
 
     fn warm_up(&self) -> u64 {
@@ -198,6 +212,11 @@ impl NotifyChoices {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_more_mechanisms_the_more_rounds() {
+        assert_eq!([2, 5, 18, 23].map(rounds_to_rank), [7, 10, 14, 15]);
+    }
     use crate::testing::{circumstances, machine};
 
     fn choices(notifiers: &[Notifier]) -> NotifyChoices {

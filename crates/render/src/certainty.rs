@@ -1,15 +1,15 @@
 //! How sure a number is.
 
-use howlate_analyse::{Outcome, exceeded_at_most, least_wakeups};
+use howlate_analyse::{Bound, Outcome, least_wakeups};
 
 use crate::numbers::count;
 
 /// What the maximum of a result is worth.
-pub fn what_the_maximum_supports(n: u64) -> Option<String> {
-    let one_in = exceeded_at_most(n).filter(|_| n >= 20)?;
+pub fn what_the_maximum_supports(bound: Option<Bound>) -> Option<String> {
+    let bound = bound.filter(|bound| bound.one_in > 1)?;
     Some(format!(
-        "no later than the max but for at most 1 wake-up in {} (95 %, if they are independent)",
-        count(one_in)
+        "no later than the max but for at most 1 wake-up in {} (95 %; that late ones come together is counted in)",
+        count(bound.one_in)
     ))
 }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use howlate_analyse::{Analysis, Interval, Outcome, percentile};
+use howlate_analyse::{Analysis, Bound, Interval, Outcome, percentile};
 use howlate_model::{Distribution, HasProperties, Latency, Property, WorkKind};
 
 use crate::certainty::{left_out, what_the_maximum_supports};
@@ -116,7 +116,7 @@ fn certainty(outcomes: &[&Outcome], width: usize) -> String {
         lines.extend(intervals(outcome));
     }
     let least = outcomes.iter().map(|outcome| outcome.count()).min().unwrap_or(0);
-    if let Some(supports) = what_the_maximum_supports(least) {
+    if let Some(supports) = what_the_maximum_supports(Bound::least(outcomes.iter().copied())) {
         lines.push(format!("With {} wake-ups: {supports}.", count(least)));
     }
     lines.iter().map(|line| format!("{}\n", paint(DIM, wrapped(line, width, 0)))).collect()

@@ -174,7 +174,7 @@ fn entry(outcome: &Outcome) -> Entry<'_> {
         p99_interval_ns: outcome.blocks().p99_interval(),
         corrected_p50_interval_ns: corrected_blocks.and_then(BlockNumbers::p50_interval),
         corrected_p99_interval_ns: corrected_blocks.and_then(BlockNumbers::p99_interval),
-        max_exceeded_at_most_one_in: howlate_analyse::exceeded_at_most(outcome.count()),
+        max_exceeded_at_most_one_in: outcome.bound().map(|bound| bound.one_in),
         worst: outcome.worst(),
         load_effect: outcome.load_effect.as_ref(),
         usage: outcome.usage,

@@ -1,7 +1,7 @@
 //! Tables of notifications, and what they mean.
 
 use howlate_analyse::{
-    Analysis, GapCost, IdleCost, Outcome, Place, Ranking, gap_costs, idle_costs, rankings,
+    Analysis, GapCost, IdleCost, Interval, Outcome, Place, Ranking, gap_costs, idle_costs, rankings,
 };
 use howlate_model::{Condition, HasProperties, Latency, Notifier, Property, ReceiverCpu, Work};
 
@@ -9,7 +9,7 @@ use crate::certainty::left_out;
 use crate::numbers::{count, micros, micros_of};
 use crate::property::phrases;
 use crate::prose::wrapped;
-use crate::style::{BOLD, DIM, GOOD, paint};
+use crate::style::{BOLD, DIM, paint};
 use crate::table::{Columns, transpose, worst_in_bold};
 
 /// The tables of each set of circumstances: one per mechanism, then the ranking.
@@ -76,7 +76,7 @@ impl Found {
         let (rankings, costs): (Vec<_>, Vec<_>) =
             (self.rankings.iter().collect(), self.costs.iter().collect());
         let idle: Vec<&IdleCost> = self.idle.iter().collect();
-        let mut lines: Vec<String> = recommendation(&rankings).into_iter().chain(tie(&rankings)).collect();
+        let mut lines: Vec<String> = recommendation(&rankings).into_iter().collect();
         lines.extend(gap(&costs, idle.is_empty()));
         lines.extend(idle_cpu(&idle));
         lines.extend(slack(group));
@@ -178,31 +178,48 @@ fn mean(outcome: &Outcome) -> String {
     )
 }
 
-/// One row per mechanism, one column per gap: by how much it is slower than the fastest.
+/// One row per mechanism, two columns per gap: by how much it is later than the fastest, at the median and at p99.
 fn ranking_table(rankings: &[&Ranking]) -> String {
     let Some(order) = rankings.first() else { return String::new() };
     let mechanisms: Vec<Notifier> = order.places.iter().map(|place| place.mechanism).collect();
     let mut headings = vec![String::new()];
     let mut columns = vec![mechanisms.iter().map(ToString::to_string).collect::<Vec<_>>()];
     for ranking in rankings {
-        headings.push(format!("after {}", ranking.fastest.work.length()));
-        let place = |one: &Notifier| ranking.places.iter().find(|place| place.mechanism == *one);
-        let cell = |one: &Notifier| place(one).map_or_else(|| "–".to_owned(), |place| slower(place, ranking));
-        columns.push(mechanisms.iter().map(cell).collect());
+        for (name, number) in NUMBERS_RANKED {
+            headings.push(format!("{name} after {}", ranking.fastest.work.length()));
+            let place = |one: &Notifier| ranking.places.iter().find(|place| place.mechanism == *one);
+            let cell = |one: &Notifier| {
+                place(one).map_or_else(|| "–".to_owned(), |place| later(number(place), place, ranking))
+            };
+            columns.push(mechanisms.iter().map(cell).collect());
+        }
     }
     let mut table = Columns::new(&headings, 1);
     transpose(&columns).into_iter().for_each(|row| table.row(row));
-    let title = paint(BOLD, "Slower than the fastest that leaves the CPU to others");
-    format!("{title} · {}\n\n{}\n", paint(DIM, "µs, 95 % interval of the median over rounds"), table.text())
+    let first = paint(BOLD, "Later than the lowest median that leaves the CPU to others");
+    let about = "µs, interval of the difference over rounds; 95 % for all pairs of the ranking together";
+    format!("{first} · {}\n\n{}\n", paint(DIM, about), table.text())
 }
 
-fn slower(place: &Place, ranking: &Ranking) -> String {
-    if ranking.fastest.work.notifier() == Some(place.mechanism) {
-        return paint(GOOD, format!("fastest: {}", micros(place.p50_ns.as_nanos())));
-    }
-    match place.slower_ns {
-        None => format!("at {}", micros(place.p50_ns.as_nanos())),
-        Some(_) if !place.is_told_apart() => "≈ fastest".to_owned(),
+/// A number of a place, and by how much it is later than that of the fastest.
+type Ranked = (Option<Latency>, Option<Interval>);
+
+/// What takes it from a place.
+type Taken = fn(&Place) -> Ranked;
+
+/// What mechanisms are ranked by.
+const NUMBERS_RANKED: [(&str, Taken); 2] = [
+    ("median", |place| (Some(place.p50_ns), place.slower_ns)),
+    ("p99", |place| (place.p99_ns, place.slower_p99_ns)),
+];
+
+fn later((number, by): Ranked, place: &Place, ranking: &Ranking) -> String {
+    let Some(number) = number else { return "–".to_owned() };
+    let is_first = ranking.fastest.work.notifier() == Some(place.mechanism);
+    match by {
+        None if is_first => format!("itself: {}", micros(number.as_nanos())),
+        None => format!("at {}", micros(number.as_nanos())),
+        Some(by) if by.low.as_nanos() <= 0 && by.high.as_nanos() >= 0 => "≈".to_owned(),
         Some(by) => format!("{} … {}", signed(by.low.as_nanos()), signed(by.high.as_nanos())),
     }
 }
@@ -219,35 +236,56 @@ fn paragraphs(sentences: &[String], width: usize) -> String {
     format!("{}\n{}\n", paint(BOLD, "What this means"), lines.collect::<String>())
 }
 
-/// The fastest of the longest gap, where it matters most which one is taken.
+/// Which to take after the longest gap, where it matters most which one is taken.
 fn recommendation(rankings: &[&Ranking]) -> Option<String> {
     let ranking = rankings.iter().max_by_key(|one| one.fastest.work.length())?;
-    let best = ranking.fastest.work.notifier()?;
-    let place = ranking.places.iter().find(|place| place.mechanism == best)?;
     let gap = ranking.fastest.work.length();
-    if place.burns_cpu {
-        return Some(format!("After {gap}, {best} is fastest ({}); all of these burn a CPU.", place.p50_ns));
-    }
-    let spinner = ranking.places.iter().find(|one| one.burns_cpu && one.p50_ns < place.p50_ns);
-    let spinning = spinner.map_or_else(String::new, |one| {
-        format!(" {} takes {}, at the price of a CPU that never rests.", one.mechanism, one.p50_ns)
-    });
-    Some(format!(
-        "After {gap}, {best} has the lowest median of those that leave the CPU to others: {}.{spinning}",
-        place.p50_ns
-    ))
+    let place = |mechanism: &Notifier| ranking.places.iter().find(|place| place.mechanism == *mechanism);
+    let numbers =
+        |mechanism: &Notifier| place(mechanism).map(|place| format!("{mechanism} ({})", takes(place)));
+    let best: Vec<String> = ranking.best.iter().filter_map(numbers).collect();
+    let among = if ranking.best.iter().all(|one| one.burns_cpu()) {
+        ""
+    } else {
+        " of those that leave the CPU to others"
+    };
+    let text = match best.as_slice() {
+        _ if !ranking.has_enough_rounds() => format!(
+            "After {gap}, {} rounds cannot tell {} ways apart; it takes `--rounds {}`.",
+            ranking.rounds,
+            ranking.places.len(),
+            ranking.rounds_needed
+        ),
+        [] => return None,
+        [one] => format!(
+            "After {gap}, {one} comes first{among}: each of the others is told apart as later than some other, at the median or at p99."
+        ),
+        several => format!(
+            "After {gap}, these cannot be told apart at the front{among}: {}. Take any of them.",
+            several.join(", ")
+        ),
+    };
+    Some(text + &spinner(ranking))
 }
 
-/// Those that cannot be told from the fastest at any gap.
-fn tie(rankings: &[&Ranking]) -> Option<String> {
-    let ranking = rankings.iter().max_by_key(|one| one.fastest.work.length())?;
-    let best = ranking.fastest.work.notifier()?;
-    let equal = |place: &&Place| place.slower_ns.is_some() && !place.is_told_apart();
-    let names: Vec<String> =
-        ranking.places.iter().filter(equal).map(|place| place.mechanism.to_string()).collect();
-    let gap = ranking.fastest.work.length();
-    (!names.is_empty())
-        .then(|| format!("After {gap}, {} cannot be told apart from {best} here.", names.join(", ")))
+/// Its median and its 99th percentile.
+fn takes(place: &Place) -> String {
+    let p99 = place.p99_ns.map_or_else(String::new, |p99| format!(", p99 {p99}"));
+    format!("median {}{p99}", place.p50_ns)
+}
+
+/// What a CPU that never rests would buy.
+fn spinner(ranking: &Ranking) -> String {
+    let Some(first) = ranking.best.first().filter(|one| !one.burns_cpu()) else { return String::new() };
+    let median = ranking.places.iter().find(|place| place.mechanism == *first).map(|place| place.p50_ns);
+    let spinner = ranking.places.iter().find(|one| one.burns_cpu && Some(one.p50_ns) < median);
+    spinner.map_or_else(String::new, |one| {
+        format!(
+            " {} takes less at the median ({}), at the price of a CPU that never rests.",
+            one.mechanism,
+            takes(one)
+        )
+    })
 }
 
 /// What the longest gap costs the mechanisms that sleep, from the least to the most.

@@ -1,6 +1,6 @@
 //! The answer in a sentence or two.
 
-use howlate_analyse::{Ratio, Summary, ratio};
+use howlate_analyse::{Bound, Ratio, Summary, ratio};
 use howlate_model::{Latency, Property, Work, WorkKind};
 use howlate_render::numbers::count;
 use howlate_render::property::common_kind;
@@ -47,7 +47,7 @@ fn single(entry: &Entry<'_>) -> String {
 /// What the maxima are worth.
 fn supported(entries: &[Entry<'_>]) -> String {
     let least = entries.iter().map(|entry| entry.outcome.count()).min().unwrap_or(0);
-    let supports = what_the_maximum_supports(least);
+    let supports = what_the_maximum_supports(Bound::least(entries.iter().map(|entry| entry.outcome)));
     supports.map_or_else(String::new, |text| format!(" {} wake-ups say: {text}.", count(least)))
 }
 

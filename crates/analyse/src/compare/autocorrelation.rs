@@ -17,41 +17,46 @@ pub(crate) fn lag_one(series: &[&[f64]]) -> f64 {
     (found * length + 1.0) / (length - 3.0).max(1.0)
 }
 
-/// By how much the variance of a mean of these series is larger than if their values were independent. Short
-/// series do not tell well, so their autocorrelation is taken to be one standard error larger than it looks.
+/// Neighbours that are more alike than this leave nothing to say: the series wanders as slowly as it lasts.
+const TOO_ALIKE: f64 = 0.5;
+
+/// Whether `values` neighbours are so alike that nothing can be said of what comes next; most of a standard error
+/// more than they look, because few do not tell well.
+#[allow(clippy::cast_precision_loss, reason = "few values")]
+pub(crate) fn is_too_alike(likeness: f64, values: usize) -> bool {
+    likeness + 0.8 / (values.max(1) as f64).sqrt() > TOO_ALIKE
+}
+
+/// By how much the variance of a mean of these series is larger than if their values were independent, where they
+/// wander as the `level` does. A number that is mostly noise, as a maximum is, hides how
+/// slowly it wanders: how long its likeness lasts is taken from the level, which shows it better.
 #[allow(clippy::cast_precision_loss, reason = "few blocks")]
-pub(crate) fn inflation(series: &[&[f64]]) -> f64 {
+pub(crate) fn inflation_beside(series: &[&[f64]], level: &[&[f64]]) -> f64 {
+    let length = (values(series) / series.len().max(1)).max(1);
+    let likeness = at_most(series);
+    let memory = likeness.max(at_most(level));
+    let n = length as f64;
+    let fades = |lag: usize| (1.0 - lag as f64 / n) * likeness * memory.powf((lag - 1) as f64);
+    1.0 + 2.0 * (1..length).map(fades).sum::<f64>()
+}
+
+/// How alike neighbours may be: one standard error more than they look, because short series do not tell well.
+#[allow(clippy::cast_precision_loss, reason = "few blocks")]
+fn at_most(series: &[&[f64]]) -> f64 {
     let n = values(series).max(1) as f64;
-    let correlation = (lag_one(series) + 1.0 / n.sqrt()).clamp(0.0, MOST);
-    n / effective_size(n, (1..LAGS).map(|lag| correlation.powi(lag)))
+    (lag_one(series) + 1.0 / n.sqrt()).clamp(0.0, MOST)
 }
 
 /// Beyond this, no number of values is worth anything.
 const MOST: f64 = 0.95;
-/// Lags after which [`MOST`] has faded.
-const LAGS: i32 = 300;
 
 fn values(series: &[&[f64]]) -> usize {
     series.iter().map(|one| one.len()).sum()
 }
 
-/// How many independent values `n` are worth whose autocorrelations are `correlations`, from lag 1 on:
-/// n / (1 + 2 Σ ρ).
-fn effective_size(n: f64, correlations: impl Iterator<Item = f64>) -> f64 {
-    n / (1.0 + 2.0 * correlations.sum::<f64>())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_autoregressive_series_are_worth() {
-        for (phi, expected) in [(0.5, 3_333.3), (0.9, 526.3), (0.99, 50.3)] {
-            let correlations = (1..5_000).map(|lag| f64::powi(phi, lag));
-            assert!((effective_size(1e4, correlations) - expected).abs() < 0.05, "{phi}");
-        }
-    }
 
     #[test]
     fn neighbours_that_are_alike_show() {
@@ -65,6 +70,9 @@ mod tests {
         let higher: Vec<f64> = noise.iter().map(|one| one + 9.0).collect();
         assert!(lag_one(&[&noise, &higher]).abs() < 0.05);
         // 0.7 makes (1 + 0.7) / (1 − 0.7) = 5.7 of one.
-        assert!((inflation(&[&noise]) - 1.0).abs() < 0.1 && (inflation(&[&alike]) - 5.7).abs() < 1.0);
+        assert!(
+            (inflation_beside(&[&noise], &[&noise]) - 1.0).abs() < 0.1
+                && (inflation_beside(&[&alike], &[&alike]) - 5.7).abs() < 1.0
+        );
     }
 }

@@ -23,6 +23,11 @@ impl Spread {
         Some(Self { error: (high - low) / 2.0 / t.inverse_cdf(1.0 - alpha / 2.0), freedom })
     }
 
+    /// By how much an effect has to lie beyond what a test rejects, to be found with probability `power`.
+    pub(crate) fn beyond(&self, power: f64) -> f64 {
+        StudentsT::new(0.0, 1.0, self.freedom).map_or(0.0, |t| t.inverse_cdf(power) * self.error)
+    }
+
     /// The smallest effect that a test at level `alpha` (two-sided) finds with probability `power`:
     /// (t₁₋α/₂ + t at `power`) · standard error. `None` when the level is out of reach.
     pub(crate) fn detectable(&self, alpha: f64, power: f64) -> Option<f64> {

@@ -6,11 +6,16 @@ use crate::compare::median;
 
 /// The centre of values: the median of the means of all pairs of them, each with itself too.
 pub(crate) fn centre(values: &[f64]) -> Option<f64> {
+    median(&averages(values))
+}
+
+/// The means of all pairs of values, each with itself too (Walsh averages).
+pub(crate) fn averages(values: &[f64]) -> Vec<f64> {
     let with_later = |(place, one): (usize, &f64)| {
         let one = *one;
-        values[place..].iter().map(move |other| f64::midpoint(one, *other)).collect::<Vec<_>>()
+        values[place..].iter().map(move |other| f64::midpoint(one, *other))
     };
-    median(&values.iter().enumerate().flat_map(with_later).collect::<Vec<_>>())
+    values.iter().enumerate().flat_map(with_later).collect()
 }
 
 /// The shift from `base` to `new`: the median of all differences between them.

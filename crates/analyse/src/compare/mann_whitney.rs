@@ -5,7 +5,6 @@
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
-use crate::compare::autocorrelation::inflation;
 use crate::compare::ordered;
 
 /// Up to this many pairs of values the distribution is exact; beyond, it is taken to be normal.
@@ -30,9 +29,9 @@ impl MannWhitney {
         Self { differences: ordered(&all), null: null(sizes), inflation: 1.0 }
     }
 
-    /// The same of values that may be like their neighbours.
-    pub(crate) fn of_series(base: &[f64], new: &[f64]) -> Self {
-        Self { inflation: inflation(&[base, new]), ..Self::of(base, new) }
+    /// The same of values that are like their neighbours: the variance of ranks is that many times larger.
+    pub(crate) fn of_series(base: &[f64], new: &[f64], inflation: f64) -> Self {
+        Self { inflation, ..Self::of(base, new) }
     }
 
     /// The smallest p that these sizes allow: all of one below all of the other.
@@ -59,7 +58,7 @@ impl MannWhitney {
 
     /// The shifts that a test at level `alpha` does not reject; `None` when there are too few values.
     pub(crate) fn interval(&self, alpha: f64) -> Option<(f64, f64)> {
-        let outside = self.null.iter().take_while(|one_sided| self.two_sided(**one_sided) <= alpha).count();
+        let outside = self.null.partition_point(|one_sided| self.two_sided(*one_sided) <= alpha);
         let last = self.differences.len();
         (outside > 0).then(|| (self.differences[outside - 1], self.differences[last - outside]))
     }

@@ -11,20 +11,24 @@ mod mann_whitney;
 mod matching;
 mod maximum;
 mod self_test;
-mod sign_flip;
-#[cfg(test)]
-mod simulation;
+mod settling;
+mod signed_rank;
 mod statistic;
 mod tested;
 mod track;
 mod units;
 mod verdict;
 
-use holm::holm;
+pub(crate) use autocorrelation::{inflation_beside, is_too_alike, lag_one};
+pub(crate) use holm::holm;
+#[cfg(test)]
+pub(crate) use mann_whitney::MannWhitney;
 pub use matching::Difference;
+pub(crate) use maximum::exceedance::probability_at_most;
 pub use maximum::{Extrapolation, Maximum, Refusal};
 pub use self_test::{FalseAlarms, Share, false_alarms};
-pub(crate) use sign_flip::SignFlip;
+pub use settling::Settling;
+pub(crate) use signed_rank::{SignedRank, least_pairs};
 pub use statistic::Statistic;
 pub use tested::Tested;
 pub use track::Track;
@@ -110,6 +114,14 @@ impl Comparison {
         self.compared.iter().flat_map(|one| one.statistics.iter().map(|tested| tested.verdict))
     }
 
+    /// The statistic that it takes longest to settle of those that say nothing yet, with its pair of conditions.
+    pub fn hardest(&self) -> Option<(&Compared, &Tested, Settling)> {
+        let each =
+            self.compared.iter().flat_map(|one| one.statistics.iter().map(move |tested| (one, tested)));
+        let open = each.filter_map(|(one, tested)| Some((one, tested, tested.settled_by?)));
+        open.max_by_key(|(_, _, settling)| settling.duration())
+    }
+
     /// The verdict on all: worse if anything is, then inconclusive, then better, then not distinguishable.
     pub fn verdict(&self) -> Verdict {
         const FIRST: [Verdict; 4] =
@@ -174,7 +186,7 @@ fn compared(
     let (old_pieces, new_pieces) = (base.pieces(&one.base), new.pieces(&one.new));
     let seed = base.analysis.header.seed;
     let maximum = |pieces: &[Piece]| Maximum::of(pieces, asked.confidence, seed);
-    let (statistics, left_out) = tested::all(design, &old_pieces, &new_pieces, seed);
+    let (statistics, left_out) = tested::all(design, &old_pieces, &new_pieces);
     Compared {
         recording,
         base: condition(base, one.base[0]),

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::mann_whitney::MannWhitney;
-use super::sign_flip::SignFlip;
+use super::signed_rank::SignedRank;
 use super::statistic::Statistic;
 use super::track::Track;
 use super::units::{self, Units};
@@ -60,7 +60,7 @@ fn share(units: &Units, alpha: f64, p: fn(&[f64], &[f64]) -> f64) -> Share {
 
 fn interleaved(base: &[f64], new: &[f64]) -> f64 {
     let differences: Vec<f64> = new.iter().zip(base).map(|(new, base)| new - base).collect();
-    SignFlip::of(&differences, 0).p()
+    SignedRank::of(&differences).p()
 }
 
 /// The first half of the rounds against the second, both sides together in the order of rounds.

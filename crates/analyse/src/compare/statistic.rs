@@ -38,7 +38,7 @@ impl Statistic {
     }
 
     /// The wake-ups that a unit needs so that at least one lies beyond the quantile.
-    pub(crate) const fn least(self) -> u64 {
+    pub const fn least(self) -> u64 {
         match self {
             Self::P50 => 2,
             Self::P99 => 100,

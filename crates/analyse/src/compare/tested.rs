@@ -1,10 +1,12 @@
 //! One statistic of two conditions: the difference, its interval, its p, the verdict.
 
+use howlate_model::Span;
 use serde::Serialize;
 
 use super::detectable::{POWER, Spread, pairs_to_see};
 use super::mann_whitney::{MannWhitney, least_size};
-use super::sign_flip::{self, SignFlip};
+use super::settling::{Settling, neighbours_differ};
+use super::signed_rank::{self, SignedRank};
 use super::statistic::Statistic;
 use super::track::Piece;
 use super::units::{self, TooShort, Units};
@@ -41,6 +43,12 @@ pub struct Tested {
     pub units: (usize, usize),
     /// Wake-ups of a unit, the least.
     pub unit_wakeups: u64,
+    /// What would settle it, where it is inconclusive.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub settled_by: Option<Settling>,
+    /// Measured time of a unit.
+    #[serde(skip)]
+    unit: Span,
     #[serde(skip)]
     test: Test,
 }
@@ -48,15 +56,15 @@ pub struct Tested {
 /// The test behind it, kept until it is known how many there are.
 #[derive(Clone, Debug)]
 enum Test {
-    Pairs(SignFlip, Vec<f64>),
-    Stretches(MannWhitney, Units, howlate_model::Span),
+    Pairs(SignedRank, Vec<f64>),
+    Stretches(MannWhitney, Units, Span),
 }
 
 /// Every statistic that there are enough wake-ups for, and those that there are not.
-pub(crate) fn all(design: Design, base: &[Piece], new: &[Piece], seed: u64) -> (Vec<Tested>, Vec<LeftOut>) {
+pub(crate) fn all(design: Design, base: &[Piece], new: &[Piece]) -> (Vec<Tested>, Vec<LeftOut>) {
     let (mut tested, mut left_out) = (Vec::new(), Vec::new());
     for statistic in Statistic::ALL {
-        match Tested::of(statistic, design, base, new, seed) {
+        match Tested::of(statistic, design, base, new) {
             Ok(one) => tested.extend(one),
             Err(TooShort { wakeups }) => {
                 let needed = match design {
@@ -76,32 +84,37 @@ impl Tested {
         design: Design,
         base: &[Piece],
         new: &[Piece],
-        seed: u64,
     ) -> Result<Option<Self>, TooShort> {
+        let covered = covered(base).min(covered(new));
         Ok(match design {
-            Design::Interleaved => Self::pairs(statistic, &units::pairs(statistic, base, new)?, seed),
-            Design::Separate => {
-                let covered = covered(base).min(covered(new));
-                Self::stretches(statistic, units::stretches(statistic, base, new)?, covered)
-            }
+            Design::Interleaved => Self::pairs(statistic, &units::pairs(statistic, base, new)?, covered),
+            Design::Separate => Self::stretches(statistic, units::stretches(statistic, base, new)?, covered),
         })
     }
 
-    fn pairs(statistic: Statistic, units: &Units, seed: u64) -> Option<Self> {
+    fn pairs(statistic: Statistic, units: &Units, covered: Span) -> Option<Self> {
         let differences: Vec<f64> = units.new.iter().zip(&units.base).map(|(new, base)| new - base).collect();
         let difference = hodges_lehmann::centre(&differences)?;
-        let test = SignFlip::of(&differences, seed);
-        Self::new(statistic, units, difference, test.p(), Test::Pairs(test, differences))
+        let test = SignedRank::of(&differences);
+        Self::new(statistic, units, (difference, test.p()), covered, Test::Pairs(test, differences))
     }
 
-    fn stretches(statistic: Statistic, units: Units, covered: howlate_model::Span) -> Option<Self> {
+    fn stretches(statistic: Statistic, units: Units, covered: Span) -> Option<Self> {
         let difference = hodges_lehmann::between(&units.base, &units.new)?;
-        let test = MannWhitney::of_series(&units.base, &units.new);
+        let test = MannWhitney::of_series(&units.base, &units.new, units.inflation);
         let p = test.p();
-        Self::new(statistic, &units.clone(), difference, p, Test::Stretches(test, units, covered))
+        Self::new(statistic, &units.clone(), (difference, p), covered, Test::Stretches(test, units, covered))
     }
 
-    fn new(statistic: Statistic, units: &Units, difference_ns: f64, p: f64, test: Test) -> Option<Self> {
+    fn new(
+        statistic: Statistic,
+        units: &Units,
+        (difference_ns, p): (f64, f64),
+        covered: Span,
+        test: Test,
+    ) -> Option<Self> {
+        let unit =
+            Span::from_nanos(covered.as_nanos() / (units.base.len().min(units.new.len()) as u64).max(1));
         Some(Self {
             statistic,
             verdict: Verdict::Inconclusive,
@@ -115,6 +128,8 @@ impl Tested {
             p_corrected: p,
             units: (units.base.len(), units.new.len()),
             unit_wakeups: units.wakeups,
+            settled_by: None,
+            unit,
             test,
         })
     }
@@ -130,13 +145,32 @@ impl Tested {
         #[allow(clippy::cast_precision_loss, reason = "few comparisons")]
         let level = asked.alpha() / comparisons as f64;
         self.p_corrected = corrected;
-        self.interval_ns = self.test.interval(asked.alpha());
-        self.detectable_ns = self.test.detectable(level, asked.alpha());
         self.inconclusive = self.test.too_little(level);
+        // Where stretches are too alike to be told from a drift, neither is known.
+        if !matches!(self.inconclusive, Some(Inconclusive::Drift { .. })) {
+            self.interval_ns = self.test.interval(asked.alpha());
+            self.detectable_ns = self.test.detectable(self.difference_ns, level, asked.alpha());
+        }
         self.verdict = match self.inconclusive {
             Some(_) => Verdict::Inconclusive,
             None => self.conclusion(asked, level),
         };
+        self.settled_by = self.inconclusive.map(|_| self.settling(asked, level));
+    }
+
+    /// What would show a difference of the margin that was given, or of the size that was seen, but nobody looks
+    /// for less than a twentieth.
+    fn settling(&self, asked: Asked, level: f64) -> Settling {
+        #[allow(clippy::cast_precision_loss, reason = "a margin is given with few digits")]
+        let margin = asked.margin.map(|margin| margin.as_nanos() as f64);
+        let effect = margin.unwrap_or_else(|| self.difference_ns.abs().max(self.base_ns.abs() / 20.0));
+        let deviation = match &self.test {
+            // Each has the noise of two pairs.
+            Test::Pairs(_, differences) => neighbours_differ(&[differences]) / std::f64::consts::SQRT_2,
+            Test::Stretches(_, units, _) => neighbours_differ(&[&units.base, &units.new]),
+        };
+        let settling = Settling::of(deviation, effect, self.unit, level);
+        Settling { pairs: settling.pairs.max(signed_rank::least_pairs(level)), ..settling }
     }
 
     fn conclusion(&mut self, asked: Asked, level: f64) -> Verdict {
@@ -156,9 +190,9 @@ impl Tested {
     }
 }
 
-fn covered(pieces: &[Piece]) -> howlate_model::Span {
+fn covered(pieces: &[Piece]) -> Span {
     let nanos = pieces.iter().map(|piece| piece.until.since(piece.from).as_nanos()).sum();
-    howlate_model::Span::from_nanos(nanos)
+    Span::from_nanos(nanos)
 }
 
 impl Test {
@@ -184,20 +218,25 @@ impl Test {
 
     fn least_p(&self) -> f64 {
         match self {
-            Self::Pairs(_, differences) => sign_flip::least_p(differences.len()),
+            Self::Pairs(_, differences) => signed_rank::least_p(differences.len()),
             Self::Stretches(test, ..) => test.least_p(),
         }
     }
 
     /// The smallest effect that would have been found at `level`: p has steps, so the level that counts is
     /// the last step below it.
-    fn detectable(&self, level: f64, alpha: f64) -> Option<f64> {
+    fn detectable(&self, difference: f64, level: f64, alpha: f64) -> Option<f64> {
         let step = self.least_p();
         let reached = match self {
-            Self::Pairs(..) => (level / step).floor() * step,
+            Self::Pairs(test, _) => test.level(level),
             Self::Stretches(..) => level,
         };
-        self.spread(alpha)?.detectable(reached, POWER).filter(|_| step <= level)
+        let spread = self.spread(alpha)?;
+        let least = spread.detectable(reached, POWER).filter(|_| step <= level)?;
+        // Wild values widen an interval at a strict level by more than its spread tells.
+        let wide =
+            self.interval(reached).map_or(0.0, |(low, high)| (high - difference).max(difference - low));
+        Some(least.max(wide + spread.beyond(POWER)))
     }
 
     fn too_little(&self, level: f64) -> Option<Inconclusive> {
@@ -207,7 +246,7 @@ impl Test {
             }
             _ if self.least_p() <= level => None,
             Self::Pairs(_, differences) => {
-                let needed = (1..64).find(|pairs| sign_flip::least_p(*pairs) <= level).unwrap_or(64);
+                let needed = signed_rank::least_pairs(level);
                 Some(Inconclusive::TooFewPairs { pairs: differences.len(), needed })
             }
             Self::Stretches(test, units, _) => {

@@ -19,6 +19,8 @@ pub(crate) struct Piece {
     pub(crate) round: u32,
     pub(crate) from: MonotonicTime,
     pub(crate) until: MonotonicTime,
+    /// Wake-ups that happened; the rest of `latency` was swallowed by late ones.
+    pub(crate) happened: u64,
     /// Corrected for coordinated omission, as limits are judged by.
     pub(crate) latency: Distribution,
     pub(crate) worst: Vec<Worst>,
@@ -32,6 +34,7 @@ impl Piece {
             round: block.round,
             from: block.from_ns,
             until: block.until_ns,
+            happened: block.latency.count(),
             latency,
             worst: block.worst.clone(),
         }

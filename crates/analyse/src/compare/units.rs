@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use howlate_model::Distribution;
 
-use super::autocorrelation::lag_one;
+use super::autocorrelation::{inflation_beside, is_too_alike, lag_one};
 use super::statistic::{LEAST, Statistic};
 use super::track::Piece;
 
@@ -12,8 +12,6 @@ use super::track::Piece;
 const MOST: usize = 32;
 /// Units whose neighbours are more alike than this are joined, while there are enough of them.
 const ALIKE: f64 = 0.3;
-/// Beyond this, nothing can be said.
-const TOO_ALIKE: f64 = 0.6;
 
 /// One value of a statistic per unit, of base and new.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,14 +20,12 @@ pub(crate) struct Units {
     pub(crate) new: Vec<f64>,
     /// What one unit is made of.
     pub(crate) wakeups: u64,
+    /// How alike neighbours are.
+    likeness: f64,
     /// Whether neighbours are still alike, so that nothing can be said.
     pub(crate) alike: bool,
-}
-
-impl Units {
-    fn likeness(&self) -> f64 {
-        lag_one(&[&self.base, &self.new])
-    }
+    /// By how much the variance of ranks is larger than that of independent values.
+    pub(crate) inflation: f64,
 }
 
 /// Why a statistic has no units.
@@ -55,7 +51,7 @@ pub(crate) fn pairs(statistic: Statistic, base: &[Piece], new: &[Piece]) -> Resu
         both.iter().filter_map(|pair| statistic.of(&of(pair))).collect()
     };
     let (base, new) = (values(|pair| pair.0.clone()), values(|pair| pair.1.clone()));
-    Ok(Units { base, new, wakeups: least, alike: false })
+    Ok(Units { base, new, wakeups: least, likeness: 0.0, alike: false, inflation: 1.0 })
 }
 
 /// The wake-ups of each turn.
@@ -82,7 +78,7 @@ pub(crate) fn stretches(statistic: Statistic, base: &[Piece], new: &[Piece]) -> 
     let most = count(base).max(count(new)).div_ceil(MOST as u64);
     let mut wakeups = most.max(statistic.least()).max(block(base)).max(block(new)).max(1);
     let mut units = joined(statistic, base, new, wakeups);
-    while units.likeness() > ALIKE {
+    while units.likeness > ALIKE {
         wakeups *= 2;
         let longer = joined(statistic, base, new, wakeups);
         if longer.base.len().min(longer.new.len()) < LEAST {
@@ -90,13 +86,23 @@ pub(crate) fn stretches(statistic: Statistic, base: &[Piece], new: &[Piece]) -> 
         }
         units = longer;
     }
-    units.alike = units.likeness() > TOO_ALIKE;
+    units.alike = is_too_alike(units.likeness, units.base.len() + units.new.len());
     Ok(units)
 }
 
+/// Units of so many wake-ups. What is mostly noise, as a maximum is, hides how slowly it wanders: how alike
+/// neighbours are is taken from the medians where these show more of it.
 fn joined(statistic: Statistic, base: &[Piece], new: &[Piece], wakeups: u64) -> Units {
-    let values = |pieces| join(pieces, wakeups).iter().filter_map(|unit| statistic.of(unit)).collect();
-    Units { base: values(base), new: values(new), wakeups, alike: false }
+    let (old_units, new_units) = (join(base, wakeups), join(new, wakeups));
+    let values = |units: &[Distribution], of: Statistic| -> Vec<f64> {
+        units.iter().filter_map(|unit| of.of(unit)).collect()
+    };
+    let of = |of: Statistic| (values(&old_units, of), values(&new_units, of));
+    let ((base, new), level) = (of(statistic), of(Statistic::P50));
+    let (own, level) = ([&base[..], &new[..]], [&level.0[..], &level.1[..]]);
+    let likeness = lag_one(&own).max(lag_one(&level));
+    let inflation = inflation_beside(&own, &level);
+    Units { base, new, wakeups, likeness, alike: false, inflation }
 }
 
 /// Neighbouring blocks joined until each has about `wakeups`; what is left over joins the last.

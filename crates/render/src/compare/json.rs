@@ -3,7 +3,7 @@
 use howlate_analyse::compare::{Compared, Tested, Verdict};
 use serde::Serialize;
 
-use super::{ComparisonReport, words};
+use super::{ComparisonReport, settle, words};
 
 const FORMAT: u32 = 1;
 
@@ -24,6 +24,9 @@ struct Document<'a> {
     comparisons: usize,
     compared: Vec<Pair<'a>>,
     caveats: Vec<String>,
+    /// What to type to settle what is inconclusive, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    settle: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -80,6 +83,7 @@ pub fn comparison_json(report: &ComparisonReport<'_>) -> Result<String, serde_js
         comparisons: report.all().count(),
         compared: report.comparison.compared.iter().map(pair).collect(),
         caveats,
+        settle: settle::sentence(report),
     };
     serde_json::to_string_pretty(&document).map(|text| text + "\n")
 }

@@ -2,7 +2,7 @@
 
 use howlate_analyse::compare::{Compared, Tested, Verdict};
 
-use super::{ComparisonReport, words};
+use super::{ComparisonReport, settle, words};
 use crate::markdown_text;
 use crate::numbers::{micros, micros_of};
 
@@ -14,6 +14,7 @@ pub fn comparison_markdown(report: &ComparisonReport<'_>) -> String {
     }
     let mut notes: Vec<String> = words::drift_warning(report).into_iter().map(str::to_owned).collect();
     notes.extend(words::caveats(report));
+    notes.extend(settle::sentence(report));
     for note in notes {
         text.push_str(&format!("\n> {}\n", markdown_text(&note)));
     }
@@ -29,8 +30,10 @@ pub fn comparison_markdown(report: &ComparisonReport<'_>) -> String {
 
 fn section(report: &ComparisonReport<'_>, one: &Compared) -> String {
     let mut text = format!("\n{} · {}\n\n", markdown_text(&words::subject(one)), words::design(one));
+    let [base, new] = words::sides(one).map(|side| markdown_text(&side));
     text.push_str(&format!(
-        "| µs | base | new | difference | | {} interval | detectable | p | |\n",
+        "| µs | {base} | {new} | {} | | {} interval | detectable | p | |\n",
+        words::differ_by(one.design),
         report.confidence()
     ));
     text.push_str("|:---|---:|---:|---:|---:|:---:|---:|---:|:---|\n");

@@ -4,6 +4,7 @@ mod json;
 mod junit;
 mod markdown;
 mod self_test;
+mod settle;
 mod tap;
 mod text;
 mod words;

@@ -1,9 +1,8 @@
 //! A comparison for a terminal.
 
 use howlate_analyse::compare::{Compared, Maximum, Tested, Verdict};
-use howlate_model::Span;
 
-use super::{ComparisonReport, words};
+use super::{ComparisonReport, settle, words};
 use crate::machine::machine;
 use crate::numbers::{count, length, micros, micros_of, rough};
 use crate::prose::wrapped;
@@ -42,12 +41,11 @@ fn top(report: &ComparisonReport<'_>) -> String {
 
 fn section(report: &ComparisonReport<'_>, one: &Compared, width: usize) -> String {
     let title = paint(BOLD, words::subject(one));
-    let about = format!("µs · {} · base and new: their centre", words::design(one));
+    let about = wrapped(&format!("µs · {} · {}", words::design(one), words::columns(one)), width, 0);
     let mut text = format!("{title}\n{}\n\n{}", paint(DIM, about), table(report, one));
-    let covered = covered(one);
     let mut lines: Vec<String> = Vec::new();
     for tested in one.statistics.iter().filter(|tested| tested.verdict == Verdict::Inconclusive) {
-        let reason = tested.inconclusive.map(|reason| words::inconclusive(reason, covered));
+        let reason = tested.inconclusive.map(words::inconclusive);
         lines.extend(reason.filter(|reason| !lines.contains(reason)));
     }
     lines.extend(one.left_out.iter().map(|left| words::left_out(*left, one.design)));
@@ -57,15 +55,10 @@ fn section(report: &ComparisonReport<'_>, one: &Compared, width: usize) -> Strin
     text + "\n"
 }
 
-/// Measured time of the shorter side.
-fn covered(one: &Compared) -> Span {
-    let of = |side: &Option<Maximum>| side.as_ref().map_or(Span::ZERO, |maximum| maximum.covered_ns);
-    of(&one.base_maximum).min(of(&one.new_maximum))
-}
-
 fn table(report: &ComparisonReport<'_>, one: &Compared) -> String {
     let interval = format!("{} interval", report.confidence());
-    let headings = ["", "base", "new", "difference", "", &interval, "detectable", "p", ""];
+    let ([base, new], differ_by) = (words::sides(one), words::differ_by(one.design));
+    let headings = ["", &base, &new, differ_by, "", &interval, "detectable", "p", ""];
     let mut table = Columns::new(&headings.map(str::to_owned), 1);
     for tested in &one.statistics {
         table.row(vec![
@@ -95,13 +88,13 @@ fn verdict(tested: &Tested) -> String {
 
 /// The largest latencies: side by side, never compared.
 fn maxima(report: &ComparisonReport<'_>, width: usize) -> String {
-    let headings = ["", "wake-ups", "in", "max", "later ones, at most", "next hour", "once an hour"];
+    let headings =
+        ["", "wake-ups", "swallowed", "in", "max", "later ones, at most", "next hour", "once an hour"];
     let mut table = Columns::new(&headings.map(str::to_owned), 1);
     let (mut refusals, mut rows) = (Vec::new(), 0);
     for one in &report.comparison.compared {
-        for (side, maximum) in [("base", &one.base_maximum), ("new", &one.new_maximum)] {
-            let Some(maximum) = maximum else { continue };
-            table.row(maximum_row(one, side, maximum));
+        for (name, maximum) in named(report, one) {
+            table.row(maximum_row(name, maximum));
             rows += 1;
             refusals.extend(maximum.not_extrapolated);
         }
@@ -110,8 +103,9 @@ fn maxima(report: &ComparisonReport<'_>, width: usize) -> String {
         return String::new();
     }
     let about = format!(
-        "not compared: of two equal conditions one always has the larger. Later ones: at {} confidence, those \
-         that come together counted once. Next hour: the probability that it brings a later one.",
+        "not compared: of two equal conditions one always has the larger. Swallowed: planned wake-ups that a late one \
+         took with it. Later ones: at {} confidence, with late ones that come together counted in. Next hour: the \
+         probability that it brings a later one.",
         report.confidence()
     );
     let about = paint(DIM, wrapped(&about, width, 0));
@@ -122,12 +116,17 @@ fn maxima(report: &ComparisonReport<'_>, width: usize) -> String {
     text + "\n"
 }
 
-fn maximum_row(one: &Compared, side: &str, maximum: &Maximum) -> Vec<String> {
-    let name: Vec<String> = one
-        .differs
-        .iter()
-        .map(|by| format!(" {}", if side == "base" { &by.base } else { &by.new }))
-        .collect();
+/// The maxima of both sides with the names of their rows; that of a base which others are compared with as well stands
+/// there once.
+fn named<'a>(report: &'a ComparisonReport<'_>, one: &'a Compared) -> Vec<(String, &'a Maximum)> {
+    let first = report.comparison.compared.iter().find(|other| other.base == one.base);
+    let base = one.base_maximum.as_ref().filter(|_| first.is_some_and(|first| std::ptr::eq(first, one)));
+    let base = base.map(|maximum| (words::row(report, one, true), maximum));
+    let new = one.new_maximum.as_ref().map(|maximum| (words::row(report, one, false), maximum));
+    base.into_iter().chain(new).collect()
+}
+
+fn maximum_row(name: String, maximum: &Maximum) -> Vec<String> {
     let once = maximum.extrapolated.as_ref().map_or_else(
         || "–".to_owned(),
         |fit| {
@@ -136,8 +135,9 @@ fn maximum_row(one: &Compared, side: &str, maximum: &Maximum) -> Vec<String> {
         },
     );
     vec![
-        format!("{side}{}", name.concat()),
-        count(maximum.count),
+        name,
+        count(maximum.happened),
+        count(maximum.swallowed),
         rough(maximum.covered_ns),
         micros(maximum.max_ns.as_nanos()),
         maximum
@@ -152,6 +152,7 @@ fn maximum_row(one: &Compared, side: &str, maximum: &Maximum) -> Vec<String> {
 fn notes(report: &ComparisonReport<'_>, width: usize) -> String {
     let mut notes: Vec<String> = words::drift_warning(report).into_iter().map(str::to_owned).collect();
     notes.extend(words::caveats(report));
+    notes.extend(settle::sentence(report));
     let notes: String =
         notes.iter().map(|note| format!("{} {}\n", paint(WARN, "!"), wrapped(note, width, 2))).collect();
     let comparisons = report.all().count();

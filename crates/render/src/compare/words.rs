@@ -1,13 +1,13 @@
 //! Comparisons in words.
 
 use howlate_analyse::compare::{
-    Compared, Comparison, Design, Inconclusive, LeftOut, Refusal, Statistic, Tested, Verdict,
+    Compared, Comparison, Design, Difference, Inconclusive, LeftOut, Refusal, Statistic, Tested, Verdict,
 };
-use howlate_model::{Caveat, Property, Span};
+use howlate_model::{Caveat, Property};
 
 use super::ComparisonReport;
 use crate::condition::CIRCUMSTANCES;
-use crate::numbers::{count, micros_of, rough};
+use crate::numbers::{count, micros_of};
 use crate::property::phrases;
 
 /// What a statistic is called in tables.
@@ -136,22 +136,20 @@ fn said(word: &str, largest: Option<(&Compared, &Tested)>) -> String {
 /// Nobody measures so many times longer.
 const MOST_WORTH_SAYING: usize = 20;
 
-/// Why a comparison is inconclusive, and what would help.
-pub(super) fn inconclusive(reason: Inconclusive, covered: Span) -> String {
+/// Why a comparison is inconclusive; what would help is said once for all of them.
+pub(super) fn inconclusive(reason: Inconclusive) -> String {
     match reason {
-        Inconclusive::TooFewPairs { pairs, needed } => format!(
-            "{pairs} pairs of turns cannot show any difference at this confidence; measure with `--rounds {needed}` or more."
-        ),
+        Inconclusive::TooFewPairs { pairs, needed } => {
+            format!("{pairs} pairs of turns cannot show any difference at this confidence; it takes {needed}.")
+        }
         Inconclusive::TooFewStretches { stretches, needed } => format!(
-            "{stretches} stretches on the shorter side cannot show any difference; it takes {needed}, so measure \
-             at least {} in each recording.",
-            rough(scaled(covered, needed, stretches))
+            "{stretches} stretches on the shorter side, as alike as they are, cannot show any difference; it takes {needed}."
         ),
-        Inconclusive::Drift { covered_ns } => format!(
-            "Stretches of a recording are like their neighbours however long they are made (the machine drifts); \
-             measure longer than {} each, or both in one run, where they take turns.",
-            rough(covered_ns)
-        ),
+        Inconclusive::Drift { .. } => {
+            "Stretches of a recording are like their neighbours however long they are made: the machine drifts, and \
+             what it would have done a little later is not known."
+                .into()
+        }
         Inconclusive::WiderThanMargin { units, needed } if needed > MOST_WORTH_SAYING * units => {
             "The interval is far wider than the margin; what can be told apart here takes a wider one.".into()
         }
@@ -159,11 +157,6 @@ pub(super) fn inconclusive(reason: Inconclusive, covered: Span) -> String {
             "The interval is wider than the margin; with what {units} units show, about {needed} would settle it."
         ),
     }
-}
-
-#[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-fn scaled(covered: Span, needed: usize, have: usize) -> Span {
-    Span::from_nanos((covered.as_nanos() as f64 * needed as f64 / have.max(1) as f64).ceil() as u64)
 }
 
 /// Why a statistic is not there.
@@ -210,6 +203,52 @@ pub(super) fn refusals(refusals: &[Refusal]) -> Vec<String> {
         }
     }
     lines
+}
+
+/// What the sides are called: what they differ in, where that is one thing.
+pub(super) fn sides(one: &Compared) -> [String; 2] {
+    match one.differs.as_slice() {
+        [by] => [by.base.clone(), by.new.clone()],
+        _ => ["base".to_owned(), "new".to_owned()],
+    }
+}
+
+/// What the column of differences is called. It is no difference of the two columns before it: one pair may be
+/// slow as a whole and another quick, and each pair is compared for itself.
+pub(super) const fn differ_by(design: Design) -> &'static str {
+    match design {
+        Design::Interleaved => "pairs differ by",
+        Design::Separate => "stretches differ by",
+    }
+}
+
+/// What stands in the columns.
+pub(super) fn columns(one: &Compared) -> String {
+    let [base, new] = sides(one);
+    let (unit, each) = match one.design {
+        Design::Interleaved => ("turns", "new minus base of each pair"),
+        Design::Separate => ("stretches", "each stretch of new minus each of base"),
+    };
+    format!("{base}, {new}: the centre of its {unit}; {}: the centre of {each}", differ_by(one.design))
+}
+
+/// The name of a row about one side: its value of what differs, what else differs between the rows, and where there
+/// is nothing, its recording.
+pub(super) fn row(report: &ComparisonReport<'_>, one: &Compared, is_base: bool) -> String {
+    let condition = if is_base { &one.base } else { &one.new };
+    let value = |by: &Difference| if is_base { by.base.clone() } else { by.new.clone() };
+    let mut parts: Vec<String> = one.differs.iter().map(value).collect();
+    if parts.is_empty() {
+        parts.push(if is_base { report.base.0 } else { report.new_path(one) }.to_owned());
+    }
+    let differs = |property: Property| one.differs.iter().any(|by| by.property == property.name());
+    let varies = |property: &Property| {
+        let first = property.typed(&one.base);
+        report.comparison.compared.iter().any(|other| property.typed(&other.base) != first)
+    };
+    let others = Property::ALL.iter().copied().filter(|property| !differs(*property)).filter(varies);
+    parts.extend(phrases(condition, &others.collect::<Vec<_>>()));
+    parts.join(" · ")
 }
 
 /// How the two sides were measured.

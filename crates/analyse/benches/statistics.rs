@@ -1,0 +1,47 @@
+//! `cargo xtask bench statistics [TRIALS] [WORD]`: whether what is said with a confidence is true as often as that.
+
+#![allow(clippy::unwrap_used, reason = "a benchmark that cannot print fails")]
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use howlate_analyse::simulation::{Measured, Series, Tally, comparisons, ranking, single};
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
+    let trials = words.iter().find_map(|word| word.parse().ok()).unwrap_or(1_000);
+    let only = words.iter().find(|word| word.parse::<u64>().is_err());
+    let wanted = |name: &str| only.is_none_or(|only| name.contains(only.as_str()));
+    let mut out = std::io::stdout();
+    let mut broken = 0;
+    let mut show = |series: Series, tallies: Vec<Tally>| {
+        for tally in tallies {
+            broken += u32::from(!tally.holds());
+            writeln!(out, "{series:16}{}", line(&tally)).unwrap();
+        }
+    };
+    for series in Series::ALL {
+        for measured in Measured::ALL {
+            if wanted(&format!("{measured:?}")) {
+                show(series, comparisons(series, measured, trials));
+            }
+        }
+        if wanted("single") {
+            for wakeups in [10_000, 60_000] {
+                show(series, single(series, wakeups, trials));
+            }
+        }
+        if wanted("ranking") {
+            for (rivals, rounds) in [(5, 10), (18, 15)] {
+                show(series, ranking(series, rivals, rounds, trials));
+            }
+        }
+    }
+    if broken == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn line(tally: &Tally) -> String {
+    let stated = tally.stated.map_or_else(|| "–".to_owned(), |stated| format!("{:.0} %", 100.0 * stated));
+    let mark = if tally.holds() { "" } else { "  NOT HELD" };
+    format!("{:60} {stated:>5} {:6.1} %  of {}{mark}", tally.statement, 100.0 * tally.share(), tally.of)
+}

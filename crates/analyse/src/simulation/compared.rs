@@ -1,0 +1,121 @@
+//! Comparisons of what is known to be alike, and of what is known to differ.
+
+use howlate_model::Property;
+
+use super::recorded::{Clocked, track};
+use super::series::{Machine, Series};
+use super::tally::{Said, Tally, tallied};
+use crate::compare::{Asked, Comparison, Tested, Verdict, recordings, within};
+
+const ASKED: Asked = Asked { confidence: 0.95, margin: None };
+/// A difference that is there, in nanoseconds.
+const SHIFT: f64 = 3_000.0;
+
+/// How two conditions are measured.
+#[derive(Clone, Copy, Debug)]
+pub enum Measured {
+    /// In turns of so many wake-ups, so many of each.
+    InTurns(u32, u64),
+    /// In two recordings of so many wake-ups, one after the other.
+    Apart(u64),
+}
+
+impl Measured {
+    /// What people ask for: in turns as by default, and the shortest that anybody waits for.
+    pub const ALL: [Self; 4] =
+        [Self::InTurns(20, 500), Self::InTurns(20, 200), Self::Apart(4_000), Self::Apart(12_000)];
+
+    fn name(self) -> String {
+        match self {
+            Self::InTurns(rounds, wakeups) => format!("{rounds} pairs of turns of {wakeups} ms"),
+            Self::Apart(wakeups) => format!("{} s apart", wakeups / 1_000),
+        }
+    }
+
+    fn compared(self, series: Series, seed: u64, shift: f64) -> Comparison {
+        let mut machine = Clocked::new(Machine::new(series, seed));
+        match self {
+            Self::InTurns(rounds, wakeups) => in_turns(&mut machine, rounds, wakeups, shift),
+            Self::Apart(wakeups) => apart(&mut machine, wakeups, shift),
+        }
+    }
+}
+
+/// Two conditions in random order within each round.
+fn in_turns(machine: &mut Clocked, rounds: u32, wakeups: u64, shift: f64) -> Comparison {
+    let mut track = track(2);
+    for round in 0..rounds {
+        let first = u32::from(machine.machine.random.bool());
+        for condition in [first, 1 - first] {
+            let shift = if condition == 1 { shift } else { 0.0 };
+            machine.turn(condition, round, wakeups, shift).iter().for_each(|line| track.add(line));
+        }
+    }
+    within(&track, Property::Policy, None, ASKED).unwrap_or_default()
+}
+
+/// Two recordings, one after the other.
+fn apart(machine: &mut Clocked, wakeups: u64, shift: f64) -> Comparison {
+    let mut one = |shift: f64| {
+        let mut track = track(1);
+        machine.turn(0, 0, wakeups, shift).iter().for_each(|line| track.add(line));
+        track
+    };
+    let (base, new) = (one(0.0), one(shift));
+    recordings(&base, &[new], ASKED)
+}
+
+fn statistics(comparison: &Comparison) -> impl Iterator<Item = &Tested> {
+    comparison.compared.iter().flat_map(|one| &one.statistics)
+}
+
+const fn tells_apart(verdict: Verdict) -> bool {
+    matches!(verdict, Verdict::Better | Verdict::Worse)
+}
+
+/// What is said of two conditions that are alike, and of two that differ by a known amount.
+pub fn comparisons(series: Series, measured: Measured, trials: u64) -> Vec<Tally> {
+    tallied(trials, |seed| {
+        let comparison = measured.compared(series, seed, 0.0);
+        let mut said = alike(&comparison);
+        said.extend(shifted(&measured.compared(series, seed, SHIFT)));
+        said.extend(detected(&comparison, seed, |shift| measured.compared(series, seed, shift)));
+        let how = measured.name();
+        said.into_iter().map(|(what, stated, kept)| (format!("{how}: {what}"), stated, kept)).collect()
+    })
+}
+
+/// No false alarm: in each statistic by itself, and in all of them together.
+fn alike(comparison: &Comparison) -> Vec<Said> {
+    let quiet = |one: &Tested| one.verdict == Verdict::Inconclusive || one.p > 1.0 - ASKED.confidence;
+    let mut said: Vec<Said> = statistics(comparison)
+        .map(|one| (format!("no false alarm, {}", one.statistic.name()), Some(0.95), quiet(one)))
+        .collect();
+    said.push(("no false alarm, together".to_owned(), Some(0.95), !comparison.verdicts().any(tells_apart)));
+    let median = statistics(comparison).next();
+    let conclusive = median.is_some_and(|one| one.verdict != Verdict::Inconclusive);
+    said.push(("says something of the median".to_owned(), None, conclusive));
+    said
+}
+
+/// No interval is printed that does not hold the difference that is there.
+fn shifted(comparison: &Comparison) -> Vec<Said> {
+    let holds = |one: &Tested| {
+        // Latencies are counted in buckets of 1 %.
+        let bucket = one.new_ns.abs() / 100.0;
+        let holds = one.interval_ns.is_none_or(|(low, high)| low - bucket <= SHIFT && SHIFT <= high + bucket);
+        (format!("interval, {}", one.statistic.name()), Some(0.95), holds)
+    };
+    statistics(comparison).map(holds).collect()
+}
+
+/// A difference of the size that is called detectable is found, on the same machine once more; each trial tries
+/// one statistic.
+fn detected(alike: &Comparison, seed: u64, shifted: impl Fn(f64) -> Comparison) -> Option<Said> {
+    let all: Vec<&Tested> = statistics(alike).collect();
+    let one = all.get(usize::try_from(seed).ok()? % all.len().max(1))?;
+    let least = one.detectable_ns.filter(|_| one.verdict == Verdict::NotDistinguishable)?;
+    let shifted = shifted(least);
+    let again = statistics(&shifted).find(|other| other.statistic == one.statistic)?;
+    Some((format!("detectable found, {}", one.statistic.name()), Some(0.8), again.verdict == Verdict::Worse))
+}

@@ -1,0 +1,82 @@
+//! Simulated machines, and what is said of them: every statement that is made with a confidence is held against
+//! what is known to be so.
+
+mod compared;
+mod ranked;
+mod recorded;
+mod series;
+mod single;
+mod tally;
+
+pub use compared::{Measured, comparisons};
+pub use ranked::ranking;
+pub use series::Series;
+pub use single::single;
+pub use tally::Tally;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Fewer in the everyday loop.
+    fn trials() -> u64 {
+        if std::env::var_os("HOWLATE_FAST").is_some() { 10 } else { 60 }
+    }
+
+    #[track_caller]
+    fn hold(series: Series, tallies: &[Tally]) {
+        for tally in tallies {
+            assert!(tally.holds(), "{series}: {tally:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_said_of_turns_holds() {
+        for series in Series::ALL {
+            hold(series, &comparisons(series, Measured::InTurns(20, 200), trials()));
+        }
+    }
+
+    #[test]
+    fn what_is_said_of_two_recordings_holds() {
+        for series in Series::ALL {
+            hold(series, &comparisons(series, Measured::Apart(4_000), trials()));
+        }
+    }
+
+    /// Four seconds each are not too little to say anything.
+    #[test]
+    fn two_short_recordings_say_something() {
+        let tallies = comparisons(Series::Autoregressive, Measured::Apart(4_000), trials());
+        let says =
+            tallies.iter().find(|one| one.statement.ends_with("says something of the median")).unwrap();
+        assert!(says.share() > 0.2, "{says:?}");
+    }
+
+    #[test]
+    fn what_is_said_of_one_condition_holds() {
+        for series in Series::ALL {
+            hold(series, &single(series, 10_000, trials()));
+        }
+    }
+
+    #[test]
+    fn equal_mechanisms_are_not_ranked() {
+        for series in Series::ALL {
+            hold(series, &ranking(series, 5, 10, trials()));
+        }
+    }
+
+    /// What the same comparison says when single wake-ups are taken to be independent.
+    #[test]
+    fn a_test_of_single_wake_ups_would_raise_alarms_all_the_time() {
+        let alarm = |seed: u64| {
+            let mut machine = series::Machine::new(Series::Autoregressive, seed);
+            let mut second = || (0..100).map(|_| machine.latency()).collect::<Vec<_>>();
+            let (base, new) = (second(), second());
+            crate::compare::MannWhitney::of(&base, &new).p() <= 0.05
+        };
+        let alarms = (0..30).filter(|seed| alarm(*seed)).count();
+        assert!(alarms > 10, "{alarms} of 30");
+    }
+}

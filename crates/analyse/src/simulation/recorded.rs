@@ -1,0 +1,67 @@
+//! What simulated machines leave in a recording.
+
+#![allow(clippy::cast_possible_truncation, reason = "simulated latencies are small")]
+
+use howlate_model::{Block, Latency, Line, MonotonicTime, Policy, Span, Wait, Wakeup, Work};
+
+use super::series::Machine;
+use crate::compare::Track;
+
+/// All of them wake a thread once per millisecond.
+const PERIOD: Span = Span::from_millis(1);
+
+/// A recording of cyclic conditions that differ in their policy, before anything was measured.
+pub(crate) fn track(conditions: usize) -> Track {
+    let work = Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: PERIOD };
+    let mut track = track_of(&vec![work; conditions]);
+    let policies = [Policy::OTHER, Policy::Batch].into_iter().cycle();
+    track.analysis.header.conditions.iter_mut().zip(policies).for_each(|(one, policy)| one.policy = policy);
+    track
+}
+
+/// A recording of conditions that differ in what they do, before anything was measured.
+pub(crate) fn track_of(works: &[Work]) -> Track {
+    Track::new(crate::testing::analysis_of(works).header)
+}
+
+/// A machine and the time on its clock.
+pub(crate) struct Clocked {
+    pub(crate) machine: Machine,
+    now: MonotonicTime,
+}
+
+impl Clocked {
+    pub(crate) fn new(machine: Machine) -> Self {
+        Self { machine, now: MonotonicTime::from_nanos(0) }
+    }
+
+    /// A turn of `wakeups`, each later by `shift`, in the blocks that measuring would cut.
+    pub(crate) fn turn(&mut self, condition: u32, round: u32, wakeups: u64, shift: f64) -> Vec<Line> {
+        let began = self.now;
+        let mut blocks = Vec::new();
+        let mut block = self.begun(condition, round);
+        for _ in 0..wakeups {
+            self.now = self.now.plus(PERIOD);
+            let late = Latency::from_nanos((self.machine.latency() + shift) as i64);
+            let ran = MonotonicTime::from_nanos(self.now.as_nanos() + late.as_nanos());
+            block.record(Wakeup { expected: self.now, ran }, None);
+            if self.now.since(block.from_ns) >= howlate_model::block_length(block.from_ns.since(began)) {
+                let next = self.begun(condition, round);
+                blocks.push(self.ended(std::mem::replace(&mut block, next)));
+            }
+        }
+        if !block.latency.is_empty() {
+            blocks.push(self.ended(block));
+        }
+        blocks
+    }
+
+    fn begun(&self, condition: u32, round: u32) -> Block {
+        Block { condition, round, from_ns: self.now, until_ns: self.now, ..Block::default() }
+    }
+
+    fn ended(&self, mut block: Block) -> Line {
+        block.until_ns = self.now;
+        Line::Block(Box::new(block))
+    }
+}

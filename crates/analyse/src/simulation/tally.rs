@@ -1,0 +1,66 @@
+//! How often a statement was true.
+
+use std::panic::resume_unwind;
+use std::thread;
+
+/// A statement that is made with a stated confidence, and how often it was true.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tally {
+    /// What is stated.
+    pub statement: String,
+    /// How often it is to be true; `None` for what is only told.
+    pub stated: Option<f64>,
+    /// How often it was.
+    pub kept: u64,
+    /// Of so many.
+    pub of: u64,
+}
+
+/// By how much a share may fall short of what is stated: what is left of exactness in short recordings, and of
+/// chance in a thousand trials.
+const SLACK: f64 = 0.02;
+
+impl Tally {
+    /// The share of trials in which it was true.
+    #[allow(clippy::cast_precision_loss, reason = "thousands of trials")]
+    pub fn share(&self) -> f64 {
+        self.kept as f64 / self.of.max(1) as f64
+    }
+
+    /// Whether it holds, as far as so many trials can tell.
+    pub fn holds(&self) -> bool {
+        self.stated.is_none_or(|stated| self.of > 0 && self.share() >= stated - SLACK - self.chance(stated))
+    }
+
+    /// What a small number of trials may fall short by; nothing from 1 000 on.
+    #[allow(clippy::cast_precision_loss, reason = "thousands of trials")]
+    fn chance(&self, stated: f64) -> f64 {
+        let error = |trials: f64| 3.09 * (stated * (1.0 - stated) / trials).sqrt();
+        (error(self.of.max(1) as f64) - error(1_000.0)).max(0.0)
+    }
+}
+
+/// One statement of a trial: what, how often it is to be true, whether it was.
+pub(crate) type Said = (String, Option<f64>, bool);
+
+/// Runs trials 0 to `trials` on all CPUs, and counts what each said; in the order in which it was first said.
+pub(crate) fn tallied(trials: u64, trial: impl Fn(u64) -> Vec<Said> + Sync) -> Vec<Tally> {
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let part = |first: u64| (first..trials).step_by(threads).flat_map(&trial).collect::<Vec<_>>();
+    let parts: Vec<Vec<Said>> = thread::scope(|scope| {
+        let part = &part;
+        let running: Vec<_> = (0..).take(threads).map(|first| scope.spawn(move || part(first))).collect();
+        running.into_iter().map(|one| one.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
+    });
+    let mut tallies: Vec<Tally> = Vec::new();
+    for (statement, stated, true_here) in parts.into_iter().flatten() {
+        let known = tallies.iter().position(|one| one.statement == statement);
+        let place = known.unwrap_or_else(|| {
+            tallies.push(Tally { statement, stated, kept: 0, of: 0 });
+            tallies.len() - 1
+        });
+        tallies[place].kept += u64::from(true_here);
+        tallies[place].of += 1;
+    }
+    tallies
+}

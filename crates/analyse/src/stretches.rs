@@ -1,0 +1,187 @@
+//! How sure a percentile is: from what stretches of the run say of it.
+//!
+//! Order statistics would take wake-ups to be independent, which they are not. So the share of wake-ups at or
+//! below the percentile is counted stretch by stretch: how far these shares lie apart says how sure the whole
+//! share is, and the distribution turns that into latencies. Source of the turning: Woodruff, JASA 47
+//! (1952); of the stretches: batch means, Schmeiser, Operations Research 30 (1982).
+
+use howlate_model::{Distribution, Latency};
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+use crate::Interval;
+use crate::compare::{inflation_beside, is_too_alike, lag_one};
+
+/// Stretches kept. When there are more, neighbours are joined, so that memory stays constant.
+const MOST: usize = 32;
+/// Fewer stretches say nothing of how far they lie apart.
+const LEAST: usize = 6;
+/// The same of stretches that are like their neighbours, and so are worth fewer.
+const LEAST_WORTH: f64 = 3.0;
+
+/// The wake-ups of a condition by stretch, in order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Stretches {
+    list: Vec<Counts>,
+    /// How many blocks the last stretch holds, and how many make one.
+    blocks: usize,
+    full: usize,
+}
+
+/// Latencies and how many there are of each: the buckets of a distribution that are not empty.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Counts(Vec<(u64, u64)>);
+
+impl Counts {
+    fn of(latency: &Distribution) -> Self {
+        Self(latency.buckets().map(|bucket| (bucket.lowest, bucket.count)).collect())
+    }
+
+    fn merge(&mut self, other: &Self) {
+        let mut both: Vec<(u64, u64)> = std::mem::take(&mut self.0);
+        both.extend_from_slice(&other.0);
+        both.sort_unstable();
+        both.dedup_by(|next, kept| {
+            let same = next.0 == kept.0;
+            kept.1 += if same { next.1 } else { 0 };
+            same
+        });
+        self.0 = both;
+    }
+
+    #[allow(clippy::cast_precision_loss, reason = "counts")]
+    fn up_to(&self, value: u64) -> f64 {
+        self.0.iter().take_while(|one| one.0 <= value).map(|one| one.1).sum::<u64>() as f64
+    }
+
+    #[allow(clippy::cast_precision_loss, reason = "counts")]
+    fn all(&self) -> f64 {
+        self.0.iter().map(|one| one.1).sum::<u64>() as f64
+    }
+}
+
+impl Stretches {
+    /// Takes in the next block.
+    pub(crate) fn add(&mut self, latency: &Distribution) {
+        if latency.is_empty() {
+            return;
+        }
+        self.full = self.full.max(1);
+        let counts = Counts::of(latency);
+        match self.list.last_mut().filter(|_| self.blocks < self.full) {
+            Some(last) => last.merge(&counts),
+            None => {
+                self.list.push(counts);
+                self.blocks = 0;
+            }
+        }
+        self.blocks += 1;
+        if self.list.len() > MOST {
+            self.join();
+        }
+    }
+
+    fn join(&mut self) {
+        // The last one is new and has no neighbour: `MOST` is even.
+        self.full *= 2;
+        let join = |pair: &[Counts]| {
+            let mut joined = pair[0].clone();
+            pair[1..].iter().for_each(|other| joined.merge(other));
+            joined
+        };
+        self.list = self.list.chunks(2).map(join).collect();
+    }
+
+    /// 95 % interval of a `quantile` of `all`, which is the distribution of these stretches; `None` when there are
+    /// too few of them, or when one of its ends lies beyond what was seen.
+    pub(crate) fn interval(&self, all: &Distribution, quantile: f64) -> Option<Interval> {
+        let by = self.error(all, quantile)?;
+        let (low, high) = (quantile - by, quantile + by);
+        #[allow(clippy::cast_precision_loss, reason = "counts")]
+        let last = 1.0 - 1.0 / all.count() as f64;
+        let inside = low > 0.0 && high < last;
+        // A bucket is told by its largest value; the lower end is that of the bucket below.
+        inside.then_some(Interval { low: below(all, all.quantile(low)?), high: all.quantile(high)? })
+    }
+
+    /// By how much the share of wake-ups below a quantile may be off.
+    #[allow(clippy::cast_precision_loss, reason = "few stretches")]
+    fn error(&self, all: &Distribution, quantile: f64) -> Option<f64> {
+        let (n, m) = (all.count() as f64, self.list.len() as f64);
+        // What is far out is mostly noise and hides how slowly the machine wanders; the median shows it.
+        let (apart, level) = (self.apart(all, quantile)?, self.apart(all, 0.5)?);
+        let likeness = lag_one(&[&apart]).max(lag_one(&[&level]));
+        let worth = m / inflation_beside(&[&apart], &[&level]);
+        if self.list.len() < LEAST || worth < LEAST_WORTH || is_too_alike(likeness, apart.len()) {
+            return None;
+        }
+        let variance = apart.iter().map(|one| one * one).sum::<f64>() * m / (m - 1.0) * m / worth;
+        let t = StudentsT::new(0.0, 1.0, worth - 1.0).ok()?.inverse_cdf(0.975);
+        // Where no stretch differs, as between a few values, the share is still that of so many wake-ups.
+        let least = (quantile * (1.0 - quantile) / n).sqrt();
+        Some(t * (variance.sqrt() / n).max(least))
+    }
+
+    /// How many more wake-ups of each stretch are at or below a quantile than its share of all.
+    #[allow(clippy::cast_precision_loss, reason = "counts")]
+    fn apart(&self, all: &Distribution, quantile: f64) -> Option<Vec<f64>> {
+        let at = all.quantile(quantile)?.as_nanos().max(0).unsigned_abs();
+        let share = self.list.iter().map(|one| one.up_to(at)).sum::<f64>() / all.count() as f64;
+        Some(self.list.iter().map(|one| one.up_to(at) - share * one.all()).collect())
+    }
+}
+
+/// The largest value of the bucket below the one of `value`; `value` itself where there is none.
+fn below(all: &Distribution, value: Latency) -> Latency {
+    let at = value.as_nanos().max(0).unsigned_abs();
+    let lower = all.buckets().take_while(|bucket| bucket.highest < at).last();
+    lower.and_then(|bucket| i64::try_from(bucket.highest).ok()).map_or(value, Latency::from_nanos)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn distribution(latencies: impl IntoIterator<Item = i64>) -> Distribution {
+        let mut all = Distribution::default();
+        latencies.into_iter().for_each(|one| all.record(Latency::from_nanos(one)));
+        all
+    }
+
+    fn interval(stretches: &[Distribution], quantile: f64) -> Option<Interval> {
+        let (mut kept, mut all) = (Stretches::default(), Distribution::default());
+        for one in stretches {
+            kept.add(one);
+            all.merge(one);
+        }
+        kept.interval(&all, quantile)
+    }
+
+    #[test]
+    fn stretches_that_lie_apart_are_less_sure() {
+        let alike: Vec<_> = (0..12).map(|_| distribution(0..200)).collect();
+        let apart: Vec<_> =
+            (0..12).map(|one| distribution(10 * (one * 5 % 12)..10 * (one * 5 % 12) + 200)).collect();
+        let width = |one: Interval| one.high.as_nanos() - one.low.as_nanos();
+        let (alike, apart) = (interval(&alike, 0.5).unwrap(), interval(&apart, 0.5).unwrap());
+        assert!((90..=110).contains(&alike.low.as_nanos()) && width(alike) < 20, "{alike:?}");
+        assert!(width(apart) > 2 * width(alike), "{apart:?}");
+    }
+
+    #[test]
+    fn what_is_too_little_has_no_interval() {
+        let few: Vec<_> = (0..LEAST - 1).map(|_| distribution(0..200)).collect();
+        assert_eq!(interval(&few, 0.5), None);
+        // Beyond the second-largest of 120 there is no telling.
+        let short: Vec<_> = (0..12).map(|_| distribution(0..10)).collect();
+        assert_eq!(interval(&short, 0.99), None);
+    }
+
+    #[test]
+    fn joined_stretches_hold_everything_once() {
+        let mut stretches = Stretches::default();
+        (0..1_000).for_each(|one| stretches.add(&distribution([one, one + 1, 7])));
+        assert!(stretches.list.len() <= MOST && stretches.list.len() >= MOST / 2);
+        assert!((stretches.list.iter().map(Counts::all).sum::<f64>() - 3_000.0).abs() < 0.5);
+        assert!(stretches.list.iter().all(|one| one.0.is_sorted_by(|a, b| a.0 < b.0)));
+    }
+}
