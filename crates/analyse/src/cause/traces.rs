@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use howlate_model::{Latency, Ledger, Span, WhyBlock};
 
 use super::{ProbeEffect, Why};
-use crate::{Interval, Outcome};
+use crate::{Interval, Outcome, TurnNumber};
 
 /// What tracers found of one condition, all its traced turns together.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,15 +35,11 @@ impl Traces {
 
     /// What tracing adds to the median: the differences of turns that were taken side by side. `None` where there are
     /// fewer than six of them, too few for an interval.
-    fn effect(&self, untraced: &[(u32, Latency)]) -> Option<ProbeEffect> {
-        let mut by_round: BTreeMap<u32, Vec<i64>> = BTreeMap::new();
-        untraced
-            .iter()
-            .for_each(|(round, median)| by_round.entry(*round).or_default().push(median.as_nanos()));
+    fn effect(&self, untraced: &[TurnNumber]) -> Option<ProbeEffect> {
+        let plain: BTreeMap<u32, Latency> =
+            untraced.iter().filter_map(|turn| Some((turn.round, turn.p50?))).collect();
         let difference = |(beside, traced): (&u32, &Latency)| {
-            let plain = by_round.get_mut(beside)?;
-            plain.sort_unstable();
-            Some(Latency::from_nanos(traced.as_nanos() - plain[plain.len() / 2]))
+            Some(Latency::from_nanos(traced.as_nanos() - plain.get(beside)?.as_nanos()))
         };
         let mut differences: Vec<Latency> = self.medians.iter().filter_map(difference).collect();
         let interval = Interval::of_median(&mut differences)?;
@@ -57,7 +53,7 @@ impl Outcome {
     /// traced.
     pub fn why_late(&self, above: Option<Span>) -> Option<Why> {
         let traces = self.traces.as_ref()?;
-        Some(Why::of(&traces.ledger, &traces.tracer, above, traces.effect(self.round_medians())))
+        Some(Why::of(&traces.ledger, &traces.tracer, above, traces.effect(&self.turns())))
     }
 }
 
