@@ -355,12 +355,12 @@ mod tests {
     #[test]
     fn no_number_is_too_large_to_be_refused_or_estimated() {
         let mut endless = choices();
-        endless.samples = Some(u64::MAX);
+        (endless.samples, endless.duration) = (Some(u64::MAX), None);
         assert_eq!(endless.plan(&machine()).unwrap().estimate(), Span::from_nanos(u64::MAX));
         let mut many = choices();
         many.periods = (1..=2_000).map(Span::from_micros).collect();
         many.rounds = Some(1_000);
-        assert_eq!(many.plan(&machine()), Err(PlanError::TooManyTurns { asked: 2_000_000 }));
+        assert!(matches!(many.plan(&machine()), Err(PlanError::TooManyTurns { .. })));
     }
 
     #[test]
