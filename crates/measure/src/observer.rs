@@ -21,7 +21,7 @@ pub(crate) const TICK: Span = Span::from_millis(100);
 const STOPPING_TICK: Span = Span::from_millis(5);
 /// How long it waits for a thread to get ready, or to stop, before it gives it up.
 const PATIENCE: Span = Span::from_secs(3);
-/// Length of the blocks that are emitted.
+/// Length of the longest blocks that are emitted.
 pub(crate) const BLOCK: Span = Span::from_secs(1);
 /// Time between the start signal and the first planned wake-up.
 const LEAD: Span = Span::from_millis(2);
