@@ -30,7 +30,7 @@ fn wrong_values_are_named_with_their_remedy() {
     refused(&["cyclic", "--policy", "nice:20"], "write -20 (runs most) to 19 (runs least)");
     refused(&["cyclic", "--policy", "deadline:2ms/1ms"], "no more than the period 1ms");
     refused(&["cyclic", "--cpus", "a"], "write numbers and ranges, such as `0-1,3`");
-    refused(&["cyclic", "--cpus", "8191"], "CPU 8191 cannot be used; this process may use");
+    refused(&["cyclic", "--cpus", "8191"], "CPU 8191 cannot be used; the kernel lets this process use");
     refused(&["cyclic", "--threads", "0"], "write a number from 1 to 1000, or `per-cpu`");
     refused(&["cyclic", "--samples", "0"], "--samples is 0; write at least 1");
     refused(&["cyclic", "--duration", "0"], "such as `--duration 10s`");
@@ -90,7 +90,10 @@ fn loads_that_cannot_be_applied_are_named_with_what_was_meant() {
     refused(&["cyclic", "--load", "idle,pip"], "`pip` is not a load; did you mean `pipe`?");
     refused(&["cyclic", "--load", "pipe:120%"], "write an intensity such as `50%` (1 to 100), `workers=N`");
     refused(&["sleep", "--load", "cmd:'sleep"], "a quote is left open");
-    refused(&["sleep", "--load", "cpu", "--load-cpus", "8191"], "CPU 8191; this process may use CPU");
+    refused(
+        &["sleep", "--load", "cpu", "--load-cpus", "8191"],
+        "CPU 8191; the kernel lets this process use CPU",
+    );
     refused(&["load", "disk:/no/such/folder"], "name a folder that exists");
     refused(&["load", "files:/no/such/folder"], "cannot use the folder /no/such/folder");
     refused(&["load"], "<LOAD>");

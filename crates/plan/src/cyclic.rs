@@ -213,9 +213,10 @@ impl CyclicChoices {
         let tasks: Vec<Task> = of_group.enumerate().map(task).collect();
         let for_samples = tasks.iter().filter_map(needed).max();
         let estimate = [duration, for_samples].into_iter().flatten().min().unwrap_or_default();
-        // What comes before the first wake-up that counts is not taken from the time asked for.
+        // What comes before the first wake-up that counts is not taken from the time asked for, as long as it is
+        // shorter than that.
         let before = tasks.iter().map(before_it_counts).max().unwrap_or_default();
-        let duration = duration.map(|time| time.plus(before));
+        let duration = duration.map(|time| time.plus(before.min(time)));
         // Threads that others leave no time for would never have their samples.
         let cut_after = if duration.is_none() { for_samples.map(limit) } else { None };
         Turn { tasks, load: group.load.clone(), duration, cut_after, estimate }

@@ -22,6 +22,7 @@ pub struct TimerSlack {
     #[serde(rename = "median_ns")]
     pub median: Latency,
     /// The first of them again, but without slack. Absent: nobody measured that.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub without: Option<Control>,
 }
 
@@ -42,6 +43,7 @@ pub struct CallSlack {
     #[serde(rename = "median_ns")]
     pub median: Latency,
     /// The same length by a call that adds none. Absent: nobody measured that.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub without: Option<Control>,
 }
 

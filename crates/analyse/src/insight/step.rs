@@ -28,6 +28,7 @@ pub struct Step {
     pub median_above: Latency,
     /// The same two lengths with every CPU kept awake, which is the control for leaving the idle state.
     /// Absent: nobody measured that.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub awake: Option<Awake>,
     /// What lies at that length on this machine.
     pub origins: Vec<Origin>,
