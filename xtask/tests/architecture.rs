@@ -25,7 +25,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("howlate-probe", &["howlate-model", "howlate-linux", "howlate-private", "howlate-procfs"]),
     ("howlate-guest", &["howlate-model", "howlate-linux", "howlate-private", "howlate-procfs"]),
     ("howlate-record", &["howlate-model", "howlate-private"]),
-    ("howlate-trace", &["howlate-model", "howlate-linux"]),
+    ("howlate-trace", &["howlate-model", "howlate-linux", "howlate-procfs"]),
     ("howlate-analyse", &["howlate-model"]),
     ("howlate-render", &["howlate-model", "howlate-analyse"]),
     // Another page with the same words: it takes them from `render`.
@@ -99,6 +99,7 @@ const READS_ITSELF: &[(&str, &str)] = &[
     ("crates/guard/", "reads back what it has written, with the kernel's own words"),
     ("crates/guest/src/init.rs", "waits for a device as the first process, before there is anything"),
     ("crates/guest/src/program.rs", "packs this program, which is more than a text"),
+    ("crates/trace/src/bpf/", "asks for its namespace, which is a link and no text"),
 ];
 
 #[test]

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use howlate_procfs::Root;
+
 /// The softirqs by their number: `enum` in the kernel's `include/linux/interrupt.h`.
 const SOFTIRQS: [&str; 10] =
     ["HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"];
@@ -21,7 +23,7 @@ pub(crate) struct Interrupts(Option<BTreeMap<u32, String>>);
 impl Interrupts {
     /// An interrupt's name, as `/proc/interrupts` has it.
     pub(crate) fn name(&mut self, number: u32) -> String {
-        let read = || parse(&std::fs::read_to_string("/proc/interrupts").unwrap_or_default());
+        let read = || parse(&Root::live().read("/proc/interrupts").unwrap_or_default());
         let names = self.0.get_or_insert_with(read);
         names.get(&number).cloned().unwrap_or_else(|| format!("interrupt {number}"))
     }

@@ -172,7 +172,7 @@ fn watch(kernel: &mut Ebpf, processes: &[u32]) -> Result<(), Refusal> {
 
 /// One more than the highest number that a CPU of this machine can have.
 fn possible_cpus() -> u32 {
-    let list = std::fs::read_to_string("/sys/devices/system/cpu/possible").unwrap_or_default();
+    let list = howlate_procfs::Root::live().read("/sys/devices/system/cpu/possible").unwrap_or_default();
     let cpus: CpuSet = list.trim().parse().unwrap_or_default();
     cpus.iter().max().unwrap_or(255) + 1
 }
