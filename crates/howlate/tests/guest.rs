@@ -157,7 +157,7 @@ fn a_plan_is_run_in_a_guest_and_kvm_is_left_where_it_leads_nowhere() {
     let emulated = result["guests"][0]["accelerator"] == "tcg";
     assert_eq!(has_caveat(&result, "emulated_cpu"), emulated);
     let tried = Path::new("/dev/kvm").exists() && is_root();
-    assert_eq!(emulated && tried, has_caveat(&result, "note"), "{}", result["caveats"]);
+    assert_eq!(emulated && tried, has_caveat(&result, "kvm_failed"), "{}", result["caveats"]);
 }
 
 /// The static program for another processor, where it has been built.

@@ -130,7 +130,7 @@ fn a_limit_ends_with_status_one_and_names_the_condition() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let output = run(&["cyclic", "--threads", "1", "--samples", "20", "--fail-above", "p99>1h"]);
     assert_eq!(output.status.code(), Some(3));
-    let says = "cannot be judged: p99>1h: it takes 100 wake-ups, and there are 2";
+    let says = "cannot be judged: p99>60m: it takes 100 wake-ups, and there are 2";
     assert!(stderr(&output).contains(says), "{}", stderr(&output));
 }
 

@@ -92,7 +92,7 @@ fn one_cpu_runs_what_it_can_and_says_what_it_cannot() {
     });
     let result = json(&output.join().unwrap());
     let left_out = skipped(&result).join("\n");
-    assert!(left_out.contains(&format!("may use CPU {cpu} only")), "{left_out}");
+    assert!(left_out.contains(&format!("was started on CPU {cpu} only")), "{left_out}");
     assert!(left_out.contains("busy_wait on one CPU: the receiver would spin"), "{left_out}");
     let results = result["results"].as_array().unwrap();
     assert_eq!(results.len(), 1);
@@ -159,7 +159,7 @@ fn a_recording_can_be_shown_in_every_form() {
         stdout(&output)
     };
     assert_eq!(show("text"), printed);
-    assert!(printed.contains("Slower than the fastest") && printed.contains("What this means"));
+    assert!(printed.contains("Later than the lowest median") && printed.contains("What this means"));
     let csv = show("csv");
     assert!(csv.lines().next().unwrap().contains("messages_lost,messages_duplicated,messages_reordered"));
     assert_eq!(csv.lines().count(), 5);

@@ -5,6 +5,7 @@ use howlate_analyse::{Analysis, Outcome};
 use howlate_model::{Explained, Kind, Latency, Part, Segment, Span};
 
 use crate::condition::condition;
+use crate::legible::legible;
 use crate::numbers::{count, micros};
 use crate::prose::wrapped;
 use crate::style::{BOLD, DIM, paint};
@@ -131,7 +132,7 @@ fn percent(share: f64) -> String {
     match share * 100.0 {
         none if none <= 0.0 => "0 %".to_owned(),
         little if little < 0.1 => "below 0.1 %".to_owned(),
-        some if some < 9.95 => format!("{some:.1} %"),
+        some if some < 9.95 || (99.5..99.95).contains(&some) => format!("{some:.1} %"),
         much => format!("{much:.0} %"),
     }
 }
@@ -177,6 +178,8 @@ fn segment_in_words(segment: &Segment) -> String {
 }
 
 fn who(kind: Kind, name: &str, pid: Option<u32>) -> String {
+    // Any process may call a thread what it likes.
+    let name = legible(name);
     let pid = pid.map_or_else(String::new, |pid| format!(", pid {pid}"));
     match kind {
         Kind::LateArming => "asked too late".to_owned(),
@@ -236,7 +239,7 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("hog, pid 4711"), "{text}");
-        assert!(text.contains("99 %"), "{text}");
+        assert!(text.contains("99.5 %"), "what is not all does not read so: {text}");
         let line = anstream::adapter::strip_str(&time_line(&why.worst[0], 100)).to_string();
         assert_eq!(
             line.trim(),
