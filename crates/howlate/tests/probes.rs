@@ -347,7 +347,7 @@ def other():
 threading.Thread(target=other, daemon=True).start()
 apart.wait()
 print('howlate-probe 1 monotonic python')
-for _ in range(20):
+for _ in range(2000):
     start = time.monotonic_ns()
     time.sleep(0.001)
     print(start, time.monotonic_ns())
