@@ -200,7 +200,10 @@ impl<'a> Watch<'a> {
         let now = clock::now();
         self.drain(true);
         self.show();
-        self.blocks.set_irregular(self.pairing.irregular(self.log.count()));
+        // A turn that is ended early may end while a message is on its way, which is not lost.
+        let under_way = u64::from(self.stop.is_asked());
+        let sent = self.log.count().saturating_sub(under_way);
+        self.blocks.set_irregular(self.pairing.irregular(sent));
         self.close_block(now);
         let finished = self.finished(now, left_behind);
         self.sink.line(Line::Finished(finished));
