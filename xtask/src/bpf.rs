@@ -32,7 +32,10 @@ fn make() -> Result<(), String> {
     let folder = folder();
     // Where Debian has the headers of the kernel's interface.
     let headers = format!("-I/usr/include/{}-linux-gnu", std::env::consts::ARCH);
-    let options = ["-g", "-O2", "-Wall", "-Werror", "-mcpu=v3", "-target", "bpf", "-D__TARGET_ARCH_x86"];
+    // The folder it is made in stays out of the object, which is then the same wherever it is made.
+    let here = "-fdebug-compilation-dir=.";
+    let options =
+        ["-g", "-O2", "-Wall", "-Werror", "-mcpu=v3", "-target", "bpf", "-D__TARGET_ARCH_x86", here];
     done(
         Command::new("clang")
             .current_dir(&folder)
