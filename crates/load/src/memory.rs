@@ -12,6 +12,8 @@ use crate::workers::{Worker, Workers};
 const SIZE: usize = 8 << 20;
 /// Bytes per page, on nearly every machine.
 const PAGE: usize = 4096;
+/// Pages counted at a time, so that what a starved thread did is seen before it did all of it.
+const COUNTED: usize = 64;
 
 pub(crate) fn start(workers: &mut Workers<'_>, count: usize) -> io::Result<()> {
     workers.add_threads(count, fault)
@@ -21,10 +23,12 @@ fn fault(mut worker: Worker<'_>) -> io::Result<()> {
     loop {
         let mut pages = Pages::map(SIZE)?;
         let bytes = pages.bytes();
-        for page in bytes.chunks_mut(PAGE) {
-            page[0] = 1;
+        for pages in bytes.chunks_mut(COUNTED * PAGE) {
+            for page in pages.chunks_mut(PAGE) {
+                page[0] = 1;
+            }
+            worker.counter.add(COUNTED as u64);
         }
-        worker.counter.add((SIZE / PAGE) as u64);
         let (from, to) = bytes.split_at_mut(SIZE / 2);
         to.copy_from_slice(std::hint::black_box(from));
         drop(pages);
