@@ -6,8 +6,8 @@ use std::sync::atomic::Ordering;
 use howlate_linux::shared_memory::SharedMemory;
 use howlate_model::{Block, MonotonicTime, Wakeup};
 
-use crate::notify::lane::{Arrivals, words_for};
 use crate::notify::pairing::Pairing;
+use crate::notify::shared::{Arrivals, words_for};
 use crate::ring::{Ring, RingWriter};
 
 /// Each byte lets the writer push wake-ups, or the reader take what is there: none is lost uncounted, doubled or

@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 
 use super::janitor::Janitor;
-use super::lane::Lane;
+use super::shared::Direction;
 
 /// The sending end.
 pub(crate) trait Notify {
@@ -31,27 +31,27 @@ pub(crate) trait Channel {
     type Receiver: Await;
 
     /// Makes what both ends need, before either exists.
-    fn make(_lane: &Lane) -> io::Result<Ends> {
-        Ok(Ends::default())
+    fn make(_direction: &Direction) -> io::Result<Endpoints> {
+        Ok(Endpoints::default())
     }
 
     /// The receiving end, in the thread that will wait.
-    fn receiver(kit: Kit) -> io::Result<Self::Receiver>;
+    fn receiver(endpoint: Endpoint) -> io::Result<Self::Receiver>;
 
     /// The sending end, after the receiving one exists.
-    fn sender(kit: Kit) -> io::Result<Self::Sender>;
+    fn sender(endpoint: Endpoint) -> io::Result<Self::Sender>;
 }
 
-/// What the ends of a direction are made from.
+/// What both endpoints of a direction are made from.
 #[derive(Default)]
-pub(crate) struct Ends {
+pub(crate) struct Endpoints {
     pub(crate) sender: Vec<OwnedFd>,
     pub(crate) receiver: Vec<OwnedFd>,
     /// Removes a System V id at the end, whatever the end.
     pub(crate) janitor: Option<Janitor>,
 }
 
-impl Ends {
+impl Endpoints {
     /// One descriptor for each end.
     pub(crate) fn of(sender: OwnedFd, receiver: OwnedFd) -> Self {
         Self { sender: vec![sender], receiver: vec![receiver], janitor: None }
@@ -63,14 +63,14 @@ impl Ends {
     }
 }
 
-/// What one end is made from.
-pub(crate) struct Kit {
-    pub(crate) lane: Lane,
+/// What one endpoint is made from.
+pub(crate) struct Endpoint {
+    pub(crate) direction: Direction,
     pub(crate) descriptors: Vec<OwnedFd>,
     pub(crate) id: Option<i32>,
 }
 
-impl Kit {
+impl Endpoint {
     /// The only descriptor.
     pub(crate) fn descriptor(self) -> io::Result<OwnedFd> {
         self.descriptors.into_iter().next().ok_or_else(|| io::ErrorKind::NotConnected.into())

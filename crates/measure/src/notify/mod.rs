@@ -9,20 +9,24 @@ mod channel;
 mod channels;
 mod control;
 mod each;
+mod engine;
 mod helper;
 mod janitor;
-pub(crate) mod lane;
+mod job;
 mod observer;
 pub(crate) mod pairing;
+mod prepared;
 mod probe;
 mod receiver;
+mod receiver_handle;
 mod sender;
-mod start;
+mod sender_thread;
+pub(crate) mod shared;
 #[cfg(test)]
 mod tests;
 
+pub use engine::Notifications;
 pub use probe::probe;
-pub use start::Notifications;
 
 use howlate_linux::helper::Helper;
 

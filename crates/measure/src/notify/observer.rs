@@ -9,23 +9,27 @@ use howlate_model::{
     Usage, Wakeup,
 };
 
-use super::lane::Arrivals;
+use super::job::Job;
 use super::pairing::Pairing;
 use super::receiver::Report;
+use super::receiver_handle::ReceiverHandle;
 use super::sender::SentLog;
-use super::start::{Begun, Other, Ready};
+use super::sender_thread::SenderHandle;
+use super::shared::Arrivals;
 use crate::loops::Stop;
 
 /// How often the observer polls.
 const TICK: Span = Span::from_millis(100);
 /// Length of the blocks that are emitted. Longer than most turns, so that a block is a turn.
 const BLOCK: Span = Span::from_secs(10);
+/// How long the sender may take to stop by itself; longer than it waits for a last message.
+const GRACE: Span = Span::from_millis(1_500);
 /// How long sender and receiver may take to stop.
 const PATIENCE: Span = Span::from_secs(3);
 
 /// What is known of a turn under way.
 pub(super) struct Watch<'a> {
-    begun: &'a Begun<'a>,
+    job: &'a Job<'a>,
     log: Arc<SentLog>,
     arrivals: Arrivals,
     /// Arrivals taken so far.
@@ -45,7 +49,7 @@ pub(super) struct Watch<'a> {
 
 impl<'a> Watch<'a> {
     pub(super) fn new(
-        begun: &'a Begun<'a>,
+        job: &'a Job<'a>,
         log: Arc<SentLog>,
         arrivals: Arrivals,
         in_force: &InForce,
@@ -54,17 +58,17 @@ impl<'a> Watch<'a> {
         sink: &'a mut dyn Sink,
     ) -> Self {
         Self {
-            begun,
+            job,
             log,
             arrivals,
             taken: 0,
             pairing: Pairing::default(),
-            blocks: BlockBuilder::new(begun.task, began),
-            before: Progress::new(begun.task, in_force),
+            blocks: BlockBuilder::new(job.task, began),
+            before: Progress::new(job.task, in_force),
             last: Latency::default(),
             began,
             stop,
-            stop_above: begun.bounds.stop_above.map(Latency::from_span),
+            stop_above: job.bounds.stop_above.map(Latency::from_span),
             usage: None,
             error: None,
             sink,
@@ -72,22 +76,32 @@ impl<'a> Watch<'a> {
     }
 
     /// Watches until the sender is done or given up, then takes what is left.
-    pub(super) fn run(mut self, sender: Ready, mut receiver: Other, release: impl Fn()) -> Ended {
-        let mut give_up = None;
+    pub(super) fn run(
+        mut self,
+        sender: SenderHandle,
+        mut receiver: ReceiverHandle,
+        release: impl Fn(),
+    ) -> Ended {
+        let mut asked_at: Option<MonotonicTime> = None;
         let sent = loop {
             if let Some(result) = sender.ended(TICK) {
                 break Some(result);
             }
             let now = clock::now();
-            if give_up.is_some_and(|at| now > at) {
+            let waited = asked_at.map_or(Span::ZERO, |at| now.since(at));
+            if waited > PATIENCE {
                 break None;
             }
             self.poll(now);
             self.listen(&mut receiver, Span::ZERO);
             if self.should_stop(now) {
-                give_up.get_or_insert(now.plus(PATIENCE));
-                release();
+                asked_at.get_or_insert(now);
                 sender.wake_up();
+                // Not before the sender had its time: the end that it announces would take the place of a
+                // message on its way.
+                if waited > GRACE || self.error.is_some() {
+                    release();
+                }
             }
         };
         let left_behind = sent.is_none();
@@ -126,7 +140,7 @@ impl<'a> Watch<'a> {
                 return;
             }
             self.taken = place + 1;
-            if self.pairing.take(number, sent) && number > self.begun.task.warm_up {
+            if self.pairing.take(number, sent) && number > self.job.task.warm_up {
                 self.keep(number, ran);
             }
         }
@@ -134,7 +148,7 @@ impl<'a> Watch<'a> {
 
     fn keep(&mut self, number: u64, ran: MonotonicTime) {
         let Some(sent) = self.log.get(number) else { return };
-        let ran = if self.begun.asked.round_trip { sent.answered } else { ran };
+        let ran = if self.job.spec.round_trip { sent.answered } else { ran };
         let wakeup = Wakeup { expected: sent.sent, ran };
         self.blocks.record(wakeup);
         self.blocks.record_send(Wakeup { expected: sent.sent, ran: sent.returned }.latency());
@@ -146,7 +160,7 @@ impl<'a> Watch<'a> {
     }
 
     /// Takes the receiver's reports; its death stops the turn.
-    fn listen(&mut self, receiver: &mut Other, patience: Span) {
+    fn listen(&mut self, receiver: &mut ReceiverHandle, patience: Span) {
         match receiver.report(patience) {
             Ok(Some(Report::Done { usage })) => self.usage = Some(usage),
             Ok(_) => {}
@@ -163,18 +177,18 @@ impl<'a> Watch<'a> {
     fn should_stop(&self, now: MonotonicTime) -> bool {
         let elapsed = now.since(self.began);
         let over = |limit: Option<Span>| limit.is_some_and(|limit| elapsed >= limit);
-        if self.is_interrupted() || over(self.begun.turn.duration) || over(self.begun.turn.cut_after) {
+        if self.is_interrupted() || over(self.job.turn.duration) || over(self.job.turn.cut_after) {
             self.stop.ask();
         }
         self.stop.is_asked()
     }
 
     fn is_interrupted(&self) -> bool {
-        self.begun.bounds.is_interrupted()
+        self.job.bounds.is_interrupted()
     }
 
     /// Waits for the receiver's last report; a thread that hangs is woken.
-    fn see_receiver_off(&mut self, receiver: &mut Other, release: impl Fn()) {
+    fn see_receiver_off(&mut self, receiver: &mut ReceiverHandle, release: impl Fn()) {
         let give_up = clock::now().plus(PATIENCE);
         while self.usage.is_none() && self.error.is_none() && clock::now() < give_up {
             match receiver.report(TICK) {
@@ -188,7 +202,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Ends the current block at `now`, and begins the next.
+    /// Endpoints the current block at `now`, and begins the next.
     fn close_block(&mut self, now: MonotonicTime) {
         self.before.add(self.blocks.current());
         if let Some(block) = self.blocks.close(now) {
@@ -200,10 +214,7 @@ impl<'a> Watch<'a> {
         let now = clock::now();
         self.drain(true);
         self.show();
-        // A turn that is ended early may end while a message is on its way, which is not lost.
-        let under_way = u64::from(self.stop.is_asked());
-        let sent = self.log.count().saturating_sub(under_way);
-        self.blocks.set_irregular(self.pairing.irregular(sent));
+        self.blocks.set_irregular(self.pairing.irregular(self.log.count()));
         self.close_block(now);
         let finished = self.finished(now, left_behind);
         self.sink.line(Line::Finished(finished));
@@ -211,7 +222,7 @@ impl<'a> Watch<'a> {
     }
 
     fn finished(&self, at_ns: MonotonicTime, left_behind: bool) -> Finished {
-        let (task, notifier) = (self.begun.task, self.begun.asked.notifier);
+        let (task, notifier) = (self.job.task, self.job.spec.notifier);
         let short = task.samples.is_some_and(|samples| self.log.count() < samples + task.warm_up);
         let cut = left_behind || (short && !self.is_interrupted() && !self.is_above());
         Finished {

@@ -7,9 +7,9 @@ use howlate_linux::shared_memory::SharedMemory;
 use howlate_linux::signal;
 use howlate_model::{Between, Notifier};
 
-use super::channel::{Await, Channel, Kit, Notify};
+use super::channel::{Await, Channel, Endpoint, Notify};
 use super::each::{With, with};
-use super::lane::{Lane, words_for};
+use super::shared::{Direction, words_for};
 
 /// Sends one message from a thread to itself.
 ///
@@ -32,13 +32,13 @@ impl With for Probe {
 
     fn with<C: Channel>(self) -> io::Result<()> {
         let (memory, _file) = SharedMemory::create(words_for(1))?;
-        let lane = Lane { memory: Arc::new(memory), number: 0, between: Between::Processes };
-        lane.register();
-        let mut ends = C::make(&lane)?;
+        let direction = Direction { memory: Arc::new(memory), number: 0, between: Between::Processes };
+        direction.register();
+        let mut ends = C::make(&direction)?;
         let id = ends.id();
-        let kit = |descriptors| Kit { lane: lane.clone(), descriptors, id };
-        let mut receiver = C::receiver(kit(std::mem::take(&mut ends.receiver)))?;
-        let mut sender = C::sender(kit(std::mem::take(&mut ends.sender)))?;
+        let endpoint = |descriptors| Endpoint { direction: direction.clone(), descriptors, id };
+        let mut receiver = C::receiver(endpoint(std::mem::take(&mut ends.receiver)))?;
+        let mut sender = C::sender(endpoint(std::mem::take(&mut ends.sender)))?;
         sender.prepare(1);
         sender.notify(1)?;
         receiver.wait()?;

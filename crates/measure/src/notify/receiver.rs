@@ -11,10 +11,10 @@ use howlate_linux::{clock, memory, signal, usage};
 use howlate_model::{Between, Caveat, InForce, ProcessState, Task, Usage};
 use serde::{Deserialize, Serialize};
 
-use super::channel::{Await, Channel, Kit, Notify};
+use super::channel::{Await, Channel, Endpoint, Notify};
 use super::control;
 use super::each::{With, with};
-use super::lane::{Arrivals, END, Lane};
+use super::shared::{Arrivals, Direction, END};
 use crate::settings;
 
 /// The receiver as a process: nothing of it is worth keeping.
@@ -75,13 +75,17 @@ impl<T: FnMut(Report)> Receiving<T> {
         }
     }
 
-    fn kits(&mut self) -> (Kit, Kit) {
+    fn endpoints(&mut self) -> (Endpoint, Endpoint) {
         let orders = &self.orders;
-        let lane = |number| Lane { memory: Arc::clone(&self.memory), number, between: orders.between };
+        let direction =
+            |number| Direction { memory: Arc::clone(&self.memory), number, between: orders.between };
         let answer = self.descriptors.split_off(orders.first_descriptors.min(self.descriptors.len()));
         let descriptors = std::mem::take(&mut self.descriptors);
         let [id, answer_id] = orders.ids;
-        (Kit { lane: lane(0), descriptors, id }, Kit { lane: lane(1), descriptors: answer, id: answer_id })
+        (
+            Endpoint { direction: direction(0), descriptors, id },
+            Endpoint { direction: direction(1), descriptors: answer, id: answer_id },
+        )
     }
 
     /// Settings and ends, then the loop between two looks at what was used.
@@ -89,16 +93,16 @@ impl<T: FnMut(Report)> Receiving<T> {
         let process =
             ProcessState { memory_locked: self.memory_locked, dma_latency_us: self.orders.dma_latency_us };
         let (in_force, caveats) = settings::apply(&self.orders.task, process)?;
-        let (kit, answer_kit) = self.kits();
-        let lane = kit.lane.clone();
-        lane.register();
-        let receiver = C::receiver(kit)?;
-        let answer = self.orders.round_trip.then(|| C::sender(answer_kit)).transpose()?;
+        let (endpoint, answer_endpoint) = self.endpoints();
+        let direction = endpoint.direction.clone();
+        direction.register();
+        let receiver = C::receiver(endpoint)?;
+        let answer = self.orders.round_trip.then(|| C::sender(answer_endpoint)).transpose()?;
         let arrivals = Arrivals::new(Arc::clone(&self.memory));
         arrivals.touch();
         let last = self.orders.last;
         (self.tell)(Report::Ready { in_force, caveats });
-        let mut work = Loop { receiver, lane, arrivals, last, place: 0 };
+        let mut work = Loop { receiver, direction, arrivals, last, place: 0 };
         let warm_up = usize::try_from(self.orders.task.warm_up).unwrap_or(usize::MAX);
         match answer {
             None => work.run_measured(warm_up, &mut Silent),
@@ -122,7 +126,7 @@ impl<T: FnMut(Report)> With for Receiving<T> {
 /// The measured loop and where it is.
 pub(super) struct Loop<R> {
     pub(super) receiver: R,
-    pub(super) lane: Lane,
+    pub(super) direction: Direction,
     pub(super) arrivals: Arrivals,
     /// The number of the last message.
     pub(super) last: u64,
@@ -168,7 +172,7 @@ impl<R: Await> Loop<R> {
 
     #[cold]
     fn is_over(&self) -> bool {
-        self.lane.announced().load(Ordering::Relaxed) == END
+        self.direction.announced().load(Ordering::Relaxed) == END
     }
 }
 

@@ -9,7 +9,7 @@ use howlate_model::{MonotonicTime, Span};
 use rustix::thread::sched_yield;
 
 use super::channel::{Await, Notify};
-use super::lane::{Arrivals, END};
+use super::shared::{Arrivals, END};
 use crate::loops::Stop;
 use crate::ring::UNWRITTEN;
 
@@ -119,8 +119,15 @@ pub(crate) struct Sending {
 }
 
 impl Sending {
-    /// Sends all messages, or until stopped; returns how many.
+    /// Sends all messages, or until stopped; returns how many. The receiver has had its time for the last of them
+    /// then, so that whatever is announced next takes no message's place.
     pub(crate) fn run(&self, sender: &mut impl Notify, answer: &mut impl Answer) -> io::Result<u64> {
+        let result = self.send_all(sender, answer);
+        self.await_last();
+        result
+    }
+
+    fn send_all(&self, sender: &mut impl Notify, answer: &mut impl Answer) -> io::Result<u64> {
         let mut lost_in_a_row = 0;
         for number in 1..=self.count {
             if !self.sleep(self.gap) || !self.is_received(number - 1, &mut lost_in_a_row)? {
@@ -164,6 +171,16 @@ impl Sending {
             return Ok(true);
         }
         self.await_receiver(last, lost_in_a_row)
+    }
+
+    /// A stop may have come while the last message was on its way.
+    fn await_last(&self) {
+        let give_up = clock::now().plus(PATIENCE);
+        let last = self.log.count();
+        while self.stop.is_asked() && self.arrivals.latest() < last && clock::now() < give_up {
+            // A signal, which only says that the run was stopped, shortens the nap.
+            drop(clock::pause(LEAST_NAP));
+        }
     }
 
     #[cold]

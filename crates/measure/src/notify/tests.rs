@@ -7,6 +7,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
+use howlate_linux::clock;
 use howlate_linux::shared_memory::SharedMemory;
 use howlate_model::{
     Between, Bounds, Engine, Finished, Irregular, Line, Load, Notifier, Progress, ReceiverCpu, Sink, Span,
@@ -14,10 +15,10 @@ use howlate_model::{
 };
 
 use super::channel::{Await, Notify};
-use super::lane::{Arrivals, END, Lane, words_for};
 use super::pairing::Pairing;
 use super::receiver::Loop;
 use super::sender::{NoAnswer, Sending, SentLog};
+use super::shared::{Arrivals, Direction, END, words_for};
 use crate::Notifications;
 use crate::loops::Stop;
 
@@ -151,12 +152,12 @@ impl Await for Mailbox {
 fn exchange(drops: u64, doubles: u64, delays: u64) -> (usize, Irregular) {
     let count = 12;
     let (memory, _file) = SharedMemory::create(words_for(40)).unwrap();
-    let lane = Lane { memory: Arc::new(memory), number: 0, between: Between::Threads };
-    let arrivals = Arrivals::new(Arc::clone(&lane.memory));
+    let direction = Direction { memory: Arc::new(memory), number: 0, between: Between::Threads };
+    let arrivals = Arrivals::new(Arc::clone(&direction.memory));
     let (out, receiver) = channel();
     let mailbox = Mailbox { receiver, number: 0 };
     let mut receiving =
-        Loop { receiver: mailbox, lane, arrivals: arrivals.clone(), last: u64::MAX - 1, place: 0 };
+        Loop { receiver: mailbox, direction, arrivals: arrivals.clone(), last: u64::MAX - 1, place: 0 };
     struct Silent;
     impl Notify for Silent {
         fn notify(&mut self, _: u64) -> io::Result<()> {
@@ -207,4 +208,39 @@ fn a_receiver_that_takes_nothing_ends_the_turn() {
     let mut sender = Careless { out, drops: 0, doubles: 0, delays: 0, held: None };
     let error = sending.run(&mut sender, &mut NoAnswer).unwrap_err();
     assert!(error.to_string().contains("took none of 3 notifications"), "{error}");
+}
+
+/// Stops the run right after a message was sent, which arrives a while later.
+struct StopsAfter {
+    arrivals: Arrivals,
+    stop: Stop,
+}
+
+impl Notify for StopsAfter {
+    fn notify(&mut self, number: u64) -> io::Result<()> {
+        self.stop.ask();
+        let arrivals = self.arrivals.clone();
+        std::thread::spawn(move || {
+            clock::pause(Span::from_millis(50)).unwrap();
+            arrivals.store(0, number, clock::now());
+        });
+        Ok(())
+    }
+}
+
+#[test]
+fn a_message_on_its_way_when_the_run_is_stopped_may_arrive() {
+    let (memory, _file) = SharedMemory::create(words_for(1)).unwrap();
+    let (arrivals, stop) = (Arrivals::new(Arc::new(memory)), Stop::default());
+    let sending = Sending {
+        gap: Span::from_micros(10),
+        shares_cpu: false,
+        count: 100,
+        arrivals: arrivals.clone(),
+        log: SentLog::new(100),
+        stop: stop.clone(),
+    };
+    let mut sender = StopsAfter { arrivals: arrivals.clone(), stop };
+    assert_eq!(sending.run(&mut sender, &mut NoAnswer).unwrap(), 1);
+    assert_eq!(arrivals.latest(), 1);
 }

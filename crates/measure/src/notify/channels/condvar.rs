@@ -5,21 +5,22 @@ use std::sync::atomic::Ordering;
 
 use howlate_linux::condition_variable::ConditionVariable;
 
-use crate::notify::channel::{Await, Channel, Ends, Kit, Notify};
-use crate::notify::lane::Lane;
+use crate::notify::channel::{Await, Channel, Endpoint, Endpoints, Notify};
+use crate::notify::shared::Direction;
 
 pub(crate) struct Condvar;
 
 pub(crate) struct End {
-    lane: Lane,
+    direction: Direction,
     variable: ConditionVariable,
     seen: u64,
 }
 
 impl End {
-    fn new(kit: Kit) -> Self {
-        let variable = ConditionVariable::attach(kit.lane.memory.clone(), kit.lane.number);
-        Self { lane: kit.lane, variable, seen: 0 }
+    fn new(endpoint: Endpoint) -> Self {
+        let variable =
+            ConditionVariable::attach(endpoint.direction.memory.clone(), endpoint.direction.number);
+        Self { direction: endpoint.direction, variable, seen: 0 }
     }
 }
 
@@ -27,24 +28,24 @@ impl Channel for Condvar {
     type Sender = End;
     type Receiver = End;
 
-    fn make(lane: &Lane) -> io::Result<Ends> {
-        ConditionVariable::init(&lane.memory, lane.number, lane.crosses_processes())?;
-        Ok(Ends::default())
+    fn make(direction: &Direction) -> io::Result<Endpoints> {
+        ConditionVariable::init(&direction.memory, direction.number, direction.crosses_processes())?;
+        Ok(Endpoints::default())
     }
 
-    fn receiver(kit: Kit) -> io::Result<End> {
-        Ok(End::new(kit))
+    fn receiver(endpoint: Endpoint) -> io::Result<End> {
+        Ok(End::new(endpoint))
     }
 
-    fn sender(kit: Kit) -> io::Result<End> {
-        Ok(End::new(kit))
+    fn sender(endpoint: Endpoint) -> io::Result<End> {
+        Ok(End::new(endpoint))
     }
 }
 
 impl Notify for End {
     #[inline]
     fn notify(&mut self, number: u64) -> io::Result<()> {
-        let announced = self.lane.announced();
+        let announced = self.direction.announced();
         self.variable.signal_after(|| announced.store(number, Ordering::Relaxed))
     }
 }
@@ -52,7 +53,7 @@ impl Notify for End {
 impl Await for End {
     #[inline]
     fn wait(&mut self) -> io::Result<()> {
-        let (announced, seen) = (self.lane.announced(), self.seen);
+        let (announced, seen) = (self.direction.announced(), self.seen);
         self.variable.wait_until(|| announced.load(Ordering::Relaxed) != seen)?;
         self.seen = announced.load(Ordering::Relaxed);
         Ok(())

@@ -1,9 +1,9 @@
-//! Ends that are one descriptor, with the message's number in 8 bytes.
+//! Endpoints that are one descriptor, with the message's number in 8 bytes.
 
 use std::io;
 use std::os::fd::OwnedFd;
 
-use crate::notify::channel::{Await, Kit, Notify};
+use crate::notify::channel::{Await, Endpoint, Notify};
 
 /// `write(2)`.
 pub(crate) struct Writing {
@@ -11,8 +11,8 @@ pub(crate) struct Writing {
 }
 
 impl Writing {
-    pub(super) fn new(kit: Kit) -> io::Result<Self> {
-        Ok(Self { descriptor: kit.descriptor()? })
+    pub(super) fn new(endpoint: Endpoint) -> io::Result<Self> {
+        Ok(Self { descriptor: endpoint.descriptor()? })
     }
 }
 
@@ -31,8 +31,8 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    pub(super) fn new(kit: Kit) -> io::Result<Self> {
-        Ok(Self { descriptor: kit.descriptor()?, message: [0; 8] })
+    pub(super) fn new(endpoint: Endpoint) -> io::Result<Self> {
+        Ok(Self { descriptor: endpoint.descriptor()?, message: [0; 8] })
     }
 }
 

@@ -7,8 +7,8 @@ use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 
 use super::descriptor::{Reading, Writing};
 use super::{Eventfd, Pipe, eventfd};
-use crate::notify::channel::{Await, Channel, Ends, Kit};
-use crate::notify::lane::Lane;
+use crate::notify::channel::{Await, Channel, Endpoint, Endpoints};
+use crate::notify::shared::Direction;
 
 /// A receiving end, and the set that says when it can be read.
 pub(crate) struct Behind<R> {
@@ -57,16 +57,16 @@ impl Channel for EpollEventfd {
     type Sender = eventfd::End;
     type Receiver = Behind<eventfd::End>;
 
-    fn make(lane: &Lane) -> io::Result<Ends> {
-        Eventfd::make(lane)
+    fn make(direction: &Direction) -> io::Result<Endpoints> {
+        Eventfd::make(direction)
     }
 
-    fn receiver(kit: Kit) -> io::Result<Self::Receiver> {
-        Behind::new(Eventfd::receiver(kit)?)
+    fn receiver(endpoint: Endpoint) -> io::Result<Self::Receiver> {
+        Behind::new(Eventfd::receiver(endpoint)?)
     }
 
-    fn sender(kit: Kit) -> io::Result<Self::Sender> {
-        Eventfd::sender(kit)
+    fn sender(endpoint: Endpoint) -> io::Result<Self::Sender> {
+        Eventfd::sender(endpoint)
     }
 }
 
@@ -77,15 +77,15 @@ impl Channel for EpollPipe {
     type Sender = Writing;
     type Receiver = Behind<Reading>;
 
-    fn make(lane: &Lane) -> io::Result<Ends> {
-        Pipe::make(lane)
+    fn make(direction: &Direction) -> io::Result<Endpoints> {
+        Pipe::make(direction)
     }
 
-    fn receiver(kit: Kit) -> io::Result<Self::Receiver> {
-        Behind::new(Pipe::receiver(kit)?)
+    fn receiver(endpoint: Endpoint) -> io::Result<Self::Receiver> {
+        Behind::new(Pipe::receiver(endpoint)?)
     }
 
-    fn sender(kit: Kit) -> io::Result<Self::Sender> {
-        Pipe::sender(kit)
+    fn sender(endpoint: Endpoint) -> io::Result<Self::Sender> {
+        Pipe::sender(endpoint)
     }
 }

@@ -7,19 +7,19 @@ use std::sync::atomic::Ordering;
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::{read, write};
 
-use crate::notify::channel::{Await, Channel, Ends, Kit, Notify};
-use crate::notify::lane::Lane;
+use crate::notify::channel::{Await, Channel, Endpoint, Endpoints, Notify};
+use crate::notify::shared::Direction;
 
 pub(crate) struct Eventfd;
 
 pub(crate) struct End {
-    lane: Lane,
+    direction: Direction,
     pub(super) descriptor: OwnedFd,
 }
 
 impl End {
-    fn new(kit: Kit) -> io::Result<Self> {
-        Ok(Self { lane: kit.lane.clone(), descriptor: kit.descriptor()? })
+    fn new(endpoint: Endpoint) -> io::Result<Self> {
+        Ok(Self { direction: endpoint.direction.clone(), descriptor: endpoint.descriptor()? })
     }
 }
 
@@ -27,24 +27,24 @@ impl Channel for Eventfd {
     type Sender = End;
     type Receiver = End;
 
-    fn make(_: &Lane) -> io::Result<Ends> {
+    fn make(_: &Direction) -> io::Result<Endpoints> {
         let descriptor = eventfd(0, EventfdFlags::CLOEXEC)?;
-        Ok(Ends::of(descriptor.try_clone()?, descriptor))
+        Ok(Endpoints::of(descriptor.try_clone()?, descriptor))
     }
 
-    fn receiver(kit: Kit) -> io::Result<End> {
-        End::new(kit)
+    fn receiver(endpoint: Endpoint) -> io::Result<End> {
+        End::new(endpoint)
     }
 
-    fn sender(kit: Kit) -> io::Result<End> {
-        End::new(kit)
+    fn sender(endpoint: Endpoint) -> io::Result<End> {
+        End::new(endpoint)
     }
 }
 
 impl Notify for End {
     #[inline]
     fn prepare(&mut self, number: u64) {
-        self.lane.announce(number);
+        self.direction.announce(number);
     }
 
     #[inline]
@@ -63,6 +63,6 @@ impl Await for End {
 
     #[inline]
     fn number(&self) -> u64 {
-        self.lane.announced().load(Ordering::Acquire)
+        self.direction.announced().load(Ordering::Acquire)
     }
 }

@@ -6,8 +6,8 @@ use howlate_private::Temporary;
 use rustix::fs::{FileType, Mode, OFlags, fcntl_setfl, mknodat, open};
 
 use super::descriptor::{Reading, Writing};
-use crate::notify::channel::{Channel, Ends, Kit};
-use crate::notify::lane::Lane;
+use crate::notify::channel::{Channel, Endpoint, Endpoints};
+use crate::notify::shared::Direction;
 
 pub(crate) struct Fifo;
 
@@ -15,7 +15,7 @@ impl Channel for Fifo {
     type Sender = Writing;
     type Receiver = Reading;
 
-    fn make(_: &Lane) -> io::Result<Ends> {
+    fn make(_: &Direction) -> io::Result<Endpoints> {
         let folder = Temporary::folder()?;
         let path = folder.path().join("fifo");
         mknodat(rustix::fs::CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)?;
@@ -23,14 +23,14 @@ impl Channel for Fifo {
         let reading = open(&path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?;
         let writing = open(&path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
         fcntl_setfl(&reading, OFlags::empty())?;
-        Ok(Ends::of(writing, reading))
+        Ok(Endpoints::of(writing, reading))
     }
 
-    fn receiver(kit: Kit) -> io::Result<Reading> {
-        Reading::new(kit)
+    fn receiver(endpoint: Endpoint) -> io::Result<Reading> {
+        Reading::new(endpoint)
     }
 
-    fn sender(kit: Kit) -> io::Result<Writing> {
-        Writing::new(kit)
+    fn sender(endpoint: Endpoint) -> io::Result<Writing> {
+        Writing::new(endpoint)
     }
 }

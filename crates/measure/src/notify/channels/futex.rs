@@ -6,22 +6,22 @@ use std::sync::atomic::Ordering;
 use rustix::io::Errno;
 use rustix::thread::futex::{Flags, wait, wake};
 
-use crate::notify::channel::{Await, Channel, Kit, Notify};
-use crate::notify::lane::Lane;
+use crate::notify::channel::{Await, Channel, Endpoint, Notify};
+use crate::notify::shared::Direction;
 
 pub(crate) struct Futex;
 
 pub(crate) struct End {
-    lane: Lane,
+    direction: Direction,
     flags: Flags,
     /// What the word held when it last changed.
     seen: u32,
 }
 
 impl End {
-    fn new(kit: Kit) -> Self {
-        let flags = if kit.lane.crosses_processes() { Flags::empty() } else { Flags::PRIVATE };
-        Self { lane: kit.lane, flags, seen: 0 }
+    fn new(endpoint: Endpoint) -> Self {
+        let flags = if endpoint.direction.crosses_processes() { Flags::empty() } else { Flags::PRIVATE };
+        Self { direction: endpoint.direction, flags, seen: 0 }
     }
 }
 
@@ -29,12 +29,12 @@ impl Channel for Futex {
     type Sender = End;
     type Receiver = End;
 
-    fn receiver(kit: Kit) -> io::Result<End> {
-        Ok(End::new(kit))
+    fn receiver(endpoint: Endpoint) -> io::Result<End> {
+        Ok(End::new(endpoint))
     }
 
-    fn sender(kit: Kit) -> io::Result<End> {
-        Ok(End::new(kit))
+    fn sender(endpoint: Endpoint) -> io::Result<End> {
+        Ok(End::new(endpoint))
     }
 }
 
@@ -42,7 +42,7 @@ impl Notify for End {
     #[allow(clippy::cast_possible_truncation, reason = "a turn has fewer messages than a word has values")]
     #[inline]
     fn notify(&mut self, number: u64) -> io::Result<()> {
-        let word = self.lane.futex();
+        let word = self.direction.futex();
         word.store(number as u32, Ordering::Release);
         wake(word, self.flags, 1)?;
         Ok(())
@@ -52,7 +52,7 @@ impl Notify for End {
 impl Await for End {
     #[inline]
     fn wait(&mut self) -> io::Result<()> {
-        let word = self.lane.futex();
+        let word = self.direction.futex();
         loop {
             let now = word.load(Ordering::Acquire);
             if now != self.seen {
@@ -75,5 +75,5 @@ impl Await for End {
 /// The message that a word of 32 bits stands for.
 #[inline]
 pub(super) fn number(word: u32) -> u64 {
-    if word == u32::MAX { crate::notify::lane::END } else { u64::from(word) }
+    if word == u32::MAX { crate::notify::shared::END } else { u64::from(word) }
 }

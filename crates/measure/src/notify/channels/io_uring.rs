@@ -6,22 +6,23 @@ use std::sync::atomic::Ordering;
 use howlate_linux::uring::FutexRing;
 
 use super::futex::number;
-use crate::notify::channel::{Await, Channel, Kit, Notify};
-use crate::notify::lane::Lane;
+use crate::notify::channel::{Await, Channel, Endpoint, Notify};
+use crate::notify::shared::Direction;
 
 pub(crate) struct IoUring;
 
 pub(crate) struct End {
-    lane: Lane,
+    direction: Direction,
     ring: FutexRing,
     seen: u32,
 }
 
 impl End {
-    fn new(kit: Kit) -> io::Result<Self> {
-        let lane = kit.lane;
-        let ring = FutexRing::new(lane.memory.clone(), lane.futex_index(), lane.crosses_processes())?;
-        Ok(Self { lane, ring, seen: 0 })
+    fn new(endpoint: Endpoint) -> io::Result<Self> {
+        let direction = endpoint.direction;
+        let ring =
+            FutexRing::new(direction.memory.clone(), direction.futex_index(), direction.crosses_processes())?;
+        Ok(Self { direction, ring, seen: 0 })
     }
 }
 
@@ -29,12 +30,12 @@ impl Channel for IoUring {
     type Sender = End;
     type Receiver = End;
 
-    fn receiver(kit: Kit) -> io::Result<End> {
-        End::new(kit)
+    fn receiver(endpoint: Endpoint) -> io::Result<End> {
+        End::new(endpoint)
     }
 
-    fn sender(kit: Kit) -> io::Result<End> {
-        End::new(kit)
+    fn sender(endpoint: Endpoint) -> io::Result<End> {
+        End::new(endpoint)
     }
 }
 
@@ -42,7 +43,7 @@ impl Notify for End {
     #[allow(clippy::cast_possible_truncation, reason = "a turn has fewer messages than a word has values")]
     #[inline]
     fn notify(&mut self, number: u64) -> io::Result<()> {
-        self.lane.futex().store(number as u32, Ordering::Release);
+        self.direction.futex().store(number as u32, Ordering::Release);
         self.ring.wake()
     }
 }
@@ -51,7 +52,7 @@ impl Await for End {
     #[inline]
     fn wait(&mut self) -> io::Result<()> {
         loop {
-            let now = self.lane.futex().load(Ordering::Acquire);
+            let now = self.direction.futex().load(Ordering::Acquire);
             if now != self.seen {
                 self.seen = now;
                 return Ok(());

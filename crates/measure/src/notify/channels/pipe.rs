@@ -5,8 +5,8 @@ use std::io;
 use rustix::pipe::{PipeFlags, pipe_with};
 
 use super::descriptor::{Reading, Writing};
-use crate::notify::channel::{Channel, Ends, Kit};
-use crate::notify::lane::Lane;
+use crate::notify::channel::{Channel, Endpoint, Endpoints};
+use crate::notify::shared::Direction;
 
 pub(crate) struct Pipe;
 
@@ -14,16 +14,16 @@ impl Channel for Pipe {
     type Sender = Writing;
     type Receiver = Reading;
 
-    fn make(_: &Lane) -> io::Result<Ends> {
+    fn make(_: &Direction) -> io::Result<Endpoints> {
         let (reading, writing) = pipe_with(PipeFlags::CLOEXEC)?;
-        Ok(Ends::of(writing, reading))
+        Ok(Endpoints::of(writing, reading))
     }
 
-    fn receiver(kit: Kit) -> io::Result<Reading> {
-        Reading::new(kit)
+    fn receiver(endpoint: Endpoint) -> io::Result<Reading> {
+        Reading::new(endpoint)
     }
 
-    fn sender(kit: Kit) -> io::Result<Writing> {
-        Writing::new(kit)
+    fn sender(endpoint: Endpoint) -> io::Result<Writing> {
+        Writing::new(endpoint)
     }
 }

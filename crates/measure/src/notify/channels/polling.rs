@@ -7,8 +7,8 @@ use std::sync::atomic::Ordering;
 
 use rustix::thread::sched_yield;
 
-use crate::notify::channel::{Await, Channel, Kit, Notify};
-use crate::notify::lane::Lane;
+use crate::notify::channel::{Await, Channel, Endpoint, Notify};
+use crate::notify::shared::Direction;
 
 /// What the receiver does between two readings.
 pub(crate) trait Between {
@@ -50,14 +50,14 @@ pub(crate) type BusyWaitNoPause = Polling<Nothing>;
 pub(crate) type SchedYield = Polling<Yield>;
 
 pub(crate) struct End<B> {
-    lane: Lane,
+    direction: Direction,
     seen: u64,
     between: PhantomData<B>,
 }
 
 impl<B> End<B> {
-    fn new(kit: Kit) -> Self {
-        Self { lane: kit.lane, seen: 0, between: PhantomData }
+    fn new(endpoint: Endpoint) -> Self {
+        Self { direction: endpoint.direction, seen: 0, between: PhantomData }
     }
 }
 
@@ -65,19 +65,19 @@ impl<B: Between> Channel for Polling<B> {
     type Sender = End<B>;
     type Receiver = End<B>;
 
-    fn receiver(kit: Kit) -> io::Result<End<B>> {
-        Ok(End::new(kit))
+    fn receiver(endpoint: Endpoint) -> io::Result<End<B>> {
+        Ok(End::new(endpoint))
     }
 
-    fn sender(kit: Kit) -> io::Result<End<B>> {
-        Ok(End::new(kit))
+    fn sender(endpoint: Endpoint) -> io::Result<End<B>> {
+        Ok(End::new(endpoint))
     }
 }
 
 impl<B> Notify for End<B> {
     #[inline]
     fn notify(&mut self, number: u64) -> io::Result<()> {
-        self.lane.announced().store(number, Ordering::Release);
+        self.direction.announced().store(number, Ordering::Release);
         Ok(())
     }
 }
@@ -85,7 +85,7 @@ impl<B> Notify for End<B> {
 impl<B: Between> Await for End<B> {
     #[inline]
     fn wait(&mut self) -> io::Result<()> {
-        let announced = self.lane.announced();
+        let announced = self.direction.announced();
         loop {
             let now = announced.load(Ordering::Acquire);
             if now != self.seen {

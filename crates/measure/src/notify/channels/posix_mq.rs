@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use howlate_linux::message_queue::{create_nameless, receive, send};
 
-use crate::notify::channel::{Await, Channel, Ends, Kit, Notify};
-use crate::notify::lane::Lane;
+use crate::notify::channel::{Await, Channel, Endpoint, Endpoints, Notify};
+use crate::notify::shared::Direction;
 
 pub(crate) struct PosixMq;
 
@@ -18,8 +18,8 @@ pub(crate) struct End {
 }
 
 impl End {
-    fn new(kit: Kit) -> io::Result<Self> {
-        Ok(Self { queue: kit.descriptor()?, message: [0; 8] })
+    fn new(endpoint: Endpoint) -> io::Result<Self> {
+        Ok(Self { queue: endpoint.descriptor()?, message: [0; 8] })
     }
 }
 
@@ -27,20 +27,20 @@ impl Channel for PosixMq {
     type Sender = End;
     type Receiver = End;
 
-    fn make(_: &Lane) -> io::Result<Ends> {
+    fn make(_: &Direction) -> io::Result<Endpoints> {
         static MADE: AtomicU32 = AtomicU32::new(0);
         let one = MADE.fetch_add(1, Ordering::Relaxed);
         let name = CString::new(format!("/howlate-{}-{one}", std::process::id()))?;
         let queue = create_nameless(&name)?;
-        Ok(Ends::of(queue.try_clone()?, queue))
+        Ok(Endpoints::of(queue.try_clone()?, queue))
     }
 
-    fn receiver(kit: Kit) -> io::Result<End> {
-        End::new(kit)
+    fn receiver(endpoint: Endpoint) -> io::Result<End> {
+        End::new(endpoint)
     }
 
-    fn sender(kit: Kit) -> io::Result<End> {
-        End::new(kit)
+    fn sender(endpoint: Endpoint) -> io::Result<End> {
+        End::new(endpoint)
     }
 }
 

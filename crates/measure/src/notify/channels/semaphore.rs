@@ -5,20 +5,21 @@ use std::sync::atomic::Ordering;
 
 use howlate_linux::semaphore;
 
-use crate::notify::channel::{Await, Channel, Ends, Kit, Notify};
-use crate::notify::lane::Lane;
+use crate::notify::channel::{Await, Channel, Endpoint, Endpoints, Notify};
+use crate::notify::shared::Direction;
 
 pub(crate) struct Semaphore;
 
 pub(crate) struct End {
-    lane: Lane,
+    direction: Direction,
     semaphore: semaphore::Semaphore,
 }
 
 impl End {
-    fn new(kit: Kit) -> Self {
-        let semaphore = semaphore::Semaphore::attach(kit.lane.memory.clone(), kit.lane.number);
-        Self { lane: kit.lane, semaphore }
+    fn new(endpoint: Endpoint) -> Self {
+        let semaphore =
+            semaphore::Semaphore::attach(endpoint.direction.memory.clone(), endpoint.direction.number);
+        Self { direction: endpoint.direction, semaphore }
     }
 }
 
@@ -26,24 +27,24 @@ impl Channel for Semaphore {
     type Sender = End;
     type Receiver = End;
 
-    fn make(lane: &Lane) -> io::Result<Ends> {
-        semaphore::Semaphore::init(&lane.memory, lane.number, lane.crosses_processes())?;
-        Ok(Ends::default())
+    fn make(direction: &Direction) -> io::Result<Endpoints> {
+        semaphore::Semaphore::init(&direction.memory, direction.number, direction.crosses_processes())?;
+        Ok(Endpoints::default())
     }
 
-    fn receiver(kit: Kit) -> io::Result<End> {
-        Ok(End::new(kit))
+    fn receiver(endpoint: Endpoint) -> io::Result<End> {
+        Ok(End::new(endpoint))
     }
 
-    fn sender(kit: Kit) -> io::Result<End> {
-        Ok(End::new(kit))
+    fn sender(endpoint: Endpoint) -> io::Result<End> {
+        Ok(End::new(endpoint))
     }
 }
 
 impl Notify for End {
     #[inline]
     fn prepare(&mut self, number: u64) {
-        self.lane.announce(number);
+        self.direction.announce(number);
     }
 
     #[inline]
@@ -60,6 +61,6 @@ impl Await for End {
 
     #[inline]
     fn number(&self) -> u64 {
-        self.lane.announced().load(Ordering::Acquire)
+        self.direction.announced().load(Ordering::Acquire)
     }
 }

@@ -4,7 +4,7 @@ use std::io;
 
 use howlate_linux::queued_signal::{QueuedSignal, queue};
 
-use crate::notify::channel::{Await, Channel, Kit, Notify};
+use crate::notify::channel::{Await, Channel, Endpoint, Notify};
 
 pub(crate) struct Signal;
 
@@ -12,13 +12,13 @@ pub(crate) struct Signal;
 pub(crate) struct Sender {
     pid: u32,
     tid: u32,
-    lane: usize,
+    direction: usize,
 }
 
 impl Sender {
-    pub(super) fn new(kit: &Kit) -> Self {
-        let (pid, tid) = kit.lane.registered();
-        Self { pid, tid, lane: kit.lane.number }
+    pub(super) fn new(endpoint: &Endpoint) -> Self {
+        let (pid, tid) = endpoint.direction.registered();
+        Self { pid, tid, direction: endpoint.direction.number }
     }
 }
 
@@ -31,19 +31,19 @@ impl Channel for Signal {
     type Sender = Sender;
     type Receiver = Receiver;
 
-    fn receiver(kit: Kit) -> io::Result<Receiver> {
-        Ok(Receiver { signal: QueuedSignal::block(kit.lane.number), number: 0 })
+    fn receiver(endpoint: Endpoint) -> io::Result<Receiver> {
+        Ok(Receiver { signal: QueuedSignal::block(endpoint.direction.number), number: 0 })
     }
 
-    fn sender(kit: Kit) -> io::Result<Sender> {
-        Ok(Sender::new(&kit))
+    fn sender(endpoint: Endpoint) -> io::Result<Sender> {
+        Ok(Sender::new(&endpoint))
     }
 }
 
 impl Notify for Sender {
     #[inline]
     fn notify(&mut self, number: u64) -> io::Result<()> {
-        queue(self.pid, self.tid, self.lane, number)
+        queue(self.pid, self.tid, self.direction, number)
     }
 }
 

@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use howlate_linux::queued_signal::{QueuedSignal, READ_SIZE, value_read};
 
 use super::signal::Sender;
-use crate::notify::channel::{Await, Channel, Kit};
+use crate::notify::channel::{Await, Channel, Endpoint};
 
 pub(crate) struct Signalfd;
 
@@ -19,13 +19,13 @@ impl Channel for Signalfd {
     type Sender = Sender;
     type Receiver = Receiver;
 
-    fn receiver(kit: Kit) -> io::Result<Receiver> {
-        let descriptor = QueuedSignal::block(kit.lane.number).descriptor()?;
+    fn receiver(endpoint: Endpoint) -> io::Result<Receiver> {
+        let descriptor = QueuedSignal::block(endpoint.direction.number).descriptor()?;
         Ok(Receiver { descriptor, read: [0; READ_SIZE] })
     }
 
-    fn sender(kit: Kit) -> io::Result<Sender> {
-        Ok(Sender::new(&kit))
+    fn sender(endpoint: Endpoint) -> io::Result<Sender> {
+        Ok(Sender::new(&endpoint))
     }
 }
 

@@ -5,8 +5,8 @@ use std::io;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 
 use super::descriptor::{Reading, Writing};
-use crate::notify::channel::{Channel, Ends, Kit};
-use crate::notify::lane::Lane;
+use crate::notify::channel::{Channel, Endpoint, Endpoints};
+use crate::notify::shared::Direction;
 
 /// A pair of sockets of type `KIND`: `SOCK_STREAM`, `SOCK_DGRAM` or `SOCK_SEQPACKET`.
 pub(crate) struct Socketpair<const KIND: u32>;
@@ -19,17 +19,17 @@ impl<const KIND: u32> Channel for Socketpair<KIND> {
     type Sender = Writing;
     type Receiver = Reading;
 
-    fn make(_: &Lane) -> io::Result<Ends> {
+    fn make(_: &Direction) -> io::Result<Endpoints> {
         let kind = SocketType::from_raw(KIND);
         let (writing, reading) = socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None)?;
-        Ok(Ends::of(writing, reading))
+        Ok(Endpoints::of(writing, reading))
     }
 
-    fn receiver(kit: Kit) -> io::Result<Reading> {
-        Reading::new(kit)
+    fn receiver(endpoint: Endpoint) -> io::Result<Reading> {
+        Reading::new(endpoint)
     }
 
-    fn sender(kit: Kit) -> io::Result<Writing> {
-        Writing::new(kit)
+    fn sender(endpoint: Endpoint) -> io::Result<Writing> {
+        Writing::new(endpoint)
     }
 }

@@ -4,9 +4,9 @@ use std::io;
 
 use howlate_linux::sysv::{receive, send};
 
-use crate::notify::channel::{Await, Channel, Ends, Kit, Notify};
+use crate::notify::channel::{Await, Channel, Endpoint, Endpoints, Notify};
 use crate::notify::janitor::{Janitor, Kind};
-use crate::notify::lane::Lane;
+use crate::notify::shared::Direction;
 
 pub(crate) struct SysvMq;
 
@@ -16,8 +16,8 @@ pub(crate) struct End {
 }
 
 impl End {
-    fn new(kit: &Kit) -> io::Result<Self> {
-        Ok(Self { id: kit.id()?, number: 0 })
+    fn new(endpoint: &Endpoint) -> io::Result<Self> {
+        Ok(Self { id: endpoint.id()?, number: 0 })
     }
 }
 
@@ -25,16 +25,16 @@ impl Channel for SysvMq {
     type Sender = End;
     type Receiver = End;
 
-    fn make(_: &Lane) -> io::Result<Ends> {
-        Ok(Ends { janitor: Some(Janitor::start(Kind::Queue)?), ..Ends::default() })
+    fn make(_: &Direction) -> io::Result<Endpoints> {
+        Ok(Endpoints { janitor: Some(Janitor::start(Kind::Queue)?), ..Endpoints::default() })
     }
 
-    fn receiver(kit: Kit) -> io::Result<End> {
-        End::new(&kit)
+    fn receiver(endpoint: Endpoint) -> io::Result<End> {
+        End::new(&endpoint)
     }
 
-    fn sender(kit: Kit) -> io::Result<End> {
-        End::new(&kit)
+    fn sender(endpoint: Endpoint) -> io::Result<End> {
+        End::new(&endpoint)
     }
 }
 

@@ -5,20 +5,20 @@ use std::sync::atomic::Ordering;
 
 use howlate_linux::sysv::change_semaphore;
 
-use crate::notify::channel::{Await, Channel, Ends, Kit, Notify};
+use crate::notify::channel::{Await, Channel, Endpoint, Endpoints, Notify};
 use crate::notify::janitor::{Janitor, Kind};
-use crate::notify::lane::Lane;
+use crate::notify::shared::Direction;
 
 pub(crate) struct SysvSem;
 
 pub(crate) struct End {
     id: i32,
-    lane: Lane,
+    direction: Direction,
 }
 
 impl End {
-    fn new(kit: Kit) -> io::Result<Self> {
-        Ok(Self { id: kit.id()?, lane: kit.lane })
+    fn new(endpoint: Endpoint) -> io::Result<Self> {
+        Ok(Self { id: endpoint.id()?, direction: endpoint.direction })
     }
 }
 
@@ -26,23 +26,23 @@ impl Channel for SysvSem {
     type Sender = End;
     type Receiver = End;
 
-    fn make(_: &Lane) -> io::Result<Ends> {
-        Ok(Ends { janitor: Some(Janitor::start(Kind::Semaphore)?), ..Ends::default() })
+    fn make(_: &Direction) -> io::Result<Endpoints> {
+        Ok(Endpoints { janitor: Some(Janitor::start(Kind::Semaphore)?), ..Endpoints::default() })
     }
 
-    fn receiver(kit: Kit) -> io::Result<End> {
-        End::new(kit)
+    fn receiver(endpoint: Endpoint) -> io::Result<End> {
+        End::new(endpoint)
     }
 
-    fn sender(kit: Kit) -> io::Result<End> {
-        End::new(kit)
+    fn sender(endpoint: Endpoint) -> io::Result<End> {
+        End::new(endpoint)
     }
 }
 
 impl Notify for End {
     #[inline]
     fn prepare(&mut self, number: u64) {
-        self.lane.announce(number);
+        self.direction.announce(number);
     }
 
     #[inline]
@@ -59,6 +59,6 @@ impl Await for End {
 
     #[inline]
     fn number(&self) -> u64 {
-        self.lane.announced().load(Ordering::Acquire)
+        self.direction.announced().load(Ordering::Acquire)
     }
 }

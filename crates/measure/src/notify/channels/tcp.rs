@@ -5,8 +5,8 @@ use std::io;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 
 use super::descriptor::{Reading, Writing};
-use crate::notify::channel::{Channel, Ends, Kit};
-use crate::notify::lane::Lane;
+use crate::notify::channel::{Channel, Endpoint, Endpoints};
+use crate::notify::shared::Direction;
 
 pub(crate) struct Tcp;
 
@@ -14,19 +14,19 @@ impl Channel for Tcp {
     type Sender = Writing;
     type Receiver = Reading;
 
-    fn make(_: &Lane) -> io::Result<Ends> {
+    fn make(_: &Direction) -> io::Result<Endpoints> {
         let listening = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let writing = TcpStream::connect(listening.local_addr()?)?;
         let (reading, _) = listening.accept()?;
         writing.set_nodelay(true)?;
-        Ok(Ends::of(writing.into(), reading.into()))
+        Ok(Endpoints::of(writing.into(), reading.into()))
     }
 
-    fn receiver(kit: Kit) -> io::Result<Reading> {
-        Reading::new(kit)
+    fn receiver(endpoint: Endpoint) -> io::Result<Reading> {
+        Reading::new(endpoint)
     }
 
-    fn sender(kit: Kit) -> io::Result<Writing> {
-        Writing::new(kit)
+    fn sender(endpoint: Endpoint) -> io::Result<Writing> {
+        Writing::new(endpoint)
     }
 }

@@ -5,8 +5,8 @@ use std::io;
 use std::net::{Ipv4Addr, UdpSocket};
 
 use super::descriptor::{Reading, Writing};
-use crate::notify::channel::{Channel, Ends, Kit};
-use crate::notify::lane::Lane;
+use crate::notify::channel::{Channel, Endpoint, Endpoints};
+use crate::notify::shared::Direction;
 
 pub(crate) struct Udp;
 
@@ -14,19 +14,19 @@ impl Channel for Udp {
     type Sender = Writing;
     type Receiver = Reading;
 
-    fn make(_: &Lane) -> io::Result<Ends> {
+    fn make(_: &Direction) -> io::Result<Endpoints> {
         let any = (Ipv4Addr::LOCALHOST, 0);
         let (writing, reading) = (UdpSocket::bind(any)?, UdpSocket::bind(any)?);
         writing.connect(reading.local_addr()?)?;
         reading.connect(writing.local_addr()?)?;
-        Ok(Ends::of(writing.into(), reading.into()))
+        Ok(Endpoints::of(writing.into(), reading.into()))
     }
 
-    fn receiver(kit: Kit) -> io::Result<Reading> {
-        Reading::new(kit)
+    fn receiver(endpoint: Endpoint) -> io::Result<Reading> {
+        Reading::new(endpoint)
     }
 
-    fn sender(kit: Kit) -> io::Result<Writing> {
-        Writing::new(kit)
+    fn sender(endpoint: Endpoint) -> io::Result<Writing> {
+        Writing::new(endpoint)
     }
 }

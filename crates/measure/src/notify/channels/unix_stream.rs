@@ -8,8 +8,8 @@ use rustix::net::{
 };
 
 use super::descriptor::{Reading, Writing};
-use crate::notify::channel::{Channel, Ends, Kit};
-use crate::notify::lane::Lane;
+use crate::notify::channel::{Channel, Endpoint, Endpoints};
+use crate::notify::shared::Direction;
 
 pub(crate) struct UnixStream;
 
@@ -17,21 +17,21 @@ impl Channel for UnixStream {
     type Sender = Writing;
     type Receiver = Reading;
 
-    fn make(_: &Lane) -> io::Result<Ends> {
+    fn make(_: &Direction) -> io::Result<Endpoints> {
         let new = || socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None);
         let (listening, writing) = (new()?, new()?);
         // Without a name, the kernel chooses one that is in no folder.
         bind(&listening, &SocketAddrUnix::new_unnamed())?;
         listen(&listening, 1)?;
         connect(&writing, &getsockname(&listening)?)?;
-        Ok(Ends::of(writing, accept_with(&listening, SocketFlags::CLOEXEC)?))
+        Ok(Endpoints::of(writing, accept_with(&listening, SocketFlags::CLOEXEC)?))
     }
 
-    fn receiver(kit: Kit) -> io::Result<Reading> {
-        Reading::new(kit)
+    fn receiver(endpoint: Endpoint) -> io::Result<Reading> {
+        Reading::new(endpoint)
     }
 
-    fn sender(kit: Kit) -> io::Result<Writing> {
-        Writing::new(kit)
+    fn sender(endpoint: Endpoint) -> io::Result<Writing> {
+        Writing::new(endpoint)
     }
 }

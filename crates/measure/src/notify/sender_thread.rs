@@ -9,16 +9,16 @@ use std::thread::Builder;
 use howlate_linux::signal;
 use howlate_model::{Caveat, InForce, ProcessState, Span, Task};
 
-use super::{Asked, PATIENCE};
+use super::channel::{Channel, Endpoint, Notify};
+use super::each::{With, with};
+use super::job::{PATIENCE, Spec};
+use super::sender::{Answered, NoAnswer, Sending, SentLog};
+use super::shared::{Arrivals, END};
 use crate::loops::Stop;
-use crate::notify::channel::{Channel, Kit, Notify};
-use crate::notify::each::{With, with};
-use crate::notify::lane::{Arrivals, END};
-use crate::notify::sender::{Answered, NoAnswer, Sending, SentLog};
 use crate::settings;
 
 /// What the sender tells the observer.
-pub(in crate::notify) enum FromSender {
+pub(super) enum FromSender {
     Ready(io::Result<(InForce, Vec<Caveat>)>),
     Done(io::Result<u64>),
 }
@@ -26,10 +26,10 @@ pub(in crate::notify) enum FromSender {
 /// The sender's belongings.
 pub(super) struct SenderThread {
     pub(super) task: Task,
-    pub(super) asked: Asked,
+    pub(super) spec: Spec,
     pub(super) count: u64,
-    pub(super) there: Kit,
-    pub(super) back: Kit,
+    pub(super) there: Endpoint,
+    pub(super) back: Endpoint,
     pub(super) arrivals: Arrivals,
     pub(super) log: Arc<SentLog>,
     pub(super) stop: Stop,
@@ -37,13 +37,13 @@ pub(super) struct SenderThread {
 }
 
 /// A sender that has its settings and waits for the word to begin.
-pub(in crate::notify) struct Ready {
+pub(super) struct SenderHandle {
     pub(super) settings: (InForce, Vec<Caveat>),
     from_sender: Receiver<FromSender>,
     gate: SyncSender<()>,
 }
 
-impl Ready {
+impl SenderHandle {
     /// Lets the sender begin.
     pub(super) fn begin(&self) {
         // A sender that is gone has said why.
@@ -51,7 +51,7 @@ impl Ready {
     }
 
     /// How it ended, once it has; `None` when nothing was heard within `patience`.
-    pub(in crate::notify) fn ended(&self, patience: Span) -> Option<io::Result<u64>> {
+    pub(super) fn ended(&self, patience: Span) -> Option<io::Result<u64>> {
         match self.from_sender.recv_timeout(patience.into()) {
             Ok(FromSender::Done(result)) => Some(result),
             Ok(FromSender::Ready(_)) | Err(RecvTimeoutError::Timeout) => None,
@@ -60,18 +60,22 @@ impl Ready {
     }
 
     /// Makes a wait of the sender return.
-    pub(in crate::notify) fn wake_up(&self) {
+    pub(super) fn wake_up(&self) {
         drop(signal::wake_up(self.settings.0.tid));
     }
 }
 
 impl SenderThread {
     /// Starts the thread; returns when it has its settings.
-    pub(super) fn start(self, process: ProcessState, from_sender: Receiver<FromSender>) -> io::Result<Ready> {
+    pub(super) fn start(
+        self,
+        process: ProcessState,
+        from_sender: Receiver<FromSender>,
+    ) -> io::Result<SenderHandle> {
         let (gate, passed) = sync_channel(1);
         Builder::new().name("howlate-sender".into()).spawn(move || self.run(process, &passed))?;
         match from_sender.recv_timeout(PATIENCE.into()) {
-            Ok(FromSender::Ready(settings)) => Ok(Ready { settings: settings?, from_sender, gate }),
+            Ok(FromSender::Ready(settings)) => Ok(SenderHandle { settings: settings?, from_sender, gate }),
             _ => Err(io::Error::new(io::ErrorKind::TimedOut, "the sender did not get ready")),
         }
     }
@@ -79,7 +83,7 @@ impl SenderThread {
     fn run(self, process: ProcessState, gate: &Receiver<()>) {
         let to_observer = self.to_observer.clone();
         let work = Work { gate, process, thread: self };
-        let result = with(work.thread.asked.notifier, work);
+        let result = with(work.thread.spec.notifier, work);
         drop(to_observer.send(FromSender::Done(result)));
     }
 }
@@ -94,29 +98,23 @@ impl With for Work<'_> {
     type Output = io::Result<u64>;
 
     fn with<C: Channel>(self) -> io::Result<u64> {
-        let SenderThread { task, asked, count, there, back, arrivals, log, stop, to_observer } = self.thread;
+        let SenderThread { task, spec, count, there, back, arrivals, log, stop, to_observer } = self.thread;
         let applied = settings::apply(&task, self.process);
-        back.lane.register();
-        let answer = asked.round_trip.then(|| C::receiver(back)).transpose()?;
+        back.direction.register();
+        let answer = spec.round_trip.then(|| C::receiver(back)).transpose()?;
         drop(to_observer.send(FromSender::Ready(applied)));
         if self.gate.recv().is_err() {
             return Ok(0);
         }
-        let lane = there.lane.clone();
+        let direction = there.direction.clone();
         let mut sender = C::sender(there)?;
-        let sending = Sending {
-            gap: asked.gap,
-            shares_cpu: asked.shares_cpu,
-            count,
-            arrivals,
-            log,
-            stop: stop.clone(),
-        };
+        let sending =
+            Sending { gap: spec.gap, shares_cpu: spec.shares_cpu, count, arrivals, log, stop: stop.clone() };
         let result = match answer {
             None => sending.run(&mut sender, &mut NoAnswer),
             Some(receiver) => sending.run(&mut sender, &mut Answered { receiver, stop }),
         };
-        lane.announced().store(END, Ordering::Release);
+        direction.announced().store(END, Ordering::Release);
         // A receiver that has had the last message is gone already.
         drop(sender.notify(END));
         result

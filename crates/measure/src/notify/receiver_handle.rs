@@ -11,19 +11,19 @@ use howlate_linux::shared_memory::SharedMemory;
 use howlate_linux::signal;
 use howlate_model::Span;
 
-use crate::notify::control;
-use crate::notify::helper;
-use crate::notify::receiver::{Orders, RECEIVER, Receiving, Report};
+use super::control;
+use super::helper;
+use super::receiver::{Orders, RECEIVER, Receiving, Report};
 
 /// A receiver under way.
-pub(in crate::notify) enum Other {
+pub(super) enum ReceiverHandle {
     /// A process; killed on drop.
     Process { child: Child, control: OwnedFd },
     /// A thread of this process.
     Thread { reports: Receiver<Report> },
 }
 
-impl Other {
+impl ReceiverHandle {
     /// Starts this program again as the receiver.
     pub(super) fn process(orders: &Orders, memory: &OwnedFd, descriptors: Vec<OwnedFd>) -> io::Result<Self> {
         let (control, theirs) = control::pair()?;
@@ -57,7 +57,7 @@ impl Other {
     /// # Errors
     ///
     /// When the receiver is gone, or says that it cannot go on.
-    pub(in crate::notify) fn report(&self, patience: Span) -> io::Result<Option<Report>> {
+    pub(super) fn report(&self, patience: Span) -> io::Result<Option<Report>> {
         let report = match self {
             Self::Process { control, .. } if !control::comes_within(control, patience)? => return Ok(None),
             Self::Process { control, .. } => control::receive(control).map(|(report, _)| report),
@@ -75,7 +75,7 @@ impl Other {
     }
 
     /// How the receiver's process ended; empty while it lives.
-    pub(in crate::notify) fn status(&mut self) -> String {
+    pub(super) fn status(&mut self) -> String {
         match self {
             Self::Process { child, .. } => {
                 child.wait().map_or_else(|error| error.to_string(), |status| status.to_string())
@@ -85,7 +85,7 @@ impl Other {
     }
 
     /// Makes a wait of the receiver return.
-    pub(in crate::notify) fn wake_up(&self, tid: u32) {
+    pub(super) fn wake_up(&self, tid: u32) {
         if matches!(self, Self::Thread { .. }) {
             drop(signal::wake_up(tid));
         }
@@ -97,7 +97,7 @@ fn died(_: io::Error) -> io::Error {
     io::Error::new(io::ErrorKind::UnexpectedEof, "the receiver died")
 }
 
-impl Drop for Other {
+impl Drop for ReceiverHandle {
     fn drop(&mut self) {
         if let Self::Process { child, .. } = self {
             // It has nothing to clean up: its memory and descriptors go with it.

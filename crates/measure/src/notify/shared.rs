@@ -12,10 +12,10 @@ const LINE: usize = 16;
 const PROGRESS: usize = 0;
 const LATEST: usize = 1;
 /// Each direction has three lines: announced number, futex word, the one that waits.
-const LANES: usize = LINE;
-const LANE_WORDS: usize = 3 * LINE;
+const DIRECTIONS: usize = LINE;
+const DIRECTION_WORDS: usize = 3 * LINE;
 /// Where the stamps begin.
-const ARRIVALS: usize = LANES + 2 * LANE_WORDS;
+const ARRIVALS: usize = DIRECTIONS + 2 * DIRECTION_WORDS;
 
 /// The number that tells a receiver to leave.
 pub(crate) const END: u64 = u64::MAX;
@@ -27,20 +27,20 @@ pub(crate) const fn words_for(arrivals: usize) -> usize {
 
 /// One direction: 0 from sender to receiver, 1 for the answer.
 #[derive(Clone)]
-pub(crate) struct Lane {
+pub(crate) struct Direction {
     pub(crate) memory: Arc<SharedMemory>,
     pub(crate) number: usize,
     pub(crate) between: Between,
 }
 
-impl Lane {
+impl Direction {
     /// Whether the ends are in two processes.
     pub(crate) fn crosses_processes(&self) -> bool {
         self.between == Between::Processes
     }
 
     fn line(&self, line: usize) -> usize {
-        LANES + self.number * LANE_WORDS + line * LINE
+        DIRECTIONS + self.number * DIRECTION_WORDS + line * LINE
     }
 
     /// The number of the message that is about to be sent, for mechanisms that carry none.

@@ -1,0 +1,49 @@
+//! The engine of notifications: one turn after the other.
+
+use std::io;
+
+use howlate_linux::clock;
+use howlate_model::{
+    Bounds, Ended, Engine, EngineError, Finished, HowEnded, Line, Notifier, Sink, Task, Turn,
+};
+
+use super::job::{Job, spec};
+use super::prepared::Prepared;
+
+/// The engine of turns in which one thread notifies another.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Notifications;
+
+impl Engine for Notifications {
+    fn takes(&self, turn: &Turn) -> bool {
+        turn.tasks.first().and_then(spec).is_some()
+    }
+
+    /// What fails becomes part of the result, so that the rest can run.
+    fn run(&mut self, turn: &Turn, bounds: &Bounds, sink: &mut dyn Sink) -> Result<Ended, EngineError> {
+        let mut ended = Ended::from(HowEnded::Done);
+        for task in &turn.tasks {
+            let Some(spec) = spec(task) else { continue };
+            let job = Job { turn, task, spec, bounds };
+            let result = Prepared::new(&job).and_then(|prepared| prepared.run(sink));
+            match result {
+                Ok(result) => ended = result,
+                Err(error) => sink.line(Line::Finished(failed(task, spec.notifier, &error))),
+            }
+        }
+        Ok(ended)
+    }
+}
+
+/// The end of a turn that could not begin.
+fn failed(task: &Task, notifier: Notifier, error: &io::Error) -> Finished {
+    Finished {
+        condition: task.condition,
+        round: task.round,
+        at_ns: clock::now(),
+        usage: None,
+        unfinished: false,
+        load: None,
+        error: Some(format!("{notifier}: {error}")),
+    }
+}
