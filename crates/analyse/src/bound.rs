@@ -8,7 +8,6 @@
 use howlate_model::{Block, Distribution, MonotonicTime, Worst};
 use serde::Serialize;
 
-use crate::Outcome;
 use crate::compare::{inflation_beside, is_too_alike, lag_one, probability_at_most};
 
 /// Stretches kept. When there are more, neighbours are joined, so that memory stays constant.
@@ -30,8 +29,8 @@ pub struct Bound {
 
 impl Bound {
     /// What the maxima of several conditions support: what the weakest does.
-    pub fn least<'a>(outcomes: impl Iterator<Item = &'a Outcome>) -> Option<Self> {
-        outcomes.filter_map(Outcome::bound).min_by_key(|bound| bound.one_in)
+    pub fn least(bounds: impl Iterator<Item = Self>) -> Option<Self> {
+        bounds.min_by_key(|bound| bound.one_in)
     }
 }
 

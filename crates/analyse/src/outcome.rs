@@ -9,7 +9,7 @@ use howlate_model::{
 
 use crate::block_numbers::BlockNumbers;
 use crate::bound::{Bound, Maxima};
-use crate::cause::Traces;
+use crate::cause::{Traces, Why};
 use crate::planned::planned;
 use crate::turn_numbers::{TurnNumber, TurnNumbers};
 use crate::{LoadEffect, Summary, Timeline, percentile};
@@ -216,6 +216,12 @@ impl Outcome {
     /// Numbers of each turn, over every planned wake-up.
     pub fn turns(&self) -> Vec<TurnNumber> {
         self.turns.all()
+    }
+
+    /// Why the wake-ups were late: those at least `above` late, or above the 99th percentile. `None` where nothing was
+    /// traced.
+    pub fn why_late(&self, above: Option<Span>) -> Option<Why> {
+        Some(self.traces.as_ref()?.why(above, &self.turns()))
     }
 
     /// Its latencies along the run.

@@ -4,30 +4,11 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 use howlate_model::Caveat;
-use serde::{Deserialize, Serialize};
 
 use crate::before::Before;
 use crate::journal::Journal;
+use crate::protocol::{Answer, Order};
 use crate::serve::GUARDIAN;
-
-/// What a guardian is told.
-#[derive(Serialize, Deserialize)]
-pub(crate) enum Order {
-    /// About to be changed.
-    Remember(Before),
-    /// To be taken back now.
-    Undo(Vec<u32>),
-}
-
-/// What a guardian answers.
-#[derive(Serialize, Deserialize)]
-pub(crate) enum Answer {
-    Remembered,
-    /// It cannot be written down, so it must not be changed.
-    NotRemembered(String),
-    /// All that was to be taken back is, but these.
-    Undone(Vec<Caveat>),
-}
 
 /// Why a guardian did not do its part.
 pub(crate) enum Trouble {

@@ -14,6 +14,7 @@ mod before;
 mod guardian;
 mod journal;
 mod keeper;
+mod protocol;
 mod serve;
 mod setting;
 mod trace;

@@ -10,8 +10,8 @@ use howlate_linux::signal;
 use howlate_model::Caveat;
 
 use crate::before::{Before, Changes};
-use crate::guardian::{Answer, Order};
 use crate::journal::Journal;
+use crate::protocol::{Answer, Order};
 
 /// The helper process that puts settings back.
 pub const GUARDIAN: Helper = Helper { role: "__guardian", lifetime: Lifetime::OfInput, serve: |_| serve() };

@@ -116,7 +116,9 @@ fn certainty(outcomes: &[&Outcome], width: usize) -> String {
         lines.extend(intervals(outcome));
     }
     let least = outcomes.iter().map(|outcome| outcome.count()).min().unwrap_or(0);
-    if let Some(supports) = what_the_maximum_supports(Bound::least(outcomes.iter().copied())) {
+    if let Some(supports) =
+        what_the_maximum_supports(Bound::least(outcomes.iter().filter_map(|outcome| outcome.bound())))
+    {
         lines.push(format!("With {} wake-ups: {supports}.", count(least)));
     }
     lines.iter().map(|line| format!("{}\n", paint(DIM, wrapped(line, width, 0)))).collect()

@@ -47,7 +47,8 @@ fn single(entry: &Entry<'_>) -> String {
 /// What the maxima are worth.
 fn supported(entries: &[Entry<'_>]) -> String {
     let least = entries.iter().map(|entry| entry.outcome.count()).min().unwrap_or(0);
-    let supports = what_the_maximum_supports(Bound::least(entries.iter().map(|entry| entry.outcome)));
+    let supports =
+        what_the_maximum_supports(Bound::least(entries.iter().filter_map(|entry| entry.outcome.bound())));
     supports.map_or_else(String::new, |text| format!(" {} wake-ups say: {text}.", count(least)))
 }
 

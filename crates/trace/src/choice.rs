@@ -3,29 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::{Refusal, Tracer};
-
-/// A tracer that there is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tier {
-    /// Programs in the kernel: all parts, all names, the least cost.
-    Bpf,
-}
-
-impl Tier {
-    /// As recordings name it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Bpf => "bpf",
-        }
-    }
-}
-
-impl fmt::Display for Tier {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
+use crate::{Refusal, Tier, Tracer};
 
 /// What was asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

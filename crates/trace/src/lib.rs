@@ -8,9 +8,11 @@ mod bpf;
 mod choice;
 mod names;
 mod refusal;
+mod tier;
 
-pub use choice::{Choice, Opened, Tier, open};
+pub use choice::{Choice, Opened, open};
 pub use refusal::Refusal;
+pub use tier::Tier;
 
 use howlate_model::{Span, Traced};
 

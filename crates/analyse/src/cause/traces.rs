@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use howlate_model::{Latency, Ledger, Span, WhyBlock};
 
 use super::{ProbeEffect, Why};
-use crate::{Interval, Outcome, TurnNumber};
+use crate::{Interval, TurnNumber};
 
 /// What tracers found of one condition, all its traced turns together.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,6 +33,12 @@ impl Traces {
         self.ledger.merge(&block.ledger);
     }
 
+    /// Why the wake-ups were late: those at least `above` late, or above the 99th percentile; `untraced` are the
+    /// turns that the traced ones were taken beside.
+    pub(crate) fn why(&self, above: Option<Span>, untraced: &[TurnNumber]) -> Why {
+        Why::of(&self.ledger, &self.tracer, above, self.effect(untraced))
+    }
+
     /// What tracing adds to the median: the differences of turns that were taken side by side. `None` where there are
     /// fewer than six of them, too few for an interval.
     fn effect(&self, untraced: &[TurnNumber]) -> Option<ProbeEffect> {
@@ -45,15 +51,6 @@ impl Traces {
         let interval = Interval::of_median(&mut differences)?;
         let p50 = differences[differences.len() / 2].as_nanos();
         Some(ProbeEffect { p50, low: interval.low.as_nanos(), high: interval.high.as_nanos() })
-    }
-}
-
-impl Outcome {
-    /// Why the wake-ups were late: those at least `above` late, or above the 99th percentile. `None` where nothing was
-    /// traced.
-    pub fn why_late(&self, above: Option<Span>) -> Option<Why> {
-        let traces = self.traces.as_ref()?;
-        Some(Why::of(&traces.ledger, &traces.tracer, above, traces.effect(&self.turns())))
     }
 }
 
