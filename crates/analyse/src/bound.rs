@@ -16,7 +16,7 @@ const MOST: usize = 128;
 const ALIKE: f64 = 0.3;
 const LEAST: usize = 10;
 
-/// How much later wake-ups there may be than the latest that was seen.
+/// How much later wake-ups there may be than the worst that was seen.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Bound {
     /// At most one wake-up in this many is later.
@@ -109,7 +109,7 @@ impl Maxima {
         joined
     }
 
-    /// What `count` wake-ups support of which `worst` are the latest, at `confidence`. Nothing, where stretches are
+    /// What `count` wake-ups support of which `worst` are the worst, at `confidence`. Nothing, where stretches are
     /// like their neighbours however long they are made: then the run was too short for how slowly the machine wanders.
     #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     pub(crate) fn bound(&self, count: u64, worst: &[Worst], confidence: f64) -> Option<Bound> {
@@ -144,7 +144,7 @@ fn ranks(stretches: &[Stretch]) -> Vec<f64> {
     stretches.iter().map(|one| sorted.partition_point(|other| *other < one.max) as f64).collect()
 }
 
-/// The share of the latest wake-ups that are in a stretch without another one (blocks estimator of the
+/// The share of the worst wake-ups that are in a stretch without another one (blocks estimator of the
 /// extremal index: Smith & Weissman, J. R. Statist. Soc. B 56 (1994)).
 #[allow(clippy::cast_precision_loss, reason = "ten at most")]
 fn apart(stretches: &[Stretch], worst: &[Worst]) -> Option<f64> {
@@ -170,7 +170,7 @@ mod tests {
         }
     }
 
-    /// A minute of seconds whose maxima have no pattern; the latest wake-ups are where `late` says.
+    /// A minute of seconds whose maxima have no pattern; the worst wake-ups are where `late` says.
     fn minute(late: &[i64]) -> Option<Bound> {
         let at = |millis: i64| MonotonicTime::from_nanos(millis * 1_000_000);
         let mut maxima = Maxima::default();

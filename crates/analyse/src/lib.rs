@@ -19,7 +19,7 @@ mod ranking;
 mod ratio;
 #[cfg(any(test, feature = "simulation"))]
 pub mod simulation;
-mod staircase;
+mod steps;
 mod stretches;
 mod summary;
 mod timeline;

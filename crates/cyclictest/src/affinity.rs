@@ -4,9 +4,9 @@ use howlate_model::CpuSet;
 
 use crate::warning::Warning;
 
-/// What options must know of the machine.
+/// The CPUs of the machine, as options must know them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Machine {
+pub struct CpuMasks {
     /// CPUs that the kernel was set up for.
     pub configured: u32,
     /// CPUs that are online.
@@ -25,8 +25,8 @@ pub(crate) fn looks_like_cpus(word: &str) -> bool {
 /// The CPUs that `text` names: `all`, `0-3,8`, `!0` (all but), `+0-1` (counted among those of the inherited mask).
 /// As in the original the inherited mask is no limit; CPUs that threads cannot be bound to are one,
 /// unless others are named with them: then the threads say which they could not have.
-pub(crate) fn cpus(text: &str, machine: &Machine) -> Result<CpuSet, Warning> {
-    let Machine { allowed, bindable, .. } = machine;
+pub(crate) fn cpus(text: &str, masks: &CpuMasks) -> Result<CpuSet, Warning> {
+    let CpuMasks { allowed, bindable, .. } = masks;
     let unusable = || Warning::NoCpus { typed: text.trim().to_owned(), bindable: bindable.clone() };
     let list = |list: &str| list.parse::<CpuSet>().map_err(|_| unusable());
     let text = text.trim();
@@ -40,7 +40,7 @@ pub(crate) fn cpus(text: &str, machine: &Machine) -> Result<CpuSet, Warning> {
     } else {
         list(text)?
     };
-    let exist = named.iter().all(|cpu| cpu < machine.configured);
+    let exist = named.iter().all(|cpu| cpu < masks.configured);
     if exist && named.iter().any(|cpu| bindable.contains(cpu)) { Ok(named) } else { Err(unusable()) }
 }
 
@@ -56,7 +56,7 @@ mod tests {
     #[test]
     fn lists_name_cpus_that_may_be_used() {
         let (allowed, bindable) = ("4-5".parse().unwrap(), "2-5".parse().unwrap());
-        let machine = Machine { configured: 8, online: 8, allowed, bindable };
+        let masks = CpuMasks { configured: 8, online: 8, allowed, bindable };
         for (text, set) in [
             ("all", "2-5"),
             ("3,5", "3,5"),
@@ -67,10 +67,10 @@ mod tests {
             // The thread on CPU 1 will say that it could not have it.
             ("1-3", "1-3"),
         ] {
-            assert_eq!(cpus(text, &machine).unwrap().to_string(), set, "{text}");
+            assert_eq!(cpus(text, &masks).unwrap().to_string(), set, "{text}");
         }
         for text in ["7", "3,8", "0-1", "abc", "!2-5", "+9", "", "3-"] {
-            assert!(cpus(text, &machine).is_err(), "{text}");
+            assert!(cpus(text, &masks).is_err(), "{text}");
         }
     }
 

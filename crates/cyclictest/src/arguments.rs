@@ -1,6 +1,6 @@
 //! From words to options.
 
-use crate::affinity::Machine;
+use crate::affinity::CpuMasks;
 use crate::checks;
 use crate::compat::{Compat, UnknownCompat};
 use crate::draft::Draft;
@@ -14,7 +14,7 @@ use crate::warning::Warning;
 /// # Errors
 ///
 /// When help was asked for, a word cannot be read, or a value cannot be meant.
-pub fn read(words: &[String], machine: &Machine, dialect: Compat) -> Result<Request, Refusal> {
+pub fn read(words: &[String], masks: &CpuMasks, dialect: Compat) -> Result<Request, Refusal> {
     let compat = asked_dialect(words)?.unwrap_or(dialect);
     let given = getopt(words, &known(compat))
         .map_err(|unreadable| Refusal::Unreadable(compat, unreadable.to_string()))?;
@@ -23,9 +23,9 @@ pub fn read(words: &[String], machine: &Machine, dialect: Compat) -> Result<Requ
         if one.id == Opt::Help {
             return Err(Refusal::Help(compat));
         }
-        draft.take(&one, machine);
+        draft.take(&one, masks);
     }
-    checks::finish(draft, machine)
+    checks::finish(draft, masks)
 }
 
 /// The dialect must be known before the other words are read, even if they cannot be.

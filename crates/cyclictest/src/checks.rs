@@ -2,7 +2,7 @@
 
 use howlate_model::Span;
 
-use crate::affinity::Machine;
+use crate::affinity::CpuMasks;
 use crate::draft::Draft;
 use crate::options::{Affinity, Clock, Power};
 use crate::request::{Refusal, Request};
@@ -10,12 +10,12 @@ use crate::warning::Warning;
 
 /// Added to the interval of each further thread where nothing else is asked for, in microseconds.
 const DISTANCE: i64 = 500;
-/// Intervals longer than this (about a year) are a slip of the finger.
+/// Intervals longer than this (about a year) are a typing error.
 const LONGEST_US: i64 = 31_536_000_000_000;
 
 /// Completes the options, or says what is wrong with them.
-pub(crate) fn finish(mut draft: Draft, machine: &Machine) -> Result<Request, Refusal> {
-    threads(&mut draft, machine);
+pub(crate) fn finish(mut draft: Draft, masks: &CpuMasks) -> Result<Request, Refusal> {
+    threads(&mut draft, masks);
     distance(&mut draft);
     priority(&mut draft);
     ways_to_wait(&mut draft);
@@ -39,12 +39,12 @@ impl Draft {
 }
 
 /// `-t` alone is one thread per CPU of the set, without a set per CPU that may be used.
-fn threads(draft: &mut Draft, machine: &Machine) {
-    /// More threads than this are a slip of the finger.
+fn threads(draft: &mut Draft, masks: &CpuMasks) {
+    /// More threads than this are a typing error.
     const MOST: i64 = 10_000;
     let per_cpu = match &draft.options.affinity {
         Affinity::Set(set) => set.len(),
-        Affinity::All | Affinity::Unset => machine.allowed.len(),
+        Affinity::All | Affinity::Unset => masks.allowed.len(),
     };
     draft.options.threads = match draft.threads {
         None => 1,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::affinity::{self, Machine};
+use crate::affinity::{self, CpuMasks};
 use crate::compat::Compat;
 use crate::getopt::Given;
 use crate::number::{is_number, leading, seconds};
@@ -47,7 +47,7 @@ impl Draft {
         }
     }
 
-    pub(crate) fn take(&mut self, given: &Given<Opt>, machine: &Machine) {
+    pub(crate) fn take(&mut self, given: &Given<Opt>, masks: &CpuMasks) {
         let text = given.value.as_deref().unwrap_or_default();
         let path = || Some(PathBuf::from(text));
         let options = &mut self.options;
@@ -76,24 +76,24 @@ impl Draft {
             Opt::RetiredPolicy => self.renamed(given, "--policy"),
             Opt::RetiredLatency => self.renamed(given, "--latency"),
             Opt::Policy => self.policy(text),
-            Opt::Affinity | Opt::MainAffinity | Opt::Smp | Opt::Threads => self.place(given, text, machine),
+            Opt::Affinity | Opt::MainAffinity | Opt::Smp | Opt::Threads => self.place(given, text, masks),
             _ => self.number(given, text),
         }
     }
 
-    fn place(&mut self, given: &Given<Opt>, text: &str, machine: &Machine) {
+    fn place(&mut self, given: &Given<Opt>, text: &str, masks: &CpuMasks) {
         match given.id {
             Opt::Smp => self.smp(),
             Opt::Threads if self.smp => self.warnings.push(Warning::ThreadsIgnored),
             Opt::Threads => self.threads = Some(leading(text)),
             Opt::Affinity if self.smp => self.warnings.push(Warning::AffinityIgnored),
             Opt::Affinity if given.value.is_none() => self.options.affinity = Affinity::All,
-            Opt::Affinity => match affinity::cpus(text, machine) {
+            Opt::Affinity => match affinity::cpus(text, masks) {
                 Ok(set) => self.options.affinity = Affinity::Set(set),
                 Err(warning) => self.errors.push(warning),
             },
             // As in the original, a main thread that cannot be moved stays where it is.
-            _ => match affinity::cpus(text, machine) {
+            _ => match affinity::cpus(text, masks) {
                 Ok(set) => self.options.main_affinity = Some(set),
                 Err(warning) => self.warnings.push(warning),
             },

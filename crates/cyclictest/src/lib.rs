@@ -28,7 +28,7 @@ mod usage;
 mod verbose;
 mod warning;
 
-pub use affinity::Machine;
+pub use affinity::CpuMasks;
 pub use arguments::read;
 pub use compat::{Compat, UnknownCompat};
 pub use json::{RunFacts, json};

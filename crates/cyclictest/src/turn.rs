@@ -4,7 +4,7 @@ use howlate_model::{
     Condition, CpuSet, Latency, Load, Policy, Priority, Sleeper, Span, Task, Turn, Wait, Work,
 };
 
-use crate::affinity::{Machine, cpu_of};
+use crate::affinity::{CpuMasks, cpu_of};
 use crate::options::{Affinity, Align, Options, PolicyName, Unit};
 
 /// Without `-A`, each thread starts this much after the one before: about the time that
@@ -12,10 +12,10 @@ use crate::options::{Affinity, Align, Options, PolicyName, Unit};
 const STAGGER_US: i64 = 50;
 
 /// The tasks of all threads, side by side.
-pub fn turn(options: &Options, machine: &Machine) -> Turn {
+pub fn turn(options: &Options, masks: &CpuMasks) -> Turn {
     let set = match &options.affinity {
         Affinity::Unset => CpuSet::default(),
-        Affinity::All => machine.allowed.clone(),
+        Affinity::All => masks.allowed.clone(),
         Affinity::Set(set) => set.clone(),
     };
     let tasks: Vec<Task> = (0..options.threads).map(|thread| task(options, thread, &set)).collect();

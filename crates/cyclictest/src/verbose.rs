@@ -1,6 +1,6 @@
 //! `-v`: what is said beforehand, and every value.
 
-use crate::affinity::Machine;
+use crate::affinity::CpuMasks;
 use crate::options::{Affinity, Options};
 
 /// The largest of every so many values, with its cycle.
@@ -37,11 +37,11 @@ pub(crate) fn put_value(text: &mut String, thread: usize, (cycle, value): (u64, 
 }
 
 /// What `-v` prints before and after `/dev/cpu_dma_latency` is set.
-pub fn preamble(options: &Options, machine: &Machine, cpus: &[Option<u32>]) -> (String, String) {
+pub fn preamble(options: &Options, masks: &CpuMasks, cpus: &[Option<u32>]) -> (String, String) {
     if !options.verbose {
         return Default::default();
     }
-    let mut before = format!("Max CPUs = {}\nOnline CPUs = {}\n", machine.configured, machine.online);
+    let mut before = format!("Max CPUs = {}\nOnline CPUs = {}\n", masks.configured, masks.online);
     let mut after = String::new();
     let set = match &options.affinity {
         Affinity::Set(set) => Some(set),

@@ -3,14 +3,14 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use howlate_cyclictest::{
-    Compat, Machine, Options, Refusal, Request, Results, RunFacts, final_text, histogram_text, json,
+    Compat, CpuMasks, Options, Refusal, Request, Results, RunFacts, final_text, histogram_text, json,
     live_text, preamble, read, stat_lines, turn, usage,
 };
 use howlate_model::{MonotonicTime, Wakeup, Work};
 
-fn machine() -> Machine {
+fn machine() -> CpuMasks {
     let every: howlate_model::CpuSet = "0-3".parse().unwrap();
-    Machine { configured: 4, online: 4, allowed: every.clone(), bindable: every }
+    CpuMasks { configured: 4, online: 4, allowed: every.clone(), bindable: every }
 }
 
 fn asked(line: &str) -> Request {

@@ -67,7 +67,7 @@ impl Guardian {
     /// Has everything put back; tells what could not be.
     pub(crate) fn end(mut self) -> Result<Vec<Caveat>, Trouble> {
         self.tell = None;
-        match self.hear()? {
+        match self.receive()? {
             Answer::Undone(caveats) => Ok(caveats),
             _ => Err(Trouble::Gone),
         }
@@ -76,10 +76,10 @@ impl Guardian {
     fn ask(&mut self, order: &Order) -> Result<Answer, Trouble> {
         let tell = self.tell.as_mut().ok_or(Trouble::Gone)?;
         writeln!(tell, "{}", serde_json::to_string(order).map_err(io::Error::from)?)?;
-        self.hear()
+        self.receive()
     }
 
-    fn hear(&mut self) -> Result<Answer, Trouble> {
+    fn receive(&mut self) -> Result<Answer, Trouble> {
         let mut answer = String::new();
         self.says.read_line(&mut answer)?;
         serde_json::from_str(&answer).map_err(|_| Trouble::Gone)

@@ -21,7 +21,7 @@ use crate::setup::Setup;
 /// What arrives from QEMU's streams.
 pub(crate) enum Arrival {
     Console(String),
-    Said(String),
+    ErrorLine(String),
     Result(String),
 }
 
@@ -56,7 +56,7 @@ impl EmulatorProcess {
         std::fs::write(places.initramfs(), packed).map_err(write)?;
         let mut child = spawn(setup, accelerator, &places)?;
         let (sender, arrivals) = mpsc::channel();
-        let said = listen(child.stderr.take(), &sender, Arrival::Said);
+        let said = listen(child.stderr.take(), &sender, Arrival::ErrorLine);
         listen(child.stdout.take(), &sender, Arrival::Console);
         let connected = connect_both(&mut child, &places).and_then(|(results, control)| {
             listen(Some(results), &sender, Arrival::Result);
@@ -146,7 +146,7 @@ fn listen(
 /// What QEMU said before it gave up.
 fn stderr_tail(arrivals: &Receiver<Arrival>, error: &std::io::Error) -> String {
     let said = arrivals.try_iter().filter_map(|arrival| match arrival {
-        Arrival::Said(line) => Some(line),
+        Arrival::ErrorLine(line) => Some(line),
         Arrival::Console(_) | Arrival::Result(_) => None,
     });
     said.last().unwrap_or_else(|| error.to_string())

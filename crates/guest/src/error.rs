@@ -191,7 +191,7 @@ impl GuestError {
             }
             Self::NoCache | Self::CacheNotPrivate(_) => "name a folder that is yours alone: `XDG_CACHE_HOME=/root/.cache howlate guest …`".into(),
             Self::CacheDamaged { folder } => {
-                format!("remove it, and it is fetched again: `rm -r {}`", howlate_model::shell_word(&folder.display().to_string()))
+                format!("remove it, and it is fetched again: `rm -r {}`", howlate_model::shell_path(folder))
             }
             Self::NoSuchPackage { .. } | Self::Apt { .. } => {
                 "on Debian, `sudo apt-get update` may help; elsewhere give the path of a kernel image with `--kernel`".into()

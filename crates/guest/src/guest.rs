@@ -110,7 +110,7 @@ impl<'a> Guest<'a> {
         }
         match self.emulator.arrivals.recv_timeout(AT_LEAST_EVERY) {
             Ok(Arrival::Console(line)) => self.keep_console(line),
-            Ok(Arrival::Said(line)) => self.said = line,
+            Ok(Arrival::ErrorLine(line)) => self.said = line,
             Ok(Arrival::Result(line)) => return self.result(&line),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) if self.may_fall_back() => {

@@ -5,14 +5,13 @@ use std::path::PathBuf;
 
 use howlate_guest::GuestError;
 use howlate_load::StartError;
-use howlate_model::{CpuSet, EngineError};
+use howlate_model::{CpuSet, EngineError, shell_path};
 use howlate_plan::PlanError;
 use howlate_record::{CreateError, ReadError};
 use howlate_render::legible_lines;
 use howlate_report::NoPicture;
 use howlate_trace::{Refusal, Tier};
 
-use crate::quoted::quoted;
 use crate::terminal::{ERROR, HINT, paint};
 
 /// Why a command could not be carried out.
@@ -110,7 +109,7 @@ impl Error {
             }
             Self::Engine(EngineError::NotTaken { .. }) => None,
             Self::Create(CreateError::Exists { path }) => {
-                let file = path.is_file().then(|| format!(", or remove it first: `rm {}`", quoted(path)));
+                let file = path.is_file().then(|| format!(", or remove it first: `rm {}`", shell_path(path)));
                 Some(format!("choose another name{}", file.unwrap_or_default()))
             }
             Self::Create(CreateError::Busy { .. }) => Some("wait until it ends, or choose another name with `--out`".into()),
@@ -211,10 +210,14 @@ fn read_hint(error: &ReadError) -> String {
             "recordings are made with `--out`, such as `howlate cyclic --out result.jsonl`".into()
         }
         ReadError::SecondHeader { path, line } => {
-            format!("part them: `tail -n +{line} {} > second.jsonl`", quoted(path))
+            format!("part them: `tail -n +{line} {} > second.jsonl`", shell_path(path))
         }
         ReadError::Damaged { path, line, .. } | ReadError::LineTooLong { path, line } => {
-            format!("the lines before it can be kept: `head -n {} {} > mended.jsonl`", line - 1, quoted(path))
+            format!(
+                "the lines before it can be kept: `head -n {} {} > mended.jsonl`",
+                line - 1,
+                shell_path(path)
+            )
         }
     }
 }

@@ -7,7 +7,6 @@ mod cli;
 mod commands;
 mod error;
 mod experiment;
-mod quoted;
 mod recorder;
 mod remedy;
 mod session;

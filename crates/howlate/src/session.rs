@@ -245,7 +245,7 @@ impl Sink for Session {
 
     fn progress(&mut self, threads: &[Progress]) {
         self.display.progress(threads);
-        let lines = self.tracing.as_mut().map_or_else(Vec::new, Tracing::look);
+        let lines = self.tracing.as_mut().map_or_else(Vec::new, Tracing::poll);
         lines.iter().for_each(|line| self.recorder.keep(line));
     }
 

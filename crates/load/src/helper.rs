@@ -146,7 +146,7 @@ impl Helper {
     /// Takes in how much it has done since the last look; returns whether it has come to its pace.
     pub(crate) fn is_steady(&mut self) -> bool {
         let progress = self.progress();
-        self.steadiness.look(progress);
+        self.steadiness.observe(progress);
         // What cannot be asked, or gives way to all else, may never count anything.
         let may_not_count = self.part.kind.is_from_outside() || matches!(self.part.kind, LoadKind::Awake);
         self.steadiness.is_steady() && (may_not_count || self.scoreboard.all_have_counted())

@@ -17,7 +17,7 @@ pub(crate) struct Steadiness {
 
 impl Steadiness {
     /// Takes in that `total` was done so far.
-    pub(crate) fn look(&mut self, total: u64) {
+    pub(crate) fn observe(&mut self, total: u64) {
         let Some(before) = self.before.replace(total) else { return };
         let done = total.saturating_sub(before);
         let (least, most) = self.extremes.unwrap_or((u64::MAX, 0));
@@ -40,10 +40,10 @@ mod tests {
     /// After how many looks a load is steady that does this much from look to look.
     fn steady_after(done: &[u64]) -> Option<usize> {
         let (mut steadiness, mut total) = (Steadiness::default(), 0);
-        steadiness.look(total);
+        steadiness.observe(total);
         done.iter().position(|done| {
             total += done;
-            steadiness.look(total);
+            steadiness.observe(total);
             steadiness.is_steady()
         })
     }

@@ -7,7 +7,7 @@ use crate::{
     Caveat, CpuSet, Distribution, Irregular, Latency, LoadReport, MonotonicTime, Policy, Span, Wakeup,
 };
 
-/// How many of the latest wake-ups each block and each result names with their time.
+/// How many of the worst wake-ups each block and each result names with their time.
 pub const WORST_KEPT: usize = 10;
 
 /// Wake-ups of one turn that are kept in order; later ones are in the distribution only.
@@ -93,7 +93,7 @@ pub struct Block {
     /// Wake-ups that were measured but lost, because they came faster than they could be collected.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub lost: u64,
-    /// The latest wake-ups, the latest first.
+    /// The worst wake-ups, the worst first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub worst: Vec<Worst>,
     /// Every wake-up in order, where there are few enough to keep.
@@ -174,7 +174,7 @@ fn swallow(swallowed: &mut Option<Distribution>, wakeup: Wakeup, period: Option<
     wakeup.missed_periods(period)
 }
 
-/// One of the latest wake-ups.
+/// One of the worst wake-ups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Worst {
     /// When the thread ran.

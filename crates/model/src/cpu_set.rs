@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 #[schemars(with = "String")]
 pub struct CpuSet(BTreeSet<u32>);
 
-/// More CPUs than any Linux supports; a larger number is a slip of the finger.
+/// More CPUs than any Linux supports; a larger number is a typing error.
 const MOST_CPUS: u32 = 8192;
 
 impl CpuSet {

@@ -75,7 +75,7 @@ pub use recording::{End, FORMAT, Header, HowEnded, Line, Resumed, Setting};
 pub use refused::Refused;
 pub use runtime::{OwnProgram, Runtime};
 pub use schema::{schema_as_read, schema_as_written};
-pub use shell::shell_word;
+pub use shell::{shell_path, shell_word};
 pub use sleeper::{Sleeper, UnknownSleeper};
 pub use system::{Cpu, IdleState, System};
 pub use task::{Task, Turn};

@@ -64,6 +64,23 @@ struct Group {
 }
 
 impl CyclicChoices {
+    /// One thread that wakes every millisecond by `clock_nanosleep`; neither time nor turns are chosen.
+    pub fn of_one_thread(circumstances: Circumstances) -> Self {
+        Self {
+            circumstances,
+            mechanisms: vec![Wait::ClockNanosleep],
+            periods: vec![Span::from_millis(1)],
+            threads: Threads::Count(1),
+            distance: Span::ZERO,
+            staircase: false,
+            aligned: false,
+            samples: None,
+            warm_up: None,
+            duration: None,
+            rounds: None,
+        }
+    }
+
     /// Every combination, in interleaved turns.
     ///
     /// # Errors
@@ -258,19 +275,8 @@ mod tests {
     use crate::testing::{circumstances, machine};
 
     fn choices() -> CyclicChoices {
-        CyclicChoices {
-            circumstances: circumstances(),
-            mechanisms: vec![Wait::ClockNanosleep],
-            periods: vec![Span::from_millis(1)],
-            threads: Threads::Count(1),
-            distance: Span::ZERO,
-            staircase: false,
-            aligned: false,
-            samples: None,
-            warm_up: None,
-            duration: Some(Span::from_secs(12)),
-            rounds: None,
-        }
+        let choices = CyclicChoices::of_one_thread(circumstances());
+        CyclicChoices { duration: Some(Span::from_secs(12)), ..choices }
     }
 
     #[test]

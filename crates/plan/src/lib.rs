@@ -128,10 +128,10 @@ pub enum PlanError {
     },
 }
 
-/// More conditions than this are a slip of the finger.
+/// More conditions than this are a typing error.
 pub const MOST_CONDITIONS: usize = 10_000;
 
-/// More turns, each thread of one counted, than this are a slip of the finger, and would not fit into memory.
+/// More turns, each thread of one counted, than this are a typing error, and would not fit into memory.
 pub const MOST_TURNS: usize = 200_000;
 
 /// Choices that every kind of measurement has.

@@ -51,17 +51,11 @@ mod tests {
 
     fn choices() -> CyclicChoices {
         CyclicChoices {
-            circumstances: circumstances(),
-            mechanisms: vec![Wait::ClockNanosleep],
             periods: vec![Span::from_millis(1), Span::from_millis(2)],
             threads: Threads::Count(2),
-            distance: Span::ZERO,
-            staircase: false,
-            aligned: false,
             samples: Some(40),
-            duration: None,
             rounds: Some(4),
-            warm_up: None,
+            ..CyclicChoices::of_one_thread(circumstances())
         }
     }
 

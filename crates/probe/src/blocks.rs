@@ -13,8 +13,8 @@ pub(crate) struct Blocks {
     blocks: BlockBuilder,
     warm_up_left: u64,
     count: u64,
-    /// When the latest sleep ended: the next cannot have begun before.
-    latest: MonotonicTime,
+    /// When the most recent sleep ended: the next cannot have begun before.
+    last_end: MonotonicTime,
 }
 
 impl Blocks {
@@ -25,7 +25,7 @@ impl Blocks {
             blocks: BlockBuilder::new(task, from),
             warm_up_left: task.warm_up,
             count: 0,
-            latest: from,
+            last_end: from,
         }
     }
 
@@ -41,11 +41,11 @@ impl Blocks {
         now: MonotonicTime,
     ) -> Result<Option<Latency>, ProtocolError> {
         let (begins, ends) = (start.as_nanos(), end.as_nanos());
-        if start < self.latest || end < start || end > now {
-            let (before, now) = (self.latest.as_nanos(), now.as_nanos());
+        if start < self.last_end || end < start || end > now {
+            let (before, now) = (self.last_end.as_nanos(), now.as_nanos());
             return Err(ProtocolError::OutOfOrder { begins, ends, before, now });
         }
-        self.latest = end;
+        self.last_end = end;
         if self.warm_up_left > 0 {
             self.warm_up_left -= 1;
             return Ok(None);

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitStatus;
 
-use howlate_model::{Runtime, Span, shell_word};
+use howlate_model::{Runtime, Span, shell_path};
 
 /// Why a runtime cannot be measured on this machine.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -23,7 +23,7 @@ pub enum Missing {
     #[error("it is a folder, not a program")]
     Folder,
     /// The user's own program may not be run.
-    #[error("it may not be executed; try `chmod +x {}`", shell_word(&path.display().to_string()))]
+    #[error("it may not be executed; try `chmod +x {}`", shell_path(path))]
     NotExecutable {
         /// Where it is.
         path: PathBuf,

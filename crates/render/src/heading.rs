@@ -24,7 +24,7 @@ pub fn report(analysis: &Analysis, width: usize) -> String {
 
 /// The tables of each kind of work that was measured.
 fn bodies(analysis: &Analysis, width: usize) -> String {
-    let kinds: [Kind; 3] = [
+    let kinds: [Column; 3] = [
         (
             |analysis, width| guests::sections(analysis, |part| sleep::tables(part, width)),
             |work| matches!(work, Work::Sleep { .. }),
@@ -35,7 +35,7 @@ fn bodies(analysis: &Analysis, width: usize) -> String {
             |work| matches!(work, Work::Notify { .. }),
         ),
     ];
-    let of_kind = |(tables, is_one): Kind| {
+    let of_kind = |(tables, is_one): Column| {
         let part = analysis.only(|condition| is_one(condition.work));
         (!part.outcomes().is_empty()).then(|| tables(&part, width))
     };
@@ -43,7 +43,7 @@ fn bodies(analysis: &Analysis, width: usize) -> String {
 }
 
 /// What writes the tables of one kind of work for a terminal of some width, and what tells the kind.
-type Kind = (fn(&Analysis, usize) -> String, fn(Work) -> bool);
+type Column = (fn(&Analysis, usize) -> String, fn(Work) -> bool);
 
 fn top(analysis: &Analysis) -> String {
     let header = &analysis.header;

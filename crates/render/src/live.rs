@@ -19,7 +19,7 @@ pub struct LiveRow {
     pub cycles: u64,
     /// Periods missed so far.
     pub missed: u64,
-    /// Smallest, latest, mean and largest latency so far; `None` before the first wake-up.
+    /// Smallest, most recent, mean and largest latency so far; `None` before the first wake-up.
     pub latency: Option<[Latency; 4]>,
 }
 

@@ -1,6 +1,6 @@
 //! Command lines of cyclictest.
 
-use howlate_cyclictest::{Compat, Machine, Request, conditions, preamble, read, turn};
+use howlate_cyclictest::{Compat, CpuMasks, Request, conditions, preamble, read, turn};
 
 use crate::Target;
 
@@ -20,11 +20,11 @@ fn seeds() -> Vec<Vec<u8>> {
 fn body(input: &[u8]) {
     let words: Vec<String> =
         input.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect();
-    let machine = Machine { configured: 8, online: 8, allowed: (0..6).collect(), bindable: (0..7).collect() };
-    let Ok(Request { options, warnings }) = read(&words, &machine, Compat::default()) else { return };
+    let masks = CpuMasks { configured: 8, online: 8, allowed: (0..6).collect(), bindable: (0..7).collect() };
+    let Ok(Request { options, warnings }) = read(&words, &masks, Compat::default()) else { return };
     drop(format!("{warnings:?}"));
-    let turn = turn(&options, &machine);
+    let turn = turn(&options, &masks);
     assert!(conditions(&turn, "6.1.0").len() == turn.tasks.len());
     let cpus: Vec<Option<u32>> = turn.tasks.iter().map(|task| task.cpu).collect();
-    drop(preamble(&options, &machine, &cpus));
+    drop(preamble(&options, &masks, &cpus));
 }

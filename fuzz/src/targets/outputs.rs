@@ -1,6 +1,6 @@
 //! Whatever can be read of a recording can be shown: as text, for machines, and as a page.
 
-use howlate_analyse::compare::{Asked, recordings};
+use howlate_analyse::compare::{Criteria, recordings};
 use howlate_render::{self as render, ComparisonReport, Symbols, is_legible};
 use howlate_report::{Kind, Recording, markdown, page, svg};
 
@@ -19,7 +19,7 @@ fn body(input: &[u8]) {
     let of = [Recording { name: "a", analysis }];
     let pages = markdown(&of) + &page(&of);
     Kind::ALL.into_iter().for_each(|kind| drop(svg(&of, kind)));
-    let asked = Asked { confidence: 0.95, margin: None };
+    let asked = Criteria { confidence: 0.95, margin: None };
     let comparison = recordings(&track, std::slice::from_ref(&track), asked);
     let report =
         ComparisonReport { comparison: &comparison, asked, base: ("a", analysis), news: &[("a", analysis)] };

@@ -20,23 +20,6 @@ impl File {
     }
 }
 
-/// Commands that have a manual page of their own.
-const COMMANDS: [&str; 13] = [
-    "cyclic",
-    "sleep",
-    "notify",
-    "run",
-    "load",
-    "cyclictest",
-    "compare",
-    "doctor",
-    "guest",
-    "show",
-    "report",
-    "completions",
-    "man",
-];
-
 /// Where shells look for completions.
 const SHELLS: [(&str, &str); 3] = [
     ("bash", "share/bash-completion/completions/howlate"),
@@ -47,13 +30,23 @@ const SHELLS: [(&str, &str); 3] = [
 /// Manual pages and completions, from the program that runs here.
 pub(crate) fn pages(program: &Path) -> io::Result<Vec<File>> {
     let mut pages = vec![page("howlate", said(program, &["man"])?)];
-    for command in COMMANDS {
+    let help = String::from_utf8_lossy(&said(program, &["--help"])?).into_owned();
+    for command in commands(&help) {
         pages.push(page(&format!("howlate-{command}"), said(program, &["man", command])?));
     }
     for (shell, path) in SHELLS {
         pages.push(File::text(path, said(program, &["completions", shell])?));
     }
     Ok(pages)
+}
+
+/// The commands that `help` lists, which have manual pages of their own; but for `help`.
+fn commands(help: &str) -> impl Iterator<Item = &str> {
+    let listed =
+        help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    // What goes on from the line above is further in.
+    let names = listed.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+    names.filter(|name| !matches!(*name, "" | "help"))
 }
 
 fn page(name: &str, text: Vec<u8>) -> File {
@@ -86,4 +79,15 @@ pub(crate) fn all(root: &Path, pages: &[File], program: Vec<u8>) -> io::Result<V
     }
     files.sort_by(|one, other| one.path.cmp(&other.path));
     Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_those_of_the_help() {
+        let help = "howlate says\n\nCommands:\n  cyclic  Measure\n  man     Print\n          it\n  help    Print\n\nOptions:\n  -q\n";
+        assert!(commands(help).eq(["cyclic", "man"]));
+    }
 }

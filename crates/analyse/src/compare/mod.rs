@@ -42,14 +42,14 @@ use track::Piece;
 
 /// How sure, and how much is nothing.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked {
+pub struct Criteria {
     /// Confidence of all statements together, such as 0.95.
     pub confidence: f64,
     /// Differences within this are of no interest.
     pub margin: Option<Span>,
 }
 
-impl Asked {
+impl Criteria {
     fn alpha(self) -> f64 {
         1.0 - self.confidence
     }
@@ -136,7 +136,7 @@ impl Comparison {
 }
 
 /// Compares the conditions of `base` with the same ones of each of `news`.
-pub fn recordings(base: &Track, news: &[Track], asked: Asked) -> Comparison {
+pub fn recordings(base: &Track, news: &[Track], asked: Criteria) -> Comparison {
     let mut comparison = Comparison::default();
     for (number, new) in news.iter().enumerate() {
         let (matches, alone) = matching::recordings(base, new);
@@ -156,7 +156,7 @@ pub fn within(
     track: &Track,
     property: Property,
     base: Option<&str>,
-    asked: Asked,
+    asked: Criteria,
 ) -> Result<Comparison, Vec<String>> {
     let one = |one: &Match| compared(0, (track, track), one, design(track, one), asked);
     let matches = matching::property(track, property, base)?;
@@ -180,7 +180,7 @@ fn compared(
     (base, new): (&Track, &Track),
     one: &Match,
     design: Design,
-    asked: Asked,
+    asked: Criteria,
 ) -> Compared {
     let condition = |track: &Track, at: usize| track.analysis.header.conditions[at].clone();
     let (old_pieces, new_pieces) = (base.pieces(&one.base), new.pieces(&one.new));
@@ -201,7 +201,7 @@ fn compared(
 }
 
 /// Judges everything, now that it is known how many comparisons there are.
-fn judged(mut comparison: Comparison, asked: Asked) -> Comparison {
+fn judged(mut comparison: Comparison, asked: Criteria) -> Comparison {
     let mut all: Vec<&mut Tested> =
         comparison.compared.iter_mut().flat_map(|one| one.statistics.iter_mut()).collect();
     let corrected = holm(&all.iter().map(|tested| tested.p).collect::<Vec<_>>());

@@ -11,7 +11,7 @@ use super::statistic::Statistic;
 use super::track::Piece;
 use super::units::{self, TooShort, Units};
 use super::verdict::{Inconclusive, Verdict};
-use super::{Asked, Design, LeftOut, hodges_lehmann};
+use super::{Criteria, Design, LeftOut, hodges_lehmann};
 
 /// One comparison. Times are nanoseconds.
 #[derive(Clone, Debug, Serialize)]
@@ -140,7 +140,7 @@ impl Tested {
     }
 
     /// Draws the conclusion, one of `comparisons`, with p as `corrected` for them.
-    pub(crate) fn judge(&mut self, corrected: f64, comparisons: usize, asked: Asked) {
+    pub(crate) fn judge(&mut self, corrected: f64, comparisons: usize, asked: Criteria) {
         // The level that the smallest p of all has to reach.
         #[allow(clippy::cast_precision_loss, reason = "few comparisons")]
         let level = asked.alpha() / comparisons as f64;
@@ -160,7 +160,7 @@ impl Tested {
 
     /// What would show a difference of the margin that was given, or of the size that was seen, but nobody looks
     /// for less than a twentieth.
-    fn settling(&self, asked: Asked, level: f64) -> Settling {
+    fn settling(&self, asked: Criteria, level: f64) -> Settling {
         #[allow(clippy::cast_precision_loss, reason = "a margin is given with few digits")]
         let margin = asked.margin.map(|margin| margin.as_nanos() as f64);
         let effect = margin.unwrap_or_else(|| self.difference_ns.abs().max(self.base_ns.abs() / 20.0));
@@ -173,7 +173,7 @@ impl Tested {
         Settling { pairs: settling.pairs.max(signed_rank::least_pairs(level)), ..settling }
     }
 
-    fn conclusion(&mut self, asked: Asked, level: f64) -> Verdict {
+    fn conclusion(&mut self, asked: Criteria, level: f64) -> Verdict {
         #[allow(clippy::cast_precision_loss, reason = "a margin is given with few digits")]
         let margin = asked.margin.map(|margin| margin.as_nanos() as f64);
         let within = |margin: f64| self.interval_ns.is_some_and(|(low, high)| -margin < low && high < margin);

@@ -3,11 +3,11 @@
 use howlate_model::Property;
 
 use super::recorded::{Clocked, track};
-use super::series::{Machine, Series};
-use super::tally::{Said, Tally, tallied};
-use crate::compare::{Asked, Comparison, Tested, Verdict, recordings, within};
+use super::series::{Series, Simulated};
+use super::tally::{Observation, Tally, tallied};
+use crate::compare::{Comparison, Criteria, Tested, Verdict, recordings, within};
 
-const ASKED: Asked = Asked { confidence: 0.95, margin: None };
+const ASKED: Criteria = Criteria { confidence: 0.95, margin: None };
 /// A difference that is there, in nanoseconds.
 const SHIFT: f64 = 3_000.0;
 
@@ -33,7 +33,7 @@ impl Measured {
     }
 
     fn compared(self, series: Series, seed: u64, shift: f64) -> Comparison {
-        let mut machine = Clocked::new(Machine::new(series, seed));
+        let mut machine = Clocked::new(Simulated::new(series, seed));
         match self {
             Self::InTurns(rounds, wakeups) => in_turns(&mut machine, rounds, wakeups, shift),
             Self::Apart(wakeups) => apart(&mut machine, wakeups, shift),
@@ -86,9 +86,9 @@ pub fn comparisons(series: Series, measured: Measured, trials: u64) -> Vec<Tally
 }
 
 /// No false alarm: in each statistic by itself, and in all of them together.
-fn alike(comparison: &Comparison) -> Vec<Said> {
+fn alike(comparison: &Comparison) -> Vec<Observation> {
     let quiet = |one: &Tested| one.verdict == Verdict::Inconclusive || one.p > 1.0 - ASKED.confidence;
-    let mut said: Vec<Said> = statistics(comparison)
+    let mut said: Vec<Observation> = statistics(comparison)
         .map(|one| (format!("no false alarm, {}", one.statistic.name()), Some(0.95), quiet(one)))
         .collect();
     said.push(("no false alarm, together".to_owned(), Some(0.95), !comparison.verdicts().any(tells_apart)));
@@ -99,7 +99,7 @@ fn alike(comparison: &Comparison) -> Vec<Said> {
 }
 
 /// No interval is printed that does not hold the difference that is there.
-fn shifted(comparison: &Comparison) -> Vec<Said> {
+fn shifted(comparison: &Comparison) -> Vec<Observation> {
     let holds = |one: &Tested| {
         // Latencies are counted in buckets of 1 %.
         let bucket = one.new_ns.abs() / 100.0;
@@ -111,7 +111,7 @@ fn shifted(comparison: &Comparison) -> Vec<Said> {
 
 /// A difference of the size that is called detectable is found, on the same machine once more; each trial tries
 /// one statistic.
-fn detected(alike: &Comparison, seed: u64, shifted: impl Fn(f64) -> Comparison) -> Option<Said> {
+fn detected(alike: &Comparison, seed: u64, shifted: impl Fn(f64) -> Comparison) -> Option<Observation> {
     let all: Vec<&Tested> = statistics(alike).collect();
     let one = all.get(usize::try_from(seed).ok()? % all.len().max(1))?;
     let least = one.detectable_ns.filter(|_| one.verdict == Verdict::NotDistinguishable)?;

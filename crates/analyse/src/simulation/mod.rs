@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn a_test_of_single_wake_ups_would_raise_alarms_all_the_time() {
         let alarm = |seed: u64| {
-            let mut machine = series::Machine::new(Series::Autoregressive, seed);
+            let mut machine = series::Simulated::new(Series::Autoregressive, seed);
             let mut second = || (0..100).map(|_| machine.latency()).collect::<Vec<_>>();
             let (base, new) = (second(), second());
             crate::compare::MannWhitney::of(&base, &new).p() <= 0.05

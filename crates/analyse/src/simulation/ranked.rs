@@ -3,8 +3,8 @@
 use howlate_model::{Between, Notifier, ReceiverCpu, Span, Work};
 
 use super::recorded::{Clocked, track_of};
-use super::series::{Machine, Series};
-use super::tally::{Said, Tally, tallied};
+use super::series::{Series, Simulated};
+use super::tally::{Observation, Tally, tallied};
 use crate::rankings;
 
 fn work(mechanism: Notifier) -> Work {
@@ -29,7 +29,7 @@ pub fn ranking(series: Series, rivals: usize, rounds: u32, trials: u64) -> Vec<T
         .map(|one| work(*one))
         .collect();
     tallied(trials, |seed| {
-        let mut machine = Clocked::new(Machine::new(series, seed));
+        let mut machine = Clocked::new(Simulated::new(series, seed));
         let mut track = track_of(&works);
         let mut order: Vec<u32> = (0..).take(rivals).collect();
         for round in 0..rounds {
@@ -41,7 +41,7 @@ pub fn ranking(series: Series, rivals: usize, rounds: u32, trials: u64) -> Vec<T
         let Some(ranking) = rankings(&track.analysis).into_iter().next() else { return Vec::new() };
         let how = format!("ranking of {rivals} equal ones");
         let told_apart = ranking.places.iter().any(crate::Place::is_told_apart);
-        let said: [Said; 2] = [
+        let said: [Observation; 2] = [
             (format!("{how}: none told apart from the first"), Some(0.95), !told_apart),
             (format!("{how}: none beaten"), Some(0.95), ranking.best.len() == rivals),
         ];

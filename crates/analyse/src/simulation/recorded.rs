@@ -4,7 +4,7 @@
 
 use howlate_model::{Block, Latency, Line, MonotonicTime, Policy, Span, Wait, Wakeup, Work};
 
-use super::series::Machine;
+use super::series::Simulated;
 use crate::compare::Track;
 
 /// All of them wake a thread once per millisecond.
@@ -26,12 +26,12 @@ pub(crate) fn track_of(works: &[Work]) -> Track {
 
 /// A machine and the time on its clock.
 pub(crate) struct Clocked {
-    pub(crate) machine: Machine,
+    pub(crate) machine: Simulated,
     now: MonotonicTime,
 }
 
 impl Clocked {
-    pub(crate) fn new(machine: Machine) -> Self {
+    pub(crate) fn new(machine: Simulated) -> Self {
         Self { machine, now: MonotonicTime::from_nanos(0) }
     }
 

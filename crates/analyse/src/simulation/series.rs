@@ -60,7 +60,7 @@ const BURST_BEGINS: f64 = 1.0 / 2_000.0;
 const BURST_ENDS: f64 = 1.0 / 3.0;
 
 /// A machine, wake-up by wake-up.
-pub(crate) struct Machine {
+pub(crate) struct Simulated {
     series: Series,
     pub(crate) random: fastrand::Rng,
     level: f64,
@@ -69,7 +69,7 @@ pub(crate) struct Machine {
     in_burst: bool,
 }
 
-impl Machine {
+impl Simulated {
     /// A machine that has run for a long time already.
     pub(crate) fn new(series: Series, seed: u64) -> Self {
         let random = fastrand::Rng::with_seed(seed);

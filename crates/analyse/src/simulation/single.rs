@@ -5,21 +5,21 @@ use std::cmp::Reverse;
 use howlate_model::{Distribution, Latency};
 
 use super::recorded::{Clocked, track};
-use super::series::{Machine, Series};
+use super::series::{Series, Simulated};
 use super::tally::{Tally, tallied};
 use crate::compare::Maximum;
 use crate::{Interval, Outcome};
 
 /// Wake-ups that a series is known by, for each trial; at least those of a hundred.
 const KNOWN: u64 = 4_000;
-/// The latest of them, each kept by itself: more than any bound is looked up among.
+/// The worst of them, each kept by itself: more than any bound is looked up among.
 const LATEST: usize = 40_000;
 
 /// What is known of a series: the truth that statements are held against.
 struct Truth {
     all: Distribution,
-    /// The latest wake-ups, the latest first.
-    latest: Vec<i64>,
+    /// The worst wake-ups, the worst first.
+    worst: Vec<i64>,
     /// Of so many.
     known: usize,
 }
@@ -30,7 +30,7 @@ impl Truth {
         let known = KNOWN as usize * trials.max(100) as usize;
         // Many machines rather than one for long: what wanders slowly is seen from all sides.
         let machine = |seed: u64| {
-            let mut machine = Machine::new(series, 1_000_000 + seed);
+            let mut machine = Simulated::new(series, 1_000_000 + seed);
             (0..known / 400).map(move |_| machine.latency() as i64).collect::<Vec<_>>()
         };
         let mut latencies: Vec<i64> = (0..400).flat_map(machine).collect();
@@ -38,13 +38,13 @@ impl Truth {
         latencies.iter().for_each(|one| all.record(Latency::from_nanos(*one)));
         latencies.sort_unstable_by_key(|one| Reverse(*one));
         latencies.truncate(LATEST);
-        Self { all, latest: latencies, known }
+        Self { all, worst: latencies, known }
     }
 
     /// The share of wake-ups later than a latency.
     #[allow(clippy::cast_precision_loss, reason = "counts")]
     fn share_beyond(&self, latency: Latency) -> f64 {
-        self.latest.partition_point(|one| *one > latency.as_nanos()) as f64 / self.known as f64
+        self.worst.partition_point(|one| *one > latency.as_nanos()) as f64 / self.known as f64
     }
 
     /// Whether an interval holds a quantile; buckets of 1 % are the least that can be told.
@@ -59,7 +59,7 @@ impl Truth {
 pub fn single(series: Series, wakeups: u64, trials: u64) -> Vec<Tally> {
     let truth = Truth::of(series, trials);
     tallied(trials, |seed| {
-        let mut machine = Clocked::new(Machine::new(series, seed));
+        let mut machine = Clocked::new(Simulated::new(series, seed));
         let mut track = track(1);
         machine.turn(0, 0, wakeups, 0.0).iter().for_each(|line| track.add(line));
         let outcome = &track.analysis.outcomes()[0];

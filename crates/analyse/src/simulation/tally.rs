@@ -41,13 +41,13 @@ impl Tally {
 }
 
 /// One statement of a trial: what, how often it is to be true, whether it was.
-pub(crate) type Said = (String, Option<f64>, bool);
+pub(crate) type Observation = (String, Option<f64>, bool);
 
 /// Runs trials 0 to `trials` on all CPUs, and counts what each said; in the order in which it was first said.
-pub(crate) fn tallied(trials: u64, trial: impl Fn(u64) -> Vec<Said> + Sync) -> Vec<Tally> {
+pub(crate) fn tallied(trials: u64, trial: impl Fn(u64) -> Vec<Observation> + Sync) -> Vec<Tally> {
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let part = |first: u64| (first..trials).step_by(threads).flat_map(&trial).collect::<Vec<_>>();
-    let parts: Vec<Vec<Said>> = thread::scope(|scope| {
+    let parts: Vec<Vec<Observation>> = thread::scope(|scope| {
         let part = &part;
         let running: Vec<_> = (0..).take(threads).map(|first| scope.spawn(move || part(first))).collect();
         running.into_iter().map(|one| one.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()

@@ -2,7 +2,7 @@
 
 mod self_test;
 
-use howlate_analyse::compare::{Asked, Comparison, Track, Verdict, recordings, within};
+use howlate_analyse::compare::{Comparison, Criteria, Track, Verdict, recordings, within};
 use howlate_analyse::{Analysis, is_as_asked};
 use howlate_model::Property;
 use howlate_render::{self as render, ComparisonReport};
@@ -21,7 +21,7 @@ pub(crate) fn run(asked: &Compare) -> Result<Status, Error> {
     let tracks =
         asked.recordings.iter().map(|path| reading::track(path, texts)).collect::<Result<Vec<_>, _>>()?;
     let names: Vec<String> = asked.recordings.iter().map(|path| reading::name(path)).collect();
-    let how = Asked { confidence: asked.confidence.0, margin: asked.margin };
+    let how = Criteria { confidence: asked.confidence.0, margin: asked.margin };
     let comparison = match asked.by {
         Some(property) => by(&tracks, property, asked.base.as_deref(), how)?,
         None => against_base(&tracks, how)?,
@@ -33,7 +33,12 @@ pub(crate) fn run(asked: &Compare) -> Result<Status, Error> {
     Ok(status(&comparison, &tracks))
 }
 
-fn by(tracks: &[Track], property: Property, base: Option<&str>, asked: Asked) -> Result<Comparison, Error> {
+fn by(
+    tracks: &[Track],
+    property: Property,
+    base: Option<&str>,
+    asked: Criteria,
+) -> Result<Comparison, Error> {
     let [track] = tracks else { return Err(Error::ByTakesOne { found: tracks.len() }) };
     let comparison = within(track, property, base, asked).map_err(|values| Error::NoSuchValue {
         property: property.name(),
@@ -46,7 +51,7 @@ fn by(tracks: &[Track], property: Property, base: Option<&str>, asked: Asked) ->
     }
 }
 
-fn against_base(tracks: &[Track], asked: Asked) -> Result<Comparison, Error> {
+fn against_base(tracks: &[Track], asked: Criteria) -> Result<Comparison, Error> {
     let [base, news @ ..] = tracks else { return Err(Error::NothingToCompare { differ: Vec::new() }) };
     if news.is_empty() {
         return Err(Error::NothingToCompare { differ: differing(base) });

@@ -2,13 +2,12 @@
 
 use std::path::PathBuf;
 
-use howlate_model::{Load, Policy, Span, Wait};
-use howlate_plan::{Circumstances, CyclicChoices, Threads};
+use howlate_model::{Load, Policy, Span, shell_path};
+use howlate_plan::{Circumstances, CyclicChoices};
 use howlate_render::quick;
 
 use crate::cli::{Output, WholeRun};
 use crate::error::Error;
-use crate::quoted::quoted;
 use crate::recorder::date_and_time;
 use crate::remedy;
 use crate::session::{Environment, Request, Resume, measure};
@@ -36,7 +35,7 @@ pub(crate) fn run() -> Result<Status, Error> {
         text.push_str(&format!("\nReal-time priority could not be tried. {hint}\n"));
     }
     if let Some(path) = out {
-        text.push_str(&format!("\nSaved; show it again with: howlate show {}\n", quoted(&path)));
+        text.push_str(&format!("\nSaved; show it again with: howlate show {}\n", shell_path(&path)));
     }
     terminal::print(&text)?;
     Ok(Status::Done)
@@ -55,24 +54,17 @@ pub(super) fn realtime_policy() -> Option<Policy> {
 
 /// As a program is, without timer slack, and with real-time priority; idle and busy.
 fn choices(realtime: Option<Policy>) -> CyclicChoices {
+    let circumstances = Circumstances {
+        policies: [Some(Policy::OTHER), realtime].into_iter().flatten().collect(),
+        slacks: vec![None, Some(Span::from_nanos(1))],
+        loads: vec![Load::IDLE, Load::cpu()],
+        cpus: None,
+        seed: fastrand::u64(..1_000_000),
+    };
     CyclicChoices {
-        circumstances: Circumstances {
-            policies: [Some(Policy::OTHER), realtime].into_iter().flatten().collect(),
-            slacks: vec![None, Some(Span::from_nanos(1))],
-            loads: vec![Load::IDLE, Load::cpu()],
-            cpus: None,
-            seed: fastrand::u64(..1_000_000),
-        },
-        mechanisms: vec![Wait::ClockNanosleep],
-        periods: vec![Span::from_millis(1)],
-        threads: Threads::Count(1),
-        distance: Span::ZERO,
-        staircase: false,
-        aligned: false,
-        samples: None,
-        warm_up: None,
         duration: Some(PER_CONDITION),
         rounds: Some(ROUNDS),
+        ..CyclicChoices::of_one_thread(circumstances)
     }
 }
 

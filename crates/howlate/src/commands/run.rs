@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use howlate_model::{Caveat, Condition, HowEnded, Loads, Span};
+use howlate_model::{Caveat, Condition, HowEnded, Loads, Span, shell_path};
 use howlate_plan::{Plan, PlanError, together};
 use howlate_render as render;
 
@@ -10,7 +10,6 @@ use super::{cyclic, notify, print_result, sleep};
 use crate::cli::{Command, Guest, Run};
 use crate::error::Error;
 use crate::experiment::Experiment;
-use crate::quoted::quoted;
 use crate::session::{Environment, Request, Resume, measure};
 use crate::status::{self, Status};
 use crate::terminal;
@@ -27,7 +26,7 @@ pub(crate) fn run(mut args: Run) -> Result<Status, Error> {
     let resume = Resume::of(&path, args.resume || args.dry_run)?;
     let seed = resume.seed().unwrap_or_else(|| args.run.options.seed());
     if args.dry_run {
-        let mut plan = plan(&mut experiment, &args, &Environment::look(), seed)?;
+        let mut plan = plan(&mut experiment, &args, &Environment::read(), seed)?;
         args.reasons.add_to(&mut plan, seed)?;
         terminal::print(&render::plan(&rows(&plan), &plan.left_out, plan.estimate()))?;
         return Ok(Status::Done);
@@ -69,7 +68,7 @@ fn take(
     if analysis.end.as_ref().is_some_and(|end| end.how == HowEnded::Interrupted) && !request.quiet {
         terminal::say(&format!(
             "To go on: howlate run {} --resume{}\n",
-            quoted(&args.plan),
+            shell_path(&args.plan),
             out_option(args)
         ));
     }
@@ -141,7 +140,7 @@ fn introduce(experiment: &Experiment, plan: &Plan, path: &Path, quiet: bool) {
 }
 
 fn out_option(args: &Run) -> String {
-    args.output.out.as_ref().map(|out| format!(" --out {}", quoted(out))).unwrap_or_default()
+    args.output.out.as_ref().map(|out| format!(" --out {}", shell_path(out))).unwrap_or_default()
 }
 
 /// Each condition with the number of its turns and the time that they take.

@@ -1,8 +1,8 @@
 //! `howlate why`
 
 use howlate_analyse::Analysis;
-use howlate_model::{Load, Policy, Span, Wait};
-use howlate_plan::{Circumstances, CyclicChoices, Threads};
+use howlate_model::{Load, Policy, Span};
+use howlate_plan::{Circumstances, CyclicChoices};
 use howlate_render as render;
 
 use super::quick::realtime_policy;
@@ -39,24 +39,17 @@ fn look(asked: &Why) -> Result<Status, Error> {
 }
 
 fn choices(realtime: Option<Policy>) -> CyclicChoices {
+    let circumstances = Circumstances {
+        policies: [Some(Policy::OTHER), realtime].into_iter().flatten().collect(),
+        slacks: vec![None],
+        loads: vec![Load::IDLE, Load::cpu()],
+        cpus: None,
+        seed: fastrand::u64(..1_000_000),
+    };
     CyclicChoices {
-        circumstances: Circumstances {
-            policies: [Some(Policy::OTHER), realtime].into_iter().flatten().collect(),
-            slacks: vec![None],
-            loads: vec![Load::IDLE, Load::cpu()],
-            cpus: None,
-            seed: fastrand::u64(..1_000_000),
-        },
-        mechanisms: vec![Wait::ClockNanosleep],
-        periods: vec![Span::from_millis(1)],
-        threads: Threads::Count(1),
-        distance: Span::ZERO,
-        staircase: false,
-        aligned: false,
-        samples: None,
         duration: Some(PER_CONDITION),
         rounds: Some(ROUNDS),
-        warm_up: None,
+        ..CyclicChoices::of_one_thread(circumstances)
     }
 }
 

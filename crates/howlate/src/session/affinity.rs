@@ -8,7 +8,7 @@ pub(super) fn contention(turns: &[Turn], system: &System) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     let measured = turns.iter().map(measured_cpus).max_by_key(CpuSet::len).unwrap_or_default();
     let threads = turns.iter().map(|turn| turn.tasks.len()).max().unwrap_or(0);
-    if !measured.is_empty() && house_keeping(&measured, system).is_none() {
+    if !measured.is_empty() && housekeeping(&measured, system).is_none() {
         caveats.push(Caveat::ObserverShares { measured });
     }
     let cpus = system.allowed.len();
@@ -40,7 +40,7 @@ pub(super) fn measured_cpus(turn: &Turn) -> CpuSet {
 
 /// Where the observer can run: neither on a measured CPU nor on one that shares its core, or
 /// at least not on a measured one; `None` when every CPU is measured.
-fn house_keeping(measured: &CpuSet, system: &System) -> Option<CpuSet> {
+fn housekeeping(measured: &CpuSet, system: &System) -> Option<CpuSet> {
     let with_siblings: CpuSet = system
         .cpus
         .iter()
@@ -59,5 +59,5 @@ pub(super) fn observer_cpus(turn: &Turn, system: &System) -> Option<CpuSet> {
     let receivers: CpuSet = turn.tasks.iter().filter_map(|task| task.cpu).collect();
     let senders = || turn.tasks.iter().filter_map(|task| task.work.sender_cpu()).collect::<CpuSet>();
     let beside_sender = || Some(senders().without(&receivers)).filter(|cpus| !cpus.is_empty());
-    if measured.is_empty() { None } else { house_keeping(&measured, system).or_else(beside_sender) }
+    if measured.is_empty() { None } else { housekeeping(&measured, system).or_else(beside_sender) }
 }

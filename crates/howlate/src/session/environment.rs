@@ -41,7 +41,7 @@ impl Environment {
     pub(crate) fn begin() -> Result<Self, Error> {
         let interrupted = on_interrupt()?;
         let refused = clear_up();
-        Ok(Self { interrupted, refused, ..Self::look() })
+        Ok(Self { interrupted, refused, ..Self::read() })
     }
 
     /// The same with settings of the machine changed before it is looked at. They are put back by
@@ -53,7 +53,7 @@ impl Environment {
         refused.extend(applied.caveats.iter().cloned());
         let settings = applied.settings.clone();
         let applied = RefCell::new(Some(applied));
-        Ok(Self { interrupted, settings, refused, applied, ..Self::look() })
+        Ok(Self { interrupted, settings, refused, applied, ..Self::read() })
     }
 
     /// Puts the settings back; tells what could not be, and what somebody else changed meanwhile.
@@ -62,7 +62,7 @@ impl Environment {
     }
 
     /// Looks at the machine and at the instrument.
-    pub(crate) fn look() -> Self {
+    pub(crate) fn read() -> Self {
         let root = Root::live();
         let (system, findings) = (describe_live(&root), examine(&root));
         let (settings, refused, probes) = (Vec::new(), Vec::new(), RefCell::default());

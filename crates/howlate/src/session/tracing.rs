@@ -113,7 +113,7 @@ impl Tracing {
     }
 
     /// Takes in what the tracer saw. Often enough, so that it need not lose anything.
-    pub(super) fn look(&mut self) -> Vec<Line> {
+    pub(super) fn poll(&mut self) -> Vec<Line> {
         let Some(turn) = &mut self.turn else { return Vec::new() };
         let TracedTurn { threads, by_tid, .. } = turn;
         let lost = self.tracer.read(&mut |one| {
@@ -127,7 +127,7 @@ impl Tracing {
         if now.since(turn.from) < HANDED_ON_EVERY {
             return Vec::new();
         }
-        self.hand_on(now)
+        self.emit(now)
     }
 
     /// The turn is over: what came of it.
@@ -137,17 +137,17 @@ impl Tracing {
         }
         drop(clock::pause(SETTLING));
         self.tracer.stop();
-        let mut lines = self.look();
+        let mut lines = self.poll();
         if let Some(turn) = &mut self.turn {
             turn.threads.iter_mut().for_each(|thread| thread.joiner.end());
         }
-        lines.extend(self.hand_on(clock::now()));
+        lines.extend(self.emit(clock::now()));
         self.turn = None;
         lines
     }
 
     /// The causes since the last time, one line per thread.
-    fn hand_on(&mut self, now: MonotonicTime) -> Vec<Line> {
+    fn emit(&mut self, now: MonotonicTime) -> Vec<Line> {
         let Some(turn) = &mut self.turn else { return Vec::new() };
         let from = std::mem::replace(&mut turn.from, now);
         let (tracer, from_round) = (self.tracer.tier().name(), self.from_round);

@@ -41,6 +41,16 @@ pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
+/// The commands that `--help` lists, but for `help`.
+pub(crate) fn commands() -> Vec<String> {
+    let help = stdout(&run(&["--help"]));
+    let listed =
+        help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    // What goes on from the line above is further in.
+    let names = listed.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+    names.filter(|name| !matches!(*name, "" | "help")).map(str::to_owned).collect()
+}
+
 /// Says why a test did not run, and has it counted by `cargo xtask test`.
 #[allow(clippy::print_stderr, reason = "read by whoever runs the tests")]
 pub(crate) fn skip(reason: &str) {

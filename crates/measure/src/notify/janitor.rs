@@ -22,7 +22,7 @@ pub(super) const JANITOR: Helper =
 
 /// What the id is of.
 #[derive(Clone, Copy)]
-pub(crate) enum Kind {
+pub(crate) enum SysvKind {
     Semaphore,
     Queue,
 }
@@ -40,11 +40,11 @@ pub(crate) struct Janitor {
 
 impl Janitor {
     /// Starts the helper, which makes the id.
-    pub(crate) fn start(kind: Kind) -> io::Result<Self> {
+    pub(crate) fn start(kind: SysvKind) -> io::Result<Self> {
         let (control, theirs) = control::pair()?;
         let helper = helper::start(JANITOR, theirs)?;
         let mut janitor = Self { id: -1, control: None, helper };
-        control::send(&control, &matches!(kind, Kind::Queue), &[])?;
+        control::send(&control, &matches!(kind, SysvKind::Queue), &[])?;
         if !control::comes_within(&control, PATIENCE)? {
             return Err(io::ErrorKind::TimedOut.into());
         }

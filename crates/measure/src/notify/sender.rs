@@ -166,7 +166,7 @@ impl Sending {
     /// `false` when the run was stopped.
     #[inline]
     fn is_received(&self, last: u64, lost_in_a_row: &mut u32) -> io::Result<bool> {
-        if self.arrivals.latest() >= last {
+        if self.arrivals.most_recent() >= last {
             *lost_in_a_row = 0;
             return Ok(true);
         }
@@ -177,7 +177,7 @@ impl Sending {
     fn await_last(&self) {
         let give_up = clock::now().plus(PATIENCE);
         let last = self.log.count();
-        while self.stop.is_asked() && self.arrivals.latest() < last && clock::now() < give_up {
+        while self.stop.is_asked() && self.arrivals.most_recent() < last && clock::now() < give_up {
             // A signal, which only says that the run was stopped, shortens the nap.
             drop(clock::pause(LEAST_NAP));
         }
@@ -190,7 +190,7 @@ impl Sending {
             if !self.sleep(self.gap.clamp(LEAST_NAP, PATIENCE)) {
                 return Ok(false);
             }
-            if self.arrivals.latest() >= last {
+            if self.arrivals.most_recent() >= last {
                 *lost_in_a_row = 0;
                 return Ok(self.sleep(self.gap));
             }

@@ -8,9 +8,9 @@ use howlate_model::{Between, MonotonicTime};
 
 /// Words of a cache line, and of the next one, which many processors fetch with it.
 const LINE: usize = 16;
-/// Where the receiver says how far it has come: stamps stored, then the latest number.
+/// Where the receiver says how far it has come: stamps stored, then the most recent number.
 const PROGRESS: usize = 0;
-const LATEST: usize = 1;
+const MOST_RECENT: usize = 1;
 /// Each direction has three lines: announced number, futex word, the one that waits.
 const DIRECTIONS: usize = LINE;
 const DIRECTION_WORDS: usize = 3 * LINE;
@@ -113,14 +113,14 @@ impl Arrivals {
         number_word.store(number, Ordering::Relaxed);
         ran_word.store(ran.as_nanos().cast_unsigned(), Ordering::Relaxed);
         words[PROGRESS].store(place as u64 + 1, Ordering::Release);
-        words[LATEST].store(number, Ordering::Release);
+        words[MOST_RECENT].store(number, Ordering::Release);
         true
     }
 
     /// The number of the message that arrived last.
     #[inline]
-    pub(crate) fn latest(&self) -> u64 {
-        self.memory.words()[LATEST].load(Ordering::Acquire)
+    pub(crate) fn most_recent(&self) -> u64 {
+        self.memory.words()[MOST_RECENT].load(Ordering::Acquire)
     }
 
     /// How many stamps are stored.

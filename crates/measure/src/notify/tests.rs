@@ -242,5 +242,5 @@ fn a_message_on_its_way_when_the_run_is_stopped_may_arrive() {
     };
     let mut sender = StopsAfter { arrivals: arrivals.clone(), stop };
     assert_eq!(sending.run(&mut sender, &mut NoAnswer).unwrap(), 1);
-    assert_eq!(arrivals.latest(), 1);
+    assert_eq!(arrivals.most_recent(), 1);
 }

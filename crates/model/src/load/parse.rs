@@ -204,7 +204,7 @@ fn change_hackbench(part: &mut LoadPart, change: impl FnOnce(&mut Hackbench)) {
     }
 }
 
-/// More workers than this are a slip of the finger; each group of hackbench is 40 processes.
+/// More workers than this are a typing error; each group of hackbench is 40 processes.
 const MOST_WORKERS: u32 = 1_000;
 const MOST_GROUPS: u32 = 100;
 

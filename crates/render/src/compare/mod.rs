@@ -10,7 +10,7 @@ mod text;
 mod words;
 
 use howlate_analyse::Analysis;
-use howlate_analyse::compare::{Asked, Compared, Comparison, Tested};
+use howlate_analyse::compare::{Compared, Comparison, Criteria, Tested};
 
 pub use json::comparison_json;
 pub use junit::comparison_junit;
@@ -25,7 +25,7 @@ pub struct ComparisonReport<'a> {
     /// What was found.
     pub comparison: &'a Comparison,
     /// How sure, and what is nothing.
-    pub asked: Asked,
+    pub asked: Criteria,
     /// The base's path and content.
     pub base: (&'a str, &'a Analysis),
     /// The same of each new recording; empty when conditions of one recording are compared.

@@ -247,7 +247,7 @@ fn settings(condition: &Condition, in_force: Option<&InForce>) -> Vec<String> {
 
 /// The command line, quoted so that a shell reads it the same.
 pub(crate) fn command(analysis: &Analysis) -> String {
-    let words = analysis.header.arguments.iter().map(|word| shell_word(word));
+    let words = analysis.header.arguments.iter().map(shell_word);
     std::iter::once("howlate".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }
 

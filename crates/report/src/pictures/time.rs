@@ -40,7 +40,7 @@ pub(crate) fn picture(entries: &[Entry<'_>]) -> Option<Picture> {
         kind: Kind::Time,
         title: title(&drawn),
         about: "One strip per condition, all on the same axes. The darker, the more wake-ups were so late; the line above \
-                is the latest of each stretch of time, dots are the worst of all. Grey stretches ran under a background \
+                is the worst of each stretch of time, dots are the worst of all. Grey stretches ran under a background \
                 load; triangles mark missed periods and lost wake-ups."
             .to_owned(),
         left_out: left_out(candidates - drawn.len()),
@@ -73,10 +73,10 @@ fn title(entries: &[Entry<'_>]) -> String {
     let Some(entry) = entries.iter().max_by_key(|entry| entry.max()) else { return String::new() };
     let about = if entries.len() > 1 { format!(" ({})", name(entry, &parts)) } else { String::new() };
     match worst(entry) {
-        None => format!("The latest wake-up came {} late{about}", Latency::from_nanos(entry.max())),
+        None => format!("The worst wake-up came {} late{about}", Latency::from_nanos(entry.max())),
         Some(worst) => {
             let at = since(entry, worst.at_ns);
-            format!("The latest wake-up came {} late, {at:.1} s after the start{about}", worst.latency_ns)
+            format!("The worst wake-up came {} late, {at:.1} s after the start{about}", worst.latency_ns)
         }
     }
 }

@@ -134,7 +134,7 @@ mod tests {
     use super::*;
     use crate::compare::track::testing::piece;
 
-    /// Blocks of a second whose latest wake-ups are drawn from `tail`, above 1 000 ns.
+    /// Blocks of a second whose worst wake-ups are drawn from `tail`, above 1 000 ns.
     fn blocks(seconds: u32, tail: impl Fn(u32, f64) -> f64) -> Vec<Piece> {
         // Every share of the tail once, in an order without a pattern.
         let share = |second: u32| (f64::from(second * 7_919 % seconds) + 0.5) / f64::from(seconds);

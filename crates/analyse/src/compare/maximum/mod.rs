@@ -89,7 +89,7 @@ fn maxima(pieces: &[Piece]) -> Maxima {
     maxima
 }
 
-/// The latest wake-ups of all.
+/// The worst wake-ups of all.
 fn worst(pieces: &[Piece]) -> Vec<Worst> {
     let mut all: Vec<Worst> = pieces.iter().flat_map(|piece| &piece.worst).copied().collect();
     all.sort_by_key(|one| std::cmp::Reverse(one.latency_ns));

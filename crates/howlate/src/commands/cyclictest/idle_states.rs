@@ -1,6 +1,6 @@
 //! `--deepest-idle-state`: keeps the measured CPUs out of deeper idle states.
 
-use howlate_cyclictest::{Machine, Options, Power};
+use howlate_cyclictest::{CpuMasks, Options, Power};
 use howlate_guard::{Applied, Guard, Wanted};
 use howlate_model::{Caveat, CpuSet, Turn};
 use howlate_procfs::Root;
@@ -12,10 +12,10 @@ use crate::terminal::say;
 pub(crate) struct Disabled(Option<Applied>);
 
 /// Disables the states as asked; `None` if nothing was asked.
-pub(crate) fn limit(options: &Options, turn: &Turn, machine: &Machine) -> Option<Disabled> {
+pub(crate) fn limit(options: &Options, turn: &Turn, masks: &CpuMasks) -> Option<Disabled> {
     let Power::DeepestIdleState(deepest) = options.power else { return None };
     let bound: CpuSet = turn.tasks.iter().filter_map(|task| task.cpu).collect();
-    let cpus = if bound.is_empty() { machine.allowed.clone() } else { bound };
+    let cpus = if bound.is_empty() { masks.allowed.clone() } else { bound };
     let root = Root::live();
     let mut wanted = Vec::new();
     for cpu in cpus.iter() {

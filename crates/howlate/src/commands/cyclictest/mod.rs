@@ -8,7 +8,7 @@ mod facts;
 mod failure;
 mod fifo;
 mod idle_states;
-mod machine;
+mod masks;
 mod outcome;
 mod permission;
 mod recording;
@@ -79,12 +79,12 @@ impl Call {
 
     /// Does what cyclictest would do.
     pub(crate) fn run(&self) -> ExitCode {
-        let machine = machine::look();
-        match self.dialect().and_then(|dialect| read(&self.words, &machine, dialect)) {
+        let masks = masks::read();
+        match self.dialect().and_then(|dialect| read(&self.words, &masks, dialect)) {
             Err(refusal) => self.refuse(&refusal),
             Ok(request) => {
                 request.warnings.iter().for_each(|warning| say(&warning.to_string()));
-                let status = measure(&request.options, &machine).unwrap_or_else(|failure| {
+                let status = measure(&request.options, &masks).unwrap_or_else(|failure| {
                     say(&failure.message());
                     failure.status()
                 });
@@ -116,19 +116,19 @@ impl Call {
 }
 
 /// Sets up, measures, prints; returns the exit status.
-fn measure(options: &Options, machine: &howlate_cyclictest::Machine) -> Result<u8, Failure> {
+fn measure(options: &Options, masks: &howlate_cyclictest::CpuMasks) -> Result<u8, Failure> {
     let started = facts::now();
     clocks::check(options);
-    let turn = turn(options, machine);
+    let turn = turn(options, masks);
     turn.tasks.iter().try_for_each(|task| permission::check(task.policy))?;
     let signals = Signals::receive()?;
     idle_states::warn(&clear_up());
     status_file::sweep(Path::new(status_file::FOLDER));
     let smi = options.smi.then(|| smi::Counters::open(&turn)).transpose()?;
     let cpus: Vec<_> = turn.tasks.iter().map(|task| task.cpu).collect();
-    let (before, after) = preamble(options, machine, &cpus);
+    let (before, after) = preamble(options, masks, &cpus);
     print_as_is(&before)?;
-    let _idle = idle_states::limit(options, &turn, machine);
+    let _idle = idle_states::limit(options, &turn, masks);
     let process = prepare(options)?;
     print_as_is(&after)?;
     let recording = Recording::begin(options, &turn, signals.interrupted())?;
@@ -136,7 +136,7 @@ fn measure(options: &Options, machine: &howlate_cyclictest::Machine) -> Result<u
     let mut watcher = Watcher::new(options, results, &signals, recording)?;
     watcher.begin();
     let interrupted = Arc::clone(signals.interrupted());
-    let bounds = Bounds { interrupted, process: process.state(), ..machine::bounds(options, &turn, machine) };
+    let bounds = Bounds { interrupted, process: process.state(), ..masks::bounds(options, &turn, masks) };
     let ended = Threads.run(&turn, &bounds, &mut watcher)?;
     let mut results = watcher.end(ended.how)?;
     if let Some(smi) = smi {

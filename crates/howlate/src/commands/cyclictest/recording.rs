@@ -23,7 +23,7 @@ impl Recording {
         interrupted: &Arc<AtomicBool>,
     ) -> Result<Self, Failure> {
         let Some(path) = &options.howlate_out else { return Ok(Self(None)) };
-        let environment = Environment::look();
+        let environment = Environment::read();
         let conditions = conditions(turn, &environment.system.kernel);
         let header = header("cyclic", 0, &environment, conditions);
         let mut recorder = Recorder::begin(header, Some(path), interrupted)?;

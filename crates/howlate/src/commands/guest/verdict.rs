@@ -1,6 +1,6 @@
 //! The result of all guests, and what their comparison says.
 
-use howlate_analyse::compare::{Asked, Track, within};
+use howlate_analyse::compare::{Criteria, Track, within};
 use howlate_model::{Condition, Property};
 use howlate_render::{self as render, ComparisonReport};
 
@@ -35,7 +35,7 @@ fn differing(track: &Track) -> impl Iterator<Item = Property> {
 
 /// `None` where nothing differs in it.
 fn compared(track: &Track, property: Property) -> Option<String> {
-    let asked = Asked { confidence: CONFIDENCE, margin: None };
+    let asked = Criteria { confidence: CONFIDENCE, margin: None };
     let comparison = within(track, property, None, asked).ok()?;
     comparison.compared.first()?;
     let base = ("", &track.analysis);

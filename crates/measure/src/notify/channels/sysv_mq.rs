@@ -5,7 +5,7 @@ use std::io;
 use howlate_linux::sysv::{receive, send};
 
 use crate::notify::channel::{Await, Channel, Endpoint, Endpoints, Notify};
-use crate::notify::janitor::{Janitor, Kind};
+use crate::notify::janitor::{Janitor, SysvKind};
 use crate::notify::shared::Direction;
 
 pub(crate) struct SysvMq;
@@ -26,7 +26,7 @@ impl Channel for SysvMq {
     type Receiver = End;
 
     fn make(_: &Direction) -> io::Result<Endpoints> {
-        Ok(Endpoints { janitor: Some(Janitor::start(Kind::Queue)?), ..Endpoints::default() })
+        Ok(Endpoints { janitor: Some(Janitor::start(SysvKind::Queue)?), ..Endpoints::default() })
     }
 
     fn receiver(endpoint: Endpoint) -> io::Result<End> {

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use howlate_linux::sysv::change_semaphore;
 
 use crate::notify::channel::{Await, Channel, Endpoint, Endpoints, Notify};
-use crate::notify::janitor::{Janitor, Kind};
+use crate::notify::janitor::{Janitor, SysvKind};
 use crate::notify::shared::Direction;
 
 pub(crate) struct SysvSem;
@@ -27,7 +27,7 @@ impl Channel for SysvSem {
     type Receiver = End;
 
     fn make(_: &Direction) -> io::Result<Endpoints> {
-        Ok(Endpoints { janitor: Some(Janitor::start(Kind::Semaphore)?), ..Endpoints::default() })
+        Ok(Endpoints { janitor: Some(Janitor::start(SysvKind::Semaphore)?), ..Endpoints::default() })
     }
 
     fn receiver(endpoint: Endpoint) -> io::Result<End> {

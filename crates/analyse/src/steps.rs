@@ -22,7 +22,7 @@ const LEAST_SAMPLES: u64 = 20;
 ///
 /// To count, the middle halves of the two distributions must not overlap, and the median must
 /// rise clearly: single late wake-ups do not make a step.
-pub(crate) fn steps(sweep: &[(Span, &Distribution)]) -> Vec<Step> {
+pub(crate) fn between(sweep: &[(Span, &Distribution)]) -> Vec<Step> {
     let enough = |(_, latency): &&(Span, &Distribution)| latency.count() >= LEAST_SAMPLES;
     let sweep: Vec<_> = sweep.iter().filter(enough).collect();
     sweep.windows(2).filter_map(|pair| step(pair[0], pair[1])).collect()
@@ -60,7 +60,7 @@ mod tests {
                 .map(|(micros, late)| (Span::from_micros(micros), around(late)))
                 .into();
         let sweep: Vec<_> = sweep.iter().map(|(length, all)| (*length, all)).collect();
-        let found = steps(&sweep);
+        let found = between(&sweep);
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].below, found[0].above), (Span::from_micros(200), Span::from_micros(250)));
     }

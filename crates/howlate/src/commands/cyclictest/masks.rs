@@ -1,6 +1,6 @@
 //! The CPUs there are.
 
-use howlate_cyclictest::{Align, Clock, Machine, Options, break_threshold};
+use howlate_cyclictest::{Align, Clock, CpuMasks, Options, break_threshold};
 use howlate_linux::sched;
 use howlate_model::{Bounds, CpuSet, Span, Start, Turn, WaitClock};
 use howlate_procfs::{Root, list_of_cpus};
@@ -8,7 +8,7 @@ use howlate_procfs::{Root, list_of_cpus};
 use super::trace;
 
 /// What the options must know of this machine.
-pub(crate) fn look() -> Machine {
+pub(crate) fn read() -> CpuMasks {
     let allowed = sched::affinity().unwrap_or_default();
     let bindable = sched::bindable().unwrap_or_else(|_| allowed.clone());
     let count = |list: &str| {
@@ -17,7 +17,7 @@ pub(crate) fn look() -> Machine {
         u32::try_from(cpus.len()).unwrap_or(u32::MAX)
     };
     let (configured, online) = (count("present"), count("online"));
-    Machine { configured, online, allowed, bindable }
+    CpuMasks { configured, online, allowed, bindable }
 }
 
 /// How often a screen or a list of values is brought up to date, as in the original.
@@ -25,9 +25,9 @@ const TICK: Span = Span::from_millis(10);
 
 /// What begins and ends the run, and where the main thread sits: where it was asked to, or
 /// else away from the measured CPUs.
-pub(crate) fn bounds(options: &Options, turn: &Turn, machine: &Machine) -> Bounds {
+pub(crate) fn bounds(options: &Options, turn: &Turn, masks: &CpuMasks) -> Bounds {
     let measured: CpuSet = turn.tasks.iter().filter_map(|task| task.cpu).collect();
-    let others = machine.allowed.without(&measured);
+    let others = masks.allowed.without(&measured);
     let others = Some(others).filter(|cpus| !cpus.is_empty() && !measured.is_empty());
     let watched = options.verbose || !options.quiet;
     Bounds {
