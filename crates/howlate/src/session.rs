@@ -151,9 +151,10 @@ impl Session {
         self.load = Some(UnderLoad::begin(load, turn));
         let observer_cpus = observer_cpus(turn, &self.recorder.analysis().header.system);
         let poll_interval = self.display.changes_every();
-        let bounds = Bounds { observer_cpus, poll_interval, ..bounds.clone() };
         self.disturbances.turn_begins();
         self.trace(turn);
+        let after_each = self.tracing.as_ref().and_then(Tracing::after_each);
+        let bounds = Bounds { observer_cpus, poll_interval, after_each, ..bounds.clone() };
         let ended = engines.for_turn(turn)?.run(turn, &bounds, self)?;
         self.disturbances.turn_ended(turn);
         self.turn_ended();

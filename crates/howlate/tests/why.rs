@@ -4,9 +4,9 @@
 
 mod common;
 
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 
-use common::{howlate, json, run, skip, stderr, stdout};
+use common::{ForAnyone, howlate, json, run, skip, stderr, stdout};
 use serde_json::Value;
 
 /// Whether the kernel's programs can be had here; says why not.
@@ -115,6 +115,88 @@ fn a_thread_that_hogs_the_cpu_is_named() {
     let causes = result["why"]["causes"].as_array().unwrap();
     let found = causes.iter().find(|one| one["kind"] == "thread" && one["name"] == "sh");
     assert!(found.is_some_and(|one| one["wakeups"].as_u64() >= Some(1)), "{causes:?}");
+}
+
+/// A recording of one thread under `tracer`, as JSON; `None` where it cannot be had, with the reason.
+fn traced_by(tracer: &str, mut command: Command) -> Option<Value> {
+    let output = command
+        .args(["cyclic", "--why", "--tracer", tracer, "--threads", "1", "--samples", "300"])
+        .args(["--rounds", "2", "--json", "--quiet"])
+        .output()
+        .unwrap();
+    if output.status.code() == Some(2) {
+        skip(&stderr(&output));
+        return None;
+    }
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    Some(result["results"][0]["why"].clone())
+}
+
+/// Most wake-ups are seen, each whole; returns the names of the parts.
+fn seen_whole(why: &Value, tracer: &str) -> Vec<String> {
+    assert_eq!(
+        (&why["tracer"], &why["lost_events"], &why["clamped"]),
+        (&tracer.into(), &0.into(), &0.into())
+    );
+    let (known, unknown) = (why["decomposed"].as_u64().unwrap(), why["not_decomposed"].as_u64().unwrap());
+    assert!(known >= 9 * unknown && known + unknown >= 290, "{known} of {}", known + unknown);
+    let worst = why["worst"].as_array().unwrap();
+    assert!(!worst.is_empty());
+    for one in worst {
+        assert_eq!(sum(&one["parts"], "ns"), one["latency_ns"].as_i64().unwrap());
+    }
+    let parts = why["parts"].as_array().unwrap();
+    parts.iter().map(|one| one["part"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn anybody_learns_the_parts_that_switches_tell() {
+    let place = ForAnyone::new();
+    let Some(why) = traced_by("switches", place.howlate(&[])) else { return };
+    let parts = seen_whole(&why, "switches");
+    let told = ["arming", "timer_slack", "before_runnable", "waiting", "lost_again", "return", "not_seen"];
+    assert!(parts.iter().all(|part| told.contains(&part.as_str())), "{parts:?}");
+    for part in ["timer_slack", "before_runnable", "return"] {
+        assert!(parts.iter().any(|one| one == part), "{part} is not in {parts:?}");
+    }
+    let kinds = why["causes"].as_array().unwrap().iter().map(|one| one["kind"].as_str().unwrap());
+    let blamed: Vec<&str> = kinds.filter(|kind| ["thread", "interrupt", "softirq"].contains(kind)).collect();
+    assert!(blamed.is_empty(), "no switch record names anybody: {blamed:?}");
+}
+
+#[test]
+fn a_tracer_that_cannot_be_had_ends_the_program_before_it_measures() {
+    let place = ForAnyone::new();
+    let asked = ["cyclic", "--why", "--tracer", "bpf", "--samples", "10", "--out", "none.jsonl"];
+    let output = place.howlate(&asked).output().unwrap();
+    if output.status.code() == Some(0) {
+        return skip("anybody may load programs into this kernel");
+    }
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("the tracer bpf cannot be had"), "{}", stderr(&output));
+    assert!(!place.folder.path().join("none.jsonl").exists());
+    let output = run(&["cyclic", "--why", "--tracer", "dtrace", "--samples", "10"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("write auto, bpf,"), "{}", stderr(&output));
+}
+
+#[test]
+fn the_best_tracer_that_can_be_had_is_taken_and_the_others_are_named() {
+    let place = ForAnyone::new();
+    let asked =
+        ["cyclic", "--why", "--threads", "1", "--samples", "50", "--rounds", "1", "--json", "--quiet"];
+    let output = place.howlate(&asked).output().unwrap();
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let caveats = result["caveats"].as_array().unwrap();
+    let refused: Vec<&str> = caveats
+        .iter()
+        .filter(|one| one["caveat"] == "tracer_refused")
+        .map(|one| one["tracer"].as_str().unwrap())
+        .collect();
+    let taken = result["results"][0]["why"]["tracer"].as_str();
+    let all = ["bpf", "switches"];
+    let before = taken.and_then(|taken| all.iter().position(|one| *one == taken)).unwrap_or(all.len());
+    assert_eq!(refused, all[..before], "{caveats:?}");
 }
 
 #[test]

@@ -13,6 +13,7 @@ pub mod memory;
 pub mod message_queue;
 pub mod network;
 pub mod parent;
+pub mod perf;
 pub mod posix_timer;
 pub mod process;
 pub mod queued_signal;

@@ -128,6 +128,7 @@ impl Job for Cyclic {
             }
             let wakeup = Wakeup { expected, ran: waiter.now() };
             out.push(wakeup);
+            waiter.woke(wakeup);
             expected = expected.plus(self.period);
             if wakeup.latency() >= unusual {
                 expected = self.after_unusual(wakeup, stop);
@@ -185,6 +186,7 @@ impl Job for Sleep {
             }
             let wakeup = Wakeup { expected, ran: waiter.now() };
             out.push(wakeup);
+            waiter.woke(wakeup);
             if wakeup.latency() > self.stop_above {
                 stop.above(wakeup.latency());
             }

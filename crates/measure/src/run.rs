@@ -56,6 +56,7 @@ fn start<'a>(
             stop_above,
             lasts,
             first_ends: bounds.first_ends,
+            after_each: bounds.after_each.clone(),
             clock,
             stop: stop.clone(),
             gate: Arc::clone(&gate),

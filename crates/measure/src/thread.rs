@@ -7,13 +7,13 @@ use std::thread::Builder;
 
 use howlate_linux::{clock, signal, thread, usage};
 use howlate_model::{
-    Caveat, InForce, Latency, MonotonicTime, ProcessState, Sleeper, Span, Task, Usage, Work,
+    AfterEach, Caveat, InForce, Latency, MonotonicTime, ProcessState, Sleeper, Span, Task, Usage, Work,
 };
 
 use crate::loops::{Cyclic, Job, NEVER, NO_END, Sleep, Stop, WarmUp, run_warm};
 use crate::ring::RingWriter;
 use crate::settings;
-use crate::wait::{Waiter, Waiting, WithWaiter};
+use crate::wait::{Noting, Waiter, Waiting, WithWaiter};
 use crate::wait_clock::ClockReading;
 
 /// Enough for the loop, its set-up and the stack touched beforehand.
@@ -65,6 +65,7 @@ pub(crate) struct Measuring {
     /// How long what counts lasts, if there is an end.
     pub(crate) lasts: Option<Span>,
     pub(crate) first_ends: bool,
+    pub(crate) after_each: Option<AfterEach>,
     pub(crate) clock: ClockReading,
     pub(crate) stop: Stop,
     pub(crate) gate: Arc<Gate>,
@@ -177,7 +178,13 @@ struct Measurement<'a, J> {
 
 impl<J: Job> WithWaiter for Measurement<'_, J> {
     fn with(self, waiter: &mut impl Waiter) -> io::Result<u64> {
-        let Measuring { warm_up, stop, out, .. } = self.thread;
-        run_warm(&self.job, warm_up, waiter, stop, out)
+        let Measuring { warm_up, stop, out, after_each, .. } = self.thread;
+        match after_each {
+            None => run_warm(&self.job, warm_up, waiter, stop, out),
+            Some(after_each) => {
+                let mut noting = Noting { waiter, noted: after_each.begin() };
+                run_warm(&self.job, warm_up, &mut noting, stop, out)
+            }
+        }
     }
 }

@@ -52,7 +52,8 @@ pub use condition::{Condition, Work, WorkKind};
 pub use cpu_set::{CpuSet, CpuSetError};
 pub use distribution::{Distribution, HIGHEST_TRACKED};
 pub use engine::{
-    Bounds, Ended, Engine, EngineError, OnAbove, ProcessState, Progress, Sink, Start, WaitClock,
+    AfterEach, Bounds, Ended, Engine, EngineError, Noted, OnAbove, ProcessState, Progress, Sink, Start,
+    WaitClock,
 };
 pub use exchange::{Between, Irregular, Placement, ReceiverCpu};
 pub use finding::{Cost, Evidence, Finding, Remedy, Verdict};

@@ -13,6 +13,8 @@ pub enum Part {
     Blocked,
     /// The kernel was free to fire the timer later, so as to join it with others.
     TimerSlack,
+    /// From the timer's time until the thread could run, where the tracer sees nothing in between.
+    BeforeRunnable,
     /// From the timer's time until the CPU took the interrupt.
     InterruptDelivery,
     /// From the interrupt until the first timer was served.
@@ -39,10 +41,11 @@ pub enum Part {
 
 impl Part {
     /// All parts, in their order.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Arming,
         Self::Blocked,
         Self::TimerSlack,
+        Self::BeforeRunnable,
         Self::InterruptDelivery,
         Self::InterruptEntry,
         Self::OtherTimers,
@@ -62,6 +65,7 @@ impl Part {
             Self::Arming => "arming",
             Self::Blocked => "blocked",
             Self::TimerSlack => "timer_slack",
+            Self::BeforeRunnable => "before_runnable",
             Self::InterruptDelivery => "interrupt_delivery",
             Self::InterruptEntry => "interrupt_entry",
             Self::OtherTimers => "other_timers",

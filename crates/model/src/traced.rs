@@ -76,10 +76,12 @@ pub enum WokenBy {
     Timer(Expiry),
     /// Somebody else.
     Other(Who),
-    /// The tracer does not see what wakes; the timer slack in force.
+    /// The tracer does not see what wakes.
     NotSeen {
-        /// The thread's timer slack.
+        /// The slack that the thread's timer may have.
         slack: Span,
+        /// Whether it is known when the thread could run; otherwise `waking` and `runnable` are the switch.
+        runnable_known: bool,
     },
 }
 

@@ -53,6 +53,12 @@ impl Wait {
         Self::SleepThenSpin,
     ];
 
+    /// Whether the kernel may add the thread's timer slack to it: to a thread's own sleep, and not to timers that
+    /// are objects of their own.
+    pub const fn has_slack(self) -> bool {
+        !matches!(self, Self::Timerfd | Self::PosixTimer | Self::BusyWait)
+    }
+
     /// The name used on the command line and in recordings.
     pub const fn name(self) -> &'static str {
         match self {

@@ -20,7 +20,7 @@ pub use load_average::LoadAverage;
 pub use processes::{children, descendants, of_ended_children, threads};
 pub use reading::{Reading, Unreadable};
 pub use root::{REFUSED, Root};
-pub use schedstat::Schedstat;
+pub use schedstat::{OwnSchedstat, Schedstat};
 pub use stat::{CpuTicks, Stat};
 pub use status::Status;
 

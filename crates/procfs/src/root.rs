@@ -66,6 +66,11 @@ impl Root {
         Ok(String::from_utf8_lossy(&bytes).trim().to_owned())
     }
 
+    /// A file that is read again and again.
+    pub(crate) fn open(&self, path: &str) -> Result<File, Unreadable> {
+        Ok(File::open(self.admit(path)?)?)
+    }
+
     /// The names in a directory, numbers in numeric order; empty where there is none.
     ///
     /// The directory itself is not remembered: what is read in it will be.

@@ -143,6 +143,7 @@ pub(crate) const fn part_in_words(part: Part) -> &'static str {
         Part::Arming => "asked too late",
         Part::Blocked => "slept on",
         Part::TimerSlack => "timer slack",
+        Part::BeforeRunnable => "before it could run",
         Part::InterruptDelivery => "interrupt delivery",
         Part::InterruptEntry => "interrupt entry",
         Part::OtherTimers => "other timers first",
@@ -164,7 +165,8 @@ fn cause_in_words(cause: &WhyCause) -> String {
         let words = Part::ALL.into_iter().find(|part| part.name() == name).map(part_in_words);
         return format!("kernel: {}", words.unwrap_or_default());
     }
-    who(cause.kind, name, cause.pid)
+    let who = who(cause.kind, name, cause.pid);
+    cause.part.map_or_else(|| who.clone(), |part| format!("{who}: {}", part_in_words(part)))
 }
 
 fn segment_in_words(segment: &Segment) -> String {

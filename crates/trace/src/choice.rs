@@ -34,8 +34,13 @@ impl FromStr for Choice {
         match text {
             "auto" => Ok(Self::Auto),
             "none" => Ok(Self::None),
-            "bpf" => Ok(Self::Only(Tier::Bpf)),
-            _ => Err(format!("`{text}` is no tracer; write auto, bpf or none")),
+            _ => match Tier::ALL.into_iter().find(|tier| tier.name() == text) {
+                Some(tier) => Ok(Self::Only(tier)),
+                None => {
+                    let all = Tier::ALL.map(Tier::name).join(", ");
+                    Err(format!("`{text}` is no tracer; write auto, {all} or none"))
+                }
+            },
         }
     }
 }
@@ -59,7 +64,7 @@ impl fmt::Debug for Opened {
 /// Opens a tracer that watches `processes`: by their ids as this process sees them, four at most.
 pub fn open(choice: Choice, processes: &[u32]) -> Opened {
     let tiers: &[Tier] = match &choice {
-        Choice::Auto => &[Tier::Bpf],
+        Choice::Auto => &Tier::ALL,
         Choice::Only(tier) => std::slice::from_ref(tier),
         Choice::None => &[],
     };
@@ -82,6 +87,7 @@ fn try_one(tier: Tier, processes: &[u32]) -> Result<Box<dyn Tracer>, Refusal> {
         Tier::Bpf => Ok(Box::new(crate::bpf::Bpf::open(processes)?)),
         #[cfg(not(target_endian = "little"))]
         Tier::Bpf => Err(Refusal::Processor),
+        Tier::Switches => Ok(Box::new(crate::switches::Switches::open()?)),
     }
 }
 
@@ -93,6 +99,7 @@ mod tests {
     fn tracers_are_chosen_by_name() {
         assert_eq!("auto".parse(), Ok(Choice::Auto));
         assert_eq!("bpf".parse(), Ok(Choice::Only(Tier::Bpf)));
+        assert_eq!("switches".parse(), Ok(Choice::Only(Tier::Switches)));
         assert_eq!("none".parse(), Ok(Choice::None));
         assert!("dtrace".parse::<Choice>().unwrap_err().contains("auto"));
     }

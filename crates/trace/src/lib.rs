@@ -8,13 +8,14 @@ mod bpf;
 mod choice;
 mod names;
 mod refusal;
+mod switches;
 mod tier;
 
 pub use choice::{Choice, Opened, open};
 pub use refusal::Refusal;
 pub use tier::Tier;
 
-use howlate_model::{Span, Traced};
+use howlate_model::{AfterEach, Span, Traced};
 
 /// What follows wake-ups of this process, and of others that are named.
 pub trait Tracer {
@@ -34,6 +35,11 @@ pub trait Tracer {
     ///
     /// When the kernel refuses it for this thread.
     fn follow(&mut self, tid: u32, slack: Span) -> Result<(), Refusal>;
+
+    /// What each followed thread is to do after its wake-ups, if anything.
+    fn after_each(&self) -> Option<AfterEach> {
+        None
+    }
 
     /// Hands on what was seen since the last call, each thread's sleeps in their order; returns how many were lost.
     fn read(&mut self, seen: &mut dyn FnMut(Traced)) -> u64;

@@ -13,6 +13,19 @@ pub enum Refusal {
         "not permitted: run as root, or `setcap cap_bpf,cap_perfmon+ep` on the program, or `--cap-add BPF --cap-add PERFMON` for a container"
     )]
     NotPermitted,
+    /// The kernel records switches for nobody without a capability.
+    #[error(
+        "kernel.perf_event_paranoid is {level}: `sysctl kernel.perf_event_paranoid=2`, or `setcap cap_perfmon+ep` on the program"
+    )]
+    Paranoid {
+        /// What it is.
+        level: i32,
+    },
+    /// Something else forbids it, such as the filter of a container.
+    #[error(
+        "recording switches (perf_event_open) is forbidden here: `--cap-add PERFMON` for a container, or a larger kernel.perf_event_mlock_kb for many threads"
+    )]
+    NoSwitches,
     /// Process ids in here are not those that the kernel's events carry.
     #[error(
         "this process has ids of its own (a PID namespace): share the host's, such as with `podman run --pid=host`"

@@ -7,13 +7,19 @@ use std::fmt;
 pub enum Tier {
     /// Programs in the kernel: all parts, all names, the least cost.
     Bpf,
+    /// The kernel's records of switches: four parts and no names, for everybody.
+    Switches,
 }
 
 impl Tier {
+    /// All, the best first.
+    pub const ALL: [Self; 2] = [Self::Bpf, Self::Switches];
+
     /// As recordings name it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Bpf => "bpf",
+            Self::Switches => "switches",
         }
     }
 }

@@ -7,66 +7,99 @@
     reason = "a test that cannot go on fails, and says what it skips"
 )]
 
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
 use howlate_linux::{clock, thread as linux_thread};
-use howlate_model::{MonotonicTime, Span, Traced, WokenBy};
-use howlate_trace::{Choice, Tier, open};
+use howlate_model::{AfterEach, Span, Traced, Wakeup, WokenBy};
+use howlate_trace::{Choice, Tier, Tracer, open};
 use rustix::thread::{ClockId, clock_nanosleep_absolute};
 
 const PERIOD: Span = Span::from_millis(2);
 const SLEEPS: i64 = 50;
 
-/// Sleeps until one time after the other; returns the thread's id and those times with the readings after them.
-fn sleep_a_while() -> (u32, Vec<(MonotonicTime, MonotonicTime)>) {
-    thread::spawn(|| {
-        let mut expected = clock::now().plus(PERIOD);
-        let mut woken = Vec::new();
-        for _ in 0..SLEEPS {
-            clock_nanosleep_absolute(ClockId::Monotonic, &clock::timespec_at(expected)).unwrap();
-            woken.push((expected, clock::now()));
-            expected = clock::now().plus(PERIOD);
-        }
-        (linux_thread::id(), woken)
-    })
-    .join()
-    .unwrap()
+/// A thread that sleeps until one time after the other, once it may; it does after each what the tracer wants.
+fn sleeper(after_each: Option<AfterEach>, tid: &Sender<u32>, may_begin: &Receiver<()>) -> Vec<Wakeup> {
+    tid.send(linux_thread::id()).unwrap();
+    may_begin.recv().unwrap();
+    let mut noted = after_each.map(|after_each| after_each.begin());
+    let mut expected = clock::now().plus(PERIOD);
+    let mut woken = Vec::new();
+    for _ in 0..SLEEPS {
+        clock_nanosleep_absolute(ClockId::Monotonic, &clock::timespec_at(expected)).unwrap();
+        let wakeup = Wakeup { expected, ran: clock::now() };
+        woken.push(wakeup);
+        noted.iter_mut().for_each(|noted| noted(wakeup));
+        expected = clock::now().plus(PERIOD);
+    }
+    woken
+}
+
+/// Lets a thread sleep that `tracer` follows; returns its id and its wake-ups.
+fn sleep_a_while(tracer: &mut dyn Tracer) -> (u32, Vec<Wakeup>) {
+    let ((to_me, from_thread), (go, may_begin)) = (channel(), channel());
+    let after_each = tracer.after_each();
+    let thread = thread::spawn(move || sleeper(after_each, &to_me, &may_begin));
+    let tid = from_thread.recv().unwrap();
+    tracer.follow(tid, Span::from_micros(50)).unwrap();
+    go.send(()).unwrap();
+    (tid, thread.join().unwrap())
 }
 
 #[test]
 fn every_sleep_is_seen_with_its_own_times() {
-    for tier in [Tier::Bpf] {
+    for tier in Tier::ALL {
         let mut opened = open(Choice::Only(tier), &[std::process::id()]);
         let Some(tracer) = &mut opened.tracer else {
             eprintln!("skipped: {tier}: {}", opened.refused[0].1);
             continue;
         };
         tracer.start().unwrap();
-        let (tid, woken) = sleep_a_while();
+        let (tid, woken) = sleep_a_while(tracer.as_mut());
         tracer.stop();
         let mut seen: Vec<Traced> = Vec::new();
         let lost = tracer.read(&mut |one| seen.push(one));
         seen.retain(|one| one.tid == tid);
         assert_eq!(lost, 0);
-        let found = woken.iter().filter(|(expected, ran)| seen.iter().any(|one| is_of(one, *expected, *ran)));
+        let found = woken.iter().filter(|wakeup| seen.iter().any(|one| is_of(one, **wakeup)));
         // Switches to and from some processes raise no event in some virtual machines.
         assert!(found.count() >= 45, "{tier}: {seen:?}");
-        // A second start sees again, a stopped one nothing.
-        sleep_a_while();
+        // A stopped one sees nothing.
         tracer.read(&mut |one| panic!("{one:?}"));
     }
 }
 
-/// Whether this is the sleep until `expected`, and its times are in order.
-fn is_of(one: &Traced, expected: MonotonicTime, ran: MonotonicTime) -> bool {
-    let WokenBy::Timer(expiry) = &one.woken_by else { return false };
+#[test]
+fn a_tracer_sees_again_when_it_is_started_again() {
+    for tier in Tier::ALL {
+        let Some(mut tracer) = open(Choice::Only(tier), &[std::process::id()]).tracer else { continue };
+        for _ in 0..2 {
+            tracer.start().unwrap();
+            let (tid, _) = sleep_a_while(tracer.as_mut());
+            tracer.stop();
+            let mut seen = 0;
+            tracer.read(&mut |one| seen += u32::from(one.tid == tid));
+            assert!(seen >= 45, "{tier}: {seen}");
+        }
+    }
+}
+
+/// Whether this is the sleep that ended with `wakeup`, and its times are in order.
+fn is_of(one: &Traced, wakeup: Wakeup) -> bool {
     let Some(switched_in) = one.switched_in else { return false };
-    expiry.soft == expected
-        && expiry.soft <= expiry.hard
-        && expiry.first_served <= expiry.served
-        && expiry.served <= one.waking
-        && one.waking <= one.runnable
+    let in_order = one.waking <= one.runnable
         && one.runnable <= switched_in
-        && switched_in <= ran
-        && one.asleep_again.is_some_and(|again| again >= ran)
+        && switched_in <= wakeup.ran
+        && one.asleep_again.is_none_or(|again| again >= wakeup.ran);
+    in_order
+        && match &one.woken_by {
+            WokenBy::Timer(expiry) => {
+                expiry.soft == wakeup.expected
+                    && expiry.soft <= expiry.hard
+                    && expiry.first_served <= expiry.served
+                    && expiry.served <= one.waking
+            }
+            WokenBy::NotSeen { .. } => switched_in >= wakeup.expected,
+            WokenBy::Other(_) => false,
+        }
 }

@@ -28,7 +28,7 @@ pub fn decompose(wakeup: Wakeup, seen: &[Traced], notified: bool) -> Option<Deco
     let last = seen.last()?;
     let mut line = TimeLine::of(wakeup);
     for (number, one) in seen.iter().enumerate() {
-        sleep(&mut line, one, number == 0, notified);
+        sleep(&mut line, one, wakeup, number == 0, notified);
         wait(&mut line, one);
         runs(&mut line, one);
         if number + 1 < seen.len()
@@ -43,15 +43,18 @@ pub fn decompose(wakeup: Wakeup, seen: &[Traced], notified: bool) -> Option<Deco
 }
 
 /// Until the thread was woken and could run.
-fn sleep(line: &mut TimeLine, one: &Traced, first: bool, notified: bool) {
+fn sleep(line: &mut TimeLine, one: &Traced, wakeup: Wakeup, first: bool, notified: bool) {
     if let (true, Some(asleep)) = (first, one.asleep_since) {
         line.cut_as_far(asleep, Charge::of(Part::Arming, Kind::LateArming));
     }
     match &one.woken_by {
         WokenBy::Timer(expiry) => timer(line, expiry),
-        WokenBy::NotSeen { slack } => {
-            line.cut_length(*slack, Charge::of(Part::TimerSlack, Kind::TimerSlack));
-            line.cut_as_far(one.waking, Charge::of(Part::InterruptDelivery, Kind::Undetermined));
+        WokenBy::NotSeen { slack, runnable_known } => {
+            let hard = wakeup.expected.plus(*slack);
+            line.cut_as_far(hard.min(one.waking), Charge::of(Part::TimerSlack, Kind::TimerSlack));
+            // The wait for the CPU may be in it otherwise.
+            let part = if *runnable_known { Part::BeforeRunnable } else { Part::NotSeen };
+            line.cut_as_far(one.waking, Charge::of(part, Kind::Undetermined));
         }
         WokenBy::Other(_) if notified => line.cut_as_far(one.waking, Charge::kernel(Part::Sending)),
         WokenBy::Other(_) => line.cut_as_far(one.waking, blocked(&one.asleep)),
@@ -120,7 +123,7 @@ fn wait(line: &mut TimeLine, one: &Traced) {
         named = named.plus(occupant.ns);
         line.cut_as_far(at_most(line.cursor().plus(occupant.ns), switched_in), occupied(occupant, one));
     }
-    line.cut_as_far(switched_in, Charge::of(Part::Waiting, Kind::Unexplained));
+    line.cut(switched_in, Charge::of(Part::Waiting, Kind::Unexplained));
 }
 
 fn at_most(one: MonotonicTime, bound: MonotonicTime) -> MonotonicTime {

@@ -82,6 +82,9 @@ pub struct WhyCause {
     /// Its name; for the kernel's own way the part's; absent where there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+    /// Where on the way, if nobody knows who it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub part: Option<Part>,
     /// The thread, if it was always the same one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pid: Option<u32>,
@@ -161,17 +164,20 @@ fn parts(ledger: &Ledger) -> Vec<WhyPart> {
         .collect()
 }
 
-/// Grouped by who, wherever on the way it was met; the kernel's own way by its parts.
+/// Grouped by who, wherever on the way it was met; the kernel's own way, and what nobody knows, by its parts.
 fn causes(late: &Late) -> Vec<WhyCause> {
-    let mut who: BTreeMap<(Kind, String), Share> = BTreeMap::new();
+    let mut who: BTreeMap<(Kind, String, Option<Part>), Share> = BTreeMap::new();
     for (cause, one) in &late.causes {
         let name = if cause.kind == Kind::Kernel { cause.part.name().to_owned() } else { cause.name.clone() };
-        who.entry((cause.kind, name)).and_modify(|known| known.add(one)).or_insert(*one);
+        let is_unknown = cause.kind == Kind::Undetermined && name.is_empty();
+        let part = is_unknown.then_some(cause.part);
+        who.entry((cause.kind, name, part)).and_modify(|known| known.add(one)).or_insert(*one);
     }
     let mut causes: Vec<WhyCause> = who
         .into_iter()
-        .map(|((kind, name), one)| WhyCause {
+        .map(|((kind, name, part), one)| WhyCause {
             kind,
+            part,
             name: (!name.is_empty()).then_some(name),
             pid: one.pid.one(),
             late_ns: one.total,

@@ -1,6 +1,6 @@
 //! The line from the time asked for to the time it became, cut piece by piece.
 
-use howlate_model::{Cause, Explained, Kind, MonotonicTime, Part, Segment, Span, Wakeup};
+use howlate_model::{Cause, Explained, Kind, MonotonicTime, Part, Segment, Wakeup};
 
 /// A wake-up's time-line under construction. Whatever is cut off it, the pieces add up.
 pub(super) struct TimeLine {
@@ -43,15 +43,16 @@ impl TimeLine {
         self.cursor
     }
 
-    /// Cuts the piece that ends at `until`. One that ends before it begins has no length, and is counted.
+    /// Cuts the piece that ends at `until`, which the thread's own reading comes after. It is counted if it does not.
     pub(super) fn cut(&mut self, until: MonotonicTime, charge: Charge) {
-        if until < self.cursor || until > self.end {
+        if until > self.end {
             self.clamped += 1;
         }
         self.cut_as_far(until, charge);
     }
 
-    /// The same where `until` may lie before: what happened before the time asked for makes nothing late.
+    /// Cuts the piece that ends at `until`, as far as there is one: what happened before the time asked for makes nothing
+    /// late, and neither does what came after the thread's own reading.
     pub(super) fn cut_as_far(&mut self, until: MonotonicTime, charge: Charge) {
         let until = until.min(self.end);
         if until <= self.cursor {
@@ -64,11 +65,6 @@ impl TimeLine {
             None => self.parts.push(Segment { cause, pid: charge.pid, from_ns: self.cursor, ns }),
         }
         self.cursor = until;
-    }
-
-    /// Cuts the piece of this length.
-    pub(super) fn cut_length(&mut self, length: Span, charge: Charge) {
-        self.cut(self.cursor.plus(length), charge);
     }
 
     /// Charges the rest; returns the whole and how many readings were out of order.

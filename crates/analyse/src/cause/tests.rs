@@ -106,6 +106,62 @@ fn every_nanosecond_has_its_part() {
     assert_eq!((known.clamped, known.wakeup.cpu), (0, Some(1)));
 }
 
+/// The same as a tracer sees it that knows of switches and waiting alone.
+fn switched(runnable: Option<i64>, slack: u64) -> Traced {
+    let runnable_at = at(runnable.unwrap_or(1_200));
+    let ns = at(1_200).since(runnable_at);
+    let nobody = Who { holder: Holder::NotSeen, pid: None, name: String::new() };
+    Traced {
+        woken_by: WokenBy::NotSeen { slack: span(slack), runnable_known: runnable.is_some() },
+        waking: runnable_at,
+        runnable: runnable_at,
+        occupants: (!ns.is_zero()).then_some(Occupant { who: nobody, ns }).into_iter().collect(),
+        ..timely()
+    }
+}
+
+#[test]
+fn switches_alone_tell_four_parts() {
+    // 1000   1050          1150   1200    1240
+    // |slack |before it ran|waits |return |
+    let known = [
+        (Part::TimerSlack, Kind::TimerSlack, "", 50),
+        (Part::BeforeRunnable, Kind::Undetermined, "", 100),
+        (Part::Waiting, Kind::Undetermined, "", 50),
+        (Part::Return, Kind::Kernel, "", 40),
+    ];
+    assert_eq!(check(WAKEUP, &[switched(Some(1_150), 50)], &known).clamped, 0);
+    // Its account was not read: the wait may be in what is before the switch.
+    let unknown = [known[0], (Part::NotSeen, Kind::Undetermined, "", 150), known[3]];
+    check(WAKEUP, &[switched(None, 50)], &unknown);
+    // Another timer's interrupt came within the slack.
+    let early = [(Part::TimerSlack, Kind::TimerSlack, "", 150), known[2], known[3]];
+    check(WAKEUP, &[switched(Some(1_150), 5_000)], &early);
+    // It went to sleep too late, when the slack was over.
+    let late = Traced { asleep_since: Some(at(1_090)), ..switched(Some(1_150), 50) };
+    let arming = (Part::Arming, Kind::LateArming, "", 90);
+    let expected = [arming, (Part::BeforeRunnable, Kind::Undetermined, "", 60), known[2], known[3]];
+    check(WAKEUP, &[late], &expected);
+}
+
+#[test]
+fn what_nobody_knows_is_told_by_its_part() {
+    let mut joiner = Joiner::new(false);
+    joiner.saw(switched(Some(1_150), 50));
+    joiner.woke([WAKEUP]);
+    let why = Why::of(&joiner.ledger, "switches", Some(Span::ZERO), None);
+    let undetermined = why.causes.iter().filter(|one| one.kind == Kind::Undetermined);
+    let parts: Vec<_> = undetermined.map(|one| (one.part, one.late_ns)).collect();
+    assert_eq!(parts, [(Some(Part::BeforeRunnable), 100), (Some(Part::Waiting), 50)]);
+    assert!(why.causes.iter().all(|one| one.part.is_none() || one.kind == Kind::Undetermined));
+}
+
+#[test]
+fn a_reading_after_the_threads_own_is_counted() {
+    let one = Traced { switched_in: Some(at(1_250)), ..timely() };
+    assert_eq!(decompose(WAKEUP, &[one], false).unwrap().clamped, 1);
+}
+
 #[test]
 fn an_interrupt_that_came_for_another_timer_before_ours() {
     let mut one = timely();
@@ -293,7 +349,8 @@ fn any_woken() -> impl Strategy<Value = WokenBy> {
             Expiry { soft, hard, interrupt, interrupted, first_served, served }
         )),
         any_who().prop_map(WokenBy::Other),
-        (0..3_000u64).prop_map(|slack| WokenBy::NotSeen { slack: span(slack) }),
+        (0..3_000u64)
+            .prop_map(|slack| WokenBy::NotSeen { slack: span(slack), runnable_known: slack % 2 == 0 }),
     ]
 }
 

@@ -4,7 +4,9 @@ use std::collections::HashMap;
 
 use howlate_analyse::cause::Joiner;
 use howlate_linux::clock;
-use howlate_model::{Caveat, InForce, Line, MonotonicTime, Span, Turn, Wakeup, WhyBlock, Work};
+use howlate_model::{
+    AfterEach, Caveat, InForce, Line, MonotonicTime, Span, Turn, Wait, Wakeup, WhyBlock, Work,
+};
 use howlate_trace::{Choice, Refusal, Tracer, open};
 
 use crate::error::Error;
@@ -42,6 +44,7 @@ struct TracedTurn {
 struct Thread {
     condition: u32,
     round: u32,
+    has_slack: bool,
     joiner: Joiner,
 }
 
@@ -78,6 +81,7 @@ impl Tracing {
         let threads = turn.tasks.iter().map(|task| Thread {
             condition: task.condition,
             round: task.round,
+            has_slack: task.work.wait().is_none_or(Wait::has_slack),
             joiner: Joiner::new(matches!(task.work, Work::Notify { .. })),
         });
         let threads = threads.collect();
@@ -90,6 +94,11 @@ impl Tracing {
         self.tracer.tier().name()
     }
 
+    /// What each thread of the current turn is to do after its wake-ups, if it is traced.
+    pub(super) fn after_each(&self) -> Option<AfterEach> {
+        self.turn.as_ref().and_then(|_| self.tracer.after_each())
+    }
+
     /// Whether the current turn is traced.
     pub(super) const fn is_under_way(&self) -> bool {
         self.turn.is_some()
@@ -100,8 +109,11 @@ impl Tracing {
         let Some(turn) = &mut self.turn else { return Ok(()) };
         if let Some(number) = turn.threads.iter().position(|thread| thread.condition == condition) {
             turn.by_tid.insert(in_force.tid, number);
+            let has_slack = turn.threads[number].has_slack;
+            let slack = if has_slack { in_force.slack_ns } else { Span::ZERO };
+            return self.tracer.follow(in_force.tid, slack);
         }
-        self.tracer.follow(in_force.tid, in_force.slack_ns)
+        Ok(())
     }
 
     /// Wake-ups of a thread of the turn.

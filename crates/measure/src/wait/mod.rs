@@ -5,6 +5,7 @@ mod each;
 mod epoll;
 mod futex;
 mod nanosleep;
+mod noting;
 mod poll;
 mod posix_timer;
 mod realtime;
@@ -16,6 +17,7 @@ pub(crate) use each::{Waiting, WithWaiter};
 pub(crate) use epoll::EpollPwait2;
 pub(crate) use futex::Futex;
 pub(crate) use nanosleep::Nanosleep;
+pub(crate) use noting::Noting;
 pub(crate) use poll::Ppoll;
 pub(crate) use posix_timer::PosixTimer;
 pub(crate) use realtime::{Realtime, RealtimeTimer};
@@ -25,7 +27,7 @@ pub(crate) use timerfd::Timerfd;
 use std::io;
 
 use howlate_linux::clock;
-use howlate_model::{MonotonicTime, Span};
+use howlate_model::{MonotonicTime, Span, Wakeup};
 use rustix::io::Errno;
 
 /// The world as a measuring loop sees it: a clock, and a way to wait.
@@ -43,6 +45,10 @@ pub(crate) trait Waiter {
 
     /// Waits for `span`.
     fn wait_for(&mut self, span: Span) -> io::Result<()>;
+
+    /// Told of each wake-up before the next wait begins.
+    #[inline]
+    fn woke(&mut self, _: Wakeup) {}
 }
 
 /// What is left until `time`, for calls that take a length only; `None` when it has come.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::{CpuSet, Latency, Span};
+use crate::{CpuSet, Latency, Span, Wakeup};
 
 /// What begins and ends a turn besides its own end, and how it is watched.
 #[derive(Clone, Debug, Default)]
@@ -13,6 +13,8 @@ pub struct Bounds {
     pub stop_above: Option<Span>,
     /// Done at once, by the thread that exceeded it.
     pub on_above: Option<OnAbove>,
+    /// Done by each thread after each wake-up, outside what is measured.
+    pub after_each: Option<AfterEach>,
     /// Ends at once when set: Ctrl-C, for example.
     pub interrupted: Arc<AtomicBool>,
     /// Where the observer runs, away from what is measured; `None`: anywhere.
@@ -85,5 +87,30 @@ impl OnAbove {
 impl fmt::Debug for OnAbove {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("OnAbove")
+    }
+}
+
+/// What one thread does after each of its wake-ups, before it waits again, such as reading its own account.
+pub type Noted = Box<dyn FnMut(Wakeup)>;
+
+/// Makes, in each measuring thread, what that thread does after each of its wake-ups.
+#[derive(Clone)]
+pub struct AfterEach(Arc<dyn Fn() -> Noted + Send + Sync>);
+
+impl AfterEach {
+    /// `begin` is called once in each thread.
+    pub fn new(begin: impl Fn() -> Noted + Send + Sync + 'static) -> Self {
+        Self(Arc::new(begin))
+    }
+
+    /// What the calling thread is to do.
+    pub fn begin(&self) -> Noted {
+        (self.0)()
+    }
+}
+
+impl fmt::Debug for AfterEach {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("AfterEach")
     }
 }

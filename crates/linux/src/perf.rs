@@ -1,0 +1,208 @@
+//! `perf_event_open(2)`: when the kernel switches a thread in and out.
+
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use rustix::param::page_size;
+
+/// `PERF_TYPE_SOFTWARE` and `PERF_COUNT_SW_DUMMY` of `<linux/perf_event.h>`.
+const SOFTWARE: u32 = 1;
+const DUMMY: u64 = 9;
+/// `PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU`.
+const TID_TIME_CPU: u64 = 1 << 1 | 1 << 2 | 1 << 7;
+/// Bits of the attribute's flags, in the order of the header.
+const EXCLUDE_KERNEL: u64 = 1 << 5;
+const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
+const SAMPLE_ID_ALL: u64 = 1 << 18;
+const USE_CLOCK_ID: u64 = 1 << 25;
+const CONTEXT_SWITCH: u64 = 1 << 26;
+/// `PERF_FLAG_FD_CLOEXEC`.
+const CLOSE_ON_EXEC: u64 = 1 << 3;
+/// `PERF_EVENT_IOC_DISABLE`: `_IO('$', 1)`.
+const DISABLE: u32 = 0x2401;
+/// Where `struct perf_event_mmap_page` has `data_head` and `data_tail`, in bytes.
+const HEAD: usize = 1024;
+const TAIL: usize = 1032;
+/// A record's header: type, flags, and the whole record's size in its last two bytes.
+const HEADER: usize = 8;
+
+/// `struct perf_event_attr` as of Linux 4.3 (`PERF_ATTR_SIZE_VER5`), as far as it is used.
+#[repr(C)]
+#[derive(Default)]
+struct Attributes {
+    kind: u32,
+    size: u32,
+    config: u64,
+    sample_period: u64,
+    sample_type: u64,
+    read_format: u64,
+    flags: u64,
+    wakeup: u32,
+    breakpoint: u32,
+    config1: u64,
+    config2: u64,
+    branches: u64,
+    user_registers: u64,
+    user_stack: u32,
+    clock: i32,
+    registers: u64,
+    rest: [u32; 2],
+}
+
+/// The switches of one thread, in a ring that the kernel writes.
+pub struct SwitchRecords {
+    event: OwnedFd,
+    /// One page of control words, then the ring.
+    base: NonNull<u8>,
+    /// The ring's length, a power of two.
+    len: usize,
+    tail: u64,
+}
+
+// SAFETY: the mapping belongs to the process, not to a thread, and stays until drop.
+unsafe impl Send for SwitchRecords {}
+
+impl SwitchRecords {
+    /// `perf_event_open(attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC)` and `mmap(2)`: records `PERF_RECORD_SWITCH` of a thread
+    /// from now on, stamped on `CLOCK_MONOTONIC`, into a ring of `len` bytes, a power of two of at least a page.
+    ///
+    /// # Errors
+    ///
+    /// `EACCES` or `EPERM` where `kernel.perf_event_paranoid` or a seccomp filter forbids it, or where more memory would
+    /// be locked than `kernel.perf_event_mlock_kb` allows; `ENOENT` or `ENOSYS` without `CONFIG_PERF_EVENTS`; `ESRCH`.
+    ///
+    /// Source: <https://man7.org/linux/man-pages/man2/perf_event_open.2.html>
+    pub fn of_thread(tid: u32, len: usize) -> io::Result<Self> {
+        let event = open(tid)?;
+        let access = ProtFlags::READ | ProtFlags::WRITE;
+        let whole = page_size() + len;
+        // SAFETY: a new mapping at an address of the kernel's choice; it overlaps nothing.
+        let base = unsafe { mmap(ptr::null_mut(), whole, access, MapFlags::SHARED, &event, 0)? };
+        let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
+        Ok(Self { event, base, len, tail: 0 })
+    }
+
+    /// `ioctl(PERF_EVENT_IOC_DISABLE)`: records no more; what was recorded can still be read.
+    ///
+    /// # Errors
+    ///
+    /// None in practice.
+    pub fn stop(&self) -> io::Result<()> {
+        // SAFETY: the call takes no argument and touches no memory of this process.
+        let result = unsafe { libc::ioctl(self.event.as_raw_fd(), DISABLE.into(), 0) };
+        if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+
+    /// Hands on the records since the last call, each whole with its header.
+    pub fn read(&mut self, mut record: impl FnMut(&[u8])) {
+        let head = self.word(HEAD).load(Ordering::Acquire);
+        let mut bytes = Vec::new();
+        while self.tail + HEADER as u64 <= head {
+            let mut header = [0; HEADER];
+            self.copy(self.tail, &mut header);
+            let size = u16::from_ne_bytes([header[6], header[7]]);
+            // The kernel writes no such record; nothing behind it could be found.
+            if usize::from(size) < HEADER {
+                self.tail = head;
+                break;
+            }
+            bytes.resize(usize::from(size), 0);
+            self.copy(self.tail, &mut bytes);
+            self.tail += u64::from(size);
+            record(&bytes);
+        }
+        self.word(TAIL).store(self.tail, Ordering::Release);
+    }
+
+    fn word(&self, offset: usize) -> &AtomicU64 {
+        // SAFETY: both words lie within the first page of the mapping.
+        let word = unsafe { self.base.add(offset) };
+        // SAFETY: aligned to 8 in a page; the kernel and this process change it as a whole; the mapping lives as long as
+        // self.
+        unsafe { word.cast::<AtomicU64>().as_ref() }
+    }
+
+    /// Copies what lies at `position` of the endless stream of which the ring is a window.
+    fn copy(&self, position: u64, to: &mut [u8]) {
+        #[allow(clippy::cast_possible_truncation, reason = "what is left is below the ring's length")]
+        let at = (position & (self.len as u64 - 1)) as usize;
+        let first = to.len().min(self.len - at);
+        let (begin, wrapped) = to.split_at_mut(first);
+        self.copy_straight(at, begin);
+        self.copy_straight(0, wrapped);
+    }
+
+    fn copy_straight(&self, at: usize, to: &mut [u8]) {
+        debug_assert!(at + to.len() <= self.len);
+        // SAFETY: within the mapping: `at` and the length were bounded by the ring's in `copy`.
+        let from = unsafe { self.base.add(page_size() + at) };
+        // SAFETY: the source is valid for that length, and the kernel does not write between tail and head; `to` is
+        // memory of this process alone.
+        unsafe { ptr::copy_nonoverlapping(from.as_ptr(), to.as_mut_ptr(), to.len()) };
+    }
+}
+
+impl Drop for SwitchRecords {
+    fn drop(&mut self) {
+        // SAFETY: mapped by `of_thread` with this length; nothing borrowed outlives self.
+        let unmapped = unsafe { munmap(self.base.as_ptr().cast(), page_size() + self.len) };
+        debug_assert!(unmapped.is_ok());
+    }
+}
+
+fn open(tid: u32) -> io::Result<OwnedFd> {
+    let flags = EXCLUDE_KERNEL | EXCLUDE_HYPERVISOR | SAMPLE_ID_ALL | USE_CLOCK_ID | CONTEXT_SWITCH;
+    let attributes = Attributes {
+        kind: SOFTWARE,
+        size: size_of::<Attributes>().try_into().unwrap_or(u32::MAX),
+        config: DUMMY,
+        sample_type: TID_TIME_CPU,
+        // C's bit-fields begin at the other end there.
+        flags: if cfg!(target_endian = "big") { flags.reverse_bits() } else { flags },
+        clock: libc::CLOCK_MONOTONIC,
+        ..Attributes::default()
+    };
+    // SAFETY: `attributes` is a perf_event_attr of the size that it states, and outlives the call.
+    let event = unsafe {
+        libc::syscall(libc::SYS_perf_event_open, &raw const attributes, tid, -1_i32, -1_i32, CLOSE_ON_EXEC)
+    };
+    let event = i32::try_from(event).ok().filter(|event| *event >= 0);
+    let event = event.ok_or_else(io::Error::last_os_error)?;
+    // SAFETY: the call returned it just now, so that nobody else owns it.
+    Ok(unsafe { OwnedFd::from_raw_fd(event) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::thread;
+    use std::time::Duration;
+
+    #[test]
+    fn a_thread_that_sleeps_is_switched_out_and_in() {
+        /// `PERF_RECORD_SWITCH`.
+        const SWITCH: u32 = 14;
+        let Ok(mut records) = SwitchRecords::of_thread(thread::id(), page_size()) else {
+            return eprintln!("skipped: perf_event_open is not permitted here");
+        };
+        let mut seen = 0;
+        // More than the ring holds, so that it is read across its end.
+        for _ in 0..200 {
+            let pause = rustix::time::Timespec {
+                tv_sec: 0,
+                tv_nsec: Duration::from_micros(20).subsec_nanos().into(),
+            };
+            let _ = rustix::thread::nanosleep(&pause);
+            records.read(|record| {
+                assert_eq!(u32::from_ne_bytes([record[0], record[1], record[2], record[3]]), SWITCH);
+                assert_eq!(record.len(), 32);
+                seen += 1;
+            });
+        }
+        assert!(seen >= 200, "{seen}");
+        records.stop().unwrap();
+    }
+}

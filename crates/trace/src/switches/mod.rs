@@ -1,0 +1,121 @@
+//! Without privilege: the kernel's records of a thread's switches, and the account of its waiting that the thread reads
+//! itself after each wake-up.
+//!
+//! Neither the timer nor who had the CPU is seen. The switches are `perf_event_open(2)`'s, one event and ring per thread;
+//! the account is `/proc/thread-self/schedstat`.
+
+mod account;
+mod follow;
+mod record;
+
+use std::io;
+
+use howlate_linux::perf::SwitchRecords;
+use howlate_model::{AfterEach, Span, Traced};
+use howlate_procfs::Root;
+
+use crate::{Refusal, Tier, Tracer};
+use account::Accounts;
+use follow::Follower;
+
+/// Bytes of a thread's ring: 8192 switches. Unprivileged users may lock little memory, so that it may become less.
+const RING: usize = 256 * 1024;
+const SMALLEST_RING: usize = 4 * 1024;
+
+/// The threads that are followed.
+pub(crate) struct Switches {
+    threads: Vec<Watched>,
+    accounts: Accounts,
+    stopped: bool,
+}
+
+struct Watched {
+    records: SwitchRecords,
+    follower: Follower,
+}
+
+impl Switches {
+    /// Makes sure that switches can be recorded at all.
+    pub(crate) fn open() -> Result<Self, Refusal> {
+        records_of(howlate_linux::thread::id(), SMALLEST_RING)?;
+        Ok(Self { threads: Vec::new(), accounts: Accounts::new(), stopped: false })
+    }
+}
+
+impl Tracer for Switches {
+    fn tier(&self) -> Tier {
+        Tier::Switches
+    }
+
+    /// Forgets the threads that were followed before.
+    fn start(&mut self) -> Result<(), Refusal> {
+        self.threads.clear();
+        self.accounts.forget();
+        self.stopped = false;
+        Ok(())
+    }
+
+    fn follow(&mut self, tid: u32, slack: Span) -> Result<(), Refusal> {
+        let records = records_of(tid, RING)?;
+        self.threads.push(Watched { records, follower: Follower::new(tid, slack) });
+        Ok(())
+    }
+
+    fn after_each(&self) -> Option<AfterEach> {
+        Some(self.accounts.reader())
+    }
+
+    fn read(&mut self, seen: &mut dyn FnMut(Traced)) -> u64 {
+        let mut records = Vec::new();
+        let mut taken = Vec::new();
+        for thread in &mut self.threads {
+            thread.records.read(|bytes| records.extend(record::parse(bytes)));
+            taken.push(std::mem::take(&mut records));
+        }
+        // After the switches: a thread reads its account before it sleeps again.
+        for (tid, reading) in self.accounts.take() {
+            let follower = self.threads.iter_mut().find(|thread| thread.follower.tid == tid);
+            follower.into_iter().for_each(|thread| thread.follower.account(reading));
+        }
+        let mut lost = 0;
+        for (thread, records) in self.threads.iter_mut().zip(taken) {
+            lost += records.into_iter().map(|one| thread.follower.switch(one, seen)).sum::<u64>();
+            if self.stopped {
+                thread.follower.end(seen);
+            }
+        }
+        lost
+    }
+
+    fn stop(&mut self) {
+        // A thread that has ended is followed no more either way.
+        self.threads.iter().for_each(|thread| drop(thread.records.stop()));
+        self.stopped = true;
+    }
+}
+
+/// The records of a thread, in the largest ring up to `ring` that this user may still lock.
+fn records_of(tid: u32, mut ring: usize) -> Result<SwitchRecords, Refusal> {
+    loop {
+        match SwitchRecords::of_thread(tid, ring) {
+            Ok(records) => return Ok(records),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied && ring > SMALLEST_RING => {
+                ring /= 2
+            }
+            Err(error) => return Err(refusal(&error)),
+        }
+    }
+}
+
+fn refusal(error: &io::Error) -> Refusal {
+    if error.kind() != io::ErrorKind::PermissionDenied {
+        return Refusal::Kernel { doing: "record switches".to_owned(), reason: error.to_string() };
+    }
+    /// From this level on, some distributions' kernels forbid it to everybody without a capability.
+    const FORBIDDEN: i32 = 3;
+    let level = Root::live().reading("/proc/sys/kernel/perf_event_paranoid").number();
+    match level {
+        Some(level) if level >= FORBIDDEN => Refusal::Paranoid { level },
+        _ => Refusal::NoSwitches,
+    }
+}
