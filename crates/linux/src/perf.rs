@@ -181,28 +181,36 @@ mod tests {
     use crate::thread;
     use std::time::Duration;
 
+    /// `PERF_RECORD_LOST` and `PERF_RECORD_SWITCH`.
+    const LOST: u32 = 2;
+    const SWITCH: u32 = 14;
+
+    fn sleep_and_read(records: &mut SwitchRecords, sleeps: u32) -> Vec<u32> {
+        let pause =
+            rustix::time::Timespec { tv_sec: 0, tv_nsec: Duration::from_micros(20).subsec_nanos().into() };
+        (0..sleeps).for_each(|_| drop(rustix::thread::nanosleep(&pause)));
+        let mut kinds = Vec::new();
+        records.read(|record| {
+            let kind = u32::from_ne_bytes([record[0], record[1], record[2], record[3]]);
+            assert_eq!(record.len(), if kind == SWITCH { 32 } else { 48 });
+            kinds.push(kind);
+        });
+        kinds
+    }
+
     #[test]
-    fn a_thread_that_sleeps_is_switched_out_and_in() {
-        /// `PERF_RECORD_SWITCH`.
-        const SWITCH: u32 = 14;
+    fn a_thread_that_sleeps_is_switched_out_and_in_and_what_is_lost_is_told() {
         let Ok(mut records) = SwitchRecords::of_thread(thread::id(), page_size()) else {
             return eprintln!("skipped: perf_event_open is not permitted here");
         };
-        let mut seen = 0;
-        // More than the ring holds, so that it is read across its end.
-        for _ in 0..200 {
-            let pause = rustix::time::Timespec {
-                tv_sec: 0,
-                tv_nsec: Duration::from_micros(20).subsec_nanos().into(),
-            };
-            let _ = rustix::thread::nanosleep(&pause);
-            records.read(|record| {
-                assert_eq!(u32::from_ne_bytes([record[0], record[1], record[2], record[3]]), SWITCH);
-                assert_eq!(record.len(), 32);
-                seen += 1;
-            });
-        }
-        assert!(seen >= 200, "{seen}");
+        let full = sleep_and_read(&mut records, 200);
+        assert!(full.len() >= 100 && full.iter().all(|kind| *kind == SWITCH), "{full:?}");
+        // What tells of the loss has another length, so that records lie across the ring's end from there on.
+        let mut after: Vec<u32> = sleep_and_read(&mut records, 1);
+        assert_eq!(after[0], LOST);
+        (0..200).for_each(|_| after.extend(sleep_and_read(&mut records, 1)));
+        assert!(after.len() >= 400 && after[1..].iter().all(|kind| *kind == SWITCH), "{after:?}");
         records.stop().unwrap();
+        assert_eq!(sleep_and_read(&mut records, 5), [] as [u32; 0]);
     }
 }
