@@ -193,6 +193,17 @@ impl Outcome {
         self.total.irregular
     }
 
+    /// Messages whose receiver had not gone to sleep again: what the call takes, and no wake-up. As many as it slept
+    /// less often than it was notified. `None` where a receiver does not sleep at all, or nothing was notified.
+    pub fn found_awake(&self) -> Option<u64> {
+        self.condition.work.notifier().filter(|notifier| !notifier.burns_cpu())?;
+        // Turns without an end did not tell what they used.
+        if self.unfinished || self.usage.elapsed_ns.is_zero() {
+            return None;
+        }
+        Some(self.count().saturating_sub(self.usage.voluntary_switches))
+    }
+
     /// What the maximum is worth, with 95 % confidence; `None` where nothing can be said of what comes next.
     pub fn bound(&self) -> Option<Bound> {
         self.maxima.bound(self.count(), self.worst(), 0.95)
@@ -272,6 +283,10 @@ impl Outcome {
                 reordered: messages_reordered,
             });
         }
+        // Fewer do not change a percentile that people look at.
+        let awake =
+            self.found_awake().filter(|awake| awake.saturating_mul(100) >= self.count() && *awake > 0);
+        caveats.extend(awake.map(|messages| Caveat::FoundAwake { messages, of: self.count() }));
         let ineffective = self.load_effect.iter().flat_map(LoadEffect::idle_parts);
         caveats.extend(ineffective.map(|part| Caveat::LoadIneffective { load: part.part.clone() }));
         let faults = (self.usage.minor_faults, self.usage.major_faults);

@@ -249,11 +249,15 @@ pub struct IdleCost {
     pub held_awake: Latency,
 }
 
-/// The cost of the idle CPU, for every condition that was measured both ways.
+/// The cost of the idle CPU, for every condition that was measured both ways. Under a load the CPU does not idle by
+/// itself, so that such a condition tells nothing of it.
 pub fn idle_costs(analysis: &Analysis) -> Vec<IdleCost> {
     let outcomes = analysis.outcomes();
     let median = |outcome: &Outcome| outcome.latency().quantile(0.5);
     let cost = |left: &Outcome| {
+        if !left.condition.load.is_idle() {
+            return None;
+        }
         let wanted = held_awake(&left.condition)?;
         let awake = outcomes.iter().find(|other| other.condition == wanted)?;
         let (as_left, held_awake) = (median(left)?, median(awake)?);
@@ -276,7 +280,7 @@ fn held_awake(condition: &Condition) -> Option<Condition> {
 mod tests {
     use super::*;
     use crate::testing::{analysis_of, block_of};
-    use howlate_model::{Between, Block, Line};
+    use howlate_model::{Between, Block, Finished, Line, Load, MonotonicTime, Usage};
 
     fn notify(mechanism: Notifier, gap: u64) -> Work {
         Work::Notify {
@@ -375,5 +379,44 @@ mod tests {
         let costs = idle_costs(&analysis);
         assert_eq!(costs.len(), 1);
         assert!(costs[0].as_left > costs[0].held_awake);
+        for outcome in &mut analysis.header.conditions {
+            outcome.load = Load::cpu();
+        }
+        let mut loaded = Analysis::new(analysis.header.clone());
+        for (condition, late) in [(0, 30_000), (1, 4_000), (2, 9_000)] {
+            loaded.add(&block_of(condition, 0, late));
+        }
+        assert!(idle_costs(&loaded).is_empty(), "a CPU under load does not idle by itself");
+    }
+
+    #[test]
+    fn receivers_that_did_not_sleep_are_counted_apart() {
+        let slept = |mechanism: Notifier, switches: u64| {
+            let mut analysis = analysis_of(&[notify(mechanism, 1)]);
+            (0..10).for_each(|_| analysis.add(&block_of(0, 0, 700)));
+            let usage =
+                Usage { voluntary_switches: switches, elapsed_ns: Span::from_secs(1), ..Usage::default() };
+            let at_ns = MonotonicTime::default();
+            let (load, error) = (None, None);
+            analysis.add(&Line::Finished(Finished {
+                condition: 0,
+                round: 0,
+                at_ns,
+                usage: Some(usage),
+                unfinished: false,
+                load,
+                error,
+            }));
+            let outcome = &analysis.outcomes()[0];
+            let told =
+                outcome.caveats().iter().any(|one| matches!(one, howlate_model::Caveat::FoundAwake { .. }));
+            (outcome.found_awake(), outcome.count(), told)
+        };
+        let (awake, of, told) = slept(Notifier::Futex, 8);
+        assert_eq!((awake, told), (Some(of - 8), true));
+        let (awake, of, told) = slept(Notifier::Futex, 10_000);
+        assert!(of > 0);
+        assert_eq!((awake, told), (Some(0), false));
+        assert_eq!(slept(Notifier::BusyWait, 0).0, None);
     }
 }

@@ -177,7 +177,7 @@ pub enum Caveat {
     MachineBusy {
         /// Its load average over the last minute, in hundredths.
         load_average_percent: u64,
-        /// The CPUs howlate may use.
+        /// The CPUs of the machine.
         cpus: u32,
     },
     /// A load does not run as a normal program would.
@@ -250,6 +250,13 @@ pub enum Caveat {
         path: String,
         /// How many lines.
         lines: u64,
+    },
+    /// A receiver had not gone to sleep again when it was notified.
+    FoundAwake {
+        /// How often.
+        messages: u64,
+        /// Of how many.
+        of: u64,
     },
     /// The control group used up its CPU quota while it was measured, and stood still.
     Throttled {
@@ -334,6 +341,7 @@ impl Caveat {
             | Self::LoadNice { .. }
             | Self::RecordingCutOff { .. }
             | Self::NoEnd { .. }
+            | Self::FoundAwake { .. }
             | Self::Throttled { .. }
             | Self::SiblingBusy { .. }
             | Self::EmulatedCpu

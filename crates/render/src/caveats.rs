@@ -95,7 +95,7 @@ pub fn caveat(caveat: &Caveat) -> String {
             format!("The measured threads met page faults: {} minor, {} major.", count(*minor), count(*major))
         }
         Caveat::MachineBusy { load_average_percent, cpus } => format!(
-            "The machine was busy before this began (load average {}.{} on {}): \"idle\" is not idle, and explanations \
+            "The machine was busy before this began (load average {}.{} on {} of the machine): \"idle\" is not idle, and explanations \
              may be wrong.",
             load_average_percent / 100,
             load_average_percent / 10 % 10,
@@ -134,9 +134,15 @@ pub fn caveat(caveat: &Caveat) -> String {
             "{} lines of {path} are about conditions that it does not list, and are not in the numbers: it is damaged.",
             count(*lines)
         ),
+        Caveat::FoundAwake { messages, of } => format!(
+            "The receiver had not gone to sleep again before {} of {} messages: those took a call, not a wake-up. They are in the \
+             numbers; a longer --after lets it sleep.",
+            count(*messages),
+            count(*of)
+        ),
         Caveat::Throttled { group, stopped, periods, stopped_ns } => format!(
-            "The CPU quota of this control group ({group}) was used up in {} of {} periods: ordinary threads stood still for {} \
-             in all. `howlate doctor` says how to lift it.",
+            "The CPU quota of this control group ({group}) was used up in {} of {} periods; ordinary threads \
+             were kept from running for {}, added up over the CPUs. `howlate doctor` says how to lift it.",
             count(*stopped),
             count(*periods),
             rough(*stopped_ns)

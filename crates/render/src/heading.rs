@@ -66,7 +66,7 @@ fn top(analysis: &Analysis) -> String {
 fn instrument(analysis: &Analysis, width: usize) -> String {
     let instrument = analysis.header.instrument;
     let text = format!(
-        "Clock: {} per reading, steps of {}. One turn of the loop without the wait: {}. Included in the numbers.",
+        "Clock: {} per reading; two readings differ by at least {}. One turn of the loop without the wait: {}. Included in the numbers.",
         length(instrument.clock_read_ns),
         length(instrument.clock_precision_ns),
         length(instrument.loop_ns)

@@ -90,6 +90,9 @@ struct Entry<'a> {
     send_ns: Option<Summary>,
     #[serde(skip_serializing_if = "Irregular::is_none")]
     irregular: Irregular,
+    /// Messages whose receiver had not gone to sleep again: no wake-ups. They are in the numbers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    found_awake: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     corrected_ns: Option<Summary>,
     /// The policy that ran, where the one asked for was refused.
@@ -168,6 +171,7 @@ fn entry(outcome: &Outcome) -> Entry<'_> {
         latency_ns: outcome.summary(),
         send_ns: outcome.send_summary(),
         irregular: outcome.irregular(),
+        found_awake: outcome.found_awake(),
         corrected_ns: outcome.corrected_summary(),
         ran_as: outcome.ran_as().map(|policy| policy.to_string()),
         p50_interval_ns: outcome.blocks().p50_interval(),

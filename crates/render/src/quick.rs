@@ -145,7 +145,7 @@ fn slack(now: &Row<'_>, row: &Row<'_>) -> Option<String> {
     let gain = (with.as_nanos() - without.as_nanos()).min(most);
     (gain > 5_000).then(|| {
         format!(
-            "Timer slack ({}) makes up {} of the usual {with}. A program gets rid of it without any right: prctl(PR_SET_TIMERSLACK, 1).",
+            "Timer slack ({}) makes up {} of the usual {with}. A program needs no privileges to be rid of it: prctl(PR_SET_TIMERSLACK, 1).",
             length(slack),
             Latency::from_nanos(gain)
         )

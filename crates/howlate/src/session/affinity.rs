@@ -12,7 +12,8 @@ pub(super) fn contention(turns: &[Turn], system: &System) -> Vec<Caveat> {
         caveats.push(Caveat::ObserverShares { measured });
     }
     let cpus = system.allowed.len();
-    caveats.extend(busy(cpus));
+    // The load average is that of the whole machine, whatever part of it howlate may use.
+    caveats.extend(busy(system.cpus.len().max(cpus)));
     if threads > cpus {
         let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         caveats.push(Caveat::ThreadsShareCpus { threads: count(threads), cpus: count(cpus) });

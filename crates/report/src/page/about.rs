@@ -254,7 +254,7 @@ pub(crate) fn command(analysis: &Analysis) -> String {
 fn instrument(analysis: &Analysis) -> String {
     let one = analysis.header.instrument;
     format!(
-        "Reading the clock took {}, in steps of {}; one turn of the loop without the wait took {}. This is in the numbers.",
+        "Reading the clock took {}, and two readings differed by at least {}; one turn of the loop without the wait took {}. This is in the numbers.",
         length(one.clock_read_ns),
         length(one.clock_precision_ns),
         length(one.loop_ns)
