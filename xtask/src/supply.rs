@@ -29,11 +29,28 @@ const LICENCES: [&str; 12] = [
 /// The only place that crates come from.
 const SOURCE: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
-/// Crates that must not come in, and why.
-const BANNED: [(&str, &str); 3] = [
-    ("openssl-sys", "a C library that a static program would have to carry"),
-    ("native-tls", "the same by another name"),
-    ("atty", "unmaintained; std::io::IsTerminal does it"),
+/// A crate that must not come in.
+struct Ban {
+    name: &'static str,
+    reason: &'static str,
+    /// Crates that may bring it all the same.
+    brought_by: &'static [&'static str],
+}
+
+const BANNED: [Ban; 5] = [
+    Ban {
+        name: "openssl-sys",
+        reason: "a C library that a static program would have to carry",
+        brought_by: &[],
+    },
+    Ban { name: "native-tls", reason: "the same by another name", brought_by: &[] },
+    Ban { name: "atty", reason: "unmaintained; std::io::IsTerminal does it", brought_by: &[] },
+    Ban {
+        name: "chrono",
+        reason: "howlate has its own times, and dates from the C library",
+        brought_by: &["parquet", "quick-junit"],
+    },
+    Ban { name: "lazy_static", reason: "std::sync::LazyLock does it", brought_by: &["fraction"] },
 ];
 
 /// Crates that come in several versions because others have not moved on yet. Another one is looked at before it is
@@ -76,26 +93,46 @@ pub struct Package {
     pub version: String,
     pub licence: String,
     source: String,
+    /// The crates that depend on it, those of this workspace too.
+    dependents: Vec<String>,
 }
 
 /// The crates from elsewhere.
 pub fn packages(metadata: &Value) -> Vec<Package> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let dependents = dependents(metadata);
     let package = |one: &Value| Package {
         name: text(&one["name"]),
         version: text(&one["version"]),
         licence: text(&one["license"]),
         source: text(&one["source"]),
+        dependents: dependents.get(&text(&one["id"])).cloned().unwrap_or_default(),
     };
     let all = metadata["packages"].as_array().into_iter().flatten();
     all.filter(|one| !one["source"].is_null()).map(package).collect()
+}
+
+/// By a crate's id, the names of those that depend on it.
+fn dependents(metadata: &Value) -> BTreeMap<String, Vec<String>> {
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let names: BTreeMap<String, String> =
+        list(&metadata["packages"]).iter().map(|one| (text(&one["id"]), text(&one["name"]))).collect();
+    let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for node in list(&metadata["resolve"]["nodes"]) {
+        let name = names.get(&text(&node["id"])).cloned().unwrap_or_default();
+        for needed in list(&node["deps"]) {
+            found.entry(text(&needed["pkg"])).or_default().push(name.clone());
+        }
+    }
+    found
 }
 
 /// What is wrong, a line each.
 fn wrong(packages: &[Package]) -> Vec<String> {
     let mut versions: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     let mut wrong = Vec::new();
-    for Package { name, version, licence, source } in packages {
+    for Package { name, version, licence, source, dependents } in packages {
         versions.entry(name).or_default().push(version);
         if !allows(licence) {
             wrong.push(format!(
@@ -105,8 +142,9 @@ fn wrong(packages: &[Package]) -> Vec<String> {
         if source != SOURCE {
             wrong.push(format!("source: {name} {version} comes from {source}"));
         }
-        if let Some((_, why)) = BANNED.iter().find(|(banned, _)| banned == name) {
-            wrong.push(format!("ban: {name} {version}: {why}"));
+        if let Some(ban) = BANNED.iter().find(|ban| ban.name == name) {
+            let by = dependents.iter().filter(|one| !ban.brought_by.contains(&one.as_str()));
+            wrong.extend(by.map(|by| format!("ban: {name} {version}, brought by {by}: {}", ban.reason)));
         }
     }
     let several = versions.iter().filter(|(name, versions)| versions.len() > 1 && !SEVERAL.contains(name));
@@ -171,15 +209,19 @@ mod tests {
             version: version.into(),
             licence: licence.into(),
             source: source.into(),
+            dependents: vec!["parquet".into(), "howlate-render".into()],
         };
         let said = wrong(&[
             one("a", "1", "GPL-3.0", SOURCE),
             one("b", "1", "MIT", "git+https://example.org/b"),
             one("atty", "1", "MIT", SOURCE),
+            one("chrono", "1", "MIT", SOURCE),
             one("twice", "1", "MIT", SOURCE),
             one("twice", "2", "MIT", SOURCE),
         ]);
         let kinds: Vec<&str> = said.iter().map(|one| one.split(' ').next().unwrap_or_default()).collect();
-        assert_eq!(kinds, ["licence:", "source:", "ban:", "ban:"]);
+        assert_eq!(kinds, ["licence:", "source:", "ban:", "ban:", "ban:", "ban:"]);
+        let chrono: Vec<&String> = said.iter().filter(|one| one.contains("chrono")).collect();
+        assert!(chrono.len() == 1 && chrono[0].contains("brought by howlate-render"), "{chrono:?}");
     }
 }
