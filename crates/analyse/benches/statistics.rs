@@ -1,4 +1,4 @@
-//! `cargo xtask bench statistics [TRIALS] [WORD]`: whether what is said with a confidence is true as often as that.
+//! `cargo xtask bench statistics [TRIALS] [WORD] [seed=N]`: whether what is said with a confidence is true as often as that.
 
 #![allow(clippy::unwrap_used, reason = "a benchmark that cannot print fails")]
 
@@ -9,8 +9,10 @@ use howlate_analyse::simulation::{Measured, Series, Tally, comparisons, ranking,
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
-    let trials = words.iter().find_map(|word| word.parse().ok()).unwrap_or(1_000);
-    let only = words.iter().find(|word| word.parse::<u64>().is_err());
+    let trials: u64 = words.iter().find_map(|word| word.parse().ok()).unwrap_or(1_000);
+    let first: u64 = words.iter().find_map(|word| word.strip_prefix("seed=")?.parse().ok()).unwrap_or(0);
+    let seeds = || first..first + trials;
+    let only = words.iter().find(|word| word.parse::<u64>().is_err() && !word.starts_with("seed="));
     let wanted = |name: &str| only.is_none_or(|only| name.contains(only.as_str()));
     let mut out = std::io::stdout();
     let mut broken = 0;
@@ -23,17 +25,17 @@ fn main() -> ExitCode {
     for series in Series::ALL {
         for measured in Measured::ALL {
             if wanted(&format!("{measured:?}")) {
-                show(series, comparisons(series, measured, trials));
+                show(series, comparisons(series, measured, seeds()));
             }
         }
         if wanted("single") {
             for wakeups in [10_000, 60_000] {
-                show(series, single(series, wakeups, trials));
+                show(series, single(series, wakeups, seeds()));
             }
         }
         if wanted("ranking") {
             for (rivals, rounds) in [(5, 10), (18, 15)] {
-                show(series, ranking(series, rivals, rounds, trials));
+                show(series, ranking(series, rivals, rounds, seeds()));
             }
         }
     }

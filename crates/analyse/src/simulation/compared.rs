@@ -1,5 +1,7 @@
 //! Comparisons of what is known to be alike, and of what is known to differ.
 
+use std::ops::Range;
+
 use howlate_model::Property;
 
 use super::recorded::{Clocked, track};
@@ -74,8 +76,8 @@ const fn tells_apart(verdict: Verdict) -> bool {
 }
 
 /// What is said of two conditions that are alike, and of two that differ by a known amount.
-pub fn comparisons(series: Series, measured: Measured, trials: u64) -> Vec<Tally> {
-    tallied(trials, |seed| {
+pub fn comparisons(series: Series, measured: Measured, seeds: Range<u64>) -> Vec<Tally> {
+    tallied(seeds, |seed| {
         let comparison = measured.compared(series, seed, 0.0);
         let mut said = alike(&comparison);
         said.extend(shifted(&measured.compared(series, seed, SHIFT)));

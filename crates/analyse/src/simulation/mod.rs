@@ -19,8 +19,8 @@ mod tests {
     use super::*;
 
     /// Fewer in the everyday loop.
-    fn trials() -> u64 {
-        if std::env::var_os("HOWLATE_FAST").is_some() { 10 } else { 60 }
+    fn seeds() -> std::ops::Range<u64> {
+        if std::env::var_os("HOWLATE_FAST").is_some() { 0..10 } else { 0..60 }
     }
 
     #[track_caller]
@@ -33,21 +33,21 @@ mod tests {
     #[test]
     fn what_is_said_of_turns_holds() {
         for series in Series::ALL {
-            hold(series, &comparisons(series, Measured::InTurns(20, 200), trials()));
+            hold(series, &comparisons(series, Measured::InTurns(20, 200), seeds()));
         }
     }
 
     #[test]
     fn what_is_said_of_two_recordings_holds() {
         for series in Series::ALL {
-            hold(series, &comparisons(series, Measured::Apart(4_000), trials()));
+            hold(series, &comparisons(series, Measured::Apart(4_000), seeds()));
         }
     }
 
     /// Four seconds each are not too little to say anything.
     #[test]
     fn two_short_recordings_say_something() {
-        let tallies = comparisons(Series::Autoregressive, Measured::Apart(4_000), trials());
+        let tallies = comparisons(Series::Autoregressive, Measured::Apart(4_000), seeds());
         let says =
             tallies.iter().find(|one| one.statement.ends_with("says something of the median")).unwrap();
         assert!(says.share() > 0.2, "{says:?}");
@@ -56,14 +56,14 @@ mod tests {
     #[test]
     fn what_is_said_of_one_condition_holds() {
         for series in Series::ALL {
-            hold(series, &single(series, 10_000, trials()));
+            hold(series, &single(series, 10_000, seeds()));
         }
     }
 
     #[test]
     fn equal_mechanisms_are_not_ranked() {
         for series in Series::ALL {
-            hold(series, &ranking(series, 5, 10, trials()));
+            hold(series, &ranking(series, 5, 10, seeds()));
         }
     }
 

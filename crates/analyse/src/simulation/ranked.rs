@@ -1,5 +1,7 @@
 //! Rankings of ways to notify that are equal.
 
+use std::ops::Range;
+
 use howlate_model::{Between, Notifier, ReceiverCpu, Span, Work};
 
 use super::recorded::{Clocked, track_of};
@@ -20,7 +22,7 @@ fn work(mechanism: Notifier) -> Work {
 }
 
 /// What is said of `rivals` mechanisms that are equal, after so many rounds of a hundred notifications.
-pub fn ranking(series: Series, rivals: usize, rounds: u32, trials: u64) -> Vec<Tally> {
+pub fn ranking(series: Series, rivals: usize, rounds: u32, seeds: Range<u64>) -> Vec<Tally> {
     let works: Vec<Work> = Notifier::ALL
         .iter()
         .filter(|one| !one.burns_cpu())
@@ -28,7 +30,7 @@ pub fn ranking(series: Series, rivals: usize, rounds: u32, trials: u64) -> Vec<T
         .take(rivals)
         .map(|one| work(*one))
         .collect();
-    tallied(trials, |seed| {
+    tallied(seeds, |seed| {
         let mut machine = Clocked::new(Simulated::new(series, seed));
         let mut track = track_of(&works);
         let mut order: Vec<u32> = (0..).take(rivals).collect();

@@ -1,6 +1,7 @@
 //! What is said of one condition: the intervals of its percentiles, and what its maximum is worth.
 
 use std::cmp::Reverse;
+use std::ops::Range;
 
 use howlate_model::{Distribution, Latency};
 
@@ -56,9 +57,9 @@ impl Truth {
 }
 
 /// What is said of one condition that was measured for so many wake-ups of a millisecond each.
-pub fn single(series: Series, wakeups: u64, trials: u64) -> Vec<Tally> {
-    let truth = Truth::of(series, trials);
-    tallied(trials, |seed| {
+pub fn single(series: Series, wakeups: u64, seeds: Range<u64>) -> Vec<Tally> {
+    let truth = Truth::of(series, seeds.end - seeds.start);
+    tallied(seeds, |seed| {
         let mut machine = Clocked::new(Simulated::new(series, seed));
         let mut track = track(1);
         machine.turn(0, 0, wakeups, 0.0).iter().for_each(|line| track.add(line));

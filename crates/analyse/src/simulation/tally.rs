@@ -1,5 +1,6 @@
 //! How often a statement was true.
 
+use std::ops::Range;
 use std::panic::resume_unwind;
 use std::thread;
 
@@ -43,10 +44,10 @@ impl Tally {
 /// One statement of a trial: what, how often it is to be true, whether it was.
 pub(crate) type Observation = (String, Option<f64>, bool);
 
-/// Runs trials 0 to `trials` on all CPUs, and counts what each said; in the order in which it was first said.
-pub(crate) fn tallied(trials: u64, trial: impl Fn(u64) -> Vec<Observation> + Sync) -> Vec<Tally> {
+/// Runs a trial with each of `seeds` on all CPUs, and counts what each said; in the order in which it was first said.
+pub(crate) fn tallied(seeds: Range<u64>, trial: impl Fn(u64) -> Vec<Observation> + Sync) -> Vec<Tally> {
     let threads = thread::available_parallelism().map_or(1, usize::from);
-    let part = |first: u64| (first..trials).step_by(threads).flat_map(&trial).collect::<Vec<_>>();
+    let part = |first: usize| seeds.clone().skip(first).step_by(threads).flat_map(&trial).collect::<Vec<_>>();
     let parts: Vec<Vec<Observation>> = thread::scope(|scope| {
         let part = &part;
         let running: Vec<_> = (0..).take(threads).map(|first| scope.spawn(move || part(first))).collect();
