@@ -83,25 +83,29 @@ impl Row<'_> {
     }
 }
 
+/// Idle first, then busy, one below the other: side by side they do not fit into 80 columns.
 fn table(rows: &[Row<'_>]) -> String {
-    let mut headings = vec![String::new()];
-    let mut columns: Vec<Vec<String>> = vec![rows.iter().map(name).collect()];
+    let headings = ["", "median", "p99", "max", "missed"].map(str::to_owned);
+    let missed = |row: &Row<'_>, busy| row.outcome(busy).map(Outcome::missed_periods);
+    let is_missed = rows.iter().any(|row| missed(row, false) > Some(0) || missed(row, true) > Some(0));
+    let shown = if is_missed { headings.len() } else { headings.len() - 1 };
+    let mut table = Columns::new(&headings[..shown], 1);
     for (busy, words) in [(false, "idle"), (true, "all CPUs busy")] {
-        for (heading, quantile) in [("median", 0.5), ("p99", 0.99), ("max", 1.0)] {
-            let label = if quantile < 0.6 { format!("{words}: {heading}") } else { heading.to_owned() };
-            headings.push(label);
+        let mut heading = vec![String::new(); shown];
+        words.clone_into(&mut heading[0]);
+        table.row(heading);
+        let mut columns = vec![rows.iter().map(|row| format!("  {}", name(row))).collect()];
+        for quantile in [0.5, 0.99, 1.0] {
             let value = |row: &Row<'_>| at(row.outcome(busy)?, quantile).map(Latency::as_nanos);
             let values: Vec<Option<i64>> = rows.iter().map(value).collect();
             columns.push(worst_in_bold(&values, micros));
         }
-        let missed = |row: &Row<'_>| row.outcome(busy).map(Outcome::missed_periods);
-        if rows.iter().filter_map(missed).any(|missed| missed > 0) {
-            headings.push("missed".to_owned());
-            columns.push(rows.iter().map(|row| missed(row).map_or_else(|| "–".to_owned(), count)).collect());
+        if is_missed {
+            let shown = |row| missed(row, busy).map_or_else(|| "–".to_owned(), count);
+            columns.push(rows.iter().map(shown).collect());
         }
+        transpose(&columns).into_iter().for_each(|row| table.row(row));
     }
-    let mut table = Columns::new(&headings, 1);
-    transpose(&columns).into_iter().for_each(|row| table.row(row));
     table.text()
 }
 
