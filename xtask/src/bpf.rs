@@ -1,4 +1,4 @@
-//! `cargo xtask bpf`: makes the programs for the kernel from `bpf/`, to be committed.
+//! `cargo xtask bpf`: makes the programs for the kernel from `crates/trace/bpf/`, to be committed.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -11,9 +11,9 @@ const OBJECT: &str = "wakeups.bpf.o";
 /// Tells whether the object is that of the sources.
 pub const SUM: &str = "wakeups.bpf.sum";
 
-/// The folder `bpf/`.
+/// The folder `crates/trace/bpf/`.
 pub fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("")).join("bpf")
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("")).join("crates/trace/bpf")
 }
 
 /// Compiles, strips and notes what from.

@@ -30,7 +30,7 @@ The developer's commands:
   cargo xtask supply          licences, sources and versions of what is built in
   cargo xtask cross [ARCH]    static programs for x86_64 and aarch64
   cargo xtask dist [--once]   what people download: programs, Debian packages, what is built in, checksums
-  cargo xtask bpf             the programs for the kernel in bpf/, with clang
+  cargo xtask bpf             the programs for the kernel in crates/trace/bpf/, with clang
   cargo xtask capture-system FOLDER
                               copies what howlate reads of this machine, for a bug report and a test
 ";

@@ -61,7 +61,8 @@ fn stages_do_not_know_each_other() {
 fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
         let path = entry.path();
-        if path.is_dir() {
+        // Programs that are measured are no part of the crate that carries them.
+        if path.is_dir() && !path.ends_with("crates/probe/probes") {
             rust_files(&path, found);
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             found.push(path);
@@ -216,4 +217,37 @@ fn links_between_pages_lead_somewhere() {
             assert!(page.parent().unwrap().join(target).exists(), "{} links to {target}", page.display());
         }
     }
+}
+
+/// What `cargo package` leaves out cannot be built from: files outside the crate, folders with a manifest of their own, and
+/// crates of which it does not know the version.
+#[test]
+fn a_crate_holds_what_it_is_built_from() {
+    let mut files = Vec::new();
+    rust_files(&root().join("crates"), &mut files);
+    for file in files.iter().filter(|file| file.components().any(|part| part.as_os_str() == "src")) {
+        let source = fs::read_to_string(file).unwrap();
+        let krate = file.ancestors().find(|folder| folder.join("Cargo.toml").exists()).unwrap();
+        for path in included(&source) {
+            let path = file.parent().unwrap().join(path).canonicalize().unwrap();
+            assert!(path.starts_with(krate), "{} includes {}", file.display(), path.display());
+            let folder = path.ancestors().find(|folder| folder.join("Cargo.toml").exists());
+            assert_eq!(folder, Some(krate), "{} includes {}", file.display(), path.display());
+        }
+    }
+    for package in packages() {
+        for dependency in package["dependencies"].as_array().unwrap() {
+            let known = dependency["path"].is_null() || dependency["req"] != "*";
+            assert!(known, "{} needs {} in any version", package["name"], dependency["name"]);
+        }
+    }
+}
+
+/// The paths in `include_str!("…")` and its relatives; of those put together the folder.
+fn included(source: &str) -> Vec<&str> {
+    let calls = ["include_str!(", "include_bytes!(", "include_bytes_aligned!("];
+    let path = |place: usize| source[place..].split('"').nth(1);
+    let found =
+        calls.iter().flat_map(|call| source.match_indices(call).map(|(place, call)| place + call.len()));
+    found.filter_map(path).collect()
 }

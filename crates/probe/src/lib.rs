@@ -1,6 +1,6 @@
 //! Sleeps of language runtimes, measured from outside.
 //!
-//! Each runtime has one small program in `probes/`, carried in this one. It is prepared once (written
+//! Each runtime has one small program in `crates/probe/probes/`, carried in this one. It is prepared once (written
 //! down, compiled where needed) and then started for each turn, under exactly the settings of the
 //! condition, as `chrt`, `nice` and `taskset` would start it. It prints two clock readings for each
 //! sleep; these become the same lines of the recording as those of a measuring thread.

@@ -57,7 +57,7 @@ pub(crate) struct Recipe {
 
 macro_rules! source {
     ($file:literal) => {
-        &[($file, include_str!(concat!("../../../probes/", $file)))]
+        &[($file, include_str!(concat!("../probes/", $file)))]
     };
 }
 
@@ -105,9 +105,9 @@ const CARGO: Compiler = Compiler {
 };
 /// Beside a compiler, it takes crates from crates.io.
 const TOKIO_SOURCES: &[Source] = &[
-    ("tokio.rs", include_str!("../../../probes/tokio/tokio.rs")),
-    ("Cargo.toml", include_str!("../../../probes/tokio/Cargo.toml")),
-    ("Cargo.lock", include_str!("../../../probes/tokio/Cargo.lock")),
+    ("tokio.rs", include_str!("../probes/tokio/tokio.rs")),
+    ("Cargo.toml", include_str!("../probes/tokio/manifest.toml")),
+    ("Cargo.lock", include_str!("../probes/tokio/Cargo.lock")),
 ];
 
 impl Recipe {

@@ -51,7 +51,7 @@ const PROGRAMS: [Program; 12] = [
     helpful("signalled", "signal_generate"),
 ];
 
-static OBJECT: &[u8] = aya::include_bytes_aligned!("../../../../bpf/wakeups.bpf.o");
+static OBJECT: &[u8] = aya::include_bytes_aligned!("../../bpf/wakeups.bpf.o");
 
 /// The programs, loaded.
 pub(crate) struct Bpf {
