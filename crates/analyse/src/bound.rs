@@ -8,7 +8,8 @@
 use howlate_model::{Block, Distribution, MonotonicTime, Worst};
 use serde::Serialize;
 
-use crate::compare::{inflation_beside, is_too_alike, lag_one, probability_at_most};
+use crate::autocorrelation::{inflation_beside, is_too_alike, lag_one};
+use crate::exceedance::probability_at_most;
 
 /// Stretches kept. When there are more, neighbours are joined, so that memory stays constant.
 const MOST: usize = 128;

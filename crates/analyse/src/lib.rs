@@ -2,6 +2,7 @@
 //! from a run that is still going makes no difference.
 
 mod analysis;
+mod autocorrelation;
 mod block_numbers;
 mod bound;
 pub mod cause;
@@ -9,6 +10,7 @@ mod check;
 mod columns;
 pub mod compare;
 mod curve;
+mod exceedance;
 mod insight;
 mod interval;
 mod limits;

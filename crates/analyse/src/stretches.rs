@@ -9,7 +9,7 @@ use howlate_model::{Distribution, Latency};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::Interval;
-use crate::compare::{inflation_beside, is_too_alike, lag_one};
+use crate::autocorrelation::{inflation_beside, is_too_alike, lag_one};
 
 /// Stretches kept. When there are more, neighbours are joined, so that memory stays constant.
 const MOST: usize = 32;

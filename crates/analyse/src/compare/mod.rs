@@ -3,7 +3,6 @@
 //! Wake-ups of one run are alike with their neighbours, so single ones are never compared: 56 000 of them were
 //! once worth 108. What is compared are turns, or stretches of recordings; see `docs/compare.md`.
 
-mod autocorrelation;
 mod detectable;
 mod hodges_lehmann;
 mod holm;
@@ -19,12 +18,10 @@ mod track;
 mod units;
 mod verdict;
 
-pub(crate) use autocorrelation::{inflation_beside, is_too_alike, lag_one};
 pub(crate) use holm::holm;
 #[cfg(test)]
 pub(crate) use mann_whitney::MannWhitney;
 pub use matching::Difference;
-pub(crate) use maximum::exceedance::probability_at_most;
 pub use maximum::{Extrapolation, Maximum, Refusal};
 pub use self_test::{FalseAlarms, Share, false_alarms};
 pub use settling::Settling;
@@ -224,16 +221,11 @@ fn median(values: &[f64]) -> Option<f64> {
     Some(if sorted.len().is_multiple_of(2) { f64::midpoint(sorted[middle - 1], upper) } else { upper })
 }
 
-#[allow(clippy::cast_precision_loss, reason = "few values")]
-fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
-}
-
 /// The standard deviation of a sample; `None` below two values.
 #[cfg(test)]
 #[allow(clippy::cast_precision_loss, reason = "few values")]
 fn deviation(values: &[f64]) -> Option<f64> {
-    let mean = mean(values).filter(|_| values.len() > 1)?;
+    let mean = crate::autocorrelation::mean(values).filter(|_| values.len() > 1)?;
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
     Some((squares / (values.len() - 1) as f64).sqrt())
 }

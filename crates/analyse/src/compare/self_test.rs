@@ -73,7 +73,7 @@ fn sequential(base: &[f64], new: &[f64]) -> f64 {
 /// Source: Clopper & Pearson, Biometrika 26 (1934).
 #[allow(clippy::cast_precision_loss, reason = "few trials")]
 fn interval(found: u64, of: u64) -> (f64, f64) {
-    use super::maximum::exceedance::probability_at_most;
+    use crate::exceedance::probability_at_most;
     let high = if found == of { Some(1.0) } else { probability_at_most(found, of as f64, 0.975) };
     let rest = of - found;
     let low = if rest == of { Some(1.0) } else { probability_at_most(rest, of as f64, 0.975) };

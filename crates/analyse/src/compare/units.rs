@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use howlate_model::Distribution;
 
-use super::autocorrelation::{inflation_beside, is_too_alike, lag_one};
 use super::statistic::{LEAST, Statistic};
 use super::track::Piece;
+use crate::autocorrelation::{inflation_beside, is_too_alike, lag_one};
 
 /// About as many units are made at most.
 const MOST: usize = 32;

@@ -1,7 +1,6 @@
 //! What a maximum is worth: never compared as such, for of two equal conditions one always has the larger.
 
 mod clusters;
-pub(crate) mod exceedance;
 mod extrapolation;
 mod pareto;
 
@@ -10,7 +9,7 @@ use serde::Serialize;
 
 use super::track::Piece;
 use crate::bound::Maxima;
-use exceedance::{beaten_within, rate_at_most};
+use crate::exceedance::{beaten_within, rate_at_most};
 pub use extrapolation::{Extrapolation, Refusal};
 
 /// A new cluster of late wake-ups begins after this long without any: longer than what one cause

@@ -19,7 +19,7 @@ impl Pareto {
     #[allow(clippy::cast_precision_loss, reason = "thousands at most")]
     pub(crate) fn fit(excesses: &[f64]) -> Option<Self> {
         let (sorted, n) = (ordered(excesses), excesses.len() as f64);
-        let a0 = crate::compare::mean(&sorted)?;
+        let a0 = crate::autocorrelation::mean(&sorted)?;
         let weighted = |(place, value): (usize, &f64)| value * (1.0 - ((place + 1) as f64 - 0.35) / n);
         let a1 = sorted.iter().enumerate().map(weighted).sum::<f64>() / n;
         let rest = a0 - 2.0 * a1;

@@ -8,7 +8,7 @@
 pub(crate) fn lag_one(series: &[&[f64]]) -> f64 {
     let (mut products, mut squares) = (0.0, 0.0);
     for one in series {
-        let Some(mean) = super::mean(one) else { continue };
+        let Some(mean) = mean(one) else { continue };
         products += one.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum::<f64>();
         squares += one.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
     }
@@ -52,6 +52,11 @@ const MOST: f64 = 0.95;
 
 fn values(series: &[&[f64]]) -> usize {
     series.iter().map(|one| one.len()).sum()
+}
+
+#[allow(clippy::cast_precision_loss, reason = "few values")]
+pub(crate) fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
 #[cfg(test)]
