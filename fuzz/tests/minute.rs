@@ -10,7 +10,8 @@ fn feed(name: &str, inputs: u64) {
 #[test]
 fn recordings() {
     feed("recording", 1_500);
-    feed("outputs", 40);
+    feed("import", 3_000);
+    feed("outputs", 60);
     feed("distribution", 20_000);
 }
 

@@ -24,6 +24,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("howlate-measure", &["howlate-model", "howlate-linux", "howlate-private"]),
     ("howlate-probe", &["howlate-model", "howlate-linux", "howlate-private", "howlate-procfs"]),
     ("howlate-guest", &["howlate-model", "howlate-linux", "howlate-private", "howlate-procfs"]),
+    // A recorded command line is read as cyclictest reads it.
+    ("howlate-import", &["howlate-model", "howlate-cyclictest"]),
     ("howlate-record", &["howlate-model", "howlate-private"]),
     ("howlate-trace", &["howlate-model", "howlate-linux", "howlate-procfs"]),
     ("howlate-analyse", &["howlate-model"]),

@@ -44,6 +44,8 @@ pub enum Unknown {
         /// How many there are.
         count: u64,
     },
+    /// Another program measured it, and does not say how many periods were missed.
+    NotSaid,
 }
 
 /// Every limit held against every condition; without limits, one check for each condition.
@@ -66,6 +68,7 @@ impl<'a> Check<'a> {
             (Some(Judgement::TooFew { needed, count }), None) => {
                 Kept::Unknown(Unknown::TooFew { needed, count })
             }
+            (Some(Judgement::NotSaid), None) => Kept::Unknown(Unknown::NotSaid),
             _ => Kept::Yes,
         };
         Self { outcome, limit, value, kept }

@@ -18,6 +18,8 @@ pub enum Judgement {
         /// How many there are.
         count: u64,
     },
+    /// Another program measured it, and does not say how many periods were missed.
+    NotSaid,
 }
 
 /// Whether `outcome` keeps `limit`. Every planned wake-up counts, so that a stall counts for every period
@@ -25,6 +27,9 @@ pub enum Judgement {
 pub fn judged(outcome: &Outcome, limit: Limit) -> Judgement {
     let all = outcome.planned();
     let (needed, count) = (needed(limit.statistic), all.count());
+    if limit.statistic == Statistic::Missed && outcome.known_missed().is_none() {
+        return Judgement::NotSaid;
+    }
     match value(outcome, &all, limit.statistic).filter(|value| *value > limit.above) {
         // What is exceeded already stays so with more wake-ups, but a share of them does not.
         _ if count < needed => Judgement::TooFew { needed, count },
@@ -49,7 +54,7 @@ pub(crate) fn value(outcome: &Outcome, all: &Distribution, statistic: Statistic)
         Statistic::Max => nanos(all.max()),
         Statistic::Percentile(percent) => nanos(all.quantile(percent / 100.0)),
         Statistic::Mean => nanos(all.mean_nanos().map(|mean| Latency::from_nanos(mean as i64))),
-        Statistic::Missed => Some(outcome.missed_periods()),
+        Statistic::Missed => outcome.known_missed(),
     }
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use howlate_model::{
     Block, Caveat, Condition, Distribution, Finished, HasProperties, InForce, Irregular, Latency, Policy,
-    Property, SeriesPoint, Span, Started, Usage, Value, WhyBlock, Worst,
+    Property, SeriesPoint, Span, Started, Usage, Value, WhyBlock, Work, Worst,
 };
 
 use crate::block_numbers::BlockNumbers;
@@ -151,6 +151,14 @@ impl Outcome {
     /// Whether periods were missed, so that the planned wake-ups are more than those that happened.
     pub const fn counts_missed(&self) -> bool {
         self.total.swallowed.is_some()
+    }
+
+    /// How many periods were missed; `None` where another program measured, which does not say it.
+    pub const fn known_missed(&self) -> Option<u64> {
+        match self.condition.work {
+            Work::Foreign { .. } => None,
+            _ => Some(self.missed_periods()),
+        }
     }
 
     /// The numbers of every planned wake-up; `None` when there is none.

@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use howlate_guest::GuestError;
+use howlate_import::ImportError;
 use howlate_load::StartError;
 use howlate_model::{CpuSet, EngineError, shell_path};
 use howlate_plan::PlanError;
@@ -25,6 +26,8 @@ pub(crate) enum Error {
     Create(#[from] CreateError),
     #[error(transparent)]
     Read(#[from] ReadError),
+    #[error("cannot read {}: {source}", path.display())]
+    Import { path: PathBuf, source: ImportError },
     #[error("cannot read the plan {}: {source}", path.display())]
     PlanUnreadable { path: PathBuf, source: io::Error },
     #[error("{}{}: {reason}", path.display(), line.map_or(String::new(), |line| format!(" line {line}")))]
@@ -117,6 +120,10 @@ impl Error {
                 Some("choose a path in a folder that exists and that you may write to, such as `result.jsonl`".into())
             }
             Self::Read(error) => Some(read_hint(error)),
+            Self::Import { source, .. } => {
+                let remedy = source.remedy().unwrap_or("docs/imports.md lists what is read of other programs");
+                Some(remedy.into())
+            }
             Self::PlanUnreadable { .. } => {
                 Some("give the path of a plan, such as `plans/nanosleep.toml`; docs/plans.md describes them".into())
             }
@@ -203,7 +210,9 @@ fn read_hint(error: &ReadError) -> String {
     match error {
         ReadError::Io { .. } => "give the path of a recording made with `--out`".into(),
         ReadError::Empty { .. } | ReadError::NotARecording { .. } => {
-            "recordings are made with `--out`, such as `howlate cyclic --out result.jsonl`".into()
+            "recordings are made with `--out`, such as `howlate cyclic --out result.jsonl`; docs/imports.md lists the files of \
+             other programs that are read"
+                .into()
         }
         ReadError::Newer { .. } => "install a newer howlate to read it".into(),
         ReadError::LineTooLong { line: 1, .. } => {

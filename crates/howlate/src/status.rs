@@ -68,6 +68,10 @@ fn judge(outcome: &Outcome, limits: &[Limit]) -> Vec<Judged> {
             let why = format!("{limit}: it takes {needed} wake-ups, and there are {count}");
             Judged { status: Status::NotTrustworthy, line: line("cannot be judged:", why) }
         }
+        Judgement::NotSaid => {
+            let why = format!("{limit}: another program does not say how many periods were missed");
+            Judged { status: Status::NotTrustworthy, line: line("cannot be judged:", why) }
+        }
     };
     limits.iter().map(one).collect()
 }

@@ -17,6 +17,22 @@ use serde_json::{Map, Value, json};
 /// be ours, and is markup.
 const EVIL: &str = "\u{1b}]0;x\u{7}\u{1b}[8m\u{9b}2J\u{7f}\u{202e}\u{2028}\r\nnot ok 99 - forged\nhint: rm -rf /\n```\n<script>alert(1)</script>|`";
 
+/// Every format of `howlate show`.
+const FORMATS: [&str; 12] = [
+    "csv",
+    "intervals",
+    "hlog",
+    "hgrm",
+    "json",
+    "junit",
+    "tap",
+    "lava",
+    "kcidb",
+    "benchmark",
+    "influx",
+    "text",
+];
+
 fn testdata(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(name)
 }
@@ -171,8 +187,9 @@ fn without_fences(markdown: &str) -> String {
 fn show_everywhere(path: &str) {
     let (_, shown) = checked(&["show", path]);
     assert!(shown.contains("\\u{1b}]0;x"), "nothing of it arrived: {shown}");
-    for format in ["csv", "intervals", "hlog", "json"] {
-        checked(&["show", path, "--format", format]);
+    for format in FORMATS {
+        let (_, said) = checked(&["show", path, "--format", format]);
+        assert!(!matches!(format, "junit") || !said.contains("<script>"), "{said}");
     }
     checked(&["show", path, path, "--plot"]);
     for format in ["text", "json", "tap", "junit", "md"] {
@@ -237,6 +254,52 @@ fn no_field_of_a_recording_is_more_than_text() {
             assert_eq!(output.status.code(), Some(2), "{said}");
         }
     }
+}
+
+/// The texts of other programs' files, each with evil in it, and those that are read line by line.
+fn evil_of_others() -> Vec<String> {
+    let mut evil = Vec::new();
+    for file in ["cyclictest-2.4.json", "jitterdebugger.json", "oslat.json", "rt-dataset.json"] {
+        let text = std::fs::read_to_string(testdata("foreign").join(file)).unwrap();
+        let whole: Value = serde_json::from_str(&text).unwrap();
+        let mut places = Vec::new();
+        texts(&whole, "", &mut places);
+        for place in places {
+            let mut changed = whole.clone();
+            let old = whole.pointer(&place).and_then(Value::as_str).unwrap();
+            *changed.pointer_mut(&place).unwrap() = json!(format!("{old}{EVIL}"));
+            evil.push(changed.to_string());
+        }
+    }
+    let one_line = EVIL.replace(['\r', '\n'], "").replace(',', "");
+    let log = std::fs::read_to_string(testdata("foreign/hiccups.hlog")).unwrap();
+    evil.push(log.replace("\n0.0", &format!("\nTag={one_line},0.0")));
+    let rtla = std::fs::read_to_string(testdata("foreign/rtla-timerlat.txt")).unwrap();
+    evil.push(rtla.replace("RTLA timerlat", &format!("RTLA time{one_line}lat")));
+    evil.push(rtla.replace("IRQ-000", &format!("IRQ{one_line}-000")));
+    evil.push(format!("# Histogram\n1 2{one_line}\n# Max Latencies: 1\n"));
+    evil
+}
+
+#[test]
+fn no_field_of_another_programs_file_is_more_than_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("evil");
+    let name = path.to_str().unwrap();
+    let (evil, mut arrived) = (evil_of_others(), 0);
+    for text in &evil {
+        std::fs::write(&path, text).unwrap();
+        let (_, said) = checked(&["show", name]);
+        arrived += usize::from(said.contains("\\u{1b}]0;x"));
+        for format in FORMATS {
+            checked(&["show", name, "--format", format]);
+        }
+        checked(&["compare", name, name]);
+        let (page, _) = checked(&["report", name, "--output", "-"]);
+        let page = String::from_utf8_lossy(&page.stdout).into_owned();
+        assert!(!page.contains("<script>alert"), "{page}");
+    }
+    assert!(arrived > 10, "of {} only {arrived} were shown", evil.len());
 }
 
 #[test]

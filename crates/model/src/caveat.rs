@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{CpuSet, Nice, Policy, PolicyRemedy, Span};
+use crate::{CpuSet, ImportNote, Nice, Policy, PolicyRemedy, Span};
 
 /// Something that was refused, changed, lost or is uncertain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -278,6 +278,16 @@ pub enum Caveat {
         /// How much of the time, in percent.
         percent: u64,
     },
+    /// Another program measured this; what its file does not say stands at its default.
+    Imported {
+        /// The program, as its file names it.
+        program: String,
+        /// What is not said.
+        unsaid: Vec<String>,
+        /// What else there is to know.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        notes: Vec<ImportNote>,
+    },
     /// The guest's CPU is software: its times are not those of a machine.
     EmulatedCpu,
     /// `/dev/kvm` is there, but guests do not run on it; their CPUs were emulated.
@@ -349,6 +359,7 @@ impl Caveat {
             | Self::RealtimeClock
             | Self::CpusNotMeasured { .. }
             | Self::TracerRefused { .. }
+            | Self::Imported { .. }
             | Self::OldNote { .. } => false,
         }
     }

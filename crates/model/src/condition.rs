@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Between, Load, Mechanism, Notifier, OnHost, Placement, Policy, ReceiverCpu, Runtime, Sleeper, Span, Wait,
+    Between, Foreign, Load, Mechanism, Notifier, OnHost, Placement, Policy, ReceiverCpu, Runtime, Sleeper,
+    Span, Wait,
 };
 
 /// One combination of circumstances under which wake-ups are measured.
@@ -43,6 +44,8 @@ pub enum WorkKind {
     Sleep,
     /// Being notified.
     Notify,
+    /// Whatever another program did.
+    Foreign,
 }
 
 impl WorkKind {
@@ -52,6 +55,7 @@ impl WorkKind {
             Self::Cyclic => "cyclic",
             Self::Sleep => "sleep",
             Self::Notify => "notify",
+            Self::Foreign => "foreign",
         }
     }
 }
@@ -94,15 +98,38 @@ pub enum Work {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         round_trip: bool,
     },
+    /// Was measured by another program; see the caveat on what that does not say.
+    Foreign {
+        /// Which, and what of it.
+        mechanism: Foreign,
+        /// Time between two planned wake-ups; absent where there is none, or it is not said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        period_ns: Option<Span>,
+        /// Whether the policy is known; where it is not, it stands as `other`.
+        says_policy: bool,
+        /// Whether the load is known; where it is not, it stands as `idle`.
+        says_load: bool,
+    },
 }
 
 impl Work {
+    /// Whether the policy of its condition is known; only other programs do not say it.
+    pub const fn says_policy(self) -> bool {
+        !matches!(self, Self::Foreign { says_policy: false, .. })
+    }
+
+    /// Whether the load of its condition is known.
+    pub const fn says_load(self) -> bool {
+        !matches!(self, Self::Foreign { says_load: false, .. })
+    }
+
     /// What kind of work it is.
     pub const fn kind(self) -> WorkKind {
         match self {
             Self::Cyclic { .. } => WorkKind::Cyclic,
             Self::Sleep { .. } => WorkKind::Sleep,
             Self::Notify { .. } => WorkKind::Notify,
+            Self::Foreign { .. } => WorkKind::Foreign,
         }
     }
 
@@ -112,6 +139,7 @@ impl Work {
             Self::Cyclic { mechanism, .. } => Mechanism::Wait(mechanism),
             Self::Sleep { mechanism, .. } => mechanism.into(),
             Self::Notify { mechanism, .. } => Mechanism::Notifier(mechanism),
+            Self::Foreign { mechanism, .. } => Mechanism::Foreign(mechanism),
         }
     }
 
@@ -120,7 +148,7 @@ impl Work {
         match self {
             Self::Cyclic { mechanism, .. } => Some(mechanism),
             Self::Sleep { mechanism, .. } => mechanism.wait(),
-            Self::Notify { .. } => None,
+            Self::Notify { .. } | Self::Foreign { .. } => None,
         }
     }
 
@@ -128,7 +156,7 @@ impl Work {
     pub const fn runtime(self) -> Option<Runtime> {
         match self {
             Self::Sleep { mechanism, .. } => mechanism.runtime(),
-            Self::Cyclic { .. } | Self::Notify { .. } => None,
+            Self::Cyclic { .. } | Self::Notify { .. } | Self::Foreign { .. } => None,
         }
     }
 
@@ -136,7 +164,7 @@ impl Work {
     pub const fn notifier(self) -> Option<Notifier> {
         match self {
             Self::Notify { mechanism, .. } => Some(mechanism),
-            Self::Cyclic { .. } | Self::Sleep { .. } => None,
+            Self::Cyclic { .. } | Self::Sleep { .. } | Self::Foreign { .. } => None,
         }
     }
 
@@ -144,7 +172,7 @@ impl Work {
     pub const fn sender_cpu(self) -> Option<u32> {
         match self {
             Self::Notify { sender_cpu, .. } => sender_cpu,
-            Self::Cyclic { .. } | Self::Sleep { .. } => None,
+            Self::Cyclic { .. } | Self::Sleep { .. } | Self::Foreign { .. } => None,
         }
     }
 
@@ -152,16 +180,18 @@ impl Work {
     pub const fn period(self) -> Option<Span> {
         match self {
             Self::Cyclic { period_ns, .. } => Some(period_ns),
-            Self::Sleep { .. } | Self::Notify { .. } => None,
+            Self::Sleep { .. } | Self::Notify { .. } | Self::Foreign { .. } => None,
         }
     }
 
-    /// The time one wake-up takes when nothing is late.
+    /// The time one wake-up takes when nothing is late; 0 where that is not known.
     pub const fn length(self) -> Span {
         match self {
             Self::Cyclic { period_ns, .. } => period_ns,
             Self::Sleep { target_ns, .. } => target_ns,
             Self::Notify { after_ns, .. } => after_ns,
+            Self::Foreign { period_ns: Some(period), .. } => period,
+            Self::Foreign { period_ns: None, .. } => Span::ZERO,
         }
     }
 }

@@ -15,6 +15,7 @@ mod distribution;
 mod engine;
 mod exchange;
 mod finding;
+mod foreign;
 mod guest;
 mod hdr;
 mod instrument;
@@ -57,6 +58,7 @@ pub use engine::{
 };
 pub use exchange::{Between, Irregular, Placement, ReceiverCpu};
 pub use finding::{Cost, Evidence, Finding, Remedy, Verdict};
+pub use foreign::{Foreign, ImportNote};
 pub use guest::{Accelerator, Boot, BootEnded, HostThread, OnHost, VcpuTime};
 pub use hdr::{HdrError, HdrLayout, read_hdr};
 pub use instrument::Instrument;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Notifier, Runtime, Sleeper, Wait};
+use crate::{Foreign, Notifier, Runtime, Sleeper, Wait};
 
 /// How a measured thread comes to run again: a way to wait, a language's sleep, or a way to be notified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -13,6 +13,8 @@ pub enum Mechanism {
     Runtime(Runtime),
     /// Another notifies it.
     Notifier(Notifier),
+    /// Another program measured it.
+    Foreign(Foreign),
 }
 
 impl Mechanism {
@@ -22,6 +24,7 @@ impl Mechanism {
             Self::Wait(wait) => wait.name(),
             Self::Runtime(runtime) => runtime.name(),
             Self::Notifier(notifier) => notifier.name(),
+            Self::Foreign(foreign) => foreign.name(),
         }
     }
 }

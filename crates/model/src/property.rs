@@ -127,11 +127,11 @@ impl HasProperties for Condition {
         // Every field is named, so that none is added without a property.
         let Self { work, policy, slack_ns, cpu, thread, load, kernel, on_host } = self;
         match property {
-            Property::Kernel => Some(Value::Kernel(kernel)),
+            Property::Kernel => Some(Value::Kernel(kernel)).filter(|_| !kernel.is_empty()),
             Property::HostLoad | Property::VcpuPolicy => of_host(on_host.as_ref()?, property),
-            Property::Policy => Some(Value::Policy(*policy)),
+            Property::Policy => work.says_policy().then_some(Value::Policy(*policy)),
             Property::Slack => slack_ns.map(Value::Slack),
-            Property::Load => Some(Value::Load(load)),
+            Property::Load => work.says_load().then_some(Value::Load(load)),
             Property::Cpu => cpu.map(|cpu| cpus(*work, cpu)),
             Property::Thread => Some(Value::Thread(*thread)),
             Property::Kind
@@ -156,6 +156,7 @@ fn of_work(work: Work, property: Property) -> Option<Value<'static>> {
     match (property, work) {
         (Property::Kind, _) => Some(Value::Kind(work.kind())),
         (Property::Mechanism, _) => Some(Value::Mechanism(work.mechanism())),
+        (Property::Length, Work::Foreign { period_ns: None, .. }) => None,
         (Property::Length, _) => Some(Value::Length(work.kind(), work.length())),
         (Property::Between, Work::Notify { between, .. }) => Some(Value::Between(between)),
         (Property::Receiver, Work::Notify { receiver, .. }) => Some(Value::Receiver(receiver)),

@@ -1,6 +1,6 @@
 //! Caveats in words.
 
-use howlate_model::{Caveat, CpuSet, PolicyRemedy};
+use howlate_model::{Caveat, CpuSet, ImportNote, PolicyRemedy};
 
 use crate::numbers::{count, length, rough};
 use crate::prose::capitalised;
@@ -151,6 +151,7 @@ pub fn caveat(caveat: &Caveat) -> String {
             "CPU {sibling}, on the same core as the measured CPU {cpu}, was busy {percent} % of the time: it slows it down. \
              Keep it idle, or measure elsewhere with `--cpus`."
         ),
+        Caveat::Imported { program, unsaid, notes } => imported(program, unsaid, notes),
         Caveat::EmulatedCpu => "Emulated CPU: compare kernels with each other, not with hardware.".to_owned(),
         Caveat::KvmFailed { reason } => format!(
             "/dev/kvm is there, but guests do not run on it ({reason}), so their CPUs were emulated. `--accel tcg` does \
@@ -181,6 +182,51 @@ pub fn policy_remedy(remedy: &PolicyRemedy) -> String {
             format!("{}: {}", capitalised(found), steps.join(", then "))
         }
         PolicyRemedy::RootOnHost => "Run howlate guest as root on the host.".to_owned(),
+    }
+}
+
+/// What another program's file is, and what it does not say.
+fn imported(program: &str, unsaid: &[String], notes: &[ImportNote]) -> String {
+    let mut sentences = vec![format!("Measured by {program}: distributions as its file has them.")];
+    if !unsaid.is_empty() {
+        sentences.push(format!("It does not say {}.", listed(unsaid)));
+    }
+    sentences.extend(notes.iter().map(import_note));
+    sentences.join(" ")
+}
+
+fn import_note(note: &ImportNote) -> String {
+    match note {
+        ImportNote::BeyondTheLastBucket { count: beyond } => format!(
+            "{} values were beyond the last bucket: they count at its end, the largest of each thread, where it is known, as itself.",
+            count(*beyond)
+        ),
+        ImportNote::OverflowsMissing => {
+            "How many values were beyond the last bucket is not said; they are missing.".to_owned()
+        }
+        ImportNote::UnitTaken { unit } => format!("Its unit is not said; it is taken as {unit}."),
+        ImportNote::Gaps => {
+            "Gaps in a spinning thread's time, not latencies of wake-ups; the last bucket holds all longer ones.".to_owned()
+        }
+        ImportNote::LoadNamed { load } => format!("The file names the load `{load}`."),
+        ImportNote::WholeMicroseconds => {
+            "Values are cut to whole microseconds: each was up to 1 µs more.".to_owned()
+        }
+        ImportNote::EndsOfBuckets { width_ns } => {
+            format!("Each value counts at the end of its bucket, which is {} wide.", length(*width_ns))
+        }
+        ImportNote::PercentilesOnly => {
+            "Values between the percentiles that are printed count at the next one above.".to_owned()
+        }
+        ImportNote::Tagged { thread, tag } => format!("Thread {thread} is what the log calls `{tag}`."),
+    }
+}
+
+/// As in `the policy, the load or the date`.
+fn listed(words: &[String]) -> String {
+    match words {
+        [before @ .., last] if !before.is_empty() => format!("{} or {last}", before.join(", ")),
+        one => one.join(""),
     }
 }
 

@@ -1,7 +1,7 @@
 //! A condition in words.
 
 use howlate_analyse::Analysis;
-use howlate_model::{HasProperties, Property};
+use howlate_model::{HasProperties, Property, Value, WorkKind};
 
 use crate::property::{phrase, phrases, varying};
 
@@ -25,7 +25,12 @@ pub fn condition(condition: &impl HasProperties) -> String {
     let work: Vec<String> = work.iter().flatten().map(phrase).collect();
     let in_guest = condition.value(Property::HostLoad).is_some();
     let said = |property: &Property| in_guest || *property != Property::Kernel;
-    let circumstances: Vec<Property> = CIRCUMSTANCES.into_iter().filter(said).collect();
+    let mut circumstances: Vec<Property> = CIRCUMSTANCES.into_iter().filter(said).collect();
+    // Threads of other programs have nothing else to be told apart by, where their CPU is not known.
+    let is_foreign = matches!(condition.value(Property::Kind), Some(Value::Kind(WorkKind::Foreign)));
+    if is_foreign && condition.value(Property::Cpu).is_none() {
+        circumstances.push(Property::Thread);
+    }
     std::iter::once(work.join(" ")).chain(phrases(condition, &circumstances)).collect::<Vec<_>>().join(" · ")
 }
 

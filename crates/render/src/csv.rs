@@ -4,7 +4,7 @@ use std::io;
 
 use csv::Writer;
 use howlate_analyse::{Analysis, Outcome, Summary};
-use howlate_model::Work;
+use howlate_model::{Condition, Property, Work};
 
 const HEADINGS: [&str; 38] = [
     "recording",
@@ -72,6 +72,11 @@ fn optional(value: Option<impl ToString>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
 }
 
+/// Nanoseconds that one wake-up takes when nothing is late, where that is known.
+fn length_of(condition: &Condition) -> Option<u64> {
+    Property::Length.of(condition).map(|_| condition.work.length().as_nanos())
+}
+
 fn row(outcome: &Outcome, name: &str) -> Vec<String> {
     let condition = &outcome.condition;
     let summary = outcome.summary();
@@ -81,15 +86,15 @@ fn row(outcome: &Outcome, name: &str) -> Vec<String> {
         name.to_owned(),
         condition.work.kind().name().to_owned(),
         condition.work.mechanism().to_string(),
-        condition.work.length().as_nanos().to_string(),
-        condition.policy.to_string(),
+        optional(length_of(condition)),
+        Property::Policy.typed(condition),
         optional(condition.slack_ns.map(howlate_model::Span::as_nanos)),
         optional(condition.cpu),
         condition.thread.to_string(),
-        condition.load.to_string(),
+        Property::Load.typed(condition),
         condition.kernel.clone(),
         outcome.count().to_string(),
-        outcome.missed_periods().to_string(),
+        optional(outcome.known_missed()),
         outcome.unfinished.to_string(),
         number(|summary| summary.min),
         decimal(|summary| summary.mean),

@@ -8,7 +8,7 @@ use crate::notes::notes;
 use crate::numbers::length;
 use crate::prose::wrapped;
 use crate::style::{BOLD, DIM, paint};
-use crate::{cyclic, guests, loads, notify, quick, sleep, why};
+use crate::{cyclic, foreign, guests, loads, notify, quick, sleep, why};
 
 /// The whole result of a recording, for a terminal.
 pub fn report(analysis: &Analysis, width: usize) -> String {
@@ -24,7 +24,7 @@ pub fn report(analysis: &Analysis, width: usize) -> String {
 
 /// The tables of each kind of work that was measured.
 fn bodies(analysis: &Analysis, width: usize) -> String {
-    let kinds: [Column; 3] = [
+    let kinds: [Column; 4] = [
         (
             |analysis, width| guests::sections(analysis, |part| sleep::tables(part, width)),
             |work| matches!(work, Work::Sleep { .. }),
@@ -34,6 +34,7 @@ fn bodies(analysis: &Analysis, width: usize) -> String {
             |analysis, width| guests::sections(analysis, |part| notify::tables(part, width)),
             |work| matches!(work, Work::Notify { .. }),
         ),
+        (foreign::tables, |work| matches!(work, Work::Foreign { .. })),
     ];
     let of_kind = |(tables, is_one): Column| {
         let part = analysis.only(|condition| is_one(condition.work));
@@ -53,17 +54,32 @@ fn top(analysis: &Analysis) -> String {
         Some(HowEnded::StoppedAbove) => " · stopped at the threshold",
         None => " · did not end in order",
     };
-    let title = paint(BOLD, format!("howlate {}", header.command));
+    let title = paint(BOLD, title(analysis));
     let host = if analysis.boots.is_empty() { "" } else { "host: " };
-    format!(
-        "{title} · {}{how}\n{}\n",
-        header.started,
-        paint(DIM, format!("{host}{}", machine(&header.system)))
-    )
+    let started = if header.started.is_empty() { String::new() } else { format!(" · {}", header.started) };
+    let machine = match machine(&header.system) {
+        machine if machine.is_empty() => String::new(),
+        machine => format!("{}\n", paint(DIM, format!("{host}{machine}"))),
+    };
+    format!("{title}{started}{how}\n{machine}")
+}
+
+/// The command, or the other program that measured.
+fn title(analysis: &Analysis) -> String {
+    let header = &analysis.header;
+    if is_foreign(analysis) { header.command.clone() } else { format!("howlate {}", header.command) }
+}
+
+/// Whether another program measured it.
+fn is_foreign(analysis: &Analysis) -> bool {
+    analysis.header.howlate.is_empty()
 }
 
 /// What measuring costs, in one line.
 fn instrument(analysis: &Analysis, width: usize) -> String {
+    if is_foreign(analysis) {
+        return String::new();
+    }
     let instrument = analysis.header.instrument;
     let text = format!(
         "Clock: {} per reading; two readings differ by at least {}. One turn of the loop without the wait: {}. Included in the numbers.",

@@ -10,6 +10,7 @@ mod csv;
 mod cyclic;
 mod export;
 mod findings;
+mod foreign;
 mod guests;
 mod heading;
 mod insights;

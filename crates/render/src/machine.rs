@@ -2,16 +2,23 @@
 
 use howlate_model::System;
 
-/// One line on the machine: `Intel … , 2 CPUs · Linux 6.18.44 PREEMPT_DYNAMIC · KVM guest`.
+/// One line on the machine: `Intel … , 2 CPUs · Linux 6.18.44 PREEMPT_DYNAMIC · KVM guest`; without what another
+/// program did not say.
 pub fn machine(system: &System) -> String {
     let cpus = match system.online.len() {
+        0 => String::new(),
         1 => "1 CPU".to_owned(),
         n => format!("{n} CPUs"),
     };
-    let mut parts =
-        vec![if system.processor.is_empty() { cpus } else { format!("{}, {cpus}", system.processor) }];
+    let mut parts = vec![match (system.processor.as_str(), cpus.as_str()) {
+        ("", cpus) => cpus.to_owned(),
+        (processor, "") => processor.to_owned(),
+        (processor, cpus) => format!("{processor}, {cpus}"),
+    }];
     let preemption = system.preemption.as_deref().unwrap_or_default();
-    parts.push(format!("Linux {} {preemption}", system.kernel).trim_end().to_owned());
+    let is_said = !system.kernel.is_empty();
+    parts.extend(is_said.then(|| format!("Linux {} {preemption}", system.kernel).trim_end().to_owned()));
+    parts.retain(|part| !part.is_empty());
     parts.extend(system.hypervisor.as_ref().map(|name| format!("{name} guest")));
     parts.extend(system.container.as_ref().map(|name| format!("{name} container")));
     parts.join(" · ")

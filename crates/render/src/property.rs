@@ -11,7 +11,7 @@ pub const fn heading(property: Property, work: Option<WorkKind>) -> &'static str
         Property::VcpuPolicy => "vCPU threads",
         Property::Mechanism => "call",
         Property::Length => match work {
-            Some(WorkKind::Cyclic) => "period",
+            Some(WorkKind::Cyclic | WorkKind::Foreign) => "period",
             Some(WorkKind::Sleep) => "asked",
             Some(WorkKind::Notify) => "gap",
             None => "length",
@@ -67,7 +67,7 @@ pub fn phrase(of: &Value<'_>) -> String {
         Value::Kernel(_) => "Linux ",
         Value::HostLoad(_) => "host load ",
         Value::VcpuPolicy(_) => "vCPU threads ",
-        Value::Length(WorkKind::Cyclic, _) => "every ",
+        Value::Length(WorkKind::Cyclic | WorkKind::Foreign, _) => "every ",
         Value::Length(WorkKind::Sleep, _) => "for ",
         Value::Length(WorkKind::Notify, _) => "after ",
         Value::Slack(_) => "slack ",

@@ -3,6 +3,7 @@
 mod cyclictest;
 mod distribution;
 mod guest;
+mod import;
 mod outputs;
 mod plan;
 mod probe;
@@ -14,8 +15,9 @@ mod values;
 use crate::Target;
 
 /// Every target of this crate; the command line of howlate is fed by a test of the program.
-pub const ALL: [Target; 11] = [
+pub const ALL: [Target; 12] = [
     recording::TARGET,
+    import::TARGET,
     outputs::TARGET,
     distribution::TARGET,
     plan::TARGET,

@@ -4,18 +4,25 @@ use howlate_analyse::compare::{Criteria, recordings};
 use howlate_render::{self as render, ComparisonReport, Symbols, is_legible};
 use howlate_report::{Kind, Recording, markdown, page, svg};
 
-use super::recording::{self, seeds};
+use super::{import, recording};
 use crate::Target;
 
 pub(crate) const TARGET: Target = Target { name: "outputs", seeds, body };
 
+fn seeds() -> Vec<Vec<u8>> {
+    [recording::seeds(), import::seeds()].concat()
+}
+
 fn body(input: &[u8]) {
-    let Some(track) = recording::read(input) else { return };
+    let Some(track) = recording::read(input).or_else(|| import::read(input)) else { return };
     let analysis = &track.analysis;
     let text = render::report(analysis, 100) + &render::plots(analysis, 100, Symbols::Unicode);
     drop(render::json(analysis));
     drop(render::csv(std::slice::from_ref(analysis), &["a".to_owned()]));
     drop(render::hlog(std::slice::from_ref(analysis)));
+    drop(render::hgrm(std::slice::from_ref(analysis)));
+    drop(render::influx(std::slice::from_ref(analysis)));
+    drop(render::benchmark(std::slice::from_ref(analysis)));
     let of = [Recording { name: "a", analysis }];
     let pages = markdown(&of) + &page(&of);
     Kind::ALL.into_iter().for_each(|kind| drop(svg(&of, kind)));

@@ -60,6 +60,8 @@ pub enum Design {
     Interleaved,
     /// In two runs, or one after the other: a drift of the machine looks like an effect.
     Separate,
+    /// By another program that kept nothing of its course: no test has anything to go by.
+    Distributions,
 }
 
 /// Two conditions, compared.
@@ -182,7 +184,10 @@ fn compared(
     let condition = |track: &Track, at: usize| track.analysis.header.conditions[at].clone();
     let (old_pieces, new_pieces) = (base.pieces(&one.base), new.pieces(&one.new));
     let seed = base.analysis.header.seed;
-    let maximum = |pieces: &[Piece]| Maximum::of(pieces, asked.confidence, seed);
+    let is_timed = |pieces: &[Piece]| !tested::covered(pieces).is_zero();
+    let design = if is_timed(&old_pieces) && is_timed(&new_pieces) { design } else { Design::Distributions };
+    // What a maximum is worth goes by the time that it took.
+    let maximum = |pieces: &[Piece]| Maximum::of(pieces, asked.confidence, seed).filter(|_| is_timed(pieces));
     let (statistics, left_out) = tested::all(design, &old_pieces, &new_pieces);
     Compared {
         recording,

@@ -68,7 +68,7 @@ pub(crate) fn all(design: Design, base: &[Piece], new: &[Piece]) -> (Vec<Tested>
             Ok(one) => tested.extend(one),
             Err(TooShort { wakeups }) => {
                 let needed = match design {
-                    Design::Interleaved => statistic.least(),
+                    Design::Interleaved | Design::Distributions => statistic.least(),
                     Design::Separate => statistic.least_in_all(),
                 };
                 left_out.push(LeftOut { statistic, wakeups, needed });
@@ -88,6 +88,7 @@ impl Tested {
         let covered = covered(base).min(covered(new));
         Ok(match design {
             Design::Interleaved => Self::pairs(statistic, &units::pairs(statistic, base, new)?, covered),
+            Design::Distributions => Self::stretches(statistic, units::whole(statistic, base, new)?, covered),
             Design::Separate => Self::stretches(statistic, units::stretches(statistic, base, new)?, covered),
         })
     }
@@ -146,8 +147,10 @@ impl Tested {
         let level = asked.alpha() / comparisons as f64;
         self.p_corrected = corrected;
         self.inconclusive = self.test.too_little(level);
-        // Where stretches are too alike to be told from a drift, neither is known.
-        if !matches!(self.inconclusive, Some(Inconclusive::Drift { .. })) {
+        // Where stretches are too alike to be told from a drift, or there are none, neither is known.
+        let has_units =
+            !matches!(self.inconclusive, Some(Inconclusive::Drift { .. } | Inconclusive::TwoDistributions));
+        if has_units {
             self.interval_ns = self.test.interval(asked.alpha());
             self.detectable_ns = self.test.detectable(self.difference_ns, level, asked.alpha());
         }
@@ -155,7 +158,7 @@ impl Tested {
             Some(_) => Verdict::Inconclusive,
             None => self.conclusion(asked, level),
         };
-        self.settled_by = self.inconclusive.map(|_| self.settling(asked, level));
+        self.settled_by = has_units.then(|| self.inconclusive.map(|_| self.settling(asked, level))).flatten();
     }
 
     /// What would show a difference of the margin that was given, or of the size that was seen, but nobody looks
@@ -190,7 +193,8 @@ impl Tested {
     }
 }
 
-fn covered(pieces: &[Piece]) -> Span {
+/// The time of all of them.
+pub(crate) fn covered(pieces: &[Piece]) -> Span {
     let nanos = pieces.iter().map(|piece| piece.until.since(piece.from).as_nanos()).sum();
     Span::from_nanos(nanos)
 }
@@ -241,6 +245,7 @@ impl Test {
 
     fn too_little(&self, level: f64) -> Option<Inconclusive> {
         match self {
+            Self::Stretches(_, _, covered) if covered.is_zero() => Some(Inconclusive::TwoDistributions),
             Self::Stretches(_, units, covered_ns) if units.alike => {
                 Some(Inconclusive::Drift { covered_ns: *covered_ns })
             }

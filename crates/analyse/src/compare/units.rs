@@ -105,6 +105,26 @@ fn joined(statistic: Statistic, base: &[Piece], new: &[Piece], wakeups: u64) -> 
     Units { base, new, wakeups, likeness, alike: false, inflation }
 }
 
+/// Each side as one unit, where nothing is known of its course: threads side by side are no stretches.
+///
+/// # Errors
+///
+/// When a side has too few wake-ups for the statistic.
+pub(crate) fn whole(statistic: Statistic, base: &[Piece], new: &[Piece]) -> Result<Units, TooShort> {
+    let all = |pieces: &[Piece]| {
+        let mut all = Distribution::default();
+        pieces.iter().for_each(|piece| all.merge(&piece.latency));
+        all
+    };
+    let (base, new) = (all(base), all(new));
+    let wakeups = base.count().min(new.count());
+    if wakeups < statistic.least() {
+        return Err(TooShort { wakeups });
+    }
+    let unit = |all: &Distribution| statistic.of(all).into_iter().collect();
+    Ok(Units { base: unit(&base), new: unit(&new), wakeups, likeness: 0.0, alike: false, inflation: 1.0 })
+}
+
 /// Neighbouring blocks joined until each has about `wakeups`; what is left over joins the last.
 fn join(pieces: &[Piece], wakeups: u64) -> Vec<Distribution> {
     let mut units: Vec<Distribution> = Vec::new();

@@ -36,6 +36,8 @@ impl Verdict {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "reason", rename_all = "snake_case")]
 pub enum Inconclusive {
+    /// Another program kept one distribution of each side and nothing of its course: no test has anything to go by.
+    TwoDistributions,
     /// Not even the clearest difference would be significant with so few pairs.
     TooFewPairs {
         /// How many there are.

@@ -1,13 +1,17 @@
-//! Recordings from disk.
+//! Recordings from disk, and what other programs wrote.
+
+mod source;
 
 use std::path::Path;
 
 use howlate_analyse::Analysis;
 use howlate_analyse::compare::Track;
+use howlate_import::Imported;
 use howlate_model::{Caveat, Header, Line};
 use howlate_record::{ReadError, Reader};
 use howlate_render::{legible, legible_line, legible_value};
 
+use self::source::Source;
 use crate::error::Error;
 
 /// How the texts of a recording are taken.
@@ -21,19 +25,15 @@ pub(crate) enum Texts {
 
 /// What the recording at `path` says.
 pub(crate) fn analysis(path: &Path, texts: Texts) -> Result<Analysis, Error> {
-    let mut reader = Reader::open(path)?;
-    let mut analysis = Analysis::new(header(&reader, path, texts)?);
-    let trouble = each_line(&mut reader, texts, |line| analysis.add(line))?;
-    note(&mut analysis, path, &reader, trouble);
+    let (mut analysis, notes) = read(path, texts, Analysis::new, Analysis::add)?;
+    analysis.caveats.extend(notes);
     Ok(analysis)
 }
 
 /// The same with every block, as comparisons need it.
 pub(crate) fn track(path: &Path, texts: Texts) -> Result<Track, Error> {
-    let mut reader = Reader::open(path)?;
-    let mut track = Track::new(header(&reader, path, texts)?);
-    let trouble = each_line(&mut reader, texts, |line| track.add(line))?;
-    note(&mut track.analysis, path, &reader, trouble);
+    let (mut track, notes) = read(path, texts, Track::new, Track::add)?;
+    track.analysis.caveats.extend(notes);
     Ok(track)
 }
 
@@ -42,11 +42,40 @@ pub(crate) fn name(path: &Path) -> String {
     legible(&path.display().to_string()).into_owned()
 }
 
-fn header(reader: &Reader, path: &Path, texts: Texts) -> Result<Header, Error> {
-    let header = reader.header().clone();
+/// Gives a file to `add`, line by line; returns what is to be said of the file itself.
+fn read<T>(
+    path: &Path,
+    texts: Texts,
+    begin: impl FnOnce(Header) -> T,
+    add: impl Fn(&mut T, &Line),
+) -> Result<(T, Vec<Caveat>), Error> {
+    match source::open(path)? {
+        Source::Recording(mut reader) => {
+            let mut whole = begin(header(reader.header().clone(), path, texts)?);
+            let notes = each_line(&mut reader, texts, |line| add(&mut whole, line))?;
+            Ok((whole, notes))
+        }
+        Source::Imported(Imported { header: first, lines }) => {
+            let mut whole = begin(header(first, path, texts)?);
+            for (line, number) in lines.into_iter().zip(1..) {
+                add(&mut whole, &taken(line, texts).map_err(|error| illegible(path, number, &error))?);
+            }
+            Ok((whole, Vec::new()))
+        }
+    }
+}
+
+fn header(header: Header, path: &Path, texts: Texts) -> Result<Header, Error> {
     match texts {
         Texts::AsRecorded => Ok(header),
         Texts::Legible => legible_value(header).map_err(|error| illegible(path, 1, &error)),
+    }
+}
+
+fn taken(line: Line, texts: Texts) -> Result<Line, serde_json::Error> {
+    match texts {
+        Texts::AsRecorded => Ok(line),
+        Texts::Legible => legible_line(line),
     }
 }
 
@@ -63,36 +92,34 @@ pub(crate) fn is_mixed(analysis: &Analysis) -> bool {
 }
 
 /// Takes each line, up to where another recording begins.
-fn each_line(
-    reader: &mut Reader,
-    texts: Texts,
-    mut take: impl FnMut(&Line),
-) -> Result<Option<Caveat>, Error> {
+fn each_line(reader: &mut Reader, texts: Texts, mut take: impl FnMut(&Line)) -> Result<Vec<Caveat>, Error> {
+    let (mut has_end, mut joined) = (false, None);
     while let Some(line) = reader.next() {
         match line {
-            Ok(line) if texts == Texts::AsRecorded => take(&line),
             Ok(line) => {
+                has_end |= matches!(line, Line::End(_));
                 let wrong = |error| illegible(reader.path(), reader.line(), &error);
-                take(&legible_line(line).map_err(wrong)?);
+                take(&taken(line, texts).map_err(wrong)?);
             }
             Err(ReadError::SecondHeader { path, line }) => {
-                return Ok(Some(Caveat::RecordingsJoined { path: name(&path), line: line as u64 }));
+                joined = Some(Caveat::RecordingsJoined { path: name(&path), line: line as u64 });
+                break;
             }
             Err(error) => return Err(error.into()),
         }
     }
-    Ok(None)
+    Ok(notes(reader, has_end).chain(joined).collect())
 }
 
-fn note(analysis: &mut Analysis, path: &Path, reader: &Reader, trouble: Option<Caveat>) {
-    let path = name(path);
+/// What is not whole about a recording.
+fn notes(reader: &Reader, has_end: bool) -> impl Iterator<Item = Caveat> {
+    let path = name(reader.path());
     let lines = reader.of_unknown_conditions();
     let unknown = (lines > 0).then(|| Caveat::UnknownConditions { path: path.clone(), lines });
-    analysis.caveats.extend(unknown);
-    if reader.is_cut_off() {
-        analysis.caveats.push(Caveat::RecordingCutOff { path });
-    } else if analysis.end.is_none() {
-        analysis.caveats.push(Caveat::NoEnd { path });
-    }
-    analysis.caveats.extend(trouble);
+    let end = match (reader.is_cut_off(), has_end) {
+        (true, _) => Some(Caveat::RecordingCutOff { path }),
+        (false, false) => Some(Caveat::NoEnd { path }),
+        (false, true) => None,
+    };
+    unknown.into_iter().chain(end)
 }

@@ -1,6 +1,6 @@
 //! A comparison that fits into a pull request.
 
-use howlate_analyse::compare::{Compared, Tested, Verdict};
+use howlate_analyse::compare::{Compared, Design, Tested, Verdict};
 
 use super::{ComparisonReport, settle, words};
 use crate::markdown_text;
@@ -18,6 +18,9 @@ pub fn comparison_markdown(report: &ComparisonReport<'_>) -> String {
     for note in notes {
         text.push_str(&format!("\n> {}\n", markdown_text(&note)));
     }
+    if words::is_untested(report.comparison) {
+        return text;
+    }
     format!(
         "{text}\n<sub>{}. p is corrected for {} comparisons; detectable: a difference found with a chance of at least 80 %; \
          {} → {}</sub>\n",
@@ -31,6 +34,12 @@ pub fn comparison_markdown(report: &ComparisonReport<'_>) -> String {
 fn section(report: &ComparisonReport<'_>, one: &Compared) -> String {
     let mut text = format!("\n{} · {}\n\n", markdown_text(&words::subject(one)), words::design(one));
     let [base, new] = words::sides(one).map(|side| markdown_text(&side));
+    if one.design == Design::Distributions {
+        let heading = format!("| µs | {base} | {new} | {} | |\n", words::differ_by(one.design));
+        let rows: String =
+            one.statistics.iter().map(|tested| format!("{}\n", numbers(one, tested))).collect();
+        return format!("{text}{heading}|:---|---:|---:|---:|---:|\n{rows}");
+    }
     text.push_str(&format!(
         "| µs | {base} | {new} | {} | | {} interval | detectable | p | |\n",
         words::differ_by(one.design),
@@ -47,16 +56,24 @@ fn section(report: &ComparisonReport<'_>, one: &Compared) -> String {
 
 fn row(one: &Compared, tested: &Tested) -> String {
     format!(
-        "| {} | {} | {} | {} | {} | {} | {} | {} | {} |\n",
-        words::statistic(tested.statistic, one.design),
-        micros_of(tested.base_ns),
-        micros_of(tested.new_ns),
-        words::signed(tested.difference_ns),
-        words::percent(tested.percent(tested.difference_ns)),
+        "{} {} | {} | {} | {} |\n",
+        numbers(one, tested),
         words::interval(tested.interval_ns),
         words::detectable(tested),
         words::probability(tested.p_corrected).replace('<', "&lt;"),
         verdict(tested.verdict)
+    )
+}
+
+/// What was found on both sides, without what a test says of it.
+fn numbers(one: &Compared, tested: &Tested) -> String {
+    format!(
+        "| {} | {} | {} | {} | {} |",
+        words::statistic(tested.statistic, one.design),
+        micros_of(tested.base_ns),
+        micros_of(tested.new_ns),
+        words::signed(tested.difference_ns),
+        words::percent(tested.percent(tested.difference_ns))
     )
 }
 

@@ -49,6 +49,7 @@ fn command(
                 by.property
             ))
         }
+        (Design::Distributions, _) => None,
         (Design::Separate, _) => Some(format!(
             "measure each for longer: `{typed} --duration {} --out …` (about {} in all)",
             whole(duration),

@@ -1,6 +1,6 @@
 //! A comparison for a terminal.
 
-use howlate_analyse::compare::{Compared, Maximum, Tested, Verdict};
+use howlate_analyse::compare::{Compared, Design, Inconclusive, Maximum, Tested, Verdict};
 
 use super::{ComparisonReport, settle, words};
 use crate::machine::machine;
@@ -35,6 +35,7 @@ fn top(report: &ComparisonReport<'_>) -> String {
     let mut machines = vec![machine(system)];
     machines.extend(report.news.iter().map(|(_, one)| machine(&one.header.system)));
     machines.dedup();
+    machines.retain(|one| !one.is_empty());
     let machines: Vec<String> = machines.iter().map(|one| paint(DIM, one)).collect();
     format!("{title} · {path}{paths}\n{}\n", machines.join("\n"))
 }
@@ -44,7 +45,10 @@ fn section(report: &ComparisonReport<'_>, one: &Compared, width: usize) -> Strin
     let about = wrapped(&format!("µs · {} · {}", words::design(one), words::columns(one)), width, 0);
     let mut text = format!("{title}\n{}\n\n{}", paint(DIM, about), table(report, one));
     let mut lines: Vec<String> = Vec::new();
-    for tested in one.statistics.iter().filter(|tested| tested.verdict == Verdict::Inconclusive) {
+    // The line above the table says it.
+    let is_said = |tested: &&Tested| tested.inconclusive == Some(Inconclusive::TwoDistributions);
+    let open = one.statistics.iter().filter(|tested| tested.verdict == Verdict::Inconclusive);
+    for tested in open.filter(|tested| !is_said(tested)) {
         let reason = tested.inconclusive.map(words::inconclusive);
         lines.extend(reason.filter(|reason| !lines.contains(reason)));
     }
@@ -56,6 +60,9 @@ fn section(report: &ComparisonReport<'_>, one: &Compared, width: usize) -> Strin
 }
 
 fn table(report: &ComparisonReport<'_>, one: &Compared) -> String {
+    if one.design == Design::Distributions {
+        return side_by_side(one);
+    }
     let interval = format!("{} interval", report.confidence());
     let ([base, new], differ_by) = (words::sides(one), words::differ_by(one.design));
     let headings = ["", &base, &new, differ_by, "", &interval, "detectable", "p", ""];
@@ -71,6 +78,23 @@ fn table(report: &ComparisonReport<'_>, one: &Compared) -> String {
             words::detectable(tested),
             words::probability(tested.p_corrected),
             verdict(tested),
+        ]);
+    }
+    table.text()
+}
+
+/// The numbers of two distributions, and nothing that a test would say.
+fn side_by_side(one: &Compared) -> String {
+    let [base, new] = words::sides(one);
+    let headings = ["", &base, &new, words::differ_by(one.design), ""];
+    let mut table = Columns::new(&headings.map(str::to_owned), 1);
+    for tested in &one.statistics {
+        table.row(vec![
+            words::statistic(tested.statistic, one.design).to_owned(),
+            micros_of(tested.base_ns),
+            micros_of(tested.new_ns),
+            words::signed(tested.difference_ns),
+            words::percent(tested.percent(tested.difference_ns)),
         ]);
     }
     table.text()
@@ -155,6 +179,9 @@ fn notes(report: &ComparisonReport<'_>, width: usize) -> String {
     notes.extend(settle::sentence(report));
     let notes: String =
         notes.iter().map(|note| format!("{} {}\n", paint(WARN, "!"), wrapped(note, width, 2))).collect();
+    if words::is_untested(report.comparison) {
+        return notes;
+    }
     let comparisons = report.all().count();
     let margin = report.asked.margin.map_or_else(String::new, |margin| {
         format!(" Equivalent: the interval lies within ±{}.", length(margin))

@@ -18,6 +18,7 @@ pub(super) const fn statistic(statistic: Statistic, design: Design) -> &'static 
         (Statistic::P999, _) => "p99.9",
         (Statistic::Max, Design::Interleaved) => "max of a turn",
         (Statistic::Max, Design::Separate) => "max of a stretch",
+        (Statistic::Max, Design::Distributions) => "max",
     }
 }
 
@@ -116,8 +117,19 @@ pub(super) fn answer(report: &ComparisonReport<'_>) -> String {
                 .into()
         }
         Verdict::Equivalent => "Equivalent: whatever difference there is lies within the margin.".into(),
+        Verdict::Inconclusive if is_untested(comparison) => {
+            "Compared as two distributions, no certainty: at least one side is of another program that kept nothing of \
+             its course, such as turns or stretches of time, that a test could go by."
+                .into()
+        }
         Verdict::Inconclusive => "Inconclusive: there is too little to say, see below.".into(),
     }
+}
+
+/// Whether nothing of it was tested: whole distributions stand side by side.
+pub(super) fn is_untested(comparison: &Comparison) -> bool {
+    let mut compared = comparison.compared.iter().peekable();
+    compared.peek().is_some() && compared.all(|one| one.design == Design::Distributions)
 }
 
 fn said(word: &str, largest: Option<(&Compared, &Tested)>) -> String {
@@ -139,6 +151,7 @@ const MOST_WORTH_SAYING: usize = 20;
 /// Why a comparison is inconclusive; what would help is said once for all of them.
 pub(super) fn inconclusive(reason: Inconclusive) -> String {
     match reason {
+        Inconclusive::TwoDistributions => "Compared as two distributions, no certainty.".into(),
         Inconclusive::TooFewPairs { pairs, needed } => {
             format!("{pairs} pairs of turns cannot show any difference at this confidence; it takes {needed}.")
         }
@@ -163,7 +176,7 @@ pub(super) fn inconclusive(reason: Inconclusive) -> String {
 pub(super) fn left_out(one: LeftOut, design: Design) -> String {
     let of_what = match design {
         Design::Interleaved => "per turn",
-        Design::Separate => "per recording",
+        Design::Separate | Design::Distributions => "per recording",
     };
     format!(
         "{} left out: it takes {} wake-ups {of_what}, the fewest are {}.",
@@ -219,6 +232,7 @@ pub(super) const fn differ_by(design: Design) -> &'static str {
     match design {
         Design::Interleaved => "pairs differ by",
         Design::Separate => "stretches differ by",
+        Design::Distributions => "difference",
     }
 }
 
@@ -226,6 +240,7 @@ pub(super) const fn differ_by(design: Design) -> &'static str {
 pub(super) fn columns(one: &Compared) -> String {
     let [base, new] = sides(one);
     let (unit, each) = match one.design {
+        Design::Distributions => return format!("{base}, {new}: all values of each"),
         Design::Interleaved => ("turns", "new minus base of each pair"),
         Design::Separate => ("stretches", "each stretch of new minus each of base"),
     };
@@ -257,6 +272,7 @@ pub(super) fn design(one: &Compared) -> String {
     let (base, new) = first.units;
     match one.design {
         Design::Interleaved => format!("{base} pairs of turns, interleaved"),
+        Design::Distributions => "two distributions, no certainty".to_owned(),
         Design::Separate if base == new => format!("{base} stretches of each"),
         Design::Separate => format!("{base} stretches against {new}"),
     }

@@ -2,6 +2,7 @@
 //! <https://docs.influxdata.com/influxdb/v2/reference/syntax/line-protocol/>.
 
 use howlate_analyse::{Analysis, Outcome};
+use howlate_model::Property;
 use jiff::Timestamp;
 
 use super::moment::begun;
@@ -9,29 +10,32 @@ use super::moment::begun;
 /// One line per condition: what was measured as tags, the numbers as fields, the start as its time.
 pub fn influx(analyses: &[Analysis]) -> String {
     let lines = |analysis: &Analysis| {
-        let at = begun(analysis);
+        // A line without a time gets that of its arrival.
+        let at = Some(begun(analysis)).filter(|at| *at != Timestamp::UNIX_EPOCH);
         let line = |outcome: &Outcome| line(&analysis.header.command, outcome, at);
         analysis.outcomes().iter().map(line).collect::<String>()
     };
     analyses.iter().map(lines).collect()
 }
 
-fn line(command: &str, outcome: &Outcome, at: Timestamp) -> String {
+fn line(command: &str, outcome: &Outcome, at: Option<Timestamp>) -> String {
     let tags = tags(command, outcome).into_iter();
     let tags: String = tags.map(|(key, value)| format!(",{key}={}", escaped(&value))).collect();
     let fields: Vec<String> =
         fields(outcome).into_iter().map(|(key, value)| format!("{key}={value}i")).collect();
-    format!("howlate{tags} {} {}\n", fields.join(","), at.as_nanosecond())
+    let at = at.map_or_else(String::new, |at| format!(" {}", at.as_nanosecond()));
+    format!("howlate{tags} {}{at}\n", fields.join(","))
 }
 
 fn tags(command: &str, outcome: &Outcome) -> Vec<(&'static str, String)> {
     let condition = &outcome.condition;
+    let typed = |property: Property| property.typed(condition);
     let mut tags = vec![
         ("command", command.to_owned()),
         ("mechanism", condition.work.mechanism().to_string()),
-        ("length", condition.work.length().to_string()),
-        ("policy", condition.policy.to_string()),
-        ("load", condition.load.to_string()),
+        ("length", typed(Property::Length)),
+        ("policy", typed(Property::Policy)),
+        ("load", typed(Property::Load)),
         ("kernel", condition.kernel.clone()),
         ("thread", condition.thread.to_string()),
     ];
@@ -45,8 +49,8 @@ fn tags(command: &str, outcome: &Outcome) -> Vec<(&'static str, String)> {
 
 fn fields(outcome: &Outcome) -> Vec<(&'static str, i64)> {
     let count = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
-    let mut fields =
-        vec![("count", count(outcome.count())), ("missed_periods", count(outcome.missed_periods()))];
+    let mut fields = vec![("count", count(outcome.count()))];
+    fields.extend(outcome.known_missed().map(|missed| ("missed_periods", count(missed))));
     if let Some(summary) = outcome.summary() {
         fields.extend([
             ("min_ns", summary.min),

@@ -1,7 +1,7 @@
 //! Names of conditions and checks that every reader takes.
 
 use howlate_analyse::{Analysis, Check, Kept, Outcome, Unknown};
-use howlate_model::{Limit, Span, Statistic};
+use howlate_model::{Limit, Property, Span, Statistic};
 
 use crate::numbers::micros;
 use crate::{caveat, condition};
@@ -9,16 +9,13 @@ use crate::{caveat, condition};
 /// The condition in one word of letters, digits and `._:%+-`, as tags, identifiers and paths need it.
 pub(super) fn tag(outcome: &Outcome) -> String {
     let condition = &outcome.condition;
-    let cpu = condition.cpu.map_or_else(String::new, |cpu| format!("-cpu{cpu}"));
-    let (work, policy) = (condition.work, condition.policy);
-    let from = work.sender_cpu().map_or_else(String::new, |cpu| format!("-from{cpu}"));
-    let tag = format!(
-        "{}-{}-{policy}-{}{from}{cpu}-thread{}",
-        work.mechanism(),
-        work.length(),
-        condition.load,
-        condition.thread
-    );
+    let known = [Property::Mechanism, Property::Length, Property::Policy, Property::Load];
+    let mut parts: Vec<String> = known.iter().map(|property| property.typed(condition)).collect();
+    parts.retain(|part| !part.is_empty());
+    parts.extend(condition.work.sender_cpu().map(|cpu| format!("from{cpu}")));
+    parts.extend(condition.cpu.map(|cpu| format!("cpu{cpu}")));
+    parts.push(format!("thread{}", condition.thread));
+    let tag = parts.join("-");
     let fits = |letter: char| letter.is_ascii_alphanumeric() || "._:%+-".contains(letter);
     tag.chars().map(|letter| if fits(letter) { letter } else { '_' }).collect()
 }
@@ -59,6 +56,7 @@ pub(super) fn finding(check: &Check<'_>) -> String {
 fn reason_of(reason: &Unknown) -> String {
     match reason {
         Unknown::Spoiled(one) => caveat(one),
+        Unknown::NotSaid => "another program does not say how many periods were missed".to_owned(),
         Unknown::NotMeasured => "nothing was measured".to_owned(),
         Unknown::TooFew { needed, count } => format!("it takes {needed} wake-ups, and there are {count}"),
     }
@@ -78,13 +76,14 @@ pub(super) fn numbers(outcome: &Outcome) -> String {
     let Some(summary) = outcome.planned_summary() else {
         return "nothing was measured".to_owned();
     };
+    let missed =
+        outcome.known_missed().map_or_else(String::new, |missed| format!(", {missed} periods missed"));
     format!(
-        "n = {}, median {} µs, p99 {} µs, max {} µs, {} periods missed",
+        "n = {}, median {} µs, p99 {} µs, max {} µs{missed}",
         outcome.count(),
         micros(summary.p50),
         micros(summary.p99),
-        micros(summary.max),
-        outcome.missed_periods()
+        micros(summary.max)
     )
 }
 

@@ -236,7 +236,7 @@ fn settings(condition: &Condition, in_force: Option<&InForce>) -> Vec<String> {
     let unknown = || "never began".to_owned();
     let read = |of: fn(&InForce) -> String| in_force.map_or_else(unknown, of);
     vec![
-        condition.policy.to_string(),
+        howlate_model::Property::Policy.typed(condition),
         read(|one| one.policy.to_string()),
         read(|one| length(one.slack_ns)),
         read(|one| one.cpus.to_string()),

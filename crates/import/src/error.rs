@@ -1,0 +1,35 @@
+//! Why a file of another program cannot be read.
+
+/// Why a file of another program cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ImportError {
+    /// It has no distribution to read.
+    #[error("{program} wrote no histogram into it, only a summary")]
+    NoHistogram {
+        /// What wrote it.
+        program: &'static str,
+        /// How to have one next time.
+        remedy: &'static str,
+    },
+    /// Something in it cannot be what it should be.
+    #[error("it looks like the output of {program}, but {what}")]
+    Damaged {
+        /// What seems to have written it.
+        program: &'static str,
+        /// What is wrong, and where.
+        what: String,
+    },
+    /// JSON longer than any of these programs writes.
+    #[error("it is JSON of more than {} MiB, the most that is read", crate::LONGEST_JSON >> 20)]
+    LongJson,
+}
+
+impl ImportError {
+    /// What to type to have a file that can be read.
+    pub const fn remedy(&self) -> Option<&'static str> {
+        match self {
+            Self::NoHistogram { remedy, .. } => Some(remedy),
+            Self::Damaged { .. } | Self::LongJson => None,
+        }
+    }
+}
