@@ -20,6 +20,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("howlate-plan", &["howlate-model"]),
     ("howlate-cyclictest", &["howlate-model"]),
     ("howlate-load", &["howlate-model", "howlate-linux", "howlate-private", "howlate-procfs"]),
+    ("howlate-culprit", &["howlate-model", "howlate-linux", "howlate-procfs"]),
     ("howlate-guard", &["howlate-model", "howlate-linux", "howlate-private", "howlate-procfs"]),
     ("howlate-measure", &["howlate-model", "howlate-linux", "howlate-private"]),
     ("howlate-probe", &["howlate-model", "howlate-linux", "howlate-private", "howlate-procfs"]),

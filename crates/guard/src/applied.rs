@@ -37,7 +37,7 @@ impl Guard {
         self.keeper().end()
     }
 
-    fn keeper(&self) -> MutexGuard<'_, Keeper> {
+    pub(crate) fn keeper(&self) -> MutexGuard<'_, Keeper> {
         self.keeper.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,6 +1,10 @@
 //! What was there before a change.
 
-use howlate_model::Caveat;
+use std::fs;
+use std::io;
+
+use howlate_linux::clock;
+use howlate_model::{Caveat, Span};
 use serde::{Deserialize, Serialize};
 
 use crate::setting::{read, write};
@@ -12,11 +16,37 @@ pub(crate) struct Before {
     pub(crate) id: u32,
     pub(crate) path: String,
     pub(crate) value: String,
+    /// It was not there at all: a control group that is made, and goes again.
+    #[serde(default)]
+    pub(crate) made: bool,
 }
 
+/// How long a control group may still be in use by processes that are ending.
+const UNTIL_EMPTY: Span = Span::from_secs(2);
+const LOOK_EVERY: Span = Span::from_millis(5);
+
 impl Before {
+    /// Removes what was made; the reason if it is still there then.
+    fn remove(&self) -> Option<Caveat> {
+        let mut patience = UNTIL_EMPTY;
+        let reason = loop {
+            match fs::remove_dir(&self.path) {
+                Ok(()) => return None,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+                Err(error) if patience.is_zero() => break error.to_string(),
+                // A signal that ends the pause only makes the next try come earlier.
+                Err(_) => drop(clock::pause(LOOK_EVERY)),
+            }
+            patience = patience.minus(LOOK_EVERY);
+        };
+        Some(Caveat::GroupNotRemoved { path: self.path.clone(), reason })
+    }
+
     /// Puts the value back, and reads it; the reason if it is not there then.
     pub(crate) fn put_back(&self) -> Option<Caveat> {
+        if self.made {
+            return self.remove();
+        }
         // What was never changed, or is back already, is not written.
         if read(&self.path).is_ok_and(|now| now == self.value) {
             return None;
@@ -54,10 +84,9 @@ impl Changes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
 
     fn change(id: u32, path: &std::path::Path, value: &str) -> Before {
-        Before { id, path: path.to_str().unwrap().to_owned(), value: value.to_owned() }
+        Before { id, path: path.to_str().unwrap().to_owned(), value: value.to_owned(), made: false }
     }
 
     #[test]
@@ -83,5 +112,18 @@ mod tests {
         assert_eq!(fs::read_to_string(&file).unwrap(), "1\n", "it was not written either");
         let gone = change(1, &folder.path().join("none"), "1").put_back();
         assert!(matches!(gone, Some(Caveat::SettingNotRestored { .. })), "{gone:?}");
+    }
+
+    #[test]
+    fn what_was_made_is_removed_and_only_when_it_is_empty() {
+        let folder = tempfile::tempdir().unwrap();
+        let made = folder.path().join("group");
+        fs::create_dir(&made).unwrap();
+        let change = Before { made: true, ..change(1, &made, "") };
+        assert_eq!((change.put_back(), made.exists()), (None, false));
+        assert_eq!(change.put_back(), None, "gone already is what is wanted");
+        fs::create_dir(&made).unwrap();
+        fs::write(made.join("in_use"), "").unwrap();
+        assert!(matches!(change.put_back(), Some(Caveat::GroupNotRemoved { .. })));
     }
 }

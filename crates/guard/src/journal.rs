@@ -146,6 +146,10 @@ fn put_back(changes: Changes) -> Vec<Caveat> {
 }
 
 fn left_behind(change: &Before) -> Option<Caveat> {
+    if change.made {
+        let path = change.path.clone();
+        return Path::new(&path).exists().then_some(Caveat::GroupLeftBehind { path });
+    }
     let left = read(&change.path).ok().filter(|now| *now != change.value)?;
     Some(Caveat::SettingLeftBehind { path: change.path.clone(), left, restored: change.value.clone() })
 }
@@ -156,7 +160,7 @@ mod tests {
     use std::fs;
 
     fn change(id: u32, path: &str) -> Before {
-        Before { id, path: path.to_owned(), value: "1".to_owned() }
+        Before { id, path: path.to_owned(), value: "1".to_owned(), made: false }
     }
 
     fn text(entries: &[Entry]) -> String {

@@ -41,7 +41,7 @@ impl Keeper {
     pub(crate) fn change(&mut self, path: &str, value: &str) -> Result<(Setting, u32), NotSet> {
         let before = read(path)?;
         self.last_id += 1;
-        let change = Before { id: self.last_id, path: path.to_owned(), value: before.clone() };
+        let change = Before { id: self.last_id, path: path.to_owned(), value: before.clone(), made: false };
         if before != value || is_writable(path) {
             self.remember(&change)?;
         }
@@ -57,6 +57,15 @@ impl Keeper {
             }
         }
         Ok((Setting { path: change.path, before, in_force: value.to_owned() }, change.id))
+    }
+
+    /// Makes a control group; returns the number of the change.
+    pub(crate) fn make(&mut self, path: &str) -> Result<u32, NotSet> {
+        self.last_id += 1;
+        let id = self.last_id;
+        self.remember(&Before { id, path: path.to_owned(), value: String::new(), made: true })?;
+        std::fs::create_dir(path).inspect_err(|_| drop(self.undo(&[id])))?;
+        Ok(id)
     }
 
     fn remember(&mut self, change: &Before) -> Result<(), NotSet> {

@@ -11,6 +11,7 @@
 
 mod applied;
 mod before;
+mod group;
 mod guardian;
 mod journal;
 mod keeper;
@@ -21,6 +22,7 @@ mod trace;
 mod wanted;
 
 pub use applied::{Applied, Guard};
+pub use group::Group;
 pub use journal::put_back_leftovers;
 pub use serve::GUARDIAN;
 pub use trace::Trace;

@@ -54,7 +54,7 @@ fn main() -> ExitCode {
 
 /// Does a helper's work if this program has started itself again as one.
 fn serve_as_helper() -> Option<io::Result<()>> {
-    let others = [howlate_load::HELPER, howlate_guard::GUARDIAN];
+    let others = [howlate_load::HELPER, howlate_culprit::HELPER, howlate_guard::GUARDIAN];
     howlate_measure::HELPERS.iter().chain(&others).find_map(Helper::serve_if_asked)
 }
 
@@ -77,6 +77,7 @@ fn run(command: Option<Command>) -> Result<ExitCode, Error> {
         Some(Command::Doctor(asked)) => commands::doctor::run(&asked),
         Some(Command::Guest(asked)) => commands::guest::run(&asked),
         Some(Command::Show(asked)) => commands::show::run(&asked),
+        Some(Command::Selfcheck(asked)) => commands::selfcheck::run(&asked),
         Some(Command::Why(asked)) => commands::why::run(&asked),
         Some(Command::Report(asked)) => commands::report::run(&asked),
         Some(Command::Completions { shell }) => commands::pages::completions(shell),

@@ -51,6 +51,12 @@ fn a_bad_request_is_2() {
     assert_eq!(run(&["show", "/no/such/recording"]).status.code(), Some(2));
 }
 
+/// What is blamed wrongly is 1: see the tests of `commands/selfcheck`, which need no machine for it.
+#[test]
+fn a_selfcheck_without_a_tracer_is_3() {
+    assert_eq!(run(&["selfcheck", "--tracer", "none", "--quiet"]).status.code(), Some(3));
+}
+
 #[test]
 fn a_refused_policy_is_3() {
     let (anyone, words) =

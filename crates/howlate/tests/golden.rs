@@ -108,7 +108,7 @@ fn a_killed_run() {
 fn help_of_every_command() {
     let page = |arguments: &[&str]| stdout(&run(arguments));
     insta::assert_snapshot!("help", page(&["--help"]));
-    for command in ["cyclic", "sleep", "load", "compare", "doctor", "show", "report"] {
+    for command in ["cyclic", "sleep", "load", "compare", "doctor", "show", "report", "selfcheck"] {
         insta::assert_snapshot!(format!("help-{command}"), page(&[command, "--help"]));
         assert!(page(&["man", command]).contains(".TH"), "{command} has a manual page");
     }

@@ -70,6 +70,18 @@ impl Pages {
         // SAFETY: the mapping is `len` bytes long, belongs to self alone and lives as long.
         unsafe { std::slice::from_raw_parts_mut(self.base.as_ptr(), self.len) }
     }
+
+    /// `madvise(MADV_DONTNEED)`: gives the memory back to the kernel; it reads as 0, and each page costs a page fault when it
+    /// is touched next.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` where memory is locked.
+    pub fn give_back(&mut self) -> io::Result<()> {
+        // SAFETY: the whole range belongs to self alone, and is plain bytes, for which 0 is valid.
+        unsafe { madvise(self.base.as_ptr().cast(), self.len, Advice::LinuxDontNeed)? };
+        Ok(())
+    }
 }
 
 impl Drop for Pages {

@@ -138,6 +138,18 @@ pub enum Caveat {
         /// What it was put back to.
         restored: String,
     },
+    /// A control group that was made for the run could not be removed afterwards.
+    GroupNotRemoved {
+        /// Its folder.
+        path: String,
+        /// The kernel's reason.
+        reason: String,
+    },
+    /// A howlate that was killed had left a control group; it was removed before this run.
+    GroupLeftBehind {
+        /// Its folder.
+        path: String,
+    },
     /// The process that puts settings of the machine back was killed during the run, which then did so itself.
     GuardianGone,
     /// Wake-ups were measured but not kept.
@@ -325,6 +337,7 @@ impl Caveat {
             | Self::LoadEnded { .. }
             | Self::LoadIneffective { .. }
             | Self::RecordingIncomplete { .. }
+            | Self::GroupNotRemoved { .. }
             | Self::SettingNotRestored { .. }
             | Self::SettingChanged { .. }
             | Self::RecordingsJoined { .. }
@@ -344,6 +357,7 @@ impl Caveat {
             | Self::ThreadsShareCpus { .. }
             | Self::LeftOut { .. }
             | Self::SettingLeftBehind { .. }
+            | Self::GroupLeftBehind { .. }
             | Self::SamplesLost { .. }
             | Self::EarlyWakeups { .. }
             | Self::PageFaults { .. }

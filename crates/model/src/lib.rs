@@ -19,6 +19,7 @@ mod foreign;
 mod guest;
 mod hdr;
 mod instrument;
+mod known;
 mod ledger;
 mod limit;
 mod load;
@@ -62,6 +63,7 @@ pub use foreign::{Foreign, ImportNote};
 pub use guest::{Accelerator, Boot, BootEnded, HostThread, OnHost, VcpuTime};
 pub use hdr::{HdrError, HdrLayout, read_hdr};
 pub use instrument::Instrument;
+pub use known::{Known, Stamp};
 pub use ledger::{ENTRIES_KEPT, Late, Ledger, NotDecomposed, OTHERS, Pid, Share, WhyBlock};
 pub use limit::{Limit, LimitError, Statistic};
 pub use load::{

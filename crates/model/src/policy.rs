@@ -28,6 +28,13 @@ impl Priority {
         self.0 as u32
     }
 
+    /// `steps` higher, but not above 99.
+    #[must_use]
+    pub const fn raised(self, steps: u8) -> Self {
+        let raised = self.0.saturating_add(steps);
+        if raised > 99 { Self(99) } else { Self(raised) }
+    }
+
     /// `steps` lower, but not below 1.
     #[must_use]
     pub fn lowered(self, steps: u32) -> Self {

@@ -74,6 +74,12 @@ pub fn caveat(caveat: &Caveat) -> String {
         Caveat::SettingLeftBehind { path, left, restored } => format!(
             "A howlate that was killed had left {path} at `{left}`; it was put back to `{restored}` before this run."
         ),
+        Caveat::GroupNotRemoved { path, reason } => {
+            format!("The control group {path} could not be removed ({reason}): `rmdir {path}` as root.")
+        }
+        Caveat::GroupLeftBehind { path } => format!(
+            "A howlate that was killed had left the control group {path}; it was removed before this run."
+        ),
         Caveat::GuardianGone => {
             "The process that puts settings back was killed during the run, which then put them back itself."
                 .to_owned()

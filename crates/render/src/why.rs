@@ -128,7 +128,7 @@ fn adds(effect: ProbeEffect) -> String {
     format!("adds {p50} to the median, 95 % interval {low} to {high}")
 }
 
-fn percent(share: f64) -> String {
+pub(crate) fn percent(share: f64) -> String {
     match share * 100.0 {
         none if none <= 0.0 => "0 %".to_owned(),
         little if little < 0.1 => "below 0.1 %".to_owned(),

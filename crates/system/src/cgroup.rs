@@ -60,6 +60,12 @@ impl Cgroup {
     }
 }
 
+/// The folders of the control groups that this process is in and that control CPU time, from its own upwards.
+pub fn cpu_groups(root: &Root) -> Vec<String> {
+    let groups = [Cgroup::v1(root), Cgroup::v2(root)].into_iter().flatten();
+    groups.flat_map(|group| group.upwards()).map(|group| format!("{}{}", group.mount, group.path)).collect()
+}
+
 /// `4:cpu,cpuacct:/docker/1f` gives `/docker/1f` for `cpu`.
 fn path_of_controller<'a>(line: &'a str, controller: &str) -> Option<&'a str> {
     let mut parts = line.splitn(3, ':').skip(1);

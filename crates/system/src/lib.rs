@@ -20,6 +20,7 @@ mod kernel;
 mod kernel_config;
 mod process;
 
+pub use cgroup::cpu_groups;
 pub use describe::describe;
 pub use disturbance::Disturbance;
 pub use findings::examine;

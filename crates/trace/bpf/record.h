@@ -4,7 +4,7 @@
 #pragma once
 
 #define OCCUPANTS 10
-#define LOSSES 2
+#define LOSSES 4 /* a power of two */
 
 /* What can have a CPU. */
 enum holder { THREAD, INTERRUPT, SOFTIRQ, TICK, UNSEEN };

@@ -45,7 +45,10 @@ struct cpu {
 	u64 interrupt, first_served, served, soft, hard;
 	u32 in_tick, timer;
 	u64 end, head, handler_began;
-	u32 handler, softirq, woke, pad;
+	u32 handler, softirq, woke;
+	u32 freed_for; /* who had the CPU when `set_aside` was let go */
+	u64 set_aside, freed; /* a watched thread whose group has no time left; when it had again */
+	char freed_comm[16];
 	struct event ring[RING];
 };
 
@@ -134,6 +137,32 @@ static __always_inline void ended(struct cpu *c, u64 now)
 	c->woke = 0;
 }
 
+/* Whether `p` waits for its group to have time again. Where threads are set aside by themselves, one whose group has none
+ * left still runs in the kernel, until it is about to leave it. */
+static __always_inline u32 throttled(struct task_struct *p)
+{
+	struct task_struct___throttled *alone = (void *)p;
+	_Bool set_aside = 0;
+	if (BPF_CORE_READ(p, prio) < REAL_TIME)
+		return 0;
+	if (bpf_core_field_exists(alone->throttled)) {
+		bpf_core_read(&set_aside, sizeof(set_aside), &alone->throttled);
+		return set_aside;
+	}
+	return bpf_core_field_exists(struct cfs_rq, throttle_count) && BPF_CORE_READ(p, se.cfs_rq, throttle_count) > 0;
+}
+
+/* No event tells when a group has time again: it is looked after what may have given it some. `p` has the CPU. */
+static __always_inline void look_after_set_aside(struct cpu *c, struct task_struct *p)
+{
+	if (!c->set_aside || throttled((struct task_struct *)c->set_aside))
+		return;
+	c->set_aside = 0;
+	c->freed = bpf_ktime_get_ns();
+	c->freed_for = p->pid;
+	copy(c->freed_comm, p->comm);
+}
+
 SEC("tp_btf/local_timer_entry")
 int tick_begins(void *ctx)
 {
@@ -159,6 +188,7 @@ int tick_ends(void *ctx)
 		ended(c, now);
 		push(c, now, TICK, 0, 0);
 	}
+	look_after_set_aside(c, bpf_get_current_task_btf());
 	c->timer = c->in_tick = 0;
 	return 0;
 }
@@ -316,21 +346,6 @@ static __noinline int send(struct thread *s, u64 now, u32 state)
 	return 0;
 }
 
-/* Whether the group of `p` has used up its quota. */
-static __always_inline u32 throttled(struct task_struct *p)
-{
-	if (p->prio < REAL_TIME)
-		return 0;
-	struct task_struct___throttled *alone = (void *)p;
-	_Bool set_aside = 0;
-	if (bpf_core_field_exists(alone->throttled)) {
-		bpf_core_read(&set_aside, sizeof(set_aside), &alone->throttled);
-		if (set_aside)
-			return 1;
-	}
-	return bpf_core_field_exists(struct cfs_rq, throttle_count) && p->se.cfs_rq->throttle_count > 0;
-}
-
 static __always_inline u32 rt_throttled(struct task_struct *p)
 {
 	if (p->prio >= REAL_TIME || !bpf_core_field_exists(struct rt_rq, rt_throttled))
@@ -359,9 +374,9 @@ int BPF_PROG(waking, struct task_struct *p)
 		return 0;
 	struct record *r = &s->record;
 	u64 now = bpf_ktime_get_ns();
-	u32 left = s->stage == ASLEEP;
-	if (!left)
-		send(s, now, 1); /* it was about to sleep, and has not left its CPU */
+	u32 off = s->lost, left = s->stage == ASLEEP || off;
+	if (s->stage != ASLEEP)
+		send(s, now, 1); /* it was about to sleep; it has its CPU still, or lost it on the way */
 	struct task_struct *by = bpf_get_current_task_btf();
 	if (c->timer)
 		woken_by_timer(r, c);
@@ -423,6 +438,21 @@ static __always_inline void stops_waiting(struct thread *s)
 		__sync_fetch_and_sub(&c->waiting, 1);
 }
 
+/* What is left of a wait after the group had time again is a wait for the CPU. */
+static __always_inline void has_again(struct cpu *c, struct record *r, u32 last, u64 now)
+{
+	struct loss *lost = &r->loss[last & (LOSSES - 1)], *then = &r->loss[(last + 1) & (LOSSES - 1)];
+	lost->until = now;
+	if (!lost->throttled || c->freed <= lost->from || c->freed >= now || last + 1 >= LOSSES)
+		return;
+	lost->until = then->from = c->freed;
+	then->until = now;
+	then->to = c->freed_for;
+	then->throttled = 0;
+	copy(then->comm, c->freed_comm);
+	r->losses++;
+}
+
 static __always_inline void switched_in(struct cpu *c, struct thread *s, u64 now)
 {
 	struct record *r = &s->record;
@@ -437,12 +467,12 @@ static __always_inline void switched_in(struct cpu *c, struct thread *s, u64 now
 	} else if (s->lost) {
 		u32 last = r->losses - 1;
 		if (last < LOSSES)
-			r->loss[last].until = now;
+			has_again(c, r, last, now);
 		s->lost = 0;
 	}
 }
 
-static __always_inline void lost_cpu(struct thread *s, struct task_struct *p, struct task_struct *to, u64 now)
+static __always_inline void lost_cpu(struct cpu *c, struct thread *s, struct task_struct *p, struct task_struct *to, u64 now)
 {
 	struct record *r = &s->record;
 	u32 n = r->losses++;
@@ -453,6 +483,10 @@ static __always_inline void lost_cpu(struct thread *s, struct task_struct *p, st
 	r->loss[n].until = 0;
 	r->loss[n].to = to->pid;
 	r->loss[n].throttled = throttled(p);
+	if (r->loss[n].throttled) {
+		c->set_aside = (u64)p;
+		c->freed = 0;
+	}
 	copy(r->loss[n].comm, to->comm);
 }
 
@@ -465,6 +499,7 @@ int BPF_PROG(switches, _Bool preempt, struct task_struct *prev, struct task_stru
 	u64 now = 0;
 	u32 seen = c->current == prev->pid;
 	c->current = next->pid;
+	look_after_set_aside(c, prev);
 	if (c->waiting) {
 		now = bpf_ktime_get_ns();
 		push(c, now, seen ? THREAD : UNSEEN, seen ? prev->pid : 0, seen ? prev : 0);
@@ -483,7 +518,7 @@ int BPF_PROG(switches, _Bool preempt, struct task_struct *prev, struct task_stru
 		now = now ?: bpf_ktime_get_ns();
 		if (preempt || !state) {
 			if (s->stage != ASLEEP)
-				lost_cpu(s, prev, next, now);
+				lost_cpu(c, s, prev, next, now);
 			return 0;
 		}
 		if (s->stage == WOKEN)

@@ -141,7 +141,8 @@ fn occupied(occupant: &Occupant, waiting: &Traced) -> Charge {
         Holder::Softirq => Charge::of(Part::Waiting, Kind::Softirq).named(&who.name),
         Holder::NotSeen => Charge::of(Part::Waiting, Kind::Undetermined),
     };
-    Charge { pid: who.pid, ..charge }
+    // Who had the CPU meanwhile is no cause of a wait for time.
+    if charge.kind == Kind::Thread { Charge { pid: who.pid, ..charge } } else { charge }
 }
 
 /// What happened after the switch: page faults, and the CPU lost again.

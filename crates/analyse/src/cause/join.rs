@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use howlate_model::{Ledger, MonotonicTime, NotDecomposed, Traced, Wakeup};
+use howlate_model::{Explained, Ledger, MonotonicTime, NotDecomposed, Traced, Wakeup};
 
 use super::decompose;
 
@@ -22,12 +22,34 @@ pub struct Joiner {
     notified: bool,
     /// What came of it.
     pub ledger: Ledger,
+    /// Every wake-up by itself, where that is wanted.
+    kept: Option<Vec<Judged>>,
+}
+
+/// A wake-up, and its parts where they are known.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judged {
+    /// When it was to be, and when it was.
+    pub wakeup: Wakeup,
+    /// What is known of it.
+    pub explained: Option<Explained>,
 }
 
 impl Joiner {
     /// For a thread that is woken by messages rather than by a timer, if `notified`.
     pub fn new(notified: bool) -> Self {
         Self { notified, ..Self::default() }
+    }
+
+    /// The same, and every wake-up is kept by itself: for as many as fit into memory.
+    #[must_use]
+    pub fn keeping(self) -> Self {
+        Self { kept: Some(Vec::new()), ..self }
+    }
+
+    /// The wake-ups that were kept, in order.
+    pub fn into_kept(self) -> Vec<Judged> {
+        self.kept.unwrap_or_default()
     }
 
     /// Takes what was seen of the thread.
@@ -80,12 +102,16 @@ impl Joiner {
         // Sleeps that ended before the time asked for have no part in it.
         let past =
             mine.iter().take_while(|one| is_past(one, wakeup)).count().min(mine.len().saturating_sub(1));
-        match decompose(wakeup, &mine[past..], self.notified) {
+        let known = decompose(wakeup, &mine[past..], self.notified);
+        match &known {
             Some(known) => {
                 self.ledger.add(&known.wakeup);
                 self.ledger.clamped += known.clamped;
             }
             None => self.ledger.add_unknown(wakeup.latency(), self.why_not(wakeup)),
+        }
+        if let Some(kept) = &mut self.kept {
+            kept.push(Judged { wakeup, explained: known.map(|known| known.wakeup) });
         }
     }
 

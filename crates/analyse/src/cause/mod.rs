@@ -2,16 +2,19 @@
 //!
 //! `join` finds what was seen of each wake-up, `decompose` splits it into parts whose sum is its
 //! lateness; the model's `Ledger` adds them up, and `late` reads it.
+//! `score` holds all that against causes that were made on purpose.
 
 mod decompose;
 mod join;
 mod late;
 mod line;
+mod score;
 mod traces;
 
 pub use decompose::{Decomposed, decompose};
-pub use join::Joiner;
+pub use join::{Joiner, Judged};
 pub use late::{ProbeEffect, Why, WhyCause, WhyLate, WhyPart};
+pub use score::{HITS_NEEDED, SHARE_NEEDED, Score, Verdict, score};
 pub use traces::Traces;
 
 #[cfg(test)]

@@ -286,6 +286,16 @@ fn a_quota_that_is_used_up_on_the_way_back() {
 }
 
 #[test]
+fn whoever_runs_while_a_group_has_no_time_is_not_blamed() {
+    let mut one = timely();
+    one.occupants = vec![Occupant { who: thread(99, "bystander"), ns: span(50) }];
+    one.throttled = true;
+    let known = decompose(WAKEUP, &[one], false).unwrap();
+    let waiting = known.wakeup.parts.iter().find(|one| one.cause.part == Part::Waiting).unwrap();
+    assert_eq!((waiting.cause.kind, waiting.cause.name.as_str(), waiting.pid), (Kind::Throttled, "", None));
+}
+
+#[test]
 fn page_faults_take_the_rest() {
     let mut one = timely();
     one.first_fault = Some(at(1_210));

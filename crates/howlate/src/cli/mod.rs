@@ -11,6 +11,7 @@ mod output;
 mod repeats;
 mod report;
 mod run;
+mod selfcheck;
 mod tracing;
 mod typed;
 mod why;
@@ -31,6 +32,7 @@ pub(crate) use output::{Output, Printing};
 pub(crate) use repeats::without_repeats;
 pub(crate) use report::{Report, ReportFormat};
 pub(crate) use run::Run;
+pub(crate) use selfcheck::Selfcheck;
 pub(crate) use tracing::Reasons;
 pub(crate) use typed::{Typed, names};
 pub(crate) use why::Why;
@@ -69,6 +71,7 @@ pub(crate) enum Command {
     Doctor(Doctor),
     Guest(Guest),
     Why(Why),
+    Selfcheck(Selfcheck),
     Show(Show),
     Report(Report),
     /// Print a completion script for a shell

@@ -13,6 +13,7 @@ pub(crate) mod quick;
 mod reading;
 pub(crate) mod report;
 pub(crate) mod run;
+pub(crate) mod selfcheck;
 pub(crate) mod show;
 pub(crate) mod sleep;
 pub(crate) mod why;

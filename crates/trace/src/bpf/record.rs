@@ -15,7 +15,7 @@ const RT_THROTTLED: u32 = 32;
 const STOPPED: u32 = 4 | 8;
 
 /// Losses of the CPU that a record has room for.
-const LOSSES: usize = 2;
+const LOSSES: usize = 4;
 
 /// Reads numbers and names one after the other; `None` past the end.
 struct Fields<'a>(&'a [u8]);
@@ -109,7 +109,7 @@ fn interrupt_handler(number: u32, interrupts: &mut Interrupts) -> Who {
     Who { holder: Holder::Interrupt, pid: None, name: interrupts.name(number) }
 }
 
-/// The first stretches in which the CPU was lost; the record has room for two, used or not.
+/// The first stretches in which the CPU was lost; the record has room for four, used or not.
 fn lost(fields: &mut Fields<'_>, losses: u32) -> Option<Vec<Lost>> {
     let mut all = Vec::new();
     for number in 0..LOSSES {
@@ -149,7 +149,7 @@ mod tests {
         let mut bytes: Vec<u8> = times.iter().flat_map(|time| time.to_ne_bytes()).collect();
         bytes.extend(numbers.iter().flat_map(|number| number.to_ne_bytes()));
         bytes.extend(comm("waker").iter().chain(&comm("stopper")));
-        for number in 0..2u64 {
+        for number in 0..4u64 {
             bytes.extend(
                 [1_250 + number * 10, 1_255 + number * 10].iter().flat_map(|time| time.to_ne_bytes()),
             );

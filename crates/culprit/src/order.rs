@@ -1,0 +1,72 @@
+//! What a helper process is told, and what it tells.
+
+use howlate_model::{Known, MonotonicTime, Span, Wakeup};
+use serde::{Deserialize, Serialize};
+
+use crate::Class;
+
+/// What a helper process is in the making of a class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    /// The one that sleeps, and is late.
+    Measured,
+    /// One of those that make it late, by number.
+    Maker(u32),
+}
+
+/// What a helper process is to do.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Order {
+    /// Which cause is made.
+    pub class: Class,
+    /// Which part it takes.
+    pub part: Part,
+    /// The CPU on which it happens.
+    pub cpu: u32,
+    /// How long.
+    pub lasts: Span,
+    /// For makers: the measured process.
+    pub measured: Option<u32>,
+    /// For makers of `throttled`: the file in which the kernel counts the group's stops.
+    pub group_stat: Option<String>,
+}
+
+/// What a helper process says before it begins.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) enum Ready {
+    Ready,
+    /// It cannot be done here.
+    Cannot(String),
+}
+
+/// What a helper process has to tell in the end.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Told {
+    /// Of the measured thread: every wake-up, in order.
+    pub wakeups: Vec<(MonotonicTime, MonotonicTime)>,
+    /// What it made, and when.
+    pub known: Option<Known>,
+}
+
+impl Told {
+    /// The wake-ups, the time asked for and the time they became.
+    pub fn wakeups(&self) -> impl Iterator<Item = Wakeup> {
+        self.wakeups.iter().map(|(expected, ran)| Wakeup { expected: *expected, ran: *ran })
+    }
+}
+
+/// From when until when a class is made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stretch {
+    pub(crate) start: MonotonicTime,
+    pub(crate) end: MonotonicTime,
+}
+
+impl Stretch {
+    /// A time every `every`, the first `after` the start.
+    pub(crate) fn grid(self, every: Span, after: Span) -> impl Iterator<Item = MonotonicTime> {
+        let times = (0_u64..).map(move |number| self.start.plus(after).plus(every.times(number)));
+        times.take_while(move |time| *time < self.end)
+    }
+}

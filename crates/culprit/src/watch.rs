@@ -1,0 +1,22 @@
+//! Who reads the clock all the time notices when it has no CPU.
+
+use howlate_linux::clock;
+use howlate_model::{MonotonicTime, Stamp};
+
+/// Two readings further apart than this were not made one after the other: an interrupt alone takes longer.
+const APART: u64 = 2_000;
+
+/// Reads the clock until `until`; hands each pair of readings to `gap` between which the CPU was gone.
+pub(crate) fn watch(until: MonotonicTime, mut gap: impl FnMut(Stamp)) {
+    let mut last = clock::now();
+    while last < until {
+        let now = clock::now();
+        if now.since(last).as_nanos() > APART {
+            gap(Stamp { from: last, until: now });
+            // What `gap` takes is its own.
+            last = clock::now();
+        } else {
+            last = now;
+        }
+    }
+}

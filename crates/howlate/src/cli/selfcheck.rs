@@ -1,0 +1,30 @@
+//! `howlate selfcheck`
+
+use clap::Args;
+use howlate_culprit::Class;
+use howlate_model::Span;
+use howlate_trace::Choice;
+
+use super::Printing;
+
+/// Makes known causes of lateness happen here, and counts how many of them the tracer finds
+#[derive(Args)]
+#[command(after_help = "\
+Causes: thread, competitors, stopped, throttled, other_timers, softirq, page_fault, timer_slack, late_arming\n\n\
+Examples:\n  \
+howlate selfcheck\n  \
+howlate selfcheck --for thread,softirq --duration 20s\n  \
+howlate selfcheck --json > selfcheck.json")]
+pub(crate) struct Selfcheck {
+    /// Causes to make; all if left out
+    #[arg(long = "for", value_name = "CAUSE,…", value_delimiter = ',')]
+    pub(crate) classes: Vec<Class>,
+    /// How long each is made
+    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, default_value = "5s")]
+    pub(crate) duration: Span,
+    /// What traces: auto takes the best that can be had here, or bpf
+    #[arg(long, value_name = "TRACER", default_value = "auto")]
+    pub(crate) tracer: Choice,
+    #[command(flatten)]
+    pub(crate) printing: Printing,
+}

@@ -1,0 +1,113 @@
+//! `howlate selfcheck`
+
+mod made;
+mod quota;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use howlate_culprit::Class;
+use howlate_linux::sched;
+use howlate_model::{CpuSet, Span};
+use howlate_render::{CheckedClass, SelfCheck, time_left};
+use howlate_trace::{Choice, open};
+
+use crate::cli::{Selfcheck, without_repeats};
+use crate::error::Error;
+use crate::session::{clear_up, on_interrupt};
+use crate::status::Status;
+use crate::terminal::{self, InPlace, is_watched};
+use made::Making;
+
+pub(crate) fn run(asked: &Selfcheck) -> Result<Status, Error> {
+    let interrupted = on_interrupt()?;
+    for caveat in clear_up() {
+        terminal::say(&format!("{}\n", howlate_render::caveat(&caveat)));
+    }
+    let classes =
+        if asked.classes.is_empty() { Class::ALL.to_vec() } else { without_repeats(&asked.classes) };
+    let mut check = begin(asked.tracer)?;
+    let mut place = (!asked.printing.quiet && is_watched()).then(InPlace::default);
+    for (number, class) in classes.iter().enumerate() {
+        let left = asked.duration.times((classes.len() - number) as u64);
+        if let Some(place) = &mut place {
+            place.show(&format!("{class}, {} of {} · {}", number + 1, classes.len(), time_left(left)));
+        }
+        check.classes.push(one(*class, asked, &check, &interrupted));
+    }
+    place.iter_mut().for_each(InPlace::clear);
+    let json = asked.printing.json;
+    let text = if json { check.json()? } else { check.text(terminal::width()) };
+    terminal::print_or_json(&text, json)?;
+    Ok(status(&check))
+}
+
+/// The tracer that there will be, and the CPU. One that is asked for by name and cannot be had ends it here.
+fn begin(tracer: Choice) -> Result<SelfCheck, Error> {
+    let opened = open(tracer, &[std::process::id()]);
+    if let (Choice::Only(tier), Some((_, refusal))) = (tracer, opened.refused.first()) {
+        return Err(Error::Tracer { tier, refusal: refusal.clone() });
+    }
+    let name = opened.tracer.as_ref().map(|tracer| tracer.tier().name().to_owned());
+    let refused = opened.refused.iter().map(|(tier, reason)| format!("{tier}: {reason}"));
+    // The kernel's own work prefers the first one.
+    let cpu = sched::affinity().unwrap_or_else(|_| CpuSet::from_iter([0])).iter().max().unwrap_or(0);
+    Ok(SelfCheck::new(name, refused.collect(), cpu))
+}
+
+/// Makes one class, unless there is a reason not to.
+fn one(class: Class, asked: &Selfcheck, check: &SelfCheck, interrupted: &AtomicBool) -> CheckedClass {
+    let not_made = |reason: String| CheckedClass::not_made(class.name(), reason);
+    if interrupted.load(Ordering::Relaxed) {
+        return not_made("it was ended before this was begun".to_owned());
+    }
+    if check.tracer.is_none() {
+        return not_made("there is no tracer to check".to_owned());
+    }
+    let making = Making { class, cpu: check.cpu, lasts: asked.duration, tracer: asked.tracer, interrupted };
+    match making.make() {
+        Ok(score) => CheckedClass::made(class.name(), score),
+        Err(reason) => not_made(reason),
+    }
+}
+
+/// What is missed counts whatever else is; only a whole check shows that nothing is.
+fn status(check: &SelfCheck) -> Status {
+    match (check.is_missed(), check.is_any_found()) {
+        (true, _) => Status::Exceeded,
+        (false, true) => Status::Done,
+        (false, false) => Status::NotTrustworthy,
+    }
+}
+
+/// How long the kernel is given to settle after its code was patched.
+const SETTLING: Span = Span::from_millis(20);
+
+#[cfg(test)]
+mod tests {
+    use howlate_analyse::cause::Score;
+
+    use super::*;
+
+    fn status_of(hits_and_found: &[Option<(u64, u64)>]) -> Status {
+        let mut check = SelfCheck::new(Some("bpf".into()), Vec::new(), 0);
+        check.classes = hits_and_found
+            .iter()
+            .map(|made| match made {
+                Some((hits, found)) => {
+                    CheckedClass::made("thread", Score { hits: *hits, found: *found, ..Score::default() })
+                }
+                None => CheckedClass::not_made("thread", "there is one CPU".into()),
+            })
+            .collect();
+        status(&check)
+    }
+
+    #[test]
+    fn wrong_blame_is_1_and_nothing_to_judge_is_3() {
+        assert_eq!(status_of(&[Some((100, 100)), None]), Status::Done);
+        assert_eq!(status_of(&[Some((100, 100)), Some((100, 94))]), Status::Exceeded);
+        assert_eq!(status_of(&[Some((100, 0)), None]), Status::Exceeded);
+        assert_eq!(status_of(&[None, Some((3, 0))]), Status::NotTrustworthy);
+        assert_eq!(status_of(&[]), Status::NotTrustworthy);
+    }
+}

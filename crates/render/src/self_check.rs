@@ -1,0 +1,228 @@
+//! What `howlate selfcheck` found.
+
+use howlate_analyse::cause::{HITS_NEEDED, Score, Verdict};
+use serde::Serialize;
+
+use crate::numbers::{count, micros};
+use crate::prose::wrapped;
+use crate::style::{BOLD, DIM, GOOD, WARN, paint};
+use crate::table::Columns;
+use crate::why::percent;
+
+/// What became of causes that were made on purpose. Names are public: add, never rename.
+#[derive(Clone, Debug, Serialize)]
+pub struct SelfCheck {
+    format: u32,
+    howlate: &'static str,
+    command: &'static str,
+    /// The tracer that was checked; absent where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tracer: Option<String>,
+    /// Better tracers that cannot be had, with the reason.
+    pub refused: Vec<String>,
+    /// The CPU on which it happened.
+    pub cpu: u32,
+    /// Every class that was asked for.
+    pub classes: Vec<CheckedClass>,
+}
+
+/// One class of causes.
+#[derive(Clone, Debug, Serialize)]
+pub struct CheckedClass {
+    /// Its name.
+    pub class: &'static str,
+    /// What became of it.
+    pub result: Outcome,
+    /// Why it was not made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// How well it was found.
+    #[serde(flatten)]
+    pub score: Option<Score>,
+}
+
+/// What became of a class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// It was found.
+    Found,
+    /// It was not.
+    Missed,
+    /// It hit too few wake-ups to tell.
+    TooFew,
+    /// It could not be made here.
+    NotMade,
+}
+
+impl CheckedClass {
+    /// A class that was made.
+    pub fn made(class: &'static str, score: Score) -> Self {
+        let result = match score.verdict() {
+            Verdict::Found => Outcome::Found,
+            Verdict::Missed => Outcome::Missed,
+            Verdict::TooFew => Outcome::TooFew,
+        };
+        Self { class, result, reason: None, score: Some(score) }
+    }
+
+    /// A class that was not.
+    pub const fn not_made(class: &'static str, reason: String) -> Self {
+        Self { class, result: Outcome::NotMade, reason: Some(reason), score: None }
+    }
+}
+
+impl SelfCheck {
+    /// Before anything was made.
+    pub fn new(tracer: Option<String>, refused: Vec<String>, cpu: u32) -> Self {
+        let (howlate, classes) = (env!("CARGO_PKG_VERSION"), Vec::new());
+        Self { format: 1, howlate, command: "selfcheck", tracer, refused, cpu, classes }
+    }
+
+    /// Whether too little of any class was found.
+    pub fn is_missed(&self) -> bool {
+        self.classes.iter().any(|one| one.result == Outcome::Missed)
+    }
+
+    /// Whether any class was found.
+    pub fn is_any_found(&self) -> bool {
+        self.classes.iter().any(|one| one.result == Outcome::Found)
+    }
+
+    /// One object.
+    ///
+    /// # Errors
+    ///
+    /// None in practice.
+    pub fn json(&self) -> serde_json::Result<String> {
+        Ok(serde_json::to_string_pretty(self)? + "\n")
+    }
+
+    /// A table of what was made, and a line for each class that was not.
+    pub fn text(&self, width: usize) -> String {
+        let tracer = self.tracer.as_deref().unwrap_or("none");
+        let title = format!("Known causes, made on CPU {}, and what tracer {tracer} made of them", self.cpu);
+        let mut text = format!("{}\n\n", paint(BOLD, wrapped(&title, width, 0)));
+        text.push_str(&self.table());
+        for one in &self.classes {
+            text.push_str(&one.reason.as_ref().map_or_else(String::new, |reason| {
+                format!(
+                    "{}\n",
+                    wrapped(&format!("{} {} was not made: {reason}.", paint(WARN, "!"), one.class), width, 2)
+                )
+            }));
+        }
+        for refused in &self.refused {
+            text.push_str(&format!(
+                "{}\n",
+                wrapped(&format!("{} tracer {refused}", paint(WARN, "!")), width, 2)
+            ));
+        }
+        format!("{text}\n{}\n", paint(DIM, wrapped(&legend(), width, 0)))
+    }
+
+    fn table(&self) -> String {
+        let headings = [
+            "cause",
+            "",
+            "hits",
+            "found",
+            "wrong",
+            "not seen",
+            "error p50",
+            "error p95",
+            "decomposed",
+            "named",
+        ];
+        let mut table = Columns::new(&headings.map(str::to_owned), 2);
+        let made = self.classes.iter().filter_map(|one| Some((one, one.score.as_ref()?)));
+        let mut rows = 0;
+        for (one, score) in made {
+            rows += 1;
+            table.row(row(one, score));
+        }
+        if rows == 0 { String::new() } else { format!("{}\n", table.text()) }
+    }
+}
+
+fn row(one: &CheckedClass, score: &Score) -> Vec<String> {
+    let error = |nanos: Option<u64>| {
+        nanos.map_or_else(|| "–".to_owned(), |nanos| micros(i64::try_from(nanos).unwrap_or(i64::MAX)))
+    };
+    vec![
+        one.class.to_owned(),
+        word(one.result),
+        count(score.hits),
+        if score.hits == 0 { "–".to_owned() } else { percent(score.share_found()) },
+        count(score.blamed_wrongly),
+        count(score.not_seen),
+        error(score.error_p50_ns),
+        error(score.error_p95_ns),
+        percent(score.share_decomposed()),
+        percent(score.share_named()),
+    ]
+}
+
+fn word(result: Outcome) -> String {
+    match result {
+        Outcome::Found => paint(GOOD, "found"),
+        Outcome::Missed => paint(WARN, "missed"),
+        Outcome::TooFew => paint(WARN, "too few"),
+        Outcome::NotMade => String::new(),
+    }
+}
+
+fn legend() -> String {
+    format!(
+        "A hit is a wake-up in whose lateness the cause was at it for 30 µs or more by its own stamps; it is found where at least half of \
+         that was charged to the right kind, name and process. A class is missed below 95 % of its hits; with fewer than {HITS_NEEDED} it is \
+         not judged. Errors are of hits that were found, in µs: charged less stamped. Named is the part of their lateness that went to causes \
+         with a name."
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check() -> SelfCheck {
+        let mut check = SelfCheck::new(Some("bpf".into()), Vec::new(), 1);
+        let score = Score {
+            wakeups: 5_000,
+            decomposed: 4_990,
+            hits: 555,
+            found: 500,
+            blamed_wrongly: 55,
+            error_p50_ns: Some(4_200),
+            error_p95_ns: Some(9_000),
+            late_ns: 1_000,
+            named_ns: 990,
+            ..Score::default()
+        };
+        check.classes.push(CheckedClass::made("thread", score));
+        check.classes.push(CheckedClass::not_made("throttled", "no control group".into()));
+        check
+    }
+
+    #[test]
+    fn every_class_is_told() {
+        let text = anstream::adapter::strip_str(&check().text(100)).to_string();
+        assert!(text.contains("thread") && text.contains("missed") && text.contains("90 %"), "{text}");
+        assert!(text.contains("throttled was not made: no control group."), "{text}");
+    }
+
+    #[test]
+    fn machines_read_the_same() {
+        let json: serde_json::Value = serde_json::from_str(&check().json().unwrap()).unwrap();
+        assert_eq!(json["classes"][0]["result"], "missed");
+        assert_eq!(
+            (json["classes"][0]["found"].as_u64(), json["classes"][0]["hits"].as_u64()),
+            (Some(500), Some(555))
+        );
+        assert_eq!(
+            (&json["classes"][1]["result"], &json["classes"][1]["reason"]),
+            (&"not_made".into(), &"no control group".into())
+        );
+        assert!(json["classes"][1]["hits"].is_null());
+    }
+}
