@@ -87,6 +87,15 @@ impl Class {
         matches!(self, Self::Throttled)
     }
 
+    /// The timer slack of the measured thread.
+    pub const fn slack(self) -> Span {
+        match self {
+            // Ten times what programs begin with.
+            Self::TimerSlack => Span::from_micros(500),
+            _ => Span::from_nanos(1),
+        }
+    }
+
     /// Time between two planned wake-ups of the measured thread.
     pub(crate) const fn period(self) -> Span {
         match self {

@@ -11,8 +11,6 @@ use crate::Class;
 use crate::order::{Stretch, Told};
 use crate::serve::{Work, sleep_until};
 
-/// The timer slack of class `timer_slack`: ten times what programs begin with.
-pub(crate) const SLACK: Span = Span::from_micros(500);
 /// How late class `late_arming` asks at most: a part of its period.
 const OVERDUE: u64 = 400_000;
 /// Memory that is touched after the wake-up in class `page_fault`, a page at a time.
@@ -96,7 +94,7 @@ fn stamp(class: Class, wakeup: Wakeup, asked: MonotonicTime, woke: MonotonicTime
         Class::LateArming => (asked > expected).then_some(Stamp { from: expected, until: asked }),
         Class::PageFault => Some(Stamp { from: woke, until: ran }),
         // Whatever interrupts the CPU serves the timer meanwhile.
-        Class::TimerSlack => Some(Stamp { from: expected, until: expected.plus(SLACK).min(ran) }),
+        Class::TimerSlack => Some(Stamp { from: expected, until: expected.plus(class.slack()).min(ran) }),
         _ => None,
     }
 }

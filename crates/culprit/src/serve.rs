@@ -5,7 +5,7 @@ use std::io::{self, Write, stdin, stdout};
 
 use howlate_linux::helper::{Helper, Lifetime};
 use howlate_linux::{clock, memory, sched, thread};
-use howlate_model::{CpuSet, Known, MonotonicTime, Policy, Priority, Span};
+use howlate_model::{CpuSet, Known, MonotonicTime, Policy, Priority};
 use rustix::thread::{ClockId, clock_nanosleep_absolute};
 
 use crate::class::Asked;
@@ -114,8 +114,7 @@ fn bind(cpu: u32) -> io::Result<()> {
 }
 
 fn become_measured(class: Class) -> io::Result<()> {
-    let slack = if class == Class::TimerSlack { measured::SLACK } else { Span::from_nanos(1) };
-    thread::set_timer_slack(slack)?;
+    thread::set_timer_slack(class.slack())?;
     match class.measured_as() {
         Asked::Needed(policy) => has_policy(policy),
         // Without the right it stays as it is, and others disturb it.

@@ -42,7 +42,7 @@ impl Making<'_> {
         let opened = open(self.tracer, &[pid]);
         let mut tracer = opened.tracer.ok_or("the tracer cannot be had any more")?;
         tracer.start().map_err(|refusal| refusal.to_string())?;
-        tracer.follow(pid, Span::ZERO).map_err(|refusal| refusal.to_string())?;
+        tracer.follow(pid, self.class.slack()).map_err(|refusal| refusal.to_string())?;
         drop(clock::pause(SETTLING));
         let mut joiner = Joiner::default().keeping();
         parties.go()?;

@@ -9,7 +9,7 @@ use howlate_culprit::Class;
 use howlate_linux::sched;
 use howlate_model::{CpuSet, Span};
 use howlate_render::{CheckedClass, SelfCheck, time_left};
-use howlate_trace::{Choice, open};
+use howlate_trace::{Choice, Tier, open};
 
 use crate::cli::{Selfcheck, without_repeats};
 use crate::error::Error;
@@ -25,14 +25,14 @@ pub(crate) fn run(asked: &Selfcheck) -> Result<Status, Error> {
     }
     let classes =
         if asked.classes.is_empty() { Class::ALL.to_vec() } else { without_repeats(&asked.classes) };
-    let mut check = begin(asked.tracer)?;
+    let (mut check, tier) = begin(asked.tracer)?;
     let mut place = (!asked.printing.quiet && is_watched()).then(InPlace::default);
     for (number, class) in classes.iter().enumerate() {
         let left = asked.duration.times((classes.len() - number) as u64);
         if let Some(place) = &mut place {
             place.show(&format!("{class}, {} of {} · {}", number + 1, classes.len(), time_left(left)));
         }
-        check.classes.push(one(*class, asked, &check, &interrupted));
+        check.classes.push(one(*class, asked, (check.cpu, tier), &interrupted));
     }
     place.iter_mut().for_each(InPlace::clear);
     let json = asked.printing.json;
@@ -42,32 +42,43 @@ pub(crate) fn run(asked: &Selfcheck) -> Result<Status, Error> {
 }
 
 /// The tracer that there will be, and the CPU. One that is asked for by name and cannot be had ends it here.
-fn begin(tracer: Choice) -> Result<SelfCheck, Error> {
+fn begin(tracer: Choice) -> Result<(SelfCheck, Option<Tier>), Error> {
     let opened = open(tracer, &[std::process::id()]);
     if let (Choice::Only(tier), Some((_, refusal))) = (tracer, opened.refused.first()) {
         return Err(Error::Tracer { tier, refusal: refusal.clone() });
     }
-    let name = opened.tracer.as_ref().map(|tracer| tracer.tier().name().to_owned());
+    let tier = opened.tracer.as_ref().map(|tracer| tracer.tier());
     let refused = opened.refused.iter().map(|(tier, reason)| format!("{tier}: {reason}"));
     // The kernel's own work prefers the first one.
     let cpu = sched::affinity().unwrap_or_else(|_| CpuSet::from_iter([0])).iter().max().unwrap_or(0);
-    Ok(SelfCheck::new(name, refused.collect(), cpu))
+    Ok((SelfCheck::new(tier.map(|tier| tier.name().to_owned()), refused.collect(), cpu), tier))
 }
 
 /// Makes one class, unless there is a reason not to.
-fn one(class: Class, asked: &Selfcheck, check: &SelfCheck, interrupted: &AtomicBool) -> CheckedClass {
+fn one(
+    class: Class,
+    asked: &Selfcheck,
+    (cpu, tier): (u32, Option<Tier>),
+    interrupted: &AtomicBool,
+) -> CheckedClass {
     let not_made = |reason: String| CheckedClass::not_made(class.name(), reason);
     if interrupted.load(Ordering::Relaxed) {
         return not_made("it was ended before this was begun".to_owned());
     }
-    if check.tracer.is_none() {
-        return not_made("there is no tracer to check".to_owned());
+    let Some(tier) = tier else { return not_made("there is no tracer to check".to_owned()) };
+    if !names(tier, class) {
+        return not_made(format!("tracer {tier} does not tell who it was; `--tracer bpf` does, as root"));
     }
-    let making = Making { class, cpu: check.cpu, lasts: asked.duration, tracer: asked.tracer, interrupted };
+    let making = Making { class, cpu, lasts: asked.duration, tracer: asked.tracer, interrupted };
     match making.make() {
         Ok(score) => CheckedClass::made(class.name(), score),
         Err(reason) => not_made(reason),
     }
+}
+
+/// Whether `tier` can charge this to anybody at all.
+fn names(tier: Tier, class: Class) -> bool {
+    tier != Tier::Switches || class == Class::TimerSlack
 }
 
 /// What is missed counts whatever else is; only a whole check shows that nothing is.
