@@ -89,7 +89,7 @@ fn worth(slices: &[Slice], latency: Latency) -> Option<f64> {
         return None;
     }
     let border = latency.as_nanos().max(0).unsigned_abs();
-    let count = |slice: &Slice| (slice.planned.count() as f64, slice.planned.reaching(border) as f64);
+    let count = |slice: &Slice| (slice.count() as f64, slice.reaching(border) as f64);
     let counts: Vec<(f64, f64)> = slices.iter().map(count).collect();
     let (all, late) = counts.iter().fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
     let share = late / all;

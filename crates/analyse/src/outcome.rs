@@ -49,8 +49,8 @@ pub struct Outcome {
     rounds: Vec<Vec<SeriesPoint>>,
     /// Numbers of the wake-ups that happened, block by block.
     blocks: BlockNumbers,
-    /// The same with missed periods counted.
-    planned_blocks: BlockNumbers,
+    /// The same with missed periods counted; `None` while none was, so that both are the same.
+    planned_blocks: Option<BlockNumbers>,
     turns: TurnNumbers,
     maxima: Maxima,
     timeline: Timeline,
@@ -72,7 +72,7 @@ impl Outcome {
             caveats: Vec::new(),
             rounds: Vec::new(),
             blocks: BlockNumbers::default(),
-            planned_blocks: BlockNumbers::default(),
+            planned_blocks: None,
             turns: TurnNumbers::default(),
             maxima: Maxima::default(),
             timeline: Timeline::default(),
@@ -91,8 +91,13 @@ impl Outcome {
 
     pub(crate) fn block(&mut self, block: &Block) {
         let planned = planned(&block.latency, block.swallowed.as_ref());
+        if block.swallowed.is_some() {
+            self.planned_blocks.get_or_insert_with(|| self.blocks.clone());
+        }
+        if let Some(blocks) = &mut self.planned_blocks {
+            blocks.add(block, &planned);
+        }
         self.blocks.add(block, &block.latency);
-        self.planned_blocks.add(block, &planned);
         self.turns.add(block.round, &planned);
         self.maxima.add(block);
         self.timeline.block(block);
@@ -228,8 +233,8 @@ impl Outcome {
     }
 
     /// Blocks of every planned wake-up, for intervals.
-    pub const fn planned_blocks(&self) -> &BlockNumbers {
-        &self.planned_blocks
+    pub fn planned_blocks(&self) -> &BlockNumbers {
+        self.planned_blocks.as_ref().unwrap_or(&self.blocks)
     }
 
     /// Numbers of each turn, over every planned wake-up.

@@ -3,7 +3,6 @@
 use howlate_model::{Block, Finished, MonotonicTime, Started};
 
 use crate::columns::Columns;
-use crate::planned::planned;
 
 /// Slices kept per condition. When there are more, neighbours are joined, so that memory stays
 /// constant however long the run.
@@ -22,8 +21,8 @@ pub struct Slice {
     pub max: i64,
     /// How many were how late.
     pub columns: Columns,
-    /// The same, missed periods counted.
-    pub planned: Columns,
+    /// The latencies that missed periods would have had.
+    swallowed: Columns,
     /// Periods missed.
     pub missed_periods: u64,
     /// Wake-ups that were measured but lost.
@@ -38,10 +37,20 @@ impl Slice {
             min: block.latency.min()?.as_nanos(),
             max: block.latency.max()?.as_nanos(),
             columns: Columns::of(&block.latency),
-            planned: Columns::of(&planned(&block.latency, block.swallowed.as_ref())),
+            swallowed: block.swallowed.as_ref().map(Columns::of).unwrap_or_default(),
             missed_periods: block.missed_periods,
             lost: block.lost,
         })
+    }
+
+    /// How many planned wake-ups were in the column that holds `nanos` or in a later one.
+    pub fn reaching(&self, nanos: u64) -> u64 {
+        self.columns.reaching(nanos) + self.swallowed.reaching(nanos)
+    }
+
+    /// How many wake-ups were planned.
+    pub fn count(&self) -> u64 {
+        self.columns.count() + self.swallowed.count()
     }
 
     fn join(&mut self, other: &Self) {
@@ -50,7 +59,7 @@ impl Slice {
         self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
         self.columns.merge(&other.columns);
-        self.planned.merge(&other.planned);
+        self.swallowed.merge(&other.swallowed);
         self.missed_periods += other.missed_periods;
         self.lost += other.lost;
     }
