@@ -103,7 +103,7 @@ const READS_ITSELF: &[(&str, &str)] = &[
     ("crates/guard/", "reads back what it has written, with the kernel's own words"),
     ("crates/guest/src/init.rs", "waits for a device as the first process, before there is anything"),
     ("crates/guest/src/program.rs", "packs this program, which is more than a text"),
-    ("crates/trace/src/bpf/", "asks for its namespace, which is a link and no text"),
+    ("crates/trace/src/namespace.rs", "asks for its namespace, which is a link and no text"),
 ];
 
 #[test]
@@ -128,6 +128,7 @@ fn the_kernels_files_are_read_in_one_place() {
 /// Who may write below `/sys` and `/proc/sys`, and why.
 const CHANGES_SETTINGS: &[(&str, &str)] = &[
     ("crates/guard/", "it puts back what it changes, or says why it does not"),
+    ("crates/trace/src/tracefs/instance.rs", "a trace of its own, removed with it, or by the next howlate"),
     ("crates/guest/src/init.rs", "the machine is its own, and gone when it ends"),
 ];
 

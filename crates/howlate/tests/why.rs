@@ -164,6 +164,87 @@ fn anybody_learns_the_parts_that_switches_tell() {
     assert!(blamed.is_empty(), "no switch record names anybody: {blamed:?}");
 }
 
+/// `arguments` as root where tracefs is mounted, or is mounted for them alone; `None` with the reason where it cannot be.
+fn with_tracefs(arguments: &[&str]) -> Option<Command> {
+    const MOUNT: &str = "mountpoint -q /sys/kernel/tracing || mount -t tracefs tracefs /sys/kernel/tracing || exit 77; exec \"$@\"";
+    if !common::is_root() {
+        skip("tracefs is root's");
+        return None;
+    }
+    let in_namespace = |program: &str, arguments: &[&str]| {
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "sh", "-c", MOUNT, "sh", program]).args(arguments).env("COLUMNS", "100");
+        command
+    };
+    if in_namespace("true", &[]).status().ok().and_then(|status| status.code()) != Some(0) {
+        skip("tracefs cannot be mounted here");
+        return None;
+    }
+    Some(in_namespace(env!("CARGO_BIN_EXE_howlate"), arguments))
+}
+
+#[test]
+fn trace_events_tell_nearly_all_parts() {
+    let Some(command) = with_tracefs(&[]) else { return };
+    let Some(why) = traced_by("tracefs", command) else { return };
+    let parts = seen_whole(&why, "tracefs");
+    for part in ["timer_slack", "interrupt_delivery", "wake_up", "return"] {
+        assert!(parts.iter().any(|one| one == part), "{part} is not in {parts:?}");
+    }
+    assert!(!parts.iter().any(|part| part == "before_runnable"), "{parts:?}");
+}
+
+/// The traces of howlate that there are.
+fn instances() -> Vec<String> {
+    let script = "mountpoint -q /sys/kernel/tracing || mount -t tracefs tracefs /sys/kernel/tracing; ls /sys/kernel/tracing/instances";
+    let output = Command::new("unshare").args(["--mount", "sh", "-c", script]).output().unwrap();
+    stdout(&output).lines().filter(|name| name.starts_with("howlate-")).map(str::to_owned).collect()
+}
+
+#[test]
+fn a_trace_is_removed_and_one_that_was_left_by_the_next() {
+    let traced = ["cyclic", "--why", "--tracer", "tracefs", "--threads", "1", "--quiet", "--rounds", "1"];
+    let next = ["cyclic", "--threads", "1", "--samples", "20", "--quiet"];
+    let all = (with_tracefs(&traced), with_tracefs(&traced), with_tracefs(&next));
+    let (Some(mut command), Some(mut other), Some(mut next)) = all else { return };
+    let mut child = command.args(["--duration", "1m"]).stdout(Stdio::null()).spawn().unwrap();
+    let mine = format!("howlate-{}", child.id());
+    while !instances().contains(&mine) {
+        if child.try_wait().unwrap().is_some() {
+            return skip("no trace can be made here");
+        }
+        common::pause(20);
+    }
+    // One at work is left alone.
+    let output = other.args(["--samples", "20"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(instances().contains(&mine), "{:?}", instances());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(instances().contains(&mine), "nobody could remove it yet");
+    assert_eq!(next.output().unwrap().status.code(), Some(0));
+    assert!(!instances().contains(&mine), "{:?}", instances());
+}
+
+#[test]
+fn a_trace_that_cannot_be_made_says_what_to_type() {
+    let place = ForAnyone::new();
+    let asked = ["cyclic", "--why", "--tracer", "tracefs", "--samples", "10"];
+    let output = place.howlate(&asked).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let text = stderr(&output);
+    assert!(text.contains("mount -t tracefs") || text.contains("run as root"), "{text}");
+    let read_only = "mount -t tracefs -o ro tracefs /sys/kernel/tracing 2>/dev/null || mount -o remount,ro,bind /sys/kernel/tracing || exit 77; exec \"$@\"";
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", read_only, "sh", env!("CARGO_BIN_EXE_howlate")]).args(asked);
+    let output = command.output().unwrap();
+    if output.status.code() == Some(77) || !common::is_root() {
+        return skip("tracefs cannot be mounted read-only here");
+    }
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("mount -o remount,rw"), "{}", stderr(&output));
+}
+
 #[test]
 fn a_tracer_that_cannot_be_had_ends_the_program_before_it_measures() {
     let place = ForAnyone::new();
@@ -194,7 +275,7 @@ fn the_best_tracer_that_can_be_had_is_taken_and_the_others_are_named() {
         .map(|one| one["tracer"].as_str().unwrap())
         .collect();
     let taken = result["results"][0]["why"]["tracer"].as_str();
-    let all = ["bpf", "switches"];
+    let all = ["bpf", "tracefs", "switches"];
     let before = taken.and_then(|taken| all.iter().position(|one| *one == taken)).unwrap_or(all.len());
     assert_eq!(refused, all[..before], "{caveats:?}");
 }

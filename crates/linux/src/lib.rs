@@ -7,6 +7,7 @@
 pub mod child;
 pub mod clock;
 pub mod condition_variable;
+pub mod file;
 pub mod helper;
 pub mod interrupt;
 pub mod memory;

@@ -87,8 +87,18 @@ fn try_one(tier: Tier, processes: &[u32]) -> Result<Box<dyn Tracer>, Refusal> {
         Tier::Bpf => Ok(Box::new(crate::bpf::Bpf::open(processes)?)),
         #[cfg(not(target_endian = "little"))]
         Tier::Bpf => Err(Refusal::Processor),
+        #[cfg(target_endian = "little")]
+        Tier::Tracefs => Ok(Box::new(crate::tracefs::Tracefs::open(processes)?)),
+        #[cfg(not(target_endian = "little"))]
+        Tier::Tracefs => Err(Refusal::Processor),
         Tier::Switches => Ok(Box::new(crate::switches::Switches::open()?)),
     }
+}
+
+/// Removes what a killed howlate has left in the kernel.
+pub fn clear_up() {
+    #[cfg(target_endian = "little")]
+    crate::tracefs::clear_up();
 }
 
 #[cfg(test)]

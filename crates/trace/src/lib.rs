@@ -6,12 +6,16 @@
 #[cfg(target_endian = "little")]
 mod bpf;
 mod choice;
+mod cpus;
 mod names;
+mod namespace;
 mod refusal;
 mod switches;
 mod tier;
+#[cfg(target_endian = "little")]
+mod tracefs;
 
-pub use choice::{Choice, Opened, open};
+pub use choice::{Choice, Opened, clear_up, open};
 pub use refusal::Refusal;
 pub use tier::Tier;
 

@@ -21,6 +21,12 @@ pub(crate) fn softirq(number: u32) -> String {
 pub(crate) struct Interrupts(Option<BTreeMap<u32, String>>);
 
 impl Interrupts {
+    /// Those of a `/proc/interrupts`.
+    #[cfg(test)]
+    pub(crate) fn of(text: &str) -> Self {
+        Self(Some(parse(text)))
+    }
+
     /// An interrupt's name, as `/proc/interrupts` has it.
     pub(crate) fn name(&mut self, number: u32) -> String {
         let read = || parse(&Root::live().read("/proc/interrupts").unwrap_or_default());

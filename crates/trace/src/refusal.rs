@@ -13,6 +13,34 @@ pub enum Refusal {
         "not permitted: run as root, or `setcap cap_bpf,cap_perfmon+ep` on the program, or `--cap-add BPF --cap-add PERFMON` for a container"
     )]
     NotPermitted,
+    /// The kernel's trace is not there.
+    #[error("tracefs is not mounted: `mount -t tracefs tracefs /sys/kernel/tracing`")]
+    NotMounted,
+    /// The kernel's trace is there for reading only.
+    #[error("{place} is read-only: `mount -o remount,rw {place}`, or run outside of this container")]
+    ReadOnly {
+        /// Where it is mounted.
+        place: String,
+    },
+    /// The kernel's trace belongs to somebody else.
+    #[error(
+        "not permitted to write below {place}: run as root, or `mount -o remount,gid=GROUP,mode=2770 {place}`"
+    )]
+    NotRoot {
+        /// Where it is mounted.
+        place: String,
+    },
+    /// The kernel lets nobody look into it.
+    #[error(
+        "the kernel is locked down (/sys/kernel/security/lockdown): boot without `lockdown=confidentiality`"
+    )]
+    LockedDown,
+    /// An event that there is no doing without.
+    #[error("this kernel lacks the event {name}: it needs CONFIG_FTRACE=y and CONFIG_EVENT_TRACING=y")]
+    NoEvent {
+        /// The tracepoint.
+        name: String,
+    },
     /// The kernel records switches for nobody without a capability.
     #[error(
         "kernel.perf_event_paranoid is {level}: `sysctl kernel.perf_event_paranoid=2`, or `setcap cap_perfmon+ep` on the program"

@@ -7,18 +7,21 @@ use std::fmt;
 pub enum Tier {
     /// Programs in the kernel: all parts, all names, the least cost.
     Bpf,
+    /// Static trace events of the kernel: nearly all parts, all names, at a higher cost.
+    Tracefs,
     /// The kernel's records of switches: four parts and no names, for everybody.
     Switches,
 }
 
 impl Tier {
     /// All, the best first.
-    pub const ALL: [Self; 2] = [Self::Bpf, Self::Switches];
+    pub const ALL: [Self; 3] = [Self::Bpf, Self::Tracefs, Self::Switches];
 
     /// As recordings name it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Bpf => "bpf",
+            Self::Tracefs => "tracefs",
             Self::Switches => "switches",
         }
     }

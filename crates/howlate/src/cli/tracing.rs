@@ -13,7 +13,7 @@ pub(crate) struct Reasons {
     /// Also find out why wake-ups are late: every turn is taken once more with a tracer, beside the one without
     #[arg(long, help_heading = "Reasons")]
     pub(crate) why: bool,
-    /// What traces: auto takes the best that can be had here; or bpf, switches, none
+    /// What traces: auto takes the best that can be had here; or bpf, tracefs, switches, none
     #[arg(long, value_name = "TRACER", default_value = "auto", requires = "why", help_heading = "Reasons")]
     pub(crate) tracer: Choice,
 }

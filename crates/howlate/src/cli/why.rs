@@ -19,7 +19,7 @@ pub(crate) struct Why {
     /// Which wake-ups are the late ones; those above the 99th percentile if left out
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, requires = "recordings")]
     pub(crate) late_above: Option<Span>,
-    /// What traces: auto takes the best that can be had here; or bpf, switches, none
+    /// What traces: auto takes the best that can be had here; or bpf, tracefs, switches, none
     #[arg(long, value_name = "TRACER", default_value = "auto", conflicts_with = "recordings")]
     pub(crate) tracer: Choice,
     /// Save the recording

@@ -114,6 +114,7 @@ fn describe_live(root: &Root) -> System {
 /// Removes what killed howlates have left, and puts their settings back; tells which.
 pub(crate) fn clear_up() -> Vec<Caveat> {
     howlate_private::sweep(&std::env::temp_dir());
+    howlate_trace::clear_up();
     put_back_leftovers()
 }
 

@@ -10,9 +10,10 @@ use aya::maps::{Array, MapData, RingBuf};
 use aya::programs::tp_btf::BtfTracePointLinkId;
 use aya::programs::{BtfTracePoint, ProgramError};
 use aya::{Btf, BtfError, Ebpf, EbpfLoader};
-use howlate_model::{CpuSet, Span, Traced};
+use howlate_model::{Span, Traced};
 
 use crate::names::Interrupts;
+use crate::namespace::has_the_kernels_ids;
 use crate::{Refusal, Tier, Tracer};
 
 /// Processes that can be watched at once: `WATCHED` of the kernel's side.
@@ -70,7 +71,7 @@ impl Bpf {
     pub(crate) fn open(processes: &[u32]) -> Result<Self, Refusal> {
         has_the_kernels_ids()?;
         let types = Btf::from_sys_fs().map_err(|_| Refusal::NoTypes)?;
-        let cpus = possible_cpus();
+        let cpus = crate::cpus::possible().iter().max().unwrap_or(255) + 1;
         let mut kernel = EbpfLoader::new()
             .allow_unsupported_maps()
             .btf(Some(&types))
@@ -170,28 +171,11 @@ fn watch(kernel: &mut Ebpf, processes: &[u32]) -> Result<(), Refusal> {
     control.set(0, ids, 0).map_err(|error| refusal("take its settings", &error))
 }
 
-/// One more than the highest number that a CPU of this machine can have.
-fn possible_cpus() -> u32 {
-    let list = howlate_procfs::Root::live().read("/sys/devices/system/cpu/possible").unwrap_or_default();
-    let cpus: CpuSet = list.trim().parse().unwrap_or_default();
-    cpus.iter().max().unwrap_or(255) + 1
-}
-
 /// The object is part of this program, so that this says that the program is damaged.
 fn damaged(part: &str) -> Refusal {
     Refusal::Kernel {
         doing: "load its programs".to_owned(),
         reason: format!("{part} is missing in the object"),
-    }
-}
-
-/// The first process ids of the kernel: its events carry those, whatever namespace a process is in.
-fn has_the_kernels_ids() -> Result<(), Refusal> {
-    /// `PROC_PID_INIT_INO` of the kernel's `proc_ns.h`.
-    const FIRST: &str = "pid:[4026531836]";
-    match std::fs::read_link("/proc/self/ns/pid") {
-        Ok(namespace) if namespace.as_os_str() != FIRST => Err(Refusal::ForeignIds),
-        _ => Ok(()),
     }
 }
 

@@ -1,0 +1,190 @@
+//! Who has a CPU, from event to event. Pure.
+
+use howlate_model::{Expiry, Holder, MonotonicTime, Who};
+
+use super::event::Comm;
+use crate::names::{Interrupts, TICK, softirq};
+
+/// Who has, or had, a CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Has {
+    Thread {
+        pid: u32,
+        comm: Comm,
+    },
+    Handler(u32),
+    Softirq(u32),
+    Tick,
+    /// A switch was not seen.
+    NotSeen,
+}
+
+impl Has {
+    /// Whether both are one to whoever reads of them: threads are told apart by their names, where those are known.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Thread { pid, comm }, Self::Thread { pid: with, comm: other }) => {
+                pid == with || (*pid != 0 && *with != 0 && comm == other && comm[0] != 0)
+            }
+            _ => self == other,
+        }
+    }
+
+    pub(super) fn named(&self, interrupts: &mut Interrupts) -> Who {
+        let nameless = |holder| Who { holder, pid: None, name: String::new() };
+        match *self {
+            Self::Thread { pid: 0, .. } => nameless(Holder::Idle),
+            // Neither its name nor the switch to it was seen.
+            Self::Thread { comm, .. } if comm[0] == 0 => nameless(Holder::NotSeen),
+            Self::Thread { pid, comm } => {
+                let name = comm.split(|byte| *byte == 0).next().unwrap_or_default();
+                let name = String::from_utf8_lossy(name).into_owned();
+                Who { holder: Holder::Thread, pid: Some(pid), name }
+            }
+            Self::Handler(number) => {
+                Who { holder: Holder::Interrupt, pid: None, name: interrupts.name(number) }
+            }
+            Self::Softirq(vector) => Who { holder: Holder::Softirq, pid: None, name: softirq(vector) },
+            Self::Tick => Who { holder: Holder::Interrupt, pid: None, name: TICK.to_owned() },
+            Self::NotSeen => nameless(Holder::NotSeen),
+        }
+    }
+}
+
+/// A timer that is being served.
+#[derive(Clone, Copy, Debug)]
+struct Served {
+    timer: u64,
+    /// The first one of the same interrupt.
+    first: MonotonicTime,
+    at: MonotonicTime,
+    /// Whether what comes next is still its doing.
+    under_way: bool,
+}
+
+/// One CPU.
+#[derive(Debug, Default)]
+pub(super) struct Cpu {
+    /// The thread since the last switch; `None`: that was not seen.
+    thread: Option<(u32, Comm)>,
+    tick: Option<MonotonicTime>,
+    /// An interrupt's handler, and when it began.
+    handler: Option<(u32, MonotonicTime)>,
+    softirq: Option<u32>,
+    served: Option<Served>,
+}
+
+impl Cpu {
+    /// Takes note of who has the CPU, as the next event tells; whether that is who was known to have it.
+    pub(super) fn is_as_known(&mut self, pid: u32) -> bool {
+        let known = self.thread.is_some_and(|(thread, _)| thread == pid);
+        if !known {
+            self.thread = Some((pid, Comm::default()));
+        }
+        known
+    }
+
+    /// Whether it is in an interrupt.
+    pub(super) const fn is_interrupted(&self) -> bool {
+        self.tick.is_some() || self.handler.is_some()
+    }
+
+    /// Who has it now.
+    pub(super) fn holder(&self) -> Has {
+        match (self.tick, self.handler, self.softirq) {
+            (Some(_), ..) => Has::Tick,
+            (None, Some((interrupt, _)), _) => Has::Handler(interrupt),
+            (None, None, Some(vector)) => Has::Softirq(vector),
+            (None, None, None) => self.running(),
+        }
+    }
+
+    /// The thread that has it, whatever interrupts it.
+    fn running(&self) -> Has {
+        self.thread.map_or(Has::NotSeen, |(pid, comm)| Has::Thread { pid, comm })
+    }
+
+    /// The thread is left for another; what was entered and not left was not seen to be left.
+    pub(super) fn switch(&mut self, next: u32, comm: Comm) {
+        *self = Self { thread: Some((next, comm)), ..Self::default() };
+    }
+
+    /// The name of the thread that has the CPU is known now.
+    pub(super) fn is_called(&mut self, comm: Comm) {
+        self.thread.iter_mut().for_each(|thread| thread.1 = comm);
+    }
+
+    pub(super) fn tick_begins(&mut self, at: MonotonicTime) {
+        (self.tick, self.served) = (Some(at), None);
+    }
+
+    pub(super) fn tick_ends(&mut self) {
+        self.tick = None;
+        self.timers_are_done();
+    }
+
+    pub(super) fn handler_begins(&mut self, interrupt: u32, at: MonotonicTime) {
+        self.handler = Some((interrupt, at));
+        if self.tick.is_none() {
+            self.served = None;
+        }
+    }
+
+    pub(super) fn handler_ends(&mut self) {
+        self.handler = None;
+        if self.tick.is_none() {
+            self.timers_are_done();
+        }
+    }
+
+    pub(super) fn softirq_begins(&mut self, vector: u32) {
+        (self.softirq, self.served) = (Some(vector), None);
+    }
+
+    pub(super) fn softirq_ends(&mut self) {
+        self.softirq = None;
+        self.timers_are_done();
+    }
+
+    fn timers_are_done(&mut self) {
+        self.served.iter_mut().for_each(|served| served.under_way = false);
+    }
+
+    pub(super) fn timer_served(&mut self, timer: u64, at: MonotonicTime) {
+        let first = self.served.map_or(at, |served| served.first);
+        self.served = Some(Served { timer, first, at, under_way: true });
+    }
+
+    /// The timer whose doing a wake-up is that happens now.
+    pub(super) fn timer(&self) -> Option<u64> {
+        self.served.filter(|served| served.under_way).map(|served| served.timer)
+    }
+
+    /// How that timer, set to those two times, came to be served.
+    pub(super) fn expiry(
+        &self,
+        soft: MonotonicTime,
+        hard: MonotonicTime,
+        names: &mut Interrupts,
+    ) -> Option<Expiry> {
+        // One that is served before its time is on another clock.
+        let served = self.served.filter(|served| served.at >= soft)?;
+        let handler = self.handler.map(|(_, began)| began);
+        // Whatever interrupt it was that no event tells of, it was there by then.
+        let unseen = self.softirq.is_none().then_some(served.first);
+        let interrupt = self.tick.or(handler).or(unseen);
+        let interrupted = self.waker().named(names);
+        Some(Expiry { soft, hard, interrupt, interrupted, first_served: served.first, served: served.at })
+    }
+
+    /// Who wakes somebody now; of a timer, whom its interrupt came upon.
+    pub(super) fn waker(&self) -> Has {
+        let by_timer = self.timer().is_some();
+        match (self.handler, self.softirq) {
+            // The timer's own interrupt is no one that it interrupted: on some machines it has a handler.
+            (Some((interrupt, _)), _) if !by_timer || self.tick.is_some() => Has::Handler(interrupt),
+            (_, Some(vector)) => Has::Softirq(vector),
+            _ => self.running(),
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! What the kernel's records tell. Pure.
+
+use std::collections::HashMap;
+
+use howlate_model::MonotonicTime;
+
+use super::format::{Field, Format};
+
+/// A thread's name as the kernel has it: filled up with zeros.
+pub(super) type Comm = [u8; 16];
+
+/// Something that happened on a CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Event {
+    pub(super) at: MonotonicTime,
+    pub(super) cpu: u32,
+    /// The thread that had the CPU; 0: none.
+    pub(super) pid: u32,
+    pub(super) what: What,
+}
+
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum What {
+    /// Events of this CPU before this one are missing.
+    Missed,
+    /// The CPU goes to the thread `next`; the one before sleeps in `state`, or wants to run on: 0.
+    Switch {
+        comm: Comm,
+        state: u32,
+        next: u32,
+        next_comm: Comm,
+    },
+    /// A thread that last ran on `on` is being woken.
+    Waking {
+        thread: u32,
+        on: u32,
+    },
+    /// A thread is moved.
+    Migrates {
+        thread: u32,
+        to: u32,
+    },
+    /// The interrupt of the CPU's own timer.
+    TickBegins,
+    TickEnds,
+    /// A timer was set to two times: from when on, and by when.
+    TimerSet {
+        timer: u64,
+        soft: MonotonicTime,
+        hard: MonotonicTime,
+    },
+    /// A timer is served.
+    TimerServed {
+        timer: u64,
+    },
+    HandlerBegins {
+        interrupt: u32,
+    },
+    HandlerEnds,
+    SoftirqBegins {
+        vector: u32,
+    },
+    SoftirqEnds,
+    /// A page of a program was not there.
+    PageFault,
+    /// A signal is sent to a thread.
+    Signal {
+        number: u32,
+        thread: u32,
+    },
+}
+
+/// Reads one kind of record.
+type Reader = Box<dyn Fn(&[u8]) -> Option<What>>;
+
+/// Reads the records of the events whose formats it was given.
+#[derive(Default)]
+pub(super) struct Records {
+    readers: HashMap<u16, (Field, Reader)>,
+}
+
+impl Records {
+    /// Takes in the format of an event that is known by `name`; `None` where it lacks a field.
+    pub(super) fn add(&mut self, name: &str, format: &Format) -> Option<()> {
+        let reader = reader(name, format)?;
+        self.readers.insert(format.id, (format.field("common_pid")?, reader));
+        Some(())
+    }
+
+    /// Reads a record; `None` if it is none of those.
+    pub(super) fn read(&self, cpu: u32, at: u64, record: &[u8]) -> Option<Event> {
+        let id = u16::from_le_bytes(record.get(..2)?.try_into().ok()?);
+        let (pid, reader) = self.readers.get(&id)?;
+        Some(Event { at: time(at)?, cpu, pid: pid.id(record)?, what: reader(record)? })
+    }
+}
+
+/// The event that events of a CPU before this time are missing.
+pub(super) fn missed(cpu: u32, at: u64) -> Option<Event> {
+    Some(Event { at: time(at)?, cpu, pid: 0, what: What::Missed })
+}
+
+fn time(nanos: u64) -> Option<MonotonicTime> {
+    i64::try_from(nanos).ok().map(MonotonicTime::from_nanos)
+}
+
+/// The states that a thread sleeps in; whoever is preempted has a bit above them.
+/// Source: `__trace_sched_switch_state` of `include/trace/events/sched.h`, Linux 4.14 and later.
+const ASLEEP: u64 = 0xff;
+
+fn reader(name: &str, format: &Format) -> Option<Reader> {
+    let field = |name: &str| format.field(name);
+    Some(match name {
+        "sched_switch" => {
+            let (comm, state) = (field("prev_comm")?, field("prev_state")?);
+            let (next, next_comm) = (field("next_pid")?, field("next_comm")?);
+            Box::new(move |record| {
+                let state = u32::try_from(state.number(record)? & ASLEEP).ok()?;
+                let (comm, next_comm) = (comm.comm(record)?, next_comm.comm(record)?);
+                Some(What::Switch { comm, state, next: next.id(record)?, next_comm })
+            })
+        }
+        "sched_waking" => {
+            let (thread, on) = (field("pid")?, field("target_cpu")?);
+            Box::new(move |record| Some(What::Waking { thread: thread.id(record)?, on: on.id(record)? }))
+        }
+        "sched_migrate_task" => {
+            let (thread, to) = (field("pid")?, field("dest_cpu")?);
+            Box::new(move |record| Some(What::Migrates { thread: thread.id(record)?, to: to.id(record)? }))
+        }
+        "hrtimer_start" => {
+            let (timer, soft, hard) = (field("hrtimer")?, field("softexpires")?, field("expires")?);
+            Box::new(move |record| {
+                let (soft, hard) = (time(soft.number(record)?)?, time(hard.number(record)?)?);
+                Some(What::TimerSet { timer: timer.number(record)?, soft, hard })
+            })
+        }
+        "hrtimer_expire_entry" => {
+            let timer = field("hrtimer")?;
+            Box::new(move |record| Some(What::TimerServed { timer: timer.number(record)? }))
+        }
+        "irq_handler_entry" => {
+            let interrupt = field("irq")?;
+            Box::new(move |record| Some(What::HandlerBegins { interrupt: interrupt.id(record)? }))
+        }
+        "softirq_entry" => {
+            let vector = field("vec")?;
+            Box::new(move |record| Some(What::SoftirqBegins { vector: vector.id(record)? }))
+        }
+        "signal_generate" => {
+            let (number, thread) = (field("sig")?, field("pid")?);
+            Box::new(move |record| {
+                Some(What::Signal { number: number.id(record)?, thread: thread.id(record)? })
+            })
+        }
+        "irq_handler_exit" => Box::new(|_| Some(What::HandlerEnds)),
+        "softirq_exit" => Box::new(|_| Some(What::SoftirqEnds)),
+        "local_timer_entry" => Box::new(|_| Some(What::TickBegins)),
+        "local_timer_exit" => Box::new(|_| Some(What::TickEnds)),
+        "page_fault_user" => Box::new(|_| Some(What::PageFault)),
+        _ => return None,
+    })
+}

@@ -1,0 +1,170 @@
+//! From events to what was seen of each sleep of the threads that are followed. Pure: the same rules as those of the
+//! programs in the kernel, `crates/trace/bpf/wakeups.bpf.c`.
+
+use std::collections::HashMap;
+
+use howlate_model::{Asleep, MonotonicTime, Traced, Who};
+
+use super::cpu::{Cpu, Has};
+use super::event::{Event, What};
+use super::thread::{Stage, Thread};
+use crate::names::Interrupts;
+
+/// Stopped, or held by a tracer: `__TASK_STOPPED | __TASK_TRACED`, as `sched_switch` tells it.
+const STOPPED: u32 = 4 | 8;
+/// `SIGSTOP`, `SIGTSTP`, `SIGTTIN`, `SIGTTOU`.
+const STOPS: std::ops::RangeInclusive<u32> = 19..=22;
+
+/// All that is followed.
+pub(super) struct Follower {
+    /// The watched processes, to which signals are sent.
+    processes: Vec<u32>,
+    cpus: HashMap<u32, Cpu>,
+    threads: HashMap<u32, Thread>,
+    /// The two times that a followed thread has set a timer to.
+    timers: HashMap<u64, (MonotonicTime, MonotonicTime)>,
+    /// Who sent the most recent signal that stops.
+    stopper: Option<Who>,
+    interrupts: Interrupts,
+}
+
+impl Follower {
+    pub(super) fn new(processes: &[u32], interrupts: Interrupts) -> Self {
+        Self {
+            processes: processes.to_vec(),
+            cpus: HashMap::new(),
+            threads: HashMap::new(),
+            timers: HashMap::new(),
+            stopper: None,
+            interrupts,
+        }
+    }
+
+    /// Follows a thread from now on.
+    pub(super) fn follow(&mut self, tid: u32) {
+        self.threads.insert(tid, Thread::new(tid));
+    }
+
+    /// The threads that are followed.
+    pub(super) fn followed(&self) -> impl Iterator<Item = u32> {
+        self.threads.keys().copied()
+    }
+
+    /// Takes the next event of all CPUs; hands on the sleep that it completes.
+    pub(super) fn event(&mut self, event: &Event, seen: &mut dyn FnMut(Traced)) {
+        if event.what == What::Missed {
+            return self.missed(event.cpu);
+        }
+        let cpu = self.cpus.entry(event.cpu).or_default();
+        let is_known = cpu.is_as_known(event.pid);
+        if let What::Switch { comm, .. } = event.what {
+            cpu.is_called(comm);
+        }
+        let holder = if is_known { cpu.holder() } else { Has::NotSeen };
+        for thread in self.threads.values_mut().filter(|thread| thread.waits_for(event.cpu)) {
+            thread.charge(holder, event.at);
+        }
+        match event.what {
+            What::Switch { .. } => self.switch(event, seen),
+            What::Waking { thread, on } => self.waking(thread, on, event, seen),
+            _ => self.passing(event),
+        }
+    }
+
+    /// Nothing more will come: hands on what has not slept again.
+    pub(super) fn end(&mut self, seen: &mut dyn FnMut(Traced)) {
+        for thread in self.threads.values_mut() {
+            thread.finish(None, &mut self.interrupts, seen);
+        }
+    }
+
+    /// Nothing is known of that CPU, nor of threads that may have been on it.
+    fn missed(&mut self, cpu: u32) {
+        self.cpus.insert(cpu, Cpu::default());
+        self.threads.values_mut().for_each(|thread| *thread = Thread::new(thread.tid));
+    }
+
+    /// What changes the state of a CPU or of a thread, and switches nobody.
+    fn passing(&mut self, event: &Event) {
+        let cpu = self.cpus.entry(event.cpu).or_default();
+        match event.what {
+            What::TickBegins => cpu.tick_begins(event.at),
+            What::TickEnds => {
+                cpu.tick_ends();
+                self.interrupt_ends(event);
+            }
+            What::HandlerBegins { interrupt } => cpu.handler_begins(interrupt, event.at),
+            What::HandlerEnds => {
+                cpu.handler_ends();
+                self.interrupt_ends(event);
+            }
+            What::SoftirqBegins { vector } => cpu.softirq_begins(vector),
+            What::SoftirqEnds => cpu.softirq_ends(),
+            What::TimerServed { timer } => cpu.timer_served(timer, event.at),
+            What::TimerSet { timer, soft, hard } if self.threads.contains_key(&event.pid) => {
+                self.timers.insert(timer, (soft, hard));
+            }
+            What::Signal { number, thread } => self.signal(number, thread, event.cpu),
+            What::Migrates { thread, to } => {
+                self.threads.get_mut(&thread).into_iter().for_each(|thread| thread.migrates(to, event.at));
+            }
+            What::PageFault => {
+                self.threads.get_mut(&event.pid).into_iter().for_each(|thread| thread.faults(event.at));
+            }
+            What::TimerSet { .. } | What::Missed | What::Switch { .. } | What::Waking { .. } => {}
+        }
+    }
+
+    /// The interrupt is over that woke somebody: from here on that thread waits for its CPU.
+    fn interrupt_ends(&mut self, event: &Event) {
+        for thread in self.threads.values_mut() {
+            thread.interrupt_ends(event.cpu, event.at);
+        }
+    }
+
+    fn signal(&mut self, number: u32, thread: u32, cpu: u32) {
+        if STOPS.contains(&number) && (self.processes.contains(&thread) || self.threads.contains_key(&thread))
+        {
+            let sender = self.cpus.entry(cpu).or_default().waker();
+            self.stopper = Some(sender.named(&mut self.interrupts));
+        }
+    }
+
+    fn waking(&mut self, tid: u32, on: u32, event: &Event, seen: &mut dyn FnMut(Traced)) {
+        let Some(thread) = self.threads.get_mut(&tid).filter(|thread| thread.stage != Stage::Woken) else {
+            return;
+        };
+        let left = thread.stage == Stage::Asleep;
+        if !left {
+            // It was about to sleep, and has not left its CPU.
+            thread.finish(Some(event.at), &mut self.interrupts, seen);
+            thread.sleeps(event.at, Asleep::Waiting);
+        }
+        let cpu = self.cpus.entry(event.cpu).or_default();
+        let times = cpu.timer().and_then(|timer| self.timers.get(&timer));
+        let expiry = times.and_then(|(soft, hard)| cpu.expiry(*soft, *hard, &mut self.interrupts));
+        let by_whom = cpu.waker();
+        // A timer that nobody who is followed has set is somebody else's way to wake it.
+        let interrupt = cpu.is_interrupted().then_some(event.cpu);
+        thread.woken(expiry, by_whom.named(&mut self.interrupts), event.at, interrupt);
+        thread.stage = if left { Stage::Woken } else { Stage::NeverLeft };
+        thread.waits_on(on);
+    }
+
+    fn switch(&mut self, event: &Event, seen: &mut dyn FnMut(Traced)) {
+        let What::Switch { state, next, next_comm, .. } = event.what else { return };
+        self.cpus.entry(event.cpu).or_default().switch(next, next_comm);
+        if let Some(thread) = self.threads.get_mut(&next) {
+            thread.gets(event.cpu, event.at);
+        }
+        let Some(thread) = self.threads.get_mut(&event.pid) else { return };
+        if state == 0 {
+            let to = Has::Thread { pid: next, comm: next_comm };
+            return thread.loses_its_cpu(to.named(&mut self.interrupts), event.at);
+        }
+        thread.finish(Some(event.at), &mut self.interrupts, seen);
+        let asleep =
+            if state & STOPPED == 0 { Asleep::Waiting } else { Asleep::Stopped(self.stopper.clone()) };
+        thread.sleeps(event.at, asleep);
+    }
+}

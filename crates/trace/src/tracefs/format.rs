@@ -1,0 +1,100 @@
+//! What the kernel says of its own records: `events/*/format` and `events/header_page`. Pure.
+//!
+//! Where fields lie differs between kernels, so that it is read and never assumed.
+//! Source: `Documentation/trace/events.rst`.
+
+use std::collections::HashMap;
+
+/// Where a field of a record is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Field {
+    pub(super) offset: usize,
+    pub(super) size: usize,
+}
+
+impl Field {
+    fn bytes(self, record: &[u8]) -> Option<&[u8]> {
+        record.get(self.offset..self.offset.checked_add(self.size)?)
+    }
+
+    /// An integer of up to eight bytes, without its sign.
+    pub(super) fn number(self, record: &[u8]) -> Option<u64> {
+        let bytes = self.bytes(record).filter(|bytes| bytes.len() <= 8)?;
+        Some(bytes.iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte)))
+    }
+
+    /// A thread's or CPU's number, or another that is not negative.
+    pub(super) fn id(self, record: &[u8]) -> Option<u32> {
+        u32::try_from(self.number(record)?).ok()
+    }
+
+    /// A thread's name, filled up with zeros.
+    pub(super) fn comm(self, record: &[u8]) -> Option<[u8; 16]> {
+        self.bytes(record)?.try_into().ok()
+    }
+}
+
+/// The fields of one kind of record.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Format {
+    /// What its records begin with.
+    pub(super) id: u16,
+    fields: HashMap<String, Field>,
+}
+
+impl Format {
+    /// Reads one: lines like `field:pid_t prev_pid; offset:24; size:4; signed:1;`. `None` without an id.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let id = text.lines().find_map(|line| line.strip_prefix("ID:"))?;
+        Some(Self { id: id.trim().parse().ok()?, fields: fields(text) })
+    }
+
+    /// Where a field is.
+    pub(super) fn field(&self, name: &str) -> Option<Field> {
+        self.fields.get(name).copied()
+    }
+}
+
+/// The fields that a text describes, by name.
+pub(super) fn fields(text: &str) -> HashMap<String, Field> {
+    text.lines().filter_map(field).collect()
+}
+
+fn field(line: &str) -> Option<(String, Field)> {
+    let mut parts = line.trim().split(';').map(str::trim);
+    let declared = parts.next()?.strip_prefix("field:")?;
+    let mut sizes = parts.filter_map(|part| part.split_once(':'));
+    let mut number = |wanted: &str| sizes.find(|(name, _)| *name == wanted)?.1.parse().ok();
+    let (offset, size) = (number("offset")?, number("size")?);
+    // `char prev_comm[16]`: the last word up to its bracket.
+    let name = declared.split_whitespace().next_back()?.split('[').next()?;
+    Some((name.to_owned(), Field { offset, size }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SWITCH: &str = include_str!("testdata/sched_switch.format");
+
+    #[test]
+    fn fields_are_where_the_kernel_says() {
+        let format = Format::parse(SWITCH).unwrap();
+        assert_eq!(format.id, 372);
+        assert_eq!(format.field("common_pid"), Some(Field { offset: 4, size: 4 }));
+        assert_eq!(format.field("prev_comm"), Some(Field { offset: 8, size: 16 }));
+        assert_eq!(format.field("next_pid"), Some(Field { offset: 56, size: 4 }));
+        assert_eq!(format.field("success"), None);
+        assert!(Format::parse("name: x\n").is_none());
+    }
+
+    #[test]
+    fn numbers_and_names_are_read_and_nothing_past_the_end() {
+        let record: Vec<u8> = (1..=16).collect();
+        let number = |offset, size| Field { offset, size }.number(&record);
+        assert_eq!((number(0, 2), number(14, 1)), (Some(0x0201), Some(15)));
+        assert_eq!((number(14, 4), number(0, 9), number(usize::MAX, 4)), (None, None, None));
+        assert_eq!(Field { offset: 0, size: 16 }.comm(&record).unwrap()[15], 16);
+        assert_eq!(Field { offset: 4, size: 8 }.id(&record), None);
+    }
+}

@@ -1,0 +1,320 @@
+//! Time-lines drawn as events, then asserted; and what a real kernel wrote.
+
+use howlate_model::{Asleep, Holder, MonotonicTime, Occupant, Span, Traced, WokenBy};
+
+use super::event::{Comm, Event, What, missed};
+use super::follow::Follower;
+use super::page::{Item, Layout};
+use super::{lost_of, page};
+use crate::names::Interrupts;
+
+/// The thread that is followed, and its process.
+const ME: u32 = 7;
+const MINE: u32 = 6;
+const TIMER: u64 = 0xffff_8881;
+
+fn comm(name: &str) -> Comm {
+    let mut comm = Comm::default();
+    comm[..name.len()].copy_from_slice(name.as_bytes());
+    comm
+}
+
+const fn at(nanos: i64) -> MonotonicTime {
+    MonotonicTime::from_nanos(nanos)
+}
+
+fn event(nanos: i64, cpu: u32, pid: u32, what: What) -> Event {
+    Event { at: at(nanos), cpu, pid, what }
+}
+
+/// The thread's names are its numbers.
+fn switch(nanos: i64, cpu: u32, (from, state): (u32, u32), next: u32) -> Event {
+    let [comm, next_comm] = [from, next].map(|pid| comm(&format!("t{pid}")));
+    event(nanos, cpu, from, What::Switch { comm, state, next, next_comm })
+}
+
+fn set(nanos: i64) -> Event {
+    event(nanos, 0, ME, What::TimerSet { timer: TIMER, soft: at(1_000), hard: at(1_050) })
+}
+
+/// 90 sets its timer, 100 sleeps and leaves the CPU to `then`, 1100 interrupt, 1120 another timer, 1130 ours, 1135 waking,
+/// 1150 the interrupt's end, 1200 switched in, 1300 sleeps.
+fn timely(then: u32) -> Vec<Event> {
+    vec![
+        switch(50, 0, (9, 1), ME),
+        set(90),
+        switch(100, 0, (ME, 1), then),
+        event(1_100, 0, then, What::TickBegins),
+        event(1_120, 0, then, What::TimerServed { timer: 1 }),
+        event(1_130, 0, then, What::TimerServed { timer: TIMER }),
+        event(1_135, 0, then, What::Waking { thread: ME, on: 0 }),
+        event(1_150, 0, then, What::TickEnds),
+        switch(1_200, 0, (then, 0), ME),
+        switch(1_300, 0, (ME, 1), then),
+    ]
+}
+
+#[track_caller]
+fn follow(events: &[Event]) -> Vec<Traced> {
+    let names = "           CPU0\n 24:          5   PCI-MSI 65536-edge      eth0\n";
+    let mut follower = Follower::new(&[MINE], Interrupts::of(names));
+    follower.follow(ME);
+    let mut seen = Vec::new();
+    events.iter().for_each(|event| follower.event(event, &mut |one| seen.push(one)));
+    seen
+}
+
+/// Kind, name and length of each who had the CPU.
+fn occupants(one: &Traced) -> Vec<(Holder, &str, u64)> {
+    let named = |one: &'_ Occupant| (one.who.holder, one.ns.as_nanos());
+    let names = one.occupants.iter().map(|one| one.who.name.as_str());
+    one.occupants.iter().map(named).zip(names).map(|((holder, ns), name)| (holder, name, ns)).collect()
+}
+
+#[test]
+fn a_wake_up_is_seen_whole() {
+    let seen = follow(&timely(8));
+    assert_eq!(seen.len(), 1);
+    let one = &seen[0];
+    let WokenBy::Timer(expiry) = &one.woken_by else { panic!("{one:?}") };
+    assert_eq!((expiry.soft, expiry.hard, expiry.interrupt), (at(1_000), at(1_050), Some(at(1_100))));
+    assert_eq!((expiry.first_served, expiry.served), (at(1_120), at(1_130)));
+    assert_eq!((expiry.interrupted.holder, expiry.interrupted.pid), (Holder::Thread, Some(8)));
+    assert_eq!((one.waking, one.runnable, one.switched_in), (at(1_135), at(1_150), Some(at(1_200))));
+    assert_eq!((one.asleep_since, one.asleep_again), (Some(at(100)), Some(at(1_300))));
+    assert_eq!(occupants(one), [(Holder::Thread, "t8", 50)]);
+    assert_eq!(follow(&timely(0))[0].occupants[0].who.holder, Holder::Idle);
+}
+
+#[test]
+fn whoever_has_the_cpu_meanwhile_is_named() {
+    let mut events = timely(8);
+    let rest = events.split_off(8);
+    events.extend([
+        event(1_152, 0, 8, What::SoftirqBegins { vector: 3 }),
+        event(1_156, 0, 8, What::HandlerBegins { interrupt: 24 }),
+        event(1_164, 0, 8, What::HandlerEnds),
+        event(1_170, 0, 8, What::SoftirqEnds),
+        switch(1_180, 0, (8, 0), 11),
+        switch(1_190, 0, (11, 0), 8),
+    ]);
+    events.extend(rest);
+    let one = &follow(&events)[0];
+    assert_eq!(
+        occupants(one),
+        [
+            (Holder::Thread, "t8", 2 + 10 + 10),
+            (Holder::Softirq, "NET_RX", 4 + 6),
+            (Holder::Interrupt, "eth0", 8),
+            (Holder::Thread, "t11", 10),
+        ]
+    );
+    let all: Span = one.occupants.iter().fold(Span::ZERO, |sum, one| sum.plus(one.ns));
+    assert_eq!(all, one.switched_in.unwrap().since(one.runnable));
+}
+
+#[test]
+fn a_switch_that_was_not_seen_is_not_guessed() {
+    let mut events = timely(8);
+    // Nobody told that 12 got the CPU.
+    events.insert(8, event(1_170, 0, 12, What::SoftirqBegins { vector: 1 }));
+    events.insert(9, event(1_180, 0, 12, What::SoftirqEnds));
+    events[10] = switch(1_200, 0, (12, 0), ME);
+    let one = &follow(&events)[0];
+    assert_eq!(
+        occupants(one),
+        [(Holder::NotSeen, "", 20), (Holder::Softirq, "TIMER", 10), (Holder::Thread, "t12", 20)]
+    );
+    // It leaves again without a word, and without a name.
+    events[10] = switch(1_200, 0, (13, 0), ME);
+    let one = &follow(&events)[0];
+    assert_eq!(occupants(one), [(Holder::NotSeen, "", 40), (Holder::Softirq, "TIMER", 10)]);
+}
+
+#[test]
+fn a_move_to_another_cpu_is_followed() {
+    let mut events = timely(8);
+    let slept = switch(1_300, 1, (ME, 1), 5);
+    events.truncate(7);
+    events.insert(3, switch(1_000, 1, (4, 0), 5));
+    events.extend([
+        event(1_140, 0, 8, What::Migrates { thread: ME, to: 1 }),
+        event(1_150, 0, 8, What::TickEnds),
+        event(1_160, 1, 5, What::TickBegins),
+        event(1_170, 1, 5, What::TickEnds),
+        switch(1_200, 1, (5, 0), ME),
+        slept,
+    ]);
+    let one = &follow(&events)[0];
+    assert!(one.migrated && one.cpu == 1);
+    assert_eq!(one.runnable, at(1_140), "the interrupt on the other CPU is in nobody's way");
+    assert_eq!(occupants(one), [(Holder::Thread, "t5", 50), (Holder::Interrupt, "local_timer", 10)]);
+}
+
+#[test]
+fn other_machines_have_a_handler_or_a_softirq_for_timers() {
+    // The timer's interrupt has a handler, as on aarch64: that is no one that it interrupted.
+    let mut events = timely(8);
+    events[3].what = What::HandlerBegins { interrupt: 24 };
+    events[7].what = What::HandlerEnds;
+    let one = &follow(&events)[0];
+    let WokenBy::Timer(expiry) = &one.woken_by else { panic!("{one:?}") };
+    assert_eq!((expiry.interrupt, expiry.interrupted.pid), (Some(at(1_100)), Some(8)));
+    assert_eq!(one.runnable, at(1_150));
+    // A softirq serves timers, as for normal threads on PREEMPT_RT.
+    events[3].what = What::SoftirqBegins { vector: 8 };
+    events[7].what = What::SoftirqEnds;
+    let one = &follow(&events)[0];
+    let WokenBy::Timer(expiry) = &one.woken_by else { panic!("{one:?}") };
+    assert_eq!((expiry.interrupt, expiry.interrupted.name.as_str()), (None, "HRTIMER"));
+    // No event tells of the interrupt.
+    events.remove(3);
+    let one = &follow(&events)[0];
+    let WokenBy::Timer(expiry) = &one.woken_by else { panic!("{one:?}") };
+    assert_eq!(expiry.interrupt, Some(expiry.first_served));
+}
+
+#[test]
+fn who_stopped_it_is_named() {
+    let mut events = timely(8);
+    events.truncate(2);
+    events.extend([
+        switch(95, 1, (4, 0), 44),
+        event(96, 1, 44, What::Signal { number: 19, thread: MINE }),
+        switch(100, 0, (ME, 4), 8),
+        event(2_000, 1, 44, What::Waking { thread: ME, on: 0 }),
+        switch(2_010, 0, (8, 0), ME),
+        switch(2_050, 0, (ME, 1), 8),
+    ]);
+    let one = &follow(&events)[0];
+    let Asleep::Stopped(Some(who)) = &one.asleep else { panic!("{one:?}") };
+    assert_eq!((who.pid, who.name.as_str()), (Some(44), "t44"));
+    let WokenBy::Other(who) = &one.woken_by else { panic!("{one:?}") };
+    assert_eq!(who.pid, Some(44));
+    // Somebody else's signal stops nobody here.
+    events[3].what = What::Signal { number: 19, thread: 99 };
+    assert_eq!(follow(&events)[0].asleep, Asleep::Stopped(None));
+}
+
+#[test]
+fn a_cpu_that_is_lost_again_and_a_page_fault_are_seen() {
+    let mut events = timely(8);
+    let slept = events.split_off(9);
+    events.extend([
+        event(1_205, 0, ME, What::PageFault),
+        event(1_207, 0, ME, What::PageFault),
+        switch(1_210, 0, (ME, 0), 11),
+        switch(1_240, 0, (11, 0), ME),
+    ]);
+    events.extend(slept);
+    let one = &follow(&events)[0];
+    assert_eq!(one.first_fault, Some(at(1_205)));
+    let lost = &one.lost[0];
+    assert_eq!((lost.from, lost.until, lost.to.name.as_str()), (at(1_210), at(1_240), "t11"));
+}
+
+#[test]
+fn a_thread_that_never_left_has_no_switch() {
+    let mut events = timely(8);
+    events.truncate(2);
+    events.extend([
+        event(1_100, 0, ME, What::TickBegins),
+        event(1_130, 0, ME, What::TimerServed { timer: TIMER }),
+        event(1_135, 0, ME, What::Waking { thread: ME, on: 0 }),
+        event(1_150, 0, ME, What::TickEnds),
+        switch(1_300, 0, (ME, 1), 8),
+    ]);
+    // It had run since the switch at 50, of which no sleep is known.
+    let seen = follow(&events);
+    assert_eq!(seen.len(), 1);
+    assert!(seen[0].occupants.is_empty());
+}
+
+#[test]
+fn nothing_is_made_up_around_what_is_missing() {
+    let mut events = timely(8);
+    events.insert(6, missed(1, 1_132).unwrap());
+    let one = &follow(&events)[0];
+    assert!(one.asleep_since.is_none(), "it may have slept and run meanwhile");
+    assert!(matches!(one.woken_by, WokenBy::Timer(_)));
+    events.insert(9, missed(0, 1_160).unwrap());
+    assert_eq!(follow(&events), []);
+}
+
+#[test]
+fn a_timer_on_another_clock_is_not_one_of_these() {
+    let mut events = timely(8);
+    let (soft, hard) = (at(1_700_000_000_000_000_000), at(1_700_000_000_000_000_050));
+    events[1].what = What::TimerSet { timer: TIMER, soft, hard };
+    assert!(matches!(follow(&events)[0].woken_by, WokenBy::Other(_)));
+}
+
+const HEADER_PAGE: &str = include_str!("testdata/header_page");
+
+/// A page of records with their heads, at `time`.
+fn page(time: u64, commit: u64, data: &[u32]) -> Vec<u8> {
+    let data: Vec<u8> = data.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let commit = commit | data.len() as u64;
+    time.to_le_bytes().into_iter().chain(commit.to_le_bytes()).chain(data).collect()
+}
+
+/// The times and lengths of what a page holds; `None` for a loss.
+fn held(page: &[u8]) -> (Vec<(u64, Option<usize>)>, bool) {
+    let layout = Layout::parse(HEADER_PAGE).unwrap();
+    let mut held = Vec::new();
+    let whole = page::items(page, &layout, &mut |at, item| {
+        held.push((at, if let Item::Record(record) = item { Some(record.len()) } else { None }));
+    });
+    (held, whole.is_some())
+}
+
+#[test]
+fn times_add_up_over_a_page() {
+    assert_eq!(Layout::parse(HEADER_PAGE).unwrap().page_size(), 4096);
+    let data = [
+        3 | 10 << 5,
+        1,
+        2,
+        3, // 12 bytes, 10 ns later
+        30 | 5 << 5,
+        2, // time goes on by 2 << 27 and 5
+        1 << 5,
+        12,
+        1,
+        2, // a length of its own: 8 bytes
+        29 | 4 << 5,
+        8,
+        9, // taken back: 4 bytes behind its length
+        31 | 7 << 5,
+        3, // the time itself
+        1 | 1 << 5,
+        1,
+        29,
+        77,
+        77, // the rest is empty
+    ];
+    let extended = 1_010 + (2 << 27) + 5;
+    let absolute = (3 << 27) + 7;
+    let expected = [(1_010, Some(12)), (extended + 1, Some(8)), (absolute + 1, Some(4))];
+    assert_eq!(held(&page(1_000, 0, &data)), (expected.to_vec(), true));
+    // The uppermost five bits of the time are those from before.
+    let high = 3 << 59;
+    assert_eq!(held(&page(high, 0, &[31 | 7 << 5, 3, 1, 1])).0, [(high | absolute, Some(4))]);
+    assert_eq!(held(&page(5, 1 << 31, &[1 | 1 << 5, 1])).0, [(5, None), (6, Some(4))]);
+}
+
+#[test]
+fn a_damaged_page_ends_where_it_is_damaged() {
+    assert_eq!(held(&page(5, 0, &[1 | 1 << 5, 1, 9, 1])), (vec![(6, Some(4))], false));
+    for data in [[1 << 5, 2, 1], [1 << 5, u32::MAX, 1], [29 | 1 << 5, u32::MAX, 1]] {
+        assert_eq!(held(&page(5, 0, &data)), (vec![], false), "{data:?}");
+    }
+    assert_eq!(held(&page(5, 4_000, &[1, 1])), (vec![], false));
+    assert_eq!(held(&[1, 2, 3]), (vec![], false));
+}
+
+#[test]
+fn losses_of_all_kinds_are_counted() {
+    let stats = "entries: 143\noverrun: 4\ncommit overrun: 2\nbytes: 8756\noldest event ts: 14.5\ndropped events: 3\nread events: 1\n";
+    assert_eq!(lost_of(stats), 9);
+}

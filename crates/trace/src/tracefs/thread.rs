@@ -1,0 +1,178 @@
+//! A thread that is followed, from sleep to sleep. Pure.
+
+use howlate_model::{Asleep, Expiry, Lost, MonotonicTime, Occupant, Span, Traced, Who, WokenBy};
+
+use super::cpu::Has;
+use crate::names::Interrupts;
+
+/// Stretches without CPU of one wake-up that are listed.
+const LISTED: usize = 8;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    Asleep,
+    /// Woken, and not switched in yet.
+    Woken,
+    Runs,
+    /// Woken before it had left its CPU, so that it never waits for one.
+    NeverLeft,
+}
+
+/// One thread.
+pub(super) struct Thread {
+    pub(super) tid: u32,
+    pub(super) stage: Stage,
+    asleep_since: Option<MonotonicTime>,
+    asleep: Asleep,
+    /// The sleep that it was woken from.
+    sleep: Option<Traced>,
+    /// The CPU that it waits for, and until when that is accounted for.
+    cpu: u32,
+    accounted: MonotonicTime,
+    waited: Vec<(Has, Span)>,
+    /// The CPU on which an interrupt woke it that is not over yet.
+    woken_on: Option<u32>,
+    /// When it lost its CPU, while it has none.
+    off_since: Option<(MonotonicTime, Who)>,
+}
+
+impl Thread {
+    /// One of which nothing is known.
+    pub(super) fn new(tid: u32) -> Self {
+        Self {
+            tid,
+            stage: Stage::Asleep,
+            asleep_since: None,
+            asleep: Asleep::Waiting,
+            sleep: None,
+            cpu: 0,
+            accounted: MonotonicTime::default(),
+            waited: Vec::new(),
+            woken_on: None,
+            off_since: None,
+        }
+    }
+
+    /// Whether it waits for this CPU.
+    pub(super) fn waits_for(&self, cpu: u32) -> bool {
+        self.stage == Stage::Woken && self.cpu == cpu
+    }
+
+    /// Somebody had the CPU that it waits for up to now.
+    pub(super) fn charge(&mut self, holder: Has, until: MonotonicTime) {
+        let ns = until.since(self.accounted);
+        self.accounted = self.accounted.max(until);
+        match self.waited.iter_mut().find(|(known, _)| known.is_same(&holder)) {
+            Some((known, had)) => {
+                // Its name may have become known.
+                (*known, *had) = (holder, had.plus(ns));
+            }
+            None => self.waited.push((holder, ns)),
+        }
+    }
+
+    /// It sleeps from now on.
+    pub(super) fn sleeps(&mut self, at: MonotonicTime, asleep: Asleep) {
+        *self = Self { asleep_since: Some(at), asleep, ..Self::new(self.tid) };
+    }
+
+    /// It is being woken, perhaps in an interrupt of that CPU.
+    pub(super) fn woken(&mut self, expiry: Option<Expiry>, by: Who, at: MonotonicTime, cpu: Option<u32>) {
+        self.sleep = Some(Traced {
+            tid: self.tid,
+            asleep_since: self.asleep_since,
+            asleep: self.asleep.clone(),
+            woken_by: expiry.map_or(WokenBy::Other(by), WokenBy::Timer),
+            waking: at,
+            runnable: at,
+            occupants: Vec::new(),
+            unnamed: Span::ZERO,
+            switched_in: None,
+            cpu: self.cpu,
+            migrated: false,
+            throttled: false,
+            rt_throttled: false,
+            lost: Vec::new(),
+            lost_more: 0,
+            first_fault: None,
+            asleep_again: None,
+        });
+        self.woken_on = cpu;
+        self.waits_from(at);
+    }
+
+    /// The CPU that it is to run on.
+    pub(super) fn waits_on(&mut self, cpu: u32) {
+        self.cpu = cpu;
+    }
+
+    fn waits_from(&mut self, at: MonotonicTime) {
+        self.accounted = at;
+        self.waited.clear();
+        self.sleep.iter_mut().for_each(|sleep| sleep.runnable = at);
+    }
+
+    /// It is moved to another CPU to be woken there. Who has that one is known from here on.
+    pub(super) fn migrates(&mut self, to: u32, at: MonotonicTime) {
+        if self.stage != Stage::Woken || self.cpu == to {
+            return;
+        }
+        self.cpu = to;
+        self.waits_from(at);
+        self.sleep.iter_mut().for_each(|sleep| sleep.migrated = true);
+    }
+
+    /// An interrupt of that CPU is over.
+    pub(super) fn interrupt_ends(&mut self, cpu: u32, at: MonotonicTime) {
+        if self.stage == Stage::Woken && self.woken_on == Some(cpu) {
+            self.woken_on = None;
+            // Elsewhere nobody waits for the end of an interrupt here.
+            if self.cpu == cpu {
+                self.waits_from(at);
+            }
+        }
+    }
+
+    /// It is switched in.
+    pub(super) fn gets(&mut self, cpu: u32, at: MonotonicTime) {
+        let Some(sleep) = &mut self.sleep else { return };
+        if self.stage == Stage::Woken {
+            (sleep.switched_in, sleep.cpu) = (Some(at), cpu);
+            self.stage = Stage::Runs;
+        } else if let Some((from, to)) = self.off_since.take() {
+            if sleep.lost.len() < LISTED {
+                sleep.lost.push(Lost { from, until: at, to, throttled: false });
+            } else {
+                sleep.lost_more += 1;
+            }
+        }
+    }
+
+    /// Its CPU is taken from it.
+    pub(super) fn loses_its_cpu(&mut self, to: Who, at: MonotonicTime) {
+        self.off_since = Some((at, to));
+    }
+
+    /// It meets a page that is not there.
+    pub(super) fn faults(&mut self, at: MonotonicTime) {
+        if self.stage == Stage::Runs {
+            self.sleep.iter_mut().for_each(|sleep| sleep.first_fault = sleep.first_fault.or(Some(at)));
+        }
+    }
+
+    /// It sleeps again, `at` that time if it is known: its last sleep is whole.
+    pub(super) fn finish(
+        &mut self,
+        at: Option<MonotonicTime>,
+        interrupts: &mut Interrupts,
+        seen: &mut dyn FnMut(Traced),
+    ) {
+        let Some(mut sleep) = self.sleep.take() else { return };
+        sleep.asleep_again = at;
+        if sleep.switched_in.is_some() {
+            let named = |(who, ns): (Has, Span)| Occupant { who: who.named(interrupts), ns };
+            sleep.occupants = self.waited.drain(..).filter(|(_, ns)| !ns.is_zero()).map(named).collect();
+        }
+        seen(sleep);
+    }
+}
