@@ -171,12 +171,12 @@ fn a_recording_can_be_shown_in_every_form() {
 }
 
 /// A measurement under way whose processes carry a mark in their environment.
-struct Running {
+struct Marked {
     program: Child,
     mark: String,
 }
 
-impl Running {
+impl Marked {
     fn start(name: &str, arguments: &str) -> Self {
         let mark = format!("{name}-{}", std::process::id());
         let program = notify(arguments)
@@ -234,7 +234,7 @@ fn a_dead_receiver_is_an_error_that_names_the_mechanism() {
             continue;
         }
         let asked = format!("--by {mechanism} --after 10ms --samples 100000 --rounds 1 --json");
-        let running = Running::start(mechanism, &asked);
+        let running = Marked::start(mechanism, &asked);
         wait_until("a receiver", || !running.processes("__receiver").is_empty());
         let receiver = running.processes("__receiver")[0];
         running.signal(receiver, Signal::KILL);
@@ -254,7 +254,7 @@ fn sigkill_leaves_nothing_behind() {
     let before = leftovers();
     for mechanism in LASTING {
         let asked = format!("--by {mechanism} --after 10ms --samples 100000 --rounds 1 --round-trip");
-        let mut running = Running::start(mechanism, &asked);
+        let mut running = Marked::start(mechanism, &asked);
         wait_until("a receiver", || !running.processes("__receiver").is_empty());
         running.signal(running.pid(), Signal::KILL);
         running.program.wait().unwrap();
@@ -272,7 +272,7 @@ fn ctrl_c_keeps_what_was_measured_and_leaves_nothing_behind() {
     let before = leftovers();
     for mechanism in LASTING {
         let asked = format!("--by {mechanism} --after 1ms --samples 100000 --rounds 1 --json");
-        let running = Running::start(mechanism, &asked);
+        let running = Marked::start(mechanism, &asked);
         wait_until("a receiver", || !running.processes("__receiver").is_empty());
         running.signal(running.pid(), Signal::INT);
         let (pid, mark) = (running.pid(), running.mark.clone());

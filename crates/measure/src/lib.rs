@@ -22,6 +22,6 @@ mod wait_clock;
 
 pub use dma_latency::DmaLatency;
 pub use instrument::measure_instrument;
-pub use notify::{HELPERS, Notifications, probe};
+pub use notify::{HELPERS, Notifications, is_allowed};
 pub use run::Threads;
 pub use settings::Process;

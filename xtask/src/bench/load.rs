@@ -75,7 +75,7 @@ fn pairs(ours: impl Fn() -> io::Result<f64>, theirs: impl Fn() -> io::Result<f64
 
 /// Context switches per second while `program` runs.
 fn switches(program: &mut Command) -> io::Result<f64> {
-    let running = Running(program.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?);
+    let running = KilledOnDrop(program.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?);
     clock::pause(WARM_UP)?;
     let (begin, before) = (clock::now(), context_switches()?);
     clock::pause(MEASURED)?;
@@ -90,9 +90,9 @@ fn context_switches() -> io::Result<u64> {
 }
 
 /// A program that is ended as Ctrl-C does it, so that it takes its processes with it.
-struct Running(Child);
+struct KilledOnDrop(Child);
 
-impl Drop for Running {
+impl Drop for KilledOnDrop {
     fn drop(&mut self) {
         let pid = self.0.id().to_string();
         drop(Command::new("kill").args(["-INT", &pid]).status());

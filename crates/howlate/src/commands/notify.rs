@@ -1,6 +1,6 @@
 //! `howlate notify`
 
-use howlate_measure::probe;
+use howlate_measure::is_allowed;
 use howlate_model::Notifier;
 use howlate_plan::{NotifyChoices, Plan, PlanError};
 
@@ -41,6 +41,6 @@ pub(crate) fn plan(args: &Notify, environment: &Environment, seed: u64) -> Resul
 
 /// Why kernel or container refuse a mechanism, if they do.
 fn refusal(notifier: Notifier) -> Option<(Notifier, String)> {
-    let error = probe(notifier).err()?;
+    let error = is_allowed(notifier).err()?;
     Some((notifier, format!("the kernel or the container refuses it ({error})")))
 }

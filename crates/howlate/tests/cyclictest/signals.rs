@@ -13,9 +13,9 @@ use crate::common::skip;
 use crate::howlate;
 
 /// A howlate that measures until it is told to end.
-struct Running(Child);
+struct Signalled(Child);
 
-impl Running {
+impl Signalled {
     fn start(words: &[&str]) -> Self {
         let mut command = howlate(words);
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -72,7 +72,7 @@ impl Running {
 #[test]
 fn interrupts_end_the_run_in_order() {
     for signal in [Signal::INT, Signal::TERM] {
-        let running = Running::start(&["-q"]);
+        let running = Signalled::start(&["-q"]);
         let file = running.file();
         let (status, printed, _) = running.end(signal);
         assert_eq!(status, Some(0));
@@ -83,7 +83,7 @@ fn interrupts_end_the_run_in_order() {
 
 #[test]
 fn the_status_goes_to_standard_error() {
-    let mut running = Running::start(&["-q"]);
+    let mut running = Signalled::start(&["-q"]);
     running.send(Signal::USR1);
     let mut lines = BufReader::new(running.0.stderr.as_mut().unwrap()).lines().map(Result::unwrap);
     assert_eq!(lines.next().unwrap(), "#---------------------------");
@@ -95,7 +95,7 @@ fn the_status_goes_to_standard_error() {
 
 #[test]
 fn the_status_goes_to_shared_memory() {
-    let running = Running::start(&["-q", "-t", "2"]);
+    let running = Signalled::start(&["-q", "-t", "2"]);
     let status = running.asked_status();
     assert!(
         status.starts_with("#---------------------------\n# cyclictest current status:\nT: 0 ("),
@@ -108,7 +108,7 @@ fn the_status_goes_to_shared_memory() {
 /// A reader such as `head` goes away: the run ends, and nothing is left behind.
 #[test]
 fn a_closed_pipe_ends_the_run_in_order() {
-    let mut running = Running::start(&["-v"]);
+    let mut running = Signalled::start(&["-v"]);
     let file = running.file();
     drop(running.0.stdout.take());
     assert_eq!(running.0.wait().unwrap().code(), Some(141));
@@ -118,7 +118,7 @@ fn a_closed_pipe_ends_the_run_in_order() {
 /// Debian's program that asks a running cyclictest.
 #[test]
 fn get_cyclictest_snapshot_reads_it() {
-    let running = Running::start(&["-q"]);
+    let running = Signalled::start(&["-q"]);
     let pid = running.0.id().to_string();
     let Ok(list) = Command::new("get_cyclictest_snapshot").arg("-l").output() else {
         running.end(Signal::INT);
@@ -136,7 +136,7 @@ fn get_cyclictest_snapshot_reads_it() {
 fn each_reader_of_the_pipe_gets_the_statistics() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("pipe");
-    let running = Running::start(&["-q", "-t", "2", "-F", path.to_str().unwrap()]);
+    let running = Signalled::start(&["-q", "-t", "2", "-F", path.to_str().unwrap()]);
     for _ in 0..2 {
         let text = fs::read_to_string(&path).unwrap();
         assert_eq!(text.lines().filter(|line| line.starts_with("T: ")).count(), 2, "{text}");

@@ -4,6 +4,7 @@
 //! thread. Both write their clock readings to memory of their own; the observer pairs them by
 //! number, so that a message that is lost, doubled or out of order never becomes a latency.
 
+mod allowed;
 mod awake;
 mod channel;
 mod channels;
@@ -16,7 +17,6 @@ mod job;
 mod observer;
 pub(crate) mod pairing;
 mod prepared;
-mod probe;
 mod receiver;
 mod receiver_handle;
 mod sender;
@@ -25,8 +25,8 @@ pub(crate) mod shared;
 #[cfg(test)]
 mod tests;
 
+pub use allowed::is_allowed;
 pub use engine::Notifications;
-pub use probe::probe;
 
 use howlate_linux::helper::Helper;
 

@@ -16,18 +16,18 @@ use super::shared::{Direction, words_for};
 /// # Errors
 ///
 /// The kernel's reason why the mechanism cannot be used here.
-pub fn probe(notifier: Notifier) -> io::Result<()> {
+pub fn is_allowed(notifier: Notifier) -> io::Result<()> {
     // Signals would end a thread that does not block them, so this has its own.
     let thread = std::thread::Builder::new().spawn(move || {
         signal::block_all_but_wake_up();
-        with(notifier, Probe)
+        with(notifier, SelfSent)
     })?;
     thread.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))
 }
 
-struct Probe;
+struct SelfSent;
 
-impl With for Probe {
+impl With for SelfSent {
     type Output = io::Result<()>;
 
     fn with<C: Channel>(self) -> io::Result<()> {
