@@ -5,6 +5,7 @@
 
 mod cli;
 mod commands;
+mod environment;
 mod error;
 mod experiment;
 mod recorder;

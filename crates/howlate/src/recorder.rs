@@ -10,7 +10,7 @@ use howlate_linux::clock;
 use howlate_model::{Caveat, Condition, End, FORMAT, Header, HowEnded, Line};
 use howlate_record::{CreateError, Writer};
 
-use crate::session::Environment;
+use crate::environment::Environment;
 
 /// What takes in the lines of a recording as they come.
 pub(crate) trait Intake {

@@ -4,7 +4,6 @@ mod affinity;
 mod display;
 mod disturbances;
 mod engines;
-mod environment;
 mod request;
 mod resume;
 mod tracing;
@@ -22,6 +21,7 @@ use howlate_model::{Bounds, Caveat, Finished, HowEnded, Line, MonotonicTime, Pro
 use howlate_plan::Plan;
 
 use crate::cli::without_repeats;
+use crate::environment::Environment;
 use crate::error::Error;
 use crate::recorder::Recorder;
 use crate::remedy;
@@ -29,7 +29,6 @@ use affinity::{contention, observer_cpus};
 use display::Display;
 use disturbances::Disturbances;
 use engines::Engines;
-pub(crate) use environment::{Environment, clear_up, on_interrupt};
 pub(crate) use request::Request;
 use resume::Begun;
 pub(crate) use resume::Resume;

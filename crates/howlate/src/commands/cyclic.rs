@@ -6,8 +6,8 @@ use howlate_plan::{CyclicChoices, Plan, PlanError};
 use super::measure_and_print;
 use crate::cli::Cyclic;
 use crate::cli::without_repeats;
+use crate::environment::Environment;
 use crate::error::Error;
-use crate::session::Environment;
 use crate::status::Status;
 
 /// Time per condition where nothing else was args for.

@@ -9,8 +9,8 @@ use howlate_model::{Load, MonotonicTime, Span};
 use howlate_render::{LoadResult, PartEnd, load_effect};
 
 use crate::cli;
+use crate::environment::{clear_up, on_interrupt};
 use crate::error::Error;
-use crate::session::{clear_up, on_interrupt};
 use crate::status::Status;
 use crate::terminal::{self, InPlace, is_watched};
 

@@ -22,8 +22,9 @@ use howlate_analyse::Analysis;
 use howlate_model::Limit;
 
 use crate::cli::{Measuring, Output, Reasons};
+use crate::environment::Environment;
 use crate::error::Error;
-use crate::session::{Environment, Request, Resume, measure};
+use crate::session::{Request, Resume, measure};
 use crate::status::{self, Status};
 use crate::terminal;
 use formats::{Shown, is_json};

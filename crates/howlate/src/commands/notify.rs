@@ -6,8 +6,8 @@ use howlate_plan::{NotifyChoices, Plan, PlanError};
 
 use super::measure_and_print;
 use crate::cli::{Notify, without_repeats};
+use crate::environment::Environment;
 use crate::error::Error;
-use crate::session::Environment;
 use crate::status::Status;
 
 pub(crate) fn run(args: &Notify) -> Result<Status, Error> {

@@ -7,10 +7,11 @@ use howlate_plan::{Circumstances, CyclicChoices};
 use howlate_render::quick;
 
 use crate::cli::{Output, WholeRun};
+use crate::environment::Environment;
 use crate::error::Error;
 use crate::recorder::date_and_time;
 use crate::remedy;
-use crate::session::{Environment, Request, Resume, measure};
+use crate::session::{Request, Resume, measure};
 use crate::status::Status;
 use crate::terminal;
 

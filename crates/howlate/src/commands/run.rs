@@ -8,9 +8,10 @@ use howlate_render as render;
 
 use super::{cyclic, notify, print_result, sleep};
 use crate::cli::{Command, Guest, Run};
+use crate::environment::Environment;
 use crate::error::Error;
 use crate::experiment::Experiment;
-use crate::session::{Environment, Request, Resume, measure};
+use crate::session::{Request, Resume, measure};
 use crate::status::{self, Status};
 use crate::terminal;
 

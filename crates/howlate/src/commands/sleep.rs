@@ -4,8 +4,8 @@ use howlate_plan::{Plan, PlanError, SleepChoices};
 
 use super::measure_and_print;
 use crate::cli::{Sleep, without_repeats};
+use crate::environment::Environment;
 use crate::error::Error;
-use crate::session::Environment;
 use crate::status::Status;
 
 pub(crate) fn run(args: &Sleep) -> Result<Status, Error> {

@@ -9,8 +9,9 @@ use super::quick::realtime_policy;
 use super::reading::Texts;
 use super::{print_result, reading};
 use crate::cli::{Output, Printing, Reasons, WholeRun, Why};
+use crate::environment::Environment;
 use crate::error::Error;
-use crate::session::{Environment, Request, Resume, measure};
+use crate::session::{Request, Resume, measure};
 use crate::status::Status;
 use crate::terminal;
 

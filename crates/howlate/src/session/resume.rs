@@ -8,7 +8,8 @@ use howlate_model::{Line, Resumed, Turn};
 use howlate_plan::Plan;
 use howlate_record::{Progress, Reader, TurnOf, Writer, is_stream, progress};
 
-use super::{Environment, Request};
+use super::Request;
+use crate::environment::Environment;
 use crate::error::Error;
 use crate::recorder::{Recorder, date_and_time, header};
 

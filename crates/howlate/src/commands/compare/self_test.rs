@@ -10,8 +10,9 @@ use howlate_render::{self as render, SelfTest};
 
 use crate::cli::{Cli, Command, Compare, ComparisonFormat, Cyclic, Measuring};
 use crate::commands::{cyclic, reading};
+use crate::environment::Environment;
 use crate::error::Error;
-use crate::session::{Environment, Request, Resume, measure};
+use crate::session::{Request, Resume, measure};
 use crate::status::Status;
 use crate::terminal;
 

@@ -28,7 +28,7 @@ use howlate_cyclictest::{Compat, Options, Power, Refusal, Results, Warning, prea
 use howlate_measure::{Process, Threads};
 use howlate_model::{Bounds, Engine};
 
-use crate::session::clear_up;
+use crate::environment::clear_up;
 use crate::terminal::{print_as_is, say};
 use failure::Failure;
 use recording::Recording;

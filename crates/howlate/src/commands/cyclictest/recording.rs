@@ -8,8 +8,8 @@ use howlate_cyclictest::{Clock, Options, conditions};
 use howlate_model::{Caveat, HowEnded, Line, Turn};
 
 use super::failure::Failure;
+use crate::environment::Environment;
 use crate::recorder::{Recorder, header};
-use crate::session::Environment;
 use crate::terminal::say;
 
 /// A recording of the run, if one was asked for.

@@ -16,8 +16,8 @@ use howlate_render as render;
 use self::kinds::kinds;
 use self::rounds::Rounds;
 use crate::cli::{Guest, without_repeats};
+use crate::environment::Environment;
 use crate::error::Error;
-use crate::session::Environment;
 use crate::status::{self, Status};
 use crate::terminal;
 

@@ -13,8 +13,8 @@ use howlate_render::boot_progress;
 use super::boots::{Booted, Boots};
 use super::kinds::Bootable;
 use crate::cli::Guest;
+use crate::environment::Environment;
 use crate::error::Error;
-use crate::session::Environment;
 use crate::terminal::{InPlace, is_watched};
 
 /// All boots of a run.

@@ -12,8 +12,8 @@ use howlate_render::{CheckedClass, SelfCheck, time_left};
 use howlate_trace::{Choice, Tier, open};
 
 use crate::cli::{Selfcheck, without_repeats};
+use crate::environment::{clear_up, on_interrupt};
 use crate::error::Error;
-use crate::session::{clear_up, on_interrupt};
 use crate::status::Status;
 use crate::terminal::{self, InPlace, is_watched};
 use made::Making;
