@@ -8,6 +8,7 @@ mod dist;
 mod fuzz;
 mod packages;
 mod soak;
+mod storm;
 mod supply;
 mod test;
 
@@ -27,6 +28,8 @@ The developer's commands:
                               damaged and hostile input for everything that reads what others wrote
   cargo xtask soak [--for 24h]
                               one long measurement, and whether anything grew that must not
+  cargo xtask storm [--kills 1000] [--seed N]
+                              kills at random moments, and whether the machine is left as it was; 60 if not said
   cargo xtask supply          licences, sources and versions of what is built in
   cargo xtask cross [ARCH]    static programs for x86_64 and aarch64
   cargo xtask dist [--once]   what people download: programs, Debian packages, what is built in, checksums
@@ -47,6 +50,7 @@ fn main() -> ExitCode {
         ["dist", words @ ..] => dist::run(words),
         ["fuzz", words @ ..] => fuzz::run(words),
         ["soak", words @ ..] => soak::run(words),
+        ["storm", words @ ..] => storm::run(words),
         ["supply"] => supply::run(),
         ["bpf"] => bpf::run(),
         ["capture-system", folder] => capture(Path::new(folder)),

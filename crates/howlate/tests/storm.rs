@@ -1,0 +1,190 @@
+//! A storm of kills: whatever is killed, at whatever moment, the machine is left as it was.
+//!
+//! 60 kills as a test; `cargo xtask storm --kills 1000` for more. The seed repeats what is started, killed and how;
+//! when that hits depends on the machine.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod common;
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use common::{OwnSettings, SETTING_NAME, pause, skip, wait_until};
+use fastrand::Rng;
+use howlate_record::Reader;
+use rustix::process::{Pid, Signal, kill_process};
+
+/// A second setting that any machine has.
+const SWAPPINESS: &str = "/proc/sys/vm/swappiness";
+
+/// What is measured meanwhile: of each way to measure one, and of loads those that leave something outside.
+const PLANS: [&str; 6] = [
+    "[[cyclic]]\nperiod = \"1ms\"\nthreads = 2\npolicy = [\"other\", \"fifo:10\"]\nduration = \"1h\"\n",
+    "[[cyclic]]\nperiod = \"1ms\"\nthreads = 1\nload = [\"cpu\", \"pipe\"]\nduration = \"1h\"\nrounds = 50\n",
+    "[[sleep]]\nfor = \"1ms\"\ncall = [\"clock_nanosleep\", \"python\", \"shell\"]\nsamples = 100\nrounds = 50\n",
+    "[[notify]]\nby = [\"futex\", \"pipe\"]\nafter = \"1ms\"\nsamples = 1000\nrounds = 50\n",
+    "[[sleep]]\nfor = \"1ms\"\nload = [\"memory\", \"disk\"]\nduration = \"1h\"\nrounds = 50\n",
+    "dma-latency = \"0us\"\n[[cyclic]]\nperiod = \"2ms\"\nthreads = 1\nduration = \"100ms\"\n",
+];
+
+/// A machine of its own: settings, `/run`, shared memory and temporary files.
+struct World {
+    own: OwnSettings,
+    folder: PathBuf,
+}
+
+/// What the storm met, so that it can be seen that it met something.
+#[derive(Default, Debug)]
+struct Met {
+    /// Runs whose settings were in force when they were hit.
+    in_force: usize,
+    /// Hits that left nobody to put them back.
+    left_behind: usize,
+    /// Recordings that held something.
+    recordings: usize,
+}
+
+impl World {
+    fn new() -> Option<Self> {
+        let own = OwnSettings::new()?;
+        let folder = own.file().parent().unwrap().to_owned();
+        ["tmp", "shm"].iter().for_each(|name| fs::create_dir(folder.join(name)).unwrap());
+        fs::write(folder.join("swappiness"), "60\n").unwrap();
+        Some(Self { own, folder })
+    }
+
+    /// The program in there, in a group of its own as a shell would start it.
+    fn howlate(&self, words: &[&str]) -> Command {
+        let folder = self.folder.display();
+        let mounts = format!(
+            "mount --bind {folder}/swappiness {SWAPPINESS} && mount --bind {folder}/shm /dev/shm || exit 99;"
+        );
+        let mut command = self.own.howlate_after(&mounts, words);
+        // Nobody reads it while it runs.
+        command.env("TMPDIR", self.folder.join("tmp")).env("HOWLATE_STORM", &self.folder);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    }
+
+    fn start(&self, plan: &str, out: &Path) -> Child {
+        let path = self.folder.join("plan.toml");
+        // Settings stand before the first table that measures.
+        let (top, tables) = plan.split_at(plan.find("[[").unwrap());
+        let system = format!("{top}[system]\n{SETTING_NAME} = 7\nvm.swappiness = 33\n{tables}");
+        fs::write(&path, system).unwrap();
+        self.howlate(&["run", path.to_str().unwrap(), "-q", "--out", out.to_str().unwrap()]).spawn().unwrap()
+    }
+
+    /// Every process of it, with the first word after its name.
+    fn processes(&self) -> Vec<(Pid, String)> {
+        let mark = format!("HOWLATE_STORM={}", self.folder.display());
+        let found = |entry: fs::DirEntry| {
+            let number: i32 = entry.file_name().to_str()?.parse().ok()?;
+            let words = |file: &str| fs::read(entry.path().join(file)).ok();
+            let is_ours = words("environ")?.split(|byte| *byte == 0).any(|word| word == mark.as_bytes());
+            let line = words("cmdline")?;
+            let role = line.split(|byte| *byte == 0).nth(1).unwrap_or_default();
+            // What has ended has no words.
+            (is_ours && !line.is_empty())
+                .then(|| (Pid::from_raw(number).unwrap(), String::from_utf8_lossy(role).into_owned()))
+        };
+        fs::read_dir("/proc").unwrap().filter_map(|entry| found(entry.ok()?)).collect()
+    }
+
+    fn settings(&self) -> (String, String) {
+        let swappiness = fs::read_to_string(self.folder.join("swappiness")).unwrap();
+        (self.own.value(), swappiness.trim().to_owned())
+    }
+
+    fn is_as_before(&self) -> bool {
+        self.settings() == ("1".to_owned(), "60".to_owned())
+    }
+
+    /// The next start of the program, which tidies up.
+    fn next_start(&self) {
+        let status = self.howlate(&["sleep", "--for", "1ms", "--samples", "1", "-q"]).status().unwrap();
+        assert!(matches!(status.code(), Some(0 | 3)), "the next start ended with {status}");
+    }
+
+    /// Files that are left in the folders that are its own.
+    fn leftovers(&self) -> Vec<PathBuf> {
+        let of =
+            |name: &str| fs::read_dir(self.folder.join(name)).unwrap().map(|entry| entry.unwrap().path());
+        of("tmp").chain(of("shm")).collect()
+    }
+}
+
+/// Signals that end a run in order, and the one that does not.
+const SIGNALS: [Signal; 4] = [Signal::KILL, Signal::TERM, Signal::INT, Signal::HUP];
+
+/// Kills some of the processes, and then the run; returns whether its guardian was among them.
+fn hit(world: &World, child: &mut Child, random: &mut Rng) -> bool {
+    let run = Pid::from_child(child);
+    let mut others = world.processes();
+    others.retain(|(pid, _)| *pid != run);
+    random.shuffle(&mut others);
+    others.truncate(random.usize(0..=others.len()));
+    let guardian_too = others.iter().any(|(_, role)| role == "__guardian");
+    // Who is gone already was in no need of it.
+    for (pid, _) in &others {
+        let _ = kill_process(*pid, Signal::KILL);
+    }
+    let _ = kill_process(run, SIGNALS[random.usize(0..SIGNALS.len())]);
+    // A run that ends in order may first want to finish what it does; nobody waits for ever.
+    if random.bool() {
+        pause(random.u64(0..200));
+        let _ = kill_process(run, Signal::KILL);
+    }
+    child.wait().unwrap();
+    guardian_too
+}
+
+/// Whether every complete line of it can be read.
+fn is_readable(recording: &Path) -> bool {
+    let has_a_line = fs::read(recording).is_ok_and(|content| content.contains(&b'\n'));
+    if has_a_line {
+        let mut reader = Reader::open(recording).unwrap();
+        reader.by_ref().for_each(|line| drop(line.unwrap()));
+    }
+    has_a_line
+}
+
+fn kill(world: &World, number: u64, random: &mut Rng, met: &mut Met) {
+    let out = world.folder.join(format!("{number}.jsonl"));
+    let plan = PLANS[random.usize(0..PLANS.len())];
+    let mut child = world.start(plan, &out);
+    let longest = if random.bool() { 100 } else { 1_500 };
+    pause(random.u64(0..longest));
+    met.in_force += usize::from(!world.is_as_before());
+    let guardian_too = hit(world, &mut child, random);
+    wait_until("an end of all that it had started", || world.processes().is_empty());
+    if guardian_too && !world.is_as_before() {
+        met.left_behind += 1;
+        world.next_start();
+    }
+    assert!(world.is_as_before(), "kill {number}, {plan}: {:?} is left", world.settings());
+    met.recordings += usize::from(is_readable(&out));
+    drop(fs::remove_file(out));
+}
+
+fn number(name: &str, usually: u64) -> u64 {
+    std::env::var_os(name).and_then(|text| OsStr::to_str(&text)?.parse().ok()).unwrap_or(usually)
+}
+
+#[test]
+#[allow(clippy::print_stderr, reason = "read by whoever runs the storm")]
+fn whatever_is_killed_the_machine_is_left_as_it_was() {
+    let Some(world) = World::new() else { return skip("namespaces of its own need root") };
+    let kills = number("HOWLATE_STORM_KILLS", 60);
+    let seed = number("HOWLATE_STORM_SEED", fastrand::u64(..1 << 32));
+    eprintln!("{kills} kills, seed {seed}: repeat with `cargo xtask storm --kills {kills} --seed {seed}`");
+    let (mut random, mut met) = (Rng::with_seed(seed), Met::default());
+    (0..kills).for_each(|number| kill(&world, number, &mut random, &mut met));
+    world.next_start();
+    assert_eq!(world.leftovers(), Vec::<PathBuf>::new(), "files are left after the next start");
+    eprintln!("{met:?}");
+    assert!(kills < 20 || (met.in_force > 0 && met.recordings > 0), "the storm met nothing: {met:?}");
+}
