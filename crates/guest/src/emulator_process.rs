@@ -1,11 +1,11 @@
 //! QEMU as a process: its start, its streams, its end.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Stdio};
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Receiver, SyncSender};
 
 use howlate_linux::{clock, parent};
 use howlate_model::{Accelerator, Caveat, HostThread, Span};
@@ -24,6 +24,13 @@ pub(crate) enum Arrival {
     ErrorLine(String),
     Result(String),
 }
+
+/// The longest line of a recording, and of whatever else is said, in bytes; what is longer is cut.
+const LONGEST_RESULT: usize = 8 << 20;
+const LONGEST_LINE: usize = 4 << 10;
+
+/// A guest that says more than is listened to has to wait.
+const MOST_WAITING: usize = 16;
 
 /// QEMU, and what is connected to it.
 pub(crate) struct EmulatorProcess {
@@ -55,13 +62,14 @@ impl EmulatorProcess {
         let write = |source| GuestError::Write { path: folder.path().to_owned(), source };
         std::fs::write(places.initramfs(), packed).map_err(write)?;
         let mut child = spawn(setup, accelerator, &places)?;
-        let (sender, arrivals) = mpsc::channel();
-        let said = listen(child.stderr.take(), &sender, Arrival::ErrorLine);
-        listen(child.stdout.take(), &sender, Arrival::Console);
+        let (sender, arrivals) = mpsc::sync_channel(MOST_WAITING);
+        listen(child.stderr.take(), &sender, (Arrival::ErrorLine, LONGEST_LINE));
+        listen(child.stdout.take(), &sender, (Arrival::Console, LONGEST_LINE));
         let connected = connect_both(&mut child, &places).and_then(|(results, control)| {
-            listen(Some(results), &sender, Arrival::Result);
+            listen(Some(results), &sender, (Arrival::Result, LONGEST_RESULT));
             begin(child.id(), setup.settings, control)
         });
+        drop(sender);
         match connected {
             Ok((control, threads)) => Ok(Self {
                 child,
@@ -76,7 +84,6 @@ impl EmulatorProcess {
             Err(error) => {
                 drop(child.kill());
                 drop(child.wait());
-                drop(said.map(std::thread::JoinHandle::join));
                 Err(GuestError::Emulator { said: stderr_tail(&arrivals, &error) })
             }
         }
@@ -96,17 +103,17 @@ fn spawn(setup: &Setup<'_>, accelerator: Accelerator, places: &Places<'_>) -> Re
     parent::dies_with_this_thread(&mut command);
     let (program, package) = setup.machine.architecture.emulator();
     command.spawn().map_err(|source| match source.kind() {
-        std::io::ErrorKind::NotFound => GuestError::NoEmulator { program, package },
+        io::ErrorKind::NotFound => GuestError::NoEmulator { program, package },
         _ => GuestError::Start { program: program.into(), source },
     })
 }
 
-fn connect_both(child: &mut Child, places: &Places<'_>) -> std::io::Result<(UnixStream, UnixStream)> {
+fn connect_both(child: &mut Child, places: &Places<'_>) -> io::Result<(UnixStream, UnixStream)> {
     Ok((connect(child, &places.results())?, connect(child, &places.control())?))
 }
 
 /// QEMU makes its sockets when it is ready.
-fn connect(child: &mut Child, socket: &Path) -> std::io::Result<UnixStream> {
+fn connect(child: &mut Child, socket: &Path) -> io::Result<UnixStream> {
     let deadline = clock::now().plus(Span::from_secs(30));
     loop {
         match UnixStream::connect(socket) {
@@ -118,36 +125,75 @@ fn connect(child: &mut Child, socket: &Path) -> std::io::Result<UnixStream> {
 }
 
 /// Sets the threads while nothing runs on them, then starts the guest.
-fn begin(emulator: u32, settings: &HostSettings, control: UnixStream) -> std::io::Result<(Qmp, Threads)> {
+fn begin(emulator: u32, settings: &HostSettings, control: UnixStream) -> io::Result<(Qmp, Threads)> {
     let mut qmp = Qmp::begin(control)?;
     let threads = settings.apply(&qmp.vcpu_threads()?, emulator)?;
     qmp.start()?;
     Ok((qmp, threads))
 }
 
-/// Hands on the lines of a stream until it ends.
+/// Hands on the lines of a stream, of a kind and a length, until it ends.
 fn listen(
     stream: Option<impl Read + Send + 'static>,
-    to: &Sender<Arrival>,
-    kind: fn(String) -> Arrival,
-) -> Option<std::thread::JoinHandle<()>> {
-    let (stream, to) = (stream?, to.clone());
-    Some(std::thread::spawn(move || {
-        let mut lines = BufReader::new(stream).split(b'\n');
-        while let Some(Ok(line)) = lines.next() {
-            let text = String::from_utf8_lossy(&line).trim_end_matches('\r').to_owned();
-            if to.send(kind(text)).is_err() {
+    to: &SyncSender<Arrival>,
+    (kind, longest): (fn(String) -> Arrival, usize),
+) {
+    let Some(stream) = stream else { return };
+    let to = to.clone();
+    std::thread::spawn(move || {
+        let mut stream = BufReader::new(stream);
+        while let Ok(Some(line)) = line(&mut stream, longest) {
+            if to.send(kind(line)).is_err() {
                 break;
             }
         }
-    }))
+    });
 }
 
-/// What QEMU said before it gave up.
-fn stderr_tail(arrivals: &Receiver<Arrival>, error: &std::io::Error) -> String {
-    let said = arrivals.try_iter().filter_map(|arrival| match arrival {
+/// The next line, without its break; of one that is longer, so many bytes. `None` at the end.
+fn line(from: &mut impl BufRead, longest: usize) -> io::Result<Option<String>> {
+    let mut line = Vec::new();
+    if from.by_ref().take(longest as u64).read_until(b'\n', &mut line)? == 0 {
+        return Ok(None);
+    }
+    if line.last() != Some(&b'\n') {
+        from.skip_until(b'\n')?;
+    }
+    Ok(Some(String::from_utf8_lossy(&line).trim_end_matches(['\r', '\n']).to_owned()))
+}
+
+/// What QEMU said before it gave up: all of it, as it runs no more.
+fn stderr_tail(arrivals: &Receiver<Arrival>, error: &io::Error) -> String {
+    let said = arrivals.iter().filter_map(|arrival| match arrival {
         Arrival::ErrorLine(line) => Some(line),
         Arrival::Console(_) | Arrival::Result(_) => None,
     });
     said.last().unwrap_or_else(|| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_without_end_takes_no_memory() {
+        let endless = io::repeat(b'x').take(1 << 30);
+        let mut stream = BufReader::new(endless.chain(&b"\n[    0.0] next\r\n\nlast"[..]));
+        let mut next = || line(&mut stream, 16).unwrap();
+        assert_eq!(next(), Some("x".repeat(16)));
+        assert_eq!(next().as_deref(), Some("[    0.0] next"));
+        assert_eq!(next().as_deref(), Some(""));
+        assert_eq!(next().as_deref(), Some("last"));
+        assert_eq!(next(), None);
+    }
+
+    #[test]
+    fn who_says_too_much_waits_until_he_is_heard() {
+        let (sender, arrivals) = mpsc::sync_channel(MOST_WAITING);
+        let much = "a line\n".repeat(10 * MOST_WAITING);
+        listen(Some(io::Cursor::new(much)), &sender, (Arrival::ErrorLine, LONGEST_LINE));
+        drop(sender);
+        let heard = arrivals.iter().filter(|one| matches!(one, Arrival::ErrorLine(line) if line == "a line"));
+        assert_eq!(heard.count(), 10 * MOST_WAITING);
+    }
 }
