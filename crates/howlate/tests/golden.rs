@@ -49,7 +49,7 @@ fn results_keep_the_published_schema() {
     let published = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/result.schema.json");
     let schema = serde_json::from_str(&std::fs::read_to_string(published).unwrap()).unwrap();
     let validator = jsonschema::validator_for(&schema).unwrap();
-    for name in ["cyclic", "guest", "sleep", "notify", "languages", "stall", "killed"] {
+    for name in ["cyclic", "guest", "sleep", "notify", "languages", "stall", "killed", "why"] {
         let document = serde_json::from_str(&shown(name, "json")).unwrap();
         let errors: Vec<String> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
         assert!(errors.is_empty(), "{name}: {errors:?}");
@@ -92,6 +92,39 @@ fn notifications() {
 #[test]
 fn sleeps_of_languages() {
     every_format("languages");
+}
+
+#[test]
+fn reasons() {
+    every_format("why");
+    let trace = shown("why", "trace");
+    insta::assert_snapshot!("why-trace", trace);
+    assert_slices_nest(&serde_json::from_str(&trace).unwrap());
+    let none: serde_json::Value = serde_json::from_str(&shown("cyclic", "trace")).unwrap();
+    assert_eq!(none["traceEvents"], serde_json::json!([]), "nothing was traced");
+}
+
+/// Each part lies within its wake-up, on the lane of its CPU, and they follow one another without a gap.
+#[track_caller]
+fn assert_slices_nest(trace: &serde_json::Value) {
+    #[allow(clippy::cast_possible_truncation, reason = "whole nanoseconds")]
+    let nanos = |one: &serde_json::Value, key: &str| (one[key].as_f64().unwrap() * 1e3).round() as i64;
+    let slices: Vec<_> =
+        trace["traceEvents"].as_array().unwrap().iter().filter(|one| one["ph"] == "X").collect();
+    let (mut end, mut at, mut parts) = (0, 0, 0);
+    for one in slices {
+        let (from, length) = (nanos(one, "ts"), nanos(one, "dur"));
+        if one["cat"] == "wake-up" {
+            assert_eq!(at, end, "the parts are all of it");
+            (at, end) = (from, from + length);
+        } else {
+            assert!(from == at && from + length <= end, "{one}");
+            assert!(one["args"]["kind"].is_string(), "{one}");
+            at = from + length;
+            parts += 1;
+        }
+    }
+    assert!(at == end && parts > 20);
 }
 
 #[test]

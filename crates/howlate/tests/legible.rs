@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 const EVIL: &str = "\u{1b}]0;x\u{7}\u{1b}[8m\u{9b}2J\u{7f}\u{202e}\u{2028}\r\nnot ok 99 - forged\nhint: rm -rf /\n```\n<script>alert(1)</script>|`";
 
 /// Every format of `howlate show`.
-const FORMATS: [&str; 12] = [
+const FORMATS: [&str; 13] = [
     "csv",
     "intervals",
     "hlog",
@@ -30,6 +30,7 @@ const FORMATS: [&str; 12] = [
     "kcidb",
     "benchmark",
     "influx",
+    "trace",
     "text",
 ];
 

@@ -13,8 +13,9 @@ use common::{howlate, stderr, stdout};
 use sha2::{Digest, Sha256};
 
 /// One recording of each kind.
-const RECORDINGS: [&str; 7] = ["cyclic", "guest", "killed", "languages", "notify", "sleep", "stall"];
-const KINDS: [&str; 7] = ["overview", "histogram", "percentiles", "time", "sleeps", "staircase", "pairs"];
+const RECORDINGS: [&str; 8] = ["cyclic", "guest", "killed", "languages", "notify", "sleep", "stall", "why"];
+const KINDS: [&str; 9] =
+    ["overview", "histogram", "percentiles", "time", "sleeps", "staircase", "pairs", "usual", "worst"];
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/recordings/v1")
@@ -79,6 +80,24 @@ fn every_recording_becomes_a_page_that_needs_nothing_else() {
         }
     }
     assert!(page(&["killed"]).contains("does not say that the run ended"));
+}
+
+#[test]
+fn a_traced_recording_says_who_it_was_and_what_to_do() {
+    let page = page(&["why"]);
+    let why = between(&page, "<section id=\"why\">", "</section>");
+    assert!(why.contains("<th scope=\"row\">hog, pid "), "the culprit: {why}");
+    assert!(why.contains("<th scope=\"row\">timer slack</th>"), "{why}");
+    assert!(why.contains("<code>"), "something to type: {why}");
+    let worst = between(&page, "<figure id=\"worst\">", "</figure>");
+    assert!(worst.contains("waiting for the CPU (hog, pid "), "{worst}");
+    assert!(worst.contains("class=\"piece-name s1\""), "a culprit is labelled");
+    let usual = between(&page, "<figure id=\"usual\">", "</figure>");
+    assert!(usual.contains("timer slack: 50.0 µs"), "{usual}");
+    assert!(
+        !text(&["cyclic.jsonl", "-o", "-"]).contains("id=\"why\""),
+        "nothing of it where nothing was traced"
+    );
 }
 
 #[test]

@@ -44,6 +44,28 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// The published name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::LateArming => "late_arming",
+            Self::TimerSlack => "timer_slack",
+            Self::IdleExit => "idle_exit",
+            Self::Interrupt => "interrupt",
+            Self::Softirq => "softirq",
+            Self::Thread => "thread",
+            Self::OtherTimers => "other_timers",
+            Self::Kernel => "kernel",
+            Self::Stopped => "stopped",
+            Self::Throttled => "throttled",
+            Self::RtThrottled => "rt_throttled",
+            Self::PageFault => "page_fault",
+            Self::Migration => "migration",
+            Self::Hypervisor => "hypervisor",
+            Self::Undetermined => "undetermined",
+            Self::Unexplained => "unexplained",
+        }
+    }
+
     /// Whether this names who it was.
     pub const fn is_named(self) -> bool {
         !matches!(self, Self::Undetermined | Self::Unexplained)

@@ -47,7 +47,7 @@ pub use compare::{
 };
 pub use condition::condition;
 pub use csv::{csv, intervals_csv};
-pub use export::{benchmark, hgrm, hlog, influx, junit, kcidb, lava, tap};
+pub use export::{benchmark, hgrm, hlog, influx, junit, kcidb, lava, tap, trace};
 pub use findings::{Detail, findings};
 pub use heading::report;
 pub use json::{json, json_of_many, result_schema};
@@ -66,4 +66,4 @@ pub use prose::wrapped;
 pub use quick::quick;
 pub use ratio::times_as_much;
 pub use self_check::{CheckedClass, Outcome as CheckOutcome, SelfCheck};
-pub use why::why;
+pub use why::{cause_in_words, late_in_words, part_in_words, percent, segment_in_words, why};

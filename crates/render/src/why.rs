@@ -1,8 +1,8 @@
 //! Why wake-ups were late, for a terminal: the usual wake-up beside the late ones, the causes, the worst.
 
-use howlate_analyse::cause::{ProbeEffect, Why, WhyCause};
+use howlate_analyse::cause::{ProbeEffect, Why, WhyCause, remedy};
 use howlate_analyse::{Analysis, Outcome};
-use howlate_model::{Explained, Kind, Latency, Part, Segment, Span};
+use howlate_model::{Explained, Finding, Kind, Latency, Part, Segment, Span};
 
 use crate::condition::condition;
 use crate::legible::legible;
@@ -16,14 +16,18 @@ const CAUSES_SHOWN: usize = 8;
 const WORST_SHOWN: usize = 3;
 /// Parts of a worst wake-up below this share of it are not shown one by one.
 const SMALL: f64 = 0.02;
+/// A cause of less than this is not worth changing the machine for.
+const WORTH_A_REMEDY: f64 = 0.05;
 
 /// Why the wake-ups of every traced condition were late; empty where nothing was traced.
 pub fn why(analysis: &Analysis, above: Option<Span>, width: usize) -> String {
-    let explained = |outcome: &Outcome| outcome.why_late(above).map(|why| one(outcome, &why, width));
+    let findings = &analysis.header.findings;
+    let explained =
+        |outcome: &Outcome| outcome.why_late(above).map(|why| one(outcome, &why, findings, width));
     analysis.outcomes().iter().filter_map(explained).collect()
 }
 
-fn one(outcome: &Outcome, why: &Why, width: usize) -> String {
+fn one(outcome: &Outcome, why: &Why, findings: &[Finding], width: usize) -> String {
     let title = paint(BOLD, format!("Why: {}", condition(&outcome.condition)));
     let mut text = format!("{title}\n\n");
     if why.decomposed > 0 {
@@ -31,6 +35,7 @@ fn one(outcome: &Outcome, why: &Why, width: usize) -> String {
         text.push('\n');
     }
     text.push_str(&causes(why, width));
+    text.push_str(&remedies(why, findings, width));
     for worst in why.worst.iter().take(WORST_SHOWN) {
         text.push_str(&time_line(worst, width));
     }
@@ -55,16 +60,21 @@ fn parts(why: &Why) -> String {
     table.text()
 }
 
-/// Who made the late ones late.
-fn causes(why: &Why, width: usize) -> String {
+/// How many were late, and how much of that is not explained.
+pub fn late_in_words(why: &Why) -> String {
     let late = &why.late;
     let unexplained = percent(late.unexplained_share());
     let above = Latency::from_nanos(i64::try_from(late.above_ns.as_nanos()).unwrap_or(i64::MAX));
     let total = Latency::from_nanos(i64::try_from(late.total_ns).unwrap_or(i64::MAX));
-    let sentence = format!(
+    format!(
         "{} of the traced wake-ups were {above} late or more, {total} together; {unexplained} of that is unexplained. It went to:",
         count(late.count)
-    );
+    )
+}
+
+/// Who made the late ones late.
+fn causes(why: &Why, width: usize) -> String {
+    let sentence = late_in_words(why);
     let headings = ["cause", "share", "wake-ups", "largest"].map(str::to_owned);
     let mut table = Columns::new(&headings, 1);
     for cause in why.causes.iter().take(CAUSES_SHOWN) {
@@ -72,6 +82,26 @@ fn causes(why: &Why, width: usize) -> String {
         table.row(vec![cause_in_words(cause), percent(cause.share), count(cause.wakeups), largest]);
     }
     format!("{}\n\n{}\n", wrapped(&sentence, width, 0), table.text())
+}
+
+/// What can be done about causes that count, each with what is to be typed. Commands are never broken, so that they can be
+/// copied.
+fn remedies(why: &Why, findings: &[Finding], width: usize) -> String {
+    let mut told: Vec<&str> = Vec::new();
+    let mut text = String::new();
+    for cause in why.causes.iter().take(CAUSES_SHOWN).filter(|cause| cause.share >= WORTH_A_REMEDY) {
+        let Some(finding) = remedy(cause.kind, findings).filter(|one| !told.contains(&one.id.as_str()))
+        else {
+            continue;
+        };
+        told.push(&finding.id);
+        let sentence = format!("{}: {}. What to do:", cause_in_words(cause), legible(&finding.found));
+        text.push_str(&format!("{}\n", wrapped(&sentence, width, 2)));
+        for step in finding.remedy.iter().flat_map(|remedy| &remedy.apply) {
+            text.push_str(&format!("    {}\n", legible(step)));
+        }
+    }
+    if text.is_empty() { text } else { text + "\n" }
 }
 
 /// One wake-up from the time asked for to the time it became, each part with its offset.
@@ -128,7 +158,8 @@ fn adds(effect: ProbeEffect) -> String {
     format!("adds {p50} to the median, 95 % interval {low} to {high}")
 }
 
-pub(crate) fn percent(share: f64) -> String {
+/// A share, for people.
+pub fn percent(share: f64) -> String {
     match share * 100.0 {
         none if none <= 0.0 => "0 %".to_owned(),
         little if little < 0.1 => "below 0.1 %".to_owned(),
@@ -138,7 +169,7 @@ pub(crate) fn percent(share: f64) -> String {
 }
 
 /// A part of the way, for people.
-pub(crate) const fn part_in_words(part: Part) -> &'static str {
+pub const fn part_in_words(part: Part) -> &'static str {
     match part {
         Part::Arming => "asked too late",
         Part::Blocked => "slept on",
@@ -159,7 +190,7 @@ pub(crate) const fn part_in_words(part: Part) -> &'static str {
 }
 
 /// Who it was, for people.
-fn cause_in_words(cause: &WhyCause) -> String {
+pub fn cause_in_words(cause: &WhyCause) -> String {
     let name = cause.name.as_deref().unwrap_or_default();
     if cause.kind == Kind::Kernel {
         let words = Part::ALL.into_iter().find(|part| part.name() == name).map(part_in_words);
@@ -169,7 +200,8 @@ fn cause_in_words(cause: &WhyCause) -> String {
     cause.part.map_or_else(|| who.clone(), |part| format!("{who}: {}", part_in_words(part)))
 }
 
-fn segment_in_words(segment: &Segment) -> String {
+/// A part of one wake-up, and who it was, for people.
+pub fn segment_in_words(segment: &Segment) -> String {
     let part = part_in_words(segment.cause.part);
     match segment.cause.kind {
         Kind::Kernel | Kind::TimerSlack | Kind::OtherTimers | Kind::PageFault | Kind::LateArming => {
@@ -248,6 +280,26 @@ mod tests {
             "400 µs late on CPU 1: 398 µs waiting for the CPU (hog, pid 4711), 2.00 µs the rest."
         );
         assert!(how_well(&why).contains("101 of 101 traced wake-ups were seen whole"));
+    }
+
+    #[test]
+    fn a_cause_has_doctors_remedy_beside_it() {
+        let mut ledger = Ledger::default();
+        (0..100).for_each(|_| ledger.add(&explained(400_000, Kind::Thread, "hog")));
+        let why = Why::of(&ledger, "bpf", Some(Span::ZERO), None);
+        let remedy = Some(howlate_model::Remedy { apply: vec!["ulimit -r 80".into()], undo: Vec::new() });
+        let finding = Finding {
+            id: "realtime_permission".into(),
+            verdict: howlate_model::Verdict::Blocks,
+            found: "no real-time policy may be used".into(),
+            evidence: Vec::new(),
+            why: String::new(),
+            cost: None,
+            remedy,
+        };
+        let text = remedies(&why, &[finding], 100);
+        assert_eq!(text, "hog, pid 4711: no real-time policy may be used. What to do:\n    ulimit -r 80\n\n");
+        assert_eq!(remedies(&why, &[], 100), "");
     }
 
     #[test]

@@ -8,12 +8,14 @@ mod decompose;
 mod join;
 mod late;
 mod line;
+mod remedy;
 mod score;
 mod traces;
 
 pub use decompose::{Decomposed, decompose};
 pub use join::{Joiner, Judged};
 pub use late::{ProbeEffect, Why, WhyCause, WhyLate, WhyPart};
+pub use remedy::remedy;
 pub use score::{HITS_NEEDED, SHARE_NEEDED, Score, Verdict, score};
 pub use traces::Traces;
 

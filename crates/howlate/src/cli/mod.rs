@@ -223,4 +223,6 @@ pub(crate) enum Format {
     Benchmark,
     /// InfluxDB line protocol
     Influx,
+    /// The worst wake-ups of --why, for ui.perfetto.dev
+    Trace,
 }

@@ -26,7 +26,7 @@ pub(crate) struct Report {
     /// What to write
     #[arg(long, value_enum, default_value_t = ReportFormat::Html)]
     pub(crate) format: ReportFormat,
-    /// The picture, with --format svg: overview, histogram, percentiles, time, sleeps, staircase or pairs
+    /// The picture, with --format svg: overview, histogram, percentiles, time, sleeps, staircase, pairs, usual or worst
     #[arg(long, value_name = "PICTURE", required_if_eq("format", "svg"))]
     pub(crate) chart: Option<Kind>,
 }

@@ -10,7 +10,7 @@ use crate::terminal;
 
 /// Whether it is JSON, whose texts are as they were recorded.
 pub(super) const fn is_json(format: Format) -> bool {
-    matches!(format, Format::Json | Format::Kcidb | Format::Benchmark)
+    matches!(format, Format::Json | Format::Kcidb | Format::Benchmark | Format::Trace)
 }
 
 /// What is to be printed, and where it comes from.
@@ -40,6 +40,7 @@ impl Shown<'_> {
             Format::Lava => render::lava(analyses, limits),
             Format::Kcidb => render::kcidb(analyses, limits)?,
             Format::Benchmark => render::benchmark(analyses)?,
+            Format::Trace => render::trace(analyses)?,
             Format::Influx => render::influx(analyses),
         })
     }

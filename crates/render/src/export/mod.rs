@@ -10,6 +10,7 @@ mod lava;
 mod moment;
 mod names;
 mod tap;
+mod trace;
 
 pub use benchmark::benchmark;
 pub use hgrm::hgrm;
@@ -20,3 +21,4 @@ pub use junit::junit;
 pub use kcidb::kcidb;
 pub use lava::lava;
 pub use tap::tap;
+pub use trace::trace;

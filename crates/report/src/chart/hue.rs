@@ -85,6 +85,11 @@ mod tests {
                 let contrast = contrast(theme, text, ground);
                 assert!(contrast >= 4.5, "{text} on {ground} in theme {theme}: {contrast:.2}");
             }
+            for series in 0..6 {
+                let contrast = contrast(theme, "--piece-ink", &format!("--s{series}"));
+                assert!(contrast >= 4.5, "names on series {series} in theme {theme}: {contrast:.2}");
+            }
+            assert!(contrast(theme, "--rest-ink", "--rest") >= 4.5, "names on the rest in theme {theme}");
             for shade in 0..5 {
                 let contrast = contrast(theme, &format!("--h{shade}-ink"), &format!("--h{shade}"));
                 assert!(contrast >= 4.5, "shade {shade} in theme {theme}: {contrast:.2}");

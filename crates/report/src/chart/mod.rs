@@ -4,6 +4,7 @@ mod area;
 mod axes;
 mod axis;
 mod hue;
+mod lanes;
 mod legend;
 mod marks;
 mod matrix;
@@ -15,6 +16,7 @@ mod rows;
 pub(crate) use area::Area;
 pub(crate) use axis::Axis;
 pub(crate) use hue::{HUES, Hue};
+pub(crate) use lanes::{Lane, Lanes, Piece};
 pub(crate) use legend::{Named, legend, legend_svg};
 pub(crate) use marks::{Along, Cell, Mark};
 pub(crate) use matrix::{Matrix, shade};
@@ -35,6 +37,8 @@ pub(crate) enum Drawing {
     Plot(Plot),
     /// A row for each of several things, on one axis.
     Rows(Rows),
+    /// Stretches of time, lane by lane.
+    Lanes(Lanes),
     /// A field for each pair.
     Matrix(Matrix),
 }
@@ -45,6 +49,7 @@ impl Drawing {
         match self {
             Self::Plot(plot) => plot.svg(room, name),
             Self::Rows(rows) => rows.svg(room, name),
+            Self::Lanes(lanes) => lanes.svg(room, name),
             Self::Matrix(matrix) => matrix.svg(room, name),
         }
     }
@@ -54,6 +59,7 @@ impl Drawing {
         match self {
             Self::Plot(plot) => plot.height(room),
             Self::Rows(rows) => rows.height(),
+            Self::Lanes(lanes) => lanes.height(),
             Self::Matrix(matrix) => matrix.height(room),
         }
     }

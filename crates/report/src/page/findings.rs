@@ -71,6 +71,6 @@ fn one(finding: &Finding) -> Markup {
 }
 
 /// A command; or a sentence, in which commands stand between backquotes.
-fn step(text: &str) -> Markup {
+pub(super) fn step(text: &str) -> Markup {
     html! { @if text.contains('`') { (prose::html(text)) } @else { code { (text) } } }
 }

@@ -1,6 +1,7 @@
 //! The page.
 
 mod about;
+mod causes;
 mod figure;
 mod findings;
 mod policy;
@@ -54,7 +55,7 @@ fn content(recordings: &[Recording<'_>], entries: &[Entry<'_>], pictures: &[Pict
             p class="answer" { (prose::html(&answer::answer(entries))) }
             (about::line(recordings))
         }
-        (contents(pictures))
+        (contents(entries, pictures))
         section id="results" {
             h2 { "Results" }
             p class="quiet" { (names::common(entries)) }
@@ -62,6 +63,7 @@ fn content(recordings: &[Recording<'_>], entries: &[Entry<'_>], pictures: &[Pict
             @if let Some(table) = errors::errors(entries) { (table.html()) }
         }
         (meanings(recordings))
+        (causes::causes(entries))
         section id="pictures" {
             h2 { "Pictures" }
             @for picture in pictures { (figure::figure(picture)) }
@@ -71,11 +73,13 @@ fn content(recordings: &[Recording<'_>], entries: &[Entry<'_>], pictures: &[Pict
 }
 
 /// Links to what is on the page.
-fn contents(pictures: &[Picture]) -> Markup {
+fn contents(entries: &[Entry<'_>], pictures: &[Picture]) -> Markup {
+    let is_traced = entries.iter().any(|entry| entry.outcome.traces.is_some());
     html! {
         nav aria-label="Contents" {
             ul {
                 li { a href="#results" { "results" } }
+                @if is_traced { li { a href="#why" { "why" } } }
                 @for picture in pictures { li { a href={ "#" (picture.kind) } { (picture.kind) } } }
                 li { a href="#caveats" { "caveats" } }
                 li { a href="#machine" { "machine" } }

@@ -9,6 +9,7 @@ mod series;
 mod sleeps;
 mod staircase;
 mod time;
+mod why;
 mod words;
 
 use std::fmt;
@@ -35,11 +36,15 @@ pub enum Kind {
     Staircase,
     /// How late by pair of CPUs.
     Pairs,
+    /// The usual wake-up, part by part.
+    Usual,
+    /// The worst wake-ups, whole.
+    Worst,
 }
 
 impl Kind {
     /// Every picture, in the page's order.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::Overview,
         Self::Histogram,
         Self::Percentiles,
@@ -47,6 +52,8 @@ impl Kind {
         Self::Sleeps,
         Self::Staircase,
         Self::Pairs,
+        Self::Usual,
+        Self::Worst,
     ];
 
     /// Its name on the command line and in the page's links.
@@ -59,6 +66,8 @@ impl Kind {
             Self::Sleeps => "sleeps",
             Self::Staircase => "staircase",
             Self::Pairs => "pairs",
+            Self::Usual => "usual",
+            Self::Worst => "worst",
         }
     }
 }
@@ -116,5 +125,7 @@ pub(crate) fn picture(kind: Kind, entries: &[Entry<'_>]) -> Option<Picture> {
         Kind::Sleeps => sleeps::picture(&measured),
         Kind::Staircase => staircase::picture(&measured),
         Kind::Pairs => pairs::picture(&measured),
+        Kind::Usual => why::usual(&measured),
+        Kind::Worst => why::worst(&measured),
     }
 }

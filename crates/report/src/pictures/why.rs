@@ -1,0 +1,263 @@
+//! Where the time of a wake-up goes: the usual one as a waterfall, the worst ones whole.
+
+use howlate_analyse::cause::{Why, WhyPart};
+use howlate_model::{Explained, Kind as Cause, Latency, Part as Stretch, Segment};
+use howlate_render::numbers::{count, micros};
+use howlate_render::scale::Scale;
+use howlate_render::{part_in_words, segment_in_words};
+
+use super::{Kind, Panel, Picture, data, words};
+use crate::chart::{Axis, Drawing, Hue, Lane, Lanes, Named, Piece};
+use crate::entry::Entry;
+use crate::names::{name, varying};
+use crate::table::Table;
+
+/// Conditions that are drawn, and the worst wake-ups of each.
+const DRAWN: usize = 6;
+const WORST: usize = 5;
+
+/// Causes that look alike: what can be done about them is alike.
+const GROUPS: [(Hue, &str); 7] = [
+    (Hue::Series(0), "the kernel's own way"),
+    (Hue::Series(1), "other threads"),
+    (Hue::Series(2), "interrupts, softirqs, other timers"),
+    (Hue::Series(3), "stopped, out of quota"),
+    (Hue::Series(4), "asked for: slack, late arming, page faults"),
+    (Hue::Series(5), "leaving idle, the hypervisor"),
+    (Hue::Rest, "undetermined, unexplained"),
+];
+
+const fn hue(kind: Cause) -> Hue {
+    match kind {
+        Cause::Kernel | Cause::Migration => Hue::Series(0),
+        Cause::Thread => Hue::Series(1),
+        Cause::Interrupt | Cause::Softirq | Cause::OtherTimers => Hue::Series(2),
+        Cause::Stopped | Cause::Throttled | Cause::RtThrottled => Hue::Series(3),
+        Cause::TimerSlack | Cause::LateArming | Cause::PageFault => Hue::Series(4),
+        Cause::IdleExit | Cause::Hypervisor => Hue::Series(5),
+        Cause::Undetermined | Cause::Unexplained => Hue::Rest,
+    }
+}
+
+/// What a part is charged to as a rule; of the two that are charged by who had the CPU, to the kernel.
+const fn usual_hue(part: Stretch) -> Hue {
+    match part {
+        Stretch::Arming | Stretch::TimerSlack | Stretch::PageFault => Hue::Series(4),
+        Stretch::Blocked => Hue::Series(3),
+        Stretch::OtherTimers | Stretch::TimerSoftirq => Hue::Series(2),
+        Stretch::Waiting | Stretch::LostAgain => Hue::Series(1),
+        Stretch::NotSeen => Hue::Rest,
+        _ => Hue::Series(0),
+    }
+}
+
+/// The conditions that were traced, the worst first, each with its reasons.
+fn traced<'a>(entries: &[Entry<'a>]) -> Vec<(Entry<'a>, Why)> {
+    let mut all: Vec<_> =
+        entries.iter().filter_map(|entry| Some((*entry, entry.outcome.why_late(None)?))).collect();
+    all.sort_by_key(|(_, why)| std::cmp::Reverse(why.worst.first().map(|one| one.latency_ns)));
+    all
+}
+
+/// The usual wake-up: the median of each part, one after the other.
+pub(super) fn usual(entries: &[Entry<'_>]) -> Option<Picture> {
+    let all = traced(entries);
+    let seen: Vec<&(Entry<'_>, Why)> = all.iter().filter(|(_, why)| why.decomposed > 0).collect();
+    let first = seen.first()?;
+    let total = |why: &Why| why.parts.iter().map(|part| part.p50_ns).sum::<u64>();
+    let most = seen.iter().take(DRAWN).map(|(_, why)| total(why)).max().unwrap_or(1).max(1);
+    let largest = first.1.parts.iter().max_by_key(|part| part.p50_ns)?;
+    Some(Picture {
+        kind: Kind::Usual,
+        title: usual_title(largest, seen.len() > 1, &heading(&first.0, entries)),
+        about: "The median of each part of the traced wake-ups, one after the other. Medians do not add up to the median of the whole, but \
+                nearly so where wake-ups are alike."
+            .to_owned(),
+        left_out: super::series::left_out(seen.len().saturating_sub(DRAWN)),
+        panels: seen.iter().take(DRAWN).map(|(entry, why)| waterfall(&heading(entry, entries), why, most)).collect(),
+        numbers: Some(medians(&seen, entries)),
+    })
+}
+
+fn usual_title(largest: &WhyPart, several: bool, condition: &str) -> String {
+    let about = if several { format!(" ({condition})") } else { String::new() };
+    format!(
+        "Of a usual wake-up, {} takes the most: {}{about}",
+        part_in_words(largest.part),
+        latency(largest.p50_ns)
+    )
+}
+
+fn heading(entry: &Entry<'_>, all: &[Entry<'_>]) -> String {
+    let parts = varying(all);
+    if parts.is_empty() { String::new() } else { name(entry, &parts) }
+}
+
+#[allow(clippy::cast_precision_loss, reason = "a picture")]
+fn waterfall(heading: &str, why: &Why, most: u64) -> Panel {
+    let mut at = 0;
+    let lane = |part: &WhyPart| {
+        let (from, until) = (at, at + part.p50_ns);
+        at = until;
+        let words = format!("{}: {}", part_in_words(part.part), latency(part.p50_ns));
+        let piece = Piece {
+            from: from as f64,
+            until: until as f64,
+            hue: usual_hue(part.part),
+            label: String::new(),
+            words: words.clone(),
+        };
+        Lane { name: words, pieces: vec![piece] }
+    };
+    let lanes: Vec<Lane> = why.parts.iter().filter(|part| part.p50_ns > 0).map(lane).collect();
+    let rows = why.parts.iter().map(|part| {
+        vec![
+            part.part.name().to_owned(),
+            part.mean_ns.to_string(),
+            part.p50_ns.to_string(),
+            part.p99_ns.to_string(),
+            part.max_ns.to_string(),
+        ]
+    });
+    let headings = ["part", "mean_ns", "p50_ns", "p99_ns", "max_ns"].map(str::to_owned);
+    Panel {
+        heading: heading.to_owned(),
+        drawing: Drawing::Lanes(Lanes { axis: axis(most), lanes }),
+        legend: Vec::new(),
+        data: data::csv(&headings, rows),
+    }
+}
+
+#[allow(clippy::cast_precision_loss, reason = "a picture")]
+fn axis(most: u64) -> Axis {
+    Axis::new(Scale::linear(0.0, most as f64), "after the time asked for", words::time)
+}
+
+fn latency(nanos: u64) -> Latency {
+    Latency::from_nanos(i64::try_from(nanos).unwrap_or(i64::MAX))
+}
+
+fn medians(seen: &[&(Entry<'_>, Why)], all: &[Entry<'_>]) -> Table {
+    let parts = varying(all);
+    let there = |part: &Stretch| seen.iter().any(|(_, why)| why.parts.iter().any(|one| one.part == *part));
+    let columns: Vec<Stretch> = Stretch::ALL.into_iter().filter(there).collect();
+    let median = |why: &Why, part: Stretch| {
+        let found = why.parts.iter().find(|one| one.part == part);
+        found.map_or_else(|| "–".to_owned(), |one| micros(i64::try_from(one.p50_ns).unwrap_or(i64::MAX)))
+    };
+    let row = |(entry, why): &&(Entry<'_>, Why)| {
+        std::iter::once(name(entry, &parts)).chain(columns.iter().map(|part| median(why, *part))).collect()
+    };
+    let headings: Vec<&str> =
+        std::iter::once("condition").chain(columns.iter().map(|part| part_in_words(*part))).collect();
+    Table::plain("Median of each part, in µs", &headings, 1, seen.iter().map(row).collect())
+}
+
+/// The worst wake-ups, whole.
+pub(super) fn worst(entries: &[Entry<'_>]) -> Option<Picture> {
+    let mut all = traced(entries);
+    all.retain(|(_, why)| !why.worst.is_empty());
+    let (first, why) = all.first()?;
+    Some(Picture {
+        kind: Kind::Worst,
+        title: title(&why.worst[0], all.len() > 1, &heading(first, entries)),
+        about: "From the time asked for to the time it became, on that CPU. What is too narrow for its name says it under the pointer, and in \
+                the table."
+            .to_owned(),
+        left_out: super::series::left_out(all.len().saturating_sub(DRAWN)),
+        panels: all.iter().take(DRAWN).map(|(entry, why)| lanes(&heading(entry, entries), why)).collect(),
+        numbers: Some(numbers(&all, entries)),
+    })
+}
+
+fn title(worst: &Explained, several: bool, condition: &str) -> String {
+    let about = if several { format!(" ({condition})") } else { String::new() };
+    let most = worst.parts.iter().max_by_key(|part| part.ns);
+    let most = most.map_or_else(String::new, |most| {
+        format!(", {} of it {}", latency(most.ns.as_nanos()), segment_in_words(most))
+    });
+    format!("The worst traced wake-up came {} late{most}{about}", worst.latency_ns)
+}
+
+fn lanes(heading: &str, why: &Why) -> Panel {
+    let drawn: Vec<&Explained> = why.worst.iter().take(WORST).collect();
+    let most = drawn.iter().map(|one| one.latency_ns.as_nanos().max(1).unsigned_abs()).max().unwrap_or(1);
+    let is_there =
+        |hue: Hue| drawn.iter().flat_map(|one| &one.parts).any(|part| self::hue(part.cause.kind) == hue);
+    let named = |(hue, text): &(Hue, &str)| Named { hue: *hue, text: (*text).to_owned(), is_dots: true };
+    Panel {
+        heading: heading.to_owned(),
+        drawing: Drawing::Lanes(Lanes {
+            axis: axis(most),
+            lanes: drawn.iter().map(|one| lane(one)).collect(),
+        }),
+        legend: GROUPS.iter().filter(|(hue, _)| is_there(*hue)).map(named).collect(),
+        data: table_of(why),
+    }
+}
+
+fn lane(one: &Explained) -> Lane {
+    let cpu = one.cpu.map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
+    let late = one.latency_ns.as_nanos().max(0).unsigned_abs();
+    let asked = one.at_ns.as_nanos().saturating_sub_unsigned(late);
+    Lane {
+        name: format!("{} late{cpu}", one.latency_ns),
+        pieces: one.parts.iter().map(|part| piece(part, asked)).collect(),
+    }
+}
+
+#[allow(clippy::cast_precision_loss, reason = "a picture")]
+fn piece(part: &Segment, asked: i64) -> Piece {
+    let from = part.from_ns.as_nanos().saturating_sub(asked) as f64;
+    let culprit = if part.cause.name.is_empty() { part_in_words(part.cause.part) } else { &part.cause.name };
+    Piece {
+        from,
+        until: from + part.ns.as_nanos() as f64,
+        hue: hue(part.cause.kind),
+        label: culprit.to_owned(),
+        words: format!("{}: {}", segment_in_words(part), latency(part.ns.as_nanos())),
+    }
+}
+
+fn table_of(why: &Why) -> String {
+    let headings =
+        ["at_ns", "latency_ns", "cpu", "part", "kind", "name", "pid", "from_ns", "ns"].map(str::to_owned);
+    let row = |one: &Explained, part: &Segment| {
+        vec![
+            one.at_ns.as_nanos().to_string(),
+            one.latency_ns.as_nanos().to_string(),
+            one.cpu.map_or_else(String::new, |cpu| cpu.to_string()),
+            part.cause.part.name().to_owned(),
+            part.cause.kind.name().to_owned(),
+            part.cause.name.clone(),
+            part.pid.map_or_else(String::new, |pid| pid.to_string()),
+            part.from_ns.as_nanos().to_string(),
+            part.ns.as_nanos().to_string(),
+        ]
+    };
+    let rows: Vec<Vec<String>> =
+        why.worst.iter().flat_map(|one| one.parts.iter().map(move |part| row(one, part))).collect();
+    data::csv(&headings, rows)
+}
+
+/// The three longest parts of the three worst of each condition.
+fn numbers(all: &[(Entry<'_>, Why)], entries: &[Entry<'_>]) -> Table {
+    let parts = varying(entries);
+    let longest = |one: &Explained| {
+        let mut parts: Vec<&Segment> = one.parts.iter().collect();
+        parts.sort_by_key(|part| std::cmp::Reverse(part.ns));
+        let words = parts
+            .iter()
+            .take(3)
+            .map(|part| format!("{} {}", latency(part.ns.as_nanos()), segment_in_words(part)));
+        format!("{}: {}", one.latency_ns, words.collect::<Vec<_>>().join(", "))
+    };
+    let row = |(entry, why): &(Entry<'_>, Why)| {
+        let worst = |number: usize| why.worst.get(number).map_or_else(|| "–".to_owned(), longest);
+        vec![name(entry, &parts), count(why.decomposed), worst(0), worst(1), worst(2)]
+    };
+    let headings = ["condition", "seen whole", "worst", "second", "third"];
+    let rows = all.iter().map(row).collect();
+    let table = Table::plain("The worst traced wake-ups, and the longest parts of each", &headings, 1, rows);
+    Table { is_text: true, ..table }
+}
