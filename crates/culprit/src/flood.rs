@@ -9,7 +9,7 @@ use howlate_model::{Known, Stamp};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with, sockopt};
 
 use crate::order::Told;
-use crate::serve::{Work, reason, sleep_until};
+use crate::work::{Work, reason, sleep_until};
 
 /// Sockets that each packet is handed to, one after the other, within one softirq.
 const RECEIVERS: usize = 400;

@@ -10,8 +10,8 @@ use rustix::time::{
 };
 
 use crate::order::Told;
-use crate::serve::{Work, reason, sleep_until};
 use crate::watch::watch;
+use crate::work::{Work, reason, sleep_until};
 
 /// How many.
 const TIMERS: usize = 600;

@@ -4,7 +4,7 @@ use howlate_linux::clock;
 use howlate_model::{Known, Span, Stamp};
 
 use crate::order::Told;
-use crate::serve::{Work, sleep_until};
+use crate::work::{Work, sleep_until};
 
 /// How long it takes the CPU.
 const TAKES: Span = Span::from_micros(400);

@@ -5,9 +5,11 @@
 //! they stamp owes nothing to any tracer.
 
 mod class;
+mod known;
 mod order;
 mod party;
 mod serve;
+mod work;
 
 mod flood;
 mod herd;

@@ -9,7 +9,7 @@ use howlate_model::{Known, MonotonicTime, Span, Stamp, Wakeup};
 
 use crate::Class;
 use crate::order::{Stretch, Told};
-use crate::serve::{Work, sleep_until};
+use crate::work::{Work, sleep_until};
 
 /// How late class `late_arming` asks at most: a part of its period.
 const OVERDUE: u64 = 400_000;

@@ -5,8 +5,8 @@ use howlate_model::{Known, MonotonicTime, Span, Stamp};
 use howlate_procfs::Root;
 
 use crate::order::{Stretch, Told};
-use crate::serve::{Work, sleep_until};
 use crate::watch::watch;
+use crate::work::{Work, sleep_until};
 
 /// The kernel is asked about gaps from this length on: a shorter one ends no period of a quota.
 const STOPPED: Span = Span::from_millis(1);

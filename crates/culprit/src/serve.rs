@@ -4,19 +4,17 @@ use std::ffi::CString;
 use std::io::{self, Write, stdin, stdout};
 
 use howlate_linux::helper::{Helper, Lifetime};
-use howlate_linux::{clock, memory, sched, thread};
-use howlate_model::{CpuSet, Known, MonotonicTime, Policy, Priority};
-use rustix::thread::{ClockId, clock_nanosleep_absolute};
+use howlate_linux::{memory, sched, thread};
+use howlate_model::{CpuSet, MonotonicTime, Policy, Priority};
 
 use crate::class::Asked;
-use crate::order::{Order, Part, Ready, Stretch, Told};
+use crate::known::{known, name};
+use crate::order::{Order, Part, Ready, Stretch};
+use crate::work::{Work, reason};
 use crate::{Class, flood, herd, hog, measured, rival, stopper};
 
 /// The helper process that takes one part in the making of a class.
 pub const HELPER: Helper = Helper { role: "__culprit", lifetime: Lifetime::OfParent, serve };
-
-/// Something prepared that is done from one time to another.
-pub(crate) type Work = Box<dyn FnOnce(Stretch) -> io::Result<Told>>;
 
 fn serve(arguments: &[String]) -> io::Result<()> {
     let order: Order = serde_json::from_str(arguments.first().map_or("", String::as_str))?;
@@ -80,34 +78,6 @@ fn prepare_maker(order: &Order) -> io::Result<Work> {
 /// 95: above what most real-time programs use, below the kernel's watchdogs.
 const ABOVE_MEASURED: Priority = Priority::USUAL.raised(15);
 
-/// What others see the thread as; at most 15 bytes.
-fn name(order: &Order) -> String {
-    match (order.part, order.class) {
-        (Part::Measured, _) => "howlate-late".to_owned(),
-        (Part::Maker(number), class) => {
-            let what = match class {
-                Class::Thread => "hog",
-                Class::Competitors => "rival",
-                Class::Stopped => "stop",
-                Class::Throttled => "spend",
-                Class::OtherTimers => "herd",
-                _ => "flood",
-            };
-            format!("howlate-{what}{number}")
-        }
-    }
-}
-
-/// What the maker of `order` is to be called: itself, where a thread is to blame.
-pub(crate) fn known(order: &Order) -> Known {
-    let (name, pid) = match order.class {
-        Class::Thread | Class::Competitors | Class::Stopped => (name(order), Some(std::process::id())),
-        Class::Softirq => ("NET_RX".to_owned(), None),
-        _ => (String::new(), None),
-    };
-    Known { kind: order.class.kind(), name, pid, stamps: Vec::new() }
-}
-
 fn bind(cpu: u32) -> io::Result<()> {
     let cpus = CpuSet::from_iter([cpu]);
     sched::bind(&cpus).map_err(|error| reason(&format!("cannot be bound to CPU {cpu}"), &error))
@@ -129,15 +99,4 @@ fn become_measured(class: Class) -> io::Result<()> {
 fn has_policy(policy: Policy) -> io::Result<()> {
     let set = sched::set_policy(sched::THIS_THREAD, policy);
     set.map_err(|error| reason(&format!("cannot run as `{policy}`"), &error))
-}
-
-/// The kernel's reason, in a sentence.
-pub(crate) fn reason(what: &str, error: &io::Error) -> io::Error {
-    let text = error.to_string();
-    io::Error::other(format!("{what}: {}", text.split(" (os error").next().unwrap_or_default()))
-}
-
-/// Sleeps until `time`, whatever signals come.
-pub(crate) fn sleep_until(time: MonotonicTime) {
-    while clock_nanosleep_absolute(ClockId::Monotonic, &clock::timespec_at(time)).is_err() {}
 }

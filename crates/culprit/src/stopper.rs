@@ -7,8 +7,9 @@ use howlate_linux::sched;
 use howlate_model::{CpuSet, Span, Stamp};
 use rustix::process::{Pid, Signal, kill_process};
 
+use crate::known::known;
 use crate::order::{Order, Told};
-use crate::serve::{Work, known, sleep_until};
+use crate::work::{Work, sleep_until};
 
 /// How often: ten periods of the measured thread.
 const EVERY: Span = Span::from_millis(10);
