@@ -20,4 +20,6 @@ pub use score::{HITS_NEEDED, SHARE_NEEDED, Score, Verdict, score};
 pub use traces::Traces;
 
 #[cfg(test)]
+mod replay;
+#[cfg(test)]
 mod tests;
