@@ -176,6 +176,23 @@ mod tests {
     }
 
     #[test]
+    fn what_somebody_holds_is_left_alone() {
+        let place = tempfile::tempdir().unwrap();
+        fs::create_dir(place.path().join("events")).unwrap();
+        let switches = ["tracing_on", "events/enable"].map(|name| place.path().join(name));
+        switches.iter().for_each(|switch| fs::write(switch, "1").unwrap());
+        let holder = File::open(place.path()).unwrap();
+        holder.lock().unwrap();
+        let all_are =
+            |value: &str| switches.iter().all(|switch| fs::read_to_string(switch).unwrap() == value);
+        remove_if_left(place.path());
+        assert!(all_are("1"));
+        drop(holder);
+        remove_if_left(place.path());
+        assert!(all_are("0"));
+    }
+
+    #[test]
     fn why_it_cannot_be_written_is_told() {
         let place = Path::new("/mnt/trace");
         let told = |kind: io::ErrorKind| refusal(place, &kind.into()).to_string();

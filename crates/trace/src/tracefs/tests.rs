@@ -324,13 +324,32 @@ fn losses_of_all_kinds_are_counted() {
 const FORMATS: &str = include_str!("testdata/formats");
 const PAGES: &[u8] = include_bytes!("testdata/pages");
 
-/// The events of the captured pages.
-fn captured() -> Vec<Event> {
+fn records() -> Records {
     let mut records = Records::default();
     for text in FORMATS.split("name: ").skip(1) {
         let name = text.lines().next().unwrap();
         records.add(name, &Format::parse(text).unwrap()).unwrap();
     }
+    records
+}
+
+#[test]
+fn whoever_is_preempted_does_not_sleep() {
+    let format = Format::parse(&FORMATS[FORMATS.find("name: sched_switch").unwrap()..]).unwrap();
+    let state = format.field("prev_state").unwrap();
+    for (written, read) in [(0_u64, 0), (1, 1), (0x100, 0), (0x102, 2)] {
+        let mut record = vec![0; 64];
+        record[..2].copy_from_slice(&format.id.to_le_bytes());
+        record[state.offset..state.offset + 8].copy_from_slice(&written.to_le_bytes());
+        let What::Switch { state, .. } = records().read(0, 5, &record).unwrap().what else { unreachable!() };
+        assert_eq!(state, read);
+    }
+    assert!(records().read(0, 5, &[0xff; 64]).is_none(), "an event of another kind");
+}
+
+/// The events of the captured pages.
+fn captured() -> Vec<Event> {
+    let records = records();
     let layout = Layout::parse(HEADER_PAGE).unwrap();
     let mut events = Vec::new();
     for page in PAGES.chunks(layout.page_size()) {
