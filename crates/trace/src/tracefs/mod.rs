@@ -1,7 +1,7 @@
 //! The kernel's static trace events, read from a trace of our own: for kernels into which no programs can be loaded.
 //!
 //! `instance` makes the trace, `format` and `page` read what comes out of it, `event` says what it means, and `follow` makes
-//! sleeps of it, by the state of each `cpu` and each followed `thread`.
+//! sleeps of it, by the state of each `cpu` and each followed `thread`; `quota` says where it would blame the wrong one.
 
 mod cpu;
 mod event;
@@ -9,6 +9,7 @@ mod follow;
 mod format;
 mod instance;
 mod page;
+mod quota;
 mod thread;
 
 use std::fs::File;
@@ -16,6 +17,7 @@ use std::io::{self, Read};
 
 use howlate_linux::clock;
 use howlate_model::{MonotonicTime, Span, Traced};
+use howlate_procfs::Root;
 
 pub(crate) use instance::clear_up;
 
@@ -27,6 +29,7 @@ use follow::Follower;
 use format::Format;
 use instance::Instance;
 use page::{Item, Layout, items};
+use quota::Quotas;
 
 /// The events, each with its system, and whether there is no doing without.
 const EVENTS: [(&str, &str, bool); 13] = [
@@ -79,6 +82,7 @@ pub(crate) struct Tracefs {
     events: Vec<String>,
     waiting: Vec<Event>,
     follower: Follower,
+    quotas: Quotas,
     processes: Vec<u32>,
     /// Events lost, as last read.
     lost: u64,
@@ -101,6 +105,7 @@ impl Tracefs {
         instance.set("buffer_size_kb", &each.to_string())?;
         let follower = Follower::new(processes, Interrupts::default());
         let (processes, waiting) = (processes.to_vec(), Vec::new());
+        let quotas = Quotas::new(Root::live());
         Ok(Self {
             cpus,
             layout,
@@ -108,6 +113,7 @@ impl Tracefs {
             events,
             waiting,
             follower,
+            quotas,
             processes,
             lost: 0,
             stopped: false,
@@ -175,6 +181,7 @@ impl Tracer for Tracefs {
     fn start(&mut self) -> Result<(), Refusal> {
         self.instance.set("trace", "")?;
         self.follower = Follower::new(&self.processes, Interrupts::default());
+        self.quotas = Quotas::new(Root::live());
         self.waiting.clear();
         (self.lost, self.stopped) = (self.lost_in_all(), false);
         self.filter()?;
@@ -184,11 +191,13 @@ impl Tracer for Tracefs {
 
     fn follow(&mut self, tid: u32, _: Span) -> Result<(), Refusal> {
         self.follower.follow(tid);
+        self.quotas.follow(tid, clock::now());
         self.filter()
     }
 
     fn read(&mut self, seen: &mut dyn FnMut(Traced)) -> u64 {
         let now = clock::now();
+        self.quotas.look(clock::now());
         self.take(now);
         self.waiting.sort_by_key(|event| event.at);
         let settled = now.minus(UNSETTLED);
@@ -196,11 +205,16 @@ impl Tracer for Tracefs {
             true => self.waiting.len(),
             false => self.waiting.partition_point(|event| event.at < settled),
         };
+        let quotas = &self.quotas;
+        let mut sure = |mut one: Traced| {
+            quotas.doubt(&mut one);
+            seen(one);
+        };
         for event in self.waiting.drain(..count) {
-            self.follower.event(&event, seen);
+            self.follower.event(&event, &mut sure);
         }
         if self.stopped {
-            self.follower.end(seen);
+            self.follower.end(&mut sure);
         }
         let lost = self.lost_in_all();
         lost.saturating_sub(std::mem::replace(&mut self.lost, lost))
