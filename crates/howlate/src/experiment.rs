@@ -87,7 +87,8 @@ impl Experiment {
             self.settings.push(wanted);
         }
         let command = format!("run {}", path.display());
-        let options = parsed(&command, &file.options, &names::<WholeRun>(), 1, Vec::new())?;
+        let of_the_run = [names::<WholeRun>(), names::<Reasons>()].concat();
+        let options = parsed(&command, &file.options, &of_the_run, 1, Vec::new())?;
         if let Command::Run(options) = options {
             let mut options = *options;
             if let Some(included) = self.options.take() {

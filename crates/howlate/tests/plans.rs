@@ -142,6 +142,17 @@ fn a_plan_measures_what_its_command_lines_would() {
 }
 
 #[test]
+fn a_plan_may_ask_why() {
+    let measures = "[[cyclic]]\nthreads = 1\nsamples = 30\nrounds = 2\n";
+    let turns = |options: &str| stdout(&Plan::new(&format!("{options}{measures}")).run(&["--dry-run"]));
+    assert!(turns("").contains("2 turns"), "{}", turns(""));
+    assert!(turns("why = true\n").contains("4 turns"), "each turn once more: {}", turns("why = true\n"));
+    assert!(turns("why = false\n").contains("2 turns"));
+    refused("tracer = \"dtrace\"\nwhy = true\n[[cyclic]]\n", 1, "is no tracer");
+    refused("[[cyclic]]\nwhy = true\n", 2, "for the whole run");
+}
+
+#[test]
 fn what_is_typed_wins_over_the_plan() {
     let plan = Plan::new(MIXED);
     assert_eq!(plan.run(&["--samples", "2", "--rounds", "1", "--quiet"]).status.code(), Some(0));

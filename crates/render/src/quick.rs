@@ -10,6 +10,7 @@ use crate::prose::wrapped;
 use crate::ratio::times_as_much;
 use crate::style::{BOLD, DIM, paint};
 use crate::table::{Columns, transpose, worst_in_bold};
+use crate::why::most;
 
 /// Findings named in the quick look.
 const NAMED: usize = 3;
@@ -23,7 +24,7 @@ pub fn quick(analysis: &Analysis, width: usize) -> String {
     text.push_str("How late a thread wakes that wants to run every millisecond, in µs:\n\n");
     text.push_str(&table(&rows));
     text.push_str(&format!("\n{}\n", paint(DIM, wrapped(&counted(analysis.outcomes()), width, 0))));
-    let meaning = meaning(&rows);
+    let meaning: Vec<String> = meaning(&rows).into_iter().chain(reasons(&rows)).collect();
     if !meaning.is_empty() {
         text.push_str(&format!("\n{}\n", paint(BOLD, "What this means")));
         meaning.iter().for_each(|line| text.push_str(&format!("  {}\n", wrapped(line, width, 2))));
@@ -135,6 +136,19 @@ fn meaning(rows: &[Row<'_>]) -> Vec<String> {
     lines.extend(load(now));
     lines.extend(realtime.and_then(|row| priority(now, row)));
     lines
+}
+
+/// What the late wake-ups of a program as it is went to, where that was traced.
+fn reasons(rows: &[Row<'_>]) -> Option<String> {
+    let first = rows.first()?;
+    let went = |busy, when: &str| {
+        let words = most(&first.outcome(busy)?.why_late(None)?)?;
+        Some(format!("{when} to {words}"))
+    };
+    let went: Vec<String> =
+        [went(false, "idle"), went(true, "with all CPUs busy")].into_iter().flatten().collect();
+    let of_all = format!("Of the worst wake-ups (1 in 100, as you are) the time went {}", went.join("; "));
+    (!went.is_empty()).then(|| format!("{of_all}. `howlate why` has all of it."))
 }
 
 fn at(outcome: &Outcome, quantile: f64) -> Option<Latency> {

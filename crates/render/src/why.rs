@@ -16,6 +16,8 @@ const CAUSES_SHOWN: usize = 8;
 const WORST_SHOWN: usize = 3;
 /// Parts of a worst wake-up below this share of it are not shown one by one.
 const SMALL: f64 = 0.02;
+/// A cause of this much is one of the first to be named.
+const MUCH: f64 = 0.1;
 /// A cause of less than this is not worth changing the machine for.
 const WORTH_A_REMEDY: f64 = 0.05;
 
@@ -82,6 +84,14 @@ fn causes(why: &Why, width: usize) -> String {
         table.row(vec![cause_in_words(cause), percent(cause.share), count(cause.wakeups), largest]);
     }
     format!("{}\n\n{}\n", wrapped(&sentence, width, 0), table.text())
+}
+
+/// The causes that took most of the late time, in a few words: `rustc (68 %) and timer slack (19 %)`. `None` where none took much.
+pub(crate) fn most(why: &Why) -> Option<String> {
+    let much = why.causes.iter().take(2).filter(|cause| cause.share >= MUCH);
+    let words: Vec<String> =
+        much.map(|cause| format!("{} ({})", cause_in_words(cause), percent(cause.share))).collect();
+    (!words.is_empty()).then(|| words.join(" and "))
 }
 
 /// What can be done about causes that count, each with what is to be typed. Commands are never broken, so that they can be
@@ -300,6 +310,16 @@ mod tests {
         let text = remedies(&why, &[finding], 100);
         assert_eq!(text, "hog, pid 4711: no real-time policy may be used. What to do:\n    ulimit -r 80\n\n");
         assert_eq!(remedies(&why, &[], 100), "");
+    }
+
+    #[test]
+    fn the_first_causes_are_named_in_a_few_words() {
+        let mut ledger = Ledger::default();
+        (0..3).for_each(|_| ledger.add(&explained(300_000, Kind::Thread, "hog")));
+        ledger.add(&explained(300_000, Kind::IdleExit, ""));
+        let why = Why::of(&ledger, "bpf", Some(Span::ZERO), None);
+        assert_eq!(most(&why).as_deref(), Some("hog, pid 4711 (75 %) and leaving idle (25 %)"));
+        assert_eq!(most(&Why::of(&Ledger::default(), "bpf", None, None)), None);
     }
 
     #[test]

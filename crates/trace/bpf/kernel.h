@@ -40,7 +40,7 @@ struct sched_rt_entity {
 
 struct task_struct {
 	struct thread_info thread_info;
-	int pid, tgid, prio;
+	int pid, tgid, prio, on_rq;
 	struct sched_entity se;
 	struct sched_rt_entity rt;
 	char comm[16];

@@ -64,6 +64,7 @@ enum stage { ASLEEP, WOKEN, RUNS, NEVER_LEFT };
 struct thread {
 	struct record record;
 	u64 head; /* of the CPU's ring at the switch */
+	u64 pulled; /* when another CPU took it from the one that it waited for; 0: none did */
 	u32 stage, cpu;
 	u32 lost; /* runs, but has no CPU now */
 	u32 pad;
@@ -183,7 +184,7 @@ int tick_ends(void *ctx)
 	struct cpu *c = here();
 	if (!c)
 		return 0;
-	if (c->waiting) {
+	if (c->waiting || c->woke) {
 		u64 now = bpf_ktime_get_ns();
 		ended(c, now);
 		push(c, now, TICK, 0, 0);
@@ -232,7 +233,7 @@ int BPF_PROG(handler_ends, int irq)
 	struct cpu *c = here();
 	if (!c)
 		return 0;
-	if (c->waiting) {
+	if (c->waiting || c->woke) {
 		u64 now = bpf_ktime_get_ns();
 		ended(c, now);
 		push(c, now, INTERRUPT, irq, 0);
@@ -274,27 +275,20 @@ struct walk {
 	u64 hi, base, head;
 };
 
-/* From the switch backwards: stretches telescope to exactly the wait. Threads are told apart by name, so that a herd
- * takes one place. */
-static long step(u32 i, struct walk *w)
+/* Threads are told apart by name, so that a herd takes one place. */
+static __always_inline void credit(struct record *r, struct event *e, u64 ns)
 {
-	struct event *e = &w->c->ring[(w->head - 1 - i) & MASK], *b = &w->c->ring[(w->head - 2 - i) & MASK];
-	u64 *name = (u64 *)e->comm, lo, ns;
-	if (e->until <= w->base)
-		return 1;
-	lo = b->until > w->base && b->until < w->hi ? b->until : w->base;
-	ns = w->hi - lo;
-	w->hi = lo;
+	u64 *name = (u64 *)e->comm;
 	for (int j = 0; j < OCCUPANTS; j++) {
-		struct occupant *o = &w->r->occupant[j];
+		struct occupant *o = &r->occupant[j];
 		u64 *other = (u64 *)o->comm;
-		if (j >= w->r->occupants) {
+		if (j >= r->occupants) {
 			o->ns = 0;
 			o->id = e->id;
 			o->kind = e->kind;
 			other[0] = name[0];
 			other[1] = name[1];
-			w->r->occupants = j + 1;
+			r->occupants = j + 1;
 		} else if (o->kind != e->kind || (e->kind ? o->id != e->id : other[0] != name[0] || other[1] != name[1])) {
 			continue;
 		}
@@ -302,25 +296,58 @@ static long step(u32 i, struct walk *w)
 		ns = 0;
 		break;
 	}
-	w->r->older += ns;
+	r->older += ns;
+}
+
+/* From the switch backwards: stretches telescope to exactly the wait. */
+static long step(u32 i, struct walk *w)
+{
+	struct event *e = &w->c->ring[(w->head - 1 - i) & MASK], *b = &w->c->ring[(w->head - 2 - i) & MASK];
+	u64 lo, ns;
+	if (e->until <= w->base)
+		return 1;
+	lo = b->until > w->base && b->until < w->hi ? b->until : w->base;
+	ns = w->hi - lo;
+	w->hi = lo;
+	credit(w->r, e, ns);
 	return lo <= w->base;
 }
 
-/* Who had the CPU while the thread waited. */
+/* Who had the CPU while the thread waited for this one. */
 static __always_inline void sum_up(struct thread *s)
 {
 	struct record *r = &s->record;
 	struct cpu *c = on(r->cpu);
-	r->occupants = 0;
-	r->older = 0;
+	u64 base = s->pulled ?: r->runnable;
 	if (!c || !r->switched_in)
 		return;
 	u64 since = c->head - s->head;
-	struct walk w = { c, r, r->switched_in, r->runnable, s->head };
+	struct walk w = { c, r, r->switched_in, base, s->head };
 	if (since < RING - 2)
 		bpf_loop(RING - 2 - since, step, &w, 0);
-	if (w.hi > r->runnable)
-		r->older += w.hi - r->runnable;
+	if (w.hi > base)
+		r->older += w.hi - base;
+}
+
+/* It waited for `c`, and is pulled away: the same up to now. What the ring does not know yet, the current thread has had. */
+static __noinline int waited_for(struct cpu *c, struct thread *s, u64 now)
+{
+	if (!c || !s)
+		return 0;
+	struct record *r = &s->record;
+	if (!s->pulled && c->end > r->runnable)
+		r->runnable = c->end;
+	u64 base = s->pulled ?: r->runnable, head = c->head, last = c->ring[(head - 1) & MASK].until;
+	struct event rest = { .id = c->current, .kind = THREAD };
+	if (last < base || last > now)
+		last = base;
+	credit(r, &rest, now - last);
+	struct walk w = { c, r, last, base, head };
+	if (last > base)
+		bpf_loop(RING - 2, step, &w, 0);
+	if (w.hi > base)
+		r->older += w.hi - base;
+	return 0;
 }
 
 /* The thread goes to sleep: send what its last sleep came to, and begin the next. */
@@ -399,12 +426,12 @@ int BPF_PROG(waking, struct task_struct *p)
 		r->flags |= RT_THROTTLED;
 	r->tid = p->pid;
 	r->waking = r->runnable = now;
-	r->switched_in = r->fault = 0;
-	r->losses = 0;
+	r->switched_in = r->fault = s->pulled = r->older = 0;
+	r->losses = r->occupants = 0;
 	s->stage = left ? WOKEN : NEVER_LEFT;
 	if (!left)
 		return 0;
-	c->woke = 1;
+	c->woke = c->in_tick || c->handler;
 	s->cpu = p->thread_info.cpu;
 	if ((target = on(s->cpu)))
 		__sync_fetch_and_add(&target->waiting, 1);
@@ -423,9 +450,16 @@ int BPF_PROG(migrates, struct task_struct *p, int to)
 		return 0;
 	if ((from = on(s->cpu)) && from->waiting)
 		__sync_fetch_and_sub(&from->waiting, 1);
+	u64 now = bpf_ktime_get_ns();
+	if (p->on_rq) {
+		waited_for(from, s, now);
+		s->pulled = now;
+	} else {
+		/* The wake-up itself chooses the CPU. */
+		s->record.runnable = now;
+		s->record.flags |= MIGRATED;
+	}
 	s->cpu = to;
-	s->record.runnable = bpf_ktime_get_ns(); /* from here on it is known who had the CPU */
-	s->record.flags |= MIGRATED;
 	if ((target = on(to)))
 		__sync_fetch_and_add(&target->waiting, 1);
 	return 0;
@@ -460,7 +494,7 @@ static __always_inline void switched_in(struct cpu *c, struct thread *s, u64 now
 		stops_waiting(s);
 		r->switched_in = now;
 		r->cpu = bpf_get_smp_processor_id();
-		if (c->end > r->runnable)
+		if (!s->pulled && c->end > r->runnable)
 			r->runnable = c->end;
 		s->head = c->head;
 		s->stage = RUNS;

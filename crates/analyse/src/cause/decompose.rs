@@ -20,13 +20,14 @@ pub struct Decomposed {
 /// as that of the kernel's own analysis (`rtla timerlat --auto-analysis`), which looks for reasons above 10 µs.
 const PLAIN_DELIVERY: Span = Span::from_micros(10);
 
-/// Splits `wakeup` by what was seen of its thread: all its sleeps since the wake-up before, in order.
-/// `None` when there is nothing to split it by.
+/// Splits `wakeup` by what was seen of its thread: all its sleeps since the wake-up before, in order; and `before` them,
+/// stretches in which it ran and lost its CPU. `None` when there is nothing to split it by.
 ///
 /// The parts begin at the time asked for, end at the thread's own reading of the clock, and leave no gap.
-pub fn decompose(wakeup: Wakeup, seen: &[Traced], notified: bool) -> Option<Decomposed> {
+pub fn decompose(wakeup: Wakeup, before: &[Lost], seen: &[Traced], notified: bool) -> Option<Decomposed> {
     let last = seen.last()?;
     let mut line = TimeLine::of(wakeup);
+    kept_from_asking(&mut line, before, seen.first().and_then(|first| first.asleep_since));
     for (number, one) in seen.iter().enumerate() {
         sleep(&mut line, one, wakeup, number == 0, notified);
         wait(&mut line, one);
@@ -40,6 +41,15 @@ pub fn decompose(wakeup: Wakeup, seen: &[Traced], notified: bool) -> Option<Deco
     let cpu = last.switched_in.map(|_| last.cpu);
     let (wakeup, clamped) = line.end(wakeup, cpu, returning(last));
     Some(Decomposed { wakeup, clamped })
+}
+
+/// Before it slept: it asked too late, but not where others had its CPU.
+fn kept_from_asking(line: &mut TimeLine, before: &[Lost], asleep: Option<MonotonicTime>) {
+    let Some(asleep) = asleep else { return };
+    for lost in before.iter().filter(|lost| lost.until <= asleep) {
+        line.cut_as_far(lost.from, Charge::of(Part::Arming, Kind::LateArming));
+        line.cut_as_far(lost.until, Charge { part: Part::Arming, ..lost_to(lost) });
+    }
 }
 
 /// Until the thread was woken and could run.

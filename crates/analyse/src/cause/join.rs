@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use howlate_model::{Explained, Ledger, MonotonicTime, NotDecomposed, Traced, Wakeup};
+use howlate_model::{Explained, Ledger, Lost, MonotonicTime, NotDecomposed, Traced, Wakeup};
 
 use super::decompose;
 
@@ -20,6 +20,8 @@ pub struct Joiner {
     /// When the tracer last lost something.
     lost_at: Option<MonotonicTime>,
     notified: bool,
+    /// Where the thread lost its CPU after its last sleep.
+    lost_before: Vec<Lost>,
     /// What came of it.
     pub ledger: Ledger,
     /// Every wake-up by itself, where that is wanted.
@@ -102,7 +104,10 @@ impl Joiner {
         // Sleeps that ended before the time asked for have no part in it.
         let past =
             mine.iter().take_while(|one| is_past(one, wakeup)).count().min(mine.len().saturating_sub(1));
-        let known = decompose(wakeup, &mine[past..], self.notified);
+        let before =
+            past.checked_sub(1).map_or(std::mem::take(&mut self.lost_before), |last| mine[last].lost.clone());
+        let known = decompose(wakeup, &before, &mine[past..], self.notified);
+        self.lost_before = mine.last().map(|last| last.lost.clone()).unwrap_or_default();
         match &known {
             Some(known) => {
                 self.ledger.add(&known.wakeup);

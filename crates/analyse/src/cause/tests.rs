@@ -62,7 +62,7 @@ const fn at_const(nanos: i64) -> MonotonicTime {
 
 #[track_caller]
 fn check(wakeup: Wakeup, seen: &[Traced], expected: &[(Part, Kind, &str, u64)]) -> Decomposed {
-    let known = decompose(wakeup, seen, false).unwrap();
+    let known = decompose(wakeup, &[], seen, false).unwrap();
     let parts: Vec<_> = known
         .wakeup
         .parts
@@ -159,7 +159,7 @@ fn what_nobody_knows_is_told_by_its_part() {
 #[test]
 fn a_reading_after_the_threads_own_is_counted() {
     let one = Traced { switched_in: Some(at(1_250)), ..timely() };
-    assert_eq!(decompose(WAKEUP, &[one], false).unwrap().clamped, 1);
+    assert_eq!(decompose(WAKEUP, &[], &[one], false).unwrap().clamped, 1);
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn who_had_the_cpu_is_named() {
     let mut one = timely();
     one.occupants =
         vec![Occupant { who: thread(9, "hog"), ns: span(30) }, Occupant { who: idle(), ns: span(15) }];
-    let known = decompose(WAKEUP, &[one], false).unwrap();
+    let known = decompose(WAKEUP, &[], &[one], false).unwrap();
     let waiting: Vec<_> = known.wakeup.parts.iter().filter(|one| one.cause.part == Part::Waiting).collect();
     assert_eq!((waiting[0].cause.name.as_str(), waiting[0].pid, waiting[0].ns), ("hog", Some(9), span(30)));
     assert_eq!(waiting[1].ns, span(15));
@@ -214,7 +214,7 @@ fn a_late_interrupt_is_blamed_by_what_the_cpu_did() {
             served: interrupt,
         });
         let wakeup = Wakeup { ran: at(100_000), ..WAKEUP };
-        let known = decompose(wakeup, &[one], false).unwrap();
+        let known = decompose(wakeup, &[], &[one], false).unwrap();
         let delivery = &known.wakeup.parts[1];
         assert_eq!((delivery.cause.part, delivery.cause.kind), (Part::InterruptDelivery, kind));
         assert_eq!((delivery.cause.name.as_str(), delivery.ns.as_nanos()), (name, late.unsigned_abs()));
@@ -225,7 +225,7 @@ fn a_late_interrupt_is_blamed_by_what_the_cpu_did() {
 fn a_thread_that_was_not_asleep_yet_was_armed_late() {
     let mut one = timely();
     one.asleep_since = Some(at(1_090));
-    let known = decompose(WAKEUP, &[one], false).unwrap();
+    let known = decompose(WAKEUP, &[], &[one], false).unwrap();
     let first = &known.wakeup.parts[0];
     assert_eq!(
         (first.cause.part, first.cause.kind, first.ns.as_nanos()),
@@ -279,7 +279,7 @@ fn a_stop_is_followed_through_all_its_sleeps() {
 fn a_quota_that_is_used_up_on_the_way_back() {
     let mut one = timely();
     one.lost = vec![Lost { from: at(1_205), until: at(1_230), to: idle(), throttled: true }];
-    let known = decompose(WAKEUP, &[one], false).unwrap();
+    let known = decompose(WAKEUP, &[], &[one], false).unwrap();
     let lost = known.wakeup.parts.iter().find(|one| one.cause.part == Part::LostAgain).unwrap();
     assert_eq!((lost.cause.kind, lost.ns), (Kind::Throttled, span(25)));
     whole(&known, WAKEUP);
@@ -290,16 +290,41 @@ fn whoever_runs_while_a_group_has_no_time_is_not_blamed() {
     let mut one = timely();
     one.occupants = vec![Occupant { who: thread(99, "bystander"), ns: span(50) }];
     one.throttled = true;
-    let known = decompose(WAKEUP, &[one], false).unwrap();
+    let known = decompose(WAKEUP, &[], &[one], false).unwrap();
     let waiting = known.wakeup.parts.iter().find(|one| one.cause.part == Part::Waiting).unwrap();
     assert_eq!((waiting.cause.kind, waiting.cause.name.as_str(), waiting.pid), (Kind::Throttled, "", None));
+}
+
+#[test]
+fn whoever_kept_a_thread_from_asking_is_charged_with_it() {
+    // 1000 asked for; 1040 asleep at last, since another had the CPU from 900 to 1030.
+    let mut late = timely();
+    late.asleep_since = Some(at(1_040));
+    let wakeup = Wakeup { expected: at(1_000), ran: at(1_240) };
+    let mut earlier = Traced { asleep_again: Some(at(1_040)), asleep_since: Some(at(1)), ..timely() };
+    (earlier.waking, earlier.runnable, earlier.switched_in) = (at(700), at(710), Some(at(720)));
+    earlier.lost = vec![Lost { from: at(900), until: at(1_030), to: thread(9, "rival"), throttled: false }];
+    let mut joiner = Joiner::new(false).keeping();
+    joiner.saw(earlier);
+    joiner.woke([Wakeup { expected: at(600), ran: at(740) }]);
+    joiner.saw(late);
+    joiner.woke([wakeup]);
+    joiner.end();
+    let explained = joiner.into_kept().pop().unwrap().explained.unwrap();
+    let (first, second) = (&explained.parts[0], &explained.parts[1]);
+    assert_eq!(
+        (first.cause.part, first.cause.kind, first.cause.name.as_str(), first.pid, first.ns),
+        (Part::Arming, Kind::Thread, "rival", Some(9), span(30))
+    );
+    assert_eq!((second.cause.part, second.cause.kind, second.ns), (Part::Arming, Kind::LateArming, span(10)));
+    assert_eq!(explained.parts.iter().map(|one| one.ns.as_nanos()).sum::<u64>(), 240);
 }
 
 #[test]
 fn page_faults_take_the_rest() {
     let mut one = timely();
     one.first_fault = Some(at(1_210));
-    let known = decompose(WAKEUP, &[one], false).unwrap();
+    let known = decompose(WAKEUP, &[], &[one], false).unwrap();
     let last = known.wakeup.parts.last().unwrap();
     assert_eq!((last.cause.kind, last.ns), (Kind::PageFault, span(30)));
 }
@@ -399,7 +424,7 @@ proptest! {
     fn parts_are_not_negative_and_add_up(seen in proptest::collection::vec(any_traced(), 1..5),
                                          expected in any_time(), late in -5..4_000i64, notified: bool) {
         let wakeup = Wakeup { expected, ran: at(expected.as_nanos() + late) };
-        let known = decompose(wakeup, &seen, notified).unwrap();
+        let known = decompose(wakeup, &[], &seen, notified).unwrap();
         whole(&known, wakeup);
         let sum: u64 = known.wakeup.parts.iter().map(|one| one.ns.as_nanos()).sum();
         prop_assert_eq!(sum, late.max(0).unsigned_abs());
@@ -412,7 +437,7 @@ proptest! {
         one.switched_in = Some(one.runnable.plus(span(total)));
         one.occupants = occupants.iter().map(|(who, ns)| Occupant { who: who.clone(), ns: span(*ns) }).collect();
         let wakeup = Wakeup { ran: at(2_000), ..WAKEUP };
-        let known = decompose(wakeup, &[one], false).unwrap();
+        let known = decompose(wakeup, &[], &[one], false).unwrap();
         let waited: Vec<_> = known.wakeup.parts.iter().filter(|one| one.cause.part == Part::Waiting).collect();
         prop_assert_eq!(waited.iter().map(|one| one.ns.as_nanos()).sum::<u64>(), total);
         prop_assert!(waited.iter().all(|one| one.cause.kind != Kind::Unexplained));

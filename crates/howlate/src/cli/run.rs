@@ -42,6 +42,7 @@ impl Run {
     /// Takes what was not typed from the plan's own options.
     pub(crate) fn or(&mut self, plan: Self) {
         self.run.options = take(&mut self.run.options).or(plan.run.options);
+        self.reasons = self.reasons.or(plan.reasons);
     }
 
     /// What was typed, for a run of the same plan in a guest.

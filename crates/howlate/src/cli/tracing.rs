@@ -22,6 +22,11 @@ pub(crate) struct Reasons {
 const ROUNDS: u32 = 10;
 
 impl Reasons {
+    /// What was typed, or what a plan says where nothing was.
+    pub(crate) const fn or(self, plan: Self) -> Self {
+        if self.why { self } else { plan }
+    }
+
     /// The turns per condition.
     pub(crate) fn rounds(self, asked: Option<u32>) -> Option<u32> {
         asked.or(self.why.then_some(ROUNDS))

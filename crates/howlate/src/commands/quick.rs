@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use howlate_model::{Load, Policy, Span, shell_path};
 use howlate_plan::{Circumstances, CyclicChoices};
 use howlate_render::quick;
+use howlate_trace::{Choice, Tier, open};
 
-use crate::cli::{Output, WholeRun};
+use crate::cli::{Output, Reasons, WholeRun};
 use crate::environment::Environment;
 use crate::error::Error;
 use crate::recorder::date_and_time;
@@ -17,17 +18,22 @@ use crate::terminal;
 
 /// Time for each of six conditions: about 18 s in all.
 const PER_CONDITION: Span = Span::from_secs(3);
+/// The same where as long again is traced: about 20 s in all.
+const PER_CONDITION_AND_TRACED: Span = Span::from_millis(1_700);
 /// Turns of each condition.
 const ROUNDS: u32 = 8;
 
 pub(crate) fn run() -> Result<Status, Error> {
     let environment = Environment::begin()?;
     let realtime = realtime_policy();
-    let choices = choices(realtime);
-    let plan = choices.plan(&environment.machine())?;
+    let may_trace = may_trace();
+    let choices = choices(realtime, if may_trace { PER_CONDITION_AND_TRACED } else { PER_CONDITION });
+    let mut plan = choices.plan(&environment.machine())?;
+    let seed = choices.circumstances.seed;
+    let traced = Reasons { why: may_trace, tracer: Choice::Auto }.add_to(&mut plan, seed)?;
     let out = recording_path();
     let output = Output { out: out.clone(), ..Output::default() };
-    let request = Request::of("quick", choices.circumstances.seed, &WholeRun::default(), &output);
+    let request = Request { traced, ..Request::of("quick", seed, &WholeRun::default(), &output) };
     let analysis = measure(&request, &environment, &plan, Resume::No)?;
     let mut text = quick(&analysis, terminal::width());
     if realtime.is_none() {
@@ -42,6 +48,11 @@ pub(crate) fn run() -> Result<Status, Error> {
     Ok(Status::Done)
 }
 
+/// Whether there is a tracer that names who it was; what others tell is not worth the time here.
+fn may_trace() -> bool {
+    open(Choice::Auto, &[std::process::id()]).tracer.is_some_and(|tracer| tracer.tier() != Tier::Switches)
+}
+
 /// What a user of real-time priority would begin with.
 const WITH_PRIORITY: Policy = Policy::Fifo { priority: howlate_model::Priority::USUAL };
 
@@ -54,7 +65,7 @@ pub(super) fn realtime_policy() -> Option<Policy> {
 }
 
 /// As a program is, without timer slack, and with real-time priority; idle and busy.
-fn choices(realtime: Option<Policy>) -> CyclicChoices {
+fn choices(realtime: Option<Policy>, per_condition: Span) -> CyclicChoices {
     let circumstances = Circumstances {
         policies: [Some(Policy::OTHER), realtime].into_iter().flatten().collect(),
         slacks: vec![None, Some(Span::from_nanos(1))],
@@ -63,7 +74,7 @@ fn choices(realtime: Option<Policy>) -> CyclicChoices {
         seed: fastrand::u64(..1_000_000),
     };
     CyclicChoices {
-        duration: Some(PER_CONDITION),
+        duration: Some(per_condition),
         rounds: Some(ROUNDS),
         ..CyclicChoices::of_one_thread(circumstances)
     }

@@ -105,6 +105,11 @@ fn thread(pid: u32, comm: String) -> Who {
     }
 }
 
+/// What a thread is called now, where its name was not seen at the time; empty if it is gone.
+fn name_of(pid: u32) -> String {
+    howlate_procfs::Root::live().read(&format!("/proc/{pid}/comm")).unwrap_or_default()
+}
+
 fn interrupt_handler(number: u32, interrupts: &mut Interrupts) -> Who {
     Who { holder: Holder::Interrupt, pid: None, name: interrupts.name(number) }
 }
@@ -125,7 +130,7 @@ fn lost(fields: &mut Fields<'_>, losses: u32) -> Option<Vec<Lost>> {
 fn occupant(fields: &mut Fields<'_>, interrupts: &mut Interrupts) -> Option<Occupant> {
     let (ns, id, kind, comm) = (fields.span()?, fields.u32()?, fields.u32()?, fields.comm()?);
     let who = match kind {
-        0 => thread(id, comm),
+        0 => thread(id, if comm.is_empty() { name_of(id) } else { comm }),
         1 => interrupt_handler(id, interrupts),
         2 => Who { holder: Holder::Softirq, pid: None, name: softirq(id) },
         3 => Who { holder: Holder::Interrupt, pid: None, name: TICK.to_owned() },
