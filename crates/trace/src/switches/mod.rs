@@ -18,8 +18,12 @@ use crate::{Refusal, Tier, Tracer};
 use account::Accounts;
 use follow::Follower;
 
-/// Bytes of a thread's ring: 8192 switches. Unprivileged users may lock little memory, so that it may become less.
+/// Bytes of a thread's ring: 8192 switches. Unprivileged users may lock little memory, 9 MiB on most machines with two
+/// CPUs, so that only the first threads have as much, and it may become less.
 const RING: usize = 256 * 1024;
+const LARGE_ONES: usize = 8;
+/// That of any other thread: 512 switches, enough for 2 kHz.
+const SMALL_RING: usize = 16 * 1024;
 const SMALLEST_RING: usize = 4 * 1024;
 
 /// The threads that are followed.
@@ -56,7 +60,8 @@ impl Tracer for Switches {
     }
 
     fn follow(&mut self, tid: u32, slack: Span) -> Result<(), Refusal> {
-        let records = records_of(tid, RING)?;
+        let ring = if self.threads.len() < LARGE_ONES { RING } else { SMALL_RING };
+        let records = records_of(tid, ring)?;
         self.threads.push(Watched { records, follower: Follower::new(tid, slack) });
         Ok(())
     }
