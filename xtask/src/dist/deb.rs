@@ -113,8 +113,9 @@ mod tests {
         };
         assert!(said("--info").contains("Architecture: amd64"));
         let contents = said("--contents");
-        assert!(contents.contains("-rwxr-xr-x") && contents.contains("usr/bin/howlate"), "{contents}");
-        assert!(contents.contains("usr/share/man/man1/howlate.1.gz"), "{contents}");
+        assert!(contents.contains(" ./usr/bin/\n"), "{contents}");
+        assert!(contents.contains("-rwxr-xr-x") && contents.contains(" ./usr/bin/howlate\n"), "{contents}");
+        assert!(contents.contains(" ./usr/share/man/man1/howlate.1.gz\n"), "{contents}");
         assert_eq!(write(folder.path(), "x86_64", &files).unwrap(), path);
     }
 }

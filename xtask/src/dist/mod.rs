@@ -12,19 +12,20 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use crate::{cross, packages};
+use crate::cross::{self, Target};
+use crate::packages;
 
-/// Builds for both architectures into `target/dist`.
+/// Builds for the architectures named, both if none is, into `target/dist`.
 pub fn run(words: &[&str]) -> ExitCode {
-    let twice = match words {
-        [] => true,
-        ["--once"] => false,
-        _ => {
-            eprintln!("usage: cargo xtask dist [--once]");
-            return ExitCode::from(2);
-        }
+    let (twice, architectures) = match words {
+        ["--once", rest @ ..] => (false, rest),
+        _ => (true, words),
     };
-    match dist(twice) {
+    let Some(targets) = chosen(architectures) else {
+        eprintln!("usage: cargo xtask dist [--once] [x86_64|aarch64]");
+        return ExitCode::from(2);
+    };
+    match dist(&targets, twice) {
         Ok(is_same) if is_same => ExitCode::SUCCESS,
         Ok(_) => ExitCode::FAILURE,
         Err(error) => {
@@ -34,21 +35,28 @@ pub fn run(words: &[&str]) -> ExitCode {
     }
 }
 
+/// The targets that are named, all if none is; `None` if there is no such.
+fn chosen(architectures: &[&str]) -> Option<Vec<&'static Target>> {
+    let all = || cross::targets().iter();
+    let named = |name: &&str| all().find(|one| one.architecture == *name);
+    if architectures.is_empty() { Some(all().collect()) } else { architectures.iter().map(named).collect() }
+}
+
 /// Whether both builds gave the same bytes.
-fn dist(twice: bool) -> io::Result<bool> {
+fn dist(targets: &[&Target], twice: bool) -> io::Result<bool> {
     packages::provide(packages::FOR_CROSS);
     let root = cross::root()?;
     let out = cross::target_folder(&root).join("dist");
     drop(fs::remove_dir_all(&out));
     fs::create_dir_all(&out)?;
-    let made = built(&root, &cross::target_folder(&root), &out)?;
+    let made = built(targets, &root, &cross::target_folder(&root), &out)?;
     let sums = sums(&made)?;
     fs::write(out.join("SHA256SUMS"), &sums)?;
     print!("{sums}");
     if !twice {
         return Ok(true);
     }
-    let again = again(&root)?;
+    let again = again(targets, &root)?;
     let is_same = again == sums;
     println!("{}", if is_same { "built twice: the same bytes" } else { "built twice: OTHER BYTES" });
     if !is_same {
@@ -58,7 +66,7 @@ fn dist(twice: bool) -> io::Result<bool> {
 }
 
 /// The same from a copy of what git knows, in another folder with another target.
-fn again(root: &Path) -> io::Result<String> {
+fn again(targets: &[&Target], root: &Path) -> io::Result<String> {
     let folder = tempfile::tempdir()?;
     let copy = folder.path().join("another-place");
     let cloned = Command::new("git").args(["clone", "--quiet", "--local"]).arg(root).arg(&copy).status()?;
@@ -67,15 +75,15 @@ fn again(root: &Path) -> io::Result<String> {
     }
     let out = folder.path().join("dist");
     fs::create_dir_all(&out)?;
-    sums(&built(&copy, &copy.join("target"), &out)?)
+    sums(&built(targets, &copy, &copy.join("target"), &out)?)
 }
 
 /// Builds everything of a copy of the repository into `out`.
-fn built(root: &Path, target: &Path, out: &Path) -> io::Result<Vec<PathBuf>> {
+fn built(targets: &[&Target], root: &Path, target: &Path, out: &Path) -> io::Result<Vec<PathBuf>> {
     let mut made = Vec::new();
     let native = cross::build(cross::native()?, root, target)?.0;
     let pages = files::pages(&native)?;
-    for one in cross::targets() {
+    for one in targets {
         let program = fs::read(cross::build(one, root, target)?.0)?;
         let files = files::all(root, &pages, program)?;
         made.push(tar::write(out, one.architecture, &files)?);

@@ -27,22 +27,32 @@ pub(crate) fn append(
     file: &File,
     at: u64,
 ) -> io::Result<()> {
-    let mut header = tar::Header::new_gnu();
+    let mut header = header(path, at)?;
     header.set_size(file.bytes.len() as u64);
     header.set_mode(if file.is_program { 0o755 } else { 0o644 });
-    header.set_mtime(at);
     header.set_entry_type(tar::EntryType::Regular);
-    archive.append_data(&mut header, path, file.bytes.as_slice())
+    header.set_cksum();
+    archive.append(&header, file.bytes.as_slice())
 }
 
 /// Adds a folder.
 pub(crate) fn folder(archive: &mut tar::Builder<Vec<u8>>, path: &str, at: u64) -> io::Result<()> {
-    let mut header = tar::Header::new_gnu();
+    let mut header = header(path, at)?;
     header.set_size(0);
     header.set_mode(0o755);
-    header.set_mtime(at);
     header.set_entry_type(tar::EntryType::Directory);
-    archive.append_data(&mut header, path, io::empty())
+    header.set_cksum();
+    archive.append(&header, io::empty())
+}
+
+/// With the path as it is written: the library would leave out the `./` that Debian's packages begin their paths with.
+fn header(path: &str, at: u64) -> io::Result<tar::Header> {
+    let mut header = tar::Header::new_gnu();
+    header.set_mtime(at);
+    let name = &mut header.as_old_mut().name;
+    let place = name.get_mut(..path.len()).ok_or_else(|| io::Error::other(format!("{path} is too long")))?;
+    place.copy_from_slice(path.as_bytes());
+    Ok(header)
 }
 
 /// Compressed, without the name and the time that a gzip file may hold.
