@@ -43,7 +43,7 @@ fn root() -> Option<Root> {
         std::fs::create_dir(folder.path().join(name)).unwrap();
     }
     let program = Path::new(env!("CARGO_BIN_EXE_howlate"));
-    std::fs::copy(program, folder.path().join("howlate")).unwrap();
+    common::copy_program(&folder.path().join("howlate"));
     for library in libraries(program) {
         let place = folder.path().join(library.strip_prefix("/").unwrap());
         std::fs::create_dir_all(place.parent().unwrap()).unwrap();

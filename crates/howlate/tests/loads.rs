@@ -351,7 +351,7 @@ fn almost_empty_root() -> tempfile::TempDir {
         fs::create_dir_all(place.parent().unwrap()).unwrap();
         fs::copy(library, place).unwrap();
     }
-    fs::copy(program, root.path().join("howlate")).unwrap();
+    common::copy_program(&root.path().join("howlate"));
     ["proc", "tmp"].iter().for_each(|folder| fs::create_dir(root.path().join(folder)).unwrap());
     root
 }

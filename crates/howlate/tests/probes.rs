@@ -179,7 +179,7 @@ fn a_program_gets_policy_slack_and_cpu_and_its_result_is_recorded() {
         "--for",
         "1ms",
         "--policy",
-        "batch,idle",
+        "batch,other",
         "--slack",
         "4321ns",
         "--cpus",
@@ -190,7 +190,7 @@ fn a_program_gets_policy_slack_and_cpu_and_its_result_is_recorded() {
     let output = howlate(&arguments).args(["--call", own.name(), "--json", "--out", out]).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let result: Value = serde_json::from_slice(&output.stdout).unwrap();
-    for (one, policy) in result["results"].as_array().unwrap().iter().zip(["batch", "idle"]) {
+    for (one, policy) in result["results"].as_array().unwrap().iter().zip(["batch", "other"]) {
         let in_force = &one["in_force"];
         assert_eq!((&in_force["policy"], &in_force["cpus"]), (&policy.into(), &"0".into()));
         assert_eq!(in_force["slack_ns"], 4321);

@@ -4,6 +4,8 @@ use std::ops::Range;
 use std::panic::resume_unwind;
 use std::thread;
 
+use statrs::distribution::{Binomial, DiscreteCDF};
+
 /// A statement that is made with a stated confidence, and how often it was true.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tally {
@@ -30,14 +32,14 @@ impl Tally {
 
     /// Whether it holds, as far as so many trials can tell.
     pub fn holds(&self) -> bool {
-        self.stated.is_none_or(|stated| self.of > 0 && self.share() >= stated - SLACK - self.chance(stated))
+        self.stated
+            .is_none_or(|stated| self.of > 0 && (self.share() >= stated - SLACK || self.is_chance(stated)))
     }
 
-    /// What a small number of trials may fall short by; nothing from 1 000 on.
-    #[allow(clippy::cast_precision_loss, reason = "thousands of trials")]
-    fn chance(&self, stated: f64) -> f64 {
-        let error = |trials: f64| 3.09 * (stated * (1.0 - stated) / trials).sqrt();
-        (error(self.of.max(1) as f64) - error(1_000.0)).max(0.0)
+    /// Whether so few trials fall that far short once in a thousand times or more often, though what is stated is so. Of
+    /// a thousand trials nothing is put down to chance that [`SLACK`] does not hold.
+    fn is_chance(&self, stated: f64) -> bool {
+        self.of < 1_000 && Binomial::new(stated, self.of).is_ok_and(|trials| trials.cdf(self.kept) > 0.001)
     }
 }
 

@@ -89,7 +89,7 @@ impl ForAnyone {
         let folder = tempfile::tempdir().unwrap();
         std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o777)).unwrap();
         let program = folder.path().join("howlate");
-        std::fs::copy(env!("CARGO_BIN_EXE_howlate"), &program).unwrap();
+        copy_program(&program);
         std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
         Self { folder, program }
     }
@@ -109,6 +109,13 @@ impl ForAnyone {
         }
         command
     }
+}
+
+/// Copies the program. Not by this process: one that another test starts meanwhile would inherit the open file, and a
+/// file that is open for writing cannot be run.
+pub(crate) fn copy_program(to: &Path) {
+    let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_howlate")).arg(to).status().unwrap();
+    assert!(copied.success(), "{}", to.display());
 }
 
 /// A run in the background; killed when dropped.
