@@ -22,7 +22,7 @@ pub(crate) struct Selfcheck {
     /// How long each is made
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, default_value = "5s")]
     pub(crate) duration: Span,
-    /// What traces: auto takes the best that can be had here; or bpf, switches, none
+    /// What traces: auto takes the best that can be had here; or bpf, tracefs, switches, none
     #[arg(long, value_name = "TRACER", default_value = "auto")]
     pub(crate) tracer: Choice,
     #[command(flatten)]

@@ -67,7 +67,7 @@ fn one(
     }
     let Some(tier) = tier else { return not_made("there is no tracer to check".to_owned()) };
     if !names(tier, class) {
-        return not_made(format!("tracer {tier} does not tell who it was; `--tracer bpf` does, as root"));
+        return not_made(format!("tracer {tier} does not tell this; `--tracer bpf` does, as root"));
     }
     let making = Making { class, cpu, lasts: asked.duration, tracer: asked.tracer, interrupted };
     match making.make() {
@@ -76,9 +76,13 @@ fn one(
     }
 }
 
-/// Whether `tier` can charge this to anybody at all.
+/// Whether `tier` can charge this to anybody at all: no event tells of quotas, and of switches only the slack is known.
 fn names(tier: Tier, class: Class) -> bool {
-    tier != Tier::Switches || class == Class::TimerSlack
+    match tier {
+        Tier::Bpf => true,
+        Tier::Tracefs => class != Class::Throttled,
+        Tier::Switches => class == Class::TimerSlack,
+    }
 }
 
 /// What is missed counts whatever else is; only a whole check shows that nothing is.
