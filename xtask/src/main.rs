@@ -6,6 +6,7 @@ mod capture_system;
 mod cross;
 mod dist;
 mod fuzz;
+mod orders;
 mod packages;
 mod soak;
 mod storm;
@@ -30,9 +31,11 @@ The developer's commands:
                               one long measurement, and whether anything grew that must not
   cargo xtask storm [--kills 1000] [--seed N]
                               kills at random moments, and whether the machine is left as it was; 60 if not said
+  cargo xtask orders          the ring of wake-ups in every order that loom knows, and in Miri
   cargo xtask supply          licences, sources and versions of what is built in
   cargo xtask cross [ARCH]    static programs for x86_64 and aarch64
-  cargo xtask dist [--once]   what people download: programs, Debian packages, what is built in, checksums
+  cargo xtask dist [--once] [ARCH]
+                              what people download: programs, Debian packages, what is built in, checksums
   cargo xtask bpf             the programs for the kernel in crates/trace/bpf/, with clang
   cargo xtask capture-system FOLDER
                               copies what howlate reads of this machine, for a bug report and a test
@@ -51,6 +54,7 @@ fn main() -> ExitCode {
         ["fuzz", words @ ..] => fuzz::run(words),
         ["soak", words @ ..] => soak::run(words),
         ["storm", words @ ..] => storm::run(words),
+        ["orders"] => orders::run(),
         ["supply"] => supply::run(),
         ["bpf"] => bpf::run(),
         ["capture-system", folder] => capture(Path::new(folder)),
