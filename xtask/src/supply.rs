@@ -50,7 +50,11 @@ const BANNED: [Ban; 5] = [
         reason: "howlate has its own times, and dates from the C library",
         brought_by: &["parquet", "quick-junit"],
     },
-    Ban { name: "lazy_static", reason: "std::sync::LazyLock does it", brought_by: &["fraction"] },
+    Ban {
+        name: "lazy_static",
+        reason: "std::sync::LazyLock does it",
+        brought_by: &["fraction", "sharded-slab"],
+    },
 ];
 
 /// Crates that come in several versions because others have not moved on yet. Another one is looked at before it is
