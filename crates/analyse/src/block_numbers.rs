@@ -1,41 +1,56 @@
 //! Intervals of a condition's percentiles, from its blocks.
 
+use std::borrow::Cow;
+
 use howlate_model::{Block, Distribution, Span};
 
 use crate::stretches::Stretches;
 use crate::{Interval, least_wakeups};
 
-/// The wake-ups of a condition by stretch of time, and all together.
+/// The wake-ups of a condition by stretch of time.
 #[derive(Clone, Debug, Default)]
-pub struct BlockNumbers {
+pub(crate) struct Blocks {
     stretches: Stretches,
-    all: Distribution,
     seen: u64,
     /// How long all blocks seen lasted.
     lasted: Span,
 }
 
-impl BlockNumbers {
+impl Blocks {
     /// Counts a block, whose latencies are `latency`.
     pub(crate) fn add(&mut self, block: &Block, latency: &Distribution) {
         self.seen += 1;
         self.lasted = self.lasted.plus(block.until_ns.since(block.from_ns));
         self.stretches.add(latency);
-        self.all.merge(latency);
     }
 
+    /// Their numbers, where `all` are their wake-ups together.
+    pub(crate) const fn numbers<'a>(&'a self, all: Cow<'a, Distribution>) -> BlockNumbers<'a> {
+        BlockNumbers { blocks: self, all }
+    }
+}
+
+/// What the blocks of a condition say of its percentiles.
+#[derive(Clone, Debug)]
+pub struct BlockNumbers<'a> {
+    blocks: &'a Blocks,
+    all: Cow<'a, Distribution>,
+}
+
+impl BlockNumbers<'_> {
     /// 95 % interval of the median; `None` where too little is known of how far stretches lie apart.
     pub fn p50_interval(&self) -> Option<Interval> {
-        self.stretches.interval(&self.all, 0.5)
+        self.blocks.stretches.interval(&self.all, 0.5)
     }
 
     /// 95 % interval of the 99th percentile.
     pub fn p99_interval(&self) -> Option<Interval> {
-        self.stretches.interval(&self.all, 0.99).filter(|_| self.all.count() >= least_wakeups(0.99))
+        self.blocks.stretches.interval(&self.all, 0.99).filter(|_| self.all.count() >= least_wakeups(0.99))
     }
 
     /// How many blocks there were, and how long one lasted on average.
     pub fn extent(&self) -> (u64, Span) {
-        (self.seen, Span::from_nanos(self.lasted.as_nanos() / self.seen.max(1)))
+        let Blocks { seen, lasted, .. } = self.blocks;
+        (*seen, Span::from_nanos(lasted.as_nanos() / (*seen).max(1)))
     }
 }

@@ -7,7 +7,7 @@ use howlate_model::{
     Property, SeriesPoint, Span, Started, Usage, Value, WhyBlock, Work, Worst,
 };
 
-use crate::block_numbers::BlockNumbers;
+use crate::block_numbers::{BlockNumbers, Blocks};
 use crate::bound::{Bound, Maxima};
 use crate::cause::{Traces, Why};
 use crate::planned::planned;
@@ -48,9 +48,9 @@ pub struct Outcome {
     caveats: Vec<Caveat>,
     rounds: Vec<Vec<SeriesPoint>>,
     /// Numbers of the wake-ups that happened, block by block.
-    blocks: BlockNumbers,
+    blocks: Blocks,
     /// The same with missed periods counted; `None` while none was, so that both are the same.
-    planned_blocks: Option<BlockNumbers>,
+    planned_blocks: Option<Blocks>,
     turns: TurnNumbers,
     maxima: Maxima,
     timeline: Timeline,
@@ -71,7 +71,7 @@ impl Outcome {
             total: Block::default(),
             caveats: Vec::new(),
             rounds: Vec::new(),
-            blocks: BlockNumbers::default(),
+            blocks: Blocks::default(),
             planned_blocks: None,
             turns: TurnNumbers::default(),
             maxima: Maxima::default(),
@@ -228,13 +228,13 @@ impl Outcome {
     }
 
     /// Blocks of the wake-ups that happened, for intervals.
-    pub const fn blocks(&self) -> &BlockNumbers {
-        &self.blocks
+    pub const fn blocks(&self) -> BlockNumbers<'_> {
+        self.blocks.numbers(Cow::Borrowed(self.latency()))
     }
 
     /// Blocks of every planned wake-up, for intervals.
-    pub fn planned_blocks(&self) -> &BlockNumbers {
-        self.planned_blocks.as_ref().unwrap_or(&self.blocks)
+    pub fn planned_blocks(&self) -> BlockNumbers<'_> {
+        self.planned_blocks.as_ref().unwrap_or(&self.blocks).numbers(self.planned())
     }
 
     /// Numbers of each turn, over every planned wake-up.

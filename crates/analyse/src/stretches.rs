@@ -39,7 +39,8 @@ impl Counts {
     fn merge(&mut self, other: &Self) {
         let mut both: Vec<(u64, u64)> = std::mem::take(&mut self.0);
         both.extend_from_slice(&other.0);
-        both.sort_unstable();
+        // Two ascending runs, which this sort finds and merges.
+        both.sort();
         both.dedup_by(|next, kept| {
             let same = next.0 == kept.0;
             kept.1 += if same { next.1 } else { 0 };
