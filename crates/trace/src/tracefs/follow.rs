@@ -1,5 +1,6 @@
-//! From events to what was seen of each sleep of the threads that are followed. Pure: the same rules as those of the
-//! programs in the kernel, `crates/trace/bpf/wakeups.bpf.c`.
+//! From events to what was seen of each sleep of the threads that are followed. Pure: the rules of the programs in the
+//! kernel, `crates/trace/bpf/wakeups.bpf.c`, but for a thread that is pulled to another CPU while it waits for one: who had
+//! the first CPU is not looked up here, so that all of that wait is charged to the move.
 
 use std::collections::HashMap;
 
