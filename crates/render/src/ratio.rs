@@ -14,10 +14,10 @@ pub fn times_as_much(ratio: Ratio, settled_by: &str) -> String {
             format!(", {range} times as {much} (95 %, {pairs} pairs of turns).")
         }
         Ratio::Open { pairs } => {
-            let turns = if pairs == 1 {
-                "1 pair of turns does".to_owned()
-            } else {
-                format!("{pairs} pairs of turns do")
+            let turns = match pairs {
+                0 => "such short turns do".to_owned(),
+                1 => "1 pair of turns does".to_owned(),
+                _ => format!("{pairs} pairs of turns do"),
             };
             format!("; {turns} not settle how many times. `{settled_by}` would.")
         }
@@ -41,5 +41,6 @@ mod tests {
             times_as_much(Ratio::Open { pairs: 3 }, "howlate cyclic"),
             "; 3 pairs of turns do not settle how many times. `howlate cyclic` would."
         );
+        assert!(times_as_much(Ratio::Open { pairs: 0 }, "").starts_with("; such short turns do not settle"));
     }
 }
