@@ -1,5 +1,6 @@
 //! The helper process: becomes a normal program, starts the workers, ends them when its parent is gone.
 
+use std::ffi::CString;
 use std::io::{self, Write as _, stdout};
 
 use howlate_linux::helper::{Helper, Lifetime, input_ends_within};
@@ -32,6 +33,7 @@ fn orders(part: &str, cpus: &str) -> io::Result<(LoadPart, CpuSet)> {
 }
 
 fn serve(part: &LoadPart, cpus: &CpuSet) -> io::Result<()> {
+    rustix::thread::set_name(&comm(part))?;
     become_normal(cpus)?;
     let scoreboard = Scoreboard::open(stdout())?;
     let served = if part.kind.is_from_outside() {
@@ -47,6 +49,11 @@ fn serve(part: &LoadPart, cpus: &CpuSet) -> io::Result<()> {
             .fold(Span::ZERO, Span::plus),
     );
     served
+}
+
+/// What others see the load's threads as; the kernel keeps 15 bytes. Started through `/proc/self/exe`, they would all be `exe`.
+fn comm(part: &LoadPart) -> CString {
+    CString::new(format!("load-{}", part.kind.name())).unwrap_or_default()
 }
 
 fn serve_workers(part: &LoadPart, cpus: &CpuSet, scoreboard: &Scoreboard) -> io::Result<()> {
