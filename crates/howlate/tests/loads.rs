@@ -89,7 +89,12 @@ impl Drop for Applied {
 fn every_built_in_load_does_something_and_says_how_much() {
     for load in BUILT_IN {
         for load in [load.to_owned(), format!("{load}:50%")] {
-            let result = json(&["load", &load, "--duration", "300ms", "--json", "--quiet"], 0);
+            let apply = |time| json(&["load", &load, "--duration", time, "--json", "--quiet"], 0);
+            let mut result = apply("300ms");
+            if result["parts"][0]["operations"] == 0 && !load.starts_with("awake") {
+                // Other tests have the CPUs; a short time may be too short then.
+                result = apply("10s");
+            }
             let part = &result["parts"][0];
             assert_eq!(part["part"], load.as_str());
             // `awake` does nothing where something else keeps every CPU awake already.
@@ -365,16 +370,22 @@ fn built_in_loads_run_as_process_1_without_any_other_program() {
     // `awake` gives way to all the others, so that nothing would be left for it.
     let others: Vec<&str> = BUILT_IN.into_iter().filter(|load| *load != "awake").collect();
     let loads = others.join("+");
-    let enter = format!(
-        "mount -t proc proc {0}/proc && exec chroot {0} /howlate load {loads} --duration 500ms --json",
-        root.path().display()
-    );
-    let output =
-        Command::new("unshare").args(["--mount", "--pid", "--fork", "sh", "-c", &enter]).output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(result["parts"].as_array().unwrap().len(), others.len());
-    for part in result["parts"].as_array().unwrap() {
-        assert!(part["operations"].as_u64().unwrap() > 0, "{part}");
+    // Together they are far more than there are CPUs, so that a short time may be too short for one of them.
+    for duration in ["500ms", "3s", "20s"] {
+        let enter = format!(
+            "mount -t proc proc {0}/proc && exec chroot {0} /howlate load {loads} --duration {duration} --json",
+            root.path().display()
+        );
+        let mut command = Command::new("unshare");
+        let output = command.args(["--mount", "--pid", "--fork", "sh", "-c", &enter]).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let parts = result["parts"].as_array().unwrap();
+        assert_eq!(parts.len(), others.len());
+        let idle = parts.iter().find(|part| part["operations"] == 0);
+        assert!(idle.is_none() || duration != "20s", "{idle:?}");
+        if idle.is_none() {
+            return;
+        }
     }
 }
