@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 
 use super::path::rounded;
+use super::stack::Stack;
 use super::{Area, Axis, Hue, Room};
 
 /// Lanes under one another.
@@ -33,41 +34,26 @@ const LANE: f64 = 44.0;
 const BAR: f64 = 18.0;
 const HEIGHT: f64 = 18.0;
 const TOP: f64 = 6.0;
-const BOTTOM: f64 = 44.0;
 /// Width of a letter, about.
 const LETTER: f64 = 6.6;
 /// Of pieces next to each other at least this much is to be seen of each.
 const LEAST: f64 = 0.8;
 
 impl Lanes {
-    #[allow(clippy::cast_precision_loss, reason = "a handful of lanes")]
+    fn stack(&self) -> Stack<'_> {
+        Stack { axis: &self.axis, top: TOP, each: LANE, count: self.lanes.len() }
+    }
+
     pub(crate) fn height(&self) -> f64 {
-        TOP + LANE * self.lanes.len() as f64 + BOTTOM
+        self.stack().height()
     }
 
     pub(crate) fn svg(&self, room: Room, name: &str) -> Markup {
-        let nothing = Axis::new(self.axis.scale, "", |_| String::new());
-        let area = Area {
-            left: 12.0,
-            right: room.width() - 14.0,
-            top: TOP,
-            bottom: self.height() - BOTTOM,
-            horizontal: &self.axis,
-            vertical: &nothing,
-        };
-        html! {
-            svg xmlns="http://www.w3.org/2000/svg" class={ "chart " (room.class()) } role="img" aria-label=(name)
-                viewBox=(format!("0 0 {} {}", room.width(), rounded(self.height()))) {
-                (super::axes::draw_horizontal(&area, room))
-                @for (number, lane) in self.lanes.iter().enumerate() { (draw(&area, number, lane)) }
-            }
-        }
+        self.stack().svg(room, name, |area, top, number| draw(area, top, &self.lanes[number]))
     }
 }
 
-#[allow(clippy::cast_precision_loss, reason = "a handful of lanes")]
-fn draw(area: &Area<'_>, number: usize, lane: &Lane) -> Markup {
-    let top = area.top + LANE * number as f64;
+fn draw(area: &Area<'_>, top: f64, lane: &Lane) -> Markup {
     html! {
         g {
             text class="row-name" x=(rounded(area.left)) y=(rounded(top + 13.0)) { (lane.name) }

@@ -12,6 +12,7 @@ mod path;
 mod plot;
 mod room;
 mod rows;
+mod stack;
 
 pub(crate) use area::Area;
 pub(crate) use axis::Axis;

@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 
 use super::path::rounded;
+use super::stack::Stack;
 use super::{Area, Axis, Hue, Room};
 
 /// Rows under one another.
@@ -25,37 +26,22 @@ pub(crate) struct Row {
 
 const ROW: f64 = 36.0;
 const TOP: f64 = 8.0;
-const BOTTOM: f64 = 44.0;
 
 impl Rows {
-    #[allow(clippy::cast_precision_loss, reason = "a handful of rows")]
+    fn stack(&self) -> Stack<'_> {
+        Stack { axis: &self.axis, top: TOP, each: ROW, count: self.rows.len() }
+    }
+
     pub(crate) fn height(&self) -> f64 {
-        TOP + ROW * self.rows.len() as f64 + BOTTOM
+        self.stack().height()
     }
 
     pub(crate) fn svg(&self, room: Room, name: &str) -> Markup {
-        let nothing = Axis::new(self.axis.scale, "", |_| String::new());
-        let area = Area {
-            left: 12.0,
-            right: room.width() - 14.0,
-            top: TOP,
-            bottom: self.height() - BOTTOM,
-            horizontal: &self.axis,
-            vertical: &nothing,
-        };
-        html! {
-            svg xmlns="http://www.w3.org/2000/svg" class={ "chart " (room.class()) } role="img" aria-label=(name)
-                viewBox=(format!("0 0 {} {}", room.width(), rounded(self.height()))) {
-                (super::axes::draw_horizontal(&area, room))
-                @for (number, row) in self.rows.iter().enumerate() { (draw(&area, number, row)) }
-            }
-        }
+        self.stack().svg(room, name, |area, top, number| draw(area, top, &self.rows[number]))
     }
 }
 
-#[allow(clippy::cast_precision_loss, reason = "a handful of rows")]
-fn draw(area: &Area<'_>, number: usize, row: &Row) -> Markup {
-    let top = area.top + ROW * number as f64;
+fn draw(area: &Area<'_>, top: f64, row: &Row) -> Markup {
     let y = top + 25.0;
     let [min, median, p99, max] = [row.min, row.median, row.p99, row.max].map(|value| area.x(value));
     let level =
