@@ -100,8 +100,10 @@ fn reasons() {
     let trace = shown("why", "trace");
     insta::assert_snapshot!("why-trace", trace);
     assert_slices_nest(&serde_json::from_str(&trace).unwrap());
-    let none: serde_json::Value = serde_json::from_str(&shown("cyclic", "trace")).unwrap();
-    assert_eq!(none["traceEvents"], serde_json::json!([]), "nothing was traced");
+    let untraced = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/recordings/v1/cyclic.jsonl");
+    let refused = run(&["show", "--format", "trace", untraced]);
+    assert_eq!((refused.status.code(), stdout(&refused)), (Some(2), String::new()));
+    assert!(common::stderr(&refused).contains("record again, such as with `howlate cyclic --why"));
 }
 
 /// Each part lies within its wake-up, on the lane of its CPU, and they follow one another without a gap.

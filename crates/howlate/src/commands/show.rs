@@ -5,6 +5,7 @@ use howlate_render as render;
 
 use super::formats::{Shown, is_json};
 use super::reading::{self, Texts};
+use super::why::is_explained;
 use crate::cli::{Format, Show};
 use crate::error::Error;
 use crate::status::{self, Status};
@@ -14,6 +15,10 @@ pub(crate) fn run(asked: &Show) -> Result<Status, Error> {
     let texts = if is_json(asked.format) { Texts::AsRecorded } else { Texts::Legible };
     let analyses =
         asked.recordings.iter().map(|path| reading::analysis(path, texts)).collect::<Result<Vec<_>, _>>()?;
+    let untraced = asked.recordings.iter().zip(&analyses).find(|(_, analysis)| !is_explained(analysis));
+    if let (Format::Trace, Some((path, _))) = (asked.format, untraced) {
+        return Err(Error::NothingTraced { path: path.clone() });
+    }
     let names: Vec<String> = asked.recordings.iter().map(|path| reading::name(path)).collect();
     let shown = Shown { analyses: &analyses, names: &names, limits: &asked.fail_above };
     let text = match asked.format {

@@ -54,7 +54,8 @@ fn choices(realtime: Option<Policy>) -> CyclicChoices {
     }
 }
 
-fn is_explained(analysis: &Analysis) -> bool {
+/// Whether any of its turns was traced.
+pub(super) fn is_explained(analysis: &Analysis) -> bool {
     analysis.outcomes().iter().any(|outcome| outcome.traces.is_some())
 }
 
