@@ -128,9 +128,10 @@ fn a_limit_ends_with_status_one_and_names_the_condition() {
     assert!(stderr(&output).contains("limit exceeded: max>1ns"), "{}", stderr(&output));
     let output = run(&["cyclic", "--threads", "1", "--samples", "120", "--fail-above", "p99>1h"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let output = run(&["cyclic", "--threads", "1", "--samples", "20", "--fail-above", "p99>1h"]);
+    // What a busy machine swallows counts too, so that there may be more than asked for.
+    let output = run(&["cyclic", "--threads", "1", "--samples", "20", "--fail-above", "p99.99>1h"]);
     assert_eq!(output.status.code(), Some(3));
-    let says = "cannot be judged: p99>60m: it takes 100 wake-ups, and there are 2";
+    let says = "cannot be judged: p99.99>60m: it takes 10000 wake-ups, and there are ";
     assert!(stderr(&output).contains(says), "{}", stderr(&output));
 }
 

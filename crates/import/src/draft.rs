@@ -12,6 +12,10 @@ use crate::json::SystemInfo;
 /// More threads, CPUs or tags than are read of one file: each takes up to 40 KiB.
 pub(crate) const MOST_SERIES: usize = 2_048;
 
+/// Bytes of memory that the distributions of one file may take: 1 000 threads that were up to ten milliseconds late. Whoever
+/// analyses them holds several copies, of two files to compare them.
+pub(crate) const MOST_ROOM: usize = 32 << 20;
+
 /// A file of another program, as a recording's header and the lines after it.
 #[derive(Clone, Debug)]
 pub struct Imported {
@@ -68,6 +72,11 @@ impl Series {
         }
     }
 
+    /// Bytes that its distributions take.
+    pub(crate) fn room(&self) -> usize {
+        self.stretches.iter().map(|stretch| stretch.latency.room()).sum()
+    }
+
     fn condition(&self, kernel: &str) -> Condition {
         Condition {
             work: Work::Foreign {
@@ -94,6 +103,9 @@ impl Draft {
         if threads > MOST_SERIES {
             let what = format!("it has {threads} threads; {MOST_SERIES} threads at most are read");
             return Err(ImportError::Damaged { program, what });
+        }
+        if self.series.iter().map(Series::room).sum::<usize>() > MOST_ROOM {
+            return Err(ImportError::Wide { program });
         }
         let header = self.header();
         let mut lines = vec![Line::Caveat(self.unsaid())];

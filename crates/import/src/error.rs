@@ -19,6 +19,15 @@ pub enum ImportError {
         /// What is wrong, and where.
         what: String,
     },
+    /// More threads with latencies further apart than any machine has.
+    #[error(
+        "it looks like the output of {program}, but its histograms take more than {} MiB, the most that is read",
+        crate::draft::MOST_ROOM >> 20
+    )]
+    Wide {
+        /// What seems to have written it.
+        program: &'static str,
+    },
     /// JSON longer than any of these programs writes.
     #[error("it is JSON of more than {} MiB, the most that is read", crate::LONGEST_JSON >> 20)]
     LongJson,
@@ -29,7 +38,7 @@ impl ImportError {
     pub const fn remedy(&self) -> Option<&'static str> {
         match self {
             Self::NoHistogram { remedy, .. } => Some(remedy),
-            Self::Damaged { .. } | Self::LongJson => None,
+            Self::Damaged { .. } | Self::Wide { .. } | Self::LongJson => None,
         }
     }
 }

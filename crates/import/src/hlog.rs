@@ -12,7 +12,7 @@ use howlate_model::{Bucket, Distribution, Foreign, HIGHEST_TRACKED, ImportNote, 
 use jiff::Timestamp;
 
 use crate::Read;
-use crate::draft::{Draft, Imported, MOST_SERIES, Series, Stretch};
+use crate::draft::{Draft, Imported, MOST_ROOM, MOST_SERIES, Series, Stretch};
 use crate::error::ImportError;
 use crate::histogram::count_in;
 
@@ -61,6 +61,8 @@ struct Tags {
     places: BTreeMap<String, usize>,
     series: Vec<Series>,
     stretches: usize,
+    /// Bytes that they take.
+    room: usize,
 }
 
 impl Tags {
@@ -70,13 +72,19 @@ impl Tags {
             Some(place) => *place,
             None => self.begin(tag)?,
         };
-        self.series[place].stretches.push(stretch(line)?);
+        let stretch = stretch(line)?;
+        self.room += stretch.latency.room();
         self.stretches += 1;
-        if self.stretches > MOST_STRETCHES {
-            self.series.iter_mut().for_each(|series| join_neighbours(&mut series.stretches));
-            self.stretches = self.series.iter().map(|series| series.stretches.len()).sum();
-        }
-        Ok(())
+        self.series[place].stretches.push(stretch);
+        if self.stretches > MOST_STRETCHES || self.room > MOST_ROOM { self.join() } else { Ok(()) }
+    }
+
+    /// Half as many stretches, as long as that frees enough.
+    fn join(&mut self) -> Result<(), ImportError> {
+        self.series.iter_mut().for_each(|series| join_neighbours(&mut series.stretches));
+        self.stretches = self.series.iter().map(|series| series.stretches.len()).sum();
+        self.room = self.series.iter().map(Series::room).sum();
+        if self.room > MOST_ROOM { Err(ImportError::Wide { program: PROGRAM }) } else { Ok(()) }
     }
 
     fn begin(&mut self, tag: &str) -> Result<usize, ImportError> {

@@ -74,6 +74,15 @@ mod tests {
     }
 
     #[test]
+    fn threads_that_are_all_an_hour_late_take_no_memory() {
+        let maxima = "3600000000 ".repeat(2_048);
+        let counts = "1 ".repeat(2_048);
+        let text = format!("# Histogram\n1 {counts}\n3600000000 {counts}\n# Max Latencies: {maxima}\n");
+        let error = import(&text).unwrap().unwrap_err().to_string();
+        assert!(error.contains("take more than 32 MiB"), "{error}");
+    }
+
+    #[test]
     fn counts_that_no_run_can_have_are_refused() {
         let text = format!("# Histogram\n1 {0}\n2 {0}\n# Max Latencies: 2\n", u64::MAX);
         let error = import(&text).unwrap().unwrap_err().to_string();

@@ -72,6 +72,11 @@ impl Buckets {
         Self { counts: vec![0; other.counts.len()], first: usize::MAX }
     }
 
+    /// Bytes that the counts take.
+    pub(crate) fn room(&self) -> usize {
+        self.counts.capacity() * size_of::<u64>()
+    }
+
     /// Counts `value` `n` times.
     #[inline]
     pub(crate) fn add(&mut self, value: u64, n: u64) {

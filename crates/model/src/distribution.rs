@@ -58,6 +58,11 @@ impl Distribution {
         Self { buckets: Buckets::with_room_for(&other.buckets), ..Self::default() }
     }
 
+    /// Bytes of memory that it takes beside itself: for bounds on what others wrote.
+    pub fn room(&self) -> usize {
+        self.buckets.room()
+    }
+
     /// Counts one latency. An early one (below zero) is counted at 0 and as early.
     #[inline]
     pub fn record(&mut self, latency: Latency) {

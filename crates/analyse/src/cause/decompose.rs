@@ -127,17 +127,13 @@ fn delivery(interrupted: &Who, length: Span) -> Charge {
 
 /// From being able to run until being switched in, by who had the CPU.
 fn wait(line: &mut TimeLine, one: &Traced) {
-    let Some(switched_in) = one.switched_in else { return };
-    let mut named = Span::ZERO;
     for occupant in &one.occupants {
-        named = named.plus(occupant.ns);
-        line.cut_as_far(at_most(line.cursor().plus(occupant.ns), switched_in), occupied(occupant, one));
+        let until = line.cursor().plus(occupant.ns);
+        line.cut_as_far(one.switched_in.map_or(until, |at| until.min(at)), occupied(occupant, one));
     }
-    line.cut(switched_in, Charge::of(Part::Waiting, Kind::Unexplained));
-}
-
-fn at_most(one: MonotonicTime, bound: MonotonicTime) -> MonotonicTime {
-    one.min(bound)
+    if let Some(switched_in) = one.switched_in {
+        line.cut(switched_in, Charge::of(Part::Waiting, Kind::Unexplained));
+    }
 }
 
 fn occupied(occupant: &Occupant, waiting: &Traced) -> Charge {

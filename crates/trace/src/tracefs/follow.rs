@@ -65,6 +65,7 @@ impl Follower {
         for thread in self.threads.values_mut().filter(|thread| thread.waits_for(event.cpu)) {
             thread.charge(holder, event.at);
         }
+        self.threads.get_mut(&event.pid).into_iter().for_each(|thread| thread.has_cpu(event.at));
         match event.what {
             What::Switch { .. } => self.switch(event, seen),
             What::Waking { thread, on } => self.waking(thread, on, event, seen),

@@ -133,6 +133,18 @@ fn a_switch_that_was_not_seen_is_not_guessed() {
 }
 
 #[test]
+fn a_switch_to_it_that_was_not_seen_is_not_replaced_by_the_next() {
+    let mut events = timely(8);
+    events[8] = event(1_230, 0, ME, What::PageFault);
+    events.insert(9, switch(1_250, 0, (ME, 0), 8));
+    events.insert(10, switch(1_280, 0, (8, 0), ME));
+    let one = &follow(&events)[0];
+    assert_eq!((one.switched_in, one.first_fault), (None, Some(at(1_230))));
+    assert_eq!(occupants(one), [(Holder::NotSeen, "", 80)]);
+    assert_eq!((one.lost.len(), one.lost[0].from, one.lost[0].until), (1, at(1_250), at(1_280)));
+}
+
+#[test]
 fn a_move_to_another_cpu_is_followed() {
     let mut events = timely(8);
     let slept = switch(1_300, 1, (ME, 1), 5);

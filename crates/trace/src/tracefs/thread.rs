@@ -148,6 +148,16 @@ impl Thread {
         }
     }
 
+    /// It has a CPU now. Where it was not seen to get it, nobody knows how long it waited since it was last accounted for.
+    pub(super) fn has_cpu(&mut self, at: MonotonicTime) {
+        if self.stage == Stage::Woken {
+            self.charge(Has::NotSeen, at);
+        }
+        if self.stage != Stage::NeverLeft {
+            self.stage = Stage::Runs;
+        }
+    }
+
     /// Its CPU is taken from it.
     pub(super) fn loses_its_cpu(&mut self, to: Who, at: MonotonicTime) {
         self.off_since = Some((at, to));
@@ -169,7 +179,7 @@ impl Thread {
     ) {
         let Some(mut sleep) = self.sleep.take() else { return };
         sleep.asleep_again = at;
-        if sleep.switched_in.is_some() {
+        if self.stage == Stage::Runs {
             let named = |(who, ns): (Has, Span)| Occupant { who: who.named(interrupts), ns };
             sleep.occupants = self.waited.drain(..).filter(|(_, ns)| !ns.is_zero()).map(named).collect();
         }
