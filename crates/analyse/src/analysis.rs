@@ -24,7 +24,8 @@ pub struct Analysis {
 impl Analysis {
     /// Begins with a recording's first line.
     pub fn new(header: Header) -> Self {
-        let outcomes = header.conditions.iter().cloned().map(Outcome::new).collect();
+        let outcome = |condition: &Condition| Outcome::new(condition.clone(), header.late_above_ns);
+        let outcomes = header.conditions.iter().map(outcome).collect();
         Self { header, caveats: Vec::new(), end: None, boots: Vec::new(), boots_ended: Vec::new(), outcomes }
     }
 
@@ -106,6 +107,7 @@ mod tests {
             system: System::default(),
             findings: vec![],
             settings: vec![],
+            late_above_ns: None,
             instrument: Instrument::default(),
             conditions: vec![condition],
         })

@@ -77,6 +77,7 @@ mod testing {
             system: System::default(),
             findings: vec![],
             settings: vec![],
+            late_above_ns: None,
             instrument: Instrument::default(),
             conditions: works.iter().map(condition).collect(),
         })

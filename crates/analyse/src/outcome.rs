@@ -43,6 +43,8 @@ pub struct Outcome {
     pub unfinished: bool,
     /// Why its wake-ups were late; `None` where no turn was traced.
     pub traces: Option<Traces>,
+    /// Which of them count as late, where the run was asked to say so.
+    late_above: Option<Span>,
     /// All wake-ups together.
     total: Block,
     caveats: Vec<Caveat>,
@@ -57,7 +59,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    pub(crate) fn new(condition: Condition) -> Self {
+    pub(crate) fn new(condition: Condition, late_above: Option<Span>) -> Self {
         Self {
             condition,
             in_force: None,
@@ -68,6 +70,7 @@ impl Outcome {
             warm_up: None,
             unfinished: false,
             traces: None,
+            late_above,
             total: Block::default(),
             caveats: Vec::new(),
             rounds: Vec::new(),
@@ -242,10 +245,10 @@ impl Outcome {
         self.turns.all()
     }
 
-    /// Why the wake-ups were late: those at least `above` late, or above the 99th percentile. `None` where nothing was
-    /// traced.
+    /// Why the wake-ups were late: those at least `above` late, or what the run was asked for, or those above the 99th
+    /// percentile. `None` where nothing was traced.
     pub fn why_late(&self, above: Option<Span>) -> Option<Why> {
-        Some(self.traces.as_ref()?.why(above, &self.turns()))
+        Some(self.traces.as_ref()?.why(above.or(self.late_above), &self.turns()))
     }
 
     /// Its latencies along the run.

@@ -68,8 +68,8 @@ pub(crate) enum Error {
     Tracer { tier: Tier, refusal: Refusal },
     #[error("{} was made without --why", path.display())]
     NothingTraced { path: PathBuf },
-    #[error("nothing of this can be traced: --why follows threads of howlate that sleep until a time")]
-    NothingToTrace,
+    #[error("nothing of this can be traced: {0}")]
+    NothingToTrace(String),
     #[error("there is no command `{0}`")]
     NoCommand(String),
 }
@@ -160,7 +160,7 @@ impl Error {
             }
             Self::Tracer { .. } => Some("`--tracer auto` takes the best that can be had".into()),
             Self::NothingTraced { .. } => Some("record again, such as with `howlate cyclic --why --out result.jsonl`".into()),
-            Self::NothingToTrace => Some("leave --why out, or choose another --call".into()),
+            Self::NothingToTrace(_) => Some("leave --why out, or choose another --call or --by".into()),
             Self::NoCommand(_) => Some("`howlate --help` lists the commands".into()),
             Self::Load(error) => load_hint(error),
             Self::Output(_) | Self::Json(_) => None,

@@ -130,6 +130,7 @@ pub(crate) fn header(
         system: environment.system.clone(),
         findings: environment.findings.clone(),
         settings: environment.settings.clone(),
+        late_above_ns: None,
         instrument: environment.instrument,
         conditions,
     }

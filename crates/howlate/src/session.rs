@@ -17,7 +17,9 @@ use howlate_analyse::Analysis;
 use howlate_linux::clock;
 use howlate_load::{Running, StartError};
 use howlate_measure::Process;
-use howlate_model::{Bounds, Caveat, Finished, HowEnded, Line, MonotonicTime, Progress, Sink, Turn, Wakeup};
+use howlate_model::{
+    Bounds, Caveat, Finished, HowEnded, Line, MonotonicTime, Progress, Sink, Span, Turn, Wakeup,
+};
 use howlate_plan::Plan;
 
 use crate::cli::without_repeats;
@@ -191,8 +193,15 @@ impl Session {
 
     /// Lines of a turn that is traced: its latencies are not those of the result.
     fn traced_line(&mut self, line: &Line) {
-        let (Line::Started(started), Some(tracing)) = (line, &mut self.tracing) else { return };
-        if let Err(refusal) = tracing.started(started.condition, &started.in_force) {
+        if let Line::Started(started) = line {
+            self.follow(started.condition, started.in_force.tid, started.in_force.slack_ns);
+        }
+    }
+
+    /// Follows a thread of a turn that is traced.
+    fn follow(&mut self, condition: u32, tid: u32, slack: Span) {
+        let Some(tracing) = &mut self.tracing else { return };
+        if let Err(refusal) = tracing.started(condition, tid, slack) {
             let tracer = tracing.name().to_owned();
             self.recorder.caveat(Caveat::TracerRefused { tracer, reason: refusal.to_string() });
         }
@@ -247,6 +256,10 @@ impl Sink for Session {
         self.display.progress(threads);
         let lines = self.tracing.as_mut().map_or_else(Vec::new, Tracing::poll);
         lines.iter().for_each(|line| self.recorder.keep(line));
+    }
+
+    fn program_started(&mut self, condition: u32, tid: u32, slack: Span) {
+        self.follow(condition, tid, slack);
     }
 
     fn wants_wakeups(&self) -> bool {

@@ -149,6 +149,8 @@ fn a_plan_may_ask_why() {
     assert!(turns("why = true\n").contains("4 turns"), "each turn once more: {}", turns("why = true\n"));
     assert!(turns("why = false\n").contains("2 turns"));
     refused("tracer = \"dtrace\"\nwhy = true\n[[cyclic]]\n", 1, "is no tracer");
+    assert!(turns("why = true\nlate-above = \"100us\"\n").contains("4 turns"));
+    refused("late-above = \"soon\"\nwhy = true\n[[cyclic]]\n", 1, "soon");
     refused("[[cyclic]]\nwhy = true\n", 2, "for the whole run");
 }
 

@@ -296,6 +296,79 @@ fn what_cannot_be_traced_is_refused_before_anything_is_measured() {
     assert_eq!(output.status.code(), Some(2), "a tracer is for --why");
 }
 
+/// What a command prints for machines with --why, whatever else its status says of a busy machine.
+fn explained(asked: &[&str]) -> Value {
+    let more = ["--why", "--rounds", "2", "--json", "--quiet"];
+    let output = run(&[asked, &more].concat());
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{}", stderr(&output));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// Most of the wake-ups were seen, and the parts of each are its lateness; returns the names of all parts.
+fn parts_of(why: &Value) -> Vec<&str> {
+    let (known, unknown) = (why["decomposed"].as_u64().unwrap(), why["not_decomposed"].as_u64().unwrap());
+    assert!(known > 0 && known >= 9 * unknown, "{known} of {}", known + unknown);
+    for one in why["worst"].as_array().unwrap() {
+        assert_eq!(sum(&one["parts"], "ns"), one["latency_ns"].as_i64().unwrap());
+    }
+    assert_eq!(sum(&why["causes"], "late_ns"), why["late"]["total_ns"].as_i64().unwrap());
+    why["parts"].as_array().unwrap().iter().map(|one| one["part"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn a_receiver_is_followed_from_the_send_to_its_return() {
+    if !has_bpf() {
+        return;
+    }
+    let asked = ["notify", "--by", "pipe,sched_yield", "--after", "1ms", "--samples", "200"];
+    for between in ["processes", "threads"] {
+        let result = explained(&[&asked[..], &["--between", between]].concat());
+        let parts = parts_of(&result["results"][0]["why"]);
+        for part in ["sending", "waiting", "return"] {
+            assert!(parts.contains(&part), "{between}: {part} is not in {parts:?}");
+        }
+        assert!(!parts.contains(&"timer_slack") && !parts.contains(&"blocked"), "{between}: {parts:?}");
+        assert!(result["results"][1]["why"].is_null(), "nothing wakes one that never sleeps");
+        assert!(common::has_caveat(&result, "not_traced"), "and that is said: {}", result["caveats"]);
+    }
+}
+
+#[test]
+fn the_sleep_of_another_language_is_followed() {
+    if !has_bpf() {
+        return;
+    }
+    if !common::is_installed("python3") {
+        return skip("there is no Python");
+    }
+    let asked = ["sleep", "--call", "python,shell", "--for", "2ms", "--samples", "100"];
+    let result = explained(&asked);
+    let parts = parts_of(&result["results"][0]["why"]);
+    for part in ["arming", "interrupt_delivery", "wake_up", "return"] {
+        assert!(parts.contains(&part), "{part} is not in {parts:?}");
+    }
+    assert!(result["results"][1]["why"].is_null() && common::has_caveat(&result, "not_traced"));
+}
+
+#[test]
+fn which_wake_ups_are_late_can_be_said() {
+    if !has_bpf() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("late.jsonl");
+    let out = path.to_str().unwrap();
+    let asked = ["cyclic", "--threads", "1", "--samples", "200", "--late-above", "1ns", "--out", out];
+    let why = explained(&asked)["results"][0]["why"].take();
+    let all = why["decomposed"].as_u64().unwrap() + why["not_decomposed"].as_u64().unwrap();
+    assert_eq!((&why["late"]["above_ns"], why["late"]["count"].as_u64()), (&0.into(), Some(all)));
+    assert_eq!(common::shown(&path)["results"][0]["why"], why, "a recording says the same");
+    let none = stdout(&run(&["why", out, "--late-above", "1h"]));
+    assert!(none.contains("0 of the traced wake-ups"), "what is typed of a recording holds: {none}");
+    let output = run(&["cyclic", "--late-above", "1ms", "--samples", "10"]);
+    assert_eq!(output.status.code(), Some(2), "it is for --why");
+}
+
 #[test]
 fn without_a_tracer_it_is_measured_all_the_same() {
     let asked = [

@@ -131,6 +131,7 @@ impl Draft {
             system: self.system.clone(),
             findings: Vec::new(),
             settings: Vec::new(),
+            late_above_ns: None,
             instrument: Instrument::default(),
             conditions,
         }

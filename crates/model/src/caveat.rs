@@ -213,6 +213,13 @@ pub enum Caveat {
         /// Why, and what to type.
         reason: String,
     },
+    /// Turns that no tracer can follow were taken without one.
+    NotTraced {
+        /// The way to sleep or to notify.
+        mechanism: String,
+        /// Why.
+        reason: String,
+    },
     /// A load did nothing while the condition was measured.
     LoadIneffective {
         /// The load, as typed.
@@ -373,6 +380,7 @@ impl Caveat {
             | Self::RealtimeClock
             | Self::CpusNotMeasured { .. }
             | Self::TracerRefused { .. }
+            | Self::NotTraced { .. }
             | Self::Imported { .. }
             | Self::OldNote { .. } => false,
         }

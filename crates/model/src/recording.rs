@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Block, Boot, BootEnded, Caveat, Condition, Finding, Finished, Instrument, LoadBlock, MonotonicTime,
+    Block, Boot, BootEnded, Caveat, Condition, Finding, Finished, Instrument, LoadBlock, MonotonicTime, Span,
     Started, System, WhyBlock,
 };
 
@@ -66,6 +66,9 @@ pub struct Header {
     /// Settings of the machine that were changed for the run, and were to be restored after it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<Setting>,
+    /// Which wake-ups count as late in what is said of causes, where `--late-above` was typed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub late_above_ns: Option<Span>,
     /// What measuring itself costs.
     pub instrument: Instrument,
     /// What is measured; blocks refer to these by index.

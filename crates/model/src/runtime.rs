@@ -68,6 +68,11 @@ impl Runtime {
         matches!(self, Self::Tokio | Self::Go | Self::Java | Self::JavaPark | Self::Node | Self::Shell)
     }
 
+    /// Whether it is its first thread that sleeps and comes back.
+    pub const fn sleeps_in_first_thread(self) -> bool {
+        !self.needs_threads() || matches!(self, Self::Node)
+    }
+
     /// The runtime that `text` names; a text with a `/` is the path of a program.
     pub(crate) fn named(text: &str) -> Option<Self> {
         if text.contains('/') {

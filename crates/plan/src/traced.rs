@@ -1,36 +1,70 @@
 //! Turns that are traced, beside those that are not.
 
-use howlate_model::{Turn, Wait};
+use howlate_model::{Caveat, Notifier, Sleeper, Turn, Wait, Work};
 
 use crate::Plan;
 
 impl Plan {
-    /// Adds to every turn whose threads sleep here one that is like it and is to be traced, before or after it as the
+    /// Adds to every turn whose threads sleep one that is like it and is to be traced, before or after it as the
     /// seed decides. Those have rounds of their own, from the number on that is returned: that much more than the round
-    /// beside it. `None` where there is no such turn.
+    /// beside it. Why others cannot be traced is left in `left_out`. `None` where there is no such turn.
     pub fn add_traced(&mut self, seed: u64) -> Option<u32> {
-        if !self.turns.iter().any(can_be_traced) {
-            return None;
-        }
         let rounds =
             self.turns.iter().flat_map(|turn| &turn.tasks).map(|task| task.round + 1).max().unwrap_or(0);
         let mut random = fastrand::Rng::with_seed(seed);
-        let turns = std::mem::take(&mut self.turns);
-        for turn in turns {
-            if can_be_traced(&turn) {
-                self.turns.extend(pair(turn, rounds, random.bool()));
-            } else {
-                self.turns.push(turn);
+        let mut any = false;
+        for turn in std::mem::take(&mut self.turns) {
+            match cannot_be_traced(&turn) {
+                None => {
+                    any = true;
+                    self.turns.extend(pair(turn, rounds, random.bool()));
+                }
+                Some(caveat) => {
+                    self.turns.push(turn);
+                    if !self.left_out.contains(&caveat) {
+                        self.left_out.push(caveat);
+                    }
+                }
             }
         }
-        Some(rounds)
+        any.then_some(rounds)
     }
 }
 
-/// Threads of howlate that wait for a time in the kernel. Programs of their own and messages are not followed yet.
-fn can_be_traced(turn: &Turn) -> bool {
-    let sleeps = |wait| !matches!(wait, Wait::BusyWait | Wait::SleepThenSpin);
-    turn.tasks.iter().all(|task| task.work.wait().is_some_and(sleeps))
+/// What is to be said of a turn whose wake-ups cannot be followed; `None` of one whose can.
+fn cannot_be_traced(turn: &Turn) -> Option<Caveat> {
+    turn.tasks.iter().find_map(|task| {
+        let reason = why_not(&task.work)?.to_owned();
+        Some(Caveat::NotTraced { mechanism: task.work.mechanism().to_string(), reason })
+    })
+}
+
+/// Why work has no wake-ups that a tracer can follow.
+fn why_not(work: &Work) -> Option<&'static str> {
+    match work {
+        Work::Cyclic { mechanism, .. } | Work::Sleep { mechanism: Sleeper::Wait(mechanism), .. } => {
+            thread_spins(*mechanism)
+        }
+        Work::Sleep { mechanism: Sleeper::Runtime(runtime), .. } => (!runtime.sleeps_in_first_thread())
+            .then_some("its runtime decides anew which thread, or process, sleeps and which one comes back"),
+        Work::Foreign { .. } => Some("another program measured it"),
+        Work::Notify { round_trip: true, .. } => {
+            Some("a round trip is two wake-ups of two threads; measure one way")
+        }
+        Work::Notify { mechanism, .. } => receiver_spins(*mechanism),
+    }
+}
+
+fn thread_spins(wait: Wait) -> Option<&'static str> {
+    match wait {
+        Wait::BusyWait => Some("it never sleeps, so that nothing wakes it"),
+        Wait::SleepThenSpin => Some("it is awake already when its time comes"),
+        _ => None,
+    }
+}
+
+fn receiver_spins(notifier: Notifier) -> Option<&'static str> {
+    notifier.burns_cpu().then_some("its receiver never sleeps, so that nothing wakes it")
 }
 
 fn pair(turn: Turn, rounds: u32, traced_first: bool) -> [Turn; 2] {
@@ -44,8 +78,9 @@ fn pair(turn: Turn, rounds: u32, traced_first: bool) -> [Turn; 2] {
 
 #[cfg(test)]
 mod tests {
-    use howlate_model::{Span, Wait};
+    use howlate_model::{Between, ReceiverCpu, Runtime, Span};
 
+    use super::*;
     use crate::testing::{circumstances, machine};
     use crate::{CyclicChoices, Threads};
 
@@ -79,8 +114,42 @@ mod tests {
     fn what_does_not_sleep_is_not_traced() {
         let choices = CyclicChoices { mechanisms: vec![Wait::BusyWait], ..choices() };
         let mut plan = choices.plan(&machine()).unwrap();
-        let before = plan.clone();
+        let before = plan.turns.clone();
         assert_eq!(plan.add_traced(3), None);
-        assert_eq!(plan, before);
+        assert_eq!(plan.turns, before);
+        let said = [Caveat::NotTraced {
+            mechanism: "busy_wait".into(),
+            reason: "it never sleeps, so that nothing wakes it".into(),
+        }];
+        assert_eq!(plan.left_out, said, "once");
+    }
+
+    #[test]
+    fn what_is_woken_or_sleeps_by_itself_is_traced() {
+        let notify = |mechanism, round_trip| Work::Notify {
+            mechanism,
+            after_ns: Span::from_millis(1),
+            between: Between::Processes,
+            sender_cpu: None,
+            placement: None,
+            receiver: ReceiverCpu::AsLeft,
+            round_trip,
+        };
+        let call = |runtime| {
+            let target_ns = Span::from_millis(1);
+            Work::Sleep { mechanism: Sleeper::Runtime(runtime), target_ns }
+        };
+        for (work, is_traced) in [
+            (notify(Notifier::Pipe, false), true),
+            (notify(Notifier::Pipe, true), false),
+            (notify(Notifier::BusyWait, false), false),
+            (notify(Notifier::SchedYield, false), false),
+            (call(Runtime::Python), true),
+            (call(Runtime::Node), true),
+            (call(Runtime::Go), false),
+            (call(Runtime::Shell), false),
+        ] {
+            assert_eq!(why_not(&work).is_none(), is_traced, "{work:?}");
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! The readings of a program, judged, and on their way to blocks.
 
-use howlate_model::{Block, BlockBuilder, Latency, MonotonicTime, Span, Task, Wakeup};
+use howlate_model::{Block, BlockBuilder, MonotonicTime, Span, Task, Wakeup};
 
 use crate::error::ProtocolError;
 
@@ -29,7 +29,7 @@ impl Blocks {
         }
     }
 
-    /// Takes one sleep; returns how late it was, or `None` for warm-up.
+    /// Takes one sleep; returns when it was to end and did, or `None` for warm-up.
     ///
     /// # Errors
     ///
@@ -39,7 +39,7 @@ impl Blocks {
         start: MonotonicTime,
         end: MonotonicTime,
         now: MonotonicTime,
-    ) -> Result<Option<Latency>, ProtocolError> {
+    ) -> Result<Option<Wakeup>, ProtocolError> {
         let (begins, ends) = (start.as_nanos(), end.as_nanos());
         if start < self.last_end || end < start || end > now {
             let (before, now) = (self.last_end.as_nanos(), now.as_nanos());
@@ -53,7 +53,7 @@ impl Blocks {
         let wakeup = Wakeup { expected: start.plus(self.length), ran: end };
         self.count += 1;
         self.blocks.record(wakeup);
-        Ok(Some(wakeup.latency()))
+        Ok(Some(wakeup))
     }
 
     /// Sleeps counted so far.
@@ -75,7 +75,7 @@ impl Blocks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use howlate_model::{Runtime, SeriesPoint, Sleeper, Work};
+    use howlate_model::{Latency, Runtime, SeriesPoint, Sleeper, Work};
 
     fn blocks(warm_up: u64) -> Blocks {
         let work = Work::Sleep { mechanism: Sleeper::Runtime(Runtime::C), target_ns: Span::from_nanos(100) };
@@ -94,7 +94,8 @@ mod tests {
     fn latency_is_what_a_sleep_took_beyond_its_length() {
         let mut blocks = blocks(1);
         assert_eq!(blocks.take(at(1_010), at(1_117), at(2_000)), Ok(None));
-        assert_eq!(blocks.take(at(1_200), at(1_350), at(2_000)), Ok(Some(Latency::from_nanos(50))));
+        let wakeup = Wakeup { expected: at(1_300), ran: at(1_350) };
+        assert_eq!(blocks.take(at(1_200), at(1_350), at(2_000)), Ok(Some(wakeup)));
         let block = blocks.close(at(2_000)).unwrap();
         assert_eq!((block.condition, block.round, block.latency.count(), blocks.count()), (3, 1, 1, 1));
         assert_eq!(block.series, [SeriesPoint(300, Latency::from_nanos(50))]);

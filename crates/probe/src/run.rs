@@ -7,7 +7,7 @@ use howlate_linux::child::Applied;
 use howlate_linux::clock;
 use howlate_model::{
     Bounds, Ended, Engine, EngineError, Finished, HowEnded, Latency, Line, MonotonicTime, Runtime, Sink,
-    Span, Started, Task, Turn, Usage,
+    Span, Started, Task, Turn, Usage, Wakeup,
 };
 
 use crate::blocks::Blocks;
@@ -46,6 +46,7 @@ impl Engine for Programs<'_> {
             task,
             bounds,
             cut_after: turn.cut_after,
+            wakeups: sink.wants_wakeups().then(Vec::new),
             sink,
             blocks: Blocks::new(task, began),
             conversion: None,
@@ -73,6 +74,8 @@ struct ProgramTurn<'a> {
     cut_after: Option<Span>,
     sink: &'a mut dyn Sink,
     blocks: Blocks,
+    /// Wake-ups that were not handed on one by one yet; `None`: nobody wants them so.
+    wakeups: Option<Vec<Wakeup>>,
     /// Known once the program has said its first line.
     conversion: Option<Conversion>,
     /// When it is cut, or given up where it has said nothing.
@@ -103,8 +106,10 @@ impl ProgramTurn<'_> {
 
     /// Reads until the program ends or must; returns what it used and what went wrong.
     fn watch(&mut self, mut program: Sleeping, applied: &Applied) -> (Option<Usage>, Option<Failed>) {
+        self.sink.program_started(self.task.condition, program.id(), applied.slack_in_force);
         let unread = |error: io::Error| Stopped::Wrong(Failed::NotRead { words: error.to_string() });
         let stopped = self.read(&mut program, applied).unwrap_or_else(unread);
+        self.hand_on();
         let now = clock::now();
         if let Some(block) = self.blocks.close(now) {
             self.sink.line(Line::Block(Box::new(block)));
@@ -128,6 +133,14 @@ impl ProgramTurn<'_> {
         (usage, problem.map(|problem| with_stderr_tail(problem, stderr_tail)))
     }
 
+    /// A program is the one task of its turn.
+    fn hand_on(&mut self) {
+        if let Some(wakeups) = &mut self.wakeups {
+            self.sink.wakeups(0, wakeups);
+            wakeups.clear();
+        }
+    }
+
     fn short_of_samples(&self) -> Option<Failed> {
         let asked = self.task.samples.unwrap_or(0);
         let got = self.blocks.count();
@@ -147,6 +160,7 @@ impl ProgramTurn<'_> {
             if let Some(block) = self.blocks.close_if_due(now) {
                 self.sink.line(Line::Block(Box::new(block)));
             }
+            self.hand_on();
             self.sink.progress(&[]);
             if let Some(stopped) = self.is_over(program, now) {
                 return Ok(stopped);
@@ -210,10 +224,10 @@ impl ProgramTurn<'_> {
         if self.blocks.count() == self.task.samples.unwrap_or(u64::MAX) {
             return Err(ProtocolError::TooMany);
         }
-        let late = self.blocks.take(start, end, now)?;
-        let above =
-            |late: Latency| self.bounds.stop_above.is_some_and(|most| late > Latency::from_span(most));
-        if !late.is_some_and(above) {
+        let Some(wakeup) = self.blocks.take(start, end, now)? else { return Ok(None) };
+        self.wakeups.iter_mut().for_each(|kept| kept.push(wakeup));
+        let late = wakeup.latency();
+        if self.bounds.stop_above.is_none_or(|most| late <= Latency::from_span(most)) {
             return Ok(None);
         }
         self.how = HowEnded::StoppedAbove;

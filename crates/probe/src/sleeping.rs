@@ -51,9 +51,14 @@ impl Sleeping {
         Ok((Self { pid, out, errors: Some(errors), said: Vec::new(), reaped: false }, applied))
     }
 
+    /// Its process, and first thread.
+    pub(crate) fn id(&self) -> u32 {
+        self.pid.as_raw_nonzero().get().unsigned_abs()
+    }
+
     /// The settings in force, read back from the kernel.
     pub(crate) fn in_force(&self, slack_ns: Span, dma_latency_us: Option<i32>) -> io::Result<InForce> {
-        let tid = self.pid.as_raw_nonzero().get().unsigned_abs();
+        let tid = self.id();
         let policy = sched::policy(tid)?;
         Ok(InForce {
             tid,
@@ -67,7 +72,7 @@ impl Sleeping {
 
     /// How many of its threads run under another policy than `policy`, as when a runtime sets one itself.
     pub(crate) fn threads_apart(&self, policy: Policy) -> usize {
-        let tids = threads(&Root::live(), self.pid.as_raw_nonzero().get().unsigned_abs()).into_iter();
+        let tids = threads(&Root::live(), self.id()).into_iter();
         // A thread that ended meanwhile has no policy any more.
         tids.filter_map(|tid| sched::policy(tid).ok()).filter(|other| *other != policy).count()
     }
@@ -122,7 +127,7 @@ impl Sleeping {
 
     /// One of class idle gets no CPU under load, not even to die, so it becomes a normal one.
     fn kill(&self) {
-        let tid = self.pid.as_raw_nonzero().get().unsigned_abs();
+        let tid = self.id();
         if sched::policy(tid).is_ok_and(|policy| policy == Policy::Idle) {
             drop(sched::set_policy(tid, Policy::OTHER));
         }

@@ -256,6 +256,7 @@ pub(crate) mod testing {
             system: System::default(),
             findings: vec![],
             settings: vec![],
+            late_above_ns: None,
             instrument: Instrument::default(),
             conditions: (0..conditions).map(condition).collect(),
         }

@@ -116,6 +116,7 @@ pub fn caveat(caveat: &Caveat) -> String {
             )
         }
         Caveat::TracerRefused { tracer, reason } => format!("Tracer {tracer} cannot be had: {reason}."),
+        Caveat::NotTraced { mechanism, reason } => format!("{mechanism} is not traced: {reason}."),
         Caveat::LoadIneffective { load } => format!(
             "The load {load} did nothing while this was measured: its processes got no CPU time, or the turns were too short."
         ),

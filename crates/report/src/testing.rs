@@ -45,6 +45,7 @@ pub(crate) fn analysis(conditions: Vec<Condition>) -> Analysis {
         system: System::default(),
         findings: vec![],
         settings: vec![],
+        late_above_ns: None,
         instrument: Instrument::default(),
         conditions,
     })

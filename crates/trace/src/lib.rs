@@ -33,7 +33,7 @@ pub trait Tracer {
     /// When the kernel refuses what it allowed before.
     fn start(&mut self) -> Result<(), Refusal>;
 
-    /// Follows a thread of a watched process from now on; `slack` is its timer slack.
+    /// Follows a thread from now on, until the next start, whichever process it is of; `slack` is its timer slack.
     ///
     /// # Errors
     ///

@@ -1,4 +1,6 @@
-//! Whether process ids in here are those that the kernel's events carry.
+//! Whether process ids in here are those that the kernel's events carry, and whose thread one is.
+
+use howlate_procfs::Root;
 
 use crate::Refusal;
 
@@ -9,5 +11,22 @@ pub(crate) fn has_the_kernels_ids() -> Result<(), Refusal> {
     match std::fs::read_link("/proc/self/ns/pid") {
         Ok(namespace) if namespace.as_os_str() != FIRST => Err(Refusal::ForeignIds),
         _ => Ok(()),
+    }
+}
+
+/// The process of a thread; `None` once it has ended.
+pub(crate) fn process_of(tid: u32) -> Option<u32> {
+    let status = Root::live().read(&format!("/proc/{tid}/status")).ok()?;
+    status.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_belongs_to_its_process() {
+        let (mine, here) = (std::process::id(), howlate_linux::thread::id());
+        assert_eq!((process_of(mine), process_of(here)), (Some(mine), Some(mine)));
     }
 }

@@ -43,6 +43,18 @@ pub fn decompose(wakeup: Wakeup, before: &[Lost], seen: &[Traced], notified: boo
     Some(Decomposed { wakeup, clamped })
 }
 
+/// Splits the lateness of a message whose receiver had not gone to sleep since `before`: sending is all of it, but for where
+/// it had lost its CPU.
+pub(super) fn found_awake(wakeup: Wakeup, before: &Traced) -> Decomposed {
+    let mut line = TimeLine::of(wakeup);
+    for lost in &before.lost {
+        line.cut_as_far(lost.from, Charge::kernel(Part::Sending));
+        line.cut_as_far(lost.until, lost_to(lost));
+    }
+    let (wakeup, clamped) = line.end(wakeup, Some(before.cpu), Charge::kernel(Part::Sending));
+    Decomposed { wakeup, clamped }
+}
+
 /// Before it slept: it asked too late, but not where others had its CPU.
 fn kept_from_asking(line: &mut TimeLine, before: &[Lost], asleep: Option<MonotonicTime>) {
     let Some(asleep) = asleep else { return };

@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 
-use howlate_model::{Explained, Ledger, Lost, MonotonicTime, NotDecomposed, Traced, Wakeup};
+use howlate_model::{Explained, Ledger, MonotonicTime, NotDecomposed, Traced, Wakeup};
 
-use super::decompose;
+use super::decompose::{Decomposed, decompose, found_awake};
 
 /// Sleeps that are kept while the wake-ups that they belong to have not arrived.
 const KEPT: usize = 65_536;
@@ -17,11 +17,13 @@ pub struct Joiner {
     seen: VecDeque<Traced>,
     waiting: VecDeque<Wakeup>,
     before: Option<MonotonicTime>,
-    /// When the tracer last lost something.
-    lost_at: Option<MonotonicTime>,
+    /// Stretches of time in which the tracer lost something, in order and apart.
+    doubtful: VecDeque<(MonotonicTime, MonotonicTime)>,
+    /// When the last of them ended.
+    lost_until: Option<MonotonicTime>,
     notified: bool,
-    /// Where the thread lost its CPU after its last sleep.
-    lost_before: Vec<Lost>,
+    /// The sleep of the thread before those that are still to be looked at.
+    last: Option<Traced>,
     /// What came of it.
     pub ledger: Ledger,
     /// Every wake-up by itself, where that is wanted.
@@ -73,12 +75,26 @@ impl Joiner {
         }
     }
 
-    /// The tracer lost `events` before `now`: nothing around that can be attributed.
-    pub fn lost(&mut self, events: u64, now: MonotonicTime) {
-        if events > 0 {
-            self.ledger.lost_events += events;
-            self.lost_at = Some(now);
+    /// The tracer lost `events` between two times: no wake-up that was due or under way then can be attributed. To be said
+    /// before what was seen in that time is handed on.
+    pub fn lost(&mut self, events: u64, from: MonotonicTime, until: MonotonicTime) {
+        if events == 0 {
+            return;
         }
+        self.ledger.lost_events += events;
+        self.lost_until = Some(until);
+        match self.doubtful.back_mut().filter(|(_, before)| *before >= from) {
+            Some((_, before)) => *before = until,
+            None => self.doubtful.push_back((from, until)),
+        }
+    }
+
+    /// Whether something was lost while `wakeup` was late. They come in order: what is past is forgotten.
+    fn is_doubtful(&mut self, wakeup: Wakeup) -> bool {
+        while self.doubtful.front().is_some_and(|(_, until)| *until < wakeup.expected) {
+            self.doubtful.pop_front();
+        }
+        self.doubtful.iter().any(|(from, _)| *from <= wakeup.ran)
     }
 
     /// Nothing more will come.
@@ -104,29 +120,47 @@ impl Joiner {
         // Sleeps that ended before the time asked for have no part in it.
         let past =
             mine.iter().take_while(|one| is_past(one, wakeup)).count().min(mine.len().saturating_sub(1));
-        let before =
-            past.checked_sub(1).map_or(std::mem::take(&mut self.lost_before), |last| mine[last].lost.clone());
-        let known = decompose(wakeup, &before, &mine[past..], self.notified);
-        self.lost_before = mine.last().map(|last| last.lost.clone()).unwrap_or_default();
+        let is_doubtful = self.is_doubtful(wakeup);
+        let known = if is_doubtful { None } else { self.explain(wakeup, &mine, past) };
+        self.last = mine.last().cloned().or(self.last.take());
         match &known {
             Some(known) => {
                 self.ledger.add(&known.wakeup);
                 self.ledger.clamped += known.clamped;
             }
-            None => self.ledger.add_unknown(wakeup.latency(), self.why_not(wakeup)),
+            None => self.ledger.add_unknown(wakeup.latency(), self.why_not(wakeup, is_doubtful)),
         }
         if let Some(kept) = &mut self.kept {
             kept.push(Judged { wakeup, explained: known.map(|known| known.wakeup) });
         }
     }
 
-    fn why_not(&self, wakeup: Wakeup) -> NotDecomposed {
-        if self.lost_at.is_some_and(|lost| wakeup.ran <= lost) {
+    /// Splits `wakeup` by `mine`, of which the first ones are `past`; of a receiver that nobody had to wake, by what it was
+    /// up to.
+    fn explain(&self, wakeup: Wakeup, mine: &[Traced], past: usize) -> Option<Decomposed> {
+        let before = past.checked_sub(1).map_or(self.last.as_ref(), |last| mine.get(last));
+        let lost = before.map_or(&[][..], |before| &before.lost);
+        let awake = before.filter(|before| self.notified && mine.is_empty() && was_awake(before, wakeup));
+        match awake {
+            Some(awake) => Some(found_awake(wakeup, awake)),
+            None => decompose(wakeup, lost, &mine[past..], self.notified),
+        }
+    }
+
+    /// Of a wake-up that was not seen before something was lost, that may have been what was lost.
+    fn why_not(&self, wakeup: Wakeup, is_doubtful: bool) -> NotDecomposed {
+        if is_doubtful || self.lost_until.is_some_and(|lost| wakeup.ran <= lost) {
             NotDecomposed::LostEvents
         } else {
             NotDecomposed::NotSeen
         }
     }
+}
+
+/// Whether the thread had run since before `wakeup` was due until after it.
+fn was_awake(before: &Traced, wakeup: Wakeup) -> bool {
+    let ran = before.switched_in.is_some_and(|switched_in| switched_in <= wakeup.expected);
+    ran && before.asleep_again.is_some_and(|again| again >= wakeup.ran)
 }
 
 fn is_past(one: &Traced, wakeup: Wakeup) -> bool {

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use howlate_model::{Between, Notifier, ReceiverCpu, Span};
 use howlate_plan::Pairs;
 
-use super::{Measuring, without_repeats};
+use super::{Measuring, Reasons, without_repeats};
 
 /// How long one process needs to wake another, by mechanism, idle gap and CPU pair
 #[derive(Args)]
@@ -17,7 +17,8 @@ epoll_pipe, busy_wait, busy_wait_no_pause, sched_yield; `all` for every one.\n\n
 howlate notify\n  \
 howlate notify --policy other,fifo:80 --out notify.jsonl\n  \
 howlate notify --by all --after 100us\n  \
-howlate notify --by futex,eventfd --pair 0,1 --pair 1,1 --receiver as_left,held_awake"
+howlate notify --by futex,eventfd --pair 0,1 --pair 1,1 --receiver as_left,held_awake\n  \
+howlate notify --by pipe,futex --after 1ms --why"
 )]
 pub(crate) struct Notify {
     /// How to notify: names from the list below, or `all`
@@ -44,6 +45,8 @@ pub(crate) struct Notify {
     pub(crate) round_trip: bool,
     #[command(flatten)]
     pub(crate) measuring: Measuring,
+    #[command(flatten)]
+    pub(crate) reasons: Reasons,
 }
 
 impl Notify {

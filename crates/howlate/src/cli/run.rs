@@ -51,6 +51,7 @@ impl Run {
         words.extend(self.extent.words.iter().chain(&self.run.words).cloned());
         if self.reasons.why {
             words.extend(["--why".to_owned(), format!("--tracer={}", self.reasons.tracer)]);
+            words.extend(self.reasons.late_above.map(|above| format!("--late-above={above}")));
         }
         words
     }

@@ -1,6 +1,7 @@
 //! Options that ask why.
 
 use clap::Args;
+use howlate_model::{Caveat, Span};
 use howlate_plan::Plan;
 use howlate_trace::Choice;
 
@@ -8,7 +9,7 @@ use crate::error::Error;
 use crate::session::Traced;
 
 /// Turns that are traced beside those that are not.
-#[derive(Args, Clone, Copy)]
+#[derive(Args, Clone, Copy, Default)]
 pub(crate) struct Reasons {
     /// Also find out why wake-ups are late: every turn is taken once more with a tracer, beside the one without
     #[arg(long, help_heading = "Reasons")]
@@ -16,6 +17,15 @@ pub(crate) struct Reasons {
     /// What traces: auto takes the best that can be had here; or bpf, tracefs, switches, none
     #[arg(long, value_name = "TRACER", default_value = "auto", requires = "why", help_heading = "Reasons")]
     pub(crate) tracer: Choice,
+    /// Which wake-ups are the late ones; those above the 99th percentile if left out
+    #[arg(
+        long,
+        value_name = "LENGTH",
+        allow_hyphen_values = true,
+        requires = "why",
+        help_heading = "Reasons"
+    )]
+    pub(crate) late_above: Option<Span>,
 }
 
 /// Turns per condition where nothing else was asked for: enough to tell what tracing adds.
@@ -37,7 +47,16 @@ impl Reasons {
         if !self.why {
             return Ok(None);
         }
-        let from_round = plan.add_traced(seed).ok_or(Error::NothingToTrace)?;
-        Ok(Some(Traced { tracer: self.tracer, from_round }))
+        let from_round = plan.add_traced(seed).ok_or_else(|| Error::NothingToTrace(reasons(plan)))?;
+        Ok(Some(Traced { tracer: self.tracer, from_round, late_above: self.late_above }))
     }
+}
+
+/// Why nothing of a plan can be traced.
+fn reasons(plan: &Plan) -> String {
+    let reason = |caveat: &Caveat| match caveat {
+        Caveat::NotTraced { mechanism, reason } => Some(format!("{mechanism}: {reason}")),
+        _ => None,
+    };
+    plan.left_out.iter().filter_map(reason).collect::<Vec<_>>().join("; ")
 }

@@ -17,7 +17,7 @@ pub(crate) struct Why {
     #[arg(value_name = "RECORDING")]
     pub(crate) recordings: Vec<PathBuf>,
     /// Which wake-ups are the late ones; those above the 99th percentile if left out
-    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, requires = "recordings")]
+    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub(crate) late_above: Option<Span>,
     /// What traces: auto takes the best that can be had here; or bpf, tracefs, switches, none
     #[arg(long, value_name = "TRACER", default_value = "auto", conflicts_with = "recordings")]

@@ -36,9 +36,9 @@ fn measure_and_print(
     environment: &Environment,
     mut plan: howlate_plan::Plan,
     seed: u64,
-    reasons: Option<Reasons>,
+    reasons: Reasons,
 ) -> Result<Status, Error> {
-    let traced = reasons.map(|reasons| reasons.add_to(&mut plan, seed)).transpose()?.flatten();
+    let traced = reasons.add_to(&mut plan, seed)?;
     let request = Request { traced, ..Request::of(command, seed, &args.run, &args.output) };
     let analysis = measure(&request, environment, &plan, Resume::No)?;
     print_result(&analysis, &args.output, &args.run.fail_above)?;

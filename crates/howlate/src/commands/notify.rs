@@ -13,7 +13,7 @@ use crate::status::Status;
 pub(crate) fn run(args: &Notify) -> Result<Status, Error> {
     let (environment, seed) = (Environment::begin()?, args.measuring.run.seed());
     let plan = plan(args, &environment, seed)?;
-    measure_and_print("notify", &args.measuring, &environment, plan, seed, None)
+    measure_and_print("notify", &args.measuring, &environment, plan, seed, args.reasons)
 }
 
 /// What is to be measured, in an order drawn with `seed`.

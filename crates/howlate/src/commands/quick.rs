@@ -30,7 +30,7 @@ pub(crate) fn run() -> Result<Status, Error> {
     let choices = choices(realtime, if may_trace { PER_CONDITION_AND_TRACED } else { PER_CONDITION });
     let mut plan = choices.plan(&environment.machine())?;
     let seed = choices.circumstances.seed;
-    let traced = Reasons { why: may_trace, tracer: Choice::Auto }.add_to(&mut plan, seed)?;
+    let traced = Reasons { why: may_trace, ..Reasons::default() }.add_to(&mut plan, seed)?;
     let out = recording_path();
     let output = Output { out: out.clone(), ..Output::default() };
     let request = Request { traced, ..Request::of("quick", seed, &WholeRun::default(), &output) };

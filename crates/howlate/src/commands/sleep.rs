@@ -11,7 +11,7 @@ use crate::status::Status;
 pub(crate) fn run(args: &Sleep) -> Result<Status, Error> {
     let (environment, seed) = (Environment::begin()?, args.measuring.run.seed());
     let plan = plan(args, &environment, seed)?;
-    measure_and_print("sleep", &args.measuring, &environment, plan, seed, Some(args.reasons))
+    measure_and_print("sleep", &args.measuring, &environment, plan, seed, args.reasons)
 }
 
 /// What is to be measured, in an order drawn with `seed`.

@@ -30,7 +30,8 @@ fn look(asked: &Why) -> Result<Status, Error> {
     let choices = choices(realtime_policy());
     let mut plan = choices.plan(&environment.machine())?;
     let seed = choices.circumstances.seed;
-    let traced = Reasons { why: true, tracer: asked.tracer }.add_to(&mut plan, seed)?;
+    let traced =
+        Reasons { why: true, tracer: asked.tracer, late_above: asked.late_above }.add_to(&mut plan, seed)?;
     let printing = Printing { quiet: asked.quiet, ..Printing::default() };
     let output = Output { out: asked.out.clone(), printing, ..Output::default() };
     let request = Request { traced, ..Request::of("why", seed, &WholeRun::default(), &output) };

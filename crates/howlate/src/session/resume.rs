@@ -54,7 +54,8 @@ impl Resume {
         match (self, request.out) {
             (Self::From(past), Some(path)) => resume(&past, path, plan),
             (_, out) => {
-                let header = header(request.command, request.seed, environment, plan.conditions.clone());
+                let mut header = header(request.command, request.seed, environment, plan.conditions.clone());
+                header.late_above_ns = request.traced.and_then(|traced| traced.late_above);
                 let recorder = Recorder::begin(header, out, &environment.interrupted)?;
                 Ok(Begun { recorder, turns: plan.turns.clone() })
             }

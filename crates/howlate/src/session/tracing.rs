@@ -4,9 +4,7 @@ use std::collections::HashMap;
 
 use howlate_analyse::cause::Joiner;
 use howlate_linux::clock;
-use howlate_model::{
-    AfterEach, Caveat, InForce, Line, MonotonicTime, Span, Turn, Wait, Wakeup, WhyBlock, Work,
-};
+use howlate_model::{AfterEach, Caveat, Line, MonotonicTime, Span, Turn, Wait, Wakeup, WhyBlock, Work};
 use howlate_trace::{Choice, Refusal, Tracer, open};
 
 use crate::error::Error;
@@ -18,6 +16,8 @@ pub(crate) struct Traced {
     pub(crate) tracer: Choice,
     /// Turns from this round on are traced; each is beside the one that many rounds before.
     pub(crate) from_round: u32,
+    /// Which wake-ups count as late, if that was said.
+    pub(crate) late_above: Option<Span>,
 }
 
 /// Causes of long turns are handed on this often, so that a crash costs no more.
@@ -37,6 +37,8 @@ struct TracedTurn {
     from: MonotonicTime,
     /// In the order of the turn's tasks.
     threads: Vec<Thread>,
+    /// When the tracer was last read.
+    read_at: MonotonicTime,
     /// Which of them has which id.
     by_tid: HashMap<u32, usize>,
 }
@@ -81,11 +83,12 @@ impl Tracing {
         let threads = turn.tasks.iter().map(|task| Thread {
             condition: task.condition,
             round: task.round,
-            has_slack: task.work.wait().is_none_or(Wait::has_slack),
+            has_slack: has_slack(&task.work),
             joiner: Joiner::new(matches!(task.work, Work::Notify { .. })),
         });
         let threads = threads.collect();
-        self.turn = Some(TracedTurn { from: clock::now(), threads, by_tid: HashMap::new() });
+        let now = clock::now();
+        self.turn = Some(TracedTurn { from: now, threads, read_at: now, by_tid: HashMap::new() });
         Ok(())
     }
 
@@ -104,14 +107,17 @@ impl Tracing {
         self.turn.is_some()
     }
 
-    /// A thread of the turn has begun.
-    pub(super) fn started(&mut self, condition: u32, in_force: &InForce) -> Result<(), Refusal> {
+    /// A thread of the turn has begun; its timer slack is `slack`.
+    pub(super) fn started(&mut self, condition: u32, tid: u32, slack: Span) -> Result<(), Refusal> {
         let Some(turn) = &mut self.turn else { return Ok(()) };
+        // A program is told of when it starts, and again when it says that it is ready.
+        if turn.by_tid.contains_key(&tid) {
+            return Ok(());
+        }
         if let Some(number) = turn.threads.iter().position(|thread| thread.condition == condition) {
-            turn.by_tid.insert(in_force.tid, number);
+            turn.by_tid.insert(tid, number);
             let has_slack = turn.threads[number].has_slack;
-            let slack = if has_slack { in_force.slack_ns } else { Span::ZERO };
-            return self.tracer.follow(in_force.tid, slack);
+            return self.tracer.follow(tid, if has_slack { slack } else { Span::ZERO });
         }
         Ok(())
     }
@@ -127,15 +133,18 @@ impl Tracing {
     /// Takes in what the tracer saw. Often enough, so that it need not lose anything.
     pub(super) fn poll(&mut self) -> Vec<Line> {
         let Some(turn) = &mut self.turn else { return Vec::new() };
-        let TracedTurn { threads, by_tid, .. } = turn;
-        let lost = self.tracer.read(&mut |one| {
+        let TracedTurn { threads, by_tid, read_at, .. } = turn;
+        let (mut seen, began) = (Vec::new(), clock::now());
+        let lost = self.tracer.read(&mut |one| seen.push(one));
+        let now = clock::now();
+        let since = std::mem::replace(read_at, began);
+        // Which thread's they were cannot be told, so that they spoil the wake-ups of all.
+        threads.iter_mut().for_each(|thread| thread.joiner.lost(lost, since, now));
+        for one in seen {
             if let Some(thread) = by_tid.get(&one.tid).and_then(|number| threads.get_mut(*number)) {
                 thread.joiner.saw(one);
             }
-        });
-        let now = clock::now();
-        // Which thread's they were cannot be told, so that they spoil the wake-ups of all.
-        threads.iter_mut().for_each(|thread| thread.joiner.lost(lost, now));
+        }
         if now.since(turn.from) < HANDED_ON_EVERY {
             return Vec::new();
         }
@@ -176,4 +185,9 @@ impl Tracing {
         };
         turn.threads.iter_mut().map(line).collect()
     }
+}
+
+/// Whether the wait of such work is one that timer slack lengthens. A receiver waits for no time.
+fn has_slack(work: &Work) -> bool {
+    !matches!(work, Work::Notify { .. }) && work.wait().is_none_or(Wait::has_slack)
 }

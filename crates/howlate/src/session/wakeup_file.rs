@@ -10,7 +10,7 @@ pub(super) struct WakeupFile {
     file: Samples,
     /// Condition and round of each thread of the current turn.
     threads: Vec<TurnOf>,
-    /// Whether the turn's wake-ups come in its blocks, rather than one by one.
+    /// Whether the turn's wake-ups are taken from its blocks, rather than one by one.
     in_blocks: bool,
     /// Wake-ups that blocks were too many for.
     missing: u64,
@@ -29,6 +29,9 @@ impl WakeupFile {
 
     /// Wake-ups of a thread of the current turn.
     pub(super) fn wakeups(&mut self, thread: usize, wakeups: &[Wakeup]) {
+        if self.in_blocks {
+            return;
+        }
         if let Some(&(condition, round)) = self.threads.get(thread) {
             self.file.write(condition, round, wakeups);
         }

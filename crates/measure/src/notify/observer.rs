@@ -44,6 +44,8 @@ pub(super) struct Watch<'a> {
     stop_above: Option<Latency>,
     usage: Option<Usage>,
     error: Option<String>,
+    /// Wake-ups that were not handed on one by one yet; `None`: nobody wants them so.
+    wakeups: Option<Vec<Wakeup>>,
     sink: &'a mut dyn Sink,
 }
 
@@ -71,6 +73,7 @@ impl<'a> Watch<'a> {
             stop_above: job.bounds.stop_above.map(Latency::from_span),
             usage: None,
             error: None,
+            wakeups: sink.wants_wakeups().then(Vec::new),
             sink,
         }
     }
@@ -117,9 +120,18 @@ impl<'a> Watch<'a> {
     /// Takes what has arrived, and tells how far it has come.
     fn poll(&mut self, now: MonotonicTime) {
         self.drain(false);
+        self.hand_on();
         self.show();
         if now.since(self.blocks.current().from_ns) >= BLOCK {
             self.close_block(now);
+        }
+    }
+
+    fn hand_on(&mut self) {
+        let number = self.job.turn.tasks.iter().position(|task| task == self.job.task);
+        if let (Some(wakeups), Some(number)) = (&mut self.wakeups, number) {
+            self.sink.wakeups(number, wakeups);
+            wakeups.clear();
         }
     }
 
@@ -151,6 +163,7 @@ impl<'a> Watch<'a> {
         let ran = if self.job.spec.round_trip { sent.answered } else { ran };
         let wakeup = Wakeup { expected: sent.sent, ran };
         self.blocks.record(wakeup);
+        self.wakeups.iter_mut().for_each(|kept| kept.push(wakeup));
         self.blocks.record_send(Wakeup { expected: sent.sent, ran: sent.returned }.latency());
         self.last = wakeup.latency();
         if self.stop_above.is_some_and(|limit| wakeup.latency() > limit) {
@@ -213,6 +226,7 @@ impl<'a> Watch<'a> {
     fn finish(mut self, left_behind: bool) -> Ended {
         let now = clock::now();
         self.drain(true);
+        self.hand_on();
         self.show();
         self.blocks.set_irregular(self.pairing.irregular(self.log.count()));
         self.close_block(now);

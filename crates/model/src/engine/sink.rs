@@ -1,7 +1,7 @@
 //! Where an engine puts what it sees.
 
 use super::Progress;
-use crate::{Line, Wakeup};
+use crate::{Line, Span, Wakeup};
 
 /// Where an engine puts what it sees.
 pub trait Sink {
@@ -9,6 +9,9 @@ pub trait Sink {
     fn line(&mut self, line: Line);
     /// Each time the observer has polled: how far each thread has come.
     fn progress(&mut self, threads: &[Progress]);
+    /// A program of its own was started for `condition`: `tid` is its first thread, with `slack` as its timer slack. Said
+    /// before it has set itself up, so that whoever watches it misses none of its sleeps.
+    fn program_started(&mut self, _condition: u32, _tid: u32, _slack: Span) {}
     /// Whether [`Sink::wakeups`] is wanted; asked once.
     fn wants_wakeups(&self) -> bool {
         false

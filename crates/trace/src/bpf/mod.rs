@@ -13,7 +13,7 @@ use aya::{Btf, BtfError, Ebpf, EbpfLoader};
 use howlate_model::{Span, Traced};
 
 use crate::names::Interrupts;
-use crate::namespace::has_the_kernels_ids;
+use crate::namespace::{has_the_kernels_ids, process_of};
 use crate::{Refusal, Tier, Tracer};
 
 /// Processes that can be watched at once: `WATCHED` of the kernel's side.
@@ -61,6 +61,9 @@ pub(crate) struct Bpf {
     programs: Vec<&'static str>,
     attached: Vec<(&'static str, BtfTracePointLinkId)>,
     records: RingBuf<MapData>,
+    /// Those that are always watched, and those that are now.
+    processes: Vec<u32>,
+    watched: Vec<u32>,
     /// Records lost, as last read.
     lost: u64,
     interrupts: Interrupts,
@@ -92,6 +95,8 @@ impl Bpf {
             programs,
             attached: Vec::new(),
             records,
+            processes: processes.to_vec(),
+            watched: processes.to_vec(),
             lost: 0,
             interrupts: Interrupts::default(),
         })
@@ -110,6 +115,8 @@ impl Tracer for Bpf {
     }
 
     fn start(&mut self) -> Result<(), Refusal> {
+        self.watched.clone_from(&self.processes);
+        watch(&mut self.kernel, &self.watched)?;
         for &name in &self.programs {
             let program = program(&mut self.kernel, name)?;
             let link = program.attach().map_err(|error| refusal("attach its programs", &error))?;
@@ -118,9 +125,15 @@ impl Tracer for Bpf {
         Ok(())
     }
 
-    /// All threads of the watched processes are followed.
-    fn follow(&mut self, _: u32, _: Span) -> Result<(), Refusal> {
-        Ok(())
+    /// All threads of the watched processes are followed; that of `tid` becomes one of them.
+    fn follow(&mut self, tid: u32, _: Span) -> Result<(), Refusal> {
+        match process_of(tid) {
+            Some(process) if !self.watched.contains(&process) => {
+                self.watched.push(process);
+                watch(&mut self.kernel, &self.watched)
+            }
+            _ => Ok(()),
+        }
     }
 
     fn read(&mut self, seen: &mut dyn FnMut(Traced)) -> u64 {

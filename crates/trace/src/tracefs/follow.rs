@@ -41,9 +41,10 @@ impl Follower {
         }
     }
 
-    /// Follows a thread from now on.
-    pub(super) fn follow(&mut self, tid: u32) {
+    /// Follows a thread from now on, and the signals that are sent to its `process`.
+    pub(super) fn follow(&mut self, tid: u32, process: Option<u32>) {
         self.threads.insert(tid, Thread::new(tid));
+        self.processes.extend(process.filter(|process| !self.processes.contains(process)));
     }
 
     /// The threads that are followed.

@@ -22,7 +22,7 @@ use howlate_procfs::Root;
 pub(crate) use instance::clear_up;
 
 use crate::names::Interrupts;
-use crate::namespace::has_the_kernels_ids;
+use crate::namespace::{has_the_kernels_ids, process_of};
 use crate::{Refusal, Tier, Tracer};
 use event::{Event, Records};
 use follow::Follower;
@@ -190,7 +190,7 @@ impl Tracer for Tracefs {
     }
 
     fn follow(&mut self, tid: u32, _: Span) -> Result<(), Refusal> {
-        self.follower.follow(tid);
+        self.follower.follow(tid, process_of(tid));
         self.quotas.follow(tid, clock::now());
         self.filter()
     }

@@ -59,7 +59,7 @@ fn timely(then: u32) -> Vec<Event> {
 fn follow(events: &[Event]) -> Vec<Traced> {
     let names = "           CPU0\n 24:          5   PCI-MSI 65536-edge      eth0\n";
     let mut follower = Follower::new(&[MINE], Interrupts::of(names));
-    follower.follow(ME);
+    follower.follow(ME, None);
     let mut seen = Vec::new();
     events.iter().for_each(|event| follower.event(event, &mut |one| seen.push(one)));
     seen
@@ -389,7 +389,7 @@ fn what_a_real_kernel_wrote_is_read() {
         _ => None,
     });
     let mut follower = Follower::new(&[], Interrupts::of(""));
-    follower.follow(sleeper.unwrap());
+    follower.follow(sleeper.unwrap(), None);
     let mut seen = Vec::new();
     events.iter().for_each(|event| follower.event(event, &mut |one| seen.push(one)));
     assert!(seen.len() >= 3, "{seen:?}");

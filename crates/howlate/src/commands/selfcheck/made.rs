@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use howlate_analyse::cause::{Joiner, Score, score};
 use howlate_culprit::{Class, Order, Part, Party, Told};
 use howlate_linux::clock;
-use howlate_model::{Known, Span};
+use howlate_model::{Known, MonotonicTime, Span};
 use howlate_trace::{Choice, Tracer, open};
 
 use super::SETTLING;
@@ -46,10 +46,11 @@ impl Making<'_> {
         drop(clock::pause(SETTLING));
         let mut joiner = Joiner::default().keeping();
         parties.go()?;
-        self.watch(&parties, &mut *tracer, &mut joiner)?;
+        let mut read_at = clock::now();
+        self.watch(&parties, |pid| take_in(&mut *tracer, pid, &mut read_at, &mut joiner))?;
         drop(clock::pause(SETTLING));
         tracer.stop();
-        take_in(&mut *tracer, pid, &mut joiner);
+        take_in(&mut *tracer, pid, &mut read_at, &mut joiner);
         let (told, known) = parties.tell()?;
         joiner.woke(told.wakeups());
         joiner.end();
@@ -80,7 +81,7 @@ impl Making<'_> {
     }
 
     /// Until all have told what they have to tell.
-    fn watch(&self, parties: &Parties, tracer: &mut dyn Tracer, joiner: &mut Joiner) -> Result<(), String> {
+    fn watch(&self, parties: &Parties, mut take_in: impl FnMut(u32)) -> Result<(), String> {
         let give_up = clock::now().plus(self.lasts).plus(PATIENCE);
         while !parties.are_done() {
             if self.interrupted.load(Ordering::Relaxed) {
@@ -91,19 +92,18 @@ impl Making<'_> {
             }
             // A signal that ends the pause only makes the look come earlier.
             drop(clock::pause(LOOK_EVERY));
-            take_in(tracer, parties.measured.pid(), joiner);
+            take_in(parties.measured.pid());
         }
         Ok(())
     }
 }
 
-fn take_in(tracer: &mut dyn Tracer, pid: u32, joiner: &mut Joiner) {
-    let lost = tracer.read(&mut |one| {
-        if one.tid == pid {
-            joiner.saw(one);
-        }
-    });
-    joiner.lost(lost, clock::now());
+/// What was seen of `pid` since the tracer was last read, at `read_at`.
+fn take_in(tracer: &mut dyn Tracer, pid: u32, read_at: &mut MonotonicTime, joiner: &mut Joiner) {
+    let (mut seen, began) = (Vec::new(), clock::now());
+    let lost = tracer.read(&mut |one| seen.push(one));
+    joiner.lost(lost, std::mem::replace(read_at, began), clock::now());
+    seen.into_iter().filter(|one| one.tid == pid).for_each(|one| joiner.saw(one));
 }
 
 impl Parties {
