@@ -5,8 +5,8 @@ use howlate_analyse::{
     Analysis, BlockNumbers, Insight, Interval, LoadEffect, Outcome, Ranking, Summary, insights, rankings,
 };
 use howlate_model::{
-    Boot, BootEnded, Caveat, Condition, HowEnded, InForce, Instrument, Irregular, System, Usage, Worst,
-    schema_as_written,
+    Boot, BootEnded, Caveat, Condition, Finding, HowEnded, InForce, Instrument, Irregular, System, Usage,
+    Worst, schema_as_written,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -157,7 +157,7 @@ fn noted(caveats: &[Caveat]) -> Vec<Noted> {
     caveats.iter().map(noted).collect()
 }
 
-fn entry(outcome: &Outcome) -> Entry<'_> {
+fn entry<'a>(outcome: &'a Outcome, findings: &[Finding]) -> Entry<'a> {
     let corrected_blocks = Some(outcome.planned_blocks()).filter(|_| outcome.counts_missed());
     Entry {
         condition: &outcome.condition,
@@ -182,7 +182,7 @@ fn entry(outcome: &Outcome) -> Entry<'_> {
         worst: outcome.worst(),
         load_effect: outcome.load_effect.as_ref(),
         usage: outcome.usage,
-        why: outcome.why_late(None),
+        why: outcome.why_late(None).map(|why| why.with_remedies(findings)),
         caveats: noted(&outcome.caveats()),
     }
 }
@@ -207,7 +207,7 @@ fn document(analysis: &Analysis) -> Document<'_> {
         explanations,
         rankings: parts.iter().flat_map(|(_, part)| rankings(part)).collect(),
         guests: guests(analysis),
-        results: analysis.outcomes().iter().map(entry).collect(),
+        results: analysis.outcomes().iter().map(|outcome| entry(outcome, &header.findings)).collect(),
     }
 }
 

@@ -4,6 +4,7 @@
 //! can be read without its script.
 
 mod answer;
+mod causes;
 mod chart;
 mod entry;
 mod errors;

@@ -4,9 +4,9 @@ use howlate_render::{legible, legible_lines, machine, markdown_text, meaning};
 
 use crate::entry::Entry;
 use crate::page::{caveat_lines, command};
-use crate::{Recording, answer, errors, names, prose, tables};
+use crate::{Recording, answer, causes, errors, names, prose, tables};
 
-/// The answer, the tables, what they mean, what to know, the command.
+/// The answer, the tables, what they mean, who made it late, what to know, the command.
 pub fn markdown(recordings: &[Recording<'_>]) -> String {
     let entries = Entry::all(recordings);
     let mut text =
@@ -32,6 +32,7 @@ pub fn markdown(recordings: &[Recording<'_>]) -> String {
     }
     let meanings: Vec<String> = recordings.iter().flat_map(|recording| meaning(recording.analysis)).collect();
     text.push_str(&list("What this means", &meanings));
+    text.push_str(&causes::markdown(&entries));
     text.push_str(&list("What to know", &caveat_lines(&entries, recordings)));
     for recording in recordings {
         text.push_str(&format!("```sh\n{}\n```\n", legible(&command(recording.analysis))));

@@ -96,6 +96,22 @@ pub struct WhyCause {
     pub wakeups: u64,
     /// The most in one.
     pub max_ns: Span,
+    /// What `howlate doctor` found that bears on it; absent where there is nothing to be done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remedy: Option<WhyRemedy>,
+}
+
+/// What can be done about a cause.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct WhyRemedy {
+    /// The finding's name, as `howlate doctor --json` has it.
+    pub finding: String,
+    /// What was found.
+    pub found: String,
+    /// Commands, or one sentence where no command does it.
+    pub apply: Vec<String>,
+    /// What puts it back.
+    pub undo: Vec<String>,
 }
 
 impl Why {
@@ -184,6 +200,7 @@ fn causes(late: &Late) -> Vec<WhyCause> {
             share: share(one.total, late.total),
             wakeups: one.wakeups.min(late.count),
             max_ns: one.max,
+            remedy: None,
         })
         .collect();
     causes.sort_by_key(|one| std::cmp::Reverse(one.late_ns));

@@ -14,7 +14,7 @@ mod traces;
 
 pub use decompose::{Decomposed, decompose};
 pub use join::{Joiner, Judged};
-pub use late::{ProbeEffect, Why, WhyCause, WhyLate, WhyPart};
+pub use late::{ProbeEffect, Why, WhyCause, WhyLate, WhyPart, WhyRemedy};
 pub use remedy::remedy;
 pub use score::{HITS_NEEDED, SHARE_NEEDED, Score, Verdict, score};
 pub use traces::Traces;

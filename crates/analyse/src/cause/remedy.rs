@@ -1,6 +1,8 @@
 //! What doctor found that bears on a cause.
 
-use howlate_model::{Finding, Kind, Verdict};
+use howlate_model::{Finding, Kind, Remedy, Verdict};
+
+use super::{Why, WhyRemedy};
 
 /// The findings that bear on each kind of cause, by their stable names, the nearest first.
 const BEARING: &[(Kind, &[&str])] = &[
@@ -24,6 +26,22 @@ pub fn remedy(kind: Kind, findings: &[Finding]) -> Option<&Finding> {
     bearing.iter().find_map(|id| findings.iter().find(|one| one.id == *id && helps(one)))
 }
 
+impl Why {
+    /// The same, with the nearest of `findings` beside each cause that something can be done about.
+    #[must_use]
+    pub fn with_remedies(mut self, findings: &[Finding]) -> Self {
+        for cause in &mut self.causes {
+            cause.remedy = remedy(cause.kind, findings).map(beside);
+        }
+        self
+    }
+}
+
+fn beside(finding: &Finding) -> WhyRemedy {
+    let Remedy { apply, undo } = finding.remedy.clone().unwrap_or_default();
+    WhyRemedy { finding: finding.id.clone(), found: finding.found.clone(), apply, undo }
+}
+
 /// What is as it should be, or was not read, needs nothing done.
 fn helps(finding: &Finding) -> bool {
     let says = finding.remedy.as_ref().is_some_and(|remedy| !remedy.apply.is_empty());
@@ -32,7 +50,7 @@ fn helps(finding: &Finding) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use howlate_model::Remedy;
+    use howlate_model::{Cause, Explained, Latency, Ledger, MonotonicTime, Part, Segment, Span};
 
     use super::*;
 
@@ -57,5 +75,26 @@ mod tests {
         assert_eq!(id(Kind::TimerSlack), None, "it is as it should be");
         assert_eq!(id(Kind::Throttled), None, "it says nothing to type");
         assert_eq!(id(Kind::LateArming), None, "that is the program's own");
+    }
+
+    #[test]
+    fn a_remedy_stands_beside_the_causes_that_it_bears_on() {
+        let part = |kind, ns| {
+            let cause = Cause { part: Part::Waiting, kind, name: String::new() };
+            Segment { cause, pid: None, from_ns: MonotonicTime::default(), ns: Span::from_nanos(ns) }
+        };
+        let parts = vec![part(Kind::Thread, 70), part(Kind::LateArming, 30)];
+        let (at_ns, latency_ns) = (MonotonicTime::default(), Latency::from_nanos(100));
+        let mut ledger = Ledger::default();
+        ledger.add(&Explained { at_ns, latency_ns, cpu: None, parts });
+        let findings = [finding("realtime_permission", Verdict::Blocks, &["ulimit -r 80"])];
+        let why = Why::of(&ledger, "bpf", Some(Span::ZERO), None).with_remedies(&findings);
+        let told: Vec<_> = why.causes.iter().map(|one| one.remedy.as_ref()).collect();
+        let beside = told[0].unwrap();
+        assert_eq!(
+            (beside.finding.as_str(), &beside.apply[..]),
+            ("realtime_permission", &["ulimit -r 80".to_owned()][..])
+        );
+        assert_eq!(told[1], None);
     }
 }
