@@ -152,7 +152,7 @@ impl Error {
                 Some("trees are made with `cargo xtask capture-system FOLDER`; leave `--root` out for this machine".into())
             }
             Self::NoPicture(none) => {
-                let there_are: Vec<&str> = none.there_are().map(howlate_report::Kind::name).collect();
+                let there_are: Vec<&str> = none.there_are().map(howlate_report::Chart::name).collect();
                 Some(match there_are.as_slice() {
                     [] => "nothing was measured".into(),
                     some => format!("choose `--chart` from {}", some.join(", ")),

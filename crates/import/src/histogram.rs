@@ -1,11 +1,8 @@
 //! Histograms of other programs, counted into a distribution.
 
-use howlate_model::{Distribution, ImportNote, Latency};
+use howlate_model::{Distribution, ImportNote, Latency, MOST_COUNTED};
 
 use crate::error::ImportError;
-
-/// More values than a run can have: ten million a second for 28 years.
-const MOST_COUNTED: u64 = 1 << 53;
 
 /// A linear histogram of one thread: values in some unit, with their counts.
 pub(crate) struct Linear {

@@ -52,7 +52,7 @@ pub use cause::{Cause, Explained, Kind, Segment};
 pub use caveat::Caveat;
 pub use condition::{Condition, Work, WorkKind};
 pub use cpu_set::{CpuSet, CpuSetError};
-pub use distribution::{Distribution, HIGHEST_TRACKED};
+pub use distribution::{Distribution, HIGHEST_TRACKED, MOST_COUNTED};
 pub use engine::{
     AfterEach, Bounds, Ended, Engine, EngineError, Noted, OnAbove, ProcessState, Progress, Sink, Start,
     WaitClock,

@@ -21,7 +21,7 @@ mod testing;
 
 pub use markdown::markdown;
 pub use page::page;
-pub use pictures::Kind;
+pub use pictures::Chart;
 pub use svg::{NoPicture, svg};
 
 use howlate_analyse::Analysis;

@@ -6,24 +6,24 @@ use maud::{Markup, PreEscaped, html};
 use crate::Recording;
 use crate::chart::{COLOURS, Room, STYLE, legend_svg};
 use crate::entry::Entry;
-use crate::pictures::{Kind, Panel, Picture, picture};
+use crate::pictures::{Chart, Panel, Picture, picture};
 
 /// Recordings in which there is nothing of the kind that was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoPicture {
     /// What was asked for.
-    pub kind: Kind,
+    pub kind: Chart,
     /// What there is.
-    there_are: [Option<Kind>; Kind::ALL.len()],
+    there_are: [Option<Chart>; Chart::ALL.len()],
 }
 
 impl NoPicture {
-    fn new(kind: Kind, entries: &[Entry<'_>]) -> Self {
-        Self { kind, there_are: Kind::ALL.map(|kind| picture(kind, entries).map(|_| kind)) }
+    fn new(kind: Chart, entries: &[Entry<'_>]) -> Self {
+        Self { kind, there_are: Chart::ALL.map(|kind| picture(kind, entries).map(|_| kind)) }
     }
 
     /// The pictures that these recordings have.
-    pub fn there_are(&self) -> impl Iterator<Item = Kind> + '_ {
+    pub fn there_are(&self) -> impl Iterator<Item = Chart> + '_ {
         self.there_are.iter().flatten().copied()
     }
 }
@@ -33,7 +33,7 @@ impl NoPicture {
 /// # Errors
 ///
 /// When the recordings hold nothing to draw it from.
-pub fn svg(recordings: &[Recording<'_>], kind: Kind) -> Result<String, NoPicture> {
+pub fn svg(recordings: &[Recording<'_>], kind: Chart) -> Result<String, NoPicture> {
     let entries = Entry::all(recordings);
     let picture = picture(kind, &entries).ok_or_else(|| NoPicture::new(kind, &entries))?;
     Ok(legible_lines(&document(&picture).into_string()).into_owned())

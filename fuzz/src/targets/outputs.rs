@@ -2,7 +2,7 @@
 
 use howlate_analyse::compare::{Criteria, recordings};
 use howlate_render::{self as render, ComparisonReport, Symbols, is_legible};
-use howlate_report::{Kind, Recording, markdown, page, svg};
+use howlate_report::{Chart, Recording, markdown, page, svg};
 
 use super::{import, recording};
 use crate::Target;
@@ -25,7 +25,7 @@ fn body(input: &[u8]) {
     drop(render::benchmark(std::slice::from_ref(analysis)));
     let of = [Recording { name: "a", analysis }];
     let pages = markdown(&of) + &page(&of);
-    Kind::ALL.into_iter().for_each(|kind| drop(svg(&of, kind)));
+    Chart::ALL.into_iter().for_each(|kind| drop(svg(&of, kind)));
     let asked = Criteria { confidence: 0.95, margin: None };
     let comparison = recordings(&track, std::slice::from_ref(&track), asked);
     let report =

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use howlate_report::Kind;
+use howlate_report::Chart;
 
 /// One page with words, tables and pictures of saved recordings
 ///
@@ -28,7 +28,7 @@ pub(crate) struct Report {
     pub(crate) format: ReportFormat,
     /// The picture, with --format svg: overview, histogram, percentiles, time, sleeps, staircase, pairs, usual or worst
     #[arg(long, value_name = "PICTURE", required_if_eq("format", "svg"))]
-    pub(crate) chart: Option<Kind>,
+    pub(crate) chart: Option<Chart>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]

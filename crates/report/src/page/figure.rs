@@ -3,11 +3,11 @@
 use maud::{Markup, html};
 
 use crate::chart::{Room, legend};
-use crate::pictures::{Kind, Panel, Picture};
+use crate::pictures::{Chart, Panel, Picture};
 use crate::prose;
 
 pub(crate) fn figure(picture: &Picture) -> Markup {
-    let strips = picture.kind == Kind::Time;
+    let strips = picture.kind == Chart::Time;
     let layout = if strips || picture.panels.len() == 1 { "panels" } else { "panels grid" };
     html! {
         figure id=(picture.kind) {

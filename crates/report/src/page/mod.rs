@@ -11,7 +11,7 @@ use howlate_render::{legible_lines, meaning};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::entry::Entry;
-use crate::pictures::{Kind, Picture, picture};
+use crate::pictures::{Chart, Picture, picture};
 use crate::{Recording, answer, errors, names, prose, tables};
 
 const STYLE: &str = concat!(
@@ -24,7 +24,7 @@ const SCRIPT: &str = include_str!("script.js");
 /// One page on all of `recordings`, which holds everything it needs.
 pub fn page(recordings: &[Recording<'_>]) -> String {
     let entries = Entry::all(recordings);
-    let pictures: Vec<Picture> = Kind::ALL.into_iter().filter_map(|kind| picture(kind, &entries)).collect();
+    let pictures: Vec<Picture> = Chart::ALL.into_iter().filter_map(|kind| picture(kind, &entries)).collect();
     let title = format!("{} · howlate", answer::heading(&entries));
     let document = html! {
         (DOCTYPE)

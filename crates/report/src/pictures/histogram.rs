@@ -8,7 +8,7 @@ use howlate_render::numbers::count;
 use howlate_render::scale::Scale;
 
 use super::series::{self, Series, left_out};
-use super::{Kind, Panel, Picture, data, words};
+use super::{Chart, Panel, Picture, data, words};
 use crate::chart::{Axis, Drawing, Form, Hue, Mark, Plot};
 use crate::entry::Entry;
 use crate::names::{Facet, name, varying};
@@ -21,7 +21,7 @@ const COLUMNS: usize = 100;
 pub(crate) fn picture(entries: &[Entry<'_>]) -> Picture {
     let (facets, not_drawn) = series::panels(entries);
     Picture {
-        kind: Kind::Histogram,
+        kind: Chart::Histogram,
         title: title(entries),
         about: "How many wake-ups were how late; counts are on a logarithmic scale, so that a single one can be seen. \
                 Triangles mark the largest. The whole range first, then its usual part in equal steps, with the \

@@ -21,7 +21,7 @@ use crate::table::Table;
 
 /// A picture that a report can hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum Chart {
     /// Smallest, median, 99th percentile and largest of every condition, ranked.
     Overview,
     /// How many wake-ups were how late.
@@ -42,7 +42,7 @@ pub enum Kind {
     Worst,
 }
 
-impl Kind {
+impl Chart {
     /// Every picture, in the page's order.
     pub const ALL: [Self; 9] = [
         Self::Overview,
@@ -72,13 +72,13 @@ impl Kind {
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for Chart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
 }
 
-impl FromStr for Kind {
+impl FromStr for Chart {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -89,7 +89,7 @@ impl FromStr for Kind {
 
 /// A picture with its words.
 pub(crate) struct Picture {
-    pub(crate) kind: Kind,
+    pub(crate) kind: Chart,
     /// What it shows: the finding.
     pub(crate) title: String,
     /// How to read it.
@@ -111,21 +111,21 @@ pub(crate) struct Panel {
 }
 
 /// The picture of this kind; `None` where there is nothing to draw.
-pub(crate) fn picture(kind: Kind, entries: &[Entry<'_>]) -> Option<Picture> {
+pub(crate) fn picture(kind: Chart, entries: &[Entry<'_>]) -> Option<Picture> {
     let measured: Vec<Entry<'_>> =
         entries.iter().copied().filter(|entry| !entry.outcome.latency().is_empty()).collect();
     if measured.is_empty() {
         return None;
     }
     match kind {
-        Kind::Overview => overview::picture(&measured),
-        Kind::Histogram => Some(histogram::picture(&measured)),
-        Kind::Percentiles => Some(percentiles::picture(&measured)),
-        Kind::Time => time::picture(&measured),
-        Kind::Sleeps => sleeps::picture(&measured),
-        Kind::Staircase => staircase::picture(&measured),
-        Kind::Pairs => pairs::picture(&measured),
-        Kind::Usual => why::usual(&measured),
-        Kind::Worst => why::worst(&measured),
+        Chart::Overview => overview::picture(&measured),
+        Chart::Histogram => Some(histogram::picture(&measured)),
+        Chart::Percentiles => Some(percentiles::picture(&measured)),
+        Chart::Time => time::picture(&measured),
+        Chart::Sleeps => sleeps::picture(&measured),
+        Chart::Staircase => staircase::picture(&measured),
+        Chart::Pairs => pairs::picture(&measured),
+        Chart::Usual => why::usual(&measured),
+        Chart::Worst => why::worst(&measured),
     }
 }

@@ -4,7 +4,7 @@ use howlate_model::{Latency, Property};
 use howlate_render::numbers::{count, micros, micros_of};
 use howlate_render::scale::Scale;
 
-use super::{Kind, Panel, Picture, data, words};
+use super::{Chart, Panel, Picture, data, words};
 use crate::chart::{Axis, Drawing, Hue, Row, Rows};
 use crate::entry::Entry;
 use crate::names::{Facet, Part, facets, name, varying};
@@ -24,7 +24,7 @@ pub(crate) fn picture(entries: &[Entry<'_>]) -> Option<Picture> {
     let drawn: usize = facets.iter().map(|facet| facet.entries.len().min(ROWS)).sum();
     let scale = scale(entries);
     Some(Picture {
-        kind: Kind::Overview,
+        kind: Chart::Overview,
         title: title(entries),
         about: "Thin line: from the smallest to the largest. Circle: median. Diamond: 99th percentile. The best comes first, or the shortest \
                 where only lengths differ."

@@ -3,7 +3,7 @@
 use howlate_model::{Latency, Property};
 use howlate_render::scale::Scale;
 
-use super::{Kind, Panel, Picture, data, words};
+use super::{Chart, Panel, Picture, data, words};
 use crate::chart::{Drawing, Matrix};
 use crate::entry::Entry;
 use crate::names::{Part, name, varying};
@@ -30,7 +30,7 @@ pub(crate) fn picture(entries: &[Entry<'_>]) -> Option<Picture> {
     groups.truncate(PANELS);
     let (numbers, scale) = (numbers(&groups), scale(&groups));
     Some(Picture {
-        kind: Kind::Pairs,
+        kind: Chart::Pairs,
         title: title(&groups.first()?.1)?,
         about:
             "The median time from before the call that notifies until the receiver runs, by the CPU of each."

@@ -4,7 +4,7 @@ use howlate_analyse::{CurvePoint, curve};
 use howlate_render::scale::Scale;
 
 use super::series::{self, Series, left_out};
-use super::{Kind, Panel, Picture, data, words};
+use super::{Chart, Panel, Picture, data, words};
 use crate::chart::{Axis, Drawing, Form, Hue, Mark, Plot};
 use crate::entry::Entry;
 use crate::names::{Facet, name, varying};
@@ -14,7 +14,7 @@ use crate::table::Table;
 pub(crate) fn picture(entries: &[Entry<'_>]) -> Picture {
     let (facets, not_drawn) = series::panels(entries);
     Picture {
-        kind: Kind::Percentiles,
+        kind: Chart::Percentiles,
         title: title(entries),
         about: "At most how late a share of all wake-ups came; each step to the right is a tenth of the wake-ups before. \
                 Bands are 95 % intervals that take into account how much stretches of time differ; where a run is too \

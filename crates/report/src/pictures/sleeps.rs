@@ -3,7 +3,7 @@
 use howlate_model::Latency;
 use howlate_render::scale::Scale;
 
-use super::{Kind, Panel, Picture, data, words};
+use super::{Chart, Panel, Picture, data, words};
 use crate::chart::{Along, Axis, Drawing, Form, Hue, Mark, Named, Plot};
 use crate::entry::Entry;
 use crate::names::{name, varying};
@@ -27,7 +27,7 @@ pub(crate) fn picture(entries: &[Entry<'_>]) -> Option<Picture> {
     let panels: Vec<Panel> = drawn.iter().map(|entry| panel(entry, name(entry, &parts))).collect();
     let first = drawn.first()?;
     Some(Picture {
-        kind: Kind::Sleeps,
+        kind: Chart::Sleeps,
         title: title(&drawn).unwrap_or_else(|| name(first, &parts)),
         about: "How long each sleep took. Dots: in the order in which they happened. Line: the same, sorted. The straight \
                 line is the length asked for. Sleeps beyond the upper edge are counted in the corner."

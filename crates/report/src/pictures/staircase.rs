@@ -5,7 +5,7 @@ use howlate_model::{Latency, Property, Span};
 use howlate_render::scale::Scale;
 
 use super::series::left_out;
-use super::{Kind, Panel, Picture, data, words};
+use super::{Chart, Panel, Picture, data, words};
 use crate::chart::{Along, Axis, Drawing, Form, HUES, Hue, Mark, Named, Plot};
 use crate::entry::Entry;
 use crate::names::{Part, name, varying};
@@ -30,7 +30,7 @@ pub(crate) fn picture(entries: &[Entry<'_>]) -> Option<Picture> {
     }
     let numbers = numbers(&flights);
     Some(Picture {
-        kind: Kind::Staircase,
+        kind: Chart::Staircase,
         title: title(entries, &flights),
         about: "Lines: the median by length of sleep; bands: from the smallest to the 99th percentile. Upright lines: the \
                 length from which on the kernel may enter an idle state; level lines: what it may take to leave it, and \

@@ -8,7 +8,7 @@ use howlate_render::numbers::count;
 use howlate_render::scale::Scale;
 
 use super::series::left_out;
-use super::{Kind, Panel, Picture, data, words};
+use super::{Chart, Panel, Picture, data, words};
 use crate::chart::{Axis, Cell, Drawing, Form, Hue, Mark, Plot};
 use crate::entry::Entry;
 use crate::names::{name, varying};
@@ -37,7 +37,7 @@ pub(crate) fn picture(entries: &[Entry<'_>]) -> Option<Picture> {
         data: table_of(entry),
     };
     Some(Picture {
-        kind: Kind::Time,
+        kind: Chart::Time,
         title: title(&drawn),
         about: "One strip per condition, all on the same axes. The darker, the more wake-ups were so late; the line above \
                 is the worst of each stretch of time, dots are the worst of all. Grey stretches ran under a background \

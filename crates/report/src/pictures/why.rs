@@ -6,7 +6,7 @@ use howlate_render::numbers::{count, micros};
 use howlate_render::scale::Scale;
 use howlate_render::{part_in_words, segment_in_words};
 
-use super::{Kind, Panel, Picture, data, words};
+use super::{Chart, Panel, Picture, data, words};
 use crate::chart::{Axis, Drawing, Hue, Lane, Lanes, Named, Piece};
 use crate::entry::Entry;
 use crate::names::{name, varying};
@@ -68,7 +68,7 @@ pub(super) fn usual(entries: &[Entry<'_>]) -> Option<Picture> {
     let most = seen.iter().take(DRAWN).map(|(_, why)| total(why)).max().unwrap_or(1).max(1);
     let largest = first.1.parts.iter().max_by_key(|part| part.p50_ns)?;
     Some(Picture {
-        kind: Kind::Usual,
+        kind: Chart::Usual,
         title: usual_title(largest, seen.len() > 1, &heading(&first.0, entries)),
         about: "The median of each part of the traced wake-ups, one after the other. Medians do not add up to the median of the whole, but \
                 nearly so where wake-ups are alike."
@@ -159,7 +159,7 @@ pub(super) fn worst(entries: &[Entry<'_>]) -> Option<Picture> {
     all.retain(|(_, why)| !why.worst.is_empty());
     let (first, why) = all.first()?;
     Some(Picture {
-        kind: Kind::Worst,
+        kind: Chart::Worst,
         title: title(&why.worst[0], all.len() > 1, &heading(first, entries)),
         about: "From the time asked for to the time it became, on that CPU. What is too narrow for its name says it under the pointer, and in \
                 the table."

@@ -1,5 +1,7 @@
 //! `cargo xtask test`: everything needed to pass the tests.
 
+mod programs;
+
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
@@ -69,18 +71,25 @@ struct Tally {
     ran_to_the_end: bool,
 }
 
-/// Runs all test programs, one after the other, and adds their numbers up.
+/// Runs the tests and adds their numbers up.
 fn tests(extent: Extent) -> Tally {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let skips = folder.path().join("skips");
+    let mut tally = if extent == Extent::Fast { side_by_side(&skips) } else { one_by_one(extent, &skips) };
+    let skipped = std::fs::read_to_string(&skips).unwrap_or_default();
+    tally.skipped = skipped.lines().map(str::to_owned).collect();
+    // A test that skips itself has passed in the eyes of the test runner.
+    tally.passed = tally.passed.saturating_sub(tally.skipped.len() as u64);
+    tally
+}
+
+/// One test program after the other: those that measure have the machine for themselves.
+fn one_by_one(extent: Extent, skips: &Path) -> Tally {
     let mut command = cargo(&["test", "--workspace", "--no-fail-fast"]);
     if extent == Extent::Consumers {
         command.args(["--test", "consumers", "--test", "cyclictest"]);
     }
-    command.env("HOWLATE_SKIPS", &skips).stdout(Stdio::piped());
-    if extent == Extent::Fast {
-        command.env("HOWLATE_FAST", "1");
-    }
+    command.env("HOWLATE_SKIPS", skips).stdout(Stdio::piped());
     let mut child = command.spawn().expect("cargo starts");
     let mut tally = Tally::default();
     let out = child.stdout.take().expect("piped above");
@@ -89,10 +98,31 @@ fn tests(extent: Extent) -> Tally {
         tally.add(&line);
     }
     tally.ran_to_the_end = child.wait().is_ok_and(|status| status.success());
-    let skipped = std::fs::read_to_string(&skips).unwrap_or_default();
-    tally.skipped = skipped.lines().map(str::to_owned).collect();
-    // A test that skips itself has passed in the eyes of the test runner.
-    tally.passed = tally.passed.saturating_sub(tally.skipped.len() as u64);
+    tally
+}
+
+/// How many test programs run at a time in the everyday loop, for each CPU: they wait most of their time.
+const AT_ONCE_PER_CPU: usize = 3;
+
+/// Several test programs at a time; what one prints stands together.
+fn side_by_side(skips: &Path) -> Tally {
+    let mut tally = Tally::default();
+    let command = cargo(&["test", "--workspace", "--no-run", "--message-format=json-render-diagnostics"]);
+    let programs = match programs::built(command) {
+        Ok(programs) => programs,
+        Err(error) => {
+            println!("FAILED: {error}");
+            return tally;
+        }
+    };
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    tally.ran_to_the_end = true;
+    programs::run(programs, cpus * AT_ONCE_PER_CPU, skips, &mut |ended| {
+        println!("== {}", ended.name);
+        print!("{}", ended.text);
+        ended.text.lines().for_each(|line| tally.add(line));
+        tally.ran_to_the_end &= ended.is_success;
+    });
     tally
 }
 

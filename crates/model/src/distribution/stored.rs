@@ -1,0 +1,132 @@
+//! A distribution as recordings hold it, and whether what was written can be true.
+
+use std::ops::RangeInclusive;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use hdrhistogram::serialization::{Serializer, V2Serializer};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Distribution, HIGHEST_TRACKED, SIGNIFICANT_DIGITS};
+use crate::Latency;
+use crate::buckets::{Bucket, Buckets};
+use crate::hdr::{HdrLayout, read_hdr};
+
+/// A distribution as recordings hold it.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub(super) struct Stored {
+    count: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    min_ns: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    max_ns: Option<i64>,
+    /// May pass 2^53 on very long runs; it is written as an integer all the same.
+    sum_ns: i128,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    early: u64,
+    /// Base64 of the HdrHistogram V2 encoding.
+    hdr: String,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+impl From<Distribution> for Stored {
+    fn from(from: Distribution) -> Self {
+        let mut bytes = Vec::new();
+        let written = V2Serializer::new().serialize(&from.to_hdr(), &mut bytes);
+        debug_assert!(written.is_ok(), "writing to memory cannot fail");
+        Self {
+            count: from.count(),
+            min_ns: from.min().map(Latency::as_nanos),
+            max_ns: from.max().map(Latency::as_nanos),
+            sum_ns: from.sum,
+            early: from.early,
+            hdr: BASE64.encode(bytes),
+        }
+    }
+}
+
+impl TryFrom<Stored> for Distribution {
+    type Error = String;
+
+    fn try_from(stored: Stored) -> Result<Self, String> {
+        let bytes = BASE64.decode(&stored.hdr).map_err(|error| format!("hdr is not base64: {error}"))?;
+        let (mut buckets, mut held) = (Buckets::default(), 0_u64);
+        let layout = read_hdr(&bytes, HIGHEST_TRACKED, |bucket| {
+            buckets.add(bucket.lowest, bucket.count);
+            held = held.saturating_add(bucket.count);
+        });
+        let HdrLayout { digits, lowest, .. } =
+            layout.map_err(|error| format!("hdr cannot be read: {error}"))?;
+        if digits != u32::from(SIGNIFICANT_DIGITS) || lowest != 1 {
+            return Err("hdr has other buckets than this format".to_owned());
+        }
+        if held != stored.count {
+            return Err(format!("count is {}, but hdr holds {held}", stored.count));
+        }
+        if held > MOST_COUNTED {
+            return Err(format!("count is {held}, more than any run can have"));
+        }
+        let (min, max) = match (held, stored.min_ns, stored.max_ns) {
+            (0, ..) => (i64::MAX, i64::MIN),
+            (_, Some(min), Some(max)) => (min, max),
+            _ => return Err("min_ns and max_ns are missing".to_owned()),
+        };
+        let read = Self { buckets, count: held, min, max, sum: stored.sum_ns, early: stored.early };
+        read.check().map(|()| read)
+    }
+}
+
+/// More than a run can have: ten million wake-ups a second for 28 years.
+pub const MOST_COUNTED: u64 = 1 << 53;
+
+impl Distribution {
+    /// Whether what is stored beside the buckets can be true of them.
+    fn check(&self) -> Result<(), String> {
+        let (Some(first), Some(last)) = (self.buckets().next(), self.buckets().last()) else {
+            let is_empty = self.sum == 0 && self.early == 0;
+            return if is_empty {
+                Ok(())
+            } else {
+                Err("sum_ns or early is of latencies that are not there".into())
+            };
+        };
+        if !holds(first, self.min) {
+            return Err(format!("min_ns is {}, but the lowest bucket of hdr is {first}", self.min));
+        }
+        if !holds(last, self.max) || self.max < self.min {
+            return Err(format!("max_ns is {}, but the highest bucket of hdr is {last}", self.max));
+        }
+        let of_zero = if first.lowest == 0 { first.count } else { 0 };
+        if (self.early > 0) != (self.min < 0) || self.early > of_zero {
+            return Err(format!("early is {}, against min_ns and hdr", self.early));
+        }
+        if !self.sums().contains(&self.sum) {
+            return Err(format!("sum_ns is {}, which the buckets of hdr cannot give", self.sum));
+        }
+        Ok(())
+    }
+
+    /// The sums that the buckets, the extremes and the number of early ones allow.
+    fn sums(&self) -> RangeInclusive<i128> {
+        let sum = |value: fn(&Bucket) -> u64| -> i128 {
+            self.buckets().map(|bucket| i128::from(value(&bucket)) * i128::from(bucket.count)).sum()
+        };
+        let early = i128::from(self.early);
+        let beyond = i128::from(self.max) - i128::from(HIGHEST_TRACKED);
+        let in_last = self.buckets().last().map_or(0, |bucket| bucket.count);
+        let lowest = sum(|bucket| bucket.lowest) + early * i128::from(self.min);
+        let highest = sum(|bucket| bucket.highest) - early + beyond.max(0) * i128::from(in_last);
+        lowest..=highest
+    }
+}
+
+/// Whether a latency is counted in this bucket: early ones in that of 0, those above an hour in its.
+fn holds(bucket: Bucket, nanos: i64) -> bool {
+    let counted = nanos.max(0).unsigned_abs().min(HIGHEST_TRACKED);
+    (bucket.lowest..=bucket.highest).contains(&counted)
+}

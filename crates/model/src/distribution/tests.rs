@@ -1,0 +1,168 @@
+//! Against the library, and with what nobody should write.
+
+use super::*;
+use proptest::prelude::*;
+
+fn of(nanos: &[i64]) -> Distribution {
+    let mut all = Distribution::default();
+    nanos.iter().for_each(|n| all.record(Latency::from_nanos(*n)));
+    all
+}
+
+fn nanos(latency: Option<Latency>) -> i64 {
+    latency.unwrap().as_nanos()
+}
+
+#[test]
+fn exact_values_stay_exact() {
+    let all = of(&[5_614, 1_234_567, 83]);
+    assert_eq!((nanos(all.min()), nanos(all.max())), (83, 1_234_567));
+    assert_eq!(format!("{:.1}", all.mean_nanos().unwrap()), "413421.3");
+    assert_eq!(of(&[]).min(), None);
+}
+
+/// Stores `all`, changes one value, and reads it.
+fn changed(all: &Distribution, name: &str, value: serde_json::Value) -> Result<Distribution, String> {
+    let mut json = serde_json::to_value(all).unwrap();
+    json[name] = value;
+    serde_json::from_value(json).map_err(|error| error.to_string())
+}
+
+#[test]
+fn what_contradicts_the_buckets_is_refused() {
+    let all = of(&[-40, 300, 5_614, 1_234_567]);
+    for (name, value, says) in [
+        ("min_ns", 0, "early is 1"),
+        ("min_ns", 300, "lowest bucket of hdr is 0..=0 ns"),
+        ("min_ns", 2_000_000, "min_ns is 2000000"),
+        ("max_ns", 1_000, "max_ns is 1000"),
+        ("max_ns", 2_000_000, "highest bucket"),
+        ("sum_ns", 5_000, "sum_ns is 5000"),
+        ("sum_ns", 9_000_000, "sum_ns is 9000000"),
+        ("early", 0, "early is 0"),
+        ("early", 2, "early is 2"),
+        ("count", 5, "count is 5, but hdr holds 4"),
+    ] {
+        let error = changed(&all, name, value.into()).unwrap_err();
+        assert!(error.contains(says), "{name} = {value}: {error}");
+    }
+    let max = changed(&all, "max_ns", serde_json::Value::Null).unwrap_err();
+    assert!(max.contains("missing"), "{max}");
+    assert!(changed(&of(&[]), "sum_ns", 7.into()).unwrap_err().contains("not there"));
+    let hours = of(&[i64::try_from(HIGHEST_TRACKED).unwrap() * 3, 7]);
+    assert_eq!(changed(&hours, "early", 0.into()), Ok(hours));
+}
+
+#[test]
+fn counts_that_no_run_can_have_are_refused() {
+    let mut many = Distribution::default();
+    many.record_n(Latency::from_nanos(7), MOST_COUNTED + 1);
+    assert!(changed(&many, "early", 0.into()).unwrap_err().contains("more than any run"));
+}
+
+#[test]
+fn early_wake_ups_are_counted_not_hidden() {
+    let all = of(&[-40, 10]);
+    assert_eq!((all.count(), all.early(), nanos(all.min())), (2, 1, -40));
+}
+
+#[test]
+fn the_longest_latency_has_no_upper_limit() {
+    let all = of(&[i64::try_from(HIGHEST_TRACKED).unwrap() * 3]);
+    assert_eq!(nanos(all.max()), 10_800_000_000_000);
+    assert_eq!(all.count(), 1);
+}
+
+#[test]
+fn one_late_wake_up_hides_the_periods_it_swallowed() {
+    // Late 3.4 ms at a period of 1 ms: 2.4, 1.4 and 0.4 ms were never seen.
+    let mut hidden = Distribution::default();
+    hidden.record_swallowed(Latency::from_nanos(3_400_000), Span::from_millis(1));
+    assert_eq!(hidden.count(), 3);
+    assert_eq!((nanos(hidden.min()), nanos(hidden.max())), (400_000, 2_400_000));
+    assert_eq!(format!("{:.0}", hidden.mean_nanos().unwrap()), "1400000");
+}
+
+#[test]
+fn correction_moves_the_percentiles_of_the_textbook_case() {
+    // 999 wake-ups of 10 µs and one stall of 100 ms at a period of 1 ms. As latencies
+    // (not response times) the stall hides 100 wake-ups: 99 ms, 98 ms, … 0 ms.
+    let mut all = of(&[10_000; 999]);
+    all.record(Latency::from_nanos(100_000_000));
+    let raw_p99 = nanos(all.quantile(0.99));
+    all.record_swallowed(Latency::from_nanos(100_000_000), Span::from_millis(1));
+    assert_eq!(all.count(), 1_100);
+    assert!(raw_p99 < 11_000);
+    let corrected_p99 = nanos(all.quantile(0.99));
+    assert!((89_000_000..=91_000_000).contains(&corrected_p99), "{corrected_p99}");
+}
+
+proptest! {
+    #[test]
+    fn swallowed_wake_ups_are_all_counted(late in 0..50_000_000i64, period in 1..1_000_000u64) {
+        let mut fast = Distribution::default();
+        fast.record_swallowed(Latency::from_nanos(late), Span::from_nanos(period));
+        let step = i64::try_from(period).unwrap();
+        let mut slow = Distribution::default();
+        if late / step < 20_000 {
+            let mut rest = late - step;
+            while rest >= 0 {
+                slow.record(Latency::from_nanos(rest));
+                rest -= step;
+            }
+            prop_assert_eq!(&fast, &slow);
+        }
+        prop_assert_eq!(fast.count(), late.unsigned_abs() / period);
+    }
+
+    #[test]
+    fn merging_equals_counting_together(a in proptest::collection::vec(-100..10_000_000i64, 0..50),
+                                        b in proptest::collection::vec(-100..10_000_000i64, 0..50)) {
+        let mut merged = of(&a);
+        merged.merge(&of(&b));
+        prop_assert_eq!(merged, of(&[a, b].concat()));
+    }
+
+    #[test]
+    fn a_recording_gives_it_back(a in proptest::collection::vec(-100..10_000_000_000i64, 0..50)) {
+        let before = of(&a);
+        let json = serde_json::to_string(&before).unwrap();
+        prop_assert_eq!(serde_json::from_str::<Distribution>(&json).unwrap(), before);
+    }
+
+    #[test]
+    fn quantiles_match_exact_ranks(mut a in proptest::collection::vec(0..10_000_000i64, 1..200), rank in 1..=200usize) {
+        let rank = rank.min(a.len());
+        #[allow(clippy::cast_precision_loss)]
+        let quantile = (rank as f64 - 0.5) / a.len() as f64;
+        let all = of(&a);
+        a.sort_unstable();
+        let (exact, got) = (a[rank - 1], nanos(all.quantile(quantile)));
+        prop_assert!((got - exact).abs() <= exact / 100 + 1, "{got} against {exact}");
+    }
+
+    /// In whole numbers: p/q of n values are at most the one of rank ⌈n·p / q⌉.
+    #[test]
+    fn ranks_match_exact_arithmetic(n in 1..100_000_000_000u64, share in 0..10_000u64, of in 0..4usize) {
+        let (p, q) = [(50, 100), (99, 100), (999, 1_000), (share, 10_000)][of];
+        let rank = u64::try_from((u128::from(n) * u128::from(p)).div_ceil(q)).unwrap().max(1);
+        #[allow(clippy::cast_precision_loss)]
+        let quantile = p as f64 / q as f64;
+        // As many low values as the rank: the quantile is low; one fewer: it is high.
+        let split = |low: u64| {
+            let mut all = Distribution::default();
+            if low > 0 { all.record_n(Latency::from_nanos(5), low) }
+            if low < n { all.record_n(Latency::from_nanos(100), n - low) }
+            nanos(all.quantile(quantile))
+        };
+        prop_assert_eq!((split(rank), split(rank - 1)), (5, 100));
+    }
+
+    #[test]
+    fn percentiles_never_fall(a in proptest::collection::vec(0..10_000_000i64, 1..100)) {
+        let all = of(&a);
+        let values: Vec<i64> = [0.0, 0.5, 0.9, 0.99, 0.999, 1.0].iter().map(|q| nanos(all.quantile(*q))).collect();
+        prop_assert!(values.is_sorted());
+        prop_assert_eq!(nanos(all.quantile(1.0)), nanos(all.max()));
+    }
+}

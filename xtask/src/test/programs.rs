@@ -1,0 +1,117 @@
+//! The test programs of the workspace: which there are, and running them.
+
+use std::io::{self, BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::sync::mpsc::{Sender, channel};
+
+use serde_json::Value;
+
+/// A test program, as cargo built it.
+pub(super) struct Program {
+    /// What is tested: a crate, or the file of an integration test.
+    name: String,
+    /// Where it is run: the folder of its package, as cargo has it.
+    folder: PathBuf,
+    executable: PathBuf,
+}
+
+/// What a test program printed.
+pub(super) struct Ended {
+    pub(super) name: String,
+    pub(super) text: String,
+    pub(super) is_success: bool,
+}
+
+/// Builds with `cargo`, which says in JSON what it built; those of integration tests first, which take longest.
+pub(super) fn built(mut cargo: Command) -> io::Result<Vec<Program>> {
+    let mut child = cargo.stdout(Stdio::piped()).spawn()?;
+    let out = child.stdout.take().ok_or_else(|| io::Error::other("cargo has no output"))?;
+    let lines = BufReader::new(out).lines().map_while(Result::ok);
+    let mut found: Vec<(bool, Program)> = lines.filter_map(|line| program(&line)).collect();
+    if !child.wait()?.success() {
+        return Err(io::Error::other("the tests cannot be built"));
+    }
+    found.sort_by_key(|(is_integration, _)| !is_integration);
+    Ok(found.into_iter().map(|(_, program)| program).collect())
+}
+
+/// The test program of an artifact's message, and whether it is of an integration test.
+fn program(message: &str) -> Option<(bool, Program)> {
+    let message: Value = serde_json::from_str(message).ok()?;
+    if message["reason"] != "compiler-artifact" || message["profile"]["test"] != true {
+        return None;
+    }
+    let program = Program {
+        name: message["target"]["name"].as_str()?.to_owned(),
+        folder: Path::new(message["manifest_path"].as_str()?).parent()?.to_owned(),
+        executable: message["executable"].as_str()?.into(),
+    };
+    Some((message["target"]["kind"][0] == "test", program))
+}
+
+/// Runs them, so many at a time; `ended` is told of each, in the order in which they end.
+pub(super) fn run(programs: Vec<Program>, at_once: usize, skips: &Path, ended: &mut dyn FnMut(Ended)) {
+    let rest = Mutex::new(programs.into_iter());
+    let next = || rest.lock().ok()?.next();
+    std::thread::scope(|scope| {
+        let (sender, results) = channel();
+        for _ in 0..at_once {
+            let sender: Sender<Ended> = sender.clone();
+            scope.spawn(move || while next().is_some_and(|one| sender.send(one.run(skips)).is_ok()) {});
+        }
+        drop(sender);
+        results.iter().for_each(&mut *ended);
+    });
+}
+
+impl Program {
+    fn run(self, skips: &Path) -> Ended {
+        let mut command = Command::new(&self.executable);
+        command.current_dir(&self.folder).env("HOWLATE_SKIPS", skips).env("HOWLATE_FAST", "1");
+        let (text, is_success) = match command.output() {
+            Ok(output) => {
+                let both = [output.stdout, output.stderr].concat();
+                (String::from_utf8_lossy(&both).into_owned(), output.status.success())
+            }
+            Err(error) => (format!("{} does not start: {error}\n", self.executable.display()), false),
+        };
+        Ended { name: self.name, text, is_success }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn test_programs_are_told_from_what_else_is_built() {
+        let test = r#"{"reason":"compiler-artifact","manifest_path":"/a/crates/b/Cargo.toml",
+            "target":{"kind":["test"],"name":"ends"},"profile":{"test":true},"executable":"/a/target/ends-1"}"#;
+        let (is_integration, program_of) = program(test).unwrap();
+        assert!(is_integration);
+        assert_eq!(
+            (program_of.name.as_str(), program_of.folder.as_path()),
+            ("ends", Path::new("/a/crates/b"))
+        );
+        assert!(program(&test.replace("\"test\":true", "\"test\":false")).is_none());
+        assert!(program(&test.replace("\"/a/target/ends-1\"", "null")).is_none());
+        assert!(program("warning: unused").is_none());
+    }
+
+    #[test]
+    fn each_is_run_and_one_that_does_not_start_is_no_success() {
+        let of = |executable: &str| Program {
+            name: executable.to_owned(),
+            folder: PathBuf::from("/"),
+            executable: executable.into(),
+        };
+        let mut ended = Vec::new();
+        let programs = ["true", "false", "/is/not/there"].map(of).into();
+        run(programs, 2, Path::new("/dev/null"), &mut |one| ended.push((one.name, one.is_success)));
+        ended.sort();
+        let expected = [("/is/not/there", false), ("false", false), ("true", true)];
+        assert_eq!(ended, expected.map(|(name, is_success)| (name.to_owned(), is_success)));
+    }
+}
