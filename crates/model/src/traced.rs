@@ -18,6 +18,8 @@ pub enum Holder {
     Softirq,
     /// A switch was not seen, so that nobody knows.
     NotSeen,
+    /// Whoever else: the quota of the thread's control group kept it from running. The name is the group's path.
+    Quota,
 }
 
 /// Who had a CPU, or woke a thread.

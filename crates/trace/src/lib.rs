@@ -9,6 +9,7 @@ mod choice;
 mod cpus;
 mod names;
 mod namespace;
+mod quota;
 mod refusal;
 mod switches;
 mod tier;

@@ -39,7 +39,7 @@ pub fn decompose(wakeup: Wakeup, before: &[Lost], seen: &[Traced], notified: boo
         }
     }
     let cpu = last.switched_in.map(|_| last.cpu);
-    let (wakeup, clamped) = line.end(wakeup, cpu, returning(last));
+    let (wakeup, clamped) = line.end(wakeup, cpu, rest(last, returning(last)));
     Some(Decomposed { wakeup, clamped })
 }
 
@@ -51,7 +51,8 @@ pub(super) fn found_awake(wakeup: Wakeup, before: &Traced) -> Decomposed {
         line.cut_as_far(lost.from, Charge::kernel(Part::Sending));
         line.cut_as_far(lost.until, lost_to(lost));
     }
-    let (wakeup, clamped) = line.end(wakeup, Some(before.cpu), Charge::kernel(Part::Sending));
+    let sending = rest(before, Charge::kernel(Part::Sending));
+    let (wakeup, clamped) = line.end(wakeup, Some(before.cpu), sending);
     Decomposed { wakeup, clamped }
 }
 
@@ -133,8 +134,14 @@ fn delivery(interrupted: &Who, length: Span) -> Charge {
         Holder::Thread | Holder::Softirq => {
             Charge { pid: interrupted.pid, ..Charge::of(part, Kind::Undetermined).named(&interrupted.name) }
         }
-        Holder::NotSeen => Charge::of(part, Kind::Undetermined),
+        Holder::NotSeen | Holder::Quota => Charge::of(part, Kind::Undetermined),
     }
+}
+
+/// What the quota of a control group took; the group is named where it is known.
+fn quota(part: Part, who: &Who) -> Charge {
+    let group = if who.holder == Holder::Quota { &who.name } else { "" };
+    Charge::of(part, Kind::Throttled).named(group)
 }
 
 /// From being able to run until being switched in, by who had the CPU.
@@ -152,7 +159,8 @@ fn occupied(occupant: &Occupant, waiting: &Traced) -> Charge {
     let who = &occupant.who;
     let charge = match who.holder {
         _ if waiting.rt_throttled => Charge::of(Part::Waiting, Kind::RtThrottled),
-        _ if waiting.throttled => Charge::of(Part::Waiting, Kind::Throttled),
+        _ if waiting.throttled => quota(Part::Waiting, who),
+        Holder::Quota => quota(Part::Waiting, who),
         Holder::Idle => Charge::of(Part::Waiting, Kind::IdleExit),
         Holder::Thread => Charge::of(Part::Waiting, Kind::Thread).named(&who.name),
         Holder::Interrupt => Charge::of(Part::Waiting, Kind::Interrupt).named(&who.name),
@@ -183,12 +191,12 @@ fn until_lost(one: &Traced, from: MonotonicTime) -> Charge {
 }
 
 fn lost_to(lost: &Lost) -> Charge {
-    if lost.throttled {
-        return Charge::of(Part::LostAgain, Kind::Throttled);
-    }
     let who = &lost.to;
+    if lost.throttled || who.holder == Holder::Quota {
+        return quota(Part::LostAgain, who);
+    }
     let kind = match who.holder {
-        Holder::Idle | Holder::NotSeen => Kind::Undetermined,
+        Holder::Idle | Holder::NotSeen | Holder::Quota => Kind::Undetermined,
         Holder::Thread => Kind::Thread,
         Holder::Interrupt => Kind::Interrupt,
         Holder::Softirq => Kind::Softirq,
@@ -202,4 +210,9 @@ fn returning(one: &Traced) -> Charge {
         Some(_) => Charge::of(Part::PageFault, Kind::PageFault),
         None => Charge::kernel(Part::Return),
     }
+}
+
+/// What is left after the listed stretches without CPU: where there were more, nobody knows what it had in between.
+fn rest(one: &Traced, otherwise: Charge) -> Charge {
+    if one.lost_more > 0 { Charge::of(Part::LostAgain, Kind::Undetermined) } else { otherwise }
 }

@@ -296,6 +296,34 @@ fn whoever_runs_while_a_group_has_no_time_is_not_blamed() {
 }
 
 #[test]
+fn what_follows_the_last_stretch_that_is_listed_is_not_the_way_back() {
+    let mut one = timely();
+    one.lost = vec![Lost { from: at(1_205), until: at(1_210), to: thread(9, "hog"), throttled: false }];
+    for (lost_more, part, kind) in [(0, Part::Return, Kind::Kernel), (1, Part::LostAgain, Kind::Undetermined)]
+    {
+        one.lost_more = lost_more;
+        let known = decompose(WAKEUP, &[], &[one.clone()], false).unwrap();
+        let last = known.wakeup.parts.last().unwrap();
+        assert_eq!((last.cause.part, last.cause.kind, last.ns), (part, kind, span(30)));
+    }
+}
+
+#[test]
+fn the_group_that_had_no_time_is_named() {
+    let mut one = timely();
+    let quota = Who { holder: Holder::Quota, pid: None, name: "/a/b".into() };
+    one.occupants = vec![Occupant { who: quota.clone(), ns: span(50) }];
+    one.lost = vec![Lost { from: at(1_205), until: at(1_230), to: quota, throttled: true }];
+    for throttled in [true, false] {
+        one.throttled = throttled;
+        let known = decompose(WAKEUP, &[], &[one.clone()], false).unwrap();
+        let named = known.wakeup.parts.iter().filter(|one| one.cause.kind == Kind::Throttled);
+        let named: Vec<_> = named.map(|one| (one.cause.name.as_str(), one.ns.as_nanos())).collect();
+        assert_eq!(named, [("/a/b", 50), ("/a/b", 25)]);
+    }
+}
+
+#[test]
 fn whoever_kept_a_thread_from_asking_is_charged_with_it() {
     // 1000 asked for; 1040 asleep at last, since another had the CPU from 900 to 1030.
     let mut late = timely();

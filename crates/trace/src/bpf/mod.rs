@@ -10,10 +10,13 @@ use aya::maps::{Array, MapData, RingBuf};
 use aya::programs::tp_btf::BtfTracePointLinkId;
 use aya::programs::{BtfTracePoint, ProgramError};
 use aya::{Btf, BtfError, Ebpf, EbpfLoader};
+use howlate_linux::clock;
 use howlate_model::{Span, Traced};
+use howlate_procfs::Root;
 
 use crate::names::Interrupts;
 use crate::namespace::{has_the_kernels_ids, process_of};
+use crate::quota::Quotas;
 use crate::{Refusal, Tier, Tracer};
 
 /// Processes that can be watched at once: `WATCHED` of the kernel's side.
@@ -67,6 +70,7 @@ pub(crate) struct Bpf {
     /// Records lost, as last read.
     lost: u64,
     interrupts: Interrupts,
+    quotas: Quotas,
 }
 
 impl Bpf {
@@ -99,6 +103,7 @@ impl Bpf {
             watched: processes.to_vec(),
             lost: 0,
             interrupts: Interrupts::default(),
+            quotas: Quotas::new(Root::live()),
         })
     }
 
@@ -116,6 +121,7 @@ impl Tracer for Bpf {
 
     fn start(&mut self) -> Result<(), Refusal> {
         self.watched.clone_from(&self.processes);
+        self.quotas = Quotas::new(Root::live());
         watch(&mut self.kernel, &self.watched)?;
         for &name in &self.programs {
             let program = program(&mut self.kernel, name)?;
@@ -127,6 +133,7 @@ impl Tracer for Bpf {
 
     /// All threads of the watched processes are followed; that of `tid` becomes one of them.
     fn follow(&mut self, tid: u32, _: Span) -> Result<(), Refusal> {
+        self.quotas.follow(tid, clock::now());
         match process_of(tid) {
             Some(process) if !self.watched.contains(&process) => {
                 self.watched.push(process);
@@ -137,10 +144,15 @@ impl Tracer for Bpf {
     }
 
     fn read(&mut self, seen: &mut dyn FnMut(Traced)) -> u64 {
+        let mut all = Vec::new();
         while let Some(bytes) = self.records.next() {
-            if let Some(one) = record::parse(&bytes, &mut self.interrupts) {
-                seen(one);
-            }
+            all.extend(record::parse(&bytes, &mut self.interrupts));
+        }
+        // After the records: a quota is counted before whom it kept runs on.
+        self.quotas.look(clock::now());
+        for mut one in all {
+            self.quotas.name_group(&mut one);
+            seen(one);
         }
         let lost = self.lost_in_all();
         lost - std::mem::replace(&mut self.lost, lost)

@@ -91,7 +91,7 @@ pub(super) fn parse(bytes: &[u8], interrupts: &mut Interrupts) -> Option<Traced>
         throttled: flags & THROTTLED != 0,
         rt_throttled: flags & RT_THROTTLED != 0,
         lost: lost(&mut fields, losses)?,
-        lost_more: losses.saturating_sub(2),
+        lost_more: losses.saturating_sub(4),
         first_fault,
         asleep_again,
         occupants: (0..occupants).map(|_| occupant(&mut fields, interrupts)).collect::<Option<_>>()?,

@@ -1,7 +1,7 @@
 //! The kernel's static trace events, read from a trace of our own: for kernels into which no programs can be loaded.
 //!
 //! `instance` makes the trace, `format` and `page` read what comes out of it, `event` says what it means, and `follow` makes
-//! sleeps of it, by the state of each `cpu` and each followed `thread`; `quota` says where it would blame the wrong one.
+//! sleeps of it, by the state of each `cpu` and each followed `thread`.
 
 mod cpu;
 mod event;
@@ -9,7 +9,6 @@ mod follow;
 mod format;
 mod instance;
 mod page;
-mod quota;
 mod thread;
 
 use std::fs::File;
@@ -23,13 +22,13 @@ pub(crate) use instance::clear_up;
 
 use crate::names::Interrupts;
 use crate::namespace::{has_the_kernels_ids, process_of};
+use crate::quota::Quotas;
 use crate::{Refusal, Tier, Tracer};
 use event::{Event, Records};
 use follow::Follower;
 use format::Format;
 use instance::Instance;
 use page::{Item, Layout, items};
-use quota::Quotas;
 
 /// The events, each with its system, and whether there is no doing without.
 const EVENTS: [(&str, &str, bool); 13] = [

@@ -31,7 +31,7 @@ pub(super) struct Making<'a> {
 struct Parties {
     measured: Party,
     makers: Vec<Party>,
-    _quota: Option<Quota>,
+    quota: Option<Quota>,
 }
 
 impl Making<'_> {
@@ -39,6 +39,7 @@ impl Making<'_> {
     pub(super) fn make(&self) -> Result<Score, String> {
         let mut parties = self.gather()?;
         let pid = parties.measured.pid();
+        let group = parties.quota.as_ref().and_then(|quota| quota.name_of(pid));
         let opened = open(self.tracer, &[pid]);
         let mut tracer = opened.tracer.ok_or("the tracer cannot be had any more")?;
         tracer.start().map_err(|refusal| refusal.to_string())?;
@@ -51,7 +52,10 @@ impl Making<'_> {
         drop(clock::pause(SETTLING));
         tracer.stop();
         take_in(&mut *tracer, pid, &mut read_at, &mut joiner);
-        let (told, known) = parties.tell()?;
+        let (told, mut known) = parties.tell()?;
+        if let Some(group) = group {
+            known.iter_mut().for_each(|known| known.name.clone_from(&group));
+        }
         joiner.woke(told.wakeups());
         joiner.end();
         Ok(score(&known, &joiner.into_kept()))
@@ -73,11 +77,11 @@ impl Making<'_> {
         let measured = start(order(Part::Measured, None))?;
         let pid = measured.pid();
         let makers = (0..self.class.makers()).map(|number| start(order(Part::Maker(number), Some(pid))));
-        let parties = Parties { makers: makers.collect::<Result<_, _>>()?, measured, _quota: None };
+        let parties = Parties { makers: makers.collect::<Result<_, _>>()?, measured, quota: None };
         if let Some(quota) = &quota {
             parties.pids().try_for_each(|pid| quota.take_in(pid))?;
         }
-        Ok(Parties { _quota: quota, ..parties })
+        Ok(Parties { quota, ..parties })
     }
 
     /// Until all have told what they have to tell.

@@ -27,4 +27,12 @@ impl Quota {
     pub(super) fn stat(&self) -> String {
         self.0.file("cpu.stat")
     }
+
+    /// What the group is to be called: its path, as the kernel has it of a process in it.
+    pub(super) fn name_of(&self, process: u32) -> Option<String> {
+        let groups = Root::live().read(&format!("/proc/{process}/cgroup")).ok()?;
+        let paths = groups.lines().filter_map(|line| line.splitn(3, ':').nth(2));
+        let of_this = |path: &&str| path.len() > 1 && self.stat().ends_with(&format!("{path}/cpu.stat"));
+        paths.filter(of_this).map(str::to_owned).next()
+    }
 }
