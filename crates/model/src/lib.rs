@@ -85,6 +85,6 @@ pub use sleeper::{Sleeper, UnknownSleeper};
 pub use system::{Cpu, IdleState, System};
 pub use task::{Task, Turn};
 pub use time::{Latency, MonotonicTime, Span, SpanError};
-pub use traced::{Asleep, Expiry, Holder, Lost, Occupant, Traced, Who, WokenBy};
+pub use traced::{Asleep, Deferred, Expiry, Holder, Lost, Occupant, Traced, Who, WokenBy};
 pub use wait::{UnknownMechanism, Wait};
 pub use wakeup::Wakeup;

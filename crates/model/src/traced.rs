@@ -68,6 +68,20 @@ pub struct Expiry {
     pub first_served: MonotonicTime,
     /// When this one was.
     pub served: MonotonicTime,
+    /// What became of it until then, where an interrupt left it to a softirq and that was seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deferred: Option<Deferred>,
+}
+
+/// Timers that their interrupt left to a softirq; on `PREEMPT_RT` to that one's thread, which waits for the CPU like any other.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Deferred {
+    /// When the interrupt came.
+    pub interrupt: MonotonicTime,
+    /// Who had the CPU then.
+    pub interrupted: Who,
+    /// Who had it from then, or from the timer's own time if that was later, until the timer was served.
+    pub occupants: Vec<Occupant>,
 }
 
 /// What woke a thread.

@@ -22,18 +22,24 @@ struct thread_info {
 	__u32 cpu;
 } KERNEL;
 
+struct rt_rq {
+	int rt_throttled;
+} KERNEL;
+
+struct rq {
+	struct rt_rq rt;
+} KERNEL;
+
 struct cfs_rq {
 	int throttle_count;
+	struct rq *rq;
 } KERNEL;
 
 struct sched_entity {
 	struct cfs_rq *cfs_rq;
 } KERNEL;
 
-struct rt_rq {
-	int rt_throttled;
-} KERNEL;
-
+/* Without groups of real-time threads it has no `rt_rq`. */
 struct sched_rt_entity {
 	struct rt_rq *rt_rq;
 } KERNEL;

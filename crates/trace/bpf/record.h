@@ -8,6 +8,7 @@
 
 /* What can have a CPU. */
 enum holder { THREAD, INTERRUPT, SOFTIRQ, TICK, UNSEEN };
+#define BEFORE 16 /* added to the kind: had the CPU while the timer waited for its softirq */
 
 struct occupant {
 	__u64 ns;
@@ -24,7 +25,7 @@ struct loss {
 };
 
 enum flags {
-	BY_TIMER = 1, /* woken by a timer; `by` is who was interrupted, otherwise who woke */
+	BY_TIMER = 1, /* woken by a timer; `by` is whom its interrupt came upon, otherwise who woke */
 	BY_INTERRUPT = 2, /* `by` is an interrupt handler */
 	BY_SOFTIRQ = 4, /* `by` is a softirq */
 	MIGRATED = 8,
@@ -38,6 +39,7 @@ struct record {
 	__u64 interrupt, first_served, served;
 	__u64 waking, runnable, switched_in, fault, again; /* again: asleep again */
 	__u64 older; /* of the wait: longer ago than the ring of occupants goes */
+	__u64 deferred; /* when the interrupt came that left the timer to a softirq */
 	__u32 tid, cpu, by, flags;
 	__u32 since_state; /* the state it slept in */
 	__u32 losses; /* how many; the first ones are listed */

@@ -20,6 +20,7 @@ typedef __s64 s64;
 #define RING 1024
 #define MASK (RING - 1)
 #define REAL_TIME 100 /* kernel priorities below are real-time */
+#define HRTIMER 8 /* the softirq that serves timers */
 
 /* Which processes; user space writes it at any time. No process has the id ~0. */
 struct {
@@ -40,6 +41,13 @@ struct event {
 	char comm[16];
 };
 
+/* An interrupt that left its timers to a softirq: when, and whom it came upon. */
+struct deferral {
+	u64 at;
+	u32 pid, pad;
+	char comm[16];
+};
+
 struct cpu {
 	u32 waiting, current;
 	u64 interrupt, first_served, served, soft, hard;
@@ -49,6 +57,7 @@ struct cpu {
 	u32 freed_for; /* who had the CPU when `set_aside` was let go */
 	u64 set_aside, freed; /* a watched thread whose group has no time left; when it had again */
 	char freed_comm[16];
+	struct deferral deferred, serving; /* not served yet; being served */
 	struct event ring[RING];
 };
 
@@ -65,9 +74,10 @@ struct thread {
 	struct record record;
 	u64 head; /* of the CPU's ring at the switch */
 	u64 pulled; /* when another CPU took it from the one that it waited for; 0: none did */
+	u64 served_head; /* of the ring of the CPU that served its timer in a softirq, then */
 	u32 stage, cpu;
 	u32 lost; /* runs, but has no CPU now */
-	u32 pad;
+	u32 served_on;
 };
 
 struct {
@@ -244,6 +254,20 @@ int BPF_PROG(handler_ends, int irq)
 	return 0;
 }
 
+SEC("tp_btf/softirq_raise")
+int BPF_PROG(deferred, u32 vector)
+{
+	struct cpu *c;
+	if (vector != HRTIMER || !(c = here()) || c->deferred.at)
+		return 0;
+	struct task_struct *p = bpf_get_current_task_btf();
+	c->deferred.at = c->in_tick ? c->interrupt : c->handler ? c->handler_began : bpf_ktime_get_ns();
+	c->deferred.pid = p->pid;
+	copy(c->deferred.comm, p->comm);
+	__sync_fetch_and_add(&c->waiting, 1);
+	return 0;
+}
+
 SEC("tp_btf/softirq_entry")
 int BPF_PROG(softirq_begins, u32 vector)
 {
@@ -254,6 +278,10 @@ int BPF_PROG(softirq_begins, u32 vector)
 		interrupted(c, bpf_ktime_get_ns());
 	c->softirq = vector + 1;
 	c->served = 0;
+	if (vector == HRTIMER && c->deferred.at) {
+		c->serving = c->deferred;
+		c->deferred.at = 0;
+	}
 	return 0;
 }
 
@@ -265,6 +293,11 @@ int BPF_PROG(softirq_ends, u32 vector)
 		return 0;
 	if (c->waiting)
 		push(c, bpf_ktime_get_ns(), SOFTIRQ, vector, 0);
+	if (vector == HRTIMER && c->serving.at) {
+		c->serving.at = 0;
+		if (c->waiting)
+			__sync_fetch_and_sub(&c->waiting, 1);
+	}
 	c->softirq = c->timer = 0;
 	return 0;
 }
@@ -273,30 +306,45 @@ struct walk {
 	struct cpu *c;
 	struct record *r;
 	u64 hi, base, head;
+	u32 before, pad;
 };
 
-/* Threads are told apart by name, so that a herd takes one place. */
-static __always_inline void credit(struct record *r, struct event *e, u64 ns)
+/* Whether `e` is of whoever has this place; threads are told apart by name, so that a herd takes one. */
+static __always_inline int is_of(struct occupant *o, struct event *e, u32 before)
 {
-	u64 *name = (u64 *)e->comm;
-	for (int j = 0; j < OCCUPANTS; j++) {
-		struct occupant *o = &r->occupant[j];
-		u64 *other = (u64 *)o->comm;
-		if (j >= r->occupants) {
-			o->ns = 0;
-			o->id = e->id;
-			o->kind = e->kind;
-			other[0] = name[0];
-			other[1] = name[1];
-			r->occupants = j + 1;
-		} else if (o->kind != e->kind || (e->kind ? o->id != e->id : other[0] != name[0] || other[1] != name[1])) {
-			continue;
+	u64 *name = (u64 *)e->comm, *other = (u64 *)o->comm;
+	if (o->kind != (e->kind | before))
+		return 0;
+	return e->kind ? o->id == e->id : other[0] == name[0] && other[1] == name[1];
+}
+
+/* Linux 6.1's verifier knows a bound only of the very register that was compared: `OPAQUE` keeps the compiler from using
+ * another. */
+#define OPAQUE(n) asm volatile("" : "+r"(n))
+
+static __always_inline void credit(struct record *r, struct event *e, u32 before, u64 ns)
+{
+	u64 n = r->occupants;
+	for (u64 j = 0; j < OCCUPANTS; j++) {
+		OPAQUE(j);
+		if (j >= n)
+			break;
+		if (is_of(&r->occupant[j], e, before)) {
+			r->occupant[j].ns += ns;
+			return;
 		}
-		o->ns += ns;
-		ns = 0;
-		break;
 	}
-	r->older += ns;
+	OPAQUE(n);
+	if (n < OCCUPANTS) {
+		struct occupant *o = &r->occupant[n];
+		o->ns = ns;
+		o->id = e->id;
+		o->kind = e->kind | before;
+		copy(o->comm, e->comm);
+		r->occupants = n + 1;
+	} else if (!before) {
+		r->older += ns;
+	}
 }
 
 /* From the switch backwards: stretches telescope to exactly the wait. */
@@ -309,8 +357,21 @@ static long step(u32 i, struct walk *w)
 	lo = b->until > w->base && b->until < w->hi ? b->until : w->base;
 	ns = w->hi - lo;
 	w->hi = lo;
-	credit(w->r, e, ns);
+	credit(w->r, e, w->before, ns);
 	return lo <= w->base;
+}
+
+/* Who had `c` from `base` until `now`, of which `rest` had what the ring up to `head` does not know yet; returns what is
+ * longer ago than the ring goes. */
+static __always_inline u64 had(struct walk *w, u64 now, struct event *rest)
+{
+	u64 last = w->c->ring[(w->head - 1) & MASK].until;
+	w->hi = last < w->base ? w->base : last < now ? last : now;
+	credit(w->r, rest, w->before, now - w->hi);
+	u64 since = w->c->head - w->head;
+	if (w->hi > w->base && since < RING - 2)
+		bpf_loop(RING - 2 - since, step, w, 0);
+	return w->hi > w->base ? w->hi - w->base : 0;
 }
 
 /* Who had the CPU while the thread waited for this one. */
@@ -322,7 +383,7 @@ static __always_inline void sum_up(struct thread *s)
 	if (!c || !r->switched_in)
 		return;
 	u64 since = c->head - s->head;
-	struct walk w = { c, r, r->switched_in, base, s->head };
+	struct walk w = { c, r, r->switched_in, base, s->head, 0, 0 };
 	if (since < RING - 2)
 		bpf_loop(RING - 2 - since, step, &w, 0);
 	if (w.hi > base)
@@ -337,16 +398,26 @@ static __noinline int waited_for(struct cpu *c, struct thread *s, u64 now)
 	struct record *r = &s->record;
 	if (!s->pulled && c->end > r->runnable)
 		r->runnable = c->end;
-	u64 base = s->pulled ?: r->runnable, head = c->head, last = c->ring[(head - 1) & MASK].until;
 	struct event rest = { .id = c->current, .kind = THREAD };
-	if (last < base || last > now)
-		last = base;
-	credit(r, &rest, now - last);
-	struct walk w = { c, r, last, base, head };
-	if (last > base)
-		bpf_loop(RING - 2, step, &w, 0);
-	if (w.hi > base)
-		r->older += w.hi - base;
+	struct walk w = { c, r, 0, s->pulled ?: r->runnable, c->head, 0, 0 };
+	if (w.base < now)
+		r->older += had(&w, now, &rest);
+	return 0;
+}
+
+/* Its timer waited for the softirq: the same until it was served. */
+static __noinline int timer_waited(struct thread *s)
+{
+	if (!s)
+		return 0;
+	struct record *r = &s->record;
+	struct cpu *c = on(s->served_on);
+	struct event rest = { .id = HRTIMER, .kind = SOFTIRQ };
+	if (!c)
+		return 0;
+	struct walk w = { c, r, 0, r->deferred > r->soft ? r->deferred : r->soft, s->served_head, BEFORE, 0 };
+	if (w.base < r->served)
+		had(&w, r->served, &rest);
 	return 0;
 }
 
@@ -358,11 +429,15 @@ static __noinline int send(struct thread *s, u64 now, u32 state)
 	struct record *r = &s->record;
 	if (s->stage != ASLEEP) {
 		sum_up(s);
+		if (r->deferred)
+			timer_waited(s);
 		r->again = now;
-		u32 n = r->occupants & 15;
+		u64 n = r->occupants;
+		OPAQUE(n);
 		if (n > OCCUPANTS)
 			n = OCCUPANTS;
-		u32 size = __builtin_offsetof(struct record, occupant) + n * sizeof(struct occupant);
+		OPAQUE(n);
+		u64 size = __builtin_offsetof(struct record, occupant) + n * sizeof(struct occupant);
 		if (bpf_ringbuf_output(&records, r, size, BPF_RB_NO_WAKEUP))
 			__sync_fetch_and_add(&told.lost, 1);
 	}
@@ -373,21 +448,52 @@ static __noinline int send(struct thread *s, u64 now, u32 state)
 	return 0;
 }
 
+/* Real-time threads are throttled by group where they have groups, otherwise all of a CPU. */
 static __always_inline u32 rt_throttled(struct task_struct *p)
 {
 	if (p->prio >= REAL_TIME || !bpf_core_field_exists(struct rt_rq, rt_throttled))
 		return 0;
-	return p->rt.rt_rq->rt_throttled != 0;
+	if (bpf_core_field_exists(struct sched_rt_entity, rt_rq))
+		return p->rt.rt_rq->rt_throttled != 0;
+	return bpf_core_field_exists(struct cfs_rq, rq) && p->se.cfs_rq->rq->rt.rt_throttled != 0;
 }
 
-static __always_inline void woken_by_timer(struct record *r, struct cpu *c)
+static __always_inline void woken_by_timer(struct thread *s, struct cpu *c)
 {
+	struct record *r = &s->record;
 	r->soft = c->soft;
 	r->hard = c->hard;
 	r->first_served = c->first_served;
 	r->served = c->served;
 	r->interrupt = c->in_tick ? c->interrupt : c->handler ? c->handler_began : 0;
 	r->flags = BY_TIMER;
+	if (r->interrupt || !c->serving.at)
+		return;
+	r->deferred = c->serving.at;
+	s->served_head = c->head;
+	s->served_on = bpf_get_smp_processor_id();
+}
+
+/* Who wakes it; of a timer, whom its interrupt came upon. */
+static __always_inline void woken_by(struct record *r, struct cpu *c)
+{
+	struct task_struct *by = bpf_get_current_task_btf();
+	if (r->deferred) {
+		r->by = c->serving.pid;
+		copy(r->by_comm, c->serving.comm);
+		return;
+	}
+	copy(r->by_comm, by->comm);
+	/* The timer's own interrupt is no one that it interrupted: on some machines it has a handler. */
+	if (c->handler && (!c->timer || c->in_tick)) {
+		r->flags |= BY_INTERRUPT;
+		r->by = c->handler - 1;
+	} else if (c->softirq) {
+		r->flags |= BY_SOFTIRQ;
+		r->by = c->softirq - 1;
+	} else {
+		r->by = by->pid;
+	}
 }
 
 SEC("tp_btf/sched_waking")
@@ -404,22 +510,11 @@ int BPF_PROG(waking, struct task_struct *p)
 	u32 off = s->lost, left = s->stage == ASLEEP || off;
 	if (s->stage != ASLEEP)
 		send(s, now, 1); /* it was about to sleep; it has its CPU still, or lost it on the way */
-	struct task_struct *by = bpf_get_current_task_btf();
+	r->flags = 0;
+	r->deferred = 0;
 	if (c->timer)
-		woken_by_timer(r, c);
-	else
-		r->flags = 0;
-	/* The timer's own interrupt is no one that it interrupted: on some machines it has a handler. */
-	if (c->handler && (!c->timer || c->in_tick)) {
-		r->flags |= BY_INTERRUPT;
-		r->by = c->handler - 1;
-	} else if (c->softirq) {
-		r->flags |= BY_SOFTIRQ;
-		r->by = c->softirq - 1;
-	} else {
-		r->by = by->pid;
-	}
-	copy(r->by_comm, by->comm);
+		woken_by_timer(s, c);
+	woken_by(r, c);
 	if (throttled(p))
 		r->flags |= THROTTLED;
 	if (rt_throttled(p))
@@ -533,6 +628,7 @@ int BPF_PROG(switches, _Bool preempt, struct task_struct *prev, struct task_stru
 	u64 now = 0;
 	u32 seen = c->current == prev->pid;
 	c->current = next->pid;
+	c->softirq = c->timer = 0; /* on PREEMPT_RT a softirq can lose its CPU */
 	look_after_set_aside(c, prev);
 	if (c->waiting) {
 		now = bpf_ktime_get_ns();

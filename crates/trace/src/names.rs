@@ -8,6 +8,9 @@ use howlate_procfs::Root;
 const SOFTIRQS: [&str; 10] =
     ["HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"];
 
+/// The softirq that serves timers.
+pub(crate) const HRTIMER: u32 = 8;
+
 /// The name of the interrupt of the timer that each CPU has to itself.
 pub(crate) const TICK: &str = "local_timer";
 

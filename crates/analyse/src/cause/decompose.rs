@@ -110,16 +110,29 @@ fn arming(one: &Traced) -> Charge {
 fn timer(line: &mut TimeLine, expiry: &Expiry) {
     line.cut_as_far(expiry.soft, Charge::of(Part::Arming, Kind::LateArming));
     // Another timer's interrupt may come first and serve this one with it, even before the hard time.
-    let came = expiry.interrupt.unwrap_or(expiry.first_served);
+    let deferred = expiry.deferred.as_ref();
+    let came = expiry.interrupt.or(deferred.map(|one| one.interrupt)).unwrap_or(expiry.first_served);
     line.cut_as_far(expiry.hard.min(came), Charge::of(Part::TimerSlack, Kind::TimerSlack));
-    let Some(interrupt) = expiry.interrupt else {
-        return line
-            .cut_as_far(expiry.served, Charge::of(Part::TimerSoftirq, Kind::Softirq).named("HRTIMER"));
-    };
+    let Some(interrupt) = expiry.interrupt else { return softirq(line, expiry) };
     let length = interrupt.since(line.cursor());
     line.cut_as_far(interrupt, delivery(&expiry.interrupted, length));
     line.cut_as_far(expiry.first_served, Charge::kernel(Part::InterruptEntry));
     line.cut_as_far(expiry.served, Charge::of(Part::OtherTimers, Kind::OtherTimers));
+}
+
+/// The same where a softirq served the timer: it waits for its turn, on `PREEMPT_RT` in a thread of its own.
+fn softirq(line: &mut TimeLine, expiry: &Expiry) {
+    let Some(deferred) = &expiry.deferred else {
+        return line
+            .cut_as_far(expiry.served, Charge::of(Part::TimerSoftirq, Kind::Softirq).named("HRTIMER"));
+    };
+    let length = deferred.interrupt.since(line.cursor());
+    line.cut_as_far(deferred.interrupt, delivery(&deferred.interrupted, length));
+    for occupant in &deferred.occupants {
+        let until = line.cursor().plus(occupant.ns).min(expiry.served);
+        line.cut_as_far(until, held(Part::TimerSoftirq, &occupant.who));
+    }
+    line.cut_as_far(expiry.served, Charge::of(Part::TimerSoftirq, Kind::Unexplained));
 }
 
 /// Who is to blame for `length` between a timer's time and its interrupt.
@@ -156,19 +169,26 @@ fn wait(line: &mut TimeLine, one: &Traced) {
 }
 
 fn occupied(occupant: &Occupant, waiting: &Traced) -> Charge {
-    let who = &occupant.who;
-    let charge = match who.holder {
-        _ if waiting.rt_throttled => Charge::of(Part::Waiting, Kind::RtThrottled),
-        _ if waiting.throttled => quota(Part::Waiting, who),
-        Holder::Quota => quota(Part::Waiting, who),
-        Holder::Idle => Charge::of(Part::Waiting, Kind::IdleExit),
-        Holder::Thread => Charge::of(Part::Waiting, Kind::Thread).named(&who.name),
-        Holder::Interrupt => Charge::of(Part::Waiting, Kind::Interrupt).named(&who.name),
-        Holder::Softirq => Charge::of(Part::Waiting, Kind::Softirq).named(&who.name),
-        Holder::NotSeen => Charge::of(Part::Waiting, Kind::Undetermined),
-    };
     // Who had the CPU meanwhile is no cause of a wait for time.
-    if charge.kind == Kind::Thread { Charge { pid: who.pid, ..charge } } else { charge }
+    if waiting.rt_throttled {
+        Charge::of(Part::Waiting, Kind::RtThrottled)
+    } else if waiting.throttled {
+        quota(Part::Waiting, &occupant.who)
+    } else {
+        held(Part::Waiting, &occupant.who)
+    }
+}
+
+/// Whoever had the CPU is the cause.
+fn held(part: Part, who: &Who) -> Charge {
+    match who.holder {
+        Holder::Idle => Charge::of(part, Kind::IdleExit),
+        Holder::Thread => Charge { pid: who.pid, ..Charge::of(part, Kind::Thread).named(&who.name) },
+        Holder::Interrupt => Charge::of(part, Kind::Interrupt).named(&who.name),
+        Holder::Softirq => Charge::of(part, Kind::Softirq).named(&who.name),
+        Holder::Quota => quota(part, who),
+        Holder::NotSeen => Charge::of(part, Kind::Undetermined),
+    }
 }
 
 /// What happened after the switch: page faults, and the CPU lost again.

@@ -1,8 +1,8 @@
 //! Time-lines drawn, then asserted.
 
 use howlate_model::{
-    Asleep, Expiry, Holder, Kind, Lost, MonotonicTime, NotDecomposed, Occupant, Part, Span, Traced, Wakeup,
-    Who, WokenBy,
+    Asleep, Deferred, Expiry, Holder, Kind, Lost, MonotonicTime, NotDecomposed, Occupant, Part, Span, Traced,
+    Wakeup, Who, WokenBy,
 };
 use proptest::prelude::*;
 
@@ -37,6 +37,7 @@ fn timely() -> Traced {
             interrupted: idle(),
             first_served: at(1_120),
             served: at(1_130),
+            deferred: None,
         }),
         waking: at(1_135),
         runnable: at(1_150),
@@ -212,6 +213,7 @@ fn a_late_interrupt_is_blamed_by_what_the_cpu_did() {
             interrupted,
             first_served: interrupt,
             served: interrupt,
+            deferred: None,
         });
         let wakeup = Wakeup { ran: at(100_000), ..WAKEUP };
         let known = decompose(wakeup, &[], &[one], false).unwrap();
@@ -219,6 +221,52 @@ fn a_late_interrupt_is_blamed_by_what_the_cpu_did() {
         assert_eq!((delivery.cause.part, delivery.cause.kind), (Part::InterruptDelivery, kind));
         assert_eq!((delivery.cause.name.as_str(), delivery.ns.as_nanos()), (name, late.unsigned_abs()));
     }
+}
+
+#[test]
+fn a_timer_left_to_a_thread_waits_behind_whoever_has_the_cpu() {
+    // 1000 asked for, 1050 the slack's end, 1100 interrupt over the hog, which has the CPU until 1180; 1190 served.
+    let mut one = timely();
+    let occupants = vec![
+        Occupant {
+            who: Who { holder: Holder::Interrupt, pid: None, name: "local_timer".into() },
+            ns: span(10),
+        },
+        Occupant { who: thread(9, "hog"), ns: span(70) },
+        Occupant { who: Who { holder: Holder::Softirq, pid: None, name: "HRTIMER".into() }, ns: span(8) },
+    ];
+    let deferred = Deferred { interrupt: at(1_100), interrupted: thread(9, "hog"), occupants };
+    one.woken_by = WokenBy::Timer(Expiry {
+        soft: at(1_000),
+        hard: at(1_050),
+        interrupt: None,
+        interrupted: deferred.interrupted.clone(),
+        first_served: at(1_185),
+        served: at(1_190),
+        deferred: Some(deferred),
+    });
+    (one.waking, one.runnable) = (at(1_195), at(1_195));
+    one.occupants = vec![Occupant { who: thread(15, "ktimers/0"), ns: span(5) }];
+    let known = decompose(WAKEUP, &[], &[one], false).unwrap();
+    whole(&known, WAKEUP);
+    let found = known
+        .wakeup
+        .parts
+        .iter()
+        .map(|one| (one.cause.part, one.cause.kind, one.cause.name.as_str(), one.ns.as_nanos()));
+    let wanted = [
+        (Part::TimerSlack, Kind::TimerSlack, "", 50),
+        (Part::InterruptDelivery, Kind::Kernel, "", 50),
+        (Part::TimerSoftirq, Kind::Interrupt, "local_timer", 10),
+        (Part::TimerSoftirq, Kind::Thread, "hog", 70),
+        (Part::TimerSoftirq, Kind::Softirq, "HRTIMER", 8),
+        // The record of who had the CPU was too short for the rest.
+        (Part::TimerSoftirq, Kind::Unexplained, "", 2),
+        (Part::WakeUp, Kind::Kernel, "", 5),
+        (Part::Waiting, Kind::Thread, "ktimers/0", 5),
+        (Part::Return, Kind::Kernel, "", 40),
+    ];
+    assert_eq!(found.collect::<Vec<_>>(), wanted);
 }
 
 #[test]
@@ -370,6 +418,7 @@ fn wake_ups_find_their_own_sleeps() {
             interrupted: idle(),
             first_served: later(at(1_120)),
             served: later(at(1_130)),
+            deferred: None,
         });
         one.asleep_since = one.asleep_since.map(later);
         (one.waking, one.runnable) = (later(one.waking), later(one.runnable));
@@ -459,13 +508,26 @@ fn any_who() -> impl Strategy<Value = Who> {
     })
 }
 
+fn any_deferred() -> impl Strategy<Value = Deferred> {
+    let occupant = (any_who(), 0..2_000u64).prop_map(|(who, ns)| Occupant { who, ns: span(ns) });
+    let all = (any_time(), any_who(), proptest::collection::vec(occupant, 0..4));
+    all.prop_map(|(interrupt, interrupted, occupants)| Deferred { interrupt, interrupted, occupants })
+}
+
 fn any_woken() -> impl Strategy<Value = WokenBy> {
-    let expiry =
-        (any_time(), any_time(), proptest::option::of(any_time()), any_who(), any_time(), any_time());
+    let expiry = (
+        any_time(),
+        any_time(),
+        proptest::option::of(any_time()),
+        any_who(),
+        any_time(),
+        any_time(),
+        proptest::option::of(any_deferred()),
+    );
     prop_oneof![
-        expiry.prop_map(|(soft, hard, interrupt, interrupted, first_served, served)| WokenBy::Timer(
-            Expiry { soft, hard, interrupt, interrupted, first_served, served }
-        )),
+        expiry.prop_map(|(soft, hard, interrupt, interrupted, first_served, served, deferred)| {
+            WokenBy::Timer(Expiry { soft, hard, interrupt, interrupted, first_served, served, deferred })
+        }),
         any_who().prop_map(WokenBy::Other),
         (0..3_000u64)
             .prop_map(|slack| WokenBy::NotSeen { slack: span(slack), runnable_known: slack % 2 == 0 }),

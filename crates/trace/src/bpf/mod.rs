@@ -40,12 +40,13 @@ const fn helpful(name: &'static str, event: &'static str) -> Program {
     Program { name, event, needed: false }
 }
 
-const PROGRAMS: [Program; 12] = [
+const PROGRAMS: [Program; 13] = [
     helpful("tick_begins", "local_timer_entry"),
     helpful("tick_ends", "local_timer_exit"),
     needed("timer_served", "hrtimer_expire_entry"),
     needed("handler_begins", "irq_handler_entry"),
     needed("handler_ends", "irq_handler_exit"),
+    needed("deferred", "softirq_raise"),
     needed("softirq_begins", "softirq_entry"),
     needed("softirq_ends", "softirq_exit"),
     needed("waking", "sched_waking"),
@@ -175,6 +176,12 @@ fn load(kernel: &mut Ebpf, one: &Program, types: &Btf) -> Result<bool, Refusal> 
         Err(ProgramError::Btf(BtfError::UnknownBtfTypeName { .. })) => {
             Err(Refusal::EventMissing { name: one.event.to_owned() })
         }
+        Err(ProgramError::LoadError { io_error, verifier_log })
+            if let Some(word) = last_word(&verifier_log.to_string()) =>
+        {
+            let doing = format!("load its program for {}", one.event);
+            Err(Refusal::Kernel { doing, reason: format!("{io_error}: {word}") })
+        }
         Err(error) => Err(refusal(&format!("load its program for {}", one.event), &error)),
     }
 }
@@ -194,6 +201,13 @@ fn watch(kernel: &mut Ebpf, processes: &[u32]) -> Result<(), Refusal> {
     let mut control: Array<_, [u32; WATCHED]> =
         Array::try_from(control).map_err(|error| refusal("map its settings", &error))?;
     control.set(0, ids, 0).map_err(|error| refusal("take its settings", &error))
+}
+
+/// Why the kernel's verifier refused: the last line of what it says, its own statistics left out.
+fn last_word(log: &str) -> Option<&str> {
+    let statistics = ["processed ", "verification time ", "stack depth ", "peak_states "];
+    let is_reason = |line: &&str| !line.is_empty() && !statistics.iter().any(|words| line.starts_with(words));
+    log.lines().map(str::trim).rfind(is_reason)
 }
 
 /// The object is part of this program, so that this says that the program is damaged.
@@ -221,5 +235,17 @@ fn refusal(doing: &str, error: &(dyn std::error::Error + 'static)) -> Refusal {
         Refusal::Kernel { doing: doing.to_owned(), reason: innermost.to_string() }
     } else {
         Refusal::NotPermitted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_verifier_says_last_is_the_reason() {
+        let log = "0: R1=ctx\nR3 unbounded memory access\nverification time 5930 usec\nstack depth 32+48\nprocessed 147 insns\n\n";
+        assert_eq!(last_word(log), Some("R3 unbounded memory access"));
+        assert_eq!(last_word("processed 0 insns\n"), None);
     }
 }

@@ -1,6 +1,8 @@
 //! What the kernel's side sends, as `bpf/record.h` lays it out.
 
-use howlate_model::{Asleep, Expiry, Holder, Lost, MonotonicTime, Occupant, Span, Traced, Who, WokenBy};
+use howlate_model::{
+    Asleep, Deferred, Expiry, Holder, Lost, MonotonicTime, Occupant, Span, Traced, Who, WokenBy,
+};
 
 use crate::names::{Interrupts, TICK, softirq};
 
@@ -13,6 +15,9 @@ const RT_THROTTLED: u32 = 32;
 
 /// Stopped by a signal, or by a tracer: `__TASK_STOPPED | __TASK_TRACED` of the kernel's `sched.h`.
 const STOPPED: u32 = 4 | 8;
+
+/// Added to the kind of an occupant that had the CPU while the timer waited for its softirq.
+const BEFORE: u32 = 16;
 
 /// Losses of the CPU that a record has room for.
 const LOSSES: usize = 4;
@@ -63,6 +68,7 @@ pub(super) fn parse(bytes: &[u8], interrupts: &mut Interrupts) -> Option<Traced>
     let (interrupt, first_served, served) = (fields.seen()?, fields.time()?, fields.time()?);
     let (waking, runnable, switched_in) = (fields.time()?, fields.time()?, fields.seen()?);
     let (first_fault, asleep_again, unnamed) = (fields.seen()?, fields.seen()?, fields.span()?);
+    let deferred = fields.seen()?;
     let (tid, cpu, by, flags) = (fields.u32()?, fields.u32()?, fields.u32()?, fields.u32()?);
     let (state, losses, stopper, occupants) = (fields.u32()?, fields.u32()?, fields.u32()?, fields.u32()?);
     let (by_comm, stopper_comm) = (fields.comm()?, fields.comm()?);
@@ -71,8 +77,14 @@ pub(super) fn parse(bytes: &[u8], interrupts: &mut Interrupts) -> Option<Traced>
         _ if flags & BY_SOFTIRQ != 0 => Who { holder: Holder::Softirq, pid: None, name: softirq(by) },
         _ => thread(by, by_comm),
     };
+    let lost = lost(&mut fields, losses)?;
+    let all = (0..occupants).map(|_| occupant(&mut fields, interrupts)).collect::<Option<Vec<_>>>()?;
+    let (before, occupants): (Vec<_>, Vec<_>) = all.into_iter().partition(|(before, _)| *before);
+    let of = |all: Vec<(bool, Occupant)>| all.into_iter().map(|(_, one)| one).collect();
+    let deferred =
+        deferred.map(|at| Deferred { interrupt: at, interrupted: by.clone(), occupants: of(before) });
     let woken_by = if flags & BY_TIMER != 0 {
-        WokenBy::Timer(Expiry { soft, hard, interrupt, interrupted: by, first_served, served })
+        WokenBy::Timer(Expiry { soft, hard, interrupt, interrupted: by, first_served, served, deferred })
     } else {
         WokenBy::Other(by)
     };
@@ -90,11 +102,11 @@ pub(super) fn parse(bytes: &[u8], interrupts: &mut Interrupts) -> Option<Traced>
         migrated: flags & MIGRATED != 0,
         throttled: flags & THROTTLED != 0,
         rt_throttled: flags & RT_THROTTLED != 0,
-        lost: lost(&mut fields, losses)?,
+        lost,
         lost_more: losses.saturating_sub(4),
         first_fault,
         asleep_again,
-        occupants: (0..occupants).map(|_| occupant(&mut fields, interrupts)).collect::<Option<_>>()?,
+        occupants: of(occupants),
     })
 }
 
@@ -127,16 +139,17 @@ fn lost(fields: &mut Fields<'_>, losses: u32) -> Option<Vec<Lost>> {
     Some(all)
 }
 
-fn occupant(fields: &mut Fields<'_>, interrupts: &mut Interrupts) -> Option<Occupant> {
+/// Who had the CPU; whether while the timer waited for its softirq, rather than the thread for the CPU.
+fn occupant(fields: &mut Fields<'_>, interrupts: &mut Interrupts) -> Option<(bool, Occupant)> {
     let (ns, id, kind, comm) = (fields.span()?, fields.u32()?, fields.u32()?, fields.comm()?);
-    let who = match kind {
+    let who = match kind & !BEFORE {
         0 => thread(id, if comm.is_empty() { name_of(id) } else { comm }),
         1 => interrupt_handler(id, interrupts),
         2 => Who { holder: Holder::Softirq, pid: None, name: softirq(id) },
         3 => Who { holder: Holder::Interrupt, pid: None, name: TICK.to_owned() },
         _ => Who { holder: Holder::NotSeen, pid: None, name: String::new() },
     };
-    Some(Occupant { who, ns })
+    Some((kind & BEFORE != 0, Occupant { who, ns }))
 }
 
 #[cfg(test)]
@@ -150,7 +163,7 @@ mod tests {
     }
 
     /// A record as the kernel's side lays it out: `times`, `numbers`, names, losses, occupants.
-    fn record(times: [u64; 12], numbers: [u32; 8], occupants: &[(u64, u32, u32, &str)]) -> Vec<u8> {
+    fn record(times: [u64; 13], numbers: [u32; 8], occupants: &[(u64, u32, u32, &str)]) -> Vec<u8> {
         let mut bytes: Vec<u8> = times.iter().flat_map(|time| time.to_ne_bytes()).collect();
         bytes.extend(numbers.iter().flat_map(|number| number.to_ne_bytes()));
         bytes.extend(comm("waker").iter().chain(&comm("stopper")));
@@ -169,7 +182,7 @@ mod tests {
 
     #[test]
     fn a_record_is_read_field_by_field() {
-        let times = [100, 1_000, 1_050, 1_100, 1_120, 1_130, 1_135, 1_150, 1_200, 0, 1_300, 5];
+        let times = [100, 1_000, 1_050, 1_100, 1_120, 1_130, 1_135, 1_150, 1_200, 0, 1_300, 5, 0];
         let numbers = [7, 1, 0, BY_TIMER | MIGRATED, 1, 1, 0, 2];
         let bytes = record(times, numbers, &[(30, 9, 0, "hog"), (20, 3, 2, "")]);
         let one = parse(&bytes, &mut Interrupts::default()).unwrap();
@@ -191,12 +204,31 @@ mod tests {
         assert_eq!((one.lost[0].to.name.as_str(), one.lost[0].throttled), ("thief", true));
         let names: Vec<_> = one.occupants.iter().map(|one| (one.who.holder, one.who.name.as_str())).collect();
         assert_eq!(names, [(Holder::Thread, "hog"), (Holder::Softirq, "NET_RX")]);
+        assert_eq!(expiry.deferred, None);
+    }
+
+    #[test]
+    fn who_kept_a_timer_from_its_softirq_is_told_apart() {
+        let times = [100, 1_000, 1_050, 0, 1_480, 1_490, 1_495, 1_495, 1_600, 0, 1_700, 0, 1_100];
+        let numbers = [7, 1, 9, BY_TIMER, 1, 0, 0, 3];
+        let waited = [(30, 15, 0, "ktimers/0"), (380, 9, BEFORE, "hog"), (10, 8, BEFORE | 2, "")];
+        let one = parse(&record(times, numbers, &waited), &mut Interrupts::default()).unwrap();
+        let WokenBy::Timer(Expiry { deferred: Some(deferred), interrupt: None, .. }) = &one.woken_by else {
+            panic!("{one:?}")
+        };
+        assert_eq!(
+            (deferred.interrupt, deferred.interrupted.pid),
+            (MonotonicTime::from_nanos(1_100), Some(9))
+        );
+        let names = |all: &[Occupant]| all.iter().map(|one| one.who.name.clone()).collect::<Vec<_>>();
+        assert_eq!(names(&deferred.occupants), ["hog", "HRTIMER"]);
+        assert_eq!(names(&one.occupants), ["ktimers/0"]);
     }
 
     #[test]
     fn a_stop_names_who_sent_it() {
         let numbers = [7, 1, 44, 0, 0x104, 0, 44, 0];
-        let one = parse(&record([1; 12], numbers, &[]), &mut Interrupts::default()).unwrap();
+        let one = parse(&record([1; 13], numbers, &[]), &mut Interrupts::default()).unwrap();
         let Asleep::Stopped(Some(who)) = one.asleep else { panic!() };
         assert_eq!((who.pid, who.name.as_str()), (Some(44), "stopper"));
         let WokenBy::Other(who) = one.woken_by else { panic!() };
@@ -205,7 +237,7 @@ mod tests {
 
     #[test]
     fn what_is_cut_short_is_no_record() {
-        let bytes = record([1; 12], [7, 1, 0, 1, 1, 0, 0, 2], &[(30, 9, 0, "hog")]);
+        let bytes = record([1; 13], [7, 1, 0, 1, 1, 0, 0, 2], &[(30, 9, 0, "hog")]);
         assert_eq!(parse(&bytes, &mut Interrupts::default()), None);
         assert_eq!(parse(&bytes[..50], &mut Interrupts::default()), None);
     }

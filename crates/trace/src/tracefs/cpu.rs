@@ -3,7 +3,8 @@
 use howlate_model::{Expiry, Holder, MonotonicTime, Who};
 
 use super::event::Comm;
-use crate::names::{Interrupts, TICK, softirq};
+use super::held::Deferral;
+use crate::names::{HRTIMER, Interrupts, TICK, softirq};
 
 /// Who has, or had, a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +73,9 @@ pub(super) struct Cpu {
     handler: Option<(u32, MonotonicTime)>,
     softirq: Option<u32>,
     served: Option<Served>,
+    /// What an interrupt left to the softirq of timers, and what that one is at.
+    deferred: Option<Deferral>,
+    serving: Option<Deferral>,
 }
 
 impl Cpu {
@@ -104,9 +108,24 @@ impl Cpu {
         self.thread.map_or(Has::NotSeen, |(pid, comm)| Has::Thread { pid, comm })
     }
 
-    /// The thread is left for another; what was entered and not left was not seen to be left.
+    /// The thread is left for another; what was entered and not left was not seen to be left, or is a softirq that lost its
+    /// CPU, as on PREEMPT_RT.
     pub(super) fn switch(&mut self, next: u32, comm: Comm) {
-        *self = Self { thread: Some((next, comm)), ..Self::default() };
+        let (deferred, serving) = (self.deferred.take(), self.serving.take());
+        *self = Self { thread: Some((next, comm)), deferred, serving, ..Self::default() };
+    }
+
+    /// Somebody had the CPU up to now.
+    pub(super) fn had(&mut self, holder: Has, until: MonotonicTime) {
+        let all = self.deferred.iter_mut().chain(&mut self.serving);
+        all.for_each(|deferral| deferral.had(holder, until));
+    }
+
+    /// The interrupt leaves its timers to a softirq.
+    pub(super) fn defers(&mut self, at: MonotonicTime) {
+        let interrupt = self.tick.or(self.handler.map(|(_, began)| began)).unwrap_or(at);
+        let interrupted = self.running();
+        self.deferred.get_or_insert_with(|| Deferral::by(interrupt, interrupted));
     }
 
     /// The name of the thread that has the CPU is known now.
@@ -139,10 +158,16 @@ impl Cpu {
 
     pub(super) fn softirq_begins(&mut self, vector: u32) {
         (self.softirq, self.served) = (Some(vector), None);
+        if vector == HRTIMER {
+            self.serving = self.deferred.take();
+        }
     }
 
-    pub(super) fn softirq_ends(&mut self) {
+    pub(super) fn softirq_ends(&mut self, vector: u32) {
         self.softirq = None;
+        if vector == HRTIMER {
+            self.serving = None;
+        }
         self.timers_are_done();
     }
 
@@ -171,10 +196,13 @@ impl Cpu {
         let served = self.served.filter(|served| served.at >= soft)?;
         let handler = self.handler.map(|(_, began)| began);
         // Whatever interrupt it was that no event tells of, it was there by then.
-        let unseen = self.softirq.is_none().then_some(served.first);
+        let unseen = (self.softirq.is_none() && self.serving.is_none()).then_some(served.first);
         let interrupt = self.tick.or(handler).or(unseen);
         let interrupted = self.waker().named(names);
-        Some(Expiry { soft, hard, interrupt, interrupted, first_served: served.first, served: served.at })
+        let deferral = self.serving.as_ref().filter(|_| interrupt.is_none());
+        let deferred = deferral.map(|deferral| deferral.of(soft, served.at, names));
+        let (first_served, served) = (served.first, served.at);
+        Some(Expiry { soft, hard, interrupt, interrupted, first_served, served, deferred })
     }
 
     /// Who wakes somebody now; of a timer, whom its interrupt came upon.

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use howlate_model::MonotonicTime;
 
 use super::format::{Field, Format};
+use crate::names::HRTIMER;
 
 /// A thread's name as the kernel has it: filled up with zeros.
 pub(super) type Comm = [u8; 16];
@@ -58,10 +59,14 @@ pub(super) enum What {
         interrupt: u32,
     },
     HandlerEnds,
+    /// A softirq is to serve timers that are due.
+    Deferred,
     SoftirqBegins {
         vector: u32,
     },
-    SoftirqEnds,
+    SoftirqEnds {
+        vector: u32,
+    },
     /// A page of a program was not there.
     PageFault,
     /// A signal is sent to a thread.
@@ -148,6 +153,14 @@ fn reader(name: &str, format: &Format) -> Option<Reader> {
             let vector = field("vec")?;
             Box::new(move |record| Some(What::SoftirqBegins { vector: vector.id(record)? }))
         }
+        "softirq_exit" => {
+            let vector = field("vec")?;
+            Box::new(move |record| Some(What::SoftirqEnds { vector: vector.id(record)? }))
+        }
+        "softirq_raise" => {
+            let vector = field("vec")?;
+            Box::new(move |record| (vector.id(record)? == HRTIMER).then_some(What::Deferred))
+        }
         "signal_generate" => {
             let (number, thread) = (field("sig")?, field("pid")?);
             Box::new(move |record| {
@@ -155,7 +168,6 @@ fn reader(name: &str, format: &Format) -> Option<Reader> {
             })
         }
         "irq_handler_exit" => Box::new(|_| Some(What::HandlerEnds)),
-        "softirq_exit" => Box::new(|_| Some(What::SoftirqEnds)),
         "local_timer_entry" => Box::new(|_| Some(What::TickBegins)),
         "local_timer_exit" => Box::new(|_| Some(What::TickEnds)),
         "page_fault_user" => Box::new(|_| Some(What::PageFault)),

@@ -66,6 +66,7 @@ impl Follower {
         for thread in self.threads.values_mut().filter(|thread| thread.waits_for(event.cpu)) {
             thread.charge(holder, event.at);
         }
+        cpu.had(holder, event.at);
         self.threads.get_mut(&event.pid).into_iter().for_each(|thread| thread.has_cpu(event.at));
         match event.what {
             What::Switch { .. } => self.switch(event, seen),
@@ -102,7 +103,8 @@ impl Follower {
                 self.interrupt_ends(event);
             }
             What::SoftirqBegins { vector } => cpu.softirq_begins(vector),
-            What::SoftirqEnds => cpu.softirq_ends(),
+            What::Deferred => cpu.defers(event.at),
+            What::SoftirqEnds { vector } => cpu.softirq_ends(vector),
             What::TimerServed { timer } => cpu.timer_served(timer, event.at),
             What::TimerSet { timer, soft, hard } if self.threads.contains_key(&event.pid) => {
                 self.timers.insert(timer, (soft, hard));

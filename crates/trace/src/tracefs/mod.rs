@@ -1,12 +1,13 @@
 //! The kernel's static trace events, read from a trace of our own: for kernels into which no programs can be loaded.
 //!
 //! `instance` makes the trace, `format` and `page` read what comes out of it, `event` says what it means, and `follow` makes
-//! sleeps of it, by the state of each `cpu` and each followed `thread`.
+//! sleeps of it, by the state of each `cpu` and each followed `thread`, and by who `held` a CPU.
 
 mod cpu;
 mod event;
 mod follow;
 mod format;
+mod held;
 mod instance;
 mod page;
 mod thread;
@@ -20,7 +21,7 @@ use howlate_procfs::Root;
 
 pub(crate) use instance::clear_up;
 
-use crate::names::Interrupts;
+use crate::names::{HRTIMER, Interrupts};
 use crate::namespace::{has_the_kernels_ids, process_of};
 use crate::quota::Quotas;
 use crate::{Refusal, Tier, Tracer};
@@ -31,7 +32,7 @@ use instance::Instance;
 use page::{Item, Layout, items};
 
 /// The events, each with its system, and whether there is no doing without.
-const EVENTS: [(&str, &str, bool); 13] = [
+const EVENTS: [(&str, &str, bool); 14] = [
     ("sched", "sched_switch", true),
     ("sched", SCHED_WAKING, true),
     ("sched", SCHED_MIGRATE, true),
@@ -39,6 +40,7 @@ const EVENTS: [(&str, &str, bool); 13] = [
     ("timer", "hrtimer_expire_entry", true),
     ("irq", "irq_handler_entry", true),
     ("irq", "irq_handler_exit", true),
+    ("irq", SOFTIRQ_RAISE, true),
     ("irq", "softirq_entry", true),
     ("irq", "softirq_exit", true),
     ("irq_vectors", "local_timer_entry", false),
@@ -50,6 +52,7 @@ const EVENTS: [(&str, &str, bool); 13] = [
 const SCHED_WAKING: &str = "sched_waking";
 const SCHED_MIGRATE: &str = "sched_migrate_task";
 const HRTIMER_START: &str = "hrtimer_start";
+const SOFTIRQ_RAISE: &str = "softirq_raise";
 const PAGE_FAULT: &str = "page_fault_user";
 
 /// Events of followed threads alone, with the field that has the thread: others need not take room.
@@ -133,7 +136,10 @@ impl Tracefs {
             };
             self.instance.set(&format!("{place}/filter"), &filter)?;
         }
-        Ok(())
+        match self.events.iter().find(|place| place.ends_with(SOFTIRQ_RAISE)) {
+            Some(place) => self.instance.set(&format!("{place}/filter"), &format!("vec=={HRTIMER}")),
+            None => Ok(()),
+        }
     }
 
     fn enable(&self, on: bool) -> Result<(), Refusal> {

@@ -1,8 +1,9 @@
 //! A thread that is followed, from sleep to sleep. Pure.
 
-use howlate_model::{Asleep, Expiry, Lost, MonotonicTime, Occupant, Span, Traced, Who, WokenBy};
+use howlate_model::{Asleep, Expiry, Lost, MonotonicTime, Span, Traced, Who, WokenBy};
 
 use super::cpu::Has;
+use super::held::Held;
 use crate::names::Interrupts;
 
 /// Stretches without CPU of one wake-up that are listed.
@@ -29,7 +30,7 @@ pub(super) struct Thread {
     /// The CPU that it waits for, and until when that is accounted for.
     cpu: u32,
     accounted: MonotonicTime,
-    waited: Vec<(Has, Span)>,
+    waited: Held,
     /// The CPU on which an interrupt woke it that is not over yet.
     woken_on: Option<u32>,
     /// When it lost its CPU, while it has none.
@@ -47,7 +48,7 @@ impl Thread {
             sleep: None,
             cpu: 0,
             accounted: MonotonicTime::default(),
-            waited: Vec::new(),
+            waited: Held::default(),
             woken_on: None,
             off_since: None,
         }
@@ -62,13 +63,7 @@ impl Thread {
     pub(super) fn charge(&mut self, holder: Has, until: MonotonicTime) {
         let ns = until.since(self.accounted);
         self.accounted = self.accounted.max(until);
-        match self.waited.iter_mut().find(|(known, _)| known.is_same(&holder)) {
-            Some((known, had)) => {
-                // Its name may have become known.
-                (*known, *had) = (holder, had.plus(ns));
-            }
-            None => self.waited.push((holder, ns)),
-        }
+        self.waited.add(holder, ns);
     }
 
     /// It sleeps from now on.
@@ -108,7 +103,7 @@ impl Thread {
 
     fn waits_from(&mut self, at: MonotonicTime) {
         self.accounted = at;
-        self.waited.clear();
+        self.waited = Held::default();
         self.sleep.iter_mut().for_each(|sleep| sleep.runnable = at);
     }
 
@@ -180,8 +175,7 @@ impl Thread {
         let Some(mut sleep) = self.sleep.take() else { return };
         sleep.asleep_again = at;
         if self.stage == Stage::Runs {
-            let named = |(who, ns): (Has, Span)| Occupant { who: who.named(interrupts), ns };
-            sleep.occupants = self.waited.drain(..).filter(|(_, ns)| !ns.is_zero()).map(named).collect();
+            sleep.occupants = self.waited.named(interrupts);
         }
         seen(sleep);
     }
