@@ -64,6 +64,9 @@ pub struct Expiry {
     pub interrupt: Option<MonotonicTime>,
     /// Who had the CPU when the interrupt came.
     pub interrupted: Who,
+    /// If nobody had, since when.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle_since: Option<MonotonicTime>,
     /// When the first timer of the interrupt was served.
     pub first_served: MonotonicTime,
     /// When this one was.

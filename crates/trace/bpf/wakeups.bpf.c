@@ -43,7 +43,7 @@ struct event {
 
 /* An interrupt that left its timers to a softirq: when, and whom it came upon. */
 struct deferral {
-	u64 at;
+	u64 at, idle_since;
 	u32 pid, pad;
 	char comm[16];
 };
@@ -52,7 +52,7 @@ struct cpu {
 	u32 waiting, current;
 	u64 interrupt, first_served, served, soft, hard;
 	u32 in_tick, timer;
-	u64 end, head, handler_began;
+	u64 end, head, handler_began, idle_since;
 	u32 handler, softirq, woke;
 	u32 freed_for; /* who had the CPU when `set_aside` was let go */
 	u64 set_aside, freed; /* a watched thread whose group has no time left; when it had again */
@@ -262,6 +262,7 @@ int BPF_PROG(deferred, u32 vector)
 		return 0;
 	struct task_struct *p = bpf_get_current_task_btf();
 	c->deferred.at = c->in_tick ? c->interrupt : c->handler ? c->handler_began : bpf_ktime_get_ns();
+	c->deferred.idle_since = p->pid ? 0 : c->idle_since;
 	c->deferred.pid = p->pid;
 	copy(c->deferred.comm, p->comm);
 	__sync_fetch_and_add(&c->waiting, 1);
@@ -480,10 +481,12 @@ static __always_inline void woken_by(struct record *r, struct cpu *c)
 	struct task_struct *by = bpf_get_current_task_btf();
 	if (r->deferred) {
 		r->by = c->serving.pid;
+		r->idle_since = c->serving.idle_since;
 		copy(r->by_comm, c->serving.comm);
 		return;
 	}
 	copy(r->by_comm, by->comm);
+	r->idle_since = by->pid ? 0 : c->idle_since;
 	/* The timer's own interrupt is no one that it interrupted: on some machines it has a handler. */
 	if (c->handler && (!c->timer || c->in_tick)) {
 		r->flags |= BY_INTERRUPT;
@@ -636,6 +639,8 @@ int BPF_PROG(switches, _Bool preempt, struct task_struct *prev, struct task_stru
 		if (!seen)
 			told.unseen++;
 	}
+	if (!next->pid)
+		c->idle_since = now ?: (now = bpf_ktime_get_ns());
 	if (watched(next)) {
 		struct thread *s = known(next);
 		if (s && s->stage != ASLEEP)

@@ -114,8 +114,7 @@ fn timer(line: &mut TimeLine, expiry: &Expiry) {
     let came = expiry.interrupt.or(deferred.map(|one| one.interrupt)).unwrap_or(expiry.first_served);
     line.cut_as_far(expiry.hard.min(came), Charge::of(Part::TimerSlack, Kind::TimerSlack));
     let Some(interrupt) = expiry.interrupt else { return softirq(line, expiry) };
-    let length = interrupt.since(line.cursor());
-    line.cut_as_far(interrupt, delivery(&expiry.interrupted, length));
+    deliver(line, &expiry.interrupted, expiry.idle_since, interrupt);
     line.cut_as_far(expiry.first_served, Charge::kernel(Part::InterruptEntry));
     line.cut_as_far(expiry.served, Charge::of(Part::OtherTimers, Kind::OtherTimers));
 }
@@ -126,13 +125,27 @@ fn softirq(line: &mut TimeLine, expiry: &Expiry) {
         return line
             .cut_as_far(expiry.served, Charge::of(Part::TimerSoftirq, Kind::Softirq).named("HRTIMER"));
     };
-    let length = deferred.interrupt.since(line.cursor());
-    line.cut_as_far(deferred.interrupt, delivery(&deferred.interrupted, length));
+    deliver(line, &deferred.interrupted, expiry.idle_since, deferred.interrupt);
     for occupant in &deferred.occupants {
         let until = line.cursor().plus(occupant.ns).min(expiry.served);
         line.cut_as_far(until, held(Part::TimerSoftirq, &occupant.who));
     }
     line.cut_as_far(expiry.served, Charge::of(Part::TimerSoftirq, Kind::Unexplained));
+}
+
+/// From a timer's time until its interrupt. A CPU that came to be idle only then was not leaving idle before.
+fn deliver(
+    line: &mut TimeLine,
+    interrupted: &Who,
+    idle_since: Option<MonotonicTime>,
+    interrupt: MonotonicTime,
+) {
+    let idle_since = idle_since.filter(|_| interrupted.holder == Holder::Idle);
+    if let Some(busy_until) = idle_since.map(|since| since.min(interrupt)) {
+        let somebody = Who { holder: Holder::Thread, pid: None, name: String::new() };
+        line.cut_as_far(busy_until, delivery(&somebody, busy_until.since(line.cursor())));
+    }
+    line.cut_as_far(interrupt, delivery(interrupted, interrupt.since(line.cursor())));
 }
 
 /// Who is to blame for `length` between a timer's time and its interrupt.

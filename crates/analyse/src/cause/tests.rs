@@ -38,6 +38,7 @@ fn timely() -> Traced {
             first_served: at(1_120),
             served: at(1_130),
             deferred: None,
+            idle_since: None,
         }),
         waking: at(1_135),
         runnable: at(1_150),
@@ -214,6 +215,7 @@ fn a_late_interrupt_is_blamed_by_what_the_cpu_did() {
             first_served: interrupt,
             served: interrupt,
             deferred: None,
+            idle_since: None,
         });
         let wakeup = Wakeup { ran: at(100_000), ..WAKEUP };
         let known = decompose(wakeup, &[], &[one], false).unwrap();
@@ -221,6 +223,19 @@ fn a_late_interrupt_is_blamed_by_what_the_cpu_did() {
         assert_eq!((delivery.cause.part, delivery.cause.kind), (Part::InterruptDelivery, kind));
         assert_eq!((delivery.cause.name.as_str(), delivery.ns.as_nanos()), (name, late.unsigned_abs()));
     }
+}
+
+#[test]
+fn a_cpu_that_was_busy_until_late_was_not_leaving_idle_before() {
+    // 1050 the slack's end, somebody has the CPU until 31050, nobody until the interrupt at 41050.
+    let mut one = timely();
+    let WokenBy::Timer(expiry) = &mut one.woken_by else { panic!() };
+    (expiry.interrupt, expiry.idle_since) = (Some(at(41_050)), Some(at(31_050)));
+    let wakeup = Wakeup { ran: at(100_000), ..WAKEUP };
+    let known = decompose(wakeup, &[], &[one], false).unwrap();
+    let parts = known.wakeup.parts[1..3].iter().map(|one| (one.cause.kind, one.ns.as_nanos()));
+    assert_eq!(parts.collect::<Vec<_>>(), [(Kind::Undetermined, 30_000), (Kind::IdleExit, 10_000)]);
+    whole(&known, wakeup);
 }
 
 #[test]
@@ -244,6 +259,7 @@ fn a_timer_left_to_a_thread_waits_behind_whoever_has_the_cpu() {
         first_served: at(1_185),
         served: at(1_190),
         deferred: Some(deferred),
+        idle_since: None,
     });
     (one.waking, one.runnable) = (at(1_195), at(1_195));
     one.occupants = vec![Occupant { who: thread(15, "ktimers/0"), ns: span(5) }];
@@ -419,6 +435,7 @@ fn wake_ups_find_their_own_sleeps() {
             first_served: later(at(1_120)),
             served: later(at(1_130)),
             deferred: None,
+            idle_since: None,
         });
         one.asleep_since = one.asleep_since.map(later);
         (one.waking, one.runnable) = (later(one.waking), later(one.runnable));
@@ -526,7 +543,17 @@ fn any_woken() -> impl Strategy<Value = WokenBy> {
     );
     prop_oneof![
         expiry.prop_map(|(soft, hard, interrupt, interrupted, first_served, served, deferred)| {
-            WokenBy::Timer(Expiry { soft, hard, interrupt, interrupted, first_served, served, deferred })
+            let idle_since = Some(first_served).filter(|_| served > first_served);
+            WokenBy::Timer(Expiry {
+                soft,
+                hard,
+                interrupt,
+                interrupted,
+                idle_since,
+                first_served,
+                served,
+                deferred,
+            })
         }),
         any_who().prop_map(WokenBy::Other),
         (0..3_000u64)

@@ -68,7 +68,7 @@ pub(super) fn parse(bytes: &[u8], interrupts: &mut Interrupts) -> Option<Traced>
     let (interrupt, first_served, served) = (fields.seen()?, fields.time()?, fields.time()?);
     let (waking, runnable, switched_in) = (fields.time()?, fields.time()?, fields.seen()?);
     let (first_fault, asleep_again, unnamed) = (fields.seen()?, fields.seen()?, fields.span()?);
-    let deferred = fields.seen()?;
+    let (deferred, idle_since) = (fields.seen()?, fields.seen()?);
     let (tid, cpu, by, flags) = (fields.u32()?, fields.u32()?, fields.u32()?, fields.u32()?);
     let (state, losses, stopper, occupants) = (fields.u32()?, fields.u32()?, fields.u32()?, fields.u32()?);
     let (by_comm, stopper_comm) = (fields.comm()?, fields.comm()?);
@@ -84,7 +84,17 @@ pub(super) fn parse(bytes: &[u8], interrupts: &mut Interrupts) -> Option<Traced>
     let deferred =
         deferred.map(|at| Deferred { interrupt: at, interrupted: by.clone(), occupants: of(before) });
     let woken_by = if flags & BY_TIMER != 0 {
-        WokenBy::Timer(Expiry { soft, hard, interrupt, interrupted: by, first_served, served, deferred })
+        let interrupted = by;
+        WokenBy::Timer(Expiry {
+            soft,
+            hard,
+            interrupt,
+            interrupted,
+            idle_since,
+            first_served,
+            served,
+            deferred,
+        })
     } else {
         WokenBy::Other(by)
     };
@@ -163,7 +173,7 @@ mod tests {
     }
 
     /// A record as the kernel's side lays it out: `times`, `numbers`, names, losses, occupants.
-    fn record(times: [u64; 13], numbers: [u32; 8], occupants: &[(u64, u32, u32, &str)]) -> Vec<u8> {
+    fn record(times: [u64; 14], numbers: [u32; 8], occupants: &[(u64, u32, u32, &str)]) -> Vec<u8> {
         let mut bytes: Vec<u8> = times.iter().flat_map(|time| time.to_ne_bytes()).collect();
         bytes.extend(numbers.iter().flat_map(|number| number.to_ne_bytes()));
         bytes.extend(comm("waker").iter().chain(&comm("stopper")));
@@ -182,7 +192,7 @@ mod tests {
 
     #[test]
     fn a_record_is_read_field_by_field() {
-        let times = [100, 1_000, 1_050, 1_100, 1_120, 1_130, 1_135, 1_150, 1_200, 0, 1_300, 5, 0];
+        let times = [100, 1_000, 1_050, 1_100, 1_120, 1_130, 1_135, 1_150, 1_200, 0, 1_300, 5, 0, 90];
         let numbers = [7, 1, 0, BY_TIMER | MIGRATED, 1, 1, 0, 2];
         let bytes = record(times, numbers, &[(30, 9, 0, "hog"), (20, 3, 2, "")]);
         let one = parse(&bytes, &mut Interrupts::default()).unwrap();
@@ -204,12 +214,12 @@ mod tests {
         assert_eq!((one.lost[0].to.name.as_str(), one.lost[0].throttled), ("thief", true));
         let names: Vec<_> = one.occupants.iter().map(|one| (one.who.holder, one.who.name.as_str())).collect();
         assert_eq!(names, [(Holder::Thread, "hog"), (Holder::Softirq, "NET_RX")]);
-        assert_eq!(expiry.deferred, None);
+        assert_eq!((expiry.deferred.as_ref(), expiry.idle_since), (None, Some(at(90))));
     }
 
     #[test]
     fn who_kept_a_timer_from_its_softirq_is_told_apart() {
-        let times = [100, 1_000, 1_050, 0, 1_480, 1_490, 1_495, 1_495, 1_600, 0, 1_700, 0, 1_100];
+        let times = [100, 1_000, 1_050, 0, 1_480, 1_490, 1_495, 1_495, 1_600, 0, 1_700, 0, 1_100, 0];
         let numbers = [7, 1, 9, BY_TIMER, 1, 0, 0, 3];
         let waited = [(30, 15, 0, "ktimers/0"), (380, 9, BEFORE, "hog"), (10, 8, BEFORE | 2, "")];
         let one = parse(&record(times, numbers, &waited), &mut Interrupts::default()).unwrap();
@@ -228,7 +238,7 @@ mod tests {
     #[test]
     fn a_stop_names_who_sent_it() {
         let numbers = [7, 1, 44, 0, 0x104, 0, 44, 0];
-        let one = parse(&record([1; 13], numbers, &[]), &mut Interrupts::default()).unwrap();
+        let one = parse(&record([1; 14], numbers, &[]), &mut Interrupts::default()).unwrap();
         let Asleep::Stopped(Some(who)) = one.asleep else { panic!() };
         assert_eq!((who.pid, who.name.as_str()), (Some(44), "stopper"));
         let WokenBy::Other(who) = one.woken_by else { panic!() };
@@ -237,7 +247,7 @@ mod tests {
 
     #[test]
     fn what_is_cut_short_is_no_record() {
-        let bytes = record([1; 13], [7, 1, 0, 1, 1, 0, 0, 2], &[(30, 9, 0, "hog")]);
+        let bytes = record([1; 14], [7, 1, 0, 1, 1, 0, 0, 2], &[(30, 9, 0, "hog")]);
         assert_eq!(parse(&bytes, &mut Interrupts::default()), None);
         assert_eq!(parse(&bytes[..50], &mut Interrupts::default()), None);
     }

@@ -68,6 +68,8 @@ struct Served {
 pub(super) struct Cpu {
     /// The thread since the last switch; `None`: that was not seen.
     thread: Option<(u32, Comm)>,
+    /// When that was.
+    switched: Option<MonotonicTime>,
     tick: Option<MonotonicTime>,
     /// An interrupt's handler, and when it began.
     handler: Option<(u32, MonotonicTime)>,
@@ -83,7 +85,7 @@ impl Cpu {
     pub(super) fn is_as_known(&mut self, pid: u32) -> bool {
         let known = self.thread.is_some_and(|(thread, _)| thread == pid);
         if !known {
-            self.thread = Some((pid, Comm::default()));
+            (self.thread, self.switched) = (Some((pid, Comm::default())), None);
         }
         known
     }
@@ -110,9 +112,15 @@ impl Cpu {
 
     /// The thread is left for another; what was entered and not left was not seen to be left, or is a softirq that lost its
     /// CPU, as on PREEMPT_RT.
-    pub(super) fn switch(&mut self, next: u32, comm: Comm) {
+    pub(super) fn switch(&mut self, next: u32, comm: Comm, at: MonotonicTime) {
         let (deferred, serving) = (self.deferred.take(), self.serving.take());
-        *self = Self { thread: Some((next, comm)), deferred, serving, ..Self::default() };
+        let (thread, switched) = (Some((next, comm)), Some(at));
+        *self = Self { thread, switched, deferred, serving, ..Self::default() };
+    }
+
+    /// Since when nobody has it, if that is so.
+    fn idle_since(&self) -> Option<MonotonicTime> {
+        self.thread.filter(|(pid, _)| *pid == 0).and(self.switched)
     }
 
     /// Somebody had the CPU up to now.
@@ -124,8 +132,8 @@ impl Cpu {
     /// The interrupt leaves its timers to a softirq.
     pub(super) fn defers(&mut self, at: MonotonicTime) {
         let interrupt = self.tick.or(self.handler.map(|(_, began)| began)).unwrap_or(at);
-        let interrupted = self.running();
-        self.deferred.get_or_insert_with(|| Deferral::by(interrupt, interrupted));
+        let (interrupted, idle_since) = (self.running(), self.idle_since());
+        self.deferred.get_or_insert_with(|| Deferral::by(interrupt, interrupted, idle_since));
     }
 
     /// The name of the thread that has the CPU is known now.
@@ -201,8 +209,9 @@ impl Cpu {
         let interrupted = self.waker().named(names);
         let deferral = self.serving.as_ref().filter(|_| interrupt.is_none());
         let deferred = deferral.map(|deferral| deferral.of(soft, served.at, names));
+        let idle_since = deferral.map_or_else(|| self.idle_since(), Deferral::idle_since);
         let (first_served, served) = (served.first, served.at);
-        Some(Expiry { soft, hard, interrupt, interrupted, first_served, served, deferred })
+        Some(Expiry { soft, hard, interrupt, interrupted, idle_since, first_served, served, deferred })
     }
 
     /// Who wakes somebody now; of a timer, whom its interrupt came upon.

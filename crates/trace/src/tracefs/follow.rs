@@ -158,7 +158,7 @@ impl Follower {
 
     fn switch(&mut self, event: &Event, seen: &mut dyn FnMut(Traced)) {
         let What::Switch { state, next, next_comm, .. } = event.what else { return };
-        self.cpus.entry(event.cpu).or_default().switch(next, next_comm);
+        self.cpus.entry(event.cpu).or_default().switch(next, next_comm, event.at);
         if let Some(thread) = self.threads.get_mut(&next) {
             thread.gets(event.cpu, event.at);
         }

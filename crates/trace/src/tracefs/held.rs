@@ -38,6 +38,7 @@ const KNOWN: usize = 1_024;
 pub(super) struct Deferral {
     interrupt: MonotonicTime,
     interrupted: Has,
+    idle_since: Option<MonotonicTime>,
     /// Whose, until when.
     stretches: VecDeque<(Has, MonotonicTime)>,
     /// How far back they go.
@@ -45,8 +46,18 @@ pub(super) struct Deferral {
 }
 
 impl Deferral {
-    pub(super) fn by(interrupt: MonotonicTime, interrupted: Has) -> Self {
-        Self { interrupt, interrupted, stretches: VecDeque::new(), known_from: interrupt }
+    /// By that interrupt, which came upon `interrupted`, or upon nobody since then.
+    pub(super) const fn by(
+        interrupt: MonotonicTime,
+        interrupted: Has,
+        idle_since: Option<MonotonicTime>,
+    ) -> Self {
+        Self { interrupt, interrupted, idle_since, stretches: VecDeque::new(), known_from: interrupt }
+    }
+
+    /// Since when nobody had the CPU that the interrupt came upon.
+    pub(super) const fn idle_since(&self) -> Option<MonotonicTime> {
+        self.idle_since
     }
 
     /// Somebody had the CPU up to now.

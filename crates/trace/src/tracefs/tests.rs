@@ -84,7 +84,11 @@ fn a_wake_up_is_seen_whole() {
     assert_eq!((one.waking, one.runnable, one.switched_in), (at(1_135), at(1_150), Some(at(1_200))));
     assert_eq!((one.asleep_since, one.asleep_again), (Some(at(100)), Some(at(1_300))));
     assert_eq!(occupants(one), [(Holder::Thread, "t8", 50)]);
-    assert_eq!(follow(&timely(0))[0].occupants[0].who.holder, Holder::Idle);
+    assert_eq!(expiry.idle_since, None);
+    let one = &follow(&timely(0))[0];
+    assert_eq!(one.occupants[0].who.holder, Holder::Idle);
+    let WokenBy::Timer(expiry) = &one.woken_by else { panic!("{one:?}") };
+    assert_eq!(expiry.idle_since, Some(at(100)));
 }
 
 #[test]
