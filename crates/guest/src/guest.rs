@@ -38,6 +38,8 @@ pub enum Event {
         exit_status: i32,
         /// What it said on standard error.
         said: String,
+        /// What it printed, where that is its result.
+        printed: String,
     },
     /// It got nowhere on KVM and was started again with an emulated CPU.
     FellBack {
@@ -148,7 +150,7 @@ impl<'a> Guest<'a> {
         self.last_line = Some(clock::now());
         Ok(match message {
             Message::Line(line) => Event::Line(line),
-            Message::Over(Over { exit_status, said }) => Event::Over { exit_status, said },
+            Message::Over(Over { exit_status, said, printed }) => Event::Over { exit_status, said, printed },
         })
     }
 

@@ -13,6 +13,8 @@ pub struct GuestCommand {
     pub arguments: Vec<String>,
     /// Files that the arguments name: where in the guest, and what.
     pub files: Vec<(String, Vec<u8>)>,
+    /// Whether its result is what it prints, rather than a recording.
+    pub prints: bool,
 }
 
 /// Packs it for `kernel`.
@@ -41,7 +43,7 @@ pub(crate) fn pack(
         archive.file(&path, 0o644, &content);
         modules.push(path);
     }
-    let task = Task { modules, arguments: command.arguments.clone() };
+    let task = Task { modules, arguments: command.arguments.clone(), prints: command.prints };
     archive.file(TASK, 0o644, &serde_json::to_vec(&task).map_err(GuestError::Json)?);
     Ok(archive.finish())
 }

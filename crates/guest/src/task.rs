@@ -16,6 +16,8 @@ pub(crate) struct Task {
     pub(crate) modules: Vec<String>,
     /// howlate's arguments.
     pub(crate) arguments: Vec<String>,
+    /// Whether the result is what it prints, rather than a recording.
+    pub(crate) prints: bool,
 }
 
 /// One line from the guest: a line of its recording, or the last of all.
@@ -32,6 +34,8 @@ pub(crate) struct Over {
     pub(crate) exit_status: i32,
     /// What it said on standard error.
     pub(crate) said: String,
+    /// What it printed, where that is the result.
+    pub(crate) printed: String,
 }
 
 /// [`Over`] with its name, as lines of recordings have theirs.
@@ -68,9 +72,11 @@ mod tests {
 
     #[test]
     fn lines_of_the_recording_and_the_last_one_are_told_apart() {
-        let over = Over { exit_status: 3, said: "a \"word\"\n".into() };
+        let over = Over { exit_status: 3, said: "a \"word\"\n".into(), printed: "a\tb".into() };
         let line = String::from_utf8(over.into_line().unwrap()).unwrap();
-        assert!(matches!(Message::parse(line.trim_end()), Ok(Message::Over(over)) if over.exit_status == 3));
+        assert!(
+            matches!(Message::parse(line.trim_end()), Ok(Message::Over(over)) if over.exit_status == 3 && over.printed == "a\tb")
+        );
         let mut block = Block::default();
         let ran = MonotonicTime::from_nanos(60);
         block.record(Wakeup { expected: MonotonicTime::from_nanos(10), ran }, Some(Span::from_nanos(100)));

@@ -102,7 +102,7 @@ impl Error {
             Self::Plan(_) => None,
             Self::Guest(error) => error.hint(),
             Self::NotForGuests(word) if word.starts_with('-') => Some("leave it out: only the recording leaves a guest".into()),
-            Self::NotForGuests(_) => Some("what measures can: `-- cyclic …`, `-- sleep …`, `-- notify …`, `-- run PLAN`".into()),
+            Self::NotForGuests(_) => Some("what measures can: `-- cyclic …`, `-- sleep …`, `-- notify …`, `-- run PLAN`; `-- selfcheck` as well".into()),
             Self::OutputOfGuest(option) => Some(format!("write it before the `--`: `howlate guest {option} … -- …`")),
             Self::Engine(EngineError::Thread { .. }) => {
                 Some("the limit on threads may be reached: see `ulimit -u` and the cgroup's pids.max".into())

@@ -3,26 +3,49 @@
 use std::path::PathBuf;
 
 use clap::Parser;
+use howlate_culprit::Class;
 use howlate_guest::GuestCommand;
-use howlate_model::Limit;
+use howlate_model::{Limit, Span};
 
-use crate::cli::{Cli, Command, Format, Measuring, Output, Printing, Run};
+use crate::cli::{Cli, Command, Format, Measuring, Output, Printing, Run, Selfcheck};
 use crate::error::Error;
 use crate::experiment::Experiment;
 
-/// The command for inside, and the limits that the result of all guests must keep.
-pub(super) fn prepare(words: &[String]) -> Result<(GuestCommand, Vec<Limit>), Error> {
+/// What the guests are to do.
+pub(super) enum Task {
+    /// To measure; the result of all of them must keep these limits.
+    Measure(GuestCommand, Vec<Limit>),
+    /// To check the tracer inside, which takes so long.
+    Check(GuestCommand, Span),
+}
+
+/// The command for inside.
+pub(super) fn prepare(words: &[String]) -> Result<Task, Error> {
     let typed = std::iter::once("howlate").chain(words.iter().map(String::as_str));
     let cli = Cli::try_parse_from(typed).unwrap_or_else(|error| error.exit());
     let arguments = words.iter().filter(|word| !matches!(word.as_str(), "--quiet" | "-q")).cloned().collect();
-    let command = GuestCommand { arguments, files: Vec::new() };
-    match cli.command {
+    let command = GuestCommand { arguments, files: Vec::new(), prints: false };
+    let measured = match cli.command {
+        Some(Command::Selfcheck(args)) => return check(command, &args),
         Some(Command::Cyclic(args)) => with_limits(command, args.measuring),
         Some(Command::Sleep(args)) => with_limits(command, args.measuring),
         Some(Command::Notify(args)) => with_limits(command, args.measuring),
         Some(Command::Run(args)) => with_plan(command, *args),
         _ => Err(Error::NotForGuests(words.first().cloned().unwrap_or_default())),
+    };
+    measured.map(|(command, limits)| Task::Measure(command, limits))
+}
+
+/// Time for each class beside that in which it is made.
+const BESIDE: Span = Span::from_secs(20);
+
+fn check(command: GuestCommand, args: &Selfcheck) -> Result<Task, Error> {
+    if args.printing.json {
+        return Err(Error::OutputOfGuest("--json"));
     }
+    let classes = if args.classes.is_empty() { Class::ALL.len() } else { args.classes.len() };
+    let takes = args.duration.plus(BESIDE).times(classes as u64);
+    Ok(Task::Check(GuestCommand { prints: true, ..command }, takes))
 }
 
 fn with_limits(command: GuestCommand, measuring: Measuring) -> Result<(GuestCommand, Vec<Limit>), Error> {

@@ -1,6 +1,7 @@
 //! `howlate guest`
 
 mod boots;
+mod check;
 mod command;
 mod kinds;
 mod rounds;
@@ -13,6 +14,8 @@ use howlate_model::HowEnded;
 use howlate_record::Writer;
 use howlate_render as render;
 
+use self::check::Check;
+use self::command::Task;
 use self::kinds::kinds;
 use self::rounds::Rounds;
 use crate::cli::{Guest, without_repeats};
@@ -26,7 +29,7 @@ pub(crate) fn run(args: &Guest) -> Result<Status, Error> {
         terminal::print(&libvirt_xml(&settings(args), args.cpus))?;
         return Ok(Status::Done);
     }
-    let (command, limits) = command::prepare(&args.command)?;
+    let task = command::prepare(&args.command)?;
     args.out.as_deref().map(Writer::check).transpose()?;
     let machine = machine(args);
     let qemu = emulator_version(machine.architecture)?;
@@ -35,6 +38,12 @@ pub(crate) fn run(args: &Guest) -> Result<Status, Error> {
     let kernels = without_repeats(&args.kernel).iter().map(find).collect::<Result<Vec<_>, _>>()?;
     let kinds = kinds(&kernels, args);
     kinds.iter().try_for_each(|one| howlate_load::check(&one.on_host.load))?;
+    let (command, limits) = match task {
+        Task::Measure(command, limits) => (command, limits),
+        Task::Check(command, takes) => {
+            return Check { args, machine, program, kinds, command, takes }.run();
+        }
+    };
     let environment = Environment::begin()?;
     let mut rounds =
         Rounds { args, machine, qemu, program, command, kinds, environment: &environment, boots: None };

@@ -143,7 +143,7 @@ impl Listening<'_> {
                     Line::End(End { how, .. }) => stopped = (how != HowEnded::Done).then_some(how),
                     line => self.line(line),
                 },
-                Event::Over { exit_status: 2 | -1, said } => {
+                Event::Over { exit_status: 2 | -1, said, .. } => {
                     let said = said.trim_start_matches("error: ").to_owned();
                     return Err(GuestError::Command { said }.into());
                 }

@@ -1,0 +1,107 @@
+//! `howlate guest … -- selfcheck`: whether the tracer tells the truth in other kernels.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use howlate_guest::{
+    Acceleration, Event, Guest as Booting, GuestCommand, GuestError, Program, Setup, VirtualMachine,
+    counterbalanced,
+};
+use howlate_load::Running;
+use howlate_model::{Accelerator, Span};
+use howlate_render::boot_progress;
+use serde_json::{Value, json};
+
+use super::kinds::Bootable;
+use crate::cli::Guest;
+use crate::environment::on_interrupt;
+use crate::error::Error;
+use crate::status::Status;
+use crate::terminal::{self, InPlace, is_watched};
+
+/// One check in each guest.
+pub(super) struct Check<'a> {
+    pub(super) args: &'a Guest,
+    pub(super) machine: VirtualMachine,
+    pub(super) program: Program,
+    pub(super) kinds: Vec<Bootable>,
+    pub(super) command: GuestCommand,
+    /// How long it may take inside.
+    pub(super) takes: Span,
+}
+
+impl Check<'_> {
+    /// Boots one guest after the other, and prints what each found.
+    pub(super) fn run(mut self) -> Result<Status, Error> {
+        if self.args.out.is_some() {
+            return Err(Error::NotForGuests("--out".to_owned()));
+        }
+        let interrupted = on_interrupt()?;
+        let is_json = self.args.printing.json;
+        if is_json {
+            self.command.arguments.push("--json".to_owned());
+        }
+        let (mut status, mut found) = (Status::Done, Vec::new());
+        for index in counterbalanced(self.kinds.len(), self.args.rounds.unwrap_or(1)) {
+            let Some((of_this, printed)) = self.boot(index, &interrupted)? else {
+                status = Status::NotTrustworthy;
+                break;
+            };
+            status = status.max(of_this);
+            let kernel = &self.kinds[index].name;
+            if is_json {
+                found.push(json!({"kernel": kernel, "check": serde_json::from_str::<Value>(&printed)?}));
+            } else {
+                terminal::print(&format!("Linux {kernel}\n\n{printed}\n"))?;
+            }
+        }
+        if is_json {
+            let all = json!({"format": 1, "howlate": env!("CARGO_PKG_VERSION"), "command": "guest", "checks": found});
+            terminal::print_as_is(&(serde_json::to_string_pretty(&all)? + "\n"))?;
+        }
+        Ok(status)
+    }
+
+    /// How it ended inside, and what it printed; `None` where Ctrl-C ended it.
+    fn boot(&mut self, index: usize, interrupted: &AtomicBool) -> Result<Option<(Status, String)>, Error> {
+        let mut place = (!self.args.printing.quiet && is_watched()).then(InPlace::default);
+        let machine = self.machine.clone();
+        let kind = &self.kinds[index];
+        let _load = Running::start(&kind.on_host.load)?;
+        let mut guest = Booting::boot(Setup {
+            machine: &machine,
+            kernel: &kind.kernel,
+            program: &self.program,
+            command: &self.command,
+            settings: &kind.settings,
+            // It says nothing before the end.
+            boot_deadline: self.args.boot_deadline.plus(self.takes),
+            hang_deadline: self.args.hang_deadline,
+        })?;
+        let (exit_status, said, printed) = loop {
+            if interrupted.load(Ordering::Relaxed) {
+                return Ok(None);
+            }
+            place.iter_mut().for_each(|place| place.show(&boot_progress(&kind.name, guest.age(), 0)));
+            match guest.wait()? {
+                // The others need not wait for it again.
+                Event::FellBack { .. } => self.machine.acceleration = Acceleration::Only(Accelerator::Tcg),
+                Event::Over { exit_status, said, printed } => {
+                    break (exit_status, said, printed);
+                }
+                Event::Line(_) | Event::Nothing => {}
+            }
+        };
+        place.iter_mut().for_each(InPlace::clear);
+        guest.switch_off();
+        status(exit_status, &said).map(|status| Some((status, printed)))
+    }
+}
+
+fn status(of_guest: i32, said: &str) -> Result<Status, Error> {
+    match of_guest {
+        0 => Ok(Status::Done),
+        1 => Ok(Status::Exceeded),
+        3 => Ok(Status::NotTrustworthy),
+        _ => Err(GuestError::Command { said: said.trim_start_matches("error: ").to_owned() }.into()),
+    }
+}
