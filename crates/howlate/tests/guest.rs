@@ -192,6 +192,61 @@ fn kernels_of_another_processor_measure_the_same() {
     assert_eq!(counts, [50, 50]);
 }
 
+/// Both kernels trace, with the best tracer, and every part adds up; ordinary threads of PREEMPT_RT are woken by a softirq.
+#[test]
+fn what_is_late_in_a_guest_is_split_into_its_parts() {
+    let Some(_turn) = guests() else { return };
+    let options = ["--kernel", "debian:standard,debian:rt", "--rounds", "1", "--json"];
+    let command = ["cyclic", "--policy", "fifo:80,other", "--threads", "1", "--cpus", "0"];
+    let why = ["--samples", "60", "--period", "5ms", "--rounds", "1", "--why"];
+    let output = guest(&options, &[command.as_slice(), &why].concat()).output().unwrap();
+    if cannot_fetch(&output) {
+        return;
+    }
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(!has_caveat(&result, "tracer_refused"), "{}", result["caveats"]);
+    let results = result["results"].as_array().unwrap();
+    assert_eq!(results.len(), 4);
+    for one in results {
+        let why = &one["why"];
+        assert_eq!((&why["tracer"], &why["decomposed"]), (&"bpf".into(), &60.into()), "{why}");
+        let has = |part: &str| why["parts"].as_array().unwrap().iter().any(|one| one["part"] == part);
+        let is_rt = one["condition"]["kernel"].as_str().unwrap().contains("-rt-");
+        let is_ordinary = one["condition"]["policy"] == "other";
+        assert_eq!(has("timer_softirq"), is_rt && is_ordinary, "{why}");
+        assert!(has("interrupt_delivery") && has("return"), "{why}");
+    }
+}
+
+/// A `fifo:95` thread that takes the CPU is named in the real-time guest.
+#[test]
+fn a_thread_that_takes_the_cpu_is_named_in_a_realtime_guest() {
+    let Some(_turn) = guests() else { return };
+    if !is_root() || !common::may_use_realtime() {
+        return skip("needs root and real-time priorities");
+    }
+    // QEMU's threads first: a guest whose timers come late is late because of its host.
+    let options =
+        ["--kernel", "debian:rt", "--vcpu-policy", "fifo:1", "--emulator-policy", "fifo:2", "--json"];
+    let command = ["selfcheck", "--for", "thread,stopped", "--duration", "2s"];
+    let output = guest(&options, &command).output().unwrap();
+    if cannot_fetch(&output) {
+        return;
+    }
+    // On a busy host a class may be missed.
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{}", stderr(&output));
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(result["checks"][0]["kernel"].as_str().unwrap().contains("-rt-"));
+    let check = &result["checks"][0]["check"];
+    assert_eq!(check["tracer"], "bpf", "{check}");
+    for one in check["classes"].as_array().unwrap() {
+        let number = |name: &str| one[name].as_u64().unwrap();
+        assert_eq!(number("not_adding_up"), 0, "{one}");
+        assert!(number("hits") >= 20 && number("found") > number("blamed_wrongly"), "{one}");
+    }
+}
+
 /// A guest that measures for a minute, if nobody ends it.
 fn long() -> Option<Background> {
     let boot = ["--kernel", "debian:standard"];
