@@ -27,3 +27,7 @@ pub mod sysv;
 pub mod thread;
 pub mod uring;
 pub mod usage;
+
+#[cfg(test)]
+#[path = "../../howlate/tests/common/skip.rs"]
+mod skip;

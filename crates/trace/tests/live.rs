@@ -1,11 +1,10 @@
 //! The tracers against the kernel that runs. A tracer that cannot be had here is named, and skipped.
 
 #![allow(missing_docs)]
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stderr,
-    reason = "a test that cannot go on fails, and says what it skips"
-)]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+#[path = "../../howlate/tests/common/skip.rs"]
+mod skip;
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
@@ -51,7 +50,7 @@ fn every_sleep_is_seen_with_its_own_times() {
     for tier in Tier::ALL {
         let mut opened = open(Choice::Only(tier), &[std::process::id()]);
         let Some(tracer) = &mut opened.tracer else {
-            eprintln!("skipped: {tier}: {}", opened.refused[0].1);
+            skip::skip(&format!("{tier}: {}", opened.refused[0].1));
             continue;
         };
         tracer.start().unwrap();

@@ -3,7 +3,8 @@
 #![allow(dead_code, reason = "each test program uses its part")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-use std::io::Write as _;
+mod skip;
+
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -12,6 +13,9 @@ use std::process::{Child, Command, Output, Stdio};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
+
+#[allow(unused_imports, reason = "each test program uses its part")]
+pub(crate) use skip::skip;
 
 /// The program, its settings independent of whoever runs the tests.
 pub(crate) fn howlate(arguments: &[&str]) -> Command {
@@ -49,17 +53,6 @@ pub(crate) fn commands() -> Vec<String> {
     // What goes on from the line above is further in.
     let names = listed.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
     names.filter(|name| !matches!(*name, "" | "help")).map(str::to_owned).collect()
-}
-
-/// Says why a test did not run, and has it counted by `cargo xtask test`.
-#[allow(clippy::print_stderr, reason = "read by whoever runs the tests")]
-pub(crate) fn skip(reason: &str) {
-    let test = std::thread::current().name().unwrap_or_default().to_owned();
-    eprintln!("skipped {test}: {reason}");
-    if let Some(path) = std::env::var_os("HOWLATE_SKIPS") {
-        let mut file = std::fs::File::options().append(true).create(true).open(path).unwrap();
-        writeln!(file, "{test}: {reason}").unwrap();
-    }
 }
 
 /// Whether a program is on the path; one that is there and fails is no reason to skip a test.
