@@ -1,6 +1,5 @@
 //! From events to what was seen of each sleep of the threads that are followed. Pure: the rules of the programs in the
-//! kernel, `crates/trace/bpf/wakeups.bpf.c`, but for a thread that is pulled to another CPU while it waits for one: who had
-//! the first CPU is not looked up here, so that all of that wait is charged to the move.
+//! kernel, `crates/trace/bpf/wakeups.bpf.c`; but of a stretch without CPU all are known who had it, not the first one alone.
 
 use std::collections::HashMap;
 
@@ -24,6 +23,8 @@ pub(super) struct Follower {
     threads: HashMap<u32, Thread>,
     /// The two times that a followed thread has set a timer to.
     timers: HashMap<u64, (MonotonicTime, MonotonicTime)>,
+    /// The CPU on which the most recent wake-up began, while nothing else has happened there, and of which thread.
+    waking: Option<(u32, u32)>,
     /// Who sent the most recent signal that stops.
     stopper: Option<Who>,
     interrupts: Interrupts,
@@ -36,6 +37,7 @@ impl Follower {
             cpus: HashMap::new(),
             threads: HashMap::new(),
             timers: HashMap::new(),
+            waking: None,
             stopper: None,
             interrupts,
         }
@@ -67,7 +69,10 @@ impl Follower {
             thread.charge(holder, event.at);
         }
         cpu.had(holder, event.at);
-        self.threads.get_mut(&event.pid).into_iter().for_each(|thread| thread.has_cpu(event.at));
+        self.threads
+            .get_mut(&event.pid)
+            .into_iter()
+            .for_each(|thread| thread.has_cpu(event.at, &mut self.interrupts));
         match event.what {
             What::Switch { .. } => self.switch(event, seen),
             What::Waking { thread, on } => self.waking(thread, on, event, seen),
@@ -90,6 +95,7 @@ impl Follower {
 
     /// What changes the state of a CPU or of a thread, and switches nobody.
     fn passing(&mut self, event: &Event) {
+        let waking = self.waking.take_if(|(cpu, _)| *cpu == event.cpu);
         let cpu = self.cpus.entry(event.cpu).or_default();
         match event.what {
             What::TickBegins => cpu.tick_begins(event.at),
@@ -111,7 +117,7 @@ impl Follower {
             }
             What::Signal { number, thread } => self.signal(number, thread, event.cpu),
             What::Migrates { thread, to } => {
-                self.threads.get_mut(&thread).into_iter().for_each(|thread| thread.migrates(to, event.at));
+                self.migrates(thread, to, event.at, waking == Some((event.cpu, thread)));
             }
             What::PageFault => {
                 self.threads.get_mut(&event.pid).into_iter().for_each(|thread| thread.faults(event.at));
@@ -139,9 +145,11 @@ impl Follower {
         let Some(thread) = self.threads.get_mut(&tid).filter(|thread| thread.stage != Stage::Woken) else {
             return;
         };
-        let left = thread.stage == Stage::Asleep;
-        if !left {
-            // It was about to sleep, and has not left its CPU.
+        let slept = thread.stage == Stage::Asleep;
+        // One that lost its CPU on the way to its sleep waits for one, like any other.
+        let left = slept || thread.is_off();
+        if !slept {
+            // It was about to sleep, and has not left its CPU by itself.
             thread.finish(Some(event.at), &mut self.interrupts, seen);
             thread.sleeps(event.at, Asleep::Waiting);
         }
@@ -154,18 +162,26 @@ impl Follower {
         thread.woken(expiry, by_whom.named(&mut self.interrupts), event.at, interrupt);
         thread.stage = if left { Stage::Woken } else { Stage::NeverLeft };
         thread.waits_on(on);
+        self.waking = Some((event.cpu, tid));
+    }
+
+    /// Right after it began to be woken, a thread is moved by that; later another CPU pulls it.
+    fn migrates(&mut self, tid: u32, to: u32, at: MonotonicTime, chosen: bool) {
+        if let Some(thread) = self.threads.get_mut(&tid) {
+            let holder = self.cpus.get(&thread.cpu()).map_or(Has::NotSeen, Cpu::holder);
+            thread.migrates(to, at, chosen, holder);
+        }
     }
 
     fn switch(&mut self, event: &Event, seen: &mut dyn FnMut(Traced)) {
         let What::Switch { state, next, next_comm, .. } = event.what else { return };
         self.cpus.entry(event.cpu).or_default().switch(next, next_comm, event.at);
         if let Some(thread) = self.threads.get_mut(&next) {
-            thread.gets(event.cpu, event.at);
+            thread.gets(event.cpu, event.at, &mut self.interrupts);
         }
         let Some(thread) = self.threads.get_mut(&event.pid) else { return };
         if state == 0 {
-            let to = Has::Thread { pid: next, comm: next_comm };
-            return thread.loses_its_cpu(to.named(&mut self.interrupts), event.at);
+            return thread.loses_its_cpu(event.cpu, event.at);
         }
         thread.finish(Some(event.at), &mut self.interrupts, seen);
         let asleep =

@@ -169,6 +169,59 @@ fn a_move_to_another_cpu_is_followed() {
 }
 
 #[test]
+fn a_thread_that_is_pulled_waited_for_both_cpus() {
+    let mut events = timely(8);
+    events.truncate(8);
+    events.insert(3, switch(1_000, 1, (4, 0), 5));
+    events.extend([
+        event(1_160, 1, 5, What::SoftirqBegins { vector: 7 }),
+        event(1_170, 1, 5, What::Migrates { thread: ME, to: 1 }),
+        event(1_180, 1, 5, What::SoftirqEnds { vector: 7 }),
+        switch(1_200, 1, (5, 0), ME),
+        switch(1_300, 1, (ME, 1), 5),
+    ]);
+    let one = &follow(&events)[0];
+    assert_eq!((one.migrated, one.runnable, one.cpu), (false, at(1_150), 1));
+    assert_eq!(
+        occupants(one),
+        [(Holder::Thread, "t8", 20), (Holder::Softirq, "SCHED", 10), (Holder::Thread, "t5", 20)]
+    );
+}
+
+#[test]
+fn all_who_had_the_cpu_that_it_lost_are_named() {
+    let mut events = timely(8);
+    let slept = events.split_off(9);
+    events.extend([
+        switch(1_210, 0, (ME, 0), 11),
+        switch(1_225, 0, (11, 0), 12),
+        event(1_230, 1, 5, What::Migrates { thread: ME, to: 1 }),
+        switch(1_240, 1, (5, 0), ME),
+    ]);
+    events.extend(slept);
+    let lost = &follow(&events)[0].lost;
+    let lost: Vec<_> = lost.iter().map(|one| (one.from, one.until, one.to.name.as_str())).collect();
+    let expected = [(1_210, 1_225, "t11"), (1_225, 1_230, "t12"), (1_230, 1_240, "t5")];
+    assert_eq!(lost, expected.map(|(from, until, name)| (at(from), at(until), name)));
+}
+
+#[test]
+fn who_is_woken_without_a_cpu_on_the_way_to_its_sleep_waits() {
+    let mut events = timely(8);
+    events.truncate(9);
+    events.extend([
+        switch(1_210, 0, (ME, 0), 11),
+        event(1_220, 0, 11, What::Waking { thread: ME, on: 0 }),
+        switch(1_240, 0, (11, 0), ME),
+        switch(1_300, 0, (ME, 1), 8),
+    ]);
+    let seen = follow(&events);
+    let two = &seen[1];
+    assert_eq!((two.runnable, two.switched_in), (at(1_220), Some(at(1_240))));
+    assert_eq!(occupants(two), [(Holder::Thread, "t11", 20)]);
+}
+
+#[test]
 fn other_machines_have_a_handler_or_a_softirq_for_timers() {
     // The timer's interrupt has a handler, as on aarch64: that is no one that it interrupted.
     let mut events = timely(8);

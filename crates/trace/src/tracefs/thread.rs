@@ -1,6 +1,6 @@
 //! A thread that is followed, from sleep to sleep. Pure.
 
-use howlate_model::{Asleep, Expiry, Lost, MonotonicTime, Span, Traced, Who, WokenBy};
+use howlate_model::{Asleep, Expiry, Lost, MonotonicTime, Occupant, Span, Traced, Who, WokenBy};
 
 use super::cpu::Has;
 use super::held::Held;
@@ -33,8 +33,9 @@ pub(super) struct Thread {
     waited: Held,
     /// The CPU on which an interrupt woke it that is not over yet.
     woken_on: Option<u32>,
-    /// When it lost its CPU, while it has none.
-    off_since: Option<(MonotonicTime, Who)>,
+    /// When it lost its CPU, while it has none, and who has had that since.
+    off_since: Option<MonotonicTime>,
+    off: Held,
 }
 
 impl Thread {
@@ -51,19 +52,31 @@ impl Thread {
             waited: Held::default(),
             woken_on: None,
             off_since: None,
+            off: Held::default(),
         }
     }
 
-    /// Whether it waits for this CPU.
+    /// Whether it waits for this CPU, to begin or to go on.
     pub(super) fn waits_for(&self, cpu: u32) -> bool {
-        self.stage == Stage::Woken && self.cpu == cpu
+        (self.stage == Stage::Woken || self.is_off()) && self.cpu == cpu
+    }
+
+    /// Whether it runs, and has no CPU now.
+    pub(super) const fn is_off(&self) -> bool {
+        self.off_since.is_some()
+    }
+
+    /// The CPU that it waits for.
+    pub(super) const fn cpu(&self) -> u32 {
+        self.cpu
     }
 
     /// Somebody had the CPU that it waits for up to now.
     pub(super) fn charge(&mut self, holder: Has, until: MonotonicTime) {
         let ns = until.since(self.accounted);
         self.accounted = self.accounted.max(until);
-        self.waited.add(holder, ns);
+        let held = if self.is_off() { &mut self.off } else { &mut self.waited };
+        held.add(holder, ns);
     }
 
     /// It sleeps from now on.
@@ -107,14 +120,20 @@ impl Thread {
         self.sleep.iter_mut().for_each(|sleep| sleep.runnable = at);
     }
 
-    /// It is moved to another CPU to be woken there. Who has that one is known from here on.
-    pub(super) fn migrates(&mut self, to: u32, at: MonotonicTime) {
-        if self.stage != Stage::Woken || self.cpu == to {
+    /// It is moved to another CPU: `chosen` to be woken there, or pulled from one that `holder` has. Who has the other is
+    /// known from here on.
+    pub(super) fn migrates(&mut self, to: u32, at: MonotonicTime, chosen: bool, holder: Has) {
+        if !(self.stage == Stage::Woken || self.is_off()) || self.cpu == to {
             return;
         }
+        if chosen {
+            self.waits_from(at);
+            self.sleep.iter_mut().for_each(|sleep| sleep.migrated = true);
+        } else {
+            self.charge(holder, at);
+            self.woken_on = None;
+        }
         self.cpu = to;
-        self.waits_from(at);
-        self.sleep.iter_mut().for_each(|sleep| sleep.migrated = true);
     }
 
     /// An interrupt of that CPU is over.
@@ -129,22 +148,20 @@ impl Thread {
     }
 
     /// It is switched in.
-    pub(super) fn gets(&mut self, cpu: u32, at: MonotonicTime) {
-        let Some(sleep) = &mut self.sleep else { return };
-        if self.stage == Stage::Woken {
-            (sleep.switched_in, sleep.cpu) = (Some(at), cpu);
-            self.stage = Stage::Runs;
-        } else if let Some((from, to)) = self.off_since.take() {
-            if sleep.lost.len() < LISTED {
-                sleep.lost.push(Lost { from, until: at, to, throttled: false });
-            } else {
-                sleep.lost_more += 1;
-            }
+    pub(super) fn gets(&mut self, cpu: u32, at: MonotonicTime, names: &mut Interrupts) {
+        if self.is_off() {
+            return self.goes_on(at, names);
         }
+        let Some(sleep) = self.sleep.as_mut().filter(|_| self.stage == Stage::Woken) else { return };
+        (sleep.switched_in, sleep.cpu) = (Some(at), cpu);
+        self.stage = Stage::Runs;
     }
 
     /// It has a CPU now. Where it was not seen to get it, nobody knows how long it waited since it was last accounted for.
-    pub(super) fn has_cpu(&mut self, at: MonotonicTime) {
+    pub(super) fn has_cpu(&mut self, at: MonotonicTime, names: &mut Interrupts) {
+        if self.is_off() {
+            return self.goes_on(at, names);
+        }
         if self.stage == Stage::Woken {
             self.charge(Has::NotSeen, at);
         }
@@ -154,8 +171,25 @@ impl Thread {
     }
 
     /// Its CPU is taken from it.
-    pub(super) fn loses_its_cpu(&mut self, to: Who, at: MonotonicTime) {
-        self.off_since = Some((at, to));
+    pub(super) fn loses_its_cpu(&mut self, cpu: u32, at: MonotonicTime) {
+        (self.off_since, self.off) = (Some(at), Held::default());
+        (self.cpu, self.accounted) = (cpu, at);
+    }
+
+    /// It has a CPU again. In what order others had it meanwhile is not kept, and what is not accounted for was nobody's that
+    /// was seen.
+    fn goes_on(&mut self, at: MonotonicTime, names: &mut Interrupts) {
+        self.charge(Has::NotSeen, at);
+        let (Some(mut from), Some(sleep)) = (self.off_since.take(), &mut self.sleep) else { return };
+        if sleep.lost.len() >= LISTED {
+            sleep.lost_more += 1;
+            return;
+        }
+        for Occupant { who: to, ns } in self.off.named(names) {
+            let until = from.plus(ns);
+            sleep.lost.push(Lost { from, until, to, throttled: false });
+            from = until;
+        }
     }
 
     /// It meets a page that is not there.
