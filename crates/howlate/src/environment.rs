@@ -1,6 +1,7 @@
 //! What is known before a plan is made: the machine, the instrument, the signals.
 
 use std::cell::RefCell;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -17,6 +18,7 @@ use howlate_system::{describe, examine};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::error::Error;
+use crate::status_file;
 use crate::terminal::{InPlace, is_watched};
 
 /// What is known before a plan is made.
@@ -114,6 +116,7 @@ fn describe_live(root: &Root) -> System {
 /// Removes what killed howlates have left, and puts their settings back; tells which.
 pub(crate) fn clear_up() -> Vec<Caveat> {
     howlate_private::sweep(&std::env::temp_dir());
+    status_file::sweep(Path::new(status_file::FOLDER));
     howlate_trace::clear_up();
     put_back_leftovers()
 }

@@ -12,6 +12,7 @@ mod recorder;
 mod remedy;
 mod session;
 mod status;
+mod status_file;
 mod terminal;
 
 use std::io;

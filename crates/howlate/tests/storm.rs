@@ -30,6 +30,14 @@ const PLANS: [&str; 6] = [
     "dma-latency = \"0us\"\n[[cyclic]]\nperiod = \"2ms\"\nthreads = 1\nduration = \"100ms\"\n",
 ];
 
+/// Commands that change no setting, and must leave neither process nor file either. What is `OUT` is the recording.
+const COMMANDS: [&[&str]; 4] = [
+    &["cyclic", "--why", "--threads", "2", "--duration", "1h", "-q", "--out", "OUT"],
+    &["cyclictest", "-t", "2", "-i", "1000", "-q", "-h", "100"],
+    &["selfcheck"],
+    &["load", "cpu,pipe"],
+];
+
 /// A machine of its own: settings, `/run`, shared memory and temporary files.
 struct World {
     own: OwnSettings,
@@ -69,7 +77,17 @@ impl World {
         command
     }
 
-    fn start(&self, plan: &str, out: &Path) -> Child {
+    /// Starts one of the plans, or of the commands behind them; returns what it is too.
+    fn start(&self, which: usize, out: &Path) -> (Child, String) {
+        let Some(command) = which.checked_sub(PLANS.len()).map(|number| COMMANDS[number]) else {
+            return (self.start_plan(PLANS[which], out), PLANS[which].to_owned());
+        };
+        let words: Vec<&str> =
+            command.iter().map(|word| if *word == "OUT" { out.to_str().unwrap() } else { word }).collect();
+        (self.howlate(&words).spawn().unwrap(), command.join(" "))
+    }
+
+    fn start_plan(&self, plan: &str, out: &Path) -> Child {
         let path = self.folder.join("plan.toml");
         // Settings stand before the first table that measures.
         let (top, tables) = plan.split_at(plan.find("[[").unwrap());
@@ -154,8 +172,7 @@ fn is_readable(recording: &Path) -> bool {
 
 fn kill(world: &World, number: u64, random: &mut Rng, met: &mut Met) {
     let out = world.folder.join(format!("{number}.jsonl"));
-    let plan = PLANS[random.usize(0..PLANS.len())];
-    let mut child = world.start(plan, &out);
+    let (mut child, what) = world.start(random.usize(0..PLANS.len() + COMMANDS.len()), &out);
     let longest = if random.bool() { 100 } else { 1_500 };
     pause(random.u64(0..longest));
     met.in_force += usize::from(!world.is_as_before());
@@ -165,7 +182,7 @@ fn kill(world: &World, number: u64, random: &mut Rng, met: &mut Met) {
         met.left_behind += 1;
         world.next_start();
     }
-    assert!(world.is_as_before(), "kill {number}, {plan}: {:?} is left", world.settings());
+    assert!(world.is_as_before(), "kill {number}, {what}: {:?} is left", world.settings());
     met.recordings += usize::from(is_readable(&out));
     drop(fs::remove_file(out));
 }

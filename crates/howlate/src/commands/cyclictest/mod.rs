@@ -15,7 +15,6 @@ mod recording;
 mod screen;
 mod signals;
 mod smi;
-mod status_file;
 mod trace;
 mod watcher;
 
@@ -123,7 +122,6 @@ fn measure(options: &Options, masks: &howlate_cyclictest::CpuMasks) -> Result<u8
     turn.tasks.iter().try_for_each(|task| permission::check(task.policy))?;
     let signals = Signals::receive()?;
     idle_states::warn(&clear_up());
-    status_file::sweep(Path::new(status_file::FOLDER));
     let smi = options.smi.then(|| smi::Counters::open(&turn)).transpose()?;
     let cpus: Vec<_> = turn.tasks.iter().map(|task| task.cpu).collect();
     let (before, after) = preamble(options, masks, &cpus);
