@@ -29,6 +29,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("howlate-import", &["howlate-model", "howlate-cyclictest"]),
     ("howlate-record", &["howlate-model", "howlate-private"]),
     ("howlate-trace", &["howlate-model", "howlate-linux", "howlate-procfs"]),
+    ("howlate-watch", &["howlate-model", "howlate-linux", "howlate-procfs"]),
     ("howlate-analyse", &["howlate-model"]),
     ("howlate-render", &["howlate-model", "howlate-analyse"]),
     // Another page with the same words: it takes them from `render`.

@@ -1,6 +1,6 @@
 //! A recording's lines, summed up per condition.
 
-use howlate_model::{Boot, BootEnded, Caveat, Condition, End, Header, Line};
+use howlate_model::{Boot, BootEnded, CONDITIONS_MOST, Caveat, Condition, End, Header, Line};
 
 use crate::outcome::push_new;
 use crate::{LoadEffect, Outcome};
@@ -37,15 +37,26 @@ impl Analysis {
             Line::Boot(boot) => self.boots.push((**boot).clone()),
             Line::BootEnded(ended) => self.boots_ended.push(ended.clone()),
             Line::End(end) => self.end = Some(end.clone()),
+            Line::Condition(condition) => self.condition(condition),
             Line::Started(started) => self.with(started.condition, |outcome| outcome.started(started)),
             Line::Block(block) => self.with(block.condition, |outcome| outcome.block(block)),
             Line::Load(load) => {
                 let effect = LoadEffect::of(load);
                 load.conditions.iter().for_each(|one| self.with(*one, |outcome| outcome.load(&effect)));
             }
+            Line::Watched(watched) => self.with(watched.condition, |outcome| outcome.watched(watched)),
             Line::Why(why) => self.with(why.condition, |outcome| outcome.why(why)),
             Line::Finished(finished) => self.with(finished.condition, |outcome| outcome.finished(finished)),
         }
+    }
+
+    /// One that was not known at the start.
+    fn condition(&mut self, condition: &Condition) {
+        if self.outcomes.len() >= CONDITIONS_MOST {
+            return;
+        }
+        self.header.conditions.push(condition.clone());
+        self.outcomes.push(Outcome::new(condition.clone(), self.header.late_above_ns));
     }
 
     /// A line may name a condition that the header lacks only in a damaged recording.
@@ -91,6 +102,7 @@ mod tests {
             slack_ns: None,
             cpu: None,
             thread: 0,
+            name: None,
             load: howlate_model::Load::IDLE,
             kernel: "6.1.0".into(),
             on_host: None,

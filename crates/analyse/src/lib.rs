@@ -27,6 +27,7 @@ mod summary;
 mod timeline;
 mod trust;
 mod turn_numbers;
+pub mod watch;
 
 pub use analysis::Analysis;
 pub use block_numbers::BlockNumbers;
@@ -61,6 +62,7 @@ mod testing {
             slack_ns: None,
             cpu: Some(1),
             thread: 0,
+            name: None,
             load: Load::IDLE,
             kernel: "6.1.0".into(),
             on_host: None,

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use howlate_model::{
     Block, Caveat, Condition, Distribution, Finished, HasProperties, InForce, Irregular, Latency, Policy,
-    Property, SeriesPoint, Span, Started, Usage, Value, WhyBlock, Work, Worst,
+    Property, SeriesPoint, Span, Started, Usage, Value, WatchedBlock, WhyBlock, Work, Worst,
 };
 
 use crate::block_numbers::{BlockNumbers, Blocks};
@@ -12,6 +12,7 @@ use crate::bound::{Bound, Maxima};
 use crate::cause::{Traces, Why};
 use crate::planned::planned;
 use crate::turn_numbers::{TurnNumber, TurnNumbers};
+use crate::watch::Rhythm;
 use crate::{LoadEffect, Summary, Timeline, percentile};
 
 /// Adds a caveat that is not known yet.
@@ -45,6 +46,8 @@ pub struct Outcome {
     pub traces: Option<Traces>,
     /// Which of them count as late, where the run was asked to say so.
     late_above: Option<Span>,
+    /// The rhythm of a watched thread; `None` for others.
+    pub rhythm: Option<Rhythm>,
     /// All wake-ups together.
     total: Block,
     caveats: Vec<Caveat>,
@@ -71,6 +74,7 @@ impl Outcome {
             unfinished: false,
             traces: None,
             late_above,
+            rhythm: None,
             total: Block::default(),
             caveats: Vec::new(),
             rounds: Vec::new(),
@@ -123,6 +127,10 @@ impl Outcome {
         self.traces.get_or_insert_with(|| Traces::by(&why.tracer)).add(why);
     }
 
+    pub(crate) fn watched(&mut self, watched: &WatchedBlock) {
+        self.rhythm.get_or_insert_default().add(watched);
+    }
+
     pub(crate) fn finished(&mut self, finished: &Finished) {
         self.timeline.finished(finished);
         if let Some(usage) = &finished.usage {
@@ -162,9 +170,10 @@ impl Outcome {
     }
 
     /// How many periods were missed; `None` where another program measured, which does not say it.
-    pub const fn known_missed(&self) -> Option<u64> {
+    pub fn known_missed(&self) -> Option<u64> {
         match self.condition.work {
             Work::Foreign { .. } => None,
+            Work::Watch { .. } => self.rhythm.as_ref().and_then(Rhythm::missed),
             _ => Some(self.missed_periods()),
         }
     }

@@ -107,6 +107,7 @@ pub fn conditions(turn: &Turn, kernel: &str) -> Vec<Condition> {
         slack_ns: task.slack,
         cpu: task.cpu,
         thread: task.condition,
+        name: None,
         load: turn.load.clone(),
         kernel: kernel.to_owned(),
         on_host: None,

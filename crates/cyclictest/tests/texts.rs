@@ -220,6 +220,7 @@ fn options_become_tasks() {
                 Work::Cyclic { .. } => "until",
                 Work::Sleep { .. } => "for",
                 Work::Notify { .. } => "notify",
+                Work::Watch { .. } => "watch",
                 Work::Foreign { .. } => "foreign",
             };
             let cpu = task.cpu.map_or_else(|| "-".to_owned(), |cpu| cpu.to_string());

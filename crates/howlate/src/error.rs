@@ -12,6 +12,7 @@ use howlate_record::{CreateError, ReadError};
 use howlate_render::legible_lines;
 use howlate_report::NoPicture;
 use howlate_trace::{Refusal, Tier};
+use howlate_watch::WatchError;
 
 use crate::terminal::{ERROR, HINT, paint};
 
@@ -70,6 +71,16 @@ pub(crate) enum Error {
     NothingTraced { path: PathBuf },
     #[error("nothing of this can be traced: {0}")]
     NothingToTrace(String),
+    #[error(transparent)]
+    Watch(#[from] WatchError),
+    #[error(
+        "process {pid} ({name}) belongs to somebody else (user {owner}), and howlate may only watch your own: {refusal}"
+    )]
+    NotYours { pid: u32, name: String, owner: u32, refusal: Refusal },
+    #[error("`--tracer none` sees nothing of a program")]
+    NothingWatches,
+    #[error("{program} {how}")]
+    ProgramFailed { program: String, how: String },
     #[error("there is no command `{0}`")]
     NoCommand(String),
 }
@@ -161,6 +172,10 @@ impl Error {
             Self::Tracer { .. } => Some("`--tracer auto` takes the best that can be had".into()),
             Self::NothingTraced { .. } => Some("record again, such as with `howlate cyclic --why --out result.jsonl`".into()),
             Self::NothingToTrace(_) => Some("leave --why out, or choose another --call or --by".into()),
+            Self::Watch(error) => error.hint(),
+            Self::NotYours { .. } => Some("run as root".into()),
+            Self::NothingWatches => Some("leave `--tracer` out".into()),
+            Self::ProgramFailed { .. } => Some("what was seen of it until then is above".into()),
             Self::NoCommand(_) => Some("`howlate --help` lists the commands".into()),
             Self::Load(error) => load_hint(error),
             Self::Output(_) | Self::Json(_) => None,

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use howlate_analyse::{Analysis, Judgement, Outcome, is_as_asked, judged};
-use howlate_model::{HowEnded, Latency, Limit, Statistic};
+use howlate_model::{HowEnded, Latency, Limit, Statistic, Work};
 use howlate_render as render;
 
 use crate::terminal::{ERROR, paint, say};
@@ -40,11 +40,22 @@ pub(crate) fn of(analysis: &Analysis, limits: &[Limit]) -> Status {
     judged.iter().filter_map(|one| one.line.as_ref()).for_each(|line| say(line));
     let whole = analysis.end.as_ref().is_some_and(|end| end.how == HowEnded::Done);
     // Only a whole run can show that a limit was kept.
-    let conclusive = limits.is_empty() || (whole && judged.iter().all(|one| one.status == Status::Done));
+    let conclusive = limits.is_empty() || (whole && is_judged(analysis, &judged));
     match stopped.is_some() || judged.iter().any(|one| one.status == Status::Exceeded) {
         true => Status::Exceeded,
         false if conclusive && is_as_asked(analysis) => Status::Done,
         false => Status::NotTrustworthy,
+    }
+}
+
+/// Whether every limit was judged. A program has threads that hardly run: of what was watched it is enough that one thread
+/// could be judged, and the others are named.
+fn is_judged(analysis: &Analysis, judged: &[Judged]) -> bool {
+    let is_done = |one: &Judged| one.status == Status::Done;
+    let is_watched = |one: &Outcome| matches!(one.condition.work, Work::Watch { .. });
+    match !judged.is_empty() && analysis.outcomes().iter().all(is_watched) {
+        true => judged.iter().any(is_done),
+        false => judged.iter().all(is_done),
     }
 }
 
@@ -69,7 +80,10 @@ fn judge(outcome: &Outcome, limits: &[Limit]) -> Vec<Judged> {
             Judged { status: Status::NotTrustworthy, line: line("cannot be judged:", why) }
         }
         Judgement::NotSaid => {
-            let why = format!("{limit}: another program does not say how many periods were missed");
+            let why = match outcome.condition.work {
+                Work::Watch { .. } => format!("{limit}: without a strict rhythm nothing can be missed"),
+                _ => format!("{limit}: another program does not say how many periods were missed"),
+            };
             Judged { status: Status::NotTrustworthy, line: line("cannot be judged:", why) }
         }
     };

@@ -49,7 +49,7 @@ fn results_keep_the_published_schema() {
     let published = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/result.schema.json");
     let schema = serde_json::from_str(&std::fs::read_to_string(published).unwrap()).unwrap();
     let validator = jsonschema::validator_for(&schema).unwrap();
-    for name in ["cyclic", "guest", "sleep", "notify", "languages", "stall", "killed", "why"] {
+    for name in ["cyclic", "guest", "sleep", "notify", "languages", "stall", "killed", "why", "watch"] {
         let document = serde_json::from_str(&shown(name, "json")).unwrap();
         let errors: Vec<String> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
         assert!(errors.is_empty(), "{name}: {errors:?}");
@@ -130,6 +130,11 @@ fn assert_slices_nest(trace: &serde_json::Value) {
 }
 
 #[test]
+fn programs_that_were_watched() {
+    every_format("watch");
+}
+
+#[test]
 fn a_stall() {
     every_format("stall");
 }
@@ -143,7 +148,7 @@ fn a_killed_run() {
 fn help_of_every_command() {
     let page = |arguments: &[&str]| stdout(&run(arguments));
     insta::assert_snapshot!("help", page(&["--help"]));
-    for command in ["cyclic", "sleep", "load", "compare", "doctor", "show", "report", "selfcheck"] {
+    for command in ["cyclic", "sleep", "watch", "load", "compare", "doctor", "show", "report", "selfcheck"] {
         insta::assert_snapshot!(format!("help-{command}"), page(&[command, "--help"]));
         assert!(page(&["man", command]).contains(".TH"), "{command} has a manual page");
     }

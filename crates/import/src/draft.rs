@@ -89,6 +89,7 @@ impl Series {
             slack_ns: None,
             cpu: self.cpu,
             thread: self.thread,
+            name: None,
             load: Load::IDLE,
             kernel: kernel.to_owned(),
             on_host: None,

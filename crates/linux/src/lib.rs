@@ -8,6 +8,7 @@ pub mod child;
 pub mod clock;
 pub mod condition_variable;
 pub mod file;
+pub mod held;
 pub mod helper;
 pub mod interrupt;
 pub mod memory;

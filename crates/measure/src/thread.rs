@@ -125,7 +125,7 @@ impl Measuring {
                 let job = Sleep { length: soon, samples, until, stop_above };
                 waiting.with(wait, Rehearsal { job, thread: self })
             }
-            Work::Sleep { .. } | Work::Notify { .. } | Work::Foreign { .. } => Ok(0),
+            Work::Sleep { .. } | Work::Notify { .. } | Work::Watch { .. } | Work::Foreign { .. } => Ok(0),
         });
         drop(signal::wake_up(thread::id()));
         let _ = usage::of_this_thread();

@@ -85,6 +85,11 @@ pub enum Caveat {
         /// How many CPUs they may run on.
         cpus: u32,
     },
+    /// A watched program started more processes than can be followed.
+    ProcessesNotFollowed {
+        /// How many were there and left out, at most.
+        count: u64,
+    },
     /// One thread per CPU was asked for, and the mask that the process inherited holds fewer CPUs than
     /// threads could be bound to.
     CpusNotMeasured {
@@ -362,6 +367,7 @@ impl Caveat {
             | Self::MemoryNotLocked { .. }
             | Self::ObserverShares { .. }
             | Self::ThreadsShareCpus { .. }
+            | Self::ProcessesNotFollowed { .. }
             | Self::LeftOut { .. }
             | Self::SettingLeftBehind { .. }
             | Self::GroupLeftBehind { .. }

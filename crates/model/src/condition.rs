@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Between, Foreign, Load, Mechanism, Notifier, OnHost, Placement, Policy, ReceiverCpu, Runtime, Sleeper,
-    Span, Wait,
+    Activation, Between, Foreign, Load, Mechanism, Notifier, OnHost, Placement, Policy, ReceiverCpu, Runtime,
+    Sleeper, Span, Wait,
 };
 
 /// One combination of circumstances under which wake-ups are measured.
@@ -25,6 +25,9 @@ pub struct Condition {
     pub cpu: Option<u32>,
     /// Which of the threads that run side by side, from 0.
     pub thread: u32,
+    /// What the thread is called; absent where it is one of howlate's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// The background load as typed; `idle` when howlate applies none.
     pub load: Load,
     /// The kernel's release; where two kernels of one recording have the same, what tells them apart
@@ -44,6 +47,8 @@ pub enum WorkKind {
     Sleep,
     /// Being notified.
     Notify,
+    /// Whatever a program does that was watched.
+    Watch,
     /// Whatever another program did.
     Foreign,
 }
@@ -55,6 +60,7 @@ impl WorkKind {
             Self::Cyclic => "cyclic",
             Self::Sleep => "sleep",
             Self::Notify => "notify",
+            Self::Watch => "watch",
             Self::Foreign => "foreign",
         }
     }
@@ -98,6 +104,11 @@ pub enum Work {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         round_trip: bool,
     },
+    /// Does what it does in a program that was watched. howlate applies no load to it.
+    Watch {
+        /// What makes it run again.
+        mechanism: Activation,
+    },
     /// Was measured by another program; see the caveat on what that does not say.
     Foreign {
         /// Which, and what of it.
@@ -120,7 +131,7 @@ impl Work {
 
     /// Whether the load of its condition is known.
     pub const fn says_load(self) -> bool {
-        !matches!(self, Self::Foreign { says_load: false, .. })
+        !matches!(self, Self::Foreign { says_load: false, .. } | Self::Watch { .. })
     }
 
     /// What kind of work it is.
@@ -129,6 +140,7 @@ impl Work {
             Self::Cyclic { .. } => WorkKind::Cyclic,
             Self::Sleep { .. } => WorkKind::Sleep,
             Self::Notify { .. } => WorkKind::Notify,
+            Self::Watch { .. } => WorkKind::Watch,
             Self::Foreign { .. } => WorkKind::Foreign,
         }
     }
@@ -139,6 +151,7 @@ impl Work {
             Self::Cyclic { mechanism, .. } => Mechanism::Wait(mechanism),
             Self::Sleep { mechanism, .. } => mechanism.into(),
             Self::Notify { mechanism, .. } => Mechanism::Notifier(mechanism),
+            Self::Watch { mechanism } => Mechanism::Activation(mechanism),
             Self::Foreign { mechanism, .. } => Mechanism::Foreign(mechanism),
         }
     }
@@ -148,7 +161,7 @@ impl Work {
         match self {
             Self::Cyclic { mechanism, .. } => Some(mechanism),
             Self::Sleep { mechanism, .. } => mechanism.wait(),
-            Self::Notify { .. } | Self::Foreign { .. } => None,
+            Self::Notify { .. } | Self::Watch { .. } | Self::Foreign { .. } => None,
         }
     }
 
@@ -156,7 +169,7 @@ impl Work {
     pub const fn runtime(self) -> Option<Runtime> {
         match self {
             Self::Sleep { mechanism, .. } => mechanism.runtime(),
-            Self::Cyclic { .. } | Self::Notify { .. } | Self::Foreign { .. } => None,
+            Self::Cyclic { .. } | Self::Notify { .. } | Self::Watch { .. } | Self::Foreign { .. } => None,
         }
     }
 
@@ -164,7 +177,7 @@ impl Work {
     pub const fn notifier(self) -> Option<Notifier> {
         match self {
             Self::Notify { mechanism, .. } => Some(mechanism),
-            Self::Cyclic { .. } | Self::Sleep { .. } | Self::Foreign { .. } => None,
+            Self::Cyclic { .. } | Self::Sleep { .. } | Self::Watch { .. } | Self::Foreign { .. } => None,
         }
     }
 
@@ -172,7 +185,7 @@ impl Work {
     pub const fn sender_cpu(self) -> Option<u32> {
         match self {
             Self::Notify { sender_cpu, .. } => sender_cpu,
-            Self::Cyclic { .. } | Self::Sleep { .. } | Self::Foreign { .. } => None,
+            Self::Cyclic { .. } | Self::Sleep { .. } | Self::Watch { .. } | Self::Foreign { .. } => None,
         }
     }
 
@@ -180,7 +193,7 @@ impl Work {
     pub const fn period(self) -> Option<Span> {
         match self {
             Self::Cyclic { period_ns, .. } => Some(period_ns),
-            Self::Sleep { .. } | Self::Notify { .. } | Self::Foreign { .. } => None,
+            Self::Sleep { .. } | Self::Notify { .. } | Self::Watch { .. } | Self::Foreign { .. } => None,
         }
     }
 
@@ -191,7 +204,7 @@ impl Work {
             Self::Sleep { target_ns, .. } => target_ns,
             Self::Notify { after_ns, .. } => after_ns,
             Self::Foreign { period_ns: Some(period), .. } => period,
-            Self::Foreign { period_ns: None, .. } => Span::ZERO,
+            Self::Watch { .. } | Self::Foreign { period_ns: None, .. } => Span::ZERO,
         }
     }
 }
@@ -208,6 +221,7 @@ mod tests {
             slack_ns: Some(Span::from_nanos(1)),
             cpu: Some(1),
             thread: 0,
+            name: None,
             load: Load::IDLE,
             kernel: "6.18.44".into(),
             on_host: None,

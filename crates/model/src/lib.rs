@@ -4,6 +4,7 @@
 //! input or output here. All times are integer nanoseconds of a named clock;
 //! conversion for people happens in `howlate-render`.
 
+mod activation;
 mod block;
 mod block_builder;
 mod buckets;
@@ -42,7 +43,9 @@ mod time;
 mod traced;
 mod wait;
 mod wakeup;
+mod watched;
 
+pub use activation::Activation;
 pub use block::{
     Block, Finished, InForce, SERIES_KEPT, SeriesPoint, Started, Usage, WORST_KEPT, Worst, block_length,
 };
@@ -76,7 +79,7 @@ pub use part::Part;
 pub use policy::{Nice, Policy, PolicyError, Priority};
 pub use policy_remedy::PolicyRemedy;
 pub use property::{HasProperties, Property, UnknownProperty, Value};
-pub use recording::{End, FORMAT, Header, HowEnded, Line, Resumed, Setting};
+pub use recording::{CONDITIONS_MOST, End, FORMAT, Header, HowEnded, Line, Resumed, Setting};
 pub use refused::Refused;
 pub use runtime::{OwnProgram, Runtime};
 pub use schema::{schema_as_read, schema_as_written};
@@ -88,3 +91,4 @@ pub use time::{Latency, MonotonicTime, Span, SpanError};
 pub use traced::{Asleep, Deferred, Expiry, Holder, Lost, Occupant, Traced, Who, WokenBy};
 pub use wait::{UnknownMechanism, Wait};
 pub use wakeup::Wakeup;
+pub use watched::{WAKERS_KEPT, WatchedBlock, Woken};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Foreign, Notifier, Runtime, Sleeper, Wait};
+use crate::{Activation, Foreign, Notifier, Runtime, Sleeper, Wait};
 
 /// How a measured thread comes to run again: a way to wait, a language's sleep, or a way to be notified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -13,6 +13,8 @@ pub enum Mechanism {
     Runtime(Runtime),
     /// Another notifies it.
     Notifier(Notifier),
+    /// What makes a thread of a watched program run again.
+    Activation(Activation),
     /// Another program measured it.
     Foreign(Foreign),
 }
@@ -24,6 +26,7 @@ impl Mechanism {
             Self::Wait(wait) => wait.name(),
             Self::Runtime(runtime) => runtime.name(),
             Self::Notifier(notifier) => notifier.name(),
+            Self::Activation(activation) => activation.name(),
             Self::Foreign(foreign) => foreign.name(),
         }
     }

@@ -39,6 +39,8 @@ properties! {
     HostLoad = "host-load",
     /// Of guests: the policy asked for the threads that run their CPUs.
     VcpuPolicy = "vcpu-policy",
+    /// Of watched programs: what the thread is called.
+    Name = "name",
     /// How to wait, or to notify.
     Mechanism = "mechanism",
     /// The period, the length of sleep, or the gap.
@@ -72,6 +74,8 @@ pub enum Value<'a> {
     HostLoad(&'a Load),
     /// The policy of the threads that run a guest's CPUs.
     VcpuPolicy(Policy),
+    /// What the thread is called.
+    Name(&'a str),
     /// How to wait, or to notify.
     Mechanism(Mechanism),
     /// How long one wake-up takes when nothing is late; what that is called depends on the work.
@@ -125,7 +129,7 @@ impl<T: HasProperties> HasProperties for &T {
 impl HasProperties for Condition {
     fn value(&self, property: Property) -> Option<Value<'_>> {
         // Every field is named, so that none is added without a property.
-        let Self { work, policy, slack_ns, cpu, thread, load, kernel, on_host } = self;
+        let Self { work, policy, slack_ns, cpu, thread, name, load, kernel, on_host } = self;
         match property {
             Property::Kernel => Some(Value::Kernel(kernel)).filter(|_| !kernel.is_empty()),
             Property::HostLoad | Property::VcpuPolicy => of_host(on_host.as_ref()?, property),
@@ -133,6 +137,7 @@ impl HasProperties for Condition {
             Property::Slack => slack_ns.map(Value::Slack),
             Property::Load => work.says_load().then_some(Value::Load(load)),
             Property::Cpu => cpu.map(|cpu| cpus(*work, cpu)),
+            Property::Name => name.as_deref().map(Value::Name),
             Property::Thread => Some(Value::Thread(*thread)),
             Property::Kind
             | Property::Mechanism
@@ -156,7 +161,7 @@ fn of_work(work: Work, property: Property) -> Option<Value<'static>> {
     match (property, work) {
         (Property::Kind, _) => Some(Value::Kind(work.kind())),
         (Property::Mechanism, _) => Some(Value::Mechanism(work.mechanism())),
-        (Property::Length, Work::Foreign { period_ns: None, .. }) => None,
+        (Property::Length, Work::Watch { .. } | Work::Foreign { period_ns: None, .. }) => None,
         (Property::Length, _) => Some(Value::Length(work.kind(), work.length())),
         (Property::Between, Work::Notify { between, .. }) => Some(Value::Between(between)),
         (Property::Receiver, Work::Notify { receiver, .. }) => Some(Value::Receiver(receiver)),
@@ -195,7 +200,7 @@ impl Property {
 
     /// Whether one can ask for conditions to be compared by it.
     pub const fn is_choice(self) -> bool {
-        !matches!(self, Self::Kind | Self::Thread)
+        !matches!(self, Self::Kind | Self::Name | Self::Thread)
     }
 
     /// Those that one can ask to be compared.
@@ -209,6 +214,7 @@ impl fmt::Display for Value<'_> {
         match self {
             Self::Kind(kind) => f.pad(kind.name()),
             Self::Kernel(release) => f.pad(release),
+            Self::Name(name) => f.pad(name),
             Self::HostLoad(load) | Self::Load(load) => load.fmt(f),
             Self::VcpuPolicy(policy) | Self::Policy(policy) => policy.fmt(f),
             Self::Refused { asked, ran } => write!(f, "{asked} refused, ran as {ran}"),
@@ -262,6 +268,7 @@ mod tests {
             slack_ns: None,
             cpu: Some(1),
             thread: 0,
+            name: None,
             load: Load::IDLE,
             kernel: "6.1.0".into(),
             on_host: None,

@@ -5,11 +5,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Block, Boot, BootEnded, Caveat, Condition, Finding, Finished, Instrument, LoadBlock, MonotonicTime, Span,
-    Started, System, WhyBlock,
+    Started, System, WatchedBlock, WhyBlock,
 };
 
 /// The version of the recording format that this program writes.
 pub const FORMAT: u32 = 1;
+
+/// The most conditions of one recording that lines after the header may bring it to.
+pub const CONDITIONS_MOST: usize = 65_536;
 
 /// One line of a recording.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -17,6 +20,9 @@ pub const FORMAT: u32 = 1;
 pub enum Line {
     /// The first line: what was asked, where, with what.
     Header(Box<Header>),
+    /// A condition that was not known at the start, such as a thread that a watched program began. Its index is the next
+    /// one: conditions of the header come first.
+    Condition(Box<Condition>),
     /// A thread began a turn of its condition.
     Started(Started),
     /// Wake-ups of one thread in one stretch of time.
@@ -25,6 +31,8 @@ pub enum Line {
     Load(LoadBlock),
     /// Why the wake-ups of a turn that was traced were late.
     Why(Box<WhyBlock>),
+    /// The rhythm of a watched thread, and who woke it.
+    Watched(Box<WatchedBlock>),
     /// A thread ended a turn of its condition.
     Finished(Finished),
     /// Something to know that belongs to no single condition.
@@ -46,7 +54,7 @@ pub struct Header {
     pub format: u32,
     /// Version of the program that wrote it.
     pub howlate: String,
-    /// `cyclic`, `sleep`, `notify`, `run`, `guest`, or `quick` for the quick look.
+    /// `cyclic`, `sleep`, `notify`, `run`, `guest`, `watch`, or `quick` for the quick look.
     pub command: String,
     /// The command line, program name left out.
     pub arguments: Vec<String>,

@@ -1,11 +1,12 @@
 //! What a tracer saw of one wake-up, whichever tracer it was.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{MonotonicTime, Span};
 
 /// What can have a CPU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Holder {
     /// Nobody: the idle thread.
@@ -23,7 +24,7 @@ pub enum Holder {
 }
 
 /// Who had a CPU, or woke a thread.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Who {
     /// What it is.
     pub holder: Holder,

@@ -198,6 +198,7 @@ impl CyclicChoices {
                 slack_ns: group.slack,
                 cpu,
                 thread: u32::try_from(thread).unwrap_or(u32::MAX),
+                name: None,
                 load: group.load.clone(),
                 kernel: machine.kernel.clone(),
                 on_host: None,

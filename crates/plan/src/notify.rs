@@ -164,6 +164,7 @@ impl NotifyChoices {
                             slack_ns,
                             cpu: Some(pair.receiver),
                             thread: 0,
+                            name: None,
                             load: load.clone(),
                             kernel: machine.kernel.clone(),
                             on_host: None,

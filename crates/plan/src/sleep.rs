@@ -99,6 +99,7 @@ impl SleepChoices {
                     slack_ns,
                     cpu,
                     thread: 0,
+                    name: None,
                     load: load.clone(),
                     kernel: kernel(),
                     on_host: None,

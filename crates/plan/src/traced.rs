@@ -47,6 +47,7 @@ fn why_not(work: &Work) -> Option<&'static str> {
         }
         Work::Sleep { mechanism: Sleeper::Runtime(runtime), .. } => (!runtime.sleeps_in_first_thread())
             .then_some("its runtime decides anew which thread, or process, sleeps and which one comes back"),
+        Work::Watch { .. } => Some("no engine starts it"),
         Work::Foreign { .. } => Some("another program measured it"),
         Work::Notify { round_trip: true, .. } => {
             Some("a round trip is two wake-ups of two threads; measure one way")

@@ -142,6 +142,7 @@ mod tests {
             slack_ns: None,
             cpu: None,
             thread: 0,
+            name: None,
             load: Load::IDLE,
             kernel: kernel.into(),
             on_host: None,

@@ -6,7 +6,7 @@ use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::slice::from_ref;
 
-use howlate_model::{FORMAT, Header, Line};
+use howlate_model::{CONDITIONS_MOST, FORMAT, Header, Line};
 use serde::Deserialize;
 use serde_json::error::Category;
 
@@ -123,7 +123,7 @@ impl Reader {
         Ok(Self { path: path.to_owned(), lines, header, number: 1, buffer, cut_off: false, unknown: 0 })
     }
 
-    /// The first line.
+    /// The first line, with the conditions that lines so far have added.
     pub const fn header(&self) -> &Header {
         &self.header
     }
@@ -155,6 +155,11 @@ impl Reader {
             }
             Ok(line) => {
                 let known = self.header.conditions.len();
+                if let (Line::Condition(condition), true) =
+                    (&line, self.header.conditions.len() < CONDITIONS_MOST)
+                {
+                    self.header.conditions.push((**condition).clone());
+                }
                 self.unknown += u64::from(conditions(&line).iter().any(|&one| one as usize >= known));
                 Some(Ok(line))
             }
@@ -194,6 +199,7 @@ fn conditions(line: &Line) -> &[u32] {
         Line::Started(started) => from_ref(&started.condition),
         Line::Block(block) => from_ref(&block.condition),
         Line::Load(load) => &load.conditions,
+        Line::Watched(watched) => from_ref(&watched.condition),
         Line::Finished(finished) => from_ref(&finished.condition),
         _ => &[],
     }
@@ -240,6 +246,7 @@ pub(crate) mod testing {
             slack_ns: None,
             cpu: None,
             thread,
+            name: None,
             load: howlate_model::Load::IDLE,
             kernel: "6.1.0".into(),
             on_host: None,

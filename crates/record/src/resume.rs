@@ -83,7 +83,13 @@ fn stays(line: &Line, keep: &dyn Fn(TurnOf) -> bool) -> bool {
         Line::Finished(finished) => keep((finished.condition, finished.round)),
         Line::Why(why) => keep((why.condition, why.round)),
         Line::End(_) => false,
-        Line::Header(_) | Line::Caveat(_) | Line::Resumed(_) | Line::Boot(_) | Line::BootEnded(_) => true,
+        Line::Header(_)
+        | Line::Condition(_)
+        | Line::Watched(_)
+        | Line::Caveat(_)
+        | Line::Resumed(_)
+        | Line::Boot(_)
+        | Line::BootEnded(_) => true,
     }
 }
 

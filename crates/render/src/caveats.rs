@@ -47,6 +47,9 @@ pub fn caveat(caveat: &Caveat) -> String {
         Caveat::ThreadsShareCpus { threads, cpus } => {
             format!("{threads} threads on {cpus} CPUs delay one another.")
         }
+        Caveat::ProcessesNotFollowed { count } => format!(
+            "The program had {count} processes more than can be followed at once; their threads are not in the result."
+        ),
         Caveat::CpusNotMeasured { followed, others, isolated } => {
             let offered = if isolated.is_empty() { others } else { isolated };
             let are = match (isolated.is_empty(), offered.len()) {

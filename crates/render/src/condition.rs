@@ -21,13 +21,14 @@ pub(crate) const CIRCUMSTANCES: [Property; 10] = [
 
 /// `clock_nanosleep every 1ms · fifo:80 · CPU 1 · load idle`.
 pub fn condition(condition: &impl HasProperties) -> String {
-    let work = [Property::Mechanism, Property::Length].map(|part| condition.value(part));
+    let work = [Property::Name, Property::Mechanism, Property::Length].map(|part| condition.value(part));
     let work: Vec<String> = work.iter().flatten().map(phrase).collect();
     let in_guest = condition.value(Property::HostLoad).is_some();
     let said = |property: &Property| in_guest || *property != Property::Kernel;
     let mut circumstances: Vec<Property> = CIRCUMSTANCES.into_iter().filter(said).collect();
     // Threads of other programs have nothing else to be told apart by, where their CPU is not known.
-    let is_foreign = matches!(condition.value(Property::Kind), Some(Value::Kind(WorkKind::Foreign)));
+    let kind = condition.value(Property::Kind);
+    let is_foreign = matches!(kind, Some(Value::Kind(WorkKind::Foreign | WorkKind::Watch)));
     if is_foreign && condition.value(Property::Cpu).is_none() {
         circumstances.push(Property::Thread);
     }

@@ -8,7 +8,7 @@ use crate::notes::notes;
 use crate::numbers::length;
 use crate::prose::wrapped;
 use crate::style::{BOLD, DIM, paint};
-use crate::{cyclic, foreign, guests, loads, notify, quick, sleep, why};
+use crate::{cyclic, foreign, guests, loads, notify, quick, sleep, watch, why};
 
 /// The whole result of a recording, for a terminal.
 pub fn report(analysis: &Analysis, width: usize) -> String {
@@ -24,7 +24,7 @@ pub fn report(analysis: &Analysis, width: usize) -> String {
 
 /// The tables of each kind of work that was measured.
 fn bodies(analysis: &Analysis, width: usize) -> String {
-    let kinds: [Column; 4] = [
+    let kinds: [Column; 5] = [
         (
             |analysis, width| guests::sections(analysis, |part| sleep::tables(part, width)),
             |work| matches!(work, Work::Sleep { .. }),
@@ -34,6 +34,7 @@ fn bodies(analysis: &Analysis, width: usize) -> String {
             |analysis, width| guests::sections(analysis, |part| notify::tables(part, width)),
             |work| matches!(work, Work::Notify { .. }),
         ),
+        (watch::tables, |work| matches!(work, Work::Watch { .. })),
         (foreign::tables, |work| matches!(work, Work::Foreign { .. })),
     ];
     let of_kind = |(tables, is_one): Column| {
@@ -77,7 +78,8 @@ fn is_foreign(analysis: &Analysis) -> bool {
 
 /// What measuring costs, in one line.
 fn instrument(analysis: &Analysis, width: usize) -> String {
-    if is_foreign(analysis) {
+    // Threads of others do not read howlate's clock.
+    if is_foreign(analysis) || analysis.header.command == "watch" {
         return String::new();
     }
     let instrument = analysis.header.instrument;

@@ -1,6 +1,7 @@
 //! The result as one JSON object. Names are public: add, never rename.
 
 use howlate_analyse::cause::Why;
+use howlate_analyse::watch::{Rhythm, RhythmNumbers};
 use howlate_analyse::{
     Analysis, BlockNumbers, Insight, Interval, LoadEffect, Outcome, Ranking, Summary, insights, rankings,
 };
@@ -115,6 +116,9 @@ struct Entry<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     load_effect: Option<&'a LoadEffect>,
     usage: Usage,
+    /// Of watched threads: their period and who woke them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rhythm: Option<RhythmNumbers>,
     /// Why its wake-ups were late; absent where nothing was traced.
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<Why>,
@@ -182,6 +186,7 @@ fn entry<'a>(outcome: &'a Outcome, findings: &[Finding]) -> Entry<'a> {
         worst: outcome.worst(),
         load_effect: outcome.load_effect.as_ref(),
         usage: outcome.usage,
+        rhythm: outcome.rhythm.as_ref().map(Rhythm::numbers),
         why: outcome.why_late(None).map(|why| why.with_remedies(findings)),
         caveats: noted(&outcome.caveats()),
     }

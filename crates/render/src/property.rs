@@ -9,12 +9,13 @@ pub const fn heading(property: Property, work: Option<WorkKind>) -> &'static str
         Property::Kernel => "kernel",
         Property::HostLoad => "host load",
         Property::VcpuPolicy => "vCPU threads",
+        Property::Name => "name",
         Property::Mechanism => "call",
         Property::Length => match work {
             Some(WorkKind::Cyclic | WorkKind::Foreign) => "period",
             Some(WorkKind::Sleep) => "asked",
             Some(WorkKind::Notify) => "gap",
-            None => "length",
+            Some(WorkKind::Watch) | None => "length",
         },
         Property::Policy => "policy",
         Property::Slack => "slack",
@@ -59,6 +60,7 @@ const fn relation(placement: Placement) -> Option<&'static str> {
 pub fn phrase(of: &Value<'_>) -> String {
     let before = match of {
         Value::Kind(_)
+        | Value::Name(_)
         | Value::Mechanism(_)
         | Value::Policy(_)
         | Value::Refused { .. }
@@ -70,6 +72,7 @@ pub fn phrase(of: &Value<'_>) -> String {
         Value::Length(WorkKind::Cyclic | WorkKind::Foreign, _) => "every ",
         Value::Length(WorkKind::Sleep, _) => "for ",
         Value::Length(WorkKind::Notify, _) => "after ",
+        Value::Length(WorkKind::Watch, _) => "",
         Value::Slack(_) => "slack ",
         Value::Load(_) => "load ",
         Value::Receiver(_) => "receiver's ",

@@ -2,7 +2,7 @@
 
 use howlate_analyse::cause::{ProbeEffect, Why, WhyCause, remedy};
 use howlate_analyse::{Analysis, Outcome};
-use howlate_model::{Explained, Finding, Kind, Latency, Part, Segment, Span};
+use howlate_model::{Explained, Finding, Kind, Latency, Part, Segment, Span, Work};
 
 use crate::condition::condition;
 use crate::legible::legible;
@@ -14,6 +14,8 @@ use crate::table::Columns;
 /// Causes and worst wake-ups that are shown; the JSON has all.
 const CAUSES_SHOWN: usize = 8;
 const WORST_SHOWN: usize = 3;
+/// Threads of a watched program whose reasons are shown, those that were latest; the JSON has all.
+const THREADS_SHOWN: usize = 4;
 /// Parts of a worst wake-up below this share of it are not shown one by one.
 const SMALL: f64 = 0.02;
 /// A cause of this much is one of the first to be named.
@@ -26,7 +28,16 @@ pub fn why(analysis: &Analysis, above: Option<Span>, width: usize) -> String {
     let findings = &analysis.header.findings;
     let explained =
         |outcome: &Outcome| outcome.why_late(above).map(|why| one(outcome, &why, findings, width));
-    analysis.outcomes().iter().filter_map(explained).collect()
+    let mut outcomes: Vec<&Outcome> = analysis.outcomes().iter().collect();
+    if outcomes.iter().all(|one| is_watched(one)) {
+        outcomes.sort_by_key(|one| std::cmp::Reverse(one.latency().max()));
+        outcomes.truncate(THREADS_SHOWN);
+    }
+    outcomes.into_iter().filter_map(explained).collect()
+}
+
+const fn is_watched(outcome: &Outcome) -> bool {
+    matches!(outcome.condition.work, Work::Watch { .. })
 }
 
 fn one(outcome: &Outcome, why: &Why, findings: &[Finding], width: usize) -> String {
@@ -41,7 +52,7 @@ fn one(outcome: &Outcome, why: &Why, findings: &[Finding], width: usize) -> Stri
     for worst in why.worst.iter().take(WORST_SHOWN) {
         text.push_str(&time_line(worst, width));
     }
-    text.push_str(&format!("{}\n", paint(DIM, wrapped(&how_well(why), width, 0))));
+    text.push_str(&format!("{}\n", paint(DIM, wrapped(&how_well(why, is_watched(outcome)), width, 0))));
     text
 }
 
@@ -144,7 +155,7 @@ fn share(span: Span, whole: i64) -> f64 {
 }
 
 /// What was seen, what was not, and what looking cost.
-fn how_well(why: &Why) -> String {
+fn how_well(why: &Why, watched: bool) -> String {
     let seen = why.decomposed + why.not_decomposed;
     let mut text = format!(
         "Tracer {}: {} of {} traced wake-ups were seen whole, each to the nanosecond",
@@ -154,6 +165,10 @@ fn how_well(why: &Why) -> String {
     );
     if why.lost_events > 0 {
         text.push_str(&format!("; {} events were lost", count(why.lost_events)));
+    }
+    if watched {
+        text.push_str(". The latencies above are of the same wake-ups, with what tracing adds to them: about a microsecond each.");
+        return text;
     }
     text.push_str(&match why.probe_effect_ns {
         Some(effect) => format!(". Tracing {}.", adds(effect)),
@@ -290,7 +305,7 @@ mod tests {
             line.trim(),
             "400 µs late on CPU 1: 398 µs waiting for the CPU (hog, pid 4711), 2.00 µs the rest."
         );
-        assert!(how_well(&why).contains("101 of 101 traced wake-ups were seen whole"));
+        assert!(how_well(&why, false).contains("101 of 101 traced wake-ups were seen whole"));
     }
 
     #[test]

@@ -13,6 +13,7 @@ use crate::names::{Part, common, name, varying};
 pub(crate) fn heading(entries: &[Entry<'_>]) -> &'static str {
     match entries.first().map(|entry| entry.work()) {
         Some(Work::Sleep { .. }) => "How late sleeps return",
+        Some(Work::Watch { .. }) => "How late the threads of a program run",
         Some(Work::Notify { .. }) => "How long one needs to wake another",
         _ => "How late threads wake",
     }
@@ -27,10 +28,22 @@ pub(crate) fn answer(entries: &[Entry<'_>]) -> String {
     match measured.as_slice() {
         [] => "Nothing was measured.".to_owned(),
         [one] => single(one),
+        threads if threads.iter().all(is_watched) => latest(threads),
         several => {
             recommended(several).unwrap_or_else(|| format!("{}{}", comparison(several), supported(several)))
         }
     }
+}
+
+fn is_watched(entry: &Entry<'_>) -> bool {
+    matches!(entry.work(), Work::Watch { .. })
+}
+
+/// Threads of a program are no choices: the one that was latest is told.
+fn latest(threads: &[Entry<'_>]) -> String {
+    let p99 = |entry: &&Entry<'_>| entry.judged().map(|summary| summary.p99);
+    let latest = threads.iter().max_by_key(p99).map(single);
+    format!("The latest of {}: {}", threads.len(), latest.unwrap_or_default())
 }
 
 fn single(entry: &Entry<'_>) -> String {
@@ -69,6 +82,7 @@ const fn is_choice(part: Part) -> bool {
             | Property::Kernel
             | Property::VcpuPolicy => true,
             Property::Kind
+            | Property::Name
             | Property::HostLoad
             | Property::Length
             | Property::Load

@@ -20,6 +20,7 @@ pub(crate) fn condition(work: &str, policy: &str, cpu: Option<u32>) -> Condition
         slack_ns: None,
         cpu,
         thread: cpu.unwrap_or(0),
+        name: None,
         load: Load::IDLE,
         kernel: "6.1.0".into(),
         on_host: None,

@@ -34,6 +34,15 @@ pub trait Tracer {
     /// When the kernel refuses what it allowed before.
     fn start(&mut self) -> Result<(), Refusal>;
 
+    /// Watches all threads of these processes from now on, and of no others.
+    ///
+    /// # Errors
+    ///
+    /// When there are too many.
+    fn watch(&mut self, _processes: &[u32]) -> Result<(), Refusal> {
+        Ok(())
+    }
+
     /// Follows a thread from now on, until the next start, whichever process it is of; `slack` is its timer slack.
     ///
     /// # Errors

@@ -157,6 +157,7 @@ mod tests {
                 slack_ns: None,
                 cpu,
                 thread,
+                name: None,
                 load: Load::default(),
                 kernel,
                 on_host: None,

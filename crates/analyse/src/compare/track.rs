@@ -51,6 +51,7 @@ impl Track {
     /// Takes in one line.
     pub fn add(&mut self, line: &Line) {
         self.analysis.add(line);
+        self.pieces.resize(self.analysis.header.conditions.len(), Vec::new());
         let Line::Block(block) = line else { return };
         if let Some(pieces) = self.pieces.get_mut(block.condition as usize) {
             pieces.push(Piece::of(block));

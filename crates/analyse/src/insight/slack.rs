@@ -168,7 +168,7 @@ const fn has_slack(mechanism: Mechanism) -> bool {
         Mechanism::Runtime(runtime) => {
             matches!(runtime, Runtime::Python | Runtime::C | Runtime::Cpp | Runtime::Rust | Runtime::JavaPark)
         }
-        Mechanism::Notifier(_) | Mechanism::Foreign(_) => false,
+        Mechanism::Notifier(_) | Mechanism::Activation(_) | Mechanism::Foreign(_) => false,
     }
 }
 

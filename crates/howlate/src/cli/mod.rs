@@ -14,6 +14,7 @@ mod run;
 mod selfcheck;
 mod tracing;
 mod typed;
+mod watch;
 mod why;
 
 use std::path::PathBuf;
@@ -35,6 +36,7 @@ pub(crate) use run::Run;
 pub(crate) use selfcheck::Selfcheck;
 pub(crate) use tracing::Reasons;
 pub(crate) use typed::{Typed, names};
+pub(crate) use watch::Watch;
 pub(crate) use why::Why;
 
 /// How late Linux runs your code, and why.
@@ -59,6 +61,7 @@ pub(crate) enum Command {
     Sleep(Sleep),
     Notify(Notify),
     Run(Box<Run>),
+    Watch(Watch),
     Load(Load),
     /// Take cyclictest's command line and give its output; see `howlate cyclictest --help`
     #[command(disable_help_flag = true)]

@@ -132,6 +132,11 @@ impl Tracer for Bpf {
         Ok(())
     }
 
+    fn watch(&mut self, processes: &[u32]) -> Result<(), Refusal> {
+        self.watched = processes.to_vec();
+        watch(&mut self.kernel, processes)
+    }
+
     /// All threads of the watched processes are followed; that of `tid` becomes one of them.
     fn follow(&mut self, tid: u32, _: Span) -> Result<(), Refusal> {
         self.quotas.follow(tid, clock::now());

@@ -1,0 +1,113 @@
+//! One sleep of a watched thread: what ended it, when it was to end, and when the thread ran.
+
+use std::slice::from_ref;
+
+use howlate_model::{Activation, Asleep, Lost, MonotonicTime, Span, Traced, Wakeup, Who, WokenBy};
+
+use crate::cause::{Decomposed, decompose};
+
+/// A group without time left lets a thread run in the kernel for about this long, until it is about to leave it.
+const BEFORE_SET_ASIDE: Span = Span::from_micros(50);
+
+/// How a sleep of a watched thread ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Awakening {
+    /// What ended it.
+    pub activation: Activation,
+    /// Who did: whoever had the CPU that the timer interrupted is not told.
+    pub by: Option<Who>,
+    /// When it was to run, and when it did: the thread's own clock is not read, so that it ends at the switch.
+    pub wakeup: Wakeup,
+    /// The same by its parts.
+    pub parts: Decomposed,
+}
+
+impl Awakening {
+    /// Reads `one`; `before` is where the thread lost its CPU since the sleep before. `None` where it was no wake-up: the
+    /// thread had not left its CPU, it was stopped rather than asleep, or nobody saw what woke it.
+    pub fn of(one: &Traced, before: &[Lost]) -> Option<Self> {
+        let (activation, by, expected) = match &one.woken_by {
+            WokenBy::Timer(expiry) => (Activation::Timer, None, expiry.soft),
+            WokenBy::Other(who) if one.switched_in.is_some() && one.asleep == Asleep::Waiting => {
+                // Woken while it was leaving its CPU: two CPUs have told the time.
+                let asleep = one.asleep_since.unwrap_or(one.waking);
+                (Activation::Event, Some(who.clone()), one.waking.max(asleep))
+            }
+            WokenBy::Other(_) | WokenBy::NotSeen { .. } => return None,
+        };
+        let wakeup = Wakeup { expected, ran: ran(one) };
+        // As if it had been sent for: up to the moment at which it was woken, nothing is late.
+        let parts = decompose(wakeup, before, from_ref(one), true)?;
+        Some(Self { activation, by, wakeup, parts })
+    }
+}
+
+/// When it ran: at the switch, or after those stretches in which its group had no time left before it was back in its
+/// program.
+fn ran(one: &Traced) -> MonotonicTime {
+    let mut ran = one.switched_in.unwrap_or(one.waking);
+    let is_set_aside = one.lost.first().is_some_and(|lost| lost.throttled);
+    for lost in one.lost.iter().filter(|_| is_set_aside) {
+        if lost.from.since(ran) > BEFORE_SET_ASIDE {
+            break;
+        }
+        ran = ran.max(lost.until);
+    }
+    ran
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::watch::thread::testing::{at, by_timer, woken};
+    use howlate_model::{Holder, Kind, Occupant};
+
+    fn hog() -> Who {
+        Who { holder: Holder::Thread, pid: Some(9), name: "hog".to_owned() }
+    }
+
+    // 1000   1040      1100        1400
+    // |------|---------|-----------|
+    // D      interrupt  woken       runs; the hog had the CPU
+    #[test]
+    fn a_timer_is_late_from_the_time_that_it_was_set_to() {
+        let mut one = by_timer(7, 1_000, 1_400);
+        one.occupants.push(Occupant { who: hog(), ns: Span::from_nanos(300) });
+        let seen = Awakening::of(&one, &[]).unwrap();
+        assert_eq!((seen.activation, seen.by), (Activation::Timer, None));
+        assert_eq!(seen.wakeup, Wakeup { expected: at(1_000), ran: at(1_400) });
+        let parts = &seen.parts.wakeup.parts;
+        assert_eq!(parts.iter().map(|part| part.ns.as_nanos()).sum::<u64>(), 400);
+        assert!(parts.iter().any(|part| part.cause.kind == Kind::Thread && part.cause.name == "hog"));
+    }
+
+    #[test]
+    fn an_event_is_late_from_the_moment_at_which_it_woke() {
+        let seen = Awakening::of(&woken(7, hog(), 2_000, 2_060), &[]).unwrap();
+        assert_eq!((seen.activation, seen.by), (Activation::Event, Some(hog())));
+        assert_eq!(seen.wakeup.latency().as_nanos(), 60);
+    }
+
+    #[test]
+    fn what_did_not_sleep_was_not_woken() {
+        let mut one = woken(7, hog(), 2_000, 2_060);
+        one.switched_in = None;
+        assert_eq!(Awakening::of(&one, &[]), None);
+        let mut timer = by_timer(7, 1_000, 1_400);
+        timer.switched_in = None;
+        let seen = Awakening::of(&timer, &[]).unwrap();
+        assert_eq!(seen.wakeup.ran, timer.waking, "its time had come nevertheless");
+        let stopped = Traced { asleep: Asleep::Stopped(None), ..woken(7, hog(), 2_000, 2_060) };
+        assert_eq!(Awakening::of(&stopped, &[]), None);
+    }
+
+    #[test]
+    fn a_group_without_time_keeps_it_from_its_program() {
+        let lost = |from, until, throttled| Lost { from: at(from), until: at(until), to: hog(), throttled };
+        let mut one = by_timer(7, 1_000, 1_400);
+        one.lost = vec![lost(1_405, 9_000, true), lost(9_000, 9_500, false), lost(90_000, 99_000, false)];
+        assert_eq!(Awakening::of(&one, &[]).unwrap().wakeup.ran, at(9_500));
+        one.lost.remove(0);
+        assert_eq!(Awakening::of(&one, &[]).unwrap().wakeup.ran, at(1_400), "it ran, and lost its CPU later");
+    }
+}

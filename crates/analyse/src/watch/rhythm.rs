@@ -1,0 +1,112 @@
+//! The rhythm of a watched thread, as a recording tells it.
+
+use howlate_model::{Distribution, Span, WatchedBlock, Woken};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::Summary;
+
+/// The rhythm of a watched thread, and who woke it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Rhythm {
+    all: WatchedBlock,
+}
+
+/// The same as it is published under `results[].rhythm`. Names are added to, never changed.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct RhythmNumbers {
+    /// The usual time from one activation to the next; absent where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub period_ns: Option<Span>,
+    /// The spread of the time from one run to the next: its 99th percentile less its first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jitter_ns: Option<Span>,
+    /// From one time at which it was to run to the next.
+    pub steps_ns: Option<Summary>,
+    /// From one time at which it ran to the next.
+    pub intervals_ns: Option<Summary>,
+    /// Times of a strict rhythm at which it did not wake; absent where it has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missed: Option<u64>,
+    /// Who woke it, the most frequent first.
+    pub woken_by: Vec<Woken>,
+}
+
+/// Fewer steps are no rhythm.
+const ENOUGH: u64 = 8;
+
+impl Rhythm {
+    pub(crate) fn add(&mut self, block: &WatchedBlock) {
+        self.all.merge(block);
+    }
+
+    /// The usual time from one activation to the next: the median, where eight in ten steps are within a tenth of it.
+    pub fn period(&self) -> Option<Span> {
+        let at = |quantile| nanos(&self.all.steps, quantile);
+        let (low, median, high) = (at(0.1)?, at(0.5)?, at(0.9)?);
+        let is_regular = high - median <= median / 10 && median - low <= median / 10;
+        (self.all.steps.count() >= ENOUGH && is_regular).then_some(Span::from_nanos(median))
+    }
+
+    /// The spread of the time from one run to the next: its 99th percentile less its first.
+    pub fn jitter(&self) -> Option<Span> {
+        let (low, high) = (nanos(&self.all.intervals, 0.01)?, nanos(&self.all.intervals, 0.99)?);
+        (self.all.intervals.count() >= ENOUGH).then(|| Span::from_nanos(high.saturating_sub(low)))
+    }
+
+    /// Times of a strict rhythm at which it did not wake; `None` where it has none.
+    pub const fn missed(&self) -> Option<u64> {
+        self.all.missed
+    }
+
+    /// Who woke it, the most frequent first.
+    pub fn woken_by(&self) -> &[Woken] {
+        &self.all.woken_by
+    }
+
+    /// All of it, as it is published.
+    pub fn numbers(&self) -> RhythmNumbers {
+        RhythmNumbers {
+            period_ns: self.period(),
+            jitter_ns: self.jitter(),
+            steps_ns: Summary::of(&self.all.steps),
+            intervals_ns: Summary::of(&self.all.intervals),
+            missed: self.missed(),
+            woken_by: self.all.woken_by.clone(),
+        }
+    }
+}
+
+fn nanos(all: &Distribution, quantile: f64) -> Option<u64> {
+    all.quantile(quantile).map(|value| value.as_nanos().max(0).unsigned_abs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use howlate_model::Latency;
+
+    fn rhythm(steps: impl IntoIterator<Item = i64>) -> Rhythm {
+        let mut block = WatchedBlock::default();
+        for step in steps {
+            block.steps.record(Latency::from_nanos(step));
+            block.intervals.record(Latency::from_nanos(step));
+        }
+        let mut rhythm = Rhythm::default();
+        rhythm.add(&block);
+        rhythm
+    }
+
+    #[test]
+    fn a_period_is_what_most_steps_have_in_common() {
+        let drifting =
+            rhythm((0..100).map(|turn| if turn == 50 { 90_000_000 } else { 5_060_000 + turn * 100 }));
+        let period = drifting.period().unwrap().as_nanos();
+        // Distributions have two digits.
+        assert!((5_015_000..5_115_000).contains(&period), "{period}");
+        assert!(drifting.jitter().is_some());
+        assert_eq!(rhythm((0..100).map(|turn| 1_000_000 + turn * 100_000)).period(), None);
+        assert_eq!(rhythm([1_000_000; 4]).period(), None, "too few to tell");
+        assert_eq!(drifting.missed(), None);
+    }
+}

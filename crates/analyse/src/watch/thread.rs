@@ -1,0 +1,190 @@
+//! One thread of a watched program, summed up as it goes.
+
+use std::mem::{replace, take};
+
+use howlate_model::{Block, Latency, Ledger, Line, MonotonicTime, Span, WatchedBlock, WhyBlock};
+
+use super::Awakening;
+use super::grid::Grid;
+
+/// The wake-ups of one thread by one kind of activation: what a condition of a recording is about.
+#[derive(Debug)]
+pub struct Thread {
+    block: Block,
+    ledger: Ledger,
+    rhythm: WatchedBlock,
+    grid: Grid,
+    ran: Option<MonotonicTime>,
+    /// Wake-ups so far.
+    pub count: u64,
+    /// The latest of them all.
+    pub worst: Latency,
+}
+
+impl Thread {
+    /// The thread of this condition, watched from `from` on.
+    pub fn new(condition: u32, from: MonotonicTime) -> Self {
+        Self {
+            block: Block { condition, from_ns: from, until_ns: from, ..Block::default() },
+            ledger: Ledger::default(),
+            rhythm: WatchedBlock { condition, from_ns: from, until_ns: from, ..WatchedBlock::default() },
+            grid: Grid::default(),
+            ran: None,
+            count: 0,
+            worst: Latency::from_nanos(0),
+        }
+    }
+
+    /// The condition.
+    pub const fn condition(&self) -> u32 {
+        self.block.condition
+    }
+
+    /// Another thread goes on in its place: nothing is known of the time in between.
+    pub fn is_another(&mut self) {
+        (self.grid, self.ran) = (Grid::default(), None);
+    }
+
+    /// Takes its next wake-up.
+    pub fn woke(&mut self, one: &Awakening) {
+        let late = one.wakeup.latency();
+        self.block.record(one.wakeup, None);
+        self.ledger.add(&one.parts.wakeup);
+        self.ledger.clamped += one.parts.clamped;
+        one.by.iter().for_each(|who| self.rhythm.woken(who));
+        let (step, missed) = self.grid.next(one.wakeup.expected);
+        step.into_iter().for_each(|step| self.rhythm.steps.record(length(step)));
+        self.rhythm.missed = missed.map(|more| self.rhythm.missed.unwrap_or(0) + more).or(self.rhythm.missed);
+        if let Some(before) = self.ran.replace(one.wakeup.ran) {
+            self.rhythm.intervals.record(length(one.wakeup.ran.since(before)));
+        }
+        (self.count, self.worst) = (self.count + 1, self.worst.max(late));
+    }
+
+    /// How late it was since the last block; `None` where it did not wake.
+    pub fn block(&mut self, now: MonotonicTime) -> Option<Line> {
+        let condition = self.block.condition;
+        let next = Block { condition, from_ns: now, until_ns: now, ..Block::default() };
+        let block = replace(&mut self.block, next);
+        (!block.latency.is_empty()).then(|| Line::Block(Box::new(Block { until_ns: now, ..block })))
+    }
+
+    /// Why, and its rhythm, since the last time; nothing where it did not wake.
+    pub fn reasons(&mut self, now: MonotonicTime, tracer: &str) -> Vec<Line> {
+        let condition = self.block.condition;
+        let next = WatchedBlock { condition, from_ns: now, until_ns: now, ..WatchedBlock::default() };
+        let rhythm = WatchedBlock { until_ns: now, ..replace(&mut self.rhythm, next) };
+        if self.ledger.is_empty() {
+            return Vec::new();
+        }
+        let why = WhyBlock {
+            condition,
+            round: 0,
+            beside: 0,
+            from_ns: rhythm.from_ns,
+            until_ns: now,
+            tracer: tracer.to_owned(),
+            ledger: take(&mut self.ledger),
+        };
+        vec![Line::Why(Box::new(why)), Line::Watched(Box::new(rhythm))]
+    }
+}
+
+fn length(span: Span) -> Latency {
+    Latency::from_nanos(i64::try_from(span.as_nanos()).unwrap_or(i64::MAX))
+}
+
+#[cfg(test)]
+pub(super) mod testing {
+    use howlate_model::{Asleep, Expiry, Holder, MonotonicTime, Span, Traced, Who, WokenBy};
+
+    pub(in crate::watch) fn at(nanos: i64) -> MonotonicTime {
+        MonotonicTime::from_nanos(nanos)
+    }
+
+    /// Woken by its timer, which was set to `expected` and served 100 ns later.
+    pub(in crate::watch) fn by_timer(tid: u32, expected: i64, ran: i64) -> Traced {
+        let idle = Who { holder: Holder::Idle, pid: None, name: String::new() };
+        let expiry = Expiry {
+            soft: at(expected),
+            hard: at(expected),
+            interrupt: Some(at(expected + 40)),
+            interrupted: idle.clone(),
+            first_served: at(expected + 50),
+            served: at(expected + 50),
+        };
+        Traced { woken_by: WokenBy::Timer(expiry), ..woken(tid, idle, expected + 100, ran) }
+    }
+
+    /// Woken by `who`.
+    pub(in crate::watch) fn woken(tid: u32, who: Who, waking: i64, ran: i64) -> Traced {
+        Traced {
+            tid,
+            asleep_since: Some(at(0)),
+            asleep: Asleep::Waiting,
+            woken_by: WokenBy::Other(who),
+            waking: at(waking),
+            runnable: at(waking),
+            occupants: Vec::new(),
+            unnamed: Span::ZERO,
+            switched_in: Some(at(ran)),
+            cpu: 0,
+            migrated: false,
+            throttled: false,
+            rt_throttled: false,
+            lost: Vec::new(),
+            lost_more: 0,
+            first_fault: None,
+            asleep_again: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::testing::{at, by_timer};
+    use super::*;
+    use crate::Analysis;
+    use crate::testing::analysis_of;
+    use howlate_model::{Activation, Work};
+
+    fn watched(turns: &[(i64, i64)]) -> Analysis {
+        let mut analysis = analysis_of(&[]);
+        let condition =
+            analysis_of(&[Work::Watch { mechanism: Activation::Timer }]).header.conditions[0].clone();
+        analysis.add(&Line::Condition(Box::new(condition)));
+        let mut thread = Thread::new(0, at(0));
+        for (expected, late) in turns {
+            thread.woke(&Awakening::of(&by_timer(7, *expected, expected + late), &[]).unwrap());
+        }
+        thread.block(at(1_000_000_000)).iter().for_each(|line| analysis.add(line));
+        thread.reasons(at(1_000_000_000), "bpf").iter().for_each(|line| analysis.add(line));
+        assert_eq!(
+            (thread.block(at(2_000_000_000)), thread.reasons(at(2_000_000_000), "bpf")),
+            (None, vec![])
+        );
+        analysis
+    }
+
+    #[test]
+    fn a_condition_that_comes_later_has_all_of_its_thread() {
+        let turns: Vec<(i64, i64)> =
+            (0..20).filter(|turn| *turn != 13).map(|turn| (turn * 1_000_000, 5_000)).collect();
+        let analysis = watched(&turns);
+        let outcome = &analysis.outcomes()[0];
+        assert_eq!((outcome.count(), outcome.known_missed()), (19, Some(1)));
+        let rhythm = outcome.rhythm.as_ref().unwrap();
+        // Distributions have two digits.
+        assert!(rhythm.period().unwrap().as_nanos().abs_diff(1_000_000) <= 10_000);
+        let why = outcome.why_late(None).unwrap();
+        assert_eq!((why.decomposed, why.not_decomposed), (19, 0));
+        assert_eq!(why.probe_effect_ns, None);
+    }
+
+    #[test]
+    fn without_a_strict_rhythm_nobody_knows_what_was_missed() {
+        let turns: Vec<(i64, i64)> =
+            (0..20).map(|turn| (turn * 1_000_000 + turn * turn * 999, 5_000)).collect();
+        assert_eq!(watched(&turns).outcomes()[0].known_missed(), None);
+    }
+}

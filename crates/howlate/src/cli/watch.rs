@@ -1,0 +1,49 @@
+//! `howlate watch`
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::Args;
+use howlate_model::{Limit, Span};
+use howlate_trace::Choice;
+
+use super::Printing;
+
+/// How late the threads of a program run that knows nothing of howlate, and why
+#[derive(Args)]
+#[command(after_help = "Examples:\n  \
+howlate watch 4711 --duration 30s\n  \
+howlate watch ros2_control_no --late-above 500us --out robot.jsonl\n  \
+howlate watch --fail-above 'p99.9>200us' -- ./my-program --its-option")]
+#[command(group = clap::ArgGroup::new("whom").args(["process", "program"]).required(true))]
+pub(crate) struct Watch {
+    /// A running process: its id, or its name
+    #[arg(value_name = "PID|NAME")]
+    pub(crate) process: Option<String>,
+    /// A program to start and to watch, with its arguments
+    #[arg(last = true, value_name = "CMD")]
+    pub(crate) program: Vec<OsString>,
+    /// End after this time; with the program, or with Ctrl-C, if left out
+    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
+    pub(crate) duration: Option<Span>,
+    /// Only threads of this name; all if left out
+    #[arg(long, value_name = "NAME")]
+    pub(crate) thread: Vec<String>,
+    /// Also watch the processes that it starts: with the first one, four at once at most
+    #[arg(long)]
+    pub(crate) follow: bool,
+    /// Which wake-ups are the late ones; those above the 99th percentile if left out
+    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
+    pub(crate) late_above: Option<Span>,
+    /// End with status 1 when a thread exceeds this, such as 'max>1ms' or 'p99.9>200us'
+    #[arg(long, value_name = "LIMIT")]
+    pub(crate) fail_above: Vec<Limit>,
+    /// What traces: auto takes the best that can be had here; or bpf, tracefs, switches
+    #[arg(long, value_name = "TRACER", default_value = "auto")]
+    pub(crate) tracer: Choice,
+    /// Save the recording
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) printing: Printing,
+}

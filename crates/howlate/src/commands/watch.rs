@@ -1,0 +1,32 @@
+//! `howlate watch`
+
+mod followed;
+mod subject;
+mod watching;
+
+use howlate_analyse::Analysis;
+
+use self::subject::Subject;
+use self::watching::Watching;
+use super::print_result;
+use crate::cli::{Output, Watch};
+use crate::environment::Environment;
+use crate::error::Error;
+use crate::status::{self, Status};
+
+pub(crate) fn run(asked: &Watch) -> Result<Status, Error> {
+    let environment = Environment::begin()?;
+    let mut subject = Subject::of(asked)?;
+    let watching = Watching::begin(asked, &environment, &subject)?;
+    subject.begin()?;
+    let analysis = watching.until_the_end(&mut subject, &environment.interrupted);
+    let failure = subject.end(&environment.interrupted);
+    print(asked, &analysis)?;
+    let status = status::of(&analysis, &asked.fail_above);
+    failure.map_or(Ok(status), Err)
+}
+
+fn print(asked: &Watch, analysis: &Analysis) -> Result<(), Error> {
+    let output = Output { out: asked.out.clone(), printing: asked.printing, ..Output::default() };
+    print_result(analysis, &output, &asked.fail_above)
+}

@@ -1,0 +1,159 @@
+//! The threads of a watched program, each with what its part of the recording is about.
+
+use std::collections::HashMap;
+
+use howlate_analyse::watch::{Awakening, Thread};
+use howlate_linux::{clock, sched};
+use howlate_model::{
+    Activation, CONDITIONS_MOST, Condition, CpuSet, InForce, Line, Load, Lost, MonotonicTime, Policy, Span,
+    Started, Traced, Work,
+};
+use howlate_procfs::Root;
+use howlate_watch::{Identities, Identity, Threads};
+
+/// What a thread is called that had ended before anybody asked for its name.
+const GONE: &str = "(ended)";
+
+/// The threads of a watched program.
+pub(super) struct Followed {
+    /// Threads of other names are left out, if there are any names.
+    chosen: Vec<String>,
+    kernel: String,
+    identities: Identities,
+    /// Where each thread lost its CPU since its last sleep.
+    lost: HashMap<u32, Vec<Lost>>,
+    places: HashMap<(Identity, Activation), usize>,
+    threads: Vec<Thread>,
+    names: Vec<String>,
+}
+
+impl Followed {
+    /// Of a machine with this kernel.
+    pub(super) fn new(chosen: &[String], kernel: &str) -> Self {
+        Self {
+            chosen: chosen.to_vec(),
+            kernel: kernel.to_owned(),
+            identities: Identities::default(),
+            lost: HashMap::new(),
+            places: HashMap::new(),
+            threads: Vec::new(),
+            names: Vec::new(),
+        }
+    }
+
+    /// Takes what was seen of one sleep; returns the lines that a condition begins with, where it is a new one.
+    pub(super) fn saw(&mut self, one: &Traced, known: &mut Threads) -> Vec<Line> {
+        let before = self.lost.insert(one.tid, one.lost.clone()).unwrap_or_default();
+        let Some(awakening) = Awakening::of(one, &before) else { return Vec::new() };
+        let identity = self.identities.of(one.tid, || known.name(one.tid).unwrap_or_else(|| GONE.to_owned()));
+        if !self.chosen.is_empty() && !self.chosen.contains(&identity.name) {
+            return Vec::new();
+        }
+        let (place, lines) = match self.places.get(&(identity.clone(), awakening.activation)) {
+            Some(place) => (*place, Vec::new()),
+            None if self.threads.len() >= CONDITIONS_MOST => return Vec::new(),
+            None => self.add(one.tid, identity, awakening.activation),
+        };
+        self.threads[place].woke(&awakening);
+        lines
+    }
+
+    fn add(&mut self, tid: u32, identity: Identity, activation: Activation) -> (usize, Vec<Line>) {
+        let place = self.threads.len();
+        let number = u32::try_from(place).unwrap_or(u32::MAX);
+        let now = clock::now();
+        let in_force = in_force(tid);
+        let condition = Condition {
+            work: Work::Watch { mechanism: activation },
+            policy: in_force.policy,
+            slack_ns: None,
+            cpu: Some(&in_force.cpus).filter(|cpus| cpus.len() == 1).and_then(|cpus| cpus.iter().next()),
+            thread: identity.number,
+            name: Some(identity.name.clone()),
+            load: Load::IDLE,
+            kernel: self.kernel.clone(),
+            on_host: None,
+        };
+        self.threads.push(Thread::new(number, now));
+        self.names.push(identity.name.clone());
+        self.places.insert((identity, activation), place);
+        (place, vec![Line::Condition(Box::new(condition)), started(number, now, in_force)])
+    }
+
+    /// A thread has ended, or has another name now.
+    pub(super) fn forget(&mut self, tid: u32) {
+        self.lost.remove(&tid);
+        let Some(identity) = self.identities.forget(tid) else { return };
+        for activation in Activation::ALL {
+            if let Some(place) = self.places.get(&(identity.clone(), activation)) {
+                self.threads[*place].is_another();
+            }
+        }
+    }
+
+    /// How many threads there are.
+    pub(super) fn len(&self) -> usize {
+        self.identities.all().count()
+    }
+
+    /// Looks what threads are called now: a program that executes another gets its name.
+    pub(super) fn look_for_new_names(&mut self, known: &mut Threads) {
+        let renamed = |(tid, name): (u32, &str)| known.name(tid).filter(|now| now != name).map(|_| tid);
+        let renamed: Vec<u32> = self.identities.all().filter_map(renamed).collect();
+        renamed.into_iter().for_each(|tid| self.forget(tid));
+    }
+
+    /// How late they were since the last time.
+    pub(super) fn blocks(&mut self, now: MonotonicTime) -> Vec<Line> {
+        self.threads.iter_mut().filter_map(|thread| thread.block(now)).collect()
+    }
+
+    /// Why, and their rhythm, since the last time.
+    pub(super) fn reasons(&mut self, now: MonotonicTime, tracer: &str) -> Vec<Line> {
+        self.threads.iter_mut().flat_map(|thread| thread.reasons(now, tracer)).collect()
+    }
+
+    /// Each with its name, for a display.
+    pub(super) fn all(&self) -> impl Iterator<Item = (&str, &Thread)> {
+        self.names.iter().map(String::as_str).zip(&self.threads)
+    }
+}
+
+fn started(condition: u32, at_ns: MonotonicTime, in_force: InForce) -> Line {
+    let (sender_in_force, runtime, warm_up, caveats) = (None, None, None, Vec::new());
+    Line::Started(Started {
+        condition,
+        round: 0,
+        at_ns,
+        in_force,
+        sender_in_force,
+        runtime,
+        warm_up,
+        caveats,
+    })
+}
+
+/// What a thread of somebody else's is subject to, as far as the kernel tells.
+fn in_force(tid: u32) -> InForce {
+    let root = Root::live();
+    let nanos = root.read(&format!("/proc/{tid}/timerslack_ns")).ok().and_then(|nanos| nanos.parse().ok());
+    InForce {
+        tid,
+        policy: sched::policy(tid).unwrap_or(Policy::OTHER),
+        slack_ns: Span::from_nanos(nanos.unwrap_or(0)),
+        cpus: sched::affinity_of(tid).unwrap_or_else(|_| CpuSet::default()),
+        memory_locked: is_locked(&root.read(&format!("/proc/{tid}/status")).unwrap_or_default()),
+        dma_latency_us: None,
+    }
+}
+
+/// Whether all memory of a process is locked that it has.
+fn is_locked(status: &str) -> bool {
+    let kilobytes = |name: &str| -> Option<u64> {
+        let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+        line.split_whitespace().next()?.parse().ok()
+    };
+    kilobytes("VmLck")
+        .zip(kilobytes("VmRSS"))
+        .is_some_and(|(locked, resident)| locked >= resident && locked > 0)
+}

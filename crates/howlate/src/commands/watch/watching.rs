@@ -1,0 +1,225 @@
+//! Watching from the first look to the last line of the recording.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use howlate_analyse::Analysis;
+use howlate_linux::{clock, sched};
+use howlate_model::{Caveat, Finished, HowEnded, Line, MonotonicTime, Policy, Span, block_length};
+use howlate_procfs::Root;
+use howlate_trace::{Choice, Opened, Refusal, Tracer, open};
+use howlate_watch::{Looked, Thread, Threads};
+
+use super::followed::Followed;
+use super::subject::Subject;
+use crate::cli::Watch;
+use crate::environment::Environment;
+use crate::error::Error;
+use crate::recorder::{Recorder, header};
+use crate::terminal::{InPlace, is_watched};
+
+/// How often it is looked for what was seen, and for threads that have come or gone.
+const LOOK_EVERY: Span = Span::from_millis(50);
+/// How often many threads are asked for their names again, and the display changes.
+const NAMES_EVERY: Span = Span::from_secs(1);
+/// So many are asked at each look.
+const FEW: usize = 64;
+/// Causes are handed on this often, so that a crash costs no more.
+const REASONS_EVERY: Span = Span::from_secs(60);
+/// Time for the last sleeps to be told.
+const SETTLING: Span = Span::from_millis(10);
+/// Processes that a tracer follows at once.
+const PROCESSES: usize = 4;
+/// Threads that are shown meanwhile.
+const SHOWN: usize = 12;
+
+/// A program that is being watched.
+pub(super) struct Watching {
+    tracer: Box<dyn Tracer>,
+    threads: Threads,
+    followed: Followed,
+    recorder: Recorder<Analysis>,
+    place: Option<InPlace>,
+    duration: Option<Span>,
+    began: MonotonicTime,
+    /// When the current block, the current causes and the current names began.
+    blocks: MonotonicTime,
+    reasons: MonotonicTime,
+    names: MonotonicTime,
+    lost: u64,
+    /// The most processes that were there and could not be followed.
+    left_out: usize,
+}
+
+impl Watching {
+    /// Begins to watch. A program that was started for it does not run yet.
+    pub(super) fn begin(asked: &Watch, environment: &Environment, subject: &Subject) -> Result<Self, Error> {
+        let (mut tracer, caveats) = tracer(asked.tracer, subject)?;
+        let mut threads = Threads::of(Root::live(), subject.pid(), asked.follow);
+        tracer.start().map_err(|refusal| refused(tracer.as_ref(), subject, refusal))?;
+        for thread in threads.look().come {
+            follow(tracer.as_mut(), &thread).map_err(|refusal| refused(tracer.as_ref(), subject, refusal))?;
+        }
+        let mut header = header("watch", 0, environment, Vec::new());
+        header.late_above_ns = asked.late_above;
+        let followed = Followed::new(&asked.thread, &header.system.kernel);
+        let mut recorder = Recorder::begin(header, asked.out.as_deref(), &environment.interrupted)?;
+        caveats.into_iter().chain(environment.refused.iter().cloned()).for_each(|one| recorder.caveat(one));
+        let watched = subject.leaves_the_terminal_alone() && !asked.printing.quiet && is_watched();
+        let now = clock::now();
+        Ok(Self {
+            tracer,
+            threads,
+            followed,
+            recorder,
+            place: watched.then(InPlace::default),
+            duration: asked.duration,
+            began: now,
+            blocks: now,
+            reasons: now,
+            names: now,
+            lost: 0,
+            left_out: 0,
+        })
+    }
+
+    /// Watches until the program, the time or the patience of whoever started it ends.
+    pub(super) fn until_the_end(mut self, subject: &mut Subject, interrupted: &AtomicBool) -> Analysis {
+        // Whoever is watched goes first. Where that is refused, nothing is lost.
+        drop(sched::set_policy(sched::THIS_THREAD, Policy::Idle));
+        // What a program did before it was one is not its own.
+        self.began = clock::now();
+        let until = self.duration.map(|duration| self.began.plus(duration));
+        while !interrupted.load(Ordering::Relaxed) && until.is_none_or(|until| clock::now() < until) {
+            let over = subject.is_over(&self.threads);
+            self.look();
+            if over {
+                break;
+            }
+            let left = until.map_or(LOOK_EVERY, |until| until.since(clock::now()).min(LOOK_EVERY));
+            // A signal makes the look come earlier.
+            drop(clock::pause(left));
+        }
+        self.end()
+    }
+
+    /// Takes in what has come.
+    fn look(&mut self) {
+        let Looked { come, gone } = self.threads.look();
+        self.follow_children();
+        for thread in &come {
+            // One that has ended meanwhile cannot be followed any more.
+            drop(follow(self.tracer.as_mut(), thread));
+        }
+        if self.followed.len() <= FEW {
+            self.followed.look_for_new_names(&mut self.threads);
+        }
+        self.read();
+        for tid in gone {
+            self.followed.forget(tid);
+            self.threads.forget(tid);
+        }
+        self.hand_on(clock::now());
+    }
+
+    /// Watches as many of the processes as can be.
+    fn follow_children(&mut self) {
+        let all = self.threads.processes();
+        self.left_out = self.left_out.max(all.len().saturating_sub(PROCESSES));
+        // What the first look found could be watched.
+        drop(self.tracer.watch(&all[..all.len().min(PROCESSES)]));
+    }
+
+    fn read(&mut self) {
+        let Self { tracer, threads, followed, recorder, began, .. } = self;
+        self.lost += tracer.read(&mut |one| {
+            // Before, it was not its program yet.
+            if one.waking >= *began {
+                followed.saw(&one, threads).iter().for_each(|line| recorder.keep(line));
+            }
+        });
+    }
+
+    /// Hands on blocks, causes and names when it is time.
+    fn hand_on(&mut self, now: MonotonicTime) {
+        if now.since(self.blocks) >= block_length(now.since(self.began)) {
+            self.blocks = now;
+            self.followed.blocks(now).iter().for_each(|line| self.recorder.keep(line));
+        }
+        if now.since(self.reasons) >= REASONS_EVERY {
+            self.reasons = now;
+            self.keep_reasons(now);
+        }
+        if now.since(self.names) >= NAMES_EVERY {
+            self.names = now;
+            self.followed.look_for_new_names(&mut self.threads);
+            self.show(now);
+        }
+    }
+
+    fn keep_reasons(&mut self, now: MonotonicTime) {
+        let tracer = self.tracer.tier().name();
+        self.followed.reasons(now, tracer).iter().for_each(|line| self.recorder.keep(line));
+    }
+
+    fn show(&mut self, now: MonotonicTime) {
+        let Some(place) = &mut self.place else { return };
+        let mut all: Vec<_> = self.followed.all().collect();
+        all.sort_by_key(|(_, thread)| std::cmp::Reverse(thread.worst));
+        let row = |(name, thread): &(&str, &howlate_analyse::watch::Thread)| {
+            howlate_render::watched_live(name, thread.count, thread.worst)
+        };
+        let rows: Vec<String> = all.iter().take(SHOWN).map(row).collect();
+        let seconds = now.since(self.began).as_secs_f64();
+        place.show(&format!("{seconds:.0} s\n{}", rows.join("\n")));
+    }
+
+    /// Nothing is attached to the program any more; what came of it.
+    fn end(mut self) -> Analysis {
+        drop(clock::pause(SETTLING));
+        self.tracer.stop();
+        self.read();
+        self.place.iter_mut().for_each(InPlace::clear);
+        let now = clock::now();
+        self.followed.blocks(now).iter().for_each(|line| self.recorder.keep(line));
+        self.keep_reasons(now);
+        let conditions = self.recorder.analysis().outcomes().len();
+        for condition in (0..conditions).filter_map(|place| u32::try_from(place).ok()) {
+            self.recorder.keep(&finished(condition, now));
+        }
+        if self.lost > 0 {
+            self.recorder.caveat(Caveat::SamplesLost { count: self.lost });
+        }
+        if self.left_out > 0 {
+            self.recorder.caveat(Caveat::ProcessesNotFollowed { count: self.left_out as u64 });
+        }
+        self.recorder.end(Some(HowEnded::Done))
+    }
+}
+
+fn finished(condition: u32, at_ns: MonotonicTime) -> Line {
+    let (usage, load, error) = (None, None, None);
+    Line::Finished(Finished { condition, round: 0, at_ns, usage, unfinished: false, load, error })
+}
+
+/// The best tracer that can be had, and what is to be said of better ones.
+fn tracer(choice: Choice, subject: &Subject) -> Result<(Box<dyn Tracer>, Vec<Caveat>), Error> {
+    let Opened { tracer, refused } = open(choice, &[subject.pid()]);
+    let caveats = refused.iter().map(|(tier, reason)| Caveat::TracerRefused {
+        tracer: tier.name().to_owned(),
+        reason: reason.to_string(),
+    });
+    match (tracer, refused.last()) {
+        (Some(tracer), _) => Ok((tracer, caveats.collect())),
+        (None, Some((tier, refusal))) => Err(Error::Tracer { tier: *tier, refusal: refusal.clone() }),
+        (None, None) => Err(Error::NothingWatches),
+    }
+}
+
+fn follow(tracer: &mut dyn Tracer, thread: &Thread) -> Result<(), Refusal> {
+    tracer.follow(thread.tid, Span::ZERO)
+}
+
+fn refused(tracer: &dyn Tracer, subject: &Subject, refusal: Refusal) -> Error {
+    let tier = tracer.tier();
+    subject.not_ours(&refusal).unwrap_or(Error::Tracer { tier, refusal })
+}

@@ -1,0 +1,280 @@
+//! Programs that know nothing of howlate, watched for real. No test here asserts a duration of the machine's making.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod common;
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use common::{howlate, is_installed, json, run, skip, stderr, stdout};
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+use serde_json::Value;
+
+/// Sleeps for 5 ms, again and again.
+const SLEEPER: &str = "import time\nwhile True: time.sleep(0.005)";
+
+/// Whether the kernel's programs can be had here, and Python; says why not.
+fn has_bpf_and_python() -> bool {
+    if !is_installed("python3") {
+        skip("python3 is not installed");
+        return false;
+    }
+    let output = run(&["watch", "--tracer", "bpf", "--quiet", "--", "true"]);
+    let said = stderr(&output);
+    assert!(!said.contains("the kernel refuses to"), "{said}");
+    if output.status.code() == Some(2) {
+        skip(&said);
+    }
+    output.status.code() == Some(0)
+}
+
+/// The path of the interpreter itself, past any script that only chooses it.
+fn python() -> String {
+    let output = Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output().unwrap();
+    stdout(&output).trim().to_owned()
+}
+
+/// The result of the thread that its own timer woke most often.
+fn by_timer(document: &Value) -> &Value {
+    let results = document["results"].as_array().unwrap();
+    let timers = results.iter().filter(|one| one["condition"]["mechanism"] == "timer");
+    timers.max_by_key(|one| one["count"].as_u64()).unwrap_or_else(|| panic!("{document}"))
+}
+
+fn sum(parts: &Value) -> i64 {
+    parts.as_array().unwrap().iter().map(|one| one["ns"].as_i64().unwrap()).sum()
+}
+
+#[test]
+fn a_python_loop_has_a_period_and_its_lateness_parts() {
+    if !has_bpf_and_python() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("w.jsonl");
+    let out = path.to_str().unwrap();
+    let python = python();
+    let asked =
+        ["watch", "--duration", "2s", "--json", "--quiet", "--out", out, "--", &python, "-c", SLEEPER];
+    let document = json(&asked, 0);
+    let result = by_timer(&document);
+    assert_eq!(result["condition"]["kind"], "watch");
+    assert!(result["condition"]["name"].as_str().unwrap().starts_with("python"), "{result}");
+    assert!(result["count"].as_u64().unwrap() >= 20, "{result}");
+    let rhythm = &result["rhythm"];
+    assert!(
+        rhythm["steps_ns"]["min"].as_i64().unwrap() >= 5_000_000,
+        "no sleep is shorter than asked: {rhythm}"
+    );
+    let why = &result["why"];
+    assert_eq!(why["decomposed"], result["count"], "every one is split");
+    for worst in why["worst"].as_array().unwrap() {
+        assert_eq!(sum(&worst["parts"]), worst["latency_ns"].as_i64().unwrap());
+    }
+    assert_eq!(result["latency_ns"]["max"], why["worst"][0]["latency_ns"]);
+    let shown = run(&["show", out, "--format", "json"]);
+    let shown: Value = serde_json::from_str(&stdout(&shown)).unwrap();
+    assert_eq!(shown["results"], document["results"], "a recording says the same");
+    let text = stdout(&run(&["show", out]));
+    assert!(text.contains("its timer's time") && text.contains("Tracer bpf"), "{text}");
+    let page = folder.path().join("w.html");
+    let report = run(&["report", out, "--output", page.to_str().unwrap()]);
+    assert_eq!(report.status.code(), Some(0), "{}", stderr(&report));
+    assert!(std::fs::read_to_string(page).unwrap().contains("How late the threads of a program run"));
+    let compared = run(&["compare", out, out]);
+    assert!(matches!(compared.status.code(), Some(0 | 3)), "{}", stderr(&compared));
+}
+
+/// Keeps CPU 0 from everyone else for a while, again and again.
+fn hog() -> Child {
+    let hog = "cmd:taskset -c 0 chrt -f 20 sh -c 'while :; do i=0; while [ $i -lt 2000 ]; do i=$((i+1)); done; sleep 0.009; done'";
+    let mut command = howlate(&["load", hog]);
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.spawn().unwrap()
+}
+
+#[test]
+fn who_competes_for_its_cpu_is_named() {
+    if !has_bpf_and_python() || !common::may_use_realtime() {
+        return;
+    }
+    let mut hog = hog();
+    let python = python();
+    let asked = [
+        "watch",
+        "--duration",
+        "3s",
+        "--json",
+        "--quiet",
+        "--",
+        "taskset",
+        "-c",
+        "0",
+        &python,
+        "-c",
+        SLEEPER,
+    ];
+    let document = json(&asked, 0);
+    hog.kill().unwrap();
+    hog.wait().unwrap();
+    let causes = by_timer(&document)["why"]["causes"].as_array().unwrap().clone();
+    let named = causes.iter().find(|cause| cause["kind"] == "thread" && cause["name"] == "sh");
+    assert!(named.is_some_and(|cause| cause["late_ns"].as_u64().unwrap() > 0), "{causes:?}");
+}
+
+/// Builds a C program; `None` where there is no compiler.
+fn compiled(folder: &Path, source: &str) -> Option<PathBuf> {
+    if !is_installed("cc") {
+        skip("cc is not installed");
+        return None;
+    }
+    let (text, program) = (folder.join("p.c"), folder.join("rhythmic"));
+    std::fs::write(&text, source).unwrap();
+    let built = Command::new("cc").arg("-O1").arg(&text).arg("-o").arg(&program).status().unwrap();
+    built.success().then_some(program)
+}
+
+/// A loop every 2 ms by timerfd; one turn in twenty works for seven.
+const RHYTHMIC: &str = r#"
+#include <stdint.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+static long long now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec * 1000000000LL + t.tv_nsec; }
+int main(void) {
+    struct itimerspec every = { { 0, 2000000 }, { 0, 2000000 } };
+    int fd = timerfd_create(CLOCK_MONOTONIC, 0);
+    timerfd_settime(fd, 0, &every, 0);
+    for (int turn = 0; turn < 400; turn++) {
+        uint64_t times;
+        if (read(fd, &times, sizeof times) < 0) return 1;
+        if (turn % 20 == 19) { long long end = now() + 7000000; while (now() < end); }
+    }
+    return 0;
+}
+"#;
+
+#[test]
+fn a_strict_rhythm_is_known_and_so_is_what_it_missed() {
+    if !has_bpf_and_python() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = compiled(folder.path(), RHYTHMIC) else { return };
+    let document = json(&["watch", "--json", "--quiet", "--", program.to_str().unwrap()], 0);
+    assert_eq!(document["ended"], "done", "it ends with the program");
+    let result = by_timer(&document);
+    assert_eq!(result["condition"]["name"], "rhythmic");
+    // Each of 20 long turns covers three times of the rhythm; some at the end may not be seen any more.
+    assert!(result["rhythm"]["missed"].as_u64().unwrap() >= 20, "{}", result["rhythm"]);
+}
+
+/// A Python loop in the background, which says when it has begun.
+fn background() -> Child {
+    let script = "import time\nprint('begun', flush=True)\nwhile True: time.sleep(0.005)";
+    let mut child = Command::new(python()).args(["-c", script]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    assert_eq!(line.trim(), "begun");
+    child
+}
+
+#[test]
+fn a_process_that_was_only_watched_runs_on() {
+    if !has_bpf_and_python() {
+        return;
+    }
+    let mut program = background();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("w.jsonl");
+    let pid = program.id().to_string();
+    for signal in [Signal::INT, Signal::KILL] {
+        drop(std::fs::remove_file(&path));
+        let mut command = howlate(&["watch", &pid, "--quiet", "--out", path.to_str().unwrap()]);
+        let mut watching = command.stdout(Stdio::null()).spawn().unwrap();
+        common::wait_until("a block", || {
+            std::fs::read_to_string(&path).is_ok_and(|text| text.contains("\"block\""))
+        });
+        kill_process(Pid::from_child(&watching), signal).unwrap();
+        let status = watching.wait().unwrap();
+        assert_eq!(status.code(), if signal == Signal::INT { Some(0) } else { None });
+        assert!(program.try_wait().unwrap().is_none(), "it runs on");
+        let shown = json(&["show", path.to_str().unwrap(), "--format", "json"], 0);
+        assert!(by_timer(&shown)["count"].as_u64().unwrap() > 0, "what was seen is kept");
+    }
+    program.kill().unwrap();
+    program.wait().unwrap();
+}
+
+#[test]
+fn a_killed_howlate_leaves_its_program_running() {
+    if !has_bpf_and_python() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("w.jsonl");
+    let python = python();
+    let mut command =
+        howlate(&["watch", "--quiet", "--out", path.to_str().unwrap(), "--", &python, "-c", SLEEPER]);
+    let mut watching = command.stdout(Stdio::null()).spawn().unwrap();
+    common::wait_until("a thread", || {
+        std::fs::read_to_string(&path).is_ok_and(|text| text.contains("\n{\"started\""))
+    });
+    let started = std::fs::read_to_string(&path).unwrap();
+    let started = started.lines().find(|line| line.starts_with("{\"started\"")).unwrap().to_owned();
+    let started: Value = serde_json::from_str(&started).unwrap();
+    let tid = i32::try_from(started["started"]["in_force"]["tid"].as_i64().unwrap()).unwrap();
+    watching.kill().unwrap();
+    watching.wait().unwrap();
+    let program = Pid::from_raw(tid).unwrap();
+    test_kill_process(program).unwrap();
+    kill_process(program, Signal::KILL).unwrap();
+}
+
+#[test]
+fn limits_and_failures_are_told_apart() {
+    if !has_bpf_and_python() {
+        return;
+    }
+    let python = python();
+    let script = "import time, sys\nfor turn in range(200): time.sleep(0.001)\nsys.exit(int(sys.argv[1]))";
+    let ends = |limit: &str, status: &str| {
+        run(&["watch", "--quiet", "--fail-above", limit, "--", &python, "-c", script, status])
+    };
+    assert_eq!(ends("p50>10s", "0").status.code(), Some(0));
+    let exceeded = ends("p50>1ns", "0");
+    assert_eq!(exceeded.status.code(), Some(1));
+    assert!(stderr(&exceeded).contains("limit exceeded: p50>1ns"), "{}", stderr(&exceeded));
+    let failed = ends("p50>1ns", "7");
+    assert_eq!(failed.status.code(), Some(2), "what failed says nothing of lateness");
+    assert!(stderr(&failed).contains("ended with status 7"), "{}", stderr(&failed));
+}
+
+#[test]
+fn what_cannot_be_watched_is_one_clear_message() {
+    let said = |words: &[&str]| {
+        let output = run(&[&["watch"], words].concat());
+        assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
+        let text = stderr(&output);
+        assert_eq!(text.matches("error:").count(), 1, "{text}");
+        text
+    };
+    assert!(said(&["999999999"]).contains("there is no process 999999999"));
+    assert!(said(&["no-such-process-name"]).contains("no process is called"));
+    assert!(said(&["--", "/no/such/program"]).contains("cannot start `/no/such/program`"));
+    assert!(said(&[]).contains("PID|NAME"));
+    assert!(said(&["1", "--tracer", "none"]).contains("sees nothing of a program"));
+    let mut dead = Command::new("true").spawn().unwrap();
+    let pid = dead.id().to_string();
+    let stat = format!("/proc/{pid}/stat");
+    common::wait_until("a zombie", || std::fs::read_to_string(&stat).is_ok_and(|stat| stat.contains(") Z ")));
+    assert!(said(&[&pid]).contains("has ended already"));
+    dead.wait().unwrap();
+    if Path::new("/proc/2/comm").exists()
+        && std::fs::read_to_string("/proc/2/comm").unwrap().trim() == "kthreadd"
+    {
+        assert!(said(&["2"]).contains("thread of the kernel"));
+    }
+}

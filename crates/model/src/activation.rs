@@ -1,0 +1,50 @@
+//! What makes a thread of a watched program run again.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What makes a thread of a watched program run again; it decides from when on the wake-up counts as late.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Activation {
+    /// A timer that expired and woke it: late from the time that the timer was set to.
+    Timer,
+    /// Another thread, an interrupt or a softirq woke it: late from the moment at which it was woken.
+    Event,
+    /// A loop that tells its turns itself: late from the time at which the turn was to begin.
+    Loop,
+}
+
+impl Activation {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Timer, Self::Event, Self::Loop];
+
+    /// The name used in recordings.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Timer => "timer",
+            Self::Event => "event",
+            Self::Loop => "loop",
+        }
+    }
+}
+
+impl fmt::Display for Activation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_recordings() {
+        for one in Activation::ALL {
+            assert_eq!(serde_json::to_value(one).unwrap(), one.name());
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! What is known of a watched thread besides how late it was.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Distribution, MonotonicTime, Who};
+
+/// Who woke a thread, and how often.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Woken {
+    /// Who.
+    pub by: Who,
+    /// How often.
+    pub count: u64,
+}
+
+/// The rhythm of a watched thread in one stretch of time, and who woke it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WatchedBlock {
+    /// Index of the condition: those of the header come first, then those of later lines.
+    pub condition: u32,
+    /// When the stretch began.
+    pub from_ns: MonotonicTime,
+    /// When the stretch ended.
+    pub until_ns: MonotonicTime,
+    /// From each time at which it was to run to the next.
+    pub steps: Distribution,
+    /// From each time at which it ran to the next.
+    pub intervals: Distribution,
+    /// Times of a strict rhythm at which it did not wake, because it was still at work; absent where it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missed: Option<u64>,
+    /// Who woke it, the most frequent first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub woken_by: Vec<Woken>,
+}
+
+/// Names of a thread's wakers that are kept apart; the rest is counted together, without a name.
+pub const WAKERS_KEPT: usize = 64;
+
+impl WatchedBlock {
+    /// Counts one wake-up by `who`.
+    pub fn woken(&mut self, who: &Who) {
+        self.count(who, 1);
+    }
+
+    /// Adds a later stretch of the same thread.
+    pub fn merge(&mut self, later: &Self) {
+        self.until_ns = self.until_ns.max(later.until_ns);
+        self.steps.merge(&later.steps);
+        self.intervals.merge(&later.intervals);
+        self.missed = later.missed.map(|more| self.missed.unwrap_or(0).saturating_add(more)).or(self.missed);
+        later.woken_by.iter().for_each(|one| self.count(&one.by, one.count));
+        self.woken_by.sort_by_key(|one| std::cmp::Reverse(one.count));
+    }
+
+    fn count(&mut self, who: &Who, times: u64) {
+        let room = self.woken_by.len() < WAKERS_KEPT;
+        let nameless = Who { holder: who.holder, pid: None, name: String::new() };
+        let is = |one: &&mut Woken, who: &Who| one.by.holder == who.holder && one.by.name == who.name;
+        if let Some(known) = self.woken_by.iter_mut().find(|one| is(one, who)) {
+            // Several threads of one name are counted together.
+            known.by.pid = known.by.pid.filter(|pid| who.pid == Some(*pid));
+            known.count = known.count.saturating_add(times);
+        } else if room {
+            self.woken_by.push(Woken { by: who.clone(), count: times });
+        } else if let Some(rest) = self.woken_by.iter_mut().find(|one| is(one, &nameless)) {
+            rest.count = rest.count.saturating_add(times);
+        } else {
+            self.woken_by.push(Woken { by: nameless, count: times });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Holder;
+
+    fn thread(pid: u32, name: &str) -> Who {
+        Who { holder: Holder::Thread, pid: Some(pid), name: name.to_owned() }
+    }
+
+    #[test]
+    fn wakers_of_one_name_are_counted_together() {
+        let mut block = WatchedBlock::default();
+        [thread(1, "a"), thread(2, "b"), thread(3, "b")].iter().for_each(|who| block.woken(who));
+        let mut all = WatchedBlock::default();
+        all.merge(&block);
+        all.merge(&block);
+        let counts: Vec<_> =
+            all.woken_by.iter().map(|one| (one.by.name.as_str(), one.by.pid, one.count)).collect();
+        assert_eq!(counts, [("b", None, 4), ("a", Some(1), 2)]);
+    }
+
+    #[test]
+    fn a_crowd_of_wakers_takes_no_more_room() {
+        let mut block = WatchedBlock::default();
+        (0..1_000).for_each(|number| block.woken(&thread(number, &format!("t{number}"))));
+        assert_eq!(block.woken_by.iter().map(|one| one.count).sum::<u64>(), 1_000);
+        assert!(block.woken_by.len() <= WAKERS_KEPT + 1);
+    }
+}

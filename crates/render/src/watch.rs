@@ -1,0 +1,142 @@
+//! Tables of programs that were watched.
+
+use std::cmp::Reverse;
+
+use howlate_analyse::cause::{Why, WhyCause};
+use howlate_analyse::watch::Rhythm;
+use howlate_analyse::{Analysis, Outcome, Summary};
+use howlate_model::{Activation, Holder, Latency, Span, Who, Work};
+
+use crate::legible::legible;
+use crate::numbers::{count, micros};
+use crate::prose::wrapped;
+use crate::table::{Columns, transpose, worst_in_bold};
+use crate::why::{cause_in_words, percent};
+
+/// Threads that have a row.
+const MOST_SHOWN: usize = 40;
+/// Threads whose wakers are told one by one, and as many of each.
+const THREADS_TOLD: usize = 8;
+const WAKERS_TOLD: usize = 4;
+
+/// A heading, and the nanoseconds below it.
+type Number = (&'static str, fn(&Summary) -> i64);
+
+const NUMBERS: [Number; 3] =
+    [("median", |summary| summary.p50), ("p99", |summary| summary.p99), ("max", |summary| summary.max)];
+
+/// One row per thread and kind of activation, and who woke them.
+pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
+    let late = analysis.header.late_above_ns;
+    let (outcomes, left_out) = shown(analysis.outcomes());
+    let outcomes = outcomes.as_slice();
+    let mut headings = vec!["thread", "late from", "period", "jitter", "wake-ups", "missed"];
+    let mut columns: Vec<Vec<String>> = vec![
+        cells(outcomes, name),
+        cells(outcomes, |one| late_from(one).to_owned()),
+        cells(outcomes, |one| span(one.rhythm.as_ref().and_then(Rhythm::period))),
+        cells(outcomes, |one| span(one.rhythm.as_ref().and_then(Rhythm::jitter))),
+        cells(outcomes, |one| count(one.count())),
+        cells(outcomes, |one| one.known_missed().map_or_else(none, count)),
+    ];
+    if late.is_some() {
+        headings.push("late");
+        columns
+            .push(cells(outcomes, |one| one.why_late(late).map_or_else(none, |why| count(why.late.count))));
+    }
+    let summaries: Vec<Option<Summary>> = outcomes.iter().map(|one| one.summary()).collect();
+    for (heading, of) in NUMBERS {
+        headings.push(heading);
+        let values: Vec<Option<i64>> = summaries.iter().map(|summary| summary.as_ref().map(of)).collect();
+        columns.push(worst_in_bold(&values, micros));
+    }
+    headings.push("mostly by");
+    columns.push(cells(outcomes, |one| one.why_late(late).and_then(|why| mostly(&why)).unwrap_or_else(none)));
+    let headings: Vec<String> = headings.into_iter().map(str::to_owned).collect();
+    let mut table = Columns::new(&headings, 2);
+    transpose(&columns).into_iter().for_each(|row| table.row(row));
+    let more = match left_out {
+        0 => String::new(),
+        some => format!("  {some} more threads were late less; `--json` has all.\n"),
+    };
+    format!("Threads of a program · µs\n\n{}{more}\n{}", table.text(), wakers(outcomes, width))
+}
+
+/// The threads that are shown, by name, and how many are not: those that were late least.
+fn shown(outcomes: &[Outcome]) -> (Vec<&Outcome>, usize) {
+    let mut shown: Vec<&Outcome> = outcomes.iter().collect();
+    shown.sort_by_key(|one| Reverse(one.latency().max()));
+    shown.truncate(MOST_SHOWN);
+    shown.sort_by_key(|one| (&one.condition.name, one.condition.thread, late_from(one)));
+    let left_out = outcomes.len() - shown.len();
+    (shown, left_out)
+}
+
+fn cells(outcomes: &[&Outcome], of: impl Fn(&Outcome) -> String) -> Vec<String> {
+    outcomes.iter().map(|one| of(one)).collect()
+}
+
+fn none() -> String {
+    "–".to_owned()
+}
+
+fn span(span: Option<Span>) -> String {
+    span.map_or_else(none, |span| micros(i64::try_from(span.as_nanos()).unwrap_or(i64::MAX)))
+}
+
+/// The cause that took most of the late time.
+fn mostly(why: &Why) -> Option<String> {
+    let first = why.causes.first()?;
+    let named = WhyCause { pid: None, ..first.clone() };
+    Some(format!("{} ({})", cause_in_words(&named), percent(first.share)))
+}
+
+/// `worker 3`; the first of a name has no number.
+fn name(outcome: &Outcome) -> String {
+    let condition = &outcome.condition;
+    let name = legible(condition.name.as_deref().unwrap_or_default());
+    if condition.thread == 0 { name.into_owned() } else { format!("{name} {}", condition.thread) }
+}
+
+const fn late_from(outcome: &Outcome) -> &'static str {
+    match outcome.condition.work {
+        Work::Watch { mechanism: Activation::Timer } => "its timer's time",
+        Work::Watch { mechanism: Activation::Event } => "being woken",
+        _ => "its turn's time",
+    }
+}
+
+/// Who woke the threads that no timer woke.
+fn wakers(outcomes: &[&Outcome], width: usize) -> String {
+    let line = |outcome: &&Outcome| {
+        let woken = outcome.rhythm.as_ref().map_or(&[][..], Rhythm::woken_by);
+        let one = |one: &howlate_model::Woken| format!("{} ({})", who(&one.by), count(one.count));
+        let mut words: Vec<String> = woken.iter().take(WAKERS_TOLD).map(one).collect();
+        if woken.len() > WAKERS_TOLD {
+            words.push(format!("{} more", woken.len() - WAKERS_TOLD));
+        }
+        let text = format!("{} was woken by {}.", name(outcome), words.join(", "));
+        (!words.is_empty()).then(|| format!("{}\n", wrapped(&text, width, 2)))
+    };
+    let lines: String = outcomes.iter().filter_map(line).take(THREADS_TOLD).collect();
+    if lines.is_empty() { lines } else { format!("{lines}\n") }
+}
+
+fn who(who: &Who) -> String {
+    let pid = who.pid.map_or_else(String::new, |pid| format!(", pid {pid}"));
+    let name = legible(&who.name);
+    match who.holder {
+        Holder::Idle => "an interrupt on an idle CPU".to_owned(),
+        Holder::Thread if name.is_empty() => "other threads".to_owned(),
+        Holder::Thread => format!("{name}{pid}"),
+        Holder::Interrupt => format!("interrupt {name}"),
+        Holder::Softirq => format!("softirq {name}"),
+        Holder::Quota => format!("the quota of {name}"),
+        Holder::NotSeen => "nobody that was seen".to_owned(),
+    }
+}
+
+/// A thread while it is being watched, in one line.
+pub fn watched_live(name: &str, wakeups: u64, worst: Latency) -> String {
+    format!("  {:<16} {:>12} wake-ups   worst {worst}", legible(name), count(wakeups))
+}

@@ -1,0 +1,92 @@
+//! Why a program cannot be watched, and what to do about it.
+
+use std::io;
+
+/// Why a program cannot be watched.
+#[derive(Debug, thiserror::Error)]
+pub enum WatchError {
+    /// Nothing runs with that id.
+    #[error("there is no process {pid}")]
+    NoProcess {
+        /// The id that was asked for.
+        pid: u32,
+    },
+    /// Nothing runs under that name.
+    #[error("no process is called `{name}`")]
+    NoName {
+        /// The name that was asked for.
+        name: String,
+    },
+    /// More than one runs under that name.
+    #[error("{} processes are called `{name}`: {}", pids.len(), list(pids))]
+    Several {
+        /// The name that was asked for.
+        name: String,
+        /// Their ids.
+        pids: Vec<u32>,
+    },
+    /// It is part of the kernel.
+    #[error("{pid} ({name}) is a thread of the kernel, which has no program to be late")]
+    Kernel {
+        /// Its id.
+        pid: u32,
+        /// What it is called.
+        name: String,
+    },
+    /// It has ended, and nobody has asked how.
+    #[error("process {pid} ({name}) has ended already; its parent, {parent}, has not asked how")]
+    Zombie {
+        /// Its id.
+        pid: u32,
+        /// What it is called.
+        name: String,
+        /// Who has to ask.
+        parent: u32,
+    },
+    /// It is howlate.
+    #[error("process {pid} is this howlate itself")]
+    Myself {
+        /// Its id.
+        pid: u32,
+    },
+    /// The program cannot be started.
+    #[error("cannot start `{program}`: {source}")]
+    Start {
+        /// As it was typed.
+        program: String,
+        /// The kernel's reason.
+        source: io::Error,
+    },
+}
+
+impl WatchError {
+    /// What to type instead.
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::NoProcess { .. } | Self::NoName { .. } => {
+                "`ps -e` lists processes and their names; `howlate watch -- PROGRAM` starts one".to_owned()
+            }
+            Self::Several { pids, .. } => {
+                format!("give one of them, such as `howlate watch {}`", pids.first()?)
+            }
+            Self::Zombie { parent, .. } => format!("its parent can be watched: `howlate watch {parent}`"),
+            Self::Start { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+                "give the path of a program, or the name of one on the PATH".to_owned()
+            }
+            Self::Start { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
+                "it must be a file that may be executed: `chmod +x`".to_owned()
+            }
+            Self::Kernel { .. } | Self::Myself { .. } | Self::Start { .. } => return None,
+        })
+    }
+}
+
+fn list(pids: &[u32]) -> String {
+    /// More are not told one by one.
+    const MOST: usize = 8;
+    let mut words: Vec<String> = pids.iter().take(MOST).map(u32::to_string).collect();
+    if pids.len() > MOST {
+        words.push("…".to_owned());
+    }
+    words.join(", ")
+}

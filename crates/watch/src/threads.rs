@@ -1,0 +1,121 @@
+//! The threads of watched processes, as they come and go.
+
+use std::collections::{HashMap, HashSet};
+
+use howlate_procfs::{Root, descendants, threads};
+
+/// A thread that has come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Thread {
+    /// Its id.
+    pub tid: u32,
+    /// The process that it belongs to.
+    pub pid: u32,
+}
+
+/// What has changed since it was last looked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Looked {
+    /// Threads that have come.
+    pub come: Vec<Thread>,
+    /// Threads that have gone.
+    pub gone: Vec<u32>,
+}
+
+/// The threads of watched processes, found by looking now and then.
+#[derive(Debug)]
+pub struct Threads {
+    root: Root,
+    process: u32,
+    /// Processes that are watched besides are the children, and theirs.
+    with_children: bool,
+    known: HashSet<u32>,
+    names: HashMap<u32, String>,
+    processes: Vec<u32>,
+}
+
+impl Threads {
+    /// Those of `process`, and of its children if asked for.
+    pub fn of(root: Root, process: u32, with_children: bool) -> Self {
+        let (known, names) = (HashSet::new(), HashMap::new());
+        Self { root, process, with_children, known, names, processes: vec![process] }
+    }
+
+    /// What has changed since it was last looked.
+    pub fn look(&mut self) -> Looked {
+        self.processes = vec![self.process];
+        if self.with_children {
+            self.processes.extend(descendants(&self.root, self.process));
+        }
+        let of = |pid: &u32| -> Vec<Thread> {
+            let tids = threads(&self.root, *pid);
+            tids.into_iter().map(|tid| Thread { tid, pid: *pid }).collect()
+        };
+        let all: Vec<Thread> = self.processes.iter().flat_map(of).collect();
+        let here: HashSet<u32> = all.iter().map(|one| one.tid).collect();
+        let come = all.into_iter().filter(|one| !self.known.contains(&one.tid)).collect();
+        let gone = self.known.difference(&here).copied().collect();
+        self.known = here;
+        Looked { come, gone }
+    }
+
+    /// The processes that were found when it was last looked, the first one first.
+    pub fn processes(&self) -> &[u32] {
+        &self.processes
+    }
+
+    /// What a thread is called now, or was when it was last asked; `None` where nobody ever knew.
+    pub fn name(&mut self, tid: u32) -> Option<String> {
+        if let Ok(name) = self.root.read(&format!("/proc/{tid}/comm")) {
+            self.names.insert(tid, name);
+        }
+        self.names.get(&tid).cloned()
+    }
+
+    /// Nobody will ask for its name any more.
+    pub fn forget(&mut self, tid: u32) {
+        self.names.remove(&tid);
+    }
+
+    /// Whether the process has ended.
+    pub fn is_over(&self) -> bool {
+        let stat = self.root.read(&format!("/proc/{}/stat", self.process));
+        let state = stat.ok().and_then(|stat| stat.rsplit(')').next()?.trim_start().chars().next());
+        state.is_none_or(|state| matches!(state, 'Z' | 'X'))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_come_go_and_are_remembered_by_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let make = |path: &str, text: &str| {
+            let file = folder.path().join(path);
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(file, text).unwrap();
+        };
+        make("proc/7/stat", "7 (a) b) S 1");
+        make("proc/7/task/7/children", "20");
+        make("proc/20/task/20/children", "");
+        make("proc/20/comm", "child\n");
+        let mut alone = Threads::of(Root::at(folder.path()), 7, false);
+        assert_eq!(alone.look().come, [Thread { tid: 7, pid: 7 }]);
+        let mut threads = Threads::of(Root::at(folder.path()), 7, true);
+        assert_eq!(threads.look().come, [Thread { tid: 7, pid: 7 }, Thread { tid: 20, pid: 20 }]);
+        assert_eq!(threads.processes(), [7, 20]);
+        assert_eq!(threads.name(20).as_deref(), Some("child"));
+        assert_eq!(threads.name(7), None);
+        make("proc/7/task/8/children", "");
+        std::fs::remove_dir_all(folder.path().join("proc/20")).unwrap();
+        assert_eq!(threads.look(), Looked { come: vec![Thread { tid: 8, pid: 7 }], gone: vec![20] });
+        assert_eq!(threads.name(20).as_deref(), Some("child"), "gone, and its name is known");
+        threads.forget(20);
+        assert_eq!(threads.name(20), None);
+        assert!(!threads.is_over());
+        make("proc/7/stat", "7 (a) b) Z 1");
+        assert!(threads.is_over());
+    }
+}
