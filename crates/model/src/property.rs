@@ -286,7 +286,7 @@ mod tests {
             condition(Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_millis(1) });
         assert_eq!(
             typed(&cyclic).join(" "),
-            "kind=cyclic kernel=6.1.0 host-load= vcpu-policy= mechanism=clock_nanosleep length=1ms policy=other \
+            "kind=cyclic kernel=6.1.0 host-load= vcpu-policy= name= mechanism=clock_nanosleep length=1ms policy=other \
              slack=inherited load=idle between= receiver= round-trip= cpu=1 thread=0"
         );
     }
