@@ -110,8 +110,10 @@ pub(super) mod testing {
             hard: at(expected),
             interrupt: Some(at(expected + 40)),
             interrupted: idle.clone(),
+            idle_since: None,
             first_served: at(expected + 50),
             served: at(expected + 50),
+            deferred: None,
         };
         Traced { woken_by: WokenBy::Timer(expiry), ..woken(tid, idle, expected + 100, ran) }
     }
