@@ -1,8 +1,6 @@
 //! From the wake-ups of one thread to blocks, whatever measures them.
 
-use crate::{
-    Block, Distribution, Irregular, Latency, MonotonicTime, SERIES_KEPT, SeriesPoint, Span, Task, Wakeup,
-};
+use crate::{Block, Irregular, Latency, MonotonicTime, SERIES_KEPT, SeriesPoint, Span, Task, Wakeup};
 
 /// Counts the wake-ups of one turn of a task, and closes a block now and then.
 #[derive(Debug)]
@@ -73,8 +71,7 @@ impl BlockBuilder {
     /// Ends the current block at `now` and begins the next; `None` if nothing happened in it.
     pub fn close(&mut self, now: MonotonicTime) -> Option<Block> {
         let (condition, round) = (self.block.condition, self.block.round);
-        let latency = Distribution::with_room_for(&self.block.latency);
-        let next = Block { condition, round, from_ns: now, until_ns: now, latency, ..Block::default() };
+        let next = Block { condition, round, from_ns: now, until_ns: now, ..Block::default() };
         let mut block = std::mem::replace(&mut self.block, next);
         block.until_ns = now;
         self.lost_before += block.lost;

@@ -10,18 +10,16 @@ const LINEAR: u64 = 256;
 /// log2 of the buckets per doubling.
 const HALF_BITS: u32 = 7;
 
-/// Counts per bucket; grows up to the largest value counted, a doubling of values at a time.
-#[derive(Clone, Debug)]
+/// Buckets per doubling, the steps in which room grows.
+const STEP: usize = 1 << HALF_BITS;
+
+/// Counts per bucket, from the doubling of the smallest value counted to that of the largest: latencies have a least
+/// one, and what lies below it is most of the buckets.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Buckets {
     counts: Vec<u64>,
-    /// No bucket before this holds anything: latencies have a least one, and what lies below it is most of the buckets.
-    first: usize,
-}
-
-impl Default for Buckets {
-    fn default() -> Self {
-        Self { counts: Vec::new(), first: usize::MAX }
-    }
+    /// The place of the first count among all buckets.
+    base: usize,
 }
 
 impl PartialEq for Buckets {
@@ -67,11 +65,6 @@ const fn lowest(index: usize) -> u64 {
 }
 
 impl Buckets {
-    /// Empty, with room for what `other` holds.
-    pub(crate) fn with_room_for(other: &Self) -> Self {
-        Self { counts: vec![0; other.counts.len()], first: usize::MAX }
-    }
-
     /// Bytes that the counts take.
     pub(crate) fn room(&self) -> usize {
         self.counts.capacity() * size_of::<u64>()
@@ -80,21 +73,8 @@ impl Buckets {
     /// Counts `value` `n` times.
     #[inline]
     pub(crate) fn add(&mut self, value: u64, n: u64) {
-        self.begin_at(value);
-        self.add_beyond_first(value, n);
-    }
-
-    /// Makes sure that values from `least` on can be counted by [`Self::add_beyond_first`].
-    #[inline]
-    pub(crate) fn begin_at(&mut self, least: u64) {
-        self.first = self.first.min(index(least));
-    }
-
-    /// Counts `value` `n` times, which is not below one that [`Self::begin_at`] is told before or after many of them.
-    #[inline]
-    pub(crate) fn add_beyond_first(&mut self, value: u64, n: u64) {
         let index = index(value);
-        match self.counts.get_mut(index) {
+        match self.counts.get_mut(index.wrapping_sub(self.base)) {
             Some(count) => *count += n,
             None => self.add_beyond(index, n),
         }
@@ -102,19 +82,32 @@ impl Buckets {
 
     #[cold]
     fn add_beyond(&mut self, index: usize, n: u64) {
-        let doubling = 1 << HALF_BITS;
-        self.counts.resize((index / doubling + 1) * doubling, 0);
-        self.counts[index] = n;
+        let from = index / STEP * STEP;
+        self.reach(from, from + STEP);
+        self.counts[index - self.base] = n;
+    }
+
+    /// Makes room for the buckets from one place to another.
+    fn reach(&mut self, from: usize, until: usize) {
+        if self.counts.is_empty() {
+            self.base = from;
+        }
+        if from < self.base {
+            self.counts.splice(0..0, std::iter::repeat_n(0, self.base - from));
+            self.base = from;
+        }
+        self.counts.resize(self.counts.len().max(until - self.base), 0);
     }
 
     /// Counts all of `other` too.
     pub(crate) fn merge(&mut self, other: &Self) {
-        if self.counts.len() < other.counts.len() {
-            self.counts.resize(other.counts.len(), 0);
+        if other.counts.is_empty() {
+            return;
         }
-        self.first = self.first.min(other.first);
+        self.reach(other.base, other.base + other.counts.len());
         for (index, count) in other.full() {
-            self.counts[index] = self.counts[index].saturating_add(count);
+            let mine = &mut self.counts[index - self.base];
+            *mine = mine.saturating_add(count);
         }
     }
 
@@ -122,10 +115,9 @@ impl Buckets {
     /// over eight at a time.
     fn full(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
         const TOGETHER: usize = 8;
-        let from = self.first.min(self.counts.len()) / TOGETHER;
-        let chunks = self.counts.chunks(TOGETHER).enumerate().skip(from);
+        let chunks = (self.base..).step_by(TOGETHER).zip(self.counts.chunks(TOGETHER));
         let full = chunks.filter(|(_, counts)| counts.iter().fold(0, |all, count| all | count) != 0);
-        let places = full.flat_map(|(chunk, counts)| (chunk * TOGETHER..).zip(counts.iter().copied()));
+        let places = full.flat_map(|(from, counts)| (from..).zip(counts.iter().copied()));
         places.filter(|(_, count)| *count > 0)
     }
 
@@ -170,14 +162,13 @@ mod tests {
         }
 
         #[test]
-        fn what_is_skipped_is_empty(values in proptest::collection::vec(0..u64::MAX >> 1, 1..20), split in 0..20usize) {
+        fn room_grows_in_any_order(values in proptest::collection::vec(0..u64::MAX >> 1, 1..20), split in 0..20usize) {
             let mut all = Buckets::default();
             values.iter().for_each(|value| all.add(*value, 1));
             let (one, other) = values.split_at(split.min(values.len()));
-            let (mut merged, mut later) = (Buckets::default(), Buckets::with_room_for(&all));
+            let (mut merged, mut later) = (Buckets::default(), Buckets::default());
             one.iter().for_each(|value| merged.add(*value, 1));
-            other.iter().for_each(|value| later.add_beyond_first(*value, 1));
-            other.iter().for_each(|value| later.begin_at(*value));
+            other.iter().rev().for_each(|value| later.add(*value, 1));
             merged.merge(&later);
             prop_assert_eq!(&merged, &all);
             prop_assert_eq!(merged.iter().map(|bucket| bucket.count).sum::<u64>(), values.len() as u64);

@@ -19,8 +19,8 @@ const SIGNIFICANT_DIGITS: u8 = 2;
 
 /// Latencies counted in log-linear buckets, with exact count, minimum, maximum and sum.
 ///
-/// Merging loses nothing. Memory depends on the largest latency only, not on their number: 10 KiB
-/// for milliseconds, 40 KiB for an hour. Recordings hold it as an `HdrHistogram`.
+/// Merging loses nothing. Memory depends on how many times the largest latency is the smallest, not on their number: 1 KiB
+/// for each doubling, 40 KiB from nothing to an hour. Recordings hold it as an `HdrHistogram`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "Stored", into = "Stored")]
 #[schemars(with = "Stored")]
@@ -50,12 +50,6 @@ impl Default for Distribution {
 }
 
 impl Distribution {
-    /// Empty, with room for what `other` holds: for the block after it.
-    #[must_use]
-    pub fn with_room_for(other: &Self) -> Self {
-        Self { buckets: Buckets::with_room_for(&other.buckets), ..Self::default() }
-    }
-
     /// Bytes of memory that it takes beside itself: for bounds on what others wrote.
     pub fn room(&self) -> usize {
         self.buckets.room()
@@ -74,14 +68,13 @@ impl Distribution {
         let (mut min, mut max, mut sum) = (self.min, self.max, 0_i128);
         for latency in latencies {
             let nanos = latency.as_nanos();
-            self.buckets.add_beyond_first(tracked(nanos), 1);
+            self.buckets.add(tracked(nanos), 1);
             count += 1;
             min = min.min(nanos);
             max = max.max(nanos);
             sum += i128::from(nanos);
             early += u64::from(nanos < 0);
         }
-        self.buckets.begin_at(tracked(min));
         (self.min, self.max) = (min, max);
         self.count += count;
         self.sum += sum;
