@@ -11,7 +11,7 @@ use howlate_plan::PlanError;
 use howlate_record::{CreateError, ReadError};
 use howlate_render::legible_lines;
 use howlate_report::NoPicture;
-use howlate_trace::{Refusal, Tier};
+use howlate_trace::{Choice, Refusal, Tier};
 use howlate_watch::WatchError;
 
 use crate::terminal::{ERROR, HINT, paint};
@@ -73,12 +73,8 @@ pub(crate) enum Error {
     NothingToTrace(String),
     #[error(transparent)]
     Watch(#[from] WatchError),
-    #[error(
-        "process {pid} ({name}) belongs to somebody else (user {owner}), and howlate may only watch your own: {refusal}"
-    )]
-    NotYours { pid: u32, name: String, owner: u32, refusal: Refusal },
-    #[error("`--tracer none` sees nothing of a program")]
-    NothingWatches,
+    #[error("`--tracer {0}` does not see when the threads of a program were to run")]
+    NothingWatches(Choice),
     #[error("{program} {how}")]
     ProgramFailed { program: String, how: String },
     #[error("there is no command `{0}`")]
@@ -173,8 +169,7 @@ impl Error {
             Self::NothingTraced { .. } => Some("record again, such as with `howlate cyclic --why --out result.jsonl`".into()),
             Self::NothingToTrace(_) => Some("leave --why out, or choose another --call or --by".into()),
             Self::Watch(error) => error.hint(),
-            Self::NotYours { .. } => Some("run as root".into()),
-            Self::NothingWatches => Some("leave `--tracer` out".into()),
+            Self::NothingWatches(_) => Some("leave `--tracer` out".into()),
             Self::ProgramFailed { .. } => Some("what was seen of it until then is above".into()),
             Self::NoCommand(_) => Some("`howlate --help` lists the commands".into()),
             Self::Load(error) => load_hint(error),

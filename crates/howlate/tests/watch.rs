@@ -253,6 +253,28 @@ fn limits_and_failures_are_told_apart() {
 }
 
 #[test]
+fn a_program_that_is_not_there_is_told() {
+    if !has_bpf_and_python() {
+        return;
+    }
+    let output = run(&["watch", "--quiet", "--", "/no/such/program"]);
+    assert_eq!((output.status.code(), stdout(&output)), (Some(2), String::new()));
+    assert!(stderr(&output).contains("cannot start `/no/such/program`"), "{}", stderr(&output));
+}
+
+#[test]
+fn who_may_not_trace_is_told_what_to_type() {
+    let anyone = common::ForAnyone::new();
+    let output = anyone.howlate(&["watch", "--quiet", "--", "true"]).output().unwrap();
+    // Some machines let everybody trace.
+    if output.status.code() == Some(0) {
+        return skip("anyone may trace here");
+    }
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("the tracer bpf cannot be had"), "{}", stderr(&output));
+}
+
+#[test]
 fn what_cannot_be_watched_is_one_clear_message() {
     let said = |words: &[&str]| {
         let output = run(&[&["watch"], words].concat());
@@ -263,9 +285,11 @@ fn what_cannot_be_watched_is_one_clear_message() {
     };
     assert!(said(&["999999999"]).contains("there is no process 999999999"));
     assert!(said(&["no-such-process-name"]).contains("no process is called"));
-    assert!(said(&["--", "/no/such/program"]).contains("cannot start `/no/such/program`"));
     assert!(said(&[]).contains("PID|NAME"));
-    assert!(said(&["1", "--tracer", "none"]).contains("sees nothing of a program"));
+    for tracer in ["none", "switches"] {
+        let text = said(&["--tracer", tracer, "--", "true"]);
+        assert!(text.contains("when the threads of a program were to run"), "{text}");
+    }
     let mut dead = Command::new("true").spawn().unwrap();
     let pid = dead.id().to_string();
     let stat = format!("/proc/{pid}/stat");

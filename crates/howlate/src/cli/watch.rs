@@ -38,7 +38,7 @@ pub(crate) struct Watch {
     /// End with status 1 when a thread exceeds this, such as 'max>1ms' or 'p99.9>200us'
     #[arg(long, value_name = "LIMIT")]
     pub(crate) fail_above: Vec<Limit>,
-    /// What traces: auto takes the best that can be had here; or bpf, tracefs, switches
+    /// What traces: auto takes the best that can be had here; or bpf, tracefs
     #[arg(long, value_name = "TRACER", default_value = "auto")]
     pub(crate) tracer: Choice,
     /// Save the recording

@@ -6,7 +6,6 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use howlate_procfs::Root;
-use howlate_trace::Refusal;
 use howlate_watch::{Process, Program, Stopped, Threads, find};
 
 use crate::cli::Watch;
@@ -45,17 +44,6 @@ impl Subject {
     /// Whether its terminal is its own, so that what is shown there is in nobody's way.
     pub(super) const fn leaves_the_terminal_alone(&self) -> bool {
         matches!(self, Self::Attached(_))
-    }
-
-    /// Why it cannot be followed, where the kernel refuses it for being somebody else's.
-    pub(super) fn not_ours(&self, refusal: &Refusal) -> Option<Error> {
-        let Self::Attached(process) = self else { return None };
-        let status = Root::live().read(&format!("/proc/{}/status", process.pid)).ok()?;
-        let uids = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
-        let owner: u32 = uids.split_whitespace().next()?.parse().ok()?;
-        let is_ours = rustix::process::geteuid().is_root() || rustix::process::geteuid().as_raw() == owner;
-        let (pid, name, refusal) = (process.pid, process.name.clone(), refusal.clone());
-        (!is_ours).then_some(Error::NotYours { pid, name, owner, refusal })
     }
 
     /// Lets it run.

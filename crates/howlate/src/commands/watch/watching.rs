@@ -6,7 +6,7 @@ use howlate_analyse::Analysis;
 use howlate_linux::{clock, sched};
 use howlate_model::{Caveat, Finished, HowEnded, Line, MonotonicTime, Policy, Span, block_length};
 use howlate_procfs::Root;
-use howlate_trace::{Choice, Opened, Refusal, Tracer, open};
+use howlate_trace::{Choice, Opened, Refusal, Tier, Tracer, open};
 use howlate_watch::{Looked, Thread, Threads};
 
 use super::followed::Followed;
@@ -55,9 +55,11 @@ impl Watching {
     pub(super) fn begin(asked: &Watch, environment: &Environment, subject: &Subject) -> Result<Self, Error> {
         let (mut tracer, caveats) = tracer(asked.tracer, subject)?;
         let mut threads = Threads::of(Root::live(), subject.pid(), asked.follow);
-        tracer.start().map_err(|refusal| refused(tracer.as_ref(), subject, refusal))?;
+        let tier = tracer.tier();
+        let refused = |refusal| Error::Tracer { tier, refusal };
+        tracer.start().map_err(refused)?;
         for thread in threads.look().come {
-            follow(tracer.as_mut(), &thread).map_err(|refusal| refused(tracer.as_ref(), subject, refusal))?;
+            follow(tracer.as_mut(), &thread).map_err(refused)?;
         }
         let mut header = header("watch", 0, environment, Vec::new());
         header.late_above_ns = asked.late_above;
@@ -201,25 +203,24 @@ fn finished(condition: u32, at_ns: MonotonicTime) -> Line {
     Line::Finished(Finished { condition, round: 0, at_ns, usage, unfinished: false, load, error })
 }
 
-/// The best tracer that can be had, and what is to be said of better ones.
+/// The best tracer that can be had, and what is to be said of better ones. Records of switches alone say neither when a
+/// thread was to run nor who woke it.
 fn tracer(choice: Choice, subject: &Subject) -> Result<(Box<dyn Tracer>, Vec<Caveat>), Error> {
+    if matches!(choice, Choice::None | Choice::Only(Tier::Switches)) {
+        return Err(Error::NothingWatches(choice));
+    }
     let Opened { tracer, refused } = open(choice, &[subject.pid()]);
     let caveats = refused.iter().map(|(tier, reason)| Caveat::TracerRefused {
         tracer: tier.name().to_owned(),
         reason: reason.to_string(),
     });
-    match (tracer, refused.last()) {
+    match (tracer.filter(|one| one.tier() != Tier::Switches), refused.first()) {
         (Some(tracer), _) => Ok((tracer, caveats.collect())),
         (None, Some((tier, refusal))) => Err(Error::Tracer { tier: *tier, refusal: refusal.clone() }),
-        (None, None) => Err(Error::NothingWatches),
+        (None, None) => Err(Error::NothingWatches(choice)),
     }
 }
 
 fn follow(tracer: &mut dyn Tracer, thread: &Thread) -> Result<(), Refusal> {
     tracer.follow(thread.tid, Span::ZERO)
-}
-
-fn refused(tracer: &dyn Tracer, subject: &Subject, refusal: Refusal) -> Error {
-    let tier = tracer.tier();
-    subject.not_ours(&refusal).unwrap_or(Error::Tracer { tier, refusal })
 }
