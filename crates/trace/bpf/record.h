@@ -8,6 +8,7 @@
 
 /* What can have a CPU. */
 enum holder { THREAD, INTERRUPT, SOFTIRQ, TICK, UNSEEN };
+#define LOST_TO 32 /* times the number of the loss, from 1, added to the kind: had the CPU then */
 #define BEFORE 16 /* added to the kind: had the CPU while the timer waited for its softirq */
 
 struct occupant {
@@ -20,8 +21,7 @@ struct occupant {
 /* The thread lost the CPU again. */
 struct loss {
 	__u64 from, until;
-	__u32 to, throttled;
-	char comm[16];
+	__u32 throttled, pad;
 };
 
 enum flags {

@@ -53,10 +53,8 @@ struct cpu {
 	u64 interrupt, first_served, served, soft, hard;
 	u32 in_tick, timer;
 	u64 end, head, handler_began, idle_since;
-	u32 handler, softirq, woke;
-	u32 freed_for; /* who had the CPU when `set_aside` was let go */
+	u32 handler, softirq, woke, pad;
 	u64 set_aside, freed; /* a watched thread whose group has no time left; when it had again */
-	char freed_comm[16];
 	struct deferral deferred, serving; /* not served yet; being served */
 	struct event ring[RING];
 };
@@ -74,9 +72,10 @@ struct thread {
 	struct record record;
 	u64 head; /* of the CPU's ring at the switch */
 	u64 pulled; /* when another CPU took it from the one that it waited for; 0: none did */
+	u64 lost_here; /* since when it is without this CPU */
 	u64 served_head; /* of the ring of the CPU that served its timer in a softirq, then */
 	u32 stage, cpu;
-	u32 lost; /* runs, but has no CPU now */
+	u32 lost; /* runs, but has no CPU now: 1, or 2 while who has it is taken down */
 	u32 served_on;
 };
 
@@ -163,15 +162,13 @@ static __always_inline u32 throttled(struct task_struct *p)
 	return bpf_core_field_exists(struct cfs_rq, throttle_count) && BPF_CORE_READ(p, se.cfs_rq, throttle_count) > 0;
 }
 
-/* No event tells when a group has time again: it is looked after what may have given it some. `p` has the CPU. */
-static __always_inline void look_after_set_aside(struct cpu *c, struct task_struct *p)
+/* No event tells when a group has time again: it is looked after what may have given it some. */
+static __always_inline void look_after_set_aside(struct cpu *c)
 {
 	if (!c->set_aside || throttled((struct task_struct *)c->set_aside))
 		return;
 	c->set_aside = 0;
 	c->freed = bpf_ktime_get_ns();
-	c->freed_for = p->pid;
-	copy(c->freed_comm, p->comm);
 }
 
 SEC("tp_btf/local_timer_entry")
@@ -199,7 +196,7 @@ int tick_ends(void *ctx)
 		ended(c, now);
 		push(c, now, TICK, 0, 0);
 	}
-	look_after_set_aside(c, bpf_get_current_task_btf());
+	look_after_set_aside(c);
 	c->timer = c->in_tick = 0;
 	return 0;
 }
@@ -449,6 +446,13 @@ static __noinline int send(struct thread *s, u64 now, u32 state)
 	return 0;
 }
 
+static __always_inline void stops_waiting(struct thread *s)
+{
+	struct cpu *c = on(s->cpu);
+	if (c && c->waiting)
+		__sync_fetch_and_sub(&c->waiting, 1);
+}
+
 /* Real-time threads are throttled by group where they have groups, otherwise all of a CPU. */
 static __always_inline u32 rt_throttled(struct task_struct *p)
 {
@@ -511,6 +515,8 @@ int BPF_PROG(waking, struct task_struct *p)
 	struct record *r = &s->record;
 	u64 now = bpf_ktime_get_ns();
 	u32 off = s->lost, left = s->stage == ASLEEP || off;
+	if (off == 2)
+		stops_waiting(s);
 	if (s->stage != ASLEEP)
 		send(s, now, 1); /* it was about to sleep; it has its CPU still, or lost it on the way */
 	r->flags = 0;
@@ -536,6 +542,18 @@ int BPF_PROG(waking, struct task_struct *p)
 	return 0;
 }
 
+/* A thread without CPU waits for another one from now on: who has that is taken down; who had the first one, nobody knows. */
+static __always_inline int lost_elsewhere(struct thread *s, u32 to)
+{
+	struct cpu *target = on(to);
+	stops_waiting(s);
+	s->cpu = to;
+	s->lost_here = bpf_ktime_get_ns();
+	if (target)
+		__sync_fetch_and_add(&target->waiting, 1);
+	return 0;
+}
+
 /* Also for a wake-up on another CPU. */
 SEC("tp_btf/sched_migrate_task")
 int BPF_PROG(migrates, struct task_struct *p, int to)
@@ -544,7 +562,11 @@ int BPF_PROG(migrates, struct task_struct *p, int to)
 		return 0;
 	struct thread *s = known(p);
 	struct cpu *from, *target;
-	if (!s || s->stage != WOKEN || s->cpu == to)
+	if (!s || s->cpu == to)
+		return 0;
+	if (s->lost == 2)
+		return lost_elsewhere(s, to);
+	if (s->stage != WOKEN)
 		return 0;
 	if ((from = on(s->cpu)) && from->waiting)
 		__sync_fetch_and_sub(&from->waiting, 1);
@@ -563,26 +585,34 @@ int BPF_PROG(migrates, struct task_struct *p, int to)
 	return 0;
 }
 
-static __always_inline void stops_waiting(struct thread *s)
+/* Who had the CPU that the thread was without from `since` until now, the loss of that number, from 1. */
+static __noinline int lost_to(struct cpu *c, struct thread *s, u32 number, u64 since, u64 now)
 {
-	struct cpu *c = on(s->cpu);
-	if (c && c->waiting)
-		__sync_fetch_and_sub(&c->waiting, 1);
+	if (!c || !s)
+		return 0;
+	struct walk w = { c, &s->record, now, since, c->head, number * LOST_TO, 0 };
+	if (since < now)
+		bpf_loop(RING - 2, step, &w, 0);
+	return 0;
 }
 
-/* What is left of a wait after the group had time again is a wait for the CPU. */
-static __always_inline void has_again(struct cpu *c, struct record *r, u32 last, u64 now)
+/* It goes on. What is left of a wait after the group had time again is a wait for the CPU. */
+static __always_inline void goes_on(struct cpu *c, struct thread *s, u32 last, u64 now)
 {
+	struct record *r = &s->record;
 	struct loss *lost = &r->loss[last & (LOSSES - 1)], *then = &r->loss[(last + 1) & (LOSSES - 1)];
 	lost->until = now;
-	if (!lost->throttled || c->freed <= lost->from || c->freed >= now || last + 1 >= LOSSES)
+	if (!lost->throttled) {
+		lost_to(c, s, last + 1, s->lost_here, now);
+		return;
+	}
+	if (c->freed <= lost->from || c->freed >= now || last + 1 >= LOSSES)
 		return;
 	lost->until = then->from = c->freed;
 	then->until = now;
-	then->to = c->freed_for;
 	then->throttled = 0;
-	copy(then->comm, c->freed_comm);
 	r->losses++;
+	lost_to(c, s, last + 2, c->freed, now);
 }
 
 static __always_inline void switched_in(struct cpu *c, struct thread *s, u64 now)
@@ -598,13 +628,16 @@ static __always_inline void switched_in(struct cpu *c, struct thread *s, u64 now
 		s->stage = RUNS;
 	} else if (s->lost) {
 		u32 last = r->losses - 1;
-		if (last < LOSSES)
-			has_again(c, r, last, now);
+		if (s->lost == 2) {
+			stops_waiting(s);
+			if (last < LOSSES)
+				goes_on(c, s, last, now);
+		}
 		s->lost = 0;
 	}
 }
 
-static __always_inline void lost_cpu(struct cpu *c, struct thread *s, struct task_struct *p, struct task_struct *to, u64 now)
+static __always_inline void lost_cpu(struct cpu *c, struct thread *s, struct task_struct *p, u64 now)
 {
 	struct record *r = &s->record;
 	u32 n = r->losses++;
@@ -613,13 +646,15 @@ static __always_inline void lost_cpu(struct cpu *c, struct thread *s, struct tas
 		return;
 	r->loss[n].from = now;
 	r->loss[n].until = 0;
-	r->loss[n].to = to->pid;
 	r->loss[n].throttled = throttled(p);
 	if (r->loss[n].throttled) {
 		c->set_aside = (u64)p;
 		c->freed = 0;
 	}
-	copy(r->loss[n].comm, to->comm);
+	s->lost = 2;
+	s->lost_here = now;
+	s->cpu = bpf_get_smp_processor_id();
+	__sync_fetch_and_add(&c->waiting, 1);
 }
 
 SEC("tp_btf/sched_switch")
@@ -632,7 +667,7 @@ int BPF_PROG(switches, _Bool preempt, struct task_struct *prev, struct task_stru
 	u32 seen = c->current == prev->pid;
 	c->current = next->pid;
 	c->softirq = c->timer = 0; /* on PREEMPT_RT a softirq can lose its CPU */
-	look_after_set_aside(c, prev);
+	look_after_set_aside(c);
 	if (c->waiting) {
 		now = bpf_ktime_get_ns();
 		push(c, now, seen ? THREAD : UNSEEN, seen ? prev->pid : 0, seen ? prev : 0);
@@ -653,7 +688,7 @@ int BPF_PROG(switches, _Bool preempt, struct task_struct *prev, struct task_stru
 		now = now ?: bpf_ktime_get_ns();
 		if (preempt || !state) {
 			if (s->stage != ASLEEP)
-				lost_cpu(c, s, prev, next, now);
+				lost_cpu(c, s, prev, now);
 			return 0;
 		}
 		if (s->stage == WOKEN)

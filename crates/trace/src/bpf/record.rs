@@ -19,6 +19,9 @@ const STOPPED: u32 = 4 | 8;
 /// Added to the kind of an occupant that had the CPU while the timer waited for its softirq.
 const BEFORE: u32 = 16;
 
+/// Times the number of a loss, from 1, added to the kind of an occupant that had the CPU then.
+const LOST_TO: u32 = 32;
+
 /// Losses of the CPU that a record has room for.
 const LOSSES: usize = 4;
 
@@ -77,12 +80,16 @@ pub(super) fn parse(bytes: &[u8], interrupts: &mut Interrupts) -> Option<Traced>
         _ if flags & BY_SOFTIRQ != 0 => Who { holder: Holder::Softirq, pid: None, name: softirq(by) },
         _ => thread(by, by_comm),
     };
-    let lost = lost(&mut fields, losses)?;
+    let stretches = stretches(&mut fields, losses)?;
     let all = (0..occupants).map(|_| occupant(&mut fields, interrupts)).collect::<Option<Vec<_>>>()?;
-    let (before, occupants): (Vec<_>, Vec<_>) = all.into_iter().partition(|(before, _)| *before);
-    let of = |all: Vec<(bool, Occupant)>| all.into_iter().map(|(_, one)| one).collect();
+    let of = |wanted: u32| -> Vec<Occupant> {
+        all.iter().filter(|(what, _)| *what == wanted).map(|(_, one)| one.clone()).collect()
+    };
+    let by_number = (LOST_TO..).step_by(LOST_TO as usize).zip(stretches);
+    let known = by_number.filter_map(|(number, stretch)| Some(stretch?.by(of(number))));
+    let lost = known.flatten().collect();
     let deferred =
-        deferred.map(|at| Deferred { interrupt: at, interrupted: by.clone(), occupants: of(before) });
+        deferred.map(|at| Deferred { interrupt: at, interrupted: by.clone(), occupants: of(BEFORE) });
     let woken_by = if flags & BY_TIMER != 0 {
         let interrupted = by;
         WokenBy::Timer(Expiry {
@@ -116,7 +123,7 @@ pub(super) fn parse(bytes: &[u8], interrupts: &mut Interrupts) -> Option<Traced>
         lost_more: losses.saturating_sub(4),
         first_fault,
         asleep_again,
-        occupants: of(occupants),
+        occupants: of(0),
     })
 }
 
@@ -136,30 +143,56 @@ fn interrupt_handler(number: u32, interrupts: &mut Interrupts) -> Who {
     Who { holder: Holder::Interrupt, pid: None, name: interrupts.name(number) }
 }
 
-/// The first stretches in which the CPU was lost; the record has room for four, used or not.
-fn lost(fields: &mut Fields<'_>, losses: u32) -> Option<Vec<Lost>> {
+/// A stretch without CPU.
+struct Stretch {
+    from: MonotonicTime,
+    until: MonotonicTime,
+    throttled: bool,
+}
+
+/// The first stretches in which the CPU was lost; the record has room for four, used or not. `None`: it is not known when
+/// one ended.
+fn stretches(fields: &mut Fields<'_>, losses: u32) -> Option<Vec<Option<Stretch>>> {
     let mut all = Vec::new();
     for number in 0..LOSSES {
         let (from, until) = (fields.time()?, fields.time()?);
-        let (to, throttled, comm) = (fields.u32()?, fields.u32()? != 0, fields.comm()?);
-        if number < losses as usize && until > from {
-            all.push(Lost { from, until, to: thread(to, comm), throttled });
-        }
+        let (throttled, _) = (fields.u32()? != 0, fields.u32()?);
+        let is_known = number < losses as usize && until > from;
+        all.push(is_known.then_some(Stretch { from, until, throttled }));
     }
     Some(all)
 }
 
-/// Who had the CPU; whether while the timer waited for its softirq, rather than the thread for the CPU.
-fn occupant(fields: &mut Fields<'_>, interrupts: &mut Interrupts) -> Option<(bool, Occupant)> {
+impl Stretch {
+    /// The stretch by who had the CPU: `occupants`, the last one first. What they had not, nobody knows; that was before.
+    fn by(&self, occupants: Vec<Occupant>) -> Vec<Lost> {
+        let mut until = self.until;
+        let mut all = Vec::new();
+        for Occupant { who: to, ns } in occupants {
+            let from = until.minus(ns).max(self.from);
+            all.push(Lost { from, until, to, throttled: self.throttled });
+            until = from;
+        }
+        let to = Who { holder: Holder::NotSeen, pid: None, name: String::new() };
+        all.push(Lost { from: self.from, until, to, throttled: self.throttled });
+        all.retain(|one| one.until > one.from);
+        all.reverse();
+        all
+    }
+}
+
+/// Who had the CPU, and what waited for it meanwhile: [`BEFORE`], the number of a loss times [`LOST_TO`], or 0 for the thread
+/// that was woken.
+fn occupant(fields: &mut Fields<'_>, interrupts: &mut Interrupts) -> Option<(u32, Occupant)> {
     let (ns, id, kind, comm) = (fields.span()?, fields.u32()?, fields.u32()?, fields.comm()?);
-    let who = match kind & !BEFORE {
+    let who = match kind & (BEFORE - 1) {
         0 => thread(id, if comm.is_empty() { name_of(id) } else { comm }),
         1 => interrupt_handler(id, interrupts),
         2 => Who { holder: Holder::Softirq, pid: None, name: softirq(id) },
         3 => Who { holder: Holder::Interrupt, pid: None, name: TICK.to_owned() },
         _ => Who { holder: Holder::NotSeen, pid: None, name: String::new() },
     };
-    Some((kind & BEFORE != 0, Occupant { who, ns }))
+    Some((kind & !(BEFORE - 1), Occupant { who, ns }))
 }
 
 #[cfg(test)]
@@ -179,9 +212,9 @@ mod tests {
         bytes.extend(comm("waker").iter().chain(&comm("stopper")));
         for number in 0..4u64 {
             bytes.extend(
-                [1_250 + number * 10, 1_255 + number * 10].iter().flat_map(|time| time.to_ne_bytes()),
+                [1_250 + number * 10, 1_256 + number * 10].iter().flat_map(|time| time.to_ne_bytes()),
             );
-            bytes.extend([9u32, 1].iter().flat_map(|one| one.to_ne_bytes()).chain(comm("thief")));
+            bytes.extend([0u32, 0].iter().flat_map(|one| one.to_ne_bytes()));
         }
         for (ns, id, kind, name) in occupants {
             bytes.extend(ns.to_ne_bytes().into_iter().chain(id.to_ne_bytes()).chain(kind.to_ne_bytes()));
@@ -193,8 +226,10 @@ mod tests {
     #[test]
     fn a_record_is_read_field_by_field() {
         let times = [100, 1_000, 1_050, 1_100, 1_120, 1_130, 1_135, 1_150, 1_200, 0, 1_300, 5, 0, 90];
-        let numbers = [7, 1, 0, BY_TIMER | MIGRATED, 1, 1, 0, 2];
-        let bytes = record(times, numbers, &[(30, 9, 0, "hog"), (20, 3, 2, "")]);
+        let numbers = [7, 1, 0, BY_TIMER | MIGRATED, 1, 1, 0, 5];
+        let lost = [(3, 9, LOST_TO, "thief"), (2, 3, LOST_TO | 2, ""), (5, 9, 2 * LOST_TO, "none")];
+        let occupants = [&[(30, 9, 0, "hog"), (20, 3, 2, "")][..], &lost].concat();
+        let bytes = record(times, numbers, &occupants);
         let one = parse(&bytes, &mut Interrupts::default()).unwrap();
         let at = MonotonicTime::from_nanos;
         assert_eq!(
@@ -210,8 +245,11 @@ mod tests {
             (one.first_fault, one.asleep_again, one.unnamed),
             (None, Some(at(1_300)), Span::from_nanos(5))
         );
-        assert_eq!((one.migrated, one.throttled, one.lost.len()), (true, false, 1));
-        assert_eq!((one.lost[0].to.name.as_str(), one.lost[0].throttled), ("thief", true));
+        assert_eq!((one.migrated, one.throttled), (true, false));
+        let lost = one.lost.iter().map(|one| (one.from, one.until, one.to.name.as_str()));
+        let expected = [(1_250, 1_251, ""), (1_251, 1_253, "NET_RX"), (1_253, 1_256, "thief")];
+        let expected = expected.map(|(from, until, name)| (at(from), at(until), name));
+        assert_eq!(lost.collect::<Vec<_>>(), expected, "the last one first, and the rest before");
         let names: Vec<_> = one.occupants.iter().map(|one| (one.who.holder, one.who.name.as_str())).collect();
         assert_eq!(names, [(Holder::Thread, "hog"), (Holder::Softirq, "NET_RX")]);
         assert_eq!((expiry.deferred.as_ref(), expiry.idle_since), (None, Some(at(90))));

@@ -1,5 +1,5 @@
 //! From events to what was seen of each sleep of the threads that are followed. Pure: the rules of the programs in the
-//! kernel, `crates/trace/bpf/wakeups.bpf.c`; but of a stretch without CPU all are known who had it, not the first one alone.
+//! kernel, `crates/trace/bpf/wakeups.bpf.c`; but who had a CPU that a thread had lost before it was pulled from it is known.
 
 use std::collections::HashMap;
 
