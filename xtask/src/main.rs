@@ -3,6 +3,7 @@
 mod bench;
 mod bpf;
 mod capture_system;
+mod capture_traces;
 mod cross;
 mod dist;
 mod fuzz;
@@ -39,9 +40,13 @@ The developer's commands:
   cargo xtask bpf             the programs for the kernel in crates/trace/bpf/, with clang
   cargo xtask capture-system FOLDER
                               copies what howlate reads of this machine, for a bug report and a test
+  cargo xtask capture-traces [standard] [rt]
+                              short traces of this machine, printed; or of Debian's kernels, into testdata/traces/
 ";
 
 fn main() -> ExitCode {
+    // This is the program of the guests that it boots.
+    howlate_guest::serve_as_init();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
@@ -57,6 +62,9 @@ fn main() -> ExitCode {
         ["orders"] => orders::run(),
         ["supply"] => supply::run(),
         ["bpf"] => bpf::run(),
+        // Last in a guest: what its first process adds.
+        ["capture-traces"] | ["capture-traces", "--quiet"] => told(capture_traces::print_here()),
+        ["capture-traces", kernels @ ..] => told(capture_traces::of_guests(kernels)),
         ["capture-system", folder] => capture(Path::new(folder)),
         [] | ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
@@ -67,6 +75,16 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+fn told(done: std::io::Result<()>) -> ExitCode {
+    done.map_or_else(
+        |error| {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        },
+        |()| ExitCode::SUCCESS,
+    )
 }
 
 fn capture(folder: &Path) -> ExitCode {

@@ -83,29 +83,6 @@ fn a_tracer_sees_again_when_it_is_started_again() {
     }
 }
 
-/// Wake-ups of a few that a tracer has seen whole, as `crates/analyse` replays them.
-const CAPTURED: usize = 10;
-
-#[test]
-#[ignore = "writes testdata/traces; run it on an idle machine as root, with tracefs mounted, then read what it wrote"]
-fn traces_for_replay() {
-    for tier in Tier::ALL {
-        let Some(mut tracer) = open(Choice::Only(tier), &[std::process::id()]).tracer else { continue };
-        tracer.start().unwrap();
-        let (tid, mut woken) = sleep_a_while(tracer.as_mut());
-        tracer.stop();
-        let mut seen = Vec::new();
-        tracer.read(&mut |one| seen.push(one));
-        woken.drain(..woken.len() - CAPTURED);
-        let first = woken[0];
-        seen.retain(|one| one.tid == tid && one.asleep_again.is_none_or(|again| again >= first.ran));
-        let wakeups: Vec<_> = woken.iter().map(|one| [one.expected, one.ran]).collect();
-        let trace = serde_json::json!({ "tracer": tier.name(), "wakeups": wakeups, "seen": seen });
-        let path = format!("{}/../../testdata/traces/{tier}.json", env!("CARGO_MANIFEST_DIR"));
-        std::fs::write(path, serde_json::to_string_pretty(&trace).unwrap() + "\n").unwrap();
-    }
-}
-
 /// Whether this is the sleep that ended with `wakeup`, and its times are in order.
 fn is_of(one: &Traced, wakeup: Wakeup) -> bool {
     let Some(switched_in) = one.switched_in else { return false };

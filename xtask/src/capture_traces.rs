@@ -1,0 +1,116 @@
+//! Short traces of real wake-ups, as `crates/analyse` replays them: `testdata/traces/TRACER[-KERNEL].json`.
+//!
+//! Of this machine, or of Debian's kernels: this program is then the guest's only one.
+
+use std::io;
+use std::path::PathBuf;
+
+use howlate_guest::{
+    Acceleration, Architecture, Event, Guest, GuestCommand, HostSettings, Kernel, Program, Setup,
+    VirtualMachine,
+};
+use howlate_linux::{clock, thread};
+use howlate_model::{Accelerator, Span, Wakeup};
+use howlate_trace::{Choice, Tier, Tracer, open};
+use rustix::thread::{ClockId, clock_nanosleep_absolute};
+use serde_json::{Value, json};
+
+const PERIOD: Span = Span::from_millis(2);
+/// Wake-ups that are traced, and those of them that are kept.
+const SLEEPS: usize = 50;
+const KEPT: usize = 10;
+
+/// Prints the traces of this machine, one object with each tracer that can be had.
+pub fn print_here() -> io::Result<()> {
+    let mut all = serde_json::Map::new();
+    for tier in Tier::ALL {
+        match open(Choice::Only(tier), &[std::process::id()]).tracer {
+            Some(mut tracer) => drop(all.insert(tier.name().to_owned(), capture(tracer.as_mut())?)),
+            None => eprintln!("tracer {tier} cannot be had here"),
+        }
+    }
+    println!("{}", Value::Object(all));
+    Ok(())
+}
+
+/// Writes the traces of those of Debian's kernels.
+pub fn of_guests(kernels: &[&str]) -> io::Result<()> {
+    for name in kernels {
+        let printed = in_guest(name)?;
+        let all: serde_json::Map<String, Value> = serde_json::from_str(&printed)?;
+        for (tier, trace) in all {
+            let path = folder().join(format!("{tier}-{name}.json"));
+            std::fs::write(&path, serde_json::to_string_pretty(&trace)? + "\n")?;
+            println!("{}", path.display());
+        }
+    }
+    Ok(())
+}
+
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../testdata/traces")
+}
+
+/// What this program prints in a guest with that kernel.
+fn in_guest(name: &str) -> io::Result<String> {
+    let machine = VirtualMachine {
+        architecture: Architecture::HERE,
+        cpus: 2,
+        memory: 512 << 20,
+        acceleration: Acceleration::Only(Accelerator::Tcg),
+        append: String::new(),
+    };
+    let asked = format!("debian:{name}").parse().map_err(io::Error::other)?;
+    let kernel = Kernel::find(&asked, machine.architecture, &mut |text| eprint!("{text}"))
+        .map_err(io::Error::other)?;
+    let command =
+        GuestCommand { arguments: vec!["capture-traces".to_owned()], files: Vec::new(), prints: true };
+    let program = Program::running().map_err(io::Error::other)?;
+    let settings = HostSettings { vcpu_policy: None, emulator_policy: None, vcpu_pin: Vec::new() };
+    let mut guest = Guest::boot(Setup {
+        machine: &machine,
+        kernel: &kernel,
+        program: &program,
+        command: &command,
+        settings: &settings,
+        boot_deadline: Span::from_secs(180),
+        hang_deadline: Span::from_secs(60),
+    })
+    .map_err(io::Error::other)?;
+    loop {
+        match guest.wait().map_err(io::Error::other)? {
+            Event::Over { exit_status: 0, printed, said } => {
+                eprintln!("{said}");
+                return Ok(printed);
+            }
+            Event::Over { said, .. } => return Err(io::Error::other(said)),
+            _ => {}
+        }
+    }
+}
+
+/// A thread's last wake-ups, and what the tracer saw of them.
+fn capture(tracer: &mut dyn Tracer) -> io::Result<Value> {
+    tracer.start().map_err(io::Error::other)?;
+    let tid = thread::id();
+    tracer.follow(tid, Span::from_micros(50)).map_err(io::Error::other)?;
+    let mut noted = tracer.after_each().map(|after_each| after_each.begin());
+    let mut expected = clock::now().plus(PERIOD);
+    let mut woken = Vec::new();
+    for _ in 0..SLEEPS {
+        clock_nanosleep_absolute(ClockId::Monotonic, &clock::timespec_at(expected))?;
+        let wakeup = Wakeup { expected, ran: clock::now() };
+        woken.push(wakeup);
+        noted.iter_mut().for_each(|noted| noted(wakeup));
+        expected = clock::now().plus(PERIOD);
+    }
+    // The last one is known when the next sleep has begun.
+    clock::pause(PERIOD)?;
+    tracer.stop();
+    let mut seen = Vec::new();
+    tracer.read(&mut |one| seen.push(one));
+    let woken = &woken[SLEEPS - KEPT..];
+    seen.retain(|one| one.tid == tid && one.asleep_again.is_none_or(|again| again >= woken[0].ran));
+    let wakeups: Vec<_> = woken.iter().map(|one| [one.expected, one.ran]).collect();
+    Ok(json!({ "tracer": tracer.tier().name(), "wakeups": wakeups, "seen": seen }))
+}
