@@ -25,7 +25,7 @@ The developer's commands:
   cargo xtask test --consumers
                               the readers of results: HdrHistogram in five languages, Jenkins' schema, prove, KCIDB, …
   cargo xtask bench           every benchmark; or one of: cyclic, cyclictest, instructions,
-                              load, memory, notify, report, show, size, statistics, truth
+                              load, memory, notify, report, show, size, statistics, truth, why
   cargo xtask fuzz [--for 1h] [TARGET…]
                               damaged and hostile input for everything that reads what others wrote
   cargo xtask soak [--for 24h]

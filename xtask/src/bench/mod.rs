@@ -13,6 +13,7 @@ mod show;
 mod size;
 mod statistics;
 mod truth;
+mod why;
 
 use std::process::ExitCode;
 
@@ -22,7 +23,7 @@ use crate::packages;
 
 type Bench = (&'static str, fn() -> std::io::Result<()>);
 
-const BENCHES: [Bench; 11] = [
+const BENCHES: [Bench; 12] = [
     ("cyclic", cyclic::run),
     ("cyclictest", cyclic::run_drop_in),
     ("instructions", instructions::run),
@@ -34,6 +35,7 @@ const BENCHES: [Bench; 11] = [
     ("size", size::run),
     ("statistics", statistics::run),
     ("truth", truth::run),
+    ("why", why::run),
 ];
 
 /// Runs the benchmarks named, or all.
@@ -48,7 +50,8 @@ pub fn run(names: &[&str]) -> ExitCode {
         println!("== {name}");
         if let Err(error) = bench() {
             eprintln!("error: {name}: {error}");
-            return ExitCode::from(2);
+            let is_limit = error.get_ref().is_some_and(|error| error.is::<why::LimitExceeded>());
+            return ExitCode::from(if is_limit { 1 } else { 2 });
         }
     }
     ExitCode::SUCCESS

@@ -1,0 +1,80 @@
+//! Figures that have a limit.
+
+use std::fmt;
+use std::io;
+
+/// The figures that are above their limits, by name.
+#[derive(Debug)]
+pub struct LimitExceeded(Vec<String>);
+
+impl fmt::Display for LimitExceeded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "above the limit: {}", self.0.join(", "))
+    }
+}
+
+impl std::error::Error for LimitExceeded {}
+
+/// A figure, its interval where it has one, and what it may be at most.
+pub(super) struct Figure<'a> {
+    pub(super) name: &'a str,
+    pub(super) value: f64,
+    pub(super) interval: Option<(f64, f64)>,
+    pub(super) most: f64,
+    pub(super) unit: &'a str,
+}
+
+/// What was found of all figures so far.
+#[derive(Default)]
+pub(super) struct Limits(Vec<String>);
+
+impl Limits {
+    /// Prints a figure and whether it keeps its limit.
+    pub(super) fn judge(&mut self, figure: &Figure<'_>) {
+        let Figure { name, value, most, unit, .. } = figure;
+        let interval =
+            figure.interval.map_or_else(String::new, |(low, high)| format!(" [{low:.2}, {high:.2}]"));
+        println!("{name:<46} {value:>8.2}{interval} {unit}; at most {most} {unit}: {}", verdict(figure));
+        if value > most {
+            self.0.push((*name).to_owned());
+        }
+    }
+
+    /// Fails if any is above its limit.
+    pub(super) fn verdict(self) -> io::Result<()> {
+        if self.0.is_empty() { Ok(()) } else { Err(io::Error::other(LimitExceeded(self.0))) }
+    }
+}
+
+/// The figure decides; whether its interval leaves another decision open is said.
+fn verdict(figure: &Figure<'_>) -> &'static str {
+    let holds = figure.value <= figure.most;
+    match (holds, figure.interval) {
+        (true, Some((_, high))) if high > figure.most => "holds, but may be above",
+        (true, _) => "holds",
+        (false, Some((low, _))) if low <= figure.most => "exceeded, but may be below",
+        (false, _) => "exceeded",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figure(value: f64, interval: (f64, f64)) -> Figure<'static> {
+        Figure { name: "cost", value, interval: Some(interval), most: 8.0, unit: "%" }
+    }
+
+    #[test]
+    fn one_figure_above_its_limit_fails_the_bench() {
+        let mut limits = Limits::default();
+        limits.judge(&figure(7.0, (5.0, 9.0)));
+        assert_eq!(verdict(&figure(7.0, (5.0, 9.0))), "holds, but may be above");
+        assert_eq!(verdict(&figure(7.0, (5.0, 7.5))), "holds");
+        assert_eq!(verdict(&figure(8.5, (7.5, 9.0))), "exceeded, but may be below");
+        assert!(Limits(Vec::new()).verdict().is_ok());
+        limits.judge(&figure(9.0, (8.5, 9.5)));
+        let error = limits.verdict().unwrap_err();
+        assert!(error.get_ref().is_some_and(|error| error.is::<LimitExceeded>()), "{error}");
+    }
+}

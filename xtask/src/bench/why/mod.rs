@@ -1,0 +1,31 @@
+//! `cargo xtask bench why`: what tracing costs, each figure with its limit.
+//!
+//! `HOWLATE_BENCH_LONG` makes the flood of events last ten minutes instead of one.
+
+mod first_sample;
+mod flood;
+mod limit;
+mod ping_pong;
+mod probe_effect;
+
+use std::io;
+
+pub use limit::LimitExceeded;
+use limit::Limits;
+
+use super::program::built;
+
+/// Prints each figure; fails with [`LimitExceeded`] when one is above its limit.
+pub fn run() -> io::Result<()> {
+    let howlate = built()?;
+    let mut limits = Limits::default();
+    ping_pong::run(&mut limits)?;
+    for tier in probe_effect::TIERS {
+        if let Err(error) = probe_effect::run(&howlate, tier, &mut limits) {
+            println!("{}: not measured: {error}", tier.0);
+        }
+    }
+    first_sample::run(&howlate, &mut limits)?;
+    flood::run(&howlate, &mut limits)?;
+    limits.verdict()
+}

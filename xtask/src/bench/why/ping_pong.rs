@@ -1,0 +1,80 @@
+//! What two threads lose that wake each other through pipes on one CPU, while others are traced.
+
+use std::io::{self, PipeReader, PipeWriter, Read, Write, pipe};
+use std::thread;
+
+use howlate_analyse::quantile_ranks;
+use howlate_linux::{clock, sched};
+use howlate_model::{CpuSet, Span};
+use howlate_trace::{Choice, Tier, open};
+
+use super::limit::{Figure, Limits};
+use crate::bench::paired::median;
+
+const PAIRS: usize = 60;
+const TURN: Span = Span::from_millis(200);
+/// Time for the kernel to settle after its code was patched.
+const SETTLING: Span = Span::from_millis(10);
+const MOST: f64 = 8.0;
+
+/// Round trips with and without the programs in the kernel, in turn and in random order.
+pub(super) fn run(limits: &mut Limits) -> io::Result<()> {
+    let mut opened = open(Choice::Only(Tier::Bpf), &[std::process::id()]);
+    let Some(tracer) = &mut opened.tracer else {
+        return Err(io::Error::other(format!("bpf: {}", opened.refused[0].1)));
+    };
+    let refused = |refusal: howlate_trace::Refusal| io::Error::other(refusal.to_string());
+    let mut losses = Vec::new();
+    for _ in 0..PAIRS {
+        let before = if fastrand::bool() { Some(round_trips()?) } else { None };
+        tracer.start().map_err(refused)?;
+        let traced = round_trips();
+        tracer.stop();
+        // What was seen of this process is of no interest.
+        tracer.read(&mut drop);
+        let untraced = before.map_or_else(round_trips, Ok)?;
+        losses.push(100.0 * (1.0 - traced? / untraced));
+    }
+    losses.sort_by(f64::total_cmp);
+    let interval = quantile_ranks(losses.len() as u64, 0.5)
+        .map(|(low, high)| (losses[low as usize - 1], losses[high as usize - 1]));
+    let name = "bpf: lost of a pipe ping-pong on one CPU";
+    limits.judge(&Figure { name, value: median(&losses), interval, most: MOST, unit: "%" });
+    Ok(())
+}
+
+/// Round trips per second.
+fn round_trips() -> io::Result<f64> {
+    clock::pause(SETTLING)?;
+    let ((their_end, mut to_them), (mut from_them, my_end)) = (pipe()?, pipe()?);
+    let echo = thread::spawn(move || bound().and_then(|()| echo(their_end, my_end)));
+    let mine = thread::spawn(move || {
+        bound()?;
+        let (begin, mut byte, mut count) = (clock::now(), [0], 0_u32);
+        while clock::now().since(begin) < TURN {
+            to_them.write_all(&byte)?;
+            from_them.read_exact(&mut byte)?;
+            count += 1;
+        }
+        Ok(f64::from(count) / clock::now().since(begin).as_secs_f64())
+    });
+    let failed = |_| io::Error::other("a thread of the ping-pong failed");
+    let counted = mine.join().map_err(failed)?;
+    echo.join().map_err(failed)??;
+    counted
+}
+
+/// Both on the last CPU, where the kernel's own work is least.
+fn bound() -> io::Result<()> {
+    let last = sched::bindable()?.iter().max().unwrap_or(0);
+    sched::bind(&CpuSet::from_iter([last]))
+}
+
+/// Sends back what comes, until nothing does.
+fn echo(mut from: PipeReader, mut to: PipeWriter) -> io::Result<()> {
+    let mut byte = [0];
+    while from.read(&mut byte)? == 1 {
+        to.write_all(&byte)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,29 @@
+//! What a tracer adds to the median of a real-time loop: the program's own pairs of turns tell.
+
+use std::io;
+use std::path::Path;
+use std::process::Command;
+
+use super::limit::{Figure, Limits};
+use crate::bench::program::json;
+
+/// The tracers with a limit: by name, with the most that they may add, in µs.
+pub(super) const TIERS: [(&str, f64); 2] = [("bpf", 0.8), ("tracefs", 2.5)];
+
+const PAIRS: &str = "60";
+const DURATION: &str = "15s";
+
+/// On a CPU that never idles, as leaving idle takes tens of microseconds that differ from turn to turn.
+pub(super) fn run(howlate: &Path, (tracer, most): (&str, f64), limits: &mut Limits) -> io::Result<()> {
+    let loops = ["cyclic", "--policy", "fifo:80", "--threads", "1", "--period", "1ms", "--load", "cpu"];
+    let turns = ["--rounds", PAIRS, "--duration", DURATION, "--why", "--tracer", tracer, "--json", "--quiet"];
+    let result = json(Command::new(howlate).args(loops).args(turns))?;
+    let effect = &result["results"][0]["why"]["probe_effect_ns"];
+    let micros = |key: &str| effect[key].as_f64().map(|nanos| nanos / 1_000.0);
+    let (Some(value), Some(low), Some(high)) = (micros("p50"), micros("low"), micros("high")) else {
+        return Err(io::Error::other(format!("{tracer}: its effect could not be told")));
+    };
+    let name = format!("{tracer}: added to the median, fifo:80, 1 kHz");
+    limits.judge(&Figure { name: &name, value, interval: Some((low, high)), most, unit: "µs" });
+    Ok(())
+}
