@@ -21,9 +21,7 @@ pub fn run() -> io::Result<()> {
     let mut limits = Limits::default();
     ping_pong::run(&mut limits)?;
     for tier in probe_effect::TIERS {
-        if let Err(error) = probe_effect::run(&howlate, tier, &mut limits) {
-            println!("{}: not measured: {error}", tier.0);
-        }
+        probe_effect::run(&howlate, tier, &mut limits)?;
     }
     first_sample::run(&howlate, &mut limits)?;
     flood::run(&howlate, &mut limits)?;
