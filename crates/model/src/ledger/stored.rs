@@ -1,0 +1,125 @@
+//! A ledger as recordings hold it.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::slice::{Slice, lower_edge, slice_of};
+use super::{Ledger, NotDecomposed, Pid, Share};
+use crate::{Cause, Distribution, Explained, Kind, Part, Span};
+
+/// A ledger as recordings hold it.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub(super) struct Stored {
+    decomposed: u64,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    not_decomposed: BTreeMap<NotDecomposed, u64>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    lost_events: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    clamped: u64,
+    latency: Distribution,
+    parts: BTreeMap<Part, Distribution>,
+    /// What the shares below refer to by index.
+    causes: Vec<Cause>,
+    late: Vec<StoredSlice>,
+    worst: Vec<Explained>,
+}
+
+/// Wake-ups of about the same lateness.
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct StoredSlice {
+    /// At least this late, and less than the next possible slice: 1024 ns, then four per doubling.
+    above_ns: u64,
+    count: u64,
+    total_ns: u64,
+    /// Per cause: index, nanoseconds, wake-ups, the most in one of them, thread id (absent: none, 0: several).
+    shares: Vec<(u32, u64, u64, Span, Option<u32>)>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+impl From<Ledger> for Stored {
+    fn from(from: Ledger) -> Self {
+        let mut indices: BTreeMap<Cause, u32> = BTreeMap::new();
+        let mut causes = Vec::new();
+        let late = from
+            .slices
+            .into_iter()
+            .map(|(number, slice)| StoredSlice {
+                above_ns: lower_edge(number),
+                count: slice.count,
+                total_ns: slice.total,
+                shares: slice
+                    .causes
+                    .into_iter()
+                    .map(|(cause, share)| {
+                        let index = *indices.entry(cause).or_insert_with_key(|cause| {
+                            causes.push(cause.clone());
+                            u32::try_from(causes.len() - 1).unwrap_or(u32::MAX)
+                        });
+                        (index, share.total, share.wakeups, share.max, stored_pid(share.pid))
+                    })
+                    .collect(),
+            })
+            .collect();
+        Self {
+            decomposed: from.decomposed,
+            not_decomposed: from.not_decomposed,
+            lost_events: from.lost_events,
+            clamped: from.clamped,
+            latency: from.latency,
+            parts: from.parts,
+            causes,
+            late,
+            worst: from.worst,
+        }
+    }
+}
+
+const fn stored_pid(pid: Pid) -> Option<u32> {
+    match pid {
+        Pid::None => None,
+        Pid::One(pid) => Some(pid),
+        Pid::Several => Some(0),
+    }
+}
+
+const fn read_pid(pid: Option<u32>) -> Pid {
+    match pid {
+        None => Pid::None,
+        Some(0) => Pid::Several,
+        Some(pid) => Pid::One(pid),
+    }
+}
+
+impl From<Stored> for Ledger {
+    /// A share that refers to a cause that is not there can only be damage: it is counted as unexplained.
+    fn from(stored: Stored) -> Self {
+        let unknown = Cause { part: Part::NotSeen, kind: Kind::Unexplained, name: String::new() };
+        let mut slices: BTreeMap<u16, Slice> = BTreeMap::new();
+        for one in stored.late {
+            let slice = slices.entry(slice_of(one.above_ns)).or_default();
+            slice.count = slice.count.saturating_add(one.count);
+            slice.total = slice.total.saturating_add(one.total_ns);
+            for (index, total, wakeups, max, pid) in one.shares {
+                let cause = stored.causes.get(index as usize).unwrap_or(&unknown).clone();
+                slice.enter(cause, Share { total, wakeups, max, pid: read_pid(pid) });
+            }
+        }
+        Self {
+            decomposed: stored.decomposed,
+            not_decomposed: stored.not_decomposed,
+            lost_events: stored.lost_events,
+            clamped: stored.clamped,
+            latency: stored.latency,
+            parts: stored.parts,
+            slices,
+            worst: stored.worst,
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! What is added up is what was entered.
+
+use super::*;
+use crate::Segment;
+use proptest::prelude::*;
+
+fn explained(parts: &[(Part, Kind, &str, Option<u32>, u64)]) -> Explained {
+    let late: u64 = parts.iter().map(|part| part.4).sum();
+    let mut from = 0;
+    let segments = parts.iter().map(|&(part, kind, name, pid, ns)| {
+        let from_ns = MonotonicTime::from_nanos(from);
+        from += i64::try_from(ns).unwrap();
+        Segment { cause: Cause { part, kind, name: name.into() }, pid, from_ns, ns: Span::from_nanos(ns) }
+    });
+    let parts = segments.collect();
+    Explained { at_ns: MonotonicTime::from_nanos(from), latency_ns: latency(late), cpu: Some(0), parts }
+}
+
+fn hog(pid: u32, ns: u64) -> Explained {
+    explained(&[
+        (Part::InterruptDelivery, Kind::IdleExit, "", None, 9_000),
+        (Part::Waiting, Kind::Thread, "hog", Some(pid), ns),
+    ])
+}
+
+#[test]
+fn late_wake_ups_name_their_causes() {
+    let mut ledger = Ledger::default();
+    for _ in 0..99 {
+        ledger.add(&explained(&[(Part::Return, Kind::Kernel, "", None, 2_000)]));
+    }
+    ledger.add(&hog(7, 400_000));
+    ledger.add(&hog(8, 300_000));
+    let late = ledger.late(Span::from_micros(100));
+    assert_eq!((late.count, late.total), (2, 718_000));
+    let hog = Cause { part: Part::Waiting, kind: Kind::Thread, name: "hog".into() };
+    let share = late.causes[&hog];
+    assert_eq!((share.total, share.wakeups, share.max), (700_000, 2, Span::from_micros(400)));
+    assert_eq!(share.pid, Pid::Several);
+    assert_eq!(late.above, Span::from_nanos(98_304));
+    assert_eq!(ledger.worst()[0].latency_ns, latency(409_000));
+}
+
+#[test]
+fn what_was_not_seen_is_unexplained() {
+    let mut ledger = Ledger::default();
+    ledger.add_unknown(latency(50_000), NotDecomposed::NotSeen);
+    let late = ledger.late(Span::ZERO);
+    let cause = late.causes.keys().next().unwrap();
+    assert_eq!((cause.kind, late.total, ledger.unknown()), (Kind::Unexplained, 50_000, 1));
+}
+
+#[test]
+fn names_are_bounded_and_their_time_is_not_lost() {
+    let mut ledger = Ledger::default();
+    for number in 0..20_000 {
+        ledger.add(&explained(&[(Part::Waiting, Kind::Thread, &format!("t{number}"), Some(number), 5_000)]));
+    }
+    let late = ledger.late(Span::ZERO);
+    assert!(late.causes.len() <= ENTRIES_KEPT + 2, "{}", late.causes.len());
+    assert_eq!(late.causes.values().map(|share| share.total).sum::<u64>(), 20_000 * 5_000);
+}
+
+fn any_wakeup() -> impl Strategy<Value = Explained> {
+    let kinds = [Kind::Thread, Kind::Softirq, Kind::IdleExit, Kind::Kernel];
+    let part = (0..Part::ALL.len(), 0..kinds.len(), 0..4u32, 1..900_000u64);
+    proptest::collection::vec(part, 0..6).prop_map(move |parts| {
+        let names = ["", "a", "b", "c"];
+        let parts: Vec<_> = parts
+            .into_iter()
+            .map(|(part, kind, name, ns)| {
+                (Part::ALL[part], kinds[kind], names[name as usize], (name > 0).then_some(name), ns)
+            })
+            .collect();
+        explained(&parts)
+    })
+}
+
+fn of(wakeups: &[Explained]) -> Ledger {
+    let mut ledger = Ledger::default();
+    wakeups.iter().for_each(|one| ledger.add(one));
+    ledger
+}
+
+proptest! {
+    #[test]
+    fn every_lateness_has_its_slice(nanos in 0..u64::MAX / 2) {
+        let slice = slice_of(nanos);
+        prop_assert!(lower_edge(slice) <= nanos);
+        prop_assert!(nanos < lower_edge(slice + 1));
+    }
+
+    #[test]
+    fn merging_equals_adding_together(a in proptest::collection::vec(any_wakeup(), 0..20),
+                                      b in proptest::collection::vec(any_wakeup(), 0..20)) {
+        let mut merged = of(&a);
+        merged.merge(&of(&b));
+        let together = of(&[a, b].concat());
+        prop_assert_eq!(merged.late(Span::ZERO), together.late(Span::ZERO));
+        prop_assert_eq!(merged.parts(), together.parts());
+        prop_assert_eq!(merged, together);
+    }
+
+    #[test]
+    fn causes_sum_up_to_the_lateness(a in proptest::collection::vec(any_wakeup(), 0..20), above in 0..2_000_000u64) {
+        let late = of(&a).late(Span::from_nanos(above));
+        prop_assert_eq!(late.causes.values().map(|share| share.total).sum::<u64>(), late.total);
+    }
+
+    #[test]
+    fn a_recording_gives_it_back(a in proptest::collection::vec(any_wakeup(), 0..20)) {
+        let before = of(&a);
+        let json = serde_json::to_string(&before).unwrap();
+        prop_assert_eq!(serde_json::from_str::<Ledger>(&json).unwrap(), before);
+    }
+}
