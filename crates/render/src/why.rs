@@ -167,7 +167,7 @@ fn how_well(why: &Why, watched: bool) -> String {
         text.push_str(&format!("; {} events were lost", count(why.lost_events)));
     }
     if watched {
-        text.push_str(". The latencies above are of the same wake-ups, with what tracing adds to them: about a microsecond each.");
+        text.push_str(". The latencies above are of the same wake-ups, with what tracing adds to them.");
         return text;
     }
     text.push_str(&match why.probe_effect_ns {
