@@ -1,56 +1,11 @@
 //! Who has a CPU, from event to event. Pure.
 
-use howlate_model::{Expiry, Holder, MonotonicTime, Who};
+use howlate_model::{Expiry, MonotonicTime};
 
 use super::event::Comm;
 use super::held::Deferral;
-use crate::names::{HRTIMER, Interrupts, TICK, softirq};
-
-/// Who has, or had, a CPU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Has {
-    Thread {
-        pid: u32,
-        comm: Comm,
-    },
-    Handler(u32),
-    Softirq(u32),
-    Tick,
-    /// A switch was not seen.
-    NotSeen,
-}
-
-impl Has {
-    /// Whether both are one to whoever reads of them: threads are told apart by their names, where those are known.
-    pub(super) fn is_same(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Thread { pid, comm }, Self::Thread { pid: with, comm: other }) => {
-                pid == with || (*pid != 0 && *with != 0 && comm == other && comm[0] != 0)
-            }
-            _ => self == other,
-        }
-    }
-
-    pub(super) fn named(&self, interrupts: &mut Interrupts) -> Who {
-        let nameless = |holder| Who { holder, pid: None, name: String::new() };
-        match *self {
-            Self::Thread { pid: 0, .. } => nameless(Holder::Idle),
-            // Neither its name nor the switch to it was seen.
-            Self::Thread { comm, .. } if comm[0] == 0 => nameless(Holder::NotSeen),
-            Self::Thread { pid, comm } => {
-                let name = comm.split(|byte| *byte == 0).next().unwrap_or_default();
-                let name = String::from_utf8_lossy(name).into_owned();
-                Who { holder: Holder::Thread, pid: Some(pid), name }
-            }
-            Self::Handler(number) => {
-                Who { holder: Holder::Interrupt, pid: None, name: interrupts.name(number) }
-            }
-            Self::Softirq(vector) => Who { holder: Holder::Softirq, pid: None, name: softirq(vector) },
-            Self::Tick => Who { holder: Holder::Interrupt, pid: None, name: TICK.to_owned() },
-            Self::NotSeen => nameless(Holder::NotSeen),
-        }
-    }
-}
+use super::holder::Has;
+use crate::names::{HRTIMER, Interrupts};
 
 /// A timer that is being served.
 #[derive(Clone, Copy, Debug)]

@@ -5,8 +5,9 @@ use std::collections::HashMap;
 
 use howlate_model::{Asleep, MonotonicTime, Traced, Who};
 
-use super::cpu::{Cpu, Has};
+use super::cpu::Cpu;
 use super::event::{Event, What};
+use super::holder::Has;
 use super::thread::{Stage, Thread};
 use crate::names::Interrupts;
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use howlate_model::{Deferred, MonotonicTime, Occupant, Span};
 
-use super::cpu::Has;
+use super::holder::Has;
 use crate::names::Interrupts;
 
 /// Times that add up, each with whose they were.

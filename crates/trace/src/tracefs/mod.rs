@@ -8,6 +8,7 @@ mod event;
 mod follow;
 mod format;
 mod held;
+mod holder;
 mod instance;
 mod page;
 mod thread;

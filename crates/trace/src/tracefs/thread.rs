@@ -2,8 +2,8 @@
 
 use howlate_model::{Asleep, Expiry, Lost, MonotonicTime, Occupant, Span, Traced, Who, WokenBy};
 
-use super::cpu::Has;
 use super::held::Held;
+use super::holder::Has;
 use crate::names::Interrupts;
 
 /// Stretches without CPU of one wake-up that are listed.
