@@ -2,9 +2,12 @@
 
 /// The marked choice.
 pub(crate) fn chosen(text: &str) -> Option<&str> {
-    let marked = |word: &'_ str| (word.starts_with('[') || word.starts_with('(')) && word.len() > 2;
-    let word = text.split_whitespace().find(|word| marked(word))?;
-    Some(&word[1..word.len() - 1])
+    text.split_whitespace().find_map(inside).filter(|word| !word.is_empty())
+}
+
+fn inside(word: &str) -> Option<&str> {
+    let between = |open, close| word.strip_prefix(open)?.strip_suffix(close);
+    between('[', ']').or_else(|| between('(', ')'))
 }
 
 #[cfg(test)]
@@ -15,6 +18,8 @@ mod tests {
     fn the_marked_word_is_chosen() {
         assert_eq!(chosen("always [madvise] never"), Some("madvise"));
         assert_eq!(chosen("none voluntary (full) lazy"), Some("full"));
-        assert_eq!(chosen("none"), None);
+        for none in ["none", "", "[", "[]", "[madvise", "[madvise]\u{fffd}"] {
+            assert_eq!(chosen(none), None, "{none:?}");
+        }
     }
 }
