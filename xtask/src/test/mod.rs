@@ -101,10 +101,8 @@ fn one_by_one(extent: Extent, skips: &Path) -> Tally {
     tally
 }
 
-/// How many test programs run at a time in the everyday loop, for each CPU: they wait most of their time.
-const AT_ONCE_PER_CPU: usize = 3;
-
-/// Several test programs at a time; what one prints stands together.
+/// A test program for each CPU at a time and one more, as most wait: with many, those that spin keep the others from their CPU.
+/// What one prints stands together.
 fn side_by_side(skips: &Path) -> Tally {
     let mut tally = Tally::default();
     let command = cargo(&["test", "--workspace", "--no-run", "--message-format=json-render-diagnostics"]);
@@ -117,7 +115,7 @@ fn side_by_side(skips: &Path) -> Tally {
     };
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     tally.ran_to_the_end = true;
-    programs::run(programs, cpus * AT_ONCE_PER_CPU, skips, &mut |ended| {
+    programs::run(programs, cpus + 1, skips, &mut |ended| {
         println!("== {}", ended.name);
         print!("{}", ended.text);
         ended.text.lines().for_each(|line| tally.add(line));

@@ -8,6 +8,9 @@ use std::sync::mpsc::{Sender, channel};
 
 use serde_json::Value;
 
+/// Inputs of a property test in the everyday loop; proptest takes 256 if not told.
+const FEW_CASES: &str = "32";
+
 /// A test program, as cargo built it.
 pub(super) struct Program {
     /// What is tested: a crate, or the file of an integration test.
@@ -70,6 +73,8 @@ impl Program {
     fn run(self, skips: &Path) -> Ended {
         let mut command = Command::new(&self.executable);
         command.current_dir(&self.folder).env("HOWLATE_SKIPS", skips).env("HOWLATE_FAST", "1");
+        // Of random inputs a few; all the others come with the whole test.
+        command.env("PROPTEST_CASES", FEW_CASES);
         let (text, is_success) = match command.output() {
             Ok(output) => {
                 let both = [output.stdout, output.stderr].concat();
