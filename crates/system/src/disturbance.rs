@@ -104,7 +104,8 @@ fn quota(root: &Root, group: &Cgroup) -> Option<Quota> {
     let number = |name: &str| {
         stat.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse::<u64>().ok())
     };
-    let stopped_ns = number("throttled_time").or_else(|| Some(number("throttled_usec")? * 1_000));
+    let stopped_ns =
+        number("throttled_time").or_else(|| Some(number("throttled_usec")?.saturating_mul(1_000)));
     Some(Quota {
         group: group.name().to_owned(),
         periods: number("nr_periods")?,

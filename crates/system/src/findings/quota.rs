@@ -36,7 +36,8 @@ impl Quota {
 
     /// CPUs' worth of time, in hundredths; no limit compares as the most.
     fn hundredths(&self) -> u64 {
-        self.quota_us.and_then(|quota| (quota * 100).checked_div(self.period_us)).unwrap_or(u64::MAX)
+        let hundredfold = self.quota_us.map(|quota: u64| quota.saturating_mul(100));
+        hundredfold.and_then(|quota| quota.checked_div(self.period_us)).unwrap_or(u64::MAX)
     }
 
     /// CPUs' worth of time, for people.
