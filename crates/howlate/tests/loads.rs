@@ -377,6 +377,8 @@ fn built_in_loads_run_as_process_1_without_any_other_program() {
             root.path().display()
         );
         let mut command = Command::new("unshare");
+        // A folder for temporary files that is none in there.
+        command.env_remove("TMPDIR");
         let output = command.args(["--mount", "--pid", "--fork", "sh", "-c", &enter]).output().unwrap();
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         let result: Value = serde_json::from_slice(&output.stdout).unwrap();

@@ -7,6 +7,7 @@
 mod common;
 
 use std::fs;
+use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -217,10 +218,12 @@ fn leftovers() -> Vec<String> {
         let ids = table.lines().skip(1).filter_map(|line| line.split_whitespace().nth(1));
         all.extend(ids.map(|id| format!("{file} {id}")));
     }
-    for folder in ["/dev/shm", "/dev/mqueue", "/tmp"] {
-        let names = fs::read_dir(folder).into_iter().flatten().flatten();
+    for folder in [PathBuf::from("/dev/shm"), "/dev/mqueue".into(), std::env::temp_dir()] {
+        let names = fs::read_dir(&folder).into_iter().flatten().flatten();
         let names = names.filter_map(|entry| entry.file_name().into_string().ok());
-        all.extend(names.filter(|name| name.contains("howlate-")).map(|name| format!("{folder}/{name}")));
+        all.extend(
+            names.filter(|name| name.contains("howlate-")).map(|name| format!("{}/{name}", folder.display())),
+        );
     }
     all
 }

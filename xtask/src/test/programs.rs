@@ -1,6 +1,8 @@
 //! The test programs of the workspace: which there are, and running them.
 
+use std::fs;
 use std::io::{self, BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
@@ -71,7 +73,9 @@ pub(super) fn run(programs: Vec<Program>, at_once: usize, skips: &Path, ended: &
 
 impl Program {
     fn run(self, skips: &Path) -> Ended {
+        let temporary = temporary();
         let mut command = Command::new(&self.executable);
+        command.envs(temporary.iter().map(|folder| ("TMPDIR", folder.path())));
         command.current_dir(&self.folder).env("HOWLATE_SKIPS", skips).env("HOWLATE_FAST", "1");
         // Of random inputs a few; all the others come with the whole test.
         command.env("PROPTEST_CASES", FEW_CASES);
@@ -84,6 +88,14 @@ impl Program {
         };
         Ended { name: self.name, text, is_success }
     }
+}
+
+/// A folder for temporary files that anybody may write, as `/tmp` is: tests look for what was left in there, which
+/// may not be another program's. `None` where it cannot be made: then they share one.
+fn temporary() -> Option<tempfile::TempDir> {
+    let folder = tempfile::tempdir().ok()?;
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o1777)).ok()?;
+    Some(folder)
 }
 
 #[cfg(test)]
