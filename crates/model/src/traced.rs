@@ -158,3 +158,28 @@ pub struct Traced {
     /// When it went to sleep again.
     pub asleep_again: Option<MonotonicTime>,
 }
+
+impl Traced {
+    /// One that was woken `waking` from a wait of its own; nothing else was seen yet.
+    pub const fn woken(tid: u32, waking: MonotonicTime, woken_by: WokenBy) -> Self {
+        Self {
+            tid,
+            asleep_since: None,
+            asleep: Asleep::Waiting,
+            woken_by,
+            waking,
+            runnable: waking,
+            occupants: Vec::new(),
+            unnamed: Span::ZERO,
+            switched_in: None,
+            cpu: 0,
+            migrated: false,
+            throttled: false,
+            rt_throttled: false,
+            lost: Vec::new(),
+            lost_more: 0,
+            first_fault: None,
+            asleep_again: None,
+        }
+    }
+}

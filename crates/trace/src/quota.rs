@@ -193,7 +193,7 @@ fn upwards((mount, path): (String, String)) -> Vec<(String, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use howlate_model::{Asleep, Occupant, Span, WokenBy};
+    use howlate_model::{Occupant, Span, WokenBy};
 
     const MOUNTS: &str = "cgroup /sys/fs/cgroup/cpu cgroup rw,cpu,cpuacct 0 0\ncgroup /sys/fs/cgroup/memory cgroup rw,memory 0 0\ncgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0\n";
 
@@ -213,23 +213,10 @@ mod tests {
         let at = MonotonicTime::from_nanos;
         let who = Who { holder: Holder::Thread, pid: Some(9), name: "hog".into() };
         Traced {
-            tid: 7,
-            asleep_since: None,
-            asleep: Asleep::Waiting,
-            woken_by: WokenBy::Other(who.clone()),
-            waking: at(waking),
-            runnable: at(waking),
-            occupants: vec![Occupant { who, ns: Span::from_nanos(5) }],
-            unnamed: Span::ZERO,
+            occupants: vec![Occupant { who: who.clone(), ns: Span::from_nanos(5) }],
             switched_in: Some(at(waking + 5)),
-            cpu: 0,
-            migrated: false,
-            throttled: false,
-            rt_throttled: false,
-            lost: vec![],
-            lost_more: 0,
-            first_fault: None,
             asleep_again: Some(at(again)),
+            ..Traced::woken(7, at(waking), WokenBy::Other(who))
         }
     }
 

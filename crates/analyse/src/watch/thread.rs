@@ -96,7 +96,7 @@ fn length(span: Span) -> Latency {
 
 #[cfg(test)]
 pub(super) mod testing {
-    use howlate_model::{Asleep, Expiry, Holder, MonotonicTime, Span, Traced, Who, WokenBy};
+    use howlate_model::{Expiry, Holder, MonotonicTime, Traced, Who, WokenBy};
 
     pub(in crate::watch) fn at(nanos: i64) -> MonotonicTime {
         MonotonicTime::from_nanos(nanos)
@@ -121,23 +121,9 @@ pub(super) mod testing {
     /// Woken by `who`.
     pub(in crate::watch) fn woken(tid: u32, who: Who, waking: i64, ran: i64) -> Traced {
         Traced {
-            tid,
             asleep_since: Some(at(0)),
-            asleep: Asleep::Waiting,
-            woken_by: WokenBy::Other(who),
-            waking: at(waking),
-            runnable: at(waking),
-            occupants: Vec::new(),
-            unnamed: Span::ZERO,
             switched_in: Some(at(ran)),
-            cpu: 0,
-            migrated: false,
-            throttled: false,
-            rt_throttled: false,
-            lost: Vec::new(),
-            lost_more: 0,
-            first_fault: None,
-            asleep_again: None,
+            ..Traced::woken(tid, at(waking), WokenBy::Other(who))
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::environment::Environment;
 use crate::error::Error;
 use crate::status::Status;
 
-/// Time per condition where nothing else was args for.
+/// Time per condition where nothing else was asked for.
 const DURATION: Span = Span::from_secs(10);
 
 pub(crate) fn run(args: &Cyclic) -> Result<Status, Error> {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use howlate_model::{Asleep, Holder, Lost, MonotonicTime, Occupant, Span, Traced, Who, WokenBy};
+use howlate_model::{Holder, Lost, MonotonicTime, Occupant, Span, Traced, Who, WokenBy};
 
 use super::account::Account;
 use super::record::Switch;
@@ -90,24 +90,12 @@ impl Follower {
 
     /// A sleep whose wait is not known yet: it is as if the thread had been switched in as soon as it could run.
     fn woken(&self, asleep_since: MonotonicTime, at: MonotonicTime, cpu: u32) -> Traced {
+        let woken_by = WokenBy::NotSeen { slack: self.slack, runnable_known: false };
         Traced {
-            tid: self.tid,
             asleep_since: Some(asleep_since),
-            asleep: Asleep::Waiting,
-            woken_by: WokenBy::NotSeen { slack: self.slack, runnable_known: false },
-            waking: at,
-            runnable: at,
-            occupants: Vec::new(),
-            unnamed: Span::ZERO,
             switched_in: Some(at),
             cpu,
-            migrated: false,
-            throttled: false,
-            rt_throttled: false,
-            lost: Vec::new(),
-            lost_more: 0,
-            first_fault: None,
-            asleep_again: None,
+            ..Traced::woken(self.tid, at, woken_by)
         }
     }
 

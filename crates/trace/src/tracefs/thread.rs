@@ -1,6 +1,6 @@
 //! A thread that is followed, from sleep to sleep. Pure.
 
-use howlate_model::{Asleep, Expiry, Lost, MonotonicTime, Occupant, Span, Traced, Who, WokenBy};
+use howlate_model::{Asleep, Expiry, Lost, MonotonicTime, Occupant, Traced, Who, WokenBy};
 
 use super::held::Held;
 use super::holder::Has;
@@ -86,24 +86,12 @@ impl Thread {
 
     /// It is being woken, perhaps in an interrupt of that CPU.
     pub(super) fn woken(&mut self, expiry: Option<Expiry>, by: Who, at: MonotonicTime, cpu: Option<u32>) {
+        let woken_by = expiry.map_or(WokenBy::Other(by), WokenBy::Timer);
         self.sleep = Some(Traced {
-            tid: self.tid,
             asleep_since: self.asleep_since,
             asleep: self.asleep.clone(),
-            woken_by: expiry.map_or(WokenBy::Other(by), WokenBy::Timer),
-            waking: at,
-            runnable: at,
-            occupants: Vec::new(),
-            unnamed: Span::ZERO,
-            switched_in: None,
             cpu: self.cpu,
-            migrated: false,
-            throttled: false,
-            rt_throttled: false,
-            lost: Vec::new(),
-            lost_more: 0,
-            first_fault: None,
-            asleep_again: None,
+            ..Traced::woken(self.tid, at, woken_by)
         });
         self.woken_on = cpu;
         self.waits_from(at);

@@ -32,7 +32,7 @@ pub(super) struct Rounds<'a> {
 
 /// How one boot went.
 enum Outcome {
-    /// All that was args.
+    /// It did all that was asked.
     Over,
     /// The guest stopped the whole run, or Ctrl-C did.
     Stopped(HowEnded),
