@@ -16,7 +16,9 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("howlate-linux", &["howlate-model"]),
     ("howlate-procfs", &["howlate-model"]),
     ("howlate-private", &[]),
-    ("howlate-system", &["howlate-model", "howlate-procfs"]),
+    ("howlate-knobs", &["howlate-model", "howlate-procfs"]),
+    // Its remedies are the knobs' own commands.
+    ("howlate-system", &["howlate-model", "howlate-knobs", "howlate-procfs"]),
     ("howlate-plan", &["howlate-model"]),
     ("howlate-cyclictest", &["howlate-model"]),
     ("howlate-load", &["howlate-model", "howlate-linux", "howlate-private", "howlate-procfs"]),

@@ -4,8 +4,11 @@
 //! One file of this crate for each file of the kernel that more than one stage reads. Nothing is
 //! written. A file that is missing is a fact about the machine, with its reason as a type.
 
+mod chosen;
+mod command_line;
 mod cpu_info;
 mod cpus;
+mod kernel;
 mod load_average;
 mod processes;
 mod reading;
@@ -14,8 +17,11 @@ mod schedstat;
 mod stat;
 mod status;
 
+pub use chosen::chosen;
+pub use command_line::CommandLine;
 pub use cpu_info::CpuInfo;
 pub use cpus::{list_of_cpus, node_of};
+pub use kernel::Kernel;
 pub use load_average::LoadAverage;
 pub use processes::{children, descendants, of_ended_children, threads};
 pub use reading::{Reading, Unreadable};

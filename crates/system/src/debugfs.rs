@@ -1,8 +1,7 @@
 //! Whether settings below `/sys/kernel/debug` can be reached.
 
-use howlate_procfs::{Reading, Root, Unreadable};
+use howlate_procfs::{CommandLine, Reading, Root, Unreadable};
 
-use crate::command_line::CommandLine;
 use crate::kernel_config::KernelConfig;
 use crate::process::Process;
 

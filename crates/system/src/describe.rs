@@ -4,12 +4,12 @@ pub(crate) mod cpus;
 mod processor;
 
 use howlate_model::{CpuSet, System};
-use howlate_procfs::{Root, Status, list_of_cpus};
+use howlate_procfs::{Kernel, Root, Status, list_of_cpus};
 
 use crate::container::container;
 use crate::findings::isolation;
 use crate::hypervisor::hypervisor;
-use crate::kernel::{Kernel, is_realtime, preemption};
+use crate::kernel::{is_realtime, preemption};
 use crate::kernel_config::KernelConfig;
 
 /// Describes the machine. What cannot be read is left empty.

@@ -13,7 +13,6 @@ mod permissions;
 mod preemption;
 mod quota;
 mod rt_group;
-mod settings;
 mod slack;
 mod smt;
 mod throttling;

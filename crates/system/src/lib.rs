@@ -7,9 +7,7 @@
 //! - [`describe`] returns the machine as a recording keeps it.
 //! - [`examine`] returns one finding for each property that bears on punctuality.
 
-mod bracketed;
 mod cgroup;
-mod command_line;
 mod container;
 mod debugfs;
 mod describe;

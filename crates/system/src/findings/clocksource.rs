@@ -31,16 +31,16 @@ pub(super) fn examine(root: &Root) -> Option<Finding> {
     let draft = draft.seen(&current).seen(&available).why(WHY);
     let names = available.text().unwrap_or_default();
     let quick = names.split_whitespace().find(|name| QUICK.contains(name));
-    Some(draft.when(verdict == Verdict::Costs, |draft| mend(draft, quick, name)).end())
+    Some(draft.when(verdict == Verdict::Costs, |draft| mend(root, draft, quick)).end())
 }
 
-fn mend(draft: Draft, quick: Option<&str>, now: &str) -> Draft {
+fn mend(root: &Root, draft: Draft, quick: Option<&str>) -> Draft {
     let draft = draft.typically(
         "0.72 µs for a reading from acpi_pm, 0.036 µs from tsc",
         "PostgreSQL documentation, pg_test_timing, on an i7-860",
     );
     match quick {
-        Some(quick) => draft.write(CURRENT, quick, now),
+        Some(_) => draft.turn(root, "clocksource"),
         None => draft
             .apply(
                 "find out with `sudo dmesg | grep -iE 'tsc|clocksource'` why the kernel dropped the \

@@ -1,7 +1,8 @@
 //! A finding being written.
 
+use howlate_knobs::{Files, boot_remedy};
 use howlate_model::{Cost, Finding, Remedy, Verdict};
-use howlate_procfs::Reading;
+use howlate_procfs::{Reading, Root};
 
 /// Collects the parts of a finding in the order in which they are read.
 pub(super) struct Draft {
@@ -54,15 +55,26 @@ impl Draft {
         self
     }
 
-    /// Writes `value` to a file; the undo writes what the file holds now.
-    pub(super) fn write(self, path: &str, value: &str, now: &str) -> Self {
-        self.apply(written(value, path)).undo(written(now, path))
+    /// Commands that mend it, and those that put it back.
+    pub(super) fn mend(mut self, remedy: Remedy) -> Self {
+        self.remedy.apply.extend(remedy.apply);
+        self.remedy.undo.extend(remedy.undo);
+        self
+    }
+
+    /// Turns the knob of this name, as it is on this machine.
+    pub(super) fn turn(self, root: &Root, knob: &str) -> Self {
+        self.mend(howlate_knobs::remedy(root, knob))
     }
 
     /// A change of the kernel's command line.
-    pub(super) fn boot(self, parameter: &str) -> Self {
-        self.apply(format!("add `{parameter}` to the kernel's command line and restart"))
-            .undo(format!("remove `{parameter}` from the kernel's command line and restart"))
+    pub(super) fn boot(self, words: &str) -> Self {
+        self.mend(boot_remedy(words))
+    }
+
+    /// One file of each distinct value as evidence.
+    pub(super) fn examples(self, files: &Files) -> Self {
+        files.examples().into_iter().fold(self, |draft, reading| draft.seen(reading))
     }
 
     /// Makes an alteration only where there is reason for it.
@@ -77,9 +89,4 @@ impl Draft {
         }
         self.finding
     }
-}
-
-/// The command that writes a value to one of the kernel's files.
-pub(super) fn written(value: &str, path: &str) -> String {
-    format!("echo {value} | sudo tee {path}")
 }

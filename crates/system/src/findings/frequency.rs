@@ -1,17 +1,17 @@
 //! How fast the CPUs run, and who decides.
 
+use howlate_knobs::Files;
 use howlate_model::{Finding, Verdict};
 use howlate_procfs::Root;
 
 use super::draft::{Draft, finding};
-use super::settings::Settings;
 
 const POLICIES: &str = "/sys/devices/system/cpu/cpufreq";
 const NO_TURBO: &str = "/sys/devices/system/cpu/intel_pstate/no_turbo";
 const BOOST: &str = "/sys/devices/system/cpu/cpufreq/boost";
 
-fn policies(root: &Root, name: &str) -> Settings {
-    Settings::of(root, POLICIES, "policy", name)
+fn policies(root: &Root, name: &str) -> Files {
+    Files::of(root, POLICIES, "policy", name)
 }
 
 /// The governor of every frequency policy.
@@ -23,11 +23,11 @@ pub(super) fn governor(root: &Root) -> Option<Finding> {
     let fixed = governors.values() == ["performance"];
     let verdict = if fixed { Verdict::Good } else { Verdict::Costs };
     let found = format!("the frequency governor is {}{}", governors.values().join(" and "), range(root));
-    let draft = governors.show(finding("frequency_governor", verdict, found)).why(
+    let draft = finding("frequency_governor", verdict, found).examples(&governors).why(
         "A CPU that has been idle runs slowly at first. Everything after the wake-up then takes longer, \
             until the governor raises the frequency.",
     );
-    Some(draft.when(!fixed, |draft| governors.write(ratio(root, draft), "performance")).end())
+    Some(draft.when(!fixed, |draft| ratio(root, draft).turn(root, "frequency_governor")).end())
 }
 
 fn no_scaling(root: &Root) -> Option<Finding> {
@@ -81,21 +81,21 @@ pub(super) fn preference(root: &Root) -> Option<Finding> {
         "balance_performance" | "default" => Verdict::Note,
         _ => Verdict::Costs,
     };
-    let draft = preferences
-        .show(finding("energy_preference", verdict, format!("the processor is told to prefer {values}")))
+    let draft = finding("energy_preference", verdict, format!("the processor is told to prefer {values}"))
+        .examples(&preferences)
         .why(
             "The processor raises its own frequency; the preference decides how hesitantly. While the \
             governor is `performance` it cannot be changed.",
         );
-    Some(draft.when(verdict != Verdict::Good, |draft| preferences.write(draft, "performance")).end())
+    Some(draft.when(verdict != Verdict::Good, |draft| draft.turn(root, "energy_preference")).end())
 }
 
 /// Whether the processor may run faster than its base frequency.
 pub(super) fn turbo(root: &Root) -> Option<Finding> {
     let (no_turbo, boost) = (root.reading(NO_TURBO), root.reading(BOOST));
-    let (seen, on, off_value, on_value) = match (no_turbo.text(), boost.text()) {
-        (Some(value), _) => (&no_turbo, value == "0", "1", "0"),
-        (None, Some(value)) => (&boost, value == "1", "0", "1"),
+    let (seen, on) = match (no_turbo.text(), boost.text()) {
+        (Some(value), _) => (&no_turbo, value == "0"),
+        (None, Some(value)) => (&boost, value == "1"),
         (None, None) => return None,
     };
     let found = if on { "turbo frequencies are on" } else { "turbo frequencies are off" };
@@ -103,6 +103,5 @@ pub(super) fn turbo(root: &Root) -> Option<Finding> {
         "Turbo is quicker, but how quick depends on heat and on the other cores. Without it, the same \
             code takes more nearly the same time.",
     );
-    let path = seen.path.clone();
-    Some(draft.when(on, |draft| draft.write(&path, off_value, on_value)).end())
+    Some(draft.when(on, |draft| draft.turn(root, "boost")).end())
 }

@@ -1,10 +1,9 @@
 //! How deeply idle CPUs sleep, and how long they take to come back.
 
 use howlate_model::{Finding, IdleState, Verdict};
-use howlate_procfs::{Reading, Root, list_of_cpus};
+use howlate_procfs::{CommandLine, Reading, Root, list_of_cpus};
 
 use super::draft::{Draft, finding};
-use crate::command_line::CommandLine;
 use crate::describe::cpus::idle_states;
 use crate::hypervisor::hypervisor;
 
@@ -26,7 +25,7 @@ pub(super) fn states(root: &Root) -> Option<Finding> {
     match enabled.max_by_key(|state| state.exit_latency_us) {
         None => Some(unmanaged(root)),
         Some(deepest) if deepest.exit_latency_us <= NOTICEABLE_US => Some(shallow(root, first, deepest)),
-        Some(deepest) => Some(deep(root, first, &states, deepest)),
+        Some(deepest) => Some(deep(root, first, deepest)),
     }
 }
 
@@ -72,7 +71,7 @@ fn shallow(root: &Root, cpu: u32, deepest: &IdleState) -> Finding {
     show(root, finding("idle_states", verdict, found), cpu).why(WHY).end()
 }
 
-fn deep(root: &Root, cpu: u32, states: &[IdleState], deepest: &IdleState) -> Finding {
+fn deep(root: &Root, cpu: u32, deepest: &IdleState) -> Finding {
     let IdleState { name, exit_latency_us: exit, residency_us: residency, .. } = deepest;
     let found = format!("idle CPUs may sleep as deeply as {name}, which takes up to {exit} µs to leave");
     let draft = show(root, finding("idle_states", Verdict::Costs, found), cpu).why(WHY).typically(
@@ -82,20 +81,7 @@ fn deep(root: &Root, cpu: u32, states: &[IdleState], deepest: &IdleState) -> Fin
         ),
         "this machine's cpuidle/state*/latency and residency; google/gvisor issue 14526",
     );
-    switch_off(draft, states).end()
-}
-
-/// Switches off the slow states that are on now; the undo leaves the others as they are.
-fn switch_off(draft: Draft, states: &[IdleState]) -> Draft {
-    let slow = |(_, state): &(usize, &IdleState)| !state.disabled && state.exit_latency_us > NOTICEABLE_US;
-    let list: Vec<String> =
-        states.iter().enumerate().filter(slow).map(|(number, _)| number.to_string()).collect();
-    let several = match list.as_slice() {
-        [one] => one.clone(),
-        many => format!("{{{}}}", many.join(",")),
-    };
-    let command = |value: u8| format!("echo {value} | sudo tee {CPUS}/cpu*/cpuidle/state{several}/disable");
-    draft.apply(command(1)).undo(command(0))
+    draft.turn(root, "idle_states").end()
 }
 
 /// Whether a program may ask for shallow idle states while it runs.

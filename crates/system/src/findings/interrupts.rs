@@ -1,27 +1,24 @@
 //! Which CPUs interrupts may be sent to.
 
+use howlate_knobs::Files;
 use howlate_model::{CpuSet, Finding, Verdict};
 use howlate_procfs::{Root, list_of_cpus};
 
 use super::draft::{Draft, finding};
 use super::isolation::{ISOLATED, cpus};
-use super::settings::Settings;
 
 const WHY: &str =
     "The handler of an interrupt runs ahead of every thread, and a wake-up on its CPU waits for it.";
 
 pub(super) fn examine(root: &Root) -> Option<Finding> {
-    let interrupts = Settings::of(root, "/proc/irq", "", "smp_affinity_list");
+    let interrupts = Files::of(root, "/proc/irq", "", "smp_affinity_list");
     let online = list_of_cpus(root, "/sys/devices/system/cpu/online");
     if interrupts.is_empty() || online.len() < 2 {
         return None;
     }
     let isolated = cpus(&root.reading(ISOLATED)).unwrap_or_default();
-    let draft = if isolated.is_empty() {
-        anywhere(&interrupts, &online)
-    } else {
-        near(&interrupts, &online, &isolated)
-    };
+    let draft =
+        if isolated.is_empty() { anywhere(&interrupts, &online) } else { near(root, &interrupts, &isolated) };
     Some(draft.seen(&root.reading("/proc/irq/default_smp_affinity")).why(WHY).end())
 }
 
@@ -30,19 +27,19 @@ fn meets(list: &str, cpus: &CpuSet) -> bool {
 }
 
 /// Without isolated CPUs there is no place to keep free; the count is worth knowing.
-fn anywhere(interrupts: &Settings, online: &CpuSet) -> Draft {
+fn anywhere(interrupts: &Files, online: &CpuSet) -> Draft {
     let free =
         interrupts.only(|list| list.parse().is_ok_and(|list: CpuSet| online.without(&list).is_empty()));
     let found = format!("{} of {} interrupts may be sent to any CPU", free.len(), interrupts.len());
-    free.show(finding("interrupt_affinity", Verdict::Note, found))
+    finding("interrupt_affinity", Verdict::Note, found).examples(&free)
 }
 
-fn near(interrupts: &Settings, online: &CpuSet, isolated: &CpuSet) -> Draft {
+fn near(root: &Root, interrupts: &Files, isolated: &CpuSet) -> Draft {
     let close = interrupts.only(|list| meets(list, isolated));
     if close.is_empty() {
         let found =
             format!("none of {} interrupts may be sent to the isolated CPUs {isolated}", interrupts.len());
-        return interrupts.show(finding("interrupt_affinity", Verdict::Good, found));
+        return finding("interrupt_affinity", Verdict::Good, found).examples(interrupts);
     }
     let found = format!(
         "{} of {} interrupts may be sent to the isolated CPUs {isolated}: {}",
@@ -50,8 +47,7 @@ fn near(interrupts: &Settings, online: &CpuSet, isolated: &CpuSet) -> Draft {
         interrupts.len(),
         close.names()
     );
-    let draft = close.show(finding("interrupt_affinity", Verdict::Costs, found));
-    let kept = online.without(isolated).to_string();
+    let draft = finding("interrupt_affinity", Verdict::Costs, found).examples(&close);
     // Interrupts that the kernel manages for a device answer EIO and stay where they are.
-    close.write(draft, &kept)
+    draft.turn(root, "irq_affinity")
 }

@@ -1,10 +1,9 @@
 //! CPUs that the scheduler and the tick leave alone.
 
 use howlate_model::{CpuSet, Finding, Verdict};
-use howlate_procfs::{Reading, Root, list_of_cpus};
+use howlate_procfs::{CommandLine, Reading, Root, list_of_cpus};
 
 use super::draft::finding;
-use crate::command_line::CommandLine;
 
 pub(super) const ISOLATED: &str = "/sys/devices/system/cpu/isolated";
 const TICKLESS: &str = "/sys/devices/system/cpu/nohz_full";
@@ -39,8 +38,7 @@ pub(super) fn isolated(root: &Root) -> Option<Finding> {
             "The scheduler moves no thread to an isolated CPU by itself. Threads bound to one have it \
             nearly to themselves.",
         );
-    let last = online.iter().last().unwrap_or(1);
-    Some(draft.when(none, |draft| draft.boot(&format!("isolcpus=domain,managed_irq,{last}"))).end())
+    Some(draft.when(none, |draft| draft.turn(root, "isolcpus")).end())
 }
 
 /// CPUs whose tick stops while a single thread runs.
@@ -63,6 +61,5 @@ pub(super) fn tickless(root: &Root) -> Option<Finding> {
             "The tick interrupts a thread that computes or spins, and each interrupt takes time. \
             Threads that mostly sleep gain little.",
         );
-    let last = online.iter().last().unwrap_or(1);
-    Some(draft.when(none, |draft| draft.boot(&format!("nohz_full={last} rcu_nocbs={last}"))).end())
+    Some(draft.when(none, |draft| draft.turn(root, "nohz_full")).end())
 }

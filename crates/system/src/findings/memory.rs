@@ -1,10 +1,9 @@
 //! What the kernel does to memory behind a program's back.
 
 use howlate_model::{Finding, Verdict};
-use howlate_procfs::{Root, list_of_cpus};
+use howlate_procfs::{Root, chosen, list_of_cpus};
 
 use super::draft::{Draft, finding};
-use crate::bracketed::chosen;
 
 const HUGE_PAGES: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 const BALANCING: &str = "/proc/sys/kernel/numa_balancing";
@@ -26,7 +25,7 @@ pub(super) fn huge_pages(root: &Root) -> Option<Finding> {
             fault; threads that touch it meanwhile wait. With `madvise` only programs that ask are \
             affected.",
         );
-    Some(draft.when(always, |draft| draft.write(HUGE_PAGES, "madvise", &choice)).end())
+    Some(draft.when(always, |draft| draft.turn(root, "transparent_huge_pages")).end())
 }
 
 /// Whether memory can be written to disk and must be fetched again.
@@ -63,5 +62,5 @@ pub(super) fn numa_balancing(root: &Root) -> Option<Finding> {
         "To learn which node uses a page, the kernel unmaps it; the next access takes a page fault, \
             and the page may be copied.",
     );
-    Some(draft.when(on, |draft| draft.write(BALANCING, "0", &now)).end())
+    Some(draft.when(on, |draft| draft.turn(root, "numa_balancing")).end())
 }

@@ -1,10 +1,9 @@
 //! What protection against leaks through the processor is in force.
 
 use howlate_model::{Finding, Verdict};
-use howlate_procfs::{Reading, Root};
+use howlate_procfs::{CommandLine, Reading, Root};
 
 use super::draft::finding;
-use crate::command_line::CommandLine;
 
 const DIRECTORY: &str = "/sys/devices/system/cpu/vulnerabilities";
 

@@ -1,13 +1,12 @@
 //! Whether the kernel lets itself be interrupted in favour of a thread that woke up.
 
+use howlate_knobs::Writes;
 use howlate_model::{Finding, Verdict};
-use howlate_procfs::{Reading, Root};
+use howlate_procfs::{CommandLine, Kernel, Reading, Root, chosen};
 
 use super::draft::{Draft, finding};
-use crate::bracketed::chosen;
-use crate::command_line::CommandLine;
 use crate::debugfs::Debugfs;
-use crate::kernel::{Kernel, is_realtime};
+use crate::kernel::is_realtime;
 use crate::kernel_config::KernelConfig;
 
 const SWITCH: &str = "/sys/kernel/debug/sched/preempt";
@@ -126,12 +125,13 @@ fn mend(draft: Draft, root: &Root, dynamic: bool, now: &str) -> Draft {
             .apply("install a kernel built with CONFIG_PREEMPT_DYNAMIC or CONFIG_PREEMPT and restart into it")
             .undo("choose the present kernel in the boot menu");
     }
+    let switch = Writes::known(SWITCH, now, "full").remedy;
     match Debugfs::of(root, &root.reading(SWITCH)) {
         Debugfs::Refused(refusal) => draft.seen(&refusal).boot("preempt=full"),
-        Debugfs::Mounted => draft.write(SWITCH, "full", now),
+        Debugfs::Mounted => draft.mend(switch),
         Debugfs::Unmounted => draft
             .apply("sudo mount -t debugfs none /sys/kernel/debug")
-            .write(SWITCH, "full", now)
+            .mend(switch)
             .undo("sudo umount /sys/kernel/debug"),
     }
 }

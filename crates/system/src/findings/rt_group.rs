@@ -1,14 +1,12 @@
 //! Whether this control group may run real-time threads at all.
 
 use howlate_model::{Finding, Verdict};
-use howlate_procfs::{Reading, Root};
+use howlate_procfs::{CommandLine, Kernel, Reading, Root};
 
 use super::container::Advice;
 use super::draft::{Draft, finding};
 use crate::cgroup::Cgroup;
-use crate::command_line::CommandLine;
 use crate::container::container;
-use crate::kernel::Kernel;
 use crate::kernel_config::KernelConfig;
 
 const ID: &str = "rt_group_scheduling";

@@ -25,7 +25,6 @@ pub(super) fn examine(root: &Root) -> Option<Finding> {
         "CPUs of one core compete for its caches and units. Keep the sibling of a real-time CPU idle, or \
             switch sharing off.",
     );
-    let now = control.text().unwrap_or("on").to_owned();
-    let switchable = shared && now == "on";
-    Some(draft.when(switchable, |draft| draft.write(CONTROL, "off", &now)).end())
+    let switchable = shared && control.text() == Some("on");
+    Some(draft.when(switchable, |draft| draft.turn(root, "smt")).end())
 }

@@ -1,13 +1,12 @@
 //! The share of every CPU that is kept for ordinary threads.
 
+use howlate_knobs::Files;
 use howlate_model::{Finding, Verdict};
-use howlate_procfs::{Reading, Root};
+use howlate_procfs::{Kernel, Reading, Root};
 
 use super::draft::{Draft, finding};
 use super::rt_group::divides;
-use super::settings::Settings;
 use crate::debugfs::Debugfs;
-use crate::kernel::Kernel;
 
 const RUNTIME: &str = "/proc/sys/kernel/sched_rt_runtime_us";
 const PERIOD: &str = "/proc/sys/kernel/sched_rt_period_us";
@@ -38,8 +37,7 @@ pub(super) fn sysctl(root: &Root) -> Option<Finding> {
         (false, false) => superseded(budget, whole),
     };
     let draft = draft.seen(&runtime).seen(&period);
-    let now = budget.to_string();
-    Some(draft.when(!unlimited && throttles(root), |draft| draft.write(RUNTIME, "-1", &now)).end())
+    Some(draft.when(!unlimited && throttles(root), |draft| draft.turn(root, "rt_throttling")).end())
 }
 
 fn unknown(runtime: &Reading) -> Finding {
@@ -97,7 +95,7 @@ pub(super) fn fair_server(root: &Root) -> Option<Finding> {
     if !has_fair_server(root) {
         return None;
     }
-    let runtimes = Settings::of(root, SERVER, "cpu", "runtime");
+    let runtimes = Files::of(root, SERVER, "cpu", "runtime");
     if runtimes.is_empty() {
         return Some(server_unknown(root));
     }
@@ -111,15 +109,11 @@ pub(super) fn fair_server(root: &Root) -> Option<Finding> {
             format!("the fair server keeps {kept} ms of every {whole} ms for ordinary threads that starve")
         }
     };
-    let draft = runtimes.show(finding("fair_server", Verdict::Note, found)).seen(&period).why(SERVER_WHY);
+    let draft =
+        finding("fair_server", Verdict::Note, found).examples(&runtimes).seen(&period).why(SERVER_WHY);
     let mend = |draft: Draft| {
-        runtimes.write(
-            draft.typically(
-                format!("{} ms of every {whole} ms, only while ordinary threads starve", millis(largest)),
-                SERVER_SOURCE,
-            ),
-            "0",
-        )
+        let cost = format!("{} ms of every {whole} ms, only while ordinary threads starve", millis(largest));
+        draft.typically(cost, SERVER_SOURCE).turn(root, "fair_server")
     };
     Some(draft.when(largest > 0, mend).end())
 }

@@ -1,10 +1,9 @@
 //! Whether timers expire between ticks, and on which CPU.
 
 use howlate_model::{Finding, Verdict};
-use howlate_procfs::{Reading, Root, list_of_cpus};
+use howlate_procfs::{CommandLine, Reading, Root, list_of_cpus};
 
 use super::draft::finding;
-use crate::command_line::CommandLine;
 use crate::kernel_config::KernelConfig;
 
 const ID: &str = "high_resolution_timers";
@@ -95,5 +94,5 @@ pub(super) fn migration(root: &Root) -> Option<Finding> {
             timer of its own sleep keeps its CPU busy meanwhile, so that its timer stays, unless the CPU is \
             one of `nohz_full`.",
     );
-    several.then(|| draft.when(on && has_tickless, |draft| draft.write(path, "0", "1")).end())
+    several.then(|| draft.when(on && has_tickless, |draft| draft.turn(root, "timer_migration")).end())
 }

@@ -32,6 +32,5 @@ pub(super) fn examine(root: &Root) -> Option<Finding> {
             "They interrupt each CPU they watch for a short time, and report a kernel that hangs. \
             Switch them off only for the length of a measurement.",
         );
-    let now = switch.text().unwrap_or("1").to_owned();
-    Some(draft.when(on, |draft| draft.write(SWITCH, "0", &now)).end())
+    Some(draft.when(on, |draft| draft.turn(root, "watchdogs")).end())
 }

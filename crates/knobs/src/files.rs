@@ -1,12 +1,14 @@
 //! One setting that exists many times over: for each CPU, each policy, each interrupt.
 
-use howlate_procfs::{Reading, Root};
 use std::collections::BTreeMap;
 
-use super::draft::Draft;
+use howlate_model::Remedy;
+use howlate_procfs::{Reading, Root, chosen};
+
+use crate::writes::{Write, Writes, written};
 
 /// The files `DIRECTORY/ENTRY/NAME` of all entries that have one.
-pub(super) struct Settings {
+pub struct Files {
     directory: String,
     name: String,
     /// The pattern that stands for all entries, while none was left out.
@@ -14,9 +16,9 @@ pub(super) struct Settings {
     entries: Vec<(String, Reading)>,
 }
 
-impl Settings {
+impl Files {
     /// Reads the setting `name` of every entry of `directory` that is `stem` and a number.
-    pub(super) fn of(root: &Root, directory: &str, stem: &str, name: &str) -> Self {
+    pub fn of(root: &Root, directory: &str, stem: &str, name: &str) -> Self {
         let numbered = |entry: &str| {
             let number = entry.strip_prefix(stem).filter(|number| !number.is_empty());
             number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
@@ -32,22 +34,25 @@ impl Settings {
     }
 
     /// Only the entries whose value `wanted` accepts.
-    pub(super) fn only(&self, wanted: impl Fn(&str) -> bool) -> Self {
+    #[must_use]
+    pub fn only(&self, wanted: impl Fn(&str) -> bool) -> Self {
         let kept = self.entries.iter().filter(|(_, reading)| reading.text().is_some_and(&wanted));
         let entries = kept.cloned().collect();
         Self { directory: self.directory.clone(), name: self.name.clone(), pattern: None, entries }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    pub(super) fn len(&self) -> usize {
+    /// How many there are.
+    pub fn len(&self) -> usize {
         self.entries.len()
     }
 
     /// The names of the entries, joined.
-    pub(super) fn names(&self) -> String {
+    pub fn names(&self) -> String {
         self.entries.iter().map(|(entry, _)| entry.as_str()).collect::<Vec<_>>().join(", ")
     }
 
@@ -61,22 +66,39 @@ impl Settings {
     }
 
     /// The distinct values, in alphabetical order.
-    pub(super) fn values(&self) -> Vec<&str> {
+    pub fn values(&self) -> Vec<&str> {
         self.by_value().into_keys().collect()
     }
 
-    /// The first file of each distinct value as evidence.
-    pub(super) fn show(&self, draft: Draft) -> Draft {
+    /// The first file of each distinct value.
+    pub fn examples(&self) -> Vec<&Reading> {
         let first = |value: &str| self.entries.iter().find(|(_, reading)| reading.text() == Some(value));
-        self.values().into_iter().filter_map(first).fold(draft, |draft, (_, reading)| draft.seen(reading))
+        self.values().into_iter().filter_map(first).map(|(_, reading)| reading).collect()
     }
 
-    /// Writes `value` to every entry; the undo writes back what each holds now.
-    pub(super) fn write(&self, draft: Draft, value: &str) -> Draft {
+    /// What is to be written to have `value` in every one.
+    pub fn write(&self, value: &str) -> Writes {
         let all: Vec<&str> = self.entries.iter().map(|(entry, _)| entry.as_str()).collect();
-        let draft = draft.apply(self.command(&all, value));
-        let undo = |draft: Draft, (now, entries): (&str, Vec<&str>)| draft.undo(self.command(&entries, now));
-        self.by_value().into_iter().fold(draft, undo)
+        let undo = self.by_value().into_iter().map(|(now, entries)| self.command(&entries, now));
+        let remedy = Remedy { apply: vec![self.command(&all, value)], undo: undo.collect() };
+        Writes { each: self.each(value), patterns: self.patterns(value), remedy }
+    }
+
+    fn each(&self, value: &str) -> Vec<Write> {
+        let write = |(_, reading): &(String, Reading)| {
+            let (path, now) = (reading.path.clone(), reading.text().unwrap_or_default());
+            Write { path, now: chosen(now).unwrap_or(now).to_owned(), value: value.to_owned() }
+        };
+        self.entries.iter().map(write).collect()
+    }
+
+    /// One pattern where all entries are meant and there are several.
+    fn patterns(&self, value: &str) -> Vec<(String, String)> {
+        let one = |entry: &str| (format!("{}/{entry}/{}", self.directory, self.name), value.to_owned());
+        match &self.pattern {
+            Some(pattern) if self.entries.len() > 1 => vec![one(pattern)],
+            _ => self.entries.iter().map(|(entry, _)| one(entry)).collect(),
+        }
     }
 
     fn command(&self, entries: &[&str], value: &str) -> String {
@@ -85,6 +107,6 @@ impl Settings {
             (all, Some(pattern)) if all.len() == self.entries.len() => pattern.clone(),
             (many, _) => format!("{{{}}}", many.join(",")),
         };
-        format!("echo {value} | sudo tee {}/{entry}/{}", self.directory, self.name)
+        written(value, &format!("{}/{entry}/{}", self.directory, self.name))
     }
 }

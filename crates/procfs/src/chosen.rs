@@ -1,7 +1,7 @@
 //! Choices with the current one marked: `always [madvise] never`, `none (full)`.
 
 /// The marked choice.
-pub(crate) fn chosen(text: &str) -> Option<&str> {
+pub fn chosen(text: &str) -> Option<&str> {
     text.split_whitespace().find_map(inside).filter(|word| !word.is_empty())
 }
 

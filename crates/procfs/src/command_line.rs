@@ -1,25 +1,33 @@
-//! What the kernel was booted with.
+//! `/proc/cmdline`: what the kernel was booted with.
 
-use howlate_procfs::{Reading, Root};
+use crate::{Reading, Root};
 
-/// `/proc/cmdline`, read once.
-pub(crate) struct CommandLine {
-    pub(crate) reading: Reading,
+/// The file, read once.
+pub struct CommandLine {
+    /// What was read.
+    pub reading: Reading,
 }
 
 impl CommandLine {
-    pub(crate) fn of(root: &Root) -> Self {
+    /// Reads it.
+    pub fn of(root: &Root) -> Self {
         Self { reading: root.reading("/proc/cmdline") }
     }
 
     /// The value of `name=value`; the last one counts, as in the kernel.
-    pub(crate) fn value(&self, name: &str) -> Option<&str> {
+    pub fn value(&self, name: &str) -> Option<&str> {
         let words = self.reading.text()?.split_whitespace();
         words.rev().find_map(|word| word.strip_prefix(name)?.strip_prefix('='))
     }
 
+    /// Whether a parameter is there, with a value or without.
+    pub fn has(&self, name: &str) -> bool {
+        let words = self.reading.text().unwrap_or_default().split_whitespace();
+        words.map(|word| word.split('=').next().unwrap_or(word)).any(|word| word == name)
+    }
+
     /// Only the parameters that matter to one finding, as evidence.
-    pub(crate) fn only(&self, names: &[&str]) -> Reading {
+    pub fn only(&self, names: &[&str]) -> Reading {
         let wanted = |word: &&str| names.contains(&word.split('=').next().unwrap_or(word));
         let kept = |text: &str| text.split_whitespace().filter(wanted).collect::<Vec<_>>().join(" ");
         let said = |words: String| if words.is_empty() { format!("no {}", names.join(", ")) } else { words };
@@ -41,6 +49,7 @@ mod tests {
         let line = line("quiet preempt=none root=/dev/sda1 preempt=full");
         assert_eq!(line.value("preempt"), Some("full"));
         assert_eq!(line.value("isolcpus"), None);
+        assert!(line.has("quiet") && line.has("preempt") && !line.has("pre"));
     }
 
     #[test]

@@ -1,0 +1,23 @@
+//! Guards against leaks between programs, which make every entry of the kernel longer.
+//!
+//! Source: Documentation/admin-guide/hw-vuln/.
+
+use howlate_procfs::{CommandLine, Root};
+
+use crate::knob::{Knob, Look, Scope};
+
+pub(crate) const KNOB: Knob = Knob {
+    name: "mitigations",
+    scope: Scope::Boot,
+    what: "no guards against leaks between programs",
+    cost: "safety: programs can read what is not theirs",
+    look,
+    texts: &[],
+};
+
+fn look(root: &Root) -> Look {
+    match CommandLine::of(root).value("mitigations") {
+        Some("off") => Look::AsWanted("off".to_owned()),
+        _ => Look::boot("mitigations=off"),
+    }
+}

@@ -1,0 +1,24 @@
+//! Interrupt handlers as threads of priority 50, below real-time threads and above ordinary ones.
+//!
+//! Source: Documentation/admin-guide/kernel-parameters.txt.
+
+use howlate_procfs::{CommandLine, Root};
+
+use crate::knob::{Knob, Look, Scope};
+
+pub(crate) const KNOB: Knob = Knob {
+    name: "threadirqs",
+    scope: Scope::Boot,
+    what: "interrupt handlers as threads",
+    cost: "each interrupt takes longer",
+    look,
+    texts: &[],
+};
+
+fn look(root: &Root) -> Look {
+    let is_realtime = root.read("/sys/kernel/realtime").as_deref() == Ok("1");
+    match CommandLine::of(root).has("threadirqs") || is_realtime {
+        true => Look::AsWanted("handlers are threads".to_owned()),
+        false => Look::boot("threadirqs"),
+    }
+}

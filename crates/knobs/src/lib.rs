@@ -1,0 +1,60 @@
+//! The settings of Linux that may make wake-ups more punctual, one small file each.
+//!
+//! Each knob knows what it is on a machine (is it there, may I, what does it hold), what would be changed to turn it, what
+//! that costs others, and how people turn it for good. Nothing is changed here: a thread's settings are asked for by the
+//! thread, files are written through `guard`, and what takes a restart is only named.
+
+mod boot;
+mod change;
+mod files;
+mod knob;
+mod machine;
+mod rights;
+mod thread;
+mod way;
+mod writes;
+
+pub use change::{Change, ThreadSetting};
+pub use files::Files;
+pub use knob::{Knob, Scope, State, Status};
+pub use way::{Way, boot_remedy};
+pub use writes::{Write, Writes, written};
+
+use howlate_model::Remedy;
+use howlate_procfs::Root;
+
+/// Every knob, in the order in which they are listed.
+pub fn all() -> impl Iterator<Item = &'static Knob> {
+    thread::ALL.iter().chain(machine::ALL).chain(boot::ALL).copied()
+}
+
+/// The knob of this name.
+pub fn named(name: &str) -> Option<&'static Knob> {
+    all().find(|knob| knob.name == name)
+}
+
+/// What to type to turn a knob, and to turn it back; empty where that is not to be done by writing files or at the next start.
+pub fn remedy(root: &Root, name: &str) -> Remedy {
+    match named(name).and_then(|knob| knob.state(root).change) {
+        Some(Change::Files(writes)) => writes.remedy,
+        Some(Change::Boot(words)) => boot_remedy(&words),
+        _ => Remedy::default(),
+    }
+}
+
+#[cfg(test)]
+mod testing {
+    use howlate_procfs::Root;
+
+    /// A tree that holds these files.
+    pub(crate) fn tree(files: &[(&str, &str)]) -> (tempfile::TempDir, Root) {
+        let folder = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let file = folder.path().join(path.trim_start_matches('/'));
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(file, text).unwrap();
+        }
+        let root = Root::at(folder.path());
+        (folder, root)
+    }
+}

@@ -1,0 +1,14 @@
+//! Whether each session of a terminal shares the CPU as one, so that a nice value counts only within.
+//!
+//! Source: `sched(7)`, the autogroup feature.
+
+use crate::knob::{Knob, Look, Scope};
+
+pub(crate) const KNOB: Knob = Knob {
+    name: "autogroup",
+    scope: Scope::Machine,
+    what: "nice values count between sessions",
+    cost: "a session with many threads takes more of the CPU",
+    look: |root| Look::file(root, "/proc/sys/kernel/sched_autogroup_enabled", "0"),
+    texts: &[],
+};

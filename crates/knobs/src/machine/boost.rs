@@ -1,0 +1,24 @@
+//! Frequencies above the base one: quicker, but as long as heat and the other cores allow.
+//!
+//! Source: Documentation/admin-guide/pm/cpufreq.rst, intel_pstate.rst.
+
+use howlate_procfs::Root;
+
+use crate::knob::{Knob, Look, Scope};
+
+pub(crate) const KNOB: Knob = Knob {
+    name: "boost",
+    scope: Scope::Machine,
+    what: "no turbo, so that the same code takes the same time",
+    cost: "everything that computes is slower",
+    look,
+    texts: &[],
+};
+
+fn look(root: &Root) -> Look {
+    const NO_TURBO: &str = "/sys/devices/system/cpu/intel_pstate/no_turbo";
+    if root.has(NO_TURBO) {
+        return Look::file(root, NO_TURBO, "1");
+    }
+    Look::file(root, "/sys/devices/system/cpu/cpufreq/boost", "0")
+}

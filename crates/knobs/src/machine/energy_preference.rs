@@ -1,0 +1,20 @@
+//! What the processor itself is told to prefer. Under the governor `performance` the kernel takes nothing else than 0.
+//!
+//! Source: Documentation/admin-guide/pm/intel_pstate.rst.
+
+use crate::files::Files;
+use crate::knob::{Knob, Look, Scope};
+
+pub(crate) const KNOB: Knob = Knob {
+    name: "energy_preference",
+    scope: Scope::Machine,
+    what: "the processor told to prefer speed",
+    cost: "power and heat",
+    look: |root| {
+        Look::files(
+            Files::of(root, "/sys/devices/system/cpu/cpufreq", "policy", "energy_performance_preference")
+                .write("performance"),
+        )
+    },
+    texts: &[],
+};

@@ -1,0 +1,17 @@
+//! Time kept for ordinary threads that real-time threads starve.
+//!
+//! Source: Linux commit d741f297, since 6.12.
+
+use crate::files::Files;
+use crate::knob::{Knob, Look, Scope};
+
+pub(crate) const KNOB: Knob = Knob {
+    name: "fair_server",
+    scope: Scope::Machine,
+    what: "no time kept for ordinary threads that starve",
+    cost: "a real-time thread that never sleeps takes its CPU for good",
+    look: |root| {
+        Look::files(Files::of(root, "/sys/kernel/debug/sched/fair_server", "cpu", "runtime").write("0"))
+    },
+    texts: &[],
+};

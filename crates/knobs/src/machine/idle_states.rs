@@ -1,0 +1,73 @@
+//! Idle states that take long to leave, switched off.
+//!
+//! Source: Documentation/admin-guide/pm/cpuidle.rst.
+
+use howlate_model::Remedy;
+use howlate_procfs::Root;
+
+use crate::files::Files;
+use crate::knob::{Knob, Look, Scope};
+use crate::writes::{Writes, written};
+
+pub(crate) const KNOB: Knob = Knob {
+    name: "idle_states",
+    scope: Scope::Machine,
+    what: "idle states that take long to leave switched off",
+    cost: "power and heat; less turbo for the others",
+    look,
+    texts: &[],
+};
+
+const CPUS: &str = "/sys/devices/system/cpu";
+
+/// An exit that takes longer than this, in microseconds, stands out against the few microseconds that a
+/// wake-up takes anyway.
+const NOTICEABLE_US: u64 = 10;
+
+fn look(root: &Root) -> Look {
+    let states = root.list(&format!("{CPUS}/cpu0/cpuidle"));
+    let slow = |state: &&String| {
+        let latency = root.read(&format!("{CPUS}/cpu0/cpuidle/{state}/latency")).ok();
+        latency.and_then(|text| text.parse::<u64>().ok()).is_some_and(|latency| latency > NOTICEABLE_US)
+    };
+    let slow: Vec<&String> = states.iter().filter(slow).collect();
+    match (states.is_empty(), slow.is_empty()) {
+        (true, _) => Look::Absent("this kernel manages no idle states".to_owned()),
+        (false, true) => Look::AsWanted("none takes longer than 10 us to leave".to_owned()),
+        (false, false) => match switched_off(root, &slow) {
+            writes if writes.each.is_empty() => Look::AsWanted("off".to_owned()),
+            writes => Look::files(writes),
+        },
+    }
+}
+
+/// Their file on every CPU; those that are off already stay as they are.
+fn switched_off(root: &Root, states: &[&String]) -> Writes {
+    let files = |state: &&String| {
+        let files = Files::of(root, CPUS, "cpu", &format!("cpuidle/{state}/disable"));
+        ((*state).clone(), files.values() == ["0"], files)
+    };
+    let (everywhere, partly): (Vec<_>, Vec<_>) = states.iter().map(files).partition(|(_, all_on, _)| *all_on);
+    let first = match everywhere.is_empty() {
+        true => Writes::default(),
+        false => Writes { remedy: remedy(everywhere.iter().map(|one| one.0.as_str())), ..all(&everywhere) },
+    };
+    let rest =
+        partly.iter().map(|(_, _, files)| files.only(|now| now == "0")).filter(|files| !files.is_empty());
+    rest.fold(first, |writes, files| writes.and(files.write("1")))
+}
+
+fn all(states: &[(String, bool, Files)]) -> Writes {
+    states.iter().fold(Writes::default(), |writes, (_, _, files)| writes.and(files.write("1")))
+}
+
+/// One command for all states that every CPU has on.
+fn remedy<'a>(states: impl Iterator<Item = &'a str>) -> Remedy {
+    let numbers: Vec<&str> = states.filter_map(|state| state.strip_prefix("state")).collect();
+    let several = match numbers.as_slice() {
+        [one] => (*one).to_owned(),
+        many => format!("{{{}}}", many.join(",")),
+    };
+    let command = |value| vec![written(value, &format!("{CPUS}/cpu*/cpuidle/state{several}/disable"))];
+    Remedy { apply: command("1"), undo: command("0") }
+}

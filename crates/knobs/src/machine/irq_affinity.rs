@@ -1,0 +1,46 @@
+//! Where interrupts are handled: away from the CPUs that are isolated, or all on the first.
+//!
+//! Interrupts that the kernel manages for a device answer EIO and stay where they are. Source: Documentation/core-api/irq/irq-affinity.rst.
+
+use howlate_model::CpuSet;
+use howlate_procfs::{Root, list_of_cpus};
+
+use crate::files::Files;
+use crate::knob::{Knob, Look, Scope};
+
+pub(crate) const KNOB: Knob = Knob {
+    name: "irq_affinity",
+    scope: Scope::Machine,
+    what: "interrupts kept to house-keeping CPUs",
+    cost: "the CPUs that are left handle them all: less throughput of disk and network",
+    look,
+    texts: &[],
+};
+
+fn look(root: &Root) -> Look {
+    let (kept, freed) = housekeeping(root);
+    if freed.is_empty() {
+        return Look::Absent("this machine has only one CPU".to_owned());
+    }
+    let all = Files::of(root, "/proc/irq", "", "smp_affinity_list");
+    let meets =
+        |list: &str| list.parse().is_ok_and(|list: CpuSet| list.iter().any(|cpu| freed.contains(cpu)));
+    let near = all.only(meets);
+    match (all.is_empty(), near.is_empty()) {
+        (true, _) => Look::Absent("this machine lists no interrupts".to_owned()),
+        (false, true) => Look::AsWanted(kept.to_string()),
+        (false, false) => Look::files(near.write(&kept.to_string())),
+    }
+}
+
+/// CPUs that keep house, and those that are to be left alone: the isolated ones, or all but the first.
+pub(super) fn housekeeping(root: &Root) -> (CpuSet, CpuSet) {
+    let online = list_of_cpus(root, "/sys/devices/system/cpu/online");
+    let isolated = list_of_cpus(root, "/sys/devices/system/cpu/isolated");
+    let kept = match isolated.is_empty() {
+        true => online.iter().take(1).collect(),
+        false => online.without(&isolated),
+    };
+    let freed = online.without(&kept);
+    (kept, freed)
+}

@@ -1,0 +1,15 @@
+//! Where the kernel lets itself be preempted, on kernels that can change it (`PREEMPT_DYNAMIC`).
+//!
+//! Source: kernel/sched/core.c, `sched_dynamic_update`.
+
+use crate::knob::{Knob, Look, Scope};
+use crate::way::Text;
+
+pub(crate) const KNOB: Knob = Knob {
+    name: "preemption_model",
+    scope: Scope::Machine,
+    what: "the kernel can be preempted nearly everywhere",
+    cost: "a little throughput",
+    look: |root| Look::file(root, "/sys/kernel/debug/sched/preempt", "full"),
+    texts: &[Text("boot", "preempt=full")],
+};

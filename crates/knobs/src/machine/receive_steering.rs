@@ -1,0 +1,33 @@
+//! Where packets are handled that came in (RPS): nowhere else than where their interrupt came.
+//!
+//! Source: Documentation/networking/scaling.rst.
+
+use howlate_procfs::Root;
+
+use crate::files::Files;
+use crate::knob::{Knob, Look, Scope};
+use crate::writes::Writes;
+
+pub(crate) const KNOB: Knob = Knob {
+    name: "receive_steering",
+    scope: Scope::Machine,
+    what: "packets are handled where their interrupt came",
+    cost: "one CPU handles the packets of a queue: less throughput",
+    look,
+    texts: &[],
+};
+
+const FOLDER: &str = "/sys/class/net";
+
+fn look(root: &Root) -> Look {
+    let queues = |card: &String| {
+        let steered = Files::of(root, &format!("{FOLDER}/{card}/queues"), "rx-", "rps_cpus");
+        steered.only(|mask| mask.bytes().any(|byte| !matches!(byte, b'0' | b',')))
+    };
+    let cards = root.list(FOLDER);
+    let steered: Vec<Files> = cards.iter().map(queues).filter(|queues| !queues.is_empty()).collect();
+    if steered.is_empty() {
+        return Look::AsWanted("no packets are steered".to_owned());
+    }
+    Look::files(steered.iter().fold(Writes::default(), |writes, queues| writes.and(queues.write("0"))))
+}

@@ -1,0 +1,25 @@
+//! The same request for each CPU by itself: `n/a` is "none at all", and 0 is "as long as it likes".
+//!
+//! Source: Documentation/admin-guide/pm/cpuidle.rst.
+
+use howlate_procfs::Root;
+
+use crate::files::Files;
+use crate::knob::{Knob, Look, Scope};
+
+pub(crate) const KNOB: Knob = Knob {
+    name: "resume_latency",
+    scope: Scope::Machine,
+    what: "each CPU asked to poll rather than to sleep",
+    cost: "power and heat: no CPU sleeps",
+    look,
+    texts: &[],
+};
+
+fn look(root: &Root) -> Look {
+    if !root.has("/sys/devices/system/cpu/cpu0/cpuidle/state0/name") {
+        return Look::Absent("this kernel manages no idle states".to_owned());
+    }
+    let each = Files::of(root, "/sys/devices/system/cpu", "cpu", "power/pm_qos_resume_latency_us");
+    Look::files(each.write("n/a"))
+}

@@ -1,0 +1,14 @@
+//! The budget of all real-time threads together.
+//!
+//! Source: `sched(7)`; since Linux 6.12 the fair server does this.
+
+use crate::knob::{Knob, Look, Scope};
+
+pub(crate) const KNOB: Knob = Knob {
+    name: "rt_throttling",
+    scope: Scope::Machine,
+    what: "real-time threads are never throttled",
+    cost: "a real-time thread that never sleeps takes its CPU for good",
+    look: |root| Look::file(root, "/proc/sys/kernel/sched_rt_runtime_us", "-1"),
+    texts: &[],
+};

@@ -1,0 +1,14 @@
+//! Equal pages are joined, and copied again when they are written to (KSM).
+//!
+//! Source: Documentation/admin-guide/mm/ksm.rst.
+
+use crate::knob::{Knob, Look, Scope};
+
+pub(crate) const KNOB: Knob = Knob {
+    name: "same_page_merging",
+    scope: Scope::Machine,
+    what: "equal pages are not joined",
+    cost: "more memory is used, mostly by virtual machines",
+    look: |root| Look::file(root, "/sys/kernel/mm/ksm/run", "0"),
+    texts: &[],
+};

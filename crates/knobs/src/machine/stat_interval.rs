@@ -1,0 +1,14 @@
+//! How often a worker on each CPU gathers the counters of memory, in seconds.
+//!
+//! Source: Documentation/admin-guide/sysctl/vm.rst.
+
+use crate::knob::{Knob, Look, Scope};
+
+pub(crate) const KNOB: Knob = Knob {
+    name: "stat_interval",
+    scope: Scope::Machine,
+    what: "counters of memory are gathered every two minutes",
+    cost: "figures such as those of /proc/meminfo are older",
+    look: |root| Look::file(root, "/proc/sys/vm/stat_interval", "120"),
+    texts: &[],
+};

@@ -1,0 +1,14 @@
+//! How readily memory of programs is written to disk.
+//!
+//! Source: Documentation/admin-guide/sysctl/vm.rst.
+
+use crate::knob::{Knob, Look, Scope};
+
+pub(crate) const KNOB: Knob = Knob {
+    name: "swappiness",
+    scope: Scope::Machine,
+    what: "memory of programs is swapped out last",
+    cost: "less memory for the cache of files",
+    look: |root| Look::file(root, "/proc/sys/vm/swappiness", "0"),
+    texts: &[],
+};

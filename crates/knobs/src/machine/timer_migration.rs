@@ -1,0 +1,14 @@
+//! Whether a timer may be queued on another CPU than the one that sets it.
+//!
+//! Source: kernel/sched/core.c, `get_nohz_timer_target`.
+
+use crate::knob::{Knob, Look, Scope};
+
+pub(crate) const KNOB: Knob = Knob {
+    name: "timer_migration",
+    scope: Scope::Machine,
+    what: "timers stay on the CPU that set them",
+    cost: "idle CPUs wake for timers that others would have taken: power",
+    look: |root| Look::file(root, "/proc/sys/kernel/timer_migration", "0"),
+    texts: &[],
+};

@@ -1,0 +1,27 @@
+//! Whether small pages of every program are joined to huge ones.
+//!
+//! Source: Documentation/admin-guide/mm/transhuge.rst.
+
+use howlate_procfs::Root;
+use howlate_procfs::chosen;
+
+use crate::knob::{Knob, Look, Scope};
+
+pub(crate) const KNOB: Knob = Knob {
+    name: "transparent_huge_pages",
+    scope: Scope::Machine,
+    what: "huge pages only for programs that ask",
+    cost: "programs that use much memory and do not ask compute more slowly",
+    look,
+    texts: &[],
+};
+
+const FILE: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
+
+fn look(root: &Root) -> Look {
+    // What never joins pages is quieter still, and is left.
+    match root.read(FILE).ok().as_deref().and_then(chosen) {
+        Some(quiet @ ("madvise" | "never")) => Look::AsWanted(quiet.to_owned()),
+        _ => Look::file(root, FILE, "madvise"),
+    }
+}

@@ -1,0 +1,14 @@
+//! A timer on every CPU that looks whether the kernel hangs, and a counter that raises NMIs.
+//!
+//! Source: Documentation/admin-guide/lockup-watchdogs.rst.
+
+use crate::knob::{Knob, Look, Scope};
+
+pub(crate) const KNOB: Knob = Knob {
+    name: "watchdogs",
+    scope: Scope::Machine,
+    what: "no lockup watchdogs",
+    cost: "a kernel that hangs is not reported: only for the length of a measurement",
+    look: |root| Look::file(root, "/proc/sys/kernel/watchdog", "0"),
+    texts: &[],
+};

@@ -1,0 +1,26 @@
+//! Where the kernel's own work is done that is bound to no CPU.
+//!
+//! Source: Documentation/core-api/workqueue.rst.
+
+use howlate_procfs::Root;
+
+use crate::knob::{Knob, Look, Scope};
+use crate::machine::irq_affinity::housekeeping;
+use crate::writes::mask;
+
+pub(crate) const KNOB: Knob = Knob {
+    name: "workqueue_cpus",
+    scope: Scope::Machine,
+    what: "the kernel's unbound work kept to house-keeping CPUs",
+    cost: "the CPUs that are left do it all",
+    look,
+    texts: &[],
+};
+
+fn look(root: &Root) -> Look {
+    let (kept, freed) = housekeeping(root);
+    if freed.is_empty() {
+        return Look::Absent("this machine has only one CPU".to_owned());
+    }
+    Look::file(root, "/sys/devices/virtual/workqueue/cpumask", &mask(&kept))
+}

@@ -1,0 +1,103 @@
+//! What this process may change.
+
+use howlate_model::Policy;
+use howlate_procfs::{Root, Status};
+
+/// Bit of `CAP_SYS_NICE`. Source: `include/uapi/linux/capability.h`.
+const SYS_NICE: u32 = 23;
+
+/// `/proc/self/status` and `/proc/self/limits`.
+pub(crate) struct Rights {
+    /// Whether it has any right that ordinary users lack; unknown counts as having.
+    is_privileged: bool,
+    sys_nice: bool,
+    /// The soft limits of `RLIMIT_NICE` and `RLIMIT_RTPRIO`.
+    nice: u64,
+    priority: u64,
+}
+
+impl Rights {
+    pub(crate) fn of(root: &Root) -> Self {
+        let status = Status::read(root);
+        let limits = root.read("/proc/self/limits").unwrap_or_default();
+        let uid = status.field("Uid").and_then(|ids| ids.split_whitespace().nth(1));
+        let capable = status.field("CapEff").is_none_or(|mask| mask.trim_matches('0') != "");
+        Self {
+            is_privileged: capable || uid == Some("0"),
+            sys_nice: status.has_bit("CapEff", SYS_NICE).unwrap_or(false),
+            nice: soft(&limits, "Max nice priority"),
+            priority: soft(&limits, "Max realtime priority"),
+        }
+    }
+
+    /// What it takes to ask for `policy`, if that would be refused. Source: `sched(7)`; the limit on nice
+    /// values counts from 20 downwards.
+    pub(crate) fn refuse_policy(&self, policy: Policy) -> Option<String> {
+        if self.sys_nice {
+            return None;
+        }
+        match policy {
+            Policy::Other { nice: Some(nice) } => {
+                let needed = u64::try_from(20 - nice.get()).unwrap_or(0);
+                (self.nice < needed).then(|| format!("it takes CAP_SYS_NICE, or `ulimit -e {needed}`"))
+            }
+            Policy::Fifo { priority } | Policy::Rr { priority } => {
+                let needed = u64::from(priority.get());
+                (self.priority < needed).then(|| format!("it takes CAP_SYS_NICE, or `ulimit -r {needed}`"))
+            }
+            _ => None,
+        }
+    }
+
+    /// What it takes to write to a file, if that would be refused. Nothing is written.
+    pub(crate) fn refuse_write(&self, root: &Root, path: &str) -> Option<String> {
+        if !self.is_privileged {
+            return Some("it takes root".to_owned());
+        }
+        root.writable(path).err().map(|error| format!("{path}: {error}"))
+    }
+}
+
+fn soft(limits: &str, name: &str) -> u64 {
+    let rest = limits.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default();
+    match rest.split_whitespace().next() {
+        Some("unlimited") => u64::MAX,
+        number => number.and_then(|number| number.parse().ok()).unwrap_or(0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::tree;
+
+    fn rights(capabilities: &str, limits: &str) -> Rights {
+        let status = format!("Uid:\t1000\t1000\t1000\t1000\nCapEff:\t{capabilities}\n");
+        Rights::of(&tree(&[("/proc/self/status", &status), ("/proc/self/limits", limits)]).1)
+    }
+
+    #[test]
+    fn a_limit_or_a_capability_is_enough() {
+        let fifo: Policy = "fifo:80".parse().unwrap();
+        let nice: Policy = "nice:-20".parse().unwrap();
+        let none = rights("0000000000000000", "Max nice priority  0  0\nMax realtime priority  79  99");
+        assert_eq!(none.refuse_policy(fifo), Some("it takes CAP_SYS_NICE, or `ulimit -r 80`".to_owned()));
+        assert_eq!(none.refuse_policy(nice), Some("it takes CAP_SYS_NICE, or `ulimit -e 40`".to_owned()));
+        let limited = rights("0000000000000000", "Max nice priority  40  40\nMax realtime priority  80  80");
+        assert_eq!((limited.refuse_policy(fifo), limited.refuse_policy(nice)), (None, None));
+        let capable = rights("0000000000800000", "");
+        assert_eq!((capable.refuse_policy(fifo), capable.refuse_policy(nice)), (None, None));
+    }
+
+    #[test]
+    fn an_ordinary_user_writes_none_of_the_kernels_files() {
+        let (_folder, root) = tree(&[("/sys/a", "1")]);
+        assert_eq!(
+            rights("0000000000000000", "").refuse_write(&root, "/sys/a"),
+            Some("it takes root".into())
+        );
+        assert_eq!(rights("000001ffffffffff", "").refuse_write(&root, "/sys/a"), None);
+        let missing = rights("000001ffffffffff", "").refuse_write(&root, "/sys/b");
+        assert_eq!(missing, Some("/sys/b: no such file".into()));
+    }
+}

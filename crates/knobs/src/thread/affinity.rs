@@ -1,0 +1,40 @@
+//! One CPU for the thread: an isolated one, or the one that was idle most since the start.
+//!
+//! Source: `sched_setaffinity(2)`, `proc_stat(5)`.
+
+use howlate_model::CpuSet;
+use howlate_procfs::{Root, Stat, Status};
+
+use crate::change::ThreadSetting;
+use crate::knob::{Knob, Look, Scope};
+use crate::way::Text;
+
+pub(crate) const KNOB: Knob = Knob {
+    name: "affinity",
+    scope: Scope::Thread,
+    what: "bound to the quietest CPU",
+    cost: "the scheduler cannot move the thread away when that CPU is busy",
+    look,
+    texts: &[
+        Text("systemd", "CPUAffinity=N"),
+        Text(
+            "C",
+            "cpu_set_t s; CPU_ZERO(&s); CPU_SET(N, &s); pthread_setaffinity_np(pthread_self(), sizeof s, &s);",
+        ),
+        Text("Python", "os.sched_setaffinity(0, {N})"),
+        Text("shell", "taskset -c N ./my-program"),
+    ],
+};
+
+fn look(root: &Root) -> Look {
+    let allowed: CpuSet =
+        Status::read(root).field("Cpus_allowed_list").and_then(|list| list.parse().ok()).unwrap_or_default();
+    if allowed.len() < 2 {
+        return Look::Absent("this process may use only one CPU".to_owned());
+    }
+    let quietest = Stat::read(root).cpus.into_iter().filter(|(cpu, _)| allowed.contains(*cpu));
+    match quietest.min_by_key(|(_, ticks)| ticks.busy) {
+        Some((cpu, _)) => Look::thread(allowed.to_string(), cpu.to_string(), ThreadSetting::Cpu(cpu)),
+        None => Look::Absent("/proc/stat does not tell which CPU is quiet".to_owned()),
+    }
+}

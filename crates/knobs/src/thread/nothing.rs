@@ -1,0 +1,13 @@
+//! Turns nothing: whatever is found of it is chance. For trying the trial.
+
+use crate::change::ThreadSetting;
+use crate::knob::{Knob, Look, Scope};
+
+pub(crate) const KNOB: Knob = Knob {
+    name: "nothing",
+    scope: Scope::Thread,
+    what: "nothing at all, to see what chance finds",
+    cost: "nothing",
+    look: |_| Look::thread("as it is", "as it is", ThreadSetting::Nothing),
+    texts: &[],
+};

@@ -1,0 +1,21 @@
+//! No huge pages for the process: no page fault clears two megabytes, and none are joined while it runs.
+//!
+//! Source: `PR_SET_THP_DISABLE(2const)`. What howlate measures with lies in small pages that were touched before.
+
+use crate::change::ThreadSetting;
+use crate::knob::{Knob, Look, Scope};
+use crate::way::Text;
+
+pub(crate) const KNOB: Knob = Knob {
+    name: "small_pages",
+    scope: Scope::Thread,
+    what: "no huge pages for the process",
+    cost: "programs that use much memory compute more slowly",
+    look: |_| Look::thread("howlate's loops have it", "the same", ThreadSetting::AlreadySo),
+    texts: &[
+        Text("systemd", "MemoryTHP=disable (systemd 258)"),
+        Text("C", "prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);"),
+        Text("Rust", "unsafe { libc::prctl(libc::PR_SET_THP_DISABLE, 1, 0, 0, 0) };"),
+        Text("Python", "ctypes.CDLL(None).prctl(41, 1, 0, 0, 0)   # PR_SET_THP_DISABLE"),
+    ],
+};

@@ -1,0 +1,102 @@
+//! How a knob is turned for good, in the ways that people use.
+
+use howlate_model::{Remedy, shell_word};
+
+use crate::change::Change;
+use crate::writes::Writes;
+
+/// One way to make a setting permanent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Way {
+    /// `systemd`, `sysctl.d`, `tmpfiles.d`, `boot`, `C`, `Rust`, `Python`, `shell`.
+    pub by: &'static str,
+    /// What to type, or to write into the program or file.
+    pub apply: String,
+    /// What takes it back.
+    pub undo: String,
+}
+
+/// The same as constants: what the code of a program says, or a unit of systemd.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Text(pub(crate) &'static str, pub(crate) &'static str);
+
+/// Taking a line out again is the undo of all that is written into a program or a unit.
+const TAKE_OUT: &str = "take the line out again";
+
+impl Text {
+    pub(crate) fn way(self) -> Way {
+        Way { by: self.0, apply: self.1.to_owned(), undo: TAKE_OUT.to_owned() }
+    }
+}
+
+/// What every knob of the same kind has.
+pub(crate) fn ways(name: &str, change: &Change) -> Vec<Way> {
+    match change {
+        Change::Files(writes) => of_files(name, writes),
+        Change::Boot(words) => vec![boot(words)],
+        Change::Thread(_) | Change::Held { .. } => Vec::new(),
+    }
+}
+
+/// Source: `sysctl.d(5)`, `tmpfiles.d(5)`; the latter writes to any file of `/sys` at each start.
+fn of_files(name: &str, writes: &Writes) -> Vec<Way> {
+    let file = format!("60-howlate-{}.conf", name.replace('_', "-"));
+    let is_sysctl = writes.each.iter().all(|write| write.path.starts_with(SYSCTL));
+    let (by, then) = match is_sysctl {
+        true => ("sysctl.d", "sudo sysctl --system"),
+        false => ("tmpfiles.d", "sudo systemd-tmpfiles --create"),
+    };
+    let target = format!("/etc/{by}/{file}");
+    let line = |(path, value): &(String, String)| {
+        shell_word(if is_sysctl { sysctl(path, value) } else { format!("w {path} - - - - {value}") })
+    };
+    let lines: Vec<String> = writes.patterns.iter().map(line).collect();
+    let undo = [&[format!("sudo rm {target}")], &writes.remedy.undo[..]].concat().join(" && ");
+    let apply = format!("printf '%s\\n' {} | sudo tee {target} && {then}", lines.join(" "));
+    vec![Way { by, apply, undo }]
+}
+
+const SYSCTL: &str = "/proc/sys/";
+
+fn sysctl(path: &str, value: &str) -> String {
+    format!("{} = {value}", path.strip_prefix(SYSCTL).unwrap_or(path).replace('/', "."))
+}
+
+fn boot(words: &str) -> Way {
+    let Remedy { apply, undo } = boot_remedy(words);
+    Way { by: "boot", apply: apply.join("; "), undo: undo.join("; ") }
+}
+
+/// A change of the kernel's command line.
+pub fn boot_remedy(words: &str) -> Remedy {
+    Remedy {
+        apply: vec![format!("add `{words}` to the kernel's command line and restart")],
+        undo: vec![format!("remove `{words}` from the kernel's command line and restart")],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sysctl_goes_to_sysctl_d_and_the_rest_to_tmpfiles_d() {
+        let way = |write| ways("timer_migration", &Change::Files(write)).remove(0);
+        let sysctl = way(Writes::known("/proc/sys/kernel/timer_migration", "1", "0"));
+        assert_eq!(sysctl.by, "sysctl.d");
+        assert_eq!(
+            sysctl.apply,
+            "printf '%s\\n' 'kernel.timer_migration = 0' | sudo tee \
+             /etc/sysctl.d/60-howlate-timer-migration.conf && sudo sysctl --system"
+        );
+        assert!(sysctl.undo.ends_with("&& echo 1 | sudo tee /proc/sys/kernel/timer_migration"));
+        let file = way(Writes::known("/sys/kernel/mm/ksm/run", "1", "2"));
+        assert!(file.apply.contains("'w /sys/kernel/mm/ksm/run - - - - 2'"), "{}", file.apply);
+    }
+
+    #[test]
+    fn a_parameter_is_added_and_removed() {
+        let way = ways("threadirqs", &Change::Boot("threadirqs".into())).remove(0);
+        assert!(way.apply.starts_with("add `threadirqs`") && way.undo.starts_with("remove `threadirqs`"));
+    }
+}
