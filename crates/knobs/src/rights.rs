@@ -21,7 +21,7 @@ impl Rights {
         let status = Status::read(root);
         let limits = root.read("/proc/self/limits").unwrap_or_default();
         let uid = status.field("Uid").and_then(|ids| ids.split_whitespace().nth(1));
-        let capable = status.field("CapEff").is_none_or(|mask| mask.trim_matches('0') != "");
+        let capable = status.field("CapEff").is_none_or(|mask| !mask.trim_matches('0').is_empty());
         Self {
             is_privileged: capable || uid == Some("0"),
             sys_nice: status.has_bit("CapEff", SYS_NICE).unwrap_or(false),
