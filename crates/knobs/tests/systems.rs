@@ -1,5 +1,7 @@
 //! What the knobs are on captured machines: each file under `testdata/systems` is one.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
