@@ -20,7 +20,7 @@ pub(crate) const KNOB: Knob = Knob {
         ),
         Text(
             "Rust",
-            "unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &libc::sched_param { sched_priority: 80 }) };",
+            "libc::sched_setscheduler(0, libc::SCHED_FIFO, &libc::sched_param { sched_priority: 80 });   // in an unsafe block",
         ),
         Text("Python", "os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(80))"),
         Text("shell", "chrt -f 80 ./my-program"),

@@ -15,7 +15,7 @@ pub(crate) const KNOB: Knob = Knob {
     texts: &[
         Text("systemd", "LimitMEMLOCK=infinity, and mlockall in the program"),
         Text("C", "mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT);"),
-        Text("Rust", "unsafe { libc::mlockall(libc::MCL_CURRENT | libc::MCL_FUTURE) };"),
+        Text("Rust", "rustix::mm::mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE)?;"),
         Text("Python", "ctypes.CDLL(None).mlockall(3)"),
     ],
 };

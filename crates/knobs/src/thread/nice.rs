@@ -15,7 +15,7 @@ pub(crate) const KNOB: Knob = Knob {
     texts: &[
         Text("systemd", "Nice=-20"),
         Text("C", "setpriority(PRIO_PROCESS, 0, -20);   /* in each thread */"),
-        Text("Rust", "unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, -20) };   // in each thread"),
+        Text("Rust", "rustix::process::setpriority_process(None, -20)?;   // in each thread"),
         Text("Python", "os.setpriority(os.PRIO_PROCESS, 0, -20)"),
         Text("shell", "nice -n -20 ./my-program"),
     ],

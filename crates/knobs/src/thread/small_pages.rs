@@ -15,7 +15,7 @@ pub(crate) const KNOB: Knob = Knob {
     texts: &[
         Text("systemd", "MemoryTHP=disable (systemd 258)"),
         Text("C", "prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);"),
-        Text("Rust", "unsafe { libc::prctl(libc::PR_SET_THP_DISABLE, 1, 0, 0, 0) };"),
+        Text("Rust", "libc::prctl(libc::PR_SET_THP_DISABLE, 1, 0, 0, 0);   // in an unsafe block"),
         Text("Python", "ctypes.CDLL(None).prctl(41, 1, 0, 0, 0)   # PR_SET_THP_DISABLE"),
     ],
 };

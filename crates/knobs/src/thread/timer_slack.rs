@@ -18,7 +18,7 @@ pub(crate) const KNOB: Knob = Knob {
     texts: &[
         Text("systemd", "TimerSlackNSec=1ns"),
         Text("C", "prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);   /* in each thread */"),
-        Text("Rust", "unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };   // in each thread"),
+        Text("Rust", "rustix::thread::set_current_timer_slack(NonZeroU64::new(1))?;   // in each thread"),
         Text("Python", "ctypes.CDLL(None).prctl(29, 1, 0, 0, 0)   # PR_SET_TIMERSLACK, in each thread"),
         Text("shell", "echo 1 > /proc/$$/timerslack_ns   # this shell and what it starts"),
     ],
