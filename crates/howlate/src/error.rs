@@ -169,7 +169,7 @@ impl Error {
             Self::NothingTraced { .. } => Some("record again, such as with `howlate cyclic --why --out result.jsonl`".into()),
             Self::NothingToTrace(_) => Some("leave --why out, or choose another --call or --by".into()),
             Self::Watch(error) => error.hint(),
-            Self::NothingWatches(_) => Some("leave `--tracer` out".into()),
+            Self::NothingWatches(_) => Some("leave `--tracer` out, or mark the loops of the program: docs/loop.md".into()),
             Self::ProgramFailed { .. } => Some("what was seen of it until then is above".into()),
             Self::NoCommand(_) => Some("`howlate --help` lists the commands".into()),
             Self::Load(error) => load_hint(error),

@@ -114,6 +114,7 @@ fn every_line() -> Vec<Value> {
     for watched in lines.iter_mut().filter_map(|line| line.get_mut("watched")) {
         watched["steps"] = a_latency();
         watched["intervals"] = a_latency();
+        watched["turns"]["work"] = a_latency();
     }
     lines
 }

@@ -21,13 +21,7 @@ fn has_bpf_and_python() -> bool {
         skip("python3 is not installed");
         return false;
     }
-    let output = run(&["watch", "--tracer", "bpf", "--quiet", "--", "true"]);
-    let said = stderr(&output);
-    assert!(!said.contains("the kernel refuses to"), "{said}");
-    if output.status.code() == Some(2) {
-        skip(&said);
-    }
-    output.status.code() == Some(0)
+    common::has_bpf()
 }
 
 /// The path of the interpreter itself, past any script that only chooses it.
@@ -41,10 +35,6 @@ fn by_timer(document: &Value) -> &Value {
     let results = document["results"].as_array().unwrap();
     let timers = results.iter().filter(|one| one["condition"]["mechanism"] == "timer");
     timers.max_by_key(|one| one["count"].as_u64()).unwrap_or_else(|| panic!("{document}"))
-}
-
-fn sum(parts: &Value) -> i64 {
-    parts.as_array().unwrap().iter().map(|one| one["ns"].as_i64().unwrap()).sum()
 }
 
 #[test]
@@ -71,7 +61,7 @@ fn a_python_loop_has_a_period_and_its_lateness_parts() {
     let why = &result["why"];
     assert_eq!(why["decomposed"], result["count"], "every one is split");
     for worst in why["worst"].as_array().unwrap() {
-        assert_eq!(sum(&worst["parts"]), worst["latency_ns"].as_i64().unwrap());
+        assert_eq!(common::sum(&worst["parts"], "ns"), worst["latency_ns"].as_i64().unwrap());
     }
     assert_eq!(result["latency_ns"]["max"], why["worst"][0]["latency_ns"]);
     let shown = run(&["show", out, "--format", "json"]);
@@ -126,14 +116,9 @@ fn who_competes_for_its_cpu_is_named() {
 
 /// Builds a C program; `None` where there is no compiler.
 fn compiled(folder: &Path, source: &str) -> Option<PathBuf> {
-    if !is_installed("cc") {
-        skip("cc is not installed");
-        return None;
-    }
     let (text, program) = (folder.join("p.c"), folder.join("rhythmic"));
     std::fs::write(&text, source).unwrap();
-    let built = Command::new("cc").arg("-O1").arg(&text).arg("-o").arg(&program).status().unwrap();
-    built.success().then_some(program)
+    common::built_c(&text, &program, &["-O1"]).map(|()| program)
 }
 
 /// A loop every 2 ms by timerfd; one turn in twenty works for seven.

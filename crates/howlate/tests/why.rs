@@ -6,7 +6,7 @@ mod common;
 
 use std::process::{Child, Command, Stdio};
 
-use common::{ForAnyone, howlate, json, run, skip, stderr, stdout};
+use common::{ForAnyone, has_bpf, howlate, json, run, skip, stderr, stdout, sum};
 use serde_json::Value;
 
 /// Skips what needs a tracer that this machine lacks; one that is there and fails is no reason to skip a test.
@@ -14,31 +14,6 @@ use serde_json::Value;
 fn skip_what_is_missing(said: &str) {
     assert!(!said.contains("the kernel refuses to"), "{said}");
     skip(said);
-}
-
-/// Whether the kernel's programs can be had here; says why not.
-fn has_bpf() -> bool {
-    let output = run(&[
-        "cyclic",
-        "--why",
-        "--tracer",
-        "bpf",
-        "--samples",
-        "20",
-        "--threads",
-        "1",
-        "--rounds",
-        "1",
-        "--quiet",
-    ]);
-    if output.status.code() == Some(2) {
-        skip_what_is_missing(&stderr(&output));
-    }
-    output.status.code() != Some(2)
-}
-
-fn sum(parts: &Value, key: &str) -> i64 {
-    parts.as_array().unwrap().iter().map(|one| one[key].as_i64().unwrap()).sum()
 }
 
 #[test]

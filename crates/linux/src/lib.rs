@@ -26,6 +26,7 @@ pub mod signal;
 mod signal_set;
 pub mod sysv;
 pub mod thread;
+pub mod ticks;
 pub mod uring;
 pub mod usage;
 

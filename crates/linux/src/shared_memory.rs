@@ -36,11 +36,26 @@ impl SharedMemory {
     ///
     /// Source: <https://man7.org/linux/man-pages/man2/memfd_create.2.html>
     pub fn create(words: usize) -> io::Result<(Self, OwnedFd)> {
+        let file = Self::file(words)?;
+        Ok((Self::open(&file)?, file))
+    }
+
+    /// The same, of which pages are made when they are touched first.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::create`].
+    pub fn create_sparse(words: usize) -> io::Result<(Self, OwnedFd)> {
+        let file = Self::file(words)?;
+        Ok((Self::map(&file, MapFlags::SHARED)?, file))
+    }
+
+    /// A file of that many words, which neither side can take away from the other.
+    fn file(words: usize) -> io::Result<OwnedFd> {
         let file = memfd_create("howlate", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
         ftruncate(&file, (OBJECTS + words * WORD) as u64)?;
-        // Neither side can take memory away from the other.
         fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
-        Ok((Self::open(&file)?, file))
+        Ok(file)
     }
 
     /// `mmap(2)`: maps the memory behind `file`.
@@ -49,6 +64,10 @@ impl SharedMemory {
     ///
     /// `InvalidInput` when the file is too short or can still shrink; `ENOMEM`.
     pub fn open(file: impl AsFd) -> io::Result<Self> {
+        Self::map(file, MapFlags::SHARED | MapFlags::POPULATE)
+    }
+
+    fn map(file: impl AsFd, how: MapFlags) -> io::Result<Self> {
         let len = usize::try_from(fstat(&file)?.st_size).unwrap_or(0);
         let sealed = rustix::fs::fcntl_get_seals(&file)?.contains(SealFlags::SHRINK);
         if len < OBJECTS + WORD || !sealed {
@@ -56,8 +75,7 @@ impl SharedMemory {
         }
         let access = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a new mapping at an address of the kernel's choice; it overlaps nothing.
-        let base =
-            unsafe { mmap(ptr::null_mut(), len, access, MapFlags::SHARED | MapFlags::POPULATE, file, 0)? };
+        let base = unsafe { mmap(ptr::null_mut(), len, access, how, file, 0)? };
         let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
         Ok(Self { base, len })
     }

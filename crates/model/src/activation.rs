@@ -13,17 +13,20 @@ pub enum Activation {
     Timer,
     /// Another thread, an interrupt or a softirq woke it: late from the moment at which it was woken.
     Event,
+    /// A turn of a loop that its program has marked: late from the time at which the turn was to begin.
+    Loop,
 }
 
 impl Activation {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::Timer, Self::Event];
+    pub const ALL: [Self; 3] = [Self::Timer, Self::Event, Self::Loop];
 
     /// The name used in recordings.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Timer => "timer",
             Self::Event => "event",
+            Self::Loop => "loop",
         }
     }
 }

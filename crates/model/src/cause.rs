@@ -11,6 +11,8 @@ use crate::{Latency, MonotonicTime, Part, Span};
 pub enum Kind {
     /// The thread itself: it asked too late.
     LateArming,
+    /// The thread itself: the work of the turn before took longer than there was time.
+    LongWork,
     /// The kernel was allowed to join timers.
     TimerSlack,
     /// The CPU was idle and had to leave that state; in a virtual machine the hypervisor's part is in it.
@@ -48,6 +50,7 @@ impl Kind {
     pub const fn name(self) -> &'static str {
         match self {
             Self::LateArming => "late_arming",
+            Self::LongWork => "long_work",
             Self::TimerSlack => "timer_slack",
             Self::IdleExit => "idle_exit",
             Self::Interrupt => "interrupt",

@@ -90,6 +90,11 @@ pub enum Caveat {
         /// How many were there and left out, at most.
         count: u64,
     },
+    /// A watched program marked more loops than there were rings for.
+    LoopsNotMeasured {
+        /// How many were left out.
+        count: u64,
+    },
     /// One thread per CPU was asked for, and the mask that the process inherited holds fewer CPUs than
     /// threads could be bound to.
     CpusNotMeasured {
@@ -368,6 +373,7 @@ impl Caveat {
             | Self::ObserverShares { .. }
             | Self::ThreadsShareCpus { .. }
             | Self::ProcessesNotFollowed { .. }
+            | Self::LoopsNotMeasured { .. }
             | Self::LeftOut { .. }
             | Self::SettingLeftBehind { .. }
             | Self::GroupLeftBehind { .. }

@@ -24,6 +24,7 @@ mod known;
 mod ledger;
 mod limit;
 mod load;
+mod loop_turn;
 mod mechanism;
 mod nearest;
 mod notifier;
@@ -72,6 +73,7 @@ pub use limit::{Limit, LimitError, Statistic};
 pub use load::{
     Hackbench, Intensity, Load, LoadBlock, LoadError, LoadKind, LoadPart, LoadReport, Loads, PartEffect,
 };
+pub use loop_turn::LoopTurn;
 pub use mechanism::Mechanism;
 pub use nearest::nearest;
 pub use notifier::{Notifier, UnknownNotifier};
@@ -91,4 +93,4 @@ pub use time::{Latency, MonotonicTime, Span, SpanError};
 pub use traced::{Asleep, Deferred, Expiry, Holder, Lost, Occupant, Traced, Who, WokenBy};
 pub use wait::{UnknownMechanism, Wait};
 pub use wakeup::Wakeup;
-pub use watched::{WAKERS_KEPT, WatchedBlock, Woken};
+pub use watched::{NO_TRACER, TurnsBlock, WAKERS_KEPT, WatchedBlock, Woken};

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Distribution, MonotonicTime, Who};
+use crate::{Distribution, Latency, MonotonicTime, Span, Who};
 
 /// Who woke a thread, and how often.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -12,6 +12,34 @@ pub struct Woken {
     pub by: Who,
     /// How often.
     pub count: u64,
+}
+
+/// The work of a loop's turns, as its program has marked it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TurnsBlock {
+    /// The period that the loop is to have; 0 where it has none.
+    pub period_ns: Span,
+    /// How long the work of each turn took, of those that said when it was done.
+    pub work: Distribution,
+    /// Turns whose work took longer than the period.
+    pub long: u64,
+    /// Turns of which nobody knows when they were to begin: their time was inferred from the loop's own rhythm.
+    pub inferred: u64,
+}
+
+impl TurnsBlock {
+    /// Counts the work of one turn.
+    pub fn worked(&mut self, length: Span) {
+        self.work.record(Latency::from_nanos(i64::try_from(length.as_nanos()).unwrap_or(i64::MAX)));
+        self.long += u64::from(!self.period_ns.is_zero() && length > self.period_ns);
+    }
+
+    fn merge(&mut self, later: &Self) {
+        self.period_ns = later.period_ns;
+        self.work.merge(&later.work);
+        self.long = self.long.saturating_add(later.long);
+        self.inferred = self.inferred.saturating_add(later.inferred);
+    }
 }
 
 /// The rhythm of a watched thread in one stretch of time, and who woke it.
@@ -33,7 +61,13 @@ pub struct WatchedBlock {
     /// Who woke it, the most frequent first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub woken_by: Vec<Woken>,
+    /// The work of its turns; absent where its program has not marked them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turns: Option<TurnsBlock>,
 }
+
+/// What stands for the tracer of marked loops where there was none.
+pub const NO_TRACER: &str = "none";
 
 /// Names of a thread's wakers that are kept apart; the rest is counted together, without a name.
 pub const WAKERS_KEPT: usize = 64;
@@ -50,6 +84,9 @@ impl WatchedBlock {
         self.steps.merge(&later.steps);
         self.intervals.merge(&later.intervals);
         self.missed = later.missed.map(|more| self.missed.unwrap_or(0).saturating_add(more)).or(self.missed);
+        if let Some(turns) = &later.turns {
+            self.turns.get_or_insert_default().merge(turns);
+        }
         later.woken_by.iter().for_each(|one| self.count(&one.by, one.count));
         self.woken_by.sort_by_key(|one| std::cmp::Reverse(one.count));
     }

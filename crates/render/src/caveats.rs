@@ -50,6 +50,9 @@ pub fn caveat(caveat: &Caveat) -> String {
         Caveat::ProcessesNotFollowed { count } => format!(
             "The program had {count} processes more than can be followed at once; their threads are not in the result."
         ),
+        Caveat::LoopsNotMeasured { count } => format!(
+            "The program marked {count} loops more than there is memory for; their turns are not in the result."
+        ),
         Caveat::CpusNotMeasured { followed, others, isolated } => {
             let offered = if isolated.is_empty() { others } else { isolated };
             let are = match (isolated.is_empty(), offered.len()) {

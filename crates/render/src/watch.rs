@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use howlate_analyse::cause::{Why, WhyCause};
 use howlate_analyse::watch::Rhythm;
 use howlate_analyse::{Analysis, Outcome, Summary};
-use howlate_model::{Activation, Holder, Latency, Span, Who, Work};
+use howlate_model::{Activation, Holder, Latency, Span, TurnsBlock, Who, Work};
 
 use crate::legible::legible;
 use crate::numbers::{count, micros};
@@ -59,7 +59,8 @@ pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
         0 => String::new(),
         some => format!("  {some} more threads were late less; `--json` has all.\n"),
     };
-    format!("Threads of a program · µs\n\n{}{more}\n{}", table.text(), wakers(outcomes, width))
+    let [loops, wakers] = [loops(outcomes, width), wakers(outcomes, width)];
+    format!("Threads of a program · µs\n\n{}{more}\n{loops}{wakers}", table.text())
 }
 
 /// The threads that are shown, by name, and how many are not: those that were late least.
@@ -102,7 +103,8 @@ const fn late_from(outcome: &Outcome) -> &'static str {
     match outcome.condition.work {
         Work::Watch { mechanism: Activation::Timer } => "its timer's time",
         Work::Watch { mechanism: Activation::Event } => "being woken",
-        _ => "its turn's time",
+        Work::Watch { mechanism: Activation::Loop } => "its turn's time",
+        _ => "",
     }
 }
 
@@ -120,6 +122,48 @@ fn wakers(outcomes: &[&Outcome], width: usize) -> String {
     };
     let lines: String = outcomes.iter().filter_map(line).take(THREADS_TOLD).collect();
     if lines.is_empty() { lines } else { format!("{lines}\n") }
+}
+
+/// What the work of loops took that the program has marked, and how it is known when they were late.
+fn loops(outcomes: &[&Outcome], width: usize) -> String {
+    let line = |outcome: &&Outcome| {
+        let turns = outcome.rhythm.as_ref()?.turns()?;
+        Some(format!("{}\n", wrapped(&turns_in_words(&name(outcome), turns), width, 2)))
+    };
+    let lines: String = outcomes.iter().filter_map(line).collect();
+    if lines.is_empty() { lines } else { format!("{lines}\n") }
+}
+
+/// `control: the work of 5,000 turns took 100 µs at the median, 3.00 ms at most; longer than its period of 1.00 ms in 50 (1.0 %).`
+fn turns_in_words(name: &str, turns: &TurnsBlock) -> String {
+    let (all, long) = (turns.work.count(), turns.long);
+    let mut text = match (turns.work.quantile(0.5), turns.work.max()) {
+        (Some(median), Some(most)) => {
+            format!("{name}: the work of {} turns took {median} at the median, {most} at most", count(all))
+        }
+        _ => format!("{name}: its program does not say how long its work takes (`howlate_done`)"),
+    };
+    if all > 0 && !turns.period_ns.is_zero() {
+        let share = percent(ratio(long, all));
+        text.push_str(&format!(
+            "; longer than its period of {} in {} ({share})",
+            turns.period_ns,
+            count(long)
+        ));
+    }
+    if turns.inferred > 0 {
+        text.push_str(&format!(
+            ". When {} of its turns were to begin follows from its own rhythm, of which the earliest turns count as on time; a tracer, or \
+             `howlate_wake_at`, would tell",
+            count(turns.inferred)
+        ));
+    }
+    text + "."
+}
+
+#[allow(clippy::cast_precision_loss, reason = "a share for people")]
+fn ratio(part: u64, whole: u64) -> f64 {
+    part as f64 / whole as f64
 }
 
 fn who(who: &Who) -> String {

@@ -2,7 +2,7 @@
 
 use howlate_analyse::cause::{ProbeEffect, Why, WhyCause, remedy};
 use howlate_analyse::{Analysis, Outcome};
-use howlate_model::{Explained, Finding, Kind, Latency, Part, Segment, Span, Work};
+use howlate_model::{Explained, Finding, Kind, Latency, NO_TRACER, Part, Segment, Span, Work};
 
 use crate::condition::condition;
 use crate::legible::legible;
@@ -76,11 +76,12 @@ fn parts(why: &Why) -> String {
 /// How many were late, and how much of that is not explained.
 pub fn late_in_words(why: &Why) -> String {
     let late = &why.late;
+    let what = if why.tracer == NO_TRACER { "turns" } else { "traced wake-ups" };
     let unexplained = percent(late.unexplained_share());
     let above = Latency::from_nanos(i64::try_from(late.above_ns.as_nanos()).unwrap_or(i64::MAX));
     let total = Latency::from_nanos(i64::try_from(late.total_ns).unwrap_or(i64::MAX));
     format!(
-        "{} of the traced wake-ups were {above} late or more, {total} together; {unexplained} of that is unexplained. It went to:",
+        "{} of the {what} were {above} late or more, {total} together; {unexplained} of that is unexplained. It went to:",
         count(late.count)
     )
 }
@@ -157,6 +158,10 @@ fn share(span: Span, whole: i64) -> f64 {
 /// What was seen, what was not, and what looking cost.
 fn how_well(why: &Why, watched: bool) -> String {
     let seen = why.decomposed + why.not_decomposed;
+    if why.tracer == NO_TRACER {
+        return "Without a tracer: a turn is late by the work of the turn before, as far as that took longer, and by what nobody saw."
+            .to_owned();
+    }
     let mut text = format!(
         "Tracer {}: {} of {} traced wake-ups were seen whole, each to the nanosecond",
         why.tracer,
@@ -242,6 +247,7 @@ fn who(kind: Kind, name: &str, pid: Option<u32>) -> String {
     let pid = pid.map_or_else(String::new, |pid| format!(", pid {pid}"));
     match kind {
         Kind::LateArming => "asked too late".to_owned(),
+        Kind::LongWork => "its own long work".to_owned(),
         Kind::TimerSlack => "timer slack".to_owned(),
         Kind::IdleExit => "leaving idle".to_owned(),
         Kind::Interrupt => format!("interrupt {name}"),

@@ -4,6 +4,7 @@ mod cyclic;
 mod instructions;
 mod load;
 mod long_recording;
+mod loops;
 mod memory;
 mod notify;
 mod paired;
@@ -23,11 +24,12 @@ use crate::packages;
 
 type Bench = (&'static str, fn() -> std::io::Result<()>);
 
-const BENCHES: [Bench; 12] = [
+const BENCHES: [Bench; 13] = [
     ("cyclic", cyclic::run),
     ("cyclictest", cyclic::run_drop_in),
     ("instructions", instructions::run),
     ("load", load::run),
+    ("loop", loops::run),
     ("memory", memory::run),
     ("notify", notify::run),
     ("report", report::run),

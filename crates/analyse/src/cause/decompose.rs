@@ -223,7 +223,7 @@ fn until_lost(one: &Traced, from: MonotonicTime) -> Charge {
     }
 }
 
-fn lost_to(lost: &Lost) -> Charge {
+pub(super) fn lost_to(lost: &Lost) -> Charge {
     let who = &lost.to;
     if lost.throttled || who.holder == Holder::Quota {
         return quota(Part::LostAgain, who);

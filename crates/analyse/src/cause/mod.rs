@@ -11,6 +11,7 @@ mod line;
 mod remedy;
 mod score;
 mod traces;
+mod turn;
 
 pub use decompose::{Decomposed, decompose};
 pub use join::{Joiner, Judged};
@@ -18,6 +19,7 @@ pub use late::{ProbeEffect, Why, WhyCause, WhyLate, WhyPart, WhyRemedy};
 pub use remedy::remedy;
 pub use score::{HITS_NEEDED, SHARE_NEEDED, Score, Verdict, score};
 pub use traces::Traces;
+pub use turn::{Beforehand, turn};
 
 #[cfg(test)]
 mod replay;

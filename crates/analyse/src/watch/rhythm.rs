@@ -1,6 +1,6 @@
 //! The rhythm of a watched thread, as a recording tells it.
 
-use howlate_model::{Distribution, Span, WatchedBlock, Woken};
+use howlate_model::{Distribution, Span, TurnsBlock, WatchedBlock, Woken};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -30,6 +30,22 @@ pub struct RhythmNumbers {
     pub missed: Option<u64>,
     /// Who woke it, the most frequent first.
     pub woken_by: Vec<Woken>,
+    /// The work of its turns; absent where its program has not marked them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub turns: Option<TurnsNumbers>,
+}
+
+/// The work of a marked loop's turns, as it is published. Names are added to, never changed.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct TurnsNumbers {
+    /// The period that the loop is to have; 0 where it has none.
+    pub period_ns: Span,
+    /// How long the work of each turn took, of those that said when it was done.
+    pub work_ns: Option<Summary>,
+    /// Turns whose work took longer than the period.
+    pub long: u64,
+    /// Turns whose time was inferred from the loop's own rhythm.
+    pub inferred: u64,
 }
 
 /// Fewer steps are no rhythm.
@@ -64,6 +80,11 @@ impl Rhythm {
         &self.all.woken_by
     }
 
+    /// The work of its turns; `None` where its program has not marked them.
+    pub const fn turns(&self) -> Option<&TurnsBlock> {
+        self.all.turns.as_ref()
+    }
+
     /// All of it, as it is published.
     pub fn numbers(&self) -> RhythmNumbers {
         RhythmNumbers {
@@ -73,8 +94,14 @@ impl Rhythm {
             intervals_ns: Summary::of(&self.all.intervals),
             missed: self.missed(),
             woken_by: self.all.woken_by.clone(),
+            turns: self.turns().map(turns),
         }
     }
+}
+
+fn turns(all: &TurnsBlock) -> TurnsNumbers {
+    let (period_ns, work_ns) = (all.period_ns, Summary::of(&all.work));
+    TurnsNumbers { period_ns, work_ns, long: all.long, inferred: all.inferred }
 }
 
 fn nanos(all: &Distribution, quantile: f64) -> Option<u64> {

@@ -2,10 +2,10 @@
 
 use std::mem::{replace, take};
 
-use howlate_model::{Block, Latency, Ledger, Line, MonotonicTime, Span, WatchedBlock, WhyBlock};
+use howlate_model::{Block, Latency, Ledger, Line, MonotonicTime, Span, TurnsBlock, WatchedBlock, WhyBlock};
 
-use super::Awakening;
 use super::grid::Grid;
+use super::{Awakening, Turned};
 
 /// The wake-ups of one thread by one kind of activation: what a condition of a recording is about.
 #[derive(Debug)]
@@ -45,20 +45,51 @@ impl Thread {
         (self.grid, self.ran) = (Grid::default(), None);
     }
 
+    /// It is a loop that its program has marked, and that is to turn every `period`.
+    pub fn turns_every(&mut self, period: Span) {
+        self.rhythm.turns = Some(TurnsBlock { period_ns: period, ..TurnsBlock::default() });
+    }
+
     /// Takes its next wake-up.
     pub fn woke(&mut self, one: &Awakening) {
-        let late = one.wakeup.latency();
-        self.block.record(one.wakeup, None);
-        self.ledger.add(&one.parts.wakeup);
-        self.ledger.clamped += one.parts.clamped;
+        self.was_late(one);
+        self.ran(one.wakeup.ran);
         one.by.iter().for_each(|who| self.rhythm.woken(who));
         let (step, missed) = self.grid.next(one.wakeup.expected);
         step.into_iter().for_each(|step| self.rhythm.steps.record(length(step)));
-        self.rhythm.missed = missed.map(|more| self.rhythm.missed.unwrap_or(0) + more).or(self.rhythm.missed);
-        if let Some(before) = self.ran.replace(one.wakeup.ran) {
-            self.rhythm.intervals.record(length(one.wakeup.ran.since(before)));
+        self.missed(missed);
+    }
+
+    /// Takes the next turn of its loop.
+    pub fn turned(&mut self, one: &Turned) {
+        self.ran(one.woke);
+        if let Some(turns) = &mut self.rhythm.turns {
+            one.worked.into_iter().for_each(|length| turns.worked(length));
+            turns.inferred += u64::from(one.inferred);
         }
-        (self.count, self.worst) = (self.count + 1, self.worst.max(late));
+        if let Some(awakening) = &one.awakening {
+            self.was_late(awakening);
+            let (step, _) = self.grid.next(awakening.wakeup.expected);
+            step.into_iter().for_each(|step| self.rhythm.steps.record(length(step)));
+            self.missed(Some(one.missed));
+        }
+    }
+
+    fn was_late(&mut self, one: &Awakening) {
+        self.block.record(one.wakeup, None);
+        self.ledger.add(&one.parts.wakeup);
+        self.ledger.clamped += one.parts.clamped;
+        (self.count, self.worst) = (self.count + 1, self.worst.max(one.wakeup.latency()));
+    }
+
+    fn ran(&mut self, at: MonotonicTime) {
+        if let Some(before) = self.ran.replace(at) {
+            self.rhythm.intervals.record(length(at.since(before)));
+        }
+    }
+
+    fn missed(&mut self, more: Option<u64>) {
+        self.rhythm.missed = more.map(|more| self.rhythm.missed.unwrap_or(0) + more).or(self.rhythm.missed);
     }
 
     /// How late it was since the last block; `None` where it did not wake.
@@ -72,7 +103,12 @@ impl Thread {
     /// Why, and its rhythm, since the last time; nothing where it did not wake.
     pub fn reasons(&mut self, now: MonotonicTime, tracer: &str) -> Vec<Line> {
         let condition = self.block.condition;
-        let next = WatchedBlock { condition, from_ns: now, until_ns: now, ..WatchedBlock::default() };
+        let turns = self
+            .rhythm
+            .turns
+            .as_ref()
+            .map(|turns| TurnsBlock { period_ns: turns.period_ns, ..TurnsBlock::default() });
+        let next = WatchedBlock { condition, from_ns: now, until_ns: now, turns, ..WatchedBlock::default() };
         let rhythm = WatchedBlock { until_ns: now, ..replace(&mut self.rhythm, next) };
         if self.ledger.is_empty() {
             return Vec::new();

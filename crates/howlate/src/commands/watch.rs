@@ -7,7 +7,7 @@ mod watching;
 use howlate_analyse::Analysis;
 
 use self::subject::Subject;
-use self::watching::Watching;
+use self::watching::{Ended, Watching};
 use super::print_result;
 use crate::cli::{Output, Watch};
 use crate::environment::Environment;
@@ -17,10 +17,13 @@ use crate::status::{self, Status};
 pub(crate) fn run(asked: &Watch) -> Result<Status, Error> {
     let environment = Environment::begin()?;
     let mut subject = Subject::of(asked)?;
-    let watching = Watching::begin(asked, &environment, &subject)?;
+    let watching = Watching::begin(asked, &environment, &mut subject)?;
     subject.begin()?;
-    let analysis = watching.until_the_end(&mut subject, &environment.interrupted);
+    let Ended { analysis, nothing } = watching.until_the_end(&mut subject, &environment.interrupted);
     let failure = subject.end(&environment.interrupted);
+    if let Some(nothing) = nothing {
+        return Err(failure.unwrap_or(nothing));
+    }
     print(asked, &analysis)?;
     let status = status::of(&analysis, &asked.fail_above);
     failure.map_or(Ok(status), Err)

@@ -277,3 +277,30 @@ pub(crate) fn has_caveat(result: &Value, kind: &str) -> bool {
     };
     of(result) || result["results"].as_array().is_some_and(|results| results.iter().any(of))
 }
+
+/// What the parts of a wake-up, or its causes, are together.
+pub(crate) fn sum(parts: &Value, key: &str) -> i64 {
+    parts.as_array().unwrap().iter().map(|one| one[key].as_i64().unwrap()).sum()
+}
+
+/// Builds a C program from a file, with `options`; `None` where there is no compiler.
+pub(crate) fn built_c(source: &Path, program: &Path, options: &[&str]) -> Option<()> {
+    if !is_installed("cc") {
+        skip("cc is not installed");
+        return None;
+    }
+    let built = Command::new("cc").args(options).arg(source).arg("-o").arg(program).output().unwrap();
+    assert!(built.status.success(), "{}", stderr(&built));
+    Some(())
+}
+
+/// Whether the kernel's programs can be had here; says why not.
+pub(crate) fn has_bpf() -> bool {
+    let output = run(&["watch", "--tracer", "bpf", "--quiet", "--", "true"]);
+    let said = stderr(&output);
+    assert!(!said.contains("the kernel refuses to"), "{said}");
+    if output.status.code() == Some(2) {
+        skip(&said);
+    }
+    output.status.code() == Some(0)
+}

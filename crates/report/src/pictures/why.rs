@@ -33,7 +33,7 @@ const fn hue(kind: Cause) -> Hue {
         Cause::Thread => Hue::Series(1),
         Cause::Interrupt | Cause::Softirq | Cause::OtherTimers => Hue::Series(2),
         Cause::Stopped | Cause::Throttled | Cause::RtThrottled => Hue::Series(3),
-        Cause::TimerSlack | Cause::LateArming | Cause::PageFault => Hue::Series(4),
+        Cause::TimerSlack | Cause::LateArming | Cause::LongWork | Cause::PageFault => Hue::Series(4),
         Cause::IdleExit | Cause::Hypervisor => Hue::Series(5),
         Cause::Undetermined | Cause::Unexplained => Hue::Rest,
     }

@@ -16,21 +16,21 @@ impl fmt::Display for LimitExceeded {
 impl std::error::Error for LimitExceeded {}
 
 /// A figure, its interval where it has one, and what it may be at most.
-pub(super) struct Figure<'a> {
-    pub(super) name: &'a str,
-    pub(super) value: f64,
-    pub(super) interval: Option<(f64, f64)>,
-    pub(super) most: f64,
-    pub(super) unit: &'a str,
+pub(in crate::bench) struct Figure<'a> {
+    pub(in crate::bench) name: &'a str,
+    pub(in crate::bench) value: f64,
+    pub(in crate::bench) interval: Option<(f64, f64)>,
+    pub(in crate::bench) most: f64,
+    pub(in crate::bench) unit: &'a str,
 }
 
 /// What was found of all figures so far.
 #[derive(Default)]
-pub(super) struct Limits(Vec<String>);
+pub(in crate::bench) struct Limits(Vec<String>);
 
 impl Limits {
     /// Prints a figure and whether it keeps its limit.
-    pub(super) fn judge(&mut self, figure: &Figure<'_>) {
+    pub(in crate::bench) fn judge(&mut self, figure: &Figure<'_>) {
         let Figure { name, value, most, unit, .. } = figure;
         let interval =
             figure.interval.map_or_else(String::new, |(low, high)| format!(" [{low:.2}, {high:.2}]"));
@@ -41,7 +41,7 @@ impl Limits {
     }
 
     /// Fails if any is above its limit.
-    pub(super) fn verdict(self) -> io::Result<()> {
+    pub(in crate::bench) fn verdict(self) -> io::Result<()> {
         if self.0.is_empty() { Ok(()) } else { Err(io::Error::other(LimitExceeded(self.0))) }
     }
 }

@@ -4,7 +4,7 @@
 
 mod first_sample;
 mod flood;
-mod limit;
+pub(super) mod limit;
 mod ping_pong;
 mod probe_effect;
 

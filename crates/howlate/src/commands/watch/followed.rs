@@ -1,15 +1,15 @@
 //! The threads of a watched program, each with what its part of the recording is about.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
-use howlate_analyse::watch::{Awakening, Thread};
+use howlate_analyse::watch::{Awakening, Thread, Turned, Turns};
 use howlate_linux::{clock, sched};
 use howlate_model::{
-    Activation, CONDITIONS_MOST, Condition, CpuSet, InForce, Line, Load, Lost, MonotonicTime, Policy, Span,
-    Started, Traced, Work,
+    Activation, CONDITIONS_MOST, Condition, CpuSet, InForce, Line, Load, LoopTurn, Lost, MonotonicTime,
+    Policy, Span, Started, Traced, Work,
 };
 use howlate_procfs::Root;
-use howlate_watch::{Identities, Identity, Threads};
+use howlate_watch::{Identities, Identity, Marked, Threads};
 
 /// What a thread is called that had ended before anybody asked for its name.
 const GONE: &str = "(ended)";
@@ -25,6 +25,15 @@ pub(super) struct Followed {
     places: HashMap<(Identity, Activation), usize>,
     threads: Vec<Thread>,
     names: Vec<String>,
+    /// Loops that the program has marked, by their number.
+    loops: BTreeMap<usize, Loop>,
+}
+
+/// A loop that the program has marked: the thread that turns it, and its place among the threads.
+struct Loop {
+    tid: u32,
+    place: usize,
+    turns: Turns,
 }
 
 impl Followed {
@@ -38,15 +47,17 @@ impl Followed {
             places: HashMap::new(),
             threads: Vec::new(),
             names: Vec::new(),
+            loops: BTreeMap::new(),
         }
     }
 
     /// Takes what was seen of one sleep; returns the lines that a condition begins with, where it is a new one.
     pub(super) fn saw(&mut self, one: &Traced, known: &mut Threads) -> Vec<Line> {
         let before = self.lost.insert(one.tid, one.lost.clone()).unwrap_or_default();
+        self.loops.values_mut().filter(|of| of.tid == one.tid).for_each(|of| of.turns.saw(one.clone()));
         let Some(awakening) = Awakening::of(one, &before) else { return Vec::new() };
         let identity = self.identities.of(one.tid, || known.name(one.tid).unwrap_or_else(|| GONE.to_owned()));
-        if !self.chosen.is_empty() && !self.chosen.contains(&identity.name) {
+        if !self.is_chosen(&identity.name) {
             return Vec::new();
         }
         let (place, lines) = match self.places.get(&(identity.clone(), awakening.activation)) {
@@ -56,6 +67,39 @@ impl Followed {
         };
         self.threads[place].woke(&awakening);
         lines
+    }
+
+    fn is_chosen(&self, name: &str) -> bool {
+        self.chosen.is_empty() || self.chosen.iter().any(|chosen| chosen == name)
+    }
+
+    /// Takes a turn of the loop with this number; returns the lines that a condition begins with, where it is a new one.
+    pub(super) fn turned(&mut self, number: usize, of: &Marked, turn: LoopTurn, traced: bool) -> Vec<Line> {
+        if let Some(known) = self.loops.get_mut(&number) {
+            known.turns.turned(turn);
+            return Vec::new();
+        }
+        if !self.is_chosen(&of.name) || self.threads.len() >= CONDITIONS_MOST {
+            return Vec::new();
+        }
+        let namesakes = self.loops.values().filter(|one| self.names[one.place] == of.name).count();
+        let identity =
+            Identity { name: of.name.clone(), number: u32::try_from(namesakes).unwrap_or(u32::MAX) };
+        let (place, lines) = self.add(of.tid, identity, Activation::Loop);
+        self.threads[place].turns_every(of.period);
+        let mut turns = Turns::new(of.period, traced);
+        turns.turned(turn);
+        self.loops.insert(number, Loop { tid: of.tid, place, turns });
+        lines
+    }
+
+    /// Enters the turns of which all is known by now; all of them at the end.
+    pub(super) fn settle(&mut self, now: MonotonicTime, is_end: bool) {
+        let Self { loops, threads, .. } = self;
+        for Loop { place, turns, .. } in loops.values_mut() {
+            let settled: Vec<Turned> = if is_end { turns.end() } else { turns.settle(now) };
+            settled.iter().for_each(|one| threads[*place].turned(one));
+        }
     }
 
     fn add(&mut self, tid: u32, identity: Identity, activation: Activation) -> (usize, Vec<Line>) {

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use howlate_procfs::Root;
-use howlate_watch::{Process, Program, Stopped, Threads, find};
+use howlate_watch::{Loops, Process, Program, Stopped, Threads, WatchError, find, ticks_are_the_clock};
 
 use crate::cli::Watch;
 use crate::error::Error;
@@ -15,8 +15,8 @@ use crate::error::Error;
 pub(super) enum Subject {
     /// It runs on, whatever becomes of us.
     Attached(Process),
-    /// It ends with us.
-    Started(Program),
+    /// It ends with us, and has memory for the turns of loops that it marks.
+    Started(Program, Option<Loops>),
 }
 
 impl Subject {
@@ -25,19 +25,33 @@ impl Subject {
         if let Some(process) = &asked.process {
             return Ok(Self::Attached(find(&Root::live(), process, std::process::id())?));
         }
+        let (loops, mut handed_on) = (Loops::create(ticks_are_the_clock(&Root::live())), Ok(()));
         let aside = |command: &mut Command| {
+            handed_on = loops.as_ref().map_or(Ok(()), |loops| loops.hand_on(command));
             // What it prints would be in the middle of the result.
             if let (true, Ok(stderr)) = (asked.printing.json, io::stderr().as_fd().try_clone_to_owned()) {
                 command.stdout(Stdio::from(stderr));
             }
         };
-        Ok(Self::Started(Program::hold(&asked.program, aside)?))
+        let program = Program::hold(&asked.program, aside)?;
+        let failed = |source| WatchError::Start { program: program.name().to_owned(), source };
+        handed_on.map_err(failed)?;
+        let loops = loops.map_err(failed)?;
+        Ok(Self::Started(program, Some(loops)))
     }
 
     pub(super) fn pid(&self) -> u32 {
         match self {
             Self::Attached(process) => process.pid,
-            Self::Started(program) => program.pid(),
+            Self::Started(program, _) => program.pid(),
+        }
+    }
+
+    /// The loops that it marks, to be read by whoever watches it.
+    pub(super) const fn take_loops(&mut self) -> Option<Loops> {
+        match self {
+            Self::Attached(_) => None,
+            Self::Started(_, loops) => loops.take(),
         }
     }
 
@@ -50,7 +64,7 @@ impl Subject {
     pub(super) fn begin(&mut self) -> Result<(), Error> {
         match self {
             Self::Attached(_) => Ok(()),
-            Self::Started(program) => Ok(program.begin()?),
+            Self::Started(program, _) => Ok(program.begin()?),
         }
     }
 
@@ -58,13 +72,13 @@ impl Subject {
     pub(super) fn is_over(&mut self, threads: &Threads) -> bool {
         match self {
             Self::Attached(_) => threads.is_over(),
-            Self::Started(program) => program.ended().is_some(),
+            Self::Started(program, _) => program.ended().is_some(),
         }
     }
 
     /// Ends what was started; what is to be said of it if it failed. Ctrl-C reaches it too, and is no failure of its own.
     pub(super) fn end(mut self, interrupted: &AtomicBool) -> Option<Error> {
-        let Self::Started(program) = &mut self else { return None };
+        let Self::Started(program, _) = &mut self else { return None };
         let stopped = program.stop().filter(|_| !interrupted.load(Ordering::Relaxed));
         let how = stopped.and_then(Stopped::failure)?;
         Some(Error::ProgramFailed { program: program.name().to_owned(), how })

@@ -4,10 +4,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use howlate_analyse::Analysis;
 use howlate_linux::{clock, sched};
-use howlate_model::{Caveat, Finished, HowEnded, Line, MonotonicTime, Policy, Span, block_length};
+use howlate_model::{Caveat, Finished, HowEnded, Line, MonotonicTime, NO_TRACER, Policy, Span, block_length};
 use howlate_procfs::Root;
 use howlate_trace::{Choice, Opened, Refusal, Tier, Tracer, open};
-use howlate_watch::{Looked, Thread, Threads};
+use howlate_watch::{Looked, Loops, Thread, Threads};
 
 use super::followed::Followed;
 use super::subject::Subject;
@@ -15,7 +15,7 @@ use crate::cli::Watch;
 use crate::environment::Environment;
 use crate::error::Error;
 use crate::recorder::{Recorder, header};
-use crate::terminal::{InPlace, is_watched};
+use crate::terminal::{InPlace, is_watched, say};
 
 /// How often it is looked for what was seen, and for threads that have come or gone.
 const LOOK_EVERY: Span = Span::from_millis(50);
@@ -34,7 +34,11 @@ const SHOWN: usize = 12;
 
 /// A program that is being watched.
 pub(super) struct Watching {
-    tracer: Box<dyn Tracer>,
+    /// None where nothing but marked loops is measured.
+    tracer: Option<Box<dyn Tracer>>,
+    /// Why there is none.
+    untraced: Option<Error>,
+    loops: Option<Loops>,
     threads: Threads,
     followed: Followed,
     recorder: Recorder<Analysis>,
@@ -52,14 +56,15 @@ pub(super) struct Watching {
 
 impl Watching {
     /// Begins to watch. A program that was started for it does not run yet.
-    pub(super) fn begin(asked: &Watch, environment: &Environment, subject: &Subject) -> Result<Self, Error> {
-        let (mut tracer, caveats) = tracer(asked.tracer, subject)?;
+    pub(super) fn begin(
+        asked: &Watch,
+        environment: &Environment,
+        subject: &mut Subject,
+    ) -> Result<Self, Error> {
+        let Traced { mut tracer, untraced, caveats } = tracer(asked.tracer, subject)?;
         let mut threads = Threads::of(Root::live(), subject.pid(), asked.follow);
-        let tier = tracer.tier();
-        let refused = |refusal| Error::Tracer { tier, refusal };
-        tracer.start().map_err(refused)?;
-        for thread in threads.look().come {
-            follow(tracer.as_mut(), &thread).map_err(refused)?;
+        if let Some(tracer) = &mut tracer {
+            attach(tracer.as_mut(), &mut threads)?;
         }
         let mut header = header("watch", 0, environment, Vec::new());
         header.late_above_ns = asked.late_above;
@@ -67,9 +72,14 @@ impl Watching {
         let mut recorder = Recorder::begin(header, asked.out.as_deref(), &environment.interrupted)?;
         caveats.into_iter().chain(environment.refused.iter().cloned()).for_each(|one| recorder.caveat(one));
         let watched = subject.leaves_the_terminal_alone() && !asked.printing.quiet && is_watched();
+        if !asked.printing.quiet && untraced.is_some() {
+            say("There is no tracer: only loops are measured that the program has marked (docs/loop.md).\n");
+        }
         let now = clock::now();
         Ok(Self {
             tracer,
+            untraced,
+            loops: subject.take_loops(),
             threads,
             followed,
             recorder,
@@ -85,7 +95,7 @@ impl Watching {
     }
 
     /// Watches until the program, the time or the patience of whoever started it ends.
-    pub(super) fn until_the_end(mut self, subject: &mut Subject, interrupted: &AtomicBool) -> Analysis {
+    pub(super) fn until_the_end(mut self, subject: &mut Subject, interrupted: &AtomicBool) -> Ended {
         // Whoever is watched goes first. Where that is refused, nothing is lost.
         drop(sched::set_policy(sched::THIS_THREAD, Policy::Idle));
         // What a program did before it was one is not its own.
@@ -108,9 +118,9 @@ impl Watching {
     fn look(&mut self) {
         let Looked { come, gone } = self.threads.look();
         self.follow_children();
-        for thread in &come {
+        if let Some(tracer) = &mut self.tracer {
             // One that has ended meanwhile cannot be followed any more.
-            drop(follow(self.tracer.as_mut(), thread));
+            come.iter().for_each(|thread| drop(follow(tracer.as_mut(), thread)));
         }
         if self.followed.len() <= FEW {
             self.followed.look_for_new_names(&mut self.threads);
@@ -127,12 +137,22 @@ impl Watching {
     fn follow_children(&mut self) {
         let all = self.threads.processes();
         self.left_out = self.left_out.max(all.len().saturating_sub(PROCESSES));
-        // What the first look found could be watched.
-        drop(self.tracer.watch(&all[..all.len().min(PROCESSES)]));
+        if let Some(tracer) = &mut self.tracer {
+            // What the first look found could be watched.
+            drop(tracer.watch(&all[..all.len().min(PROCESSES)]));
+        }
     }
 
+    /// Takes in turns before sleeps: what is told of a turn's sleep is told after it.
     fn read(&mut self) {
-        let Self { tracer, threads, followed, recorder, began, .. } = self;
+        let Self { tracer, loops, threads, followed, recorder, began, .. } = self;
+        let is_traced = tracer.is_some();
+        if let Some(loops) = loops {
+            self.lost += loops.read(&mut |number, of, turn| {
+                followed.turned(number, of, turn, is_traced).iter().for_each(|line| recorder.keep(line));
+            });
+        }
+        let Some(tracer) = tracer else { return };
         self.lost += tracer.read(&mut |one| {
             // Before, it was not its program yet.
             if one.waking >= *began {
@@ -143,6 +163,7 @@ impl Watching {
 
     /// Hands on blocks, causes and names when it is time.
     fn hand_on(&mut self, now: MonotonicTime) {
+        self.followed.settle(now, false);
         if now.since(self.blocks) >= block_length(now.since(self.began)) {
             self.blocks = now;
             self.followed.blocks(now).iter().for_each(|line| self.recorder.keep(line));
@@ -159,7 +180,7 @@ impl Watching {
     }
 
     fn keep_reasons(&mut self, now: MonotonicTime) {
-        let tracer = self.tracer.tier().name();
+        let tracer = self.tracer.as_ref().map_or(NO_TRACER, |tracer| tracer.tier().name());
         self.followed.reasons(now, tracer).iter().for_each(|line| self.recorder.keep(line));
     }
 
@@ -176,10 +197,11 @@ impl Watching {
     }
 
     /// Nothing is attached to the program any more; what came of it.
-    fn end(mut self) -> Analysis {
+    fn end(mut self) -> Ended {
         drop(clock::pause(SETTLING));
-        self.tracer.stop();
+        self.tracer.iter_mut().for_each(|tracer| tracer.stop());
         self.read();
+        self.followed.settle(clock::now(), true);
         self.place.iter_mut().for_each(InPlace::clear);
         let now = clock::now();
         self.followed.blocks(now).iter().for_each(|line| self.recorder.keep(line));
@@ -194,7 +216,13 @@ impl Watching {
         if self.left_out > 0 {
             self.recorder.caveat(Caveat::ProcessesNotFollowed { count: self.left_out as u64 });
         }
-        self.recorder.end(Some(HowEnded::Done))
+        let left_out = self.loops.as_ref().map_or(0, Loops::left_out);
+        if left_out > 0 {
+            self.recorder.caveat(Caveat::LoopsNotMeasured { count: left_out });
+        }
+        let analysis = self.recorder.end(Some(HowEnded::Done));
+        let nothing = self.untraced.filter(|_| analysis.outcomes().is_empty());
+        Ended { analysis, nothing }
     }
 }
 
@@ -203,22 +231,53 @@ fn finished(condition: u32, at_ns: MonotonicTime) -> Line {
     Line::Finished(Finished { condition, round: 0, at_ns, usage, unfinished: false, load, error })
 }
 
+/// What came of watching.
+pub(super) struct Ended {
+    pub(super) analysis: Analysis,
+    /// Why nothing did: there was no tracer, and the program has marked no loop.
+    pub(super) nothing: Option<Error>,
+}
+
+/// The tracer, if there is one.
+struct Traced {
+    tracer: Option<Box<dyn Tracer>>,
+    untraced: Option<Error>,
+    caveats: Vec<Caveat>,
+}
+
 /// The best tracer that can be had, and what is to be said of better ones. Records of switches alone say neither when a
-/// thread was to run nor who woke it.
-fn tracer(choice: Choice, subject: &Subject) -> Result<(Box<dyn Tracer>, Vec<Caveat>), Error> {
-    if matches!(choice, Choice::None | Choice::Only(Tier::Switches)) {
-        return Err(Error::NothingWatches(choice));
-    }
-    let Opened { tracer, refused } = open(choice, &[subject.pid()]);
+/// thread was to run nor who woke it. A program that is started may have marked loops, which need none.
+fn tracer(choice: Choice, subject: &Subject) -> Result<Traced, Error> {
+    let may_mark = matches!(subject, Subject::Started(..)) && matches!(choice, Choice::Auto | Choice::None);
+    let Opened { tracer, refused } = match choice {
+        Choice::None | Choice::Only(Tier::Switches) => Opened::default(),
+        Choice::Auto | Choice::Only(_) => open(choice, &[subject.pid()]),
+    };
+    let tracer = tracer.filter(|one| one.tier() != Tier::Switches);
+    let untraced = match refused.first() {
+        _ if tracer.is_some() => None,
+        Some((tier, refusal)) => Some(Error::Tracer { tier: *tier, refusal: refusal.clone() }),
+        None => Some(Error::NothingWatches(choice)),
+    };
     let caveats = refused.iter().map(|(tier, reason)| Caveat::TracerRefused {
         tracer: tier.name().to_owned(),
         reason: reason.to_string(),
     });
-    match (tracer.filter(|one| one.tier() != Tier::Switches), refused.first()) {
-        (Some(tracer), _) => Ok((tracer, caveats.collect())),
-        (None, Some((tier, refusal))) => Err(Error::Tracer { tier: *tier, refusal: refusal.clone() }),
-        (None, None) => Err(Error::NothingWatches(choice)),
+    match untraced {
+        Some(error) if !may_mark => Err(error),
+        untraced => Ok(Traced { tracer, untraced, caveats: caveats.collect() }),
     }
+}
+
+/// Follows all threads that there are.
+fn attach(tracer: &mut dyn Tracer, threads: &mut Threads) -> Result<(), Error> {
+    let tier = tracer.tier();
+    let refused = |refusal| Error::Tracer { tier, refusal };
+    tracer.start().map_err(refused)?;
+    for thread in threads.look().come {
+        follow(tracer, &thread).map_err(refused)?;
+    }
+    Ok(())
 }
 
 fn follow(tracer: &mut dyn Tracer, thread: &Thread) -> Result<(), Refusal> {

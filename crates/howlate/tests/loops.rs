@@ -1,0 +1,253 @@
+//! Loops that programs have marked, measured for real. No test here asserts a duration of the machine's making.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use common::{howlate, is_installed, json, run, skip, stderr, stdout};
+use serde_json::Value;
+
+const HEADER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../loop");
+
+/// The example, built.
+fn example(folder: &Path) -> Option<PathBuf> {
+    let program = folder.join("control");
+    let source = Path::new(HEADER).join("examples/control.c");
+    common::built_c(&source, &program, &["-O1", "-I", HEADER]).map(|()| program)
+}
+
+/// A program of its own, built.
+fn program(folder: &Path, source: &str) -> Option<PathBuf> {
+    let (text, program) = (folder.join("p.c"), folder.join("program"));
+    std::fs::write(&text, source).unwrap();
+    common::built_c(&text, &program, &["-O1", "-pthread", "-I", HEADER]).map(|()| program)
+}
+
+/// The results that are of marked loops.
+fn loops(document: &Value) -> Vec<&Value> {
+    let results = document["results"].as_array().unwrap();
+    results.iter().filter(|one| one["condition"]["mechanism"] == "loop").collect()
+}
+
+/// A part of the words for `watch` that is the same each time.
+fn watched<'a>(tracer: &'a str, more: &[&'a str]) -> Value {
+    json(&[&["watch", "--json", "--quiet", "--tracer", tracer, "--"], more].concat(), 0)
+}
+
+#[test]
+fn the_header_is_clean_in_both_languages() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = Path::new(HEADER).join("examples/control.c");
+    for (compiler, language) in
+        [("gcc", "c99"), ("clang", "c99"), ("gcc", "gnu17"), ("g++", "c++17"), ("clang++", "c++17")]
+    {
+        if !is_installed(compiler) {
+            skip(&format!("{compiler} is not installed"));
+            continue;
+        }
+        let mut command = Command::new(compiler);
+        command.args(["-Wall", "-Wextra", "-pedantic", "-Werror", "-O2", "-I", HEADER]);
+        command.args(if language == "c++17" { ["-x", "c++"] } else { ["-x", "c"] });
+        command.arg(format!("-std={language}")).arg(&source).arg("-o").arg(folder.path().join("p"));
+        let built = command.output().unwrap();
+        assert!(built.status.success(), "{compiler}: {}", stderr(&built));
+    }
+    let lines = std::fs::read_to_string(Path::new(HEADER).join("howlate.h")).unwrap().lines().count();
+    assert!(lines < 150, "{lines}");
+}
+
+#[test]
+fn turns_that_worked_too_long_are_named_without_a_tracer() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = example(folder.path()) else { return };
+    let path = folder.path().join("l.jsonl");
+    let (program, out) = (program.to_str().unwrap(), path.to_str().unwrap());
+    let asked =
+        ["--json", "--quiet", "--tracer", "none", "--late-above", "1ms", "--out", out, "--", program, "2"];
+    let document = json(&[&["watch"], &asked[..]].concat(), 0);
+    let results = loops(&document);
+    assert_eq!(results.len(), 1, "{document}");
+    let result = results[0];
+    assert_eq!(
+        (&result["condition"]["kind"], &result["condition"]["name"]),
+        (&"watch".into(), &"control".into())
+    );
+    let turns = &result["rhythm"]["turns"];
+    assert_eq!((&turns["period_ns"], &result["count"]), (&1_000_000.into(), &2_000.into()), "none is lost");
+    // One turn in a hundred works for three periods; a busy machine may make more of them long.
+    assert!(turns["long"].as_u64().unwrap() >= 20, "{turns}");
+    assert_eq!(turns["inferred"], 2_000, "nobody says when they were to begin");
+    assert!(turns["work_ns"]["min"].as_u64().unwrap() >= 100_000, "{turns}");
+    assert!(result["rhythm"]["missed"].as_u64().unwrap() >= 20, "{result}");
+    let why = &result["why"];
+    assert_eq!((&why["decomposed"], &why["tracer"]), (&2_000.into(), &"none".into()));
+    for worst in why["worst"].as_array().unwrap() {
+        assert_eq!(common::sum(&worst["parts"], "ns"), worst["latency_ns"].as_i64().unwrap());
+    }
+    let causes = why["causes"].as_array().unwrap();
+    let long = causes.iter().find(|cause| cause["kind"] == "long_work");
+    assert!(long.is_some_and(|cause| cause["wakeups"].as_u64().unwrap() > 0), "{causes:?}");
+    reads_the_same(out, &document);
+}
+
+/// Everything that reads recordings reads this one.
+fn reads_the_same(out: &str, document: &Value) {
+    let shown = json(&["show", out, "--format", "json"], 0);
+    assert_eq!(shown["results"], document["results"], "a recording says the same");
+    let text = stdout(&run(&["show", out])).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("its turn's time") && text.contains("longer than its period of"), "{text}");
+    assert!(stdout(&run(&["why", out])).contains("its own long work"));
+    let page = format!("{out}.html");
+    let report = run(&["report", out, "--output", &page]);
+    assert_eq!(report.status.code(), Some(0), "{}", stderr(&report));
+}
+
+#[test]
+fn with_a_tracer_turns_have_their_timers_time_and_their_parts() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = example(folder.path()) else { return };
+    if !common::has_bpf() {
+        return;
+    }
+    let document = watched("bpf", &[program.to_str().unwrap(), "2"]);
+    let result = loops(&document)[0];
+    assert_eq!(result["count"], 2_000, "{result}");
+    let inferred = result["rhythm"]["turns"]["inferred"].as_u64().unwrap();
+    assert!(inferred < 2_000, "of no turn its timer was seen");
+    let causes = result["why"]["causes"].as_array().unwrap();
+    assert!(causes.iter().any(|cause| cause["kind"] == "long_work"), "{causes:?}");
+    let parts = result["why"]["parts"].as_array().unwrap();
+    assert!(parts.iter().any(|part| part["part"] == "return"), "up to the program's own reading: {parts:?}");
+}
+
+#[test]
+fn the_published_crate_marks_the_same_loops() {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
+    let mut build = Command::new(cargo);
+    build.args(["build", "--quiet", "--offline", "--package", "howlate-loop", "--example", "control"]);
+    let built = build.arg("--target-dir").arg(target).current_dir(HEADER).output().unwrap();
+    assert!(built.status.success(), "{}", stderr(&built));
+    let program = target.join("debug/examples/control");
+    let document = watched("none", &[program.to_str().unwrap(), "1"]);
+    let result = loops(&document)[0];
+    assert_eq!((&result["condition"]["name"], &result["count"]), (&"control".into(), &1_000.into()));
+    assert!(result["rhythm"]["turns"]["long"].as_u64().unwrap() >= 10, "{result}");
+}
+
+/// Loops in two threads, in a child that was forked with one, and in a program that it becomes.
+const CROWD: &str = r#"
+#include "howlate.h"
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/wait.h>
+static void turn(struct howlate *loop, int times) {
+    while (times--) {
+        struct timespec a_while = { 0, 1000000 };
+        nanosleep(&a_while, NULL);
+        howlate_wake(loop);
+        howlate_done(loop);
+    }
+}
+static void *thread(void *name) {
+    struct howlate loop = howlate_loop((const char *)name, 1000000);
+    turn(&loop, 100);
+    return NULL;
+}
+int main(int count, char **words) {
+    struct howlate loop = howlate_loop(count > 1 ? words[1] : "parent", 1000000);
+    pthread_t threads[2];
+    turn(&loop, 100);
+    if (count > 1) return 0;
+    pthread_create(&threads[0], NULL, thread, (void *)"pool");
+    pthread_create(&threads[1], NULL, thread, (void *)"pool");
+    pthread_join(threads[0], NULL);
+    pthread_join(threads[1], NULL);
+    if (fork() == 0) {
+        turn(&loop, 100);
+        execl(words[0], words[0], "another program", NULL);
+        return 1;
+    }
+    wait(NULL);
+    turn(&loop, 100);
+    return 0;
+}
+"#;
+
+#[test]
+fn threads_forks_and_programs_have_loops_of_their_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = program(folder.path(), CROWD) else { return };
+    let document = watched("none", &[program.to_str().unwrap()]);
+    let results = loops(&document);
+    let mut found: Vec<_> = results
+        .iter()
+        .map(|one| {
+            let condition = &one["condition"];
+            let name = condition["name"].as_str().unwrap();
+            (
+                name,
+                condition["thread"].as_u64().unwrap(),
+                one["rhythm"]["turns"]["work_ns"].is_object(),
+                one["count"].as_u64().unwrap(),
+            )
+        })
+        .collect();
+    found.sort_unstable();
+    let own = |name, number, turns| (name, number, true, turns);
+    // The turn in which a child takes a ring of its own is not measured.
+    let wanted = [
+        own("another program", 0, 100),
+        own("parent", 0, 200),
+        own("parent", 1, 99),
+        own("pool", 0, 100),
+        own("pool", 1, 100),
+    ];
+    assert_eq!(found, wanted);
+}
+
+#[test]
+fn without_howlate_a_marked_program_runs_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = example(folder.path()) else { return };
+    // Nothing, no number, a file that is another, and one that is not there.
+    for handed_on in [None, Some("x"), Some("0"), Some("77")] {
+        let mut command = Command::new(&program);
+        command.arg("1").env_remove("HOWLATE_LOOPS");
+        command.envs(handed_on.map(|value| ("HOWLATE_LOOPS", value)));
+        let output = command.stdin(Stdio::null()).output().unwrap();
+        assert_eq!((output.status.code(), stdout(&output)), (Some(0), "1000 turns\n".to_owned()));
+    }
+}
+
+#[test]
+fn a_killed_howlate_leaves_a_marked_program_at_work() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = example(folder.path()) else { return };
+    let path = folder.path().join("l.jsonl");
+    let printed = folder.path().join("printed");
+    let script = format!("exec {} 2 > {}", program.display(), printed.display());
+    let out = path.to_str().unwrap();
+    let mut watching =
+        howlate(&["watch", "--quiet", "--tracer", "none", "--out", out, "--", "sh", "-c", &script]);
+    let mut watching = watching.stdout(Stdio::null()).spawn().unwrap();
+    common::wait_until("a turn", || {
+        std::fs::read_to_string(&path).is_ok_and(|text| text.contains("\n{\"started\""))
+    });
+    watching.kill().unwrap();
+    watching.wait().unwrap();
+    common::wait_until("its end", || {
+        std::fs::read_to_string(&printed).is_ok_and(|text| text == "2000 turns\n")
+    });
+}
+
+#[test]
+fn a_program_without_loops_and_a_tracer_is_told() {
+    let output = run(&["watch", "--quiet", "--tracer", "none", "--", "true"]);
+    assert_eq!((output.status.code(), stdout(&output)), (Some(2), String::new()));
+    assert!(stderr(&output).contains("when the threads of a program were to run"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("mark the loops"), "{}", stderr(&output));
+}

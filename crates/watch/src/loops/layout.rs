@@ -1,0 +1,90 @@
+//! Where everything is in the memory: as `loop/howlate.h` has it, whose first words howlate does not use either.
+
+/// Words that the memory leaves out at its start.
+const LEFT_OUT: usize = 64;
+/// Where the first ring begins, and how long each is.
+const FIRST: usize = 65_536 / 8;
+const RING: usize = 131_072 / 8;
+/// How many rings there are.
+pub(super) const RINGS: usize = 64;
+/// Words of all of it.
+pub(super) const WORDS: usize = FIRST + RINGS * RING - LEFT_OUT;
+
+/// What the memory is known by.
+pub(super) const MAGIC: (usize, u64) = (64 - LEFT_OUT, u64::from_le_bytes(*b"howlate1"));
+/// How many rings were taken, or asked for.
+pub(super) const TAKEN: usize = 65 - LEFT_OUT;
+/// Whether times are ticks of the processor.
+pub(super) const TICKS: usize = 66 - LEFT_OUT;
+
+/// In a ring: its process and thread, its period, and the words of its name.
+pub(super) const THREAD: usize = 0;
+pub(super) const PERIOD: usize = 1;
+pub(super) const NAME: std::ops::Range<usize> = 2..6;
+/// Turns that were written, that were read, and that did not fit.
+pub(super) const WRITTEN: usize = 8;
+pub(super) const READ: usize = 16;
+pub(super) const LOST: usize = 24;
+/// Where the turns begin, how many there are, and the words of each.
+pub(super) const TURNS: usize = 64;
+pub(super) const CAPACITY: u64 = 4_096;
+pub(super) const TURN: usize = 3;
+
+/// The words of a ring.
+pub(super) const fn ring(number: usize) -> std::ops::Range<usize> {
+    let first = FIRST - LEFT_OUT + number * RING;
+    first..first + RING
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file of those that programs build in.
+    fn shared(name: &str) -> String {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../loop");
+        std::fs::read_to_string(format!("{folder}/{name}")).unwrap()
+    }
+
+    /// The value of a name in the header's enumerations.
+    fn header(name: &str) -> usize {
+        let text = shared("howlate.h");
+        let rest = text.split(&format!("HOWLATE_{name} = ")).nth(1).unwrap();
+        rest.split([',', ' ']).next().unwrap().parse().unwrap()
+    }
+
+    /// The value of a name in the crate's.
+    fn published(name: &str) -> usize {
+        let text = shared("src/layout.rs");
+        let rest = text.split(&format!("const {name}: ")).nth(1).unwrap();
+        let value = rest.split(['=', ';']).nth(1).unwrap();
+        value.trim().trim_start_matches('(').split(',').next().unwrap().replace('_', "").parse().unwrap()
+    }
+
+    #[test]
+    fn programs_and_howlate_mean_the_same_memory() {
+        let ours = [
+            ("FIRST", FIRST * 8),
+            ("RING", RING * 8),
+            ("RINGS", RINGS),
+            ("MAGIC", MAGIC.0 + LEFT_OUT),
+            ("TAKEN", TAKEN + LEFT_OUT),
+            ("TICKS", TICKS + LEFT_OUT),
+            ("THREAD", THREAD),
+            ("PERIOD", PERIOD),
+            ("NAME", NAME.start),
+            ("LETTERS", NAME.len() * 8),
+            ("WRITTEN", WRITTEN),
+            ("READ", READ),
+            ("LOST", LOST),
+            ("TURNS", TURNS),
+            ("CAPACITY", usize::try_from(CAPACITY).unwrap()),
+        ];
+        for (name, value) in ours {
+            assert_eq!((header(name), published(name)), (value, value), "{name}");
+        }
+        let text = shared("howlate.h");
+        assert!(text.contains(&format!("UINT64_C(0x{:x})", MAGIC.1)));
+        assert!(TURNS + usize::try_from(CAPACITY).unwrap() * TURN <= RING);
+    }
+}

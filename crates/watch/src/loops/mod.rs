@@ -1,0 +1,99 @@
+//! Loops that a program has marked: memory that it is handed, and the turns that it leaves there.
+//!
+//! The program writes to the memory whatever it likes, so that nothing in it is believed that cannot be.
+
+mod layout;
+mod moments;
+mod ring;
+
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::process::Command;
+use std::sync::atomic::Ordering;
+
+use howlate_linux::shared_memory::SharedMemory;
+use howlate_model::{LoopTurn, Span};
+use howlate_procfs::Root;
+use rustix::io::{FdFlags, fcntl_setfd};
+
+use self::layout::{MAGIC, RINGS, TAKEN, TICKS, WORDS};
+use self::moments::Moments;
+use self::ring::Ring;
+
+/// The variable that tells a program which of its files the memory is.
+const VARIABLE: &str = "HOWLATE_LOOPS";
+
+/// Whether `CLOCK_MONOTONIC` of this machine is made of the processor's ticks.
+pub fn ticks_are_the_clock(root: &Root) -> bool {
+    let current = root.read("/sys/devices/system/clocksource/clocksource0/current_clocksource");
+    current.is_ok_and(|name| name == "tsc")
+}
+
+/// A loop that a program has marked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Marked {
+    /// What the program calls it.
+    pub name: String,
+    /// The period that it is to have; zero where it has none.
+    pub period: Span,
+    /// The process, as that sees itself.
+    pub pid: u32,
+    /// The thread that turned first, as it sees itself.
+    pub tid: u32,
+}
+
+/// The loops of a program that was started with the memory.
+pub struct Loops {
+    memory: SharedMemory,
+    file: OwnedFd,
+    moments: Moments,
+    rings: Vec<Ring>,
+}
+
+impl Loops {
+    /// Memory for them. `ticks`: whether `CLOCK_MONOTONIC` is made of the processor's ticks, so that these do as well.
+    ///
+    /// # Errors
+    ///
+    /// When there is no memory, or there are too many open files.
+    pub fn create(ticks: bool) -> io::Result<Self> {
+        let (memory, file) = SharedMemory::create_sparse(WORDS)?;
+        let moments = Moments::begin(ticks);
+        memory.words()[TICKS].store(u64::from(moments.are_ticks()), Ordering::Relaxed);
+        memory.words()[MAGIC.0].store(MAGIC.1, Ordering::Release);
+        Ok(Self { memory, file, moments, rings: (0..RINGS).map(Ring::new).collect() })
+    }
+
+    /// Hands the memory to a program that is about to be started, and to all that it starts.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be inherited.
+    pub fn hand_on(&self, command: &mut Command) -> io::Result<()> {
+        fcntl_setfd(&self.file, FdFlags::empty())?;
+        command.env(VARIABLE, self.file.as_raw_fd().to_string());
+        Ok(())
+    }
+
+    /// Hands the turns since the last call to `take`, each with the number of its loop. Returns how many were lost, or were none.
+    pub fn read(&mut self, take: &mut dyn FnMut(usize, &Marked, LoopTurn)) -> u64 {
+        let words = self.memory.words();
+        let taken = usize::try_from(words[TAKEN].load(Ordering::Relaxed)).unwrap_or(RINGS);
+        let rings = &mut self.rings[..taken.min(RINGS)];
+        rings.iter_mut().for_each(|ring| ring.look(words));
+        self.moments.look();
+        let moments = &self.moments;
+        let read = |(number, ring): (usize, &mut Ring)| {
+            ring.read(words, moments, &mut |of, turn| take(number, of, turn))
+        };
+        rings.iter_mut().enumerate().map(read).sum()
+    }
+
+    /// Loops for which there was no ring.
+    pub fn left_out(&self) -> u64 {
+        self.memory.words()[TAKEN].load(Ordering::Relaxed).saturating_sub(RINGS as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,36 @@
+//! The memory that loops share with howlate; `howlate.h` has the same numbers.
+//!
+//! A head, and rings for loops. Sizes in bytes, places in words of 64 bits, from the first of the head or of the ring.
+
+/// Where the first ring begins.
+pub(crate) const FIRST: usize = 65_536;
+/// The length of each.
+pub(crate) const RING: usize = 131_072;
+/// How many there are.
+pub(crate) const RINGS: usize = 64;
+/// The length of all of it.
+pub(crate) const LENGTH: usize = FIRST + RINGS * RING;
+
+/// In the head: what it is known by, `howlate1`.
+pub(crate) const MAGIC: (usize, u64) = (64, u64::from_le_bytes(*b"howlate1"));
+/// How many rings were taken, or asked for.
+pub(crate) const TAKEN: usize = 65;
+/// Whether the processor's ticks are the clock.
+pub(crate) const TICKS: usize = 66;
+
+/// In a ring: the process and the thread that use it; 0 as long as nobody does.
+pub(crate) const THREAD: usize = 0;
+/// The period asked for.
+pub(crate) const PERIOD: usize = 1;
+/// The name.
+pub(crate) const NAME: usize = 2;
+/// Turns that were written, that were read, and that did not fit.
+pub(crate) const WRITTEN: usize = 8;
+pub(crate) const READ: usize = 16;
+pub(crate) const LOST: usize = 24;
+/// Where the turns begin: three words each, namely when it was expected, when it woke, and when it was done.
+pub(crate) const TURNS: usize = 64;
+/// Turns in a ring.
+pub(crate) const CAPACITY: u64 = 4_096;
+/// Bytes of a name, with its end.
+pub(crate) const LETTERS: usize = 32;

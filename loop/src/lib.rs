@@ -1,0 +1,90 @@
+//! Marks a periodic loop, so that `howlate watch -- ./program` measures each of its turns.
+//!
+//! ```
+//! use howlate_loop::Loop;
+//! use std::time::Duration;
+//!
+//! let mut control = Loop::new("control", Duration::from_millis(1));
+//! for _ in 0..3 {
+//!     // Whatever it waits by: `std::thread::sleep`, clock_nanosleep(2), a timerfd.
+//!     control.wake();
+//!     // Its work.
+//!     control.done();
+//! }
+//! ```
+//!
+//! Under howlate, a turn costs two readings of a clock and an entry in a ring of shared memory: no system call, no lock.
+//! Without howlate, each call is one branch. `howlate.h` beside this crate is the same for C and C++, and has the same memory.
+//!
+//! For Linux. What it does not do: wait, or keep a rhythm.
+
+mod joining;
+mod layout;
+mod page;
+mod ring;
+
+use std::time::Duration;
+
+use ring::Ring;
+
+/// A loop that howlate measures, if the program was started by it. Used by one thread at a time.
+#[derive(Debug)]
+pub struct Loop {
+    name: [u8; layout::LETTERS],
+    period: u64,
+    ring: Option<Ring>,
+}
+
+impl Loop {
+    /// A loop of this name, of which 31 bytes count, that is to turn every `period`; zero: at no fixed distance.
+    pub fn new(name: &str, period: Duration) -> Self {
+        let mut letters = [0; layout::LETTERS];
+        let kept = name.bytes().take(layout::LETTERS - 1).take_while(|byte| *byte != 0);
+        letters.iter_mut().zip(kept).for_each(|(letter, byte)| *letter = byte);
+        let period = u64::try_from(period.as_nanos()).unwrap_or(u64::MAX);
+        let ring = Ring::join(&letters, period);
+        Self { name: letters, period, ring }
+    }
+
+    /// A turn begins.
+    #[inline]
+    pub fn wake(&mut self) {
+        self.begin(0);
+    }
+
+    /// A turn begins that was to begin at `expected`, in nanoseconds of `CLOCK_MONOTONIC`.
+    #[inline]
+    pub fn wake_at(&mut self, expected: u64) {
+        self.begin(expected);
+    }
+
+    /// Its work is done.
+    #[inline]
+    pub fn done(&mut self) {
+        if let Some(ring) = &mut self.ring
+            && !ring.done()
+        {
+            self.again();
+        }
+    }
+
+    /// Whether a howlate measures it.
+    pub const fn is_measured(&self) -> bool {
+        self.ring.is_some()
+    }
+
+    #[inline]
+    fn begin(&mut self, expected: u64) {
+        if let Some(ring) = &mut self.ring
+            && !ring.wake(expected)
+        {
+            self.again();
+        }
+    }
+
+    /// This process was forked: that ring is its parent's.
+    #[cold]
+    fn again(&mut self) {
+        self.ring = Ring::join(&self.name, self.period);
+    }
+}

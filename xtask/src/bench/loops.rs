@@ -1,0 +1,56 @@
+//! What three lines of `howlate.h` cost a turn of a loop: below 60 ns under `howlate watch`, and next to nothing without.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use howlate_analyse::quantile_ranks;
+
+use super::paired::median;
+use super::program::{built, output};
+use super::why::limit::{Figure, Limits};
+
+/// Nanoseconds that a turn may cost at the median.
+const MOST: f64 = 60.0;
+/// And without howlate: two branches.
+const MOST_WITHOUT: f64 = 5.0;
+
+/// Prints both, and fails where one is above its limit.
+pub fn run() -> io::Result<()> {
+    let howlate = built()?;
+    let folder = tempfile::tempdir()?;
+    let program = compiled(folder.path())?;
+    let out = folder.path().join("l.jsonl");
+    let mut watched = Command::new(howlate);
+    watched.args(["watch", "--tracer", "none", "--quiet", "--out"]).arg(out).arg("--").arg(&program);
+    let mut limits = Limits::default();
+    judge(&mut limits, "a turn of a marked loop, under howlate", &mut watched, MOST)?;
+    judge(&mut limits, "the same without howlate", &mut Command::new(&program), MOST_WITHOUT)?;
+    limits.verdict()
+}
+
+fn compiled(folder: &Path) -> io::Result<PathBuf> {
+    let program = folder.join("loop");
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut cc = Command::new("cc");
+    cc.args(["-O2", "-I"])
+        .arg(here.join("../loop"))
+        .arg(here.join("src/bench/loop.c"))
+        .arg("-o")
+        .arg(&program);
+    output(&mut cc).map(|_| program)
+}
+
+/// The median of the differences that the program prints; howlate prints its own result after them.
+fn judge(limits: &mut Limits, name: &str, command: &mut Command, most: f64) -> io::Result<()> {
+    let printed = String::from_utf8_lossy(&output(command)?.stdout).into_owned();
+    let mut differences: Vec<f64> = printed.lines().map_while(|line| line.parse().ok()).collect();
+    if differences.is_empty() {
+        return Err(io::Error::other("the program printed no difference"));
+    }
+    differences.sort_by(f64::total_cmp);
+    let at = |rank: u64| differences[rank as usize - 1];
+    let interval = quantile_ranks(differences.len() as u64, 0.5).map(|(low, high)| (at(low), at(high)));
+    limits.judge(&Figure { name, value: median(&differences), interval, most, unit: "ns" });
+    Ok(())
+}
