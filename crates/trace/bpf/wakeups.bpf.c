@@ -693,13 +693,14 @@ int BPF_PROG(switches, _Bool preempt, struct task_struct *prev, struct task_stru
 		}
 		if (s->stage == WOKEN)
 			stops_waiting(s); /* woken before it left */
+		send(s, now, state);
+		/* Of the sleep that begins, like the state: the one before has been sent. */
 		if (state & (4 | 8)) {
 			s->record.stopper = told.stopper;
 			copy(s->record.stopper_comm, told.comm);
 		} else {
 			s->record.stopper = 0;
 		}
-		send(s, now, state);
 	}
 	return 0;
 }

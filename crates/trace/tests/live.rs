@@ -6,12 +6,14 @@
 #[path = "../../howlate/tests/common/skip.rs"]
 mod skip;
 
+use std::process::{Child, Command};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
 use howlate_linux::{clock, thread as linux_thread};
-use howlate_model::{AfterEach, Span, Traced, Wakeup, WokenBy};
+use howlate_model::{AfterEach, Asleep, Holder, Span, Traced, Wakeup, Who, WokenBy};
 use howlate_trace::{Choice, Tier, Tracer, open};
+use rustix::process::{Pid, Signal, kill_process};
 use rustix::thread::{ClockId, clock_nanosleep_absolute};
 
 const PERIOD: Span = Span::from_millis(2);
@@ -80,6 +82,62 @@ fn a_tracer_sees_again_when_it_is_started_again() {
             tracer.read(&mut |one| seen += u32::from(one.tid == tid));
             assert!(seen >= 45, "{tier}: {seen}");
         }
+    }
+}
+
+/// A program that is stopped in a sleep, goes on, and sleeps for the rest of it.
+#[test]
+fn who_stopped_a_program_is_known_although_it_slept_again_before_it_ended() {
+    for tier in [Tier::Bpf, Tier::Tracefs] {
+        let mut sleeps = Command::new("sleep").arg("infinity").spawn().unwrap();
+        let mut opened = open(Choice::Only(tier), &[sleeps.id()]);
+        let Some(tracer) = &mut opened.tracer else {
+            sleeps.kill().unwrap();
+            skip::skip(&format!("{tier}: {}", opened.refused[0].1));
+            continue;
+        };
+        await_state(&sleeps, 'S');
+        tracer.start().unwrap();
+        tracer.follow(sleeps.id(), Span::from_micros(50)).unwrap();
+        for _ in 0..STOPS {
+            stop_and_continue(&sleeps);
+        }
+        tracer.stop();
+        let mut stoppers = Vec::new();
+        tracer.read(&mut |one| stoppers.extend(stopper(one.asleep)));
+        sleeps.kill().unwrap();
+        sleeps.wait().unwrap();
+        // Switches to and from some processes raise no event in some virtual machines: then nobody may be known.
+        let is_not_me = |who: &&Who| who.holder != Holder::NotSeen && who.pid != Some(linux_thread::id());
+        assert_eq!(stoppers.iter().find(is_not_me), None, "{tier}");
+        assert!(stoppers.iter().any(|who| who.pid.is_some()), "{tier}: {stoppers:?}");
+    }
+}
+
+const STOPS: usize = 20;
+
+fn stop_and_continue(process: &Child) {
+    let pid = Pid::from_child(process);
+    kill_process(pid, Signal::STOP).unwrap();
+    await_state(process, 'T');
+    kill_process(pid, Signal::CONT).unwrap();
+    await_state(process, 'S');
+}
+
+/// Returns once it is stopped (`T`) or asleep (`S`).
+fn await_state(process: &Child, state: char) {
+    let path = format!("/proc/{}/stat", process.id());
+    let is_there = || std::fs::read_to_string(&path).unwrap().contains(&format!(") {state} "));
+    while !is_there() {
+        clock::pause(Span::from_millis(1)).unwrap();
+    }
+}
+
+/// Who stopped it, if the sleep was a stop: that is known of each.
+fn stopper(asleep: Asleep) -> Option<Who> {
+    match asleep {
+        Asleep::Stopped(by) => Some(by.unwrap()),
+        Asleep::Waiting => None,
     }
 }
 
