@@ -13,8 +13,7 @@ use crate::bench::built;
 
 /// Looks at the running program.
 const LOOKS: u64 = 120;
-/// Resident memory may differ by this much between the first and the last third: pages of the C library that are
-/// touched late.
+/// Memory may differ by this much between the first and the last third: pages that the allocator touches late.
 const GROWTH: u64 = 512 * 1024;
 /// Bytes of a recording of one condition: 1024 blocks at most, as `docs/recording.md` promises.
 const LARGEST: u64 = 4 << 20;
@@ -42,7 +41,7 @@ pub fn run(words: &[&str]) -> ExitCode {
 #[derive(Clone, Copy, Debug)]
 struct Look {
     after: Span,
-    resident: u64,
+    memory: u64,
     descriptors: u64,
     recording: u64,
 }
@@ -81,7 +80,7 @@ fn looks(child: &mut Child, time: Span, out: &Path) -> io::Result<Vec<Look>> {
     let every = Span::from_nanos((time.as_nanos() / LOOKS).max(1_000_000_000));
     let began = clock::now();
     let mut looks = Vec::new();
-    println!("{:>10} {:>14} {:>12} {:>16}", "after", "resident KiB", "descriptors", "recording bytes");
+    println!("{:>10} {:>14} {:>12} {:>16}", "after", "memory KiB", "descriptors", "recording bytes");
     loop {
         clock::pause(every)?;
         if child.try_wait()?.is_some() {
@@ -91,7 +90,7 @@ fn looks(child: &mut Child, time: Span, out: &Path) -> io::Result<Vec<Look>> {
             println!(
                 "{:>9.0}s {:>14} {:>12} {:>16}",
                 look.after.as_secs_f64(),
-                look.resident / 1_024,
+                look.memory / 1_024,
                 look.descriptors,
                 look.recording
             );
@@ -103,11 +102,20 @@ fn looks(child: &mut Child, time: Span, out: &Path) -> io::Result<Vec<Look>> {
 /// `None` when it ends just now.
 fn look(process: u32, after: Span, out: &Path) -> Option<Look> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
-    let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-    let kibibytes: u64 = resident.trim().trim_end_matches(" kB").parse().ok()?;
+    // Its own memory. Pages of its file come and go as the machine needs memory, and say nothing.
+    let kibibytes: u64 = ["RssAnon:", "RssShmem:", "VmSwap:"]
+        .iter()
+        .map(|field| kibibytes(&status, field))
+        .sum::<Option<_>>()?;
     let descriptors = fs::read_dir(format!("/proc/{process}/fd")).ok()?.count() as u64;
     let recording = fs::metadata(out).ok()?.len();
-    Some(Look { after, resident: kibibytes * 1_024, descriptors, recording })
+    Some(Look { after, memory: kibibytes * 1_024, descriptors, recording })
+}
+
+/// A field of `/proc/PID/status`.
+fn kibibytes(status: &str, field: &str) -> Option<u64> {
+    let value = status.lines().find_map(|line| line.strip_prefix(field))?;
+    value.trim().trim_end_matches(" kB").parse().ok()
 }
 
 /// Prints what grew.
@@ -117,19 +125,19 @@ fn judged(looks: &[Look]) -> bool {
         return false;
     };
     let most = |looks: &[Look], of: fn(&Look) -> u64| looks.iter().map(of).max().unwrap_or_default();
-    let resident = most(last, |look| look.resident).saturating_sub(most(first, |look| look.resident));
+    let memory = most(last, |look| look.memory).saturating_sub(most(first, |look| look.memory));
     let descriptors =
         most(last, |look| look.descriptors).saturating_sub(most(first, |look| look.descriptors));
     let recording = most(looks, |look| look.recording);
     let verdict = |is_well: bool| if is_well { "ok" } else { "GREW" };
     println!(
-        "resident memory: {} KiB more in the last third than in the first: {}",
-        resident / 1_024,
-        verdict(resident <= GROWTH)
+        "memory: {} KiB more in the last third than in the first: {}",
+        memory / 1_024,
+        verdict(memory <= GROWTH)
     );
     println!("descriptors: {descriptors} more: {}", verdict(descriptors == 0));
     println!("recording: {recording} bytes at most: {}", verdict(recording <= LARGEST));
-    !first.is_empty() && resident <= GROWTH && descriptors == 0 && recording <= LARGEST
+    !first.is_empty() && memory <= GROWTH && descriptors == 0 && recording <= LARGEST
 }
 
 /// The wake-ups of a recording, against the time that they took.
@@ -188,8 +196,8 @@ fn counted(out: &Path) -> io::Result<Counted> {
 mod tests {
     use super::*;
 
-    fn look(resident: u64, descriptors: u64) -> Look {
-        Look { after: Span::ZERO, resident, descriptors, recording: 1 }
+    fn look(memory: u64, descriptors: u64) -> Look {
+        Look { after: Span::ZERO, memory, descriptors, recording: 1 }
     }
 
     #[test]

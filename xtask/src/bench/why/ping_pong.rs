@@ -1,6 +1,7 @@
 //! What two threads lose that wake each other through pipes on one CPU, while others are traced.
 
 use std::io::{self, PipeReader, PipeWriter, Read, Write, pipe};
+use std::process::Command;
 use std::thread;
 
 use howlate_analyse::quantile_ranks;
@@ -17,9 +18,32 @@ const TURN: Span = Span::from_millis(200);
 const SETTLING: Span = Span::from_millis(10);
 const MOST: f64 = 8.0;
 
-/// Round trips with and without the programs in the kernel, in turn and in random order.
+/// The limit is for those whom nobody watches; what they would lose if they were watched is printed beside it.
 pub(super) fn run(limits: &mut Limits) -> io::Result<()> {
-    let mut opened = open(Choice::Only(Tier::Bpf), &[std::process::id()]);
+    let mut watched = Command::new("sleep").arg("infinity").spawn()?;
+    let losses = lost(watched.id());
+    watched.kill()?;
+    watched.wait()?;
+    let (value, interval) = middle(losses?);
+    let name = "bpf: lost of a pipe ping-pong on one CPU";
+    limits.judge(&Figure { name, value, interval, most: MOST, unit: "%" });
+    let (value, interval) = middle(lost(std::process::id())?);
+    let (low, high) = interval.unwrap_or((f64::NAN, f64::NAN));
+    println!("the same, if both ends are watched: {value:.2} [{low:.2}, {high:.2}] %");
+    Ok(())
+}
+
+/// The median and its interval.
+fn middle(mut losses: Vec<f64>) -> (f64, Option<(f64, f64)>) {
+    losses.sort_by(f64::total_cmp);
+    let ranks = quantile_ranks(losses.len() as u64, 0.5);
+    let interval = ranks.map(|(low, high)| (losses[low as usize - 1], losses[high as usize - 1]));
+    (median(&losses), interval)
+}
+
+/// Percent of the round trips with and without the programs in the kernel, in turn and in random order, pair by pair.
+fn lost(watched: u32) -> io::Result<Vec<f64>> {
+    let mut opened = open(Choice::Only(Tier::Bpf), &[watched]);
     let Some(tracer) = &mut opened.tracer else {
         return Err(io::Error::other(format!("bpf: {}", opened.refused[0].1)));
     };
@@ -30,17 +54,12 @@ pub(super) fn run(limits: &mut Limits) -> io::Result<()> {
         tracer.start().map_err(refused)?;
         let traced = round_trips();
         tracer.stop();
-        // What was seen of this process is of no interest.
+        // What was seen is of no interest.
         tracer.read(&mut drop);
         let untraced = before.map_or_else(round_trips, Ok)?;
         losses.push(100.0 * (1.0 - traced? / untraced));
     }
-    losses.sort_by(f64::total_cmp);
-    let interval = quantile_ranks(losses.len() as u64, 0.5)
-        .map(|(low, high)| (losses[low as usize - 1], losses[high as usize - 1]));
-    let name = "bpf: lost of a pipe ping-pong on one CPU";
-    limits.judge(&Figure { name, value: median(&losses), interval, most: MOST, unit: "%" });
-    Ok(())
+    Ok(losses)
 }
 
 /// Round trips per second.

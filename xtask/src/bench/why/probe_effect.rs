@@ -4,17 +4,24 @@ use std::io;
 use std::path::Path;
 use std::process::Command;
 
+use howlate_trace::{Choice, Tier, open};
+
 use super::limit::{Figure, Limits};
 use crate::bench::program::json;
 
 /// The tracers with a limit: by name, with the most that they may add, in µs.
-pub(super) const TIERS: [(&str, f64); 2] = [("bpf", 0.8), ("tracefs", 2.5)];
+pub(super) const TIERS: [(Tier, f64); 2] = [(Tier::Bpf, 0.8), (Tier::Tracefs, 2.5)];
 
 const PAIRS: &str = "60";
 const DURATION: &str = "15s";
 
 /// On a CPU that never idles, as leaving idle takes tens of microseconds that differ from turn to turn.
-pub(super) fn run(howlate: &Path, (tracer, most): (&str, f64), limits: &mut Limits) -> io::Result<()> {
+pub(super) fn run(howlate: &Path, (tier, most): (Tier, f64), limits: &mut Limits) -> io::Result<()> {
+    if let Some((_, refusal)) = open(Choice::Only(tier), &[]).refused.first() {
+        println!("{tier}: not measured: {refusal}");
+        return Ok(());
+    }
+    let tracer = tier.name();
     let loops = ["cyclic", "--policy", "fifo:80", "--threads", "1", "--period", "1ms", "--load", "cpu"];
     let turns = ["--rounds", PAIRS, "--duration", DURATION, "--why", "--tracer", tracer, "--json", "--quiet"];
     let result = json(Command::new(howlate).args(loops).args(turns))?;
