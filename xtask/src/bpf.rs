@@ -5,11 +5,19 @@ use std::process::{Command, ExitCode};
 
 use crate::packages;
 
-/// What the object is made from, and where the sum of those files is kept.
-pub const SOURCES: [&str; 3] = ["wakeups.bpf.c", "kernel.h", "record.h"];
-const OBJECT: &str = "wakeups.bpf.o";
-/// Tells whether the object is that of the sources.
-pub const SUM: &str = "wakeups.bpf.sum";
+/// An object: its name, and what it is made from, the program first.
+pub struct Object {
+    /// `NAME.bpf.o`; the sum of its sources is in `NAME.bpf.sum`, which tells whether it is that of the sources.
+    pub name: &'static str,
+    /// Files of the folder.
+    pub sources: &'static [&'static str],
+}
+
+/// All that there are.
+pub const OBJECTS: [Object; 2] = [
+    Object { name: "wakeups", sources: &["wakeups.bpf.c", "kernel.h", "record.h"] },
+    Object { name: "waits", sources: &["waits.bpf.c", "kernel.h", "waits.h"] },
+];
 
 /// The folder `crates/trace/bpf/`.
 pub fn folder() -> PathBuf {
@@ -19,7 +27,7 @@ pub fn folder() -> PathBuf {
 /// Compiles, strips and notes what from.
 pub fn run() -> ExitCode {
     packages::provide(packages::FOR_BPF);
-    match make() {
+    match OBJECTS.iter().try_for_each(make) {
         Ok(()) => ExitCode::SUCCESS,
         Err(reason) => {
             eprintln!("error: {reason}");
@@ -28,22 +36,24 @@ pub fn run() -> ExitCode {
     }
 }
 
-fn make() -> Result<(), String> {
-    let folder = folder();
+fn make(one: &Object) -> Result<(), String> {
+    let (folder, object) = (folder(), format!("{}.bpf.o", one.name));
     // Where Debian has the headers of the kernel's interface.
     let headers = format!("-I/usr/include/{}-linux-gnu", std::env::consts::ARCH);
     // The folder it is made in stays out of the object, which is then the same wherever it is made.
     let here = "-fdebug-compilation-dir=.";
     let options =
         ["-g", "-O2", "-Wall", "-Werror", "-mcpu=v3", "-target", "bpf", "-D__TARGET_ARCH_x86", here];
-    done(
-        Command::new("clang")
-            .current_dir(&folder)
-            .args(options)
-            .args([&headers, "-c", SOURCES[0], "-o", OBJECT]),
-    )?;
-    done(Command::new("llvm-strip").current_dir(&folder).args(["-g", OBJECT]))?;
-    std::fs::write(folder.join(SUM), sum(&folder)?).map_err(|error| format!("{SUM}: {error}"))
+    done(Command::new("clang").current_dir(&folder).args(options).args([
+        &headers,
+        "-c",
+        one.sources[0],
+        "-o",
+        &object,
+    ]))?;
+    done(Command::new("llvm-strip").current_dir(&folder).args(["-g", &object]))?;
+    let noted = format!("{}.bpf.sum", one.name);
+    std::fs::write(folder.join(&noted), sum(&folder, one)?).map_err(|error| format!("{noted}: {error}"))
 }
 
 fn done(command: &mut Command) -> Result<(), String> {
@@ -58,9 +68,9 @@ fn done(command: &mut Command) -> Result<(), String> {
 }
 
 /// FNV-1a over all sources: enough to notice that one was changed.
-pub fn sum(folder: &Path) -> Result<String, String> {
+pub fn sum(folder: &Path, one: &Object) -> Result<String, String> {
     let mut sum = 0xcbf2_9ce4_8422_2325u64;
-    for source in SOURCES {
+    for source in one.sources {
         let bytes = std::fs::read(folder.join(source)).map_err(|error| format!("{source}: {error}"))?;
         for byte in bytes {
             sum = (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
@@ -74,8 +84,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_committed_object_is_that_of_the_sources() {
-        let noted = std::fs::read_to_string(folder().join(SUM)).unwrap();
-        assert_eq!(noted, sum(&folder()).unwrap(), "run `cargo xtask bpf` and commit what it makes");
+    fn the_committed_objects_are_those_of_the_sources() {
+        for one in &OBJECTS {
+            let noted = std::fs::read_to_string(folder().join(format!("{}.bpf.sum", one.name))).unwrap();
+            assert_eq!(noted, sum(&folder(), one).unwrap(), "run `cargo xtask bpf` and commit what it makes");
+        }
     }
 }

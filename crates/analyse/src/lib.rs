@@ -27,6 +27,7 @@ mod summary;
 mod timeline;
 mod trust;
 mod turn_numbers;
+pub mod waits;
 pub mod watch;
 
 pub use analysis::Analysis;

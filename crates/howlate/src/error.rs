@@ -75,6 +75,8 @@ pub(crate) enum Error {
     Watch(#[from] WatchError),
     #[error("`--tracer {0}` does not see when the threads of a program were to run")]
     NothingWatches(Choice),
+    #[error("what processes wait for cannot be seen here: {0}")]
+    Waits(Refusal),
     #[error("{program} {how}")]
     ProgramFailed { program: String, how: String },
     #[error("there is no command `{0}`")]
@@ -170,6 +172,7 @@ impl Error {
             Self::NothingToTrace(_) => Some("leave --why out, or choose another --call or --by".into()),
             Self::Watch(error) => error.hint(),
             Self::NothingWatches(_) => Some("leave `--tracer` out, or mark the loops of the program: docs/loop.md".into()),
+            Self::Waits(_) => Some("`howlate watch PID` sees one process where that is allowed".into()),
             Self::ProgramFailed { .. } => Some("what was seen of it until then is above".into()),
             Self::NoCommand(_) => Some("`howlate --help` lists the commands".into()),
             Self::Load(error) => load_hint(error),

@@ -75,6 +75,7 @@ fn run(command: Option<Command>) -> Result<ExitCode, Error> {
         Some(Command::Notify(asked)) => commands::notify::run(&asked),
         Some(Command::Run(asked)) => commands::run::run(*asked),
         Some(Command::Watch(asked)) => commands::watch::run(&asked),
+        Some(Command::Top(asked)) => commands::top::run(&asked),
         Some(Command::Load(asked)) => commands::load::run(&asked),
         Some(Command::Compare(asked)) => commands::compare::run(&asked),
         Some(Command::Doctor(asked)) => commands::doctor::run(&asked),

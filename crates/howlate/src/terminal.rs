@@ -90,6 +90,12 @@ pub(crate) fn width() -> usize {
     asked.or_else(terminal).filter(|columns| *columns > 0).unwrap_or(USUAL).clamp(40, WIDEST)
 }
 
+/// Lines that a terminal has room for; `None` where there is none to ask.
+pub(crate) fn height() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(io::stderr()).ok()?;
+    Some(usize::from(size.ws_row)).filter(|rows| *rows > 0)
+}
+
 /// Whether the locale allows more than ASCII: no variable names another character set.
 pub(crate) fn may_show_unicode() -> bool {
     let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());

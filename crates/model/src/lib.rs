@@ -43,6 +43,7 @@ mod task;
 mod time;
 mod traced;
 mod wait;
+mod waits;
 mod wakeup;
 mod watched;
 
@@ -92,5 +93,8 @@ pub use task::{Task, Turn};
 pub use time::{Latency, MonotonicTime, Span, SpanError};
 pub use traced::{Asleep, Deferred, Expiry, Holder, Lost, Occupant, Traced, Who, WokenBy};
 pub use wait::{UnknownMechanism, Wait};
+pub use waits::{
+    NOT_LOOKED_AT, Ongoing, ReasonWaits, Rival, Stack, ThreadWaits, Waits, WaitsLost, WaitsRead,
+};
 pub use wakeup::Wakeup;
 pub use watched::{NO_TRACER, TurnsBlock, WAKERS_KEPT, WatchedBlock, Woken};

@@ -37,6 +37,7 @@ mod sleep;
 mod sleep_overview;
 mod style;
 mod table;
+mod top;
 mod watch;
 mod why;
 
@@ -67,5 +68,6 @@ pub use prose::wrapped;
 pub use quick::quick;
 pub use ratio::times_as_much;
 pub use self_check::{CheckedClass, Outcome as CheckOutcome, SelfCheck};
+pub use top::{Top, TopView, top_schema};
 pub use watch::watched_live;
 pub use why::{cause_in_words, late_in_words, part_in_words, percent, segment_in_words, why};

@@ -26,6 +26,13 @@ impl Columns {
         Self { table }
     }
 
+    /// Left-aligns one more column.
+    pub(crate) fn left(&mut self, column: usize) {
+        if let Some(column) = self.table.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Left);
+        }
+    }
+
     /// Adds a row.
     pub(crate) fn row(&mut self, cells: Vec<String>) {
         self.table.add_row(cells);

@@ -28,6 +28,7 @@ struct rt_rq {
 
 struct rq {
 	struct rt_rq rt;
+	__u64 clock;
 } KERNEL;
 
 struct cfs_rq {
@@ -44,15 +45,45 @@ struct sched_rt_entity {
 	struct rt_rq *rt_rq;
 } KERNEL;
 
+/* The scheduler's own account of a thread, on the clock of its queue. */
+struct sched_info {
+	unsigned long pcount;
+	unsigned long long run_delay, last_arrival, last_queued;
+} KERNEL;
+
 struct task_struct {
 	struct thread_info thread_info;
-	int pid, tgid, prio, on_rq;
+	int pid, tgid, prio, on_rq, on_cpu, exit_state;
+	unsigned int flags, __state;
 	struct sched_entity se;
 	struct sched_rt_entity rt;
+	struct sched_info sched_info;
+	struct task_struct *group_leader;
 	char comm[16];
 } KERNEL;
 
 /* From 6.18 on each thread of a group without quota is set aside by itself. */
 struct task_struct___throttled {
 	_Bool throttled;
+} KERNEL;
+
+/* What a thread was at in its program when it entered the kernel. */
+struct pt_regs {
+	unsigned long di, orig_ax;
+} KERNEL;
+
+struct pt_regs___arm64 {
+	__u64 regs[31];
+	int syscallno;
+} KERNEL;
+
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+} KERNEL;
+
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
 } KERNEL;

@@ -7,6 +7,10 @@
 mod bpf;
 mod choice;
 mod cpus;
+#[cfg(target_endian = "little")]
+mod fields;
+#[cfg(target_endian = "little")]
+mod loading;
 mod names;
 mod namespace;
 mod quota;
@@ -15,10 +19,12 @@ mod switches;
 mod tier;
 #[cfg(target_endian = "little")]
 mod tracefs;
+mod waits;
 
 pub use choice::{Choice, Opened, clear_up, open};
 pub use refusal::Refusal;
 pub use tier::Tier;
+pub use waits::{WaitReader, WaitSource, read_waits};
 
 use howlate_model::{AfterEach, Span, Traced};
 

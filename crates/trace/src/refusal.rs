@@ -59,6 +59,11 @@ pub enum Refusal {
         "this process has ids of its own (a PID namespace): share the host's, such as with `podman run --pid=host`"
     )]
     ForeignIds,
+    /// The kernel tells this process no addresses.
+    #[error(
+        "the names of the kernel's functions are hidden (/proc/kallsyms): run as root, or `setcap cap_bpf,cap_perfmon,cap_syslog+ep` on the program"
+    )]
+    NoNames,
     /// An event that there is no doing without.
     #[error("this kernel lacks the event {name}: it takes Linux 5.18 or later")]
     EventMissing {

@@ -13,6 +13,7 @@ mod report;
 mod show;
 mod size;
 mod statistics;
+mod top;
 mod truth;
 mod why;
 
@@ -24,7 +25,7 @@ use crate::packages;
 
 type Bench = (&'static str, fn() -> std::io::Result<()>);
 
-const BENCHES: [Bench; 13] = [
+const BENCHES: [Bench; 14] = [
     ("cyclic", cyclic::run),
     ("cyclictest", cyclic::run_drop_in),
     ("instructions", instructions::run),
@@ -36,6 +37,7 @@ const BENCHES: [Bench; 13] = [
     ("show", show::run),
     ("size", size::run),
     ("statistics", statistics::run),
+    ("top", top::run),
     ("truth", truth::run),
     ("why", why::run),
 ];

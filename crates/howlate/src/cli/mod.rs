@@ -12,6 +12,7 @@ mod repeats;
 mod report;
 mod run;
 mod selfcheck;
+mod top;
 mod tracing;
 mod typed;
 mod watch;
@@ -34,6 +35,7 @@ pub(crate) use repeats::without_repeats;
 pub(crate) use report::{Report, ReportFormat};
 pub(crate) use run::Run;
 pub(crate) use selfcheck::Selfcheck;
+pub(crate) use top::Top;
 pub(crate) use tracing::Reasons;
 pub(crate) use typed::{Typed, names};
 pub(crate) use watch::Watch;
@@ -62,6 +64,7 @@ pub(crate) enum Command {
     Notify(Notify),
     Run(Box<Run>),
     Watch(Watch),
+    Top(Top),
     Load(Load),
     /// Take cyclictest's command line and give its output; see `howlate cyclictest --help`
     #[command(disable_help_flag = true)]

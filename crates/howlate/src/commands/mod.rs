@@ -16,6 +16,7 @@ pub(crate) mod run;
 pub(crate) mod selfcheck;
 pub(crate) mod show;
 pub(crate) mod sleep;
+pub(crate) mod top;
 pub(crate) mod watch;
 pub(crate) mod why;
 

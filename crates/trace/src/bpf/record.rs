@@ -1,9 +1,8 @@
 //! What the kernel's side sends, as `bpf/record.h` lays it out.
 
-use howlate_model::{
-    Asleep, Deferred, Expiry, Holder, Lost, MonotonicTime, Occupant, Span, Traced, Who, WokenBy,
-};
+use howlate_model::{Asleep, Deferred, Expiry, Holder, Lost, MonotonicTime, Occupant, Traced, Who, WokenBy};
 
+use crate::fields::Fields;
 use crate::names::{Interrupts, TICK, softirq};
 
 const BY_TIMER: u32 = 1;
@@ -24,44 +23,6 @@ const LOST_TO: u32 = 32;
 
 /// Losses of the CPU that a record has room for.
 const LOSSES: usize = 4;
-
-/// Reads numbers and names one after the other; `None` past the end.
-struct Fields<'a>(&'a [u8]);
-
-impl Fields<'_> {
-    fn bytes<const N: usize>(&mut self) -> Option<[u8; N]> {
-        let (first, rest) = self.0.split_first_chunk()?;
-        self.0 = rest;
-        Some(*first)
-    }
-
-    fn u32(&mut self) -> Option<u32> {
-        self.bytes().map(u32::from_ne_bytes)
-    }
-
-    fn u64(&mut self) -> Option<u64> {
-        self.bytes().map(u64::from_ne_bytes)
-    }
-
-    fn span(&mut self) -> Option<Span> {
-        self.u64().map(Span::from_nanos)
-    }
-
-    fn time(&mut self) -> Option<MonotonicTime> {
-        self.u64().map(|nanos| MonotonicTime::from_nanos(i64::try_from(nanos).unwrap_or(i64::MAX)))
-    }
-
-    /// A time that was perhaps not seen.
-    fn seen(&mut self) -> Option<Option<MonotonicTime>> {
-        self.time().map(|time| (time.as_nanos() != 0).then_some(time))
-    }
-
-    fn comm(&mut self) -> Option<String> {
-        let bytes: [u8; 16] = self.bytes()?;
-        let name = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
-        Some(String::from_utf8_lossy(name).into_owned())
-    }
-}
 
 /// Reads one record; `None` if it is not one.
 pub(super) fn parse(bytes: &[u8], interrupts: &mut Interrupts) -> Option<Traced> {
@@ -197,6 +158,8 @@ fn occupant(fields: &mut Fields<'_>, interrupts: &mut Interrupts) -> Option<(u32
 
 #[cfg(test)]
 mod tests {
+    use howlate_model::Span;
+
     use super::*;
 
     fn comm(name: &str) -> [u8; 16] {

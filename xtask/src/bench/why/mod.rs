@@ -5,7 +5,7 @@
 mod first_sample;
 mod flood;
 pub(super) mod limit;
-mod ping_pong;
+pub(super) mod ping_pong;
 mod probe_effect;
 
 use std::io;

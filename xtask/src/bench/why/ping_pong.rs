@@ -34,7 +34,7 @@ pub(super) fn run(limits: &mut Limits) -> io::Result<()> {
 }
 
 /// The median and its interval.
-fn middle(mut losses: Vec<f64>) -> (f64, Option<(f64, f64)>) {
+pub(in crate::bench) fn middle(mut losses: Vec<f64>) -> (f64, Option<(f64, f64)>) {
     losses.sort_by(f64::total_cmp);
     let ranks = quantile_ranks(losses.len() as u64, 0.5);
     let interval = ranks.map(|(low, high)| (losses[low as usize - 1], losses[high as usize - 1]));
@@ -48,22 +48,30 @@ fn lost(watched: u32) -> io::Result<Vec<f64>> {
         return Err(io::Error::other(format!("bpf: {}", opened.refused[0].1)));
     };
     let refused = |refusal: howlate_trace::Refusal| io::Error::other(refusal.to_string());
-    let mut losses = Vec::new();
-    for _ in 0..PAIRS {
-        let before = if fastrand::bool() { Some(round_trips()?) } else { None };
+    losses(|| {
         tracer.start().map_err(refused)?;
         let traced = round_trips();
         tracer.stop();
         // What was seen is of no interest.
         tracer.read(&mut drop);
-        let untraced = before.map_or_else(round_trips, Ok)?;
-        losses.push(100.0 * (1.0 - traced? / untraced));
+        traced
+    })
+}
+
+/// Percent of the round trips that are lost when `watched` makes them, in pairs of random order.
+pub(in crate::bench) fn losses(mut watched: impl FnMut() -> io::Result<f64>) -> io::Result<Vec<f64>> {
+    let mut losses = Vec::new();
+    for _ in 0..PAIRS {
+        let before = if fastrand::bool() { Some(round_trips()?) } else { None };
+        let watched = watched()?;
+        let alone = before.map_or_else(round_trips, Ok)?;
+        losses.push(100.0 * (1.0 - watched / alone));
     }
     Ok(losses)
 }
 
 /// Round trips per second.
-fn round_trips() -> io::Result<f64> {
+pub(in crate::bench) fn round_trips() -> io::Result<f64> {
     clock::pause(SETTLING)?;
     let ((their_end, mut to_them), (mut from_them, my_end)) = (pipe()?, pipe()?);
     let echo = thread::spawn(move || bound().and_then(|()| echo(their_end, my_end)));

@@ -1,0 +1,145 @@
+//! Readings of a few threads, and the tables that come of them.
+
+use howlate_model::{ReasonWaits, Rival, Waits};
+
+use super::*;
+
+const MS: u64 = 1_000_000;
+
+fn waits(count: u64, ms: u64) -> Waits {
+    let time = Span::from_millis(ms);
+    Waits { time, count, longest: Span::from_nanos(ms * MS / count.max(1)) }
+}
+
+/// A thread of process 7, seen for a second.
+fn thread(tid: u32) -> ThreadWaits {
+    ThreadWaits {
+        tid,
+        pid: 7,
+        name: format!("t{tid}"),
+        process: "loop".into(),
+        seen: Span::from_secs(1),
+        ..ThreadWaits::default()
+    }
+}
+
+fn reason(stack: u64, count: u64, ms: u64) -> ReasonWaits {
+    ReasonWaits { stack, waits: waits(count, ms), looked_at: 1 }
+}
+
+fn stack(id: u64, functions: &str) -> Stack {
+    Stack { id, functions: functions.split(' ').map(str::to_owned).collect() }
+}
+
+fn read(threads: Vec<ThreadWaits>) -> WaitsRead {
+    let stacks = vec![
+        stack(1, "schedule do_nanosleep"),
+        stack(2, "schedule anon_pipe_read"),
+        stack(3, "schedule pipe_read"),
+    ];
+    WaitsRead { threads, stacks, ..WaitsRead::default() }
+}
+
+fn table(readings: Vec<Vec<ThreadWaits>>) -> Table {
+    let mut adding = Adding::default();
+    readings.into_iter().for_each(|threads| adding.take(read(threads)));
+    adding.table()
+}
+
+/// Kind, count, and milliseconds of each wait.
+fn told(waiter: &Waiter) -> Vec<(WaitKind, u64, u64)> {
+    let one = |one: &Wait| (one.reason.kind, one.sum.count, one.sum.time.as_nanos() / MS);
+    waiter.waits.iter().map(one).collect()
+}
+
+#[test]
+fn threads_of_a_process_are_added_and_places_of_one_reason_are_one() {
+    let first = ThreadWaits { cpu: waits(5, 200), reasons: vec![reason(2, 3, 300)], ..thread(7) };
+    let second = ThreadWaits { reasons: vec![reason(3, 1, 600), reason(1, 2, 100)], ..thread(8) };
+    let table = table(vec![vec![first, second]]);
+    let process = &table.processes[0];
+    assert_eq!((process.threads, process.seen), (2, Span::from_secs(2)));
+    let expected = [(WaitKind::Cpu, 5, 200), (WaitKind::Pipe, 4, 900), (WaitKind::Timer, 2, 100)];
+    assert_eq!(told(process), expected, "what holds it up comes first");
+    assert!((process.waits[1].share - 0.45).abs() < 1e-9);
+    assert_eq!(table.threads.len(), 2);
+}
+
+#[test]
+fn a_wait_that_goes_on_counts_once_and_only_what_fell_into_the_while() {
+    let asleep = |ms| ThreadWaits {
+        ongoing: Some(Ongoing { stack: Some(1), lasts: Span::from_millis(ms) }),
+        ..thread(7)
+    };
+    let mut adding = Adding::default();
+    adding.take(read(vec![asleep(400)]));
+    adding.take(read(vec![asleep(1_400)]));
+    assert_eq!(told(&adding.table().processes[0]), [(WaitKind::Timer, 1, 1_400)]);
+    adding.take(read(vec![asleep(2_400)]));
+    let second = adding.table();
+    assert_eq!(told(&second.processes[0]), [(WaitKind::Timer, 1, 1_000)]);
+    let sum = second.processes[0].waits[0].sum;
+    assert_eq!(
+        (sum.ongoing, sum.longest, sum.mean()),
+        (1, Span::from_millis(2_400), Span::from_millis(2_400))
+    );
+    // It wakes 0.1 s later: the whole wait is read, of which 0.1 s fell into this while.
+    adding.take(read(vec![ThreadWaits { reasons: vec![reason(1, 1, 2_500)], ..thread(7) }]));
+    assert_eq!(told(&adding.table().processes[0]), [(WaitKind::Timer, 1, 100)]);
+}
+
+#[test]
+fn processes_that_have_ended_are_one_row_of_each_name() {
+    let ended = |tid: u32| ThreadWaits {
+        pid: tid,
+        process: "cc1".into(),
+        ended: true,
+        reasons: vec![reason(2, 1, 10)],
+        ..thread(tid)
+    };
+    let worker = ThreadWaits { ended: true, reasons: vec![reason(2, 1, 50)], ..thread(9) };
+    let table = table(vec![vec![ended(20), ended(21), thread(7), worker], vec![ended(22), thread(7)]]);
+    let of = |name: &str| table.processes.iter().find(|one| one.name == name).unwrap();
+    assert_eq!((of("cc1").ended, of("cc1").pid, told(of("cc1"))), (3, None, vec![(WaitKind::Pipe, 3, 30)]));
+    assert_eq!((of("loop").ended, told(of("loop"))), (1, vec![(WaitKind::Pipe, 1, 50)]), "its process lives");
+}
+
+#[test]
+fn who_had_the_cpu_is_named_and_several_of_a_name_are_one() {
+    let rival = |pid, ms| Rival { pid, time: Span::from_millis(ms) };
+    let hog = |pid| ThreadWaits { pid, process: "hog".into(), ..thread(pid) };
+    let rivals = vec![rival(30, 10), rival(31, 20), rival(0, 5), rival(99, 1)];
+    let late = ThreadWaits { cpu: waits(9, 36), rivals, ..thread(7) };
+    let table = table(vec![vec![late, hog(30), hog(31)]]);
+    let process = table.processes.iter().find(|one| one.name == "loop").unwrap();
+    let behind: Vec<_> = process.waits[0].behind.iter().map(|one| (one.name.as_str(), one.pid)).collect();
+    assert_eq!(behind, [("hog", None), ("", None), ("(ended)", Some(99))]);
+    assert_eq!(process.waits[0].behind[0].time, Span::from_millis(30));
+}
+
+#[test]
+fn a_thread_that_is_not_told_of_any_more_has_ended() {
+    let table = table(vec![
+        vec![thread(7), ThreadWaits { reasons: vec![reason(2, 1, 5)], ..thread(8) }],
+        vec![thread(7)],
+    ]);
+    assert_eq!(table.threads.len(), 1);
+    assert_eq!((table.processes[0].ended, told(&table.processes[0])), (1, vec![(WaitKind::Pipe, 1, 5)]));
+}
+
+#[test]
+fn an_order_may_leave_natures_aside() {
+    let one =
+        ThreadWaits { cpu: waits(2, 20), reasons: vec![reason(1, 1, 900), reason(2, 50, 100)], ..thread(7) };
+    let table = table(vec![vec![one]]);
+    let sorted = |order: Order| -> Vec<WaitKind> {
+        let process = &table.processes[0];
+        let mut all: Vec<_> = process.waits.iter().map(|wait| (process, wait)).collect();
+        order.sort(&mut all);
+        all.iter().map(|(_, wait)| wait.reason.kind).collect()
+    };
+    assert_eq!(sorted(Order::HeldUp), [WaitKind::Cpu, WaitKind::Pipe, WaitKind::Timer]);
+    assert_eq!(sorted(Order::Time), [WaitKind::Timer, WaitKind::Pipe, WaitKind::Cpu]);
+    assert_eq!(sorted(Order::Count), [WaitKind::Pipe, WaitKind::Cpu, WaitKind::Timer]);
+    assert_eq!(sorted(Order::Longest), [WaitKind::Timer, WaitKind::Cpu, WaitKind::Pipe]);
+}

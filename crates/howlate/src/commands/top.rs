@@ -1,0 +1,145 @@
+//! `howlate top`
+
+mod keys;
+
+use std::io::{self, IsTerminal};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use howlate_analyse::waits::{Adding, Table};
+use howlate_linux::{clock, sched};
+use howlate_model::{MonotonicTime, Span};
+use howlate_render::{Top as Shown, TopView};
+use howlate_trace::{WaitReader, read_waits};
+use howlate_watch::WatchError;
+
+use self::keys::Keys;
+use crate::cli::Top;
+use crate::environment::on_interrupt;
+use crate::error::Error;
+use crate::status::Status;
+use crate::terminal::{self, InPlace, is_watched};
+
+/// What threads that have ended leave behind has room for so long on a busy machine.
+const READ_EVERY: Span = Span::from_millis(500);
+/// Keys are looked for this often.
+const KEYS_EVERY: Span = Span::from_millis(100);
+/// How long is looked once.
+const ONCE: Span = Span::from_secs(5);
+/// No table is of less.
+const LEAST: Span = Span::from_millis(100);
+
+pub(crate) fn run(asked: &Top) -> Result<Status, Error> {
+    let interrupted = on_interrupt()?;
+    let mut looking = Looking {
+        reader: read_waits().map_err(Error::Waits)?,
+        adding: Adding::default(),
+        view: view(asked),
+        json: asked.json,
+        place: (!asked.once && !asked.json && io::stdout().is_terminal() && is_watched())
+            .then(InPlace::default),
+        keys: Keys::listen(),
+        interrupted: &interrupted,
+    };
+    let duration = asked.duration.or_else(|| asked.once.then_some(ONCE));
+    let each = if asked.once { duration.unwrap_or(ONCE) } else { asked.interval };
+    let was_seen = looking.until(duration.map(|duration| clock::now().plus(duration)), each.max(LEAST))?;
+    match &asked.process {
+        Some(process) if !was_seen => Err(not_found(process)),
+        _ => Ok(Status::Done),
+    }
+}
+
+fn view(asked: &Top) -> TopView {
+    TopView {
+        order: asked.sort.into(),
+        process: asked.process.clone(),
+        kinds: asked.kind.clone(),
+        threads: asked.threads,
+        rows: None,
+    }
+}
+
+fn not_found(process: &str) -> Error {
+    Error::Watch(match process.parse() {
+        Ok(pid) => WatchError::NoProcess { pid },
+        Err(_) => WatchError::NoName { name: process.to_owned() },
+    })
+}
+
+/// A machine that is being looked at.
+struct Looking<'a> {
+    reader: Box<dyn WaitReader>,
+    adding: Adding,
+    view: TopView,
+    json: bool,
+    /// Where the table changes in place.
+    place: Option<InPlace>,
+    keys: Keys,
+    interrupted: &'a AtomicBool,
+}
+
+impl Looking<'_> {
+    /// A table every so often, until it is over; returns whether the process that was asked for was in any.
+    fn until(&mut self, end: Option<MonotonicTime>, each: Span) -> Result<bool, Error> {
+        let mut was_seen = false;
+        loop {
+            let began = clock::now();
+            let next = began.plus(each);
+            let over = self.look_until(end.map_or(next, |end| end.min(next)))?;
+            let now = clock::now();
+            let shown = self.shown(now.since(began));
+            was_seen |= shown.has(&self.view);
+            let over = over || end.is_some_and(|end| now >= end);
+            self.show(&shown, over)?;
+            if over {
+                return Ok(was_seen);
+            }
+        }
+    }
+
+    /// Takes in what there is until then; returns whether somebody ended it before.
+    fn look_until(&mut self, until: MonotonicTime) -> Result<bool, Error> {
+        loop {
+            let next = until.min(clock::now().plus(READ_EVERY));
+            let over = self.wait_until(next);
+            self.adding.take(self.reader.read().map_err(Error::Waits)?);
+            if over || clock::now() >= until {
+                return Ok(over);
+            }
+        }
+    }
+
+    fn wait_until(&self, until: MonotonicTime) -> bool {
+        loop {
+            if self.interrupted.load(Ordering::Relaxed) || self.keys.is_quit() {
+                return true;
+            }
+            let left = until.since(clock::now());
+            if left.is_zero() {
+                return false;
+            }
+            // A signal makes the look come earlier.
+            drop(clock::pause(if self.keys.are_there() { left.min(KEYS_EVERY) } else { left }));
+        }
+    }
+
+    fn shown(&mut self, lasted: Span) -> Shown {
+        let table: Table = self.adding.table();
+        let cpus = sched::bindable().map_or(1, |cpus| cpus.len());
+        Shown { source: self.reader.source().name(), lasted, cpus, table }
+    }
+
+    /// In place while there is more to come; the last one stays.
+    fn show(&mut self, shown: &Shown, is_last: bool) -> Result<(), Error> {
+        if self.json {
+            return Ok(terminal::print_or_json(&shown.json(&self.view)?, true)?);
+        }
+        if let (Some(place), false) = (&mut self.place, is_last) {
+            let view = TopView { rows: terminal::height(), ..self.view.clone() };
+            place.show(&shown.text(&view, terminal::width()));
+            return Ok(());
+        }
+        self.place.iter_mut().for_each(InPlace::clear);
+        Ok(terminal::print(&shown.text(&self.view, terminal::width()))?)
+    }
+}

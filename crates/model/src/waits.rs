@@ -1,0 +1,108 @@
+//! What the threads of a machine wait for, as somebody reads it now and then.
+
+use crate::Span;
+
+/// Waits of one kind, added up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Waits {
+    /// Their lengths together.
+    pub time: Span,
+    /// How many there were.
+    pub count: u64,
+    /// The longest one.
+    pub longest: Span,
+}
+
+/// A place in the kernel at which threads wait: known by a number, its functions told once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stack {
+    /// The number that [`ReasonWaits`] know it by.
+    pub id: u64,
+    /// The functions, the innermost first.
+    pub functions: Vec<String>,
+}
+
+/// The stack of a wait that nobody looked at.
+pub const NOT_LOOKED_AT: u64 = 0;
+
+/// Waits at one place in the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReasonWaits {
+    /// Where: a [`Stack`], or [`NOT_LOOKED_AT`].
+    pub stack: u64,
+    /// How often, and how long.
+    pub waits: Waits,
+    /// Of how many of them the stack was looked at; the others waited in the same call as one of these.
+    pub looked_at: u64,
+}
+
+/// Who had the CPU that a thread was ready for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rival {
+    /// The process, 0 if the CPU was idle and had to wake up.
+    pub pid: u32,
+    /// For how long.
+    pub time: Span,
+}
+
+/// A wait that is not over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ongoing {
+    /// Where in the kernel; `None` while it is ready to run.
+    pub stack: Option<u64>,
+    /// How long it has lasted.
+    pub lasts: Span,
+}
+
+/// What one thread has waited for since it was last read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ThreadWaits {
+    /// Its id.
+    pub tid: u32,
+    /// Its process.
+    pub pid: u32,
+    /// What it is called.
+    pub name: String,
+    /// What its process is called.
+    pub process: String,
+    /// Part of the kernel.
+    pub of_kernel: bool,
+    /// It has ended; no more will come of it.
+    pub ended: bool,
+    /// For how long it was seen since then.
+    pub seen: Span,
+    /// Ready to run, and without a CPU.
+    pub cpu: Waits,
+    /// Who had that CPU.
+    pub rivals: Vec<Rival>,
+    /// The same of those that there was no room for.
+    pub more_rivals: Span,
+    /// Not ready to run.
+    pub reasons: Vec<ReasonWaits>,
+    /// The same at places that there was no room for.
+    pub more_reasons: Waits,
+    /// What it waits for now.
+    pub ongoing: Option<Ongoing>,
+}
+
+/// What all threads have waited for since they were last read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WaitsRead {
+    /// Each thread that there is, or was.
+    pub threads: Vec<ThreadWaits>,
+    /// Places that were not told before.
+    pub stacks: Vec<Stack>,
+    /// What of it nobody saw.
+    pub lost: WaitsLost,
+}
+
+/// What nobody saw, or nobody could keep.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WaitsLost {
+    /// Times without CPU that no event told of.
+    pub unseen: u64,
+    /// Threads that have ended without being told of.
+    pub threads: u64,
+    /// Places that there was no room for.
+    pub stacks: u64,
+}

@@ -1,0 +1,91 @@
+//! `/proc/kallsyms`: the names of the kernel's functions.
+
+use std::io::{BufRead, BufReader};
+
+use crate::Root;
+
+/// The kernel's functions by address.
+#[derive(Debug, Default)]
+pub struct KernelSymbols {
+    /// Address, and where its name begins and ends in `names`; by address.
+    functions: Vec<(u64, u32, u32)>,
+    names: String,
+}
+
+impl KernelSymbols {
+    /// Reads them; none where the kernel hides addresses from this process.
+    pub fn read(root: &Root) -> Self {
+        let Ok(file) = root.open("/proc/kallsyms") else { return Self::default() };
+        let mut all = Self::default();
+        for line in BufReader::new(file).lines().map_while(Result::ok) {
+            all.add(&line);
+        }
+        all.functions.sort_unstable();
+        all
+    }
+
+    /// `ffffffff81000000 T do_wait [module]`.
+    fn add(&mut self, line: &str) -> Option<()> {
+        let mut words = line.split_ascii_whitespace();
+        let address = u64::from_str_radix(words.next()?, 16).ok().filter(|address| *address != 0)?;
+        if !matches!(words.next()?, "t" | "T" | "w" | "W") {
+            return None;
+        }
+        let begin = u32::try_from(self.names.len()).ok()?;
+        self.names.push_str(plain(words.next()?));
+        self.functions.push((address, begin, u32::try_from(self.names.len()).ok()?));
+        Some(())
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.functions.is_empty()
+    }
+
+    /// The function that an address is in.
+    pub fn name(&self, address: u64) -> Option<&str> {
+        let after = self.functions.partition_point(|(begin, ..)| *begin <= address);
+        let (_, begin, end) = self.functions.get(after.checked_sub(1)?)?;
+        self.names.get(*begin as usize..*end as usize)
+    }
+}
+
+/// The name as it was written: a compiler adds `.isra.0`, `.constprop.0`, `.part.0`.
+fn plain(name: &str) -> &str {
+    match name.find('.') {
+        Some(end) if end > 0 => &name[..end],
+        _ => name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> KernelSymbols {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("proc")).unwrap();
+        std::fs::write(folder.path().join("proc/kallsyms"), text).unwrap();
+        KernelSymbols::read(&Root::at(folder.path()))
+    }
+
+    #[test]
+    fn an_address_is_in_the_function_that_begins_before_it() {
+        let all = of(
+            "0000000000002000 t do_wait.part.0\n0000000000001000 T schedule\n0000000000001800 D jiffies\n0000000000003000 t fuse_read\t[fuse]\n",
+        );
+        let names = [0xfff, 0x1000, 0x1fff, 0x2000, 0x4000].map(|address| all.name(address));
+        assert_eq!(
+            names,
+            [None, Some("schedule"), Some("schedule"), Some("do_wait"), Some("fuse_read")],
+            "what is no function has no address"
+        );
+    }
+
+    #[test]
+    fn hidden_addresses_are_none() {
+        let all = of("0000000000000000 T schedule\n0000000000000000 t do_wait\n");
+        assert!(all.is_empty() && all.name(7).is_none());
+        assert!(KernelSymbols::read(&Root::at("/none")).is_empty());
+    }
+}

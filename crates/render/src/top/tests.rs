@@ -1,0 +1,115 @@
+//! Tables of a machine made up.
+
+use howlate_analyse::waits::{Behind, Reason, Sum, Wait};
+
+use super::*;
+
+fn wait(kind: WaitKind, at: &str, count: u64, ms: u64, of_ms: u64) -> Wait {
+    let time = Span::from_millis(ms);
+    let sum = Sum { time, count, whole: time, longest: time, looked_at: 1, ongoing: 0 };
+    #[allow(clippy::cast_precision_loss, reason = "small numbers")]
+    let share = ms as f64 / of_ms as f64;
+    let functions = if at.is_empty() { Vec::new() } else { vec!["schedule".into(), "inside".into()] };
+    Wait { reason: Reason { kind, at: at.into() }, sum, share, behind: Vec::new(), functions }
+}
+
+fn waiter(pid: u32, name: &str, waits: Vec<Wait>) -> Waiter {
+    let (tid, of_kernel, threads, ended) = (None, name.starts_with('k'), 1, 0);
+    let seen = Span::from_secs(5);
+    Waiter { pid: Some(pid), tid, name: name.into(), of_kernel, threads, ended, seen, waits }
+}
+
+/// A hog behind another, a disk, a pipe, a sleeper, and two threads of the kernel.
+fn machine() -> Top {
+    let mut cpu = wait(WaitKind::Cpu, "", 600, 2_500, 5_000);
+    cpu.behind = vec![
+        Behind { name: "hog".into(), pid: Some(12), time: Span::from_millis(2_450) },
+        Behind { name: String::new(), pid: None, time: Span::from_millis(50) },
+    ];
+    let processes = vec![
+        waiter(11, "hog", vec![cpu]),
+        waiter(13, "dd", vec![wait(WaitKind::Disk, "bringing a file to disk (fsync)", 9, 4_000, 5_000)]),
+        waiter(14, "cat\x1b[2J", vec![wait(WaitKind::Pipe, "reading a pipe", 3, 4_900, 5_000)]),
+        waiter(15, "sleep", vec![wait(WaitKind::Timer, "sleeping", 1, 5_000, 5_000)]),
+        waiter(2, "kthreadd", vec![wait(WaitKind::Idle, "without work", 1, 5_000, 5_000)]),
+        waiter(16, "quiet", vec![wait(WaitKind::Lock, "a mutex of the kernel", 1, 1, 5_000)]),
+    ];
+    let threads: Vec<Waiter> = processes.iter().map(|one| Waiter { tid: one.pid, ..one.clone() }).collect();
+    let table = Table { processes, threads, ..Table::default() };
+    Top { source: "bpf", lasted: Span::from_secs(5), cpus: 2, table }
+}
+
+fn plain(view: &TopView) -> String {
+    anstream::adapter::strip_str(&machine().text(view, 100)).to_string()
+}
+
+#[test]
+fn what_holds_up_comes_first_and_what_has_no_work_in_one_line() {
+    let text = plain(&TopView::default());
+    let places: Vec<usize> = ["dd", "hog", "reading a pipe", "sleeping"]
+        .map(|word| text.find(&format!(" {word}")).unwrap())
+        .into();
+    assert!(places.is_sorted(), "{text}");
+    assert!(text.contains("CPU, behind hog 12 (98 %)"), "{text}");
+    assert!(text.contains("1 thread of the kernel had no work.") && !text.contains("kthreadd"), "{text}");
+    assert!(!text.contains("quiet"), "below a thousandth of its time: {text}");
+    assert!(text.contains("looked at in 5 of 15 waits"), "{text}");
+    assert!(!text.contains('\x1b'), "{text}");
+}
+
+#[test]
+fn one_process_is_shown_whole_with_its_places() {
+    for wanted in ["16", "quiet"] {
+        let text = plain(&TopView { process: Some(wanted.into()), ..TopView::default() });
+        assert!(text.contains("a mutex of the kernel") && text.contains("schedule < inside"), "{text}");
+        assert!(!text.contains("hog"), "{text}");
+    }
+    let text = plain(&TopView { process: Some("nobody".into()), ..TopView::default() });
+    assert!(text.contains("No process `nobody` was seen."), "{text}");
+    assert!(is_called("ros2_control_no", "ros2_control_node") && !is_called("ros", "ros2"));
+}
+
+#[test]
+fn an_order_without_natures_is_one_table_and_kinds_choose() {
+    let view =
+        TopView { order: Order::Time, kinds: vec![WaitKind::Timer, WaitKind::Pipe], ..TopView::default() };
+    let text = plain(&view);
+    assert!(text.find("sleeping") < text.find("reading a pipe") && !text.contains("Held up"), "{text}");
+    assert!(!text.contains("dd"), "{text}");
+}
+
+#[test]
+fn little_room_leaves_rows_out_and_says_so() {
+    let mut top = machine();
+    let one = top.table.processes[1].clone();
+    top.table.processes.extend((100..130).map(|pid| Waiter { pid: Some(pid), ..one.clone() }));
+    let text = top.text(&TopView { rows: Some(24), ..TopView::default() }, 100);
+    assert!(text.contains("30 more; `--json` has all."), "{text}");
+}
+
+#[test]
+fn what_was_lost_is_said() {
+    let mut top = machine();
+    top.table.lost.unseen = 7;
+    let text = top.text(&TopView::default(), 100);
+    assert!(text.contains("7 times without CPU were not seen"), "{text}");
+}
+
+#[test]
+fn machines_read_the_same() {
+    let read = |view: &TopView| -> serde_json::Value {
+        serde_json::from_str(&machine().json(view).unwrap()).unwrap()
+    };
+    let all = read(&TopView::default());
+    assert_eq!(all["processes"].as_array().unwrap().len(), 6, "nothing is left out");
+    let cpu = &all["processes"][0]["waits"][0];
+    assert_eq!(
+        (&cpu["kind"], &cpu["nature"], &cpu["count"]),
+        (&"cpu".into(), &"held_up".into(), &600.into())
+    );
+    assert_eq!((&cpu["behind"][0]["name"], &cpu["behind"][0]["pid"]), (&"hog".into(), &12.into()));
+    assert!(all["threads"].is_null());
+    let one = read(&TopView { process: Some("dd".into()), ..TopView::default() });
+    assert_eq!(one["threads"][0]["tid"], 13);
+    assert_eq!(one["processes"].as_array().unwrap().len(), 1);
+}

@@ -1,0 +1,195 @@
+//! The table.
+
+use howlate_analyse::waits::{Nature, Order, Wait, WaitKind, Waiter};
+use howlate_model::Span;
+
+use super::words::{nature, wait};
+use super::{Top, TopView};
+use crate::legible::legible;
+use crate::numbers::{count, micros, rough};
+use crate::prose::wrapped;
+use crate::style::{BOLD, DIM, WARN, paint};
+use crate::table::Columns;
+use crate::why::percent;
+
+/// Rows of each part, where nothing says how many there is room for.
+const ROWS: usize = 20;
+/// A smaller part of the time of a thread is left out.
+const WORTH: f64 = 0.001;
+/// Lines that are no rows, at most: headings, and what is said below.
+const AROUND: usize = 18;
+
+type Row<'a> = (&'a Waiter, &'a Wait);
+
+impl Top {
+    /// For people.
+    pub fn text(&self, view: &TopView, width: usize) -> String {
+        let waiters = self.waiters(view);
+        let mut rows = rows(&waiters, view);
+        view.order.sort(&mut rows);
+        let parts = match view.order {
+            Order::HeldUp => Nature::ALL.into_iter().map(|one| part(one, &rows, view)).collect::<String>(),
+            _ => table(&rows, view, room(view)),
+        };
+        let nothing = format!("  {}\n\n", self.nothing(view));
+        let parts = if parts.is_empty() { nothing } else { parts };
+        format!(
+            "{}\n\n{parts}{}{}",
+            self.title(),
+            places(&rows, view, width),
+            self.below(&waiters, view, width)
+        )
+    }
+
+    fn title(&self) -> String {
+        let (processes, threads) = (self.table.processes.iter(), self.table.threads.len());
+        let there = processes.filter(|one| one.pid.is_some()).count();
+        let what = format!(
+            "What waits for what · µs · {} · {} CPUs, {} processes, {} threads",
+            rough(self.lasted),
+            self.cpus,
+            count(there as u64),
+            count(threads as u64)
+        );
+        paint(BOLD, what)
+    }
+
+    fn nothing(&self, view: &TopView) -> String {
+        match &view.process {
+            Some(process) if !self.has(view) => format!("No process `{}` was seen.", legible(process)),
+            _ => "Nothing waited for a thousandth of its time.".to_owned(),
+        }
+    }
+
+    /// What the table leaves out, and how it was got.
+    fn below(&self, waiters: &[&Waiter], view: &TopView, width: usize) -> String {
+        let said = |text: String| format!("{}\n", paint(DIM, wrapped(&text, width, 2)));
+        let lost = |text: String| format!("{}\n", wrapped(&format!("{} {text}", paint(WARN, "!")), width, 2));
+        let without_work = waiters.iter().filter(|one| !view.shows_threads() && is_without_work(one)).count();
+        let mut text = String::new();
+        if without_work > 0 {
+            let threads = if without_work == 1 { "thread" } else { "threads" };
+            let number = count(without_work as u64);
+            text.push_str(&said(format!("  {number} {threads} of the kernel had no work.")));
+        }
+        text.push_str(&said(format!("  {}", self.how())));
+        text.extend(self.lost().into_iter().map(lost));
+        text
+    }
+
+    /// How the numbers were got.
+    fn how(&self) -> String {
+        let of_others = |one: &&Wait| one.reason.kind != WaitKind::Cpu;
+        let waits = || self.table.processes.iter().flat_map(|one| &one.waits).filter(of_others);
+        let (all, looked): (u64, u64) =
+            waits().fold((0, 0), |(all, looked), one| (all + one.sum.count, looked + one.sum.looked_at));
+        format!(
+            "Share: of the time that its threads were there. Every wait is counted, by tracer {}. What for is known from the kernel's stack, \
+             which was looked at in {} of {} waits; the others are of where the same thread last waited in the same system call.",
+            self.source,
+            count(looked),
+            count(all)
+        )
+    }
+
+    fn lost(&self) -> Vec<String> {
+        let lost = self.table.lost;
+        let kinds = [
+            (lost.unseen, "times without CPU were not seen to begin or to end; they are in no number"),
+            (lost.threads, "threads ended without being read to the end"),
+            (lost.stacks, "places in the kernel found no room"),
+        ];
+        let some = kinds.into_iter().filter(|(number, _)| *number > 0);
+        some.map(|(number, what)| format!("{} {what}.", count(number))).collect()
+    }
+}
+
+/// A thread of the kernel that only waited for work.
+fn is_without_work(one: &Waiter) -> bool {
+    one.of_kernel && one.waits.iter().all(|wait| wait.reason.kind == WaitKind::Idle || wait.share < WORTH)
+}
+
+/// What is worth a row: of a whole machine not what has no work, nor what hardly waits.
+fn rows<'a>(waiters: &[&'a Waiter], view: &TopView) -> Vec<Row<'a>> {
+    let all = waiters.iter().flat_map(|one| one.waits.iter().map(|wait| (*one, wait)));
+    let is_wanted = |wait: &Wait| view.kinds.is_empty() || view.kinds.contains(&wait.reason.kind);
+    let is_asked_for = view.process.is_some() || !view.kinds.is_empty();
+    let is_worth = |wait: &Wait| is_asked_for || (wait.share >= WORTH && wait.reason.kind != WaitKind::Idle);
+    all.filter(|(_, wait)| is_wanted(wait) && is_worth(wait)).collect()
+}
+
+/// Rows that a part has room for.
+fn room(view: &TopView) -> usize {
+    view.rows.map_or(ROWS, |rows| rows.saturating_sub(AROUND).max(3))
+}
+
+/// The waits of one nature; nothing where there are none. Each has a third of the room.
+fn part(which: Nature, rows: &[Row<'_>], view: &TopView) -> String {
+    let of_this: Vec<Row<'_>> =
+        rows.iter().filter(|(_, wait)| wait.reason.kind.nature() == which).copied().collect();
+    let room = if view.rows.is_some() { (room(view) / 3).max(2) } else { room(view) };
+    match of_this.is_empty() {
+        true => String::new(),
+        false => format!("{}\n{}", nature(which), table(&of_this, view, room)),
+    }
+}
+
+fn table(rows: &[Row<'_>], view: &TopView, room: usize) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
+    let who = if view.shows_threads() { ["thread", "tid", "pid"] } else { ["process", "pid", "threads"] };
+    let numbers = ["waits for", "count", "mean", "max", "share"];
+    let headings: Vec<String> = who.into_iter().chain(numbers).map(str::to_owned).collect();
+    let mut table = Columns::new(&headings, 1);
+    table.left(3);
+    let shown = if view.process.is_some() { rows.len() } else { room };
+    rows.iter().take(shown).for_each(|row| table.row(cells(row, view)));
+    let more = match rows.len().saturating_sub(shown) {
+        0 => String::new(),
+        more => format!("  {more} more; `--json` has all.\n"),
+    };
+    format!("{}{more}\n", table.text())
+}
+
+fn cells((one, of_it): &Row<'_>, view: &TopView) -> Vec<String> {
+    let number = |number: Option<u32>| number.map_or_else(|| "–".to_owned(), |number| number.to_string());
+    let name = legible(&one.name).into_owned();
+    let span = |span: Span| micros(i64::try_from(span.as_nanos()).unwrap_or(i64::MAX));
+    let mut cells = if view.shows_threads() {
+        vec![name, number(one.tid), number(one.pid)]
+    } else {
+        let threads =
+            if one.pid.is_some() { count(one.threads) } else { format!("{} ended", count(one.ended)) };
+        vec![name, number(one.pid), threads]
+    };
+    cells.extend([
+        wait(of_it),
+        count(of_it.sum.count),
+        span(of_it.sum.mean()),
+        format!("{}{}", span(of_it.sum.longest), if of_it.sum.ongoing > 0 { "+" } else { "" }),
+        percent(of_it.share),
+    ]);
+    cells
+}
+
+/// Of one process: where in the kernel it waited, once for each reason.
+fn places(rows: &[Row<'_>], view: &TopView, width: usize) -> String {
+    if view.process.is_none() {
+        return String::new();
+    }
+    let mut seen = Vec::new();
+    let mut text = String::new();
+    for (_, one) in rows.iter().filter(|(_, one)| !one.functions.is_empty()) {
+        if !seen.contains(&&one.reason) {
+            seen.push(&one.reason);
+            let place = format!("{}: {}", wait(one), one.functions.join(" < "));
+            text.push_str(&format!("  {}\n", wrapped(&legible(&place), width.saturating_sub(2), 4)));
+        }
+    }
+    if text.is_empty() {
+        text
+    } else {
+        format!("Where in the kernel, the innermost function first\n{text}\n")
+    }
+}

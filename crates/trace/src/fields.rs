@@ -1,0 +1,41 @@
+//! What the programs in the kernel send, field by field.
+
+use howlate_model::{MonotonicTime, Span};
+
+/// Reads numbers and names one after the other; `None` past the end.
+pub(crate) struct Fields<'a>(pub(crate) &'a [u8]);
+
+impl Fields<'_> {
+    fn bytes<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (first, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(*first)
+    }
+
+    pub(crate) fn u32(&mut self) -> Option<u32> {
+        self.bytes().map(u32::from_ne_bytes)
+    }
+
+    pub(crate) fn u64(&mut self) -> Option<u64> {
+        self.bytes().map(u64::from_ne_bytes)
+    }
+
+    pub(crate) fn span(&mut self) -> Option<Span> {
+        self.u64().map(Span::from_nanos)
+    }
+
+    pub(crate) fn time(&mut self) -> Option<MonotonicTime> {
+        self.u64().map(|nanos| MonotonicTime::from_nanos(i64::try_from(nanos).unwrap_or(i64::MAX)))
+    }
+
+    /// A time that was perhaps not seen.
+    pub(crate) fn seen(&mut self) -> Option<Option<MonotonicTime>> {
+        self.time().map(|time| (time.as_nanos() != 0).then_some(time))
+    }
+
+    pub(crate) fn comm(&mut self) -> Option<String> {
+        let bytes: [u8; 16] = self.bytes()?;
+        let name = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
+        Some(String::from_utf8_lossy(name).into_owned())
+    }
+}
