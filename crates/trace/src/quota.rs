@@ -122,14 +122,19 @@ impl Quotas {
         only(&limited).or_else(|| only(used_up)).map_or_else(String::new, |group| group.path.clone())
     }
 
-    /// Names the group, where the kernel said that its quota kept the thread.
+    /// Names the group whose quota kept the thread: where the kernel said so when the thread was woken or lost its CPU; and
+    /// where the group ran out of time while the thread waited, which shows in a CPU that had nothing else to do.
     pub(crate) fn name_group(&self, one: &mut Traced) {
-        if !one.throttled && !one.lost.iter().any(|lost| lost.throttled) {
+        let used_up = self.used_up(one);
+        let (woken_without, ran_out) = (one.throttled, !used_up.is_empty());
+        if !woken_without && !ran_out && !one.lost.iter().any(|lost| lost.throttled) {
             return;
         }
-        let quota = quota(self.name(one, &self.used_up(one)));
-        if one.throttled {
-            one.occupants.iter_mut().for_each(|occupant| occupant.who = quota.clone());
+        let quota = quota(self.name(one, &used_up));
+        for occupant in &mut one.occupants {
+            if woken_without || (ran_out && is_kept(&occupant.who, occupant.ns)) {
+                occupant.who = quota.clone();
+            }
         }
         for lost in one.lost.iter_mut().filter(|lost| lost.throttled) {
             lost.to = quota.clone();
@@ -288,6 +293,21 @@ mod tests {
             let who = &one.occupants[0].who;
             assert_eq!((who.holder, who.name.as_str()), (holder, name));
         }
+    }
+
+    #[test]
+    fn a_group_may_run_out_of_time_while_its_thread_waits() {
+        let quotas = Tree::new().looked_at("a/");
+        let waited = |waking: i64, ns: u64| {
+            let mut one = woken(waking, waking + 40);
+            one.occupants.push(Occupant { who: idle(), ns: Span::from_nanos(ns) });
+            quotas.name_group(&mut one);
+            one.occupants.into_iter().map(|one| (one.who.holder, one.who.name)).collect::<Vec<_>>()
+        };
+        let (hog, idle) = ((Holder::Thread, "hog".to_owned()), (Holder::Idle, String::new()));
+        assert_eq!(waited(250, 100_000), [hog.clone(), (Holder::Quota, "/a".to_owned())]);
+        assert_eq!(waited(250, 99_999), [hog.clone(), idle.clone()], "leaving idle takes as long");
+        assert_eq!(waited(310, 100_000), [hog, idle], "the group had time");
     }
 
     fn idle() -> Who {
