@@ -287,3 +287,58 @@ fn what_cannot_be_watched_is_one_clear_message() {
         assert!(said(&["2"]).contains("thread of the kernel"));
     }
 }
+
+/// A thread that a timer wakes every 2 ms, and one that it wakes then.
+const HANDS_ON: &str = r#"
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <semaphore.h>
+#include <time.h>
+static sem_t work;
+static void *worker(void *none) {
+    for (int turn = 0; turn < 300; turn++) sem_wait(&work);
+    return none;
+}
+int main(void) {
+    pthread_t thread;
+    sem_init(&work, 0, 0);
+    pthread_create(&thread, NULL, worker, NULL);
+    pthread_setname_np(thread, "worker");
+    for (int turn = 0; turn < 300; turn++) {
+        struct timespec a_while = { 0, 2000000 };
+        nanosleep(&a_while, NULL);
+        sem_post(&work);
+    }
+    pthread_join(thread, NULL);
+    return 0;
+}
+"#;
+
+#[test]
+fn a_deadline_is_handed_on_to_the_thread_that_is_woken_for_it() {
+    if !has_bpf_and_python() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = compiled(folder.path(), HANDS_ON) else { return };
+    let path = folder.path().join("w.jsonl");
+    let out = path.to_str().unwrap();
+    let document = json(&["watch", "--json", "--quiet", "--out", out, "--", program.to_str().unwrap()], 0);
+    let results = document["results"].as_array().unwrap();
+    let handed_on = results.iter().find(|one| one["condition"]["mechanism"] == "handed_on");
+    let result = handed_on.unwrap_or_else(|| panic!("{document}"));
+    assert_eq!(result["condition"]["name"], "worker");
+    assert!(result["count"].as_u64().unwrap() >= 10, "{result}");
+    let chain = &result["rhythm"]["handed_on"][0];
+    assert_eq!(chain["through"], serde_json::json!(["rhythmic"]), "{chain}");
+    for worst in result["why"]["worst"].as_array().unwrap() {
+        assert_eq!(common::sum(&worst["parts"], "ns"), worst["latency_ns"].as_i64().unwrap());
+        // What the first was late by is in it, and what it did until it woke the second.
+        assert!(
+            worst["parts"].as_array().unwrap().iter().any(|part| part["part"] == "timer_slack"),
+            "{worst}"
+        );
+    }
+    let text = stdout(&run(&["show", out])).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("its waker's timer") && text.contains("from a timer of rhythmic"), "{text}");
+}

@@ -13,19 +13,23 @@ pub enum Activation {
     Timer,
     /// Another thread, an interrupt or a softirq woke it: late from the moment at which it was woken.
     Event,
+    /// Another thread of the program, which a timer had woken, directly or through others: late from the time that the timer
+    /// was set to.
+    HandedOn,
     /// A turn of a loop that its program has marked: late from the time at which the turn was to begin.
     Loop,
 }
 
 impl Activation {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Timer, Self::Event, Self::Loop];
+    pub const ALL: [Self; 4] = [Self::Timer, Self::Event, Self::HandedOn, Self::Loop];
 
     /// The name used in recordings.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Timer => "timer",
             Self::Event => "event",
+            Self::HandedOn => "handed_on",
             Self::Loop => "loop",
         }
     }

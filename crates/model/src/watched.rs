@@ -14,6 +14,15 @@ pub struct Woken {
     pub count: u64,
 }
 
+/// A way that a deadline was handed on, and how often.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HandedOn {
+    /// The names of the threads that it went through, from the one that a timer woke.
+    pub through: Vec<String>,
+    /// How often.
+    pub count: u64,
+}
+
 /// The work of a loop's turns, as its program has marked it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TurnsBlock {
@@ -61,6 +70,9 @@ pub struct WatchedBlock {
     /// Who woke it, the most frequent first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub woken_by: Vec<Woken>,
+    /// The ways that its deadlines were handed on, the most frequent first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub handed_on: Vec<HandedOn>,
     /// The work of its turns; absent where its program has not marked them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turns: Option<TurnsBlock>,
@@ -78,6 +90,16 @@ impl WatchedBlock {
         self.count(who, 1);
     }
 
+    /// Counts one deadline that was handed on by the threads of these names; ways beyond those that are kept apart are not told.
+    pub fn handed_on(&mut self, through: &[String], times: u64) {
+        let known = self.handed_on.iter_mut().find(|one| one.through == through);
+        if let Some(known) = known {
+            known.count = known.count.saturating_add(times);
+        } else if self.handed_on.len() < WAKERS_KEPT {
+            self.handed_on.push(HandedOn { through: through.to_vec(), count: times });
+        }
+    }
+
     /// Adds a later stretch of the same thread.
     pub fn merge(&mut self, later: &Self) {
         self.until_ns = self.until_ns.max(later.until_ns);
@@ -88,6 +110,8 @@ impl WatchedBlock {
             self.turns.get_or_insert_default().merge(turns);
         }
         later.woken_by.iter().for_each(|one| self.count(&one.by, one.count));
+        later.handed_on.iter().for_each(|one| self.handed_on(&one.through, one.count));
+        self.handed_on.sort_by_key(|one| std::cmp::Reverse(one.count));
         self.woken_by.sort_by_key(|one| std::cmp::Reverse(one.count));
     }
 

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use howlate_analyse::cause::{Why, WhyCause};
 use howlate_analyse::watch::Rhythm;
 use howlate_analyse::{Analysis, Outcome, Summary};
-use howlate_model::{Activation, Holder, Latency, Span, TurnsBlock, Who, Work};
+use howlate_model::{Activation, HandedOn, Holder, Latency, Span, TurnsBlock, Who, Work};
 
 use crate::legible::legible;
 use crate::numbers::{count, micros};
@@ -103,6 +103,7 @@ const fn late_from(outcome: &Outcome) -> &'static str {
     match outcome.condition.work {
         Work::Watch { mechanism: Activation::Timer } => "its timer's time",
         Work::Watch { mechanism: Activation::Event } => "being woken",
+        Work::Watch { mechanism: Activation::HandedOn } => "its waker's timer",
         Work::Watch { mechanism: Activation::Loop } => "its turn's time",
         _ => "",
     }
@@ -117,11 +118,24 @@ fn wakers(outcomes: &[&Outcome], width: usize) -> String {
         if woken.len() > WAKERS_TOLD {
             words.push(format!("{} more", woken.len() - WAKERS_TOLD));
         }
-        let text = format!("{} was woken by {}.", name(outcome), words.join(", "));
+        let text = format!("{} was woken by {}.{}", name(outcome), words.join(", "), chain(outcome));
         (!words.is_empty()).then(|| format!("{}\n", wrapped(&text, width, 2)))
     };
     let lines: String = outcomes.iter().filter_map(line).take(THREADS_TOLD).collect();
     if lines.is_empty() { lines } else { format!("{lines}\n") }
+}
+
+/// The way that its deadlines took as a rule: ` Its deadline came from a timer of worker, through main (400).`
+fn chain(outcome: &Outcome) -> String {
+    let ways = outcome.rhythm.as_ref().map_or(&[][..], Rhythm::handed_on);
+    let Some((HandedOn { through, count: times }, others)) = ways.split_first() else { return String::new() };
+    let mut names = through.iter().map(|name| legible(name).into_owned());
+    let first = names.next().unwrap_or_default();
+    let then: Vec<String> = names.collect();
+    let then = if then.is_empty() { then.concat() } else { format!(", through {}", then.join(", ")) };
+    let more =
+        if others.is_empty() { String::new() } else { format!(", and in {} other ways", others.len()) };
+    format!(" Its deadline came from a timer of {first}{then} ({}){more}.", count(*times))
 }
 
 /// What the work of loops took that the program has marked, and how it is known when they were late.

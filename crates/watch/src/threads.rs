@@ -1,6 +1,6 @@
 //! The threads of watched processes, as they come and go.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use howlate_procfs::{Root, descendants, threads};
 
@@ -29,7 +29,8 @@ pub struct Threads {
     process: u32,
     /// Processes that are watched besides are the children, and theirs.
     with_children: bool,
-    known: HashSet<u32>,
+    /// Which process each thread is of.
+    known: HashMap<u32, u32>,
     names: HashMap<u32, String>,
     processes: Vec<u32>,
 }
@@ -37,7 +38,7 @@ pub struct Threads {
 impl Threads {
     /// Those of `process`, and of its children if asked for.
     pub fn of(root: Root, process: u32, with_children: bool) -> Self {
-        let (known, names) = (HashSet::new(), HashMap::new());
+        let (known, names) = (HashMap::new(), HashMap::new());
         Self { root, process, with_children, known, names, processes: vec![process] }
     }
 
@@ -52,9 +53,9 @@ impl Threads {
             tids.into_iter().map(|tid| Thread { tid, pid: *pid }).collect()
         };
         let all: Vec<Thread> = self.processes.iter().flat_map(of).collect();
-        let here: HashSet<u32> = all.iter().map(|one| one.tid).collect();
-        let come = all.into_iter().filter(|one| !self.known.contains(&one.tid)).collect();
-        let gone = self.known.difference(&here).copied().collect();
+        let here: HashMap<u32, u32> = all.iter().map(|one| (one.tid, one.pid)).collect();
+        let come = all.into_iter().filter(|one| !self.known.contains_key(&one.tid)).collect();
+        let gone = self.known.keys().filter(|tid| !here.contains_key(tid)).copied().collect();
         self.known = here;
         Looked { come, gone }
     }
@@ -62,6 +63,11 @@ impl Threads {
     /// The processes that were found when it was last looked, the first one first.
     pub fn processes(&self) -> &[u32] {
         &self.processes
+    }
+
+    /// The process that a thread is of; the first one where nobody knows.
+    pub fn process_of(&self, tid: u32) -> u32 {
+        self.known.get(&tid).copied().unwrap_or(self.process)
     }
 
     /// What a thread is called now, or was when it was last asked; `None` where nobody ever knew.

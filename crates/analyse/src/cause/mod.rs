@@ -5,6 +5,7 @@
 //! `score` holds all that against causes that were made on purpose.
 
 mod decompose;
+mod handed_on;
 mod join;
 mod late;
 mod line;
@@ -14,6 +15,7 @@ mod traces;
 mod turn;
 
 pub use decompose::{Decomposed, decompose};
+pub use handed_on::handed_on;
 pub use join::{Joiner, Judged};
 pub use late::{ProbeEffect, Why, WhyCause, WhyLate, WhyPart, WhyRemedy};
 pub use remedy::remedy;

@@ -16,6 +16,8 @@ pub struct Awakening {
     pub activation: Activation,
     /// Who did: whoever had the CPU that the timer interrupted is not told.
     pub by: Option<Who>,
+    /// Threads that its deadline was handed on by, from the one that a timer woke to `by`; none otherwise.
+    pub through: Vec<Who>,
     /// When it was to run, and when it did: the thread's own clock is not read, so that it ends at the switch.
     pub wakeup: Wakeup,
     /// The same by its parts.
@@ -38,7 +40,7 @@ impl Awakening {
         let wakeup = Wakeup { expected, ran: ran(one) };
         // As if it had been sent for: up to the moment at which it was woken, nothing is late.
         let parts = decompose(wakeup, before, from_ref(one), true)?;
-        Some(Self { activation, by, wakeup, parts })
+        Some(Self { activation, by, through: Vec::new(), wakeup, parts })
     }
 }
 

@@ -1,10 +1,11 @@
 //! Programs that were watched: from what a tracer saw of their threads to wake-ups, rhythms and causes. Pure.
 //!
-//! `awakening` says of one sleep what it was to end with and when; `grid` finds strict rhythms; `thread` sums up one
+//! `awakening` says of one sleep what it was to end with and when; `chains` follows deadlines that threads hand on; `grid` finds strict rhythms; `thread` sums up one
 //! thread; `rhythm` reads those sums from a recording. `turns` does for loops that a program has marked what `awakening` does
 //! for sleeps, and `due` says when their turns were to begin.
 
 mod awakening;
+mod chains;
 mod due;
 mod grid;
 mod rhythm;
@@ -12,6 +13,7 @@ mod thread;
 mod turns;
 
 pub use awakening::Awakening;
+pub use chains::Chains;
 pub use rhythm::{Rhythm, RhythmNumbers, TurnsNumbers};
 pub use thread::Thread;
 pub use turns::{Turned, Turns};

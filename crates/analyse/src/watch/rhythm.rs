@@ -1,6 +1,6 @@
 //! The rhythm of a watched thread, as a recording tells it.
 
-use howlate_model::{Distribution, Span, TurnsBlock, WatchedBlock, Woken};
+use howlate_model::{Distribution, HandedOn, Span, TurnsBlock, WatchedBlock, Woken};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -30,6 +30,9 @@ pub struct RhythmNumbers {
     pub missed: Option<u64>,
     /// Who woke it, the most frequent first.
     pub woken_by: Vec<Woken>,
+    /// The ways that its deadlines were handed on, the most frequent first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub handed_on: Vec<HandedOn>,
     /// The work of its turns; absent where its program has not marked them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub turns: Option<TurnsNumbers>,
@@ -80,6 +83,11 @@ impl Rhythm {
         &self.all.woken_by
     }
 
+    /// The ways that its deadlines were handed on, the most frequent first.
+    pub fn handed_on(&self) -> &[HandedOn] {
+        &self.all.handed_on
+    }
+
     /// The work of its turns; `None` where its program has not marked them.
     pub const fn turns(&self) -> Option<&TurnsBlock> {
         self.all.turns.as_ref()
@@ -94,6 +102,7 @@ impl Rhythm {
             intervals_ns: Summary::of(&self.all.intervals),
             missed: self.missed(),
             woken_by: self.all.woken_by.clone(),
+            handed_on: self.all.handed_on.clone(),
             turns: self.turns().map(turns),
         }
     }

@@ -55,6 +55,10 @@ impl Thread {
         self.was_late(one);
         self.ran(one.wakeup.ran);
         one.by.iter().for_each(|who| self.rhythm.woken(who));
+        if !one.through.is_empty() {
+            let through: Vec<String> = one.through.iter().map(|who| who.name.clone()).collect();
+            self.rhythm.handed_on(&through, 1);
+        }
         let (step, missed) = self.grid.next(one.wakeup.expected);
         step.into_iter().for_each(|step| self.rhythm.steps.record(length(step)));
         self.missed(missed);

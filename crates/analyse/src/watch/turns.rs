@@ -150,7 +150,7 @@ impl Turns {
         let is_past = |one: &&Traced| one.asleep_again.is_some_and(|again| again <= wakeup.expected);
         let past = mine.iter().take_while(is_past).count().min(mine.len().saturating_sub(1));
         let parts = turn(wakeup, Beforehand { work, lost, awake }, &mine[past..]);
-        Awakening { activation: Activation::Loop, by: None, wakeup, parts }
+        Awakening { activation: Activation::Loop, by: None, through: Vec::new(), wakeup, parts }
     }
 }
 

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use howlate_analyse::watch::{Awakening, Thread, Turned, Turns};
+use howlate_analyse::watch::{Awakening, Chains, Thread, Turned, Turns};
 use howlate_linux::{clock, sched};
 use howlate_model::{
-    Activation, CONDITIONS_MOST, Condition, CpuSet, InForce, Line, Load, LoopTurn, Lost, MonotonicTime,
-    Policy, Span, Started, Traced, Work,
+    Activation, CONDITIONS_MOST, Condition, CpuSet, InForce, Line, Load, LoopTurn, MonotonicTime, Policy,
+    Span, Started, Traced, Work,
 };
 use howlate_procfs::Root;
 use howlate_watch::{Identities, Identity, Marked, Threads};
@@ -20,8 +20,9 @@ pub(super) struct Followed {
     chosen: Vec<String>,
     kernel: String,
     identities: Identities,
-    /// Where each thread lost its CPU since its last sleep.
-    lost: HashMap<u32, Vec<Lost>>,
+    chains: Chains,
+    /// Threads that have ended, of which something is still to be told.
+    ending: Vec<u32>,
     places: HashMap<(Identity, Activation), usize>,
     threads: Vec<Thread>,
     names: Vec<String>,
@@ -43,7 +44,8 @@ impl Followed {
             chosen: chosen.to_vec(),
             kernel: kernel.to_owned(),
             identities: Identities::default(),
-            lost: HashMap::new(),
+            chains: Chains::default(),
+            ending: Vec::new(),
             places: HashMap::new(),
             threads: Vec::new(),
             names: Vec::new(),
@@ -51,21 +53,47 @@ impl Followed {
         }
     }
 
-    /// Takes what was seen of one sleep; returns the lines that a condition begins with, where it is a new one.
-    pub(super) fn saw(&mut self, one: &Traced, known: &mut Threads) -> Vec<Line> {
-        let before = self.lost.insert(one.tid, one.lost.clone()).unwrap_or_default();
+    /// There is a thread of which something may be seen.
+    pub(super) fn follow(&mut self, thread: &howlate_watch::Thread) {
+        self.ending.retain(|tid| *tid != thread.tid);
+        self.chains.follow(thread.tid, thread.pid);
+    }
+
+    /// Takes what was seen of one sleep.
+    pub(super) fn saw(&mut self, one: Traced, known: &mut Threads) {
+        // It may have ended by the time at which all is known.
+        self.identities.of(one.tid, || name_of(one.tid, known));
         self.loops.values_mut().filter(|of| of.tid == one.tid).for_each(|of| of.turns.saw(one.clone()));
-        let Some(awakening) = Awakening::of(one, &before) else { return Vec::new() };
-        let identity = self.identities.of(one.tid, || known.name(one.tid).unwrap_or_else(|| GONE.to_owned()));
+        let process = known.process_of(one.tid);
+        self.chains.saw(one, process);
+    }
+
+    /// Enters the sleeps of which all is known by now; returns the lines that conditions begin with which are new.
+    pub(super) fn settle_sleeps(&mut self, now: MonotonicTime, known: &mut Threads) -> Vec<Line> {
+        let settled = self.chains.settle(now);
+        let known_ones = settled.into_iter().filter_map(|(one, awakening)| Some((one.tid, awakening?)));
+        let lines = known_ones.flat_map(|(tid, awakening)| self.woke(tid, &awakening, known)).collect();
+        let chains = &self.chains;
+        let (ending, ended) = self.ending.drain(..).partition(|tid| chains.knows(*tid));
+        self.ending = ending;
+        for tid in ended {
+            self.is_called_otherwise(tid);
+            known.forget(tid);
+        }
+        lines
+    }
+
+    fn woke(&mut self, tid: u32, awakening: &Awakening, known: &mut Threads) -> Vec<Line> {
+        let identity = self.identities.of(tid, || name_of(tid, known));
         if !self.is_chosen(&identity.name) {
             return Vec::new();
         }
         let (place, lines) = match self.places.get(&(identity.clone(), awakening.activation)) {
             Some(place) => (*place, Vec::new()),
             None if self.threads.len() >= CONDITIONS_MOST => return Vec::new(),
-            None => self.add(one.tid, identity, awakening.activation),
+            None => self.add(tid, identity, awakening.activation),
         };
-        self.threads[place].woke(&awakening);
+        self.threads[place].woke(awakening);
         lines
     }
 
@@ -124,9 +152,14 @@ impl Followed {
         (place, vec![Line::Condition(Box::new(condition)), started(number, now, in_force)])
     }
 
-    /// A thread has ended, or has another name now.
-    pub(super) fn forget(&mut self, tid: u32) {
-        self.lost.remove(&tid);
+    /// A thread has ended.
+    pub(super) fn ended(&mut self, tid: u32) {
+        self.chains.forget(tid);
+        self.ending.push(tid);
+    }
+
+    /// Nothing more will come of a thread by the name that it had.
+    fn is_called_otherwise(&mut self, tid: u32) {
         let Some(identity) = self.identities.forget(tid) else { return };
         for activation in Activation::ALL {
             if let Some(place) = self.places.get(&(identity.clone(), activation)) {
@@ -144,7 +177,7 @@ impl Followed {
     pub(super) fn look_for_new_names(&mut self, known: &mut Threads) {
         let renamed = |(tid, name): (u32, &str)| known.name(tid).filter(|now| now != name).map(|_| tid);
         let renamed: Vec<u32> = self.identities.all().filter_map(renamed).collect();
-        renamed.into_iter().for_each(|tid| self.forget(tid));
+        renamed.into_iter().for_each(|tid| self.is_called_otherwise(tid));
     }
 
     /// How late they were since the last time.
@@ -161,6 +194,10 @@ impl Followed {
     pub(super) fn all(&self) -> impl Iterator<Item = (&str, &Thread)> {
         self.names.iter().map(String::as_str).zip(&self.threads)
     }
+}
+
+fn name_of(tid: u32, known: &mut Threads) -> String {
+    known.name(tid).unwrap_or_else(|| GONE.to_owned())
 }
 
 fn started(condition: u32, at_ns: MonotonicTime, in_force: InForce) -> Line {

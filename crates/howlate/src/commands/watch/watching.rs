@@ -27,6 +27,8 @@ const FEW: usize = 64;
 const REASONS_EVERY: Span = Span::from_secs(60);
 /// Time for the last sleeps to be told.
 const SETTLING: Span = Span::from_millis(10);
+/// Nobody waits so long for anything to be told.
+const LONG_PAST: Span = Span::from_secs(3_600);
 /// Processes that a tracer follows at once.
 const PROCESSES: usize = 4;
 /// Threads that are shown meanwhile.
@@ -63,12 +65,12 @@ impl Watching {
     ) -> Result<Self, Error> {
         let Traced { mut tracer, untraced, caveats } = tracer(asked.tracer, subject)?;
         let mut threads = Threads::of(Root::live(), subject.pid(), asked.follow);
+        let mut followed = Followed::new(&asked.thread, &environment.system.kernel);
         if let Some(tracer) = &mut tracer {
-            attach(tracer.as_mut(), &mut threads)?;
+            attach(tracer.as_mut(), &mut threads, &mut followed)?;
         }
         let mut header = header("watch", 0, environment, Vec::new());
         header.late_above_ns = asked.late_above;
-        let followed = Followed::new(&asked.thread, &header.system.kernel);
         let mut recorder = Recorder::begin(header, asked.out.as_deref(), &environment.interrupted)?;
         caveats.into_iter().chain(environment.refused.iter().cloned()).for_each(|one| recorder.caveat(one));
         let watched = subject.leaves_the_terminal_alone() && !asked.printing.quiet && is_watched();
@@ -121,15 +123,13 @@ impl Watching {
         if let Some(tracer) = &mut self.tracer {
             // One that has ended meanwhile cannot be followed any more.
             come.iter().for_each(|thread| drop(follow(tracer.as_mut(), thread)));
+            come.iter().for_each(|thread| self.followed.follow(thread));
         }
         if self.followed.len() <= FEW {
             self.followed.look_for_new_names(&mut self.threads);
         }
         self.read();
-        for tid in gone {
-            self.followed.forget(tid);
-            self.threads.forget(tid);
-        }
+        gone.into_iter().for_each(|tid| self.followed.ended(tid));
         self.hand_on(clock::now());
     }
 
@@ -156,14 +156,22 @@ impl Watching {
         self.lost += tracer.read(&mut |one| {
             // Before, it was not its program yet.
             if one.waking >= *began {
-                followed.saw(&one, threads).iter().for_each(|line| recorder.keep(line));
+                followed.saw(one, threads);
             }
         });
     }
 
+    /// Enters what is known by now; at the end, whatever there is.
+    fn settle(&mut self, now: MonotonicTime, is_end: bool) {
+        self.followed.settle(now, is_end);
+        let until = if is_end { now.plus(LONG_PAST) } else { now };
+        let lines = self.followed.settle_sleeps(until, &mut self.threads);
+        lines.iter().for_each(|line| self.recorder.keep(line));
+    }
+
     /// Hands on blocks, causes and names when it is time.
     fn hand_on(&mut self, now: MonotonicTime) {
-        self.followed.settle(now, false);
+        self.settle(now, false);
         if now.since(self.blocks) >= block_length(now.since(self.began)) {
             self.blocks = now;
             self.followed.blocks(now).iter().for_each(|line| self.recorder.keep(line));
@@ -201,7 +209,7 @@ impl Watching {
         drop(clock::pause(SETTLING));
         self.tracer.iter_mut().for_each(|tracer| tracer.stop());
         self.read();
-        self.followed.settle(clock::now(), true);
+        self.settle(clock::now(), true);
         self.place.iter_mut().for_each(InPlace::clear);
         let now = clock::now();
         self.followed.blocks(now).iter().for_each(|line| self.recorder.keep(line));
@@ -270,12 +278,13 @@ fn tracer(choice: Choice, subject: &Subject) -> Result<Traced, Error> {
 }
 
 /// Follows all threads that there are.
-fn attach(tracer: &mut dyn Tracer, threads: &mut Threads) -> Result<(), Error> {
+fn attach(tracer: &mut dyn Tracer, threads: &mut Threads, followed: &mut Followed) -> Result<(), Error> {
     let tier = tracer.tier();
     let refused = |refusal| Error::Tracer { tier, refusal };
     tracer.start().map_err(refused)?;
     for thread in threads.look().come {
         follow(tracer, &thread).map_err(refused)?;
+        followed.follow(&thread);
     }
     Ok(())
 }
