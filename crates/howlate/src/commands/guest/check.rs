@@ -77,24 +77,34 @@ impl Check<'_> {
             boot_deadline: self.args.boot_deadline.plus(self.takes),
             hang_deadline: self.args.hang_deadline,
         })?;
-        let (exit_status, said, printed) = loop {
-            if interrupted.load(Ordering::Relaxed) {
-                return Ok(None);
-            }
+        let show = |guest: &Booting| {
             place.iter_mut().for_each(|place| place.show(&boot_progress(&kind.name, guest.age(), 0)));
-            match guest.wait()? {
-                // The others need not wait for it again.
-                Event::FellBack { .. } => self.machine.acceleration = Acceleration::Only(Accelerator::Tcg),
-                Event::Over { exit_status, said, printed } => {
-                    break (exit_status, said, printed);
-                }
-                Event::Line(_) | Event::Nothing => {}
-            }
         };
+        let over = await_end(&mut guest, &mut self.machine, show, interrupted);
         place.iter_mut().for_each(InPlace::clear);
+        let Some((exit_status, said, printed)) = over? else { return Ok(None) };
         guest.switch_off();
         status(exit_status, &said).map(|status| Some((status, printed)))
     }
+}
+
+/// Its exit status, what it said and what it printed; `None` where Ctrl-C ended it.
+fn await_end(
+    guest: &mut Booting,
+    machine: &mut VirtualMachine,
+    mut show: impl FnMut(&Booting),
+    interrupted: &AtomicBool,
+) -> Result<Option<(i32, String, String)>, Error> {
+    while !interrupted.load(Ordering::Relaxed) {
+        show(guest);
+        match guest.wait()? {
+            // The others need not wait for it again.
+            Event::FellBack { .. } => machine.acceleration = Acceleration::Only(Accelerator::Tcg),
+            Event::Over { exit_status, said, printed } => return Ok(Some((exit_status, said, printed))),
+            Event::Line(_) | Event::Nothing => {}
+        }
+    }
+    Ok(None)
 }
 
 fn status(of_guest: i32, said: &str) -> Result<Status, Error> {
