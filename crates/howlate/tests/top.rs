@@ -13,7 +13,7 @@ use serde_json::Value;
 
 /// Whether waits can be seen here; says why not.
 fn can_see() -> bool {
-    let output = run(&["top", "--once", "--duration", "100ms", "--json"]);
+    let output = run(&["top", "--tracer", "bpf", "--once", "--duration", "100ms", "--json"]);
     let said = stderr(&output);
     assert!(!said.contains("the kernel refuses to"), "{said}");
     if output.status.code() == Some(2) {
@@ -165,14 +165,31 @@ fn tables_follow_each_other_and_each_is_as_the_schema_says() {
     }
 }
 
+/// Of one's own programs, and what it would take to see more.
 #[test]
-fn without_the_right_to_look_it_says_what_to_type() {
+fn without_privilege_the_accounts_tell_of_ones_own_programs() {
     let anyone = ForAnyone::new();
-    let output = anyone.howlate(&["top", "--once", "--duration", "100ms"]).output().unwrap();
-    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
-    let said = stderr(&output);
-    assert!(
-        said.contains("what processes wait for cannot be seen here") && said.contains("as root"),
-        "{said}"
+    let refused =
+        anyone.howlate(&["top", "--tracer", "bpf", "--once", "--duration", "100ms"]).output().unwrap();
+    assert_eq!(refused.status.code(), Some(2), "{}", stderr(&refused));
+    assert!(stderr(&refused).contains("as root"), "{}", stderr(&refused));
+    // The program itself is one of them: it sleeps from one look to the next.
+    let output = anyone.howlate(&["top", "--once", "--duration", "1s", "--json"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let table: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(table["tracer"], "proc");
+    assert!(table["refused"].as_str().unwrap().contains("as root"), "{table}");
+    let text = anyone.howlate(&["top", "--once", "--duration", "300ms"]).output().unwrap();
+    assert!(stdout(&text).contains("Tracer bpf: not permitted"), "{}", stdout(&text));
+}
+
+#[test]
+fn accounts_tell_what_a_program_sleeps_for() {
+    let sleeper = Running::start(Command::new("sleep").arg("1000"));
+    let table = json(&["top", "--tracer", "proc", "--once", "--duration", "1s", "--json"], 0);
+    let asleep = wait(sleeper.in_table(&table), "timer");
+    assert_eq!(
+        (&asleep["at"], &asleep["ongoing"], &asleep["count"]),
+        (&"sleeping".into(), &1.into(), &1.into())
     );
 }

@@ -16,6 +16,8 @@ pub struct Schedstat {
     pub ran: Span,
     /// Ready to run, and waiting for a CPU.
     pub waited: Span,
+    /// Times that it got a CPU.
+    pub turns: u64,
 }
 
 impl Schedstat {
@@ -26,14 +28,20 @@ impl Schedstat {
 
     /// Nanoseconds run, nanoseconds waited, turns.
     fn parse(text: &str) -> Option<Self> {
-        let mut numbers = text.split_whitespace().map(|number| number.parse().ok().map(Span::from_nanos));
-        Some(Self { ran: numbers.next()??, waited: numbers.next()?? })
+        let mut numbers = text.split_whitespace().map(|number| number.parse::<u64>().ok());
+        let (ran, waited) = (numbers.next()??, numbers.next()??);
+        let turns = numbers.next().flatten().unwrap_or(0);
+        Some(Self { ran: Span::from_nanos(ran), waited: Span::from_nanos(waited), turns })
     }
 
     /// What was added since `earlier`.
     #[must_use]
     pub fn since(self, earlier: Self) -> Self {
-        Self { ran: self.ran.minus(earlier.ran), waited: self.waited.minus(earlier.waited) }
+        Self {
+            ran: self.ran.minus(earlier.ran),
+            waited: self.waited.minus(earlier.waited),
+            turns: self.turns.saturating_sub(earlier.turns),
+        }
     }
 }
 
@@ -62,7 +70,7 @@ mod tests {
     #[test]
     fn what_a_thread_got_is_the_difference_of_two_readings() {
         let (before, after) = (Schedstat::parse("1000 200 7\n"), Schedstat::parse("4000 250 9\n"));
-        let got = Schedstat { ran: Span::from_nanos(3_000), waited: Span::from_nanos(50) };
+        let got = Schedstat { ran: Span::from_nanos(3_000), waited: Span::from_nanos(50), turns: 2 };
         assert_eq!(after.unwrap().since(before.unwrap()), got);
         assert_eq!(Schedstat::parse("1000"), None);
     }

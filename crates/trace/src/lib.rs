@@ -24,7 +24,7 @@ mod waits;
 pub use choice::{Choice, Opened, clear_up, open};
 pub use refusal::Refusal;
 pub use tier::Tier;
-pub use waits::{WaitReader, WaitSource, read_waits};
+pub use waits::{WaitChoice, WaitReader, WaitSource, read_waits};
 
 use howlate_model::{AfterEach, Span, Traced};
 

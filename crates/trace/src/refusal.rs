@@ -59,6 +59,9 @@ pub enum Refusal {
         "this process has ids of its own (a PID namespace): share the host's, such as with `podman run --pid=host`"
     )]
     ForeignIds,
+    /// The kernel keeps no account of threads, or shows none.
+    #[error("there is no /proc/PID/schedstat: it needs /proc and CONFIG_SCHED_INFO=y")]
+    NoAccounts,
     /// The kernel tells this process no addresses.
     #[error(
         "the names of the kernel's functions are hidden (/proc/kallsyms): run as root, or `setcap cap_bpf,cap_perfmon,cap_syslog+ep` on the program"

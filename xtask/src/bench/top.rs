@@ -8,7 +8,7 @@ use std::thread;
 use howlate_linux::clock;
 use howlate_linux::usage::of_ended_children;
 use howlate_model::Span;
-use howlate_trace::read_waits;
+use howlate_trace::{WaitChoice, WaitSource, read_waits};
 
 use super::program::built;
 use super::why::limit::{Figure, Limits};
@@ -26,7 +26,8 @@ pub fn run() -> io::Result<()> {
     let howlate = built()?;
     let mut limits = Limits::default();
     let losses = losses(|| {
-        let mut reader = read_waits().map_err(|refusal| io::Error::other(refusal.to_string()))?;
+        let (mut reader, _) = read_waits(WaitChoice::Only(WaitSource::Bpf))
+            .map_err(|refusal| io::Error::other(refusal.to_string()))?;
         let watched = round_trips();
         reader.read().map_err(|refusal| io::Error::other(refusal.to_string()))?;
         watched

@@ -3,6 +3,7 @@
 use clap::{Args, ValueEnum};
 use howlate_analyse::waits::{Order, WaitKind};
 use howlate_model::Span;
+use howlate_trace::WaitChoice;
 
 /// Which process waits for what, now
 #[derive(Args)]
@@ -42,6 +43,9 @@ pub(crate) struct Top {
         conflicts_with = "once"
     )]
     pub(crate) interval: Span,
+    /// Where it is known from: auto takes the best that can be had here; or bpf, proc
+    #[arg(long, value_name = "TRACER", default_value = "auto")]
+    pub(crate) tracer: WaitChoice,
     /// Print for machines: one object for each table, each on a line
     #[arg(long)]
     pub(crate) json: bool,

@@ -9,7 +9,7 @@ use howlate_analyse::waits::{Adding, Table};
 use howlate_linux::{clock, sched};
 use howlate_model::{MonotonicTime, Span};
 use howlate_render::{Top as Shown, TopView};
-use howlate_trace::{WaitReader, read_waits};
+use howlate_trace::{Refusal, WaitReader, read_waits};
 use howlate_watch::WatchError;
 
 use self::keys::Keys;
@@ -19,8 +19,6 @@ use crate::error::Error;
 use crate::status::Status;
 use crate::terminal::{self, InPlace, is_watched};
 
-/// What threads that have ended leave behind has room for so long on a busy machine.
-const READ_EVERY: Span = Span::from_millis(500);
 /// Keys are looked for this often.
 const KEYS_EVERY: Span = Span::from_millis(100);
 /// How long is looked once.
@@ -30,8 +28,10 @@ const LEAST: Span = Span::from_millis(100);
 
 pub(crate) fn run(asked: &Top) -> Result<Status, Error> {
     let interrupted = on_interrupt()?;
+    let (reader, refused) = read_waits(asked.tracer).map_err(Error::Waits)?;
     let mut looking = Looking {
-        reader: read_waits().map_err(Error::Waits)?,
+        reader,
+        refused,
         adding: Adding::default(),
         view: view(asked),
         json: asked.json,
@@ -69,6 +69,8 @@ fn not_found(process: &str) -> Error {
 /// A machine that is being looked at.
 struct Looking<'a> {
     reader: Box<dyn WaitReader>,
+    /// Why there is no better one.
+    refused: Option<Refusal>,
     adding: Adding,
     view: TopView,
     json: bool,
@@ -100,7 +102,7 @@ impl Looking<'_> {
     /// Takes in what there is until then; returns whether somebody ended it before.
     fn look_until(&mut self, until: MonotonicTime) -> Result<bool, Error> {
         loop {
-            let next = until.min(clock::now().plus(READ_EVERY));
+            let next = until.min(clock::now().plus(self.reader.every()));
             let over = self.wait_until(next);
             self.adding.take(self.reader.read().map_err(Error::Waits)?);
             if over || clock::now() >= until {
@@ -126,7 +128,8 @@ impl Looking<'_> {
     fn shown(&mut self, lasted: Span) -> Shown {
         let table: Table = self.adding.table();
         let cpus = sched::bindable().map_or(1, |cpus| cpus.len());
-        Shown { source: self.reader.source().name(), lasted, cpus, table }
+        let refused = self.refused.as_ref().map(ToString::to_string);
+        Shown { source: self.reader.source().name(), refused, lasted, cpus, table }
     }
 
     /// In place while there is more to come; the last one stays.

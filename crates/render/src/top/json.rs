@@ -17,8 +17,11 @@ struct Document<'a> {
     howlate: &'static str,
     /// `top`.
     command: &'static str,
-    /// Where it is known from: `bpf` counts every wait.
+    /// Where it is known from: `bpf`, programs in the kernel, or `proc`, the kernel's accounts.
     tracer: &'static str,
+    /// Why a better one cannot be had.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refused: Option<&'a str>,
     /// How long was looked.
     lasted_ns: u64,
     /// CPUs that are on.
@@ -128,6 +131,7 @@ impl Top {
             howlate: env!("CARGO_PKG_VERSION"),
             command: "top",
             tracer: self.source,
+            refused: self.refused.as_deref(),
             lasted_ns: self.lasted.as_nanos(),
             cpus: self.cpus,
             lost: Lost { unseen, threads, stacks },

@@ -14,6 +14,8 @@ pub use json::top_schema;
 pub struct Top {
     /// Where it is known from.
     pub source: &'static str,
+    /// Why it is not known from a better source.
+    pub refused: Option<String>,
     /// How long the while was.
     pub lasted: Span,
     /// CPUs that are on.

@@ -36,7 +36,7 @@ fn machine() -> Top {
     ];
     let threads: Vec<Waiter> = processes.iter().map(|one| Waiter { tid: one.pid, ..one.clone() }).collect();
     let table = Table { processes, threads, ..Table::default() };
-    Top { source: "bpf", lasted: Span::from_secs(5), cpus: 2, table }
+    Top { source: "bpf", refused: None, lasted: Span::from_secs(5), cpus: 2, table }
 }
 
 fn plain(view: &TopView) -> String {
@@ -93,6 +93,14 @@ fn what_was_lost_is_said() {
     top.table.lost.unseen = 7;
     let text = top.text(&TopView::default(), 100);
     assert!(text.contains("7 times without CPU were not seen"), "{text}");
+}
+
+#[test]
+fn what_proc_cannot_tell_is_said() {
+    let top = Top { source: "proc", refused: Some("not permitted: run as root".into()), ..machine() };
+    let text = top.text(&TopView::default(), 100);
+    assert!(text.contains("Tracer bpf: not permitted: run as root."), "{text}");
+    assert!(text.contains("at least") && text.contains("sampled"), "{text}");
 }
 
 #[test]

@@ -73,6 +73,7 @@ impl Top {
             text.push_str(&said(format!("  {number} {threads} of the kernel had no work.")));
         }
         text.push_str(&said(format!("  {}", self.how())));
+        text.extend(self.refused.iter().map(|why| lost(format!("Tracer bpf: {why}."))));
         text.extend(self.lost().into_iter().map(lost));
         text
     }
@@ -83,13 +84,18 @@ impl Top {
         let waits = || self.table.processes.iter().flat_map(|one| &one.waits).filter(of_others);
         let (all, looked): (u64, u64) =
             waits().fold((0, 0), |(all, looked), one| (all + one.sum.count, looked + one.sum.looked_at));
-        format!(
-            "Share: of the time that its threads were there. Every wait is counted, by tracer {}. What for is known from the kernel's stack, \
-             which was looked at in {} of {} waits; the others are of where the same thread last waited in the same system call.",
-            self.source,
-            count(looked),
-            count(all)
-        )
+        let (looked, all) = (count(looked), count(all));
+        let how = match self.source {
+            "proc" => format!(
+                "Every wait is counted, by the kernel's accounts in /proc. What for is sampled every 100 ms, of your own programs: {looked} looks at \
+                 {all} waits. Behind whom is not told, and max is what the longest was at least."
+            ),
+            tracer => format!(
+                "Every wait is counted, by tracer {tracer}. What for is known from the kernel's stack, which was looked at in {looked} of {all} \
+                 waits; the others are of where the same thread last waited in the same system call."
+            ),
+        };
+        format!("Share: of the time that its threads were there. {how}")
     }
 
     fn lost(&self) -> Vec<String> {
@@ -114,7 +120,12 @@ fn rows<'a>(waiters: &[&'a Waiter], view: &TopView) -> Vec<Row<'a>> {
     let all = waiters.iter().flat_map(|one| one.waits.iter().map(|wait| (*one, wait)));
     let is_wanted = |wait: &Wait| view.kinds.is_empty() || view.kinds.contains(&wait.reason.kind);
     let is_asked_for = view.process.is_some() || !view.kinds.is_empty();
-    let is_worth = |wait: &Wait| is_asked_for || (wait.share >= WORTH && wait.reason.kind != WaitKind::Idle);
+    let says = |wait: &Wait| match wait.reason.kind {
+        WaitKind::Idle => false,
+        WaitKind::NotSeen => wait.share >= WORTH && wait.sum.count > wait.sum.ongoing,
+        _ => wait.share >= WORTH,
+    };
+    let is_worth = |wait: &Wait| is_asked_for || says(wait);
     all.filter(|(_, wait)| is_wanted(wait) && is_worth(wait)).collect()
 }
 

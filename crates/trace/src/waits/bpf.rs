@@ -8,7 +8,7 @@ use std::io::Read;
 use aya::maps::{Array, HashMap, MapData, RingBuf};
 use aya::programs::Iter;
 use aya::{Btf, Ebpf, EbpfLoader};
-use howlate_model::{NOT_LOOKED_AT, Stack, ThreadWaits, WaitsLost, WaitsRead};
+use howlate_model::{NOT_LOOKED_AT, Span, Stack, ThreadWaits, WaitsLost, WaitsRead};
 use howlate_procfs::{KernelSymbols, Root};
 
 use super::earlier::Earlier;
@@ -120,6 +120,11 @@ impl Counting {
 impl WaitReader for Counting {
     fn source(&self) -> WaitSource {
         WaitSource::Bpf
+    }
+
+    /// For so long there is room for threads that end.
+    fn every(&self) -> Span {
+        Span::from_millis(500)
     }
 
     fn read(&mut self) -> Result<WaitsRead, Refusal> {

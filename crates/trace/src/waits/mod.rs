@@ -4,12 +4,15 @@
 mod bpf;
 #[cfg(target_endian = "little")]
 mod earlier;
+mod proc;
 #[cfg(target_endian = "little")]
 mod record;
 
 use std::fmt;
+use std::str::FromStr;
 
-use howlate_model::WaitsRead;
+use howlate_model::{Span, WaitsRead};
+use howlate_procfs::Root;
 
 use crate::Refusal;
 
@@ -18,6 +21,31 @@ use crate::Refusal;
 pub enum WaitSource {
     /// Programs in the kernel: every wait is counted, and its place is looked at now and then.
     Bpf,
+    /// Accounts in `/proc`: every wait is counted, and where one's own programs sleep is looked at now and then.
+    Proc,
+}
+
+/// Which of them is asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WaitChoice {
+    /// The best that can be had.
+    #[default]
+    Auto,
+    /// This one.
+    Only(WaitSource),
+}
+
+impl FromStr for WaitChoice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            "bpf" => Ok(Self::Only(WaitSource::Bpf)),
+            "proc" => Ok(Self::Only(WaitSource::Proc)),
+            _ => Err(format!("`{text}` does not see waits; write auto, bpf or proc")),
+        }
+    }
 }
 
 impl WaitSource {
@@ -25,6 +53,7 @@ impl WaitSource {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Bpf => "bpf",
+            Self::Proc => "proc",
         }
     }
 }
@@ -40,8 +69,10 @@ pub trait WaitReader {
     /// Where it is known from.
     fn source(&self) -> WaitSource;
 
-    /// What there was since the last call, or since it was opened. To be called at least once a second: there is room for
-    /// so many threads that end.
+    /// How often it is to be read at least.
+    fn every(&self) -> Span;
+
+    /// What there was since the last call, or since it was opened.
     ///
     /// # Errors
     ///
@@ -49,14 +80,33 @@ pub trait WaitReader {
     fn read(&mut self) -> Result<WaitsRead, Refusal>;
 }
 
-/// Begins to add up; ends when it is dropped.
+/// Begins to add up, which ends when it is dropped; and why a better source cannot be had.
 ///
 /// # Errors
 ///
-/// When it cannot be had here.
-pub fn read_waits() -> Result<Box<dyn WaitReader>, Refusal> {
-    #[cfg(target_endian = "little")]
-    return Ok(Box::new(bpf::Counting::begin()?));
-    #[cfg(not(target_endian = "little"))]
+/// When what is asked for cannot be had here.
+pub fn read_waits(choice: WaitChoice) -> Result<(Box<dyn WaitReader>, Option<Refusal>), Refusal> {
+    match choice {
+        WaitChoice::Only(WaitSource::Bpf) => Ok((from_kernel()?, None)),
+        WaitChoice::Only(WaitSource::Proc) => Ok((from_proc()?, None)),
+        WaitChoice::Auto => match from_kernel() {
+            Ok(reader) => Ok((reader, None)),
+            // What the better one takes says more than what the other one lacks.
+            Err(refusal) => Ok((from_proc().map_err(|_| refusal.clone())?, Some(refusal))),
+        },
+    }
+}
+
+fn from_proc() -> Result<Box<dyn WaitReader>, Refusal> {
+    Ok(Box::new(proc::Sampling::begin(Root::live())?))
+}
+
+#[cfg(target_endian = "little")]
+fn from_kernel() -> Result<Box<dyn WaitReader>, Refusal> {
+    Ok(Box::new(bpf::Counting::begin()?))
+}
+
+#[cfg(not(target_endian = "little"))]
+fn from_kernel() -> Result<Box<dyn WaitReader>, Refusal> {
     Err(Refusal::Processor)
 }
