@@ -33,4 +33,5 @@ fn other_processes() {
     feed("guest", 3_000);
     feed("ring", 20_000);
     feed("shared-memory", 20_000);
+    feed("loops", 5_000);
 }

@@ -92,20 +92,9 @@ fn who_competes_for_its_cpu_is_named() {
     }
     let mut hog = hog();
     let python = python();
-    let asked = [
-        "watch",
-        "--duration",
-        "3s",
-        "--json",
-        "--quiet",
-        "--",
-        "taskset",
-        "-c",
-        "0",
-        &python,
-        "-c",
-        SLEEPER,
-    ];
+    // However long it takes to begin on a busy CPU.
+    let sleeper = "import time\nfor turn in range(400): time.sleep(0.005)";
+    let asked = ["watch", "--json", "--quiet", "--", "taskset", "-c", "0", &python, "-c", sleeper];
     let document = json(&asked, 0);
     hog.kill().unwrap();
     hog.wait().unwrap();

@@ -26,8 +26,14 @@ const WORTH_A_REMEDY: f64 = 0.05;
 /// Why the wake-ups of every traced condition were late; empty where nothing was traced.
 pub fn why(analysis: &Analysis, above: Option<Span>, width: usize) -> String {
     let findings = &analysis.header.findings;
-    let explained =
-        |outcome: &Outcome| outcome.why_late(above).map(|why| one(outcome, &why, findings, width));
+    let mut told = Vec::new();
+    let explained = |outcome: &Outcome| {
+        // The threads of one program have the same remedies.
+        if !is_watched(outcome) {
+            told.clear();
+        }
+        outcome.why_late(above).map(|why| one(outcome, &why, findings, &mut told, width))
+    };
     let mut outcomes: Vec<&Outcome> = analysis.outcomes().iter().collect();
     if outcomes.iter().all(|one| is_watched(one)) {
         outcomes.sort_by_key(|one| std::cmp::Reverse(one.latency().max()));
@@ -40,7 +46,13 @@ const fn is_watched(outcome: &Outcome) -> bool {
     matches!(outcome.condition.work, Work::Watch { .. })
 }
 
-fn one(outcome: &Outcome, why: &Why, findings: &[Finding], width: usize) -> String {
+fn one<'a>(
+    outcome: &Outcome,
+    why: &Why,
+    findings: &'a [Finding],
+    told: &mut Vec<&'a str>,
+    width: usize,
+) -> String {
     let title = paint(BOLD, format!("Why: {}", condition(&outcome.condition)));
     let mut text = format!("{title}\n\n");
     if why.decomposed > 0 {
@@ -48,7 +60,7 @@ fn one(outcome: &Outcome, why: &Why, findings: &[Finding], width: usize) -> Stri
         text.push('\n');
     }
     text.push_str(&causes(why, width));
-    text.push_str(&remedies(why, findings, width));
+    text.push_str(&remedies(why, findings, told, width));
     for worst in why.worst.iter().take(WORST_SHOWN) {
         text.push_str(&time_line(worst, width));
     }
@@ -106,10 +118,9 @@ pub(crate) fn most(why: &Why) -> Option<String> {
     (!words.is_empty()).then(|| words.join(" and "))
 }
 
-/// What can be done about causes that count, each with what is to be typed. Commands are never broken, so that they can be
+/// What can be done about causes that count, as far as it was not `told`, each with what is to be typed. Commands are never broken, so that they can be
 /// copied.
-fn remedies(why: &Why, findings: &[Finding], width: usize) -> String {
-    let mut told: Vec<&str> = Vec::new();
+fn remedies<'a>(why: &Why, findings: &'a [Finding], told: &mut Vec<&'a str>, width: usize) -> String {
     let mut text = String::new();
     for cause in why.causes.iter().take(CAUSES_SHOWN).filter(|cause| cause.share >= WORTH_A_REMEDY) {
         let Some(finding) = remedy(cause.kind, findings).filter(|one| !told.contains(&one.id.as_str()))
@@ -329,9 +340,11 @@ mod tests {
             cost: None,
             remedy,
         };
-        let text = remedies(&why, &[finding], 100);
+        let (findings, mut told) = ([finding], Vec::new());
+        let text = remedies(&why, &findings, &mut told, 100);
+        assert_eq!(remedies(&why, &findings, &mut told, 100), "", "it was told");
         assert_eq!(text, "hog, pid 4711: no real-time policy may be used. What to do:\n    ulimit -r 80\n\n");
-        assert_eq!(remedies(&why, &[], 100), "");
+        assert_eq!(remedies(&why, &[], &mut Vec::new(), 100), "");
     }
 
     #[test]

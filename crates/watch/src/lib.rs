@@ -4,6 +4,7 @@
 //! memory, in which it may leave the turns of loops that its author has marked.
 
 mod error;
+pub mod fuzzing;
 mod identity;
 mod loops;
 mod process;

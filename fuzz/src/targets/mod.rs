@@ -15,7 +15,7 @@ mod values;
 use crate::Target;
 
 /// Every target of this crate; the command line of howlate is fed by a test of the program.
-pub const ALL: [Target; 12] = [
+pub const ALL: [Target; 13] = [
     recording::TARGET,
     import::TARGET,
     outputs::TARGET,
@@ -28,6 +28,7 @@ pub const ALL: [Target; 12] = [
     guest::TARGET,
     rings::RING,
     rings::SHARED,
+    rings::LOOPS,
 ];
 
 /// The target of this name.

@@ -153,12 +153,16 @@ impl Watching {
             });
         }
         let Some(tracer) = tracer else { return };
-        self.lost += tracer.read(&mut |one| {
+        let lost = tracer.read(&mut |one| {
             // Before, it was not its program yet.
             if one.waking >= *began {
                 followed.saw(one, threads);
             }
         });
+        self.lost += lost;
+        if lost > 0 {
+            give_way_no_more();
+        }
     }
 
     /// Enters what is known by now; at the end, whatever there is.
@@ -206,6 +210,7 @@ impl Watching {
 
     /// Nothing is attached to the program any more; what came of it.
     fn end(mut self) -> Ended {
+        give_way_no_more();
         drop(clock::pause(SETTLING));
         self.tracer.iter_mut().for_each(|tracer| tracer.stop());
         self.read();
@@ -287,6 +292,11 @@ fn attach(tracer: &mut dyn Tracer, threads: &mut Threads, followed: &mut Followe
         followed.follow(&thread);
     }
     Ok(())
+}
+
+/// Who always goes last may not keep up on a busy machine. Where that is refused, it is as slow as before.
+fn give_way_no_more() {
+    drop(sched::set_policy(sched::THIS_THREAD, Policy::OTHER));
 }
 
 fn follow(tracer: &mut dyn Tracer, thread: &Thread) -> Result<(), Refusal> {

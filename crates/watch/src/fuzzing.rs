@@ -1,0 +1,30 @@
+//! What `fuzz/` feeds: the memory of marked loops, as any program may leave it.
+
+use std::cell::RefCell;
+
+use howlate_linux::clock;
+
+use crate::Loops;
+
+thread_local! {
+    static LOOPS: RefCell<Option<Loops>> = RefCell::new(Loops::create(false).ok());
+}
+
+/// Writes `bytes` to the head and the beginning of the first rings, and reads what howlate makes of them: turns in order, of a
+/// time that has been.
+pub fn loops(bytes: &[u8]) {
+    LOOPS.with_borrow_mut(|loops| {
+        let Some(loops) = loops else { return };
+        loops.overwrite(bytes);
+        let mut last = [None; 64];
+        loops.read(&mut |number, of, turn| {
+            assert!(!of.name.is_empty() && turn.woke <= clock::now());
+            assert!(
+                last[number].is_none_or(|last| last < turn.woke)
+                    && turn.done.is_none_or(|done| done >= turn.woke)
+            );
+            last[number] = Some(turn.woke);
+        });
+        loops.left_out();
+    });
+}
