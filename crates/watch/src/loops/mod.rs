@@ -86,7 +86,8 @@ impl Loops {
         let read = |(number, ring): (usize, &mut Ring)| {
             ring.read(words, moments, &mut |of, turn| take(number, of, turn))
         };
-        rings.iter_mut().enumerate().map(read).sum()
+        // A program may claim to have lost anything.
+        rings.iter_mut().enumerate().map(read).fold(0, u64::saturating_add)
     }
 
     /// What a hostile program may do: 8 bytes to each of the words that howlate looks at first. A clock's reading is as near as 0.

@@ -44,7 +44,7 @@ impl Ring {
         let Some(of) = self.of.take().or_else(|| marked(words)) else { return 0 };
         let lost = self.turns(words, moments, &mut |turn| take(&of, turn));
         self.of = Some(of);
-        lost + self.newly_lost(words)
+        lost.saturating_add(self.newly_lost(words))
     }
 
     fn turns(&mut self, words: &[AtomicU64], moments: &Moments, take: &mut dyn FnMut(LoopTurn)) -> u64 {

@@ -148,9 +148,10 @@ impl Watching {
         let Self { tracer, loops, threads, followed, recorder, began, .. } = self;
         let is_traced = tracer.is_some();
         if let Some(loops) = loops {
-            self.lost += loops.read(&mut |number, of, turn| {
+            let lost = loops.read(&mut |number, of, turn| {
                 followed.turned(number, of, turn, is_traced).iter().for_each(|line| recorder.keep(line));
             });
+            self.lost = self.lost.saturating_add(lost);
         }
         let Some(tracer) = tracer else { return };
         let lost = tracer.read(&mut |one| {
@@ -159,7 +160,7 @@ impl Watching {
                 followed.saw(one, threads);
             }
         });
-        self.lost += lost;
+        self.lost = self.lost.saturating_add(lost);
         if lost > 0 {
             give_way_no_more();
         }
