@@ -106,6 +106,7 @@ mod tests {
             load: howlate_model::Load::IDLE,
             kernel: "6.1.0".into(),
             on_host: None,
+            tuned: None,
         };
         Analysis::new(Header {
             format: 1,
@@ -181,6 +182,7 @@ mod tests {
             cpus: "0".parse().unwrap(),
             memory_locked: true,
             dma_latency_us: None,
+            slice_ns: None,
         };
         let (condition, at_ns, caveats) = (0, MonotonicTime::default(), vec![]);
         for round in 0..2 {

@@ -67,6 +67,7 @@ mod testing {
             load: Load::IDLE,
             kernel: "6.1.0".into(),
             on_host: None,
+            tuned: None,
         };
         Analysis::new(Header {
             format: 1,
@@ -97,6 +98,7 @@ mod testing {
             cpus: CpuSet::default(),
             memory_locked: true,
             dma_latency_us: None,
+            slice_ns: None,
         };
         Line::Started(Started {
             condition,

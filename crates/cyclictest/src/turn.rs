@@ -111,6 +111,7 @@ pub fn conditions(turn: &Turn, kernel: &str) -> Vec<Condition> {
         load: turn.load.clone(),
         kernel: kernel.to_owned(),
         on_host: None,
+        tuned: None,
     };
     turn.tasks.iter().map(condition).collect()
 }

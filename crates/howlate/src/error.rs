@@ -7,7 +7,7 @@ use howlate_guest::GuestError;
 use howlate_import::ImportError;
 use howlate_load::StartError;
 use howlate_model::{CpuSet, EngineError, shell_path};
-use howlate_plan::PlanError;
+use howlate_plan::{NotOne, PlanError};
 use howlate_record::{CreateError, ReadError};
 use howlate_render::legible_lines;
 use howlate_report::NoPicture;
@@ -79,6 +79,10 @@ pub(crate) enum Error {
     Waits(Refusal),
     #[error("{program} {how}")]
     ProgramFailed { program: String, how: String },
+    #[error(transparent)]
+    NotOne(#[from] NotOne),
+    #[error("{0} is not for `howlate tune`")]
+    NotForTune(&'static str),
     #[error("there is no command `{0}`")]
     NoCommand(String),
 }
@@ -109,6 +113,10 @@ impl Error {
                 Some("give fewer `--rounds`, fewer `--samples`, or fewer conditions".into())
             }
             Self::Plan(_) => None,
+            Self::NotOne(_) => Some("such as `howlate tune sleep --for 1ms`, or `howlate tune cyclic --period 1ms`".into()),
+            Self::NotForTune("--why") => Some("`howlate why` says where lateness comes from".into()),
+            Self::NotForTune("--rounds") => Some("there are as many turns as it takes; `--budget` says how long it may take".into()),
+            Self::NotForTune(_) => Some("save a recording with `--out`, and use it with `howlate show` or `howlate compare`".into()),
             Self::Guest(error) => error.hint(),
             Self::NotForGuests(word) if word.starts_with('-') => Some("leave it out: only the recording leaves a guest".into()),
             Self::NotForGuests(_) => Some("what measures can: `-- cyclic …`, `-- sleep …`, `-- notify …`, `-- run PLAN`; `-- selfcheck` as well".into()),

@@ -22,7 +22,7 @@ use clap::Parser;
 use howlate_linux::helper::Helper;
 use howlate_render::legible;
 
-use crate::cli::{Cli, Command};
+use crate::cli::{Cli, Command, with_work};
 use crate::error::Error;
 use crate::status::Status;
 
@@ -41,7 +41,7 @@ fn main() -> ExitCode {
     if let Some(call) = commands::cyclictest::Call::from_arguments(std::env::args_os()) {
         return call.run();
     }
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::try_parse_from(with_work(std::env::args_os())) {
         Ok(cli) => cli,
         Err(refused) => return terminal::explain(&legibly(refused)),
     };
@@ -62,7 +62,8 @@ fn serve_as_helper() -> Option<io::Result<()>> {
 
 /// The same complaint about the same words, if these were legible: it quotes them.
 fn legibly(refused: clap::Error) -> clap::Error {
-    let words = std::env::args_os().map(|word| legible(&word.to_string_lossy()).into_owned());
+    let words = with_work(std::env::args_os());
+    let words = words.iter().map(|word| legible(&word.to_string_lossy()).into_owned());
     Cli::try_parse_from(words).err().unwrap_or(refused)
 }
 
@@ -74,6 +75,7 @@ fn run(command: Option<Command>) -> Result<ExitCode, Error> {
         Some(Command::Sleep(asked)) => commands::sleep::run(&asked),
         Some(Command::Notify(asked)) => commands::notify::run(&asked),
         Some(Command::Run(asked)) => commands::run::run(*asked),
+        Some(Command::Tune(asked)) => commands::tune::run(asked),
         Some(Command::Watch(asked)) => commands::watch::run(&asked),
         Some(Command::Top(asked)) => commands::top::run(&asked),
         Some(Command::Load(asked)) => commands::load::run(&asked),

@@ -96,6 +96,11 @@ impl<T: Intake> Recorder<T> {
         self.intake.analysis()
     }
 
+    /// What takes in the lines.
+    pub(crate) const fn intake(&self) -> &T {
+        &self.intake
+    }
+
     /// No more will come; without `how`, it did not end in order.
     pub(crate) fn end(mut self, how: Option<HowEnded>) -> T {
         let incomplete = self.writer.as_ref().and_then(Writer::incomplete);

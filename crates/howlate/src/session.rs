@@ -6,6 +6,7 @@ mod disturbances;
 mod engines;
 mod request;
 mod resume;
+mod steps;
 mod tracing;
 mod under_load;
 mod wakeup_file;
@@ -25,7 +26,7 @@ use howlate_plan::Plan;
 use crate::cli::without_repeats;
 use crate::environment::Environment;
 use crate::error::Error;
-use crate::recorder::Recorder;
+use crate::recorder::{Intake, Recorder};
 use crate::remedy;
 use affinity::{contention, observer_cpus};
 use display::Display;
@@ -34,6 +35,7 @@ use engines::Engines;
 pub(crate) use request::Request;
 use resume::Begun;
 pub(crate) use resume::Resume;
+pub(crate) use steps::{Step, Steps, measure_in_steps};
 pub(crate) use tracing::Traced;
 use tracing::Tracing;
 use under_load::UnderLoad;
@@ -54,24 +56,24 @@ pub(crate) fn measure(
     }
     let header = &recorder.analysis().header;
     let wakeups = request.samples_out.map(|path| WakeupFile::create(path, header)).transpose()?;
-    let display = Display::new(request.quiet, &plan.conditions, &turns);
-    let disturbances = Disturbances::new();
-    let (load, finished, failed) = (None, Vec::new(), Vec::new());
-    let mut session = Session { recorder, wakeups, display, disturbances, tracing, load, finished, failed };
+    let mut session = Session::begin(recorder, request.quiet);
+    (session.wakeups, session.tracing) = (wakeups, tracing);
+    session.display.add(&plan.conditions, &turns);
     let process = Process::prepare(request.dma_latency_us);
-    let known =
-        untraced.iter().chain(&environment.refused).chain(&plan.left_out).chain(&process.caveats).cloned();
-    for caveat in known.chain(contention(&turns, &environment.system)) {
-        session.recorder.caveat(caveat);
-    }
-    let bounds = Bounds {
+    session.knows(&untraced, environment, plan, &turns, &process);
+    let bounds = bounds(request, environment, &process);
+    let how = session.take_turns(&turns, &mut Engines::of(&environment.probes), &bounds);
+    Ok(session.end(how?, environment))
+}
+
+/// What bounds every turn.
+fn bounds(request: &Request<'_>, environment: &Environment, process: &Process) -> Bounds {
+    Bounds {
         stop_above: request.stop_above,
         interrupted: Arc::clone(&environment.interrupted),
         process: process.state(),
         ..Bounds::default()
-    };
-    let how = session.take_turns(&turns, &mut Engines::of(&environment.probes), &bounds);
-    Ok(session.end(how?, environment))
+    }
 }
 
 /// So that nothing is measured in vain before a load that cannot be applied.
@@ -82,8 +84,8 @@ fn check_loads(plan: &Plan) -> Result<(), StartError> {
 }
 
 /// A measurement under way.
-struct Session {
-    recorder: Recorder<Analysis>,
+struct Session<T> {
+    recorder: Recorder<T>,
     wakeups: Option<WakeupFile>,
     display: Display,
     disturbances: Disturbances,
@@ -96,7 +98,35 @@ struct Session {
     failed: Vec<u32>,
 }
 
-impl Session {
+impl<T: Intake> Session<T> {
+    fn begin(recorder: Recorder<T>, quiet: bool) -> Self {
+        Self {
+            recorder,
+            wakeups: None,
+            display: Display::new(quiet),
+            disturbances: Disturbances::new(),
+            tracing: None,
+            load: None,
+            finished: Vec::new(),
+            failed: Vec::new(),
+        }
+    }
+
+    /// Keeps what is to be said before anything is measured.
+    fn knows(
+        &mut self,
+        untraced: &[Caveat],
+        environment: &Environment,
+        plan: &Plan,
+        turns: &[Turn],
+        process: &Process,
+    ) {
+        let known = untraced.iter().chain(&environment.refused).chain(&plan.left_out).chain(&process.caveats);
+        for caveat in known.cloned().chain(contention(turns, &environment.system)) {
+            self.recorder.caveat(caveat);
+        }
+    }
+
     fn take_turns(
         &mut self,
         turns: &[Turn],
@@ -224,7 +254,7 @@ impl Session {
         }
     }
 
-    fn end(mut self, how: HowEnded, environment: &Environment) -> Analysis {
+    fn end(mut self, how: HowEnded, environment: &Environment) -> T {
         self.display.clear();
         let not_restored = environment.put_back();
         let disturbances = self.disturbances.caveats(&self.recorder.analysis().header.system);
@@ -235,7 +265,7 @@ impl Session {
     }
 }
 
-impl Sink for Session {
+impl<T: Intake> Sink for Session<T> {
     fn line(&mut self, mut line: Line) {
         if self.is_traced() {
             return self.traced_line(&line);

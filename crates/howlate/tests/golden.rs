@@ -148,9 +148,19 @@ fn a_killed_run() {
 fn help_of_every_command() {
     let page = |arguments: &[&str]| stdout(&run(arguments));
     insta::assert_snapshot!("help", page(&["--help"]));
-    for command in
-        ["cyclic", "sleep", "watch", "top", "load", "compare", "doctor", "show", "report", "selfcheck"]
-    {
+    for command in [
+        "cyclic",
+        "sleep",
+        "tune",
+        "watch",
+        "top",
+        "load",
+        "compare",
+        "doctor",
+        "show",
+        "report",
+        "selfcheck",
+    ] {
         insta::assert_snapshot!(format!("help-{command}"), page(&[command, "--help"]));
         assert!(page(&["man", command]).contains(".TH"), "{command} has a manual page");
     }

@@ -93,6 +93,7 @@ impl Series {
             load: Load::IDLE,
             kernel: kernel.to_owned(),
             on_host: None,
+            tuned: None,
         }
     }
 }

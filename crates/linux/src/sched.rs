@@ -35,6 +35,38 @@ pub fn set_policy(tid: u32, policy: Policy) -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
+/// `sched_setattr(0, attr, 0)` with `sched_runtime`: asks for a slice of the fair scheduler, policy and nice value left as they
+/// are. Kernels before 6.12 take it and do nothing; see [`slice`].
+///
+/// # Errors
+///
+/// `InvalidInput` under a policy that has no slices.
+///
+/// Source: Linux commit 857b158dc5e8; kernel/sched/syscalls.c, `__setparam_fair`
+pub fn set_slice(slice: Span) -> io::Result<()> {
+    let mut attr = get_attr(THIS_THREAD)?;
+    if !matches!(attr.sched_policy, number::OTHER | number::BATCH) {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "this policy has no slices"));
+    }
+    (attr.size, attr.sched_runtime) = (SCHED_ATTR_SIZE_VER0, slice.as_nanos());
+    // SAFETY: `attr` is a valid sched_attr whose `size` field states its own size,
+    // and it outlives the call.
+    let result = unsafe { libc::syscall(libc::SYS_sched_setattr, THIS_THREAD, &raw const attr, 0) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// `sched_getattr(0, …)`: the slice that the fair scheduler gives the calling thread; `None` where the kernel does not say, or
+/// the policy has none.
+///
+/// # Errors
+///
+/// None in practice: the calling thread exists.
+pub fn slice() -> io::Result<Option<Span>> {
+    let attr = get_attr(THIS_THREAD)?;
+    let is_fair = matches!(attr.sched_policy, number::OTHER | number::BATCH);
+    Ok((is_fair && attr.sched_runtime > 0).then(|| Span::from_nanos(attr.sched_runtime)))
+}
+
 /// `sched_getattr(tid, …)`: the policy in force, with the nice value it runs at.
 ///
 /// # Errors
@@ -191,6 +223,23 @@ mod tests {
     const _: () = assert!(std::mem::size_of::<libc::sched_attr>() >= 48);
     const _: () = assert!(std::mem::offset_of!(libc::sched_attr, sched_runtime) == 24);
     const _: () = assert!(std::mem::offset_of!(libc::sched_attr, sched_period) == 40);
+
+    #[test]
+    fn a_slice_is_as_asked_where_the_kernel_knows_slices() {
+        let (before, after) = std::thread::spawn(|| {
+            let before = slice().unwrap();
+            set_slice(Span::from_micros(700)).unwrap();
+            (before, slice().unwrap())
+        })
+        .join()
+        .unwrap();
+        assert_eq!(after, before.map(|_| Span::from_micros(700)));
+        let refused = std::thread::spawn(|| {
+            set_policy(THIS_THREAD, Policy::Idle).unwrap();
+            (set_slice(Span::from_micros(700)).is_err(), slice().unwrap())
+        });
+        assert_eq!(refused.join().unwrap(), (true, None));
+    }
 
     #[test]
     fn policies_that_need_no_right_are_applied_and_read_back() {

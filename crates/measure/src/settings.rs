@@ -59,11 +59,14 @@ pub(crate) fn apply(task: &Task, process: ProcessState) -> io::Result<(InForce, 
     let affinity = task.cpu.and_then(|cpu| bind(cpu, task.policy).err());
     let slack = task.slack.and_then(|slack| thread::set_timer_slack(slack).err());
     let policy = sched::set_policy(sched::THIS_THREAD, task.policy).err();
-    let in_force = read_back(process)?;
+    let slice = task.slice.and_then(|slice| sched::set_slice(slice).err());
+    let slice_ns = if task.slice.is_some() { sched::slice()? } else { None };
+    let in_force = InForce { slice_ns, ..read_back(process)? };
     let refused = Refused {
         policy: policy.as_ref().map(words),
         affinity: affinity.as_ref().map(words),
         slack: slack.is_some(),
+        slice: slice.as_ref().map(words),
     };
     let caveats = refused.caveats(task, &in_force);
     Ok((in_force, caveats))
@@ -92,5 +95,6 @@ fn read_back(process: ProcessState) -> io::Result<InForce> {
         cpus: sched::affinity()?,
         memory_locked: process.memory_locked,
         dma_latency_us: process.dma_latency_us,
+        slice_ns: None,
     })
 }

@@ -63,6 +63,9 @@ pub struct InForce {
     /// What howlate holds in `/dev/cpu_dma_latency`, in microseconds; absent: nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dma_latency_us: Option<i32>,
+    /// The slice of the fair scheduler, where one was asked for; absent too on kernels that know none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slice_ns: Option<Span>,
 }
 
 /// The wake-ups of one thread in one stretch of time.

@@ -100,6 +100,7 @@ mod tests {
             work: Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_nanos(100) },
             policy: Policy::OTHER,
             slack: None,
+            slice: None,
             cpu: None,
             samples: None,
             warm_up: 0,

@@ -52,6 +52,13 @@ pub enum Caveat {
         /// What `PR_GET_TIMERSLACK` says.
         in_force_ns: Span,
     },
+    /// The thread has no slice of its own, though one was asked for.
+    SliceRefused {
+        /// What was asked for.
+        asked_ns: Span,
+        /// The kernel's reason.
+        reason: String,
+    },
     /// The thread may run elsewhere than asked.
     AffinityDiffers {
         /// Where it was to run.
@@ -360,6 +367,7 @@ impl Caveat {
             | Self::RecordingsJoined { .. }
             | Self::UnknownConditions { .. }
             | Self::AffinityDiffers { .. }
+            | Self::SliceRefused { .. }
             | Self::DmaLatencyRefused { .. }
             | Self::SettingLeftOut { .. }
             | Self::SamplesIncomplete { .. }

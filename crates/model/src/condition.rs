@@ -36,6 +36,25 @@ pub struct Condition {
     /// What was done on the host meanwhile; absent where it is not measured in a guest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_host: Option<OnHost>,
+    /// What `howlate tune` tried in it; absent in its baseline, and in every other recording.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tuned: Option<Tuned>,
+}
+
+/// Knobs that were turned for a condition.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Tuned {
+    /// Their names.
+    pub knobs: Vec<String>,
+    /// The slice asked for; absent: the kernel's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slice_ns: Option<Span>,
+}
+
+impl std::fmt::Display for Tuned {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(&self.knobs.join("+"))
+    }
 }
 
 /// The kinds of work that are measured.
@@ -225,6 +244,7 @@ mod tests {
             load: Load::IDLE,
             kernel: "6.18.44".into(),
             on_host: None,
+            tuned: None,
         };
         let json = serde_json::to_string(&condition).unwrap();
         assert_eq!(

@@ -55,7 +55,7 @@ pub use block_builder::BlockBuilder;
 pub use buckets::Bucket;
 pub use cause::{Cause, Explained, Kind, Segment};
 pub use caveat::Caveat;
-pub use condition::{Condition, Work, WorkKind};
+pub use condition::{Condition, Tuned, Work, WorkKind};
 pub use cpu_set::{CpuSet, CpuSetError};
 pub use distribution::{Distribution, HIGHEST_TRACKED, MOST_COUNTED};
 pub use engine::{

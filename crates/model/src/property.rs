@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::{
-    Between, Condition, Load, Mechanism, OnHost, Placement, Policy, ReceiverCpu, Span, Work, WorkKind,
+    Between, Condition, Load, Mechanism, OnHost, Placement, Policy, ReceiverCpu, Span, Tuned, Work, WorkKind,
 };
 
 /// Declares the properties once: the variants, their names, and the list of all.
@@ -59,6 +59,8 @@ properties! {
     RoundTrip = "round-trip",
     /// The CPU of the thread that is measured, and of the one that notifies it.
     Cpu = "cpu",
+    /// What `howlate tune` turned.
+    Knob = "knob",
     /// Which of the threads that run side by side.
     Thread = "thread",
 }
@@ -110,6 +112,8 @@ pub enum Value<'a> {
         /// Where they are to each other, if known.
         placement: Option<Placement>,
     },
+    /// What was turned.
+    Knob(&'a Tuned),
     /// The thread's number.
     Thread(u32),
 }
@@ -129,7 +133,7 @@ impl<T: HasProperties> HasProperties for &T {
 impl HasProperties for Condition {
     fn value(&self, property: Property) -> Option<Value<'_>> {
         // Every field is named, so that none is added without a property.
-        let Self { work, policy, slack_ns, cpu, thread, name, load, kernel, on_host } = self;
+        let Self { work, policy, slack_ns, cpu, thread, name, load, kernel, on_host, tuned } = self;
         match property {
             Property::Kernel => Some(Value::Kernel(kernel)).filter(|_| !kernel.is_empty()),
             Property::HostLoad | Property::VcpuPolicy => of_host(on_host.as_ref()?, property),
@@ -138,6 +142,7 @@ impl HasProperties for Condition {
             Property::Load => work.says_load().then_some(Value::Load(load)),
             Property::Cpu => cpu.map(|cpu| cpus(*work, cpu)),
             Property::Name => name.as_deref().map(Value::Name),
+            Property::Knob => tuned.as_ref().map(Value::Knob),
             Property::Thread => Some(Value::Thread(*thread)),
             Property::Kind
             | Property::Mechanism
@@ -194,6 +199,7 @@ impl Property {
         match self {
             Self::Slack => "inherited",
             Self::Cpu => "any",
+            Self::Knob => "baseline",
             _ => "",
         }
     }
@@ -219,6 +225,7 @@ impl fmt::Display for Value<'_> {
             Self::VcpuPolicy(policy) | Self::Policy(policy) => policy.fmt(f),
             Self::Refused { asked, ran } => write!(f, "{asked} refused, ran as {ran}"),
             Self::Mechanism(mechanism) => mechanism.fmt(f),
+            Self::Knob(tuned) => tuned.fmt(f),
             Self::Length(_, span) | Self::Slack(span) => span.fmt(f),
             Self::Between(between) => f.pad(between.name()),
             Self::Receiver(receiver) => f.pad(receiver.name()),
@@ -272,6 +279,7 @@ mod tests {
             load: Load::IDLE,
             kernel: "6.1.0".into(),
             on_host: None,
+            tuned: None,
         }
     }
 
@@ -287,7 +295,7 @@ mod tests {
         assert_eq!(
             typed(&cyclic).join(" "),
             "kind=cyclic kernel=6.1.0 host-load= vcpu-policy= name= mechanism=clock_nanosleep length=1ms policy=other \
-             slack=inherited load=idle between= receiver= round-trip= cpu=1 thread=0"
+             slack=inherited load=idle between= receiver= round-trip= cpu=1 knob=baseline thread=0"
         );
     }
 

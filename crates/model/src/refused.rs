@@ -11,6 +11,8 @@ pub struct Refused {
     pub affinity: Option<String>,
     /// Whether it refused the timer slack.
     pub slack: bool,
+    /// Its words on the slice.
+    pub slice: Option<String>,
 }
 
 impl Refused {
@@ -19,7 +21,8 @@ impl Refused {
         let policy = policy_caveat(task.policy, self.policy, in_force);
         let affinity = task.cpu.and_then(|cpu| affinity_caveat(cpu, self.affinity, &in_force.cpus));
         let slack = task.slack.and_then(|asked| slack_caveat(asked, self.slack, in_force));
-        [policy, inherited(task, in_force), affinity, slack].into_iter().flatten().collect()
+        let slice = task.slice.and_then(|asked| slice_caveat(asked, self.slice, in_force));
+        [policy, inherited(task, in_force), affinity, slack, slice].into_iter().flatten().collect()
     }
 }
 
@@ -59,6 +62,13 @@ fn slack_caveat(asked_ns: Span, refused: bool, in_force: &InForce) -> Option<Cav
     (!met && !none_needed).then_some(Caveat::SlackDiffers { asked_ns, in_force_ns: in_force.slack_ns })
 }
 
+/// Kernels before 6.12 take a slice without a word, and know none.
+fn slice_caveat(asked_ns: Span, refused: Option<String>, in_force: &InForce) -> Option<Caveat> {
+    let met = refused.is_none() && in_force.slice_ns == Some(asked_ns);
+    let reason = refused.unwrap_or_else(|| "threads have slices of their own since Linux 6.12".to_owned());
+    (!met).then_some(Caveat::SliceRefused { asked_ns, reason })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -79,6 +89,7 @@ mod tests {
             cpus: "0-1".parse().unwrap(),
             memory_locked: false,
             dma_latency_us: None,
+            slice_ns: None,
         }
     }
 
@@ -90,7 +101,8 @@ mod tests {
 
     #[test]
     fn what_differs_is_named_whether_or_not_the_kernel_said_so() {
-        let refused = Refused { policy: Some("no".into()), affinity: Some("not there".into()), slack: false };
+        let refused =
+            Refused { policy: Some("no".into()), affinity: Some("not there".into()), ..Refused::default() };
         let caveats = refused.caveats(&task("fifo:9", Some(5)), &in_force("nice:0", 50_000));
         assert!(matches!(&caveats[0], Caveat::PolicyRefused { reason, .. } if reason == "no"));
         assert!(matches!(&caveats[1], Caveat::AffinityDiffers { reason, .. } if reason == "not there"));

@@ -17,6 +17,8 @@ pub struct Task {
     pub policy: Policy,
     /// The timer slack to ask for; `None`: as inherited.
     pub slack: Option<Span>,
+    /// The slice to ask the fair scheduler for; `None`: the kernel's.
+    pub slice: Option<Span>,
     /// The CPU to bind to; `None`: leave it to the scheduler.
     pub cpu: Option<u32>,
     /// How many wake-ups to measure; `None`: until the turn's duration is over.
@@ -34,7 +36,8 @@ impl Task {
     pub fn of(number: usize, condition: &Condition) -> Self {
         let number = u32::try_from(number).unwrap_or(u32::MAX);
         let (policy, slack, cpu) = (condition.policy, condition.slack_ns, condition.cpu);
-        Self { condition: number, policy, slack, cpu, ..Self::doing(condition.work) }
+        let slice = condition.tuned.as_ref().and_then(|tuned| tuned.slice_ns);
+        Self { condition: number, policy, slack, slice, cpu, ..Self::doing(condition.work) }
     }
 
     /// `work` as the first condition, with no settings asked for.
@@ -45,6 +48,7 @@ impl Task {
             work,
             policy: Policy::OTHER,
             slack: None,
+            slice: None,
             cpu: None,
             samples: None,
             warm_up: 0,

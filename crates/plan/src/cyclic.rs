@@ -202,6 +202,7 @@ impl CyclicChoices {
                 load: group.load.clone(),
                 kernel: machine.kernel.clone(),
                 on_host: None,
+                tuned: None,
             }
         };
         threads.iter().enumerate().map(condition).collect()

@@ -14,6 +14,7 @@ mod single;
 mod sleep;
 mod together;
 mod traced;
+mod trials;
 
 pub use cyclic::{CyclicChoices, Threads};
 pub use file::{FileError, Measure, PlanFile, Written};
@@ -21,6 +22,7 @@ pub use notify::NotifyChoices;
 pub use pairs::Pairs;
 pub use sleep::SleepChoices;
 pub use together::together;
+pub use trials::{NotOne, Trials};
 
 use howlate_model::{Caveat, Condition, CpuSet, Load, Policy, Runtime, Span, Turn};
 

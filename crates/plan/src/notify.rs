@@ -168,6 +168,7 @@ impl NotifyChoices {
                             load: load.clone(),
                             kernel: machine.kernel.clone(),
                             on_host: None,
+                            tuned: None,
                         }));
                     }
                 }

@@ -103,6 +103,7 @@ impl SleepChoices {
                     load: load.clone(),
                     kernel: kernel(),
                     on_host: None,
+                    tuned: None,
                 };
                 places.extend(cpus.iter().map(place));
             }

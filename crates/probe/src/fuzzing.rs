@@ -28,6 +28,7 @@ fn task() -> Task {
         work: Work::Sleep { mechanism: Sleeper::Runtime(Runtime::C), target_ns: Span::from_millis(1) },
         policy: Policy::OTHER,
         slack: None,
+        slice: None,
         cpu: None,
         samples: None,
         warm_up: 0,

@@ -33,6 +33,7 @@ fn refused(task: &Task, applied: &Applied) -> Refused {
         policy: words(&applied.policy),
         affinity: affinity.or_else(|| words(&applied.cpus)),
         slack: applied.slack.is_err(),
+        slice: task.slice.map(|_| "programs are started without one".to_owned()),
     }
 }
 

@@ -67,6 +67,7 @@ impl Sleeping {
             cpus: sched::affinity_of(tid)?,
             memory_locked: false,
             dma_latency_us,
+            slice_ns: None,
         })
     }
 

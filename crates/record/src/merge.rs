@@ -146,6 +146,7 @@ mod tests {
             load: Load::IDLE,
             kernel: kernel.into(),
             on_host: None,
+            tuned: None,
         }
     }
 

@@ -250,6 +250,7 @@ pub(crate) mod testing {
             load: howlate_model::Load::IDLE,
             kernel: "6.1.0".into(),
             on_host: None,
+            tuned: None,
         };
         Header {
             format: howlate_model::FORMAT,

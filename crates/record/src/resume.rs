@@ -108,6 +108,7 @@ mod tests {
             cpus: "0".parse().unwrap(),
             memory_locked: false,
             dma_latency_us: None,
+            slice_ns: None,
         };
         let at_ns = MonotonicTime::default();
         Line::Started(Started {

@@ -32,6 +32,9 @@ pub fn caveat(caveat: &Caveat) -> String {
                 length(*in_force_ns)
             )
         }
+        Caveat::SliceRefused { asked_ns, reason } => {
+            format!("A slice of {} was asked for and not given ({reason}).", length(*asked_ns))
+        }
         Caveat::AffinityDiffers { asked, in_force, reason } => {
             format!("The thread was to run on CPU {asked}, but may run on {in_force} ({reason}).")
         }

@@ -6,7 +6,7 @@ use howlate_model::{HasProperties, Property, Value, WorkKind};
 use crate::property::{phrase, phrases, varying};
 
 /// What follows the work in a condition's name.
-pub(crate) const CIRCUMSTANCES: [Property; 10] = [
+pub(crate) const CIRCUMSTANCES: [Property; 11] = [
     Property::Policy,
     Property::Slack,
     Property::Cpu,
@@ -17,6 +17,7 @@ pub(crate) const CIRCUMSTANCES: [Property; 10] = [
     Property::Kernel,
     Property::HostLoad,
     Property::VcpuPolicy,
+    Property::Knob,
 ];
 
 /// `clock_nanosleep every 1ms · fifo:80 · CPU 1 · load idle`.

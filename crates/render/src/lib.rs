@@ -38,6 +38,7 @@ mod sleep_overview;
 mod style;
 mod table;
 mod top;
+mod tune;
 mod watch;
 mod why;
 
@@ -69,5 +70,9 @@ pub use quick::quick;
 pub use ratio::times_as_much;
 pub use self_check::{CheckedClass, Outcome as CheckOutcome, SelfCheck};
 pub use top::{Top, TopView, top_schema};
+pub use tune::{
+    Confirmed, ConfirmedNumber, Fate, Listed, PermanentWay, TuneReport, TuneRow, tune_json, tune_listing,
+    tune_listing_json, tune_text,
+};
 pub use watch::watched_live;
 pub use why::{cause_in_words, late_in_words, part_in_words, percent, segment_in_words, why};

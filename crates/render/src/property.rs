@@ -24,6 +24,7 @@ pub const fn heading(property: Property, work: Option<WorkKind>) -> &'static str
         Property::Receiver => "receiver",
         Property::RoundTrip => "way",
         Property::Cpu => "CPU",
+        Property::Knob => "setting",
         Property::Thread => "thread",
     }
 }
@@ -78,6 +79,7 @@ pub fn phrase(of: &Value<'_>) -> String {
         Value::Receiver(_) => "receiver's ",
         Value::Cpus { sender, receiver, .. } if sender == receiver => return format!("both on CPU {sender}"),
         Value::Cpu(_) | Value::Cpus { .. } => "CPU ",
+        Value::Knob(_) => "with ",
         Value::Thread(_) => "thread ",
     };
     format!("{before}{}", value(of))

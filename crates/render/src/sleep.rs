@@ -78,7 +78,8 @@ fn label(outcome: &Outcome) -> String {
 }
 
 fn title(outcome: &Outcome) -> String {
-    phrases(outcome, &[Property::Policy, Property::Slack, Property::Cpu, Property::Load]).join(" · ")
+    phrases(outcome, &[Property::Policy, Property::Slack, Property::Cpu, Property::Load, Property::Knob])
+        .join(" · ")
 }
 
 /// The numbers that each length is reported by, in nanoseconds.

@@ -80,6 +80,7 @@ const fn is_choice(part: Part) -> bool {
             | Property::Policy
             | Property::Slack
             | Property::Kernel
+            | Property::Knob
             | Property::VcpuPolicy => true,
             Property::Kind
             | Property::Name

@@ -77,6 +77,7 @@ impl Part {
             Self::Of(Property::Slack) => 9,
             Self::Of(Property::Policy) => 10,
             Self::Of(Property::Mechanism) => 11,
+            Self::Of(Property::Knob) => 12,
             Self::Of(Property::Kind | Property::Name | Property::Cpu | Property::Thread) => return None,
         })
     }

@@ -24,6 +24,7 @@ pub(crate) fn condition(work: &str, policy: &str, cpu: Option<u32>) -> Condition
         load: Load::IDLE,
         kernel: "6.1.0".into(),
         on_host: None,
+        tuned: None,
     }
 }
 
@@ -76,6 +77,7 @@ pub(crate) fn refuse(analysis: &mut Analysis, condition: u32) {
         cpus: "0".parse().unwrap(),
         memory_locked: true,
         dma_latency_us: None,
+        slice_ns: None,
     };
     analysis.add(&Line::Started(Started {
         condition,

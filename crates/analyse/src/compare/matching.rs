@@ -113,8 +113,18 @@ pub(crate) fn property(
     if !values.contains(&base) {
         return Err(values);
     }
-    let groups = groups(track, &[property]);
+    let groups = groups(track, &together_with(property));
     Ok(groups.iter().flat_map(|group| within(conditions, group, property, &base)).collect())
+}
+
+/// What differs with a property: a knob that is turned changes what it is about.
+fn together_with(property: Property) -> Vec<Property> {
+    match property {
+        Property::Knob => {
+            vec![property, Property::Policy, Property::Slack, Property::Cpu, Property::Mechanism]
+        }
+        _ => vec![property],
+    }
 }
 
 fn within(conditions: &[Condition], group: &Group, property: Property, base: &str) -> Vec<Match> {
@@ -161,6 +171,7 @@ mod tests {
                 load: Load::default(),
                 kernel,
                 on_host: None,
+                tuned: None,
             });
         }
         Track::new(header)

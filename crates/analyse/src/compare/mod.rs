@@ -15,6 +15,7 @@ mod signed_rank;
 mod statistic;
 mod tested;
 mod track;
+mod trial;
 mod units;
 mod verdict;
 
@@ -29,6 +30,7 @@ pub(crate) use signed_rank::{SignedRank, least_pairs};
 pub use statistic::Statistic;
 pub use tested::Tested;
 pub use track::Track;
+pub use trial::{Arm, Course, Level, Trial};
 pub use verdict::{Inconclusive, Verdict};
 
 use howlate_model::{Condition, Property, Span};

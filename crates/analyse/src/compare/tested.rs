@@ -93,7 +93,7 @@ impl Tested {
         })
     }
 
-    fn pairs(statistic: Statistic, units: &Units, covered: Span) -> Option<Self> {
+    pub(crate) fn pairs(statistic: Statistic, units: &Units, covered: Span) -> Option<Self> {
         let differences: Vec<f64> = units.new.iter().zip(&units.base).map(|(new, base)| new - base).collect();
         let difference = hodges_lehmann::centre(&differences)?;
         let test = SignedRank::of(&differences);

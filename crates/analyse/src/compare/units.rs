@@ -35,6 +35,14 @@ pub(crate) struct TooShort {
     pub(crate) wakeups: u64,
 }
 
+#[cfg(test)]
+impl Units {
+    /// One value for each turn.
+    pub(crate) fn of_pairs(base: Vec<f64>, new: Vec<f64>) -> Self {
+        Self { base, new, wakeups: 200, likeness: 0.0, alike: false, inflation: 1.0 }
+    }
+}
+
 /// Turns as units: those of the same round are a pair.
 ///
 /// # Errors

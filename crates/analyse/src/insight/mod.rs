@@ -102,6 +102,7 @@ pub(crate) mod tests {
             cpus: [1].into_iter().collect(),
             memory_locked: true,
             dma_latency_us: None,
+            slice_ns: None,
         };
         let started = Started {
             condition: 0,

@@ -14,6 +14,7 @@ mod run;
 mod selfcheck;
 mod top;
 mod tracing;
+mod tune;
 mod typed;
 mod watch;
 mod why;
@@ -37,6 +38,7 @@ pub(crate) use run::Run;
 pub(crate) use selfcheck::Selfcheck;
 pub(crate) use top::Top;
 pub(crate) use tracing::Reasons;
+pub(crate) use tune::{Chosen, Goal, HowToTune, Tune, TuneWork, with_work};
 pub(crate) use typed::{Typed, names};
 pub(crate) use watch::Watch;
 pub(crate) use why::Why;
@@ -63,6 +65,7 @@ pub(crate) enum Command {
     Sleep(Sleep),
     Notify(Notify),
     Run(Box<Run>),
+    Tune(Tune),
     Watch(Watch),
     Top(Top),
     Load(Load),

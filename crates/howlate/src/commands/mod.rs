@@ -17,6 +17,7 @@ pub(crate) mod selfcheck;
 pub(crate) mod show;
 pub(crate) mod sleep;
 pub(crate) mod top;
+pub(crate) mod tune;
 pub(crate) mod watch;
 pub(crate) mod why;
 

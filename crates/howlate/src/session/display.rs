@@ -28,18 +28,25 @@ pub(crate) struct Display {
 }
 
 impl Display {
-    pub(crate) fn new(quiet: bool, conditions: &[Condition], turns: &[Turn]) -> Self {
+    pub(crate) fn new(quiet: bool) -> Self {
         Self {
             place: (!quiet && is_watched()).then(InPlace::default),
-            conditions: conditions.to_vec(),
-            turns: turns.len(),
+            conditions: Vec::new(),
+            turns: 0,
             turn: 0,
             now: 0,
-            left: turns.iter().fold(Span::ZERO, |sum, turn| sum.plus(turn.estimate)),
+            left: Span::ZERO,
             current: Span::ZERO,
             turn_began: clock::now(),
             next: MonotonicTime::default(),
         }
+    }
+
+    /// More turns are to come, of conditions that follow those that it knows.
+    pub(crate) fn add(&mut self, conditions: &[Condition], turns: &[Turn]) {
+        self.conditions.extend_from_slice(conditions);
+        self.turns += turns.len();
+        self.left = turns.iter().fold(self.left, |sum, turn| sum.plus(turn.estimate));
     }
 
     /// How often it changes; `None` where there is none.

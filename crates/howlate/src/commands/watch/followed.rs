@@ -145,6 +145,7 @@ impl Followed {
             load: Load::IDLE,
             kernel: self.kernel.clone(),
             on_host: None,
+            tuned: None,
         };
         self.threads.push(Thread::new(number, now));
         self.names.push(identity.name.clone());
@@ -225,6 +226,7 @@ fn in_force(tid: u32) -> InForce {
         cpus: sched::affinity_of(tid).unwrap_or_else(|_| CpuSet::default()),
         memory_locked: is_locked(&root.read(&format!("/proc/{tid}/status")).unwrap_or_default()),
         dma_latency_us: None,
+        slice_ns: None,
     }
 }
 

@@ -1,0 +1,181 @@
+//! Options of `howlate tune`.
+
+use std::str::FromStr;
+
+use clap::{Args, Subcommand, ValueEnum};
+use howlate_analyse::compare::Statistic;
+use howlate_knobs::{Knob, Scope, all, named};
+use howlate_model::{Span, nearest};
+
+use super::{Cyclic, Measuring, Notify, Sleep};
+
+/// Which setting helps on this machine, proved in interleaved turns, and put back afterwards
+#[derive(Args)]
+#[command(after_help = "Without a command: `cyclic`.\n\nExamples:\n  \
+howlate tune --knobs all --dry-run\n  \
+howlate tune sleep --for 1ms --policy other --budget 1m\n  \
+howlate tune cyclic --load cpu --knobs slice,nice,fifo --goal p99")]
+pub(crate) struct Tune {
+    #[command(subcommand)]
+    pub(crate) work: TuneWork,
+}
+
+/// What settings are tried on.
+#[derive(Subcommand)]
+pub(crate) enum TuneWork {
+    /// Settings tried on periodic threads
+    Cyclic(Box<Tried<Cyclic>>),
+    /// Settings tried on sleeps
+    Sleep(Box<Tried<Sleep>>),
+    /// Settings tried on notification
+    Notify(Box<Tried<Notify>>),
+}
+
+/// What is measured, and how settings are tried on it.
+#[derive(Args)]
+pub(crate) struct Tried<T: Args> {
+    #[command(flatten)]
+    pub(crate) work: T,
+    #[command(flatten)]
+    pub(crate) how: HowToTune,
+}
+
+/// How settings are tried.
+#[derive(Args, Clone)]
+#[command(next_help_heading = "Settings")]
+pub(crate) struct HowToTune {
+    /// Settings to try: names, `thread` for those of a thread, `machine`, or `all`; `--dry-run` lists them
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', default_value = "thread")]
+    pub(crate) knobs: Vec<Chosen>,
+    /// The number that is to become smaller
+    #[arg(long, value_enum, default_value_t = Goal::P99)]
+    pub(crate) goal: Goal,
+    /// How long all turns together may take
+    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, default_value = "10m")]
+    pub(crate) budget: Span,
+    /// Only list every setting, what would be written where, and the time
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+/// A number of a turn.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Goal {
+    /// The median
+    P50,
+    /// 99 % are at most this
+    P99,
+    /// The largest of a turn
+    Max,
+}
+
+impl Goal {
+    pub(crate) const fn statistic(self) -> Statistic {
+        match self {
+            Self::P50 => Statistic::P50,
+            Self::P99 => Statistic::P99,
+            Self::Max => Statistic::Max,
+        }
+    }
+}
+
+/// Settings, by one of their names or by what they hold for.
+#[derive(Clone, Copy)]
+pub(crate) enum Chosen {
+    All,
+    Of(Scope),
+    One(&'static str),
+}
+
+impl Chosen {
+    /// Whether it means this one. What turns nothing has to be named.
+    pub(crate) fn means(self, knob: &Knob) -> bool {
+        match self {
+            Self::One(name) => knob.name == name,
+            _ if knob.name == "nothing" => false,
+            Self::All => true,
+            Self::Of(scope) => knob.scope == scope,
+        }
+    }
+}
+
+impl FromStr for Chosen {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match (text.trim(), named(text.trim())) {
+            (_, Some(knob)) => Ok(Self::One(knob.name)),
+            ("all", _) => Ok(Self::All),
+            ("thread", _) => Ok(Self::Of(Scope::Thread)),
+            ("machine", _) => Ok(Self::Of(Scope::Machine)),
+            (unknown, None) => {
+                let names = all().map(|knob| knob.name);
+                let meant = nearest(unknown, names)
+                    .map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
+                Err(format!(
+                    "there is no such setting{meant} `howlate tune --knobs all --dry-run` lists them"
+                ))
+            }
+        }
+    }
+}
+
+impl TuneWork {
+    /// What is measured, and how settings are tried on it.
+    pub(crate) const fn parts(&mut self) -> (&mut Measuring, &HowToTune) {
+        match self {
+            Self::Cyclic(tried) => (&mut tried.work.measuring, &tried.how),
+            Self::Sleep(tried) => (&mut tried.work.measuring, &tried.how),
+            Self::Notify(tried) => (&mut tried.work.measuring, &tried.how),
+        }
+    }
+
+    /// Whether reasons were asked for, which trying settings does not look for.
+    pub(crate) const fn asks_why(&self) -> bool {
+        match self {
+            Self::Cyclic(tried) => tried.work.reasons.why,
+            Self::Sleep(tried) => tried.work.reasons.why,
+            Self::Notify(tried) => tried.work.reasons.why,
+        }
+    }
+}
+
+/// The words of a command line with `cyclic` put in where `tune` is followed by nothing that settings are tried on.
+pub(crate) fn with_work(words: impl Iterator<Item = std::ffi::OsString>) -> Vec<std::ffi::OsString> {
+    const AS_THEY_ARE: [&str; 6] = ["cyclic", "sleep", "notify", "-h", "--help", "help"];
+    let mut words: Vec<std::ffi::OsString> = words.collect();
+    let is_tune = words.get(1).is_some_and(|word| word == "tune");
+    if is_tune && !words.get(2).is_some_and(|next| AS_THEY_ARE.iter().any(|one| next == one)) {
+        words.insert(2, "cyclic".into());
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> String {
+        let words = with_work(line.split(' ').map(Into::into));
+        words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn tune_alone_tries_settings_on_periodic_threads() {
+        assert_eq!(words("howlate tune"), "howlate tune cyclic");
+        assert_eq!(words("howlate tune --dry-run"), "howlate tune cyclic --dry-run");
+        for line in ["howlate tune sleep --for 1ms", "howlate tune --help", "howlate doctor", "howlate"] {
+            assert_eq!(words(line), line);
+        }
+    }
+
+    #[test]
+    fn names_are_known_and_nothing_has_to_be_named() {
+        let Ok(Chosen::One("timer_slack")) = "timer_slack".parse() else { panic!("it is one") };
+        let wrong = "timerslack".parse::<Chosen>().err().unwrap_or_default();
+        assert!(wrong.contains("did you mean `timer_slack`?"), "{wrong}");
+        let nothing = named("nothing").unwrap();
+        assert!(!Chosen::All.means(nothing) && !Chosen::Of(Scope::Thread).means(nothing));
+        assert!(Chosen::One("nothing").means(nothing));
+    }
+}

@@ -1,0 +1,173 @@
+//! A condition with a thread's setting changed.
+
+use howlate_knobs::ThreadSetting;
+use howlate_model::{Condition, Policy, Sleeper, Span, Tuned, Wait, Work};
+
+/// Why a setting changes nothing in a condition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Unaltered {
+    /// It is so already.
+    InForce,
+    /// It does nothing there.
+    Without(&'static str),
+}
+
+use Unaltered::{InForce, Without};
+
+/// `condition` with the setting of this name.
+pub(super) fn altered(
+    condition: &Condition,
+    name: &str,
+    setting: &ThreadSetting,
+) -> Result<Condition, Unaltered> {
+    let mut new = condition.clone();
+    let mut tuned = condition.tuned.clone().unwrap_or(Tuned { knobs: Vec::new(), slice_ns: None });
+    tuned.knobs.push(name.to_owned());
+    match setting {
+        ThreadSetting::Nothing => {}
+        ThreadSetting::AlreadySo => return Err(InForce),
+        ThreadSetting::Slack(slack) => new.slack_ns = Some(with_slack(condition, *slack)?),
+        ThreadSetting::Policy(policy) => new.policy = with_policy(condition, *policy)?,
+        ThreadSetting::Slice(slice) => tuned.slice_ns = Some(with_slice(condition, *slice)?),
+        ThreadSetting::Cpu(cpu) => new.cpu = Some(bound(condition, *cpu)?),
+        ThreadSetting::Wait(wait) => new.work = waiting(condition.work, *wait)?,
+    }
+    new.tuned = Some(tuned);
+    Ok(new)
+}
+
+fn with_slack(condition: &Condition, slack: Span) -> Result<Span, Unaltered> {
+    match condition.work.wait() {
+        _ if condition.policy.is_realtime() => Err(Without("real-time threads have no timer slack")),
+        Some(wait) if !wait.has_slack() => Err(Without("this way to wait has no timer slack")),
+        _ if condition.slack_ns == Some(slack) => Err(InForce),
+        _ => Ok(slack),
+    }
+}
+
+fn with_policy(condition: &Condition, policy: Policy) -> Result<Policy, Unaltered> {
+    match (condition.policy, policy) {
+        (now, wanted) if now == wanted => Err(InForce),
+        (now, Policy::Other { .. }) if !matches!(now, Policy::Other { .. }) => {
+            Err(Without("only ordinary threads have a nice value"))
+        }
+        (now, wanted) if now.is_realtime() && wanted.is_realtime() => Err(InForce),
+        // What an ordinary thread was given is of no use to a real-time one.
+        (_, wanted) if wanted.is_realtime() && has_what_ordinary_threads_have(condition) => {
+            Err(Without("real-time threads have neither slices nor nice values"))
+        }
+        (_, wanted) => Ok(wanted),
+    }
+}
+
+fn has_what_ordinary_threads_have(condition: &Condition) -> bool {
+    let names = condition.tuned.iter().flat_map(|tuned| &tuned.knobs);
+    names.into_iter().any(|name| matches!(name.as_str(), "slice" | "nice" | "timer_slack"))
+}
+
+fn with_slice(condition: &Condition, slice: Span) -> Result<Span, Unaltered> {
+    match condition.policy {
+        _ if condition.work.runtime().is_some() => Err(Without("programs are started without one")),
+        Policy::Other { .. } | Policy::Batch => Ok(slice),
+        _ => Err(Without("only ordinary threads have slices")),
+    }
+}
+
+fn bound(condition: &Condition, cpu: u32) -> Result<u32, Unaltered> {
+    match condition.cpu {
+        None if matches!(condition.policy, Policy::Deadline { .. }) => {
+            Err(Without("SCHED_DEADLINE takes no affinity"))
+        }
+        None => Ok(cpu),
+        Some(_) => Err(Without("its threads are bound to CPUs already")),
+    }
+}
+
+fn waiting(work: Work, wait: Wait) -> Result<Work, Unaltered> {
+    match work {
+        _ if work.wait() == Some(wait) => Err(InForce),
+        Work::Cyclic { period_ns, .. } => Ok(Work::Cyclic { mechanism: wait, period_ns }),
+        Work::Sleep { mechanism: Sleeper::Wait(_), target_ns } => {
+            Ok(Work::Sleep { mechanism: Sleeper::Wait(wait), target_ns })
+        }
+        _ => Err(Without("what sleeps is not howlate's own thread")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use howlate_knobs::named;
+    use howlate_model::Load;
+
+    use super::*;
+
+    fn condition(policy: &str) -> Condition {
+        Condition {
+            work: Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_millis(1) },
+            policy: policy.parse().unwrap(),
+            slack_ns: None,
+            cpu: None,
+            thread: 0,
+            name: None,
+            load: Load::IDLE,
+            kernel: String::new(),
+            on_host: None,
+            tuned: None,
+        }
+    }
+
+    fn slack() -> ThreadSetting {
+        ThreadSetting::Slack(Span::from_nanos(1))
+    }
+
+    fn fifo() -> ThreadSetting {
+        ThreadSetting::Policy("fifo:80".parse().unwrap())
+    }
+
+    fn slice() -> ThreadSetting {
+        ThreadSetting::Slice(Span::from_micros(100))
+    }
+
+    #[test]
+    fn a_setting_changes_what_it_is_about_and_leaves_its_name() {
+        let new = altered(&condition("other"), "timer_slack", &slack()).unwrap();
+        assert_eq!(new.slack_ns, Some(Span::from_nanos(1)));
+        let both = altered(&new, "slice", &slice()).unwrap();
+        let tuned = both.tuned.unwrap();
+        assert_eq!(
+            (tuned.to_string(), tuned.slice_ns),
+            ("timer_slack+slice".into(), Some(Span::from_micros(100)))
+        );
+        let call = altered(&condition("other"), "timerfd", &ThreadSetting::Wait(Wait::Timerfd)).unwrap();
+        assert_eq!(call.work.wait(), Some(Wait::Timerfd));
+    }
+
+    #[test]
+    fn what_does_nothing_is_not_tried() {
+        let refused =
+            |policy: &str, setting: &ThreadSetting| altered(&condition(policy), "it", setting).unwrap_err();
+        assert_eq!(refused("fifo:80", &fifo()), InForce);
+        assert!(matches!(refused("fifo:80", &slack()), Without(_)));
+        assert!(matches!(refused("rr:3", &slice()), Without(_)));
+        let bound = Condition { cpu: Some(1), ..condition("other") };
+        assert!(altered(&bound, "affinity", &ThreadSetting::Cpu(0)).is_err());
+        let timerfd = altered(&condition("other"), "timerfd", &ThreadSetting::Wait(Wait::Timerfd)).unwrap();
+        assert!(altered(&timerfd, "timer_slack", &slack()).is_err());
+    }
+
+    #[test]
+    fn what_does_nothing_together_is_not_joined_in_either_order() {
+        for (name, one) in [("timer_slack", slack()), ("slice", slice())] {
+            let first = altered(&condition("other"), name, &one).unwrap();
+            assert!(altered(&first, "fifo", &fifo()).is_err(), "{name}");
+            let last = altered(&condition("other"), "fifo", &fifo()).unwrap();
+            assert!(altered(&last, name, &one).is_err(), "{name}");
+        }
+    }
+
+    /// Their names stand in the rule above.
+    #[test]
+    fn settings_of_ordinary_threads_have_their_names() {
+        assert!(["slice", "nice", "timer_slack"].iter().all(|name| named(name).is_some()));
+    }
+}

@@ -1,0 +1,126 @@
+//! Every setting: whether it is tried, and what it would change.
+
+use howlate_knobs::{Change, Knob, State, Status, ThreadSetting, all};
+use howlate_model::Condition;
+use howlate_procfs::Root;
+use howlate_render::{Fate, Listed, PermanentWay};
+
+use super::alter::{Unaltered, altered};
+use crate::cli::Chosen;
+
+/// A setting as it is on this machine.
+pub(super) struct Candidate {
+    pub(super) knob: &'static Knob,
+    pub(super) state: State,
+    /// [`Fate::Tried`] where it is to be tried.
+    pub(super) fate: Fate,
+    pub(super) permanent: Vec<PermanentWay>,
+}
+
+/// All of them, in the order in which they are listed.
+pub(super) struct Candidates {
+    pub(super) all: Vec<Candidate>,
+}
+
+impl Candidates {
+    /// Looks at every knob; those of `chosen` that can be turned and change `base` are to be tried.
+    pub(super) fn of(root: &Root, chosen: &[Chosen], base: &[Condition]) -> Self {
+        let one = |knob: &'static Knob| {
+            let state = beside(knob.state(root), base);
+            let fate = match chosen.iter().any(|chosen| chosen.means(knob)) {
+                true => fate(knob, &state, base),
+                false => Fate::NotAsked,
+            };
+            let way = |way: howlate_knobs::Way| PermanentWay { by: way.by, apply: way.apply, undo: way.undo };
+            let permanent = knob.permanent(&state).into_iter().map(way).collect();
+            Candidate { knob, state, fate, permanent }
+        };
+        // What turns nothing is there for those who name it.
+        let is_listed = |one: &Candidate| one.knob.name != "nothing" || one.fate != Fate::NotAsked;
+        Self { all: all().map(one).filter(is_listed).collect() }
+    }
+
+    /// Those that are to be tried, with their place among all.
+    pub(super) fn tried(&self) -> impl Iterator<Item = (usize, &Candidate)> {
+        self.all.iter().enumerate().filter(|(_, one)| one.fate == Fate::Tried)
+    }
+
+    /// As they are listed before anything is tried.
+    pub(super) fn listed(&self) -> Vec<Listed> {
+        self.all.iter().map(Candidate::listed).collect()
+    }
+}
+
+impl Candidate {
+    /// What a thread asks for.
+    pub(super) fn setting(&self) -> Option<&ThreadSetting> {
+        match &self.state.change {
+            Some(Change::Thread(setting)) => Some(setting),
+            _ => None,
+        }
+    }
+
+    fn listed(&self) -> Listed {
+        Listed {
+            knob: self.knob.name,
+            scope: self.knob.scope.name(),
+            what: self.knob.what,
+            from: self.state.from.clone(),
+            to: self.state.to.clone(),
+            fate: self.fate.clone(),
+            writes: self.writes(),
+            cost: self.knob.cost,
+            permanent: self.permanent.clone(),
+        }
+    }
+
+    fn writes(&self) -> Vec<(String, String, String)> {
+        match &self.state.change {
+            Some(Change::Files(writes)) => {
+                let one = |write: &howlate_knobs::Write| {
+                    (write.path.clone(), write.now.clone(), write.value.clone())
+                };
+                writes.each.iter().map(one).collect()
+            }
+            Some(Change::Held { path, micros }) => {
+                vec![((*path).to_owned(), "not held".to_owned(), format!("{micros} µs, held open"))]
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// What a thread has is what the baseline asks for, where it asks.
+fn beside(state: State, base: &[Condition]) -> State {
+    let (Some(Change::Thread(setting)), Some(first)) = (&state.change, base.first()) else { return state };
+    let asked = match setting {
+        ThreadSetting::Slack(_) => first.slack_ns.map(|slack| slack.to_string()),
+        ThreadSetting::Policy(_) => Some(first.policy.to_string()),
+        ThreadSetting::Cpu(_) => first.cpu.map(|cpu| cpu.to_string()),
+        ThreadSetting::Wait(_) => Some(first.work.mechanism().to_string()),
+        ThreadSetting::Slice(_) | ThreadSetting::Nothing | ThreadSetting::AlreadySo => None,
+    };
+    State { from: asked.unwrap_or(state.from), ..state }
+}
+
+/// Whether a chosen knob is tried on `base`.
+fn fate(knob: &Knob, state: &State, base: &[Condition]) -> Fate {
+    match (&state.status, &state.change) {
+        (Status::Ready, Some(Change::Thread(setting))) => of_thread(knob, setting, base),
+        (Status::Ready, _) => Fate::Tried,
+        (Status::InForce, _) => Fate::InForce,
+        (Status::Absent(reason), _) => Fate::Absent(reason.clone()),
+        (Status::NotPermitted(reason), _) => Fate::NotPermitted(reason.clone()),
+        (Status::BootOnly, _) => Fate::BootOnly,
+        (Status::Left(reason), _) => Fate::NotTried(reason.clone()),
+    }
+}
+
+fn of_thread(knob: &Knob, setting: &ThreadSetting, base: &[Condition]) -> Fate {
+    let refused = base.iter().find_map(|condition| altered(condition, knob.name, setting).err());
+    match refused {
+        None => Fate::Tried,
+        Some(Unaltered::InForce) => Fate::InForce,
+        Some(Unaltered::Without(reason)) => Fate::Absent(reason.to_owned()),
+    }
+}

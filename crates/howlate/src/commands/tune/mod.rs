@@ -1,0 +1,148 @@
+//! `howlate tune`
+
+mod alter;
+mod budget;
+mod candidates;
+mod report;
+mod trying;
+
+use howlate_model::Span;
+use howlate_plan::{Plan, Trials};
+use howlate_procfs::Root;
+use howlate_render as render;
+
+use super::formats::is_json;
+use super::{cyclic, notify, sleep};
+use crate::cli::{Format, Goal, HowToTune, Measuring, Tune, TuneWork};
+use crate::environment::Environment;
+use crate::error::Error;
+use crate::session::{Request, measure_in_steps};
+use crate::status::Status;
+use crate::terminal;
+use candidates::Candidates;
+use trying::Trying;
+
+pub(crate) fn run(mut asked: Tune) -> Result<Status, Error> {
+    refuse_what_is_not_for_tune(&mut asked.work)?;
+    let (measuring, how) = asked.work.parts();
+    let (how, seed) = (how.clone(), measuring.run.seed());
+    choose_extent(&mut asked.work);
+    let environment = if how.dry_run { Environment::read() } else { Environment::begin()? };
+    let plan = plan(&mut asked.work, &environment, seed)?;
+    let trials = Trials::of(plan.clone(), seed)?;
+    let candidates = Candidates::of(&Root::live(), &how.knobs, trials.base());
+    let (measuring, _) = asked.work.parts();
+    if how.dry_run {
+        return list(&candidates, &trials, &how, measuring);
+    }
+    try_all(&plan, trials, &candidates, (&how, measuring), &environment, seed)
+}
+
+fn try_all(
+    plan: &Plan,
+    trials: Trials,
+    candidates: &Candidates,
+    (how, measuring): (&HowToTune, &Measuring),
+    environment: &Environment,
+    seed: u64,
+) -> Result<Status, Error> {
+    let mut trying = Trying::new(trials, candidates, how);
+    let plan = Plan { conditions: trying.conditions().to_vec(), ..plan.clone() };
+    let request = Request::of("tune", seed, &measuring.run, &measuring.output);
+    let track = measure_in_steps(&request, environment, &plan, &mut trying)?;
+    let report = report::of(candidates, &trying, &track);
+    let format = measuring.output.printed();
+    let text = if is_json(format) {
+        render::tune_json(&report)?
+    } else {
+        render::tune_text(&report, terminal::width())
+    };
+    terminal::print_or_json(&text, is_json(format))?;
+    Ok(report::status(&report, &track))
+}
+
+/// Every setting with its state here; nothing is changed.
+fn list(
+    candidates: &Candidates,
+    trials: &Trials,
+    how: &HowToTune,
+    measuring: &Measuring,
+) -> Result<Status, Error> {
+    let (baseline, listed) = (&trials.base()[0], candidates.listed());
+    let is_json = is_json(measuring.output.printed());
+    let text = match is_json {
+        true => render::tune_listing_json(baseline, &listed, how.budget)?,
+        false => render::tune_listing(baseline, &listed, how.budget, terminal::width()),
+    };
+    terminal::print_or_json(&text, is_json)?;
+    Ok(Status::Done)
+}
+
+fn plan(work: &mut TuneWork, environment: &Environment, seed: u64) -> Result<Plan, Error> {
+    Ok(match work {
+        TuneWork::Cyclic(tried) => cyclic::plan(&tried.work, environment, seed)?,
+        TuneWork::Sleep(tried) => sleep::plan(&tried.work, environment, seed)?,
+        TuneWork::Notify(tried) => notify::plan(&tried.work, environment, seed)?,
+    })
+}
+
+/// Turns decide themselves how many there are, and only their latencies are compared.
+fn refuse_what_is_not_for_tune(work: &mut TuneWork) -> Result<(), Error> {
+    let asks_why = work.asks_why();
+    let (measuring, _) = work.parts();
+    let output = &measuring.output;
+    let refused = [
+        ("--why", asks_why),
+        ("--rounds", measuring.extent.rounds.is_some()),
+        ("--samples-out", output.samples_out.is_some()),
+        ("--fail-above", !measuring.run.fail_above.is_empty()),
+        ("--format", !matches!(output.printed(), Format::Text | Format::Json)),
+    ];
+    match refused.into_iter().find(|(_, is_asked)| *is_asked) {
+        Some((option, _)) => Err(Error::NotForTune(option)),
+        None => Ok(()),
+    }
+}
+
+/// About so long is a turn, if it need not be longer to hold enough wake-ups.
+const TURN: Span = Span::from_millis(150);
+
+/// A turn of its own for each setting and round: what was typed, or as many wake-ups as the numbers of a turn take.
+fn choose_extent(work: &mut TuneWork) {
+    let each = length(work);
+    let (measuring, how) = work.parts();
+    let extent = &mut measuring.extent;
+    extent.rounds = Some(1);
+    if extent.samples.is_none() && extent.duration.is_none() {
+        extent.samples = Some(samples(each, how.goal));
+    }
+}
+
+/// A tenth more than the goal takes, because late wake-ups may swallow others.
+fn samples(each: Span, goal: Goal) -> u64 {
+    let least = (goal.statistic().least() * 11 / 10).max(20);
+    (TURN.as_nanos() / each.as_nanos().max(1)).clamp(least, 2_000)
+}
+
+/// How long one wake-up takes.
+fn length(work: &TuneWork) -> Span {
+    let first = |lengths: &[Span]| lengths.first().copied().unwrap_or(Span::from_millis(1));
+    match work {
+        TuneWork::Cyclic(tried) => first(&tried.work.period),
+        TuneWork::Sleep(tried) => first(&tried.work.lengths),
+        TuneWork::Notify(tried) => first(&tried.work.after),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_turn_holds_enough_for_its_goal_and_is_short() {
+        assert_eq!(samples(Span::from_millis(1), Goal::P99), 150);
+        assert_eq!(samples(Span::from_millis(10), Goal::P99), 110);
+        assert_eq!(samples(Span::from_millis(10), Goal::P50), 20);
+        assert_eq!(samples(Span::from_micros(10), Goal::Max), 2_000);
+    }
+}

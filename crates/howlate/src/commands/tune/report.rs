@@ -1,0 +1,86 @@
+//! What trying came to, as a report.
+
+use howlate_analyse::compare::{Level, Statistic, Track, Trial, Verdict};
+use howlate_model::HowEnded;
+use howlate_render::{Confirmed, ConfirmedNumber, Fate, TuneReport, TuneRow};
+
+use super::candidates::{Candidate, Candidates};
+use super::trying::{BASELINE, CONFIDENCE, Confirming, Trying};
+use crate::status::Status;
+
+/// Everything that is known now.
+pub(super) fn of<'a>(candidates: &Candidates, trying: &'a Trying, track: &'a Track) -> TuneReport<'a> {
+    let confirmed = trying.confirming.as_ref().filter(|_| trying.is_done);
+    let confirmed = confirmed.map(|one| (one, confirmed_set(one, trying, track)));
+    let is_recommended = |place: usize| {
+        confirmed
+            .as_ref()
+            .is_some_and(|(set, found)| set.candidates.contains(&place) && is_better(found, trying.goal()))
+    };
+    let row = |(place, one): (usize, &Candidate)| row(one, is_recommended(place), trying, track, place);
+    TuneReport {
+        baseline: &track.analysis.header.conditions[BASELINE],
+        analysis: &track.analysis,
+        goal: trying.goal(),
+        confidence: CONFIDENCE,
+        self_test: trying.self_test.as_ref().map(|trial| &trial.arms[0]),
+        rows: candidates.all.iter().enumerate().map(row).collect(),
+        confirmed: confirmed.map(|(_, found)| found),
+        needs: trying.needs,
+        restored: true,
+    }
+}
+
+fn row(one: &Candidate, recommended: bool, trying: &Trying, track: &Track, place: usize) -> TuneRow {
+    let (fate, tested) = match (&one.fate, trying.found(place, track)) {
+        (Fate::Tried, Some((_, Some(refusal)))) => (Fate::Failed(refusal), Vec::new()),
+        (Fate::Tried, Some((arm, None))) if !arm.tested.is_empty() => (Fate::Tried, arm.tested.clone()),
+        (Fate::Tried, _) => (Fate::Failed("there was no time for it".to_owned()), Vec::new()),
+        (fate, _) => (fate.clone(), Vec::new()),
+    };
+    TuneRow {
+        knob: one.knob.name,
+        scope: one.knob.scope.name(),
+        what: one.knob.what,
+        from: one.state.from.clone(),
+        to: one.state.to.clone(),
+        fate,
+        tested,
+        recommended,
+        cost: one.knob.cost,
+        permanent: one.permanent.clone(),
+    }
+}
+
+/// The set against the baseline on turns that had no part in choosing it, all numbers considered together.
+fn confirmed_set(set: &Confirming, trying: &Trying, track: &Track) -> Confirmed {
+    let (base, new) = (trying.indices(BASELINE), trying.indices(set.variant));
+    let mut trial = Trial::new(1, trying.goal(), 1, CONFIDENCE);
+    trial.look(track, &base, set.from, |_| new.clone());
+    let level =
+        |conditions: &[usize], statistic| Level::of(track, conditions, set.from, statistic, CONFIDENCE);
+    let number = |tested: &howlate_analyse::compare::Tested| {
+        let statistic = tested.statistic;
+        let (before, after) = (level(&base, statistic)?, level(&new, statistic)?);
+        Some(ConfirmedNumber { statistic, before, after, tested: tested.clone() })
+    };
+    Confirmed { knobs: set.names.clone(), numbers: trial.arms[0].tested.iter().filter_map(number).collect() }
+}
+
+/// Whether the set is better by the number that matters, or by another while that one is not worse.
+fn is_better(confirmed: &Confirmed, goal: Statistic) -> bool {
+    let verdict = |one: &ConfirmedNumber| one.tested.verdict;
+    let of_goal = confirmed.numbers.iter().find(|one| one.statistic == goal).map(verdict);
+    let any = confirmed.numbers.iter().any(|one| verdict(one) == Verdict::Better);
+    of_goal == Some(Verdict::Better) || (any && of_goal != Some(Verdict::Worse))
+}
+
+/// Whether it can be relied on: it came to its end, and the baseline was not told from itself.
+pub(super) fn status(report: &TuneReport<'_>, track: &Track) -> Status {
+    let is_whole = track.analysis.end.as_ref().is_some_and(|end| end.how == HowEnded::Done);
+    let is_alarm = |arm: &howlate_analyse::compare::Arm| {
+        arm.tested.iter().any(|one| matches!(one.verdict, Verdict::Better | Verdict::Worse))
+    };
+    let is_sound = report.self_test.is_some_and(|arm| !is_alarm(arm)) && report.needs.is_none();
+    if is_whole && is_sound { Status::Done } else { Status::NotTrustworthy }
+}

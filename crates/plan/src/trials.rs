@@ -1,0 +1,146 @@
+//! One condition as it is and with settings changed, turn by turn, as `tune` tries them.
+
+use std::ops::Range;
+
+use howlate_model::{Condition, Task, Turn};
+
+use crate::{Plan, order};
+
+/// The turns of one condition, or of threads side by side, under settings that are changed together.
+#[derive(Clone, Debug)]
+pub struct Trials {
+    /// Of every variant, one after the other.
+    conditions: Vec<Condition>,
+    /// The baseline's turn, after which the others are made.
+    turn: Turn,
+    /// Conditions of each variant.
+    width: usize,
+    seed: u64,
+}
+
+/// A plan that holds more than one condition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "settings are tried on one condition, and this makes {found}; choose one of each, such as one length, one call, one policy and one load"
+)]
+pub struct NotOne {
+    /// How many there are.
+    pub found: usize,
+}
+
+impl Trials {
+    /// The condition of a plan that has a single turn.
+    ///
+    /// # Errors
+    ///
+    /// When it has several.
+    pub fn of(plan: Plan, seed: u64) -> Result<Self, NotOne> {
+        let found = plan.turns.len();
+        let turn = plan.turns.into_iter().next().filter(|_| found == 1).ok_or(NotOne { found })?;
+        Ok(Self { width: plan.conditions.len(), conditions: plan.conditions, turn, seed })
+    }
+
+    /// The conditions of the baseline, one per thread.
+    pub fn base(&self) -> &[Condition] {
+        &self.conditions[..self.width]
+    }
+
+    /// Those of every variant so far.
+    pub fn conditions(&self) -> &[Condition] {
+        &self.conditions
+    }
+
+    /// The turn of the baseline.
+    pub const fn turn(&self) -> &Turn {
+        &self.turn
+    }
+
+    /// Adds the baseline with settings changed; returns its number. That of the baseline is 0.
+    pub fn add(&mut self, alter: impl Fn(&Condition) -> Condition) -> usize {
+        let variant: Vec<Condition> = self.base().iter().map(alter).collect();
+        self.conditions.extend(variant);
+        self.conditions.len() / self.width - 1
+    }
+
+    /// The indices of a variant's conditions.
+    pub const fn indices(&self, variant: usize) -> Range<usize> {
+        variant * self.width..(variant + 1) * self.width
+    }
+
+    /// One turn of each variant in every round, in random order within it.
+    pub fn turns(&self, variants: &[usize], rounds: Range<u32>) -> Vec<Turn> {
+        let seed = self.seed.wrapping_add(u64::from(rounds.start));
+        let order = order::interleaved(variants.len(), rounds.end - rounds.start, seed);
+        let turn = |(place, round): (usize, u32)| self.turn_of(variants[place], rounds.start + round);
+        order.into_iter().map(turn).collect()
+    }
+
+    fn turn_of(&self, variant: usize, round: u32) -> Turn {
+        let first = self.indices(variant).start;
+        let task = |task: &Task| {
+            let number = first + task.condition as usize;
+            let altered = Task::of(number, &self.conditions[number]);
+            Task {
+                round,
+                samples: task.samples,
+                warm_up: task.warm_up,
+                phase: task.phase,
+                keep_series: false,
+                ..altered
+            }
+        };
+        Turn { tasks: self.turn.tasks.iter().map(task).collect(), ..self.turn.clone() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use howlate_model::{Span, Tuned};
+
+    use super::*;
+    use crate::testing::{circumstances, machine};
+    use crate::{CyclicChoices, Threads};
+
+    fn choices(periods: &[u64]) -> CyclicChoices {
+        CyclicChoices {
+            periods: periods.iter().map(|millis| Span::from_millis(*millis)).collect(),
+            threads: Threads::Count(2),
+            samples: Some(100),
+            rounds: Some(1),
+            ..CyclicChoices::of_one_thread(circumstances())
+        }
+    }
+
+    fn slice(condition: &Condition) -> Condition {
+        let tuned = Tuned { knobs: vec!["slice".into()], slice_ns: Some(Span::from_micros(100)) };
+        Condition { tuned: Some(tuned), slack_ns: Some(Span::from_nanos(1)), ..condition.clone() }
+    }
+
+    #[test]
+    fn every_round_has_each_variant_once_with_its_settings() {
+        let mut trials = Trials::of(choices(&[1]).plan(&machine()).unwrap(), 3).unwrap();
+        assert_eq!((trials.add(Condition::clone), trials.add(slice)), (1, 2));
+        let turns = trials.turns(&[0, 2], 5..8);
+        assert_eq!(turns.len(), 6);
+        for pair in turns.chunks(2) {
+            let mut firsts: Vec<u32> = pair.iter().map(|turn| turn.tasks[0].condition).collect();
+            firsts.sort_unstable();
+            assert_eq!(firsts, [0, 4]);
+            assert_eq!(pair[0].tasks[1].round, pair[1].tasks[0].round);
+        }
+        let altered = turns.iter().flat_map(|turn| &turn.tasks).filter(|task| task.condition > 1);
+        assert!(
+            altered
+                .clone()
+                .all(|task| task.slice == Some(Span::from_micros(100)) && task.samples == Some(100))
+        );
+        assert_eq!(altered.count(), 6);
+        assert_eq!(trials.conditions()[trials.indices(2)].len(), 2);
+    }
+
+    #[test]
+    fn more_than_one_condition_is_refused() {
+        let two = choices(&[1, 2]).plan(&machine()).unwrap();
+        assert_eq!(Trials::of(two, 3).unwrap_err(), NotOne { found: 2 });
+    }
+}

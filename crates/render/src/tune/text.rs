@@ -1,0 +1,164 @@
+//! What settings came to, for a terminal.
+
+use howlate_analyse::compare::{Statistic, Tested, Verdict};
+
+use super::{Fate, TuneReport, TuneRow, words};
+use crate::caveats::caveat;
+use crate::condition::condition;
+use crate::machine::machine;
+use crate::numbers::micros_of;
+use crate::prose::wrapped;
+use crate::style::{BOLD, DIM, GOOD, WARN, paint};
+use crate::table::Columns;
+
+/// The answer, the table, what to do for good, and what was not tried.
+pub fn tune_text(report: &TuneReport<'_>, width: usize) -> String {
+    let title = paint(BOLD, "howlate tune");
+    let about = format!(
+        "{title} · {}\n{}\n",
+        condition(report.baseline),
+        paint(DIM, machine(&report.analysis.header.system))
+    );
+    let answer = paint(BOLD, wrapped(&words::answer(report), width, 0));
+    let parts = [
+        format!("{about}\n{answer}\n"),
+        self_test(report, width),
+        table(report, width),
+        confirmation(report),
+        for_good(report, width),
+        not_tried(report, width),
+        notes(report, width),
+    ];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+fn self_test(report: &TuneReport<'_>, width: usize) -> String {
+    report.self_test.map_or_else(String::new, |arm| {
+        format!("{}\n", paint(DIM, wrapped(&words::self_test(arm), width, 0)))
+    })
+}
+
+/// The numbers that the table has columns for.
+const SHOWN: [Statistic; 3] = [Statistic::P50, Statistic::P99, Statistic::Max];
+
+fn table(report: &TuneReport<'_>, width: usize) -> String {
+    if report.tried().next().is_none() {
+        return String::new();
+    }
+    let goal = words::number(report.goal);
+    let headings =
+        ["setting", "median", "p99", "max of a turn", "turns", &format!("{goal} is"), "could have seen"];
+    let mut table = Columns::new(&headings.map(str::to_owned), 1);
+    for row in report.tried() {
+        table.row(cells(report, row));
+    }
+    let about = format!(
+        "µs, with the setting minus without it, and its interval. All verdicts together hold at {:.0} %.",
+        100.0 * report.confidence
+    );
+    format!("{}\n\n{}", paint(DIM, wrapped(&about, width, 0)), table.text())
+}
+
+fn cells(report: &TuneReport<'_>, row: &TuneRow) -> Vec<String> {
+    let of = |statistic: Statistic| row.tested.iter().find(|tested| tested.statistic == statistic);
+    let mut cells = vec![row.knob.to_owned()];
+    cells.extend(SHOWN.map(|statistic| of(statistic).map_or_else(|| "–".to_owned(), difference)));
+    cells.push(row.tested.first().map_or_else(String::new, |tested| tested.units.1.to_string()));
+    cells.push(of(report.goal).map_or_else(|| "turns too short".to_owned(), verdict));
+    let detectable = of(report.goal).and_then(|tested| tested.detectable_ns);
+    cells.push(detectable.map_or_else(|| "–".to_owned(), micros_of));
+    cells
+}
+
+fn difference(tested: &Tested) -> String {
+    let interval = tested
+        .interval_ns
+        .map_or_else(String::new, |(low, high)| format!(" ({} … {})", micros_of(low), micros_of(high)));
+    let text = format!("{}{interval}", micros_of(tested.difference_ns));
+    match tested.verdict {
+        Verdict::Better => paint(GOOD, text),
+        Verdict::Worse => paint(BOLD, text),
+        _ => text,
+    }
+}
+
+fn verdict(tested: &Tested) -> String {
+    let word = words::verdict(tested);
+    match tested.verdict {
+        Verdict::Better => paint(GOOD, word),
+        Verdict::Worse => paint(BOLD, word),
+        _ => word.to_owned(),
+    }
+}
+
+/// The set on turns of its own.
+fn confirmation(report: &TuneReport<'_>) -> String {
+    let Some(confirmed) = &report.confirmed else { return String::new() };
+    let headings =
+        [&format!("{} on fresh turns", confirmed.knobs.join("+")), "before", "after", "difference", ""];
+    let mut table = Columns::new(&headings.map(ToString::to_string), 1);
+    for one in &confirmed.numbers {
+        let level = |level: &howlate_analyse::compare::Level| micros_of(level.ns);
+        table.row(vec![
+            words::number(one.statistic).to_owned(),
+            level(&one.before),
+            level(&one.after),
+            difference(&one.tested),
+            verdict(&one.tested),
+        ]);
+    }
+    table.text()
+}
+
+/// How each recommended setting is had for good, and what it costs; then those that may stand in for one that costs too much.
+fn for_good(report: &TuneReport<'_>, width: usize) -> String {
+    let mut text: String =
+        report.rows.iter().filter(|row| row.recommended).map(|row| ways(row, width)).collect();
+    let goal = |row: &&TuneRow| {
+        let tested = row.tested.iter().find(|tested| tested.statistic == report.goal);
+        !row.recommended && tested.is_some_and(|tested| tested.verdict == Verdict::Better)
+    };
+    let others: String = report.rows.iter().filter(goal).map(|row| ways(row, width)).collect();
+    if !others.is_empty() {
+        text.push_str(&format!("Better by themselves, and not needed beside these\n{others}"));
+    }
+    text
+}
+
+fn ways(row: &TuneRow, width: usize) -> String {
+    let mut text = format!("{} for good: {}\n", paint(BOLD, row.knob), row.what);
+    text.push_str(&format!("  {}\n", wrapped(&format!("Costs: {}.", row.cost), width, 2)));
+    for way in &row.permanent {
+        text.push_str(&format!("  {:<10} {}\n", way.by, way.apply));
+    }
+    text
+}
+
+/// What was not tried, by reason; what was not asked for in one line.
+fn not_tried(report: &TuneReport<'_>, width: usize) -> String {
+    let left = report.rows.iter().filter(|row| !matches!(row.fate, Fate::Tried | Fate::NotAsked));
+    let line = |row: &TuneRow| {
+        format!("  {:<23} {}\n", row.knob, wrapped(row.fate.reason().unwrap_or_default(), width, 26))
+    };
+    let lines: String = left.map(line).collect();
+    let unasked = report.rows.iter().filter(|row| row.fate == Fate::NotAsked).count();
+    let unasked = match unasked {
+        0 => String::new(),
+        many => {
+            format!("  {many} others were not asked for: `--knobs all`, and `--dry-run` to see them first\n")
+        }
+    };
+    if lines.is_empty() && unasked.is_empty() {
+        return String::new();
+    }
+    format!("{}\n{lines}{unasked}", paint(BOLD, "Not tried"))
+}
+
+/// What belongs to the whole run.
+fn notes(report: &TuneReport<'_>, width: usize) -> String {
+    let mut notes: Vec<String> = report.analysis.caveats.iter().map(caveat).collect();
+    if let (Some(_), Some(needed)) = (report.self_test, report.needs) {
+        notes.push(format!("The budget did not last for all: write `--budget {needed}`."));
+    }
+    notes.iter().map(|note| format!("{} {}\n", paint(WARN, "!"), wrapped(note, width, 2))).collect()
+}

@@ -1,0 +1,97 @@
+//! What settings came to, in words.
+
+use howlate_analyse::compare::{Arm, Statistic, Tested, Verdict};
+
+use super::TuneReport;
+use crate::numbers::micros_of;
+
+/// What a number is called.
+pub(super) const fn number(statistic: Statistic) -> &'static str {
+    match statistic {
+        Statistic::P50 => "the median",
+        Statistic::P99 => "p99",
+        Statistic::P999 => "p99.9",
+        Statistic::Max => "the maximum of a turn",
+    }
+}
+
+/// Nanoseconds with the unit that suits them.
+pub(super) fn time(nanos: f64) -> String {
+    if nanos.abs() >= 999_500.0 {
+        format!("{} ms", micros_of(nanos / 1e3))
+    } else {
+        format!("{} µs", micros_of(nanos))
+    }
+}
+
+/// The whole answer.
+pub(super) fn answer(report: &TuneReport<'_>) -> String {
+    let recommended = report.recommended();
+    match report.promised().filter(|_| !recommended.is_empty()) {
+        Some(number) => promise(report, &recommended, number),
+        None if report.confirmed.is_some() => {
+            "What seemed to help was not confirmed on turns of its own: nothing is recommended.".to_owned()
+        }
+        None if report.tried().next().is_none() => nothing_tried(report),
+        None => format!("No setting that was tried helps {} here.", number(report.goal)),
+    }
+}
+
+fn nothing_tried(report: &TuneReport<'_>) -> String {
+    match report.needs {
+        Some(needed) => {
+            format!("The budget is too short to tell anything: write `--budget {needed}`.")
+        }
+        None => "No setting could be tried.".to_owned(),
+    }
+}
+
+fn promise(report: &TuneReport<'_>, names: &[&str], promised: &super::ConfirmedNumber) -> String {
+    let settings = match names {
+        [one] => format!("One setting helps here, {one}:"),
+        many => format!("{} settings help here, {}: together", many.len(), many.join(" and ")),
+    };
+    let interval = promised.after.interval_ns.map_or_else(String::new, |(low, high)| {
+        format!("; {:.0} % {} … {}", 100.0 * report.confidence, time(low), time(high))
+    });
+    format!(
+        "{settings} {} falls from {} to {} (confirmed{interval}).",
+        number(promised.statistic),
+        time(promised.before.ns),
+        time(promised.after.ns)
+    )
+}
+
+/// What the baseline against itself gave.
+pub(super) fn self_test(arm: &Arm) -> String {
+    let differs: Vec<&str> =
+        arm.tested.iter().filter(|one| is_different(one)).map(|one| number(one.statistic)).collect();
+    if !differs.is_empty() {
+        return format!(
+            "The baseline against itself: {} differs, which is chance in one run of twenty, or a machine that \
+             changes with every turn. Do not trust small effects.",
+            differs.join(" and ")
+        );
+    }
+    let could = |one: &Tested| Some(format!("{} {}", number(one.statistic), time(one.detectable_ns?)));
+    let could: Vec<String> = arm.tested.iter().filter_map(could).collect();
+    format!(
+        "The baseline against itself: no difference found, as it should be (could have seen: {}).",
+        could.join(", ")
+    )
+}
+
+/// Whether a condition was told from itself.
+pub(super) const fn is_different(tested: &Tested) -> bool {
+    matches!(tested.verdict, Verdict::Better | Verdict::Worse)
+}
+
+/// A verdict in the table.
+pub(super) const fn verdict(tested: &Tested) -> &'static str {
+    match tested.verdict {
+        Verdict::Better => "better",
+        Verdict::Worse => "worse",
+        Verdict::Inconclusive => "too few turns",
+        Verdict::NotDistinguishable | Verdict::Equivalent => "no difference found",
+    }
+}
