@@ -113,7 +113,7 @@ mod tests {
         assert_eq!(looks(first(1) - 1, 9, 0.95), None);
         assert_eq!(looks(first(1), 9, 0.95), Some(Looks { first: first(1), looks: 1 }));
         assert_eq!(looks(2 * first(2), 9, 0.95), Some(Looks { first: first(2), looks: 2 }));
-        assert_eq!(looks(2 * first(2) - 1, 9, 0.95), Some(Looks { first: 2 * first(2) - 1, looks: 1 }));
+        assert_eq!(looks(first(1) + 1, 9, 0.95), Some(Looks { first: first(1) + 1, looks: 1 }));
         assert_eq!(looks(usize::MAX, 9, 0.95), Some(Looks { first: 2 * first(5), looks: 5 }));
     }
 }
