@@ -86,7 +86,7 @@ fn row(one: &Listed, width: usize) -> String {
         (false, false) => format!("{} → {}; ", one.from, one.to),
     };
     let mut text = format!("  {:<23} {}\n", one.knob, wrapped(&format!("{change}{state}"), width, 26));
-    let writes = if one.fate == Fate::Tried { one.writes.as_slice() } else { &[] };
+    let writes = if one.fate == Fate::NotAsked { &[] } else { one.writes.as_slice() };
     for (path, now, value) in writes {
         text.push_str(&format!("{:26}{}\n", "", paint(DIM, format!("{path}: {now} → {value}"))));
     }

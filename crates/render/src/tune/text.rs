@@ -145,7 +145,7 @@ fn not_tried(report: &TuneReport<'_>, width: usize) -> String {
     let unasked = match unasked {
         0 => String::new(),
         many => {
-            format!("  {many} others were not asked for: `--knobs all`, and `--dry-run` to see them first\n")
+            format!("  {many} others were not asked for: `--knobs all --dry-run` lists them\n")
         }
     };
     if lines.is_empty() && unasked.is_empty() {

@@ -107,7 +107,9 @@ fn beside(state: State, base: &[Condition]) -> State {
 fn fate(knob: &Knob, state: &State, base: &[Condition]) -> Fate {
     match (&state.status, &state.change) {
         (Status::Ready, Some(Change::Thread(setting))) => of_thread(knob, setting, base),
-        (Status::Ready, _) => Fate::Tried,
+        (Status::Ready, _) => {
+            Fate::NotTried("it holds for the whole machine: listed with what to write, not tried".to_owned())
+        }
         (Status::InForce, _) => Fate::InForce,
         (Status::Absent(reason), _) => Fate::Absent(reason.clone()),
         (Status::NotPermitted(reason), _) => Fate::NotPermitted(reason.clone()),
