@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{json, run, skip, stderr, stdout};
+use common::{json, run, stderr, stdout};
 use serde_json::Value;
 
 /// The row of a setting.
@@ -45,7 +45,7 @@ fn what_would_be_written_is_what_the_machine_has_now() {
     }
 }
 
-/// An effect as large as the slack itself; whether it is seen does not depend on how fast the machine is, if turns end at all.
+/// An effect as large as the slack itself.
 #[test]
 fn timer_slack_is_found_and_confirmed() {
     let folder = tempfile::tempdir().unwrap();
@@ -68,27 +68,21 @@ fn timer_slack_is_found_and_confirmed() {
     let output = run(&[&asked[..], &more[..]].concat());
     let result: Value =
         serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", stderr(&output)));
-    if !result["needs_budget_ns"].is_null() {
-        return skip("this machine is too busy to take enough turns in a minute");
+    // On a machine that is too busy it says so: no turns in that time, or an effect of that size could not have been seen.
+    if let Some(needed) = result["needs_budget_ns"].as_u64() {
+        return assert!(needed > 60_000_000_000, "{result}");
     }
     let slack = &knob(&result, "timer_slack")["differences"]["p50"];
     for of in [slack, &result["confirmed"]["p50"]] {
-        if of["detectable_ns"].as_f64().is_none_or(|detectable| detectable > 1e6) && of["verdict"] != "better"
-        {
-            return skip("this machine is so busy that not even a millisecond could have been seen");
+        if of["verdict"] != "better" {
+            return assert!(of["detectable_ns"].as_f64().is_none_or(|ns| ns > 4e6), "{result}");
         }
     }
-    assert_eq!(slack["verdict"], "better", "{result}");
     assert!(slack["difference_ns"].as_f64().unwrap() < 0.0);
-    assert_eq!(result["recommended"], serde_json::json!(["timer_slack"]), "{result}");
-    assert_eq!(result["confirmed"]["p50"]["verdict"], "better");
-    assert!(
-        result["answer"]
-            .as_str()
-            .unwrap()
-            .starts_with("One setting helps here, timer_slack: the median falls")
-    );
-    assert_eq!(result["restored"], true);
+    let recommended = result["recommended"].as_array().unwrap();
+    assert!(recommended.contains(&Value::from("timer_slack")), "{result}");
+    let answer = result["answer"].as_str().unwrap();
+    assert!(answer.contains("timer_slack") && answer.contains("the median falls"), "{answer}");
     let compared = json(&["compare", "--by", "knob", "--format", "json", out], 0);
     let sides: Vec<&str> = compared["compared"]
         .as_array()

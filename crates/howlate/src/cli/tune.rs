@@ -9,7 +9,7 @@ use howlate_model::{Span, nearest};
 
 use super::{Cyclic, Measuring, Notify, Sleep};
 
-/// Which setting helps on this machine, proved in interleaved turns, and put back afterwards
+/// Which setting helps on this machine, proved in interleaved turns
 #[derive(Args)]
 #[command(after_help = "Without a command: `cyclic`.\n\nExamples:\n  \
 howlate tune --knobs all --dry-run\n  \

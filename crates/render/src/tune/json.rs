@@ -28,7 +28,6 @@ struct Document<'a> {
     /// The budget that it would take, where there was too little.
     #[serde(skip_serializing_if = "Option::is_none")]
     needs_budget_ns: Option<Span>,
-    restored: bool,
     caveats: Vec<String>,
 }
 
@@ -139,7 +138,6 @@ pub fn tune_json(report: &TuneReport<'_>) -> serde_json::Result<String> {
         recommended: report.recommended(),
         confirmed,
         needs_budget_ns: report.needs,
-        restored: report.restored,
         caveats: report.analysis.caveats.iter().map(crate::caveats::caveat).collect(),
     };
     Ok(serde_json::to_string_pretty(&document)? + "\n")

@@ -33,8 +33,6 @@ pub struct TuneReport<'a> {
     pub confirmed: Option<Confirmed>,
     /// The budget that it would take, where there was too little.
     pub needs: Option<Span>,
-    /// Whether everything that was changed is as it was.
-    pub restored: bool,
 }
 
 /// A setting.

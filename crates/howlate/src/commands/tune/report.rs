@@ -27,7 +27,6 @@ pub(super) fn of<'a>(candidates: &Candidates, trying: &'a Trying, track: &'a Tra
         rows: candidates.all.iter().enumerate().map(row).collect(),
         confirmed: confirmed.map(|(_, found)| found),
         needs: trying.needs,
-        restored: true,
     }
 }
 
