@@ -8,6 +8,7 @@ use howlate_model::Span;
 use signal_hook::low_level::register;
 
 use crate::clock;
+use crate::signal_set::SignalSet;
 
 /// Signals that come within this time are one request: `timeout`, shells and supervisors signal a
 /// process and then its group, and a terminal that closes does so more than once.
@@ -20,6 +21,11 @@ pub const ONE_REQUEST: Span = Span::from_secs(1);
 ///
 /// When a signal cannot be handled, such as `SIGKILL`.
 pub fn on_request_to_end(signals: &[i32], requested: &Arc<AtomicBool>, status: i32) -> io::Result<()> {
+    // Between the handler's installation and its action's, signal-hook takes a signal and does nothing.
+    SignalSet::of_all(signals).while_blocked(|| handle(signals, requested, status))
+}
+
+fn handle(signals: &[i32], requested: &Arc<AtomicBool>, status: i32) -> io::Result<()> {
     let first = Arc::new(AtomicI64::new(NONE));
     for signal in signals {
         let (first, requested) = (Arc::clone(&first), Arc::clone(requested));
@@ -55,6 +61,19 @@ fn end(status: i32) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_signal_that_comes_while_it_is_kept_away_is_taken_afterwards() {
+        let taken = Arc::new(AtomicBool::new(false));
+        let signal = signal_hook::consts::SIGUSR2;
+        signal_hook::flag::register(signal, Arc::clone(&taken)).unwrap();
+        let before = SignalSet::of_all(&[signal]).while_blocked(|| {
+            signal_hook::low_level::raise(signal).unwrap();
+            taken.load(Ordering::Relaxed)
+        });
+        assert!(!before);
+        assert!(taken.load(Ordering::Relaxed));
+    }
 
     // 0     0.3   1.0   1.1 s
     // |------|-----|-----|

@@ -11,9 +11,16 @@ pub(crate) struct SignalSet(libc::sigset_t);
 impl SignalSet {
     /// Just one; `signal` must be one that this system has.
     pub(crate) fn of(signal: i32) -> Self {
+        Self::of_all(&[signal])
+    }
+
+    /// Those; each must be one that this system has.
+    pub(crate) fn of_all(signals: &[i32]) -> Self {
         let mut set = Self::made_by(libc::sigemptyset);
-        // SAFETY: the set is initialised, and the signal number is valid.
-        unsafe { libc::sigaddset(&raw mut set.0, signal) };
+        for signal in signals {
+            // SAFETY: the set is initialised, and the signal number is valid.
+            unsafe { libc::sigaddset(&raw mut set.0, *signal) };
+        }
         set
     }
 
@@ -41,6 +48,16 @@ impl SignalSet {
     /// `pthread_sigmask(SIG_SETMASK)`: keeps these away from the calling thread, and no others.
     pub(crate) fn block_only(&self) {
         self.mask(libc::SIG_SETMASK);
+    }
+
+    /// Does `what` while these are kept away from the calling thread; those that come meanwhile are taken after it.
+    pub(crate) fn while_blocked<T>(&self, what: impl FnOnce() -> T) -> T {
+        let mut before = Self::made_by(libc::sigemptyset);
+        // SAFETY: both sets are initialised and outlive the call.
+        unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &raw const self.0, &raw mut before.0) };
+        let done = what();
+        before.block_only();
+        done
     }
 
     fn mask(&self, how: i32) {
