@@ -36,7 +36,7 @@ pub fn set_policy(tid: u32, policy: Policy) -> io::Result<()> {
 }
 
 /// `sched_setattr(0, attr, 0)` with `sched_runtime`: asks for a slice of the fair scheduler, policy and nice value left as they
-/// are. Kernels before 6.12 take it and do nothing; see [`slice`].
+/// are. Kernels before 6.12 take it and do nothing; see [`slice()`].
 ///
 /// # Errors
 ///
