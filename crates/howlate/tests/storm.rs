@@ -11,9 +11,8 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
 
-use common::{OwnSettings, SETTING_NAME, pause, skip, wait_until};
+use common::{OwnSettings, SETTING_NAME, pause, skip, take_what_is_ignored, wait_until};
 use fastrand::Rng;
 use howlate_record::Reader;
 use rustix::process::{Pid, Signal, kill_process};
@@ -196,8 +195,7 @@ fn number(name: &str, usually: u64) -> u64 {
 #[allow(clippy::print_stderr, reason = "read by whoever runs the storm")]
 fn whatever_is_killed_the_machine_is_left_as_it_was() {
     let Some(world) = World::new() else { return skip("namespaces of its own need root") };
-    // Under `nohup` its runs would ignore the signal as well. One that has a handler they do not inherit.
-    signal_hook::flag::register(signal_hook::consts::SIGHUP, Arc::default()).unwrap();
+    take_what_is_ignored();
     let kills = number("HOWLATE_STORM_KILLS", 60);
     let seed = number("HOWLATE_STORM_SEED", fastrand::u64(..1 << 32));
     eprintln!("{kills} kills, seed {seed}: repeat with `cargo xtask storm --kills {kills} --seed {seed}`");

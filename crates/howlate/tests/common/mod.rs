@@ -9,9 +9,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::Arc;
 
+use howlate_procfs::{Root, Status};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use signal_hook::consts::{SIGHUP, SIGINT};
 use tempfile::TempDir;
 
 #[allow(unused_imports, reason = "each test program uses its part")]
@@ -19,9 +22,19 @@ pub(crate) use skip::skip;
 
 /// The program, its settings independent of whoever runs the tests.
 pub(crate) fn howlate(arguments: &[&str]) -> Command {
+    take_what_is_ignored();
     let mut command = Command::new(env!("CARGO_BIN_EXE_howlate"));
     command.args(arguments).env("COLUMNS", "100").env_remove("NO_COLOR");
     command
+}
+
+/// `nohup`, and shells for what runs behind, have signals ignored, which programs that are started inherit; those that
+/// have a handler they do not.
+pub(crate) fn take_what_is_ignored() {
+    let status = Status::read(&Root::live());
+    for signal in [SIGHUP, SIGINT].into_iter().filter(|signal| status.ignores(*signal)) {
+        signal_hook::flag::register(signal, Arc::default()).unwrap();
+    }
 }
 
 /// Runs it to the end.
