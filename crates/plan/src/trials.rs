@@ -55,11 +55,12 @@ impl Trials {
         &self.turn
     }
 
-    /// Adds the baseline with settings changed; returns its number. That of the baseline is 0.
-    pub fn add(&mut self, alter: impl Fn(&Condition) -> Condition) -> usize {
-        let variant: Vec<Condition> = self.base().iter().map(alter).collect();
+    /// Adds the baseline with settings changed; returns its number. That of the baseline is 0. `None`, and nothing is added,
+    /// where `alter` cannot change all of its conditions.
+    pub fn add(&mut self, alter: impl Fn(&Condition) -> Option<Condition>) -> Option<usize> {
+        let variant: Vec<Condition> = self.base().iter().map(alter).collect::<Option<_>>()?;
         self.conditions.extend(variant);
-        self.conditions.len() / self.width - 1
+        Some(self.conditions.len() / self.width - 1)
     }
 
     /// The indices of a variant's conditions.
@@ -111,15 +112,16 @@ mod tests {
         }
     }
 
-    fn slice(condition: &Condition) -> Condition {
+    fn slice(condition: &Condition) -> Option<Condition> {
         let tuned = Tuned { knobs: vec!["slice".into()], slice_ns: Some(Span::from_micros(100)) };
-        Condition { tuned: Some(tuned), slack_ns: Some(Span::from_nanos(1)), ..condition.clone() }
+        Some(Condition { tuned: Some(tuned), slack_ns: Some(Span::from_nanos(1)), ..condition.clone() })
     }
 
     #[test]
     fn every_round_has_each_variant_once_with_its_settings() {
         let mut trials = Trials::of(choices(&[1]).plan(&machine()).unwrap(), 3).unwrap();
-        assert_eq!((trials.add(Condition::clone), trials.add(slice)), (1, 2));
+        assert_eq!(trials.add(|_| None), None);
+        assert_eq!((trials.add(|one| Some(one.clone())), trials.add(slice)), (Some(1), Some(2)));
         let turns = trials.turns(&[0, 2], 5..8);
         assert_eq!(turns.len(), 6);
         for pair in turns.chunks(2) {

@@ -6,7 +6,7 @@
 
 use howlate_analyse::compare::{Statistic, Track, Trial};
 use howlate_knobs::ThreadSetting;
-use howlate_model::{Caveat, Condition, Span, Tuned};
+use howlate_model::{Caveat, Condition, Span};
 use howlate_plan::Trials;
 use howlate_render as render;
 
@@ -91,14 +91,17 @@ pub(super) struct Trying {
 
 impl Trying {
     pub(super) fn new(mut trials: Trials, candidates: &Candidates, how: &HowToTune) -> Self {
-        let nothing = trials.add(|condition| named(condition, "nothing"));
+        let nothing = |condition: &Condition| altered(condition, "nothing", &ThreadSetting::Nothing).ok();
+        // There is no condition in which nothing cannot be turned.
+        let nothing = trials.add(nothing).unwrap_or(BASELINE);
         let mut tried = Vec::new();
         for (candidate, one) in candidates.tried() {
             let (Some(setting), name) = (one.setting().cloned(), one.knob.name) else { continue };
-            let with = |condition: &Condition| {
-                altered(condition, name, &setting).unwrap_or_else(|_| named(condition, name))
+            let variant = match setting {
+                ThreadSetting::Nothing => Some(nothing),
+                _ => trials.add(|condition| altered(condition, name, &setting).ok()),
             };
-            let variant = if setting == ThreadSetting::Nothing { nothing } else { trials.add(with) };
+            let Some(variant) = variant else { continue };
             tried.push(Tried { candidate, name, setting, variant });
         }
         Self {
@@ -263,22 +266,14 @@ impl Trying {
 
     /// The variant of a set and one more; `None` where they are nothing together, in one order or the other.
     fn together(&mut self, set: &[usize], next: usize) -> Option<usize> {
+        let (forth, back) = ([set, &[next]].concat(), [&[next], set].concat());
+        let tried = &self.tried;
         let with = |first: &Condition, places: &[usize]| {
             places.iter().try_fold(first.clone(), |condition, place| {
-                altered(&condition, self.tried[*place].name, &self.tried[*place].setting).ok()
+                altered(&condition, tried[*place].name, &tried[*place].setting).ok()
             })
         };
-        let (forth, back) = ([set, &[next]].concat(), [&[next], set].concat());
-        let base = self.trials.base().to_vec();
-        let is_possible = base.iter().all(|one| with(one, &forth).is_some() && with(one, &back).is_some());
-        if !is_possible {
-            return None;
-        }
-        let altered: Vec<Condition> = base.iter().filter_map(|one| with(one, &forth)).collect();
-        Some(self.trials.add(|condition| {
-            let thread = base.iter().position(|one| one == condition).unwrap_or_default();
-            altered[thread].clone()
-        }))
+        self.trials.add(|one| with(one, &back).and_then(|_| with(one, &forth)))
     }
 
     fn after_joining(&mut self, track: &Track, mut joining: Joining) -> Option<Step> {
@@ -315,12 +310,6 @@ pub(super) const BASELINE: usize = 0;
 #[allow(clippy::cast_precision_loss, reason = "a few settings")]
 fn share(steps: usize) -> f64 {
     steps.max(1) as f64
-}
-
-/// The same condition, as one in which this was turned.
-fn named(condition: &Condition, name: &str) -> Condition {
-    let tuned = Tuned { knobs: vec![name.to_owned()], slice_ns: None };
-    Condition { tuned: Some(tuned), ..condition.clone() }
 }
 
 impl Steps for Trying {
