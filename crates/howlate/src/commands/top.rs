@@ -29,15 +29,15 @@ const LEAST: Span = Span::from_millis(100);
 pub(crate) fn run(asked: &Top) -> Result<Status, Error> {
     let interrupted = on_interrupt()?;
     let (reader, refused) = read_waits(asked.tracer).map_err(Error::Waits)?;
+    let is_live = !asked.once && !asked.json && io::stdout().is_terminal() && is_watched();
     let mut looking = Looking {
         reader,
         refused,
         adding: Adding::default(),
         view: view(asked),
         json: asked.json,
-        place: (!asked.once && !asked.json && io::stdout().is_terminal() && is_watched())
-            .then(InPlace::default),
-        keys: Keys::listen(),
+        place: is_live.then(InPlace::default),
+        keys: if is_live { Keys::listen() } else { Keys::none() },
         interrupted: &interrupted,
     };
     let duration = asked.duration.or_else(|| asked.once.then_some(ONCE));

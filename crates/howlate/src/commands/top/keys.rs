@@ -13,13 +13,16 @@ pub(super) struct Keys {
 }
 
 impl Keys {
+    /// None are taken.
+    pub(super) const fn none() -> Self {
+        Self { before: None }
+    }
+
     /// Takes keys as they are pressed, if there is a terminal and it is ours to read.
     pub(super) fn listen() -> Self {
         let stdin = io::stdin();
         let is_ours = || tcgetpgrp(&stdin).is_ok_and(|group| group == rustix::process::getpgrp());
-        let before = (stdin.is_terminal() && io::stdout().is_terminal() && is_ours())
-            .then(|| tcgetattr(&stdin).ok())
-            .flatten();
+        let before = (stdin.is_terminal() && is_ours()).then(|| tcgetattr(&stdin).ok()).flatten();
         let taken = before.filter(|before| {
             let mut keys = before.clone();
             // Ctrl-C stays a signal.
