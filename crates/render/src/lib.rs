@@ -29,6 +29,8 @@ mod plot;
 mod progress;
 pub mod property;
 mod prose;
+#[cfg(test)]
+mod published;
 mod quick;
 mod ratio;
 pub mod scale;

@@ -3,10 +3,11 @@
 //! Interrupts that the kernel manages for a device answer EIO and stay where they are. Source: Documentation/core-api/irq/irq-affinity.rst.
 
 use howlate_model::CpuSet;
-use howlate_procfs::{Root, list_of_cpus};
+use howlate_procfs::Root;
 
 use crate::files::Files;
 use crate::knob::{Knob, Look, Scope};
+use crate::machine::housekeeping::housekeeping;
 
 pub(crate) const KNOB: Knob = Knob {
     name: "irq_affinity",
@@ -31,16 +32,4 @@ fn look(root: &Root) -> Look {
         (false, true) => Look::AsWanted(kept.to_string()),
         (false, false) => Look::files(near.write(&kept.to_string())),
     }
-}
-
-/// CPUs that keep house, and those that are to be left alone: the isolated ones, or all but the first.
-pub(super) fn housekeeping(root: &Root) -> (CpuSet, CpuSet) {
-    let online = list_of_cpus(root, "/sys/devices/system/cpu/online");
-    let isolated = list_of_cpus(root, "/sys/devices/system/cpu/isolated");
-    let kept = match isolated.is_empty() {
-        true => online.iter().take(1).collect(),
-        false => online.without(&isolated),
-    };
-    let freed = online.without(&kept);
-    (kept, freed)
 }

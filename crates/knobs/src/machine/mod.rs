@@ -10,6 +10,7 @@ mod energy_preference;
 mod fair_server;
 mod frequency_governor;
 mod halt_polling;
+mod housekeeping;
 mod idle_governor;
 mod idle_states;
 mod irq_affinity;

@@ -5,7 +5,7 @@
 use howlate_procfs::Root;
 
 use crate::knob::{Knob, Look, Scope};
-use crate::machine::irq_affinity::housekeeping;
+use crate::machine::housekeeping::housekeeping;
 use crate::writes::mask;
 
 pub(crate) const KNOB: Knob = Knob {

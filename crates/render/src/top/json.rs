@@ -190,18 +190,10 @@ pub fn top_schema() -> serde_json::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::published::assert_published;
 
     #[test]
     fn the_published_schema_is_that_of_the_code() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/top.schema.json");
-        let (now, published) = (top_schema().unwrap(), std::fs::read_to_string(path).unwrap_or_default());
-        if now != published && std::env::var_os("HOWLATE_UPDATE").is_some() {
-            std::fs::write(path, &now).unwrap();
-        } else {
-            assert!(
-                now == published,
-                "run HOWLATE_UPDATE=1 cargo test -p howlate-render, then read the difference"
-            );
-        }
+        assert_published("top.schema.json", &top_schema().unwrap());
     }
 }
