@@ -7,11 +7,11 @@ use std::process::ExitCode;
 use anstyle::{AnsiColor, Style};
 use howlate_render::{legible_json, legible_lines};
 
-pub(crate) const ERROR: Style = AnsiColor::Red.on_default().bold();
-pub(crate) const HINT: Style = AnsiColor::Cyan.on_default().bold();
+pub(crate) const ERROR: Style = AnsiColor::Red.on_default();
+pub(crate) const HINT: Style = AnsiColor::Cyan.on_default();
 
-/// Text wider than this is hard to read, however wide the terminal.
-const WIDEST: usize = 120;
+/// Tables and pictures gain nothing from more; sentences end sooner.
+const WIDEST: usize = 300;
 /// Where there is no terminal to ask.
 const USUAL: usize = 100;
 

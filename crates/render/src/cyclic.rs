@@ -51,20 +51,21 @@ impl Counted {
     }
 }
 
+const MISSED_COUNT: &str = "Missed periods count above, with the latency that they would have had. Raw, the wake-ups that \
+                            happened:";
+
 /// The table, what was in common, the raw numbers where periods were missed, and how sure all is.
 pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
     let outcomes: Vec<&Outcome> = analysis.outcomes().iter().collect();
     let (common, varying) = common_and_varying(&outcomes);
-    let mut text = format!("{} · latency in µs\n\n", common.join(" · "));
-    text.push_str(&table(&outcomes, &varying, Counted::Planned));
+    let about = format!("{} · latency in µs", common.join(" · "));
+    let mut text = format!("{}\n\n", wrapped(&about, width, 0));
+    text.push_str(&table(&outcomes, &varying, Counted::Planned, width));
     text.push('\n');
     let missed: Vec<&Outcome> = outcomes.iter().filter(|outcome| outcome.counts_missed()).copied().collect();
     if !missed.is_empty() {
-        text.push_str(
-            "Missed periods count above, with the latency that they would have had. Raw, the wake-ups that \
-             happened:\n\n",
-        );
-        text.push_str(&table(&missed, &varying, Counted::Happened));
+        text.push_str(&format!("{}\n\n", wrapped(MISSED_COUNT, width, 0)));
+        text.push_str(&table(&missed, &varying, Counted::Happened, width));
         text.push('\n');
     }
     text.push_str(&certainty(&outcomes, width));
@@ -72,7 +73,7 @@ pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
     text
 }
 
-fn table(outcomes: &[&Outcome], varying: &[Property], counted: Counted) -> String {
+fn table(outcomes: &[&Outcome], varying: &[Property], counted: Counted, width: usize) -> String {
     let heading = |property: &Property| heading(*property, Some(WorkKind::Cyclic)).to_owned();
     let mut headings: Vec<String> = varying.iter().map(heading).collect();
     let left = headings.len();
@@ -91,7 +92,7 @@ fn table(outcomes: &[&Outcome], varying: &[Property], counted: Counted) -> Strin
     }
     let mut table = Columns::new(&headings, left);
     transpose(&columns).into_iter().for_each(|row| table.row(row));
-    table.text()
+    table.text(width)
 }
 
 /// A heading, and the nanoseconds below it, where there are enough wake-ups for it.

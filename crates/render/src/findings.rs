@@ -1,10 +1,11 @@
 //! What `howlate doctor` says: findings in words, the worst first.
 
-use anstyle::{AnsiColor, Style};
+use anstyle::Style;
 use howlate_model::{Finding, Verdict};
 
 use crate::prose::lines;
-use crate::style::{BOLD, DIM, GOOD, WARN, paint};
+use crate::steps::{is_command, step_lines};
+use crate::style::{BOLD, COMMAND, DIM, GOOD, HEADING, STOP, WARN, paint};
 
 /// Text narrower than this is harder to read than text that the terminal breaks.
 const NARROWEST: usize = 40;
@@ -24,7 +25,7 @@ pub enum Detail {
 /// Words for findings, grouped by verdict, in lines of about `width` columns.
 ///
 /// The text carries ANSI colours; whoever prints it strips them where they are not wanted.
-/// Commands are never broken, so that they can be copied.
+/// Commands can be copied.
 pub fn findings(findings: &[Finding], width: usize, detail: Detail) -> String {
     let mut page = Page { text: String::new(), width: width.clamp(NARROWEST, WIDEST), detail };
     for group in GROUPS {
@@ -43,10 +44,10 @@ struct Group {
 }
 
 const GROUPS: [Group; 5] = [
-    group(Verdict::Blocks, "Blocks real-time work", '✗', AnsiColor::Red.on_default().bold()),
-    group(Verdict::Costs, "Costs punctuality", '!', WARN.bold()),
-    group(Verdict::Unknown, "Could not be read", '?', AnsiColor::Magenta.on_default()),
-    group(Verdict::Note, "Worth knowing", '·', COMMAND),
+    group(Verdict::Blocks, "Blocks real-time work", '✗', STOP),
+    group(Verdict::Costs, "Costs punctuality", '!', WARN),
+    group(Verdict::Unknown, "Could not be read", '?', WARN),
+    group(Verdict::Note, "Worth knowing", '·', PLAIN),
     group(Verdict::Good, "As it should be", '✓', GOOD),
 ];
 
@@ -55,7 +56,6 @@ const fn group(verdict: Verdict, heading: &'static str, mark: char, style: Style
 }
 
 const PLAIN: Style = Style::new();
-const COMMAND: Style = AnsiColor::Cyan.on_default();
 
 /// Columns before what is said below a finding, and before what stands beside a label.
 const INDENT: usize = 4;
@@ -76,7 +76,7 @@ impl Page {
         if !self.text.is_empty() {
             self.text.push('\n');
         }
-        self.line(0, BOLD, &format!("{} ({})", group.heading, members.len()));
+        self.line(0, HEADING, &format!("{} ({})", group.heading, members.len()));
         for (number, finding) in members.iter().enumerate() {
             let whole = self.shows_whole(finding);
             if whole && number > 0 {
@@ -129,10 +129,12 @@ impl Page {
     fn steps(&mut self, label: &str, steps: &[String]) {
         for (number, step) in steps.iter().enumerate() {
             let label = if number == 0 { label } else { "" };
-            if is_command(step) {
-                self.labelled(label, COMMAND, step);
-            } else {
+            if !is_command(step) {
                 self.beside(label, PLAIN, step);
+                continue;
+            }
+            for (number, line) in step_lines(step, self.width - INDENT - LABEL).iter().enumerate() {
+                self.labelled(if number == 0 { label } else { "" }, COMMAND, line);
             }
         }
     }
@@ -172,13 +174,6 @@ impl Page {
 /// The text in a style; blanks have none to show.
 fn styled(style: Style, text: &str) -> String {
     if text.trim().is_empty() { text.to_owned() } else { paint(style, text) }
-}
-
-/// Whether a step can be typed as it is. Remedies start with one of few programs, or with
-/// a shell comment that says where to type them.
-fn is_command(step: &str) -> bool {
-    let first = step.split_whitespace().next().unwrap_or_default();
-    ["#", "chrt", "docker", "echo", "podman", "sudo"].contains(&first)
 }
 
 #[cfg(test)]
@@ -238,7 +233,8 @@ Costs punctuality (1)
     so that several can end together.
     typically  50 µs on every sleep
                (prctl(2))
-    do         echo 1 > /proc/$$/timerslack_ns   # this shell and everything it starts later on
+    do         # this shell and everything it starts later on
+               echo 1 > /proc/$$/timerslack_ns
     undo       echo 50000 > /proc/$$/timerslack_ns
 
 As it should be (1)

@@ -17,7 +17,7 @@ const NUMBERS: [Number; 5] = [
 ];
 
 /// One row per thread or CPU of its file.
-pub(crate) fn tables(analysis: &Analysis, _width: usize) -> String {
+pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
     let outcomes = analysis.outcomes();
     let mut columns: Vec<Vec<String>> =
         vec![cells(outcomes, |one| one.condition.work.mechanism().to_string()), cells(outcomes, place)];
@@ -32,7 +32,7 @@ pub(crate) fn tables(analysis: &Analysis, _width: usize) -> String {
         named.chain(NUMBERS.iter().map(|(heading, _)| *heading)).map(str::to_owned).collect();
     let mut table = Columns::new(&headings, 2);
     transpose(&columns).into_iter().for_each(|row| table.row(row));
-    format!("Results of another program · µs\n\n{}\n", table.text())
+    format!("Results of another program · µs\n\n{}\n", table.text(width))
 }
 
 fn cells(outcomes: &[Outcome], of: impl Fn(&Outcome) -> String) -> Vec<String> {

@@ -9,7 +9,7 @@ use howlate_model::{Boot, BootEnded, Condition, Property, Span};
 use crate::numbers::{length, micros, rough};
 use crate::property::phrases;
 use crate::prose::wrapped;
-use crate::style::{BOLD, DIM, paint};
+use crate::style::{DIM, HEADING, paint};
 use crate::table::Columns;
 
 /// The part of each kind of guest, under its name and with what is known of the guest in place of
@@ -41,9 +41,13 @@ pub(crate) fn name(condition: &Condition) -> String {
 }
 
 /// What `tables` makes of each kind of guest, under its name.
-pub(crate) fn sections(analysis: &Analysis, tables: impl Fn(&Analysis) -> String) -> String {
+pub(crate) fn sections(analysis: &Analysis, width: usize, tables: impl Fn(&Analysis) -> String) -> String {
     let section = |(name, part): (String, Cow<'_, Analysis>)| {
-        let heading = if name.is_empty() { String::new() } else { format!("{}\n\n", paint(BOLD, name)) };
+        let heading = if name.is_empty() {
+            String::new()
+        } else {
+            format!("{}\n\n", paint(HEADING, wrapped(&name, width, 0)))
+        };
         format!("{heading}{}", tables(&part))
     };
     parts(analysis).into_iter().map(section).collect()
@@ -76,7 +80,8 @@ pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
     let meaning = "clock: µs per reading. ran, waited: CPU time that the threads running the guest's CPUs got of the \
         host, and time they waited for one.";
     let meaning = paint(DIM, wrapped(meaning, width, 0));
-    format!("Guests ({what}):\n\n{}\n{meaning}\n{waits}", table.text())
+    let title = wrapped(&format!("Guests ({what}):"), width, 0);
+    format!("{title}\n\n{}\n{meaning}\n{waits}", table.text(width))
 }
 
 /// A wait below this share of the time is not worth a word, in percent.

@@ -7,7 +7,7 @@ use crate::machine::machine;
 use crate::notes::notes;
 use crate::numbers::length;
 use crate::prose::wrapped;
-use crate::style::{BOLD, DIM, paint};
+use crate::style::{DIM, HEADING, paint};
 use crate::{cyclic, foreign, guests, loads, notify, quick, sleep, watch, why};
 
 /// The whole result of a recording, for a terminal.
@@ -19,19 +19,24 @@ pub fn report(analysis: &Analysis, width: usize) -> String {
     let below =
         if analysis.boots.is_empty() { instrument(analysis, width) } else { guests::tables(analysis, width) };
     let why = why::why(analysis, None, width);
-    format!("{}\n{}{why}{loads}{below}{}", top(analysis), bodies(analysis, width), notes(analysis, width))
+    format!(
+        "{}\n{}{why}{loads}{below}{}",
+        top(analysis, width),
+        bodies(analysis, width),
+        notes(analysis, width)
+    )
 }
 
 /// The tables of each kind of work that was measured.
 fn bodies(analysis: &Analysis, width: usize) -> String {
     let kinds: [Column; 5] = [
         (
-            |analysis, width| guests::sections(analysis, |part| sleep::tables(part, width)),
+            |analysis, width| guests::sections(analysis, width, |part| sleep::tables(part, width)),
             |work| matches!(work, Work::Sleep { .. }),
         ),
         (cyclic::tables, |work| matches!(work, Work::Cyclic { .. })),
         (
-            |analysis, width| guests::sections(analysis, |part| notify::tables(part, width)),
+            |analysis, width| guests::sections(analysis, width, |part| notify::tables(part, width)),
             |work| matches!(work, Work::Notify { .. }),
         ),
         (watch::tables, |work| matches!(work, Work::Watch { .. })),
@@ -47,7 +52,7 @@ fn bodies(analysis: &Analysis, width: usize) -> String {
 /// What writes the tables of one kind of work for a terminal of some width, and what tells the kind.
 type Column = (fn(&Analysis, usize) -> String, fn(Work) -> bool);
 
-fn top(analysis: &Analysis) -> String {
+fn top(analysis: &Analysis, width: usize) -> String {
     let header = &analysis.header;
     let how = match analysis.end.as_ref().map(|end| end.how) {
         Some(HowEnded::Done) => "",
@@ -55,14 +60,14 @@ fn top(analysis: &Analysis) -> String {
         Some(HowEnded::StoppedAbove) => " · stopped at the threshold",
         None => " · did not end in order",
     };
-    let title = paint(BOLD, title(analysis));
+    let title = paint(HEADING, title(analysis));
     let host = if analysis.boots.is_empty() { "" } else { "host: " };
     let started = if header.started.is_empty() { String::new() } else { format!(" · {}", header.started) };
     let machine = match machine(&header.system) {
         machine if machine.is_empty() => String::new(),
-        machine => format!("{}\n", paint(DIM, format!("{host}{machine}"))),
+        machine => format!("{}\n", paint(DIM, wrapped(&format!("{host}{machine}"), width, 0))),
     };
-    format!("{title}{started}{how}\n{machine}")
+    format!("{}\n{machine}", wrapped(&format!("{title}{started}{how}"), width, 0))
 }
 
 /// The command, or the other program that measured.

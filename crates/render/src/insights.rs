@@ -6,7 +6,7 @@ use howlate_analyse::{Analysis, Awake, CallSlack, Insight, Origin, Step, Tick, T
 use crate::condition::among;
 use crate::numbers::length;
 use crate::prose::wrapped;
-use crate::style::{BOLD, paint};
+use crate::style::{HEADING, paint};
 
 /// What the numbers of a recording mean, a sentence or two each.
 pub(crate) fn sentences(analysis: &Analysis) -> Vec<String> {
@@ -20,7 +20,7 @@ pub(crate) fn what_this_means(analysis: &Analysis, width: usize) -> String {
         return String::new();
     }
     let lines = sentences.iter().map(|sentence| format!("  {}\n", wrapped(sentence, width, 2)));
-    format!("{}\n{}\n", paint(BOLD, "What this means"), lines.collect::<String>())
+    format!("{}\n{}\n", paint(HEADING, "What this means"), lines.collect::<String>())
 }
 
 /// What an explanation says, and what to do. It names its conditions where there are others.

@@ -37,6 +37,7 @@ pub mod scale;
 mod self_check;
 mod sleep;
 mod sleep_overview;
+mod steps;
 mod style;
 mod table;
 mod top;

@@ -24,7 +24,7 @@ pub struct LiveRow {
 }
 
 /// One line per thread, and the load average above.
-pub fn live(rows: &[LiveRow], load_average: &str) -> String {
+pub fn live(rows: &[LiveRow], load_average: &str, width: usize) -> String {
     let headings = ["thread", "policy", "period", "cycles", "missed", "min", "act", "avg", "max"];
     let headings: Vec<String> = headings.map(str::to_owned).into();
     let mut columns: Vec<Vec<String>> = vec![
@@ -41,7 +41,7 @@ pub fn live(rows: &[LiveRow], load_average: &str) -> String {
     }
     let mut table = Columns::new(&headings, 3);
     transpose(&columns).into_iter().for_each(|row| table.row(row));
-    format!("{}\n{}", paint(DIM, format!("latency in µs · load average {load_average}")), table.text())
+    format!("{}\n{}", paint(DIM, format!("latency in µs · load average {load_average}")), table.text(width))
 }
 
 fn plain(values: &[Option<i64>]) -> Vec<String> {

@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::loads::{of_part, whole_machine};
 use crate::numbers::rough;
 use crate::prose::wrapped;
-use crate::style::{BOLD, WARN, paint};
+use crate::style::{HEADING, WARN, paint};
 
 /// What a load did that was applied by itself. Names are public: add, never rename.
 #[derive(Clone, Debug, Serialize)]
@@ -82,7 +82,7 @@ impl LoadResult {
 
     /// A few lines.
     pub fn text(&self, width: usize) -> String {
-        let title = format!("{} for {}", paint(BOLD, &self.load), rough(self.effect.elapsed_ns));
+        let title = format!("{} for {}", paint(HEADING, &self.load), rough(self.effect.elapsed_ns));
         let mut lines = vec![title];
         lines.extend(self.effect.parts.iter().map(|part| format!("  {}", of_part(part, &self.effect))));
         lines.extend(whole_machine(&self.effect).map(|machine| format!("  {machine}")));

@@ -9,7 +9,7 @@ use crate::certainty::left_out;
 use crate::numbers::{count, micros, micros_of};
 use crate::property::phrases;
 use crate::prose::wrapped;
-use crate::style::{BOLD, DIM, paint};
+use crate::style::{DIM, HEADING, paint};
 use crate::table::{Columns, transpose, worst_in_bold};
 
 /// The tables of each set of circumstances: one per mechanism, then the ranking.
@@ -17,16 +17,19 @@ pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
     let found = Found::of(analysis);
     let mut text = String::new();
     for group in groups(analysis) {
-        text.push_str(&format!("{}\n", paint(BOLD, circumstances(group[0]))));
-        text.push_str(&format!("{}\n\n", paint(DIM, what_is_measured(&group[0].condition))));
+        text.push_str(&format!("{}\n", paint(HEADING, wrapped(&circumstances(group[0]), width, 0))));
+        text.push_str(&format!(
+            "{}\n\n",
+            paint(DIM, wrapped(what_is_measured(&group[0].condition), width, 0))
+        ));
         for one in tables_of(&group) {
-            text.push_str(&format!("{}\n", table(&one)));
+            text.push_str(&format!("{}\n", table(&one, width)));
         }
         if let Some(why) = left_out(&group, &[("p95", 0.95), ("p99", 0.99)]) {
             text.push_str(&format!("{}\n\n", paint(DIM, wrapped(&why, width, 0))));
         }
         let found = found.about(group[0]);
-        text.push_str(&ranking_table(&found.rankings.iter().collect::<Vec<_>>()));
+        text.push_str(&ranking_table(&found.rankings.iter().collect::<Vec<_>>(), width));
         text.push_str(&paragraphs(&found.sentences(&group), width));
     }
     text
@@ -146,7 +149,7 @@ fn tables_of<'a>(group: &[&'a Outcome]) -> Vec<Vec<&'a Outcome>> {
 }
 
 /// A table with a row for each gap of a mechanism, or for each mechanism after the same gap.
-fn table(group: &[&Outcome]) -> String {
+fn table(group: &[&Outcome], width: usize) -> String {
     let first = group[0].condition.work;
     let one_mechanism = group.iter().all(|one| one.condition.work.mechanism() == first.mechanism());
     let name = |condition: &Condition| match one_mechanism {
@@ -168,7 +171,7 @@ fn table(group: &[&Outcome]) -> String {
     }
     let mut table = Columns::new(&headings, 1);
     transpose(&columns).into_iter().for_each(|row| table.row(row));
-    table.text()
+    table.text(width)
 }
 
 fn mean(outcome: &Outcome) -> String {
@@ -179,7 +182,7 @@ fn mean(outcome: &Outcome) -> String {
 }
 
 /// One row per mechanism, two columns per gap: by how much it is later than the fastest, at the median and at p99.
-fn ranking_table(rankings: &[&Ranking]) -> String {
+fn ranking_table(rankings: &[&Ranking], width: usize) -> String {
     let Some(order) = rankings.first() else { return String::new() };
     let mechanisms: Vec<Notifier> = order.places.iter().map(|place| place.mechanism).collect();
     let mut headings = vec![String::new()];
@@ -196,9 +199,10 @@ fn ranking_table(rankings: &[&Ranking]) -> String {
     }
     let mut table = Columns::new(&headings, 1);
     transpose(&columns).into_iter().for_each(|row| table.row(row));
-    let first = paint(BOLD, "Later than the lowest median that leaves the CPU to others");
+    let first = paint(HEADING, "Later than the lowest median that leaves the CPU to others");
     let about = "µs, interval of the difference over rounds; 95 % for all pairs of the ranking together";
-    format!("{first} · {}\n\n{}\n", paint(DIM, about), table.text())
+    let title = wrapped(&format!("{first} · {}", paint(DIM, about)), width, 0);
+    format!("{title}\n\n{}\n", table.text(width))
 }
 
 /// A number of a place, and by how much it is later than that of the fastest.
@@ -233,7 +237,7 @@ fn paragraphs(sentences: &[String], width: usize) -> String {
         return String::new();
     }
     let lines = sentences.iter().map(|line| format!("  {}\n", wrapped(line, width, 2)));
-    format!("{}\n{}\n", paint(BOLD, "What this means"), lines.collect::<String>())
+    format!("{}\n{}\n", paint(HEADING, "What this means"), lines.collect::<String>())
 }
 
 /// Which to take after the longest gap, where it matters most which one is taken.

@@ -5,6 +5,7 @@ use howlate_model::{Caveat, Condition, Span};
 use crate::caveats::caveat;
 use crate::condition::condition;
 use crate::numbers::rough;
+use crate::prose::wrapped;
 use crate::style::{WARN, paint};
 use crate::table::Columns;
 
@@ -15,13 +16,13 @@ pub fn extent(conditions: usize, turns: usize, estimate: Span) -> String {
 
 /// Each condition with the number of its turns and the time they take together; what is left
 /// out and why; the extent of the whole, whose turns take `estimate`.
-pub fn plan(rows: &[(&Condition, usize, Span)], left_out: &[Caveat], estimate: Span) -> String {
+pub fn plan(rows: &[(&Condition, usize, Span)], left_out: &[Caveat], estimate: Span, width: usize) -> String {
     let mut table = Columns::new(&["condition", "turns", "time"].map(str::to_owned), 1);
     for (one, turns, time) in rows {
         table.row(vec![condition(one), turns.to_string(), rough(*time)]);
     }
-    let without: String =
-        left_out.iter().map(|one| format!("{} {}\n", paint(WARN, "!"), caveat(one))).collect();
+    let without = |one: &Caveat| format!("{} {}\n", paint(WARN, "!"), wrapped(&caveat(one), width, 2));
+    let without: String = left_out.iter().map(without).collect();
     let turns = rows.iter().map(|row| row.1).sum();
-    format!("{}\n{without}{}\n", table.text(), extent(rows.len(), turns, estimate))
+    format!("{}\n{without}{}\n", table.text(width), extent(rows.len(), turns, estimate))
 }

@@ -5,9 +5,12 @@ use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 /// Text narrower than this is harder to read than text that the terminal breaks.
 const NARROWEST: usize = 40;
 
+/// Text wider than this is hard to read, however wide the terminal.
+const WIDEST: usize = 120;
+
 /// `text` broken at `width`, further lines indented by `indent`.
 pub fn wrapped(text: &str, width: usize, indent: usize) -> String {
-    let room = width.saturating_sub(indent).max(NARROWEST);
+    let room = width.min(WIDEST).saturating_sub(indent).max(NARROWEST);
     lines(text, room).join(&format!("\n{:indent$}", ""))
 }
 
@@ -18,7 +21,45 @@ pub(crate) fn lines(text: &str, width: usize) -> Vec<String> {
         .word_separator(WordSeparator::AsciiSpace)
         .word_splitter(WordSplitter::NoHyphenation)
         .wrap_algorithm(WrapAlgorithm::FirstFit);
-    textwrap::wrap(text, options).into_iter().map(Into::into).collect()
+    let text = held_together(text, width);
+    textwrap::wrap(&text, options).into_iter().map(|line| line.replace(HELD, " ")).collect()
+}
+
+/// A blank at which lines are not broken.
+const HELD: char = '\u{a0}';
+
+/// What follows a number and is not to stand on another line.
+const UNITS: [&str; 10] = ["ns", "µs", "ms", "s", "min", "h", "%", "KiB", "MB/s", "CPUs"];
+
+/// `text`, in which numbers keep their thousands and units, and commands between `` ` `` that fit a line are whole.
+/// What is in the text as such a blank already is one from then on.
+fn held_together(text: &str, width: usize) -> String {
+    let quoted = |(number, part): (usize, &str)| match number % 2 {
+        1 if text_width(part) + 3 <= width => part.replace(' ', "\u{a0}"),
+        1 => part.to_owned(),
+        _ => with_units(part),
+    };
+    text.split('`').enumerate().map(quoted).collect::<Vec<_>>().join("`")
+}
+
+fn with_units(text: &str) -> String {
+    let mut words = text.split(' ');
+    let mut held = words.next().unwrap_or_default().to_owned();
+    for word in words {
+        let is_unit = UNITS.contains(&word.trim_end_matches([',', '.', ';', ':', ')', '%']))
+            || word.starts_with('%')
+            || is_thousands(word);
+        let ends_in_number = held.ends_with(|letter: char| letter.is_ascii_digit());
+        held.push(if is_unit && ends_in_number { HELD } else { ' ' });
+        held.push_str(word);
+    }
+    held
+}
+
+/// Three digits and nothing but punctuation: what follows a blank within a large number.
+fn is_thousands(word: &str) -> bool {
+    let digits = word.trim_end_matches(|letter: char| letter.is_ascii_punctuation());
+    digits.len() == 3 && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// The columns that `text` takes up in a terminal, its styles not counted.
@@ -39,6 +80,12 @@ mod tests {
     #[test]
     fn lines_are_broken_between_words_by_what_is_seen() {
         assert_eq!(lines("a step: 50 µs", 8), ["a step:", "50 µs"]);
+        assert_eq!(
+            lines("a step of 50 µs, 1 000 000 times", 11),
+            ["a step of", "50 µs,", "1 000 000", "times"]
+        );
+        assert_eq!(lines("try `ulimit -r 80` here", 17), ["try", "`ulimit -r 80`", "here"]);
+        assert_eq!(lines("try `ulimit -r 80` here", 10), ["try", "`ulimit -r", "80` here"]);
         assert_eq!(lines("no-break-here-at-all", 8), ["no-break-here-at-all"]);
         let bold = crate::style::paint(crate::style::BOLD, "10 µs");
         assert_eq!((text_width(&bold), text_width("µ → –")), (5, 5));

@@ -8,7 +8,8 @@ use crate::notes::notes;
 use crate::numbers::{count, length, micros};
 use crate::prose::wrapped;
 use crate::ratio::times_as_much;
-use crate::style::{BOLD, DIM, paint};
+use crate::steps::step_lines;
+use crate::style::{COMMAND, DIM, HEADING, paint};
 use crate::table::{Columns, transpose, worst_in_bold};
 use crate::why::most;
 
@@ -20,13 +21,14 @@ const COMMANDS: usize = 2;
 /// What machine, how late idle and busy, what it means, what costs most.
 pub fn quick(analysis: &Analysis, width: usize) -> String {
     let rows = rows(analysis.outcomes());
-    let mut text = format!("{}\n\n", paint(BOLD, machine(&analysis.header.system)));
-    text.push_str("How late a thread wakes that wants to run every millisecond, in µs:\n\n");
-    text.push_str(&table(&rows));
+    let mut text = format!("{}\n\n", paint(HEADING, wrapped(&machine(&analysis.header.system), width, 0)));
+    let question = "How late a thread wakes that wants to run every millisecond, in µs:";
+    text.push_str(&format!("{}\n\n", wrapped(question, width, 0)));
+    text.push_str(&table(&rows, width));
     text.push_str(&format!("\n{}\n", paint(DIM, wrapped(&counted(analysis.outcomes()), width, 0))));
     let meaning: Vec<String> = meaning(&rows).into_iter().chain(reasons(&rows)).collect();
     if !meaning.is_empty() {
-        text.push_str(&format!("\n{}\n", paint(BOLD, "What this means")));
+        text.push_str(&format!("\n{}\n", paint(HEADING, "What this means")));
         meaning.iter().for_each(|line| text.push_str(&format!("  {}\n", wrapped(line, width, 2))));
     }
     text.push_str(&costly(&analysis.header.findings, width));
@@ -85,7 +87,7 @@ impl Row<'_> {
 }
 
 /// Idle first, then busy, one below the other: side by side they do not fit into 80 columns.
-fn table(rows: &[Row<'_>]) -> String {
+fn table(rows: &[Row<'_>], width: usize) -> String {
     let headings = ["", "median", "p99", "max", "missed"].map(str::to_owned);
     let missed = |row: &Row<'_>, busy| row.outcome(busy).map(Outcome::missed_periods);
     let is_missed = rows.iter().any(|row| missed(row, false) > Some(0) || missed(row, true) > Some(0));
@@ -107,7 +109,7 @@ fn table(rows: &[Row<'_>]) -> String {
         }
         transpose(&columns).into_iter().for_each(|row| table.row(row));
     }
-    table.text()
+    table.text(width)
 }
 
 /// How many wake-ups the numbers are of.
@@ -220,11 +222,12 @@ fn costly(findings: &[Finding], width: usize) -> String {
     if named.is_empty() {
         return String::new();
     }
-    let mut text = format!("\n{}\n", paint(BOLD, "What costs most on this system"));
+    let mut text = format!("\n{}\n", paint(HEADING, "What costs most on this system"));
     for finding in named {
         text.push_str(&format!("  · {}\n", wrapped(&finding.found, width, 4)));
         let apply = finding.remedy.iter().flat_map(|remedy| &remedy.apply).take(COMMANDS);
-        apply.for_each(|command| text.push_str(&format!("    {}\n", paint(DIM, command))));
+        let lines = apply.flat_map(|step| step_lines(step, width.saturating_sub(4)));
+        lines.for_each(|line| text.push_str(&format!("    {}\n", paint(COMMAND, line))));
     }
     let rest = costly.count().saturating_sub(NAMED);
     let more = if rest > 0 {

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::numbers::{count, micros};
 use crate::prose::wrapped;
-use crate::style::{BOLD, DIM, GOOD, WARN, paint};
+use crate::style::{DIM, GOOD, HEADING, WARN, paint};
 use crate::table::Columns;
 use crate::why::percent;
 
@@ -102,8 +102,8 @@ impl SelfCheck {
     pub fn text(&self, width: usize) -> String {
         let tracer = self.tracer.as_deref().unwrap_or("none");
         let title = format!("Known causes, made on CPU {}, and what tracer {tracer} made of them", self.cpu);
-        let mut text = format!("{}\n\n", paint(BOLD, wrapped(&title, width, 0)));
-        text.push_str(&self.table());
+        let mut text = format!("{}\n\n", paint(HEADING, wrapped(&title, width, 0)));
+        text.push_str(&self.table(width));
         for one in &self.classes {
             text.push_str(&one.reason.as_ref().map_or_else(String::new, |reason| {
                 format!(
@@ -121,7 +121,7 @@ impl SelfCheck {
         format!("{text}\n{}\n", paint(DIM, wrapped(&legend(), width, 0)))
     }
 
-    fn table(&self) -> String {
+    fn table(&self, width: usize) -> String {
         let headings = [
             "cause",
             "",
@@ -141,7 +141,7 @@ impl SelfCheck {
             rows += 1;
             table.row(row(one, score));
         }
-        if rows == 0 { String::new() } else { format!("{}\n", table.text()) }
+        if rows == 0 { String::new() } else { format!("{}\n", table.text(width)) }
     }
 }
 

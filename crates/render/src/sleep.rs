@@ -9,14 +9,14 @@ use crate::numbers::{count, micros, micros_of};
 use crate::property::phrases;
 use crate::prose::wrapped;
 use crate::sleep_overview::overview;
-use crate::style::{BOLD, DIM, paint};
+use crate::style::{DIM, HEADING, paint};
 use crate::table::{Columns, transpose, worst_in_bold};
 
 /// One table for each set of circumstances, then what the numbers mean.
 pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
-    let mut text = overview(analysis.outcomes(), label);
+    let mut text = overview(analysis.outcomes(), label, width);
     for group in groups(analysis.outcomes()) {
-        text.push_str(&table(&group));
+        text.push_str(&table(&group, width));
         text.push('\n');
     }
     let all: Vec<&Outcome> = analysis.outcomes().iter().collect();
@@ -95,7 +95,7 @@ const ERRORS: [Number; 6] = [
     ("stddev", |outcome| outcome.summary().map(|summary| summary.stddev as i64)),
 ];
 
-fn table(group: &[&Outcome]) -> String {
+fn table(group: &[&Outcome], width: usize) -> String {
     let call = |outcome: &&Outcome| outcome.condition.work.mechanism().to_string();
     let first = group.first().map_or_else(String::new, call);
     let several = group.iter().any(|outcome| call(outcome) != first);
@@ -123,7 +123,8 @@ fn table(group: &[&Outcome]) -> String {
     let units = paint(DIM, "how much later than asked, in µs; the whole series in ms");
     let of_one = if several { String::new() } else { format!("{first} · ") };
     let title = title(group[0]);
-    format!("{} · {units}\n\n{}", paint(BOLD, format!("{of_one}{title}")), table.text())
+    let title = format!("{} · {units}", paint(HEADING, format!("{of_one}{title}")));
+    format!("{}\n\n{}", wrapped(&title, width, 0), table.text(width))
 }
 
 #[allow(clippy::cast_precision_loss, reason = "three digits are shown")]

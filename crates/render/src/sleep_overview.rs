@@ -4,11 +4,11 @@ use howlate_analyse::Outcome;
 use howlate_model::Span;
 
 use crate::numbers::micros_of;
-use crate::style::{BOLD, DIM, paint};
+use crate::style::{DIM, HEADING, paint};
 use crate::table::Columns;
 
 /// Empty unless there are several rows to compare and several lengths. `label` names an outcome's row.
-pub(crate) fn overview(outcomes: &[Outcome], label: impl Fn(&Outcome) -> String) -> String {
+pub(crate) fn overview(outcomes: &[Outcome], label: impl Fn(&Outcome) -> String, width: usize) -> String {
     let length = |outcome: &Outcome| outcome.condition.work.length();
     let mut lengths: Vec<Span> = outcomes.iter().map(length).collect();
     lengths.sort_unstable();
@@ -33,5 +33,5 @@ pub(crate) fn overview(outcomes: &[Outcome], label: impl Fn(&Outcome) -> String)
         table.row([vec![row.clone()], cells].concat());
     }
     let units = paint(DIM, "mean, in µs");
-    format!("{} · {units}\n\n{}\n", paint(BOLD, "How much later than asked"), table.text())
+    format!("{} · {units}\n\n{}\n", paint(HEADING, "How much later than asked"), table.text(width))
 }

@@ -60,7 +60,7 @@ pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
         some => format!("  {some} more threads were late less; `--json` has all.\n"),
     };
     let [loops, wakers] = [loops(outcomes, width), wakers(outcomes, width)];
-    format!("Threads of a program · µs\n\n{}{more}\n{loops}{wakers}", table.text())
+    format!("Threads of a program · µs\n\n{}{more}\n{loops}{wakers}", table.text(width))
 }
 
 /// The threads that are shown, by name, and how many are not: those that were late least.

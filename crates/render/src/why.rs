@@ -8,7 +8,8 @@ use crate::condition::condition;
 use crate::legible::legible;
 use crate::numbers::{count, micros};
 use crate::prose::wrapped;
-use crate::style::{BOLD, DIM, paint};
+use crate::steps::step_lines;
+use crate::style::{COMMAND, DIM, HEADING, paint};
 use crate::table::Columns;
 
 /// Causes and worst wake-ups that are shown; the JSON has all.
@@ -53,10 +54,11 @@ fn one<'a>(
     told: &mut Vec<&'a str>,
     width: usize,
 ) -> String {
-    let title = paint(BOLD, format!("Why: {}", condition(&outcome.condition)));
+    let title = format!("Why: {}", condition(&outcome.condition));
+    let title = paint(HEADING, wrapped(&title, width, 0));
     let mut text = format!("{title}\n\n");
     if why.decomposed > 0 {
-        text.push_str(&parts(why));
+        text.push_str(&parts(why, width));
         text.push('\n');
     }
     text.push_str(&causes(why, width));
@@ -69,7 +71,7 @@ fn one<'a>(
 }
 
 /// Where the time goes: each part over all wake-ups.
-fn parts(why: &Why) -> String {
+fn parts(why: &Why, width: usize) -> String {
     let headings = ["part", "mean", "median", "p99", "max"].map(str::to_owned);
     let mut table = Columns::new(&headings, 1);
     for one in &why.parts {
@@ -82,7 +84,7 @@ fn parts(why: &Why) -> String {
             number(one.max_ns),
         ]);
     }
-    table.text()
+    table.text(width)
 }
 
 /// How many were late, and how much of that is not explained.
@@ -107,7 +109,7 @@ fn causes(why: &Why, width: usize) -> String {
         let largest = micros(i64::try_from(cause.max_ns.as_nanos()).unwrap_or(i64::MAX));
         table.row(vec![cause_in_words(cause), percent(cause.share), count(cause.wakeups), largest]);
     }
-    format!("{}\n\n{}\n", wrapped(&sentence, width, 0), table.text())
+    format!("{}\n\n{}\n", wrapped(&sentence, width, 0), table.text(width))
 }
 
 /// The causes that took most of the late time, in a few words: `rustc (68 %) and timer slack (19 %)`. `None` where none took much.
@@ -118,8 +120,7 @@ pub(crate) fn most(why: &Why) -> Option<String> {
     (!words.is_empty()).then(|| words.join(" and "))
 }
 
-/// What can be done about causes that count, as far as it was not `told`, each with what is to be typed. Commands are never broken, so that they can be
-/// copied.
+/// What can be done about causes that count, as far as it was not `told`, each with what is to be typed.
 fn remedies<'a>(why: &Why, findings: &'a [Finding], told: &mut Vec<&'a str>, width: usize) -> String {
     let mut text = String::new();
     for cause in why.causes.iter().take(CAUSES_SHOWN).filter(|cause| cause.share >= WORTH_A_REMEDY) {
@@ -131,7 +132,9 @@ fn remedies<'a>(why: &Why, findings: &'a [Finding], told: &mut Vec<&'a str>, wid
         let sentence = format!("{}: {}. What to do:", cause_in_words(cause), legible(&finding.found));
         text.push_str(&format!("{}\n", wrapped(&sentence, width, 2)));
         for step in finding.remedy.iter().flat_map(|remedy| &remedy.apply) {
-            text.push_str(&format!("    {}\n", legible(step)));
+            let lines = step_lines(&legible(step), width.saturating_sub(4));
+            let painted = |line: &String| format!("    {}\n", paint(COMMAND, line));
+            text.extend(lines.iter().map(painted));
         }
     }
     if text.is_empty() { text } else { text + "\n" }
@@ -343,6 +346,7 @@ mod tests {
         let (findings, mut told) = ([finding], Vec::new());
         let text = remedies(&why, &findings, &mut told, 100);
         assert_eq!(remedies(&why, &findings, &mut told, 100), "", "it was told");
+        let text = anstream::adapter::strip_str(&text).to_string();
         assert_eq!(text, "hog, pid 4711: no real-time policy may be used. What to do:\n    ulimit -r 80\n\n");
         assert_eq!(remedies(&why, &[], &mut Vec::new(), 100), "");
     }

@@ -2,7 +2,7 @@
 
 use howlate_model::Finding;
 use howlate_procfs::Root;
-use howlate_render::{Detail, findings, legible_value, machine};
+use howlate_render::{Detail, findings, legible_value, machine, wrapped};
 use howlate_system::{describe, examine};
 
 use crate::cli::Doctor;
@@ -21,7 +21,8 @@ pub(crate) fn run(asked: &Doctor) -> Result<Status, Error> {
     } else {
         let (system, found) = (legible_value(describe(&root))?, legible_value(found)?);
         let detail = if asked.verbose { Detail::Full } else { Detail::Brief };
-        format!("{}\n\n{}", machine(&system), findings(&found, terminal::width(), detail))
+        let width = terminal::width();
+        format!("{}\n\n{}", wrapped(&machine(&system), width, 0), findings(&found, width, detail))
     };
     terminal::print_or_json(&text, asked.json)?;
     Ok(Status::Done)

@@ -87,7 +87,7 @@ impl Display {
         if rows.is_empty() {
             return status.chars().take(width() * 2).collect();
         }
-        format!("{status}\n{}", live(&rows, &LoadAverage::read(&Root::live()).to_string()))
+        format!("{status}\n{}", live(&rows, &LoadAverage::read(&Root::live()).to_string(), width()))
     }
 
     /// Removes the display.

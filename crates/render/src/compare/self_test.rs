@@ -8,7 +8,7 @@ use super::words;
 use crate::condition::condition;
 use crate::numbers::rough;
 use crate::prose::wrapped;
-use crate::style::{BOLD, DIM, paint};
+use crate::style::{DIM, HEADING, paint};
 use crate::table::Columns;
 
 /// What comparing a condition with itself gave.
@@ -36,7 +36,7 @@ pub fn self_test(test: &SelfTest<'_>, width: usize) -> String {
         let (a, b) = (alarms.interleaved, alarms.one_after_the_other);
         table.row(vec![statistic, share(a), interval(a), share(b), interval(b)]);
     }
-    let title = paint(BOLD, "howlate compare --self-test");
+    let title = paint(HEADING, "howlate compare --self-test");
     let about = format!(
         "The same condition against itself: {} turns of {} on each side, cut into comparisons of 8 pairs. Each \
          says \"different\" in {} of cases if all is well.",
@@ -48,7 +48,7 @@ pub fn self_test(test: &SelfTest<'_>, width: usize) -> String {
     format!(
         "{title} · {}\n{about}\n\n{}\n{}\n",
         condition(test.condition),
-        table.text(),
+        table.text(width),
         wrapped(&meaning(test), width, 0)
     )
 }

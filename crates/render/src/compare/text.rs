@@ -6,12 +6,12 @@ use super::{ComparisonReport, settle, words};
 use crate::machine::machine;
 use crate::numbers::{count, length, micros, micros_of, rough};
 use crate::prose::wrapped;
-use crate::style::{BOLD, DIM, GOOD, WARN, paint};
+use crate::style::{BOLD, DIM, GOOD, HEADING, WARN, paint};
 use crate::table::Columns;
 
 /// The answer, a table for each pair of conditions, and what to know.
 pub fn comparison_text(report: &ComparisonReport<'_>, width: usize) -> String {
-    let mut text = format!("{}\n{}\n\n", top(report), wrapped(&words::answer(report), width, 0));
+    let mut text = format!("{}\n{}\n\n", top(report, width), wrapped(&words::answer(report), width, 0));
     for one in &report.comparison.compared {
         text.push_str(&section(report, one, width));
     }
@@ -22,28 +22,28 @@ pub fn comparison_text(report: &ComparisonReport<'_>, width: usize) -> String {
 
 /// The answer and a table for each pair of conditions, to stand below the result that they are about.
 pub fn comparison_below(report: &ComparisonReport<'_>, width: usize) -> String {
-    let answer = paint(BOLD, wrapped(&words::answer(report), width, 0));
+    let answer = wrapped(&words::answer(report), width, 0);
     let sections: String = report.comparison.compared.iter().map(|one| section(report, one, width)).collect();
     format!("{answer}\n\n{sections}")
 }
 
-fn top(report: &ComparisonReport<'_>) -> String {
+fn top(report: &ComparisonReport<'_>, width: usize) -> String {
     let (path, base) = report.base;
     let paths = report.news.iter().map(|(path, _)| format!(" → {path}")).collect::<String>();
-    let title = paint(BOLD, "howlate compare");
+    let title = paint(HEADING, "howlate compare");
     let system = &base.header.system;
     let mut machines = vec![machine(system)];
     machines.extend(report.news.iter().map(|(_, one)| machine(&one.header.system)));
     machines.dedup();
     machines.retain(|one| !one.is_empty());
-    let machines: Vec<String> = machines.iter().map(|one| paint(DIM, one)).collect();
-    format!("{title} · {path}{paths}\n{}\n", machines.join("\n"))
+    let machines: Vec<String> = machines.iter().map(|one| paint(DIM, wrapped(one, width, 0))).collect();
+    format!("{}\n{}\n", wrapped(&format!("{title} · {path}{paths}"), width, 0), machines.join("\n"))
 }
 
 fn section(report: &ComparisonReport<'_>, one: &Compared, width: usize) -> String {
-    let title = paint(BOLD, words::subject(one));
+    let title = paint(HEADING, wrapped(&words::subject(one), width, 0));
     let about = wrapped(&format!("µs · {} · {}", words::design(one), words::columns(one)), width, 0);
-    let mut text = format!("{title}\n{}\n\n{}", paint(DIM, about), table(report, one));
+    let mut text = format!("{title}\n{}\n\n{}", paint(DIM, about), table(report, one, width));
     let mut lines: Vec<String> = Vec::new();
     // The line above the table says it.
     let is_said = |tested: &&Tested| tested.inconclusive == Some(Inconclusive::TwoDistributions);
@@ -59,9 +59,9 @@ fn section(report: &ComparisonReport<'_>, one: &Compared, width: usize) -> Strin
     text + "\n"
 }
 
-fn table(report: &ComparisonReport<'_>, one: &Compared) -> String {
+fn table(report: &ComparisonReport<'_>, one: &Compared, width: usize) -> String {
     if one.design == Design::Distributions {
-        return side_by_side(one);
+        return side_by_side(one, width);
     }
     let interval = format!("{} interval", report.confidence());
     let ([base, new], differ_by) = (words::sides(one), words::differ_by(one.design));
@@ -80,11 +80,11 @@ fn table(report: &ComparisonReport<'_>, one: &Compared) -> String {
             verdict(tested),
         ]);
     }
-    table.text()
+    table.text(width)
 }
 
 /// The numbers of two distributions, and nothing that a test would say.
-fn side_by_side(one: &Compared) -> String {
+fn side_by_side(one: &Compared, width: usize) -> String {
     let [base, new] = words::sides(one);
     let headings = ["", &base, &new, words::differ_by(one.design), ""];
     let mut table = Columns::new(&headings.map(str::to_owned), 1);
@@ -97,7 +97,7 @@ fn side_by_side(one: &Compared) -> String {
             words::percent(tested.percent(tested.difference_ns)),
         ]);
     }
-    table.text()
+    table.text(width)
 }
 
 fn verdict(tested: &Tested) -> String {
@@ -133,7 +133,7 @@ fn maxima(report: &ComparisonReport<'_>, width: usize) -> String {
         report.confidence()
     );
     let about = paint(DIM, wrapped(&about, width, 0));
-    let mut text = format!("{}\n{about}\n\n{}", paint(BOLD, "The maximum, µs"), table.text());
+    let mut text = format!("{}\n{about}\n\n{}", paint(HEADING, "The maximum, µs"), table.text(width));
     for line in words::refusals(&refusals) {
         text.push_str(&format!("  {}\n", paint(DIM, wrapped(&line, width, 2))));
     }

@@ -4,6 +4,7 @@ use howlate_model::Span;
 
 use super::{Series, Symbols, column, line_of_words};
 use crate::numbers::length;
+use crate::prose::wrapped;
 use crate::scale::Scale;
 use crate::style::{DIM, paint};
 
@@ -29,7 +30,7 @@ pub(super) fn curves(series: &[Series<'_>], latencies: Scale, width: usize, symb
     let axis = format!("{:LABELS$} {}", "", line_of_words(&words, columns));
     text.push_str(&format!("{}\n", paint(DIM, axis)));
     for (one, shape) in series.iter().zip(shapes) {
-        text.push_str(&format!("{:LABELS$} {shape} {}\n", "", one.name));
+        text.push_str(&format!("{:LABELS$} {shape} {}\n", "", wrapped(&one.name, width, LABELS + 3)));
     }
     text
 }

@@ -4,7 +4,7 @@ use howlate_model::{Latency, Span};
 
 use super::{Series, Symbols, column, line_of_words};
 use crate::numbers::length;
-use crate::prose::text_width;
+use crate::prose::{text_width, wrapped};
 use crate::scale::Scale;
 use crate::style::{DIM, paint};
 
@@ -18,7 +18,10 @@ const fn lines(conditions: usize) -> usize {
 }
 
 pub(super) fn histogram(series: &[Series<'_>], latencies: Scale, width: usize, symbols: Symbols) -> String {
-    let names = series.iter().map(|one| text_width(&one.name)).max().unwrap_or(0).min(width / 3);
+    let names = series.iter().map(|one| text_width(&one.name)).max().unwrap_or(0);
+    // What is long stands above its picture, whole.
+    let is_above = names > width / 3;
+    let names = if is_above { 0 } else { names };
     let maxima = series.iter().map(|one| text_width(&max(one))).max().unwrap_or(0);
     let columns = width.saturating_sub(names + maxima + 6).max(20);
     let height = lines(series.len());
@@ -26,10 +29,13 @@ pub(super) fn histogram(series: &[Series<'_>], latencies: Scale, width: usize, s
     let mut text = String::new();
     for one in series {
         let counts = counts(one, latencies, columns);
+        if is_above {
+            text.push_str(&format!(" {}\n", wrapped(&one.name, width, 1)));
+        }
         for line in (0..height).rev() {
             let bars: String =
                 counts.iter().map(|count| bar(*count, fullest, line, height, symbols)).collect();
-            let name: String = if line == 0 { one.name.chars().take(names).collect() } else { String::new() };
+            let name = if line == 0 && !is_above { one.name.as_str() } else { "" };
             let max = if line == 0 { format!("max {}", max(one)) } else { String::new() };
             text.push_str(format!("{name:names$} {bars} {max}").trim_end());
             text.push('\n');

@@ -1,4 +1,4 @@
-//! Pictures in a terminal: how many wake-ups were how late, and at most how late a share of them came.
+//! Pictures in a terminal: how many wake-ups were how late, and the latency by percentile.
 
 mod curve;
 mod histogram;
@@ -6,9 +6,9 @@ mod names;
 
 use howlate_analyse::{Analysis, Outcome};
 
-use crate::prose::text_width;
+use crate::prose::{text_width, wrapped};
 use crate::scale::Scale;
-use crate::style::{BOLD, DIM, paint};
+use crate::style::{DIM, HEADING, paint};
 
 /// Which letters pictures are made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,18 +44,18 @@ pub fn plots(analysis: &Analysis, width: usize, symbols: Symbols) -> String {
         names.into_iter().zip(&outcomes).map(|(name, outcome)| Series { name, outcome }).collect();
     let latencies = Scale::logarithmic(least, most);
     let mut text =
-        format!("{} · {}\n", paint(BOLD, "Wake-ups by latency"), paint(DIM, "heights are logarithmic"));
+        format!("{} · {}\n", paint(HEADING, "Wake-ups by latency"), paint(DIM, "heights are logarithmic"));
     text.push_str(&histogram::histogram(&series, latencies, width, symbols));
-    text.push_str(&format!("\n{}\n", paint(BOLD, "At most how late a share of the wake-ups came")));
+    text.push_str(&format!("\n{}\n", paint(HEADING, "Latency by percentile")));
     text.push_str(&curve::curves(&series, latencies, width, symbols));
     if series.iter().any(|one| one.outcome.counts_missed()) {
-        text.push_str("Missed periods count, with the latency that they would have had.\n");
+        let missed = "Missed periods count, with the latency that they would have had.";
+        text.push_str(&format!("{}\n", wrapped(missed, width, 0)));
     }
     if measured > series.len() {
-        text.push_str(&format!(
-            "{} more conditions, whose maxima are smaller, are not drawn.\n",
-            measured - series.len()
-        ));
+        let more = measured - series.len();
+        let more = format!("{more} more conditions, whose maxima are smaller, are not drawn.");
+        text.push_str(&format!("{}\n", wrapped(&more, width, 0)));
     }
     if symbols == Symbols::Ascii { in_ascii(&text) } else { text }
 }

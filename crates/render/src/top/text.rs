@@ -8,7 +8,7 @@ use super::{Top, TopView};
 use crate::legible::legible;
 use crate::numbers::{count, micros, rough};
 use crate::prose::wrapped;
-use crate::style::{BOLD, DIM, WARN, paint};
+use crate::style::{DIM, HEADING, WARN, paint};
 use crate::table::Columns;
 use crate::why::percent;
 
@@ -28,20 +28,22 @@ impl Top {
         let mut rows = rows(&waiters, view);
         view.order.sort(&mut rows);
         let parts = match view.order {
-            Order::HeldUp => Nature::ALL.into_iter().map(|one| part(one, &rows, view)).collect::<String>(),
-            _ => table(&rows, view, room(view)),
+            Order::HeldUp => {
+                Nature::ALL.into_iter().map(|one| part(one, &rows, view, width)).collect::<String>()
+            }
+            _ => table(&rows, view, room(view), width),
         };
         let nothing = format!("  {}\n\n", self.nothing(view));
         let parts = if parts.is_empty() { nothing } else { parts };
         format!(
             "{}\n\n{parts}{}{}",
-            self.title(),
+            self.title(width),
             places(&rows, view, width),
             self.below(&waiters, view, width)
         )
     }
 
-    fn title(&self) -> String {
+    fn title(&self, width: usize) -> String {
         let (processes, threads) = (self.table.processes.iter(), self.table.threads.len());
         let there = processes.filter(|one| one.pid.is_some()).count();
         let what = format!(
@@ -51,7 +53,7 @@ impl Top {
             count(there as u64),
             count(threads as u64)
         );
-        paint(BOLD, what)
+        paint(HEADING, wrapped(&what, width, 0))
     }
 
     fn nothing(&self, view: &TopView) -> String {
@@ -135,17 +137,17 @@ fn room(view: &TopView) -> usize {
 }
 
 /// The waits of one nature; nothing where there are none. Each has a third of the room.
-fn part(which: Nature, rows: &[Row<'_>], view: &TopView) -> String {
+fn part(which: Nature, rows: &[Row<'_>], view: &TopView, width: usize) -> String {
     let of_this: Vec<Row<'_>> =
         rows.iter().filter(|(_, wait)| wait.reason.kind.nature() == which).copied().collect();
     let room = if view.rows.is_some() { (room(view) / 3).max(2) } else { room(view) };
     match of_this.is_empty() {
         true => String::new(),
-        false => format!("{}\n{}", nature(which), table(&of_this, view, room)),
+        false => format!("{}\n{}", nature(which), table(&of_this, view, room, width)),
     }
 }
 
-fn table(rows: &[Row<'_>], view: &TopView, room: usize) -> String {
+fn table(rows: &[Row<'_>], view: &TopView, room: usize, width: usize) -> String {
     if rows.is_empty() {
         return String::new();
     }
@@ -160,7 +162,7 @@ fn table(rows: &[Row<'_>], view: &TopView, room: usize) -> String {
         0 => String::new(),
         more => format!("  {more} more; `--json` has all.\n"),
     };
-    format!("{}{more}\n", table.text())
+    format!("{}{more}\n", table.text(width))
 }
 
 fn cells((one, of_it): &Row<'_>, view: &TopView) -> Vec<String> {

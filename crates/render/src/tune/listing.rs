@@ -7,7 +7,7 @@ use super::{Fate, PermanentWay};
 use crate::condition::condition;
 use crate::numbers::rough;
 use crate::prose::wrapped;
-use crate::style::{BOLD, DIM, GOOD, paint};
+use crate::style::{DIM, GOOD, HEADING, paint};
 
 /// A setting as it is here.
 #[derive(Clone, Debug)]
@@ -60,7 +60,7 @@ pub fn tune_listing(baseline: &Condition, listed: &[Listed], budget: Span, width
     let tried = listed.iter().filter(|one| one.fate == Fate::Tried).count();
     let mut text = format!(
         "{} · {}\n{tried} settings would be tried, in at most {}; nothing was changed.\n",
-        paint(BOLD, "howlate tune --dry-run"),
+        paint(HEADING, "howlate tune --dry-run"),
         condition(baseline),
         rough(budget)
     );
@@ -69,7 +69,7 @@ pub fn tune_listing(baseline: &Condition, listed: &[Listed], budget: Span, width
         ("machine", "Of the machine, while it runs"),
         ("boot", "Of the machine, from its start on"),
     ] {
-        text.push_str(&format!("\n{}\n", paint(BOLD, title)));
+        text.push_str(&format!("\n{}\n", paint(HEADING, title)));
         listed.iter().filter(|one| one.scope == scope).for_each(|one| text.push_str(&row(one, width)));
     }
     text

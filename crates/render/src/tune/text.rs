@@ -8,23 +8,23 @@ use crate::condition::condition;
 use crate::machine::machine;
 use crate::numbers::micros_of;
 use crate::prose::wrapped;
-use crate::style::{BOLD, DIM, GOOD, WARN, paint};
+use crate::style::{BOLD, DIM, GOOD, HEADING, WARN, paint};
 use crate::table::Columns;
 
 /// The answer, the table, what to do for good, and what was not tried.
 pub fn tune_text(report: &TuneReport<'_>, width: usize) -> String {
-    let title = paint(BOLD, "howlate tune");
+    let title = paint(HEADING, "howlate tune");
     let about = format!(
-        "{title} · {}\n{}\n",
-        condition(report.baseline),
-        paint(DIM, machine(&report.analysis.header.system))
+        "{}\n{}\n",
+        wrapped(&format!("{title} · {}", condition(report.baseline)), width, 0),
+        paint(DIM, wrapped(&machine(&report.analysis.header.system), width, 0))
     );
-    let answer = paint(BOLD, wrapped(&words::answer(report), width, 0));
+    let answer = wrapped(&words::answer(report), width, 0);
     let parts = [
         format!("{about}\n{answer}\n"),
         self_test(report, width),
         table(report, width),
-        confirmation(report),
+        confirmation(report, width),
         for_good(report, width),
         not_tried(report, width),
         notes(report, width),
@@ -56,7 +56,7 @@ fn table(report: &TuneReport<'_>, width: usize) -> String {
         "µs, with the setting minus without it, and its interval. All verdicts together hold at {:.0} %.",
         100.0 * report.confidence
     );
-    format!("{}\n\n{}", paint(DIM, wrapped(&about, width, 0)), table.text())
+    format!("{}\n\n{}", paint(DIM, wrapped(&about, width, 0)), table.text(width))
 }
 
 fn cells(report: &TuneReport<'_>, row: &TuneRow) -> Vec<String> {
@@ -92,7 +92,7 @@ fn verdict(tested: &Tested) -> String {
 }
 
 /// The set on turns of its own.
-fn confirmation(report: &TuneReport<'_>) -> String {
+fn confirmation(report: &TuneReport<'_>, width: usize) -> String {
     let Some(confirmed) = &report.confirmed else { return String::new() };
     let headings =
         [&format!("{} on fresh turns", confirmed.knobs.join("+")), "before", "after", "difference", ""];
@@ -107,7 +107,7 @@ fn confirmation(report: &TuneReport<'_>) -> String {
             verdict(&one.tested),
         ]);
     }
-    table.text()
+    table.text(width)
 }
 
 /// How each recommended setting is had for good, and what it costs; then those that may stand in for one that costs too much.
@@ -126,7 +126,7 @@ fn for_good(report: &TuneReport<'_>, width: usize) -> String {
 }
 
 fn ways(row: &TuneRow, width: usize) -> String {
-    let mut text = format!("{} for good: {}\n", paint(BOLD, row.knob), row.what);
+    let mut text = format!("{} for good: {}\n", paint(HEADING, row.knob), row.what);
     text.push_str(&format!("  {}\n", wrapped(&format!("Costs: {}.", row.cost), width, 2)));
     for way in &row.permanent {
         text.push_str(&format!("  {:<10} {}\n", way.by, way.apply));
@@ -151,7 +151,7 @@ fn not_tried(report: &TuneReport<'_>, width: usize) -> String {
     if lines.is_empty() && unasked.is_empty() {
         return String::new();
     }
-    format!("{}\n{lines}{unasked}", paint(BOLD, "Not tried"))
+    format!("{}\n{lines}{unasked}", paint(HEADING, "Not tried"))
 }
 
 /// What belongs to the whole run.

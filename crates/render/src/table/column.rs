@@ -1,0 +1,59 @@
+//! One column, and how wide it is.
+
+use crate::prose::{lines, text_width};
+use crate::style::{DIM, paint};
+
+/// Blanks before each column.
+const BEFORE: usize = 2;
+/// Headings of this length are not broken.
+const SHORT: usize = 9;
+
+/// A heading and what stands below it.
+pub(super) struct Column {
+    pub(super) heading: String,
+    pub(super) is_left: bool,
+    pub(super) cells: Vec<String>,
+}
+
+impl Column {
+    pub(super) fn new(heading: &str, is_left: bool) -> Self {
+        Self { heading: heading.to_owned(), is_left, cells: Vec::new() }
+    }
+
+    /// What it takes up with the blanks before it.
+    pub(super) fn width(&self, is_broken: bool) -> usize {
+        let heading = self.heading_lines(is_broken).iter().map(|line| text_width(line)).max();
+        BEFORE + self.widest_cell().max(heading.unwrap_or(0))
+    }
+
+    /// The heading, in several lines where it may be broken and is longer than what stands below it.
+    pub(super) fn heading_lines(&self, is_broken: bool) -> Vec<String> {
+        match is_broken {
+            true => lines(&self.heading, self.widest_cell().max(SHORT)),
+            false => vec![self.heading.clone()],
+        }
+    }
+
+    /// The heading as a cell of `height` lines, as low as it can stand.
+    pub(super) fn heading_cell(&self, is_broken: bool, height: usize) -> String {
+        let lines = self.heading_lines(is_broken);
+        let above = "\n".repeat(height.saturating_sub(lines.len()));
+        let painted: Vec<String> = lines.iter().map(|line| painted(line)).collect();
+        format!("{above}{}", painted.join("\n"))
+    }
+
+    fn widest_cell(&self) -> usize {
+        self.cells.iter().map(|cell| text_width(cell)).max().unwrap_or(0)
+    }
+
+    /// A cell after its heading, for where it does not stand below it: `policy fifo:80`.
+    pub(super) fn named_cell(&self, row: usize) -> String {
+        let cell = self.cells.get(row).map_or("", String::as_str);
+        if self.heading.is_empty() { cell.to_owned() } else { format!("{} {cell}", self.heading) }
+    }
+}
+
+/// A line of a heading; what is empty stays so, and leaves no blanks at the end of a line.
+fn painted(line: &str) -> String {
+    if line.is_empty() { String::new() } else { paint(DIM, line) }
+}

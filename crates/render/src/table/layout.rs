@@ -1,0 +1,169 @@
+//! What of a table stands where, so that it fits the width.
+
+use comfy_table::{CellAlignment, ColumnConstraint, Table, Width, presets};
+
+use super::column::Column;
+use crate::prose::lines;
+
+/// Headings of columns that are left out where there is no room for all, the first first. A thread's number goes
+/// only where another column says the same; `p` is told by verdict and interval.
+const SPARE: [&str; 7] = ["min", "stddev", "thread", "p", "sys", "user", "elapsed"];
+
+/// Columns before what stands below the name of a row.
+const INDENT: usize = 2;
+
+/// A table whose place is known.
+pub(super) struct Layout<'a> {
+    all: &'a [&'a Column],
+    names: Vec<&'a Column>,
+    /// Columns that stand side by side; further ones stand in another table below.
+    bands: Vec<Vec<&'a Column>>,
+    left_out: Vec<&'a Column>,
+    is_broken: bool,
+    /// Whether names stand on lines of their own.
+    is_stacked: bool,
+    width: usize,
+}
+
+impl<'a> Layout<'a> {
+    /// How `all` columns, of which the first `names` name the rows, fit into `width`.
+    pub(super) fn of(all: &'a [&'a Column], names: usize, width: usize) -> Self {
+        let (names, numbers) = all.split_at(names.min(all.len()));
+        let mut layout = Self {
+            all,
+            names: names.to_vec(),
+            bands: vec![numbers.to_vec()],
+            left_out: Vec::new(),
+            is_broken: false,
+            is_stacked: false,
+            width,
+        };
+        layout.is_broken = !layout.fits();
+        layout.leave_out_until(Self::fits);
+        if !layout.fits() {
+            layout.stack();
+        }
+        layout
+    }
+
+    /// Leaves out one column after the other until `fits` holds; none where that does not help.
+    fn leave_out_until(&mut self, fits: impl Fn(&Self) -> bool) {
+        let whole = (self.names.clone(), self.bands.clone());
+        for heading in SPARE {
+            if !fits(self) {
+                self.leave_out(heading);
+            }
+        }
+        if !fits(self) {
+            (self.names, self.bands) = whole;
+            self.left_out.clear();
+        }
+    }
+
+    /// The headings of columns that are not shown.
+    pub(super) fn left_out(&self) -> Vec<&'a str> {
+        self.left_out.iter().map(|column| column.heading.as_str()).collect()
+    }
+
+    fn fits(&self) -> bool {
+        let numbers = self.bands.first().map_or(0, |band| self.extent(band));
+        self.extent(&self.names) + numbers <= self.width
+    }
+
+    fn extent(&self, columns: &[&Column]) -> usize {
+        columns.iter().map(|column| column.width(self.is_broken)).sum()
+    }
+
+    /// Leaves out the columns with this heading, if they may go.
+    fn leave_out(&mut self, heading: &str) {
+        let all = self.all;
+        let may_go = |column: &Column| {
+            let repeats = |other: &&&Column| other.heading != heading && other.cells == column.cells;
+            column.heading == heading && (heading != "thread" || all.iter().any(|other| repeats(&other)))
+        };
+        for columns in std::iter::once(&mut self.names).chain(&mut self.bands) {
+            let (gone, kept) = columns.iter().partition(|column| may_go(column));
+            *columns = kept;
+            self.left_out.extend::<Vec<&Column>>(gone);
+        }
+    }
+
+    /// Names on lines of their own if all numbers then stand side by side, or if names are long; else the names
+    /// again before each band of numbers.
+    fn stack(&mut self) {
+        let below_names = self.width.saturating_sub(INDENT);
+        let is_one_band = |layout: &Self| layout.bands.iter().all(|band| layout.extent(band) <= below_names);
+        if !self.names.is_empty() {
+            self.leave_out_until(is_one_band);
+        }
+        let (names, numbers) = (self.extent(&self.names), self.bands.concat());
+        self.is_stacked = !self.names.is_empty() && (is_one_band(self) || names > self.width / 2);
+        let room = if self.is_stacked { below_names } else { self.width.saturating_sub(names) };
+        self.bands = vec![Vec::new()];
+        for column in numbers {
+            let is_full = |band: &Vec<&Column>| {
+                !band.is_empty() && self.extent(band) + column.width(self.is_broken) > room
+            };
+            if self.bands.last().is_none_or(is_full) {
+                self.bands.push(Vec::new());
+            }
+            self.bands.iter_mut().last().into_iter().for_each(|band| band.push(column));
+        }
+    }
+
+    /// The table as text.
+    pub(super) fn text(&self) -> String {
+        let bands: Vec<String> = self.bands.iter().map(|band| self.band(band)).collect();
+        bands.join("\n")
+    }
+
+    fn band(&self, numbers: &[&Column]) -> String {
+        if !self.is_stacked {
+            return joined(&self.grid(&[&self.names, numbers].concat(), self.width));
+        }
+        let grid = self.grid(numbers, self.width - INDENT);
+        let rows = self.all.first().map_or(0, |column| column.cells.len());
+        let (head, below) = grid.split_at(grid.len().saturating_sub(rows));
+        let indented = |line: &String| format!("{:INDENT$}{line}", "");
+        let mut text: Vec<String> = head.iter().map(indented).collect();
+        for (row, line) in below.iter().enumerate() {
+            text.extend(self.name(row));
+            text.push(indented(line));
+        }
+        joined(&text)
+    }
+
+    /// What a row is called, with the headings that no longer stand above.
+    fn name(&self, row: usize) -> Vec<String> {
+        let parts: Vec<String> = self.names.iter().map(|column| column.named_cell(row)).collect();
+        let parts: Vec<String> = parts.into_iter().filter(|part| !part.trim().is_empty()).collect();
+        let lines = lines(&parts.join(" · "), self.width.saturating_sub(2 * INDENT));
+        lines.into_iter().map(|line| format!("{:INDENT$}{line}", "")).collect()
+    }
+
+    /// Lines with headings above, each cell in one line unless it is wider than all there is.
+    fn grid(&self, columns: &[&Column], width: usize) -> Vec<String> {
+        let height = columns.iter().map(|column| column.heading_lines(self.is_broken).len()).max();
+        let mut table = Table::new();
+        table.load_style(presets::NOTHING);
+        table.set_header(
+            columns.iter().map(|column| column.heading_cell(self.is_broken, height.unwrap_or(1))),
+        );
+        for (shown, column) in table.column_iter_mut().zip(columns) {
+            let side = if column.is_left { CellAlignment::Left } else { CellAlignment::Right };
+            shown.set_cell_alignment(side);
+            shown.set_padding((2, 0));
+            let least = u16::try_from(column.width(self.is_broken).min(width)).unwrap_or(u16::MAX);
+            shown.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(least)));
+        }
+        let rows = self.all.first().map_or(0, |column| column.cells.len());
+        for row in 0..rows {
+            table.add_row(columns.iter().map(|column| column.cells.get(row).cloned().unwrap_or_default()));
+        }
+        table.lines().map(|line| line.trim_end().to_owned()).collect()
+    }
+}
+
+fn joined(lines: &[String]) -> String {
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}

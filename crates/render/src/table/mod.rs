@@ -1,0 +1,65 @@
+//! Tables: right-aligned numbers under their headings, no lines. They fit the width that there is: headings are
+//! broken, then columns that tell least are left out, then rows stand in several lines. No cell is ever cut.
+
+mod column;
+mod layout;
+
+use crate::style::{BOLD, DIM, paint};
+use column::Column;
+use layout::Layout;
+
+/// A table under construction.
+pub(crate) struct Columns {
+    columns: Vec<Column>,
+    /// How many of the first name a row.
+    names: usize,
+}
+
+impl Columns {
+    /// A table with these headings, of which the first `left` are left-aligned and name the rows.
+    pub(crate) fn new(headings: &[String], left: usize) -> Self {
+        let column = |(number, heading): (usize, &String)| Column::new(heading, number < left);
+        Self { columns: headings.iter().enumerate().map(column).collect(), names: left }
+    }
+
+    /// Left-aligns one more column.
+    pub(crate) fn left(&mut self, column: usize) {
+        if let Some(column) = self.columns.get_mut(column) {
+            column.is_left = true;
+        }
+    }
+
+    /// Adds a row.
+    pub(crate) fn row(&mut self, cells: Vec<String>) {
+        self.columns.iter_mut().zip(cells).for_each(|(column, cell)| column.cells.push(cell));
+    }
+
+    /// The table as text, without blanks at line ends, in lines of at most `width`; below it, what was left out.
+    pub(crate) fn text(&self, width: usize) -> String {
+        let columns: Vec<&Column> = self.columns.iter().collect();
+        let layout = Layout::of(&columns, self.names, width);
+        let left_out = match layout.left_out().join(", ") {
+            none if none.is_empty() => none,
+            some => format!("{}\n", paint(DIM, format!("Not shown at this width: {some}."))),
+        };
+        format!("{}{left_out}", layout.text())
+    }
+}
+
+/// The cells of a column, the largest number in bold when there is something to choose from.
+pub(crate) fn worst_in_bold(values: &[Option<i64>], show: impl Fn(i64) -> String) -> Vec<String> {
+    let worst = values.iter().flatten().max().copied();
+    let several = values.iter().flatten().count() > 1;
+    let cell = |value: &Option<i64>| match value {
+        None => "–".to_owned(),
+        Some(value) if several && Some(*value) == worst => paint(BOLD, show(*value)),
+        Some(value) => show(*value),
+    };
+    values.iter().map(cell).collect()
+}
+
+/// Rows from columns.
+pub(crate) fn transpose(columns: &[Vec<String>]) -> Vec<Vec<String>> {
+    let rows = columns.first().map_or(0, Vec::len);
+    (0..rows).map(|row| columns.iter().map(|column| column[row].clone()).collect()).collect()
+}
