@@ -16,9 +16,11 @@ impl KernelSymbols {
     /// Reads them; none where the kernel hides addresses from this process.
     pub fn read(root: &Root) -> Self {
         let Ok(file) = root.open("/proc/kallsyms") else { return Self::default() };
-        let mut all = Self::default();
-        for line in BufReader::new(file).lines().map_while(Result::ok) {
+        let (mut all, mut lines, mut line) = (Self::default(), BufReader::new(file), String::new());
+        // There are a hundred thousand and more, so that one place is used for all lines.
+        while lines.read_line(&mut line).is_ok_and(|length| length > 0) {
             all.add(&line);
+            line.clear();
         }
         all.functions.sort_unstable();
         all

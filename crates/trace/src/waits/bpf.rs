@@ -124,7 +124,7 @@ impl WaitReader for Counting {
 
     /// For so long there is room for threads that end.
     fn every(&self) -> Span {
-        Span::from_millis(500)
+        Span::from_secs(1)
     }
 
     fn read(&mut self) -> Result<WaitsRead, Refusal> {
