@@ -1,13 +1,12 @@
 //! What three lines of `howlate.h` cost a turn of a loop: below 60 ns under `howlate watch`, and next to nothing without.
 
 use std::io;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use howlate_analyse::quantile_ranks;
 
 use super::paired::median;
-use super::program::{built, output};
+use super::program::{built, compiled, output};
 use super::why::limit::{Figure, Limits};
 
 /// Nanoseconds that a turn may cost at the median.
@@ -19,7 +18,7 @@ const MOST_WITHOUT: f64 = 5.0;
 pub fn run() -> io::Result<()> {
     let howlate = built()?;
     let folder = tempfile::tempdir()?;
-    let program = compiled(folder.path())?;
+    let program = compiled("loop.c", folder.path())?;
     let out = folder.path().join("l.jsonl");
     let mut watched = Command::new(howlate);
     watched.args(["watch", "--tracer", "none", "--quiet", "--out"]).arg(out).arg("--").arg(&program);
@@ -27,18 +26,6 @@ pub fn run() -> io::Result<()> {
     judge(&mut limits, "a turn of a marked loop, under howlate", &mut watched, MOST)?;
     judge(&mut limits, "the same without howlate", &mut Command::new(&program), MOST_WITHOUT)?;
     limits.verdict()
-}
-
-fn compiled(folder: &Path) -> io::Result<PathBuf> {
-    let program = folder.join("loop");
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut cc = Command::new("cc");
-    cc.args(["-O2", "-I"])
-        .arg(here.join("../loop"))
-        .arg(here.join("src/bench/loop.c"))
-        .arg("-o")
-        .arg(&program);
-    output(&mut cc).map(|_| program)
 }
 
 /// The median of the differences that the program prints; howlate prints its own result after them.

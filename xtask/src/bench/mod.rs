@@ -15,6 +15,7 @@ mod size;
 mod statistics;
 mod top;
 mod truth;
+mod watch;
 mod why;
 
 use std::process::ExitCode;
@@ -25,7 +26,7 @@ use crate::packages;
 
 type Bench = (&'static str, fn() -> std::io::Result<()>);
 
-const BENCHES: [Bench; 14] = [
+const BENCHES: [Bench; 15] = [
     ("cyclic", cyclic::run),
     ("cyclictest", cyclic::run_drop_in),
     ("instructions", instructions::run),
@@ -39,6 +40,7 @@ const BENCHES: [Bench; 14] = [
     ("statistics", statistics::run),
     ("top", top::run),
     ("truth", truth::run),
+    ("watch", watch::run),
     ("why", why::run),
 ];
 

@@ -1,7 +1,7 @@
 //! The program under test, built as people run it.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use serde_json::Value;
@@ -20,6 +20,15 @@ pub fn built() -> io::Result<PathBuf> {
     }
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
     Ok(target.join("release/howlate"))
+}
+
+/// Compiles a C program that lies beside the benchmarks, and may include `howlate.h`; returns its path in `folder`.
+pub fn compiled(source: &str, folder: &Path) -> io::Result<PathBuf> {
+    let program = folder.join(source.trim_end_matches(".c"));
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut cc = Command::new("cc");
+    cc.args(["-O2", "-I"]).arg(root.join("../loop")).arg(root.join("src/bench").join(source));
+    output(cc.arg("-o").arg(&program)).map(|_| program)
 }
 
 /// Runs a command that must succeed.
