@@ -183,6 +183,15 @@ impl Outcome {
         Summary::of(&self.planned())
     }
 
+    /// How many of the planned wake-ups came later than `deadline`, and of how many. What shares a bucket with the
+    /// deadline, which is less than 1 % wide, counts by the bucket's middle.
+    pub fn later_than(&self, deadline: Span) -> (u64, u64) {
+        let all = self.planned();
+        let border = deadline.as_nanos();
+        let late = all.buckets().filter(|one| one.lowest.midpoint(one.highest) > border);
+        (late.map(|one| one.count).sum(), all.count())
+    }
+
     /// The policy that ran in place of the one asked for, where that was refused.
     pub fn ran_as(&self) -> Option<Policy> {
         self.caveats.iter().find_map(|caveat| match caveat {

@@ -13,9 +13,23 @@ use common::{howlate, stderr, stdout};
 use sha2::{Digest, Sha256};
 
 /// One recording of each kind.
-const RECORDINGS: [&str; 8] = ["cyclic", "guest", "killed", "languages", "notify", "sleep", "stall", "why"];
-const KINDS: [&str; 9] =
-    ["overview", "histogram", "percentiles", "time", "sleeps", "staircase", "pairs", "usual", "worst"];
+const RECORDINGS: [&str; 9] =
+    ["cyclic", "guest", "killed", "languages", "notify", "policies", "sleep", "stall", "why"];
+/// With the name that `osadl` had at first.
+const KINDS: [&str; 12] = [
+    "density",
+    "forest",
+    "overview",
+    "percentiles",
+    "time",
+    "sleeps",
+    "staircase",
+    "pairs",
+    "usual",
+    "worst",
+    "osadl",
+    "histogram",
+];
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/recordings/v1")
@@ -75,7 +89,7 @@ fn every_recording_becomes_a_page_that_needs_nothing_else() {
         for asks_for_more in [" src=", "url(", "@import", "rel=\"stylesheet\"", " style=\"", " onclick"] {
             assert!(!page.contains(asks_for_more), "{name}: {asks_for_more}");
         }
-        for kind in ["histogram", "percentiles"] {
+        for kind in ["density", "percentiles"] {
             assert!(page.contains(&format!("<figure id=\"{kind}\">")), "{name}: {kind}");
         }
     }
@@ -147,7 +161,7 @@ fn no_wake_up_is_lost_on_the_way_to_the_picture() {
     let planned =
         |row: &csv::StringRecord| places.map(|place| row[place].parse::<u64>().unwrap()).iter().sum();
     let counted: u64 = rows.records().map(|row| -> u64 { planned(&row.unwrap()) }).sum();
-    let data = between(&page, "download=\"histogram-1.csv\" href=\"data:text/csv;charset=utf-8,", "\"");
+    let data = between(&page, "download=\"density-1.csv\" href=\"data:text/csv;charset=utf-8,", "\"");
     let data = data.replace("%0A", "\n").replace("%20", " ").replace("%22", "\"");
     let mut drawn = csv::Reader::from_reader(data.as_bytes());
     let cells = drawn.records().flat_map(|row| {
@@ -201,6 +215,57 @@ fn words_and_numbers_for_other_pages() {
 }
 
 #[test]
+fn a_page_answers_as_compare_does() {
+    let compare = |arguments: &[&str]| {
+        stdout(&howlate(&[&["compare"], arguments].concat()).current_dir(folder()).output().unwrap())
+    };
+    let before_and_after: &[&str] = &["idle-before.jsonl", "idle-after.jsonl"];
+    for (reported, compared) in [
+        (&["policies.jsonl"][..], &["policies.jsonl", "--by", "policy"][..]),
+        (&["cyclic.jsonl", "--by", "policy"], &["cyclic.jsonl", "--by", "policy"]),
+        (before_and_after, before_and_after),
+    ] {
+        let said = compare(compared);
+        // The third paragraph; wrapped for a terminal, and escaped for the page.
+        let answer = said.split("\n\n").nth(1).unwrap().replace('\n', " ").replace('"', "&quot;");
+        let page = text(&[reported, &["-o", "-"]].concat());
+        assert!(page.contains(&format!("<strong>{answer}</strong>")), "{reported:?}: {answer}");
+        let forest = between(&page, "<figure id=\"forest\">", "</figure>");
+        let rows = compare(&[compared, &["--format", "json"]].concat());
+        let rows: serde_json::Value = serde_json::from_str(&rows).unwrap();
+        let compared = rows["compared"].as_array().unwrap().iter();
+        let verdicts: usize = compared.map(|one| one["statistics"].as_array().unwrap().len()).sum();
+        // A wide drawing and a narrow one.
+        assert_eq!(forest.matches("<g class=\"row\"").count(), 2 * verdicts, "{reported:?}");
+        let markdown = text(&[reported, &["--format", "md"]].concat());
+        assert!(markdown.contains(answer.split(['(', '"', '&']).next().unwrap().trim()), "{markdown}");
+        let widest = markdown
+            .lines()
+            .filter(|line| line.starts_with("| policy"))
+            .map(|line| line.matches('|').count());
+        assert!(widest.max().is_none_or(|bars| bars <= 9), "{markdown}");
+    }
+    let wrong = report(&["cyclic.jsonl", "--by", "kernel", "-o", "-"]);
+    assert_eq!((wrong.status.code(), stdout(&wrong).as_str()), (Some(2), ""));
+    let wrong = report(&["cyclic.jsonl", "stall.jsonl", "--by", "policy", "-o", "-"]);
+    assert_eq!(wrong.status.code(), Some(2), "{}", stderr(&wrong));
+}
+
+#[test]
+fn a_deadline_runs_through_everything() {
+    let [page, given] =
+        [&["cyclic.jsonl", "-o", "-"][..], &["cyclic.jsonl", "-o", "-", "--deadline", "80us"]].map(text);
+    assert!(page.contains("A deadline of 1 ms (the period) would have been missed by"), "{page}");
+    assert!(page.contains(">&gt; 1 ms</th>") && page.contains(">deadline 1 ms</text>"));
+    assert!(given.contains("A deadline of 80 µs would have been missed by"), "{given}");
+    assert!(given.contains(">&gt; 80 µs</th>") && given.contains(">deadline 80 µs</text>"));
+    let sleep = text(&["sleep.jsonl", "-o", "-"]);
+    assert!(!sleep.contains("deadline"), "a sleep has none of its own");
+    assert!(text(&["sleep.jsonl", "--format", "md", "--deadline", "2ms"]).contains("sleeps"));
+    assert_eq!(report(&["cyclic.jsonl", "-o", "-", "--deadline", "80"]).status.code(), Some(2));
+}
+
+#[test]
 fn a_page_is_named_after_its_recording_and_never_written_over() {
     let folder = tempfile::tempdir().unwrap();
     let recording = self::folder().join("stall.jsonl");
@@ -225,7 +290,7 @@ fn a_picture_must_be_named() {
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("--chart"), "{}", stderr(&output));
     let output = report(&["cyclic.jsonl", "--format", "svg", "--chart", "pie"]);
-    assert!(stderr(&output).contains("overview, histogram"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("density, forest, overview"), "{}", stderr(&output));
 }
 
 /// An example for whoever builds this, and for CI to keep: of all kinds, in the folder of build results.

@@ -52,10 +52,10 @@ const HEADINGS: [&str; 38] = [
 /// # Errors
 ///
 /// None in practice: it writes to memory.
-pub fn csv(analyses: &[Analysis], names: &[String]) -> io::Result<String> {
+pub fn csv<'a>(analyses: impl IntoIterator<Item = &'a Analysis>, names: &[String]) -> io::Result<String> {
     let mut out = Writer::from_writer(Vec::new());
     out.write_record(HEADINGS)?;
-    for (analysis, name) in analyses.iter().zip(names) {
+    for (analysis, name) in analyses.into_iter().zip(names) {
         for outcome in analysis.outcomes() {
             out.write_record(row(outcome, name))?;
         }

@@ -48,8 +48,8 @@ mod why;
 pub use caveats::{caveat, policy_remedy};
 pub use certainty::what_the_maximum_supports;
 pub use compare::{
-    ComparisonReport, SelfTest, comparison_below, comparison_json, comparison_junit, comparison_markdown,
-    comparison_tap, comparison_text, self_test, self_test_json,
+    ComparisonReport, SelfTest, Told, ToldPair, ToldRow, comparison_below, comparison_json, comparison_junit,
+    comparison_markdown, comparison_tap, comparison_text, self_test, self_test_json,
 };
 pub use condition::condition;
 pub use csv::{csv, intervals_csv};

@@ -24,6 +24,11 @@ impl Scale {
         Self { from, to, logarithmic: false }
     }
 
+    /// A logarithmic scale with exactly these ends, both above 0.
+    pub const fn between(from: f64, to: f64) -> Self {
+        Self { from, to, logarithmic: true }
+    }
+
     /// A logarithmic scale that holds both numbers, widened to the next 1, 2 or 5 times a power
     /// of ten. What is not above 0 counts as the smallest number.
     pub fn logarithmic(from: f64, to: f64) -> Self {

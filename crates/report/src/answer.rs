@@ -4,7 +4,7 @@ use howlate_analyse::{Bound, Ratio, Summary, ratio};
 use howlate_model::{Latency, Property, Work, WorkKind};
 use howlate_render::numbers::count;
 use howlate_render::property::common_kind;
-use howlate_render::{meaning, times_as_much, what_the_maximum_supports};
+use howlate_render::{ComparisonReport, meaning, times_as_much, what_the_maximum_supports};
 
 use crate::entry::Entry;
 use crate::names::{Part, common, name, varying};
@@ -19,8 +19,8 @@ pub(crate) fn heading(entries: &[Entry<'_>]) -> &'static str {
     }
 }
 
-/// The answer: how late, and with which choice least.
-pub(crate) fn answer(entries: &[Entry<'_>]) -> String {
+/// The answer: how late, and with which choice least. Where conditions were compared, that says by how much.
+pub(crate) fn answer(entries: &[Entry<'_>], compared: Option<&ComparisonReport<'_>>) -> String {
     let measured: Vec<Entry<'_>> = entries.iter().copied().filter(|entry| entry.rank().is_some()).collect();
     // What ran as something else is not compared, unless there is nothing else to tell of.
     let as_asked: Vec<Entry<'_>> = measured.iter().copied().filter(Entry::ran_as_asked).collect();
@@ -28,10 +28,9 @@ pub(crate) fn answer(entries: &[Entry<'_>]) -> String {
     match measured.as_slice() {
         [] => "Nothing was measured.".to_owned(),
         [one] => single(one),
-        threads if threads.iter().all(is_watched) => latest(threads),
-        several => {
-            recommended(several).unwrap_or_else(|| format!("{}{}", comparison(several), supported(several)))
-        }
+        threads if threads.iter().all(is_watched) => worst(threads),
+        several => recommended(several)
+            .unwrap_or_else(|| format!("{}{}", comparison(several, compared), supported(several))),
     }
 }
 
@@ -39,11 +38,11 @@ fn is_watched(entry: &Entry<'_>) -> bool {
     matches!(entry.work(), Work::Watch { .. })
 }
 
-/// Threads of a program are no choices: the one that was latest is told.
-fn latest(threads: &[Entry<'_>]) -> String {
+/// Threads of a program are no choices: the one that fares worst is told.
+fn worst(threads: &[Entry<'_>]) -> String {
     let p99 = |entry: &&Entry<'_>| entry.judged().map(|summary| summary.p99);
-    let latest = threads.iter().max_by_key(p99).map(single);
-    format!("The latest of {}: {}", threads.len(), latest.unwrap_or_default())
+    let worst = threads.iter().max_by_key(p99).map(single);
+    format!("The worst of {}: {}", threads.len(), worst.unwrap_or_default())
 }
 
 fn single(entry: &Entry<'_>) -> String {
@@ -97,7 +96,7 @@ const fn is_choice(part: Part) -> bool {
 }
 
 /// The best and the worst choice, each judged by its worst circumstances.
-fn comparison(entries: &[Entry<'_>]) -> String {
+fn comparison(entries: &[Entry<'_>], compared: Option<&ComparisonReport<'_>>) -> String {
     let parts = varying(entries);
     let (mut choice, mut circumstances): (Vec<Part>, Vec<Part>) =
         parts.into_iter().partition(|part| is_choice(*part));
@@ -113,7 +112,10 @@ fn comparison(entries: &[Entry<'_>]) -> String {
         [] => String::new(),
         [only] => format!("{share} wake-ups come within {}{whatever}.", Latency::from_nanos(only.late)),
         [best, .., worst] => {
-            let much = times_as_much(ratio_of(best, worst, ranked.len()), &settled_by(&choice, best));
+            let much = match compared {
+                Some(_) => ".".to_owned(),
+                None => times_as_much(ratio_of(best, worst, ranked.len()), &settled_by(&choice, best)),
+            };
             format!(
                 "With {}, {share} wake-ups come within {}{whatever}; with {}, within {}{much}",
                 best.name,
@@ -126,7 +128,7 @@ fn comparison(entries: &[Entry<'_>]) -> String {
 }
 
 /// The largest share of wake-ups that each condition has enough of, and the number for it.
-fn share(entries: &[Entry<'_>]) -> (&'static str, fn(&Summary) -> i64) {
+pub(crate) fn share(entries: &[Entry<'_>]) -> (&'static str, fn(&Summary) -> i64) {
     let supported = |tail| entries.iter().all(|entry| entry.supports(tail));
     match (supported(0.01), supported(0.1)) {
         (true, _) => ("99 of 100", |summary| summary.p99),
@@ -207,9 +209,9 @@ mod tests {
         for (condition, late) in [(0, 10_000), (1, 1_000_000), (2, 20_000), (3, 50_000)] {
             add(&mut analysis, condition, 1_000, late);
         }
-        let entries = Entry::all(&[Recording { name: "run.jsonl", analysis: &analysis }]);
+        let entries = Entry::all(&[Recording::of("run.jsonl", &analysis)]);
         assert_eq!(
-            answer(&entries),
+            answer(&entries, None),
             "With fifo:80, 99 of 100 wake-ups come within 50.0 µs, whatever the CPU; with other, within 1.00 ms; \
              1 pair of turns does not settle how many times. `howlate compare run.jsonl --by policy` would."
         );
@@ -221,9 +223,9 @@ mod tests {
         refuse(&mut analysis, 1);
         add(&mut analysis, 0, 1_000, 34_000);
         add(&mut analysis, 1, 1_000, 10_000);
-        let entries = Entry::all(&[Recording { name: "run.jsonl", analysis: &analysis }]);
+        let entries = Entry::all(&[Recording::of("run.jsonl", &analysis)]);
         assert_eq!(name(&entries[1], &varying(&entries)), "fifo:80 refused, ran as other");
-        let said = answer(&entries);
+        let said = answer(&entries, None);
         assert!(said.starts_with("clock_nanosleep · every 1ms · other"), "{said}");
         assert!(!said.contains("fifo") && !said.contains("times as"), "{said}");
     }
@@ -235,8 +237,8 @@ mod tests {
             turn(&mut analysis, 0, round, 90_000 + i64::from(round) * 100);
             turn(&mut analysis, 1, round, 30_000);
         }
-        let entries = Entry::all(&[Recording { name: "run.jsonl", analysis: &analysis }]);
-        let said = answer(&entries);
+        let entries = Entry::all(&[Recording::of("run.jsonl", &analysis)]);
+        let said = answer(&entries, None);
         assert!(said.contains("3.0 times as much (95 %, 8 pairs of turns)."), "{said}");
     }
 
@@ -244,7 +246,7 @@ mod tests {
     fn nothing_is_said_of_nothing() {
         let analysis = analysis(vec![cyclic("other", 0)]);
         assert_eq!(
-            answer(&Entry::all(&[Recording { name: "run.jsonl", analysis: &analysis }])),
+            answer(&Entry::all(&[Recording::of("run.jsonl", &analysis)]), None),
             "Nothing was measured."
         );
     }

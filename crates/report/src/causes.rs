@@ -104,11 +104,10 @@ mod tests {
         ["hog", "a|b"].map(waited).iter().for_each(|one| ledger.add(one));
         let (from_ns, until_ns, tracer) = (at, at, "bpf".to_owned());
         let block = WhyBlock { condition: 0, round: 1, beside: 0, from_ns, until_ns, tracer, ledger };
-        let untraced =
-            [Recording { name: "a", analysis: &known.clone() }].map(|one| markdown(&Entry::all(&[one])));
+        let untraced = [Recording::of("a", &known.clone())].map(|one| markdown(&Entry::all(&[one])));
         assert_eq!(untraced, [""]);
         known.add(&Line::Why(Box::new(block)));
-        let text = markdown(&Entry::all(&[Recording { name: "a", analysis: &known }]));
+        let text = markdown(&Entry::all(&[Recording::of("a", &known)]));
         assert!(text.contains("| hog, pid 7 | 50 % | 1 | 400 µs |"), "{text}");
         assert!(text.contains("| a\\|b, pid 7 |"), "{text}");
         assert_eq!(text.matches("What to do: `ulimit -r 80`").count(), 1, "{text}");

@@ -1,7 +1,7 @@
 //! One condition of one recording.
 
 use howlate_analyse::{Outcome, Summary};
-use howlate_model::{HasProperties, Property, System, Value, Work};
+use howlate_model::{HasProperties, Property, Span, System, Value, Work};
 
 use crate::Recording;
 
@@ -37,6 +37,11 @@ impl<'a> Entry<'a> {
         let (analysis, condition) = (self.recording.analysis, &self.outcome.condition);
         let guest = analysis.boots.iter().find(|boot| boot.kernel == condition.kernel);
         guest.filter(|_| condition.on_host.is_some()).map_or(&analysis.header.system, |boot| &boot.system)
+    }
+
+    /// When what it did comes too late: after what was given, or after the period.
+    pub(crate) fn deadline(&self) -> Option<Span> {
+        self.recording.deadline.or_else(|| self.work().period())
     }
 
     pub(crate) fn is_sleep(&self) -> bool {

@@ -6,6 +6,8 @@
 mod answer;
 mod causes;
 mod chart;
+mod comparison;
+mod deadline;
 mod entry;
 mod errors;
 mod markdown;
@@ -25,6 +27,8 @@ pub use pictures::Chart;
 pub use svg::{NoPicture, svg};
 
 use howlate_analyse::Analysis;
+use howlate_model::Span;
+use howlate_render::ComparisonReport;
 
 /// A recording and its name.
 #[derive(Clone, Copy, Debug)]
@@ -33,4 +37,22 @@ pub struct Recording<'a> {
     pub name: &'a str,
     /// What it says.
     pub analysis: &'a Analysis,
+    /// What comes later than this comes too late; where nothing is given, the period of periodic work.
+    pub deadline: Option<Span>,
+}
+
+impl<'a> Recording<'a> {
+    /// A recording without a deadline of its own.
+    pub const fn of(name: &'a str, analysis: &'a Analysis) -> Self {
+        Self { name, analysis, deadline: None }
+    }
+}
+
+/// What is to be told: recordings, and what a comparison of them or of their conditions found.
+#[derive(Clone, Copy, Debug)]
+pub struct Subject<'a> {
+    /// The recordings.
+    pub recordings: &'a [Recording<'a>],
+    /// What `compare` says of them, where there is something to compare.
+    pub comparison: Option<ComparisonReport<'a>>,
 }

@@ -4,13 +4,18 @@ use howlate_render::{legible, legible_lines, machine, markdown_text, meaning};
 
 use crate::entry::Entry;
 use crate::page::{caveat_lines, command};
-use crate::{Recording, answer, causes, errors, names, prose, tables};
+use crate::{Subject, answer, causes, comparison, deadline, errors, names, prose, tables};
 
 /// The answer, the tables, what they mean, who made it late, what to know, the command.
-pub fn markdown(recordings: &[Recording<'_>]) -> String {
+pub fn markdown(subject: &Subject<'_>) -> String {
+    let recordings = subject.recordings;
     let entries = Entry::all(recordings);
-    let mut text =
-        format!("## {}\n\n{}\n\n", answer::heading(&entries), prose::markdown(&answer::answer(&entries)));
+    let answer = answer::answer(&entries, subject.comparison.as_ref());
+    let mut text = format!("## {}\n\n{}\n\n", answer::heading(&entries), prose::markdown(&answer));
+    if let Some(missed) = deadline::sentence(&entries) {
+        text.push_str(&format!("{}\n\n", prose::markdown(&missed)));
+    }
+    text.push_str(&subject.comparison.as_ref().map_or_else(String::new, comparison::markdown));
     for recording in recordings {
         let name = if recordings.len() > 1 {
             format!("**{}**: ", markdown_text(recording.name))
@@ -25,7 +30,7 @@ pub fn markdown(recordings: &[Recording<'_>]) -> String {
         ));
     }
     text.push_str(&format!("{}\n\n", markdown_text(&names::common(&entries))));
-    let results = tables::results(&entries);
+    let results = tables::brief(&entries);
     text.push_str(&format!("{}\n\n{}\n", results.caption, results.markdown()));
     if let Some(errors) = errors::errors(&entries) {
         text.push_str(&format!("{}\n\n{}\n", errors.caption, errors.markdown()));

@@ -192,7 +192,7 @@ mod tests {
             cyclic("other", 1),
             cyclic("fifo:80", 1),
         ]);
-        let entries = Entry::all(&[Recording { name: "run.jsonl", analysis: &analysis }]);
+        let entries = Entry::all(&[Recording::of("run.jsonl", &analysis)]);
         let parts = varying(&entries);
         assert_eq!(name(&entries[1], &parts), "fifo:80 · CPU 0");
         assert_eq!(common(&entries), "clock_nanosleep · every 1ms · load idle");
@@ -202,7 +202,7 @@ mod tests {
     #[test]
     fn recordings_are_told_apart() {
         let analysis = analysis(vec![cyclic("other", 0)]);
-        let recordings = ["a.jsonl", "b.jsonl"].map(|name| Recording { name, analysis: &analysis });
+        let recordings = ["a.jsonl", "b.jsonl"].map(|name| Recording::of(name, &analysis));
         let entries = Entry::all(&recordings);
         assert_eq!(name(&entries[1], &varying(&entries)), "b.jsonl");
     }
@@ -214,7 +214,7 @@ mod tests {
             .iter()
             .flat_map(|policy| lengths.map(|length| condition(&format!("sleep {length}"), policy, None)));
         let analysis = analysis(conditions.collect());
-        let entries = Entry::all(&[Recording { name: "run.jsonl", analysis: &analysis }]);
+        let entries = Entry::all(&[Recording::of("run.jsonl", &analysis)]);
         let headings =
             |most: usize| facets(&entries, most).into_iter().map(|facet| facet.heading).collect::<Vec<_>>();
         assert_eq!(headings(6), [""]);
@@ -228,7 +228,7 @@ mod tests {
     #[test]
     fn threads_side_by_side_are_never_split() {
         let analysis = analysis((0..200).map(|cpu| cyclic("fifo:80", cpu)).collect());
-        let entries = Entry::all(&[Recording { name: "run.jsonl", analysis: &analysis }]);
+        let entries = Entry::all(&[Recording::of("run.jsonl", &analysis)]);
         assert_eq!(facets(&entries, 6).len(), 1);
     }
 }

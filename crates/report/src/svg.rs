@@ -3,10 +3,10 @@
 use howlate_render::{legible_lines, wrapped};
 use maud::{Markup, PreEscaped, html};
 
-use crate::Recording;
+use crate::Subject;
 use crate::chart::{COLOURS, Room, STYLE, legend_svg};
 use crate::entry::Entry;
-use crate::pictures::{Chart, Panel, Picture, picture};
+use crate::pictures::{Chart, Panel, Picture, Source, picture};
 
 /// Recordings in which there is nothing of the kind that was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,8 +18,8 @@ pub struct NoPicture {
 }
 
 impl NoPicture {
-    fn new(kind: Chart, entries: &[Entry<'_>]) -> Self {
-        Self { kind, there_are: Chart::ALL.map(|kind| picture(kind, entries).map(|_| kind)) }
+    fn new(kind: Chart, source: Source<'_>) -> Self {
+        Self { kind, there_are: Chart::ALL.map(|kind| picture(kind, source).map(|_| kind)) }
     }
 
     /// The pictures that these recordings have.
@@ -33,9 +33,10 @@ impl NoPicture {
 /// # Errors
 ///
 /// When the recordings hold nothing to draw it from.
-pub fn svg(recordings: &[Recording<'_>], kind: Chart) -> Result<String, NoPicture> {
-    let entries = Entry::all(recordings);
-    let picture = picture(kind, &entries).ok_or_else(|| NoPicture::new(kind, &entries))?;
+pub fn svg(subject: &Subject<'_>, kind: Chart) -> Result<String, NoPicture> {
+    let entries = Entry::all(subject.recordings);
+    let source = Source { entries: &entries, comparison: subject.comparison };
+    let picture = picture(kind, source).ok_or_else(|| NoPicture::new(kind, source))?;
     Ok(legible_lines(&document(&picture).into_string()).into_owned())
 }
 

@@ -2,11 +2,12 @@
 
 use howlate_analyse::{Summary, percentile};
 use howlate_model::Latency;
-use howlate_render::numbers::{count, micros};
+use howlate_render::numbers::{count, length, micros};
 use howlate_render::property::common_kind;
 
+use crate::deadline;
 use crate::entry::Entry;
-use crate::names::varying;
+use crate::names::{name, varying};
 use crate::table::{Cell, Table, column};
 
 /// A heading, the smallest share of wake-ups that must be one at least, and the nanoseconds.
@@ -14,13 +15,13 @@ type Number = (&'static str, f64, fn(&Summary) -> i64);
 
 #[allow(clippy::cast_possible_truncation, reason = "nanoseconds are enough of a mean")]
 const NUMBERS: [Number; 7] = [
-    ("min", 0.5, |summary| summary.min),
-    ("mean", 0.5, |summary| summary.mean as i64),
     ("median", 0.5, |summary| summary.p50),
     ("p99", 0.01, |summary| summary.p99),
     ("p99.9", 1e-3, |summary| summary.p99_9),
     ("p99.99", 1e-4, |summary| summary.p99_99),
     ("max", 0.5, |summary| summary.max),
+    ("mean", 0.5, |summary| summary.mean as i64),
+    ("min", 0.5, |summary| summary.min),
 ];
 
 /// One row per condition: in what it differs, what was measured, how late.
@@ -36,7 +37,6 @@ pub(crate) fn results(entries: &[Entry<'_>]) -> Table {
         headings.push(heading.to_owned());
         columns.push(cells);
     };
-    add("wake-ups", entries.iter().map(|entry| Cell::new(count(entry.outcome.count()))).collect());
     for (heading, tail, of) in NUMBERS {
         let value = |(entry, summary): (&Entry<'_>, &Option<Summary>)| {
             summary.as_ref().filter(|_| entry.supports(tail)).map(of)
@@ -45,7 +45,11 @@ pub(crate) fn results(entries: &[Entry<'_>]) -> Table {
         if values.iter().any(Option::is_some) {
             add(heading, column(&values, micros));
         }
+        if heading == "max" {
+            too_late(entries, &mut add);
+        }
     }
+    add("wake-ups", entries.iter().map(|entry| Cell::new(count(entry.outcome.count()))).collect());
     losses(entries, &mut add);
     let rows =
         (0..entries.len()).map(|row| columns.iter().map(|column| column[row].clone()).collect()).collect();
@@ -56,6 +60,38 @@ pub(crate) fn results(entries: &[Entry<'_>]) -> Table {
     };
     let caption = format!("How late, in µs. The worst of each column is in bold.{missed}");
     Table { caption, headings, names: parts.len(), rows, is_text: false }
+}
+
+/// The same in few columns, for pages that are narrow.
+pub(crate) fn brief(entries: &[Entry<'_>]) -> Table {
+    let whole = results(entries);
+    let parts = varying(entries);
+    let is_kept = |heading: &str| {
+        heading.starts_with("> ") || ["median", "p99", "p99.9", "max", "wake-ups"].contains(&heading)
+    };
+    let kept: Vec<usize> =
+        (whole.names..whole.headings.len()).filter(|place| is_kept(&whole.headings[*place])).collect();
+    let row = |(entry, cells): (&Entry<'_>, &Vec<Cell>)| {
+        let numbers = kept.iter().map(|place| cells[*place].clone());
+        std::iter::once(Cell::new(name(entry, &parts))).chain(numbers).collect()
+    };
+    let numbers = kept.iter().map(|place| whole.headings[*place].clone());
+    Table {
+        caption: whole.caption.replace("; raw is without", ""),
+        headings: std::iter::once("condition".to_owned()).chain(numbers).collect(),
+        names: 1,
+        rows: entries.iter().zip(&whole.rows).map(row).collect(),
+        is_text: false,
+    }
+}
+
+/// How many came later than the deadline that all have.
+fn too_late(entries: &[Entry<'_>], add: &mut impl FnMut(&str, Vec<Cell>)) {
+    let Some(deadline) = deadline::common(entries) else { return };
+    let late: Vec<u64> = entries.iter().map(|entry| entry.outcome.later_than(deadline).0).collect();
+    let most = late.iter().copied().max().filter(|most| *most > 0 && late.len() > 1);
+    let cell = |number: &u64| Cell { is_worst: Some(*number) == most, ..Cell::new(count(*number)) };
+    add(&format!("> {}", length(deadline)), late.iter().map(cell).collect());
 }
 
 /// Columns for what is missing or was made up for; only where there is any.

@@ -2,7 +2,7 @@
 
 use howlate_analyse::compare::{Criteria, recordings};
 use howlate_render::{self as render, ComparisonReport, Symbols, is_legible};
-use howlate_report::{Chart, Recording, markdown, page, svg};
+use howlate_report::{Chart, Recording, Subject, markdown, page, svg};
 
 use super::{import, recording};
 use crate::Target;
@@ -23,13 +23,14 @@ fn body(input: &[u8]) {
     drop(render::hgrm(std::slice::from_ref(analysis)));
     drop(render::influx(std::slice::from_ref(analysis)));
     drop(render::benchmark(std::slice::from_ref(analysis)));
-    let of = [Recording { name: "a", analysis }];
-    let pages = markdown(&of) + &page(&of);
-    Chart::ALL.into_iter().for_each(|kind| drop(svg(&of, kind)));
     let asked = Criteria { confidence: 0.95, margin: None };
     let comparison = recordings(&track, std::slice::from_ref(&track), asked);
     let report =
         ComparisonReport { comparison: &comparison, asked, base: ("a", analysis), news: &[("a", analysis)] };
+    let of = [Recording::of("a", analysis)];
+    let subject = Subject { recordings: &of, comparison: Some(report) };
+    let pages = markdown(&subject) + &page(&subject);
+    Chart::ALL.into_iter().for_each(|kind| drop(svg(&subject, kind)));
     let shown = render::comparison_text(&report, 100)
         + &render::comparison_markdown(&report)
         + &render::comparison_tap(&report);

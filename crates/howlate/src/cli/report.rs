@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use howlate_model::{Property, Span};
 use howlate_report::Chart;
 
 /// One page with words, tables and pictures of saved recordings
@@ -13,6 +14,7 @@ use howlate_report::Chart;
 #[command(after_help = "Examples:\n  \
 howlate report run.jsonl\n  \
 howlate report stock.jsonl rt.jsonl -o kernels.html\n  \
+howlate report run.jsonl --by policy --deadline 500us\n  \
 howlate report run.jsonl --format svg --chart percentiles > percentiles.svg\n  \
 howlate report run.jsonl --format md >> \"$GITHUB_STEP_SUMMARY\"")]
 pub(crate) struct Report {
@@ -26,7 +28,15 @@ pub(crate) struct Report {
     /// What to write
     #[arg(long, value_enum, default_value_t = ReportFormat::Html)]
     pub(crate) format: ReportFormat,
-    /// The picture, with --format svg: overview, histogram, percentiles, time, sleeps, staircase, pairs, usual or worst
+    /// Compare conditions of one recording by this, such as policy or load; what differs in a single choice is
+    /// compared by it without being asked. Several recordings are compared with the first
+    #[arg(long, value_name = "PROPERTY")]
+    pub(crate) by: Option<Property>,
+    /// What comes later comes too late: how many did is said, and shown in the pictures. The period if left out
+    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
+    pub(crate) deadline: Option<Span>,
+    /// The picture, with --format svg: density, forest, overview, percentiles, time, sleeps, staircase, pairs, usual,
+    /// worst or osadl
     #[arg(long, value_name = "PICTURE", required_if_eq("format", "svg"))]
     pub(crate) chart: Option<Chart>,
 }

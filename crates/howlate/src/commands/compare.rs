@@ -33,7 +33,7 @@ pub(crate) fn run(asked: &Compare) -> Result<Status, Error> {
     Ok(status(&comparison, &tracks))
 }
 
-fn by(
+pub(super) fn by(
     tracks: &[Track],
     property: Property,
     base: Option<&str>,

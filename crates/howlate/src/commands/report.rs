@@ -5,10 +5,13 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use howlate_analyse::Analysis;
+use howlate_analyse::compare::{Comparison, Criteria, Track, Verdict, recordings, within};
+use howlate_model::{Property, WorkKind};
 use howlate_record::CreateError;
-use howlate_render as render;
-use howlate_report::{Recording, markdown, page, svg};
+use howlate_render::{self as render, ComparisonReport};
+use howlate_report::{Recording, Subject, markdown, page, svg};
 
+use super::compare;
 use super::reading::{self, Texts};
 use crate::cli::{Report, ReportFormat};
 use crate::error::Error;
@@ -20,13 +23,13 @@ pub(crate) fn run(asked: &Report) -> Result<Status, Error> {
     if let Some(path) = &output {
         must_be_new(path)?;
     }
-    let analyses = asked
+    let tracks = asked
         .recordings
         .iter()
-        .map(|path| reading::analysis(path, Texts::Legible))
+        .map(|path| reading::track(path, Texts::Legible))
         .collect::<Result<Vec<_>, _>>()?;
     let names: Vec<String> = asked.recordings.iter().map(|path| reading::name(path)).collect();
-    let text = text(asked, &analyses, &names)?;
+    let text = text(asked, &tracks, &names)?;
     match output {
         None => terminal::print_as_is(&text)?,
         Some(path) => {
@@ -34,18 +37,70 @@ pub(crate) fn run(asked: &Report) -> Result<Status, Error> {
             terminal::say(&format!("Written to {} ({} KiB).\n", path.display(), text.len().div_ceil(1_024)));
         }
     }
-    Ok(if analyses.iter().any(reading::is_mixed) { Status::NotTrustworthy } else { Status::Done })
+    let is_mixed = tracks.iter().any(|track| reading::is_mixed(&track.analysis));
+    Ok(if is_mixed { Status::NotTrustworthy } else { Status::Done })
 }
 
-fn text(asked: &Report, analyses: &[Analysis], names: &[String]) -> Result<String, Error> {
-    let recordings: Vec<Recording<'_>> =
-        analyses.iter().zip(names).map(|(analysis, name)| Recording { name, analysis }).collect();
+fn text(asked: &Report, tracks: &[Track], names: &[String]) -> Result<String, Error> {
+    let recordings: Vec<Recording<'_>> = tracks
+        .iter()
+        .zip(names)
+        .map(|(track, name)| Recording { name, analysis: &track.analysis, deadline: asked.deadline })
+        .collect();
+    let named: Vec<(&str, &Analysis)> = recordings.iter().map(|one| (one.name, one.analysis)).collect();
+    let comparison = comparison(asked, tracks)?;
+    let comparison = comparison.as_ref().map(|comparison| ComparisonReport {
+        comparison,
+        asked: HOW,
+        base: named[0],
+        news: &named[1..],
+    });
+    let subject = Subject { recordings: &recordings, comparison };
     Ok(match (asked.format, asked.chart) {
-        (ReportFormat::Svg, Some(chart)) => svg(&recordings, chart).map_err(Error::NoPicture)?,
-        (ReportFormat::Html | ReportFormat::Svg, _) => page(&recordings),
-        (ReportFormat::Md, _) => markdown(&recordings),
-        (ReportFormat::Csv, _) => render::csv(analyses, names)?,
+        (ReportFormat::Svg, Some(chart)) => svg(&subject, chart).map_err(Error::NoPicture)?,
+        (ReportFormat::Html | ReportFormat::Svg, _) => page(&subject),
+        (ReportFormat::Md, _) => markdown(&subject),
+        (ReportFormat::Csv, _) => render::csv(tracks.iter().map(|track| &track.analysis), names)?,
     })
+}
+
+/// As sure as `howlate compare` is when it is not asked otherwise.
+const HOW: Criteria = Criteria { confidence: 0.95, margin: None };
+
+/// What differs: the conditions by what was asked for, several recordings from the first, or what differs in a
+/// choice by that; `None` where there is nothing to compare.
+fn comparison(asked: &Report, tracks: &[Track]) -> Result<Option<Comparison>, Error> {
+    match (tracks, asked.by) {
+        (_, Some(property)) => compare::by(tracks, property, None, HOW).map(Some),
+        ([track], None) => Ok(by_choice(track)),
+        ([base, news @ ..], None) => {
+            Ok(Some(recordings(base, news, HOW)).filter(|found| !found.compared.is_empty()))
+        }
+        ([], None) => Ok(None),
+    }
+}
+
+/// What one can choose, in the order in which it is compared.
+const CHOICES: [Property; 6] = [
+    Property::Policy,
+    Property::Kernel,
+    Property::VcpuPolicy,
+    Property::Slack,
+    Property::Mechanism,
+    Property::Load,
+];
+
+/// The conditions of a recording by the first choice that differs, where the turns say anything of it. Ways to notify are
+/// ranked, and threads of a program are no choices.
+fn by_choice(track: &Track) -> Option<Comparison> {
+    let conditions = &track.analysis.header.conditions;
+    let kind = render::property::common_kind(conditions)?;
+    let first = |property: &Property| property.of(conditions.first()?);
+    let differs = |property: &Property| conditions.iter().any(|one| property.of(one) != first(property));
+    let property = CHOICES.into_iter().find(differs)?;
+    let found = within(track, property, None, HOW).ok()?;
+    let says = found.verdicts().any(|verdict| verdict != Verdict::Inconclusive);
+    (says && !matches!(kind, WorkKind::Notify | WorkKind::Watch)).then_some(found)
 }
 
 /// The file to write; `None` for standard output.

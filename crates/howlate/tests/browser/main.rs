@@ -16,12 +16,14 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use common::{howlate, skip, stderr};
 use driver::{Browser, View, address};
 
-const PAGES: [&[&str]; 7] = [
+const PAGES: [&[&str]; 9] = [
     &["cyclic"],
     &["guest"],
     &["killed"],
     &["languages"],
     &["notify"],
+    &["policies"],
+    &["idle-before", "idle-after"],
     &["stall"],
     &["cyclic", "stall", "sleep"],
 ];
@@ -111,7 +113,7 @@ fn what_a_page_says_does_not_depend_on_its_script() {
 fn values_are_shown_and_series_are_hidden() {
     let Some(browser) = browser() else { return };
     browser.open(&report(&["cyclic"]), View { width: 1440, theme: "light", script: true });
-    for figure in ["histogram", "percentiles", "time"] {
+    for figure in ["percentiles", "time"] {
         let tip = browser.evaluate(&format!(
             "(() => {{ const panel = document.querySelector('#{figure} .panel'); \
              const chart = [...panel.querySelectorAll('svg.chart')].find(one => one.checkVisibility()); \
@@ -125,7 +127,7 @@ fn values_are_shown_and_series_are_hidden() {
         assert!(tip.contains("µs") || tip.contains("ms"), "{figure}: {tip:?}");
     }
     let hidden = browser.evaluate(
-        "(() => { const panel = document.querySelector('#histogram .panel'); \
+        "(() => { const panel = document.querySelector('#percentiles .panel'); \
          const mark = panel.querySelector('.chart .s0'); \
          const before = mark.checkVisibility(); \
          panel.querySelector('.legend button').click(); \

@@ -7,6 +7,7 @@ mod self_test;
 mod settle;
 mod tap;
 mod text;
+mod told;
 mod words;
 
 use howlate_analyse::Analysis;
@@ -18,6 +19,7 @@ pub use markdown::comparison_markdown;
 pub use self_test::{SelfTest, self_test, self_test_json};
 pub use tap::comparison_tap;
 pub use text::{comparison_below, comparison_text};
+pub use told::{Told, ToldPair, ToldRow};
 
 /// A comparison, and where it comes from.
 #[derive(Clone, Copy, Debug)]

@@ -3,6 +3,7 @@
 mod area;
 mod axes;
 mod axis;
+mod forest;
 mod hue;
 mod lanes;
 mod legend;
@@ -10,20 +11,25 @@ mod marks;
 mod matrix;
 mod path;
 mod plot;
+mod ridges;
 mod room;
 mod rows;
+mod shelves;
 mod stack;
 
 pub(crate) use area::Area;
 pub(crate) use axis::Axis;
+pub(crate) use forest::{Difference, Forest, Group};
 pub(crate) use hue::{HUES, Hue};
 pub(crate) use lanes::{Lane, Lanes, Piece};
 pub(crate) use legend::{Named, legend, legend_svg};
 pub(crate) use marks::{Along, Cell, Mark};
 pub(crate) use matrix::{Matrix, shade};
 pub(crate) use plot::{Form, Plot};
+pub(crate) use ridges::{Range, Ridge, Ridges};
 pub(crate) use room::Room;
 pub(crate) use rows::{Row, Rows};
+pub(crate) use shelves::Label;
 
 use maud::Markup;
 
@@ -42,6 +48,10 @@ pub(crate) enum Drawing {
     Lanes(Lanes),
     /// A field for each pair.
     Matrix(Matrix),
+    /// Differences with their intervals.
+    Forest(Forest),
+    /// How thickly values lie, row by row.
+    Ridges(Ridges),
 }
 
 impl Drawing {
@@ -52,6 +62,8 @@ impl Drawing {
             Self::Rows(rows) => rows.svg(room, name),
             Self::Lanes(lanes) => lanes.svg(room, name),
             Self::Matrix(matrix) => matrix.svg(room, name),
+            Self::Forest(forest) => forest.svg(room, name),
+            Self::Ridges(ridges) => ridges.svg(room, name),
         }
     }
 
@@ -62,6 +74,8 @@ impl Drawing {
             Self::Rows(rows) => rows.height(),
             Self::Lanes(lanes) => lanes.height(),
             Self::Matrix(matrix) => matrix.height(room),
+            Self::Forest(forest) => forest.height(room),
+            Self::Ridges(ridges) => ridges.height(room),
         }
     }
 }

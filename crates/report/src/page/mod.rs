@@ -7,12 +7,12 @@ mod findings;
 mod policy;
 
 pub(crate) use about::{caveat_lines, command};
-use howlate_render::{legible_lines, meaning};
+use howlate_render::{ComparisonReport, legible_lines, meaning};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::entry::Entry;
-use crate::pictures::{Chart, Picture, picture};
-use crate::{Recording, answer, errors, names, prose, tables};
+use crate::pictures::{Chart, Picture, Source, is_among_the_pictures, picture};
+use crate::{Recording, Subject, answer, comparison, deadline, errors, names, prose, tables};
 
 const STYLE: &str = concat!(
     include_str!("../chart/colours.css"),
@@ -21,10 +21,13 @@ const STYLE: &str = concat!(
 );
 const SCRIPT: &str = include_str!("script.js");
 
-/// One page on all of `recordings`, which holds everything it needs.
-pub fn page(recordings: &[Recording<'_>]) -> String {
-    let entries = Entry::all(recordings);
-    let pictures: Vec<Picture> = Chart::ALL.into_iter().filter_map(|kind| picture(kind, &entries)).collect();
+/// One page on all of it, which holds everything it needs.
+pub fn page(subject: &Subject<'_>) -> String {
+    let entries = Entry::all(subject.recordings);
+    let source = Source { entries: &entries, comparison: subject.comparison };
+    let among = |kind: &Chart| is_among_the_pictures(*kind, &entries);
+    let pictures: Vec<Picture> =
+        Chart::ALL.into_iter().filter(among).filter_map(|kind| picture(kind, source)).collect();
     let title = format!("{} · howlate", answer::heading(&entries));
     let document = html! {
         (DOCTYPE)
@@ -40,7 +43,7 @@ pub fn page(recordings: &[Recording<'_>]) -> String {
                 style { (PreEscaped(STYLE)) }
             }
             body {
-                main { (content(recordings, &entries, &pictures)) }
+                main { (content(source, subject.recordings, &pictures)) }
                 script { (PreEscaped(SCRIPT)) }
             }
         }
@@ -48,20 +51,19 @@ pub fn page(recordings: &[Recording<'_>]) -> String {
     legible_lines(&document.into_string()).into_owned()
 }
 
-fn content(recordings: &[Recording<'_>], entries: &[Entry<'_>], pictures: &[Picture]) -> Markup {
+fn content(source: Source<'_>, recordings: &[Recording<'_>], pictures: &[Picture]) -> Markup {
+    let entries = source.entries;
     html! {
-        header {
-            h1 { (answer::heading(entries)) }
-            p class="answer" { (prose::html(&answer::answer(entries))) }
-            (about::line(recordings))
-        }
-        (contents(entries, pictures))
+        (header(source, recordings))
+        (contents(source, pictures))
         section id="results" {
             h2 { "Results" }
             p class="quiet" { (names::common(entries)) }
+            @if let Some(picture) = picture(Chart::Density, source) { (figure::figure(&picture)) }
             (tables::results(entries).html())
             @if let Some(table) = errors::errors(entries) { (table.html()) }
         }
+        (compared(source))
         (meanings(recordings))
         (causes::causes(entries))
         section id="pictures" {
@@ -72,13 +74,48 @@ fn content(recordings: &[Recording<'_>], entries: &[Entry<'_>], pictures: &[Pict
     }
 }
 
+/// The answer, how sure it is, what a deadline would have cost, and where it was measured.
+fn header(source: Source<'_>, recordings: &[Recording<'_>]) -> Markup {
+    let entries = source.entries;
+    html! {
+        header {
+            h1 { (answer::heading(entries)) }
+            p class="answer" { (prose::html(&answer::answer(entries, source.comparison.as_ref()))) }
+            @if let Some(told) = source.comparison.as_ref().map(ComparisonReport::told) {
+                p class="answer" { strong { (prose::html(&told.answer)) } " " (told.tally) "." }
+            }
+            @if let Some(missed) = deadline::sentence(entries) { p class="answer" { (missed) } }
+            (about::line(recordings))
+        }
+    }
+}
+
+/// What `compare` says; nothing where there was nothing to compare.
+fn compared(source: Source<'_>) -> Markup {
+    let Some(told) = source.comparison.as_ref().map(ComparisonReport::told) else { return html! {} };
+    html! {
+        section id="compare" {
+            h2 { "What differs" }
+            @if let Some(picture) = picture(Chart::Forest, source) { (figure::figure(&picture)) }
+            @if !told.notes.is_empty() {
+                ul class="caveats" { @for note in &told.notes { li { (prose::html(note)) } } }
+            }
+            details {
+                summary { "Everything that was tested" }
+                (comparison::table(&told).html())
+            }
+        }
+    }
+}
+
 /// Links to what is on the page.
-fn contents(entries: &[Entry<'_>], pictures: &[Picture]) -> Markup {
-    let is_traced = entries.iter().any(|entry| entry.outcome.traces.is_some());
+fn contents(source: Source<'_>, pictures: &[Picture]) -> Markup {
+    let is_traced = source.entries.iter().any(|entry| entry.outcome.traces.is_some());
     html! {
         nav aria-label="Contents" {
             ul {
                 li { a href="#results" { "results" } }
+                @if source.comparison.is_some() { li { a href="#compare" { "what differs" } } }
                 @if is_traced { li { a href="#why" { "why" } } }
                 @for picture in pictures { li { a href={ "#" (picture.kind) } { (picture.kind) } } }
                 li { a href="#caveats" { "caveats" } }

@@ -1,7 +1,9 @@
 //! What is drawn of a result. One file per picture.
 
 mod data;
-mod histogram;
+mod density;
+mod forest;
+mod osadl;
 mod overview;
 mod pairs;
 mod percentiles;
@@ -15,6 +17,8 @@ mod words;
 use std::fmt;
 use std::str::FromStr;
 
+use howlate_render::ComparisonReport;
+
 use crate::chart::{Drawing, Named};
 use crate::entry::Entry;
 use crate::table::Table;
@@ -24,8 +28,12 @@ use crate::table::Table;
 pub enum Chart {
     /// Smallest, median, 99th percentile and largest of every condition, ranked.
     Overview,
-    /// How many wake-ups were how late.
-    Histogram,
+    /// How thickly latencies lie, a ridge for each condition.
+    Density,
+    /// By how much conditions differ, with intervals.
+    Forest,
+    /// How many wake-ups were how late on each CPU.
+    Osadl,
     /// How late at most, by share of wake-ups.
     Percentiles,
     /// How late when.
@@ -44,9 +52,10 @@ pub enum Chart {
 
 impl Chart {
     /// Every picture, in the page's order.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
+        Self::Density,
+        Self::Forest,
         Self::Overview,
-        Self::Histogram,
         Self::Percentiles,
         Self::Time,
         Self::Sleeps,
@@ -54,13 +63,16 @@ impl Chart {
         Self::Pairs,
         Self::Usual,
         Self::Worst,
+        Self::Osadl,
     ];
 
     /// Its name on the command line and in the page's links.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Overview => "overview",
-            Self::Histogram => "histogram",
+            Self::Density => "density",
+            Self::Forest => "forest",
+            Self::Osadl => "osadl",
             Self::Percentiles => "percentiles",
             Self::Time => "time",
             Self::Sleeps => "sleeps",
@@ -82,6 +94,8 @@ impl FromStr for Chart {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
+        // What it was called before there were ridges.
+        let text = if text == "histogram" { Self::Osadl.name() } else { text };
         let named = Self::ALL.into_iter().find(|kind| kind.name() == text);
         named.ok_or_else(|| format!("choose from {}", Self::ALL.map(Self::name).join(", ")))
     }
@@ -110,16 +124,25 @@ pub(crate) struct Panel {
     pub(crate) data: String,
 }
 
+/// What pictures are drawn from.
+#[derive(Clone, Copy)]
+pub(crate) struct Source<'a> {
+    pub(crate) entries: &'a [Entry<'a>],
+    pub(crate) comparison: Option<ComparisonReport<'a>>,
+}
+
 /// The picture of this kind; `None` where there is nothing to draw.
-pub(crate) fn picture(kind: Chart, entries: &[Entry<'_>]) -> Option<Picture> {
+pub(crate) fn picture(kind: Chart, source: Source<'_>) -> Option<Picture> {
     let measured: Vec<Entry<'_>> =
-        entries.iter().copied().filter(|entry| !entry.outcome.latency().is_empty()).collect();
+        source.entries.iter().copied().filter(|entry| !entry.outcome.latency().is_empty()).collect();
     if measured.is_empty() {
         return None;
     }
     match kind {
+        Chart::Density => Some(density::picture(&measured)),
+        Chart::Forest => forest::picture(&source.comparison?),
         Chart::Overview => overview::picture(&measured),
-        Chart::Histogram => Some(histogram::picture(&measured)),
+        Chart::Osadl => Some(osadl::picture(&measured)),
         Chart::Percentiles => Some(percentiles::picture(&measured)),
         Chart::Time => time::picture(&measured),
         Chart::Sleeps => sleeps::picture(&measured),
@@ -127,5 +150,14 @@ pub(crate) fn picture(kind: Chart, entries: &[Entry<'_>]) -> Option<Picture> {
         Chart::Pairs => pairs::picture(&measured),
         Chart::Usual => why::usual(&measured),
         Chart::Worst => why::worst(&measured),
+    }
+}
+
+/// Whether the page has it among its pictures: one says what another does, where the other has room for all.
+pub(crate) fn is_among_the_pictures(kind: Chart, entries: &[Entry<'_>]) -> bool {
+    match kind {
+        Chart::Density | Chart::Forest | Chart::Osadl => false,
+        Chart::Overview => entries.len() > density::ROWS,
+        _ => true,
     }
 }

@@ -2,9 +2,11 @@
 
 use std::cmp::Reverse;
 
+use howlate_model::Property;
+
 use crate::chart::{HUES, Hue, Named};
 use crate::entry::Entry;
-use crate::names::{Facet, facets, name, varying};
+use crate::names::{Facet, Part, facets, name, varying};
 
 /// A condition within a panel.
 pub(crate) struct Series<'a> {
@@ -20,6 +22,23 @@ const PANELS: usize = 6;
 pub(crate) fn panels<'a>(entries: &[Entry<'a>]) -> (Vec<Facet<'a>>, usize) {
     let mut all = facets(entries, HUES);
     let left_out = all.get(PANELS..).unwrap_or_default().iter().map(|facet| facet.entries.len()).sum();
+    all.truncate(PANELS);
+    (all, left_out)
+}
+
+/// A group for each condition, in which its CPUs are drawn over one another, and how many conditions are left out.
+pub(crate) fn per_condition<'a>(entries: &[Entry<'a>]) -> (Vec<Facet<'a>>, usize) {
+    let is_said = |part: &Part| !matches!(part, Part::Of(Property::Cpu | Property::Thread));
+    let parts: Vec<Part> = varying(entries).into_iter().filter(is_said).collect();
+    let mut all: Vec<Facet<'a>> = Vec::new();
+    for entry in entries {
+        let heading = if parts.is_empty() { String::new() } else { name(entry, &parts) };
+        match all.iter_mut().find(|facet| facet.heading == heading) {
+            Some(facet) => facet.entries.push(*entry),
+            None => all.push(Facet { heading, entries: vec![*entry] }),
+        }
+    }
+    let left_out = all.iter().skip(PANELS).map(|facet| facet.entries.len()).sum();
     all.truncate(PANELS);
     (all, left_out)
 }

@@ -1,4 +1,5 @@
-//! How many wake-ups were how late: the whole range, and its usual part enlarged.
+//! How many wake-ups were how late on each CPU, as OSADL plots it: counts are logarithmic. The whole range, and its
+//! usual part enlarged.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +8,7 @@ use howlate_model::Latency;
 use howlate_render::numbers::count;
 use howlate_render::scale::Scale;
 
-use super::series::{self, Series, left_out};
+use super::series::{self, Series, left_out, per_condition};
 use super::{Chart, Panel, Picture, data, words};
 use crate::chart::{Axis, Drawing, Form, Hue, Mark, Plot};
 use crate::entry::Entry;
@@ -19,17 +20,17 @@ const COLUMNS: usize = 100;
 
 /// The picture.
 pub(crate) fn picture(entries: &[Entry<'_>]) -> Picture {
-    let (facets, not_drawn) = series::panels(entries);
+    let (facets, not_drawn) = per_condition(entries);
     Picture {
-        kind: Chart::Histogram,
+        kind: Chart::Osadl,
         title: title(entries),
-        about: "How many wake-ups were how late; counts are on a logarithmic scale, so that a single one can be seen. \
+        about: "How many wake-ups were how late on each CPU; counts are on a logarithmic scale, so that a single one can be seen. \
                 Triangles mark the largest. The whole range first, then its usual part in equal steps, with the \
                 number of wake-ups that lie beyond it. Missed periods count with the latency that they would have had."
             .to_owned(),
         left_out: left_out(not_drawn),
         panels: facets.iter().flat_map(|facet| [whole(facet), enlarged(facet)]).collect(),
-        numbers: Some(numbers(entries)),
+        numbers: Some(reached(entries)),
     }
 }
 
@@ -112,19 +113,24 @@ fn whole_counts(scale: Scale) -> Vec<(f64, String)> {
     scale.ticks(7).into_iter().filter(|tick| *tick >= 1.0).map(|tick| (tick, words::number(tick))).collect()
 }
 
-/// One row per column of any series, one count per series.
+/// The columns of the series that have a colour of their own.
 fn table_of(all: &[Series<'_>], columns: &[Vec<Column>]) -> String {
-    let mut rows: BTreeMap<(u64, u64), Vec<u64>> = BTreeMap::new();
     let drawn = all.iter().zip(columns).filter(|(one, _)| one.hue != Hue::Rest);
-    for (place, (_, columns)) in drawn.clone().enumerate() {
+    let named: Vec<_> = drawn.map(|(one, columns)| (one.name.clone(), columns.clone())).collect();
+    counts_by_column(&named)
+}
+
+/// One row per column of any series, one count per series.
+pub(super) fn counts_by_column(all: &[(String, Vec<Column>)]) -> String {
+    let mut rows: BTreeMap<(u64, u64), Vec<u64>> = BTreeMap::new();
+    for (place, (_, columns)) in all.iter().enumerate() {
         for column in columns {
-            let row =
-                rows.entry((column.from, column.until)).or_insert_with(|| vec![0; drawn.clone().count()]);
+            let row = rows.entry((column.from, column.until)).or_insert_with(|| vec![0; all.len()]);
             row[place] = column.count;
         }
     }
     let mut headings = vec!["from_ns".to_owned(), "until_ns".to_owned()];
-    headings.extend(drawn.map(|(one, _)| one.name.clone()));
+    headings.extend(all.iter().map(|(name, _)| name.clone()));
     let row = |((from, until), counts): (&(u64, u64), &Vec<u64>)| {
         [*from, *until].iter().chain(counts).map(ToString::to_string).collect()
     };
@@ -176,7 +182,7 @@ fn equal(counts: &[u64], width: u64) -> Vec<Column> {
 }
 
 /// How many wake-ups of each condition reached each power of ten.
-fn numbers(entries: &[Entry<'_>]) -> Table {
+pub(super) fn reached(entries: &[Entry<'_>]) -> Table {
     let parts = varying(entries);
     let steps: Vec<u64> = (3..=8).map(|power| 10_u64.pow(power)).collect();
     let row = |entry: &Entry<'_>| {

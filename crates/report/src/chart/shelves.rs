@@ -1,0 +1,195 @@
+//! Rows under one another on one axis, each with its name on one side and its number on the other, in groups with
+//! headings: the frame of ridges and of forests.
+
+use howlate_render::wrapped;
+use maud::{Markup, html};
+
+use super::path::rounded;
+use super::{Area, Axis, Room};
+
+/// The frame of a picture.
+pub(crate) struct Shelves<'a> {
+    pub(crate) axis: &'a Axis,
+    /// Height of what is drawn of a row.
+    pub(crate) height: f64,
+    pub(crate) shelves: Vec<Shelf>,
+    /// Straight lines through all rows, with their names.
+    pub(crate) rules: Vec<(f64, String)>,
+}
+
+/// Rows with a heading, which may be empty.
+#[derive(Clone, Debug)]
+pub(crate) struct Shelf {
+    pub(crate) heading: String,
+    pub(crate) rows: Vec<Label>,
+}
+
+/// What stands beside a row.
+#[derive(Clone, Debug)]
+pub(crate) struct Label {
+    pub(crate) name: String,
+    pub(crate) value: String,
+    /// All there is to say of it.
+    pub(crate) words: String,
+}
+
+/// Room for a heading, between rows, above all where rules are named, and below for the axis.
+const HEADING: f64 = 28.0;
+const GAP: f64 = 6.0;
+const TOP: f64 = 18.0;
+const BOTTOM: f64 = 44.0;
+/// The line of words above a row of a narrow picture.
+const WORDS: f64 = 18.0;
+/// Width of the names and of the values of a wide picture.
+const NAMES: f64 = 200.0;
+const VALUES: f64 = 190.0;
+/// Width of a letter, about.
+const LETTER: f64 = 6.4;
+
+/// Where a row is.
+struct Place<'a> {
+    top: f64,
+    label: &'a Label,
+}
+
+impl Shelves<'_> {
+    pub(crate) fn height(&self, room: Room) -> f64 {
+        self.places(room).1
+    }
+
+    const fn each(&self, room: Room) -> f64 {
+        match room {
+            Room::Wide => self.height + GAP,
+            Room::Narrow => self.height + GAP + WORDS,
+        }
+    }
+
+    /// Every row and every heading with how far down it is; and the height of all.
+    fn places(&self, room: Room) -> (Vec<Place<'_>>, f64, Vec<(f64, &str)>) {
+        let (mut rows, mut headings, mut top) = (Vec::new(), Vec::new(), TOP);
+        for shelf in &self.shelves {
+            if !shelf.heading.is_empty() {
+                headings.push((top, shelf.heading.as_str()));
+                top += HEADING;
+            }
+            for label in &shelf.rows {
+                rows.push(Place { top, label });
+                top += self.each(room);
+            }
+        }
+        (rows, top + BOTTOM, headings)
+    }
+
+    /// The picture; `draw` draws the row with that number between the area's top and its bottom.
+    pub(crate) fn svg(&self, room: Room, name: &str, draw: impl Fn(&Area<'_>, usize) -> Markup) -> Markup {
+        let (rows, height, headings) = self.places(room);
+        let nothing = Axis::new(self.axis.scale, "", |_| String::new());
+        let (left, right) = match room {
+            Room::Wide => (NAMES + 12.0, room.width() - VALUES),
+            Room::Narrow => (10.0, room.width() - 12.0),
+        };
+        let area = |top: f64, bottom: f64| Area {
+            left,
+            right,
+            top,
+            bottom,
+            horizontal: self.axis,
+            vertical: &nothing,
+        };
+        let whole = area(TOP, height - BOTTOM);
+        html! {
+            svg xmlns="http://www.w3.org/2000/svg" class={ "chart " (room.class()) } role="img" aria-label=(name)
+                viewBox=(format!("0 0 {} {}", room.width(), rounded(height))) {
+                (super::axes::draw_horizontal(&whole, room))
+                @for (at, text) in &self.rules { (rule(&whole, *at, text)) }
+                @for (top, text) in &headings {
+                    text class="heading" x="0" y=(rounded(top + 19.0)) { (text) }
+                }
+                @for (number, row) in rows.iter().enumerate() {
+                    g class="row" data-tip=(format!("{}: {}", row.label.name, row.label.words)) {
+                        rect class="hit" x="0" y=(rounded(row.top)) width=(rounded(room.width())) height=(rounded(self.each(room))) {}
+                        (self.row(room, row, &area, |area| draw(area, number)))
+                    }
+                }
+            }
+        }
+    }
+
+    fn row<'a>(
+        &self,
+        room: Room,
+        row: &Place<'_>,
+        area: &impl Fn(f64, f64) -> Area<'a>,
+        draw: impl Fn(&Area<'_>) -> Markup,
+    ) -> Markup {
+        match room {
+            Room::Wide => {
+                let bottom = row.top + self.height;
+                html! {
+                    (name_of(&row.label.name, bottom))
+                    text class="value" x=(rounded(room.width() - VALUES + 14.0)) y=(rounded(bottom - 4.0)) { (row.label.value) }
+                    (draw(&area(row.top, bottom)))
+                }
+            }
+            Room::Narrow => {
+                let top = row.top + WORDS;
+                #[allow(
+                    clippy::cast_possible_truncation,
+                    clippy::cast_sign_loss,
+                    reason = "a handful of letters"
+                )]
+                let left =
+                    ((room.width() / LETTER) as usize).saturating_sub(row.label.value.chars().count() + 3);
+                html! {
+                    text class="row-name" x="0" y=(rounded(row.top + 13.0)) { (cut(&row.label.name, left)) }
+                    text class="value" x=(rounded(room.width())) y=(rounded(row.top + 13.0)) text-anchor="end" { (row.label.value) }
+                    (draw(&area(top, top + self.height)))
+                }
+            }
+        }
+    }
+}
+
+/// The name of a row, in two lines where it does not fit into one.
+fn name_of(name: &str, bottom: f64) -> Markup {
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a handful of letters")]
+    let room = (NAMES / LETTER) as usize;
+    let text = wrapped(name, room, 0);
+    let lines: Vec<&str> = text.lines().collect();
+    let line = |text: &str, up: f64| {
+        html! { text class="row-name" x=(rounded(NAMES)) y=(rounded(bottom - 4.0 - up)) text-anchor="end" { (cut(text, room)) } }
+    };
+    match lines.as_slice() {
+        [] => html! {},
+        [one] => line(one, 0.0),
+        [first, rest @ ..] => html! { (line(first, 15.0)) (line(&rest.join(" "), 0.0)) },
+    }
+}
+
+/// As much of it as there is room for, with a sign where that is not all.
+fn cut(text: &str, room: usize) -> String {
+    if text.chars().count() <= room {
+        return text.to_owned();
+    }
+    text.chars().take(room.saturating_sub(1)).chain(['…']).collect()
+}
+
+fn rule(area: &Area<'_>, at: f64, text: &str) -> Markup {
+    let x = area.x(at);
+    let anchor = if x > area.right - 60.0 { "end" } else { "middle" };
+    html! {
+        path class="rule" d=(format!("M{} {}V{}", rounded(x), rounded(area.bottom), rounded(area.top - 4.0))) {}
+        text class="rule-name" x=(rounded(x)) y=(rounded(area.top - 7.0)) text-anchor=(anchor) { (text) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_cut_bears_a_sign() {
+        assert_eq!(cut("fifo:80", 7), "fifo:80");
+        assert_eq!(cut("fifo:80 · load cpu", 9), "fifo:80 …");
+    }
+}

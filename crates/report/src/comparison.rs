@@ -1,0 +1,71 @@
+//! What `compare` says, for the page and for Markdown.
+
+use howlate_render::{ComparisonReport, Told, ToldPair, ToldRow, markdown_text};
+
+use crate::prose;
+use crate::table::{Cell, Table};
+
+/// Pairs of conditions that the tables hold; `howlate compare` prints all.
+const PAIRS: usize = 24;
+
+/// Everything that was tested: a row for each statistic of each pair.
+pub(crate) fn table(told: &Told<'_>) -> Table {
+    let interval = format!("{} interval", told.confidence);
+    let headings =
+        ["compared", "number", "base", "new", "differ by", "", &interval, "detectable", "p", "verdict"];
+    let rows = rows(told, |one| {
+        let [base, new, by] = one.numbers.clone();
+        vec![base, new, by, one.percent.clone(), one.interval.clone(), detectable(one), one.p.clone()]
+    });
+    let mut table = Table::plain(&caption(told), &headings, 2, rows);
+    embolden(&mut table);
+    table
+}
+
+fn caption(told: &Told<'_>) -> String {
+    let more = told.pairs.len().saturating_sub(PAIRS);
+    let more =
+        if more == 0 { String::new() } else { format!(" {more} more pairs: `howlate compare` prints them.") };
+    format!(
+        "In µs. {}. p is corrected for all comparisons; detectable: a difference found with a chance of at least 80 %.{more}",
+        told.tally
+    )
+}
+
+fn detectable(row: &ToldRow<'_>) -> String {
+    if row.detectable.is_empty() { "–".to_owned() } else { row.detectable.clone() }
+}
+
+fn rows(told: &Told<'_>, numbers: impl Fn(&ToldRow<'_>) -> Vec<String>) -> Vec<Vec<String>> {
+    let row = |pair: &ToldPair<'_>, row: &ToldRow<'_>| {
+        let mut cells = vec![pair.subject.clone(), row.statistic.to_owned()];
+        cells.extend(numbers(row));
+        cells.push(row.verdict.to_owned());
+        cells
+    };
+    let each = |pair: &'_ ToldPair<'_>| pair.rows.iter().map(|one| row(pair, one)).collect::<Vec<_>>();
+    told.pairs.iter().take(PAIRS).flat_map(each).collect()
+}
+
+/// A verdict that says something stands out.
+fn embolden(table: &mut Table) {
+    let verdicts = table.rows.iter_mut().filter_map(|row| row.last_mut());
+    let says = |cell: &Cell| matches!(cell.text.as_str(), "better" | "worse");
+    verdicts.filter(|cell| says(cell)).for_each(|cell| cell.is_worst = true);
+}
+
+/// The verdict, a table of few columns, and what to know.
+pub(crate) fn markdown(comparison: &ComparisonReport<'_>) -> String {
+    let told = comparison.told();
+    let interval = format!("{} interval", told.confidence);
+    let rows = rows(&told, |one| {
+        let [base, new, _] = one.numbers.clone();
+        vec![base, new, one.percent.clone(), one.interval.clone()]
+    });
+    let headings = ["compared", "µs", "base", "new", "", &interval, "verdict"];
+    let mut table = Table::plain("", &headings, 2, rows);
+    embolden(&mut table);
+    let notes: String = told.notes.iter().map(|note| format!("- {}\n", prose::markdown(note))).collect();
+    let gap = if notes.is_empty() { "" } else { "\n" };
+    format!("**{}**\n\n{}{gap}{notes}\n", markdown_text(&told.answer), table.markdown())
+}

@@ -1,0 +1,176 @@
+//! By how much conditions differ, with intervals, as `compare` found it.
+
+use howlate_analyse::compare::{Tested, Verdict};
+use howlate_render::scale::Scale;
+use howlate_render::{ComparisonReport, ToldPair, ToldRow};
+
+use super::{Chart, Panel, Picture, data};
+use crate::chart::{Axis, Difference, Drawing, Forest, Group, Hue, Label};
+
+/// Pairs of conditions that are drawn; the table has all.
+const PAIRS: usize = 12;
+/// Between the parts of what was compared.
+const SEPARATOR: &str = " · ";
+/// The new one as a multiple of the base, beyond which nobody needs to see how far.
+const LEAST: f64 = 1e-3;
+const MOST: f64 = 1e3;
+
+/// The picture; `None` where nothing was tested.
+pub(crate) fn picture(comparison: &ComparisonReport<'_>) -> Option<Picture> {
+    let told = comparison.told();
+    let common = common(&told.pairs);
+    let groups: Vec<Group> = told.pairs.iter().take(PAIRS).map(|pair| group(pair, &common)).collect();
+    let has_any = groups.iter().any(|group| !group.differences.is_empty());
+    let forest = Forest { axis: axis(&groups), none: (1.0, "no difference".to_owned()), groups };
+    has_any.then(|| Picture {
+        kind: Chart::Forest,
+        title: told.answer.clone(),
+        about: format!(
+            "By how much each number differs from the base's, in per cent of it. Dot: the estimate. Line: its {} interval. Grey: a difference \
+             within this would not have been seen for certain. A hollow dot has no interval: there is too little to go by.{}",
+            told.confidence,
+            of_all(&common)
+        ),
+        left_out: (told.pairs.len() > PAIRS)
+            .then(|| format!("{} more pairs are in the table.", told.pairs.len() - PAIRS)),
+        panels: vec![Panel {
+            heading: String::new(),
+            drawing: Drawing::Forest(forest),
+            legend: Vec::new(),
+            data: table_of(&told.pairs),
+        }],
+        numbers: None,
+    })
+}
+
+/// What is said of every pair, where there are several.
+fn common<'a>(pairs: &'a [ToldPair<'_>]) -> Vec<&'a str> {
+    let [first, others @ ..] = pairs else { return Vec::new() };
+    let is_said =
+        |part: &&str| others.iter().all(|other| other.subject.split(SEPARATOR).any(|one| one == *part));
+    if others.is_empty() { Vec::new() } else { first.subject.split(SEPARATOR).filter(is_said).collect() }
+}
+
+fn of_all(common: &[&str]) -> String {
+    if common.is_empty() { String::new() } else { format!(" All: {}.", common.join(SEPARATOR)) }
+}
+
+fn group(pair: &ToldPair<'_>, common: &[&str]) -> Group {
+    let differences = pair.rows.iter().filter_map(difference).collect();
+    let own: Vec<&str> = pair.subject.split(SEPARATOR).filter(|part| !common.contains(part)).collect();
+    Group { heading: own.join(SEPARATOR), differences }
+}
+
+fn difference(row: &ToldRow<'_>) -> Option<Difference> {
+    let tested = row.tested;
+    let at = multiple(tested, tested.difference_ns)?;
+    let both = |(low, high): (f64, f64)| Some((multiple(tested, low)?, multiple(tested, high)?));
+    let interval = tested.interval_ns.and_then(both);
+    let is_open = !matches!(tested.verdict, Verdict::Better | Verdict::Worse);
+    let unseen = tested.detectable_ns.filter(|_| is_open).and_then(|least| both((-least, least)));
+    let [base, new, by] = &row.numbers;
+    let about = if interval.is_some() { format!(" ({})", row.interval) } else { String::new() };
+    let words = format!("{base} µs, then {new} µs; they differ by {by} µs{about}: {}", row.verdict);
+    let label = Label { name: row.statistic.to_owned(), value: row.verdict.to_owned(), words };
+    Some(Difference { label, hue: hue(tested.verdict), at, interval, unseen })
+}
+
+/// The new one as a multiple of the base, were the difference this.
+fn multiple(tested: &Tested, difference: f64) -> Option<f64> {
+    (tested.base_ns > 0.0).then(|| (1.0 + difference / tested.base_ns).clamp(LEAST, MOST))
+}
+
+const fn hue(verdict: Verdict) -> Hue {
+    match verdict {
+        Verdict::Better => Hue::Series(2),
+        Verdict::Worse => Hue::Series(1),
+        Verdict::Equivalent => Hue::Series(0),
+        Verdict::NotDistinguishable | Verdict::Inconclusive => Hue::Rest,
+    }
+}
+
+/// Multiples that are named, in the order in which they are wanted.
+const NAMED: [(f64, &str); 21] = [
+    (1.0, "0"),
+    (0.5, "−50 %"),
+    (2.0, "+100 %"),
+    (0.1, "−90 %"),
+    (10.0, "× 10"),
+    (0.01, "−99 %"),
+    (100.0, "× 100"),
+    (0.001, "−99.9 %"),
+    (1_000.0, "× 1 000"),
+    (0.8, "−20 %"),
+    (1.25, "+25 %"),
+    (0.2, "−80 %"),
+    (5.0, "× 5"),
+    (0.9, "−10 %"),
+    (1.1, "+10 %"),
+    (0.95, "−5 %"),
+    (1.05, "+5 %"),
+    (0.98, "−2 %"),
+    (1.02, "+2 %"),
+    (0.99, "−1 %"),
+    (1.01, "+1 %"),
+];
+
+/// Equal ratios are equally far apart, so that half as late and twice as late are.
+fn axis(groups: &[Group]) -> Axis {
+    let ends = |one: &Difference| {
+        [Some((one.at, one.at)), one.interval, one.unseen]
+            .into_iter()
+            .flatten()
+            .flat_map(|(low, high)| [low, high])
+    };
+    let all = || groups.iter().flat_map(|group| &group.differences).flat_map(ends);
+    // Some room on both sides of no difference, whatever was found.
+    let (least, most) = (all().fold(0.99, f64::min), all().fold(1.01, f64::max));
+    let spare = (most / least).powf(0.04);
+    let scale = Scale::between(least / spare, most * spare);
+    Axis { named: named(scale), ..Axis::new(scale, "difference from the base", |_| String::new()) }
+}
+
+/// As many as stand apart.
+fn named(scale: Scale) -> Vec<(f64, String)> {
+    const APART: f64 = 0.12;
+    let mut named: Vec<(f64, String)> = Vec::new();
+    for (value, text) in NAMED {
+        let is_near = |(other, _): &(f64, String)| (scale.place(*other) - scale.place(value)).abs() < APART;
+        if (scale.from()..=scale.to()).contains(&value) && !named.iter().any(is_near) {
+            named.push((value, text.to_owned()));
+        }
+    }
+    named.sort_by(|one, other| one.0.total_cmp(&other.0));
+    named
+}
+
+fn table_of(pairs: &[ToldPair<'_>]) -> String {
+    let headings =
+        ["compared", "statistic", "base_ns", "new_ns", "difference_ns", "low_ns", "high_ns", "verdict"];
+    let row = |pair: &ToldPair<'_>, row: &ToldRow<'_>| {
+        let tested = row.tested;
+        let whole = |value: f64| format!("{value:.0}");
+        let mut cells = vec![pair.subject.clone(), row.statistic.to_owned()];
+        cells.extend([tested.base_ns, tested.new_ns, tested.difference_ns].map(whole));
+        cells.push(data::optional(tested.interval_ns.map(|(low, _)| whole(low))));
+        cells.push(data::optional(tested.interval_ns.map(|(_, high)| whole(high))));
+        cells.push(row.verdict.to_owned());
+        cells
+    };
+    let rows = pairs.iter().flat_map(|pair| pair.rows.iter().map(move |one| row(pair, one)));
+    data::csv(&headings.map(str::to_owned), rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn named_differences_stand_apart() {
+        let names =
+            |from, to| named(Scale::between(from, to)).into_iter().map(|one| one.1).collect::<Vec<_>>();
+        assert_eq!(names(0.04, 1.1), ["−90 %", "−80 %", "−50 %", "0"]);
+        assert_eq!(names(0.97, 1.06), ["−2 %", "0", "+2 %", "+5 %"]);
+        assert!(names(0.9, 1_000.0).contains(&"× 100".to_owned()));
+    }
+}
