@@ -5,10 +5,12 @@
 mod common;
 
 use std::os::unix::fs::symlink;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use common::{ForAnyone, json, run, skip, stderr, stdout};
+use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::Value;
 
 /// Whether waits can be seen here; says why not.
@@ -22,19 +24,22 @@ fn can_see() -> bool {
     output.status.code() == Some(0)
 }
 
-/// Ends with the test.
+/// Ends with the test, and all that it has started.
 struct Running(Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
-        drop(self.0.kill());
+        let group = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw);
+        // It may have ended by itself.
+        let _ = group.map(|group| kill_process_group(group, Signal::KILL));
         drop(self.0.wait());
     }
 }
 
 impl Running {
     fn start(command: &mut Command) -> Self {
-        Self(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        Self(command.process_group(0).spawn().unwrap())
     }
 
     /// A shell under another name.
