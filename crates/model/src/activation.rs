@@ -18,11 +18,13 @@ pub enum Activation {
     HandedOn,
     /// A turn of a loop that its program has marked: late from the time at which the turn was to begin.
     Loop,
+    /// Whatever ended its sleep: nobody saw what, so that nobody knows from when on it was late.
+    Unseen,
 }
 
 impl Activation {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Timer, Self::Event, Self::HandedOn, Self::Loop];
+    pub const ALL: [Self; 5] = [Self::Timer, Self::Event, Self::HandedOn, Self::Loop, Self::Unseen];
 
     /// The name used in recordings.
     pub const fn name(self) -> &'static str {
@@ -31,6 +33,7 @@ impl Activation {
             Self::Event => "event",
             Self::HandedOn => "handed_on",
             Self::Loop => "loop",
+            Self::Unseen => "unseen",
         }
     }
 }

@@ -97,4 +97,4 @@ pub use waits::{
     NOT_LOOKED_AT, Ongoing, ReasonWaits, Rival, Stack, ThreadWaits, Waits, WaitsLost, WaitsRead,
 };
 pub use wakeup::Wakeup;
-pub use watched::{HandedOn, NO_TRACER, TurnsBlock, WAKERS_KEPT, WatchedBlock, Woken};
+pub use watched::{HandedOn, NO_TRACER, RunQueueBlock, TurnsBlock, WAKERS_KEPT, WatchedBlock, Woken};

@@ -51,6 +51,27 @@ impl TurnsBlock {
     }
 }
 
+/// What a thread got of CPUs, as the kernel tells everybody of their own programs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RunQueueBlock {
+    /// Times that it got a CPU.
+    pub switch_ins: u64,
+    /// Times that it went to sleep and ran again; absent where its switches could not be recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sleeps: Option<u64>,
+    /// Ready to run, and waiting for a CPU, in all.
+    pub waited_ns: Span,
+}
+
+impl RunQueueBlock {
+    /// Adds what came later.
+    pub fn merge(&mut self, later: &Self) {
+        self.switch_ins = self.switch_ins.saturating_add(later.switch_ins);
+        self.sleeps = later.sleeps.map(|more| self.sleeps.unwrap_or(0).saturating_add(more)).or(self.sleeps);
+        self.waited_ns = self.waited_ns.plus(later.waited_ns);
+    }
+}
+
 /// The rhythm of a watched thread in one stretch of time, and who woke it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WatchedBlock {
@@ -76,6 +97,9 @@ pub struct WatchedBlock {
     /// The work of its turns; absent where its program has not marked them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turns: Option<TurnsBlock>,
+    /// What it got of CPUs; absent where each of its wake-ups was seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_queue: Option<RunQueueBlock>,
 }
 
 /// What stands for the tracer of marked loops where there was none.
@@ -108,6 +132,9 @@ impl WatchedBlock {
         self.missed = later.missed.map(|more| self.missed.unwrap_or(0).saturating_add(more)).or(self.missed);
         if let Some(turns) = &later.turns {
             self.turns.get_or_insert_default().merge(turns);
+        }
+        if let Some(run_queue) = &later.run_queue {
+            self.run_queue.get_or_insert_default().merge(run_queue);
         }
         later.woken_by.iter().for_each(|one| self.count(&one.by, one.count));
         later.handed_on.iter().for_each(|one| self.handed_on(&one.through, one.count));

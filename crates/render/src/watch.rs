@@ -3,9 +3,9 @@
 use std::cmp::Reverse;
 
 use howlate_analyse::cause::{Why, WhyCause};
-use howlate_analyse::watch::Rhythm;
+use howlate_analyse::watch::{Rhythm, Thread};
 use howlate_analyse::{Analysis, Outcome, Summary};
-use howlate_model::{Activation, HandedOn, Holder, Latency, Span, TurnsBlock, Who, Work};
+use howlate_model::{Activation, HandedOn, Holder, Span, TurnsBlock, Who, Work};
 
 use crate::legible::legible;
 use crate::numbers::{count, micros};
@@ -29,6 +29,11 @@ const NUMBERS: [Number; 3] =
 pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
     let late = analysis.header.late_above_ns;
     let (outcomes, left_out) = shown(analysis.outcomes());
+    let (unseen, outcomes): (Vec<&Outcome>, Vec<&Outcome>) = outcomes.into_iter().partition(is_unseen);
+    let unseen = run_queues(&unseen, width);
+    if outcomes.is_empty() {
+        return unseen;
+    }
     let outcomes = outcomes.as_slice();
     let mut headings = vec!["thread", "late from", "period", "jitter", "wake-ups", "missed"];
     let mut columns: Vec<Vec<String>> = vec![
@@ -60,7 +65,42 @@ pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
         some => format!("  {some} more threads were late less; `--json` has all.\n"),
     };
     let [loops, wakers] = [loops(outcomes, width), wakers(outcomes, width)];
-    format!("Threads of a program · µs\n\n{}{more}\n{loops}{wakers}", table.text(width))
+    format!("Threads of a program · µs\n\n{}{more}\n{loops}{wakers}{unseen}", table.text(width))
+}
+
+/// Nobody saw what woke it.
+fn is_unseen(outcome: &&Outcome) -> bool {
+    matches!(outcome.condition.work, Work::Watch { mechanism: Activation::Unseen })
+}
+
+/// What threads got of CPUs whose wake-ups nobody saw.
+fn run_queues(outcomes: &[&Outcome], width: usize) -> String {
+    if outcomes.is_empty() {
+        return String::new();
+    }
+    let numbers = |one: &Outcome| one.rhythm.as_ref().and_then(Rhythm::run_queue);
+    let headings =
+        ["thread", "interval", "jitter", "switch-ins", "preempted", "waited", "each"].map(str::to_owned);
+    let mut table = Columns::new(&headings, 1);
+    for one in outcomes {
+        let (rhythm, got) = (one.rhythm.as_ref(), numbers(one));
+        table.row(vec![
+            name(one),
+            span(rhythm.and_then(Rhythm::period)),
+            span(rhythm.and_then(Rhythm::jitter)),
+            got.map_or_else(none, |got| count(got.switch_ins)),
+            got.and_then(|got| got.preempted).map_or_else(none, count),
+            span(got.map(|got| got.waited_ns)),
+            span(got.and_then(|got| got.mean_wait_ns)),
+        ]);
+    }
+    let means = "How long threads were ready and waited for a CPU, in all and for each time that they got one; nobody saw when \
+                 they were to run, or who woke them.";
+    format!(
+        "Threads of a program, by the kernel's accounts · µs\n\n{}\n{}\n\n",
+        table.text(width),
+        wrapped(means, width, 2)
+    )
 }
 
 /// The threads that are shown, by name, and how many are not: those that were late least.
@@ -105,6 +145,7 @@ const fn late_from(outcome: &Outcome) -> &'static str {
         Work::Watch { mechanism: Activation::Event } => "being woken",
         Work::Watch { mechanism: Activation::HandedOn } => "its waker's timer",
         Work::Watch { mechanism: Activation::Loop } => "its turn's time",
+        Work::Watch { mechanism: Activation::Unseen } => "not known",
         _ => "",
     }
 }
@@ -195,6 +236,10 @@ fn who(who: &Who) -> String {
 }
 
 /// A thread while it is being watched, in one line.
-pub fn watched_live(name: &str, wakeups: u64, worst: Latency) -> String {
-    format!("  {:<16} {:>12} wake-ups   worst {worst}", legible(name), count(wakeups))
+pub fn watched_live(name: &str, thread: &Thread) -> String {
+    let (name, times) = (legible(name), count(thread.count));
+    match thread.waited {
+        None => format!("  {name:<16} {times:>12} wake-ups   worst {}", thread.worst),
+        Some(waited) => format!("  {name:<16} {times:>12} switch-ins   waited {waited} for a CPU"),
+    }
 }

@@ -36,6 +36,11 @@ impl Identities {
         identity
     }
 
+    /// Whether it is called anything.
+    pub fn has(&self, tid: u32) -> bool {
+        self.of.contains_key(&tid)
+    }
+
     /// The threads that have one, and their names.
     pub fn all(&self) -> impl Iterator<Item = (u32, &str)> {
         self.of.iter().map(|(tid, identity)| (*tid, identity.name.as_str()))

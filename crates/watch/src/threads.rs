@@ -60,6 +60,11 @@ impl Threads {
         Looked { come, gone }
     }
 
+    /// The threads that were found when it was last looked.
+    pub fn all(&self) -> Vec<u32> {
+        self.known.keys().copied().collect()
+    }
+
     /// The processes that were found when it was last looked, the first one first.
     pub fn processes(&self) -> &[u32] {
         &self.processes

@@ -14,6 +14,6 @@ mod turns;
 
 pub use awakening::Awakening;
 pub use chains::Chains;
-pub use rhythm::{Rhythm, RhythmNumbers, TurnsNumbers};
+pub use rhythm::{Rhythm, RhythmNumbers, RunQueueNumbers, TurnsNumbers};
 pub use thread::Thread;
 pub use turns::{Turned, Turns};

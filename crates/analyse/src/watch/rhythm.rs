@@ -36,6 +36,24 @@ pub struct RhythmNumbers {
     /// The work of its turns; absent where its program has not marked them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub turns: Option<TurnsNumbers>,
+    /// What it got of CPUs; absent where each of its wake-ups was seen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run_queue: Option<RunQueueNumbers>,
+}
+
+/// What a thread got of CPUs, as it is published. Names are added to, never changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RunQueueNumbers {
+    /// Times that it got a CPU.
+    pub switch_ins: u64,
+    /// Those of them at which it went on after its CPU had been taken from it; absent where its switches could not be recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preempted: Option<u64>,
+    /// Ready to run, and waiting for a CPU, in all.
+    pub waited_ns: Span,
+    /// The mean of that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mean_wait_ns: Option<Span>,
 }
 
 /// The work of a marked loop's turns, as it is published. Names are added to, never changed.
@@ -95,6 +113,18 @@ impl Rhythm {
         self.all.turns.as_ref()
     }
 
+    /// What it got of CPUs; `None` where each of its wake-ups was seen.
+    pub fn run_queue(&self) -> Option<RunQueueNumbers> {
+        let all = self.all.run_queue?;
+        let mean = all.waited_ns.as_nanos().checked_div(all.switch_ins);
+        Some(RunQueueNumbers {
+            switch_ins: all.switch_ins,
+            preempted: all.sleeps.map(|sleeps| all.switch_ins.saturating_sub(sleeps)),
+            waited_ns: all.waited_ns,
+            mean_wait_ns: mean.map(Span::from_nanos),
+        })
+    }
+
     /// All of it, as it is published.
     pub fn numbers(&self) -> RhythmNumbers {
         RhythmNumbers {
@@ -106,6 +136,7 @@ impl Rhythm {
             woken_by: self.all.woken_by.clone(),
             handed_on: self.all.handed_on.clone(),
             turns: self.turns().map(turns),
+            run_queue: self.run_queue(),
         }
     }
 }

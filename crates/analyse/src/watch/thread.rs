@@ -2,7 +2,9 @@
 
 use std::mem::{replace, take};
 
-use howlate_model::{Block, Latency, Ledger, Line, MonotonicTime, Span, TurnsBlock, WatchedBlock, WhyBlock};
+use howlate_model::{
+    Block, Latency, Ledger, Line, MonotonicTime, RunQueueBlock, Span, TurnsBlock, WatchedBlock, WhyBlock,
+};
 
 use super::grid::Grid;
 use super::{Awakening, Turned};
@@ -15,10 +17,12 @@ pub struct Thread {
     rhythm: WatchedBlock,
     grid: Grid,
     ran: Option<MonotonicTime>,
-    /// Wake-ups so far.
+    /// Wake-ups so far; times that it got a CPU where those are not seen.
     pub count: u64,
     /// The latest of them all.
     pub worst: Latency,
+    /// Time that it waited for CPUs so far; `None` where its wake-ups are seen.
+    pub waited: Option<Span>,
 }
 
 impl Thread {
@@ -32,6 +36,7 @@ impl Thread {
             ran: None,
             count: 0,
             worst: Latency::from_nanos(0),
+            waited: None,
         }
     }
 
@@ -79,6 +84,26 @@ impl Thread {
         }
     }
 
+    /// It slept, and ran again `at` that time; nobody saw what woke it.
+    pub fn slept(&mut self, at: MonotonicTime) {
+        if let Some(before) = self.ran {
+            self.rhythm.steps.record(length(at.since(before)));
+        }
+        self.ran(at);
+        *self.run_queue().sleeps.get_or_insert(0) += 1;
+    }
+
+    /// It got so many CPUs, and waited so long for them.
+    pub fn got(&mut self, switch_ins: u64, waited: Span) {
+        self.run_queue().merge(&RunQueueBlock { switch_ins, sleeps: None, waited_ns: waited });
+        self.count += switch_ins;
+        self.waited = Some(self.waited.unwrap_or_default().plus(waited));
+    }
+
+    fn run_queue(&mut self) -> &mut RunQueueBlock {
+        self.rhythm.run_queue.get_or_insert_default()
+    }
+
     fn was_late(&mut self, one: &Awakening) {
         self.block.record(one.wakeup, None);
         self.ledger.add(&one.parts.wakeup);
@@ -115,7 +140,8 @@ impl Thread {
         let next = WatchedBlock { condition, from_ns: now, until_ns: now, turns, ..WatchedBlock::default() };
         let rhythm = WatchedBlock { until_ns: now, ..replace(&mut self.rhythm, next) };
         if self.ledger.is_empty() {
-            return Vec::new();
+            let is_known = rhythm.run_queue.is_some();
+            return is_known.then(|| Line::Watched(Box::new(rhythm))).into_iter().collect();
         }
         let why = WhyBlock {
             condition,
@@ -207,6 +233,30 @@ mod tests {
         let why = outcome.why_late(None).unwrap();
         assert_eq!((why.decomposed, why.not_decomposed), (19, 0));
         assert_eq!(why.probe_effect_ns, None);
+    }
+
+    #[test]
+    fn where_nobody_saw_what_woke_it_its_runs_and_waits_are_known() {
+        let mut thread = Thread::new(0, at(0));
+        (1..=20).for_each(|turn| thread.slept(at(turn * 5_000_000)));
+        thread.got(23, Span::from_micros(46));
+        assert_eq!((thread.count, thread.waited), (23, Some(Span::from_micros(46))));
+        assert_eq!(thread.block(at(100_000_000)), None, "nobody knows how late it was");
+        let lines = thread.reasons(at(100_000_000), "none");
+        let [Line::Watched(block)] = lines.as_slice() else { panic!("{lines:?}") };
+        let mut rhythm = crate::watch::Rhythm::default();
+        rhythm.add(block);
+        assert!(rhythm.period().unwrap().as_nanos().abs_diff(5_000_000) <= 50_000);
+        let got = rhythm.run_queue().unwrap();
+        assert_eq!((got.switch_ins, got.preempted), (23, Some(3)));
+        assert_eq!(got.mean_wait_ns, Some(Span::from_micros(2)));
+        thread.got(5, Span::ZERO);
+        thread.reasons(at(200_000_000), "none").iter().for_each(|line| match line {
+            Line::Watched(block) => rhythm.add(block),
+            other => panic!("{other:?}"),
+        });
+        assert_eq!(rhythm.run_queue().map(|got| (got.switch_ins, got.preempted)), Some((28, Some(8))));
+        assert_eq!(thread.reasons(at(300_000_000), "none"), vec![]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! `howlate watch`
 
+mod accounts;
 mod followed;
 mod subject;
 mod watching;

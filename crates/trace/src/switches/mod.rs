@@ -25,6 +25,8 @@ const LARGE_ONES: usize = 8;
 /// That of any other thread: 512 switches, enough for 2 kHz.
 const SMALL_RING: usize = 16 * 1024;
 const SMALLEST_RING: usize = 4 * 1024;
+/// From so many on, rings of threads that have ended are given back.
+const MANY: usize = 64;
 
 /// The threads that are followed.
 pub(crate) struct Switches {
@@ -60,6 +62,9 @@ impl Tracer for Switches {
     }
 
     fn follow(&mut self, tid: u32, slack: Span) -> Result<(), Refusal> {
+        if self.threads.len() >= MANY {
+            self.threads.retain(|one| is_there(one.follower.tid));
+        }
         let ring = if self.threads.len() < LARGE_ONES { RING } else { SMALL_RING };
         let records = records_of(tid, ring)?;
         self.threads.push(Watched { records, follower: Follower::new(tid, slack) });
@@ -97,6 +102,10 @@ impl Tracer for Switches {
         self.threads.iter().for_each(|thread| drop(thread.records.stop()));
         self.stopped = true;
     }
+}
+
+fn is_there(tid: u32) -> bool {
+    Root::live().read(&format!("/proc/{tid}/comm")).is_ok()
 }
 
 /// The records of a thread, in the largest ring up to `ring` that this user may still lock.

@@ -8,7 +8,7 @@ use howlate_model::{
     Activation, CONDITIONS_MOST, Condition, CpuSet, InForce, Line, Load, LoopTurn, MonotonicTime, Policy,
     Span, Started, Traced, Work,
 };
-use howlate_procfs::Root;
+use howlate_procfs::{Root, Schedstat};
 use howlate_watch::{Identities, Identity, Marked, Threads};
 
 /// What a thread is called that had ended before anybody asked for its name.
@@ -84,16 +84,43 @@ impl Followed {
     }
 
     fn woke(&mut self, tid: u32, awakening: &Awakening, known: &mut Threads) -> Vec<Line> {
+        self.enter(tid, awakening.activation, known, |thread| thread.woke(awakening))
+    }
+
+    /// Takes a sleep of which nobody saw what ended it; returns the lines that a condition begins with, where it is a new one.
+    pub(super) fn slept(&mut self, one: &Traced, known: &mut Threads) -> Vec<Line> {
+        let Some(at) = one.switched_in else { return Vec::new() };
+        // The last one of a thread that has ended is told when nobody knows its name any more.
+        if !self.identities.has(one.tid) && known.name(one.tid).is_none() {
+            return Vec::new();
+        }
+        self.enter(one.tid, Activation::Unseen, known, |thread| thread.slept(at))
+    }
+
+    /// Takes what a thread got of CPUs; returns the same.
+    pub(super) fn got(&mut self, tid: u32, got: Schedstat, known: &mut Threads) -> Vec<Line> {
+        self.enter(tid, Activation::Unseen, known, |thread| thread.got(got.turns, got.waited))
+    }
+
+    /// Hands a thread to `entry`, if it is one that is measured; returns the lines that a condition begins with, where it is
+    /// a new one.
+    fn enter(
+        &mut self,
+        tid: u32,
+        activation: Activation,
+        known: &mut Threads,
+        entry: impl FnOnce(&mut Thread),
+    ) -> Vec<Line> {
         let identity = self.identities.of(tid, || name_of(tid, known));
         if !self.is_chosen(&identity.name) {
             return Vec::new();
         }
-        let (place, lines) = match self.places.get(&(identity.clone(), awakening.activation)) {
+        let (place, lines) = match self.places.get(&(identity.clone(), activation)) {
             Some(place) => (*place, Vec::new()),
             None if self.threads.len() >= CONDITIONS_MOST => return Vec::new(),
-            None => self.add(tid, identity, awakening.activation),
+            None => self.add(tid, identity, activation),
         };
-        self.threads[place].woke(awakening);
+        entry(&mut self.threads[place]);
         lines
     }
 

@@ -9,6 +9,7 @@ use howlate_procfs::Root;
 use howlate_trace::{Choice, Opened, Refusal, Tier, Tracer, open};
 use howlate_watch::{Looked, Loops, Thread, Threads};
 
+use super::accounts::Accounts;
 use super::followed::Followed;
 use super::subject::Subject;
 use crate::cli::Watch;
@@ -40,6 +41,8 @@ pub(super) struct Watching {
     tracer: Option<Box<dyn Tracer>>,
     /// Why there is none.
     untraced: Option<Error>,
+    /// Where no tracer sees what wakes threads.
+    accounts: Option<Accounts>,
     loops: Option<Loops>,
     threads: Threads,
     followed: Followed,
@@ -63,7 +66,7 @@ impl Watching {
         environment: &Environment,
         subject: &mut Subject,
     ) -> Result<Self, Error> {
-        let Traced { mut tracer, untraced, caveats } = tracer(asked.tracer, subject)?;
+        let Traced { mut tracer, accounts, untraced, caveats } = tracer(asked.tracer, subject)?;
         let mut threads = Threads::of(Root::live(), subject.pid(), asked.follow);
         let mut followed = Followed::new(&asked.thread, &environment.system.kernel);
         if let Some(tracer) = &mut tracer {
@@ -74,13 +77,21 @@ impl Watching {
         let mut recorder = Recorder::begin(header, asked.out.as_deref(), &environment.interrupted)?;
         caveats.into_iter().chain(environment.refused.iter().cloned()).for_each(|one| recorder.caveat(one));
         let watched = subject.leaves_the_terminal_alone() && !asked.printing.quiet && is_watched();
-        if !asked.printing.quiet && untraced.is_some() {
-            say("There is no tracer: only loops are measured that the program has marked (docs/loop.md).\n");
+        if !asked.printing.quiet && !tracer.as_deref().is_some_and(sees_wakers) {
+            say(match accounts {
+                Some(_) => {
+                    "Nobody sees here what wakes the program's threads: how long they wait for a CPU is measured, and loops that the program has marked (docs/loop.md).\n"
+                }
+                None => {
+                    "There is no tracer: only loops are measured that the program has marked (docs/loop.md).\n"
+                }
+            });
         }
         let now = clock::now();
         Ok(Self {
             tracer,
             untraced,
+            accounts,
             loops: subject.take_loops(),
             threads,
             followed,
@@ -129,13 +140,20 @@ impl Watching {
             self.followed.look_for_new_names(&mut self.threads);
         }
         self.read();
-        gone.into_iter().for_each(|tid| self.followed.ended(tid));
+        self.read_accounts();
+        for tid in gone {
+            self.accounts.iter_mut().for_each(|accounts| accounts.forget(tid));
+            self.followed.ended(tid);
+        }
         self.hand_on(clock::now());
     }
 
     /// Watches as many of the processes as can be.
     fn follow_children(&mut self) {
         let all = self.threads.processes();
+        if !self.tracer.as_deref().is_some_and(sees_wakers) {
+            return;
+        }
         self.left_out = self.left_out.max(all.len().saturating_sub(PROCESSES));
         if let Some(tracer) = &mut self.tracer {
             // What the first look found could be watched.
@@ -146,7 +164,7 @@ impl Watching {
     /// Takes in turns before sleeps: what is told of a turn's sleep is told after it.
     fn read(&mut self) {
         let Self { tracer, loops, threads, followed, recorder, began, .. } = self;
-        let is_traced = tracer.is_some();
+        let is_traced = tracer.as_deref().is_some_and(sees_wakers);
         if let Some(loops) = loops {
             let lost = loops.read(&mut |number, of, turn| {
                 followed.turned(number, of, turn, is_traced).iter().for_each(|line| recorder.keep(line));
@@ -156,13 +174,26 @@ impl Watching {
         let Some(tracer) = tracer else { return };
         let lost = tracer.read(&mut |one| {
             // Before, it was not its program yet.
-            if one.waking >= *began {
-                followed.saw(one, threads);
+            if one.waking < *began {
+                return;
+            }
+            match is_traced {
+                true => followed.saw(one, threads),
+                false => followed.slept(&one, threads).iter().for_each(|line| recorder.keep(line)),
             }
         });
         self.lost = self.lost.saturating_add(lost);
         if lost > 0 {
             give_way_no_more();
+        }
+    }
+
+    /// Takes in what the kernel tells of each thread where no tracer tells more.
+    fn read_accounts(&mut self) {
+        let Self { accounts: Some(accounts), threads, followed, recorder, .. } = self else { return };
+        for tid in threads.all() {
+            let lines = accounts.read(tid).map(|got| followed.got(tid, got, threads));
+            lines.iter().flatten().for_each(|line| recorder.keep(line));
         }
     }
 
@@ -193,7 +224,8 @@ impl Watching {
     }
 
     fn keep_reasons(&mut self, now: MonotonicTime) {
-        let tracer = self.tracer.as_ref().map_or(NO_TRACER, |tracer| tracer.tier().name());
+        let tracer = self.tracer.as_ref().filter(|tracer| sees_wakers(tracer.as_ref()));
+        let tracer = tracer.map_or(NO_TRACER, |tracer| tracer.tier().name());
         self.followed.reasons(now, tracer).iter().for_each(|line| self.recorder.keep(line));
     }
 
@@ -202,7 +234,7 @@ impl Watching {
         let mut all: Vec<_> = self.followed.all().collect();
         all.sort_by_key(|(_, thread)| std::cmp::Reverse(thread.worst));
         let row = |(name, thread): &(&str, &howlate_analyse::watch::Thread)| {
-            howlate_render::watched_live(name, thread.count, thread.worst)
+            howlate_render::watched_live(name, thread)
         };
         let rows: Vec<String> = all.iter().take(SHOWN).map(row).collect();
         let seconds = now.since(self.began).as_secs_f64();
@@ -215,6 +247,7 @@ impl Watching {
         drop(clock::pause(SETTLING));
         self.tracer.iter_mut().for_each(|tracer| tracer.stop());
         self.read();
+        self.read_accounts();
         self.settle(clock::now(), true);
         self.place.iter_mut().for_each(InPlace::clear);
         let now = clock::now();
@@ -255,19 +288,28 @@ pub(super) struct Ended {
 /// The tracer, if there is one.
 struct Traced {
     tracer: Option<Box<dyn Tracer>>,
+    accounts: Option<Accounts>,
     untraced: Option<Error>,
     caveats: Vec<Caveat>,
 }
 
-/// The best tracer that can be had, and what is to be said of better ones. Records of switches alone say neither when a
-/// thread was to run nor who woke it. A program that is started may have marked loops, which need none.
+/// Records of switches alone say neither when a thread was to run nor who woke it.
+fn sees_wakers(tracer: &dyn Tracer) -> bool {
+    tracer.tier() != Tier::Switches
+}
+
+/// The best tracer that can be had, and what is to be said of better ones. Where none sees what wakes threads, there are
+/// the kernel's accounts of them; and a program that is started may have marked loops, which need none.
 fn tracer(choice: Choice, subject: &Subject) -> Result<Traced, Error> {
     let may_mark = matches!(subject, Subject::Started(..)) && matches!(choice, Choice::Auto | Choice::None);
     let Opened { tracer, refused } = match choice {
-        Choice::None | Choice::Only(Tier::Switches) => Opened::default(),
+        Choice::None => Opened::default(),
         Choice::Auto | Choice::Only(_) => open(choice, &[subject.pid()]),
     };
-    let tracer = tracer.filter(|one| one.tier() != Tier::Switches);
+    let is_for_everybody = matches!(choice, Choice::Auto | Choice::Only(Tier::Switches));
+    let accounts = Some(is_for_everybody && !tracer.as_deref().is_some_and(sees_wakers))
+        .filter(|wanted| *wanted)
+        .and_then(|_| Accounts::of(Root::live(), subject.pid()));
     let untraced = match refused.first() {
         _ if tracer.is_some() => None,
         Some((tier, refusal)) => Some(Error::Tracer { tier: *tier, refusal: refusal.clone() }),
@@ -278,8 +320,8 @@ fn tracer(choice: Choice, subject: &Subject) -> Result<Traced, Error> {
         reason: reason.to_string(),
     });
     match untraced {
-        Some(error) if !may_mark => Err(error),
-        untraced => Ok(Traced { tracer, untraced, caveats: caveats.collect() }),
+        Some(error) if !may_mark && accounts.is_none() => Err(error),
+        untraced => Ok(Traced { tracer, accounts, untraced, caveats: caveats.collect() }),
     }
 }
 
