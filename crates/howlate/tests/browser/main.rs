@@ -136,6 +136,70 @@ fn values_are_shown_and_series_are_hidden() {
     assert_eq!(hidden, serde_json::json!([true, false, "false"]));
 }
 
+#[test]
+fn hovering_tells_one_thing_and_covers_nothing() {
+    let Some(browser) = browser() else { return };
+    browser.open(&report(&["policies"]), View { width: 1440, theme: "light", script: true });
+    // Where a panel's line stands, what it says at a place within its picture, and what after only one series is left.
+    let told = browser.evaluate(
+        "(() => { const said = [], panel = document.querySelector('#percentiles .panel'); \
+         const chart = [...panel.querySelectorAll('svg.chart')].find(one => one.checkVisibility()); \
+         const tip = panel.querySelector('.tip'), box = chart.getBoundingClientRect(); \
+         const at = y => chart.dispatchEvent(new PointerEvent('pointermove', \
+             {clientX: box.left + box.width / 2, clientY: box.top + y * box.height, bubbles: true})); \
+         at(0.1); said.push(tip.textContent); at(0.9); said.push(tip.textContent); \
+         said.push(tip.getBoundingClientRect().bottom <= box.top); \
+         panel.querySelector('.legend button').click(); at(0.1); said.push(tip.textContent); at(0.9); said.push(tip.textContent); \
+         chart.dispatchEvent(new KeyboardEvent('keydown', {key: 'Escape'})); said.push(tip.textContent); \
+         return said; })()",
+    );
+    let text = |place: usize| told[place].as_str().unwrap();
+    assert!(
+        text(0).starts_with("other: 9") && text(1).starts_with("fifo:80: 9"),
+        "the nearest series: {told}"
+    );
+    assert!(text(0).contains(" % within ") && !text(0).contains('\n'), "{told}");
+    assert_eq!(told[2], true, "the line stands above the picture: {told}");
+    assert!(
+        text(3).starts_with("fifo:80: 9") && text(4).starts_with("fifo:80: 9"),
+        "what is hidden is not told: {told}"
+    );
+    assert_eq!(text(5), "");
+    let rows = browser.evaluate(
+        "(() => { const panel = document.querySelector('#density .panel'); \
+         const chart = [...panel.querySelectorAll('svg.chart')].find(one => one.checkVisibility()); \
+         const said = []; \
+         chart.querySelector('.row .hit').dispatchEvent(new PointerEvent('pointerover', {bubbles: true})); \
+         said.push(panel.querySelector('.tip').textContent); \
+         chart.dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowDown', bubbles: true})); \
+         said.push(panel.querySelector('.tip').textContent); \
+         return said; })()",
+    );
+    assert!(rows[0].as_str().unwrap().starts_with("fifo:80: half within "), "{rows}");
+    assert!(rows[1].as_str().unwrap().starts_with("other: half within "), "{rows}");
+}
+
+#[test]
+fn tables_are_sorted_by_numbers_and_keep_their_names_in_sight() {
+    let Some(browser) = browser() else { return };
+    browser.open(&report(&["cyclic"]), View { width: 390, theme: "light", script: true });
+    let sorted = browser.evaluate(
+        "(() => { const tables = [...document.querySelectorAll('#results > .scroll > table')], results = tables[0]; \
+         const heads = [...results.tHead.rows[0].cells], place = heads.findIndex(one => one.textContent === 'p99'); \
+         const values = () => [...results.tBodies[0].rows].map(row => row.cells[place].textContent); \
+         const button = heads[place].querySelector('button'); \
+         button.click(); const up = values(), sort = heads[place].ariaSort; button.click(); \
+         const scroll = results.parentElement; \
+         scroll.scrollLeft = 200; \
+         const first = results.tBodies[0].rows[0].cells[0].getBoundingClientRect().left; \
+         return [up, sort, values(), heads[place].ariaSort, scroll.scrollLeft > 100, first >= 0, \
+                 heads.findIndex(one => one.textContent === 'min') > place]; })()",
+    );
+    let expected = serde_json::json!(["60.2", "76.8", "137", "934"]);
+    let reversed: Vec<_> = expected.as_array().unwrap().iter().rev().cloned().collect();
+    assert_eq!(sorted, serde_json::json!([expected, "ascending", reversed, "descending", true, true, true]));
+}
+
 /// The page as those without scripts have it, for axe-core is a script itself.
 fn without_script(path: &Path) -> PathBuf {
     let page = std::fs::read_to_string(path).unwrap();

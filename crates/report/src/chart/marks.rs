@@ -17,8 +17,10 @@ pub(crate) enum Mark {
     Band { hue: Hue, points: Vec<(f64, f64, f64)> },
     /// A dot for each point.
     Dots { hue: Hue, points: Vec<(f64, f64)>, radius: f64 },
-    /// Rectangles, the darker the more weight (0 to 1) they have.
-    Cells { hue: Hue, cells: Vec<Cell> },
+    /// Dots that each have something to say.
+    Spots { hue: Hue, spots: Vec<((f64, f64), String)> },
+    /// The whole area in equal rows, from the top, and columns: the more, the darker. 0 is nothing, [`SHADES`] the most.
+    Heat { hue: Hue, rows: usize, columns: usize, shades: Vec<u8> },
     /// A straight line at a value, with its name.
     Rule { along: Along, at: f64, text: String },
     /// A stretch of the horizontal axis.
@@ -27,16 +29,6 @@ pub(crate) enum Mark {
     Flag { hue: Hue, at: f64 },
     /// Words above the upper right corner.
     Note { text: String },
-}
-
-/// One rectangle, in the axes' values.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Cell {
-    pub(crate) from: f64,
-    pub(crate) until: f64,
-    pub(crate) low: f64,
-    pub(crate) high: f64,
-    pub(crate) weight: f64,
 }
 
 /// Which way a rule runs.
@@ -48,10 +40,21 @@ pub(crate) enum Along {
     Vertical,
 }
 
-/// Shades of a cell.
-const SHADES: [&str; 4] = ["0.18", "0.36", "0.6", "0.95"];
+/// How dark the shades of a heat map are.
+const DARKNESS: [&str; 6] = ["0.12", "0.24", "0.38", "0.54", "0.74", "0.98"];
+/// The darkest of them.
+#[allow(clippy::cast_possible_truncation, reason = "a handful")]
+pub(crate) const SHADES: u8 = DARKNESS.len() as u8;
 
 impl Mark {
+    /// The same line without its name, where another bears it.
+    pub(crate) fn unnamed(self) -> Self {
+        match self {
+            Self::Rule { along, at, .. } => Self::Rule { along, at, text: String::new() },
+            other => other,
+        }
+    }
+
     pub(super) fn draw(&self, area: &Area<'_>) -> Markup {
         match self {
             Self::Line { hue, points } => line(area, *hue, points),
@@ -59,7 +62,8 @@ impl Mark {
             Self::Tops { hue, tops } => tops_of(area, *hue, tops),
             Self::Band { hue, points } => band(area, *hue, points),
             Self::Dots { hue, points, radius } => dots(area, *hue, points, *radius),
-            Self::Cells { hue, cells } => cells_of(area, *hue, cells),
+            Self::Spots { hue, spots } => spots_of(area, *hue, spots),
+            Self::Heat { hue, rows, columns, shades } => heat(area, *hue, (*rows, *columns), shades),
             Self::Rule { along, at, text } => rule(area, *along, *at, text),
             Self::Shade { from, until } => shade(area, *from, *until),
             Self::Flag { hue, at } => flag(area, *hue, *at),
@@ -121,25 +125,36 @@ fn dots(area: &Area<'_>, hue: Hue, points: &[(f64, f64)], radius: f64) -> Markup
     html! { path class={ "dots " (hue.class()) } stroke-width=(rounded(2.0 * radius)) d=(path) {} }
 }
 
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a weight is 0 to 1")]
-fn cells_of(area: &Area<'_>, hue: Hue, cells: &[Cell]) -> Markup {
-    let mut shades: [String; SHADES.len()] = Default::default();
-    for cell in cells {
-        let shade = ((cell.weight * SHADES.len() as f64) as usize).min(SHADES.len() - 1);
-        let (x, y) = (area.x(cell.from), area.y(cell.high));
-        let (width, height) = ((area.x(cell.until) - x).max(0.8), (area.y(cell.low) - y).max(0.8));
-        shades[shade].push_str(&format!(
-            "M{} {}h{}v{}h-{}z",
-            rounded(x),
-            rounded(y),
-            rounded(width),
-            rounded(height),
-            rounded(width)
-        ));
+fn spots_of(area: &Area<'_>, hue: Hue, spots: &[((f64, f64), String)]) -> Markup {
+    html! {
+        @for ((x, y), words) in spots {
+            g class="mark" {
+                title { (words) }
+                circle class={ "spot " (hue.class()) } cx=(rounded(area.x(*x))) cy=(rounded(area.y(*y))) r="4" {}
+            }
+        }
+    }
+}
+
+/// One path for each shade, of level lines as thick as a row is high: neighbours of a shade are one line.
+#[allow(clippy::cast_precision_loss, reason = "a place in a picture")]
+fn heat(area: &Area<'_>, hue: Hue, (rows, columns): (usize, usize), shades: &[u8]) -> Markup {
+    let (width, height) = ((area.right - area.left) / columns as f64, (area.bottom - area.top) / rows as f64);
+    let mut paths = [const { String::new() }; DARKNESS.len()];
+    for (row, cells) in shades.chunks(columns).enumerate() {
+        let y = rounded(area.top + height * (row as f64 + 0.5));
+        let mut at = 0;
+        for run in cells.chunk_by(|one, other| one == other) {
+            if let Some(path) = usize::from(run[0]).checked_sub(1).and_then(|shade| paths.get_mut(shade)) {
+                let (x, length) = (area.left + width * at as f64, width * run.len() as f64);
+                path.push_str(&format!("M{} {y}h{}", rounded(x), rounded(length)));
+            }
+            at += run.len();
+        }
     }
     html! {
-        @for (shade, path) in SHADES.iter().zip(&shades).filter(|(_, path)| !path.is_empty()) {
-            path class={ "cells " (hue.class()) } fill-opacity=(shade) d=(path) {}
+        @for (darkness, path) in DARKNESS.iter().zip(&paths).filter(|(_, path)| !path.is_empty()) {
+            path class={ "heat " (hue.class()) } stroke-width=(rounded(height)) stroke-opacity=(darkness) d=(path) {}
         }
     }
 }

@@ -23,9 +23,9 @@ pub(crate) use forest::{Difference, Forest, Group};
 pub(crate) use hue::{HUES, Hue};
 pub(crate) use lanes::{Lane, Lanes, Piece};
 pub(crate) use legend::{Named, legend, legend_svg};
-pub(crate) use marks::{Along, Cell, Mark};
+pub(crate) use marks::{Along, Mark, SHADES};
 pub(crate) use matrix::{Matrix, shade};
-pub(crate) use plot::{Form, Plot};
+pub(crate) use plot::{End, Form, Plot};
 pub(crate) use ridges::{Range, Ridge, Ridges};
 pub(crate) use room::Room;
 pub(crate) use rows::{Row, Rows};
@@ -97,13 +97,12 @@ mod tests {
     #[test]
     fn a_plot_of_every_mark() {
         let (one, other) = (Hue::of(0), Hue::of(1));
-        let cell = Cell { from: 0.0, until: 1.0, low: 1.0, high: 10.0, weight: 0.5 };
         let plot = Plot {
             horizontal: axis(Scale::exactly(0.0, 10.0)),
             vertical: axis(Scale::logarithmic(1.0, 100.0)),
             marks: vec![
                 Mark::Shade { from: 2.0, until: 4.0 },
-                Mark::Cells { hue: one, cells: vec![cell] },
+                Mark::Heat { hue: one, rows: 2, columns: 3, shades: vec![0, 1, 1, 4, 0, 2] },
                 Mark::Band { hue: one, points: vec![(0.0, 1.0, 10.0), (10.0, 10.0, 100.0)] },
                 Mark::Line { hue: other, points: vec![(0.0, 1.0), (10.0, 100.0)] },
                 Mark::Steps {
@@ -113,12 +112,14 @@ mod tests {
                 },
                 Mark::Tops { hue: one, tops: vec![(0.0, 1.0, 5.0)] },
                 Mark::Dots { hue: other, points: vec![(5.0, 10.0)], radius: 2.0 },
+                Mark::Spots { hue: other, spots: vec![((5.0, 10.0), "worst <&>".into())] },
                 Mark::Rule { along: Along::Horizontal, at: 10.0, text: "level".into() },
                 Mark::Rule { along: Along::Vertical, at: 5.0, text: "upright".into() },
                 Mark::Flag { hue: one, at: 10.0 },
                 Mark::Note { text: "note <&>".into() },
             ],
             form: Form::Alone,
+            ends: Vec::new(),
         };
         insta::assert_snapshot!("plot", lines(&plot.svg(Room::Narrow, "name \"quoted\"")));
     }
@@ -136,6 +137,41 @@ mod tests {
         };
         let rows = Rows { axis: axis(Scale::logarithmic(1.0, 100.0)), rows: vec![row] };
         insta::assert_snapshot!("rows", lines(&rows.svg(Room::Narrow, "name")));
+    }
+
+    fn label(name: &str) -> Label {
+        Label { name: name.into(), value: "value".into(), words: "words <&>".into() }
+    }
+
+    #[test]
+    fn differences_of_a_forest() {
+        let one =
+            |interval, unseen| Difference { label: label("p99"), hue: Hue::of(2), at: 2.0, interval, unseen };
+        let differences = vec![one(Some((1.0, 3.0)), None), one(None, Some((0.5, 1.5)))];
+        let forest = Forest {
+            axis: axis(Scale::exactly(0.0, 4.0)),
+            none: (1.0, "none".into()),
+            groups: vec![Group { heading: "group".into(), differences }],
+        };
+        insta::assert_snapshot!("forest", lines(&forest.svg(Room::Wide, "name")));
+    }
+
+    #[test]
+    fn ridges_of_a_range() {
+        let ridge = Ridge {
+            label: label("a name that is too long for the column that names are in"),
+            hue: Hue::of(0),
+            heights: vec![0.0, 0.5, 1.0, 0.0, 0.2],
+            p50: 10.0,
+            p99: Some(100.0),
+            max: 1_000.0,
+        };
+        let ridges = Ridges {
+            axis: axis(Scale::logarithmic(1.0, 1_000.0)),
+            groups: vec![Range { heading: String::new(), ridges: vec![ridge] }],
+            rules: vec![(500.0, "deadline".into())],
+        };
+        insta::assert_snapshot!("ridges", lines(&ridges.svg(Room::Narrow, "name")));
     }
 
     #[test]

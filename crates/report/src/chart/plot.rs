@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::path::rounded;
-use super::{Area, Axis, Mark, Room, axes};
+use super::{Area, Axis, Hue, Mark, Room, axes};
 
 /// A picture with a horizontal and a vertical axis.
 pub(crate) struct Plot {
@@ -12,7 +12,22 @@ pub(crate) struct Plot {
     /// From the first, which is covered by all others, to the last.
     pub(crate) marks: Vec<Mark>,
     pub(crate) form: Form,
+    /// Names of lines at their right ends; where there is no room for them, the legend has them.
+    pub(crate) ends: Vec<End>,
 }
+
+/// The name of a line, where it ends.
+pub(crate) struct End {
+    pub(crate) hue: Hue,
+    /// On the vertical axis.
+    pub(crate) at: f64,
+    pub(crate) text: String,
+}
+
+/// Room for names at the ends of lines, how far apart they are, and the width of a letter, about.
+const BESIDE: f64 = 170.0;
+const APART: f64 = 15.0;
+const LETTER: f64 = 6.6;
 
 /// How a plot stands among others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +61,7 @@ impl Form {
         match (self, room) {
             (Self::Alone, Room::Wide) => 280.0,
             (Self::Alone, Room::Narrow) => 210.0,
-            (Self::Strip | Self::LastStrip, _) => 84.0,
+            (Self::Strip | Self::LastStrip, _) => 98.0,
         }
     }
 }
@@ -60,11 +75,33 @@ impl Plot {
     fn area(&self, room: Room) -> Area<'_> {
         Area {
             left: self.vertical.width(self.rows()),
-            right: room.width() - 10.0,
+            right: room.width() - if self.has_ends(room) { BESIDE } else { 10.0 },
             top: self.form.above(),
             bottom: self.height(room) - self.form.below(),
             horizontal: &self.horizontal,
             vertical: &self.vertical,
+        }
+    }
+
+    fn has_ends(&self, room: Room) -> bool {
+        room == Room::Wide && !self.ends.is_empty()
+    }
+
+    /// The names, moved apart where lines end close to each other.
+    fn draw_ends(&self, area: &Area<'_>) -> Markup {
+        let mut ends: Vec<&End> = self.ends.iter().collect();
+        ends.sort_by(|one, other| other.at.total_cmp(&one.at));
+        let mut above = area.top - APART;
+        let mut next = |end: &End| {
+            above = (above + APART).max(area.y(end.at) + 4.0);
+            above
+        };
+        let placed: Vec<(&End, f64)> = ends.into_iter().map(|end| (end, next(end))).collect();
+        html! {
+            @for (end, y) in &placed {
+                path class={ "line " (end.hue.class()) } d=(format!("M{} {}L{} {}", rounded(area.right + 2.0), rounded(area.y(end.at)), rounded(area.right + 12.0), rounded(y - 4.0))) {}
+                text class={ "end " (end.hue.class()) } x=(rounded(area.right + 16.0)) y=(rounded(*y)) { (fitting(&end.text)) }
+            }
         }
     }
 
@@ -76,15 +113,29 @@ impl Plot {
     /// The picture as SVG; `name` is read out in its place.
     pub(crate) fn svg(&self, room: Room, name: &str) -> Markup {
         let area = self.area(room);
-        let scale = self.horizontal.scale;
+        let (scale, up) = (self.horizontal.scale, self.vertical.scale);
         html! {
             svg xmlns="http://www.w3.org/2000/svg" class={ "chart " (room.class()) } role="img" aria-label=(name)
                 viewBox=(format!("0 0 {} {}", room.width(), rounded(self.height(room))))
                 data-left=(rounded(area.left)) data-right=(rounded(area.right))
+                data-top=(rounded(area.top)) data-bottom=(rounded(area.bottom))
+                data-low=(up.from()) data-high=(up.to()) data-up-log=(u8::from(up.is_logarithmic()))
                 data-from=(scale.from()) data-to=(scale.to()) data-log=(u8::from(scale.is_logarithmic())) {
                 (axes::draw(&area, room, self.rows(), self.form != Form::Strip))
                 @for mark in &self.marks { (mark.draw(&area)) }
+                @if self.has_ends(room) { (self.draw_ends(&area)) }
             }
         }
+    }
+}
+
+/// As much of a name as there is room for.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a handful of letters")]
+fn fitting(text: &str) -> String {
+    let room = ((BESIDE - 16.0) / LETTER) as usize;
+    if text.chars().count() <= room {
+        text.to_owned()
+    } else {
+        text.chars().take(room - 1).chain(['…']).collect()
     }
 }

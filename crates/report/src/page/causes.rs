@@ -13,19 +13,28 @@ use crate::prose;
 /// Conditions and causes that are shown; the recording has all.
 const CONDITIONS: usize = 12;
 const CAUSES: usize = 8;
+/// Conditions that are open at first: the worst.
+const OPEN: usize = 2;
 
 /// Nothing where nothing was traced.
 pub(super) fn causes(entries: &[Entry<'_>]) -> Markup {
-    let traced: Vec<(Entry<'_>, Why)> =
+    let mut traced: Vec<(Entry<'_>, Why)> =
         entries.iter().filter_map(|entry| Some((*entry, entry.outcome.why_late(None)?))).collect();
+    traced.sort_by_cached_key(|(entry, _)| std::cmp::Reverse(entry.rank()));
     let parts = varying(entries);
     html! {
         @if !traced.is_empty() {
             section id="why" {
                 h2 { "Why" }
-                @for (entry, why) in traced.iter().take(CONDITIONS) {
-                    @if !parts.is_empty() { h3 { (name(entry, &parts)) } }
-                    (of_one(entry, why))
+                @for (number, (entry, why)) in traced.iter().take(CONDITIONS).enumerate() {
+                    @if parts.is_empty() {
+                        (of_one(entry, why))
+                    } @else {
+                        details open[number < OPEN] {
+                            summary { h3 { (name(entry, &parts)) } @if let Some(first) = why.causes.first() { ": " (first_in_words(first)) } }
+                            (of_one(entry, why))
+                        }
+                    }
                 }
                 @if traced.len() > CONDITIONS {
                     p class="quiet" { (traced.len() - CONDITIONS) " more conditions: " code { "howlate why" } " prints them." }
@@ -33,6 +42,11 @@ pub(super) fn causes(entries: &[Entry<'_>]) -> Markup {
             }
         }
     }
+}
+
+/// The cause that cost the most.
+fn first_in_words(cause: &WhyCause) -> String {
+    format!("{} of it {}", percent(cause.share), cause_in_words(cause))
 }
 
 fn of_one(entry: &Entry<'_>, why: &Why) -> Markup {

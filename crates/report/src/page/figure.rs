@@ -48,6 +48,7 @@ fn panel(picture: &Picture, panel: &Panel, number: usize, has_whole_width: bool)
                     }
                 }
             }
+            p class="tip" role="status" {}
             @if has_whole_width {
                 (panel.drawing.svg(Room::Wide, &name))
                 (panel.drawing.svg(Room::Narrow, &name))

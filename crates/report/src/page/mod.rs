@@ -142,3 +142,23 @@ fn meanings(recordings: &[Recording<'_>]) -> Markup {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{analysis, cyclic, turn};
+
+    #[test]
+    fn a_page_of_many_conditions_stays_small() {
+        const POLICIES: [&str; 5] = ["other", "batch", "nice:5", "fifo:80", "rr:50"];
+        let conditions = POLICIES.iter().flat_map(|policy| (0..20).map(|cpu| cyclic(policy, cpu)));
+        let mut analysis = analysis(conditions.collect());
+        for (condition, round) in (0..100).flat_map(|condition| (0..40).map(move |round| (condition, round)))
+        {
+            turn(&mut analysis, condition, round, 10_000 + i64::from(condition * round) * 777);
+        }
+        let recordings = [Recording::of("run.jsonl", &analysis)];
+        let page = page(&Subject { recordings: &recordings, comparison: None });
+        assert!(page.contains("<svg") && page.len() < 3_000_000, "{}", page.len());
+    }
+}

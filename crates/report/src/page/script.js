@@ -1,10 +1,11 @@
 "use strict";
-// Values on hover and by arrow keys, and series to switch off. The page says the same without it.
+// What is under the pointer or chosen by the arrow keys, in a line above the picture; series to switch off, tables to
+// sort. The page says the same without it.
 
 // 12 345 ns → 12.3 µs
 function time(ns) {
   const size = Math.abs(ns);
-  const [unit, scale] = size < 1e3 ? ["ns", 1] : size < 999500 ? ["µs", 1e3] : size < 999.5e6 ? ["ms", 1e6] : ["s", 1e9];
+  const [unit, scale] = size < 999.5 ? ["ns", 1] : size < 999500 ? ["µs", 1e3] : size < 999.5e6 ? ["ms", 1e6] : ["s", 1e9];
   return Number((ns / scale).toPrecision(3)) + " " + unit;
 }
 
@@ -21,77 +22,133 @@ function records(csv) {
   });
 }
 
-function words(heading, value) {
-  if (heading.endsWith("ns")) return heading.replace(/[ _]ns$/, "") + ": " + time(Number(value));
-  if (heading.endsWith("_s")) return heading.replace("_s", "") + ": " + value + " s";
-  if (heading === "percentile") return value + " % of wake-ups at most:";
-  return heading + ": " + value;
-}
-
 // Where a row of the data is along the axis: the axis of percentiles counts nines.
 function along(heading, value) {
   return heading === "percentile" ? -Math.log10(1 - value / 100) : Number(value);
 }
 
-function place(chart, value) {
-  const { from, to, left, right, log } = chart.dataset;
-  const share = log === "1" ? Math.log(value / from) / Math.log(to / from) : (value - from) / (to - from);
-  return Number(left) + Math.min(1, Math.max(0, share)) * (right - left);
+function share(value, from, to, log) {
+  const place = log === "1" ? Math.log(value / from) / Math.log(to / from) : (value - from) / (to - from);
+  return Math.min(1, Math.max(0, place));
 }
 
-function hover(panel) {
+function across(chart, value) {
+  const { from, to, left, right, log } = chart.dataset;
+  return Number(left) + share(value, from, to, log) * (right - left);
+}
+
+function upward(chart, value) {
+  const { low, high, top, bottom, upLog } = chart.dataset;
+  return Number(bottom) - share(value, low, high, upLog) * (bottom - top);
+}
+
+// One value of one series, in words.
+function words(headings, row, column) {
+  const [by, name] = [headings[0], headings[column].replace(/ ns$/, "")];
+  const value = time(Number(row[column]));
+  // Two digits of the share that is left: 99.54 %.
+  if (by === "percentile") return `${name}: ${Number((100 - Number((100 - row[0]).toPrecision(2))).toFixed(9))} % within ${value}`;
+  if (by === "from_s") return `${Number(row[0]).toFixed(1)} s after the start: the worst ${value}`;
+  if (by === "number") return `sleep ${row[0]} ${name}: ${value}`;
+  return `${name}: ${value} at ${time(Number(row[0]))}`;
+}
+
+// The columns that are drawn as series; intervals belong to theirs.
+function columns(headings) {
+  const drawn = headings.map((heading, n) => n).filter(n => n > 0 && / ns$/.test(headings[n]) && !/ (low|high)_ns$/.test(headings[n]));
+  return drawn.length ? drawn : [headings.indexOf("max_ns")].filter(n => n > 0);
+}
+
+function values(panel, tip) {
   const link = panel.querySelector(".data a");
   const charts = [...panel.querySelectorAll("svg.chart[data-from]")];
   if (!link || !charts.length) return;
-  let rows, headings;
+  let rows, headings, series;
   const read = () => {
     if (rows) return;
     [headings, ...rows] = records(decodeURIComponent(link.href.slice(link.href.indexOf(",") + 1)));
+    series = columns(headings);
   };
-  const tip = document.createElement("div");
-  tip.className = "tip";
-  tip.setAttribute("role", "status");
-  const cursor = document.createElement("div");
-  cursor.className = "cursor";
-  tip.hidden = cursor.hidden = true;
-  panel.append(tip, cursor);
-  let current = 0;
-  const shows = value => value !== "" && value !== "0";
+  const ring = document.createElementNS("http://www.w3.org/2000/svg", "circle");
+  ring.setAttribute("r", 4);
+  ring.setAttribute("class", "at");
+  let [row, column] = [0, 0];
+  const legend = [...panel.querySelectorAll(".legend li button")];
+  // Series that have been switched off are not told of.
+  const isOn = n => !legend.length || legend[n]?.getAttribute("aria-pressed") !== "false";
+  const has = (n, r) => isOn(n) && rows[r][series[n]] !== "";
   const show = chart => {
-    const row = rows[current];
-    const box = chart.getBoundingClientRect(), around = panel.getBoundingClientRect();
-    const x = place(chart, along(headings[0], row[0])) * box.width / chart.viewBox.baseVal.width;
-    tip.textContent = row.map((value, n) => n < 2 || shows(value) ? words(headings[n], value) : "").filter(Boolean).join("\n");
-    tip.hidden = cursor.hidden = false;
-    const left = box.left - around.left + x;
-    cursor.style.left = left + "px";
-    cursor.style.top = box.top - around.top + "px";
-    cursor.style.height = box.height + "px";
-    tip.style.top = box.top - around.top + 4 + "px";
-    const room = left + tip.offsetWidth + 12 < around.width;
-    tip.style.left = (room ? left + 10 : Math.max(0, left - tip.offsetWidth - 10)) + "px";
+    ring.setAttribute("cx", across(chart, along(headings[0], rows[row][0])));
+    ring.setAttribute("cy", upward(chart, Number(rows[row][series[column]])));
+    chart.append(ring);
+    tip.textContent = words(headings, rows[row], series[column]);
   };
-  const hide = () => { tip.hidden = cursor.hidden = true; };
+  const hide = () => { ring.remove(); tip.textContent = ""; };
+  const nearest = (all, distance) => all.reduce((best, one) => distance(one) < distance(best) ? one : best, all[0]);
   for (const chart of charts) {
     chart.addEventListener("pointermove", event => {
+      if (event.target.closest(".mark")) return;
       read();
       const box = chart.getBoundingClientRect();
-      const x = (event.clientX - box.left) * chart.viewBox.baseVal.width / box.width;
-      const distance = row => Math.abs(place(chart, along(headings[0], row[0])) - x);
-      current = rows.reduce((best, row, n) => distance(row) < distance(rows[best]) ? n : best, 0);
+      const scale = chart.viewBox.baseVal.width / box.width;
+      const [x, y] = [(event.clientX - box.left) * scale, (event.clientY - box.top) * scale];
+      row = nearest(rows.map((_, n) => n), n => Math.abs(across(chart, along(headings[0], rows[n][0])) - x));
+      const there = series.map((_, n) => n).filter(n => has(n, row));
+      if (!there.length) return hide();
+      column = nearest(there, n => Math.abs(upward(chart, Number(rows[row][series[n]])) - y));
       show(chart);
     });
     chart.addEventListener("pointerleave", hide);
     chart.setAttribute("tabindex", "0");
     chart.addEventListener("blur", hide);
     chart.addEventListener("keydown", event => {
-      const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+      const [step, other] = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key] || [];
       if (event.key === "Escape") hide();
-      if (!step) return;
+      if (step === undefined) return;
       read();
       event.preventDefault();
-      current = Math.min(rows.length - 1, Math.max(0, current + step));
+      row = Math.min(rows.length - 1, Math.max(0, row + step));
+      const there = series.map((_, n) => n).filter(n => has(n, row));
+      if (!there.length) return;
+      const place = there.indexOf(column);
+      column = there[place < 0 ? 0 : (place + other + there.length) % there.length];
       show(chart);
+    });
+  }
+}
+
+// Rows, pieces and marks that each have something to say of their own.
+function told(panel, tip) {
+  for (const title of panel.querySelectorAll("svg.chart g > title")) {
+    title.parentNode.dataset.tip = title.textContent;
+    title.remove();
+  }
+  for (const chart of panel.querySelectorAll("svg.chart:has([data-tip])")) {
+    const all = [...chart.querySelectorAll("[data-tip]")];
+    let current;
+    const show = one => {
+      current?.classList.remove("at");
+      current = one;
+      current?.classList.add("at");
+      tip.textContent = one ? one.dataset.tip : "";
+    };
+    chart.addEventListener("pointerover", event => {
+      const one = event.target.closest("[data-tip]");
+      if (one || !chart.dataset.from) show(one);
+    });
+    chart.addEventListener("click", event => {
+      if (event.target.closest(".mark")) (document.querySelector("#worst, #why") || panel.closest("figure")).scrollIntoView();
+    });
+    chart.addEventListener("pointerleave", () => show());
+    if (chart.dataset.from) continue;
+    chart.setAttribute("tabindex", "0");
+    chart.addEventListener("blur", () => show());
+    chart.addEventListener("keydown", event => {
+      const step = { ArrowUp: -1, ArrowLeft: -1, ArrowDown: 1, ArrowRight: 1 }[event.key];
+      if (event.key === "Escape") show();
+      if (!step) return;
+      event.preventDefault();
+      show(all[Math.min(all.length - 1, Math.max(0, all.indexOf(current) + step))]);
     });
   }
 }
@@ -111,7 +168,43 @@ function switches(panel) {
   }
 }
 
-for (const panel of document.querySelectorAll(".panel")) {
-  hover(panel);
-  switches(panel);
+// What a cell is sorted by: 1 234, 12.3 µs, 4 %; words by themselves, nothing last.
+function key(cell) {
+  const text = (cell?.firstChild?.textContent ?? "").trim().replaceAll("−", "-");
+  const number = /^([-+]?\d[\d  ]*(?:\.\d+)?) ?(ns|µs|ms|s|min|h)?\b/.exec(text);
+  const unit = { ns: 1e-9, "µs": 1e-6, ms: 1e-3, s: 1, min: 60, h: 3600 };
+  if (number) return [0, Number(number[1].replaceAll(/[  ]/g, "")) * (unit[number[2]] ?? 1), text];
+  return [text === "–" || text === "" ? 2 : 1, 0, text];
 }
+
+function compared(one, other) {
+  return one[0] - other[0] || one[1] - other[1] || one[2].localeCompare(other[2]);
+}
+
+function sorting(table) {
+  const body = table.tBodies[0];
+  if (!body || body.rows.length < 3) return;
+  for (const [place, heading] of [...table.tHead.rows[0].cells].entries()) {
+    if (!heading.textContent) continue;
+    const button = document.createElement("button");
+    button.type = "button";
+    button.append(...heading.childNodes);
+    heading.append(button);
+    button.addEventListener("click", () => {
+      const up = heading.getAttribute("aria-sort") !== "ascending";
+      for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
+      heading.setAttribute("aria-sort", up ? "ascending" : "descending");
+      const rows = [...body.rows].map(row => [key(row.cells[place]), row]);
+      rows.sort(([one], [other]) => one[0] === 2 || other[0] === 2 ? one[0] - other[0] : up ? compared(one, other) : compared(other, one));
+      body.append(...rows.map(([, row]) => row));
+    });
+  }
+}
+
+for (const panel of document.querySelectorAll(".panel")) {
+  const tip = panel.querySelector(".tip");
+  switches(panel);
+  values(panel, tip);
+  told(panel, tip);
+}
+document.querySelectorAll("table").forEach(sorting);

@@ -17,9 +17,12 @@ mod words;
 use std::fmt;
 use std::str::FromStr;
 
+use howlate_model::Span;
 use howlate_render::ComparisonReport;
+use howlate_render::numbers::length;
+use howlate_render::scale::Scale;
 
-use crate::chart::{Drawing, Named};
+use crate::chart::{Along, Drawing, Mark, Named};
 use crate::entry::Entry;
 use crate::table::Table;
 
@@ -151,6 +154,16 @@ pub(crate) fn picture(kind: Chart, source: Source<'_>) -> Option<Picture> {
         Chart::Usual => why::usual(&measured),
         Chart::Worst => why::worst(&measured),
     }
+}
+
+/// A line at the deadline, where the vertical axis reaches it.
+#[allow(clippy::cast_precision_loss, reason = "a picture")]
+fn deadline_rule(deadline: Option<Span>, scale: Scale) -> Option<Mark> {
+    let deadline = deadline?;
+    let at = deadline.as_nanos() as f64;
+    let text = format!("deadline {}", length(deadline));
+    let rule = Mark::Rule { along: Along::Horizontal, at, text };
+    (scale.from()..=scale.to()).contains(&at).then_some(rule)
 }
 
 /// Whether the page has it among its pictures: one says what another does, where the other has room for all.

@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 
 use howlate_analyse::{Column, Columns, equal_columns};
 use howlate_model::Latency;
-use howlate_render::numbers::count;
+use howlate_render::numbers::{count, length};
 use howlate_render::scale::Scale;
 
 use super::series::{self, Series, left_out, per_condition};
 use super::{Chart, Panel, Picture, data, words};
-use crate::chart::{Axis, Drawing, Form, Hue, Mark, Plot};
+use crate::chart::{Along, Axis, Drawing, Form, Hue, Mark, Plot};
+use crate::deadline;
 use crate::entry::Entry;
 use crate::names::{Facet, name, varying};
 use crate::table::Table;
@@ -74,12 +75,23 @@ fn whole(facet: &Facet<'_>) -> Panel {
         });
     }
     marks.extend(flags(&all));
+    let scale = Scale::logarithmic(least as f64, most as f64);
+    marks.extend(deadline_rule(&facet.entries, scale));
     Panel {
         heading: heading(facet, "whole range"),
-        drawing: plot(Scale::logarithmic(least as f64, most as f64), fullest, marks),
+        drawing: plot(scale, fullest, marks),
         legend: series::legend(&all, |one| format!("max {}", Latency::from_nanos(one.entry.max()))),
         data: table_of(&all, &columns),
     }
+}
+
+/// A line at the deadline, where the axis reaches it.
+#[allow(clippy::cast_precision_loss, reason = "a picture")]
+fn deadline_rule(entries: &[Entry<'_>], scale: Scale) -> Option<Mark> {
+    let deadline = deadline::common(entries)?;
+    let at = deadline.as_nanos() as f64;
+    let rule = Mark::Rule { along: Along::Vertical, at, text: format!("deadline {}", length(deadline)) };
+    (scale.from()..=scale.to()).contains(&at).then_some(rule)
 }
 
 fn heading(facet: &Facet<'_>, part: &str) -> String {
@@ -105,6 +117,7 @@ fn plot(horizontal: Scale, fullest: u64, marks: Vec<Mark>) -> Drawing {
         },
         marks,
         form: Form::Alone,
+        ends: Vec::new(),
     })
 }
 

@@ -1,11 +1,13 @@
 //! How late at most, by share of wake-ups.
 
 use howlate_analyse::{CurvePoint, curve};
+use howlate_model::{Latency, Span};
 use howlate_render::scale::Scale;
 
 use super::series::{self, Series, left_out};
-use super::{Chart, Panel, Picture, data, words};
-use crate::chart::{Axis, Drawing, Form, Hue, Mark, Plot};
+use super::{Chart, Panel, Picture, data, deadline_rule, words};
+use crate::chart::{Axis, Drawing, End, Form, Hue, Mark, Plot};
+use crate::deadline;
 use crate::entry::Entry;
 use crate::names::{Facet, name, varying};
 use crate::table::Table;
@@ -13,15 +15,17 @@ use crate::table::Table;
 /// The picture.
 pub(crate) fn picture(entries: &[Entry<'_>]) -> Picture {
     let (facets, not_drawn) = series::panels(entries);
+    let drawn: Vec<Drawn<'_>> = facets.iter().map(|facet| Drawn::of(facet, entries)).collect();
+    let scale = scale(&drawn, deadline::common(entries));
     Picture {
         kind: Chart::Percentiles,
         title: title(entries),
         about: "At most how late a share of all wake-ups came; each step to the right is a tenth of the wake-ups before. \
-                Bands are 95 % intervals that take into account how much stretches of time differ; where a run is too \
-                short for one, there is none. Missed periods count with the latency that they would have had."
+                The best and the worst have bands: 95 % intervals that take into account how much stretches of time differ; \
+                where a run is too short for one, there is none. Missed periods count with the latency that they would have had."
             .to_owned(),
         left_out: left_out(not_drawn),
-        panels: facets.iter().map(panel).collect(),
+        panels: drawn.iter().map(|drawn| panel(drawn, scale, deadline::common(entries))).collect(),
         numbers: Some(numbers(entries)),
     }
 }
@@ -56,36 +60,72 @@ fn place(tail: f64) -> f64 {
     -tail.log10()
 }
 
+/// What a panel shows.
+struct Drawn<'a> {
+    heading: String,
+    all: Vec<Series<'a>>,
+    curves: Vec<Vec<CurvePoint>>,
+}
+
+impl<'a> Drawn<'a> {
+    fn of(facet: &Facet<'a>, entries: &[Entry<'_>]) -> Self {
+        let all = series::series(&facet.entries);
+        let banded = [entries.iter().min_by_key(|one| p99(one)), entries.iter().max_by_key(|one| p99(one))];
+        let has_band = |one: &Series<'_>| {
+            one.hue != Hue::Rest
+                && banded.iter().flatten().any(|other| std::ptr::eq(other.outcome, one.entry.outcome))
+        };
+        let curves = all.iter().map(|one| curve(one.entry.outcome, has_band(one))).collect();
+        Self { heading: facet.heading.clone(), all, curves }
+    }
+
+    fn points(&self) -> impl Iterator<Item = &CurvePoint> {
+        self.curves.iter().flatten()
+    }
+}
+
+fn p99(entry: &Entry<'_>) -> Option<Latency> {
+    entry.outcome.planned().quantile(0.99)
+}
+
+/// One for all panels, so that they can be held against one another; with the deadline where it is near.
 #[allow(clippy::cast_precision_loss, reason = "a picture")]
-fn panel(facet: &Facet<'_>) -> Panel {
-    let all = series::series(&facet.entries);
-    let curves: Vec<Vec<CurvePoint>> =
-        all.iter().map(|one| curve(one.entry.outcome, one.hue != Hue::Rest)).collect();
-    let latencies = || curves.iter().flatten().map(|point| point.latency.as_nanos().max(1));
-    let (least, most) = (latencies().min().unwrap_or(1), latencies().max().unwrap_or(1));
-    let end = curves.iter().flatten().map(|point| place(point.tail)).fold(1.0, f64::max);
-    let bands =
-        all.iter().zip(&curves).filter(|(one, _)| one.hue != Hue::Rest).map(|(one, curve)| band(one, curve));
-    let lines = all.iter().zip(&curves).map(|(one, curve)| Mark::Line {
-        hue: one.hue,
-        points: curve.iter().map(|point| (place(point.tail), point.latency.as_nanos() as f64)).collect(),
-    });
+fn scale(drawn: &[Drawn<'_>], deadline: Option<Span>) -> Scale {
+    let late = || drawn.iter().flat_map(Drawn::points).map(|point| point.latency.as_nanos().max(1));
+    let (least, most) = (late().min().unwrap_or(1) as f64, late().max().unwrap_or(1) as f64);
+    let near = deadline.map(|one| one.as_nanos() as f64).filter(|deadline| *deadline < 3.0 * most);
+    Scale::logarithmic(least, most.max(near.unwrap_or(0.0)))
+}
+
+#[allow(clippy::cast_precision_loss, reason = "a picture")]
+fn panel(drawn: &Drawn<'_>, scale: Scale, deadline: Option<Span>) -> Panel {
+    let Drawn { heading, all, curves } = drawn;
+    let end = drawn.points().map(|point| place(point.tail)).fold(1.0, f64::max);
+    let at = |point: &CurvePoint| (place(point.tail), point.latency.as_nanos() as f64);
+    let bands = all.iter().zip(curves).filter_map(|(one, curve)| band(one, curve));
+    let lines = all
+        .iter()
+        .zip(curves)
+        .map(|(one, curve)| Mark::Line { hue: one.hue, points: curve.iter().map(at).collect() });
+    let ends = all.iter().zip(curves).filter(|(one, _)| one.hue != Hue::Rest);
+    let end_of = |(one, curve): (&Series<'_>, &Vec<CurvePoint>)| {
+        Some(End { hue: one.hue, at: curve.last().map(at)?.1, text: one.name.clone() })
+    };
     let plot = Plot {
         horizontal: Axis {
             named: shares(end),
             ..Axis::new(Scale::exactly(0.0, end), "share of wake-ups", words::number)
         },
-        vertical: Axis::new(Scale::logarithmic(least as f64, most as f64), "at most this late", words::time),
-        marks: bands.flatten().chain(lines).collect(),
+        vertical: Axis::new(scale, "at most this late", words::time),
+        marks: deadline_rule(deadline, scale).into_iter().chain(bands).chain(lines).collect(),
         form: Form::Alone,
+        ends: if all.len() > 1 { ends.filter_map(end_of).collect() } else { Vec::new() },
     };
     Panel {
-        heading: facet.heading.clone(),
+        heading: heading.clone(),
         drawing: Drawing::Plot(plot),
-        legend: series::legend(&all, |one| {
-            format!("p99 {}", one.entry.outcome.planned().quantile(0.99).unwrap_or_default())
-        }),
-        data: table_of(&all, &curves),
+        legend: series::legend(all, |one| format!("p99 {}", p99(&one.entry).unwrap_or_default())),
+        data: table_of(all, curves),
     }
 }
 

@@ -81,6 +81,7 @@ fn panel(entry: &Entry<'_>, name: String) -> Panel {
         vertical: Axis::new(Scale::linear(least, edge), "took", words::latency),
         marks,
         form: Form::Alone,
+        ends: Vec::new(),
     };
     let legend = [(0, "in order", true), (1, "sorted", false)];
     Panel {

@@ -114,6 +114,7 @@ fn panel(flights: &[Flight<'_>]) -> Panel {
             vertical: Axis::new(latencies, "late", words::time),
             marks,
             form: Form::Alone,
+            ends: Vec::new(),
         }),
         legend: named
             .map(|(number, one)| Named { hue: Hue::of(number), text: one.name.clone(), is_dots: false })

@@ -1,21 +1,26 @@
 //! How late when: a strip for each condition.
 
 use std::cmp::Reverse;
+use std::ops::Range;
 
 use howlate_analyse::{Column, Slice};
-use howlate_model::{Latency, MonotonicTime};
+use howlate_model::{Latency, MonotonicTime, Worst};
 use howlate_render::numbers::count;
 use howlate_render::scale::Scale;
 
 use super::series::left_out;
-use super::{Chart, Panel, Picture, data, words};
-use crate::chart::{Axis, Cell, Drawing, Form, Hue, Mark, Plot};
+use super::{Chart, Panel, Picture, data, deadline_rule, words};
+use crate::chart::{Axis, Drawing, Form, Hue, Mark, Plot, SHADES};
 use crate::entry::Entry;
 use crate::names::{name, varying};
 use crate::table::Table;
 
 /// Strips drawn; those with the largest latencies.
 const STRIPS: usize = 12;
+/// Cells of each, and its worst wake-ups that are marked.
+const COLUMNS: usize = 200;
+const ROWS: usize = 28;
+const SPOTS: usize = 5;
 
 /// The picture; nothing to see where less than two stretches of time were kept.
 pub(crate) fn picture(entries: &[Entry<'_>]) -> Option<Picture> {
@@ -32,7 +37,12 @@ pub(crate) fn picture(entries: &[Entry<'_>]) -> Option<Picture> {
     let last = drawn.len() - 1;
     let strip = |(number, entry): (usize, &Entry<'_>)| Panel {
         heading: name(entry, &parts),
-        drawing: Drawing::Plot(plot(entry, Scale::exactly(0.0, end), latencies, number == last)),
+        drawing: Drawing::Plot(plot(
+            entry,
+            Scale::exactly(0.0, end),
+            latencies,
+            (number == 0, number == last),
+        )),
         legend: Vec::new(),
         data: table_of(entry),
     };
@@ -81,33 +91,43 @@ fn title(entries: &[Entry<'_>]) -> String {
     }
 }
 
-fn plot(entry: &Entry<'_>, time: Scale, latencies: Scale, is_last: bool) -> Plot {
+fn plot(entry: &Entry<'_>, time: Scale, latencies: Scale, (is_first, is_last): (bool, bool)) -> Plot {
     Plot {
         horizontal: Axis::new(time, "since the start", words::seconds),
         vertical: Axis::new(latencies, "", words::time),
-        marks: marks(entry),
+        marks: marks(entry, time, latencies, is_first),
         form: if is_last { Form::LastStrip } else { Form::Strip },
+        ends: Vec::new(),
     }
 }
 
 #[allow(clippy::cast_precision_loss, reason = "a picture")]
-fn marks(entry: &Entry<'_>) -> Vec<Mark> {
+fn marks(entry: &Entry<'_>, time: Scale, latencies: Scale, is_first: bool) -> Vec<Mark> {
     let slices = entry.outcome.timeline().slices();
     let top = |slice: &Slice| {
         let (from, until) = stretch(entry, slice);
         (from, until, slice.max as f64)
     };
-    let dots =
-        entry.outcome.worst().iter().map(|one| (since(entry, one.at_ns), one.latency_ns.as_nanos() as f64));
+    let spot = |one: &Worst| {
+        let at = since(entry, one.at_ns);
+        (
+            (at, one.latency_ns.as_nanos() as f64),
+            format!("{} late, {at:.3} s after the start", one.latency_ns),
+        )
+    };
     let mut marks: Vec<Mark> = shades(entry);
-    marks.push(Mark::Cells { hue: Hue::of(0), cells: cells(entry) });
+    marks.push(heat(entry, time, latencies));
+    marks.extend(
+        deadline_rule(entry.deadline(), latencies).map(|rule| if is_first { rule } else { rule.unnamed() }),
+    );
     marks.push(Mark::Tops { hue: Hue::of(0), tops: slices.iter().map(top).collect() });
-    marks.push(Mark::Dots { hue: Hue::of(1), points: dots.collect(), radius: 2.5 });
     let troubled = slices.iter().filter(|slice| slice.missed_periods + slice.lost > 0);
     marks.extend(troubled.map(|slice| {
         let (from, until) = stretch(entry, slice);
         Mark::Flag { hue: Hue::of(1), at: f64::midpoint(from, until) }
     }));
+    let spots = entry.outcome.worst().iter().take(SPOTS).map(spot).collect();
+    marks.push(Mark::Spots { hue: Hue::of(1), spots });
     marks
 }
 
@@ -116,25 +136,54 @@ fn stretch(entry: &Entry<'_>, slice: &Slice) -> (f64, f64) {
     (since(entry, slice.from), since(entry, slice.until))
 }
 
-/// How many wake-ups were how late in each stretch; a column's weight grows with the logarithm of its count.
-#[allow(clippy::cast_precision_loss, reason = "a picture")]
-fn cells(entry: &Entry<'_>) -> Vec<Cell> {
-    let slices = entry.outcome.timeline().slices();
-    let fullest =
-        slices.iter().flat_map(|slice| slice.columns.iter()).map(|column| column.count).max().unwrap_or(1);
-    let weight = |count: u64| (count as f64).ln_1p() / (fullest as f64).ln_1p();
-    let of = |slice: &Slice| -> Vec<Cell> {
+/// How many wake-ups were how late in each stretch; the shade grows with the logarithm of their number.
+fn heat(entry: &Entry<'_>, time: Scale, latencies: Scale) -> Mark {
+    let mut counts = vec![0.0; COLUMNS * ROWS];
+    for slice in entry.outcome.timeline().slices() {
         let (from, until) = stretch(entry, slice);
-        let cell = |column: Column| Cell {
-            from,
-            until,
-            low: column.from as f64,
-            high: column.until as f64,
-            weight: weight(column.count),
-        };
-        slice.columns.iter().map(cell).collect()
-    };
-    slices.iter().flat_map(of).collect()
+        let columns = cells(time.place(from), time.place(until), COLUMNS);
+        for column in slice.columns.iter() {
+            add(&mut counts, &columns, latencies, column);
+        }
+    }
+    let fullest = counts.iter().copied().fold(1.0, f64::max).ln_1p();
+    Mark::Heat {
+        hue: Hue::of(0),
+        rows: ROWS,
+        columns: COLUMNS,
+        shades: counts.into_iter().map(|count| shade_of(count.ln_1p() / fullest)).collect(),
+    }
+}
+
+/// Spreads the wake-ups of a column of latencies over the cells that it covers.
+#[allow(clippy::cast_precision_loss, reason = "a picture")]
+fn add(counts: &mut [f64], columns: &Range<usize>, latencies: Scale, column: Column) {
+    let [low, high] = [column.from, column.until].map(|nanos| latencies.place(nanos as f64));
+    let rows = cells(low, high, ROWS);
+    let each = column.count as f64 / (rows.len() * columns.len()) as f64;
+    for row in rows {
+        let begin = (ROWS - 1 - row) * COLUMNS;
+        counts[begin + columns.start..begin + columns.end].iter_mut().for_each(|count| *count += each);
+    }
+}
+
+/// The cells between two places, one at least.
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "places"
+)]
+fn cells(from: f64, until: f64, all: usize) -> Range<usize> {
+    let first = ((from * all as f64) as usize).min(all - 1);
+    let end = ((until * all as f64).round() as usize).clamp(first + 1, all);
+    first..end
+}
+
+/// 0 of nothing, otherwise one of the shades.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a handful")]
+fn shade_of(weight: f64) -> u8 {
+    if weight <= 0.0 { 0 } else { ((weight * f64::from(SHADES)) as u8 + 1).min(SHADES) }
 }
 
 /// The turns under a background load.
@@ -185,4 +234,27 @@ fn numbers(entries: &[Entry<'_>]) -> Table {
         1,
         entries.iter().map(row).collect(),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_wake_up_leaves_the_heat_map() {
+        let mut counts = vec![0.0; COLUMNS * ROWS];
+        let latencies = Scale::logarithmic(1e3, 1e6);
+        for (from, until, count) in
+            [(1, 2, 3), (1_000, 1_100, 5), (999_999, 2_000_000, 7), (5_000, 80_000, 11)]
+        {
+            add(&mut counts, &cells(0.999, 1.0, COLUMNS), latencies, Column { from, until, count });
+        }
+        assert!((counts.iter().sum::<f64>() - 26.0).abs() < 1e-9);
+        assert!(counts[COLUMNS - 1] >= 7.0 && counts[ROWS * COLUMNS - 1] >= 3.0, "the latest are on top");
+    }
+
+    #[test]
+    fn a_single_wake_up_has_a_shade() {
+        assert_eq!([0.0, 1e-9, 0.5, 1.0].map(shade_of), [0, 1, SHADES / 2 + 1, SHADES]);
+    }
 }
