@@ -1,23 +1,19 @@
-//! The size of the static release binary.
+//! The size of the static program that people download.
 
 use std::io;
-use std::path::PathBuf;
-use std::process::Command;
 
-const TARGET: &str =
-    if cfg!(target_arch = "aarch64") { "aarch64-unknown-linux-gnu" } else { "x86_64-unknown-linux-gnu" };
+use super::why::limit::{Figure, Limits};
+use crate::cross;
 
-/// Builds with `+crt-static` into a folder of its own and looks.
+/// Millions of bytes.
+const MOST: f64 = 10.0;
+
+/// Builds it into a folder of its own and looks; fails where it is above its limit.
 pub fn run() -> io::Result<()> {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize()?;
-    let folder = root.join("target/static");
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["build", "--release", "--quiet", "--package", "howlate", "--target", TARGET, "--target-dir"]);
-    cargo.arg(&folder).env("RUSTFLAGS", "-C target-feature=+crt-static").current_dir(&root);
-    if !cargo.status()?.success() {
-        return Err(io::Error::other("the static build failed"));
-    }
-    let bytes = std::fs::metadata(folder.join(TARGET).join("release/howlate"))?.len();
-    println!("static binary: {:.2} MB", bytes as f64 / 1e6);
-    Ok(())
+    let root = cross::root()?;
+    let (_, bytes) = cross::build(cross::native()?, &root, &root.join("target/static"))?;
+    let mut limits = Limits::default();
+    let value = bytes as f64 / 1e6;
+    limits.judge(&Figure { name: "static program", value, interval: None, most: MOST, unit: "MB" });
+    limits.verdict()
 }
