@@ -72,16 +72,26 @@ fn judge(outcome: &Outcome, limits: &[Limit]) -> Vec<Judged> {
     let one = |limit: &Limit| match judged(outcome, *limit) {
         Judgement::Kept => Judged { status: Status::Done, line: None },
         Judgement::Exceeded(value) => {
-            let found = format!("{limit}: {}", shown(limit.statistic, value));
+            let found = format!(
+                "{} is {}, limit {}",
+                limit.statistic,
+                shown(limit.statistic, value),
+                shown(limit.statistic, limit.above)
+            );
             Judged { status: Status::Exceeded, line: line("limit exceeded:", found) }
         }
         Judgement::TooFew { needed, count } => {
-            let why = format!("{limit}: it takes {needed} wake-ups, and there are {count}");
+            let why = format!(
+                "{} needs {} wake-ups; only {}",
+                limit.statistic,
+                render::numbers::count(needed),
+                render::numbers::count(count)
+            );
             Judged { status: Status::NotTrustworthy, line: line("cannot be judged:", why) }
         }
         Judgement::NotSaid => {
             let why = match outcome.condition.work {
-                Work::Watch { .. } => format!("{limit}: without a strict rhythm nothing can be missed"),
+                Work::Watch { .. } => format!("{limit}: without a strict rhythm no period can be missed"),
                 _ => format!("{limit}: another program does not say how many periods were missed"),
             };
             Judged { status: Status::NotTrustworthy, line: line("cannot be judged:", why) }

@@ -109,7 +109,7 @@ fn two_distributions_are_compared_without_certainty() {
     {
         let output = run(&["compare", base, new]);
         assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
-        assert!(stdout(&output).contains("two distributions, no certainty"), "{}", stdout(&output));
+        assert!(stdout(&output).contains("two distributions, not tested"), "{}", stdout(&output));
         let output = run(&["compare", base, new, "--format", "json"]);
         let result: Value = serde_json::from_slice(&output.stdout).unwrap();
         let statistics = result["compared"][0]["statistics"].as_array().unwrap();

@@ -94,7 +94,7 @@ fn plans_include_others_but_not_in_a_circle() {
     fs::write(plan.folder.path().join("other.toml"), "[[cyclic]]\nthreads = 1\n").unwrap();
     let shown = stdout(&plan.run(&["--dry-run"]));
     assert!(
-        shown.contains("clock_nanosleep every 1ms") && shown.contains("clock_nanosleep for 1ms"),
+        shown.contains("clock_nanosleep every 1 ms") && shown.contains("clock_nanosleep for 1 ms"),
         "{shown}"
     );
 
@@ -131,7 +131,7 @@ fn a_plan_measures_what_its_command_lines_would() {
         stderr(&output)
     );
     let text = stdout(&output);
-    assert!(text.contains("how much later than asked") && text.contains("latency in µs"), "{text}");
+    assert!(text.contains("µs later than asked") && text.contains("latency in µs"), "{text}");
     let result = shown(&plan.recording());
     let counts: Vec<_> =
         result["results"].as_array().unwrap().iter().map(|one| one["count"].clone()).collect();

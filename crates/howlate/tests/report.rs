@@ -93,7 +93,7 @@ fn every_recording_becomes_a_page_that_needs_nothing_else() {
             assert!(page.contains(&format!("<figure id=\"{kind}\">")), "{name}: {kind}");
         }
     }
-    assert!(page(&["killed"]).contains("does not say that the run ended"));
+    assert!(page(&["killed"]).contains("has no end: the run was killed"));
 }
 
 #[test]

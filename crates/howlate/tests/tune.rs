@@ -27,7 +27,7 @@ fn every_setting_is_listed_with_its_state_and_nothing_is_measured() {
     }
     assert_eq!(knob(&listed, "mitigations")["scope"], "boot");
     let text = stdout(&run(&["tune", "sleep", "--for", "1ms", "--dry-run"]));
-    assert!(text.contains("for 1ms") && text.contains("nothing was changed"), "{text}");
+    assert!(text.contains("for 1 ms") && text.contains("nothing was changed"), "{text}");
     assert!(text.contains("it was not asked for"), "settings of the machine are not asked for by default");
 }
 

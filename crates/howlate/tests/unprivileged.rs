@@ -65,7 +65,9 @@ fn the_quick_look_runs_for_anyone_and_saves_a_recording() {
     let output = place.howlate(&[]).output().unwrap();
     let text = stdout(&output);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    for says in ["as you are (other)", "all CPUs busy", "Saved; show it again with: howlate show"] {
+    for says in
+        ["with ordinary scheduling (other)", "all CPUs busy", "Saved; show it again with: howlate show"]
+    {
         assert!(text.contains(says), "{says} is not in: {text}");
     }
     let saved = text.lines().find_map(|line| line.split("howlate show ").nth(1)).unwrap();

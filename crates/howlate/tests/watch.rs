@@ -220,7 +220,7 @@ fn limits_and_failures_are_told_apart() {
     assert_eq!(ends("p50>10s", "0").status.code(), Some(0));
     let exceeded = ends("p50>1ns", "0");
     assert_eq!(exceeded.status.code(), Some(1));
-    assert!(stderr(&exceeded).contains("limit exceeded: p50>1ns"), "{}", stderr(&exceeded));
+    assert!(stderr(&exceeded).contains("limit exceeded: p50 is "), "{}", stderr(&exceeded));
     let failed = ends("p50>1ns", "7");
     assert_eq!(failed.status.code(), Some(2), "what failed says nothing of lateness");
     assert!(stderr(&failed).contains("ended with status 7"), "{}", stderr(&failed));

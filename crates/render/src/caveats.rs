@@ -33,28 +33,28 @@ pub fn caveat(caveat: &Caveat) -> String {
             )
         }
         Caveat::SliceRefused { asked_ns, reason } => {
-            format!("A slice of {} was asked for and not given ({reason}).", length(*asked_ns))
+            format!("A slice of {} was asked for and refused ({reason}).", length(*asked_ns))
         }
         Caveat::AffinityDiffers { asked, in_force, reason } => {
-            format!("The thread was to run on CPU {asked}, but may run on {in_force} ({reason}).")
+            format!("The thread was asked to run on CPU {asked}, but may run on {in_force} ({reason}).")
         }
         Caveat::MemoryNotLocked { reason } => format!(
-            "Memory is not locked ({reason}), so page faults may delay wake-ups. Run as root, or raise the limit: `ulimit -l unlimited`, in a container `--ulimit memlock=-1`."
+            "Memory is not locked ({reason}), so page faults may delay wake-ups. Raise the limit with `ulimit -l unlimited` (in a container, `--ulimit memlock=-1`), or run as root."
         ),
         Caveat::DmaLatencyRefused { asked_us, reason } => format!(
-            "/dev/cpu_dma_latency could not be held at {asked_us} µs ({reason}); idle states were left as they are. It needs root."
+            "/dev/cpu_dma_latency could not be held at {asked_us} µs ({reason}); idle states were left as they are. Only root can."
         ),
         Caveat::ObserverShares { measured } => format!(
-            "Every CPU is measured ({measured}), so the observer runs on one of them; it wakes 10 times a second."
+            "Every CPU is measured ({measured}), so the observer shares one of them; it wakes 10 times a second."
         ),
         Caveat::ThreadsShareCpus { threads, cpus } => {
             format!("{threads} threads on {cpus} CPUs delay one another.")
         }
         Caveat::ProcessesNotFollowed { count } => format!(
-            "The program had {count} processes more than can be followed at once; their threads are not in the result."
+            "The program had {count} more processes than can be followed at once; their threads are not in the result."
         ),
         Caveat::LoopsNotMeasured { count } => format!(
-            "The program marked {count} loops more than there is memory for; their turns are not in the result."
+            "The program marked {count} more loops than there is memory for; their turns are not in the result."
         ),
         Caveat::CpusNotMeasured { followed, others, isolated } => {
             let offered = if isolated.is_empty() { others } else { isolated };
@@ -78,23 +78,23 @@ pub fn caveat(caveat: &Caveat) -> String {
             )
         }
         Caveat::SettingChanged { path, set, found } => format!(
-            "{path} was set to `{set}` for this run, and held `{found}` at the end: somebody else changed it meanwhile."
+            "{path} was set to `{set}` for this run, and held `{found}` at the end: something else changed it meanwhile."
         ),
         Caveat::SettingLeftBehind { path, left, restored } => format!(
-            "A howlate that was killed had left {path} at `{left}`; it was put back to `{restored}` before this run."
+            "A killed howlate had left {path} at `{left}`; it was put back to `{restored}` before this run."
         ),
         Caveat::GroupNotRemoved { path, reason } => {
             format!("The control group {path} could not be removed ({reason}): `rmdir {path}` as root.")
         }
         Caveat::GroupLeftBehind { path } => format!(
-            "A howlate that was killed had left the control group {path}; it was removed before this run."
+            "A killed howlate had left the control group {path} behind; it was removed before this run."
         ),
         Caveat::GuardianGone => {
-            "The process that puts settings back was killed during the run, which then put them back itself."
+            "The process that puts settings back was killed during the run; the run put them back itself."
                 .to_owned()
         }
         Caveat::SamplesLost { count: lost } => {
-            format!("{} wake-ups came faster than they could be collected and are missing.", count(*lost))
+            format!("{} wake-ups came faster than they could be collected, and are missing.", count(*lost))
         }
         Caveat::MessagesIrregular { lost, duplicated, reordered } => format!(
             "Notifications did not all arrive once and in order: {} lost or merged, {} duplicated, {} reordered. They are not in the numbers.",
@@ -107,11 +107,10 @@ pub fn caveat(caveat: &Caveat) -> String {
         }
         Caveat::Unfinished { got, reason } => format!("Unfinished after {} wake-ups: {reason}.", count(*got)),
         Caveat::PageFaults { minor, major } => {
-            format!("The measured threads met page faults: {} minor, {} major.", count(*minor), count(*major))
+            format!("Page faults in the measured threads: {} minor, {} major.", count(*minor), count(*major))
         }
         Caveat::MachineBusy { load_average_percent, cpus } => format!(
-            "The machine was busy before this began (load average {}.{} on {} of the machine): \"idle\" is not idle, and explanations \
-             may be wrong.",
+            "The machine was busy before this began (load average {}.{} on {}): \"idle\" is not idle, and explanations may be wrong.",
             load_average_percent / 100,
             load_average_percent / 10 % 10,
             if *cpus == 1 { "1 CPU".to_owned() } else { format!("{cpus} CPUs") }
@@ -120,14 +119,12 @@ pub fn caveat(caveat: &Caveat) -> String {
             format!("The load {load} runs at nice {}, as howlate was started with, not at 0.", nice.get())
         }
         Caveat::LoadEnded { load, words } => {
-            format!(
-                "The load {load} ended by itself ({words}); what was measured after that was not under it."
-            )
+            format!("The load {load} ended by itself ({words}); later measurements were without it.")
         }
         Caveat::TracerRefused { tracer, reason } => format!("Tracer {tracer} cannot be had: {reason}."),
         Caveat::NotTraced { mechanism, reason } => format!("{mechanism} is not traced: {reason}."),
         Caveat::LoadIneffective { load } => format!(
-            "The load {load} did nothing while this was measured: its processes got no CPU time, or the turns were too short."
+            "The load {load} did nothing meanwhile: its processes got no CPU time, or the turns were too short."
         ),
         Caveat::RecordingIncomplete { lines_lost, reason } => {
             format!("{} lines could not be written to the recording ({reason}).", count(*lines_lost))
@@ -141,30 +138,30 @@ pub fn caveat(caveat: &Caveat) -> String {
             format!("The last line of {path} is incomplete, as after a crash; the rest was read.")
         }
         Caveat::NoEnd { path } => {
-            format!("{path} does not say that the run ended: it was killed, or still goes on.")
+            format!("{path} has no end: the run was killed, or is still going on.")
         }
         Caveat::RecordingsJoined { path, line } => format!(
-            "Another recording begins on line {line} of {path}; what follows was not read. `tail -n +{line}` gives it."
+            "Another recording begins on line {line} of {path}, and was not read; `tail -n +{line}` extracts it."
         ),
         Caveat::UnknownConditions { path, lines } => format!(
-            "{} lines of {path} are about conditions that it does not list, and are not in the numbers: it is damaged.",
+            "{path} is damaged: {} lines are about conditions that it does not list, and are not in the numbers.",
             count(*lines)
         ),
         Caveat::FoundAwake { messages, of } => format!(
-            "The receiver had not gone to sleep again before {} of {} messages: those took a call, not a wake-up. They are in the \
+            "The receiver was still awake when {} of {} messages came: those took a call, not a wake-up. They are in the \
              numbers; a longer --after lets it sleep.",
             count(*messages),
             count(*of)
         ),
         Caveat::Throttled { group, stopped, periods, stopped_ns } => format!(
             "The CPU quota of this control group ({group}) was used up in {} of {} periods; ordinary threads \
-             were kept from running for {}, added up over the CPUs. `howlate doctor` says how to lift it.",
+             were stopped for {}, summed over the CPUs. `howlate doctor` says how to lift it.",
             count(*stopped),
             count(*periods),
             rough(*stopped_ns)
         ),
         Caveat::SiblingBusy { cpu, sibling, percent } => format!(
-            "CPU {sibling}, on the same core as the measured CPU {cpu}, was busy {percent} % of the time: it slows it down. \
+            "CPU {sibling}, on the same core as the measured CPU {cpu}, was busy {percent} % of the time, which slows the measured one. \
              Keep it idle, or measure elsewhere with `--cpus`."
         ),
         Caveat::Imported { program, unsaid, notes } => imported(program, unsaid, notes),

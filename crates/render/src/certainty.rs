@@ -8,7 +8,7 @@ use crate::numbers::count;
 pub fn what_the_maximum_supports(bound: Option<Bound>) -> Option<String> {
     let bound = bound.filter(|bound| bound.one_in > 1)?;
     Some(format!(
-        "no later than the max but for at most 1 wake-up in {} (95 %; that late ones come together is counted in)",
+        "fewer than 1 in {} exceed this maximum (95 % sure; late ones that come together are allowed for)",
         count(bound.one_in)
     ))
 }
@@ -18,8 +18,7 @@ pub(crate) fn left_out(outcomes: &[&Outcome], percentiles: &[(&str, f64)]) -> Op
     let is_missing = |(_, quantile): &&(&str, f64)| {
         outcomes.iter().any(|outcome| outcome.planned().count() < least_wakeups(*quantile))
     };
-    let takes = |(name, quantile): &(&str, f64)| format!("{name} takes {}", count(least_wakeups(*quantile)));
-    let missing: Vec<String> = percentiles.iter().filter(is_missing).map(takes).collect();
-    (!missing.is_empty())
-        .then(|| format!("–: too few wake-ups for one to lie beyond it; {}.", missing.join(", ")))
+    let needs = |(name, quantile): &(&str, f64)| format!("{name} needs {}", count(least_wakeups(*quantile)));
+    let missing: Vec<String> = percentiles.iter().filter(is_missing).map(needs).collect();
+    (!missing.is_empty()).then(|| format!("–: too few wake-ups: {}.", missing.join(", ")))
 }

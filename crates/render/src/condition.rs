@@ -3,7 +3,7 @@
 use howlate_analyse::Analysis;
 use howlate_model::{HasProperties, Property, Value, WorkKind};
 
-use crate::property::{phrase, phrases, varying};
+use crate::property::{phrase, phrases, typed_phrase, varying, worded};
 
 /// What follows the work in a condition's name.
 pub(crate) const CIRCUMSTANCES: [Property; 11] = [
@@ -20,10 +20,19 @@ pub(crate) const CIRCUMSTANCES: [Property; 11] = [
     Property::Knob,
 ];
 
-/// `clock_nanosleep every 1ms · fifo:80 · CPU 1 · load idle`.
+/// `clock_nanosleep every 1 ms · fifo:80 · CPU 1 · load idle`.
 pub fn condition(condition: &impl HasProperties) -> String {
+    named(condition, phrase)
+}
+
+/// The same with lengths as they are typed: what programs know a condition by, from run to run.
+pub(crate) fn condition_name(condition: &impl HasProperties) -> String {
+    named(condition, typed_phrase)
+}
+
+fn named(condition: &impl HasProperties, words: fn(&Value<'_>) -> String) -> String {
     let work = [Property::Name, Property::Mechanism, Property::Length].map(|part| condition.value(part));
-    let work: Vec<String> = work.iter().flatten().map(phrase).collect();
+    let work: Vec<String> = work.iter().flatten().map(words).collect();
     let in_guest = condition.value(Property::HostLoad).is_some();
     let said = |property: &Property| in_guest || *property != Property::Kernel;
     let mut circumstances: Vec<Property> = CIRCUMSTANCES.into_iter().filter(said).collect();
@@ -33,7 +42,10 @@ pub fn condition(condition: &impl HasProperties) -> String {
     if is_foreign && condition.value(Property::Cpu).is_none() {
         circumstances.push(Property::Thread);
     }
-    std::iter::once(work.join(" ")).chain(phrases(condition, &circumstances)).collect::<Vec<_>>().join(" · ")
+    std::iter::once(work.join(" "))
+        .chain(worded(condition, &circumstances, words))
+        .collect::<Vec<_>>()
+        .join(" · ")
 }
 
 /// Names that are listed one by one.

@@ -51,8 +51,8 @@ impl Counted {
     }
 }
 
-const MISSED_COUNT: &str = "Missed periods count above, with the latency that they would have had. Raw, the wake-ups that \
-                            happened:";
+const MISSED_COUNT: &str = "Missed periods are counted above, with the latency they would have had. The wake-ups that \
+                            happened, uncorrected:";
 
 /// The table, what was in common, the raw numbers where periods were missed, and how sure all is.
 pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
@@ -120,7 +120,7 @@ fn certainty(outcomes: &[&Outcome], width: usize) -> String {
     if let Some(supports) =
         what_the_maximum_supports(Bound::least(outcomes.iter().filter_map(|outcome| outcome.bound())))
     {
-        lines.push(format!("With {} wake-ups: {supports}.", count(least)));
+        lines.push(format!("With {} wake-ups, {supports}.", count(least)));
     }
     lines.iter().map(|line| format!("{}\n", paint(DIM, wrapped(line, width, 0)))).collect()
 }

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use howlate_analyse::Analysis;
 use howlate_model::{Boot, BootEnded, Condition, Property, Span};
 
-use crate::numbers::{length, micros, rough};
+use crate::numbers::micros;
 use crate::property::phrases;
 use crate::prose::wrapped;
 use crate::style::{DIM, HEADING, paint};
@@ -63,13 +63,13 @@ pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
         "guest",
         "kernel",
         "",
-        "booted in",
-        "clock",
+        "booted in, s",
+        "clock, µs",
         "vCPU threads",
         "CPUs",
-        "ran",
-        "waited",
-        "host's steal",
+        "ran, ms",
+        "waited, ms",
+        "host's steal, ms",
     ];
     let mut table = Columns::new(&headings.map(str::to_owned), 3);
     for boot in &analysis.boots {
@@ -77,8 +77,8 @@ pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
         table.row(row(boot, ended));
     }
     let waits = waits(analysis).map_or_else(String::new, |text| format!("{}\n", wrapped(&text, width, 0)));
-    let meaning = "clock: µs per reading. ran, waited: CPU time that the threads running the guest's CPUs got of the \
-        host, and time they waited for one.";
+    let meaning = "clock: per reading. ran, waited: CPU time that the threads running the guest's CPUs got from the host, and \
+        how long they waited for it.";
     let meaning = paint(DIM, wrapped(meaning, width, 0));
     let title = wrapped(&format!("Guests ({what}):"), width, 0);
     format!("{title}\n\n{}\n{meaning}\n{waits}", table.text(width))
@@ -94,16 +94,20 @@ fn waits(analysis: &Analysis) -> Option<String> {
     let waited = analysis.boots_ended.iter().flat_map(|one| &one.vcpus).map(|vcpu| vcpu.waited_ns.as_nanos());
     let percent = (waited.sum::<u64>() * 100).checked_div(whole).filter(|percent| *percent >= FELT)?;
     Some(format!(
-        "The guests' CPUs waited {percent} % of the time for a CPU of the host: part of the lateness is the host's. \
+        "The guests' CPUs spent {percent} % of the time waiting for a CPU of the host, so part of the lateness is the host's. \
          Real-time priority may help: `--vcpu-policy fifo:1`."
     ))
+}
+
+fn millis(span: Span) -> String {
+    format!("{:.0}", span.as_secs_f64() * 1e3)
 }
 
 fn row(boot: &Boot, ended: Option<&BootEnded>) -> Vec<String> {
     let sum = |of: fn(&howlate_model::VcpuTime) -> Span| {
         let vcpus = ended.filter(|ended| !ended.vcpus.is_empty());
         let total = vcpus.map(|ended| ended.vcpus.iter().map(of).fold(Span::ZERO, Span::plus));
-        total.map_or_else(|| "–".to_owned(), rough)
+        total.map_or_else(|| "–".to_owned(), millis)
     };
     let steal = ended.and_then(|ended| ended.host_steal_ns);
     let clock = i64::try_from(boot.instrument.clock_read_ns.as_nanos()).unwrap_or(i64::MAX);
@@ -112,15 +116,12 @@ fn row(boot: &Boot, ended: Option<&BootEnded>) -> Vec<String> {
         (boot.boot + 1).to_string(),
         boot.kernel.clone(),
         boot.system.preemption.clone().unwrap_or_default(),
-        rough(boot.boot_took_ns),
+        format!("{:.1}", boot.boot_took_ns.as_secs_f64()),
         micros(clock),
         thread.map_or_else(String::new, |thread| thread.policy.to_string()),
         boot.vcpus.iter().map(|thread| thread.cpus.to_string()).collect::<Vec<_>>().join(" "),
         sum(|vcpu| vcpu.ran_ns),
         sum(|vcpu| vcpu.waited_ns),
-        steal.map_or_else(
-            || "–".to_owned(),
-            |steal| if steal.is_zero() { "0".to_owned() } else { length(steal) },
-        ),
+        steal.map_or_else(|| "–".to_owned(), millis),
     ]
 }

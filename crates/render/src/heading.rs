@@ -89,7 +89,7 @@ fn instrument(analysis: &Analysis, width: usize) -> String {
     }
     let instrument = analysis.header.instrument;
     let text = format!(
-        "Clock: {} per reading; two readings differ by at least {}. One turn of the loop without the wait: {}. Included in the numbers.",
+        "Clock: {} per reading, resolution {}. One turn of the loop without the wait: {}. Both are included in the numbers.",
         length(instrument.clock_read_ns),
         length(instrument.clock_precision_ns),
         length(instrument.loop_ns)

@@ -42,7 +42,7 @@ fn timer_slack(TimerSlack { slack, median, without, .. }: &TimerSlack) -> String
     let slack = length(*slack);
     let seen = match without {
         Some(control) => format!(
-            "Timer slack: with {slack} of it half of the wake-ups are more than {median} late, without {}.",
+            "Timer slack: with {slack} of it, half of the wake-ups are more than {median} late; without it, {}.",
             control.median
         ),
         None => format!(
@@ -71,7 +71,7 @@ fn ticks(Tick { tick, is_read, .. }: &Tick) -> String {
     let tick = length(*tick);
     if *is_read {
         return format!(
-            "Short sleeps end on the kernel's tick, every {tick}: high-resolution timers are off. See `howlate doctor`."
+            "Short sleeps end on the kernel's tick, every {tick}: high-resolution timers are off; see `howlate doctor`."
         );
     }
     format!(
@@ -95,13 +95,14 @@ fn a_step(step: &Step) -> String {
         match step.awake {
             Some(awake) if awake.step_is_gone => {
                 format!(
-                    "With every CPU kept awake {}: it is the price of leaving the idle state.{fits}",
+                    "With every CPU kept awake, {}: the step is the cost of leaving the idle state.{fits}",
                     both(awake)
                 )
             }
-            Some(awake) => format!("With every CPU kept awake {}: it is not the idle state.", both(awake)),
+            Some(awake) =>
+                format!("With every CPU kept awake, {}: the step is not the idle state.", both(awake)),
             None =>
-                format!("Whether it comes of leaving the idle state, `--load idle,awake` would tell.{fits}"),
+                format!("`--load idle,awake` would tell whether it comes from leaving the idle state.{fits}"),
         }
     )
 }

@@ -6,7 +6,7 @@ use howlate_analyse::{
 use howlate_model::{Condition, HasProperties, Latency, Notifier, Property, ReceiverCpu, Work};
 
 use crate::certainty::left_out;
-use crate::numbers::{count, micros, micros_of};
+use crate::numbers::{count, length, micros};
 use crate::property::phrases;
 use crate::prose::wrapped;
 use crate::style::{DIM, HEADING, paint};
@@ -115,9 +115,9 @@ fn circumstances(condition: &impl HasProperties) -> String {
 
 fn what_is_measured(condition: &Condition) -> &'static str {
     if is_round_trip(condition) {
-        "µs from before the call that notifies until the answer by the same mechanism is there; send: the call itself (median)"
+        "µs from just before the notifying call until the answer by the same mechanism has arrived; send: the call itself (median)"
     } else {
-        "µs from before the call that notifies until the receiver runs; send: the call itself (median)"
+        "µs from just before the notifying call until the receiver runs; send: the call itself (median)"
     }
 }
 
@@ -128,7 +128,10 @@ const fn is_round_trip(condition: &Condition) -> bool {
 /// A heading, and the nanoseconds below it.
 type Number = (&'static str, fn(&Outcome) -> Option<i64>);
 
-const NUMBERS: [Number; 6] = [
+#[allow(clippy::cast_possible_truncation, reason = "nanoseconds are enough of a mean")]
+const NUMBERS: [Number; 8] = [
+    ("mean", |outcome| outcome.summary().map(|summary| summary.mean as i64)),
+    ("stddev", |outcome| outcome.summary().map(|summary| summary.stddev as i64)),
     ("min", |outcome| outcome.summary().map(|summary| summary.min)),
     ("median", |outcome| outcome.summary().map(|summary| summary.p50)),
     ("p95", |outcome| outcome.percentile(0.95).map(Latency::as_nanos)),
@@ -153,16 +156,18 @@ fn table(group: &[&Outcome], width: usize) -> String {
     let first = group[0].condition.work;
     let one_mechanism = group.iter().all(|one| one.condition.work.mechanism() == first.mechanism());
     let name = |condition: &Condition| match one_mechanism {
-        true => format!("after {}", condition.work.length()),
+        true => format!("after {}", length(condition.work.length())),
         false => condition.work.mechanism().to_string(),
     };
-    let title =
-        if one_mechanism { first.mechanism().to_string() } else { format!("after {}", first.length()) };
-    let mut headings: Vec<String> = vec![title, "samples".into(), "mean ± dev".into()];
+    let title = if one_mechanism {
+        first.mechanism().to_string()
+    } else {
+        format!("after {}", length(first.length()))
+    };
+    let mut headings: Vec<String> = vec![title, "samples".into()];
     let mut columns: Vec<Vec<String>> = vec![
         group.iter().map(|outcome| name(&outcome.condition)).collect(),
         group.iter().map(|outcome| count(outcome.count())).collect(),
-        group.iter().map(|outcome| mean(outcome)).collect(),
     ];
     for (heading, of) in NUMBERS {
         headings.push(heading.to_owned());
@@ -174,13 +179,6 @@ fn table(group: &[&Outcome], width: usize) -> String {
     table.text(width)
 }
 
-fn mean(outcome: &Outcome) -> String {
-    outcome.summary().map_or_else(
-        || "–".to_owned(),
-        |summary| format!("{} ± {}", micros_of(summary.mean), micros_of(summary.stddev)),
-    )
-}
-
 /// One row per mechanism, two columns per gap: by how much it is later than the fastest, at the median and at p99.
 fn ranking_table(rankings: &[&Ranking], width: usize) -> String {
     let Some(order) = rankings.first() else { return String::new() };
@@ -189,7 +187,7 @@ fn ranking_table(rankings: &[&Ranking], width: usize) -> String {
     let mut columns = vec![mechanisms.iter().map(ToString::to_string).collect::<Vec<_>>()];
     for ranking in rankings {
         for (name, number) in NUMBERS_RANKED {
-            headings.push(format!("{name} after {}", ranking.fastest.work.length()));
+            headings.push(format!("{name} after {}", length(ranking.fastest.work.length())));
             let place = |one: &Notifier| ranking.places.iter().find(|place| place.mechanism == *one);
             let cell = |one: &Notifier| {
                 place(one).map_or_else(|| "–".to_owned(), |place| later(number(place), place, ranking))
@@ -199,8 +197,8 @@ fn ranking_table(rankings: &[&Ranking], width: usize) -> String {
     }
     let mut table = Columns::new(&headings, 1);
     transpose(&columns).into_iter().for_each(|row| table.row(row));
-    let first = paint(HEADING, "Later than the lowest median that leaves the CPU to others");
-    let about = "µs, interval of the difference over rounds; 95 % for all pairs of the ranking together";
+    let first = paint(HEADING, "Later than the fastest that blocks (does not spin)");
+    let about = "µs, interval of the difference over rounds; 95 % for all pairs of the ranking together; ≈ not told apart";
     let title = wrapped(&format!("{first} · {}", paint(DIM, about)), width, 0);
     format!("{title}\n\n{}\n", table.text(width))
 }
@@ -243,7 +241,7 @@ fn paragraphs(sentences: &[String], width: usize) -> String {
 /// Which to take after the longest gap, where it matters most which one is taken.
 fn recommendation(rankings: &[&Ranking]) -> Option<String> {
     let ranking = rankings.iter().max_by_key(|one| one.fastest.work.length())?;
-    let gap = ranking.fastest.work.length();
+    let gap = length(ranking.fastest.work.length());
     let place = |mechanism: &Notifier| ranking.places.iter().find(|place| place.mechanism == *mechanism);
     let numbers =
         |mechanism: &Notifier| place(mechanism).map(|place| format!("{mechanism} ({})", takes(place)));
@@ -251,21 +249,21 @@ fn recommendation(rankings: &[&Ranking]) -> Option<String> {
     let among = if ranking.best.iter().all(|one| one.burns_cpu()) {
         ""
     } else {
-        " of those that leave the CPU to others"
+        " of those that block (do not spin)"
     };
     let text = match best.as_slice() {
         _ if !ranking.has_enough_rounds() => format!(
-            "After {gap}, {} rounds cannot tell {} ways apart; it takes `--rounds {}`.",
+            "After {gap}, {} rounds cannot tell {} mechanisms apart; `--rounds {}` can.",
             ranking.rounds,
             ranking.places.len(),
             ranking.rounds_needed
         ),
         [] => return None,
         [one] => format!(
-            "After {gap}, {one} comes first{among}: each of the others is told apart as later than some other, at the median or at p99."
+            "After {gap}, {one} is fastest{among}: every other is measurably later than at least one of them, at the median or at p99."
         ),
         several => format!(
-            "After {gap}, these cannot be told apart at the front{among}: {}. Take any of them.",
+            "After {gap}, the fastest{among} cannot be told apart: {}. Take any of them.",
             several.join(", ")
         ),
     };
@@ -285,7 +283,7 @@ fn spinner(ranking: &Ranking) -> String {
     let spinner = ranking.places.iter().find(|one| one.burns_cpu && Some(one.p50_ns) < median);
     spinner.map_or_else(String::new, |one| {
         format!(
-            " {} takes less at the median ({}), at the price of a CPU that never rests.",
+            " {} is faster at the median ({}), but keeps a CPU busy all the time.",
             one.mechanism,
             takes(one)
         )
@@ -298,7 +296,7 @@ fn gap(costs: &[&GapCost], say_how: bool) -> Option<String> {
     let added = |cost: &&&GapCost| cost.medians[1].as_nanos() - cost.medians[0].as_nanos();
     let costs: Vec<&GapCost> = costs.iter().filter(blocking).copied().collect();
     let (least, most) = (costs.iter().min_by_key(added)?, costs.iter().max_by_key(added)?);
-    let [short, long] = most.gaps;
+    let [short, long] = most.gaps.map(length);
     let range = if std::ptr::eq(*least, *most) {
         signed(added(&most))
     } else {
@@ -306,11 +304,11 @@ fn gap(costs: &[&GapCost], say_how: bool) -> Option<String> {
     };
     let remedy = match most.condition.work {
         Work::Notify { receiver: ReceiverCpu::AsLeft, .. } if say_how => {
-            " `--receiver as_left,held_awake` tells how much of it is the idle CPU."
+            " `--receiver as_left,held_awake` shows how much of that is the idle CPU."
         }
         _ => "",
     };
-    Some(format!("A gap of {long} instead of {short} changes the median by {range} µs.{remedy}"))
+    Some(format!("With a gap of {long} instead of {short}, the median changes by {range} µs.{remedy}"))
 }
 
 /// How much of the longest gap's latency is the idle CPU.
@@ -318,17 +316,17 @@ fn idle_cpu(costs: &[&IdleCost]) -> Option<String> {
     let blocking = |cost: &&&IdleCost| !cost.condition.work.notifier().is_some_and(Notifier::burns_cpu);
     let longest = |cost: &&&IdleCost| cost.condition.work.length();
     let cost = costs.iter().filter(blocking).max_by_key(longest)?;
-    let (mechanism, gap) = (cost.condition.work.mechanism(), cost.condition.work.length());
+    let (mechanism, gap) = (cost.condition.work.mechanism(), length(cost.condition.work.length()));
     let gain = cost.as_left.as_nanos() - cost.held_awake.as_nanos();
     // Less than a tenth is within what two runs of the same differ by.
     Some(if gain * 10 > cost.as_left.as_nanos() {
         format!(
-            "With the receiver's CPU held awake, {mechanism} after {gap} takes {} instead of {}: the rest is the CPU leaving its idle state.",
+            "With the receiver's CPU held awake, {mechanism} after {gap} takes {} instead of {}: the difference is the CPU leaving its idle state.",
             cost.held_awake, cost.as_left
         )
     } else {
         format!(
-            "Holding the receiver's CPU awake does not help here ({mechanism} after {gap}: {} instead of {}): what the gap costs is not its idle state.",
+            "Holding the receiver's CPU awake does not help here ({mechanism} after {gap}: {} instead of {}): the gap's cost is not the idle state.",
             cost.held_awake, cost.as_left
         )
     })
@@ -340,8 +338,10 @@ fn slack(group: &[&Outcome]) -> Option<String> {
     let (gap, slack) = (first.condition.work.length(), first.sender_in_force.as_ref()?.slack_ns);
     (slack > gap).then(|| {
         format!(
-            "The sender sleeps with a timer slack of {slack}, so a gap called {gap} may last {}; `--slack 1ns` or a real-time policy shortens it.",
-            gap.plus(slack)
+            "The sender sleeps with a timer slack of {}, so a gap of {} may last {}; `--slack 1ns` or a real-time policy shortens it.",
+            length(slack),
+            length(gap),
+            length(gap.plus(slack))
         )
     })
 }

@@ -116,6 +116,7 @@ mod tests {
         assert_eq!([count(7), count(1_000), count(1_234_567)], ["7", "1 000", "1 234 567"]);
         assert_eq!(length(Span::from_micros(50)), "50 µs");
         assert_eq!(length(Span::from_secs(120)), "2 min");
+        assert_eq!(length(Span::ZERO), "0 ns");
         assert_eq!(rough(Span::from_millis(12_340)), "12.3 s");
         assert_eq!(rough(Span::from_secs(125)), "2 min 05 s");
         assert_eq!(rough(Span::from_secs(7_500)), "2 h 05 min");

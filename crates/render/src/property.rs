@@ -1,5 +1,6 @@
 //! The words of a condition's properties: the one table of them.
 
+use crate::numbers::length;
 use howlate_model::{Between, HasProperties, Placement, Property, ReceiverCpu, Value, WorkKind};
 
 /// The heading of a property's column, where all that stand below it do `work`, if they do the same.
@@ -32,12 +33,21 @@ pub const fn heading(property: Property, work: Option<WorkKind>) -> &'static str
 /// A value below its heading.
 pub fn value(value: &Value<'_>) -> String {
     match value {
+        Value::Length(_, span) | Value::Slack(span) => length(*span),
+        other => typed(other),
+    }
+}
+
+/// A value with its lengths as they are typed, `1ms`: what programs know it by.
+fn typed(value: &Value<'_>) -> String {
+    match value {
         Value::Between(Between::Processes) => "processes".to_owned(),
         Value::Between(Between::Threads) => "threads".to_owned(),
         Value::Receiver(ReceiverCpu::HeldAwake) => "CPU held awake".to_owned(),
         Value::Receiver(ReceiverCpu::AsLeft) => "CPU as left".to_owned(),
         Value::RoundTrip(true) => "round trip".to_owned(),
         Value::RoundTrip(false) => "one way".to_owned(),
+        Value::Cpus { sender, receiver, .. } if sender == receiver => sender.to_string(),
         Value::Cpus { sender, receiver, placement } => match placement.and_then(relation) {
             None => format!("{sender} → {receiver}"),
             Some(relation) => format!("{sender} → {receiver} ({relation})"),
@@ -59,7 +69,17 @@ const fn relation(placement: Placement) -> Option<&'static str> {
 
 /// A value where no heading says what it is.
 pub fn phrase(of: &Value<'_>) -> String {
-    let before = match of {
+    format!("{}{}", before(of), value(of))
+}
+
+/// The same as programs know it by.
+pub(crate) fn typed_phrase(of: &Value<'_>) -> String {
+    format!("{}{}", before(of), typed(of))
+}
+
+/// What stands before a value that has no heading.
+const fn before(of: &Value<'_>) -> &'static str {
+    match of {
         Value::Kind(_)
         | Value::Name(_)
         | Value::Mechanism(_)
@@ -77,12 +97,11 @@ pub fn phrase(of: &Value<'_>) -> String {
         Value::Slack(_) => "slack ",
         Value::Load(_) => "load ",
         Value::Receiver(_) => "receiver's ",
-        Value::Cpus { sender, receiver, .. } if sender == receiver => return format!("both on CPU {sender}"),
+        Value::Cpus { sender, receiver, .. } if *sender == *receiver => "both on CPU ",
         Value::Cpu(_) | Value::Cpus { .. } => "CPU ",
         Value::Knob(_) => "with ",
         Value::Thread(_) => "thread ",
-    };
-    format!("{before}{}", value(of))
+    }
 }
 
 /// Whether a value goes without saying.
@@ -99,8 +118,17 @@ pub fn is_usual(value: &Value<'_>) -> bool {
 
 /// The phrases of these properties, without what goes without saying.
 pub(crate) fn phrases(condition: &impl HasProperties, properties: &[Property]) -> Vec<String> {
+    worded(condition, properties, phrase)
+}
+
+/// What `words` makes of the values of these properties, without what goes without saying.
+pub(crate) fn worded(
+    condition: &impl HasProperties,
+    properties: &[Property],
+    words: fn(&Value<'_>) -> String,
+) -> Vec<String> {
     let values = properties.iter().filter_map(|property| condition.value(*property));
-    values.filter(|value| !is_usual(value)).map(|value| phrase(&value)).collect()
+    values.filter(|value| !is_usual(value)).map(|value| words(&value)).collect()
 }
 
 /// The properties in which `conditions` differ.

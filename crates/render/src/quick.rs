@@ -22,7 +22,7 @@ const COMMANDS: usize = 2;
 pub fn quick(analysis: &Analysis, width: usize) -> String {
     let rows = rows(analysis.outcomes());
     let mut text = format!("{}\n\n", paint(HEADING, wrapped(&machine(&analysis.header.system), width, 0)));
-    let question = "How late a thread wakes that wants to run every millisecond, in µs:";
+    let question = "How late a thread wakes that is due every millisecond, in µs:";
     text.push_str(&format!("{}\n\n", wrapped(question, width, 0)));
     text.push_str(&table(&rows, width));
     text.push_str(&format!("\n{}\n", paint(DIM, wrapped(&counted(analysis.outcomes()), width, 0))));
@@ -66,7 +66,7 @@ fn name(row: &Row<'_>) -> String {
     let condition = &row.idle.condition;
     match (row.refused(), condition.policy, condition.slack_ns) {
         (Some(refused), ..) => refused,
-        (_, Policy::OTHER, None) => "as you are (other)".to_owned(),
+        (_, Policy::OTHER, None) => "with ordinary scheduling (other)".to_owned(),
         (_, Policy::OTHER, Some(slack)) => format!("with {} of timer slack", length(slack)),
         (_, policy, _) if policy.is_realtime() => format!("with real-time priority ({policy})"),
         (_, policy, _) => format!("with {policy}"),
@@ -119,8 +119,8 @@ fn counted(outcomes: &[Outcome]) -> String {
     let missed: u64 = outcomes.iter().map(Outcome::missed_periods).sum();
     let range = if least == most { count(least) } else { format!("{} to {}", count(least), count(most)) };
     let missed = match missed {
-        0 => ", none of them missed".to_owned(),
-        _ => "; missed ones count with the latency that they would have had".to_owned(),
+        0 => ", none missed".to_owned(),
+        _ => "; missed ones are counted with the latency they would have had".to_owned(),
     };
     format!("Each of {range} planned wake-ups{missed}.")
 }
@@ -145,11 +145,12 @@ fn reasons(rows: &[Row<'_>]) -> Option<String> {
     let first = rows.first()?;
     let went = |busy, when: &str| {
         let words = most(&first.outcome(busy)?.why_late(None)?)?;
-        Some(format!("{when} to {words}"))
+        Some(format!("{when}, to {words}"))
     };
     let went: Vec<String> =
         [went(false, "idle"), went(true, "with all CPUs busy")].into_iter().flatten().collect();
-    let of_all = format!("Of the worst wake-ups (1 in 100, as you are) the time went {}", went.join("; "));
+    let of_all =
+        format!("Where the time of the worst 1 in 100 went (ordinary scheduling): {}", went.join("; "));
     (!went.is_empty()).then(|| format!("{of_all}. `howlate why` has all of it."))
 }
 
@@ -165,7 +166,7 @@ fn slack(now: &Row<'_>, row: &Row<'_>) -> Option<String> {
     let gain = (with.as_nanos() - without.as_nanos()).min(most);
     (gain > 5_000).then(|| {
         format!(
-            "Timer slack ({}) makes up {} of the usual {with}. A program needs no privileges to be rid of it: prctl(PR_SET_TIMERSLACK, 1).",
+            "Timer slack ({}) accounts for {} of the usual {with}. prctl(PR_SET_TIMERSLACK, 1) removes it and needs no privileges.",
             length(slack),
             Latency::from_nanos(gain)
         )
@@ -191,11 +192,11 @@ fn load(now: &Row<'_>) -> Option<String> {
     if matches!(ratio, Ratio::Settled { low, .. } if low > 1.0) {
         let much = times_as_much(ratio, SETTLES_LOAD);
         return Some(format!(
-            "When other programs use the CPUs, 1 wake-up in 100 is more than {busy_p99} late instead of {idle_p99}{much}"
+            "When other programs use the CPUs, 1 wake-up in 100 is more than {busy_p99} late, instead of {idle_p99}{much}"
         ));
     }
     (busy_p99 > idle_p99).then(|| {
-        format!("Here threads woke later when other programs used the CPUs, which so few turns do not settle; `{SETTLES_LOAD}` would.")
+        format!("Threads woke later when other programs used the CPUs, but so few turns do not settle it; `{SETTLES_LOAD}` would.")
     })
 }
 
@@ -210,7 +211,7 @@ fn priority(now: &Row<'_>, row: &Row<'_>) -> Option<String> {
         ));
     }
     (realtime_p99 < normal_p99).then(|| {
-        format!("Here real-time priority woke threads earlier under load, which so few turns do not settle; `{SETTLES_PRIORITY}` would.")
+        format!("Under load, threads with real-time priority woke earlier, but so few turns do not settle it; `{SETTLES_PRIORITY}` would.")
     })
 }
 

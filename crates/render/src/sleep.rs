@@ -5,7 +5,7 @@ use howlate_model::{Latency, Property, Span};
 
 use crate::certainty::left_out;
 use crate::insights::what_this_means;
-use crate::numbers::{count, micros, micros_of};
+use crate::numbers::{count, length, micros, micros_of};
 use crate::property::phrases;
 use crate::prose::wrapped;
 use crate::sleep_overview::overview;
@@ -44,7 +44,7 @@ fn runtimes(outcomes: &[Outcome], width: usize) -> String {
         return String::new();
     }
     let mut lines: Vec<String> = programs.into_iter().map(with_warm_up).collect();
-    lines.push("elapsed, user and sys of programs include their start".to_owned());
+    lines.push("elapsed, user and sys of programs include their start-up".to_owned());
     let shown = |line: &String| format!("{}\n", paint(DIM, wrapped(line, width, 2)));
     lines.iter().map(shown).collect::<String>() + "\n"
 }
@@ -52,8 +52,8 @@ fn runtimes(outcomes: &[Outcome], width: usize) -> String {
 fn with_warm_up((said, warm_up): (String, u64)) -> String {
     match warm_up {
         0 => said,
-        1 => format!("{said}; one sleep of warm-up is not counted"),
-        _ => format!("{said}; {} sleeps of warm-up are not counted", count(warm_up)),
+        1 => format!("{said}; 1 warm-up sleep not counted"),
+        _ => format!("{said}; {} warm-up sleeps not counted", count(warm_up)),
     }
 }
 
@@ -101,7 +101,7 @@ fn table(group: &[&Outcome], width: usize) -> String {
     let several = group.iter().any(|outcome| call(outcome) != first);
     let mut headings: Vec<String> = vec!["asked".into(), "sleeps".into(), "took (mean)".into()];
     let mut columns: Vec<Vec<String>> = vec![
-        group.iter().map(|outcome| outcome.condition.work.length().to_string()).collect(),
+        group.iter().map(|outcome| length(outcome.condition.work.length())).collect(),
         group.iter().map(|outcome| count(outcome.count())).collect(),
         group.iter().map(|outcome| took(outcome)).collect(),
     ];
@@ -120,7 +120,7 @@ fn table(group: &[&Outcome], width: usize) -> String {
     columns.push(group.iter().map(|outcome| millis(outcome.usage.system_ns)).collect());
     let mut table = Columns::new(&headings, if several { 2 } else { 1 });
     transpose(&columns).into_iter().for_each(|row| table.row(row));
-    let units = paint(DIM, "how much later than asked, in µs; the whole series in ms");
+    let units = paint(DIM, "µs later than asked; elapsed, user and sys: ms for all sleeps");
     let of_one = if several { String::new() } else { format!("{first} · ") };
     let title = title(group[0]);
     let title = format!("{} · {units}", paint(HEADING, format!("{of_one}{title}")));

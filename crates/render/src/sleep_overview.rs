@@ -3,7 +3,7 @@
 use howlate_analyse::Outcome;
 use howlate_model::Span;
 
-use crate::numbers::micros_of;
+use crate::numbers::{length as length_of, micros_of};
 use crate::style::{DIM, HEADING, paint};
 use crate::table::Columns;
 
@@ -22,7 +22,7 @@ pub(crate) fn overview(outcomes: &[Outcome], label: impl Fn(&Outcome) -> String,
     if labels.len() < 2 || lengths.len() < 2 {
         return String::new();
     }
-    let headings = std::iter::once("asked".to_owned()).chain(lengths.iter().map(Span::to_string));
+    let headings = std::iter::once("asked".to_owned()).chain(lengths.iter().map(|asked| length_of(*asked)));
     let mut table = Columns::new(&headings.collect::<Vec<_>>(), 1);
     for row in labels {
         let cell = |asked: &Span| {
@@ -32,6 +32,6 @@ pub(crate) fn overview(outcomes: &[Outcome], label: impl Fn(&Outcome) -> String,
         let cells = lengths.iter().map(cell).collect::<Vec<_>>();
         table.row([vec![row.clone()], cells].concat());
     }
-    let units = paint(DIM, "mean, in µs");
+    let units = paint(DIM, "mean, µs");
     format!("{} · {units}\n\n{}\n", paint(HEADING, "How much later than asked"), table.text(width))
 }

@@ -62,7 +62,7 @@ pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
     transpose(&columns).into_iter().for_each(|row| table.row(row));
     let more = match left_out {
         0 => String::new(),
-        some => format!("  {some} more threads were late less; `--json` has all.\n"),
+        some => format!("  {some} more threads were less late; `--json` has all.\n"),
     };
     let [loops, wakers] = [loops(outcomes, width), wakers(outcomes, width)];
     format!("Threads of a program · µs\n\n{}{more}\n{loops}{wakers}{unseen}", table.text(width))
@@ -194,7 +194,7 @@ fn turns_in_words(name: &str, turns: &TurnsBlock) -> String {
     let (all, long) = (turns.work.count(), turns.long);
     let mut text = match (turns.work.quantile(0.5), turns.work.max()) {
         (Some(median), Some(most)) => {
-            format!("{name}: the work of {} turns took {median} at the median, {most} at most", count(all))
+            format!("{name}: the work of {} turns took {median} at the median and {most} at most", count(all))
         }
         _ => format!("{name}: its program does not say how long its work takes (`howlate_done`)"),
     };

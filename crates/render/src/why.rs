@@ -90,12 +90,13 @@ fn parts(why: &Why, width: usize) -> String {
 /// How many were late, and how much of that is not explained.
 pub fn late_in_words(why: &Why) -> String {
     let late = &why.late;
+    let were = if late.count == 1 { "was" } else { "were" };
     let what = if why.tracer == NO_TRACER { "turns" } else { "traced wake-ups" };
     let unexplained = percent(late.unexplained_share());
     let above = Latency::from_nanos(i64::try_from(late.above_ns.as_nanos()).unwrap_or(i64::MAX));
     let total = Latency::from_nanos(i64::try_from(late.total_ns).unwrap_or(i64::MAX));
     format!(
-        "{} of the {what} were {above} late or more, {total} together; {unexplained} of that is unexplained. It went to:",
+        "{} of the {what} {were} at least {above} late, {total} in total, {unexplained} of it unexplained. It went to:",
         count(late.count)
     )
 }
@@ -173,11 +174,11 @@ fn share(span: Span, whole: i64) -> f64 {
 fn how_well(why: &Why, watched: bool) -> String {
     let seen = why.decomposed + why.not_decomposed;
     if why.tracer == NO_TRACER {
-        return "Without a tracer: a turn is late by the work of the turn before, as far as that took longer, and by what nobody saw."
+        return "Without a tracer: a turn is late because the work of the turn before it took too long, or for reasons that were not seen."
             .to_owned();
     }
     let mut text = format!(
-        "Tracer {}: {} of {} traced wake-ups were seen whole, each to the nanosecond",
+        "Tracer {}: {} of {} traced wake-ups were seen completely, each to the nanosecond",
         why.tracer,
         count(why.decomposed),
         count(seen)
@@ -186,14 +187,14 @@ fn how_well(why: &Why, watched: bool) -> String {
         text.push_str(&format!("; {} events were lost", count(why.lost_events)));
     }
     if watched {
-        text.push_str(". The latencies above are of the same wake-ups, with what tracing adds to them.");
+        text.push_str(". The latencies above are of the same wake-ups, and include what tracing adds.");
         return text;
     }
     text.push_str(&match why.probe_effect_ns {
         Some(effect) => format!(". Tracing {}.", adds(effect)),
-        None => ". What tracing adds takes at least six turns to tell (`--rounds 10`).".to_owned(),
+        None => ". What tracing adds cannot be told from fewer than six turns (`--rounds 10`).".to_owned(),
     });
-    text.push_str(" The latencies above are of the turns that were not traced.");
+    text.push_str(" The latencies above are from the turns that were not traced.");
     text
 }
 
@@ -315,7 +316,7 @@ mod tests {
         let why = Why::of(&ledger, "bpf", Some(Span::from_micros(100)), None);
         let text = anstream::adapter::strip_str(&causes(&why, 100)).to_string();
         assert!(
-            text.contains("1 of the traced wake-ups were 98.3 µs late or more, 400 µs together"),
+            text.contains("1 of the traced wake-ups was at least 98.3 µs late, 400 µs in total"),
             "{text}"
         );
         assert!(text.contains("hog, pid 4711"), "{text}");
@@ -325,7 +326,7 @@ mod tests {
             line.trim(),
             "400 µs late on CPU 1: 398 µs waiting for the CPU (hog, pid 4711), 2.00 µs the rest."
         );
-        assert!(how_well(&why, false).contains("101 of 101 traced wake-ups were seen whole"));
+        assert!(how_well(&why, false).contains("101 of 101 traced wake-ups were seen completely"));
     }
 
     #[test]

@@ -226,7 +226,7 @@ mod tests {
         let entries = Entry::all(&[Recording::of("run.jsonl", &analysis)]);
         assert_eq!(name(&entries[1], &varying(&entries)), "fifo:80 refused, ran as other");
         let said = answer(&entries, None);
-        assert!(said.starts_with("clock_nanosleep · every 1ms · other"), "{said}");
+        assert!(said.starts_with("clock_nanosleep · every 1 ms · other"), "{said}");
         assert!(!said.contains("fifo") && !said.contains("times as"), "{said}");
     }
 

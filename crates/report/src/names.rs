@@ -195,7 +195,7 @@ mod tests {
         let entries = Entry::all(&[Recording::of("run.jsonl", &analysis)]);
         let parts = varying(&entries);
         assert_eq!(name(&entries[1], &parts), "fifo:80 · CPU 0");
-        assert_eq!(common(&entries), "clock_nanosleep · every 1ms · load idle");
+        assert_eq!(common(&entries), "clock_nanosleep · every 1 ms · load idle");
         assert_eq!(name(&entries[0], &varying(&entries[..1])), "all wake-ups");
     }
 
@@ -219,7 +219,7 @@ mod tests {
             |most: usize| facets(&entries, most).into_iter().map(|facet| facet.heading).collect::<Vec<_>>();
         assert_eq!(headings(6), [""]);
         assert_eq!(headings(3), ["other", "fifo:80"]);
-        assert_eq!(headings(2), ["for 10us", "for 100us", "for 1ms"]);
+        assert_eq!(headings(2), ["for 10 µs", "for 100 µs", "for 1 ms"]);
         assert_eq!(headings(1).len(), 6);
         let kept: usize = facets(&entries, 2).iter().map(|facet| facet.entries.len()).sum();
         assert_eq!(kept, entries.len());

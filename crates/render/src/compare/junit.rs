@@ -18,7 +18,7 @@ use crate::legible;
 pub fn comparison_junit(report: &ComparisonReport<'_>) -> Result<String, String> {
     let mut junit = Report::new("howlate compare");
     for one in &report.comparison.compared {
-        let mut suite = TestSuite::new(legible(&words::subject(one)).into_owned());
+        let mut suite = TestSuite::new(legible(&words::subject_name(one)).into_owned());
         suite.add_test_cases(one.statistics.iter().map(|tested| case(one, tested)));
         junit.add_test_suite(suite);
     }

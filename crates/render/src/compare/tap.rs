@@ -17,7 +17,7 @@ pub fn comparison_tap(report: &ComparisonReport<'_>) -> String {
 
 fn point(number: usize, one: &Compared, tested: &Tested) -> String {
     let ok = if tested.verdict == Verdict::Worse { "not ok" } else { "ok" };
-    let name = format!("{}: {}", words::subject(one), words::statistic(tested.statistic, one.design));
+    let name = format!("{}: {}", words::subject_name(one), words::statistic(tested.statistic, one.design));
     let skip = if tested.verdict == Verdict::Inconclusive { " # SKIP inconclusive" } else { "" };
     let yaml = format!(
         "  ---\n  verdict: {}\n  base_ns: {:.0}\n  new_ns: {:.0}\n  difference_ns: {:.0}\n  p_corrected: {:.6}\n  ...\n",

@@ -3,12 +3,12 @@
 use howlate_analyse::compare::{
     Compared, Comparison, Design, Difference, Inconclusive, LeftOut, Refusal, Statistic, Tested, Verdict,
 };
-use howlate_model::{Caveat, Property};
+use howlate_model::{Caveat, Property, Span, Value};
 
 use super::ComparisonReport;
 use crate::condition::CIRCUMSTANCES;
-use crate::numbers::{count, micros_of};
-use crate::property::phrases;
+use crate::numbers::{count, length, micros_of};
+use crate::property::{phrase, phrases, typed_phrase, worded};
 
 /// What a statistic is called in tables.
 pub(super) const fn statistic(statistic: Statistic, design: Design) -> &'static str {
@@ -33,15 +33,41 @@ pub(super) const fn verdict(verdict: Verdict) -> &'static str {
     }
 }
 
-/// What was compared: `policy other → fifo:80 · clock_nanosleep · every 1ms · load cpu`.
+/// What was compared: `policy other → fifo:80 · clock_nanosleep · every 1 ms · load cpu`.
 pub(super) fn subject(one: &Compared) -> String {
+    subject_in(one, phrase, value_of)
+}
+
+/// The same with lengths as they are typed: what programs know it by, from run to run.
+pub(super) fn subject_name(one: &Compared) -> String {
+    subject_in(one, typed_phrase, |_, value| value.to_owned())
+}
+
+/// A value of a difference, for people.
+fn value_of(by: &Difference, value: &str) -> String {
+    match value.parse::<Span>() {
+        Ok(span) if [Property::Length, Property::Slack].iter().any(|one| one.name() == by.property) => {
+            length(span)
+        }
+        _ => value.to_owned(),
+    }
+}
+
+fn subject_in(
+    one: &Compared,
+    words: fn(&Value<'_>) -> String,
+    value: fn(&Difference, &str) -> String,
+) -> String {
     let differs = |property: &Property| one.differs.iter().any(|by| by.property == property.name());
     let is_said = |property: &Property| *property != Property::Kernel || one.base.on_host.is_some();
     let work = [Property::Mechanism, Property::Length];
     let same = work.into_iter().chain(CIRCUMSTANCES).filter(|property| !differs(property)).filter(is_said);
-    let mut parts: Vec<String> =
-        one.differs.iter().map(|by| format!("{} {} → {}", by.property, by.base, by.new)).collect();
-    parts.extend(phrases(&one.base, &same.collect::<Vec<_>>()));
+    let mut parts: Vec<String> = one
+        .differs
+        .iter()
+        .map(|by| format!("{} {} → {}", by.property, value(by, &by.base), value(by, &by.new)))
+        .collect();
+    parts.extend(worded(&one.base, &same.collect::<Vec<_>>(), words));
     parts.join(" · ")
 }
 
@@ -113,16 +139,16 @@ pub(super) fn answer(report: &ComparisonReport<'_>) -> String {
         Verdict::Worse => said("Worse", largest(Verdict::Worse)),
         Verdict::Better => said("Better", largest(Verdict::Better)),
         Verdict::NotDistinguishable => {
-            "Not distinguishable: a smaller difference than those in the column \"detectable\" may be there."
+            "Not distinguishable: a difference smaller than the column \"detectable\" says could have gone unseen."
                 .into()
         }
-        Verdict::Equivalent => "Equivalent: whatever difference there is lies within the margin.".into(),
+        Verdict::Equivalent => "Equivalent: any difference lies within the margin.".into(),
         Verdict::Inconclusive if is_untested(comparison) => {
-            "Compared as two distributions, no certainty: at least one side is of another program that kept nothing of \
-             its course, such as turns or stretches of time, that a test could go by."
+            "Two distributions side by side, not tested: at least one comes from another program, which kept no turns or \
+             stretches of time that a test needs."
                 .into()
         }
-        Verdict::Inconclusive => "Inconclusive: there is too little to say, see below.".into(),
+        Verdict::Inconclusive => "Inconclusive: too little was measured, see below.".into(),
     }
 }
 
@@ -134,8 +160,11 @@ pub(super) fn is_untested(comparison: &Comparison) -> bool {
 
 fn said(word: &str, largest: Option<(&Compared, &Tested)>) -> String {
     let Some((one, tested)) = largest else { return word.to_owned() };
-    let differs: Vec<String> =
-        one.differs.iter().map(|by| format!(" ({} {} → {})", by.property, by.base, by.new)).collect();
+    let differs: Vec<String> = one
+        .differs
+        .iter()
+        .map(|by| format!(" ({} {} → {})", by.property, value_of(by, &by.base), value_of(by, &by.new)))
+        .collect();
     format!(
         "{word}: {} by {} µs ({}){}.",
         statistic(tested.statistic, one.design),
@@ -148,23 +177,27 @@ fn said(word: &str, largest: Option<(&Compared, &Tested)>) -> String {
 /// Nobody measures so many times longer.
 const MOST_WORTH_SAYING: usize = 20;
 
+fn pairs_of_turns(pairs: usize) -> String {
+    if pairs == 1 { "1 pair of turns".to_owned() } else { format!("{pairs} pairs of turns") }
+}
+
 /// Why a comparison is inconclusive; what would help is said once for all of them.
 pub(super) fn inconclusive(reason: Inconclusive) -> String {
     match reason {
-        Inconclusive::TwoDistributions => "Compared as two distributions, no certainty.".into(),
+        Inconclusive::TwoDistributions => "Two distributions side by side, not tested.".into(),
         Inconclusive::TooFewPairs { pairs, needed } => {
-            format!("{pairs} pairs of turns cannot show any difference at this confidence; it takes {needed}.")
+            format!("{} cannot show any difference at this confidence; {needed} can.", pairs_of_turns(pairs))
         }
         Inconclusive::TooFewStretches { stretches, needed } => format!(
-            "{stretches} stretches on the shorter side, as alike as they are, cannot show any difference; it takes {needed}."
+            "{stretches} stretches on the shorter side are too few to show any difference between them; it takes {needed}."
         ),
         Inconclusive::Drift { .. } => {
-            "Stretches of a recording are like their neighbours however long they are made: the machine drifts, and \
-             what it would have done a little later is not known."
+            "However long the stretches are, each resembles its neighbours: the machine drifts, and what it would have \
+             done a little later is not known."
                 .into()
         }
         Inconclusive::WiderThanMargin { units, needed } if needed > MOST_WORTH_SAYING * units => {
-            "The interval is far wider than the margin; what can be told apart here takes a wider one.".into()
+            "The interval is far wider than the margin: only a wider margin can be tested here.".into()
         }
         Inconclusive::WiderThanMargin { units, needed } => format!(
             "The interval is wider than the margin; with what {units} units show, about {needed} would settle it."
@@ -179,7 +212,7 @@ pub(super) fn left_out(one: LeftOut, design: Design) -> String {
         Design::Separate | Design::Distributions => "per recording",
     };
     format!(
-        "{} left out: it takes {} wake-ups {of_what}, the fewest are {}.",
+        "{} needs {} wake-ups {of_what}; only {}.",
         statistic(one.statistic, design),
         count(one.needed),
         count(one.wakeups)
@@ -197,8 +230,8 @@ pub(super) fn refusals(refusals: &[Refusal]) -> Vec<String> {
     if let (Some((least, needed)), Some((most, _))) = (few.iter().min(), few.iter().max()) {
         let found = if least == most { least.to_string() } else { format!("{least} to {most}") };
         lines.push(format!(
-            "Once an hour takes {needed} clusters of late wake-ups to extrapolate; there are {found} (one ends after a \
-             second without any)."
+            "\"Once an hour\" needs {needed} clusters of late wake-ups; there are {found} (a cluster ends after a second without \
+             any)."
         ));
     }
     for one in refusals {
@@ -207,10 +240,10 @@ pub(super) fn refusals(refusals: &[Refusal]) -> Vec<String> {
             Refusal::HalvesDiffer { .. } => {
                 "the first half of the run differs from the second: the machine changed"
             }
-            Refusal::HeavyTail { .. } => "the tail may have no end",
-            Refusal::NoFit => "no tail of the usual kind fits",
+            Refusal::HeavyTail { .. } => "the tail may be unbounded",
+            Refusal::NoFit => "no usual tail model fits",
         };
-        let line = format!("Once an hour is not extrapolated where {line}.");
+        let line = format!("\"Once an hour\" is not extrapolated where {line}.");
         if !lines.contains(&line) {
             lines.push(line);
         }
@@ -221,7 +254,7 @@ pub(super) fn refusals(refusals: &[Refusal]) -> Vec<String> {
 /// What the sides are called: what they differ in, where that is one thing.
 pub(super) fn sides(one: &Compared) -> [String; 2] {
     match one.differs.as_slice() {
-        [by] => [by.base.clone(), by.new.clone()],
+        [by] => [value_of(by, &by.base), value_of(by, &by.new)],
         _ => ["base".to_owned(), "new".to_owned()],
     }
 }
@@ -251,7 +284,7 @@ pub(super) fn columns(one: &Compared) -> String {
 /// is nothing, its recording.
 pub(super) fn row(report: &ComparisonReport<'_>, one: &Compared, is_base: bool) -> String {
     let condition = if is_base { &one.base } else { &one.new };
-    let value = |by: &Difference| if is_base { by.base.clone() } else { by.new.clone() };
+    let value = |by: &Difference| value_of(by, if is_base { &by.base } else { &by.new });
     let mut parts: Vec<String> = one.differs.iter().map(value).collect();
     if parts.is_empty() {
         parts.push(if is_base { report.base.0 } else { report.new_path(one) }.to_owned());
@@ -271,8 +304,8 @@ pub(super) fn design(one: &Compared) -> String {
     let Some(first) = one.statistics.first() else { return String::new() };
     let (base, new) = first.units;
     match one.design {
-        Design::Interleaved => format!("{base} pairs of turns, interleaved"),
-        Design::Distributions => "two distributions, no certainty".to_owned(),
+        Design::Interleaved => format!("{}, interleaved", pairs_of_turns(base)),
+        Design::Distributions => "two distributions, not tested".to_owned(),
         Design::Separate if base == new => format!("{base} stretches of each"),
         Design::Separate => format!("{base} stretches against {new}"),
     }

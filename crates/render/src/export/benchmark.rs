@@ -5,7 +5,7 @@ use howlate_analyse::{Analysis, Interval, Outcome, Summary};
 use serde::Serialize;
 
 use super::names::numbers;
-use crate::condition;
+use crate::condition::condition_name;
 
 #[derive(Serialize)]
 struct Entry {
@@ -33,7 +33,7 @@ fn entries(outcome: &Outcome) -> Vec<Entry> {
         return Vec::new();
     };
     let entry = |name: &str, nanos: i64, interval: Option<Interval>| Entry {
-        name: format!("{} · {name}", condition(&outcome.condition)),
+        name: format!("{} · {name}", condition_name(&outcome.condition)),
         unit: "µs",
         value: micros(nanos),
         range: interval.map(range),

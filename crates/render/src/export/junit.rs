@@ -7,7 +7,7 @@ use howlate_model::Limit;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use super::names::{demand, finding, numbers};
-use crate::condition;
+use crate::condition::condition_name;
 
 /// One suite per condition, one case per limit: failed when it is exceeded, skipped when the condition was not
 /// measured as asked.
@@ -34,7 +34,7 @@ pub(crate) fn for_jenkins(report: &Report) -> Result<String, String> {
 
 fn suite(command: &str, checks: &[Check<'_>]) -> TestSuite {
     let outcome = checks[0].outcome;
-    let mut suite = TestSuite::new(condition(&outcome.condition));
+    let mut suite = TestSuite::new(condition_name(&outcome.condition));
     suite.set_time(Duration::from(outcome.usage.elapsed_ns));
     suite.add_test_cases(checks.iter().map(|check| case(command, check)));
     suite

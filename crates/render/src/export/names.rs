@@ -3,8 +3,9 @@
 use howlate_analyse::{Analysis, Check, Kept, Outcome, Unknown};
 use howlate_model::{Limit, Property, Span, Statistic};
 
+use crate::caveat;
+use crate::condition::condition_name;
 use crate::numbers::micros;
-use crate::{caveat, condition};
 
 /// The condition in one word of letters, digits and `._:%+-`, as tags, identifiers and paths need it.
 pub(super) fn tag(outcome: &Outcome) -> String {
@@ -33,7 +34,7 @@ pub(super) fn tags(analysis: &Analysis) -> Vec<String> {
 
 /// What a check is about, for people: `… · CPU 0 · load idle: p99.9 at most 100us`.
 pub(super) fn title(check: &Check<'_>) -> String {
-    format!("{}: {}", condition(check.outcome), demand(check.limit))
+    format!("{}: {}", condition_name(check.outcome), demand(check.limit))
 }
 
 /// What is demanded of a condition.
@@ -58,7 +59,7 @@ fn reason_of(reason: &Unknown) -> String {
         Unknown::Spoiled(one) => caveat(one),
         Unknown::NotSaid => "another program does not say how many periods were missed".to_owned(),
         Unknown::NotMeasured => "nothing was measured".to_owned(),
-        Unknown::TooFew { needed, count } => format!("it takes {needed} wake-ups, and there are {count}"),
+        Unknown::TooFew { needed, count } => format!("needs {needed} wake-ups; only {count}"),
     }
 }
 

@@ -6,7 +6,7 @@ use howlate_analyse::{Analysis, Outcome};
 use howlate_model::{Explained, MonotonicTime, Segment};
 use serde_json::{Value, json};
 
-use crate::condition::condition;
+use crate::condition::condition_name;
 use crate::why::{part_in_words, segment_in_words};
 
 /// A lane for each CPU of every traced condition; on it the worst wake-ups of the condition with their parts. Times are
@@ -30,7 +30,7 @@ fn of_condition(process: usize, outcome: &Outcome) -> Vec<Value> {
     let mut lanes: Vec<Option<u32>> = worst.iter().map(|one| one.cpu).collect();
     lanes.sort_unstable();
     lanes.dedup();
-    let mut events = vec![named("process_name", process, 0, &condition(&outcome.condition))];
+    let mut events = vec![named("process_name", process, 0, &condition_name(&outcome.condition))];
     for cpu in lanes {
         let name = cpu.map_or_else(|| "CPU not seen".to_owned(), |cpu| format!("CPU {cpu}"));
         events.push(named("thread_name", process, lane(cpu), &name));

@@ -49,12 +49,12 @@ pub fn plots(analysis: &Analysis, width: usize, symbols: Symbols) -> String {
     text.push_str(&format!("\n{}\n", paint(HEADING, "Latency by percentile")));
     text.push_str(&curve::curves(&series, latencies, width, symbols));
     if series.iter().any(|one| one.outcome.counts_missed()) {
-        let missed = "Missed periods count, with the latency that they would have had.";
+        let missed = "Missed periods are counted, with the latency they would have had.";
         text.push_str(&format!("{}\n", wrapped(missed, width, 0)));
     }
     if measured > series.len() {
         let more = measured - series.len();
-        let more = format!("{more} more conditions, whose maxima are smaller, are not drawn.");
+        let more = format!("{more} more conditions with smaller maxima are not drawn.");
         text.push_str(&format!("{}\n", wrapped(&more, width, 0)));
     }
     if symbols == Symbols::Ascii { in_ascii(&text) } else { text }
