@@ -160,7 +160,7 @@ fn a_recording_can_be_shown_in_every_form() {
         stdout(&output)
     };
     assert_eq!(show("text"), printed);
-    assert!(printed.contains("Later than the lowest median") && printed.contains("What this means"));
+    assert!(printed.contains("Later than the fastest that blocks") && printed.contains("What this means"));
     let csv = show("csv");
     assert!(csv.lines().next().unwrap().contains("messages_lost,messages_duplicated,messages_reordered"));
     assert_eq!(csv.lines().count(), 5);
