@@ -65,6 +65,10 @@ pub(crate) enum Error {
     NoFolder(PathBuf),
     #[error("there is nothing to draw as `{}`", .0.kind)]
     NoPicture(NoPicture),
+    #[error("what goes to standard output cannot be opened")]
+    NothingToOpen,
+    #[error("cannot open {}: xdg-open {reason}", path.display())]
+    CannotOpen { path: PathBuf, reason: String },
     #[error("the tracer {tier} cannot be had: {refusal}")]
     Tracer { tier: Tier, refusal: Refusal },
     #[error("{} was made without --why", path.display())]
@@ -175,6 +179,8 @@ impl Error {
                     some => format!("choose `--chart` from {}", some.join(", ")),
                 })
             }
+            Self::NothingToOpen => Some("name a file with `--output`".into()),
+            Self::CannotOpen { path, .. } => Some(format!("it is written: give {} to a browser", shell_path(path))),
             Self::Tracer { .. } => Some("`--tracer auto` takes the best that can be had".into()),
             Self::NothingTraced { .. } => Some("record again, such as with `howlate cyclic --why --out result.jsonl`".into()),
             Self::NothingToTrace(_) => Some("leave --why out, or choose another --call or --by".into()),

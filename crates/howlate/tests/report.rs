@@ -4,6 +4,7 @@
 
 mod common;
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
@@ -282,6 +283,36 @@ fn a_page_is_named_after_its_recording_and_never_written_over() {
     assert_eq!(run(&["report", recording, recording]).status.code(), Some(0));
     assert!(folder.path().join("report.html").exists());
     assert_eq!(run(&["report", recording, "-o", "no/such/folder.html"]).status.code(), Some(2));
+}
+
+#[test]
+fn a_page_is_opened_where_there_is_a_display() {
+    let folder = tempfile::tempdir().unwrap();
+    let recording = self::folder().join("stall.jsonl");
+    let opener = folder.path().join("xdg-open");
+    std::fs::write(&opener, "#!/bin/sh\nprintf %s \"$1\" > \"${0%/*}/opened\"\nexit ${FAIL:-0}\n").unwrap();
+    std::fs::set_permissions(&opener, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let run = |name: &str, environment: &[(&str, &str)]| {
+        let mut command = howlate(&["report", "--open", "-o", name]);
+        command.arg(&recording).current_dir(folder.path()).env("PATH", folder.path());
+        command.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY").envs(environment.iter().copied());
+        command.output().unwrap()
+    };
+    let without = run("a.html", &[]);
+    assert_eq!(without.status.code(), Some(0));
+    assert!(stderr(&without).contains("There is no display here"), "{}", stderr(&without));
+    assert!(folder.path().join("a.html").exists() && !folder.path().join("opened").exists());
+    let with = run("-b.html", &[("DISPLAY", ":7")]);
+    assert_eq!(with.status.code(), Some(2), "an option is no name: {}", stderr(&with));
+    let with = run("./-b.html", &[("WAYLAND_DISPLAY", "wayland-0")]);
+    assert_eq!(with.status.code(), Some(0), "{}", stderr(&with));
+    let opened = std::fs::read_to_string(folder.path().join("opened")).unwrap();
+    assert_eq!(Path::new(&opened), folder.path().canonicalize().unwrap().join("-b.html"));
+    let failed = run("c.html", &[("DISPLAY", ":7"), ("FAIL", "3")]);
+    assert_eq!(failed.status.code(), Some(2));
+    assert!(stderr(&failed).contains("it is written: give c.html to a browser"), "{}", stderr(&failed));
+    let nothing = run("-", &[("DISPLAY", ":7")]);
+    assert_eq!((nothing.status.code(), stdout(&nothing).as_str()), (Some(2), ""));
 }
 
 #[test]

@@ -14,6 +14,7 @@ use howlate_report::Chart;
 #[command(after_help = "Examples:\n  \
 howlate report run.jsonl\n  \
 howlate report stock.jsonl rt.jsonl -o kernels.html\n  \
+howlate report run.jsonl --open\n  \
 howlate report run.jsonl --by policy --deadline 500us\n  \
 howlate report run.jsonl --format svg --chart percentiles > percentiles.svg\n  \
 howlate report run.jsonl --format md >> \"$GITHUB_STEP_SUMMARY\"")]
@@ -25,6 +26,9 @@ pub(crate) struct Report {
     /// everything else to standard output. An existing file is never written over
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    /// Show what was written in the browser, or whatever else shows such files here (xdg-open)
+    #[arg(long)]
+    pub(crate) open: bool,
     /// What to write
     #[arg(long, value_enum, default_value_t = ReportFormat::Html)]
     pub(crate) format: ReportFormat,

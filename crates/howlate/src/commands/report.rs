@@ -1,5 +1,7 @@
 //! `howlate report`
 
+mod open;
+
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -20,8 +22,10 @@ use crate::terminal;
 
 pub(crate) fn run(asked: &Report) -> Result<Status, Error> {
     let output = output(asked);
-    if let Some(path) = &output {
-        must_be_new(path)?;
+    match &output {
+        Some(path) => must_be_new(path)?,
+        None if asked.open => return Err(Error::NothingToOpen),
+        None => {}
     }
     let tracks = asked
         .recordings
@@ -35,6 +39,9 @@ pub(crate) fn run(asked: &Report) -> Result<Status, Error> {
         Some(path) => {
             write(&path, &text)?;
             terminal::say(&format!("Written to {} ({} KiB).\n", path.display(), text.len().div_ceil(1_024)));
+            if asked.open {
+                open::open(&path)?;
+            }
         }
     }
     let is_mixed = tracks.iter().any(|track| reading::is_mixed(&track.analysis));
