@@ -71,6 +71,8 @@ pub(crate) enum Error {
     CannotOpen { path: PathBuf, reason: String },
     #[error("the tracer {tier} cannot be had: {refusal}")]
     Tracer { tier: Tier, refusal: Refusal },
+    #[error("no run is kept here")]
+    NothingKept,
     #[error("{} was made without --why", path.display())]
     NothingTraced { path: PathBuf },
     #[error("nothing of this can be traced: {0}")]
@@ -182,6 +184,7 @@ impl Error {
             Self::NothingToOpen => Some("name a file with `--output`".into()),
             Self::CannotOpen { path, .. } => Some(format!("it is written: give {} to a browser", shell_path(path))),
             Self::Tracer { .. } => Some("`--tracer auto` takes the best that can be had".into()),
+            Self::NothingKept => Some("measure first, such as with `howlate cyclic`, or give the path of a recording".into()),
             Self::NothingTraced { .. } => Some("record again, such as with `howlate cyclic --why --out result.jsonl`".into()),
             Self::NothingToTrace(_) => Some("leave --why out, or choose another --call or --by".into()),
             Self::Watch(error) => error.hint(),

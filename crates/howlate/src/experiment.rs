@@ -17,7 +17,7 @@ const COMMANDS: [&str; 4] = ["sleep", "cyclic", "notify", "guest"];
 
 /// Options that a plan's tables cannot hold: they belong to the whole run, or are no options of a measurement.
 fn not_in_tables() -> Vec<String> {
-    let others = ["help", "libvirt-xml"].map(str::to_owned);
+    let others = ["help", "libvirt-xml", "no-save"].map(str::to_owned);
     [names::<WholeRun>(), names::<Output>(), names::<Reasons>(), others.into()].concat()
 }
 

@@ -8,6 +8,7 @@ mod commands;
 mod environment;
 mod error;
 mod experiment;
+mod kept;
 mod recorder;
 mod remedy;
 mod session;
@@ -45,7 +46,7 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(refused) => return terminal::explain(&legibly(refused)),
     };
-    run(cli.command).unwrap_or_else(|error| {
+    run(cli).unwrap_or_else(|error| {
         if error.is_a_reader_that_left() {
             return ExitCode::from(READER_LEFT);
         }
@@ -67,9 +68,9 @@ fn legibly(refused: clap::Error) -> clap::Error {
     Cli::try_parse_from(words).err().unwrap_or(refused)
 }
 
-fn run(command: Option<Command>) -> Result<ExitCode, Error> {
-    let status = match command {
-        None => commands::quick::run(),
+fn run(cli: Cli) -> Result<ExitCode, Error> {
+    let status = match cli.command {
+        None => commands::quick::run(&cli.quick),
         Some(Command::Cyclic(asked)) => commands::cyclic::run(&asked),
         Some(Command::Cyclictest { words }) => return Ok(commands::cyclictest::run(&words)),
         Some(Command::Sleep(asked)) => commands::sleep::run(&asked),

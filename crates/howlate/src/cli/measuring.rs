@@ -22,6 +22,9 @@ pub(crate) struct Measuring {
     pub(crate) cut_after: Option<Span>,
     #[command(flatten)]
     pub(crate) output: Output,
+    /// Do not keep the run for `howlate show`
+    #[arg(long, help_heading = "Output")]
+    pub(crate) no_save: bool,
 }
 
 impl Measuring {

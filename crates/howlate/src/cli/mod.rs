@@ -8,6 +8,7 @@ mod load;
 mod measuring;
 mod notify;
 mod output;
+mod quick;
 mod repeats;
 mod report;
 mod run;
@@ -31,7 +32,8 @@ pub(crate) use guest::Guest;
 pub(crate) use load::Load;
 pub(crate) use measuring::{Measuring, ThreadCount};
 pub(crate) use notify::Notify;
-pub(crate) use output::{Output, Printing};
+pub(crate) use output::{Output, Printing, file_name};
+pub(crate) use quick::Quick;
 pub(crate) use repeats::without_repeats;
 pub(crate) use report::{Report, ReportFormat};
 pub(crate) use run::Run;
@@ -45,7 +47,8 @@ pub(crate) use why::Why;
 
 /// How late Linux runs your code, and why.
 #[derive(Parser)]
-#[command(name = "howlate", version, max_term_width = 100, disable_help_subcommand = true)]
+#[command(name = "howlate", version, max_term_width = 100)]
+#[command(args_conflicts_with_subcommands = true)]
 #[command(
     long_about = "How late Linux runs your code, and why.\n\nWithout a command, howlate takes a quick look (about 20 s): what is this machine, how late \
 does it run a thread that wants to run every millisecond, idle and busy, and what costs most."
@@ -57,6 +60,8 @@ missing file), 3 ran, but not as asked, not to the end, or inconclusive."
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
+    #[command(flatten)]
+    pub(crate) quick: Quick,
 }
 
 #[derive(Subcommand)]
@@ -188,8 +193,8 @@ pub(crate) struct Doctor {
 /// Results of saved recordings, as tables or for machines
 #[derive(Args)]
 pub(crate) struct Show {
-    /// Recordings made with --out
-    #[arg(required = true, value_name = "RECORDING")]
+    /// Recordings; the most recent run if left out
+    #[arg(value_name = "RECORDING")]
     pub(crate) recordings: Vec<PathBuf>,
     /// What to print
     #[arg(long, value_enum, default_value_t = Format::Text)]

@@ -11,10 +11,10 @@ use super::Format;
 #[command(next_help_heading = "Output")]
 pub(crate) struct Output {
     /// Save the recording
-    #[arg(long, short, value_name = "FILE")]
+    #[arg(long, short, value_name = "FILE", value_parser = file_name)]
     pub(crate) out: Option<PathBuf>,
     /// Save every wake-up, in order, as Parquet
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = file_name)]
     pub(crate) samples_out: Option<PathBuf>,
     /// What to print
     #[arg(long, value_enum, default_value_t = Format::Text, conflicts_with = "json")]
@@ -32,6 +32,16 @@ impl Output {
     /// The recording's name, `-` where nothing is saved.
     pub(crate) fn name(&self) -> String {
         self.out.as_ref().map_or_else(|| "-".to_owned(), |path| path.display().to_string())
+    }
+}
+
+/// The name of a file to write. `-` is none: standard output has the result already.
+pub(crate) fn file_name(text: &str) -> Result<PathBuf, String> {
+    match text {
+        "-" => Err("standard output is for the result; `/dev/stdout` writes the recording there as well, `./-` a file \
+                    of this name"
+            .to_owned()),
+        name => Ok(PathBuf::from(name)),
     }
 }
 

@@ -19,8 +19,8 @@ howlate report run.jsonl --by policy --deadline 500us\n  \
 howlate report run.jsonl --format svg --chart percentiles > percentiles.svg\n  \
 howlate report run.jsonl --format md >> \"$GITHUB_STEP_SUMMARY\"")]
 pub(crate) struct Report {
-    /// Recordings made with --out
-    #[arg(required = true, value_name = "RECORDING")]
+    /// Recordings; the most recent run if left out
+    #[arg(value_name = "RECORDING")]
     pub(crate) recordings: Vec<PathBuf>,
     /// Where to write; `-` is standard output. A page goes to RECORDING.html in this folder if left out,
     /// everything else to standard output. An existing file is never written over

@@ -6,6 +6,8 @@ use clap::Args;
 use howlate_model::Span;
 use howlate_trace::Choice;
 
+use super::file_name;
+
 /// Where lateness comes from: of this machine (about 30 s), or of recordings made with --why
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
@@ -23,8 +25,11 @@ pub(crate) struct Why {
     #[arg(long, value_name = "TRACER", default_value = "auto", conflicts_with = "recordings")]
     pub(crate) tracer: Choice,
     /// Save the recording
-    #[arg(long, short, value_name = "FILE", conflicts_with = "recordings")]
+    #[arg(long, short, value_name = "FILE", conflicts_with = "recordings", value_parser = file_name)]
     pub(crate) out: Option<PathBuf>,
+    /// Do not keep the run for `howlate show`
+    #[arg(long, conflicts_with = "recordings")]
+    pub(crate) no_save: bool,
     /// Show no progress
     #[arg(long, short)]
     pub(crate) quiet: bool,

@@ -21,12 +21,15 @@ pub(crate) mod tune;
 pub(crate) mod watch;
 pub(crate) mod why;
 
+use std::path::PathBuf;
+
 use howlate_analyse::Analysis;
 use howlate_model::Limit;
 
 use crate::cli::{Measuring, Output, Reasons};
 use crate::environment::Environment;
 use crate::error::Error;
+use crate::kept::Kept;
 use crate::session::{Request, Resume, measure};
 use crate::status::{self, Status};
 use crate::terminal;
@@ -42,10 +45,30 @@ fn measure_and_print(
     reasons: Reasons,
 ) -> Result<Status, Error> {
     let traced = reasons.add_to(&mut plan, seed)?;
-    let request = Request { traced, ..Request::of(command, seed, &args.run, &args.output) };
+    let kept = Kept::begin(command, args.output.out.as_deref(), args.no_save);
+    let out = kept.path();
+    let request =
+        Request { traced, out: out.as_deref(), ..Request::of(command, seed, &args.run, &args.output) };
     let analysis = measure(&request, environment, &plan, Resume::No)?;
     print_result(&analysis, &args.output, &args.run.fail_above)?;
-    Ok(status::of(&analysis, &args.run.fail_above))
+    let status = status::of(&analysis, &args.run.fail_above);
+    say_kept(kept, args.output.printing.quiet);
+    Ok(status)
+}
+
+/// Ends a run that is kept, and tells whoever watches how to see it again.
+fn say_kept(kept: Kept, quiet: bool) {
+    if kept.end() && !quiet && terminal::is_watched() {
+        terminal::say("Saved; show it again with: howlate show\n");
+    }
+}
+
+/// The recordings that were named; the most recent run where none was.
+fn named_or_most_recent(named: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
+    match named {
+        [] => Ok(vec![crate::kept::most_recent().ok_or(Error::NothingKept)?]),
+        named => Ok(named.to_vec()),
+    }
 }
 
 fn print_result(analysis: &Analysis, output: &Output, limits: &[Limit]) -> Result<(), Error> {

@@ -1,16 +1,15 @@
 //! `howlate` alone: the quick look.
 
-use std::path::PathBuf;
-
-use howlate_model::{Load, Policy, Span, shell_path};
+use howlate_model::{Load, Policy, Span};
 use howlate_plan::{Circumstances, CyclicChoices};
 use howlate_render::quick;
 use howlate_trace::{Choice, Tier, open};
 
-use crate::cli::{Output, Reasons, WholeRun};
+use super::print_result;
+use crate::cli::{Output, Quick, Reasons, WholeRun};
 use crate::environment::Environment;
 use crate::error::Error;
-use crate::recorder::date_and_time;
+use crate::kept::Kept;
 use crate::remedy;
 use crate::session::{Request, Resume, measure};
 use crate::status::Status;
@@ -23,7 +22,7 @@ const PER_CONDITION_AND_TRACED: Span = Span::from_millis(1_700);
 /// Turns of each condition.
 const ROUNDS: u32 = 8;
 
-pub(crate) fn run() -> Result<Status, Error> {
+pub(crate) fn run(asked: &Quick) -> Result<Status, Error> {
     let environment = Environment::begin()?;
     let realtime = realtime_policy();
     let may_trace = may_trace();
@@ -31,18 +30,25 @@ pub(crate) fn run() -> Result<Status, Error> {
     let mut plan = choices.plan(&environment.machine())?;
     let seed = choices.circumstances.seed;
     let traced = Reasons { why: may_trace, ..Reasons::default() }.add_to(&mut plan, seed)?;
-    let out = recording_path();
-    let output = Output { out: out.clone(), ..Output::default() };
-    let request = Request { traced, ..Request::of("quick", seed, &WholeRun::default(), &output) };
+    let output = Output { out: asked.out.clone(), printing: asked.printing, ..Output::default() };
+    let kept = Kept::begin("quick", asked.out.as_deref(), asked.no_save);
+    let out = kept.path();
+    let request =
+        Request { traced, out: out.as_deref(), ..Request::of("quick", seed, &WholeRun::default(), &output) };
     let analysis = measure(&request, &environment, &plan, Resume::No)?;
+    if asked.printing.json {
+        kept.end();
+        print_result(&analysis, &output, &[])?;
+        return Ok(Status::Done);
+    }
     let mut text = quick(&analysis, terminal::width());
     if realtime.is_none() {
         let remedy = remedy::for_policy(WITH_PRIORITY, &environment.findings);
         let hint = howlate_render::policy_remedy(&remedy);
         text.push_str(&format!("\nReal-time priority could not be tried. {hint}\n"));
     }
-    if let Some(path) = out {
-        text.push_str(&format!("\nSaved; show it again with: howlate show {}\n", shell_path(&path)));
+    if kept.end() {
+        text.push_str("\nSaved; show it again with: howlate show\n");
     }
     terminal::print(&text)?;
     Ok(Status::Done)
@@ -78,17 +84,4 @@ fn choices(realtime: Option<Policy>, per_condition: Span) -> CyclicChoices {
         rounds: Some(ROUNDS),
         ..CyclicChoices::of_one_thread(circumstances)
     }
-}
-
-/// `$XDG_DATA_HOME/howlate/quick-TIME.jsonl`; `None` where there is no such place.
-fn recording_path() -> Option<PathBuf> {
-    let home = || Some(PathBuf::from(std::env::var_os("HOME")?).join(".local/share"));
-    let data =
-        std::env::var_os("XDG_DATA_HOME").filter(|path| !path.is_empty()).map(PathBuf::from).or_else(home)?;
-    let folder = data.join("howlate");
-    std::fs::create_dir_all(&folder).ok()?;
-    let path = folder.join(format!("quick-{}.jsonl", date_and_time().replace(':', "-")));
-    // Only a place that can be written to is a place; the session makes the file itself.
-    std::fs::File::create_new(&path).and_then(|_| std::fs::remove_file(&path)).ok()?;
-    Some(path)
 }

@@ -14,6 +14,7 @@ use howlate_render::{self as render, ComparisonReport};
 use howlate_report::{Recording, Subject, markdown, page, svg};
 
 use super::compare;
+use super::named_or_most_recent;
 use super::reading::{self, Texts};
 use crate::cli::{Report, ReportFormat};
 use crate::error::Error;
@@ -21,18 +22,16 @@ use crate::status::Status;
 use crate::terminal;
 
 pub(crate) fn run(asked: &Report) -> Result<Status, Error> {
-    let output = output(asked);
+    let paths = named_or_most_recent(&asked.recordings)?;
+    let output = output(asked, &paths);
     match &output {
         Some(path) => must_be_new(path)?,
         None if asked.open => return Err(Error::NothingToOpen),
         None => {}
     }
-    let tracks = asked
-        .recordings
-        .iter()
-        .map(|path| reading::track(path, Texts::Legible))
-        .collect::<Result<Vec<_>, _>>()?;
-    let names: Vec<String> = asked.recordings.iter().map(|path| reading::name(path)).collect();
+    let tracks =
+        paths.iter().map(|path| reading::track(path, Texts::Legible)).collect::<Result<Vec<_>, _>>()?;
+    let names: Vec<String> = paths.iter().map(|path| reading::name(path)).collect();
     let text = text(asked, &tracks, &names)?;
     match output {
         None => terminal::print_as_is(&text)?,
@@ -111,11 +110,11 @@ fn by_choice(track: &Track) -> Option<Comparison> {
 }
 
 /// The file to write; `None` for standard output.
-fn output(asked: &Report) -> Option<PathBuf> {
+fn output(asked: &Report, recordings: &[PathBuf]) -> Option<PathBuf> {
     match (&asked.output, asked.format) {
         (Some(path), _) if path.as_os_str() == "-" => None,
         (Some(path), _) => Some(path.clone()),
-        (None, ReportFormat::Html) => Some(usual_name(&asked.recordings)),
+        (None, ReportFormat::Html) => Some(usual_name(recordings)),
         (None, _) => None,
     }
 }

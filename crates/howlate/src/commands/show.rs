@@ -4,6 +4,7 @@ use howlate_analyse::Analysis;
 use howlate_render as render;
 
 use super::formats::{Shown, is_json};
+use super::named_or_most_recent;
 use super::reading::{self, Texts};
 use super::why::is_explained;
 use crate::cli::{Format, Show};
@@ -13,13 +14,14 @@ use crate::terminal;
 
 pub(crate) fn run(asked: &Show) -> Result<Status, Error> {
     let texts = if is_json(asked.format) { Texts::AsRecorded } else { Texts::Legible };
+    let recordings = named_or_most_recent(&asked.recordings)?;
     let analyses =
-        asked.recordings.iter().map(|path| reading::analysis(path, texts)).collect::<Result<Vec<_>, _>>()?;
-    let untraced = asked.recordings.iter().zip(&analyses).find(|(_, analysis)| !is_explained(analysis));
+        recordings.iter().map(|path| reading::analysis(path, texts)).collect::<Result<Vec<_>, _>>()?;
+    let untraced = recordings.iter().zip(&analyses).find(|(_, analysis)| !is_explained(analysis));
     if let (Format::Trace, Some((path, _))) = (asked.format, untraced) {
         return Err(Error::NothingTraced { path: path.clone() });
     }
-    let names: Vec<String> = asked.recordings.iter().map(|path| reading::name(path)).collect();
+    let names: Vec<String> = recordings.iter().map(|path| reading::name(path)).collect();
     let shown = Shown { analyses: &analyses, names: &names, limits: &asked.fail_above };
     let text = match asked.format {
         Format::Text => text(asked, &analyses, &names),

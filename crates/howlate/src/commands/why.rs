@@ -7,10 +7,11 @@ use howlate_render as render;
 
 use super::quick::realtime_policy;
 use super::reading::Texts;
-use super::{print_result, reading};
+use super::{print_result, reading, say_kept};
 use crate::cli::{Output, Printing, Reasons, WholeRun, Why};
 use crate::environment::Environment;
 use crate::error::Error;
+use crate::kept::Kept;
 use crate::session::{Request, Resume, measure};
 use crate::status::Status;
 use crate::terminal;
@@ -34,9 +35,13 @@ fn look(asked: &Why) -> Result<Status, Error> {
         Reasons { why: true, tracer: asked.tracer, late_above: asked.late_above }.add_to(&mut plan, seed)?;
     let printing = Printing { quiet: asked.quiet, ..Printing::default() };
     let output = Output { out: asked.out.clone(), printing, ..Output::default() };
-    let request = Request { traced, ..Request::of("why", seed, &WholeRun::default(), &output) };
+    let kept = Kept::begin("why", asked.out.as_deref(), asked.no_save);
+    let out = kept.path();
+    let request =
+        Request { traced, out: out.as_deref(), ..Request::of("why", seed, &WholeRun::default(), &output) };
     let analysis = measure(&request, &environment, &plan, Resume::No)?;
     print_result(&analysis, &output, &[])?;
+    say_kept(kept, asked.quiet);
     Ok(if is_explained(&analysis) { Status::Done } else { Status::NotTrustworthy })
 }
 

@@ -25,6 +25,8 @@ pub(crate) fn howlate(arguments: &[&str]) -> Command {
     take_what_is_ignored();
     let mut command = Command::new(env!("CARGO_BIN_EXE_howlate"));
     command.args(arguments).env("COLUMNS", "100").env_remove("NO_COLOR");
+    // Runs are kept, but not among those of whoever runs the tests.
+    command.env("XDG_DATA_HOME", concat!(env!("CARGO_TARGET_TMPDIR"), "/data"));
     command
 }
 

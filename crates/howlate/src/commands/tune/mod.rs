@@ -12,10 +12,11 @@ use howlate_procfs::Root;
 use howlate_render as render;
 
 use super::formats::is_json;
-use super::{cyclic, notify, sleep};
+use super::{cyclic, notify, say_kept, sleep};
 use crate::cli::{Format, Goal, HowToTune, Measuring, Tune, TuneWork};
 use crate::environment::Environment;
 use crate::error::Error;
+use crate::kept::Kept;
 use crate::session::{Request, measure_in_steps};
 use crate::status::Status;
 use crate::terminal;
@@ -48,7 +49,10 @@ fn try_all(
 ) -> Result<Status, Error> {
     let mut trying = Trying::new(trials, candidates, how);
     let plan = Plan { conditions: trying.conditions().to_vec(), ..plan.clone() };
-    let request = Request::of("tune", seed, &measuring.run, &measuring.output);
+    let kept = Kept::begin("tune", measuring.output.out.as_deref(), measuring.no_save);
+    let out = kept.path();
+    let request =
+        Request { out: out.as_deref(), ..Request::of("tune", seed, &measuring.run, &measuring.output) };
     let track = measure_in_steps(&request, environment, &plan, &mut trying)?;
     let report = report::of(candidates, &trying, &track);
     let format = measuring.output.printed();
@@ -58,6 +62,7 @@ fn try_all(
         render::tune_text(&report, terminal::width())
     };
     terminal::print_or_json(&text, is_json(format))?;
+    say_kept(kept, measuring.output.printing.quiet);
     Ok(report::status(&report, &track))
 }
 

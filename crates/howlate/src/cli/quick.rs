@@ -1,0 +1,20 @@
+//! What `howlate` alone takes: the quick look.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{Printing, file_name};
+
+/// What the quick look saves and prints.
+#[derive(Args)]
+pub(crate) struct Quick {
+    /// Save the recording
+    #[arg(long, short, value_name = "FILE", value_parser = file_name)]
+    pub(crate) out: Option<PathBuf>,
+    /// Do not keep the run for `howlate show`
+    #[arg(long)]
+    pub(crate) no_save: bool,
+    #[command(flatten)]
+    pub(crate) printing: Printing,
+}

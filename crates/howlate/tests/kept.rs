@@ -1,0 +1,69 @@
+//! Runs are kept where nobody else can look, and are shown without being named.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod common;
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::Path;
+use std::process::Output;
+
+use common::{howlate, is_root, run, skip, stderr, stdout};
+
+const SHORT: [&str; 5] = ["cyclic", "--threads", "1", "--samples", "20"];
+
+/// Runs it with `data` as the place for what programs keep.
+fn with_data(data: &Path, arguments: &[&str]) -> Output {
+    let output = howlate(arguments).env("XDG_DATA_HOME", data).current_dir(data).output().unwrap();
+    assert!(output.status.code().is_some());
+    output
+}
+
+fn kept(data: &Path) -> usize {
+    fs::read_dir(data.join("howlate")).map_or(0, |folder| folder.flatten().count())
+}
+
+#[test]
+fn the_most_recent_run_is_shown_without_its_name() {
+    let data = tempfile::tempdir().unwrap();
+    let none = with_data(data.path(), &["show"]);
+    assert_eq!(none.status.code(), Some(2));
+    assert!(stderr(&none).contains("no run is kept here"), "{}", stderr(&none));
+    let printed = stdout(&with_data(data.path(), &SHORT));
+    assert_eq!(stdout(&with_data(data.path(), &["show"])), printed);
+    let mode = data.path().join("howlate").metadata().unwrap().permissions().mode();
+    assert_eq!((mode & 0o777, kept(data.path())), (0o700, 1));
+    let page = with_data(data.path(), &["report", "-o", "page.html"]);
+    assert_eq!(page.status.code(), Some(0), "{}", stderr(&page));
+    let elsewhere = stdout(&with_data(data.path(), &[&SHORT[..], &["--out", "mine.jsonl"]].concat()));
+    assert_eq!(stdout(&with_data(data.path(), &["show"])), elsewhere);
+    with_data(data.path(), &[&SHORT[..], &["--no-save"]].concat());
+    assert_eq!(kept(data.path()), 2);
+}
+
+#[test]
+fn root_keeps_nothing_in_the_folder_of_another_user() {
+    if !is_root() {
+        return skip("only root could");
+    }
+    let home = tempfile::tempdir().unwrap();
+    chown(home.path(), Some(65_534), Some(65_534)).unwrap();
+    let output = howlate(&SHORT).env_remove("XDG_DATA_HOME").env("HOME", home.path()).output().unwrap();
+    assert!(!stdout(&output).is_empty(), "{}", stderr(&output));
+    assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_dash_is_no_file() {
+    for (command, option) in [("cyclic", "--out"), ("sleep", "--samples-out"), ("why", "-o")] {
+        let output = run(&[command, option, "-"]);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(stderr(&output).contains("standard output is for the result"), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn help_is_a_command_too() {
+    assert_eq!(stdout(&run(&["help", "doctor"])), stdout(&run(&["doctor", "--help"])));
+}
