@@ -120,12 +120,15 @@ pub(crate) struct InPlace {
 }
 
 impl InPlace {
-    /// Shows `text` where the last one was. Lines are not wrapped, so that each stays one line.
+    /// Shows `text` where the last one was, as far as there is room: what scrolls away cannot be replaced. Lines are
+    /// not wrapped, so that each stays one line.
     pub(crate) fn show(&mut self, text: &str) {
+        let room = height().map_or(usize::MAX, |rows| rows.saturating_sub(1).max(1));
+        let text = text.trim_end().lines().take(room).collect::<Vec<_>>().join("\n");
         // Up to the first line, clear to the end of the screen, no wrapping while it is written.
         let up = if self.lines > 0 { format!("\x1b[{}A", self.lines) } else { String::new() };
-        move_and_say(&format!("{up}\r\x1b[J\x1b[?7l{}\n\x1b[?7h", shown(text.trim_end())));
-        self.lines = text.trim_end().lines().count();
+        move_and_say(&format!("{up}\r\x1b[J\x1b[?7l{}\n\x1b[?7h", shown(&text)));
+        self.lines = text.lines().count();
     }
 
     /// Removes the text.

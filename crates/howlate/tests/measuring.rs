@@ -210,7 +210,10 @@ fn a_terminal_sees_progress_and_a_pipe_does_not() {
         .output();
     let Ok(seen) = seen else { return skip("script(1) is not installed") };
     let seen = common::stdout(&seen);
-    assert!(seen.contains("cycles") && seen.contains("avg") && seen.contains("load average"), "{seen}");
+    assert!(
+        seen.contains("wake-ups") && seen.contains(" left · turn 1 of 1") && seen.contains("load average"),
+        "{seen}"
+    );
     assert!(seen.contains("left"), "{seen}");
     let piped = run(&["cyclic", "--threads", "1", "--duration", "500ms", "--period", "10ms"]);
     assert_eq!(stderr(&piped), "");

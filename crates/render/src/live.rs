@@ -2,7 +2,7 @@
 
 use howlate_model::{Latency, Policy, Span};
 
-use crate::numbers::{count, micros};
+use crate::numbers::{count, length, micros};
 use crate::style::{DIM, paint};
 use crate::table::{Columns, transpose, worst_in_bold};
 
@@ -25,12 +25,12 @@ pub struct LiveRow {
 
 /// One line per thread, and the load average above.
 pub fn live(rows: &[LiveRow], load_average: &str, width: usize) -> String {
-    let headings = ["thread", "policy", "period", "cycles", "missed", "min", "act", "avg", "max"];
+    let headings = ["thread id", "policy", "period", "wake-ups", "missed", "min", "last", "mean", "max"];
     let headings: Vec<String> = headings.map(str::to_owned).into();
     let mut columns: Vec<Vec<String>> = vec![
         rows.iter().map(|row| row.tid.to_string()).collect(),
         rows.iter().map(|row| row.policy.to_string()).collect(),
-        rows.iter().map(|row| row.period.to_string()).collect(),
+        rows.iter().map(|row| length(row.period)).collect(),
         rows.iter().map(|row| count(row.cycles)).collect(),
         rows.iter().map(|row| count(row.missed)).collect(),
     ];

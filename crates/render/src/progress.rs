@@ -3,13 +3,43 @@
 use howlate_model::{Condition, Span};
 
 use crate::condition::condition;
-use crate::numbers::{count, rough};
+use crate::numbers::{count, rough, span_per_span};
 use crate::style::{DIM, paint};
 
-/// `turn 3 of 12 · clock_nanosleep for 1ms · other · load idle · 34 s left`.
-pub fn progress(turn: usize, turns: usize, now: &Condition, left: Span) -> String {
-    let text = format!("turn {turn} of {turns} · {} · {}", condition(now), time_left(left));
-    paint(DIM, text)
+/// Columns of a bar.
+const BAR: usize = 20;
+
+/// `━━━━━━━━━━━━━━      34.0 s left · turn 3 of 12 · clock_nanosleep for 1 ms · other · load …`, in one line of `width`.
+/// The time comes before what may be cut off.
+pub fn progress(
+    turn: usize,
+    turns: usize,
+    now: &Condition,
+    [left, whole]: [Span; 2],
+    width: usize,
+) -> String {
+    let text = format!("{} · turn {turn} of {turns} · {}", time_left(left), condition(now));
+    format!("{} {}", bar(left, whole), paint(DIM, cut(&text, width.saturating_sub(BAR + 1))))
+}
+
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "a picture"
+)]
+fn bar(left: Span, whole: Span) -> String {
+    let done = 1.0 - span_per_span(left, whole).clamp(0.0, 1.0);
+    let full = (done * BAR as f64) as usize;
+    format!("{}{:rest$}", "━".repeat(full), "", rest = BAR - full)
+}
+
+/// `text` in one line of `width` columns, with a sign where it goes on.
+fn cut(text: &str, width: usize) -> String {
+    match text.chars().count() <= width {
+        true => text.to_owned(),
+        false => text.chars().take(width.saturating_sub(1)).chain(['…']).collect(),
+    }
 }
 
 /// `34.0 s left`.
@@ -21,4 +51,23 @@ pub fn time_left(left: Span) -> String {
 pub fn boot_progress(title: &str, age: Span, wakeups: u64) -> String {
     let doing = if wakeups == 0 { "booting".to_owned() } else { format!("{} wake-ups", count(wakeups)) };
     paint(DIM, format!("{title} · {} · {doing}", rough(age)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_left_is_never_what_is_cut() {
+        assert_eq!(
+            bar(Span::from_secs(5), Span::from_secs(10)),
+            format!("{}{}", "━".repeat(10), " ".repeat(10))
+        );
+        assert_eq!(bar(Span::ZERO, Span::from_secs(10)), "━".repeat(BAR));
+        assert_eq!(bar(Span::from_secs(20), Span::from_secs(10)), " ".repeat(BAR));
+        assert_eq!(
+            (cut("3 s left", 8).as_str(), cut("3 s left · more", 10).as_str()),
+            ("3 s left", "3 s left …")
+        );
+    }
 }

@@ -20,8 +20,9 @@ pub(crate) struct Display {
     turns: usize,
     turn: usize,
     now: usize,
-    /// Estimated time of the turns that are still to come, the current one included.
+    /// Estimated time of the turns that are still to come, the current one included, and of all.
     left: Span,
+    whole: Span,
     current: Span,
     turn_began: MonotonicTime,
     next: MonotonicTime,
@@ -36,6 +37,7 @@ impl Display {
             turn: 0,
             now: 0,
             left: Span::ZERO,
+            whole: Span::ZERO,
             current: Span::ZERO,
             turn_began: clock::now(),
             next: MonotonicTime::default(),
@@ -46,7 +48,8 @@ impl Display {
     pub(crate) fn add(&mut self, conditions: &[Condition], turns: &[Turn]) {
         self.conditions.extend_from_slice(conditions);
         self.turns += turns.len();
-        self.left = turns.iter().fold(self.left, |sum, turn| sum.plus(turn.estimate));
+        let more = turns.iter().fold(Span::ZERO, |sum, turn| sum.plus(turn.estimate));
+        (self.left, self.whole) = (self.left.plus(more), self.whole.plus(more));
     }
 
     /// How often it changes; `None` where there is none.
@@ -79,13 +82,12 @@ impl Display {
     fn text(&self, threads: &[Progress], now: MonotonicTime) -> String {
         let gone = now.since(self.turn_began).min(self.current);
         let left = self.left.minus(gone);
-        let status = self
-            .conditions
-            .get(self.now)
-            .map_or_else(String::new, |condition| progress(self.turn, self.turns, condition, left));
+        let status = self.conditions.get(self.now).map_or_else(String::new, |condition| {
+            progress(self.turn, self.turns, condition, [left, self.whole], width())
+        });
         let rows: Vec<LiveRow> = threads.iter().filter_map(row).take(MOST_ROWS).collect();
         if rows.is_empty() {
-            return status.chars().take(width() * 2).collect();
+            return status;
         }
         format!("{status}\n{}", live(&rows, &LoadAverage::read(&Root::live()).to_string(), width()))
     }

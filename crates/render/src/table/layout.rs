@@ -7,7 +7,7 @@ use crate::prose::lines;
 
 /// Headings of columns that are left out where there is no room for all, the first first. A thread's number goes
 /// only where another column says the same; `p` is told by verdict and interval.
-const SPARE: [&str; 7] = ["min", "stddev", "thread", "p", "sys", "user", "elapsed"];
+const SPARE: [&str; 9] = ["min", "stddev", "thread", "p", "sys", "user", "elapsed", "threads", "count"];
 
 /// Columns before what stands below the name of a row.
 const INDENT: usize = 2;
