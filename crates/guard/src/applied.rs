@@ -1,10 +1,13 @@
 //! Settings in force for a while: a run, or one turn of it.
 
+use std::io;
 use std::mem::take;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use howlate_model::{Caveat, Setting};
+use howlate_linux::dma_latency::DmaLatency;
+use howlate_model::{Caveat, Setting, Write};
 
+use crate::journal::LockError;
 use crate::keeper::Keeper;
 use crate::setting::read;
 use crate::wanted::Wanted;
@@ -20,13 +23,32 @@ impl Guard {
     /// Puts all that is wanted in force, as far as the machine lets it, until what is returned is
     /// undone or dropped.
     pub fn apply(&self, wanted: &[Wanted]) -> Applied {
-        let (settings, caveats, ids) = Default::default();
-        let mut applied = Applied { guard: self.clone(), settings, caveats, ids };
+        let mut applied = Applied::of(self);
         for one in wanted {
             match one.paths() {
                 Ok(paths) => paths.iter().for_each(|path| applied.change(one, path)),
                 Err(reason) => applied.leave_out(one, reason),
             }
+        }
+        applied.caveats.extend(self.keeper().untold());
+        applied
+    }
+
+    /// Makes sure that settings may be changed before any is.
+    ///
+    /// # Errors
+    ///
+    /// Why not: another howlate has some changed, or there is no place for a journal.
+    pub fn begin(&self) -> Result<(), LockError> {
+        self.keeper().begin()
+    }
+
+    /// The same for settings that are only lent: a file that holds something else than it did when it was looked at is left
+    /// out, and what somebody else writes into one meanwhile stays.
+    pub fn lend(&self, writes: &[Write]) -> Applied {
+        let mut applied = Applied::of(self);
+        for write in writes {
+            if write.is_request() { applied.hold(write) } else { applied.borrow(write) }
         }
         applied.caveats.extend(self.keeper().untold());
         applied
@@ -52,9 +74,16 @@ pub struct Applied {
     /// What could not be had.
     pub caveats: Vec<Caveat>,
     ids: Vec<u32>,
+    /// What the kernel forgets when it is closed.
+    held: Vec<DmaLatency>,
 }
 
 impl Applied {
+    fn of(guard: &Guard) -> Self {
+        let (settings, caveats, ids, held) = Default::default();
+        Self { guard: guard.clone(), settings, caveats, ids, held }
+    }
+
     fn change(&mut self, wanted: &Wanted, path: &str) {
         let changed = self.guard.keeper().change(path, &wanted.value);
         match changed {
@@ -66,12 +95,45 @@ impl Applied {
         }
     }
 
-    fn leave_out(&mut self, wanted: &Wanted, reason: impl ToString) {
-        self.caveats.push(Caveat::SettingLeftOut {
-            setting: wanted.name.clone(),
-            asked: wanted.value.clone(),
-            reason: reason.to_string(),
+    fn borrow(&mut self, write: &Write) {
+        let lent = self.guard.keeper().lend(write);
+        match lent {
+            Ok((setting, id)) => {
+                self.settings.push(setting);
+                self.ids.push(id);
+            }
+            Err(reason) => self.refused(write, reason),
+        }
+    }
+
+    /// `/dev/cpu_dma_latency`, with its number in words.
+    fn hold(&mut self, write: &Write) {
+        let held = write.value.parse().map_err(io::Error::other).and_then(|micros| {
+            let mut held = DmaLatency::hold(micros)?;
+            let in_force = held.in_force()?;
+            (in_force <= micros)
+                .then_some(held)
+                .ok_or_else(|| io::Error::other(format!("the kernel holds {in_force}")))
         });
+        match held {
+            Ok(held) => self.held.push(held),
+            Err(reason) => self.refused(write, reason),
+        }
+    }
+
+    /// Whether nothing of what was wanted is in force.
+    pub fn is_nothing(&self) -> bool {
+        self.settings.is_empty() && self.held.is_empty()
+    }
+
+    fn leave_out(&mut self, wanted: &Wanted, reason: impl ToString) {
+        let (setting, asked) = (wanted.name.clone(), wanted.value.clone());
+        self.caveats.push(Caveat::SettingLeftOut { setting, asked, reason: reason.to_string() });
+    }
+
+    fn refused(&mut self, write: &Write, reason: impl ToString) {
+        let (setting, asked) = (write.path.clone(), write.value.clone());
+        self.caveats.push(Caveat::SettingLeftOut { setting, asked, reason: reason.to_string() });
     }
 
     /// Puts back what this changed. Tells what somebody else changed meanwhile, and what could not be put back.
@@ -82,9 +144,12 @@ impl Applied {
     fn put_back(&mut self) -> Vec<Caveat> {
         let mut caveats: Vec<Caveat> =
             take(&mut self.settings).into_iter().filter_map(changed_since).collect();
+        self.held.clear();
         let mut keeper = self.guard.keeper();
-        caveats.extend(keeper.undo(&take(&mut self.ids)));
-        caveats.extend(keeper.untold());
+        // What somebody else has set is told by whoever leaves it as well.
+        let found = keeper.undo(&take(&mut self.ids)).into_iter().chain(keeper.untold());
+        let new: Vec<Caveat> = found.filter(|caveat| !caveats.contains(caveat)).collect();
+        caveats.extend(new);
         caveats
     }
 }

@@ -7,7 +7,7 @@ use howlate_linux::clock;
 use howlate_model::{Caveat, Span};
 use serde::{Deserialize, Serialize};
 
-use crate::setting::{read, write};
+use crate::setting::{Kernel, Live, is_same};
 
 /// One change, as it is to be taken back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,6 +19,10 @@ pub(crate) struct Before {
     /// It was not there at all: a control group that is made, and goes again.
     #[serde(default)]
     pub(crate) made: bool,
+    /// What was read back, where the setting is only lent: whoever changes that meanwhile keeps what he has set. Without
+    /// it, the value from before is put back whatever is found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) lent: Option<String>,
 }
 
 /// How long a control group may still be in use by processes that are ending.
@@ -44,15 +48,28 @@ impl Before {
 
     /// Puts the value back, and reads it; the reason if it is not there then.
     pub(crate) fn put_back(&self) -> Option<Caveat> {
-        if self.made {
-            return self.remove();
-        }
+        if self.made { self.remove() } else { self.put_back_in(&Live) }
+    }
+
+    /// What somebody else has set meanwhile in place of what was lent.
+    pub(crate) fn taken_over(&self, now: &str) -> Option<Caveat> {
+        // Nobody sets nothing: that is a write of ours that was cut off.
+        let others = |lent: &String| !now.is_empty() && !is_same(lent, now);
+        let set = self.lent.clone().filter(others)?;
+        Some(Caveat::SettingChanged { path: self.path.clone(), set, found: now.to_owned() })
+    }
+
+    fn put_back_in(&self, kernel: &impl Kernel) -> Option<Caveat> {
+        let now = kernel.read(&self.path);
         // What was never changed, or is back already, is not written.
-        if read(&self.path).is_ok_and(|now| now == self.value) {
+        if now.as_ref().is_ok_and(|now| is_same(now, &self.value)) {
             return None;
         }
-        let reason = match write(&self.path, &self.value).and_then(|()| read(&self.path)) {
-            Ok(now) if now == self.value => return None,
+        if let Some(left) = now.ok().and_then(|now| self.taken_over(&now)) {
+            return Some(left);
+        }
+        let reason = match kernel.write(&self.path, &self.value).and_then(|()| kernel.read(&self.path)) {
+            Ok(now) if is_same(&now, &self.value) => return None,
             Ok(now) => format!("it is `{now}`"),
             Err(error) => error.to_string(),
         };
@@ -77,16 +94,68 @@ impl Changes {
 
     /// Takes all back, last change first; tells what could not be.
     pub(crate) fn put_all_back(self) -> Vec<Caveat> {
-        self.all.iter().rev().filter_map(Before::put_back).collect()
+        let tried = self.all.iter().rev().filter_map(|one| Some((one, one.put_back()?)));
+        let is_refused = |found: &(&Before, Caveat)| matches!(found.1, Caveat::SettingNotRestored { .. });
+        let (refused, told): (Vec<_>, Vec<_>) = tried.partition(is_refused);
+        // Some are only taken once others are back: an energy preference only without the governor `performance`.
+        let still_refused = refused.iter().filter_map(|(one, _)| one.put_back());
+        told.into_iter().map(|(_, caveat)| caveat).chain(still_refused).collect()
+    }
+
+    /// From now on what `id` has changed is lent: it held `found` when it was read back.
+    pub(crate) fn lend(&mut self, id: u32, found: &str) {
+        let lent = self.all.iter_mut().filter(|one| one.id == id);
+        lent.for_each(|one| one.lent = Some(found.to_owned()));
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::setting::scripted::Scripted;
 
     fn change(id: u32, path: &std::path::Path, value: &str) -> Before {
-        Before { id, path: path.to_str().unwrap().to_owned(), value: value.to_owned(), made: false }
+        Before {
+            id,
+            path: path.to_str().unwrap().to_owned(),
+            value: value.to_owned(),
+            made: false,
+            lent: None,
+        }
+    }
+
+    /// What putting `1` back comes to where `now` is found, after `5` was set; and what is there then.
+    fn found(now: &str, lent: bool, write: fn(&str) -> io::Result<String>) -> (Option<Caveat>, String) {
+        let kernel = Scripted::new(now, write);
+        let lent = lent.then(|| "5".to_owned());
+        let told = Before { lent, ..change(1, std::path::Path::new("/sys/a"), "1") }.put_back_in(&kernel);
+        (told, kernel.read("/sys/a").unwrap())
+    }
+
+    #[test]
+    fn what_somebody_else_set_stays_only_where_it_was_lent() {
+        let takes = |value: &str| Ok(value.to_owned());
+        assert_eq!(found("5", true, takes), (None, "1".into()));
+        assert_eq!(found("9", false, takes), (None, "1".into()), "a setting of a whole run is put back");
+        let (told, left) = found("9", true, takes);
+        assert_eq!(left, "9");
+        assert!(
+            matches!(told, Some(Caveat::SettingChanged { set, found, .. }) if (set.as_str(), found.as_str()) == ("5", "9"))
+        );
+        assert_eq!(found("", true, takes), (None, "1".into()), "a write was cut off");
+        // It is back already: nothing is written, and nothing is to be told.
+        assert_eq!(found("1", true, |_| unreachable!()), (None, "1".into()));
+    }
+
+    #[test]
+    fn a_kernel_that_refuses_or_clamps_is_named() {
+        let refuses = |_: &str| Err(io::Error::from_raw_os_error(16));
+        let (told, left) = found("5", true, refuses);
+        assert!(matches!(told, Some(Caveat::SettingNotRestored { reason, .. }) if reason.contains("busy")));
+        assert_eq!(left, "5");
+        let (told, left) = found("5", true, |_| Ok("2".to_owned()));
+        assert!(matches!(told, Some(Caveat::SettingNotRestored { reason, .. }) if reason == "it is `2`"));
+        assert_eq!(left, "2");
     }
 
     #[test]

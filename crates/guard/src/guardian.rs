@@ -28,7 +28,7 @@ impl From<io::Error> for Trouble {
 pub(crate) struct Guardian {
     child: Child,
     /// Closing it makes the guardian put everything back.
-    tell: Option<ChildStdin>,
+    input: Option<ChildStdin>,
     says: BufReader<ChildStdout>,
 }
 
@@ -44,12 +44,21 @@ impl Guardian {
             .spawn()?;
         let missing = || io::Error::from(io::ErrorKind::BrokenPipe);
         let says = BufReader::new(child.stdout.take().ok_or_else(missing)?);
-        Ok(Self { tell: child.stdin.take(), says, child })
+        Ok(Self { input: child.stdin.take(), says, child })
     }
 
     /// Returns when the guardian knows it, so that the change may be made.
     pub(crate) fn remember(&mut self, change: &Before) -> Result<(), Trouble> {
-        match self.ask(&Order::Remember(change.clone()))? {
+        self.tell(&Order::Remember(change.clone()))
+    }
+
+    /// Returns when the guardian knows that this change is only lent.
+    pub(crate) fn lend(&mut self, id: u32, found: &str) -> Result<(), Trouble> {
+        self.tell(&Order::Lend(id, found.to_owned()))
+    }
+
+    fn tell(&mut self, order: &Order) -> Result<(), Trouble> {
+        match self.ask(order)? {
             Answer::Remembered => Ok(()),
             Answer::NotRemembered(reason) => Err(Trouble::Refused(reason)),
             Answer::Undone(_) => Err(Trouble::Gone),
@@ -66,7 +75,7 @@ impl Guardian {
 
     /// Has everything put back; tells what could not be.
     pub(crate) fn end(mut self) -> Result<Vec<Caveat>, Trouble> {
-        self.tell = None;
+        self.input = None;
         match self.receive()? {
             Answer::Undone(caveats) => Ok(caveats),
             _ => Err(Trouble::Gone),
@@ -74,8 +83,8 @@ impl Guardian {
     }
 
     fn ask(&mut self, order: &Order) -> Result<Answer, Trouble> {
-        let tell = self.tell.as_mut().ok_or(Trouble::Gone)?;
-        writeln!(tell, "{}", serde_json::to_string(order).map_err(io::Error::from)?)?;
+        let input = self.input.as_mut().ok_or(Trouble::Gone)?;
+        writeln!(input, "{}", serde_json::to_string(order).map_err(io::Error::from)?)?;
         self.receive()
     }
 
@@ -89,7 +98,7 @@ impl Guardian {
 impl Drop for Guardian {
     /// Lets it put back what is left, and waits until it has.
     fn drop(&mut self) {
-        self.tell = None;
+        self.input = None;
         drop(self.child.wait());
     }
 }

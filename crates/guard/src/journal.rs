@@ -10,21 +10,25 @@ use howlate_procfs::Root;
 use serde::{Deserialize, Serialize};
 
 use crate::before::{Before, Changes};
-use crate::setting::{is_setting, read};
+use crate::setting::{is_same, is_setting, read};
 
 /// Where root's journal is: gone after a restart, as the settings are.
 const OF_ROOT: &str = "/run/howlate";
 const NAME: &str = "settings";
 
-/// Why settings may not be changed now.
+/// Why settings may not be changed, or put back, now.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum LockError {
+pub enum LockError {
+    /// Another one has it locked.
     #[error("another howlate keeps settings changed; wait until it ends")]
     Busy,
+    /// The place was prepared by somebody else.
     #[error("nothing is changed without a journal, and {0}")]
     Place(#[from] NotPrivate),
+    /// An ordinary user without a session.
     #[error("nothing is changed without a journal, and XDG_RUNTIME_DIR names no place for one")]
     NoPlace,
+    /// The kernel's reason.
     #[error("nothing is changed without a journal: {0}")]
     Io(#[from] io::Error),
 }
@@ -36,6 +40,8 @@ enum Entry {
     Boot(String),
     /// About to be changed.
     Change(Before),
+    /// Changed, and only lent.
+    Lent(u32, String),
     /// Taken back.
     Undone(u32),
 }
@@ -80,6 +86,10 @@ impl Journal {
         self.append(&Entry::Change(change.clone()))
     }
 
+    pub(crate) fn note_lent(&mut self, id: u32, found: &str) -> io::Result<()> {
+        self.append(&Entry::Lent(id, found.to_owned()))
+    }
+
     pub(crate) fn note_undone(&mut self, id: u32) -> io::Result<()> {
         self.append(&Entry::Undone(id))
     }
@@ -102,12 +112,21 @@ impl Journal {
 
 /// Puts back what a howlate left that was killed together with its guardian; tells what that was.
 pub fn put_back_leftovers() -> Vec<Caveat> {
-    let left = |place: &PathBuf| place.join(NAME).metadata().is_ok_and(|found| found.len() > 0);
-    let Some(place) = place().filter(left) else { return Vec::new() };
     // One that is at work puts its own back.
-    let Ok((mut journal, found)) = Journal::lock_in(&place) else { return Vec::new() };
+    restore().unwrap_or_default()
+}
+
+/// The same for somebody who asked for it.
+///
+/// # Errors
+///
+/// [`LockError::Busy`] while another howlate is at work, which puts back what it has changed itself.
+pub fn restore() -> Result<Vec<Caveat>, LockError> {
+    let left = |place: &PathBuf| place.join(NAME).metadata().is_ok_and(|found| found.len() > 0);
+    let Some(place) = place().filter(left) else { return Ok(Vec::new()) };
+    let (mut journal, found) = Journal::lock_in(&place)?;
     drop(journal.clear());
-    found
+    Ok(found)
 }
 
 fn place() -> Option<PathBuf> {
@@ -133,6 +152,7 @@ fn in_force(text: &str, boot: &str) -> Changes {
             Entry::Boot(of) => of_this_boot = of == boot,
             Entry::Change(change) if of_this_boot && is_setting(&change.path) => changes.all.push(change),
             Entry::Change(_) => {}
+            Entry::Lent(id, found) => changes.lend(id, &found),
             Entry::Undone(id) => changes.all.retain(|change| change.id != id),
         }
     }
@@ -150,7 +170,11 @@ fn left_behind(change: &Before) -> Option<Caveat> {
         let path = change.path.clone();
         return Path::new(&path).exists().then_some(Caveat::GroupLeftBehind { path });
     }
-    let left = read(&change.path).ok().filter(|now| *now != change.value)?;
+    let left = read(&change.path).ok().filter(|now| !is_same(now, &change.value))?;
+    // What somebody else has set meanwhile is not put back; putting back the rest tells of it.
+    if change.taken_over(&left).is_some() {
+        return None;
+    }
     Some(Caveat::SettingLeftBehind { path: change.path.clone(), left, restored: change.value.clone() })
 }
 
@@ -160,7 +184,7 @@ mod tests {
     use std::fs;
 
     fn change(id: u32, path: &str) -> Before {
-        Before { id, path: path.to_owned(), value: "1".to_owned(), made: false }
+        Before { id, path: path.to_owned(), value: "1".to_owned(), made: false, lent: None }
     }
 
     fn text(entries: &[Entry]) -> String {
@@ -179,6 +203,8 @@ mod tests {
             in_force(text, boot).all.iter().map(|change| change.id).collect::<Vec<_>>()
         };
         assert_eq!(ids(&whole, "b"), [2]);
+        let lent = whole.clone() + &text(&[Entry::Lent(2, "5".into())]);
+        assert_eq!(in_force(&lent, "b").all[0].lent.as_deref(), Some("5"));
         assert_eq!(ids(&whole, "another start"), [] as [u32; 0]);
         assert_eq!(ids(&whole[..whole.len() - 5], "b"), [1, 2], "a line that is cut off was not acted on");
         let foreign = text(&[Entry::Boot("b".into()), Entry::Change(change(1, "/etc/passwd"))]);

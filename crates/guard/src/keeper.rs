@@ -3,12 +3,12 @@
 use std::io;
 use std::mem::take;
 
-use howlate_model::{Caveat, Setting};
+use howlate_model::{Caveat, Setting, Write};
 
 use crate::before::{Before, Changes};
 use crate::guardian::{Guardian, Trouble};
 use crate::journal::{Journal, LockError};
-use crate::setting::{is_writable, read, write};
+use crate::setting::{Kernel, Live, is_same, is_writable, read};
 
 /// Why a setting is not in force.
 #[derive(Debug, thiserror::Error)]
@@ -21,6 +21,8 @@ pub(crate) enum NotSet {
     NotRemembered(String),
     #[error("the kernel took it and kept `{0}`")]
     Kept(String),
+    #[error("it holds `{now}` and no longer `{was}`: somebody else has changed it, and it is left")]
+    Changed { was: String, now: String },
 }
 
 /// All changes of this process.
@@ -40,30 +42,58 @@ impl Keeper {
     /// A value that is in force already is guarded as well: whoever set it may take it back.
     pub(crate) fn change(&mut self, path: &str, value: &str) -> Result<(Setting, u32), NotSet> {
         let before = read(path)?;
+        self.change_from(before, path, value)
+    }
+
+    /// The same for a setting that is only lent: where it holds something else by now, or does later, that is somebody
+    /// else's, and stays.
+    pub(crate) fn lend(&mut self, write: &Write) -> Result<(Setting, u32), NotSet> {
+        let before = read(&write.path)?;
+        if !is_same(&before, &write.now) {
+            return Err(NotSet::Changed { was: write.now.clone(), now: before });
+        }
+        let (setting, id) = self.change_from(before, &write.path, &write.value)?;
+        // What is only watched over may be changed by what else is set: that is nobody else's.
+        if !is_same(&setting.before, &setting.in_force) {
+            self.lent(id, &setting.in_force);
+        }
+        Ok((setting, id))
+    }
+
+    /// Until the guardian knows it, the value from before would be put back whatever is found.
+    fn lent(&mut self, id: u32, found: &str) {
+        self.changes.lend(id, found);
+        if let Some(Err(Trouble::Gone)) = self.guardian.as_mut().map(|guardian| guardian.lend(id, found)) {
+            self.lost_guardian();
+        }
+    }
+
+    fn change_from(&mut self, before: String, path: &str, value: &str) -> Result<(Setting, u32), NotSet> {
         self.last_id += 1;
-        let change = Before { id: self.last_id, path: path.to_owned(), value: before.clone(), made: false };
-        if before != value || is_writable(path) {
+        let change = Before {
+            id: self.last_id,
+            path: path.to_owned(),
+            value: before.clone(),
+            made: false,
+            lent: None,
+        };
+        let is_so = is_same(&before, value);
+        if !is_so || is_writable(path) {
             self.remember(&change)?;
         }
-        if before != value {
-            let set = write(path, value).map_err(NotSet::from).and_then(|()| Ok(read(path)?));
-            match set {
-                Ok(now) if now == value => {}
-                other => {
-                    let caveats = self.undo(&[change.id]);
-                    self.untold.extend(caveats);
-                    return Err(other.map_or_else(|error| error, NotSet::Kept));
-                }
-            }
-        }
-        Ok((Setting { path: change.path, before, in_force: value.to_owned() }, change.id))
+        let in_force = if is_so { Ok(before.clone()) } else { set(&Live, path, value) };
+        let in_force = in_force.inspect_err(|_| {
+            let caveats = self.undo(&[change.id]);
+            self.untold.extend(caveats);
+        })?;
+        Ok((Setting { path: change.path, before, in_force }, change.id))
     }
 
     /// Makes a control group; returns the number of the change.
     pub(crate) fn make(&mut self, path: &str) -> Result<u32, NotSet> {
         self.last_id += 1;
         let id = self.last_id;
-        self.remember(&Before { id, path: path.to_owned(), value: String::new(), made: true })?;
+        self.remember(&Before { id, path: path.to_owned(), value: String::new(), made: true, lent: None })?;
         std::fs::create_dir(path).inspect_err(|_| drop(self.undo(&[id])))?;
         Ok(id)
     }
@@ -78,12 +108,18 @@ impl Keeper {
         Ok(())
     }
 
-    fn guardian(&mut self) -> Result<&mut Guardian, NotSet> {
+    /// Locks the journal, unless that is done.
+    pub(crate) fn begin(&mut self) -> Result<(), LockError> {
         if self.journal.is_none() {
             let (journal, left) = Journal::lock()?;
             self.untold.extend(left);
             self.journal = Some(journal);
         }
+        Ok(())
+    }
+
+    fn guardian(&mut self) -> Result<&mut Guardian, NotSet> {
+        self.begin()?;
         if let (None, Some(journal)) = (&self.guardian, &self.journal) {
             self.guardian = Some(Guardian::start(journal)?);
         }
@@ -163,5 +199,31 @@ impl Keeper {
 impl Drop for Keeper {
     fn drop(&mut self) {
         self.end();
+    }
+}
+
+/// Writes a value, and reads it back.
+fn set(kernel: &impl Kernel, path: &str, value: &str) -> Result<String, NotSet> {
+    kernel.write(path, value)?;
+    let now = kernel.read(path)?;
+    if is_same(&now, value) { Ok(now) } else { Err(NotSet::Kept(now)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::setting::scripted::Scripted;
+
+    fn said(write: fn(&str) -> io::Result<String>) -> String {
+        set(&Scripted::new("1", write), "/sys/a", "7").unwrap_or_else(|refused| refused.to_string())
+    }
+
+    #[test]
+    fn only_what_is_read_back_is_in_force() {
+        assert_eq!(said(|value| Ok(value.to_owned())), "7");
+        assert_eq!(said(|_| Ok("00000000,00000007".to_owned())), "00000000,00000007", "a mask");
+        assert_eq!(said(|_| Ok("4".to_owned())), "the kernel took it and kept `4`", "it clamps");
+        assert_eq!(said(|_| Ok("1".to_owned())), "the kernel took it and kept `1`", "it changes back");
+        assert!(said(|_| Err(io::Error::from_raw_os_error(1))).contains("not permitted"), "it refuses");
     }
 }

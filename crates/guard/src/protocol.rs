@@ -10,6 +10,8 @@ use crate::before::Before;
 pub(crate) enum Order {
     /// About to be changed.
     Remember(Before),
+    /// It was changed, and holds this: whoever changes it from now on keeps what he has set.
+    Lend(u32, String),
     /// To be taken back now.
     Undo(Vec<u32>),
 }

@@ -43,6 +43,7 @@ impl Serving {
     fn take(&mut self, order: Order) -> Answer {
         match order {
             Order::Remember(change) => self.remember(change),
+            Order::Lend(id, found) => self.lend(id, &found),
             Order::Undo(ids) => Answer::Undone(self.undo(&ids)),
         }
     }
@@ -51,6 +52,16 @@ impl Serving {
         match self.journal.note(&change) {
             Ok(()) => {
                 self.changes.all.push(change);
+                Answer::Remembered
+            }
+            Err(error) => Answer::NotRemembered(format!("the journal cannot be written: {error}")),
+        }
+    }
+
+    fn lend(&mut self, id: u32, found: &str) -> Answer {
+        match self.journal.note_lent(id, found) {
+            Ok(()) => {
+                self.changes.lend(id, found);
                 Answer::Remembered
             }
             Err(error) => Answer::NotRemembered(format!("the journal cannot be written: {error}")),

@@ -7,10 +7,12 @@
 
 use std::process::{Command, ExitCode};
 
-use howlate_guard::{GUARDIAN, Guard, Wanted};
-use howlate_model::Caveat;
+use howlate_guard::{GUARDIAN, Guard, Wanted, restore};
+use howlate_model::{Caveat, Span, Write};
 
 const SETTING: &str = "/proc/sys/vm/stat_interval";
+/// Set where settings are borrowed and given back until somebody ends it.
+const BORROWS: &str = "HOWLATE_TEST_BORROWS";
 /// Set when the settings below are nobody else's.
 const INSIDE: &str = "HOWLATE_TEST_OWN_SETTINGS";
 
@@ -21,10 +23,15 @@ fn main() -> ExitCode {
     if std::env::var_os(INSIDE).is_none() {
         return in_own_settings();
     }
+    if std::env::var_os(BORROWS).is_some() {
+        borrow_for_ever();
+    }
     a_turn_changes_what_the_run_has_set_and_gives_it_back();
     what_is_dropped_is_put_back_and_told_at_the_end();
     what_the_kernel_does_not_take_is_left_out_and_not_complained_of();
-    println!("test result: ok. 3 passed; 0 failed;");
+    what_is_lent_goes_back_unless_somebody_else_has_changed_it();
+    whenever_it_is_killed_what_it_borrowed_goes_back();
+    println!("test result: ok. 5 passed; 0 failed;");
     ExitCode::SUCCESS
 }
 
@@ -91,4 +98,101 @@ fn what_the_kernel_does_not_take_is_left_out_and_not_complained_of() {
     assert_eq!(turn.undo(), []);
     assert_eq!(guard.end(), []);
     assert_eq!(std::fs::read_to_string("/proc/sys/kernel/sched_rt_period_us").unwrap(), before);
+}
+
+fn lent(now: &str, value: &str) -> [Write; 1] {
+    [Write { path: SETTING.to_owned(), now: now.to_owned(), value: value.to_owned() }]
+}
+
+// lent        |-- 7 --|  then 9 by somebody else, meanwhile or before
+fn what_is_lent_goes_back_unless_somebody_else_has_changed_it() {
+    let guard = Guard::default();
+    guard.begin().unwrap();
+    let turn = guard.lend(&lent("1", "7"));
+    assert_eq!((value().as_str(), turn.is_nothing()), ("7", false));
+    assert_eq!((turn.undo(), value().as_str()), (vec![], "1"));
+    let turn = guard.lend(&lent("1", "7"));
+    std::fs::write(SETTING, "9").unwrap();
+    assert!(
+        matches!(&turn.undo()[..], [Caveat::SettingChanged { set, found, .. }] if set == "7" && found == "9")
+    );
+    assert_eq!(value(), "9");
+    let turn = guard.lend(&lent("1", "7"));
+    assert!(turn.is_nothing() && value() == "9", "it is no longer what it was when it was looked at");
+    assert!(
+        matches!(&turn.caveats[..], [Caveat::SettingLeftOut { reason, .. }] if reason.contains("`9` and no longer `1`"))
+    );
+    drop(turn);
+    // A guardian that is killed while it is lent leaves that to us.
+    std::fs::write(SETTING, "1").unwrap();
+    let turn = guard.lend(&lent("1", "7"));
+    kill_the_guardian();
+    assert_eq!(turn.undo(), [Caveat::GuardianGone]);
+    assert_eq!((value().as_str(), guard.end()), ("1", vec![]));
+}
+
+fn kill_the_guardian() {
+    let [guardian] = children(std::process::id())[..] else { panic!("one child") };
+    kill(guardian);
+}
+
+fn children(of: u32) -> Vec<u32> {
+    howlate_procfs::children(&howlate_procfs::Root::live(), of)
+}
+
+fn kill(process: u32) {
+    let pid = rustix::process::Pid::from_raw(i32::try_from(process).unwrap()).unwrap();
+    // Who is gone already was in no need of it.
+    let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+}
+
+/// What `tune` does, without measuring anything between.
+fn borrow_for_ever() {
+    let guard = Guard::default();
+    loop {
+        for value in ["5", "7"] {
+            drop(guard.lend(&lent("1", value)).undo());
+        }
+    }
+}
+
+/// 50 kills at any moment, of the one that borrows; of every fifth its guardian first, so that both leave it to the next start.
+fn whenever_it_is_killed_what_it_borrowed_goes_back() {
+    let mut random = fastrand::Rng::new();
+    let (mut in_force, mut left) = (0, 0);
+    for number in 0..50 {
+        let mut child = Command::new(std::env::current_exe().unwrap()).env(BORROWS, "1").spawn().unwrap();
+        until("a setting that is borrowed", || value() != "1");
+        pause(Span::from_micros(random.u64(0..20_000)));
+        in_force += usize::from(value() != "1");
+        let is_last = number % 5 == 0;
+        if is_last {
+            children(child.id()).into_iter().for_each(kill);
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        until("the value from before", || is_last || value() == "1");
+        // Whoever still has the journal is not done yet.
+        let mut found = Vec::new();
+        until("a journal that is free", || restore().map(|told| found = told).is_ok());
+        left += found.len();
+        assert_eq!(value(), "1", "kill {number}");
+    }
+    println!("50 kills: {in_force} while it was borrowed, {left} left behind for the next start");
+    assert!(in_force > 0 && left <= 10);
+}
+
+/// Waits until something has happened.
+fn until(what: &str, mut happened: impl FnMut() -> bool) {
+    for _ in 0..60_000 {
+        if happened() {
+            return;
+        }
+        pause(Span::from_millis(1));
+    }
+    panic!("there never was {what}");
+}
+
+fn pause(length: Span) {
+    drop(howlate_linux::clock::pause(length));
 }

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use howlate_guard::LockError;
 use howlate_guest::GuestError;
 use howlate_import::ImportError;
 use howlate_load::StartError;
@@ -89,6 +90,10 @@ pub(crate) enum Error {
     NotOne(#[from] NotOne),
     #[error("{0} is not for `howlate tune`")]
     NotForTune(&'static str),
+    #[error("{} is at work, which changes settings of the machine while they would be tried", .0.join(" and "))]
+    Tuners(Vec<&'static str>),
+    #[error(transparent)]
+    Locked(#[from] LockError),
     #[error("there is no command `{0}`")]
     NoCommand(String),
 }
@@ -123,6 +128,13 @@ impl Error {
             Self::NotForTune("--why") => Some("`howlate why` says where lateness comes from".into()),
             Self::NotForTune("--rounds") => Some("there are as many turns as it takes; `--budget` says how long it may take".into()),
             Self::NotForTune(_) => Some("save a recording with `--out`, and use it with `howlate show` or `howlate compare`".into()),
+            Self::Tuners(names) => Some(format!(
+                "stop it for the time (`sudo systemctl stop {}`), try only what is asked for by threads (`--knobs thread`), or \
+                 say `--beside-tuners`: what it changes meanwhile is left and named",
+                names.join(" ")
+            )),
+            Self::Locked(LockError::Busy) => Some("it puts back what it has changed; `howlate tune --restore` helps where one was killed".into()),
+            Self::Locked(_) => Some("`--knobs thread` changes nothing but howlate's own threads".into()),
             Self::Guest(error) => error.hint(),
             Self::NotForGuests(word) if word.starts_with('-') => Some("leave it out: only the recording leaves a guest".into()),
             Self::NotForGuests(_) => Some("what measures can: `-- cyclic …`, `-- sleep …`, `-- notify …`, `-- run PLAN`; `-- selfcheck` as well".into()),

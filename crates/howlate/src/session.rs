@@ -8,9 +8,11 @@ mod request;
 mod resume;
 mod steps;
 mod tracing;
+mod turning;
 mod under_load;
 mod wakeup_file;
 
+use std::fmt::Display as Words;
 use std::mem::take;
 use std::sync::Arc;
 
@@ -19,7 +21,7 @@ use howlate_linux::clock;
 use howlate_load::{Running, StartError};
 use howlate_measure::Process;
 use howlate_model::{
-    Bounds, Caveat, Finished, HowEnded, Line, MonotonicTime, Progress, Sink, Span, Turn, Wakeup,
+    Bounds, Caveat, Finished, HowEnded, Line, MonotonicTime, Progress, Sink, Span, Turn, Wakeup, Write,
 };
 use howlate_plan::Plan;
 
@@ -38,6 +40,7 @@ pub(crate) use resume::Resume;
 pub(crate) use steps::{Step, Steps, measure_in_steps};
 pub(crate) use tracing::Traced;
 use tracing::Tracing;
+pub(crate) use turning::Turning;
 use under_load::UnderLoad;
 use wakeup_file::WakeupFile;
 
@@ -90,6 +93,8 @@ struct Session<T> {
     display: Display,
     disturbances: Disturbances,
     tracing: Option<Tracing>,
+    /// Puts settings of the machine in force for turns of conditions that ask for them.
+    turning: Option<Turning>,
     /// The load of the current turn.
     load: Option<UnderLoad>,
     /// Ends of threads' turns, held back until the load has reported.
@@ -106,6 +111,7 @@ impl<T: Intake> Session<T> {
             display: Display::new(quiet),
             disturbances: Disturbances::new(),
             tracing: None,
+            turning: None,
             load: None,
             finished: Vec::new(),
             failed: Vec::new(),
@@ -138,10 +144,11 @@ impl<T: Intake> Session<T> {
             if turn.tasks.iter().any(|task| self.failed.contains(&task.condition)) {
                 continue;
             }
-            let how = match Running::start(&turn.load).map(Running::settled) {
-                Ok(load) => self.take_turn(turn, load, engines, bounds)?,
-                Err(error) => self.cannot_be_taken(turn, &error),
+            let how = match self.turn_machine(turn) {
+                Ok(()) => self.take_turn_under_load(turn, engines, bounds)?,
+                Err(reason) => self.cannot_be_taken(turn, &reason),
             };
+            self.turn_machine_back(turn);
             if how != HowEnded::Done {
                 return Ok(how);
             }
@@ -152,8 +159,43 @@ impl<T: Intake> Session<T> {
         Ok(HowEnded::Done)
     }
 
-    /// A turn whose load cannot be started is reported; the rest goes on.
-    fn cannot_be_taken(&mut self, turn: &Turn, error: &StartError) -> HowEnded {
+    /// Puts in force what the conditions of `turn` ask of the machine; the reason where nothing of it can be had.
+    fn turn_machine(&mut self, turn: &Turn) -> Result<(), String> {
+        let Some(turning) = &mut self.turning else { return Ok(()) };
+        // All threads of a turn are of one variant, with the same settings of the machine.
+        let first = turn.tasks.first().and_then(|task| {
+            self.recorder.analysis().header.conditions.get(task.condition as usize)?.tuned.as_ref()
+        });
+        let writes: Vec<Write> = first.map_or_else(Vec::new, |tuned| tuned.writes.clone());
+        turning.begin(&writes)?.into_iter().for_each(|caveat| self.recorder.caveat(caveat));
+        Ok(())
+    }
+
+    /// Puts it back. What somebody else has changed meanwhile is not tried again.
+    fn turn_machine_back(&mut self, turn: &Turn) {
+        let caveats = self.turning.as_mut().map_or_else(Vec::new, Turning::end);
+        let is_final =
+            |one: &Caveat| matches!(one, Caveat::SettingChanged { .. } | Caveat::SettingNotRestored { .. });
+        if caveats.iter().any(is_final) {
+            self.failed.extend(turn.tasks.iter().map(|task| task.condition));
+        }
+        caveats.into_iter().for_each(|caveat| self.recorder.caveat(caveat));
+    }
+
+    fn take_turn_under_load(
+        &mut self,
+        turn: &Turn,
+        engines: &mut Engines<'_>,
+        bounds: &Bounds,
+    ) -> Result<HowEnded, Error> {
+        match Running::start(&turn.load).map(Running::settled) {
+            Ok(load) => self.take_turn(turn, load, engines, bounds),
+            Err(error) => Ok(self.cannot_be_taken(turn, &error)),
+        }
+    }
+
+    /// A turn whose load cannot be started, or whose settings cannot be had, is reported; the rest goes on.
+    fn cannot_be_taken(&mut self, turn: &Turn, error: &impl Words) -> HowEnded {
         for task in &turn.tasks {
             self.failed.push(task.condition);
             self.recorder.keep(&Line::Finished(Finished {
@@ -256,10 +298,11 @@ impl<T: Intake> Session<T> {
 
     fn end(mut self, how: HowEnded, environment: &Environment) -> T {
         self.display.clear();
-        let not_restored = environment.put_back();
+        let turned_back = self.turning.take().map_or_else(Vec::new, Turning::finish);
+        let not_restored = turned_back.into_iter().chain(environment.put_back());
         let disturbances = self.disturbances.caveats(&self.recorder.analysis().header.system);
         let missing = self.wakeups.take().and_then(WakeupFile::close);
-        let known = not_restored.into_iter().chain(disturbances).chain(missing);
+        let known = not_restored.chain(disturbances).chain(missing);
         known.for_each(|caveat| self.recorder.caveat(caveat));
         self.recorder.end(Some(how))
     }

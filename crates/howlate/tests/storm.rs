@@ -30,8 +30,25 @@ const PLANS: [&str; 6] = [
     "dma-latency = \"0us\"\n[[cyclic]]\nperiod = \"2ms\"\nthreads = 1\nduration = \"100ms\"\n",
 ];
 
-/// Commands that change no setting, and must leave neither process nor file either. What is `OUT` is the recording.
-const COMMANDS: [&[&str]; 4] = [
+/// Commands beside them, which must leave neither process nor file either. What is `OUT` is the recording. The first changes
+/// settings turn by turn, as soon as it has compared the machine with itself.
+const COMMANDS: [&[&str]; 5] = [
+    &[
+        "tune",
+        "sleep",
+        "--for",
+        "1ms",
+        "--samples",
+        "2",
+        "--knobs",
+        "stat_interval,swappiness",
+        "--beside-tuners",
+        "--budget",
+        "1h",
+        "-q",
+        "--out",
+        "OUT",
+    ],
     &["cyclic", "--why", "--threads", "2", "--duration", "1h", "-q", "--out", "OUT"],
     &["cyclictest", "-t", "2", "-i", "1000", "-q", "-h", "100"],
     &["selfcheck"],
@@ -173,7 +190,12 @@ fn is_readable(recording: &Path) -> bool {
 fn kill(world: &World, number: u64, random: &mut Rng, met: &mut Met) {
     let out = world.folder.join(format!("{number}.jsonl"));
     let (mut child, what) = world.start(random.usize(0..PLANS.len() + COMMANDS.len()), &out);
-    let longest = if random.bool() { 100 } else { 1_500 };
+    let longest = match random.bool() {
+        true => 100,
+        // Its settings change later than those of others.
+        false if what.starts_with("tune") => 6_000,
+        false => 1_500,
+    };
     pause(random.u64(0..longest));
     met.in_force += usize::from(!world.is_as_before());
     let guardian_too = hit(world, &mut child, random);

@@ -4,7 +4,11 @@
 
 mod common;
 
-use common::{json, run, stderr, stdout};
+use std::path::Path;
+use std::process::{Child, Command, Output};
+
+use common::{OwnSettings, SETTING, children, json, pause, run, send, skip, stderr, stdout, wait_until};
+use rustix::process::Signal;
 use serde_json::Value;
 
 /// The row of a setting.
@@ -139,4 +143,139 @@ fn real_time_threads_have_no_slack_to_try() {
     assert!(known.contains(&slack["status"].as_str().unwrap()), "{slack}");
     assert_eq!(knob(&listed, "slice")["status"], "absent");
     assert_ne!(knob(&listed, "fifo")["status"], "ready");
+}
+
+const NO_ROOT: &str = "trying settings of the machine needs root";
+
+/// Tries the setting that is the test's own, in turns that are as short as can be.
+fn try_own<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    let words =
+        ["tune", "sleep", "--for", "1ms", "--samples", "2", "--goal", "p50", "--knobs", "stat_interval"];
+    [&words[..], &["--quiet", "--json"], more].concat()
+}
+
+/// Whatever tunes the machine that runs the tests does not know of the setting.
+const ANYWAY: &str = "--beside-tuners";
+
+#[track_caller]
+fn result_of(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", stderr(output)))
+}
+
+#[test]
+fn a_setting_of_the_machine_holds_for_its_turns_and_is_put_back() {
+    let Some(own) = OwnSettings::new() else { return skip(NO_ROOT) };
+    let out = own.run().join("tune.jsonl");
+    let words = try_own(&["--budget", "20s", ANYWAY, "--out", out.to_str().unwrap()]);
+    let child = own.howlate(&words).spawn().unwrap();
+    own.wait_for("120");
+    own.wait_for("1");
+    let result = result_of(&child.wait_with_output().unwrap());
+    assert_eq!(own.value(), "1");
+    assert_eq!(result["restored"], true);
+    let row = knob(&result, "stat_interval");
+    assert_eq!((&row["from"], &row["to"]), (&Value::from("1"), &Value::from("120")));
+    assert_eq!(row["status"], "tried", "{row}");
+    let header = howlate_record::Reader::open(&out).unwrap().header().clone();
+    let writes: Vec<_> =
+        header.conditions.iter().flat_map(|one| &one.tuned).flat_map(|one| &one.writes).collect();
+    let [write] = &writes[..] else { panic!("{writes:?}") };
+    assert_eq!((&*write.path, &*write.now, &*write.value), (SETTING, "1", "120"));
+}
+
+#[test]
+fn what_somebody_else_sets_meanwhile_is_left_and_named() {
+    let Some(own) = OwnSettings::new() else { return skip(NO_ROOT) };
+    let mut child = own.howlate(&try_own(&["--budget", "1h", ANYWAY])).spawn().unwrap();
+    stopped_at(&own, &mut child, "120");
+    std::fs::write(own.file(), "9\n").unwrap();
+    send(child.id(), Signal::CONT);
+    let output = child.wait_with_output().unwrap();
+    let result = result_of(&output);
+    assert_eq!((own.value().as_str(), output.status.code()), ("9", Some(3)));
+    let row = knob(&result, "stat_interval");
+    assert_eq!(row["status"], "failed");
+    assert!(row["reason"].as_str().unwrap().contains("somebody else"), "{row}");
+    assert_eq!((&result["restored"], &result["left"][0]["now"]), (&Value::from(false), &Value::from("9")));
+}
+
+/// Stops it while the setting holds `value`.
+fn stopped_at(own: &OwnSettings, child: &mut Child, value: &str) {
+    let state = |pid: u32| {
+        let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        text.rsplit(')').next().unwrap_or_default().trim_start().chars().next()
+    };
+    loop {
+        own.wait_for(value);
+        send(child.id(), Signal::STOP);
+        wait_until("a stopped process", || state(child.id()) == Some('T'));
+        if own.value() == value {
+            return;
+        }
+        send(child.id(), Signal::CONT);
+        pause(1);
+    }
+}
+
+#[test]
+fn what_two_killed_processes_left_is_put_back_when_asked() {
+    let Some(own) = OwnSettings::new() else { return skip(NO_ROOT) };
+    let mut child = own.howlate(&try_own(&["--budget", "1h", ANYWAY])).spawn().unwrap();
+    stopped_at(&own, &mut child, "120");
+    let restore = || own.howlate(&["tune", "--restore", "--json"]).output().unwrap();
+    let busy = restore();
+    assert_eq!(busy.status.code(), Some(2), "{}", stdout(&busy));
+    assert!(stderr(&busy).contains("another howlate keeps settings changed"), "{}", stderr(&busy));
+    let second = own.howlate(&try_own(&["--budget", "1us", ANYWAY])).output().unwrap();
+    assert_eq!(second.status.code(), Some(2), "it is told before anything is measured: {}", stdout(&second));
+    let (guardian, _) = children(child.id()).into_iter().find(|(_, word)| word == "__guardian").unwrap();
+    send(guardian, Signal::KILL);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(own.value(), "120", "nobody is left to put it back");
+    // The lock lasts as long as the last of the two, which ends when the kernel gets round to it.
+    let mut put_back = restore();
+    wait_until("a journal that is free", || {
+        let is_busy = put_back.status.code() == Some(2);
+        is_busy.then(|| put_back = restore());
+        !is_busy
+    });
+    let put_back = result_of(&put_back);
+    assert_eq!((&put_back["restored"], own.value().as_str()), (&Value::from(true), "1"));
+    assert!(put_back["caveats"][0].as_str().unwrap().contains("was left at `120`"), "{put_back}");
+    let text = stdout(&own.howlate(&["tune", "--restore"]).output().unwrap());
+    assert_eq!(text, "No howlate has left a setting changed.\n");
+}
+
+#[test]
+fn beside_another_tuner_nothing_of_the_machine_is_tried() {
+    let Some(own) = OwnSettings::new() else { return skip(NO_ROOT) };
+    let tuned = own.run().join("tuned");
+    std::fs::copy(Path::new("/bin/sleep"), &tuned).unwrap();
+    let mut tuner = Command::new(&tuned).arg("100").spawn().unwrap();
+    let refused = own.howlate(&try_own(&["--budget", "1us"])).output().unwrap();
+    assert_eq!(refused.status.code(), Some(2), "{}", stdout(&refused));
+    let said = stderr(&refused);
+    assert!(said.contains("tuned is at work") || said.contains("tuned and"), "{said}");
+    assert!(said.contains("--beside-tuners"), "{said}");
+    // It has to say so; and what only threads ask for disturbs nobody.
+    let of_threads = [
+        "tune",
+        "sleep",
+        "--for",
+        "1ms",
+        "--samples",
+        "2",
+        "--knobs",
+        "nothing",
+        "--budget",
+        "1us",
+        "--json",
+    ];
+    for words in [&try_own(&["--budget", "1us", ANYWAY])[..], &of_threads] {
+        let output = own.howlate(words).output().unwrap();
+        assert!(result_of(&output)["needs_budget_ns"].is_u64(), "{}", stderr(&output));
+    }
+    tuner.kill().unwrap();
+    tuner.wait().unwrap();
 }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use howlate_model::Remedy;
+use howlate_model::{Remedy, Write};
 use howlate_procfs::{Reading, Root, chosen};
 
-use crate::writes::{Write, Writes, written};
+use crate::writes::{Writes, written};
 
 /// The files `DIRECTORY/ENTRY/NAME` of all entries that have one.
 pub struct Files {

@@ -1,18 +1,7 @@
 //! Files of the kernel, and what is to be written to them.
 
-use howlate_model::{CpuSet, Remedy};
+use howlate_model::{CpuSet, Remedy, Write};
 use howlate_procfs::{Root, Unreadable, chosen};
-
-/// A value that one file is to hold.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Write {
-    /// The file.
-    pub path: String,
-    /// What it holds now; of a choice, the one that is chosen.
-    pub now: String,
-    /// What it is to hold.
-    pub value: String,
-}
 
 /// All that is written for one knob.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

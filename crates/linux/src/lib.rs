@@ -7,6 +7,7 @@
 pub mod child;
 pub mod clock;
 pub mod condition_variable;
+pub mod dma_latency;
 pub mod file;
 pub mod held;
 pub mod helper;

@@ -6,7 +6,6 @@
 //! where there are any.
 
 mod collector;
-mod dma_latency;
 #[doc(hidden)]
 pub mod fuzzing;
 mod instrument;
@@ -20,7 +19,6 @@ mod thread;
 mod wait;
 mod wait_clock;
 
-pub use dma_latency::DmaLatency;
 pub use instrument::measure_instrument;
 pub use notify::{HELPERS, Notifications, is_allowed};
 pub use run::Threads;

@@ -2,10 +2,9 @@
 
 use std::io;
 
+use howlate_linux::dma_latency::DmaLatency;
 use howlate_linux::{memory, sched, signal, thread};
 use howlate_model::{Caveat, CpuSet, InForce, Policy, ProcessState, Refused, Task};
-
-use crate::DmaLatency;
 
 /// What holds for the whole process while it measures.
 pub struct Process {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Activation, Between, Foreign, Load, Mechanism, Notifier, OnHost, Placement, Policy, ReceiverCpu, Runtime,
-    Sleeper, Span, Wait,
+    Sleeper, Span, Tuned, Wait,
 };
 
 /// One combination of circumstances under which wake-ups are measured.
@@ -39,22 +39,6 @@ pub struct Condition {
     /// What `howlate tune` tried in it; absent in its baseline, and in every other recording.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tuned: Option<Tuned>,
-}
-
-/// Knobs that were turned for a condition.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Tuned {
-    /// Their names.
-    pub knobs: Vec<String>,
-    /// The slice asked for; absent: the kernel's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub slice_ns: Option<Span>,
-}
-
-impl std::fmt::Display for Tuned {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(&self.knobs.join("+"))
-    }
 }
 
 /// The kinds of work that are measured.

@@ -42,6 +42,7 @@ mod system;
 mod task;
 mod time;
 mod traced;
+mod tuned;
 mod wait;
 mod waits;
 mod wakeup;
@@ -55,7 +56,7 @@ pub use block_builder::BlockBuilder;
 pub use buckets::Bucket;
 pub use cause::{Cause, Explained, Kind, Segment};
 pub use caveat::Caveat;
-pub use condition::{Condition, Tuned, Work, WorkKind};
+pub use condition::{Condition, Work, WorkKind};
 pub use cpu_set::{CpuSet, CpuSetError};
 pub use distribution::{Distribution, HIGHEST_TRACKED, MOST_COUNTED};
 pub use engine::{
@@ -92,6 +93,7 @@ pub use system::{Cpu, IdleState, System};
 pub use task::{Task, Turn};
 pub use time::{Latency, MonotonicTime, Span, SpanError};
 pub use traced::{Asleep, Deferred, Expiry, Holder, Lost, Occupant, Traced, Who, WokenBy};
+pub use tuned::{Tuned, Write};
 pub use wait::{UnknownMechanism, Wait};
 pub use waits::{
     NOT_LOOKED_AT, Ongoing, ReasonWaits, Rival, Stack, ThreadWaits, Waits, WaitsLost, WaitsRead,

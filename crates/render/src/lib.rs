@@ -74,8 +74,8 @@ pub use ratio::times_as_much;
 pub use self_check::{CheckedClass, Outcome as CheckOutcome, SelfCheck};
 pub use top::{Top, TopView, top_schema};
 pub use tune::{
-    Confirmed, ConfirmedNumber, Fate, Listed, PermanentWay, TuneReport, TuneRow, tune_json, tune_listing,
-    tune_listing_json, tune_text,
+    Confirmed, ConfirmedNumber, Fate, Left, Listed, PermanentWay, TuneReport, TuneRow, tune_announcement,
+    tune_json, tune_listing, tune_listing_json, tune_restored, tune_restored_json, tune_text,
 };
 pub use watch::watched_live;
 pub use why::{cause_in_words, late_in_words, part_in_words, percent, segment_in_words, why};

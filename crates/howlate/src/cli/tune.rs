@@ -56,6 +56,12 @@ pub(crate) struct HowToTune {
     /// Only list every setting, what would be written where, and the time
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Try settings of the machine although another program that tunes it is at work
+    #[arg(long)]
+    pub(crate) beside_tuners: bool,
+    /// Only put back what a killed howlate has left changed
+    #[arg(long, conflicts_with = "dry_run")]
+    pub(crate) restore: bool,
 }
 
 /// A number of a turn.

@@ -6,7 +6,7 @@ use howlate_model::{Condition, HowEnded, Line, Turn};
 use howlate_plan::Plan;
 
 use super::engines::Engines;
-use super::{Request, Session, bounds, check_loads};
+use super::{Request, Session, Turning, bounds, check_loads};
 use crate::environment::Environment;
 use crate::error::Error;
 use crate::recorder::{Recorder, header};
@@ -24,17 +24,20 @@ pub(crate) trait Steps {
     fn next(&mut self, track: &Track) -> Option<Step>;
 }
 
-/// Measures step by step, beginning with the conditions of `plan`, whose turns are not taken by themselves.
+/// Measures step by step, beginning with the conditions of `plan`, whose turns are not taken by themselves. `turning` is there
+/// where settings of the machine may be tried.
 pub(crate) fn measure_in_steps(
     request: &Request<'_>,
     environment: &Environment,
     plan: &Plan,
     steps: &mut impl Steps,
+    turning: Option<Turning>,
 ) -> Result<Track, Error> {
     check_loads(plan)?;
     let header = header(request.command, request.seed, environment, plan.conditions.clone());
     let recorder = Recorder::<Track>::begin(header, request.out, &environment.interrupted)?;
     let mut session = Session::begin(recorder, request.quiet);
+    session.turning = turning;
     session.display.add(&plan.conditions, &[]);
     let process = Process::prepare(request.dma_latency_us);
     session.knows(&[], environment, plan, &plan.turns, &process);

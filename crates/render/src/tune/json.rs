@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use howlate_analyse::compare::{Arm, Tested, Verdict};
-use howlate_model::{Condition, Span};
+use howlate_model::{Condition, Span, Write};
 use serde::Serialize;
 
-use super::{ConfirmedNumber, PermanentWay, TuneReport, TuneRow, words};
+use super::setting::{Fate, Listed, PermanentWay};
+use super::{ConfirmedNumber, Left, TuneReport, TuneRow, words};
 
 const FORMAT: u32 = 1;
 
@@ -28,6 +29,10 @@ struct Document<'a> {
     /// The budget that it would take, where there was too little.
     #[serde(skip_serializing_if = "Option::is_none")]
     needs_budget_ns: Option<Span>,
+    /// Whether every file that was written holds what it held before; read at the end.
+    restored: bool,
+    #[serde(skip_serializing_if = "<[Left]>::is_empty")]
+    left: &'a [Left],
     caveats: Vec<String>,
 }
 
@@ -39,20 +44,58 @@ struct SelfTest {
 
 #[derive(Serialize)]
 struct Knob<'a> {
+    #[serde(flatten)]
+    setting: Setting<'a>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    differences: BTreeMap<&'static str, Difference>,
+    /// What it was tried without.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    without: &'a [String],
+}
+
+/// A setting, before anything is tried and after.
+#[derive(Serialize)]
+pub(super) struct Setting<'a> {
     knob: &'a str,
     scope: &'a str,
     what: &'a str,
     from: &'a str,
     to: &'a str,
-    status: &'static str,
+    status: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'a str>,
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    differences: BTreeMap<&'static str, Difference>,
+    writes: &'a [Write],
     cost: &'a str,
     permanent: &'a [PermanentWay],
     #[serde(skip_serializing_if = "Option::is_none")]
     undo: Option<&'a str>,
+}
+
+/// When a setting is looked at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// What is to be tried is `ready`.
+    Before,
+    After,
+}
+
+impl<'a> Setting<'a> {
+    pub(super) fn of(one: &'a Listed, stage: Stage) -> Self {
+        let is_ready = stage == Stage::Before && one.fate == Fate::Tried;
+        Self {
+            knob: one.knob,
+            scope: one.scope,
+            what: one.what,
+            from: &one.from,
+            to: &one.to,
+            status: if is_ready { "ready" } else { one.fate.name() },
+            reason: one.fate.reason(),
+            writes: &one.writes,
+            cost: one.cost,
+            permanent: &one.permanent,
+            undo: one.permanent.first().map(|way| way.undo.as_str()),
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -97,19 +140,8 @@ fn self_test(arm: &Arm) -> SelfTest {
 }
 
 fn knob(row: &TuneRow) -> Knob<'_> {
-    Knob {
-        knob: row.knob,
-        scope: row.scope,
-        what: row.what,
-        from: &row.from,
-        to: &row.to,
-        status: row.fate.name(),
-        reason: row.fate.reason(),
-        differences: differences(&row.tested),
-        cost: row.cost,
-        permanent: &row.permanent,
-        undo: row.permanent.first().map(|way| way.undo.as_str()),
-    }
+    let setting = Setting::of(&row.setting, Stage::After);
+    Knob { setting, differences: differences(&row.tested), without: &row.without }
 }
 
 /// Everything that was found.
@@ -125,6 +157,7 @@ pub fn tune_json(report: &TuneReport<'_>) -> serde_json::Result<String> {
         knobs: &confirmed.knobs,
         numbers: numbers(confirmed).into_iter().zip(&confirmed.numbers).collect(),
     });
+    let left = report.left.as_deref().unwrap_or_default();
     let document = Document {
         format: FORMAT,
         howlate: &report.analysis.header.howlate,
@@ -138,6 +171,8 @@ pub fn tune_json(report: &TuneReport<'_>) -> serde_json::Result<String> {
         recommended: report.recommended(),
         confirmed,
         needs_budget_ns: report.needs,
+        restored: left.is_empty(),
+        left,
         caveats: report.analysis.caveats.iter().map(crate::caveats::caveat).collect(),
     };
     Ok(serde_json::to_string_pretty(&document)? + "\n")

@@ -1,59 +1,13 @@
 //! What would be tried: every setting with its state, what would be written where, and the time.
 
-use howlate_model::{Condition, Span};
-use serde::Serialize;
+use howlate_model::{Condition, Span, Write};
 
-use super::{Fate, PermanentWay};
+use super::json::{Setting, Stage};
+use super::setting::{Fate, Listed};
 use crate::condition::condition;
 use crate::numbers::rough;
 use crate::prose::wrapped;
 use crate::style::{DIM, GOOD, HEADING, paint};
-
-/// A setting as it is here.
-#[derive(Clone, Debug)]
-pub struct Listed {
-    /// Its name.
-    pub knob: &'static str,
-    /// `thread`, `machine` or `boot`.
-    pub scope: &'static str,
-    /// What it does.
-    pub what: &'static str,
-    /// The value now.
-    pub from: String,
-    /// The value that would be tried.
-    pub to: String,
-    /// Whether it would be tried: [`Fate::Tried`], or why not.
-    pub fate: Fate,
-    /// What would be written: each file, what it holds, and what it would hold.
-    pub writes: Vec<(String, String, String)>,
-    /// What it costs others.
-    pub cost: &'static str,
-    /// How it is had for good.
-    pub permanent: Vec<PermanentWay>,
-}
-
-#[derive(Serialize)]
-struct Row<'a> {
-    knob: &'a str,
-    scope: &'a str,
-    what: &'a str,
-    from: &'a str,
-    to: &'a str,
-    /// `ready` where it would be tried.
-    status: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<&'a str>,
-    writes: Vec<Written<'a>>,
-    cost: &'a str,
-    permanent: &'a [PermanentWay],
-}
-
-#[derive(Serialize)]
-struct Written<'a> {
-    path: &'a str,
-    now: &'a str,
-    value: &'a str,
-}
 
 /// Everything that would be tried on `baseline` within `budget`, and the rest with its reason.
 pub fn tune_listing(baseline: &Condition, listed: &[Listed], budget: Span, width: usize) -> String {
@@ -87,9 +41,32 @@ fn row(one: &Listed, width: usize) -> String {
     };
     let mut text = format!("  {:<23} {}\n", one.knob, wrapped(&format!("{change}{state}"), width, 26));
     let writes = if one.fate == Fate::NotAsked { &[] } else { one.writes.as_slice() };
-    for (path, now, value) in writes {
-        text.push_str(&format!("{:26}{}\n", "", paint(DIM, format!("{path}: {now} → {value}"))));
+    for write in writes {
+        text.push_str(&format!("{:26}{}\n", "", paint(DIM, written(write))));
     }
+    text
+}
+
+fn written(write: &Write) -> String {
+    match write.is_request() {
+        true => format!("{}: {}, held open", write.path, write.value),
+        false => format!("{}: {} → {}", write.path, write.now, write.value),
+    }
+}
+
+/// What of the machine will be changed, before it is; `None` where nothing of it is to be tried.
+pub fn tune_announcement(listed: &[Listed], width: usize) -> Option<String> {
+    let changes = |one: &&Listed| one.fate == Fate::Tried && !one.writes.is_empty();
+    let rows: String = listed.iter().filter(changes).map(|one| announced(one, width)).collect();
+    let about = "Settings of the machine are changed, each for its own turns only, and put back after each turn; \
+                 `howlate tune --restore` does so if this is killed together with its guardian:";
+    (!rows.is_empty()).then(|| format!("{}\n{rows}", wrapped(about, width, 0)))
+}
+
+fn announced(one: &Listed, width: usize) -> String {
+    let line = format!("{} → {}; costs: {}", one.from, one.to, one.cost);
+    let mut text = format!("  {:<23} {}\n", one.knob, wrapped(&line, width, 26));
+    one.writes.iter().for_each(|write| text.push_str(&format!("{:26}{}\n", "", paint(DIM, written(write)))));
     text
 }
 
@@ -103,21 +80,7 @@ pub fn tune_listing_json(
     listed: &[Listed],
     budget: Span,
 ) -> serde_json::Result<String> {
-    let row = |one: &'_ Listed| -> serde_json::Result<serde_json::Value> {
-        serde_json::to_value(Row {
-            knob: one.knob,
-            scope: one.scope,
-            what: one.what,
-            from: &one.from,
-            to: &one.to,
-            status: if one.fate == Fate::Tried { "ready" } else { one.fate.name() },
-            reason: one.fate.reason(),
-            writes: one.writes.iter().map(|(path, now, value)| Written { path, now, value }).collect(),
-            cost: one.cost,
-            permanent: &one.permanent,
-        })
-    };
-    let knobs = listed.iter().map(row).collect::<serde_json::Result<Vec<_>>>()?;
+    let knobs: Vec<Setting<'_>> = listed.iter().map(|one| Setting::of(one, Stage::Before)).collect();
     let document = serde_json::json!({
         "format": 1,
         "howlate": env!("CARGO_PKG_VERSION"),

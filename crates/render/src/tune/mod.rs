@@ -2,6 +2,8 @@
 
 mod json;
 mod listing;
+mod restored;
+mod setting;
 mod text;
 mod words;
 
@@ -11,7 +13,9 @@ use howlate_model::{Condition, Span};
 use serde::Serialize;
 
 pub use json::tune_json;
-pub use listing::{Listed, tune_listing, tune_listing_json};
+pub use listing::{tune_announcement, tune_listing, tune_listing_json};
+pub use restored::{tune_restored, tune_restored_json};
+pub use setting::{Fate, Listed, PermanentWay};
 pub use text::tune_text;
 
 /// What trying settings came to.
@@ -33,93 +37,32 @@ pub struct TuneReport<'a> {
     pub confirmed: Option<Confirmed>,
     /// The budget that it would take, where there was too little.
     pub needs: Option<Span>,
+    /// What the files of the machine hold that were written for settings; `None` where none was.
+    pub left: Option<Vec<Left>>,
 }
 
-/// A setting.
+/// A file that was written to, and does not hold what it held before.
+#[derive(Clone, Debug, Serialize)]
+pub struct Left {
+    /// The file.
+    pub path: String,
+    /// What it held.
+    pub before: String,
+    /// What it holds, or why that cannot be read.
+    pub now: String,
+}
+
+/// A setting, and what was found.
 #[derive(Clone, Debug)]
 pub struct TuneRow {
-    /// Its name.
-    pub knob: &'static str,
-    /// `thread`, `machine` or `boot`.
-    pub scope: &'static str,
-    /// What it does.
-    pub what: &'static str,
-    /// What it was.
-    pub from: String,
-    /// What was tried.
-    pub to: String,
-    /// What became of it.
-    pub fate: Fate,
+    /// The setting, and what became of it.
+    pub setting: Listed,
     /// What was found.
     pub tested: Vec<Tested>,
     /// Whether it is in the set that helped.
     pub recommended: bool,
-    /// What it costs others.
-    pub cost: &'static str,
-    /// How it is had for good.
-    pub permanent: Vec<PermanentWay>,
-}
-
-/// What became of a setting.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fate {
-    /// It was tried.
-    Tried,
-    /// It was not asked for.
-    NotAsked,
-    /// It is so already.
-    InForce,
-    /// There is no such thing here.
-    Absent(String),
-    /// This process may not.
-    NotPermitted(String),
-    /// It takes a restart.
-    BootOnly,
-    /// It is never tried.
-    NotTried(String),
-    /// It was tried in vain, or not to the end.
-    Failed(String),
-}
-
-impl Fate {
-    /// Its name in JSON.
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Self::Tried => "tried",
-            Self::NotAsked => "not_asked",
-            Self::InForce => "in_force",
-            Self::Absent(_) => "absent",
-            Self::NotPermitted(_) => "not_permitted",
-            Self::BootOnly => "boot_only",
-            Self::NotTried(_) => "not_tried",
-            Self::Failed(_) => "failed",
-        }
-    }
-
-    /// Why it was not tried.
-    pub fn reason(&self) -> Option<&str> {
-        match self {
-            Self::Tried => None,
-            Self::NotAsked => Some("it was not asked for"),
-            Self::InForce => Some("it is so already"),
-            Self::BootOnly => Some("it takes a restart"),
-            Self::Absent(reason)
-            | Self::NotPermitted(reason)
-            | Self::NotTried(reason)
-            | Self::Failed(reason) => Some(reason),
-        }
-    }
-}
-
-/// One way to have a setting for good.
-#[derive(Clone, Debug, Serialize)]
-pub struct PermanentWay {
-    /// `systemd`, `sysctl.d`, `tmpfiles.d`, `boot`, `C`, `Rust`, `Python`, `shell`.
-    pub by: &'static str,
-    /// What to type or to write.
-    pub apply: String,
-    /// What takes it back.
-    pub undo: String,
+    /// Files that it was tried without, because they could not be had, each with the reason.
+    pub without: Vec<String>,
 }
 
 /// What a set of settings came to on turns of its own.
@@ -149,12 +92,12 @@ pub struct ConfirmedNumber {
 impl TuneReport<'_> {
     /// The rows that were tried.
     fn tried(&self) -> impl Iterator<Item = &TuneRow> {
-        self.rows.iter().filter(|row| row.fate == Fate::Tried)
+        self.rows.iter().filter(|row| row.setting.fate == Fate::Tried)
     }
 
     /// The names of those that are recommended: of a set that was confirmed.
     fn recommended(&self) -> Vec<&str> {
-        self.rows.iter().filter(|row| row.recommended).map(|row| row.knob).collect()
+        self.rows.iter().filter(|row| row.recommended).map(|row| row.setting.knob).collect()
     }
 
     /// The number that is promised: the one that mattered, if it is better, or else another that is.

@@ -2,7 +2,9 @@
 
 use howlate_analyse::compare::{Statistic, Tested, Verdict};
 
-use super::{Fate, TuneReport, TuneRow, words};
+use howlate_model::Caveat;
+
+use super::{Fate, Left, TuneReport, TuneRow, words};
 use crate::caveats::caveat;
 use crate::condition::condition;
 use crate::machine::machine;
@@ -27,6 +29,7 @@ pub fn tune_text(report: &TuneReport<'_>, width: usize) -> String {
         confirmation(report, width),
         for_good(report, width),
         not_tried(report, width),
+        put_back(report),
         notes(report, width),
     ];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
@@ -61,7 +64,7 @@ fn table(report: &TuneReport<'_>, width: usize) -> String {
 
 fn cells(report: &TuneReport<'_>, row: &TuneRow) -> Vec<String> {
     let of = |statistic: Statistic| row.tested.iter().find(|tested| tested.statistic == statistic);
-    let mut cells = vec![row.knob.to_owned()];
+    let mut cells = vec![row.setting.knob.to_owned()];
     cells.extend(SHOWN.map(|statistic| of(statistic).map_or_else(|| "–".to_owned(), difference)));
     cells.push(row.tested.first().map_or_else(String::new, |tested| tested.units.1.to_string()));
     cells.push(of(report.goal).map_or_else(|| "turns too short".to_owned(), verdict));
@@ -126,9 +129,9 @@ fn for_good(report: &TuneReport<'_>, width: usize) -> String {
 }
 
 fn ways(row: &TuneRow, width: usize) -> String {
-    let mut text = format!("{} for good: {}\n", paint(HEADING, row.knob), row.what);
-    text.push_str(&format!("  {}\n", wrapped(&format!("Costs: {}.", row.cost), width, 2)));
-    for way in &row.permanent {
+    let mut text = format!("{} for good: {}\n", paint(HEADING, row.setting.knob), row.setting.what);
+    text.push_str(&format!("  {}\n", wrapped(&format!("Costs: {}.", row.setting.cost), width, 2)));
+    for way in &row.setting.permanent {
         text.push_str(&format!("  {:<10} {}\n", way.by, way.apply));
     }
     text
@@ -136,12 +139,16 @@ fn ways(row: &TuneRow, width: usize) -> String {
 
 /// What was not tried, by reason; what was not asked for in one line.
 fn not_tried(report: &TuneReport<'_>, width: usize) -> String {
-    let left = report.rows.iter().filter(|row| !matches!(row.fate, Fate::Tried | Fate::NotAsked));
+    let left = report.rows.iter().filter(|row| !matches!(row.setting.fate, Fate::Tried | Fate::NotAsked));
     let line = |row: &TuneRow| {
-        format!("  {:<23} {}\n", row.knob, wrapped(row.fate.reason().unwrap_or_default(), width, 26))
+        format!(
+            "  {:<23} {}\n",
+            row.setting.knob,
+            wrapped(row.setting.fate.reason().unwrap_or_default(), width, 26)
+        )
     };
     let lines: String = left.map(line).collect();
-    let unasked = report.rows.iter().filter(|row| row.fate == Fate::NotAsked).count();
+    let unasked = report.rows.iter().filter(|row| row.setting.fate == Fate::NotAsked).count();
     let unasked = match unasked {
         0 => String::new(),
         many => {
@@ -154,9 +161,33 @@ fn not_tried(report: &TuneReport<'_>, width: usize) -> String {
     format!("{}\n{lines}{unasked}", paint(HEADING, "Not tried"))
 }
 
+/// Whether it stands with its setting.
+fn is_told(report: &TuneReport<'_>, told: &Caveat) -> bool {
+    let Caveat::SettingLeftOut { setting, .. } = told else { return false };
+    report.rows.iter().any(|row| row.setting.writes.iter().any(|write| write.path == *setting))
+}
+
+/// That the machine is as it was; what is not so is a note.
+fn put_back(report: &TuneReport<'_>) -> String {
+    match report.left.as_deref() {
+        Some([]) => {
+            format!("{}\n", paint(DIM, "Every file that was written holds again what it held before."))
+        }
+        _ => String::new(),
+    }
+}
+
 /// What belongs to the whole run.
 fn notes(report: &TuneReport<'_>, width: usize) -> String {
-    let mut notes: Vec<String> = report.analysis.caveats.iter().map(caveat).collect();
+    let mut notes: Vec<String> =
+        report.analysis.caveats.iter().filter(|one| !is_told(report, one)).map(caveat).collect();
+    notes.extend(report.rows.iter().filter(|row| !row.without.is_empty()).map(|row| {
+        format!("{} was tried without what could not be had: {}.", row.setting.knob, row.without.join("; "))
+    }));
+    let left = report.left.iter().flatten();
+    notes.extend(
+        left.map(|Left { path, before, now }| format!("{path} held `{before}`, and holds `{now}` now.")),
+    );
     if let (Some(_), Some(needed)) = (report.self_test, report.needs) {
         notes.push(format!("The budget did not last for all: write `--budget {needed}`."));
     }

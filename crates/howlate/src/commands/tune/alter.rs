@@ -1,7 +1,7 @@
-//! A condition with a thread's setting changed.
+//! A condition with a setting changed.
 
-use howlate_knobs::ThreadSetting;
-use howlate_model::{Condition, Policy, Sleeper, Span, Tuned, Wait, Work};
+use howlate_knobs::{Change, ThreadSetting};
+use howlate_model::{Condition, Policy, Sleeper, Span, Wait, Work, Write};
 
 /// Why a setting changes nothing in a condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,13 +15,50 @@ pub(super) enum Unaltered {
 use Unaltered::{InForce, Without};
 
 /// `condition` with the setting of this name.
-pub(super) fn altered(
-    condition: &Condition,
-    name: &str,
-    setting: &ThreadSetting,
-) -> Result<Condition, Unaltered> {
+pub(super) fn altered(condition: &Condition, name: &str, change: &Change) -> Result<Condition, Unaltered> {
+    match change {
+        Change::Thread(setting) => of_thread(condition, name, setting),
+        Change::Files(_) | Change::Held { .. } => of_machine(condition, name, written(change)),
+        Change::Boot(_) => Err(Without("it takes a restart")),
+    }
+}
+
+/// What is written to turn a knob of the machine.
+pub(super) fn written(change: &Change) -> Vec<Write> {
+    match change {
+        Change::Files(writes) => writes.each.clone(),
+        Change::Held { path, micros } => {
+            vec![Write { path: (*path).to_owned(), now: String::new(), value: micros.to_string() }]
+        }
+        Change::Thread(_) | Change::Boot(_) => Vec::new(),
+    }
+}
+
+fn of_machine(condition: &Condition, name: &str, writes: Vec<Write>) -> Result<Condition, Unaltered> {
+    let mut tuned = condition.tuned.clone().unwrap_or_default();
+    let is_written = |write: &Write| tuned.writes.iter().any(|other| other.path == write.path);
+    if writes.iter().any(is_written) {
+        return Err(Without("another setting stands in the same file"));
+    }
+    let unlimited = writes.iter().any(|write| write.path == THROTTLING);
+    if unlimited && condition.policy.is_realtime() && condition.work.wait().is_some_and(never_sleeps) {
+        return Err(Without("a real-time thread that never sleeps would have its CPU to itself"));
+    }
+    tuned.knobs.push(name.to_owned());
+    tuned.writes.extend(writes);
+    Ok(Condition { tuned: Some(tuned), ..condition.clone() })
+}
+
+/// What keeps real-time threads from taking a CPU away.
+const THROTTLING: &str = "/proc/sys/kernel/sched_rt_runtime_us";
+
+const fn never_sleeps(wait: Wait) -> bool {
+    matches!(wait, Wait::BusyWait)
+}
+
+fn of_thread(condition: &Condition, name: &str, setting: &ThreadSetting) -> Result<Condition, Unaltered> {
     let mut new = condition.clone();
-    let mut tuned = condition.tuned.clone().unwrap_or(Tuned { knobs: Vec::new(), slice_ns: None });
+    let mut tuned = condition.tuned.clone().unwrap_or_default();
     tuned.knobs.push(name.to_owned());
     match setting {
         ThreadSetting::Nothing => {}
@@ -96,7 +133,7 @@ fn waiting(work: Work, wait: Wait) -> Result<Work, Unaltered> {
 
 #[cfg(test)]
 mod tests {
-    use howlate_knobs::named;
+    use howlate_knobs::{Writes, named};
     use howlate_model::Load;
 
     use super::*;
@@ -116,16 +153,16 @@ mod tests {
         }
     }
 
-    fn slack() -> ThreadSetting {
-        ThreadSetting::Slack(Span::from_nanos(1))
+    fn slack() -> Change {
+        Change::Thread(ThreadSetting::Slack(Span::from_nanos(1)))
     }
 
-    fn fifo() -> ThreadSetting {
-        ThreadSetting::Policy("fifo:80".parse().unwrap())
+    fn fifo() -> Change {
+        Change::Thread(ThreadSetting::Policy("fifo:80".parse().unwrap()))
     }
 
-    fn slice() -> ThreadSetting {
-        ThreadSetting::Slice(Span::from_micros(100))
+    fn slice() -> Change {
+        Change::Thread(ThreadSetting::Slice(Span::from_micros(100)))
     }
 
     #[test]
@@ -138,20 +175,24 @@ mod tests {
             (tuned.to_string(), tuned.slice_ns),
             ("timer_slack+slice".into(), Some(Span::from_micros(100)))
         );
-        let call = altered(&condition("other"), "timerfd", &ThreadSetting::Wait(Wait::Timerfd)).unwrap();
+        let call =
+            altered(&condition("other"), "timerfd", &Change::Thread(ThreadSetting::Wait(Wait::Timerfd)))
+                .unwrap();
         assert_eq!(call.work.wait(), Some(Wait::Timerfd));
     }
 
     #[test]
     fn what_does_nothing_is_not_tried() {
         let refused =
-            |policy: &str, setting: &ThreadSetting| altered(&condition(policy), "it", setting).unwrap_err();
+            |policy: &str, setting: &Change| altered(&condition(policy), "it", setting).unwrap_err();
         assert_eq!(refused("fifo:80", &fifo()), InForce);
         assert!(matches!(refused("fifo:80", &slack()), Without(_)));
         assert!(matches!(refused("rr:3", &slice()), Without(_)));
         let bound = Condition { cpu: Some(1), ..condition("other") };
-        assert!(altered(&bound, "affinity", &ThreadSetting::Cpu(0)).is_err());
-        let timerfd = altered(&condition("other"), "timerfd", &ThreadSetting::Wait(Wait::Timerfd)).unwrap();
+        assert!(altered(&bound, "affinity", &Change::Thread(ThreadSetting::Cpu(0))).is_err());
+        let timerfd =
+            altered(&condition("other"), "timerfd", &Change::Thread(ThreadSetting::Wait(Wait::Timerfd)))
+                .unwrap();
         assert!(altered(&timerfd, "timer_slack", &slack()).is_err());
     }
 
@@ -163,6 +204,22 @@ mod tests {
             let last = altered(&condition("other"), "fifo", &fifo()).unwrap();
             assert!(altered(&last, name, &one).is_err(), "{name}");
         }
+    }
+
+    #[test]
+    fn what_holds_for_the_machine_joins_unless_it_is_the_same_file() {
+        let write = |path: &str| Change::Files(Writes::known(path, "1", "0"));
+        let migration = altered(&condition("other"), "timer_migration", &write("/proc/sys/a")).unwrap();
+        let both = altered(&migration, "slice", &slice()).unwrap().tuned.unwrap();
+        assert_eq!((both.to_string(), both.writes.len()), ("timer_migration+slice".into(), 1));
+        assert!(altered(&migration, "it", &write("/proc/sys/a")).is_err());
+        let held = Change::Held { path: "/dev/cpu_dma_latency", micros: 0 };
+        let held = altered(&migration, "cpu_dma_latency", &held).unwrap().tuned.unwrap();
+        assert!(held.writes[1].is_request() && held.writes[1].value == "0");
+        let busy = Work::Cyclic { mechanism: Wait::BusyWait, period_ns: Span::from_millis(1) };
+        let busy = Condition { work: busy, ..condition("fifo:80") };
+        assert!(altered(&busy, "rt_throttling", &write(THROTTLING)).is_err());
+        assert!(altered(&condition("fifo:80"), "rt_throttling", &write(THROTTLING)).is_ok());
     }
 
     /// Their names stand in the rule above.

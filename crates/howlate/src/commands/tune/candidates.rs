@@ -1,11 +1,11 @@
 //! Every setting: whether it is tried, and what it would change.
 
 use howlate_knobs::{Change, Knob, State, Status, ThreadSetting, all};
-use howlate_model::Condition;
+use howlate_model::{Condition, Write};
 use howlate_procfs::Root;
 use howlate_render::{Fate, Listed, PermanentWay};
 
-use super::alter::{Unaltered, altered};
+use super::alter::{Unaltered, altered, written};
 use crate::cli::Chosen;
 
 /// A setting as it is on this machine.
@@ -45,6 +45,11 @@ impl Candidates {
         self.all.iter().enumerate().filter(|(_, one)| one.fate == Fate::Tried)
     }
 
+    /// What is written for those that are to be tried.
+    pub(super) fn writes(&self) -> Vec<Write> {
+        self.tried().flat_map(|(_, one)| one.writes()).collect()
+    }
+
     /// As they are listed before anything is tried.
     pub(super) fn listed(&self) -> Vec<Listed> {
         self.all.iter().map(Candidate::listed).collect()
@@ -52,15 +57,7 @@ impl Candidates {
 }
 
 impl Candidate {
-    /// What a thread asks for.
-    pub(super) fn setting(&self) -> Option<&ThreadSetting> {
-        match &self.state.change {
-            Some(Change::Thread(setting)) => Some(setting),
-            _ => None,
-        }
-    }
-
-    fn listed(&self) -> Listed {
+    pub(super) fn listed(&self) -> Listed {
         Listed {
             knob: self.knob.name,
             scope: self.knob.scope.name(),
@@ -74,19 +71,9 @@ impl Candidate {
         }
     }
 
-    fn writes(&self) -> Vec<(String, String, String)> {
-        match &self.state.change {
-            Some(Change::Files(writes)) => {
-                let one = |write: &howlate_knobs::Write| {
-                    (write.path.clone(), write.now.clone(), write.value.clone())
-                };
-                writes.each.iter().map(one).collect()
-            }
-            Some(Change::Held { path, micros }) => {
-                vec![((*path).to_owned(), "not held".to_owned(), format!("{micros} µs, held open"))]
-            }
-            _ => Vec::new(),
-        }
+    /// What is written for it, if it holds for the machine.
+    pub(super) fn writes(&self) -> Vec<Write> {
+        self.state.change.as_ref().map(written).unwrap_or_default()
     }
 }
 
@@ -106,10 +93,8 @@ fn beside(state: State, base: &[Condition]) -> State {
 /// Whether a chosen knob is tried on `base`.
 fn fate(knob: &Knob, state: &State, base: &[Condition]) -> Fate {
     match (&state.status, &state.change) {
-        (Status::Ready, Some(Change::Thread(setting))) => of_thread(knob, setting, base),
-        (Status::Ready, _) => {
-            Fate::NotTried("it holds for the whole machine: listed with what to write, not tried".to_owned())
-        }
+        (Status::Ready, Some(change)) => of_base(knob, change, base),
+        (Status::Ready, None) => Fate::InForce,
         (Status::InForce, _) => Fate::InForce,
         (Status::Absent(reason), _) => Fate::Absent(reason.clone()),
         (Status::NotPermitted(reason), _) => Fate::NotPermitted(reason.clone()),
@@ -118,8 +103,8 @@ fn fate(knob: &Knob, state: &State, base: &[Condition]) -> Fate {
     }
 }
 
-fn of_thread(knob: &Knob, setting: &ThreadSetting, base: &[Condition]) -> Fate {
-    let refused = base.iter().find_map(|condition| altered(condition, knob.name, setting).err());
+fn of_base(knob: &Knob, change: &Change, base: &[Condition]) -> Fate {
+    let refused = base.iter().find_map(|condition| altered(condition, knob.name, change).err());
     match refused {
         None => Fate::Tried,
         Some(Unaltered::InForce) => Fate::InForce,

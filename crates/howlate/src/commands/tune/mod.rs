@@ -4,8 +4,12 @@ mod alter;
 mod budget;
 mod candidates;
 mod report;
+mod restoring;
 mod trying;
+mod tuners;
 
+use howlate_guard::{Guard, LockError};
+use howlate_knobs::{Scope, all};
 use howlate_model::Span;
 use howlate_plan::{Plan, Trials};
 use howlate_procfs::Root;
@@ -13,11 +17,11 @@ use howlate_render as render;
 
 use super::formats::is_json;
 use super::{cyclic, notify, say_kept, sleep};
-use crate::cli::{Format, Goal, HowToTune, Measuring, Tune, TuneWork};
+use crate::cli::{Chosen, Format, Goal, HowToTune, Measuring, Tune, TuneWork};
 use crate::environment::Environment;
 use crate::error::Error;
 use crate::kept::Kept;
-use crate::session::{Request, measure_in_steps};
+use crate::session::{Request, Turning, measure_in_steps};
 use crate::status::Status;
 use crate::terminal;
 use candidates::Candidates;
@@ -27,33 +31,41 @@ pub(crate) fn run(mut asked: Tune) -> Result<Status, Error> {
     refuse_what_is_not_for_tune(&mut asked.work)?;
     let (measuring, how) = asked.work.parts();
     let (how, seed) = (how.clone(), measuring.run.seed());
+    if how.restore {
+        return restoring::restore(is_json(measuring.output.printed()));
+    }
     choose_extent(&mut asked.work);
     let environment = if how.dry_run { Environment::read() } else { Environment::begin()? };
     let plan = plan(&mut asked.work, &environment, seed)?;
     let trials = Trials::of(plan.clone(), seed)?;
+    let guard = Guard::default();
+    if !how.dry_run {
+        stand_alone(&guard, &how)?;
+    }
     let candidates = Candidates::of(&Root::live(), &how.knobs, trials.base());
     let (measuring, _) = asked.work.parts();
     if how.dry_run {
         return list(&candidates, &trials, &how, measuring);
     }
-    try_all(&plan, trials, &candidates, (&how, measuring), &environment, seed)
+    try_all(&plan, trials, (&candidates, guard), (&how, measuring), &environment, seed)
 }
 
 fn try_all(
     plan: &Plan,
     trials: Trials,
-    candidates: &Candidates,
+    (candidates, guard): (&Candidates, Guard),
     (how, measuring): (&HowToTune, &Measuring),
     environment: &Environment,
     seed: u64,
 ) -> Result<Status, Error> {
+    let turning = turning(candidates, guard, how, measuring.output.printing.quiet)?;
     let mut trying = Trying::new(trials, candidates, how);
     let plan = Plan { conditions: trying.conditions().to_vec(), ..plan.clone() };
     let kept = Kept::begin("tune", measuring.output.out.as_deref(), measuring.no_save);
     let out = kept.path();
     let request =
         Request { out: out.as_deref(), ..Request::of("tune", seed, &measuring.run, &measuring.output) };
-    let track = measure_in_steps(&request, environment, &plan, &mut trying)?;
+    let track = measure_in_steps(&request, environment, &plan, &mut trying, turning)?;
     let report = report::of(candidates, &trying, &track);
     let format = measuring.output.printed();
     let text = if is_json(format) {
@@ -64,6 +76,38 @@ fn try_all(
     terminal::print_or_json(&text, is_json(format))?;
     say_kept(kept, measuring.output.printing.quiet);
     Ok(report::status(&report, &track))
+}
+
+/// While another howlate has settings changed, those of the machine are not what they look like.
+fn stand_alone(guard: &Guard, how: &HowToTune) -> Result<(), Error> {
+    let of_machine = |chosen: &Chosen| all().any(|knob| knob.scope == Scope::Machine && chosen.means(knob));
+    match how.knobs.iter().any(of_machine).then(|| guard.begin()) {
+        Some(Err(LockError::Busy)) => Err(LockError::Busy.into()),
+        // Whether it matters that there is no place for a journal is seen when it is known what may be changed.
+        _ => Ok(()),
+    }
+}
+
+/// What turns settings of the machine, where any is to be tried: nobody else may do so meanwhile. Says what will be
+/// changed before it is.
+fn turning(
+    candidates: &Candidates,
+    guard: Guard,
+    how: &HowToTune,
+    quiet: bool,
+) -> Result<Option<Turning>, Error> {
+    let Some(text) = render::tune_announcement(&candidates.listed(), terminal::width()) else {
+        return Ok(None);
+    };
+    let tuners = tuners::at_work(&Root::live());
+    if !tuners.is_empty() && !how.beside_tuners {
+        return Err(Error::Tuners(tuners));
+    }
+    guard.begin()?;
+    if !quiet {
+        terminal::say(&text);
+    }
+    Ok(Some(Turning::by(guard)))
 }
 
 /// Every setting with its state here; nothing is changed.

@@ -1,8 +1,9 @@
 //! What trying came to, as a report.
 
 use howlate_analyse::compare::{Level, Statistic, Track, Trial, Verdict};
-use howlate_model::HowEnded;
-use howlate_render::{Confirmed, ConfirmedNumber, Fate, TuneReport, TuneRow};
+use howlate_guard::not_as_before;
+use howlate_model::{HowEnded, Write};
+use howlate_render::{Confirmed, ConfirmedNumber, Fate, Left, Listed, TuneReport, TuneRow};
 
 use super::candidates::{Candidate, Candidates};
 use super::trying::{BASELINE, CONFIDENCE, Confirming, Trying};
@@ -27,6 +28,7 @@ pub(super) fn of<'a>(candidates: &Candidates, trying: &'a Trying, track: &'a Tra
         rows: candidates.all.iter().enumerate().map(row).collect(),
         confirmed: confirmed.map(|(_, found)| found),
         needs: trying.needs,
+        left: left(candidates),
     }
 }
 
@@ -37,18 +39,20 @@ fn row(one: &Candidate, recommended: bool, trying: &Trying, track: &Track, place
         (Fate::Tried, _) => (Fate::Failed("there was no time for it".to_owned()), Vec::new()),
         (fate, _) => (fate.clone(), Vec::new()),
     };
-    TuneRow {
-        knob: one.knob.name,
-        scope: one.knob.scope.name(),
-        what: one.knob.what,
-        from: one.state.from.clone(),
-        to: one.state.to.clone(),
-        fate,
-        tested,
-        recommended,
-        cost: one.knob.cost,
-        permanent: one.permanent.clone(),
-    }
+    let without = if fate == Fate::Tried { trying.without(place, track) } else { Vec::new() };
+    TuneRow { setting: Listed { fate, ..one.listed() }, tested, recommended, without }
+}
+
+/// Files that were written for settings and hold something else than before; `None` where none was to be written.
+fn left(candidates: &Candidates) -> Option<Vec<Left>> {
+    let mut writes = candidates.writes();
+    // What is only held open is gone with the file.
+    writes.retain(|write| !write.is_request());
+    let found = |write: Write| {
+        let now = not_as_before(&write)?;
+        Some(Left { path: write.path, before: write.now, now })
+    };
+    (!writes.is_empty()).then(|| writes.into_iter().filter_map(found).collect())
 }
 
 /// The set against the baseline on turns that had no part in choosing it, all numbers considered together.
@@ -74,12 +78,13 @@ fn is_better(confirmed: &Confirmed, goal: Statistic) -> bool {
     of_goal == Some(Verdict::Better) || (any && of_goal != Some(Verdict::Worse))
 }
 
-/// Whether it can be relied on: it came to its end, and the baseline was not told from itself.
+/// Whether it can be relied on: it came to its end, the baseline was not told from itself, and the machine is as it was.
 pub(super) fn status(report: &TuneReport<'_>, track: &Track) -> Status {
     let is_whole = track.analysis.end.as_ref().is_some_and(|end| end.how == HowEnded::Done);
     let is_alarm = |arm: &howlate_analyse::compare::Arm| {
         arm.tested.iter().any(|one| matches!(one.verdict, Verdict::Better | Verdict::Worse))
     };
+    let is_as_before = report.left.as_ref().is_none_or(Vec::is_empty);
     let is_sound = report.self_test.is_some_and(|arm| !is_alarm(arm)) && report.needs.is_none();
-    if is_whole && is_sound { Status::Done } else { Status::NotTrustworthy }
+    if is_whole && is_sound && is_as_before { Status::Done } else { Status::NotTrustworthy }
 }

@@ -5,7 +5,7 @@
 //! choosing it.
 
 use howlate_analyse::compare::{Statistic, Track, Trial};
-use howlate_knobs::ThreadSetting;
+use howlate_knobs::{Change, ThreadSetting};
 use howlate_model::{Caveat, Condition, Span};
 use howlate_plan::Trials;
 use howlate_render as render;
@@ -16,6 +16,9 @@ use super::candidates::Candidates;
 use crate::cli::HowToTune;
 use crate::session::{Step, Steps};
 
+/// What turns nothing.
+const NOTHING: Change = Change::Thread(ThreadSetting::Nothing);
+
 /// Confidence of all that is said of single settings together; of the rest, of each statement.
 pub(super) const CONFIDENCE: f64 = 0.95;
 
@@ -25,12 +28,12 @@ const PAIRS: usize = 10;
 /// Rounds that confirm, within these bounds.
 const CONFIRMING: (usize, usize) = (12, 40);
 
-/// What is tried: a setting of the thread, by its name.
+/// What is tried.
 struct Tried {
     /// Its place among the candidates.
     candidate: usize,
     name: &'static str,
-    setting: ThreadSetting,
+    change: Change,
     /// Its variant.
     variant: usize,
 }
@@ -91,18 +94,18 @@ pub(super) struct Trying {
 
 impl Trying {
     pub(super) fn new(mut trials: Trials, candidates: &Candidates, how: &HowToTune) -> Self {
-        let nothing = |condition: &Condition| altered(condition, "nothing", &ThreadSetting::Nothing).ok();
+        let nothing = |condition: &Condition| altered(condition, "nothing", &NOTHING).ok();
         // There is no condition in which nothing cannot be turned.
         let nothing = trials.add(nothing).unwrap_or(BASELINE);
         let mut tried = Vec::new();
         for (candidate, one) in candidates.tried() {
-            let (Some(setting), name) = (one.setting().cloned(), one.knob.name) else { continue };
-            let variant = match setting {
-                ThreadSetting::Nothing => Some(nothing),
-                _ => trials.add(|condition| altered(condition, name, &setting).ok()),
+            let (Some(change), name) = (one.state.change.clone(), one.knob.name) else { continue };
+            let variant = match change {
+                NOTHING => Some(nothing),
+                _ => trials.add(|condition| altered(condition, name, &change).ok()),
             };
             let Some(variant) = variant else { continue };
-            tried.push(Tried { candidate, name, setting, variant });
+            tried.push(Tried { candidate, name, change, variant });
         }
         Self {
             known: trials.conditions().len(),
@@ -148,20 +151,45 @@ impl Trying {
 
     /// Why a variant did not run as asked.
     fn refused(&self, variant: usize, track: &Track) -> Option<String> {
-        let caveats = self.trials.indices(variant).filter_map(|index| track.analysis.outcomes().get(index));
-        let refusal = |caveat: &Caveat| {
-            matches!(
-                caveat,
-                Caveat::PolicyRefused { .. }
-                    | Caveat::SlackDiffers { .. }
-                    | Caveat::SliceRefused { .. }
-                    | Caveat::AffinityDiffers { .. }
-            )
+        let outcomes = self.trials.indices(variant).filter_map(|index| track.analysis.outcomes().get(index));
+        let mut of_threads = outcomes.flat_map(howlate_analyse::Outcome::caveats).filter(is_refusal);
+        let of_threads = of_threads.next().map(|caveat| match caveat {
+            Caveat::Unfinished { reason, .. } => reason,
+            caveat => render::caveat(&caveat),
+        });
+        of_threads.or_else(|| {
+            let taken = track.analysis.caveats.iter().find(|caveat| self.is_lost(variant, caveat));
+            taken.map(render::caveat)
+        })
+    }
+
+    /// Whether a setting of the machine did not hold for a variant's turns, or did after them.
+    fn is_lost(&self, variant: usize, caveat: &Caveat) -> bool {
+        match caveat {
+            Caveat::SettingChanged { path, .. } | Caveat::SettingNotRestored { path, .. } => {
+                self.writes(variant, path)
+            }
+            _ => false,
+        }
+    }
+
+    /// What of a candidate could not be had, while the rest of it was tried.
+    pub(super) fn without(&self, candidate: usize, track: &Track) -> Vec<String> {
+        let tried = self.tried.iter().find(|one| one.candidate == candidate);
+        let caveats = track.analysis.caveats.iter();
+        let said = |caveat: &Caveat| match caveat {
+            Caveat::SettingLeftOut { setting, reason, .. } if self.writes(tried?.variant, setting) => {
+                Some(format!("{setting}: {reason}"))
+            }
+            _ => None,
         };
-        caveats
-            .flat_map(howlate_analyse::Outcome::caveats)
-            .find(refusal)
-            .map(|caveat| render::caveat(&caveat))
+        caveats.filter_map(said).collect()
+    }
+
+    fn writes(&self, variant: usize, path: &str) -> bool {
+        let conditions = &self.trials.conditions()[self.trials.indices(variant)];
+        let mut writes = conditions.iter().flat_map(|one| &one.tuned).flat_map(|tuned| &tuned.writes);
+        writes.any(|write| write.path == path)
     }
 
     /// So many more rounds of these variants.
@@ -198,7 +226,8 @@ impl Trying {
                 self.screening = Some(Trial::new(self.tried.len(), self.goal, looks.looks, CONFIDENCE));
                 let from = self.round;
                 self.stage = Stage::Screening { from, looks, look: 0 };
-                Some(self.screen(looks.first))
+                let all: Vec<usize> = (0..self.tried.len()).collect();
+                Some(self.screen(&all, looks.first))
             }
             Err(needed) => {
                 self.needs = Some(needed);
@@ -208,24 +237,30 @@ impl Trying {
     }
 
     /// So many more rounds of the baseline and what is open.
-    fn screen(&mut self, rounds: usize) -> Step {
-        let open = self.screening.as_ref().map_or_else(Vec::new, Trial::open);
-        let arms = open.into_iter().map(|arm| self.tried[arm].variant);
+    fn screen(&mut self, open: &[usize], rounds: usize) -> Step {
+        let arms = open.iter().map(|arm| self.tried[*arm].variant);
         let variants: Vec<usize> = std::iter::once(BASELINE).chain(arms).collect();
         self.rounds(&variants, rounds)
+    }
+
+    /// The settings that need more turns, and can have them.
+    fn open(&self, track: &Track) -> Vec<usize> {
+        let open = self.screening.as_ref().map_or_else(Vec::new, Trial::open);
+        open.into_iter().filter(|arm| self.refused(self.tried[*arm].variant, track).is_none()).collect()
     }
 
     fn after_screening(&mut self, track: &Track, from: u32, looks: Looks, look: usize) -> Option<Step> {
         let mut trial = self.screening.take()?;
         self.look(&mut trial, track, BASELINE, from, |arm| self.tried[arm].variant);
-        let open = trial.open().len();
         self.screening = Some(trial);
+        let open = self.open(track);
         // Before each further look there are twice as many rounds.
         let more = looks.first << look;
-        let goes_on = open > 0 && look + 1 < looks.looks && self.budget.has_time_to_screen(more, open);
+        let goes_on =
+            !open.is_empty() && look + 1 < looks.looks && self.budget.has_time_to_screen(more, open.len());
         if goes_on {
             self.stage = Stage::Screening { from, looks, look: look + 1 };
-            return Some(self.screen(more));
+            return Some(self.screen(&open, more));
         }
         self.join(track)
     }
@@ -270,7 +305,7 @@ impl Trying {
         let tried = &self.tried;
         let with = |first: &Condition, places: &[usize]| {
             places.iter().try_fold(first.clone(), |condition, place| {
-                altered(&condition, tried[*place].name, &tried[*place].setting).ok()
+                altered(&condition, tried[*place].name, &tried[*place].change).ok()
             })
         };
         self.trials.add(|one| with(one, &back).and_then(|_| with(one, &forth)))
@@ -302,6 +337,18 @@ impl Trying {
         self.is_done = true;
         None
     }
+}
+
+/// Whether a thread, or the machine for it, was not as it was to be.
+const fn is_refusal(caveat: &Caveat) -> bool {
+    matches!(
+        caveat,
+        Caveat::PolicyRefused { .. }
+            | Caveat::SlackDiffers { .. }
+            | Caveat::SliceRefused { .. }
+            | Caveat::AffinityDiffers { .. }
+            | Caveat::Unfinished { .. }
+    )
 }
 
 /// The variant in which nothing is changed.

@@ -1,14 +1,14 @@
 //! `/dev/cpu_dma_latency`: a promise of the kernel not to enter slow idle states.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 
 /// Holds a limit on exit latencies of idle states for as long as it lives.
 ///
 /// The kernel forgets the limit when the file is closed, by whatever end of the process,
 /// so there is nothing to restore. Source: Documentation/power/pm_qos_interface.rst.
 pub struct DmaLatency {
-    _file: File,
+    file: File,
     micros: i32,
 }
 
@@ -19,9 +19,20 @@ impl DmaLatency {
     ///
     /// `PermissionDenied` without root, `NotFound` in most containers.
     pub fn hold(micros: i32) -> io::Result<Self> {
-        let mut file = File::options().write(true).open("/dev/cpu_dma_latency")?;
+        let mut file = File::options().read(true).write(true).open("/dev/cpu_dma_latency")?;
         file.write_all(&micros.to_ne_bytes())?;
-        Ok(Self { _file: file, micros })
+        Ok(Self { file, micros })
+    }
+
+    /// The shortest limit that anybody holds now, in microseconds, as the kernel says it.
+    ///
+    /// # Errors
+    ///
+    /// The kernel's reason.
+    pub fn in_force(&mut self) -> io::Result<i32> {
+        let mut limit = [0; 4];
+        self.file.read_exact(&mut limit)?;
+        Ok(i32::from_ne_bytes(limit))
     }
 
     /// The limit held, in microseconds.

@@ -1,0 +1,57 @@
+//! Settings of the machine that hold for one turn each.
+
+use howlate_guard::{Applied, Guard};
+use howlate_linux::clock;
+use howlate_model::{Caveat, Span, Write};
+
+/// What a machine is given before each turn, whether its settings were just changed, put back or left alone: turns
+/// would differ by that alone otherwise.
+const SETTLE: Span = Span::from_millis(50);
+
+/// Puts settings in force for a turn, and back after it.
+pub(crate) struct Turning {
+    guard: Guard,
+    applied: Option<Applied>,
+}
+
+impl Turning {
+    /// With the guard that has the journal.
+    pub(crate) const fn by(guard: Guard) -> Self {
+        Self { guard, applied: None }
+    }
+
+    /// Puts `writes` in force as far as the kernel lets it, and waits for the machine to settle; tells what it did not
+    /// let. Nothing stays changed where nothing could be had.
+    pub(super) fn begin(&mut self, writes: &[Write]) -> Result<Vec<Caveat>, String> {
+        let mut caveats = Vec::new();
+        if !writes.is_empty() {
+            let mut applied = self.guard.lend(writes);
+            if applied.is_nothing() {
+                return Err(applied.caveats.iter().find_map(reason).unwrap_or_default());
+            }
+            caveats.append(&mut applied.caveats);
+            self.applied = Some(applied);
+        }
+        // A signal that ends the pause ends the measurement as well.
+        drop(clock::pause(SETTLE));
+        Ok(caveats)
+    }
+
+    /// Puts them back; tells what could not be, and what somebody else has changed meanwhile.
+    pub(super) fn end(&mut self) -> Vec<Caveat> {
+        self.applied.take().map(Applied::undo).unwrap_or_default()
+    }
+
+    /// Puts back whatever is left, and lets the journal go.
+    pub(super) fn finish(mut self) -> Vec<Caveat> {
+        let caveats = self.end();
+        caveats.into_iter().chain(self.guard.end()).collect()
+    }
+}
+
+fn reason(caveat: &Caveat) -> Option<String> {
+    match caveat {
+        Caveat::SettingLeftOut { setting, reason, .. } => Some(format!("{setting}: {reason}")),
+        _ => None,
+    }
+}

@@ -1,0 +1,46 @@
+//! What was turned for a condition.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Span;
+
+/// Knobs that were turned for a condition.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Tuned {
+    /// Their names.
+    pub knobs: Vec<String>,
+    /// The slice asked for; absent: the kernel's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slice_ns: Option<Span>,
+    /// Settings of the machine that held for each of its turns, and were put back after it; what could not be had of
+    /// them is a caveat.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub writes: Vec<Write>,
+}
+
+impl fmt::Display for Tuned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.knobs.join("+"))
+    }
+}
+
+/// A value that one of the kernel's files is to hold.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Write {
+    /// The file.
+    pub path: String,
+    /// What it holds without; of a choice, the one that is chosen. Empty for a request that holds as long as the file is open.
+    pub now: String,
+    /// What it is to hold.
+    pub value: String,
+}
+
+impl Write {
+    /// Whether it is a request that holds as long as the file is open.
+    pub const fn is_request(&self) -> bool {
+        self.now.is_empty()
+    }
+}

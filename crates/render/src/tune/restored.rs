@@ -1,0 +1,42 @@
+//! What was put back after a howlate that was killed.
+
+use howlate_model::Caveat;
+
+use crate::caveats::caveat;
+
+/// What was found, one line each.
+pub fn tune_restored(found: &[Caveat]) -> String {
+    if found.is_empty() {
+        return "No howlate has left a setting changed.\n".to_owned();
+    }
+    found.iter().map(|one| line(one) + "\n").collect()
+}
+
+fn line(found: &Caveat) -> String {
+    match found {
+        Caveat::SettingLeftBehind { path, left, restored } => {
+            format!("{path} was left at `{left}`, and holds `{restored}` again.")
+        }
+        Caveat::GroupLeftBehind { path } => format!("The control group {path} was left, and is removed."),
+        Caveat::SettingChanged { path, found, .. } => {
+            format!("{path} holds `{found}`, which somebody else has set since: it was left so.")
+        }
+        other => caveat(other),
+    }
+}
+
+/// The same for machines.
+///
+/// # Errors
+///
+/// None in practice.
+pub fn tune_restored_json(found: &[Caveat], restored: bool) -> serde_json::Result<String> {
+    let document = serde_json::json!({
+        "format": 1,
+        "howlate": env!("CARGO_PKG_VERSION"),
+        "command": "tune",
+        "restored": restored,
+        "caveats": found.iter().map(line).collect::<Vec<_>>(),
+    });
+    Ok(serde_json::to_string_pretty(&document)? + "\n")
+}

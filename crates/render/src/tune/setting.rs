@@ -1,0 +1,89 @@
+//! A setting on this machine, and what becomes of it.
+
+use howlate_model::Write;
+use serde::Serialize;
+
+/// A setting as it is here.
+#[derive(Clone, Debug)]
+pub struct Listed {
+    /// Its name.
+    pub knob: &'static str,
+    /// `thread`, `machine` or `boot`.
+    pub scope: &'static str,
+    /// What it does.
+    pub what: &'static str,
+    /// The value now.
+    pub from: String,
+    /// The value that is tried.
+    pub to: String,
+    /// What becomes of it: [`Fate::Tried`], or why not.
+    pub fate: Fate,
+    /// What is written for it, if it holds for the machine.
+    pub writes: Vec<Write>,
+    /// What it costs others.
+    pub cost: &'static str,
+    /// How it is had for good.
+    pub permanent: Vec<PermanentWay>,
+}
+
+/// What became of a setting.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It was tried.
+    Tried,
+    /// It was not asked for.
+    NotAsked,
+    /// It is so already.
+    InForce,
+    /// There is no such thing here.
+    Absent(String),
+    /// This process may not.
+    NotPermitted(String),
+    /// It takes a restart.
+    BootOnly,
+    /// It is never tried.
+    NotTried(String),
+    /// It was tried in vain, or not to the end.
+    Failed(String),
+}
+
+impl Fate {
+    /// Its name in JSON.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Tried => "tried",
+            Self::NotAsked => "not_asked",
+            Self::InForce => "in_force",
+            Self::Absent(_) => "absent",
+            Self::NotPermitted(_) => "not_permitted",
+            Self::BootOnly => "boot_only",
+            Self::NotTried(_) => "not_tried",
+            Self::Failed(_) => "failed",
+        }
+    }
+
+    /// Why it was not tried.
+    pub fn reason(&self) -> Option<&str> {
+        match self {
+            Self::Tried => None,
+            Self::NotAsked => Some("it was not asked for"),
+            Self::InForce => Some("it is so already"),
+            Self::BootOnly => Some("it takes a restart"),
+            Self::Absent(reason)
+            | Self::NotPermitted(reason)
+            | Self::NotTried(reason)
+            | Self::Failed(reason) => Some(reason),
+        }
+    }
+}
+
+/// One way to have a setting for good.
+#[derive(Clone, Debug, Serialize)]
+pub struct PermanentWay {
+    /// `systemd`, `sysctl.d`, `tmpfiles.d`, `boot`, `C`, `Rust`, `Python`, `shell`.
+    pub by: &'static str,
+    /// What to type or to write.
+    pub apply: String,
+    /// What takes it back.
+    pub undo: String,
+}
