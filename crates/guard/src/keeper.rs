@@ -21,7 +21,7 @@ pub(crate) enum NotSet {
     NotRemembered(String),
     #[error("the kernel took it and kept `{0}`")]
     Kept(String),
-    #[error("it holds `{now}` and no longer `{was}`: somebody else has changed it, and it is left")]
+    #[error("it holds `{now}` and no longer `{was}`: something else has changed it, and it is left")]
     Changed { was: String, now: String },
 }
 

@@ -87,7 +87,10 @@ fn timer_slack_is_found_and_confirmed() {
     assert!(recommended.contains(&Value::from("timer_slack")), "{result}");
     let answer = result["answer"].as_str().unwrap();
     assert!(answer.contains("timer_slack") && answer.contains("the median falls"), "{answer}");
-    let compared = json(&["compare", "--by", "knob", "--format", "json", out], 0);
+    // Whether chance made one of them worse is no matter of this test.
+    let compared = run(&["compare", "--by", "knob", "--format", "json", out]);
+    assert!(matches!(compared.status.code(), Some(0 | 1)), "{}", stderr(&compared));
+    let compared: Value = serde_json::from_slice(&compared.stdout).unwrap();
     let sides: Vec<&str> = compared["compared"]
         .as_array()
         .unwrap()
@@ -195,7 +198,7 @@ fn what_somebody_else_sets_meanwhile_is_left_and_named() {
     assert_eq!((own.value().as_str(), output.status.code()), ("9", Some(3)));
     let row = knob(&result, "stat_interval");
     assert_eq!(row["status"], "failed");
-    assert!(row["reason"].as_str().unwrap().contains("somebody else"), "{row}");
+    assert!(row["reason"].as_str().unwrap().contains("something else"), "{row}");
     assert_eq!((&result["restored"], &result["left"][0]["now"]), (&Value::from(false), &Value::from("9")));
 }
 

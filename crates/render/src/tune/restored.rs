@@ -19,7 +19,7 @@ fn line(found: &Caveat) -> String {
         }
         Caveat::GroupLeftBehind { path } => format!("The control group {path} was left, and is removed."),
         Caveat::SettingChanged { path, found, .. } => {
-            format!("{path} holds `{found}`, which somebody else has set since: it was left so.")
+            format!("{path} holds `{found}`, which something else has set since: it was left so.")
         }
         other => caveat(other),
     }
