@@ -229,7 +229,7 @@ fn a_page_answers_as_compare_does() {
         let said = compare(compared);
         // The third paragraph; wrapped for a terminal, and escaped for the page.
         let answer = said.split("\n\n").nth(1).unwrap().replace('\n', " ").replace('"', "&quot;");
-        let page = text(&[reported, &["-o", "-"]].concat());
+        let page = text(&[reported, &["-o", "-"]].concat()).replace('\u{a0}', " ");
         assert!(page.contains(&format!("<strong>{answer}</strong>")), "{reported:?}: {answer}");
         let forest = between(&page, "<figure id=\"forest\">", "</figure>");
         let rows = compare(&[compared, &["--format", "json"]].concat());
@@ -256,6 +256,7 @@ fn a_page_answers_as_compare_does() {
 fn a_deadline_runs_through_everything() {
     let [page, given] =
         [&["cyclic.jsonl", "-o", "-"][..], &["cyclic.jsonl", "-o", "-", "--deadline", "80us"]].map(text);
+    let given = given.replace('\u{a0}', " ");
     assert!(page.contains("A deadline of 1 ms (the period) would have been missed by"), "{page}");
     assert!(page.contains(">&gt; 1 ms</th>") && page.contains(">deadline 1 ms</text>"));
     assert!(given.contains("A deadline of 80 µs would have been missed by"), "{given}");
@@ -313,6 +314,22 @@ fn a_page_is_opened_where_there_is_a_display() {
     assert!(stderr(&failed).contains("it is written: give c.html to a browser"), "{}", stderr(&failed));
     let nothing = run("-", &[("DISPLAY", ":7")]);
     assert_eq!((nothing.status.code(), stdout(&nothing).as_str()), (Some(2), ""));
+}
+
+#[test]
+fn a_page_tells_no_folder_where_names_do() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["one", "other"] {
+        std::fs::create_dir(folder.path().join(name)).unwrap();
+        std::fs::copy(self::folder().join("stall.jsonl"), folder.path().join(name).join("run.jsonl"))
+            .unwrap();
+    }
+    let [one, other] = ["one/run.jsonl", "other/run.jsonl"].map(|name| folder.path().join(name));
+    let [one, other] = [one.to_str().unwrap(), other.to_str().unwrap()];
+    assert!(!text(&[one, "-o", "-"]).contains(folder.path().to_str().unwrap()));
+    let both = text(&[one, other, "-o", "-"]);
+    assert!(both.contains(one) && both.contains(other), "files of one name are told apart by their folders");
+    assert!(text(&[one, "--format", "csv"]).contains(one), "programs are given what was typed");
 }
 
 #[test]

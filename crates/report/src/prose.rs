@@ -7,9 +7,22 @@ use maud::{Markup, html};
 pub(crate) fn html(text: &str) -> Markup {
     html! {
         @for (number, part) in text.split('`').enumerate() {
-            @if number % 2 == 1 { code { (part) } } @else { (part) }
+            @if number % 2 == 1 { code { (part) } } @else { (unbroken(part)) }
         }
     }
+}
+
+/// The same, with no line ending between the digits of a number, or between it and its unit.
+fn unbroken(text: &str) -> String {
+    let letters: Vec<char> = text.chars().collect();
+    let is_within = |place: usize| {
+        let [before, after] = [place.checked_sub(1), Some(place + 1)].map(|at| letters.get(at?).copied());
+        before.is_some_and(|letter| letter.is_ascii_digit())
+            && after.is_some_and(|letter| letter.is_ascii_digit() || matches!(letter, 'µ' | '%'))
+    };
+    let kept =
+        |(place, letter): (usize, &char)| if *letter == ' ' && is_within(place) { '\u{a0}' } else { *letter };
+    letters.iter().enumerate().map(kept).collect()
 }
 
 /// A sentence for Markdown.
@@ -40,5 +53,11 @@ mod tests {
         assert_eq!(markdown("a_b: `x_y | z`."), r"a\_b: `x_y | z`.");
         assert_eq!(markdown("a `b` ``` <i> `"), r"a \`b\` \`\`\` &lt;i> \`");
         assert_eq!(html("<b> `a<b`").into_string(), "&lt;b&gt; <code>a&lt;b</code>");
+    }
+
+    #[test]
+    fn a_number_stays_in_its_line() {
+        assert_eq!(unbroken("5 of 9 970, 3 µs"), "5 of 9\u{a0}970, 3\u{a0}µs");
+        assert_eq!(html("1 2 `3 4`").into_string(), "1\u{a0}2 <code>3 4</code>");
     }
 }

@@ -2,6 +2,7 @@
 
 mod open;
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -31,7 +32,7 @@ pub(crate) fn run(asked: &Report) -> Result<Status, Error> {
     }
     let tracks =
         paths.iter().map(|path| reading::track(path, Texts::Legible)).collect::<Result<Vec<_>, _>>()?;
-    let names: Vec<String> = paths.iter().map(|path| reading::name(path)).collect();
+    let names = names(&paths, asked.format);
     let text = text(asked, &tracks, &names)?;
     match output {
         None => terminal::print_as_is(&text)?,
@@ -45,6 +46,17 @@ pub(crate) fn run(asked: &Report) -> Result<Status, Error> {
     }
     let is_mixed = tracks.iter().any(|track| reading::is_mixed(&track.analysis));
     Ok(if is_mixed { Status::NotTrustworthy } else { Status::Done })
+}
+
+/// What the recordings are called: on pages, which are for others, by their files alone where that tells them apart.
+fn names(paths: &[PathBuf], format: ReportFormat) -> Vec<String> {
+    let file = |path: &PathBuf| path.file_name().map(|name| reading::name(Path::new(name)));
+    let files: Vec<String> = paths.iter().filter_map(file).collect();
+    let different = files.iter().collect::<BTreeSet<_>>().len() == paths.len();
+    if different && format != ReportFormat::Csv {
+        return files;
+    }
+    paths.iter().map(|path| reading::name(path)).collect()
 }
 
 fn text(asked: &Report, tracks: &[Track], names: &[String]) -> Result<String, Error> {

@@ -36,13 +36,13 @@ fn uprights(area: &Area<'_>, room: Room) -> Markup {
     let up = |value: f64| {
         format!("M{} {}V{}", rounded(area.x(value)), rounded(area.bottom + 4.0), rounded(area.top))
     };
-    html! { g class="grid" { @for (value, _) in &area.horizontal.ticks(room.ticks()) { path d=(up(*value)) {} } } }
+    html! { g class="grid" { @for (value, _) in &area.horizontal.ticks(most(area, room)) { path d=(up(*value)) {} } } }
 }
 
 fn draw_names(area: &Area<'_>, room: Room) -> Markup {
     html! {
         g class="ticks" {
-            @for (value, text) in &area.horizontal.ticks(room.ticks()) {
+            @for (value, text) in &area.horizontal.ticks(most(area, room)) {
                 text x=(rounded(area.x(*value))) y=(rounded(area.bottom + 18.0))
                     text-anchor=(anchor(area, *value)) { (text) }
             }
@@ -53,6 +53,13 @@ fn draw_names(area: &Area<'_>, room: Room) -> Markup {
             }
         }
     }
+}
+
+/// As many values as can be named along an area that may be narrower than its picture.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a handful")]
+fn most(area: &Area<'_>, room: Room) -> usize {
+    const EACH: f64 = 75.0;
+    room.ticks().min((((area.right - area.left) / EACH) as usize).max(Room::Narrow.ticks()))
 }
 
 /// The last value must not reach over the picture's edge.

@@ -42,7 +42,7 @@ const BOTTOM: f64 = 44.0;
 const WORDS: f64 = 18.0;
 /// Width of the names and of the values of a wide picture.
 const NAMES: f64 = 200.0;
-const VALUES: f64 = 190.0;
+const VALUES: f64 = 206.0;
 /// Width of a letter, about.
 const LETTER: f64 = 6.4;
 

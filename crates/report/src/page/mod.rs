@@ -84,7 +84,7 @@ fn header(source: Source<'_>, recordings: &[Recording<'_>]) -> Markup {
             @if let Some(told) = source.comparison.as_ref().map(ComparisonReport::told) {
                 p class="answer" { strong { (prose::html(&told.answer)) } " " (told.tally) "." }
             }
-            @if let Some(missed) = deadline::sentence(entries) { p class="answer" { (missed) } }
+            @if let Some(missed) = deadline::sentence(entries) { p class="answer" { (prose::html(&missed)) } }
             (about::line(recordings))
         }
     }
