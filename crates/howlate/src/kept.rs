@@ -188,6 +188,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         for number in 0..MOST + 3 {
             let file = File::create(folder.path().join(format!("{number}.jsonl"))).unwrap();
+            file.set_len(1).unwrap();
             let ended = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(number as u64);
             file.set_modified(ended).unwrap();
         }
