@@ -219,6 +219,8 @@ mod tests {
         while !thread.is_finished() {
             ring.drain(|arrived| arrived.wakeups().for_each(&mut take));
         }
+        // Only joining makes sure that all it stored is seen.
+        thread.join().unwrap();
         ring.drain(|arrived| arrived.wakeups().for_each(&mut take));
         assert_eq!(count + ring.lost(), sent.unsigned_abs());
     }
