@@ -1,9 +1,11 @@
 //! A recording's lines, summed up per condition.
 
+use std::collections::BTreeMap;
+
 use howlate_model::{Boot, BootEnded, CONDITIONS_MOST, Caveat, Condition, End, Header, Line};
 
 use crate::outcome::push_new;
-use crate::{LoadEffect, Outcome};
+use crate::{LoadEffect, Member, Outcome, member};
 
 /// Everything known of a recording.
 #[derive(Clone, Debug)]
@@ -18,6 +20,8 @@ pub struct Analysis {
     pub boots: Vec<Boot>,
     /// How they ended.
     pub boots_ended: Vec<BootEnded>,
+    /// The machines of a merged recording, by name; empty in one of one machine that was not merged.
+    pub members: BTreeMap<String, Member>,
     outcomes: Vec<Outcome>,
 }
 
@@ -26,7 +30,15 @@ impl Analysis {
     pub fn new(header: Header) -> Self {
         let outcome = |condition: &Condition| Outcome::new(condition.clone(), header.late_above_ns);
         let outcomes = header.conditions.iter().map(outcome).collect();
-        Self { header, caveats: Vec::new(), end: None, boots: Vec::new(), boots_ended: Vec::new(), outcomes }
+        Self {
+            header,
+            caveats: Vec::new(),
+            end: None,
+            boots: Vec::new(),
+            boots_ended: Vec::new(),
+            members: BTreeMap::new(),
+            outcomes,
+        }
     }
 
     /// Takes in one line.
@@ -34,6 +46,7 @@ impl Analysis {
         match line {
             Line::Header(_) | Line::Resumed(_) => {}
             Line::Caveat(caveat) => push_new(&mut self.caveats, caveat),
+            Line::Source(source) => member::add(&mut self.members, source),
             Line::Boot(boot) => self.boots.push((**boot).clone()),
             Line::BootEnded(ended) => self.boots_ended.push(ended.clone()),
             Line::End(end) => self.end = Some(end.clone()),
@@ -77,6 +90,7 @@ impl Analysis {
             end,
             boots: self.boots.clone(),
             boots_ended: self.boots_ended.clone(),
+            members: self.members.clone(),
             outcomes,
         }
     }
@@ -107,9 +121,11 @@ mod tests {
             kernel: "6.1.0".into(),
             on_host: None,
             tuned: None,
+            node: None,
         };
         Analysis::new(Header {
             format: 1,
+            id: None,
             howlate: "0.1.0".into(),
             command: "cyclic".into(),
             arguments: vec![],
@@ -117,6 +133,7 @@ mod tests {
             at_ns: MonotonicTime::default(),
             clock: "CLOCK_MONOTONIC".into(),
             seed: 0,
+            node: howlate_model::Node::default(),
             system: System::default(),
             findings: vec![],
             settings: vec![],

@@ -15,6 +15,7 @@ mod insight;
 mod interval;
 mod limits;
 mod load_effect;
+mod member;
 mod outcome;
 mod planned;
 mod ranking;
@@ -40,6 +41,7 @@ pub use insight::{Awake, CallSlack, Control, Insight, Origin, Step, Tick, TimerS
 pub use interval::{Interval, exceeded_at_most, least_wakeups, percentile, quantile_ranks};
 pub use limits::{Judgement, judged};
 pub use load_effect::LoadEffect;
+pub use member::Member;
 pub use outcome::Outcome;
 pub use ranking::{GapCost, IdleCost, Place, Ranking, gap_costs, idle_costs, rankings};
 pub use ratio::{Ratio, ratio};
@@ -68,9 +70,11 @@ mod testing {
             kernel: "6.1.0".into(),
             on_host: None,
             tuned: None,
+            node: None,
         };
         Analysis::new(Header {
             format: 1,
+            id: None,
             howlate: "0.1.0".into(),
             command: String::new(),
             arguments: vec![],
@@ -78,6 +82,7 @@ mod testing {
             at_ns: MonotonicTime::default(),
             clock: "CLOCK_MONOTONIC".into(),
             seed: 0,
+            node: howlate_model::Node::default(),
             system: System::default(),
             findings: vec![],
             settings: vec![],

@@ -112,6 +112,7 @@ pub fn conditions(turn: &Turn, kernel: &str) -> Vec<Condition> {
         kernel: kernel.to_owned(),
         on_host: None,
         tuned: None,
+        node: None,
     };
     turn.tasks.iter().map(condition).collect()
 }

@@ -9,11 +9,11 @@ use howlate_guard::{Applied, Guard, Wanted, put_back_leftovers};
 use howlate_linux::interrupt::on_request_to_end;
 use howlate_linux::sched;
 use howlate_measure::measure_instrument;
-use howlate_model::{Caveat, Finding, Instrument, Runtime, Setting, Sleeper, Span, System};
+use howlate_model::{Caveat, Finding, Instrument, Node, Runtime, Setting, Sleeper, Span, System};
 use howlate_plan::Machine;
 use howlate_probe::Probes;
 use howlate_procfs::{Root, Status};
-use howlate_system::{describe, examine};
+use howlate_system::{describe, examine, node};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
@@ -25,6 +25,8 @@ use crate::terminal::{InPlace, is_watched};
 pub(crate) struct Environment {
     /// Set by Ctrl-C, `SIGTERM` and `SIGHUP`.
     pub(crate) interrupted: Arc<AtomicBool>,
+    /// Which machine this is.
+    pub(crate) node: Node,
     pub(crate) system: System,
     pub(crate) findings: Vec<Finding>,
     pub(crate) instrument: Instrument,
@@ -70,7 +72,17 @@ impl Environment {
         let (settings, refused, probes) = (Vec::new(), Vec::new(), RefCell::default());
         let instrument = measure_instrument();
         let (interrupted, applied) = (Arc::default(), RefCell::default());
-        Self { interrupted, system, findings, instrument, settings, refused, probes, applied }
+        Self {
+            interrupted,
+            node: node(&root),
+            system,
+            findings,
+            instrument,
+            settings,
+            refused,
+            probes,
+            applied,
+        }
     }
 
     /// Prepares the programs of those `sleepers` that are language runtimes, which may take a while the first time.

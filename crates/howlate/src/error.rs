@@ -9,7 +9,7 @@ use howlate_import::ImportError;
 use howlate_load::StartError;
 use howlate_model::{CpuSet, EngineError, shell_path};
 use howlate_plan::{NotOne, PlanError};
-use howlate_record::{CreateError, ReadError};
+use howlate_record::{CreateError, NoSource, ReadError};
 use howlate_render::legible_lines;
 use howlate_report::NoPicture;
 use howlate_trace::{Choice, Refusal, Tier};
@@ -28,6 +28,10 @@ pub(crate) enum Error {
     Create(#[from] CreateError),
     #[error(transparent)]
     Read(#[from] ReadError),
+    #[error(transparent)]
+    Sources(#[from] NoSource),
+    #[error("there is no recording in {}", path.display())]
+    NoRecordings { path: PathBuf },
     #[error("cannot read {}: {source}", path.display())]
     Import { path: PathBuf, source: ImportError },
     #[error("cannot read the plan {}: {source}", path.display())]
@@ -155,6 +159,13 @@ impl Error {
                 Some("choose a path in a folder that exists and that you may write to, such as `result.jsonl`".into())
             }
             Self::Read(error) => Some(read_hint(error)),
+            Self::Sources(NoSource::Unreadable { .. }) => {
+                Some("give recordings that were made with `--out`; `howlate show FILE` says what is wrong with one".into())
+            }
+            Self::Sources(NoSource::TooManyConditions { .. }) => {
+                Some("merge those of some machines, or of some conditions, at a time".into())
+            }
+            Self::NoRecordings { .. } => Some("recordings in a folder end in `.jsonl`; others can be named".into()),
             Self::Import { source, .. } => {
                 let remedy = source.remedy().unwrap_or("docs/imports.md lists what is read of other programs");
                 Some(remedy.into())

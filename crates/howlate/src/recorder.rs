@@ -125,6 +125,7 @@ pub(crate) fn header(
 ) -> Header {
     Header {
         format: FORMAT,
+        id: Some(new_id()),
         howlate: env!("CARGO_PKG_VERSION").to_owned(),
         command: command.to_owned(),
         arguments: std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect(),
@@ -132,6 +133,7 @@ pub(crate) fn header(
         at_ns: clock::now(),
         clock: "CLOCK_MONOTONIC".to_owned(),
         seed,
+        node: environment.node.clone(),
         system: environment.system.clone(),
         findings: environment.findings.clone(),
         settings: environment.settings.clone(),
@@ -144,4 +146,9 @@ pub(crate) fn header(
 /// Now, RFC 3339, to the second.
 pub(crate) fn date_and_time() -> String {
     jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+/// What a recording is known by, wherever it is copied to.
+pub(crate) fn new_id() -> String {
+    format!("{:032x}", fastrand::u128(..))
 }

@@ -159,6 +159,7 @@ fn help_of_every_command() {
         "doctor",
         "show",
         "report",
+        "merge",
         "selfcheck",
     ] {
         insta::assert_snapshot!(format!("help-{command}"), page(&[command, "--help"]));

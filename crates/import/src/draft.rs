@@ -94,6 +94,7 @@ impl Series {
             kernel: kernel.to_owned(),
             on_host: None,
             tuned: None,
+            node: None,
         }
     }
 }
@@ -123,6 +124,7 @@ impl Draft {
         let conditions = self.series.iter().map(|series| series.condition(&self.system.kernel)).collect();
         Header {
             format: FORMAT,
+            id: None,
             howlate: String::new(),
             command: self.program.clone(),
             arguments: Vec::new(),
@@ -130,6 +132,7 @@ impl Draft {
             at_ns: MonotonicTime::default(),
             clock: String::new(),
             seed: 0,
+            node: howlate_model::Node::default(),
             system: self.system.clone(),
             findings: Vec::new(),
             settings: Vec::new(),

@@ -287,6 +287,18 @@ pub enum Caveat {
         /// How many lines.
         lines: u64,
     },
+    /// Of several recordings one cannot be read, or is damaged, and is not in the numbers.
+    SourceLeftOut {
+        /// The file.
+        path: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Of several recordings one was given before, and counts once.
+    SourceTwice {
+        /// The file.
+        path: String,
+    },
     /// A receiver had not gone to sleep again when it was notified.
     FoundAwake {
         /// How often.
@@ -366,6 +378,7 @@ impl Caveat {
             | Self::SettingChanged { .. }
             | Self::RecordingsJoined { .. }
             | Self::UnknownConditions { .. }
+            | Self::SourceLeftOut { .. }
             | Self::AffinityDiffers { .. }
             | Self::SliceRefused { .. }
             | Self::DmaLatencyRefused { .. }
@@ -392,6 +405,7 @@ impl Caveat {
             | Self::LoadNice { .. }
             | Self::RecordingCutOff { .. }
             | Self::NoEnd { .. }
+            | Self::SourceTwice { .. }
             | Self::FoundAwake { .. }
             | Self::Throttled { .. }
             | Self::SiblingBusy { .. }

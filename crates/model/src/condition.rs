@@ -39,6 +39,9 @@ pub struct Condition {
     /// What `howlate tune` tried in it; absent in its baseline, and in every other recording.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tuned: Option<Tuned>,
+    /// Which machine it was measured on, in recordings merged from several; absent in those of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<String>,
 }
 
 /// The kinds of work that are measured.
@@ -229,6 +232,7 @@ mod tests {
             kernel: "6.18.44".into(),
             on_host: None,
             tuned: None,
+            node: None,
         };
         let json = serde_json::to_string(&condition).unwrap();
         assert_eq!(

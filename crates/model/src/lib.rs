@@ -27,6 +27,7 @@ mod load;
 mod loop_turn;
 mod mechanism;
 mod nearest;
+mod node;
 mod notifier;
 mod part;
 mod policy;
@@ -78,6 +79,7 @@ pub use load::{
 pub use loop_turn::LoopTurn;
 pub use mechanism::Mechanism;
 pub use nearest::nearest;
+pub use node::{Node, Source};
 pub use notifier::{Notifier, UnknownNotifier};
 pub use part::Part;
 pub use policy::{Nice, Policy, PolicyError, Priority};

@@ -33,6 +33,8 @@ macro_rules! properties {
 properties! {
     /// Cyclic, sleep or notify.
     Kind = "kind",
+    /// Of several machines: which one.
+    Node = "node",
     /// The kernel.
     Kernel = "kernel",
     /// Of guests: the background load on the host.
@@ -70,6 +72,8 @@ properties! {
 pub enum Value<'a> {
     /// What kind of work it is.
     Kind(WorkKind),
+    /// What the machine is called.
+    Node(&'a str),
     /// The kernel's release.
     Kernel(&'a str),
     /// The load on the host.
@@ -133,8 +137,9 @@ impl<T: HasProperties> HasProperties for &T {
 impl HasProperties for Condition {
     fn value(&self, property: Property) -> Option<Value<'_>> {
         // Every field is named, so that none is added without a property.
-        let Self { work, policy, slack_ns, cpu, thread, name, load, kernel, on_host, tuned } = self;
+        let Self { work, policy, slack_ns, cpu, thread, name, load, kernel, on_host, tuned, node } = self;
         match property {
+            Property::Node => node.as_deref().map(Value::Node),
             Property::Kernel => Some(Value::Kernel(kernel)).filter(|_| !kernel.is_empty()),
             Property::HostLoad | Property::VcpuPolicy => of_host(on_host.as_ref()?, property),
             Property::Policy => work.says_policy().then_some(Value::Policy(*policy)),
@@ -220,7 +225,7 @@ impl fmt::Display for Value<'_> {
         match self {
             Self::Kind(kind) => f.pad(kind.name()),
             Self::Kernel(release) => f.pad(release),
-            Self::Name(name) => f.pad(name),
+            Self::Node(name) | Self::Name(name) => f.pad(name),
             Self::HostLoad(load) | Self::Load(load) => load.fmt(f),
             Self::VcpuPolicy(policy) | Self::Policy(policy) => policy.fmt(f),
             Self::Refused { asked, ran } => write!(f, "{asked} refused, ran as {ran}"),
@@ -280,6 +285,7 @@ mod tests {
             kernel: "6.1.0".into(),
             on_host: None,
             tuned: None,
+            node: None,
         }
     }
 
@@ -294,7 +300,7 @@ mod tests {
             condition(Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_millis(1) });
         assert_eq!(
             typed(&cyclic).join(" "),
-            "kind=cyclic kernel=6.1.0 host-load= vcpu-policy= name= mechanism=clock_nanosleep length=1ms policy=other \
+            "kind=cyclic node= kernel=6.1.0 host-load= vcpu-policy= name= mechanism=clock_nanosleep length=1ms policy=other \
              slack=inherited load=idle between= receiver= round-trip= cpu=1 knob=baseline thread=0"
         );
     }
@@ -322,6 +328,6 @@ mod tests {
             assert_eq!(property.name().parse(), Ok(property));
         }
         let wrong = "thread".parse::<Property>().unwrap_err().to_string();
-        assert!(wrong.contains("is not a property; choose from kernel"), "{wrong}");
+        assert!(wrong.contains("is not a property; choose from node, kernel"), "{wrong}");
     }
 }

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Block, Boot, BootEnded, Caveat, Condition, Finding, Finished, Instrument, LoadBlock, MonotonicTime, Span,
-    Started, System, WatchedBlock, WhyBlock,
+    Block, Boot, BootEnded, Caveat, Condition, Finding, Finished, Instrument, LoadBlock, MonotonicTime, Node,
+    Source, Span, Started, System, WatchedBlock, WhyBlock,
 };
 
 /// The version of the recording format that this program writes.
@@ -39,6 +39,8 @@ pub enum Line {
     Caveat(Caveat),
     /// An interrupted run went on; what its unfinished turn had got is not kept.
     Resumed(Resumed),
+    /// A recording begins that was merged into this one.
+    Source(Box<Source>),
     /// A guest was booted, and measures.
     Boot(Box<Boot>),
     /// A guest ended.
@@ -52,9 +54,12 @@ pub enum Line {
 pub struct Header {
     /// [`FORMAT`] of the program that wrote it.
     pub format: u32,
+    /// Of this recording and no other: 32 hexadecimal digits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
     /// Version of the program that wrote it.
     pub howlate: String,
-    /// `cyclic`, `sleep`, `notify`, `run`, `guest`, `watch`, or `quick` for the quick look.
+    /// `cyclic`, `sleep`, `notify`, `run`, `guest`, `watch`, `merge`, or `quick` for the quick look.
     pub command: String,
     /// The command line, program name left out.
     pub arguments: Vec<String>,
@@ -66,7 +71,10 @@ pub struct Header {
     pub clock: String,
     /// What the order of conditions was drawn with.
     pub seed: u64,
-    /// The machine.
+    /// Which machine it is.
+    #[serde(default, skip_serializing_if = "Node::is_unknown")]
+    pub node: Node,
+    /// What machine it is.
     pub system: System,
     /// What on the machine bears on punctuality, as `howlate doctor` found it at the start.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

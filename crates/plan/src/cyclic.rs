@@ -203,6 +203,7 @@ impl CyclicChoices {
                 kernel: machine.kernel.clone(),
                 on_host: None,
                 tuned: None,
+                node: None,
             }
         };
         threads.iter().enumerate().map(condition).collect()

@@ -169,6 +169,7 @@ impl NotifyChoices {
                             kernel: machine.kernel.clone(),
                             on_host: None,
                             tuned: None,
+                            node: None,
                         }));
                     }
                 }

@@ -104,6 +104,7 @@ impl SleepChoices {
                     kernel: kernel(),
                     on_host: None,
                     tuned: None,
+                    node: None,
                 };
                 places.extend(cpus.iter().map(place));
             }

@@ -12,6 +12,7 @@ mod resume;
 mod rewrite;
 mod samples;
 mod schema;
+mod sources;
 mod stream;
 mod writer;
 
@@ -21,4 +22,5 @@ pub use reader::{ReadError, Reader};
 pub use resume::{Progress, TurnOf, progress};
 pub use samples::Samples;
 pub use schema::schema;
+pub use sources::{Merged, NoSource, Sources};
 pub use writer::{CreateError, Writer, is_stream};

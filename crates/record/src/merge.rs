@@ -4,16 +4,31 @@
 //! conditions counted from 0, rounds from 0, times of its own clock. In the merged one every line refers to
 //! the merged conditions, rounds go on from source to source, and all times are moved to one clock. Pure.
 
-use howlate_model::{Condition, Line, MonotonicTime};
+use std::collections::HashMap;
+
+use howlate_model::{Condition, Line, MonotonicTime, Policy, Started};
 
 /// Renumbers the lines of one source after the other.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Merge {
     /// Of the merged recording.
     conditions: Vec<Condition>,
-    /// Per condition, the first round that no source has used.
-    next_round: Vec<u32>,
+    /// Where the conditions of each description are, in order.
+    places: HashMap<String, Vec<u32>>,
+    /// What is known of each condition.
+    known: Vec<Known>,
+    /// Boots of all sources before.
+    boots: u32,
     source: Source,
+}
+
+/// What is known of a merged condition.
+#[derive(Clone, Copy, Debug, Default)]
+struct Known {
+    /// The first round that no source has used.
+    next_round: u32,
+    /// The policy that ran, as the first turn read it back: what ran as something else is kept apart.
+    ran: Option<Policy>,
 }
 
 /// Where the lines of the current source go.
@@ -23,6 +38,8 @@ struct Source {
     conditions: Vec<u32>,
     first_round: u32,
     moved_by: i64,
+    /// Boots that it has told of.
+    boots: u32,
 }
 
 /// A source has a condition that the merged recording has not.
@@ -36,16 +53,33 @@ pub fn side_by_side(sources: &[Vec<Condition>]) -> Vec<Condition> {
     (0..most).flat_map(|place| sources.iter().filter_map(move |source| source.get(place).cloned())).collect()
 }
 
+/// What makes a condition the same as another: every field of it.
+pub(crate) fn description(condition: &Condition) -> String {
+    serde_json::to_string(condition).unwrap_or_default()
+}
+
 impl Merge {
     /// Into a recording of these conditions.
     pub fn into_conditions(conditions: Vec<Condition>) -> Self {
-        let next_round = vec![0; conditions.len()];
-        Self { conditions, next_round, source: Source::default() }
+        let mut merge = Self::default();
+        for condition in conditions {
+            merge.add(condition);
+        }
+        merge
     }
 
     /// The conditions of the merged recording.
     pub fn conditions(&self) -> &[Condition] {
         &self.conditions
+    }
+
+    /// One more condition, even where there is one like it; returns its index.
+    fn add(&mut self, condition: Condition) -> u32 {
+        let index = u32::try_from(self.conditions.len()).unwrap_or(u32::MAX);
+        self.places.entry(description(&condition)).or_default().push(index);
+        self.conditions.push(condition);
+        self.known.push(Known::default());
+        index
     }
 
     /// A source begins that has these `conditions`, named as in the merged recording; `moved_by` nanoseconds
@@ -55,20 +89,69 @@ impl Merge {
     ///
     /// When one of them is not in the merged recording.
     pub fn begin(&mut self, conditions: &[Condition], moved_by: i64) -> Result<u32, UnknownCondition> {
-        let mut taken: Vec<usize> = Vec::new();
+        let mut seen: HashMap<String, usize> = HashMap::new();
+        let mut taken = Vec::with_capacity(conditions.len());
         for condition in conditions {
-            let free = |place: &usize| !taken.contains(place) && self.conditions[*place] == *condition;
-            let place = (0..self.conditions.len()).find(free);
-            taken.push(place.ok_or_else(|| UnknownCondition(Box::new(condition.clone())))?);
+            let described = description(condition);
+            let before = seen.entry(described.clone()).or_default();
+            let place = self.places.get(&described).and_then(|places| places.get(*before));
+            taken.push(*place.ok_or_else(|| UnknownCondition(Box::new(condition.clone())))?);
+            *before += 1;
         }
-        let first_round = taken.iter().map(|place| self.next_round[*place]).max().unwrap_or(0);
-        let conditions = taken.iter().map(|place| u32::try_from(*place).unwrap_or(u32::MAX)).collect();
-        self.source = Source { conditions, first_round, moved_by };
+        self.boots = self.boots.saturating_add(self.source.boots);
+        let used = |place: &u32| self.known[*place as usize].next_round;
+        let first_round = taken.iter().map(used).max().unwrap_or(0);
+        self.source = Source { conditions: taken, first_round, moved_by, boots: 0 };
         Ok(first_round)
     }
 
-    /// A line of the current source, as it stands in the merged recording. Lines that are about no single
-    /// condition stay as they are.
+    /// A line of the current source, as it stands in the merged recording, with a condition before it where it needs one
+    /// that is not there. Lines that are about no single condition stay as they are.
+    pub fn lines(&mut self, line: Line) -> impl Iterator<Item = Line> + use<> {
+        let before = self.conditions.len();
+        let line = match line {
+            Line::Condition(condition) => {
+                self.found(*condition);
+                None
+            }
+            Line::Started(started) => {
+                self.keep_apart(&started);
+                Some(self.line(Line::Started(started)))
+            }
+            line => Some(self.line(line)),
+        };
+        let added: Vec<Line> =
+            self.conditions[before..].iter().map(|one| Line::Condition(Box::new(one.clone()))).collect();
+        added.into_iter().chain(line)
+    }
+
+    /// A condition that the source did not know at its start: the one like it that the source does not have yet, or a new
+    /// one.
+    fn found(&mut self, condition: Condition) {
+        let like = self.places.get(&description(&condition)).into_iter().flatten();
+        let free = like.copied().find(|place| !self.source.conditions.contains(place));
+        let place = free.unwrap_or_else(|| self.add(condition));
+        self.source.conditions.push(place);
+    }
+
+    /// What was asked for and refused in one source, and ran in another, is two conditions.
+    fn keep_apart(&mut self, started: &Started) {
+        let (asked, ran) = (self.merged(started.condition), started.in_force.policy);
+        let Some(condition) = self.conditions.get(asked as usize).cloned() else { return };
+        let suits = |known: &Known| known.ran.is_none_or(|other| other == ran);
+        if !suits(&self.known[asked as usize]) {
+            let like = self.places.get(&description(&condition)).into_iter().flatten().copied();
+            let free = like
+                .filter(|place| !self.source.conditions.contains(place))
+                .find(|place| suits(&self.known[*place as usize]));
+            let place = free.unwrap_or_else(|| self.add(condition));
+            self.source.conditions[started.condition as usize] = place;
+        }
+        let place = self.merged(started.condition);
+        self.known[place as usize].ran = Some(ran);
+    }
+
+    /// A line of the current source that names no new condition, as it stands in the merged recording.
     pub fn line(&mut self, line: Line) -> Line {
         match line {
             Line::Started(mut started) => {
@@ -103,6 +186,40 @@ impl Merge {
                 why.ledger.shift(|time| self.shift(time));
                 Line::Why(why)
             }
+            Line::Watched(mut watched) => {
+                watched.condition = self.merged(watched.condition);
+                self.shift(&mut watched.from_ns);
+                self.shift(&mut watched.until_ns);
+                Line::Watched(watched)
+            }
+            line => self.of_no_condition(line),
+        }
+    }
+
+    /// Lines about a machine or the whole run.
+    fn of_no_condition(&mut self, line: Line) -> Line {
+        match line {
+            Line::Resumed(mut resumed) => {
+                self.shift(&mut resumed.at_ns);
+                Line::Resumed(resumed)
+            }
+            Line::Source(mut source) => {
+                self.shift(&mut source.at_ns);
+                source.moved_by_ns = source.moved_by_ns.saturating_add(self.source.moved_by);
+                Line::Source(source)
+            }
+            Line::Boot(mut boot) => {
+                self.source.boots = self.source.boots.max(boot.boot.saturating_add(1));
+                boot.boot = boot.boot.saturating_add(self.boots);
+                boot.first_round = self.round(boot.first_round);
+                boot.moved_by_ns = boot.moved_by_ns.saturating_add(self.source.moved_by);
+                self.shift(&mut boot.at_ns);
+                Line::Boot(boot)
+            }
+            Line::BootEnded(mut ended) => {
+                ended.boot = ended.boot.saturating_add(self.boots);
+                Line::BootEnded(ended)
+            }
             line => line,
         }
     }
@@ -110,8 +227,8 @@ impl Merge {
     fn renumber(&mut self, condition: &mut u32, round: &mut u32) {
         *condition = self.merged(*condition);
         *round = self.round(*round);
-        if let Some(next) = self.next_round.get_mut(*condition as usize) {
-            *next = (*next).max(round.saturating_add(1));
+        if let Some(known) = self.known.get_mut(*condition as usize) {
+            known.next_round = known.next_round.max(round.saturating_add(1));
         }
     }
 
@@ -147,6 +264,7 @@ mod tests {
             kernel: kernel.into(),
             on_host: None,
             tuned: None,
+            node: None,
         }
     }
 

@@ -14,7 +14,7 @@ use crate::bounded::{LineRead, read_line_within, size};
 
 /// The longest line that is read: ten thousand conditions, or a turn's hundred thousand wake-ups in order,
 /// take three MiB.
-const LONGEST_LINE: usize = 8 << 20;
+pub(crate) const LONGEST_LINE: usize = 8 << 20;
 
 /// Why a file cannot be read as a recording.
 #[derive(Debug, thiserror::Error)]
@@ -251,9 +251,11 @@ pub(crate) mod testing {
             kernel: "6.1.0".into(),
             on_host: None,
             tuned: None,
+            node: None,
         };
         Header {
             format: howlate_model::FORMAT,
+            id: None,
             howlate: "0.1.0".into(),
             command: "cyclic".into(),
             arguments: vec!["cyclic".into()],
@@ -261,6 +263,7 @@ pub(crate) mod testing {
             at_ns: MonotonicTime::from_nanos(0),
             clock: "CLOCK_MONOTONIC".into(),
             seed: 1,
+            node: howlate_model::Node::default(),
             system: System::default(),
             findings: vec![],
             settings: vec![],

@@ -89,7 +89,8 @@ fn stays(line: &Line, keep: &dyn Fn(TurnOf) -> bool) -> bool {
         | Line::Caveat(_)
         | Line::Resumed(_)
         | Line::Boot(_)
-        | Line::BootEnded(_) => true,
+        | Line::BootEnded(_)
+        | Line::Source(_) => true,
     }
 }
 

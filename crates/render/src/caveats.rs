@@ -147,6 +147,10 @@ pub fn caveat(caveat: &Caveat) -> String {
             "{path} is damaged: {} lines are about conditions that it does not list, and are not in the numbers.",
             count(*lines)
         ),
+        Caveat::SourceLeftOut { path, reason } => format!("{path} is not in the numbers: {reason}."),
+        Caveat::SourceTwice { path } => {
+            format!("{path} is a recording that was given already; it counts once.")
+        }
         Caveat::FoundAwake { messages, of } => format!(
             "The receiver was still awake when {} of {} messages came: those took a call, not a wake-up. They are in the \
              numbers; a longer --after lets it sleep.",

@@ -6,7 +6,7 @@ use howlate_model::{HasProperties, Property, Value, WorkKind};
 use crate::property::{phrase, phrases, typed_phrase, varying, worded};
 
 /// What follows the work in a condition's name.
-pub(crate) const CIRCUMSTANCES: [Property; 11] = [
+pub(crate) const CIRCUMSTANCES: [Property; 12] = [
     Property::Policy,
     Property::Slack,
     Property::Cpu,
@@ -18,6 +18,7 @@ pub(crate) const CIRCUMSTANCES: [Property; 11] = [
     Property::HostLoad,
     Property::VcpuPolicy,
     Property::Knob,
+    Property::Node,
 ];
 
 /// `clock_nanosleep every 1 ms · fifo:80 · CPU 1 · load idle`.

@@ -7,6 +7,7 @@ use howlate_model::{Between, HasProperties, Placement, Property, ReceiverCpu, Va
 pub const fn heading(property: Property, work: Option<WorkKind>) -> &'static str {
     match property {
         Property::Kind => "kind",
+        Property::Node => "node",
         Property::Kernel => "kernel",
         Property::HostLoad => "host load",
         Property::VcpuPolicy => "vCPU threads",
@@ -81,6 +82,7 @@ pub(crate) fn typed_phrase(of: &Value<'_>) -> String {
 const fn before(of: &Value<'_>) -> &'static str {
     match of {
         Value::Kind(_)
+        | Value::Node(_)
         | Value::Name(_)
         | Value::Mechanism(_)
         | Value::Policy(_)

@@ -82,6 +82,7 @@ const fn is_choice(part: Part) -> bool {
             | Property::Knob
             | Property::VcpuPolicy => true,
             Property::Kind
+            | Property::Node
             | Property::Name
             | Property::HostLoad
             | Property::Length

@@ -25,6 +25,7 @@ pub(crate) fn condition(work: &str, policy: &str, cpu: Option<u32>) -> Condition
         kernel: "6.1.0".into(),
         on_host: None,
         tuned: None,
+        node: None,
     }
 }
 
@@ -37,6 +38,7 @@ pub(crate) fn cyclic(policy: &str, cpu: u32) -> Condition {
 pub(crate) fn analysis(conditions: Vec<Condition>) -> Analysis {
     Analysis::new(Header {
         format: 1,
+        id: None,
         howlate: "0.1.0".into(),
         command: "cyclic".into(),
         arguments: vec![],
@@ -44,6 +46,7 @@ pub(crate) fn analysis(conditions: Vec<Condition>) -> Analysis {
         at_ns: MonotonicTime::default(),
         clock: "CLOCK_MONOTONIC".into(),
         seed: 0,
+        node: howlate_model::Node::default(),
         system: System::default(),
         findings: vec![],
         settings: vec![],

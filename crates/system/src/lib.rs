@@ -5,6 +5,7 @@
 //! is a fact about the machine, never an error.
 //!
 //! - [`describe`] returns the machine as a recording keeps it.
+//! - [`node`] tells which machine it is.
 //! - [`examine`] returns one finding for each property that bears on punctuality.
 
 mod cgroup;
@@ -16,9 +17,11 @@ mod findings;
 mod hypervisor;
 mod kernel;
 mod kernel_config;
+mod node;
 mod process;
 
 pub use cgroup::cpu_groups;
 pub use describe::describe;
 pub use disturbance::Disturbance;
 pub use findings::examine;
+pub use node::node;

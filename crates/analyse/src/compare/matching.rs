@@ -172,6 +172,7 @@ mod tests {
                 kernel,
                 on_host: None,
                 tuned: None,
+                node: None,
             });
         }
         Track::new(header)

@@ -4,8 +4,10 @@ mod compare;
 mod extent;
 mod factors;
 mod guest;
+mod identity;
 mod load;
 mod measuring;
+mod merge;
 mod notify;
 mod output;
 mod quick;
@@ -29,8 +31,10 @@ pub(crate) use compare::{Compare, ComparisonFormat};
 pub(crate) use extent::{Extent, WholeRun};
 pub(crate) use factors::Factors;
 pub(crate) use guest::Guest;
+pub(crate) use identity::Identity;
 pub(crate) use load::Load;
 pub(crate) use measuring::{Measuring, ThreadCount};
+pub(crate) use merge::Merge;
 pub(crate) use notify::Notify;
 pub(crate) use output::{Output, Printing, file_name};
 pub(crate) use quick::Quick;
@@ -88,6 +92,7 @@ pub(crate) enum Command {
     Selfcheck(Selfcheck),
     Show(Show),
     Report(Report),
+    Merge(Merge),
     /// Print a completion script for a shell
     Completions {
         /// The shell

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::Format;
+use super::{Format, Identity};
 
 /// What a measuring command saves and prints.
 #[derive(Args, Default)]
@@ -19,6 +19,8 @@ pub(crate) struct Output {
     /// What to print
     #[arg(long, value_enum, default_value_t = Format::Text, conflicts_with = "json")]
     pub(crate) format: Format,
+    #[command(flatten)]
+    pub(crate) identity: Identity,
     #[command(flatten)]
     pub(crate) printing: Printing,
 }

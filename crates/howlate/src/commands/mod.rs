@@ -7,6 +7,7 @@ pub(crate) mod doctor;
 mod formats;
 pub(crate) mod guest;
 pub(crate) mod load;
+pub(crate) mod merge;
 pub(crate) mod notify;
 pub(crate) mod pages;
 pub(crate) mod quick;

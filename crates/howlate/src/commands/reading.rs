@@ -1,5 +1,6 @@
 //! Recordings from disk, and what other programs wrote.
 
+mod files;
 mod source;
 
 use std::path::Path;
@@ -11,6 +12,7 @@ use howlate_model::{Caveat, Header, Line};
 use howlate_record::{ReadError, Reader};
 use howlate_render::{legible, legible_line, legible_value};
 
+pub(crate) use self::files::files;
 use self::source::Source;
 use crate::error::Error;
 
@@ -55,6 +57,13 @@ fn read<T>(
             let notes = each_line(&mut reader, texts, |line| add(&mut whole, line))?;
             Ok((whole, notes))
         }
+        Source::Merged(sources) => {
+            let mut whole = begin(header(sources.header().clone(), path, texts)?);
+            for line in sources {
+                add(&mut whole, &taken(line, texts).map_err(|error| illegible(path, 1, &error))?);
+            }
+            Ok((whole, Vec::new()))
+        }
         Source::Imported(Imported { header: first, lines }) => {
             let mut whole = begin(header(first, path, texts)?);
             for (line, number) in lines.into_iter().zip(1..) {
@@ -86,8 +95,12 @@ fn illegible(path: &Path, line: usize, error: &serde_json::Error) -> Error {
 
 /// Whether a recording is not what its lines say it is: more than the one that was read, or less.
 pub(crate) fn is_mixed(analysis: &Analysis) -> bool {
-    let spoils =
-        |one: &Caveat| matches!(one, Caveat::RecordingsJoined { .. } | Caveat::UnknownConditions { .. });
+    let spoils = |one: &Caveat| {
+        matches!(
+            one,
+            Caveat::RecordingsJoined { .. } | Caveat::UnknownConditions { .. } | Caveat::SourceLeftOut { .. }
+        )
+    };
     analysis.caveats.iter().any(spoils)
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use howlate_model::Span;
 
 use super::Traced;
-use crate::cli::{Output, WholeRun};
+use crate::cli::{Identity, Output, WholeRun};
 
 /// What a command asks of its session.
 pub(crate) struct Request<'a> {
@@ -15,6 +15,8 @@ pub(crate) struct Request<'a> {
     pub(crate) out: Option<&'a Path>,
     /// Where every wake-up is to go, as Parquet.
     pub(crate) samples_out: Option<&'a Path>,
+    /// What the recording calls this machine.
+    pub(crate) identity: &'a Identity,
     pub(crate) dma_latency_us: Option<i32>,
     pub(crate) stop_above: Option<Span>,
     pub(crate) quiet: bool,
@@ -30,6 +32,7 @@ impl<'a> Request<'a> {
             seed,
             out: output.out.as_deref(),
             samples_out: output.samples_out.as_deref(),
+            identity: &output.identity,
             dma_latency_us: run.dma_latency,
             stop_above: run.stop_above,
             quiet: output.printing.quiet,

@@ -55,6 +55,7 @@ impl Resume {
             (Self::From(past), Some(path)) => resume(&past, path, plan),
             (_, out) => {
                 let mut header = header(request.command, request.seed, environment, plan.conditions.clone());
+                header.node = request.identity.of(header.node);
                 header.late_above_ns = request.traced.and_then(|traced| traced.late_above);
                 let recorder = Recorder::begin(header, out, &environment.interrupted)?;
                 Ok(Begun { recorder, turns: plan.turns.clone() })

@@ -34,7 +34,8 @@ pub(crate) fn measure_in_steps(
     turning: Option<Turning>,
 ) -> Result<Track, Error> {
     check_loads(plan)?;
-    let header = header(request.command, request.seed, environment, plan.conditions.clone());
+    let mut header = header(request.command, request.seed, environment, plan.conditions.clone());
+    header.node = request.identity.of(header.node);
     let recorder = Recorder::<Track>::begin(header, request.out, &environment.interrupted)?;
     let mut session = Session::begin(recorder, request.quiet);
     session.turning = turning;

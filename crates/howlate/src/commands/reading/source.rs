@@ -5,9 +5,11 @@ use std::io::{BufRead, BufReader, Cursor, Read};
 use std::path::Path;
 
 use howlate_import::{Imported, LONGEST, import};
-use howlate_record::{ReadError, Reader};
+use howlate_record::{ReadError, Reader, Sources};
 
+use super::files::{files, is_several};
 use crate::error::Error;
+use crate::recorder::new_id;
 
 /// How every recording begins.
 const HEADER: &[u8] = b"{\"header\"";
@@ -18,10 +20,16 @@ pub(super) enum Source {
     Recording(Reader),
     /// What another program wrote, read as a whole.
     Imported(Imported),
+    /// Several recordings of ours, read as one.
+    Merged(Sources),
 }
 
-/// Opens the file at `path`, which may be a pipe: nothing of it is read twice.
+/// Opens the file at `path`, which may be a pipe: nothing of it is read twice. A folder, or a pattern that several files
+/// match, is the recording that they give together.
 pub(super) fn open(path: &Path) -> Result<Source, Error> {
+    if is_several(path) {
+        return Ok(Source::Merged(Sources::open(&files(path)?, new_id(), Vec::new())?));
+    }
     let failed = |source| ReadError::Io { path: path.to_owned(), source };
     let mut file = BufReader::new(File::open(path).map_err(failed)?);
     if file.fill_buf().map_err(failed)?.starts_with(HEADER) {

@@ -150,6 +150,7 @@ mod tests {
             kernel: String::new(),
             on_host: None,
             tuned: None,
+            node: None,
         }
     }
 

@@ -173,6 +173,7 @@ impl Followed {
             kernel: self.kernel.clone(),
             on_host: None,
             tuned: None,
+            node: None,
         };
         self.threads.push(Thread::new(number, now));
         self.names.push(identity.name.clone());

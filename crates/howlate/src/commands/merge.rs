@@ -1,0 +1,51 @@
+//! `howlate merge`
+
+use std::path::PathBuf;
+
+use howlate_model::{Caveat, Line};
+use howlate_record::{Merged, Sources};
+use howlate_render as render;
+
+use super::reading::files;
+use crate::cli::Merge;
+use crate::error::Error;
+use crate::recorder::new_id;
+use crate::status::Status;
+use crate::terminal;
+
+pub(crate) fn run(asked: &Merge) -> Result<Status, Error> {
+    let mut paths: Vec<PathBuf> = Vec::new();
+    for path in &asked.recordings {
+        paths.extend(files(path)?);
+    }
+    let arguments = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let sources = Sources::open(&paths, new_id(), arguments)?;
+    let mut merged = Merged::create(&asked.out, sources.header())?;
+    let mut status = Status::Done;
+    let mut counted = render::MergeResult::new(&sources.header().conditions);
+    for line in sources {
+        if let Line::Caveat(caveat) = &line {
+            status = status.max(said(caveat));
+        }
+        counted.add(&line);
+        merged.write(&line)?;
+    }
+    merged.close()?;
+    terminal::print(&counted.words(&asked.out.display().to_string()))?;
+    Ok(status)
+}
+
+/// Tells what is not in the merged recording, or not whole; returns how the command then ends.
+fn said(caveat: &Caveat) -> Status {
+    let is_of_files = matches!(
+        caveat,
+        Caveat::SourceLeftOut { .. }
+            | Caveat::SourceTwice { .. }
+            | Caveat::RecordingCutOff { .. }
+            | Caveat::NoEnd { .. }
+    );
+    if is_of_files {
+        terminal::say(&format!("{}\n", render::caveat(caveat)));
+    }
+    if matches!(caveat, Caveat::SourceLeftOut { .. }) { Status::NotTrustworthy } else { Status::Done }
+}

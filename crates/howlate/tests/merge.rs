@@ -1,0 +1,107 @@
+//! `howlate merge`, and folders wherever recordings are read.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod common;
+
+use std::path::{Path, PathBuf};
+
+use common::{json, run, stderr, stdout};
+use serde_json::Value;
+
+/// A folder with a recording of each of these machines, made from one that is immutable.
+fn fleet(machines: &[&str]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for machine in machines {
+        let node = serde_json::json!({ "name": machine });
+        std::fs::write(folder.path().join(format!("{machine}.jsonl")), of("cyclic", machine, &node)).unwrap();
+    }
+    folder
+}
+
+/// The recording `name` with an id and a machine in its first line.
+fn of(name: &str, id: &str, node: &Value) -> String {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/recordings/v1");
+    let text = std::fs::read_to_string(Path::new(folder).join(name).with_extension("jsonl")).unwrap();
+    let (first, rest) = text.split_once('\n').unwrap();
+    let mut header: Value = serde_json::from_str(first).unwrap();
+    (header["header"]["id"], header["header"]["node"]) = (id.into(), node.clone());
+    format!("{header}\n{rest}")
+}
+
+fn path(folder: &Path, name: &str) -> String {
+    folder.join(name).to_str().unwrap().to_owned()
+}
+
+fn counts(result: &Value) -> Vec<(String, u64)> {
+    let one = |one: &Value| {
+        (one["condition"]["node"].as_str().unwrap_or_default().to_owned(), one["count"].as_u64().unwrap())
+    };
+    result["results"].as_array().unwrap().iter().map(one).collect()
+}
+
+#[test]
+fn many_recordings_are_one_and_a_folder_is_read_as_that() {
+    let folder = fleet(&["n1", "n2"]);
+    let (all, out) = (folder.path().to_str().unwrap().to_owned(), path(folder.path(), "all.out"));
+    let merged = run(&["merge", &all, "-o", &out]);
+    assert_eq!(merged.status.code(), Some(0), "{}", stderr(&merged));
+    let said = stdout(&merged);
+    assert!(
+        said.contains("2 recordings of 2 machines, ") && said.contains("Kept apart by node: n1, n2."),
+        "{said}"
+    );
+    let single = counts(&json(&["show", "--format", "json", &path(folder.path(), "n1.jsonl")], 0));
+    let both = json(&["show", "--format", "json", &out], 0);
+    let total = |counts: &[(String, u64)]| counts.iter().map(|one| one.1).sum::<u64>();
+    assert_eq!(total(&counts(&both)), 2 * total(&single));
+    assert_eq!(counts(&json(&["show", "--format", "json", &all], 0)), counts(&both));
+    assert_eq!(
+        counts(&json(&["show", "--format", "json", &path(folder.path(), "n?.jsonl")], 0)),
+        counts(&both)
+    );
+    let again = run(&["merge", &all, "-o", &out]);
+    assert_eq!(again.status.code(), Some(2), "nothing is written over");
+}
+
+#[test]
+fn what_cannot_be_read_is_named_and_left_out() {
+    let folder = fleet(&["n1", "n2"]);
+    std::fs::write(folder.path().join("n3.jsonl"), "no recording\n").unwrap();
+    let twice = std::fs::read(folder.path().join("n1.jsonl")).unwrap();
+    std::fs::write(folder.path().join("n4.jsonl"), twice).unwrap();
+    let (all, out) = (folder.path().to_str().unwrap(), path(folder.path(), "all.out"));
+    let merged = run(&["merge", all, "-o", &out]);
+    assert_eq!(merged.status.code(), Some(3));
+    let said = stderr(&merged);
+    assert!(said.contains("n3.jsonl is not in the numbers: "), "{said}");
+    assert!(said.contains("is a recording that was given already; it counts once."), "{said}");
+    assert!(stdout(&merged).contains("2 recordings of 2 machines"));
+    assert_eq!(run(&["show", &out]).status.code(), Some(3), "it stays so wherever it is read");
+    let none = run(&["merge", &path(folder.path(), "n3.jsonl"), "-o", &path(folder.path(), "none.out")]);
+    assert_eq!(none.status.code(), Some(2), "{}", stderr(&none));
+    assert!(!folder.path().join("none.out").exists());
+    let empty = tempfile::tempdir().unwrap();
+    let nothing = run(&["show", empty.path().to_str().unwrap()]);
+    assert_eq!(nothing.status.code(), Some(2));
+    assert!(stderr(&nothing).contains("there is no recording in"), "{}", stderr(&nothing));
+}
+
+#[test]
+fn a_recording_knows_its_machine() {
+    let folder = tempfile::tempdir().unwrap();
+    let header = |more: &[&str], name: &str| -> Value {
+        let out = path(folder.path(), name);
+        let words = ["cyclic", "--samples", "1", "--threads", "1", "--quiet", "--out", &out];
+        let output = run(&[&words[..], more].concat());
+        assert!(matches!(output.status.code(), Some(0 | 3)), "{}", stderr(&output));
+        let text = std::fs::read_to_string(PathBuf::from(out)).unwrap();
+        serde_json::from_str::<Value>(text.lines().next().unwrap()).unwrap()["header"].clone()
+    };
+    let named = header(&["--node", "left", "--label", "rack=7"], "a");
+    assert_eq!((&named["node"]["name"], &named["node"]["labels"]["rack"]), (&"left".into(), &"7".into()));
+    let (plain, anonymous) = (header(&[], "b"), header(&["--anonymous"], "c"));
+    assert!(plain["node"]["name"].is_string() && anonymous["node"]["name"].is_null());
+    assert_eq!(plain["node"]["machine"], anonymous["node"]["machine"]);
+    assert!(plain["id"].as_str().unwrap().len() == 32 && plain["id"] != anonymous["id"]);
+}

@@ -1,0 +1,190 @@
+//! What is known of a recording before its lines are read.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use howlate_model::{Condition, Header, Line, MonotonicTime, Node, Source};
+use jiff::Timestamp;
+use sha2::{Digest, Sha256};
+
+use super::called::{Called, Key, key};
+use crate::bounded::{LineRead, read_line_within};
+use crate::reader::{LONGEST_LINE, Reader};
+
+/// How a line begins that tells which recording the next lines come from.
+const SOURCE: &[u8] = b"{\"source\"";
+/// What the last line of a recording begins with, and how much of a file's end holds it.
+const END: &[u8] = b"{\"end\"";
+const LAST: i64 = 512;
+
+/// A recording that is to be read.
+#[derive(Clone, Debug)]
+pub(super) struct Candidate {
+    /// Where it is; the most complete first, where it came more than once.
+    paths: Vec<PathBuf>,
+    pub(super) id: String,
+    pub(super) started: String,
+    at: MonotonicTime,
+    node: Node,
+    key: Key,
+    /// Of a merged recording: what its conditions call each machine.
+    parts: HashMap<String, Key>,
+    is_merged: bool,
+    conditions: Vec<Condition>,
+}
+
+impl Candidate {
+    /// Reads the first line; of a merged recording also which ones are in it.
+    pub(super) fn of(path: &Path) -> Result<Self, String> {
+        let is_file = std::fs::metadata(path).map(|meta| meta.is_file());
+        if !is_file.map_err(|error| format!("cannot read it: {error}"))? {
+            return Err("it is no file".to_owned());
+        }
+        let reader = Reader::open(path).map_err(|error| error.to_string())?;
+        let header = reader.header();
+        let is_merged = header.command == "merge";
+        let parts = if is_merged { parts(path)? } else { HashMap::new() };
+        let own = || key(&header.node, &header.system);
+        Ok(Self {
+            id: header.id.clone().unwrap_or_else(|| id_of(header)),
+            started: header.started.clone(),
+            at: header.at_ns,
+            node: header.node.clone(),
+            key: if parts.len() == 1 { parts.values().next().cloned().unwrap_or_else(own) } else { own() },
+            parts,
+            is_merged,
+            conditions: header.conditions.clone(),
+            paths: vec![path.to_owned()],
+        })
+    }
+
+    /// The same recording again. A copy that was cut off comes after one that was not.
+    pub(super) fn joins(&mut self, other: Self) {
+        let (mine, others) = (self.clone(), other);
+        let (first, second) =
+            if extent(others.path()) > extent(mine.path()) { (others, mine) } else { (mine, others) };
+        *self = Self { paths: [first.paths, second.paths].concat(), ..first };
+    }
+
+    /// Another copy of it, if there is one.
+    pub(super) fn without_first(mut self) -> Option<Self> {
+        self.paths.remove(0);
+        (!self.paths.is_empty()).then_some(self)
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        self.paths.first().map_or(Path::new(""), PathBuf::as_path)
+    }
+
+    /// Its first line, whole.
+    pub(super) fn header(&self) -> Result<Header, String> {
+        Reader::open(self.path()).map(|reader| reader.header().clone()).map_err(|error| error.to_string())
+    }
+
+    /// The file's name in what is said of it.
+    pub(super) fn name(&self) -> String {
+        self.path().display().to_string()
+    }
+
+    /// Where other copies of it are.
+    pub(super) fn twins(&self) -> impl Iterator<Item = String> + '_ {
+        self.paths.iter().skip(1).map(|path| path.display().to_string())
+    }
+
+    pub(super) const fn is_merged(&self) -> bool {
+        self.is_merged
+    }
+
+    /// Its machines.
+    pub(super) fn keys(&self) -> impl Iterator<Item = &Key> {
+        let own = self.parts.is_empty().then_some(&self.key);
+        own.into_iter().chain(self.parts.values())
+    }
+
+    /// The machine of a condition that calls it `name`.
+    pub(super) fn key_of(&self, name: Option<&str>) -> &Key {
+        name.and_then(|name| self.parts.get(name)).unwrap_or(&self.key)
+    }
+
+    /// Its conditions, as they are named beside those of others.
+    pub(super) fn conditions(&self, called: &Called) -> Vec<Condition> {
+        let named = |condition: &Condition| Condition {
+            node: called.in_conditions(self.key_of(condition.node.as_deref())),
+            ..condition.clone()
+        };
+        self.conditions.iter().map(named).collect()
+    }
+
+    /// What moves its times to the clock of the merged recording. That of one boot of one machine is the same; others are
+    /// as right to each other as their clocks of the day.
+    pub(super) fn moved_by(&self, merged: &Header) -> i64 {
+        /// Clocks that are further apart were never set.
+        const MOST: i64 = 10 * 365 * 86_400;
+        if self.node.boot.is_some() && self.node.boot == merged.node.boot {
+            return 0;
+        }
+        let second = |text: &str| text.parse::<Timestamp>().ok().map(Timestamp::as_second);
+        let apart =
+            second(&self.started).zip(second(&merged.started)).map_or(0, |(mine, first)| mine - first);
+        let apart = if apart.abs() > MOST { 0 } else { apart };
+        merged.at_ns.as_nanos().saturating_add(apart * 1_000_000_000).saturating_sub(self.at.as_nanos())
+    }
+
+    /// The line that stands before its lines.
+    pub(super) fn source(&self, header: &Header, called: &Called, moved_by: i64) -> Source {
+        Source {
+            id: self.id.clone(),
+            called: called.name(&self.key).to_owned(),
+            node: self.node.clone(),
+            command: header.command.clone(),
+            started: self.started.clone(),
+            at_ns: MonotonicTime::from_nanos(self.at.as_nanos().saturating_add(moved_by)),
+            moved_by_ns: moved_by,
+            system: header.system.clone(),
+            findings: header.findings.clone(),
+            settings: header.settings.clone(),
+            instrument: header.instrument,
+        }
+    }
+}
+
+/// What an earlier recording, which has no id, is known by: all that its first line says.
+fn id_of(header: &Header) -> String {
+    let digest = Sha256::digest(serde_json::to_vec(header).unwrap_or_default());
+    digest.iter().take(16).fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// What a merged recording calls the machines that it was made of.
+fn parts(path: &Path) -> Result<HashMap<String, Key>, String> {
+    let failed = |error: std::io::Error| format!("cannot read it: {error}");
+    let mut lines = BufReader::with_capacity(1 << 16, File::open(path).map_err(failed)?);
+    let (mut parts, mut line) = (HashMap::new(), Vec::new());
+    while read_line_within(&mut lines, LONGEST_LINE, &mut line).map_err(failed)? == LineRead::Line {
+        if line.starts_with(SOURCE)
+            && let Ok(Line::Source(source)) = serde_json::from_slice(&line)
+        {
+            parts.insert(source.called.clone(), key(&source.node, &source.system));
+        }
+        line.clear();
+    }
+    Ok(parts)
+}
+
+/// How complete a copy is: whether it has its last line, and how long it is.
+fn extent(path: &Path) -> (bool, u64) {
+    let read = || {
+        let mut file = File::open(path)?;
+        let length = file.seek(SeekFrom::End(0))?;
+        file.seek(SeekFrom::End(-LAST.min(i64::try_from(length).unwrap_or(LAST))))?;
+        let mut last = Vec::new();
+        file.read_to_end(&mut last)?;
+        Ok::<_, std::io::Error>((last.windows(END.len()).any(|bytes| bytes == END), length))
+    };
+    read().unwrap_or_default()
+}

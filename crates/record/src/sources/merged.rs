@@ -1,0 +1,63 @@
+//! The file that several recordings become.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use howlate_model::{Header, Line};
+
+use crate::CreateError;
+use crate::rewrite::Rewriting;
+
+/// A merged recording that is being written. Until it is [closed](Self::close) its place is taken by an empty file, which
+/// goes when it is given up.
+pub struct Merged {
+    out: Option<Rewriting>,
+    path: PathBuf,
+}
+
+impl Merged {
+    /// Begins one.
+    ///
+    /// # Errors
+    ///
+    /// When there is something at `path` already, or nothing can be written there.
+    pub fn create(path: &Path, header: &Header) -> Result<Self, CreateError> {
+        let failed = |source| CreateError::of(path, source);
+        File::create_new(path).map_err(failed)?;
+        let mut merged = Self { out: None, path: path.to_owned() };
+        merged.out = Some(Rewriting::begin(path, header).map_err(failed)?);
+        Ok(merged)
+    }
+
+    /// Appends a line.
+    ///
+    /// # Errors
+    ///
+    /// The kernel's, such as a full disk.
+    pub fn write(&mut self, line: &Line) -> Result<(), CreateError> {
+        let Self { out, path } = self;
+        out.iter_mut().try_for_each(|out| out.write(line)).map_err(|source| CreateError::of(path, source))
+    }
+
+    /// Puts it in its place, whole.
+    ///
+    /// # Errors
+    ///
+    /// The kernel's, such as a full disk.
+    pub fn close(mut self) -> Result<(), CreateError> {
+        let Some(out) = self.out.take() else { return Ok(()) };
+        let placed = out.replace(&self.path).map(drop);
+        if placed.is_err() {
+            drop(std::fs::remove_file(&self.path));
+        }
+        placed.map_err(|source| CreateError::of(&self.path, source))
+    }
+}
+
+impl Drop for Merged {
+    fn drop(&mut self) {
+        if self.out.take().is_some() {
+            drop(std::fs::remove_file(&self.path));
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! Several recordings, read as the lines of one.
+//!
+//! What is known of each before its lines are read is little (`candidate.rs`), so that there may be thousands; then one
+//! after the other is read, and handed on only when it is known to be whole (`whole.rs`).
+
+mod called;
+mod candidate;
+mod merged;
+#[cfg(test)]
+mod tests;
+mod whole;
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::path::PathBuf;
+
+use howlate_model::{
+    CONDITIONS_MOST, Caveat, Condition, End, FORMAT, Header, HowEnded, Line, MonotonicTime, Node, Source,
+    System,
+};
+
+use self::called::{Called, key};
+use self::candidate::Candidate;
+pub use self::merged::Merged;
+use self::whole::{Ending, Whole};
+use crate::merge::{Merge, description, side_by_side};
+
+/// As many conditions are in the header; others follow it, so that no line is too long to be read.
+const IN_HEADER: usize = 8_192;
+
+/// Why several recordings cannot be read as one.
+#[derive(Debug, thiserror::Error)]
+pub enum NoSource {
+    /// None of them can be read.
+    #[error("none of {} recordings can be read: {first}", of)]
+    Unreadable {
+        /// How many there are.
+        of: usize,
+        /// What is wrong with the first.
+        first: String,
+    },
+    /// They have more conditions than one recording may.
+    #[error("they have {found} conditions together; one recording has {CONDITIONS_MOST} at most")]
+    TooManyConditions {
+        /// How many.
+        found: usize,
+    },
+}
+
+/// Several recordings that are read as one: its header, then its lines.
+#[derive(Debug)]
+pub struct Sources {
+    header: Header,
+    merge: Merge,
+    called: Called,
+    waiting: VecDeque<Candidate>,
+    /// Recordings whose lines were handed on, by id.
+    counted: HashSet<String>,
+    /// Lines to be handed on next.
+    next: VecDeque<Line>,
+    /// The one that is read at present.
+    current: Option<(Candidate, Whole)>,
+    /// Whether its lines were counted already, as part of another one.
+    skips: bool,
+    how: HowEnded,
+    until: MonotonicTime,
+    is_over: bool,
+}
+
+impl Sources {
+    /// Looks at the first line of each of `paths`. The merged recording gets this `id`, and is said to be made by a
+    /// command line of these `arguments`.
+    ///
+    /// # Errors
+    ///
+    /// When none can be read, or they have too many conditions.
+    pub fn open(paths: &[PathBuf], id: String, arguments: Vec<String>) -> Result<Self, NoSource> {
+        let (candidates, left_out) = candidates(paths);
+        let Some(first) = candidates.iter().min_by(|one, other| one.started.cmp(&other.started)) else {
+            let first = left_out.first().map(|(_, reason)| reason.clone()).unwrap_or_default();
+            return Err(NoSource::Unreadable { of: paths.len(), first });
+        };
+        let called = Called::of(candidates.iter().flat_map(Candidate::keys));
+        let conditions = together(&candidates, &called);
+        if conditions.len() > CONDITIONS_MOST {
+            return Err(NoSource::TooManyConditions { found: conditions.len() });
+        }
+        let listed = conditions[..conditions.len().min(IN_HEADER)].to_vec();
+        let unreadable = |first| NoSource::Unreadable { of: paths.len(), first };
+        let common = common(first.header().map_err(unreadable)?, &called);
+        let header = Header { id: Some(id), arguments, conditions: listed, ..common };
+        let more = conditions.iter().skip(IN_HEADER).map(|one| Line::Condition(Box::new(one.clone())));
+        let caveats =
+            left_out.into_iter().map(|(path, reason)| Line::Caveat(Caveat::SourceLeftOut { path, reason }));
+        Ok(Self {
+            next: more.chain(caveats).collect(),
+            until: header.at_ns,
+            header,
+            merge: Merge::into_conditions(conditions),
+            called,
+            waiting: candidates.into(),
+            counted: HashSet::new(),
+            current: None,
+            skips: false,
+            how: HowEnded::Done,
+            is_over: false,
+        })
+    }
+
+    /// The first line of the merged recording.
+    pub const fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// Begins with the next recording; `false` when there is none.
+    fn begin(&mut self) -> bool {
+        let Some(candidate) = self.waiting.pop_front() else { return false };
+        let path = candidate.name();
+        if self.counted.contains(&candidate.id) {
+            self.next.push_back(Line::Caveat(Caveat::SourceTwice { path }));
+            return true;
+        }
+        match Whole::read(candidate.path()) {
+            Ok(whole) => self.take(candidate, whole),
+            Err(reason) => {
+                self.next.push_back(Line::Caveat(Caveat::SourceLeftOut { path, reason }));
+                // What is damaged here may have come whole another time.
+                candidate.without_first().into_iter().for_each(|other| self.waiting.push_front(other));
+            }
+        }
+        true
+    }
+
+    fn take(&mut self, candidate: Candidate, whole: Whole) {
+        let twins = candidate.twins().map(|path| Line::Caveat(Caveat::SourceTwice { path }));
+        self.next.extend(twins);
+        self.ends(&candidate, whole.ending());
+        let conditions = candidate.conditions(&self.called);
+        let moved_by = candidate.moved_by(&self.header);
+        if self.merge.begin(&conditions, moved_by).is_err() {
+            let reason = "it changed while it was read".to_owned();
+            self.next.push_back(Line::Caveat(Caveat::SourceLeftOut { path: candidate.name(), reason }));
+            return;
+        }
+        self.counted.insert(candidate.id.clone());
+        self.skips = false;
+        if !candidate.is_merged() {
+            let source = candidate.source(whole.header(), &self.called, moved_by);
+            self.next.push_back(Line::Source(Box::new(source)));
+        }
+        self.current = Some((candidate, whole));
+    }
+
+    /// Says what is not whole about a recording.
+    fn ends(&mut self, candidate: &Candidate, ending: Ending) {
+        let path = candidate.name();
+        let (how, caveat) = match ending {
+            Ending::InOrder(how) => (how, None),
+            Ending::CutOff => (HowEnded::Interrupted, Some(Caveat::RecordingCutOff { path })),
+            Ending::Missing => (HowEnded::Interrupted, Some(Caveat::NoEnd { path })),
+        };
+        if self.how == HowEnded::Done || how == HowEnded::StoppedAbove {
+            self.how = how;
+        }
+        self.next.extend(caveat.map(Line::Caveat));
+    }
+
+    /// A line of the current recording.
+    fn line(&mut self, line: Line) {
+        match line {
+            Line::Source(source) => self.part(*source),
+            _ if self.skips => {}
+            Line::End(_) | Line::Header(_) => {}
+            Line::Condition(mut condition) => {
+                condition.node = self.current_name(condition.node.take());
+                self.next.extend(self.merge.lines(Line::Condition(condition)));
+            }
+            line => self.next.extend(self.merge.lines(line)),
+        }
+        if let Some(Line::Block(block)) = self.next.back() {
+            self.until = self.until.max(block.until_ns);
+        }
+    }
+
+    /// One of the recordings that a merged one was made of begins.
+    fn part(&mut self, source: Source) {
+        self.skips = !self.counted.insert(source.id.clone());
+        if self.skips {
+            let path = self.current.as_ref().map(|(candidate, _)| candidate.name()).unwrap_or_default();
+            let path = format!("{path} ({}, {})", source.called, source.started);
+            self.next.push_back(Line::Caveat(Caveat::SourceTwice { path }));
+            return;
+        }
+        let called = self.called.name(&key(&source.node, &source.system)).to_owned();
+        self.next.push_back(self.merge.line(Line::Source(Box::new(Source { called, ..source }))));
+    }
+
+    /// What the machine of a condition of the current recording is called now.
+    fn current_name(&self, before: Option<String>) -> Option<String> {
+        let (candidate, _) = self.current.as_ref()?;
+        self.called.in_conditions(candidate.key_of(before.as_deref()))
+    }
+
+    /// The last line.
+    fn end(&mut self) -> Option<Line> {
+        let is_first = !std::mem::replace(&mut self.is_over, true);
+        is_first.then_some(Line::End(End { at_ns: self.until, how: self.how }))
+    }
+}
+
+impl Iterator for Sources {
+    type Item = Line;
+
+    fn next(&mut self) -> Option<Line> {
+        loop {
+            if let Some(line) = self.next.pop_front() {
+                return Some(line);
+            }
+            match self.current.as_mut().map(|(_, whole)| whole.next()) {
+                Some(Some(line)) => self.line(line),
+                Some(None) => self.current = None,
+                None if self.begin() => {}
+                None => return self.end(),
+            }
+        }
+    }
+}
+
+/// What the merged recording's first line says, but for its conditions: of the machine only what is true of all.
+fn common(first: Header, called: &Called) -> Header {
+    let first = Header { format: FORMAT, command: "merge".to_owned(), ..first };
+    if called.is_one() {
+        return first;
+    }
+    let (findings, settings) = (Vec::new(), Vec::new());
+    Header { node: Node::default(), system: System::default(), findings, settings, ..first }
+}
+
+/// Those that begin as recordings do, each once, and what is wrong with the others.
+fn candidates(paths: &[PathBuf]) -> (Vec<Candidate>, Vec<(String, String)>) {
+    let (mut candidates, mut left_out) = (Vec::<Candidate>::new(), Vec::new());
+    let mut places: HashMap<String, usize> = HashMap::new();
+    for path in paths {
+        match Candidate::of(path) {
+            Err(reason) => left_out.push((path.display().to_string(), reason)),
+            Ok(candidate) => match places.get(&candidate.id) {
+                Some(place) => candidates[*place].joins(candidate),
+                None => {
+                    places.insert(candidate.id.clone(), candidates.len());
+                    candidates.push(candidate);
+                }
+            },
+        }
+    }
+    (candidates, left_out)
+}
+
+/// The conditions of all, each as often as the recording has it that has it most often.
+fn together(candidates: &[Candidate], called: &Called) -> Vec<Condition> {
+    let each: Vec<Vec<Condition>> = candidates.iter().map(|one| one.conditions(called)).collect();
+    let mut wanted: HashMap<String, usize> = HashMap::new();
+    for conditions in &each {
+        let mut here: HashMap<String, usize> = HashMap::new();
+        for described in conditions.iter().map(description) {
+            let times = here.entry(described.clone()).or_default();
+            *times += 1;
+            let most = wanted.entry(described).or_default();
+            *most = (*most).max(*times);
+        }
+    }
+    let mut is_wanted = |condition: &Condition| match wanted.get_mut(&description(condition)) {
+        Some(left) if *left > 0 => {
+            *left -= 1;
+            true
+        }
+        _ => false,
+    };
+    side_by_side(&each).into_iter().filter(|condition| is_wanted(condition)).collect()
+}

@@ -1,0 +1,72 @@
+//! What `howlate merge` says of what it made.
+
+use std::collections::BTreeSet;
+
+use howlate_model::{Condition, Line, Property};
+
+use crate::numbers::count;
+use crate::property::{heading, varying};
+
+/// What became one recording.
+#[derive(Clone, Debug, Default)]
+pub struct MergeResult {
+    recordings: u64,
+    wakeups: u64,
+    conditions: Vec<Condition>,
+    nodes: BTreeSet<String>,
+}
+
+impl MergeResult {
+    /// Before its first line after the header, which has these conditions.
+    pub fn new(conditions: &[Condition]) -> Self {
+        Self { conditions: conditions.to_vec(), ..Self::default() }
+    }
+
+    /// Takes in one line.
+    pub fn add(&mut self, line: &Line) {
+        match line {
+            Line::Source(source) => {
+                self.recordings += 1;
+                self.nodes.insert(source.called.clone());
+            }
+            Line::Condition(condition) => self.conditions.push((**condition).clone()),
+            Line::Block(block) => self.wakeups += block.latency.count(),
+            _ => {}
+        }
+    }
+
+    /// The whole in words, and what was kept apart.
+    pub fn words(&self, file: &str) -> String {
+        let Self { recordings, wakeups, conditions, nodes } = self;
+        let of = |number: usize, one: &str| {
+            format!("{} {one}{}", count(number as u64), if number == 1 { "" } else { "s" })
+        };
+        let recordings = of(usize::try_from(*recordings).unwrap_or(usize::MAX), "recording");
+        let machines = of(nodes.len(), "machine");
+        let apart = of(conditions.len(), "condition");
+        let mut text =
+            format!("{file}: {recordings} of {machines}, {} wake-ups of {apart}.\n", count(*wakeups));
+        for property in varying(conditions) {
+            text.push_str(&format!(
+                "Kept apart by {}: {}.\n",
+                heading(property, None),
+                values(conditions, property)
+            ));
+        }
+        text
+    }
+}
+
+/// The first values of a property, and how many more there are.
+fn values(conditions: &[Condition], property: Property) -> String {
+    /// More are too many to read.
+    const MOST: usize = 6;
+    let all: Vec<String> = conditions.iter().map(|condition| property.typed(condition)).collect();
+    let mut once: Vec<&str> = Vec::new();
+    let mut seen = BTreeSet::new();
+    once.extend(all.iter().map(String::as_str).filter(|value| seen.insert(*value)));
+    let more = once.len().saturating_sub(MOST);
+    once.truncate(MOST);
+    let rest = if more > 0 { format!(" and {} more", count(more as u64)) } else { String::new() };
+    format!("{}{rest}", once.join(", "))
+}
