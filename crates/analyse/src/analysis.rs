@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use howlate_model::{Boot, BootEnded, CONDITIONS_MOST, Caveat, Condition, End, Header, Line};
+use howlate_model::{Boot, BootEnded, CONDITIONS_MOST, Caveat, Condition, End, Header, Line, Span};
 
 use crate::outcome::push_new;
 use crate::{LoadEffect, Member, Outcome, member};
@@ -22,6 +22,8 @@ pub struct Analysis {
     pub boots_ended: Vec<BootEnded>,
     /// The machines of a merged recording, by name; empty in one of one machine that was not merged.
     pub members: BTreeMap<String, Member>,
+    /// Differences between machines within this do not count, where that was asked for.
+    pub margin: Option<Span>,
     outcomes: Vec<Outcome>,
 }
 
@@ -37,6 +39,7 @@ impl Analysis {
             boots: Vec::new(),
             boots_ended: Vec::new(),
             members: BTreeMap::new(),
+            margin: None,
             outcomes,
         }
     }
@@ -91,6 +94,7 @@ impl Analysis {
             boots: self.boots.clone(),
             boots_ended: self.boots_ended.clone(),
             members: self.members.clone(),
+            margin: self.margin,
             outcomes,
         }
     }

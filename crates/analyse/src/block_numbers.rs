@@ -48,6 +48,12 @@ impl BlockNumbers<'_> {
         self.blocks.stretches.interval(&self.all, 0.99).filter(|_| self.all.count() >= least_wakeups(0.99))
     }
 
+    /// A `quantile` of each stretch that has the wake-ups for it, nanoseconds, in order; neighbouring blocks are joined, so
+    /// that there are at most 32.
+    pub fn quantiles(&self, quantile: f64) -> Vec<f64> {
+        self.blocks.stretches.quantiles(quantile)
+    }
+
     /// How many blocks there were, and how long one lasted on average.
     pub fn extent(&self) -> (u64, Span) {
         let Blocks { seen, lasted, .. } = self.blocks;

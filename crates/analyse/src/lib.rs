@@ -16,6 +16,7 @@ mod interval;
 mod limits;
 mod load_effect;
 mod member;
+pub mod nodes;
 mod outcome;
 mod planned;
 mod ranking;

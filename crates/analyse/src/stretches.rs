@@ -8,8 +8,8 @@
 use howlate_model::{Distribution, Latency};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use crate::Interval;
 use crate::autocorrelation::{inflation_beside, is_too_alike, lag_one};
+use crate::{Interval, least_wakeups};
 
 /// Stretches kept. When there are more, neighbours are joined, so that memory stays constant.
 const MOST: usize = 32;
@@ -54,6 +54,19 @@ impl Counts {
         self.0.iter().take_while(|one| one.0 <= value).map(|one| one.1).sum::<u64>() as f64
     }
 
+    /// The smallest latency that this share does not exceed; `None` where there are too few for it.
+    #[allow(clippy::cast_precision_loss, reason = "counts")]
+    fn quantile(&self, quantile: f64) -> Option<u64> {
+        let all = self.all();
+        let mut below = 0;
+        let reaches = |one: &&(u64, u64)| {
+            below += one.1;
+            below as f64 >= quantile * all
+        };
+        let enough = all >= least_wakeups(quantile) as f64;
+        self.0.iter().find(reaches).map(|one| one.0).filter(|_| enough)
+    }
+
     #[allow(clippy::cast_precision_loss, reason = "counts")]
     fn all(&self) -> f64 {
         self.0.iter().map(|one| one.1).sum::<u64>() as f64
@@ -90,6 +103,12 @@ impl Stretches {
             joined
         };
         self.list = self.list.chunks(2).map(join).collect();
+    }
+
+    /// A `quantile` of each stretch that has the wake-ups for it, in order.
+    #[allow(clippy::cast_precision_loss, reason = "latencies are shown with three digits")]
+    pub(crate) fn quantiles(&self, quantile: f64) -> Vec<f64> {
+        self.list.iter().filter_map(|one| one.quantile(quantile)).map(|value| value as f64).collect()
     }
 
     /// 95 % interval of a `quantile` of `all`, which is the distribution of these stretches; `None` when there are

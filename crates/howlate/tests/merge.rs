@@ -105,3 +105,40 @@ fn a_recording_knows_its_machine() {
     assert_eq!(plain["node"]["machine"], anonymous["node"]["machine"]);
     assert!(plain["id"].as_str().unwrap().len() == 32 && plain["id"] != anonymous["id"]);
 }
+
+#[test]
+fn the_machine_that_is_late_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, late) in [("n1", 50), ("n2", 51), ("n3", 50), ("n4", 380)] {
+        std::fs::write(folder.path().join(name).with_extension("jsonl"), late_by(name, late)).unwrap();
+    }
+    let all = folder.path().to_str().unwrap();
+    let shown = stdout(&run(&["show", all]));
+    assert!(shown.contains("n4 is later than the other nodes: its median by 330 µs"), "{shown}");
+    assert_eq!(shown.matches("is later than the other nodes").count(), 2, "by median and p99: {shown}");
+    let nodes = json(&["show", "--format", "json", all], 0)["nodes"].clone();
+    let out = |one: &Value| (one["node"] == "n4") == (one["stands_out"] == true);
+    assert!(nodes[0]["nodes"].as_array().unwrap().iter().all(out), "{nodes}");
+    let wide = json(&["show", "--format", "json", "--margin", "1ms", all], 0)["nodes"][0]["nodes"].clone();
+    assert!(wide.as_array().unwrap().iter().all(|one| one["stands_out"] == false), "{wide}");
+    let compared = json(&["compare", "--format", "json", all, all], 0);
+    assert_eq!(compared["compared"].as_array().unwrap().len(), 4, "each machine with itself");
+}
+
+/// A recording of `node` whose wake-ups are about so many microseconds late.
+fn late_by(node: &str, late: u32) -> String {
+    let text = of("cyclic", node, &serde_json::json!({ "name": node }));
+    let mut lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let mut header = lines.next().unwrap();
+    let one = header["header"]["conditions"][0].clone();
+    header["header"]["conditions"] = [one].into();
+    let block = |second: u32| {
+        let mut block = howlate_model::Block::default();
+        let at = howlate_model::MonotonicTime::from_nanos;
+        let ran = at(i64::from(late + second % 3) * 1_000);
+        (0..200).for_each(|_| block.record(howlate_model::Wakeup { expected: at(0), ran }, None));
+        serde_json::to_string(&howlate_model::Line::Block(Box::new(block))).unwrap()
+    };
+    let blocks: Vec<String> = (0..9).map(block).collect();
+    format!("{header}\n{}\n{}\n", blocks.join("\n"), r#"{"end":{"at_ns":9,"how":"done"}}"#)
+}

@@ -1,19 +1,23 @@
 //! What stands above and below every result.
 
 use howlate_analyse::Analysis;
+use howlate_analyse::nodes::nodes;
 use howlate_model::{HowEnded, Work};
 
 use crate::machine::machine;
 use crate::notes::notes;
-use crate::numbers::length;
+use crate::numbers::{count, length};
 use crate::prose::wrapped;
 use crate::style::{DIM, HEADING, paint};
-use crate::{cyclic, foreign, guests, loads, notify, quick, sleep, watch, why};
+use crate::{cyclic, foreign, guests, loads, nodes, notify, quick, sleep, watch, why};
 
 /// The whole result of a recording, for a terminal.
 pub fn report(analysis: &Analysis, width: usize) -> String {
     if analysis.header.command == "quick" {
         return quick::quick(analysis, width);
+    }
+    if analysis.members.len() > 1 {
+        return of_nodes(analysis, width);
     }
     let loads = loads::loads(analysis, width);
     let below =
@@ -23,6 +27,25 @@ pub fn report(analysis: &Analysis, width: usize) -> String {
         "{}\n{}{why}{loads}{below}{}",
         top(analysis, width),
         bodies(analysis, width),
+        notes(analysis, width)
+    )
+}
+
+/// Conditions of a merged recording that are shown one by one as well.
+const MOST_ONE_BY_ONE: usize = 16;
+
+/// The same conditions on several machines.
+fn of_nodes(analysis: &Analysis, width: usize) -> String {
+    let nodes = nodes::nodes(&nodes(analysis), width);
+    let is_few = analysis.outcomes().len() <= MOST_ONE_BY_ONE;
+    let one_by_one = if is_few { bodies(analysis, width) } else { String::new() };
+    let recordings: u64 = analysis.members.values().map(|member| member.recordings).sum();
+    let of = format!("{} recordings of {} machines", count(recordings), count(analysis.members.len() as u64));
+    let why = why::why(analysis, None, width);
+    format!(
+        "{}{}\n\n{nodes}{one_by_one}{why}{}",
+        top(analysis, width),
+        paint(DIM, of),
         notes(analysis, width)
     )
 }

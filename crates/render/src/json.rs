@@ -1,6 +1,7 @@
 //! The result as one JSON object. Names are public: add, never rename.
 
 use howlate_analyse::cause::Why;
+use howlate_analyse::nodes::{Spread, nodes};
 use howlate_analyse::watch::{Rhythm, RhythmNumbers};
 use howlate_analyse::{
     Analysis, BlockNumbers, Insight, Interval, LoadEffect, Outcome, Ranking, Summary, insights, rankings,
@@ -44,6 +45,9 @@ struct Document<'a> {
     /// The guests it was measured in, in the order in which they were booted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     guests: Vec<Guest<'a>>,
+    /// Of several machines: each condition, how far they lie apart, which stand out, and what those have in common.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    nodes: Vec<Spread>,
     results: Vec<Entry<'a>>,
 }
 
@@ -212,6 +216,7 @@ fn document(analysis: &Analysis) -> Document<'_> {
         explanations,
         rankings: parts.iter().flat_map(|(_, part)| rankings(part)).collect(),
         guests: guests(analysis),
+        nodes: nodes(analysis),
         results: analysis.outcomes().iter().map(|outcome| entry(outcome, &header.findings)).collect(),
     }
 }

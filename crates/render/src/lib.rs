@@ -22,6 +22,7 @@ mod loads;
 mod machine;
 mod meaning;
 mod merge_result;
+mod nodes;
 mod notes;
 mod notify;
 pub mod numbers;

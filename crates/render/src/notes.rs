@@ -1,34 +1,50 @@
 //! What to know besides the numbers.
 
+use std::collections::HashMap;
+
 use howlate_analyse::Analysis;
-use howlate_model::Caveat;
 
 use crate::caveats::caveat;
+use crate::numbers::count;
 use crate::prose::wrapped;
 use crate::style::{WARN, paint};
 
+/// More notes of many machines are not read.
+const MOST: usize = 30;
+
 /// Caveats, each once, with the conditions that they are about.
 pub(crate) fn notes(analysis: &Analysis, width: usize) -> String {
-    let mut notes: Vec<(Caveat, usize)> = analysis.caveats.iter().map(|one| (one.clone(), 0)).collect();
-    for outcome in analysis.outcomes() {
-        for one in outcome.caveats() {
-            match notes.iter_mut().find(|(known, _)| caveat(known) == caveat(&one)) {
-                Some((_, conditions)) => *conditions += 1,
-                None => notes.push((one, 1)),
-            }
-        }
-    }
-    let several = analysis.outcomes().len() > 1;
-    let line = |(one, conditions): &(Caveat, usize)| {
+    let notes = once(analysis);
+    let all = analysis.outcomes().len();
+    let line = |(note, conditions): &(String, usize)| {
         let about = match conditions {
             0 => String::new(),
-            n if several && *n < analysis.outcomes().len() => {
-                format!(" ({n} of {} conditions)", analysis.outcomes().len())
-            }
+            n if all > 1 && *n < all => format!(" ({n} of {all} conditions)"),
             _ => String::new(),
         };
-        let text = format!("{}{about}", caveat(one));
-        format!("{} {}\n", paint(WARN, "!"), wrapped(&text, width, 2))
+        format!("{} {}\n", paint(WARN, "!"), wrapped(&format!("{note}{about}"), width, 2))
     };
-    notes.iter().map(line).collect()
+    let most = if analysis.members.len() > 1 { MOST } else { notes.len() };
+    let more = notes.len().saturating_sub(most);
+    let rest = if more > 0 {
+        format!("  and {} notes more: see `--format json`\n", count(more as u64))
+    } else {
+        String::new()
+    };
+    notes.iter().take(most).map(line).chain(std::iter::once(rest)).collect()
+}
+
+/// Their words, and of how many conditions they are; those of the whole recording are of none.
+fn once(analysis: &Analysis) -> Vec<(String, usize)> {
+    let mut notes: Vec<(String, usize)> = analysis.caveats.iter().map(|one| (caveat(one), 0)).collect();
+    let mut places: HashMap<String, usize> = notes.iter().map(|(note, _)| note.clone()).zip(0..).collect();
+    for one in analysis.outcomes().iter().flat_map(howlate_analyse::Outcome::caveats) {
+        let note = caveat(&one);
+        let place = *places.entry(note.clone()).or_insert_with(|| {
+            notes.push((note, 0));
+            notes.len() - 1
+        });
+        notes[place].1 += 1;
+    }
+    notes
 }

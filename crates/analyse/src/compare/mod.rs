@@ -19,8 +19,8 @@ mod trial;
 mod units;
 mod verdict;
 
+pub(crate) use hodges_lehmann::between;
 pub(crate) use holm::holm;
-#[cfg(test)]
 pub(crate) use mann_whitney::MannWhitney;
 pub use matching::Difference;
 pub use maximum::{Extrapolation, Maximum, Refusal};
@@ -221,7 +221,7 @@ fn ordered(values: &[f64]) -> Vec<f64> {
     sorted
 }
 
-fn median(values: &[f64]) -> Option<f64> {
+pub(crate) fn median(values: &[f64]) -> Option<f64> {
     let sorted = ordered(values);
     let middle = sorted.len() / 2;
     let upper = *sorted.get(middle)?;

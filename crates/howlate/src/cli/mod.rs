@@ -207,6 +207,9 @@ pub(crate) struct Show {
     /// End with status 1 when a result exceeds this, such as 'max>100us' or 'p99.9>50us'
     #[arg(long, value_name = "LIMIT")]
     pub(crate) fail_above: Vec<Limit>,
+    /// Of several machines: differences between them within this do not count; a tenth of their middle if left out
+    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
+    pub(crate) margin: Option<Span>,
     /// Also draw histograms and percentile curves
     #[arg(long, conflicts_with = "format")]
     pub(crate) plot: bool,

@@ -59,7 +59,7 @@ fn read<T>(
         }
         Source::Merged(sources) => {
             let mut whole = begin(header(sources.header().clone(), path, texts)?);
-            for line in sources {
+            for line in *sources {
                 add(&mut whole, &taken(line, texts).map_err(|error| illegible(path, 1, &error))?);
             }
             Ok((whole, Vec::new()))

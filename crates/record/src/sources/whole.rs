@@ -21,7 +21,7 @@ pub(super) struct Whole {
 #[derive(Debug)]
 enum Lines {
     Kept(vec::IntoIter<Line>),
-    Again(Reader),
+    Again(Box<Reader>),
 }
 
 /// How it ends.
@@ -43,7 +43,7 @@ impl Whole {
         let mut reader = Reader::open(path).map_err(words)?;
         let header = reader.header().clone();
         let (mut kept, mut how) = (Vec::new(), None);
-        while let Some(line) = reader.next() {
+        for line in reader.by_ref() {
             let line = line.map_err(words)?;
             if let Line::End(end) = &line {
                 how = Some(end.how);
@@ -63,7 +63,7 @@ impl Whole {
         };
         let lines = match length <= KEPT {
             true => Lines::Kept(kept.into_iter()),
-            false => Lines::Again(Reader::open(path).map_err(words)?),
+            false => Lines::Again(Box::new(Reader::open(path).map_err(words)?)),
         };
         Ok(Self { header, lines, ending })
     }

@@ -21,14 +21,15 @@ pub(super) enum Source {
     /// What another program wrote, read as a whole.
     Imported(Imported),
     /// Several recordings of ours, read as one.
-    Merged(Sources),
+    Merged(Box<Sources>),
 }
 
 /// Opens the file at `path`, which may be a pipe: nothing of it is read twice. A folder, or a pattern that several files
 /// match, is the recording that they give together.
 pub(super) fn open(path: &Path) -> Result<Source, Error> {
     if is_several(path) {
-        return Ok(Source::Merged(Sources::open(&files(path)?, new_id(), Vec::new())?));
+        let sources = Sources::open(&files(path)?, new_id(), Vec::new())?;
+        return Ok(Source::Merged(Box::new(sources)));
     }
     let failed = |source| ReadError::Io { path: path.to_owned(), source };
     let mut file = BufReader::new(File::open(path).map_err(failed)?);

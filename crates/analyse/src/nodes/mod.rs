@@ -1,0 +1,181 @@
+//! The same conditions on many machines: how far nodes lie apart, which stand out, and what those have in common.
+//!
+//! A node is one value per condition and statistic: the median of what its blocks say. What is compared are nodes with
+//! nodes, never blocks of one with blocks of another: that two machines differ is certain before anything is measured.
+
+mod apart;
+mod benjamini_hochberg;
+mod groups;
+mod numbers;
+#[cfg(test)]
+mod tests;
+
+use howlate_model::{Condition, HasProperties, Property};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+pub use groups::GroupShift;
+pub use numbers::NodeStatistic;
+
+use crate::compare::median;
+use crate::{Analysis, Outcome};
+use apart::{OF_MAD, Others, apart, mad};
+use benjamini_hochberg::benjamini_hochberg;
+use numbers::Measured;
+
+/// The share of nodes said to stand out, but that do not, is at most this on average.
+const FALSE_ALARMS: f64 = 0.05;
+/// Differences within this share of the middle are of no interest, unless one was asked for.
+const USUAL_MARGIN: f64 = 0.1;
+
+/// From so many nodes on, each is held against all of them.
+const MANY: usize = 200;
+/// One in so many nodes may be an exception.
+const EXCEPTIONS: usize = 3;
+
+/// One condition on all nodes.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Spread {
+    /// The condition; which machine, kernel, CPU and thread are left out.
+    pub condition: Condition,
+    /// What is compared.
+    pub statistic: NodeStatistic,
+    /// The median of the nodes.
+    pub centre_ns: f64,
+    /// How far nodes lie apart: 1.4826 times their median distance from that.
+    pub between_ns: f64,
+    /// How far blocks of one node lie apart: the same of blocks, the median of the nodes.
+    pub within_ns: f64,
+    /// Differences within this do not count.
+    pub margin_ns: f64,
+    /// Each node, the latest first.
+    pub nodes: Vec<NodeNumber>,
+    /// Properties whose nodes are later than the others.
+    pub groups: Vec<GroupShift>,
+}
+
+/// A node under one condition.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct NodeNumber {
+    /// What it is called.
+    pub node: String,
+    /// The median of what its blocks say.
+    pub value_ns: f64,
+    /// How far its blocks lie apart.
+    pub within_ns: f64,
+    /// How many there are.
+    pub blocks: usize,
+    /// Wake-ups that were planned.
+    pub count: u64,
+    /// The worst of them.
+    pub max_ns: i64,
+    /// Its value less the centre of the other nodes; absent below three nodes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub difference_ns: Option<f64>,
+    /// The 95 % interval of that, from how far the others lie apart.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval_ns: Option<(f64, f64)>,
+    /// The difference in standard deviations of such a difference.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub z: Option<f64>,
+    /// How probable it is that a node like the others is so late, corrected for the number of nodes
+    /// (Benjamini–Hochberg).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p_corrected: Option<f64>,
+    /// Whether it is later than the others: by more than the margin, and more than chance.
+    pub stands_out: bool,
+}
+
+/// What the nodes of a merged recording say: each condition, each statistic that there are wake-ups for. Differences
+/// within the analysis's margin do not count, or within a tenth of the middle. Empty where there is one machine.
+pub fn nodes(analysis: &Analysis) -> Vec<Spread> {
+    if analysis.members.len() < 2 {
+        return Vec::new();
+    }
+    let mut spreads = Vec::new();
+    for outcomes in conditions(analysis) {
+        for statistic in NodeStatistic::ALL {
+            spreads.extend(spread(analysis, &outcomes, statistic));
+        }
+    }
+    spreads
+}
+
+/// Properties in which nodes may differ and are compared nevertheless: threads and CPUs of a node belong together.
+const OF_NODES: [Property; 4] = [Property::Node, Property::Kernel, Property::Cpu, Property::Thread];
+
+/// The outcomes of each condition, whatever machine they are of. What was refused somewhere is a condition of its own.
+fn conditions(analysis: &Analysis) -> Vec<Vec<&Outcome>> {
+    let mut all: Vec<(Vec<String>, Vec<&Outcome>)> = Vec::new();
+    let properties: Vec<Property> =
+        Property::ALL.iter().copied().filter(|one| !OF_NODES.contains(one)).collect();
+    let mut places = std::collections::HashMap::new();
+    for outcome in analysis.outcomes().iter().filter(|outcome| outcome.count() > 0) {
+        let key: Vec<String> = properties.iter().map(|one| one.typed(outcome)).collect();
+        let place = *places.entry(key.clone()).or_insert_with(|| {
+            all.push((key, Vec::new()));
+            all.len() - 1
+        });
+        all[place].1.push(outcome);
+    }
+    all.into_iter().map(|(_, outcomes)| outcomes).collect()
+}
+
+fn spread(analysis: &Analysis, outcomes: &[&Outcome], statistic: NodeStatistic) -> Option<Spread> {
+    let measured = numbers::measured(outcomes, statistic);
+    let values: Vec<f64> = measured.iter().map(|one| one.value).collect();
+    let centre = median(&values).filter(|_| values.len() > 1)?;
+    #[allow(clippy::cast_precision_loss, reason = "a margin is given with few digits")]
+    let margin = analysis.margin.map_or(USUAL_MARGIN * centre.abs(), |margin| margin.as_nanos() as f64);
+    let mut nodes = judged(&measured, margin);
+    nodes.sort_by(|one, other| other.value_ns.total_cmp(&one.value_ns));
+    let mut condition = outcomes[0].condition.clone();
+    (condition.node, condition.cpu, condition.thread) = (None, None, 0);
+    if outcomes.iter().any(|one| one.value(Property::Kernel) != outcomes[0].value(Property::Kernel)) {
+        condition.kernel.clear();
+    }
+    Some(Spread {
+        condition,
+        statistic,
+        centre_ns: centre,
+        between_ns: OF_MAD * mad(&values)?,
+        within_ns: median(&measured.iter().map(|one| one.within).collect::<Vec<_>>())?,
+        margin_ns: margin,
+        groups: groups::groups(&analysis.members, &nodes, margin),
+        nodes,
+    })
+}
+
+/// Each node beside the others.
+fn judged(measured: &[Measured], margin: f64) -> Vec<NodeNumber> {
+    let values: Vec<f64> = measured.iter().map(|one| one.value).collect();
+    let usual = median(&measured.iter().map(|one| one.variance).collect::<Vec<_>>()).unwrap_or(0.0);
+    // One of so many moves neither the median nor the spread.
+    let all = (values.len() > MANY).then(|| Others::of(&values)).flatten();
+    let without = |place: usize| Others::of(&[&values[..place], &values[place + 1..]].concat());
+    let beside = |(place, one): (usize, &Measured)| {
+        apart(one.value, all.or_else(|| without(place))?, one.variance - usual)
+    };
+    let apart: Vec<_> = measured.iter().enumerate().map(beside).collect();
+    let ps: Vec<f64> = apart.iter().map(|one| one.map_or(1.0, |one| one.p)).collect();
+    let corrected = benjamini_hochberg(&ps);
+    let number = |((one, apart), p): ((&Measured, &Option<apart::Apart>), f64)| NodeNumber {
+        node: one.node.clone(),
+        value_ns: one.value,
+        within_ns: one.within,
+        blocks: one.blocks,
+        count: one.count,
+        max_ns: one.max,
+        difference_ns: apart.map(|apart| apart.difference),
+        interval_ns: apart.map(|apart| (apart.difference - apart.reach, apart.difference + apart.reach)),
+        z: apart.map(|apart| apart.z),
+        p_corrected: apart.map(|_| p),
+        stands_out: apart.is_some_and(|apart| apart.difference > margin && p <= FALSE_ALARMS),
+    };
+    let mut numbers: Vec<NodeNumber> = measured.iter().zip(&apart).zip(corrected).map(number).collect();
+    // What is so common is no exception; what it has in common is for the groups to say.
+    if EXCEPTIONS * numbers.iter().filter(|one| one.stands_out).count() > numbers.len() {
+        numbers.iter_mut().for_each(|one| one.stands_out = false);
+    }
+    numbers
+}

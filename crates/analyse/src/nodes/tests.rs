@@ -1,0 +1,160 @@
+use howlate_model::{
+    Block, Condition, Instrument, Line, MonotonicTime, Node, Source, Span, System, Wait, Wakeup, Work,
+};
+
+use super::*;
+
+/// What a simulated fleet is like, in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+struct Fleet {
+    nodes: usize,
+    /// How far nodes lie apart, and blocks of one.
+    between: f64,
+    within: f64,
+}
+
+const QUIET: f64 = 50_000.0;
+const BLOCKS: u32 = 10;
+
+/// Bell-shaped, with variance 1.
+fn normal(random: &mut fastrand::Rng) -> f64 {
+    2.0 * ((0..3).map(|_| random.f64()).sum::<f64>() - 1.5)
+}
+
+/// The numbers of each node, the first of which are later by `shift`.
+fn measured(fleet: Fleet, late: usize, shift: f64, random: &mut fastrand::Rng) -> Vec<Measured> {
+    let one = |place: usize| {
+        let own = QUIET + fleet.between * normal(random) + if place < late { shift } else { 0.0 };
+        let blocks: Vec<f64> = (0..BLOCKS).map(|_| own + fleet.within * normal(random)).collect();
+        let within = OF_MAD * mad(&blocks).unwrap();
+        let variance = within * within * std::f64::consts::FRAC_PI_2 / f64::from(BLOCKS);
+        let (node, value) = (place.to_string(), median(&blocks).unwrap());
+        Measured { node, value, within, variance, blocks: blocks.len(), count: 20_000, max: 0 }
+    };
+    (0..fleet.nodes).map(one).collect()
+}
+
+/// Which nodes stand out by more than 2 µs.
+fn named(measured: &[Measured]) -> Vec<usize> {
+    let judged = judged(measured, 2_000.0);
+    judged.iter().filter(|one| one.stands_out).map(|one| one.node.parse().unwrap()).collect()
+}
+
+/// In how many of `runs` something is so.
+fn times(runs: u64, mut is_so: impl FnMut(&mut fastrand::Rng) -> bool) -> u64 {
+    (0..runs).filter(|seed| is_so(&mut fastrand::Rng::with_seed(*seed))).count() as u64
+}
+
+const FLEETS: [Fleet; 5] = [
+    Fleet { nodes: 3, between: 500.0, within: 1_000.0 },
+    Fleet { nodes: 3, between: 5_000.0, within: 1_000.0 },
+    Fleet { nodes: 9, between: 3_000.0, within: 4_000.0 },
+    Fleet { nodes: 20, between: 3_000.0, within: 1_000.0 },
+    Fleet { nodes: 100, between: 3_000.0, within: 1_000.0 },
+];
+
+#[test]
+fn nodes_that_differ_by_chance_are_not_named() {
+    for fleet in FLEETS {
+        // Five in a hundred are 25; 41 come once in a thousand times. More nodes take longer: 13 of 100 are as rare.
+        let (runs, most) = if fleet.nodes > 3 { (100, 12) } else { (500, 40) };
+        let false_alarms = times(runs, |random| !named(&measured(fleet, 0, 0.0, random)).is_empty());
+        assert!(false_alarms <= most, "{fleet:?}: {false_alarms} of {runs}");
+    }
+}
+
+#[test]
+fn one_node_that_is_30_us_late_is_named_and_no_other() {
+    for (fleet, least) in FLEETS.into_iter().zip([16, 0, 18, 18, 18]) {
+        let (mut found, mut others) = (0, 0);
+        for seed in 0..20 {
+            let named = named(&measured(fleet, 1, 30_000.0, &mut fastrand::Rng::with_seed(seed)));
+            found += u64::from(named.contains(&0));
+            others += u64::from(named.iter().any(|one| *one != 0));
+        }
+        assert!(found >= least && others <= 3, "{fleet:?}: {found} found, {others} others");
+    }
+}
+
+#[test]
+fn several_late_nodes_do_not_hide_each_other() {
+    let fleet = Fleet { nodes: 20, between: 1_000.0, within: 1_000.0 };
+    let all =
+        times(20, |random| (0..4).all(|one| named(&measured(fleet, 4, 30_000.0, random)).contains(&one)));
+    assert!(all >= 18, "{all} of 20");
+}
+
+#[test]
+fn a_difference_within_the_margin_is_none() {
+    let fleet = Fleet { nodes: 20, between: 10.0, within: 10.0 };
+    let measured = measured(fleet, 1, 1_500.0, &mut fastrand::Rng::with_seed(1));
+    assert!(named(&measured).is_empty());
+    assert!(judged(&measured, 1_000.0)[0].stands_out);
+}
+
+/// A merged recording of these nodes, each late by so much, in two racks.
+fn merged(late: &[i64]) -> Analysis {
+    let work = Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_millis(1) };
+    let mut header = crate::testing::analysis_of(&[work]).header;
+    let condition = header.conditions.remove(0);
+    let name = |place: usize| format!("n{place}");
+    header.conditions =
+        (0..late.len()).map(|one| Condition { node: Some(name(one)), ..condition.clone() }).collect();
+    let mut analysis = Analysis::new(header);
+    for (place, late) in late.iter().enumerate() {
+        let labels = [("rack".to_owned(), (place % 2).to_string())].into();
+        analysis.add(&Line::Source(Box::new(Source {
+            id: name(place),
+            called: name(place),
+            node: Node { labels, ..Node::default() },
+            command: "cyclic".into(),
+            started: String::new(),
+            at_ns: MonotonicTime::default(),
+            moved_by_ns: 0,
+            system: System::default(),
+            findings: vec![],
+            settings: vec![],
+            instrument: Instrument::default(),
+        })));
+        for second in 0..8 {
+            let mut block = Block { condition: u32::try_from(place).unwrap(), ..Block::default() };
+            let at = MonotonicTime::from_nanos;
+            // Neither blocks nor nodes are all the same.
+            let late = late + (second * 7 + i64::try_from(place).unwrap() * 3) % 5 * 400;
+            (0..200).for_each(|_| block.record(Wakeup { expected: at(0), ran: at(late) }, work.period()));
+            analysis.add(&Line::Block(Box::new(block)));
+        }
+    }
+    analysis
+}
+
+#[test]
+fn a_merged_recording_tells_its_nodes_apart() {
+    let analysis = merged(&[50_000, 50_500, 49_800, 80_000, 50_200, 49_900, 50_100, 50_300, 50_400, 49_700]);
+    let spreads = nodes(&analysis);
+    assert_eq!(spreads.iter().map(|one| one.statistic).collect::<Vec<_>>(), NodeStatistic::ALL);
+    let first = &spreads[0];
+    assert_eq!((first.nodes[0].node.as_str(), first.nodes[0].stands_out), ("n3", true));
+    assert!(first.nodes[1..].iter().all(|one| !one.stands_out), "{first:?}");
+    let difference = first.nodes[0].difference_ns.unwrap();
+    assert!((28_000.0..32_000.0).contains(&difference), "{difference}");
+    assert!(first.groups.is_empty() && first.condition.node.is_none());
+    assert!(nodes(&merged(&[50_000])).is_empty(), "one node is no fleet");
+}
+
+#[test]
+fn nodes_that_share_a_rack_are_named_by_it() {
+    let late: Vec<i64> = (0..16).map(|place| 50_000 + 31_000 * (place % 2) + place * 100).collect();
+    let spreads = nodes(&merged(&late));
+    let group = &spreads[0].groups[0];
+    assert_eq!(
+        (group.property.as_str(), group.value.as_str(), group.nodes, group.others),
+        ("label:rack", "1", 8, 8)
+    );
+    let (low, high) = group.interval_ns;
+    assert!(
+        low <= group.difference_ns && group.difference_ns <= high && low > 25_000.0 && high < 37_000.0,
+        "{group:?}"
+    );
+    assert!(!spreads[0].nodes.iter().any(|one| one.stands_out), "half of all are no exception");
+}

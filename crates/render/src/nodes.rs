@@ -1,0 +1,144 @@
+//! The same conditions on many machines, in words and tables.
+
+use howlate_analyse::nodes::{GroupShift, NodeNumber, NodeStatistic, Spread};
+
+use crate::condition::condition;
+use crate::numbers::{count, micros, micros_of};
+use crate::prose::wrapped;
+use crate::style::{BOLD, DIM, HEADING, WARN, paint};
+use crate::table::Columns;
+
+/// Rows of a table; there may be thousands of nodes.
+const MOST_ROWS: usize = 20;
+/// Nodes that are named in sentences.
+const MOST_NAMED: usize = 10;
+
+/// Each condition, with its nodes and what is to be said of them.
+pub(crate) fn nodes(spreads: &[Spread], width: usize) -> String {
+    let is_same = |one: &Spread, other: &Spread| one.condition == other.condition;
+    spreads.chunk_by(is_same).map(|both| of_condition(both, width)).collect()
+}
+
+/// One condition: a statistic each.
+fn of_condition(spreads: &[Spread], width: usize) -> String {
+    let title = format!("{}: {} nodes", condition(&spreads[0].condition), spreads[0].nodes.len());
+    let mut text = format!("{} · latency in µs\n\n{}\n", paint(HEADING, title), table(spreads, width));
+    for spread in spreads {
+        text.push_str(&format!("{}\n", paint(DIM, wrapped(&apart(spread), width, 2))));
+        for sentence in node_sentences(spread) {
+            text.push_str(&format!("{}\n", wrapped(&sentence, width, 2)));
+        }
+    }
+    text.push('\n');
+    text
+}
+
+/// The latest nodes first, by the median.
+fn table(spreads: &[Spread], width: usize) -> String {
+    let mut headings: Vec<String> = vec!["node".into(), "wake-ups".into()];
+    for spread in spreads {
+        headings.extend([spread.statistic.name().to_owned(), "± in blocks".into(), "from middle".into()]);
+    }
+    headings.push("worst".into());
+    let mut table = Columns::new(&headings, 1);
+    let order = &spreads[0].nodes;
+    for node in order.iter().take(MOST_ROWS) {
+        table.row(row(node, spreads));
+    }
+    let more = order.len().saturating_sub(MOST_ROWS);
+    let rest = if more > 0 {
+        format!("  … and {} nodes that are earlier\n", count(more as u64))
+    } else {
+        String::new()
+    };
+    format!("{}{}", table.text(width), paint(DIM, rest))
+}
+
+fn row(node: &NodeNumber, spreads: &[Spread]) -> Vec<String> {
+    let absent = || "–".to_owned();
+    let mut cells = vec![node.node.clone(), count(node.count)];
+    for spread in spreads {
+        let Some(own) = spread.nodes.iter().find(|one| one.node == node.node) else {
+            cells.extend([absent(), absent(), absent()]);
+            continue;
+        };
+        let marked = |text: String| if own.stands_out { paint(WARN, text) } else { text };
+        cells.push(marked(micros_of(own.value_ns)));
+        cells.push(micros_of(own.within_ns));
+        cells.push(marked(signed(own.value_ns - spread.centre_ns)));
+    }
+    cells.push(micros(node.max_ns));
+    cells
+}
+
+/// `+31.2`, `-0.40`.
+fn signed(nanos: f64) -> String {
+    if nanos > 0.0 { format!("+{}", micros_of(nanos)) } else { micros_of(nanos) }
+}
+
+/// How far nodes lie apart, beside what one node does by itself.
+fn apart(spread: &Spread) -> String {
+    format!(
+        "  {}: {} µs in the middle of the nodes; they lie {} µs apart, blocks of one node {} µs. Less than {} µs does not count.",
+        spread.statistic.name(),
+        micros_of(spread.centre_ns),
+        micros_of(spread.between_ns),
+        micros_of(spread.within_ns),
+        micros_of(spread.margin_ns)
+    )
+}
+
+/// What is to be said of the nodes: those that stand out, and what they have in common.
+fn node_sentences(spread: &Spread) -> Vec<String> {
+    if spread.nodes.len() < 3 {
+        return vec![
+            "  With two nodes nobody can say which one is the exception; it takes three.".to_owned(),
+        ];
+    }
+    let out: Vec<&NodeNumber> = spread.nodes.iter().filter(|node| node.stands_out).collect();
+    let mut said: Vec<String> =
+        out.iter().take(MOST_NAMED).map(|node| stands_out(node, spread.statistic)).collect();
+    if out.len() > MOST_NAMED {
+        said.push(format!("  So are {} more.", count((out.len() - MOST_NAMED) as u64)));
+    }
+    if out.is_empty() {
+        said.push(format!(
+            "  By the {}, no node is later than the others by more than chance.",
+            spread.statistic.name()
+        ));
+    }
+    said.extend(spread.groups.iter().take(MOST_NAMED).map(|group| in_common(group, spread.statistic)));
+    said
+}
+
+/// `n3 is later than the other nodes: its median by 31 µs [27, 36].`
+fn stands_out(node: &NodeNumber, statistic: NodeStatistic) -> String {
+    let interval = node.interval_ns.map_or_else(String::new, |(low, high)| interval(low, high));
+    format!(
+        "  {} is later than the other nodes: its {} by {} µs{interval}.",
+        paint(BOLD, &node.node),
+        statistic.name(),
+        micros_of(node.difference_ns.unwrap_or(0.0)),
+    )
+}
+
+fn interval(low: f64, high: f64) -> String {
+    format!(" [{}, {}]", micros_of(low), micros_of(high))
+}
+
+/// `The 14 nodes with kernel 6.1 are 31 µs later [27, 36] than the 20 others, by the median.`
+fn in_common(group: &GroupShift, statistic: NodeStatistic) -> String {
+    let (low, high) = group.interval_ns;
+    let (word, sign) = if group.difference_ns > 0.0 { ("later", 1.0) } else { ("earlier", -1.0) };
+    let (low, high) = if sign > 0.0 { (low, high) } else { (-high, -low) };
+    format!(
+        "  The {} nodes with {} {} are {} µs {word}{} than the {} others, by the {}.",
+        group.nodes,
+        group.property,
+        group.value,
+        micros_of(group.difference_ns.abs()),
+        interval(low, high),
+        group.others,
+        statistic.name()
+    )
+}
