@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Block, Boot, BootEnded, Caveat, Condition, Finding, Finished, Instrument, LoadBlock, MonotonicTime, Node,
-    Source, Span, Started, System, WatchedBlock, WhyBlock,
+    Setting, Source, Span, Started, System, WatchedBlock, WhyBlock,
 };
 
 /// The version of the recording format that this program writes.
@@ -98,17 +98,6 @@ pub struct Resumed {
     pub at_ns: MonotonicTime,
     /// The same moment as date and time, RFC 3339.
     pub started: String,
-}
-
-/// A setting of the machine, as it was changed for a run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Setting {
-    /// The file it was written to.
-    pub path: String,
-    /// What was read from it before.
-    pub before: String,
-    /// What was read back.
-    pub in_force: String,
 }
 
 /// How a run ended.
