@@ -121,7 +121,8 @@ fn the_machine_that_is_late_is_named() {
     assert!(nodes[0]["nodes"].as_array().unwrap().iter().all(out), "{nodes}");
     let wide = json(&["show", "--format", "json", "--margin", "1ms", all], 0)["nodes"][0]["nodes"].clone();
     assert!(wide.as_array().unwrap().iter().all(|one| one["stands_out"] == false), "{wide}");
-    let compared = json(&["compare", "--format", "json", all, all], 0);
+    // Nine blocks are too few to say more.
+    let compared = json(&["compare", "--format", "json", all, all], 3);
     assert_eq!(compared["compared"].as_array().unwrap().len(), 4, "each machine with itself");
 }
 
