@@ -14,17 +14,11 @@ use crate::terminal;
 
 pub(crate) fn run(asked: &Show) -> Result<Status, Error> {
     let texts = if is_json(asked.format) { Texts::AsRecorded } else { Texts::Legible };
-<<<<<<< HEAD
     let recordings = named_or_most_recent(&asked.recordings)?;
-    let analyses =
-        recordings.iter().map(|path| reading::analysis(path, texts)).collect::<Result<Vec<_>, _>>()?;
-    let untraced = recordings.iter().zip(&analyses).find(|(_, analysis)| !is_explained(analysis));
-=======
     let mut analyses =
-        asked.recordings.iter().map(|path| reading::analysis(path, texts)).collect::<Result<Vec<_>, _>>()?;
+        recordings.iter().map(|path| reading::analysis(path, texts)).collect::<Result<Vec<_>, _>>()?;
     analyses.iter_mut().for_each(|analysis| analysis.margin = asked.margin);
-    let untraced = asked.recordings.iter().zip(&analyses).find(|(_, analysis)| !is_explained(analysis));
->>>>>>> 9375790 (Show: how far machines lie apart, and which stand out)
+    let untraced = recordings.iter().zip(&analyses).find(|(_, analysis)| !is_explained(analysis));
     if let (Format::Trace, Some((path, _))) = (asked.format, untraced) {
         return Err(Error::NothingTraced { path: path.clone() });
     }
