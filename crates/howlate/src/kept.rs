@@ -38,9 +38,9 @@ impl Kept {
         Self { folder, name, elsewhere: out.map(Path::to_owned) }
     }
 
-    /// Where the recording is to be written: as asked for, or here.
+    /// Where the recording is to be written, unless it goes elsewhere or nowhere.
     pub(crate) fn path(&self) -> Option<PathBuf> {
-        self.elsewhere.clone().or_else(|| self.file(UNDER_WAY))
+        self.file(UNDER_WAY).filter(|_| self.elsewhere.is_none())
     }
 
     fn file(&self, ending: &str) -> Option<PathBuf> {
@@ -80,9 +80,10 @@ fn folder() -> Option<PathBuf> {
     Some(folder.closed_to_others().ok()?.path().to_owned())
 }
 
-/// `2026-11-22T06-47-23Z-cyclic`, with a number behind it if that was taken.
+/// `2026-11-22T06-47-23Z-cyclic-4711`: of this process, as others may begin in the same second; with a number behind it if that
+/// was taken.
 fn free_name(folder: &Path, command: &str) -> String {
-    let name = format!("{}-{command}", date_and_time().replace(':', "-"));
+    let name = format!("{}-{command}-{}", date_and_time().replace(':', "-"), std::process::id());
     let is_free = |name: &String| {
         [RECORDING, UNDER_WAY].iter().all(|ending| !folder.join(format!("{name}.{ending}")).exists())
     };

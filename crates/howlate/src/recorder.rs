@@ -54,6 +54,8 @@ impl Intake for Track {
 pub(crate) struct Recorder<T> {
     intake: T,
     writer: Option<Writer>,
+    /// Whether somebody asked for the file.
+    is_asked: bool,
 }
 
 impl<T: Intake> Recorder<T> {
@@ -65,12 +67,18 @@ impl<T: Intake> Recorder<T> {
         interrupted: &Arc<AtomicBool>,
     ) -> Result<Self, CreateError> {
         let writer = out.map(|path| Writer::create_until(path, &header, interrupted)).transpose()?;
-        Ok(Self { intake: T::new(header), writer })
+        Ok(Self { intake: T::new(header), writer, is_asked: true })
+    }
+
+    /// The same in a file that nobody asked for: a disk that is full takes nothing away from the run.
+    pub(crate) fn keeping(header: Header, path: Option<&Path>, interrupted: &Arc<AtomicBool>) -> Self {
+        let writer = path.and_then(|path| Writer::create_until(path, &header, interrupted).ok());
+        Self { intake: T::new(header), writer, is_asked: false }
     }
 
     /// Goes on with a recording that was interrupted.
     pub(crate) const fn resume(intake: T, writer: Writer) -> Self {
-        Self { intake, writer: Some(writer) }
+        Self { intake, writer: Some(writer), is_asked: true }
     }
 
     /// Keeps a line; a caveat that is known already is not said again.
@@ -103,13 +111,13 @@ impl<T: Intake> Recorder<T> {
 
     /// No more will come; without `how`, it did not end in order.
     pub(crate) fn end(mut self, how: Option<HowEnded>) -> T {
-        let incomplete = self.writer.as_ref().and_then(Writer::incomplete);
+        let incomplete = self.writer.as_ref().and_then(Writer::incomplete).filter(|_| self.is_asked);
         incomplete.into_iter().for_each(|caveat| self.caveat(caveat));
         if let Some(how) = how {
             self.keep(&Line::End(End { at_ns: clock::now(), how }));
         }
         // What was lost at the very end cannot be in the file.
-        if let Some(caveat) = self.writer.take().and_then(Writer::close) {
+        if let Some(caveat) = self.writer.take().and_then(Writer::close).filter(|_| self.is_asked) {
             self.intake.add(&Line::Caveat(caveat));
         }
         self.intake

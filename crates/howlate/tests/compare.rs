@@ -90,7 +90,7 @@ fn what_makes_no_sense_is_refused_with_what_to_type() {
     for (arguments, says) in [
         (&["compare", "cyclic.jsonl"][..], "or `--by policy` to compare its conditions"),
         (&["compare", "policies.jsonl", "--by", "load"], "they differ in policy"),
-        (&["compare", "policies.jsonl", "--by", "polcy"], "choose from kernel, host-load"),
+        (&["compare", "policies.jsonl", "--by", "polcy"], "choose from node, kernel, host-load"),
         (
             &["compare", "policies.jsonl", "--by", "policy", "--base", "rr:1"],
             "policy is one of other, fifo:80",

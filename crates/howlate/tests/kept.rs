@@ -7,7 +7,7 @@ mod common;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::Path;
-use std::process::Output;
+use std::process::{Child, Command, Output, Stdio};
 
 use common::{howlate, is_root, run, skip, stderr, stdout};
 
@@ -40,6 +40,27 @@ fn the_most_recent_run_is_shown_without_its_name() {
     assert_eq!(stdout(&with_data(data.path(), &["show"])), elsewhere);
     with_data(data.path(), &[&SHORT[..], &["--no-save"]].concat());
     assert_eq!(kept(data.path()), 2);
+}
+
+#[test]
+fn runs_that_begin_together_are_all_kept() {
+    let data = tempfile::tempdir().unwrap();
+    let start = |_| howlate(&SHORT).env("XDG_DATA_HOME", data.path()).stdout(Stdio::null()).spawn().unwrap();
+    let runs: Vec<Child> = (0..3).map(start).collect();
+    for mut run in runs {
+        assert_eq!(run.wait().unwrap().code(), Some(0));
+    }
+    assert_eq!(kept(data.path()), 3);
+}
+
+#[test]
+fn what_cannot_be_kept_takes_nothing_away() {
+    let data = tempfile::tempdir().unwrap();
+    let mut limited = Command::new("sh");
+    limited.args(["-c", "ulimit -f 1; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_howlate")]).args(SHORT);
+    let output = limited.env("XDG_DATA_HOME", data.path()).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}{}", stdout(&output), stderr(&output));
+    assert_eq!(kept(data.path()), 0);
 }
 
 #[test]

@@ -33,7 +33,7 @@ fn of_condition(spreads: &[Spread], width: usize) -> String {
     text
 }
 
-/// The latest nodes first, by the median.
+/// The worst nodes first, by the median.
 fn table(spreads: &[Spread], width: usize) -> String {
     let mut headings: Vec<String> = vec!["node".into(), "wake-ups".into()];
     for spread in spreads {

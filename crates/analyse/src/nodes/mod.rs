@@ -48,7 +48,7 @@ pub struct Spread {
     pub within_ns: f64,
     /// Differences within this do not count.
     pub margin_ns: f64,
-    /// Each node, the latest first.
+    /// Each node, the worst first.
     pub nodes: Vec<NodeNumber>,
     /// Properties whose nodes are later than the others.
     pub groups: Vec<GroupShift>,
@@ -74,6 +74,7 @@ pub struct NodeNumber {
     pub difference_ns: Option<f64>,
     /// The 95 % interval of that, from how far the others lie apart.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "(f64, f64)")]
     pub interval_ns: Option<(f64, f64)>,
     /// The difference in standard deviations of such a difference.
     #[serde(skip_serializing_if = "Option::is_none")]

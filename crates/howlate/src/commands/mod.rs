@@ -47,9 +47,9 @@ fn measure_and_print(
 ) -> Result<Status, Error> {
     let traced = reasons.add_to(&mut plan, seed)?;
     let kept = Kept::begin(command, args.output.out.as_deref(), args.no_save);
-    let out = kept.path();
+    let place = kept.path();
     let request =
-        Request { traced, out: out.as_deref(), ..Request::of(command, seed, &args.run, &args.output) };
+        Request { traced, kept: place.as_deref(), ..Request::of(command, seed, &args.run, &args.output) };
     let analysis = measure(&request, environment, &plan, Resume::No)?;
     print_result(&analysis, &args.output, &args.run.fail_above)?;
     let status = status::of(&analysis, &args.run.fail_above);

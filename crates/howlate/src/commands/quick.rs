@@ -32,9 +32,12 @@ pub(crate) fn run(asked: &Quick) -> Result<Status, Error> {
     let traced = Reasons { why: may_trace, ..Reasons::default() }.add_to(&mut plan, seed)?;
     let output = Output { out: asked.out.clone(), printing: asked.printing, ..Output::default() };
     let kept = Kept::begin("quick", asked.out.as_deref(), asked.no_save);
-    let out = kept.path();
-    let request =
-        Request { traced, out: out.as_deref(), ..Request::of("quick", seed, &WholeRun::default(), &output) };
+    let place = kept.path();
+    let request = Request {
+        traced,
+        kept: place.as_deref(),
+        ..Request::of("quick", seed, &WholeRun::default(), &output)
+    };
     let analysis = measure(&request, &environment, &plan, Resume::No)?;
     if asked.printing.json {
         kept.end();

@@ -36,9 +36,9 @@ fn look(asked: &Why) -> Result<Status, Error> {
     let printing = Printing { quiet: asked.quiet, ..Printing::default() };
     let output = Output { out: asked.out.clone(), printing, ..Output::default() };
     let kept = Kept::begin("why", asked.out.as_deref(), asked.no_save);
-    let out = kept.path();
+    let place = kept.path();
     let request =
-        Request { traced, out: out.as_deref(), ..Request::of("why", seed, &WholeRun::default(), &output) };
+        Request { traced, kept: place.as_deref(), ..Request::of("why", seed, &WholeRun::default(), &output) };
     let analysis = measure(&request, &environment, &plan, Resume::No)?;
     print_result(&analysis, &output, &[])?;
     say_kept(kept, asked.quiet);

@@ -2,17 +2,23 @@
 
 use std::path::Path;
 
-use howlate_model::Span;
+use howlate_model::{Header, Span};
+use howlate_record::CreateError;
 
 use super::Traced;
 use crate::cli::{Identity, Output, WholeRun};
+use crate::environment::Environment;
+use crate::recorder::{Intake, Recorder};
 
 /// What a command asks of its session.
 pub(crate) struct Request<'a> {
     /// `cyclic`, `sleep`, `notify`, `run` or `quick`.
     pub(crate) command: &'a str,
     pub(crate) seed: u64,
+    /// Where the recording is to go.
     pub(crate) out: Option<&'a Path>,
+    /// Where it is kept if it is to go nowhere.
+    pub(crate) kept: Option<&'a Path>,
     /// Where every wake-up is to go, as Parquet.
     pub(crate) samples_out: Option<&'a Path>,
     /// What the recording calls this machine.
@@ -31,12 +37,25 @@ impl<'a> Request<'a> {
             command,
             seed,
             out: output.out.as_deref(),
+            kept: None,
             samples_out: output.samples_out.as_deref(),
             identity: &output.identity,
             dma_latency_us: run.dma_latency,
             stop_above: run.stop_above,
             quiet: output.printing.quiet,
             traced: None,
+        }
+    }
+
+    /// Begins its recording.
+    pub(super) fn recorder<T: Intake>(
+        &self,
+        header: Header,
+        environment: &Environment,
+    ) -> Result<Recorder<T>, CreateError> {
+        match self.out {
+            Some(_) => Recorder::begin(header, self.out, &environment.interrupted),
+            None => Ok(Recorder::keeping(header, self.kept, &environment.interrupted)),
         }
     }
 }

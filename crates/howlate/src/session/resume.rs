@@ -53,11 +53,11 @@ impl Resume {
     ) -> Result<Begun, Error> {
         match (self, request.out) {
             (Self::From(past), Some(path)) => resume(&past, path, plan),
-            (_, out) => {
+            _ => {
                 let mut header = header(request.command, request.seed, environment, plan.conditions.clone());
                 header.node = request.identity.of(header.node);
                 header.late_above_ns = request.traced.and_then(|traced| traced.late_above);
-                let recorder = Recorder::begin(header, out, &environment.interrupted)?;
+                let recorder = request.recorder(header, environment)?;
                 Ok(Begun { recorder, turns: plan.turns.clone() })
             }
         }

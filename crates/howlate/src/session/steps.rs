@@ -9,7 +9,7 @@ use super::engines::Engines;
 use super::{Request, Session, Turning, bounds, check_loads};
 use crate::environment::Environment;
 use crate::error::Error;
-use crate::recorder::{Recorder, header};
+use crate::recorder::header;
 
 /// Turns to take next.
 pub(crate) struct Step {
@@ -36,7 +36,7 @@ pub(crate) fn measure_in_steps(
     check_loads(plan)?;
     let mut header = header(request.command, request.seed, environment, plan.conditions.clone());
     header.node = request.identity.of(header.node);
-    let recorder = Recorder::<Track>::begin(header, request.out, &environment.interrupted)?;
+    let recorder = request.recorder::<Track>(header, environment)?;
     let mut session = Session::begin(recorder, request.quiet);
     session.turning = turning;
     session.display.add(&plan.conditions, &[]);

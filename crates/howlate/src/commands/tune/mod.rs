@@ -62,9 +62,9 @@ fn try_all(
     let mut trying = Trying::new(trials, candidates, how);
     let plan = Plan { conditions: trying.conditions().to_vec(), ..plan.clone() };
     let kept = Kept::begin("tune", measuring.output.out.as_deref(), measuring.no_save);
-    let out = kept.path();
+    let place = kept.path();
     let request =
-        Request { out: out.as_deref(), ..Request::of("tune", seed, &measuring.run, &measuring.output) };
+        Request { kept: place.as_deref(), ..Request::of("tune", seed, &measuring.run, &measuring.output) };
     let track = measure_in_steps(&request, environment, &plan, &mut trying, turning)?;
     let report = report::of(candidates, &trying, &track);
     let format = measuring.output.printed();
