@@ -72,7 +72,7 @@ fn every_class_is_made_and_found_or_said() {
 #[test]
 fn what_a_thread_does_to_itself_is_found() {
     let _alone = alone();
-    let asked = ["selfcheck", "--for", "page_fault,late_arming", "--duration", "1s", "--json", "--quiet"];
+    let asked = ["selfcheck", "--for", "page_fault,late_arming", "--duration", "3s", "--json", "--quiet"];
     let output = run(&asked);
     let check: Value = serde_json::from_slice(&output.stdout).unwrap();
     if check["tracer"] != "bpf" {

@@ -5,7 +5,7 @@
 
 mod skip;
 
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -86,7 +86,9 @@ pub(crate) fn may_use_realtime() -> bool {
     output.status.code() == Some(0)
 }
 
-/// A folder that anyone may enter, with a copy of the program that anyone may start.
+const NOBODY: u32 = 65_534;
+
+/// A folder of `nobody`, or of this user unless that is root, with a copy of the program that anyone may start.
 pub(crate) struct ForAnyone {
     pub(crate) folder: TempDir,
     program: PathBuf,
@@ -95,7 +97,10 @@ pub(crate) struct ForAnyone {
 impl ForAnyone {
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o777)).unwrap();
+        if is_root() {
+            chown(folder.path(), Some(NOBODY), Some(NOBODY)).unwrap();
+        }
+        std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
         let program = folder.path().join("howlate");
         copy_program(&program);
         std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
@@ -104,7 +109,6 @@ impl ForAnyone {
 
     /// The program without any privilege: as `nobody` when the tests run as root.
     pub(crate) fn howlate(&self, arguments: &[&str]) -> Command {
-        const NOBODY: u32 = 65_534;
         let mut command = Command::new(&self.program);
         command
             .args(arguments)
