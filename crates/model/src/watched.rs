@@ -56,9 +56,9 @@ impl TurnsBlock {
 pub struct RunQueueBlock {
     /// Times that it got a CPU.
     pub switch_ins: u64,
-    /// Times that it went to sleep and ran again; absent where its switches could not be recorded.
+    /// Times that its CPU was taken from it between two sleeps; absent where that was not recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sleeps: Option<u64>,
+    pub preempted: Option<u64>,
     /// Ready to run, and waiting for a CPU, in all.
     pub waited_ns: Span,
 }
@@ -67,7 +67,8 @@ impl RunQueueBlock {
     /// Adds what came later.
     pub fn merge(&mut self, later: &Self) {
         self.switch_ins = self.switch_ins.saturating_add(later.switch_ins);
-        self.sleeps = later.sleeps.map(|more| self.sleeps.unwrap_or(0).saturating_add(more)).or(self.sleeps);
+        let more = |more: u64| self.preempted.unwrap_or(0).saturating_add(more);
+        self.preempted = later.preempted.map(more).or(self.preempted);
         self.waited_ns = self.waited_ns.plus(later.waited_ns);
     }
 }

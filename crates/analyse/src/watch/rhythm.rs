@@ -46,7 +46,7 @@ pub struct RhythmNumbers {
 pub struct RunQueueNumbers {
     /// Times that it got a CPU.
     pub switch_ins: u64,
-    /// Those of them at which it went on after its CPU had been taken from it; absent where its switches could not be recorded.
+    /// Times that its CPU was taken from it between two sleeps; absent where that was not recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preempted: Option<u64>,
     /// Ready to run, and waiting for a CPU, in all.
@@ -119,7 +119,7 @@ impl Rhythm {
         let mean = all.waited_ns.as_nanos().checked_div(all.switch_ins);
         Some(RunQueueNumbers {
             switch_ins: all.switch_ins,
-            preempted: all.sleeps.map(|sleeps| all.switch_ins.saturating_sub(sleeps)),
+            preempted: all.preempted,
             waited_ns: all.waited_ns,
             mean_wait_ns: mean.map(Span::from_nanos),
         })

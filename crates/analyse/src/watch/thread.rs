@@ -84,18 +84,18 @@ impl Thread {
         }
     }
 
-    /// It slept, and ran again `at` that time; nobody saw what woke it.
-    pub fn slept(&mut self, at: MonotonicTime) {
+    /// It slept, ran again `at` that time, and was preempted so often before the next sleep; nobody saw what woke it.
+    pub fn slept(&mut self, at: MonotonicTime, preempted: u64) {
         if let Some(before) = self.ran {
             self.rhythm.steps.record(length(at.since(before)));
         }
         self.ran(at);
-        *self.run_queue().sleeps.get_or_insert(0) += 1;
+        *self.run_queue().preempted.get_or_insert(0) += preempted;
     }
 
     /// It got so many CPUs, and waited so long for them.
     pub fn got(&mut self, switch_ins: u64, waited: Span) {
-        self.run_queue().merge(&RunQueueBlock { switch_ins, sleeps: None, waited_ns: waited });
+        self.run_queue().merge(&RunQueueBlock { switch_ins, preempted: None, waited_ns: waited });
         self.count += switch_ins;
         self.waited = Some(self.waited.unwrap_or_default().plus(waited));
     }
@@ -238,7 +238,7 @@ mod tests {
     #[test]
     fn where_nobody_saw_what_woke_it_its_runs_and_waits_are_known() {
         let mut thread = Thread::new(0, at(0));
-        (1..=20).for_each(|turn| thread.slept(at(turn * 5_000_000)));
+        (1..=20).for_each(|turn| thread.slept(at(turn * 5_000_000), u64::from(turn % 10 == 0)));
         thread.got(23, Span::from_micros(46));
         assert_eq!((thread.count, thread.waited), (23, Some(Span::from_micros(46))));
         assert_eq!(thread.block(at(100_000_000)), None, "nobody knows how late it was");
@@ -248,14 +248,14 @@ mod tests {
         rhythm.add(block);
         assert!(rhythm.period().unwrap().as_nanos().abs_diff(5_000_000) <= 50_000);
         let got = rhythm.run_queue().unwrap();
-        assert_eq!((got.switch_ins, got.preempted), (23, Some(3)));
+        assert_eq!((got.switch_ins, got.preempted), (23, Some(2)));
         assert_eq!(got.mean_wait_ns, Some(Span::from_micros(2)));
         thread.got(5, Span::ZERO);
         thread.reasons(at(200_000_000), "none").iter().for_each(|line| match line {
             Line::Watched(block) => rhythm.add(block),
             other => panic!("{other:?}"),
         });
-        assert_eq!(rhythm.run_queue().map(|got| (got.switch_ins, got.preempted)), Some((28, Some(8))));
+        assert_eq!(rhythm.run_queue().map(|got| (got.switch_ins, got.preempted)), Some((28, Some(2))));
         assert_eq!(thread.reasons(at(300_000_000), "none"), vec![]);
     }
 

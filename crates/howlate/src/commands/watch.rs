@@ -3,6 +3,7 @@
 mod accounts;
 mod followed;
 mod subject;
+mod traced;
 mod watching;
 
 use howlate_analyse::Analysis;

@@ -94,7 +94,8 @@ impl Followed {
         if !self.identities.has(one.tid) && known.name(one.tid).is_none() {
             return Vec::new();
         }
-        self.enter(one.tid, Activation::Unseen, known, |thread| thread.slept(at))
+        let preempted = one.lost.len() as u64 + u64::from(one.lost_more);
+        self.enter(one.tid, Activation::Unseen, known, |thread| thread.slept(at, preempted))
     }
 
     /// Takes what a thread got of CPUs; returns the same.

@@ -6,12 +6,13 @@ use howlate_analyse::Analysis;
 use howlate_linux::{clock, sched};
 use howlate_model::{Caveat, Finished, HowEnded, Line, MonotonicTime, NO_TRACER, Policy, Span, block_length};
 use howlate_procfs::Root;
-use howlate_trace::{Choice, Opened, Refusal, Tier, Tracer, open};
+use howlate_trace::{Refusal, Tracer};
 use howlate_watch::{Looked, Loops, Thread, Threads};
 
 use super::accounts::Accounts;
 use super::followed::Followed;
 use super::subject::Subject;
+use super::traced::{Traced, sees_wakers};
 use crate::cli::Watch;
 use crate::environment::Environment;
 use crate::error::Error;
@@ -66,7 +67,7 @@ impl Watching {
         environment: &Environment,
         subject: &mut Subject,
     ) -> Result<Self, Error> {
-        let Traced { mut tracer, accounts, untraced, caveats } = tracer(asked.tracer, subject)?;
+        let Traced { mut tracer, accounts, untraced, caveats } = Traced::choose(asked.tracer, subject)?;
         let mut threads = Threads::of(Root::live(), subject.pid(), asked.follow);
         let mut followed = Followed::new(&asked.thread, &environment.system.kernel);
         if let Some(tracer) = &mut tracer {
@@ -78,14 +79,7 @@ impl Watching {
         caveats.into_iter().chain(environment.refused.iter().cloned()).for_each(|one| recorder.caveat(one));
         let watched = subject.leaves_the_terminal_alone() && !asked.printing.quiet && is_watched();
         if !asked.printing.quiet && !tracer.as_deref().is_some_and(sees_wakers) {
-            say(match accounts {
-                Some(_) => {
-                    "Nobody sees here what wakes the program's threads: how long they wait for a CPU is measured, and loops that the program has marked (docs/loop.md).\n"
-                }
-                None => {
-                    "There is no tracer: only loops are measured that the program has marked (docs/loop.md).\n"
-                }
-            });
+            say(what_is_left(accounts.is_some()));
         }
         let now = clock::now();
         Ok(Self {
@@ -150,15 +144,11 @@ impl Watching {
 
     /// Watches as many of the processes as can be.
     fn follow_children(&mut self) {
+        let Some(tracer) = self.tracer.as_mut().filter(|tracer| sees_wakers(tracer.as_ref())) else { return };
         let all = self.threads.processes();
-        if !self.tracer.as_deref().is_some_and(sees_wakers) {
-            return;
-        }
         self.left_out = self.left_out.max(all.len().saturating_sub(PROCESSES));
-        if let Some(tracer) = &mut self.tracer {
-            // What the first look found could be watched.
-            drop(tracer.watch(&all[..all.len().min(PROCESSES)]));
-        }
+        // What the first look found could be watched.
+        drop(tracer.watch(&all[..all.len().min(PROCESSES)]));
     }
 
     /// Takes in turns before sleeps: what is told of a turn's sleep is told after it.
@@ -273,6 +263,17 @@ impl Watching {
     }
 }
 
+/// What is measured where no tracer sees what wakes threads.
+const fn what_is_left(accounts: bool) -> &'static str {
+    match accounts {
+        true => {
+            "Nobody sees here what wakes the program's threads: how long they wait for a CPU is measured, and loops \
+             that the program has marked (docs/loop.md).\n"
+        }
+        false => "There is no tracer: only loops are measured that the program has marked (docs/loop.md).\n",
+    }
+}
+
 fn finished(condition: u32, at_ns: MonotonicTime) -> Line {
     let (usage, load, error) = (None, None, None);
     Line::Finished(Finished { condition, round: 0, at_ns, usage, unfinished: false, load, error })
@@ -283,46 +284,6 @@ pub(super) struct Ended {
     pub(super) analysis: Analysis,
     /// Why nothing did: there was no tracer, and the program has marked no loop.
     pub(super) nothing: Option<Error>,
-}
-
-/// The tracer, if there is one.
-struct Traced {
-    tracer: Option<Box<dyn Tracer>>,
-    accounts: Option<Accounts>,
-    untraced: Option<Error>,
-    caveats: Vec<Caveat>,
-}
-
-/// Records of switches alone say neither when a thread was to run nor who woke it.
-fn sees_wakers(tracer: &dyn Tracer) -> bool {
-    tracer.tier() != Tier::Switches
-}
-
-/// The best tracer that can be had, and what is to be said of better ones. Where none sees what wakes threads, there are
-/// the kernel's accounts of them; and a program that is started may have marked loops, which need none.
-fn tracer(choice: Choice, subject: &Subject) -> Result<Traced, Error> {
-    let may_mark = matches!(subject, Subject::Started(..)) && matches!(choice, Choice::Auto | Choice::None);
-    let Opened { tracer, refused } = match choice {
-        Choice::None => Opened::default(),
-        Choice::Auto | Choice::Only(_) => open(choice, &[subject.pid()]),
-    };
-    let is_for_everybody = matches!(choice, Choice::Auto | Choice::Only(Tier::Switches));
-    let accounts = Some(is_for_everybody && !tracer.as_deref().is_some_and(sees_wakers))
-        .filter(|wanted| *wanted)
-        .and_then(|_| Accounts::of(Root::live(), subject.pid()));
-    let untraced = match refused.first() {
-        _ if tracer.is_some() => None,
-        Some((tier, refusal)) => Some(Error::Tracer { tier: *tier, refusal: refusal.clone() }),
-        None => Some(Error::NothingWatches(choice)),
-    };
-    let caveats = refused.iter().map(|(tier, reason)| Caveat::TracerRefused {
-        tracer: tier.name().to_owned(),
-        reason: reason.to_string(),
-    });
-    match untraced {
-        Some(error) if !may_mark && accounts.is_none() => Err(error),
-        untraced => Ok(Traced { tracer, accounts, untraced, caveats: caveats.collect() }),
-    }
 }
 
 /// Follows all threads that there are.

@@ -1,5 +1,7 @@
 //! Tables of programs that were watched.
 
+mod run_queue;
+
 use std::cmp::Reverse;
 
 use howlate_analyse::cause::{Why, WhyCause};
@@ -28,10 +30,10 @@ const NUMBERS: [Number; 3] =
 /// One row per thread and kind of activation, and who woke them.
 pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
     let late = analysis.header.late_above_ns;
-    let (outcomes, left_out) = shown(analysis.outcomes());
-    let (unseen, outcomes): (Vec<&Outcome>, Vec<&Outcome>) = outcomes.into_iter().partition(is_unseen);
-    let unseen = run_queues(&unseen, width);
-    if outcomes.is_empty() {
+    let (unseen, outcomes) = analysis.outcomes().iter().partition(is_unseen);
+    let unseen = run_queue::table(unseen, width);
+    let (outcomes, left_out) = shown(outcomes);
+    if outcomes.is_empty() && !unseen.is_empty() {
         return unseen;
     }
     let outcomes = outcomes.as_slice();
@@ -73,43 +75,13 @@ fn is_unseen(outcome: &&Outcome) -> bool {
     matches!(outcome.condition.work, Work::Watch { mechanism: Activation::Unseen })
 }
 
-/// What threads got of CPUs whose wake-ups nobody saw.
-fn run_queues(outcomes: &[&Outcome], width: usize) -> String {
-    if outcomes.is_empty() {
-        return String::new();
-    }
-    let numbers = |one: &Outcome| one.rhythm.as_ref().and_then(Rhythm::run_queue);
-    let headings =
-        ["thread", "interval", "jitter", "switch-ins", "preempted", "waited", "each"].map(str::to_owned);
-    let mut table = Columns::new(&headings, 1);
-    for one in outcomes {
-        let (rhythm, got) = (one.rhythm.as_ref(), numbers(one));
-        table.row(vec![
-            name(one),
-            span(rhythm.and_then(Rhythm::period)),
-            span(rhythm.and_then(Rhythm::jitter)),
-            got.map_or_else(none, |got| count(got.switch_ins)),
-            got.and_then(|got| got.preempted).map_or_else(none, count),
-            span(got.map(|got| got.waited_ns)),
-            span(got.and_then(|got| got.mean_wait_ns)),
-        ]);
-    }
-    let means = "How long threads were ready and waited for a CPU, in all and for each time that they got one; nobody saw when \
-                 they were to run, or who woke them.";
-    format!(
-        "Threads of a program, by the kernel's accounts · µs\n\n{}\n{}\n\n",
-        table.text(width),
-        wrapped(means, width, 2)
-    )
-}
-
 /// The threads that are shown, by name, and how many are not: those that were late least.
-fn shown(outcomes: &[Outcome]) -> (Vec<&Outcome>, usize) {
-    let mut shown: Vec<&Outcome> = outcomes.iter().collect();
+fn shown(mut shown: Vec<&Outcome>) -> (Vec<&Outcome>, usize) {
+    let all = shown.len();
     shown.sort_by_key(|one| Reverse(one.latency().max()));
     shown.truncate(MOST_SHOWN);
     shown.sort_by_key(|one| (&one.condition.name, one.condition.thread, late_from(one)));
-    let left_out = outcomes.len() - shown.len();
+    let left_out = all - shown.len();
     (shown, left_out)
 }
 

@@ -1,0 +1,57 @@
+//! Which tracer watches, and what is left where none sees what wakes threads.
+
+use howlate_model::Caveat;
+use howlate_procfs::Root;
+use howlate_trace::{Choice, Opened, Tier, Tracer, open};
+
+use super::accounts::Accounts;
+use super::subject::Subject;
+use crate::error::Error;
+
+/// The tracer, if there is one.
+pub(super) struct Traced {
+    pub(super) tracer: Option<Box<dyn Tracer>>,
+    /// Where no tracer sees what wakes threads.
+    pub(super) accounts: Option<Accounts>,
+    /// Why there is no tracer.
+    pub(super) untraced: Option<Error>,
+    pub(super) caveats: Vec<Caveat>,
+}
+
+/// Records of switches alone say neither when a thread was to run nor who woke it.
+pub(super) fn sees_wakers(tracer: &dyn Tracer) -> bool {
+    tracer.tier() != Tier::Switches
+}
+
+impl Traced {
+    /// The best tracer that can be had, and what is to be said of better ones. Where none sees what wakes threads, there
+    /// are the kernel's accounts of them; and a program that is started may have marked loops, which need none.
+    pub(super) fn choose(choice: Choice, subject: &Subject) -> Result<Self, Error> {
+        let Opened { tracer, refused } = open(choice, &[subject.pid()]);
+        let is_seen = tracer.as_deref().is_some_and(sees_wakers);
+        let is_enough = choice == Choice::Auto || tracer.is_some();
+        let accounts = match choice {
+            Choice::Auto | Choice::Only(Tier::Switches) if is_enough && !is_seen => {
+                Accounts::of(Root::live(), subject.pid())
+            }
+            _ => None,
+        };
+        // Switches alone would be shown as if nobody had waited.
+        let tracer = tracer.filter(|_| is_seen || accounts.is_some());
+        let untraced = match refused.first() {
+            _ if tracer.is_some() => None,
+            Some((tier, refusal)) => Some(Error::Tracer { tier: *tier, refusal: refusal.clone() }),
+            None => Some(Error::NothingWatches(choice)),
+        };
+        let caveats = refused.iter().map(|(tier, reason)| Caveat::TracerRefused {
+            tracer: tier.name().to_owned(),
+            reason: reason.to_string(),
+        });
+        let may_mark =
+            matches!(subject, Subject::Started(..)) && matches!(choice, Choice::Auto | Choice::None);
+        match untraced {
+            Some(error) if !may_mark && accounts.is_none() => Err(error),
+            untraced => Ok(Self { tracer, accounts, untraced, caveats: caveats.collect() }),
+        }
+    }
+}

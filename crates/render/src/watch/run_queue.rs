@@ -1,0 +1,51 @@
+//! What threads got of CPUs whose wake-ups nobody saw.
+
+use std::cmp::Reverse;
+
+use howlate_analyse::Outcome;
+use howlate_analyse::watch::{Rhythm, RunQueueNumbers};
+use howlate_model::Span;
+
+use super::{MOST_SHOWN, name, none, span};
+use crate::numbers::count;
+use crate::prose::wrapped;
+use crate::table::Columns;
+
+const HEADINGS: [&str; 7] = ["thread", "interval", "jitter", "switch-ins", "preempted", "waited", "each"];
+const MEANS: &str = "How long threads were ready and waited for a CPU, in all and for each time that they got one; nobody \
+                     saw when they were to run, or who woke them.";
+
+/// One row per thread, by name: those that waited longest.
+pub(super) fn table(mut outcomes: Vec<&Outcome>, width: usize) -> String {
+    if outcomes.is_empty() {
+        return String::new();
+    }
+    outcomes.sort_by_key(|one| Reverse(numbers(one).map_or(Span::ZERO, |got| got.waited_ns)));
+    let left_out = outcomes.split_off(outcomes.len().min(MOST_SHOWN)).len();
+    outcomes.sort_by_key(|one| (&one.condition.name, one.condition.thread));
+    let mut table = Columns::new(&HEADINGS.map(str::to_owned), 1);
+    outcomes.into_iter().for_each(|one| table.row(row(one)));
+    let more = match left_out {
+        0 => String::new(),
+        some => format!("  {some} more waited less; `--json` has all.\n"),
+    };
+    let means = wrapped(MEANS, width, 2);
+    format!("Threads of a program, by the kernel's accounts · µs\n\n{}{more}\n{means}\n\n", table.text(width))
+}
+
+fn row(one: &Outcome) -> Vec<String> {
+    let (rhythm, got) = (one.rhythm.as_ref(), numbers(one));
+    vec![
+        name(one),
+        span(rhythm.and_then(Rhythm::period)),
+        span(rhythm.and_then(Rhythm::jitter)),
+        got.map_or_else(none, |got| count(got.switch_ins)),
+        got.and_then(|got| got.preempted).map_or_else(none, count),
+        span(got.map(|got| got.waited_ns)),
+        span(got.and_then(|got| got.mean_wait_ns)),
+    ]
+}
+
+fn numbers(one: &Outcome) -> Option<RunQueueNumbers> {
+    one.rhythm.as_ref().and_then(Rhythm::run_queue)
+}
