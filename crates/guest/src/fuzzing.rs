@@ -9,7 +9,7 @@ pub fn lines(text: &str) -> Vec<Line> {
     let messages = text.lines().map_while(|line| Message::parse(line).ok());
     let line = |message| match message {
         Message::Line(line) => Some(*line),
-        Message::Over(_) => None,
+        Message::Alive | Message::Over(_) => None,
     };
     messages.filter_map(line).collect()
 }

@@ -61,7 +61,7 @@ pub struct Guest<'a> {
     panic: Option<String>,
     said: String,
     began: MonotonicTime,
-    /// When the last line of its recording came; `None` before the first.
+    /// When it last sent something; `None` before the first time.
     last_line: Option<MonotonicTime>,
     before: Ledger,
     now: Ledger,
@@ -150,6 +150,7 @@ impl<'a> Guest<'a> {
         self.last_line = Some(clock::now());
         Ok(match message {
             Message::Line(line) => Event::Line(line),
+            Message::Alive => Event::Nothing,
             Message::Over(Over { exit_status, said, printed }) => Event::Over { exit_status, said, printed },
         })
     }

@@ -4,7 +4,9 @@ use std::ffi::CStr;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
 
 use howlate_linux::helper::THIS_PROGRAM;
 use howlate_linux::{clock, network};
@@ -12,10 +14,13 @@ use howlate_model::Span;
 use rustix::mount::{MountFlags, mount};
 use rustix::system::{RebootCommand, finit_module, reboot};
 
-use crate::task::{Over, PORT, TASK, Task};
+use crate::task::{ALIVE, Over, PORT, TASK, Task};
 
 /// How long the results' port may take to appear after its driver was loaded.
 const PORT_APPEARS: Span = Span::from_secs(20);
+
+/// How often a command that says nothing before its end shows that it lives.
+const BEAT: Duration = Duration::from_secs(1);
 
 /// `MODULE_INIT_COMPRESSED_FILE` of `<linux/module.h>`: the kernel unpacks the module.
 const COMPRESSED: i32 = 4;
@@ -131,8 +136,26 @@ fn run(task: &Task, port: &Path) -> io::Result<Over> {
     }
     command.env("HOME", "/tmp").env("PATH", "/").stdin(Stdio::null());
     command.stdout(if task.prints { Stdio::piped() } else { Stdio::null() });
-    let output = command.stderr(Stdio::piped()).output()?;
+    command.stderr(Stdio::piped());
+    let output = if task.prints { with_signs_of_life(port, &mut command)? } else { command.output()? };
     let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     Ok(Over { exit_status: output.status.code().unwrap_or(-1), said, printed })
+}
+
+/// Runs what uses the port at its end only: a guest that is slow is told from one that stands still.
+fn with_signs_of_life(port: &Path, command: &mut Command) -> io::Result<Output> {
+    let mut port = fs::File::options().write(true).open(port)?;
+    let (over, is_over) = channel::<()>();
+    std::thread::scope(|scope| {
+        // A port that takes nothing shows at the end, when the result is written.
+        scope.spawn(move || {
+            while is_over.recv_timeout(BEAT) == Err(RecvTimeoutError::Timeout) {
+                drop(port.write_all(ALIVE.as_bytes()));
+            }
+        });
+        let output = command.output();
+        drop(over);
+        output
+    })
 }

@@ -20,12 +20,16 @@ pub(crate) struct Task {
     pub(crate) prints: bool,
 }
 
-/// One line from the guest: a line of its recording, or the last of all.
+/// One line from the guest: a line of its recording, a sign that it lives, or the last of all.
 #[derive(Debug)]
 pub(crate) enum Message {
     Line(Box<Line>),
+    Alive,
     Over(Over),
 }
+
+/// [`Message::Alive`], from a command that says nothing before its end.
+pub(crate) const ALIVE: &str = "{\"alive\":true}\n";
 
 /// The guest's command has ended.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,6 +61,9 @@ impl Message {
     /// Reads one line. It does not try both kinds: a line of a recording has numbers that do not
     /// survive being read twice.
     pub(crate) fn parse(line: &str) -> serde_json::Result<Self> {
+        if line.trim_end() == ALIVE.trim_end() {
+            return Ok(Self::Alive);
+        }
         if line.starts_with("{\"over\":") {
             return Ok(Self::Over(serde_json::from_str::<Last>(line)?.over));
         }
@@ -84,6 +91,8 @@ mod tests {
         assert!(
             matches!(Message::parse(&line), Ok(Message::Line(got)) if *got == Line::Block(Box::new(block)))
         );
+        assert!(matches!(Message::parse(ALIVE.trim_end()), Ok(Message::Alive)));
+        assert!(Message::parse("{\"alive\":1}").is_err());
         assert!(Message::parse("[    1.0] a message of the kernel").is_err());
     }
 }

@@ -7,7 +7,7 @@ use howlate_guest::{
     counterbalanced,
 };
 use howlate_load::Running;
-use howlate_model::{Accelerator, Span};
+use howlate_model::Accelerator;
 use howlate_render::boot_progress;
 use serde_json::{Value, json};
 
@@ -25,8 +25,6 @@ pub(super) struct Check<'a> {
     pub(super) program: Program,
     pub(super) kinds: Vec<Bootable>,
     pub(super) command: GuestCommand,
-    /// How long it may take inside.
-    pub(super) takes: Span,
 }
 
 impl Check<'_> {
@@ -73,8 +71,7 @@ impl Check<'_> {
             program: &self.program,
             command: &self.command,
             settings: &kind.settings,
-            // It says nothing before the end.
-            boot_deadline: self.args.boot_deadline.plus(self.takes),
+            boot_deadline: self.args.boot_deadline,
             hang_deadline: self.args.hang_deadline,
         })?;
         let show = |guest: &Booting| {

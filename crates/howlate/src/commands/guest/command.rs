@@ -3,9 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Parser;
-use howlate_culprit::Class;
 use howlate_guest::GuestCommand;
-use howlate_model::{Limit, Span};
+use howlate_model::Limit;
 
 use crate::cli::{Cli, Command, Format, Measuring, Output, Printing, Run, Selfcheck};
 use crate::error::Error;
@@ -15,8 +14,8 @@ use crate::experiment::Experiment;
 pub(super) enum Task {
     /// To measure; the result of all of them must keep these limits.
     Measure(GuestCommand, Vec<Limit>),
-    /// To check the tracer inside, which takes so long.
-    Check(GuestCommand, Span),
+    /// To check the tracer inside.
+    Check(GuestCommand),
 }
 
 /// The command for inside.
@@ -36,16 +35,11 @@ pub(super) fn prepare(words: &[String]) -> Result<Task, Error> {
     measured.map(|(command, limits)| Task::Measure(command, limits))
 }
 
-/// Time for each class beside that in which it is made.
-const BESIDE: Span = Span::from_secs(20);
-
 fn check(command: GuestCommand, args: &Selfcheck) -> Result<Task, Error> {
     if args.printing.json {
         return Err(Error::OutputOfGuest("--json"));
     }
-    let classes = if args.classes.is_empty() { Class::ALL.len() } else { args.classes.len() };
-    let takes = args.duration.plus(BESIDE).times(classes as u64);
-    Ok(Task::Check(GuestCommand { prints: true, ..command }, takes))
+    Ok(Task::Check(GuestCommand { prints: true, ..command }))
 }
 
 fn with_limits(command: GuestCommand, measuring: Measuring) -> Result<(GuestCommand, Vec<Limit>), Error> {

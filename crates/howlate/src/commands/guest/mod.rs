@@ -40,9 +40,7 @@ pub(crate) fn run(args: &Guest) -> Result<Status, Error> {
     kinds.iter().try_for_each(|one| howlate_load::check(&one.on_host.load))?;
     let (command, limits) = match task {
         Task::Measure(command, limits) => (command, limits),
-        Task::Check(command, takes) => {
-            return Check { args, machine, program, kinds, command, takes }.run();
-        }
+        Task::Check(command) => return Check { args, machine, program, kinds, command }.run(),
     };
     let environment = Environment::begin()?;
     let mut rounds =
