@@ -4,6 +4,7 @@ mod affinity;
 mod display;
 mod disturbances;
 mod engines;
+mod loads;
 mod request;
 mod resume;
 mod steps;
@@ -21,7 +22,8 @@ use howlate_linux::clock;
 use howlate_load::{Running, StartError};
 use howlate_measure::Process;
 use howlate_model::{
-    Bounds, Caveat, Finished, HowEnded, Line, MonotonicTime, Progress, Sink, Span, Turn, Wakeup, Write,
+    Bounds, Caveat, Finished, HowEnded, Line, LoadReport, MonotonicTime, Progress, Sink, Span, Turn, Wakeup,
+    Write,
 };
 use howlate_plan::Plan;
 
@@ -34,6 +36,7 @@ use affinity::{contention, observer_cpus};
 use display::Display;
 use disturbances::Disturbances;
 use engines::Engines;
+use loads::Loads;
 pub(crate) use request::Request;
 use resume::Begun;
 pub(crate) use resume::Resume;
@@ -95,6 +98,8 @@ struct Session<T> {
     tracing: Option<Tracing>,
     /// Puts settings of the machine in force for turns of conditions that ask for them.
     turning: Option<Turning>,
+    /// Where the loads of turns come from.
+    loads: Loads,
     /// The load of the current turn.
     load: Option<UnderLoad>,
     /// Ends of threads' turns, held back until the load has reported.
@@ -112,6 +117,7 @@ impl<T: Intake> Session<T> {
             disturbances: Disturbances::new(),
             tracing: None,
             turning: None,
+            loads: Loads::OfEachTurn,
             load: None,
             finished: Vec::new(),
             failed: Vec::new(),
@@ -188,7 +194,7 @@ impl<T: Intake> Session<T> {
         engines: &mut Engines<'_>,
         bounds: &Bounds,
     ) -> Result<HowEnded, Error> {
-        match Running::start(&turn.load).map(Running::settled) {
+        match self.loads.begin(&turn.load) {
             Ok(load) => self.take_turn(turn, load, engines, bounds),
             Err(error) => Ok(self.cannot_be_taken(turn, &error)),
         }
@@ -257,7 +263,7 @@ impl<T: Intake> Session<T> {
     /// What a turn that was traced leaves: why its wake-ups were late, and nothing else.
     fn traced_turn_ended(&mut self) {
         self.finished.clear();
-        let (lines, _) = self.load.take().map_or_else(Default::default, UnderLoad::end);
+        let (lines, _) = self.load_ended();
         let caveats = lines.into_iter().filter(|line| matches!(line, Line::Caveat(_)));
         let why = self.tracing.as_mut().map_or_else(Vec::new, Tracing::turn_ended);
         caveats.chain(why).for_each(|line| self.recorder.keep(&line));
@@ -279,11 +285,17 @@ impl<T: Intake> Session<T> {
         }
     }
 
+    /// What the load of the turn did.
+    fn load_ended(&mut self) -> (Vec<Line>, Option<LoadReport>) {
+        let load = self.load.take();
+        load.map(|load| load.end(&mut self.loads)).unwrap_or_default()
+    }
+
     fn turn_ended(&mut self) {
         if self.is_traced() {
             return self.traced_turn_ended();
         }
-        let (lines, report) = self.load.take().map_or_else(Default::default, UnderLoad::end);
+        let (lines, report) = self.load_ended();
         lines.iter().for_each(|line| self.recorder.keep(line));
         for mut finished in take(&mut self.finished) {
             finished.load.clone_from(&report);

@@ -12,7 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use common::{OwnSettings, SETTING_NAME, pause, skip, take_what_is_ignored, wait_until};
+use common::{OwnSettings, SETTING_NAME, pause, skip, take_what_is_ignored, tune_shortly, wait_until};
 use fastrand::Rng;
 use howlate_record::Reader;
 use rustix::process::{Pid, Signal, kill_process};
@@ -32,28 +32,16 @@ const PLANS: [&str; 6] = [
 
 /// Commands beside them, which must leave neither process nor file either. What is `OUT` is the recording. The first changes
 /// settings turn by turn, as soon as it has compared the machine with itself.
-const COMMANDS: [&[&str]; 5] = [
-    &[
-        "tune",
-        "sleep",
-        "--for",
-        "1ms",
-        "--samples",
-        "2",
-        "--knobs",
-        "stat_interval,swappiness",
-        "--beside-tuners",
-        "--budget",
-        "1h",
-        "-q",
-        "--out",
-        "OUT",
-    ],
-    &["cyclic", "--why", "--threads", "2", "--duration", "1h", "-q", "--out", "OUT"],
-    &["cyclictest", "-t", "2", "-i", "1000", "-q", "-h", "100"],
-    &["selfcheck"],
-    &["load", "cpu,pipe"],
-];
+fn commands() -> [Vec<&'static str>; 5] {
+    let all_the_time = ["--beside-tuners", "--budget", "1h", "-q", "--out", "OUT"];
+    [
+        tune_shortly("stat_interval,swappiness", &all_the_time),
+        vec!["cyclic", "--why", "--threads", "2", "--duration", "1h", "-q", "--out", "OUT"],
+        vec!["cyclictest", "-t", "2", "-i", "1000", "-q", "-h", "100"],
+        vec!["selfcheck"],
+        vec!["load", "cpu,pipe"],
+    ]
+}
 
 /// A machine of its own: settings, `/run`, shared memory and temporary files.
 struct World {
@@ -96,9 +84,10 @@ impl World {
 
     /// Starts one of the plans, or of the commands behind them; returns what it is too.
     fn start(&self, which: usize, out: &Path) -> (Child, String) {
-        let Some(command) = which.checked_sub(PLANS.len()).map(|number| COMMANDS[number]) else {
-            return (self.start_plan(PLANS[which], out), PLANS[which].to_owned());
-        };
+        if let Some(plan) = PLANS.get(which) {
+            return (self.start_plan(plan, out), (*plan).to_owned());
+        }
+        let command = &commands()[which - PLANS.len()];
         let words: Vec<&str> =
             command.iter().map(|word| if *word == "OUT" { out.to_str().unwrap() } else { word }).collect();
         (self.howlate(&words).spawn().unwrap(), command.join(" "))
@@ -189,7 +178,7 @@ fn is_readable(recording: &Path) -> bool {
 
 fn kill(world: &World, number: u64, random: &mut Rng, met: &mut Met) {
     let out = world.folder.join(format!("{number}.jsonl"));
-    let (mut child, what) = world.start(random.usize(0..PLANS.len() + COMMANDS.len()), &out);
+    let (mut child, what) = world.start(random.usize(0..PLANS.len() + commands().len()), &out);
     let longest = match random.bool() {
         true => 100,
         // Its settings change later than those of others.

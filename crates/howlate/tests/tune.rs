@@ -7,7 +7,9 @@ mod common;
 use std::path::Path;
 use std::process::{Child, Command, Output};
 
-use common::{OwnSettings, SETTING, children, json, pause, run, send, skip, stderr, stdout, wait_until};
+use common::{
+    OwnSettings, SETTING, children, json, pause, run, send, skip, stderr, stdout, tune_shortly, wait_until,
+};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -18,9 +20,19 @@ fn knob<'a>(result: &'a Value, name: &str) -> &'a Value {
     rows.iter().find(|row| row["knob"] == name).unwrap_or_else(|| panic!("no row of {name}: {result}"))
 }
 
+/// Holds what was printed against the published schema.
+#[track_caller]
+fn assert_as_published(printed: &Value) {
+    let schema = include_str!("../../../docs/tune.schema.json");
+    let schema = jsonschema::validator_for(&serde_json::from_str(schema).unwrap()).unwrap();
+    let wrong: Vec<String> = schema.iter_errors(printed).map(|error| error.to_string()).collect();
+    assert!(wrong.is_empty(), "{wrong:?}");
+}
+
 #[test]
 fn every_setting_is_listed_with_its_state_and_nothing_is_measured() {
     let listed = json(&["tune", "--knobs", "all", "--dry-run", "--json"], 0);
+    assert_as_published(&listed);
     let rows = listed["knobs"].as_array().unwrap();
     assert!(rows.len() > 35, "{}", rows.len());
     for row in rows {
@@ -72,6 +84,7 @@ fn timer_slack_is_found_and_confirmed() {
     let output = run(&[&asked[..], &more[..]].concat());
     let result: Value =
         serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", stderr(&output)));
+    assert_as_published(&result);
     // On a machine that is too busy it says so: no turns in that time, or an effect of that size could not have been seen.
     if let Some(needed) = result["needs_budget_ns"].as_u64() {
         return assert!(needed > 60_000_000_000, "{result}");
@@ -105,23 +118,36 @@ fn timer_slack_is_found_and_confirmed() {
 
 #[test]
 fn a_budget_that_is_too_short_says_how_long_it_has_to_be() {
-    let asked = [
-        "tune",
-        "sleep",
-        "--for",
-        "1ms",
-        "--samples",
-        "20",
-        "--knobs",
-        "nothing",
-        "--budget",
-        "1us",
-        "--quiet",
-    ];
+    let asked = tune_shortly("nothing", &["--goal", "p50", "--budget", "1us", "--quiet"]);
     let output = run(&asked);
     assert_eq!(output.status.code(), Some(3));
     let text = stdout(&output);
     assert!(text.contains("The budget is too short to tell anything: write `--budget "), "{text}");
+}
+
+/// Turns that have the same load share one, which comes to its pace once.
+#[test]
+fn a_load_goes_on_from_turn_to_turn() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("tune.jsonl");
+    let asked = ["tune", "cyclic", "--threads", "1", "--load", "cpu:20%", "--samples", "2"];
+    let more = ["--knobs", "nothing", "--budget", "1us", "--quiet", "--out", out.to_str().unwrap()];
+    assert_eq!(run(&[&asked[..], &more[..]].concat()).status.code(), Some(3));
+    let lines = std::fs::read_to_string(out).unwrap();
+    let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let turns: Vec<&Value> = lines.iter().filter_map(|line| Some(&line.get("finished")?["load"])).collect();
+    let nanos = |turn: &Value, name: &str| turn[name].as_u64().unwrap();
+    let (first, later) = turns.split_first().unwrap();
+    assert_eq!(later.len(), 19);
+    assert!(0 < nanos(first, "settled_ns") && nanos(first, "settled_ns") < nanos(first, "elapsed_ns"));
+    for turn in later {
+        assert_eq!(nanos(turn, "settled_ns"), 0, "{turn}");
+    }
+    // What is told of a turn is what was done in it, and not before.
+    let told: u64 = turns.iter().map(|turn| nanos(turn, "elapsed_ns")).sum();
+    let at = |line: Option<&Value>| line.unwrap()["at_ns"].as_u64().unwrap();
+    let lasted = at(lines.last().unwrap().get("end")) - at(lines[0].get("header"));
+    assert!(told < lasted, "{told} in {lasted}");
 }
 
 #[test]
@@ -152,9 +178,7 @@ const NO_ROOT: &str = "trying settings of the machine needs root";
 
 /// Tries the setting that is the test's own, in turns that are as short as can be.
 fn try_own<'a>(more: &[&'a str]) -> Vec<&'a str> {
-    let words =
-        ["tune", "sleep", "--for", "1ms", "--samples", "2", "--goal", "p50", "--knobs", "stat_interval"];
-    [&words[..], &["--quiet", "--json"], more].concat()
+    tune_shortly("stat_interval", &[&["--goal", "p50", "--quiet", "--json"], more].concat())
 }
 
 /// Whatever tunes the machine that runs the tests does not know of the setting.
@@ -244,6 +268,7 @@ fn what_two_killed_processes_left_is_put_back_when_asked() {
         !is_busy
     });
     let put_back = result_of(&put_back);
+    assert_as_published(&put_back);
     assert_eq!((&put_back["restored"], own.value().as_str()), (&Value::from(true), "1"));
     assert!(put_back["caveats"][0].as_str().unwrap().contains("was left at `120`"), "{put_back}");
     let text = stdout(&own.howlate(&["tune", "--restore"]).output().unwrap());
@@ -262,21 +287,9 @@ fn beside_another_tuner_nothing_of_the_machine_is_tried() {
     assert!(said.contains("tuned is at work") || said.contains("tuned and"), "{said}");
     assert!(said.contains("--beside-tuners"), "{said}");
     // It has to say so; and what only threads ask for disturbs nobody.
-    let of_threads = [
-        "tune",
-        "sleep",
-        "--for",
-        "1ms",
-        "--samples",
-        "2",
-        "--knobs",
-        "nothing",
-        "--budget",
-        "1us",
-        "--json",
-    ];
-    for words in [&try_own(&["--budget", "1us", ANYWAY])[..], &of_threads] {
-        let output = own.howlate(words).output().unwrap();
+    let of_threads = tune_shortly("nothing", &["--budget", "1us", "--json"]);
+    for words in [try_own(&["--budget", "1us", ANYWAY]), of_threads] {
+        let output = own.howlate(&words).output().unwrap();
         assert!(result_of(&output)["needs_budget_ns"].is_u64(), "{}", stderr(&output));
     }
     tuner.kill().unwrap();

@@ -16,7 +16,10 @@ const MOST_TO_SETTLE: Span = Span::from_secs(1);
 /// A load that runs until it is stopped or dropped.
 pub struct Running {
     helpers: Vec<Helper>,
+    /// When it began, or went on for another turn.
     began: MonotonicTime,
+    /// What each part had done by then; `None` where it began with nothing.
+    before: Option<Vec<PartEffect>>,
     /// How long it was given to settle.
     settled: Option<Span>,
     last: Moment,
@@ -67,7 +70,7 @@ impl Running {
         let mut helpers = load.parts().iter().map(Helper::start).collect::<Result<Vec<_>, _>>()?;
         let last = Moment::now(&mut helpers);
         let told = vec![false; helpers.len()];
-        Ok(Self { began: last.at, settled: None, helpers, last, told })
+        Ok(Self { began: last.at, before: None, settled: None, helpers, last, told })
     }
 
     /// Waits until every part has come to its pace, as its own counters show: what a load does when it begins is not what
@@ -82,6 +85,19 @@ impl Running {
         self.last = Moment::now(&mut self.helpers);
         self.settled = Some(self.last.at.since(self.began));
         self
+    }
+
+    /// The same load, at the pace that it has, for another turn: what is told of it begins anew. `None`, and it is ended, where
+    /// a part has ended by itself.
+    #[must_use]
+    pub fn going_on(mut self) -> Option<Self> {
+        if self.helpers.iter_mut().any(|helper| helper.how_ended().is_some()) {
+            return None;
+        }
+        self.last = Moment::now(&mut self.helpers);
+        (self.began, self.settled) = (self.last.at, Some(Span::ZERO));
+        self.before = Some(self.last.parts.clone());
+        Some(self)
     }
 
     /// Whether any part has not come to its pace. All are looked at, so that the time between two looks is the same.
@@ -134,13 +150,22 @@ impl Running {
 
     /// Ends it; tells what it did. `None` when there was none.
     pub fn stop(mut self) -> Option<LoadReport> {
+        self.report()
+    }
+
+    /// What it did since it began, or went on. `None` when there is none.
+    pub fn report(&mut self) -> Option<LoadReport> {
         let now = Moment::now(&mut self.helpers);
-        let cpu = now.parts.iter().filter_map(|part| part.cpu_ns).fold(Span::ZERO, Span::plus);
+        let parts = match &self.before {
+            None => now.parts,
+            Some(before) => now.parts.iter().zip(before).map(|(now, then)| since(now, then)).collect(),
+        };
+        let cpu = parts.iter().filter_map(|part| part.cpu_ns).fold(Span::ZERO, Span::plus);
         (!self.helpers.is_empty()).then(|| LoadReport {
             cpu_ns: cpu,
             elapsed_ns: now.at.since(self.began),
             settled_ns: self.settled,
-            parts: now.parts,
+            parts,
         })
     }
 }

@@ -1,11 +1,14 @@
 //! The load of one turn: what it did, as lines of the recording.
 
 use howlate_load::{Ended, Running, Sample};
-use howlate_model::{Caveat, Line, LoadBlock, LoadReport, MonotonicTime, Turn};
+use howlate_model::{Caveat, Line, Load, LoadBlock, LoadReport, MonotonicTime, Turn};
+
+use super::loads::Loads;
 
 /// A load under way, and what is measured under it.
 pub(super) struct UnderLoad {
     running: Running,
+    load: Load,
     conditions: Vec<u32>,
     round: u32,
     /// End of the most recent blocks.
@@ -16,6 +19,7 @@ impl UnderLoad {
     pub(super) fn begin(running: Running, turn: &Turn) -> Self {
         Self {
             running,
+            load: turn.load.clone(),
             conditions: turn.tasks.iter().map(|task| task.condition).collect(),
             round: turn.tasks.first().map_or(0, |task| task.round),
             sampled_at: None,
@@ -49,9 +53,11 @@ impl UnderLoad {
         }
     }
 
-    /// Ends the load: what it did in a turn without blocks, and in all.
-    pub(super) fn end(mut self) -> (Vec<Line>, Option<LoadReport>) {
+    /// What the load did in a turn without blocks, and in all. It ends, unless `loads` lets it go on.
+    pub(super) fn end(mut self, loads: &mut Loads) -> (Vec<Line>, Option<LoadReport>) {
         let lines = if self.sampled_at.is_none() { self.lines() } else { Vec::new() };
-        (lines, self.running.stop())
+        let report = self.running.report();
+        loads.end(self.load, self.running);
+        (lines, report)
     }
 }

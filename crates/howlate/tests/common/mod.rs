@@ -252,6 +252,12 @@ impl OwnSettings {
     }
 }
 
+/// `howlate tune` of these settings in turns that are as short as can be.
+pub(crate) fn tune_shortly<'a>(knobs: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let words = ["tune", "sleep", "--for", "1ms", "--samples", "2", "--knobs", knobs];
+    [&words[..], more].concat()
+}
+
 /// Waits until something has happened.
 #[track_caller]
 pub(crate) fn wait_until(what: &str, mut happened: impl FnMut() -> bool) {

@@ -12,19 +12,46 @@ fn published(name: &str) -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs")).join(name)
 }
 
+fn one_line(text: &str) -> String {
+    serde_json::from_str::<serde_json::Value>(text).unwrap().to_string() + "\n"
+}
+
+/// What `howlate tune` prints: settings before they are tried, on several conditions, and the result of a scripted machine.
+fn tuned() -> String {
+    let listed = |words: &[&str]| {
+        let output = howlate(&[&["tune"], words, &["--dry-run", "--json"]].concat()).output().unwrap();
+        one_line(&stdout(&output))
+    };
+    let of_all: [&[&str]; 5] = [
+        &[],
+        &["--knobs", "all"],
+        &["cyclic", "--policy", "fifo:80"],
+        &["sleep", "--for", "1ms", "--knobs", "machine"],
+        &["notify", "--by", "futex", "--after", "1ms"],
+    ];
+    let golden = "src/commands/tune/snapshots/howlate__commands__tune__scripted__tune-json.snap";
+    let golden = std::fs::read_to_string(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(golden)).unwrap();
+    let (_, result) = golden.split_once("\n---\n").unwrap();
+    of_all.into_iter().map(listed).chain([one_line(result)]).collect()
+}
+
 /// Files of documents, one in each line: every recording's lines, and every result.
-fn documents(folder: &std::path::Path) -> [(PathBuf, PathBuf); 2] {
-    let (lines, results) = (folder.join("lines.jsonl"), folder.join("results.jsonl"));
+fn documents(folder: &std::path::Path) -> [(PathBuf, PathBuf); 3] {
+    let [lines, results, settings] =
+        ["lines.jsonl", "results.jsonl", "tune.jsonl"].map(|name| folder.join(name));
     let read = |name: &&str| std::fs::read_to_string(recordings().join(format!("{name}.jsonl"))).unwrap();
     std::fs::write(&lines, RECORDINGS.iter().map(read).collect::<String>().replace("\n\n", "\n")).unwrap();
-    let one_line =
-        |text: String| serde_json::from_str::<serde_json::Value>(&text).unwrap().to_string() + "\n";
-    let mut all: String = RECORDINGS.iter().map(|name| one_line(shown(name, "json", &[], 0))).collect();
+    let mut all: String = RECORDINGS.iter().map(|name| one_line(&shown(name, "json", &[], 0))).collect();
     let many =
         howlate(&["show", "--format=json", "cyclic.jsonl", "sleep.jsonl"]).current_dir(recordings()).output();
-    all.push_str(&one_line(stdout(&many.unwrap())));
+    all.push_str(&one_line(&stdout(&many.unwrap())));
     std::fs::write(&results, all).unwrap();
-    [(published("recording.schema.json"), lines), (published("result.schema.json"), results)]
+    std::fs::write(&settings, tuned()).unwrap();
+    [
+        (published("recording.schema.json"), lines),
+        (published("result.schema.json"), results),
+        (published("tune.schema.json"), settings),
+    ]
 }
 
 #[test]
