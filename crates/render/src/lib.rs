@@ -78,7 +78,7 @@ pub use self_check::{CheckedClass, Outcome as CheckOutcome, SelfCheck};
 pub use top::{Top, TopView, top_schema};
 pub use tune::{
     Confirmed, ConfirmedNumber, Fate, Left, Listed, PermanentWay, TuneReport, TuneRow, tune_announcement,
-    tune_json, tune_listing, tune_listing_json, tune_restored, tune_restored_json, tune_text,
+    tune_json, tune_listing, tune_listing_json, tune_restored, tune_restored_json, tune_schema, tune_text,
 };
 pub use watch::watched_live;
 pub use why::{cause_in_words, late_in_words, part_in_words, percent, segment_in_words, why};

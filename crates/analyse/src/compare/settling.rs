@@ -1,13 +1,14 @@
 //! What it takes to settle a comparison that says nothing yet.
 
 use howlate_model::Span;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::detectable::{POWER, pairs_to_see};
 use super::median;
 
 /// Turns that both sides would have to take, in turn.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Settling {
     /// How many of each side.
     pub pairs: usize,

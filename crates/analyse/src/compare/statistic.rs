@@ -1,13 +1,14 @@
 //! The numbers of a unit that are compared.
 
 use howlate_model::{Distribution, Latency};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Fewer units on a side hardly show anything after the correction for several comparisons.
 pub(crate) const LEAST: usize = 10;
 
 /// A number of a stretch of wake-ups.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub enum Statistic {
     /// The median.
     #[serde(rename = "p50")]

@@ -1,6 +1,7 @@
 //! One statistic of two conditions: the difference, its interval, its p, the verdict.
 
 use howlate_model::Span;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::detectable::{POWER, Spread, pairs_to_see};
@@ -14,7 +15,7 @@ use super::verdict::{Inconclusive, Verdict};
 use super::{Criteria, Design, LeftOut, hodges_lehmann};
 
 /// One comparison. Times are nanoseconds.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Tested {
     /// What was compared.
     pub statistic: Statistic,
@@ -31,6 +32,7 @@ pub struct Tested {
     pub difference_ns: f64,
     /// Interval of the difference, at the confidence asked for; absent when there are too few units.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "(f64, f64)")]
     pub interval_ns: Option<(f64, f64)>,
     /// The smallest difference that would have been found with a chance of at least 80 %.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -9,6 +9,7 @@
 //! Sources: Holm, Scandinavian Journal of Statistics 6 (1979); Maurer & Bretz, Statistics in Biopharmaceutical Research 5 (2013).
 
 use howlate_model::Span;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::signed_rank::SignedRank;
@@ -177,12 +178,13 @@ fn level(comparisons: usize, confidence: f64) -> f64 {
 }
 
 /// What a number of turns is, with its interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Level {
     /// The centre of all turns (Hodges–Lehmann), in nanoseconds.
     pub ns: f64,
     /// Its interval; absent where there are too few turns.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "(f64, f64)")]
     pub interval_ns: Option<(f64, f64)>,
 }
 

@@ -1,10 +1,11 @@
 //! What a comparison says, and of how much it could have spoken.
 
 use howlate_model::Span;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The outcome of one comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// New is earlier, and chance is no explanation.
@@ -33,7 +34,7 @@ impl Verdict {
 }
 
 /// Why a comparison is inconclusive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "reason", rename_all = "snake_case")]
 pub enum Inconclusive {
     /// Another program kept one distribution of each side and nothing of its course: no test has anything to go by.

@@ -2,28 +2,42 @@
 
 use std::collections::BTreeMap;
 
-use howlate_analyse::compare::{Arm, Tested, Verdict};
-use howlate_model::{Condition, Span, Write};
+use howlate_analyse::compare::{Arm, Statistic, Tested, Verdict};
+use howlate_model::{Condition, Span, Write, schema_as_written};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::setting::{Fate, Listed, PermanentWay};
-use super::{ConfirmedNumber, Left, TuneReport, TuneRow, words};
+use super::{Confirmed, ConfirmedNumber, Left, TuneReport, TuneRow, words};
 
-const FORMAT: u32 = 1;
+/// Of the names.
+pub(super) const FORMAT: u32 = 1;
 
-#[derive(Serialize)]
+/// What `howlate tune --json` prints after settings were tried.
+#[derive(Serialize, JsonSchema)]
 struct Document<'a> {
+    /// Of these names: 1.
     format: u32,
+    /// The version of the program.
     howlate: &'a str,
+    /// `tune`.
     command: &'static str,
+    /// The condition that settings were tried on, of the first thread.
     baseline: &'a Condition,
+    /// `p50`, `p99` or `max`: the number by which settings were judged first.
     goal: &'static str,
+    /// Confidence of all statements about single settings together.
     confidence: f64,
+    /// The answer in words.
     answer: String,
+    /// The baseline against itself; absent where that was not done to the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     self_test: Option<SelfTest>,
+    /// Every setting that there is.
     knobs: Vec<Knob<'a>>,
+    /// The names of those that help together, as was confirmed.
     recommended: Vec<&'a str>,
+    /// The set that seemed to help, on turns of its own; absent where nothing seemed to.
     #[serde(skip_serializing_if = "Option::is_none")]
     confirmed: Option<ConfirmedSet<'a>>,
     /// The budget that it would take, where there was too little.
@@ -31,21 +45,28 @@ struct Document<'a> {
     needs_budget_ns: Option<Span>,
     /// Whether every file that was written holds what it held before; read at the end.
     restored: bool,
+    /// Files that do not.
     #[serde(skip_serializing_if = "<[Left]>::is_empty")]
     left: &'a [Left],
+    /// What else is to be known, in words.
     caveats: Vec<String>,
 }
 
-#[derive(Serialize)]
+/// The baseline against itself.
+#[derive(Serialize, JsonSchema)]
 struct SelfTest {
+    /// `not_distinguishable`, as it should be, or `different`.
     verdict: &'static str,
+    /// Of each number, by its name.
     differences: BTreeMap<&'static str, Difference>,
 }
 
-#[derive(Serialize)]
+/// A setting, and what was found.
+#[derive(Serialize, JsonSchema)]
 struct Knob<'a> {
     #[serde(flatten)]
     setting: Setting<'a>,
+    /// Of each number, by its name: with the setting minus without it.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     differences: BTreeMap<&'static str, Difference>,
     /// What it was tried without.
@@ -54,19 +75,31 @@ struct Knob<'a> {
 }
 
 /// A setting, before anything is tried and after.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(super) struct Setting<'a> {
+    /// Its name.
     knob: &'a str,
+    /// `thread`, `machine` or `boot`.
     scope: &'a str,
+    /// What it does.
     what: &'a str,
+    /// The value now; empty where there is none.
     from: &'a str,
+    /// The value that is tried.
     to: &'a str,
+    /// `tried`, `absent`, `not_permitted`, `boot_only`, `failed`, `in_force`, `not_tried` or `not_asked`; before anything is
+    /// tried, `ready`.
     status: &'a str,
+    /// Why it was not tried.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'a str>,
+    /// What is written for it, if it holds for the machine.
     writes: &'a [Write],
+    /// What it costs others.
     cost: &'a str,
+    /// Ways to have it for good.
     permanent: &'a [PermanentWay],
+    /// What takes the first of them back.
     #[serde(skip_serializing_if = "Option::is_none")]
     undo: Option<&'a str>,
 }
@@ -98,22 +131,96 @@ impl<'a> Setting<'a> {
     }
 }
 
-#[derive(Serialize)]
+/// A difference between turns, in nanoseconds.
+#[derive(Serialize, JsonSchema)]
 struct Difference {
+    /// The estimate (Hodges–Lehmann).
     difference_ns: f64,
+    /// The lower end of its interval; null where there are too few turns.
     low_ns: Option<f64>,
+    /// The upper end.
     high_ns: Option<f64>,
+    /// How probable so large a difference is by chance, corrected for all comparisons and looks.
     p: f64,
+    /// The smallest difference that would have been found with a chance of at least 80 %; null where that is not known.
     detectable_ns: Option<f64>,
+    /// Turns on each side.
     turns: usize,
+    /// What is said of it.
     verdict: Verdict,
 }
 
-#[derive(Serialize)]
+/// A set of settings on turns that had no part in choosing it.
+#[derive(Serialize, JsonSchema)]
 struct ConfirmedSet<'a> {
+    /// The names of the settings.
     knobs: &'a [String],
-    #[serde(flatten)]
-    numbers: BTreeMap<&'static str, &'a ConfirmedNumber>,
+    /// The median of a turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    p50: Option<&'a ConfirmedNumber>,
+    /// What 99 % of a turn's wake-ups are at most.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    p99: Option<&'a ConfirmedNumber>,
+    /// The largest of a turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max: Option<&'a ConfirmedNumber>,
+}
+
+/// What is printed of the settings before anything is tried.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Listing<'a> {
+    /// Of these names: 1.
+    pub(super) format: u32,
+    /// The version of the program.
+    pub(super) howlate: &'a str,
+    /// `tune`.
+    pub(super) command: &'static str,
+    /// True.
+    pub(super) dry_run: bool,
+    /// The condition that settings would be tried on, of the first thread.
+    pub(super) baseline: &'a Condition,
+    /// How long it would take at most.
+    pub(super) budget_ns: Span,
+    /// Every setting that there is.
+    pub(super) knobs: Vec<Setting<'a>>,
+}
+
+/// What is printed after `--restore`.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct PutBack<'a> {
+    /// Of these names: 1.
+    pub(super) format: u32,
+    /// The version of the program.
+    pub(super) howlate: &'a str,
+    /// `tune`.
+    pub(super) command: &'static str,
+    /// Whether nothing is left changed.
+    pub(super) restored: bool,
+    /// What was found, in words.
+    pub(super) caveats: Vec<String>,
+}
+
+/// What `howlate tune --json` prints.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(title = "Tune")]
+#[allow(dead_code, reason = "only its schema is used")]
+enum Printed<'a> {
+    /// After settings were tried.
+    Result(Box<Document<'a>>),
+    /// With `--dry-run`.
+    Listing(Box<Listing<'a>>),
+    /// With `--restore`.
+    PutBack(PutBack<'a>),
+}
+
+/// The JSON Schema of these objects, draft 2020-12; `docs/tune.schema.json` is a copy.
+///
+/// # Errors
+///
+/// None in practice: every schema can be written.
+pub fn tune_schema() -> serde_json::Result<String> {
+    serde_json::to_string_pretty(&schema_as_written::<Printed<'_>>()).map(|text| text + "\n")
 }
 
 fn differences(tested: &[Tested]) -> BTreeMap<&'static str, Difference> {
@@ -144,19 +251,18 @@ fn knob(row: &TuneRow) -> Knob<'_> {
     Knob { setting, differences: differences(&row.tested), without: &row.without }
 }
 
+fn confirmed(set: &Confirmed) -> ConfirmedSet<'_> {
+    let of = |statistic: Statistic| set.numbers.iter().find(|one| one.statistic == statistic);
+    let [p50, p99, max] = [Statistic::P50, Statistic::P99, Statistic::Max].map(of);
+    ConfirmedSet { knobs: &set.knobs, p50, p99, max }
+}
+
 /// Everything that was found.
 ///
 /// # Errors
 ///
 /// None in practice.
 pub fn tune_json(report: &TuneReport<'_>) -> serde_json::Result<String> {
-    let numbers = |confirmed: &'_ super::Confirmed| -> Vec<&'static str> {
-        confirmed.numbers.iter().map(|one| one.statistic.name()).collect()
-    };
-    let confirmed = report.confirmed.as_ref().map(|confirmed| ConfirmedSet {
-        knobs: &confirmed.knobs,
-        numbers: numbers(confirmed).into_iter().zip(&confirmed.numbers).collect(),
-    });
     let left = report.left.as_deref().unwrap_or_default();
     let document = Document {
         format: FORMAT,
@@ -169,11 +275,22 @@ pub fn tune_json(report: &TuneReport<'_>) -> serde_json::Result<String> {
         self_test: report.self_test.map(self_test),
         knobs: report.rows.iter().map(knob).collect(),
         recommended: report.recommended(),
-        confirmed,
+        confirmed: report.confirmed.as_ref().map(confirmed),
         needs_budget_ns: report.needs,
         restored: left.is_empty(),
         left,
         caveats: report.analysis.caveats.iter().map(crate::caveats::caveat).collect(),
     };
     Ok(serde_json::to_string_pretty(&document)? + "\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::published::assert_published;
+
+    #[test]
+    fn the_published_schema_is_that_of_the_code() {
+        assert_published("tune.schema.json", &tune_schema().unwrap());
+    }
 }

@@ -2,7 +2,7 @@
 
 use howlate_model::{Condition, Span, Write};
 
-use super::json::{Setting, Stage};
+use super::json::{FORMAT, Listing, Setting, Stage};
 use super::setting::{Fate, Listed};
 use crate::condition::condition;
 use crate::numbers::rough;
@@ -80,15 +80,14 @@ pub fn tune_listing_json(
     listed: &[Listed],
     budget: Span,
 ) -> serde_json::Result<String> {
-    let knobs: Vec<Setting<'_>> = listed.iter().map(|one| Setting::of(one, Stage::Before)).collect();
-    let document = serde_json::json!({
-        "format": 1,
-        "howlate": env!("CARGO_PKG_VERSION"),
-        "command": "tune",
-        "dry_run": true,
-        "baseline": baseline,
-        "budget_ns": budget,
-        "knobs": knobs,
-    });
+    let document = Listing {
+        format: FORMAT,
+        howlate: env!("CARGO_PKG_VERSION"),
+        command: "tune",
+        dry_run: true,
+        baseline,
+        budget_ns: budget,
+        knobs: listed.iter().map(|one| Setting::of(one, Stage::Before)).collect(),
+    };
     Ok(serde_json::to_string_pretty(&document)? + "\n")
 }

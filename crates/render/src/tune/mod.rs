@@ -10,9 +10,10 @@ mod words;
 use howlate_analyse::Analysis;
 use howlate_analyse::compare::{Arm, Level, Statistic, Tested, Verdict};
 use howlate_model::{Condition, Span};
+use schemars::JsonSchema;
 use serde::Serialize;
 
-pub use json::tune_json;
+pub use json::{tune_json, tune_schema};
 pub use listing::{tune_announcement, tune_listing, tune_listing_json};
 pub use restored::{tune_restored, tune_restored_json};
 pub use setting::{Fate, Listed, PermanentWay};
@@ -42,7 +43,7 @@ pub struct TuneReport<'a> {
 }
 
 /// A file that was written to, and does not hold what it held before.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Left {
     /// The file.
     pub path: String,
@@ -75,7 +76,7 @@ pub struct Confirmed {
 }
 
 /// One number before and after.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ConfirmedNumber {
     /// Which.
     #[serde(skip)]

@@ -2,6 +2,7 @@
 
 use howlate_model::Caveat;
 
+use super::json::{FORMAT, PutBack};
 use crate::caveats::caveat;
 
 /// What was found, one line each.
@@ -31,12 +32,12 @@ fn line(found: &Caveat) -> String {
 ///
 /// None in practice.
 pub fn tune_restored_json(found: &[Caveat], restored: bool) -> serde_json::Result<String> {
-    let document = serde_json::json!({
-        "format": 1,
-        "howlate": env!("CARGO_PKG_VERSION"),
-        "command": "tune",
-        "restored": restored,
-        "caveats": found.iter().map(line).collect::<Vec<_>>(),
-    });
+    let document = PutBack {
+        format: FORMAT,
+        howlate: env!("CARGO_PKG_VERSION"),
+        command: "tune",
+        restored,
+        caveats: found.iter().map(line).collect(),
+    };
     Ok(serde_json::to_string_pretty(&document)? + "\n")
 }

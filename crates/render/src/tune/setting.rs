@@ -1,6 +1,7 @@
 //! A setting on this machine, and what becomes of it.
 
 use howlate_model::Write;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A setting as it is here.
@@ -78,7 +79,7 @@ impl Fate {
 }
 
 /// One way to have a setting for good.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PermanentWay {
     /// `systemd`, `sysctl.d`, `tmpfiles.d`, `boot`, `C`, `Rust`, `Python`, `shell`.
     pub by: &'static str,

@@ -5,6 +5,8 @@ mod budget;
 mod candidates;
 mod report;
 mod restoring;
+#[cfg(test)]
+mod scripted;
 mod trying;
 mod tuners;
 

@@ -1,0 +1,135 @@
+//! Trying settings on a scripted machine: every look and every step, with the same numbers each time.
+
+use std::path::Path;
+
+use howlate_analyse::compare::Track;
+use howlate_model::{
+    Block, Condition, Finished, Line, MonotonicTime, Policy, Span, Task, Turn, Wait, Wakeup, Work,
+};
+use howlate_plan::{Plan, Trials};
+use howlate_procfs::Root;
+use howlate_record::Reader;
+use howlate_render as render;
+
+use super::candidates::Candidates;
+use super::report;
+use super::trying::Trying;
+use crate::cli::{Chosen, Goal, HowToTune};
+use crate::session::{Step, Steps};
+
+fn testdata(path: &str) -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(path)
+}
+
+/// A periodic thread beside busy ones.
+fn condition() -> Condition {
+    Condition {
+        work: Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_millis(1) },
+        policy: Policy::OTHER,
+        slack_ns: None,
+        cpu: None,
+        thread: 0,
+        name: None,
+        load: "cpu".parse().unwrap(),
+        kernel: "6.18.44".to_owned(),
+        on_host: None,
+        tuned: None,
+        node: None,
+    }
+}
+
+fn trials() -> Trials {
+    let condition = condition();
+    let task = Task { samples: Some(150), ..Task::of(0, &condition) };
+    let turn = Turn {
+        tasks: vec![task],
+        load: condition.load.clone(),
+        duration: None,
+        cut_after: None,
+        estimate: Span::from_millis(150),
+    };
+    let plan = Plan { conditions: vec![condition], turns: vec![turn], left_out: Vec::new() };
+    Trials::of(plan, 3).unwrap()
+}
+
+/// A machine on which timers are put together, and what computes is left alone for a while.
+struct Machine {
+    random: fastrand::Rng,
+    now: MonotonicTime,
+}
+
+impl Machine {
+    fn take(&mut self, turn: &Turn, conditions: &[Condition], track: &mut Track) {
+        let task = &turn.tasks[0];
+        let (condition, round) = (task.condition, task.round);
+        let mut block = Block { condition, round, from_ns: self.now, ..Block::default() };
+        for _ in 0..task.samples.unwrap_or_default() {
+            self.now = self.now.plus(Span::from_millis(1));
+            let late = self.late(&conditions[condition as usize]);
+            block.record(Wakeup { expected: self.now, ran: self.now.plus(late) }, None);
+        }
+        block.until_ns = self.now;
+        track.add(&Line::Block(Box::new(block)));
+        let (usage, load, error) = (None, None, None);
+        let at_ns = self.now;
+        track.add(&Line::Finished(Finished {
+            condition,
+            round,
+            at_ns,
+            usage,
+            unfinished: false,
+            load,
+            error,
+        }));
+    }
+
+    /// How late a wake-up is.
+    fn late(&mut self, condition: &Condition) -> Span {
+        let is_real_time = condition.policy.is_realtime();
+        let has_slack = !is_real_time
+            && condition.slack_ns.is_none()
+            && condition.work.wait().is_some_and(Wait::has_slack);
+        let goes_first = condition.policy != Policy::OTHER
+            || condition.tuned.as_ref().is_some_and(|one| one.slice_ns.is_some());
+        let slack = if has_slack { 50_000 } else { 0 };
+        let wait =
+            if !goes_first && self.random.u8(..20) == 0 { self.random.u64(2_000_000..2_100_000) } else { 0 };
+        Span::from_nanos(10_000 + slack + wait + self.random.u64(..6_000))
+    }
+}
+
+/// Everything that is found of settings of a thread, on the machine that a captured tree shows.
+fn tried(machine: &mut Machine) -> (String, String) {
+    let (trials, goal, budget) = (trials(), Goal::P99, Span::from_secs(3_600));
+    // So much time that it never decides anything.
+    let how = HowToTune {
+        knobs: vec!["thread".parse::<Chosen>().unwrap()],
+        goal,
+        budget,
+        dry_run: false,
+        beside_tuners: false,
+        restore: false,
+    };
+    let candidates = Candidates::of(&Root::at(testdata("systems/rt-kernel")), &how.knobs, trials.base());
+    let mut trying = Trying::new(trials, &candidates, &how);
+    let mut conditions = trying.conditions().to_vec();
+    let mut header = Reader::open(&testdata("recordings/v1/cyclic.jsonl")).unwrap().header().clone();
+    header.conditions.clone_from(&conditions);
+    let mut track = Track::new(header);
+    while let Some(Step { conditions: new, turns }) = trying.next(&track) {
+        new.iter().for_each(|one| track.add(&Line::Condition(Box::new(one.clone()))));
+        conditions.extend(new);
+        turns.iter().for_each(|turn| machine.take(turn, &conditions, &mut track));
+    }
+    let report = report::of(&candidates, &trying, &track);
+    let text = anstream::adapter::strip_str(&render::tune_text(&report, 100)).to_string();
+    (text, render::tune_json(&report).unwrap())
+}
+
+#[test]
+fn what_is_found_reads_like_this() {
+    let mut machine = Machine { random: fastrand::Rng::with_seed(1), now: MonotonicTime::from_nanos(0) };
+    let (text, json) = tried(&mut machine);
+    insta::assert_snapshot!("tune-text", text);
+    insta::assert_snapshot!("tune-json", json);
+}
