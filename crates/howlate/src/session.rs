@@ -117,7 +117,7 @@ impl<T: Intake> Session<T> {
             disturbances: Disturbances::new(),
             tracing: None,
             turning: None,
-            loads: Loads::OfEachTurn,
+            loads: Loads::default(),
             load: None,
             finished: Vec::new(),
             failed: Vec::new(),

@@ -6,7 +6,6 @@ use howlate_model::{Condition, HowEnded, Line, Turn};
 use howlate_plan::Plan;
 
 use super::engines::Engines;
-use super::loads::Loads;
 use super::{Request, Session, Turning, bounds, check_loads};
 use crate::environment::Environment;
 use crate::error::Error;
@@ -39,7 +38,7 @@ pub(crate) fn measure_in_steps(
     header.node = request.identity.of(header.node);
     let recorder = request.recorder::<Track>(header, environment)?;
     let mut session = Session::begin(recorder, request.quiet);
-    session.loads = if turning.is_some() { Loads::OfEachTurn } else { Loads::GoingOn(None) };
+    session.loads.go_on = turning.is_none();
     session.turning = turning;
     session.display.add(&plan.conditions, &[]);
     let process = Process::prepare(request.dma_latency_us);
