@@ -20,6 +20,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 pub(crate) struct Stream {
     file: File,
     interrupted: Arc<AtomicBool>,
+    /// The run is to end and the reader was waited for in vain: the other lines do not wait again.
+    has_waited: bool,
 }
 
 impl Stream {
@@ -37,17 +39,19 @@ impl Stream {
                     }
                     pause();
                 }
-                opened => return Ok(Self { file: opened?, interrupted }),
+                opened => return Ok(Self { file: opened?, interrupted, has_waited: false }),
             }
         }
     }
 
     /// Returns when there is room; an error when the run is to end and there is none.
-    fn wait_for_room(&self) -> io::Result<()> {
-        let wait = Timespec::try_from(LOOK_EVERY).unwrap_or_default();
+    fn wait_for_room(&mut self) -> io::Result<()> {
+        let wait = if self.has_waited { Duration::ZERO } else { LOOK_EVERY };
+        let wait = Timespec::try_from(wait).unwrap_or_default();
         loop {
             match poll(&mut [PollFd::new(&self.file, PollFlags::OUT)], Some(&wait)) {
                 Ok(0) if self.interrupted.load(Ordering::Relaxed) => {
+                    self.has_waited = true;
                     return Err(io::Error::new(io::ErrorKind::TimedOut, "nobody reads the pipe"));
                 }
                 Ok(0) | Err(Errno::INTR) => {}
