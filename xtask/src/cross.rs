@@ -65,7 +65,7 @@ pub fn build(target: &Target, root: &Path, folder: &Path) -> io::Result<(PathBuf
     // It needs no more than the standard library of the target; where there is no rustup, it may be there.
     drop(Command::new("rustup").args(["target", "add", target.triple]).current_dir(root).output());
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["build", "--release", "--locked", "--package", "howlate", "--target", target.triple]);
+    cargo.args(["build", "--profile", "dist", "--locked", "--package", "howlate", "--target", target.triple]);
     cargo.env("RUSTFLAGS", flags(root)).env("CARGO_TARGET_DIR", folder).current_dir(root);
     if target.architecture != std::env::consts::ARCH {
         let name = target.triple.to_uppercase().replace('-', "_");
@@ -74,7 +74,7 @@ pub fn build(target: &Target, root: &Path, folder: &Path) -> io::Result<(PathBuf
     if !cargo.status()?.success() {
         return Err(io::Error::other("the build failed"));
     }
-    let path = folder.join(target.triple).join("release/howlate");
+    let path = folder.join(target.triple).join("dist/howlate");
     let bytes = std::fs::metadata(&path)?.len();
     Ok((path, bytes))
 }

@@ -163,7 +163,7 @@ fn a_plan_is_run_in_a_guest_and_kvm_is_left_where_it_leads_nowhere() {
 /// The static program for another processor, where it has been built.
 fn cross_built(triple: &str) -> Option<PathBuf> {
     let target = Path::new(env!("CARGO_BIN_EXE_howlate")).ancestors().nth(2)?;
-    Some(target.join(triple).join("release/howlate")).filter(|program| program.exists())
+    Some(target.join(triple).join("dist/howlate")).filter(|program| program.exists())
 }
 
 #[test]

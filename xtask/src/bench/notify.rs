@@ -5,8 +5,10 @@
 //! right to real-time priorities. `HOWLATE_BENCH_CPUS`: sender's and receiver's CPU, `0,1` if unset.
 
 use std::error::Error;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
+
+use super::program::{built, compiled};
 
 /// Mechanisms, and the ratio that they may reach.
 const LIMITS: [(&str, f64); 4] = [("busy_wait", 1.10), ("futex", 1.05), ("pipe", 1.05), ("eventfd", 1.05)];
@@ -28,7 +30,7 @@ fn measure() -> Fallible<()> {
     let cpus = std::env::var("HOWLATE_BENCH_CPUS").unwrap_or_else(|_| "0,1".to_owned());
     let cpus = cpus.as_str();
     let folder = tempfile::tempdir()?;
-    let (ping, howlate) = (build_ping(folder.path())?, build_howlate()?);
+    let (ping, howlate) = (compiled("ping.c", folder.path())?, built()?);
     let mut text =
         format!("{:10} {:>10} {:>10} {:>16} {:>7}\n", "mechanism", "ping ns", "howlate ns", "ratio", "limit");
     let mut exceeded = Vec::new();
@@ -61,22 +63,6 @@ fn measure() -> Fallible<()> {
 fn sorted(mut values: Vec<f64>) -> Vec<f64> {
     values.sort_by(f64::total_cmp);
     values
-}
-
-fn build_ping(folder: &Path) -> Fallible<PathBuf> {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/bench/ping.c");
-    let program = folder.join("ping");
-    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
-    let built = Command::new(&compiler).args(["-O2", "-o"]).arg(&program).arg(source).status()?;
-    if built.success() { Ok(program) } else { Err(format!("{compiler} cannot build ping.c").into()) }
-}
-
-fn build_howlate() -> Fallible<PathBuf> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let built = Command::new(cargo).args(["build", "--release", "-p", "howlate", "--quiet"]).status()?;
-    let target = std::env::var_os("CARGO_TARGET_DIR")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../target"), PathBuf::from);
-    if built.success() { Ok(target.join("release/howlate")) } else { Err("howlate does not build".into()) }
 }
 
 fn run_ping(program: &Path, mechanism: &str, cpus: &str) -> Fallible<f64> {
