@@ -6,6 +6,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
+use self::programs::Surroundings;
 use crate::packages;
 
 /// How much to test.
@@ -75,7 +76,10 @@ struct Tally {
 fn tests(extent: Extent) -> Tally {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let skips = folder.path().join("skips");
-    let mut tally = if extent == Extent::Fast { side_by_side(&skips) } else { one_by_one(extent, &skips) };
+    let mut tally = programs_of(extent, &skips);
+    if extent == Extent::Everything {
+        examples(&skips, &mut tally);
+    }
     let skipped = std::fs::read_to_string(&skips).unwrap_or_default();
     tally.skipped = skipped.lines().map(str::to_owned).collect();
     // A test that skips itself has passed in the eyes of the test runner.
@@ -83,29 +87,13 @@ fn tests(extent: Extent) -> Tally {
     tally
 }
 
-/// One test program after the other: those that measure have the machine for themselves.
-fn one_by_one(extent: Extent, skips: &Path) -> Tally {
-    let mut command = cargo(&["test", "--workspace", "--no-fail-fast"]);
+/// A test program for each CPU at a time, as most wait; those that boot guests have the machine for themselves.
+fn programs_of(extent: Extent, skips: &Path) -> Tally {
+    let mut tally = Tally::default();
+    let mut command = cargo(&["test", "--workspace", "--no-run", "--message-format=json-render-diagnostics"]);
     if extent == Extent::Consumers {
         command.args(["--test", "consumers", "--test", "cyclictest"]);
     }
-    command.env("HOWLATE_SKIPS", skips).stdout(Stdio::piped());
-    let mut child = command.spawn().expect("cargo starts");
-    let mut tally = Tally::default();
-    let out = child.stdout.take().expect("piped above");
-    for line in BufReader::new(out).lines().map_while(Result::ok) {
-        println!("{line}");
-        tally.add(&line);
-    }
-    tally.ran_to_the_end = child.wait().is_ok_and(|status| status.success());
-    tally
-}
-
-/// A test program for each CPU at a time and one more, as most wait: with many, those that spin keep the others from their CPU.
-/// What one prints stands together.
-fn side_by_side(skips: &Path) -> Tally {
-    let mut tally = Tally::default();
-    let command = cargo(&["test", "--workspace", "--no-run", "--message-format=json-render-diagnostics"]);
     let programs = match programs::built(command) {
         Ok(programs) => programs,
         Err(error) => {
@@ -113,15 +101,32 @@ fn side_by_side(skips: &Path) -> Tally {
             return tally;
         }
     };
-    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     tally.ran_to_the_end = true;
-    programs::run(programs, cpus + 1, skips, &mut |ended| {
-        println!("== {}", ended.name);
-        print!("{}", ended.text);
-        ended.text.lines().for_each(|line| tally.add(line));
-        tally.ran_to_the_end &= ended.is_success;
-    });
+    let is_fast = extent == Extent::Fast;
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    let (alone, together): (Vec<_>, Vec<_>) = programs.into_iter().partition(|one| one.needs_the_machine());
+    for (programs, at_once) in [(together, cpus + usize::from(is_fast)), (alone, 1)] {
+        programs::run(programs, at_once, &Surroundings { skips, is_fast }, &mut |ended| {
+            println!("== {} · {:.0} s", ended.name, ended.took.as_secs_f64());
+            print!("{}", ended.text);
+            ended.text.lines().for_each(|line| tally.add(line));
+            tally.ran_to_the_end &= ended.is_success;
+        });
+    }
     tally
+}
+
+/// The examples of the documentation, which only cargo can run.
+fn examples(skips: &Path, tally: &mut Tally) {
+    let mut command = cargo(&["test", "--workspace", "--doc", "--no-fail-fast"]);
+    command.env("HOWLATE_SKIPS", skips).stdout(Stdio::piped());
+    let mut child = command.spawn().expect("cargo starts");
+    let out = child.stdout.take().expect("piped above");
+    for line in BufReader::new(out).lines().map_while(Result::ok) {
+        println!("{line}");
+        tally.add(&line);
+    }
+    tally.ran_to_the_end &= child.wait().is_ok_and(|status| status.success());
 }
 
 impl Tally {

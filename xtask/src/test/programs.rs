@@ -8,10 +8,23 @@ use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::sync::mpsc::{Sender, channel};
 
+use howlate_linux::clock;
+use howlate_model::Span;
 use serde_json::Value;
 
 /// Inputs of a property test in the everyday loop; proptest takes 256 if not told.
 const FEW_CASES: &str = "32";
+
+/// Those that boot guests: with others beside them these would miss their deadlines.
+const ALONE: [&str; 2] = ["guest", "guest_timerlat"];
+
+/// What is the same for all test programs of a run.
+pub(super) struct Surroundings<'a> {
+    /// Where tests write that they skipped themselves.
+    pub(super) skips: &'a Path,
+    /// Whether somebody waits: what takes long skips itself, and of random inputs a few are enough.
+    pub(super) is_fast: bool,
+}
 
 /// A test program, as cargo built it.
 pub(super) struct Program {
@@ -26,6 +39,7 @@ pub(super) struct Program {
 pub(super) struct Ended {
     pub(super) name: String,
     pub(super) text: String,
+    pub(super) took: Span,
     pub(super) is_success: bool,
 }
 
@@ -57,14 +71,20 @@ fn program(message: &str) -> Option<(bool, Program)> {
 }
 
 /// Runs them, so many at a time; `ended` is told of each, in the order in which they end.
-pub(super) fn run(programs: Vec<Program>, at_once: usize, skips: &Path, ended: &mut dyn FnMut(Ended)) {
+pub(super) fn run(
+    programs: Vec<Program>,
+    at_once: usize,
+    surroundings: &Surroundings<'_>,
+    ended: &mut dyn FnMut(Ended),
+) {
     let rest = Mutex::new(programs.into_iter());
     let next = || rest.lock().ok()?.next();
     std::thread::scope(|scope| {
         let (sender, results) = channel();
         for _ in 0..at_once {
             let sender: Sender<Ended> = sender.clone();
-            scope.spawn(move || while next().is_some_and(|one| sender.send(one.run(skips)).is_ok()) {});
+            scope
+                .spawn(move || while next().is_some_and(|one| sender.send(one.run(surroundings)).is_ok()) {});
         }
         drop(sender);
         results.iter().for_each(&mut *ended);
@@ -72,13 +92,19 @@ pub(super) fn run(programs: Vec<Program>, at_once: usize, skips: &Path, ended: &
 }
 
 impl Program {
-    fn run(self, skips: &Path) -> Ended {
-        let temporary = temporary();
+    /// Whether nothing else may run beside it.
+    pub(super) fn needs_the_machine(&self) -> bool {
+        ALONE.contains(&self.name.as_str())
+    }
+
+    fn run(self, surroundings: &Surroundings<'_>) -> Ended {
+        let (began, temporary) = (clock::now(), temporary());
         let mut command = Command::new(&self.executable);
         command.envs(temporary.iter().map(|folder| ("TMPDIR", folder.path())));
-        command.current_dir(&self.folder).env("HOWLATE_SKIPS", skips).env("HOWLATE_FAST", "1");
-        // Of random inputs a few; all the others come with the whole test.
-        command.env("PROPTEST_CASES", FEW_CASES);
+        command.current_dir(&self.folder).env("HOWLATE_SKIPS", surroundings.skips);
+        if surroundings.is_fast {
+            command.env("HOWLATE_FAST", "1").env("PROPTEST_CASES", FEW_CASES);
+        }
         let (text, is_success) = match command.output() {
             Ok(output) => {
                 let both = [output.stdout, output.stderr].concat();
@@ -86,7 +112,7 @@ impl Program {
             }
             Err(error) => (format!("{} does not start: {error}\n", self.executable.display()), false),
         };
-        Ended { name: self.name, text, is_success }
+        Ended { name: self.name, text, took: clock::now().since(began), is_success }
     }
 }
 
@@ -126,7 +152,8 @@ mod tests {
         };
         let mut ended = Vec::new();
         let programs = ["true", "false", "/is/not/there"].map(of).into();
-        run(programs, 2, Path::new("/dev/null"), &mut |one| ended.push((one.name, one.is_success)));
+        let surroundings = Surroundings { skips: Path::new("/dev/null"), is_fast: true };
+        run(programs, 2, &surroundings, &mut |one| ended.push((one.name, one.is_success)));
         ended.sort();
         let expected = [("/is/not/there", false), ("false", false), ("true", true)];
         assert_eq!(ended, expected.map(|(name, is_success)| (name.to_owned(), is_success)));
