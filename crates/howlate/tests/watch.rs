@@ -259,7 +259,7 @@ fn without_privilege_it_is_known_how_long_threads_wait_for_a_cpu() {
     assert!(got["switch_ins"].as_u64().is_some_and(|times| times >= 20), "{document}");
     assert!(got["waited_ns"].is_u64() && got["mean_wait_ns"].is_u64(), "{document}");
     let shown = stdout(&anyone.howlate(&["show", "w.jsonl"]).output().unwrap());
-    assert!(shown.contains("preempted") && shown.contains("nobody saw when they were to run"), "{shown}");
+    assert!(shown.contains("preempted") && shown.contains("by the kernel's accounts"), "{shown}");
 }
 
 #[test]
@@ -302,6 +302,23 @@ fn what_cannot_be_watched_is_one_clear_message() {
     {
         assert!(said(&["2"]).contains("thread of the kernel"));
     }
+}
+
+#[test]
+fn a_program_that_sleeps_all_the_time_is_said_to() {
+    if !has_bpf_and_python() {
+        return;
+    }
+    let mut sleeps = Command::new("sleep").arg("100").spawn().unwrap();
+    let pid = sleeps.id().to_string();
+    let stat = format!("/proc/{pid}/stat");
+    common::wait_until("sleep", || {
+        std::fs::read_to_string(&stat).is_ok_and(|stat| stat.contains("(sleep) S "))
+    });
+    let output = run(&["watch", &pid, "--duration", "100ms"]);
+    assert!(stdout(&output).contains("No thread of the program woke up"), "{}", stdout(&output));
+    sleeps.kill().unwrap();
+    sleeps.wait().unwrap();
 }
 
 /// A thread that a timer wakes every 2 ms, and one that it wakes then.

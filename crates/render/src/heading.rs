@@ -50,6 +50,8 @@ fn of_nodes(analysis: &Analysis, width: usize) -> String {
     )
 }
 
+const NOBODY_WOKE: &str = "No thread of the program woke up while it was watched.\n\n";
+
 /// The tables of each kind of work that was measured.
 fn bodies(analysis: &Analysis, width: usize) -> String {
     let kinds: [Column; 5] = [
@@ -69,7 +71,11 @@ fn bodies(analysis: &Analysis, width: usize) -> String {
         let part = analysis.only(|condition| is_one(condition.work));
         (!part.outcomes().is_empty()).then(|| tables(&part, width))
     };
-    kinds.into_iter().filter_map(of_kind).collect()
+    let text: String = kinds.into_iter().filter_map(of_kind).collect();
+    if text.is_empty() && analysis.header.command == "watch" {
+        return NOBODY_WOKE.to_owned();
+    }
+    text
 }
 
 /// What writes the tables of one kind of work for a terminal of some width, and what tells the kind.

@@ -29,7 +29,7 @@ pub(super) fn table(mut outcomes: Vec<&Outcome>, width: usize) -> String {
         0 => String::new(),
         some => format!("  {some} more waited less; `--json` has all.\n"),
     };
-    let means = wrapped(MEANS, width, 2);
+    let means = wrapped(MEANS, width, 0);
     format!("Threads of a program, by the kernel's accounts · µs\n\n{}{more}\n{means}\n\n", table.text(width))
 }
 
