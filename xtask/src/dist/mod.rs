@@ -15,7 +15,7 @@ use std::process::{Command, ExitCode};
 use crate::cross::{self, Target};
 use crate::packages;
 
-/// Builds for the architectures named, both if none is, into `target/dist`.
+/// Builds for the architectures named, both if none is, into `target/downloads`.
 pub fn run(words: &[&str]) -> ExitCode {
     let (twice, architectures) = match words {
         ["--once", rest @ ..] => (false, rest),
@@ -46,7 +46,7 @@ fn chosen(architectures: &[&str]) -> Option<Vec<&'static Target>> {
 fn dist(targets: &[&Target], twice: bool) -> io::Result<bool> {
     packages::provide(packages::FOR_CROSS);
     let root = cross::root()?;
-    let out = cross::target_folder(&root).join("dist");
+    let out = cross::target_folder(&root).join("downloads");
     drop(fs::remove_dir_all(&out));
     fs::create_dir_all(&out)?;
     let made = built(targets, &root, &cross::target_folder(&root), &out)?;
@@ -73,7 +73,7 @@ fn again(targets: &[&Target], root: &Path) -> io::Result<String> {
     if !cloned.success() {
         return Err(io::Error::other("git could not copy the repository"));
     }
-    let out = folder.path().join("dist");
+    let out = folder.path().join("downloads");
     fs::create_dir_all(&out)?;
     sums(&built(targets, &copy, &copy.join("target"), &out)?)
 }
