@@ -65,6 +65,11 @@ impl<'a> Layout<'a> {
         self.left_out.iter().map(|column| column.heading.as_str()).collect()
     }
 
+    /// Whether each row stands in one line.
+    pub(super) fn is_side_by_side(&self) -> bool {
+        !self.is_stacked && self.bands.len() == 1
+    }
+
     fn fits(&self) -> bool {
         let numbers = self.bands.first().map_or(0, |band| self.extent(band));
         self.extent(&self.names) + numbers <= self.width

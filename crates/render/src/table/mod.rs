@@ -34,6 +34,12 @@ impl Columns {
         self.columns.iter_mut().zip(cells).for_each(|(column, cell)| column.cells.push(cell));
     }
 
+    /// Whether each row stands in one line of `width`.
+    pub(crate) fn stands_side_by_side(&self, width: usize) -> bool {
+        let columns: Vec<&Column> = self.columns.iter().collect();
+        Layout::of(&columns, self.names, width).is_side_by_side()
+    }
+
     /// The table as text, without blanks at line ends, in lines of at most `width`; below it, what was left out.
     pub(crate) fn text(&self, width: usize) -> String {
         let columns: Vec<&Column> = self.columns.iter().collect();

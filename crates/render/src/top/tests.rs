@@ -121,3 +121,23 @@ fn machines_read_the_same() {
     assert_eq!(one["threads"][0]["tid"], 13);
     assert_eq!(one["processes"].as_array().unwrap().len(), 1);
 }
+
+#[test]
+fn a_narrow_terminal_is_told_less_of_rivals_and_keeps_each_row_in_one_line() {
+    let mut cpu = wait(WaitKind::Cpu, "", 317, 2_500, 5_000);
+    let rival = |name: &str, ms| Behind { name: name.into(), pid: Some(23_530), time: Span::from_millis(ms) };
+    cpu.behind = vec![rival("ksoftirqd/0", 2_000), rival("long-name-of-it", 400)];
+    let mut machine = machine();
+    machine.table.processes = vec![waiter(23_531, "long-name-of-me", vec![cpu])];
+    let at = |width| anstream::adapter::strip_str(&machine.text(&TopView::default(), width)).to_string();
+    assert!(
+        at(160).contains("CPU, behind ksoftirqd/0 23530 (80 %), long-name-of-it 23530 (16 %)"),
+        "{}",
+        at(160)
+    );
+    assert!(at(100).contains("CPU, behind ksoftirqd/0 23530 (80 %)"), "{}", at(100));
+    assert!(at(80).contains("CPU, behind ksoftirqd/0 "), "{}", at(80));
+    for width in [160, 100, 80] {
+        assert_eq!(at(width).matches("waits for").count(), 2, "heading and title: {}", at(width));
+    }
+}

@@ -3,7 +3,7 @@
 use howlate_analyse::waits::{Nature, Order, Wait, WaitKind, Waiter};
 use howlate_model::Span;
 
-use super::words::{nature, wait};
+use super::words::{Rivals, nature, wait};
 use super::{Top, TopView};
 use crate::legible::legible;
 use crate::numbers::{count, micros, rough};
@@ -151,13 +151,10 @@ fn table(rows: &[Row<'_>], view: &TopView, room: usize, width: usize) -> String 
     if rows.is_empty() {
         return String::new();
     }
-    let who = if view.shows_threads() { ["thread", "tid", "pid"] } else { ["process", "pid", "threads"] };
-    let numbers = ["waits for", "count", "mean", "max", "share"];
-    let headings: Vec<String> = who.into_iter().chain(numbers).map(str::to_owned).collect();
-    let mut table = Columns::new(&headings, 1);
-    table.left(3);
     let shown = if view.process.is_some() { rows.len() } else { room };
-    rows.iter().take(shown).for_each(|row| table.row(cells(row, view)));
+    let of = |rivals| columns(&rows[..shown.min(rows.len())], view, rivals);
+    let fits = Rivals::ALL.into_iter().map(of).find(|table| table.stands_side_by_side(width));
+    let table = fits.unwrap_or_else(|| of(Rivals::Name));
     let more = match rows.len().saturating_sub(shown) {
         0 => String::new(),
         more => format!("  {more} more; `--json` has all.\n"),
@@ -165,7 +162,17 @@ fn table(rows: &[Row<'_>], view: &TopView, room: usize, width: usize) -> String 
     format!("{}{more}\n", table.text(width))
 }
 
-fn cells((one, of_it): &Row<'_>, view: &TopView) -> Vec<String> {
+fn columns(rows: &[Row<'_>], view: &TopView, rivals: Rivals) -> Columns {
+    let who = if view.shows_threads() { ["thread", "tid", "pid"] } else { ["process", "pid", "threads"] };
+    let numbers = ["waits for", "count", "mean", "max", "share"];
+    let headings: Vec<String> = who.into_iter().chain(numbers).map(str::to_owned).collect();
+    let mut table = Columns::new(&headings, 1);
+    table.left(3);
+    rows.iter().for_each(|row| table.row(cells(row, view, rivals)));
+    table
+}
+
+fn cells((one, of_it): &Row<'_>, view: &TopView, rivals: Rivals) -> Vec<String> {
     let number = |number: Option<u32>| number.map_or_else(|| "–".to_owned(), |number| number.to_string());
     let name = legible(&one.name).into_owned();
     let span = |span: Span| micros(i64::try_from(span.as_nanos()).unwrap_or(i64::MAX));
@@ -177,7 +184,7 @@ fn cells((one, of_it): &Row<'_>, view: &TopView) -> Vec<String> {
         vec![name, number(one.pid), threads]
     };
     cells.extend([
-        wait(of_it),
+        wait(of_it, rivals),
         count(of_it.sum.count),
         span(of_it.sum.mean()),
         format!("{}{}", span(of_it.sum.longest), if of_it.sum.ongoing > 0 { "+" } else { "" }),
@@ -196,7 +203,7 @@ fn places(rows: &[Row<'_>], view: &TopView, width: usize) -> String {
     for (_, one) in rows.iter().filter(|(_, one)| !one.functions.is_empty()) {
         if !seen.contains(&&one.reason) {
             seen.push(&one.reason);
-            let place = format!("{}: {}", wait(one), one.functions.join(" < "));
+            let place = format!("{}: {}", wait(one, Rivals::Two), one.functions.join(" < "));
             text.push_str(&format!("  {}\n", wrapped(&legible(&place), width.saturating_sub(2), 4)));
         }
     }

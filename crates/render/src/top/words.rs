@@ -1,12 +1,27 @@
 //! What threads wait for, in words.
 
+use std::borrow::Cow;
+
 use howlate_analyse::waits::{Behind, Nature, Reason, Wait, WaitKind};
 
 use crate::legible::legible;
 use crate::why::percent;
 
-/// Rivals that are told by name.
-const RIVALS_TOLD: usize = 2;
+/// How much is told of those who had the CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rivals {
+    /// Two of them, with their shares.
+    Two,
+    /// The foremost, with its share.
+    One,
+    /// The name of the foremost.
+    Name,
+}
+
+impl Rivals {
+    /// Most first: the first that fits is taken.
+    pub(super) const ALL: [Self; 3] = [Self::Two, Self::One, Self::Name];
+}
 
 /// A kind of waiting.
 pub(super) const fn kind(kind: WaitKind) -> &'static str {
@@ -42,28 +57,36 @@ pub(super) const fn nature(nature: Nature) -> &'static str {
 }
 
 /// `disk: reading a file`, `CPU, behind hog 4711 (98 %)`.
-pub(super) fn wait(wait: &Wait) -> String {
+pub(super) fn wait(wait: &Wait, rivals: Rivals) -> String {
     let Reason { kind: what, at } = &wait.reason;
     let at = legible(at);
     match what {
-        WaitKind::Cpu => format!("CPU{}", behind(wait)),
+        WaitKind::Cpu => format!("CPU{}", behind(wait, rivals)),
         _ if at.is_empty() || at == kind(*what) => kind(*what).to_owned(),
         _ => format!("{}: {at}", kind(*what)),
     }
 }
 
-fn behind(wait: &Wait) -> String {
+fn behind(wait: &Wait, rivals: Rivals) -> String {
     let time = wait.sum.time.as_secs_f64();
     let share = |one: &Behind| if time > 0.0 { (one.time.as_secs_f64() / time).min(1.0) } else { 0.0 };
-    let worth = wait.behind.iter().filter(|one| share(one) >= 0.05).take(RIVALS_TOLD);
-    let told: Vec<String> = worth.map(|one| format!("{} ({})", rival(one), percent(share(one)))).collect();
+    let worth = wait.behind.iter().filter(|one| share(one) >= 0.05);
+    let with_share = |one: &Behind| format!("{} ({})", rival(one), percent(share(one)));
+    let told: Vec<String> = match rivals {
+        Rivals::Two => worth.take(2).map(with_share).collect(),
+        Rivals::One => worth.take(1).map(with_share).collect(),
+        Rivals::Name => worth.take(1).map(|one| name(one).into_owned()).collect(),
+    };
     if told.is_empty() { String::new() } else { format!(", behind {}", told.join(", ")) }
 }
 
 fn rival(behind: &Behind) -> String {
     match behind.pid {
-        _ if behind.name.is_empty() => "an idle CPU that woke up".to_owned(),
-        Some(pid) => format!("{} {pid}", legible(&behind.name)),
-        None => legible(&behind.name).into_owned(),
+        Some(pid) if !behind.name.is_empty() => format!("{} {pid}", legible(&behind.name)),
+        _ => name(behind).into_owned(),
     }
+}
+
+fn name(behind: &Behind) -> Cow<'_, str> {
+    if behind.name.is_empty() { Cow::Borrowed("an idle CPU that woke up") } else { legible(&behind.name) }
 }
