@@ -31,6 +31,10 @@ pub const FOR_TESTS: &[Needed] = &[
     Needed { program: "qemu-system-x86_64", package: "qemu-system-x86" },
     Needed { program: "podman", package: "podman" },
     Needed { program: "runc", package: "runc" },
+    // A fleet of this machine alone, one of whose nodes is late.
+    Needed { program: "ssh", package: "openssh-client" },
+    Needed { program: "sshd", package: "openssh-server" },
+    Needed { program: "strace", package: "strace" },
 ];
 
 /// What the readers of results use; they themselves come from package registries.

@@ -26,6 +26,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("howlate-guard", &["howlate-model", "howlate-linux", "howlate-private", "howlate-procfs"]),
     ("howlate-measure", &["howlate-model", "howlate-linux", "howlate-private"]),
     ("howlate-probe", &["howlate-model", "howlate-linux", "howlate-private", "howlate-procfs"]),
+    ("howlate-fleet", &["howlate-model"]),
     ("howlate-guest", &["howlate-model", "howlate-linux", "howlate-private", "howlate-procfs"]),
     // A recorded command line is read as cyclictest reads it.
     ("howlate-import", &["howlate-model", "howlate-cyclictest"]),

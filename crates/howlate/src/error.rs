@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use howlate_fleet::{FleetError, HostError};
 use howlate_guard::LockError;
 use howlate_guest::GuestError;
 use howlate_import::ImportError;
@@ -98,6 +99,18 @@ pub(crate) enum Error {
     Tuners(Vec<&'static str>),
     #[error(transparent)]
     Locked(#[from] LockError),
+    #[error(transparent)]
+    Fleet(#[from] FleetError),
+    #[error(transparent)]
+    Host(#[from] HostError),
+    #[error("{} includes another plan, and a fleet sends one file", path.display())]
+    FleetPlan { path: PathBuf },
+    #[error("{} is a fleet of another plan, other nodes or other options", path.display())]
+    FleetOther { path: PathBuf },
+    #[error("`{found}` is for the fleet to say")]
+    FleetWord { found: String },
+    #[error("`howlate run` does not take `{found}`")]
+    FleetWords { found: String },
     #[error("there is no command `{0}`")]
     NoCommand(String),
 }
@@ -214,6 +227,14 @@ impl Error {
             Self::NothingWatches(_) => Some("leave `--tracer` out, or mark the loops of the program: docs/loop.md".into()),
             Self::Waits(_) => Some("`howlate watch PID` sees one process where that is allowed".into()),
             Self::ProgramFailed { .. } => Some("what was seen of it until then is above".into()),
+            Self::Fleet(error) => error.hint(),
+            Self::Host(_) => None,
+            Self::FleetPlan { .. } => Some("write the tables of the other one into it".into()),
+            Self::FleetOther { .. } => Some("resume it as it was begun; `--folder` names another".into()),
+            Self::FleetWord { .. } => {
+                Some("each node is called as its host, and its recording is put into the fleet's folder: see --folder".into())
+            }
+            Self::FleetWords { .. } => Some("`howlate run --help` lists what it takes".into()),
             Self::NoCommand(_) => Some("`howlate --help` lists the commands".into()),
             Self::Load(error) => load_hint(error),
             Self::Output(_) | Self::Json(_) => None,

@@ -86,6 +86,7 @@ fn run(cli: Cli) -> Result<ExitCode, Error> {
         Some(Command::Show(asked)) => commands::show::run(&asked),
         Some(Command::Selfcheck(asked)) => commands::selfcheck::run(&asked),
         Some(Command::Why(asked)) => commands::why::run(&asked),
+        Some(Command::Fleet(asked)) => commands::fleet::run(&asked),
         Some(Command::Merge(asked)) => commands::merge::run(&asked),
         Some(Command::Report(asked)) => commands::report::run(&asked),
         Some(Command::Completions { shell }) => commands::pages::completions(shell),

@@ -165,5 +165,7 @@ fn help_of_every_command() {
         insta::assert_snapshot!(format!("help-{command}"), page(&[command, "--help"]));
         assert!(page(&["man", command]).contains(".TH"), "{command} has a manual page");
     }
+    insta::assert_snapshot!("help-fleet", page(&["fleet", "--help"]) + &page(&["fleet", "run", "--help"]));
+    assert!(page(&["man", "fleet-run"]).contains("at\\-once"), "what is in a command has a manual page");
     assert!(page(&["completions", "bash"]).contains("_howlate"));
 }

@@ -3,6 +3,7 @@
 mod compare;
 mod extent;
 mod factors;
+mod fleet;
 mod guest;
 mod identity;
 mod load;
@@ -30,6 +31,7 @@ use howlate_model::{Limit, Sleeper, Span, Wait};
 pub(crate) use compare::{Compare, ComparisonFormat};
 pub(crate) use extent::{Extent, WholeRun};
 pub(crate) use factors::Factors;
+pub(crate) use fleet::{Fleet, FleetCommand, FleetRun};
 pub(crate) use guest::Guest;
 pub(crate) use identity::Identity;
 pub(crate) use load::Load;
@@ -93,6 +95,7 @@ pub(crate) enum Command {
     Show(Show),
     Report(Report),
     Merge(Merge),
+    Fleet(Fleet),
     /// Print a completion script for a shell
     Completions {
         /// The shell

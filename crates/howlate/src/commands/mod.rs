@@ -4,6 +4,7 @@ pub(crate) mod compare;
 pub(crate) mod cyclic;
 pub(crate) mod cyclictest;
 pub(crate) mod doctor;
+pub(crate) mod fleet;
 mod formats;
 pub(crate) mod guest;
 pub(crate) mod load;

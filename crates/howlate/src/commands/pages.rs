@@ -24,7 +24,9 @@ pub(crate) fn man(name: Option<&str>) -> Result<Status, Error> {
     let command = match name {
         None => program,
         Some(name) => {
-            let found = program.find_subcommand(name).cloned();
+            // `fleet-run`, as pages of `howlate fleet run` are called.
+            let within = |of: Command, name: &str| of.find_subcommand(name).cloned();
+            let found = name.split('-').try_fold(program, within);
             found.ok_or_else(|| Error::NoCommand(name.to_owned()))?
         }
     };

@@ -1,0 +1,90 @@
+//! Why a fleet cannot be started, or looked at.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What goes wrong with the whole fleet; what goes wrong with a node is its [`State`](crate::State).
+#[derive(Debug, thiserror::Error)]
+pub enum FleetError {
+    /// A file of the fleet cannot be read or written.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// The kernel's reason.
+        source: io::Error,
+    },
+    /// There is a fleet already.
+    #[error("{} holds a fleet already", path.display())]
+    Exists {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A folder holds no fleet.
+    #[error("{} holds no fleet: {reason}", path.display())]
+    NoFleet {
+        /// The folder.
+        path: PathBuf,
+        /// What is wrong with its description.
+        reason: String,
+    },
+    /// What is to be sent is no program.
+    #[error("{} is no program: {reason}", path.display())]
+    NotAProgram {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A program of the scheduler is not there.
+    #[error("there is no `{program}` here")]
+    NoProgram {
+        /// Which.
+        program: &'static str,
+    },
+    /// A program of the scheduler refuses.
+    #[error("{program} failed: {said}")]
+    Refused {
+        /// Which.
+        program: &'static str,
+        /// What it said.
+        said: String,
+    },
+    /// Nothing to measure on.
+    #[error("{where_} has no node")]
+    NoNodes {
+        /// The partition, or the list.
+        where_: String,
+    },
+    /// Two nodes that files could not tell apart.
+    #[error("`{name}` is there twice")]
+    Twice {
+        /// What both are called.
+        name: String,
+    },
+}
+
+impl FleetError {
+    /// Of what the kernel says about a file.
+    pub(crate) fn file(path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
+        let path = path.to_owned();
+        move |source| Self::File { path, source }
+    }
+
+    /// What to do.
+    pub fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::File { .. } => return None,
+            Self::Exists { .. } => {
+                "`--resume` measures on the nodes that are missing; `howlate fleet collect FOLDER` fetches what there is"
+            }
+            Self::NoFleet { .. } => "give the folder that `howlate fleet run` made",
+            Self::NotAProgram { .. } => "give a howlate with `--program`, such as a static one",
+            Self::NoProgram { .. } => "install the OpenSSH client",
+            Self::Refused { .. } => "`--dry-run` prints what is run, to be tried by hand",
+            Self::NoNodes { .. } => "write one host a line, labels after it, such as `n1 rack=7`",
+            Self::Twice { .. } => "name each node once: it measures once",
+        };
+        Some(hint.to_owned())
+    }
+}

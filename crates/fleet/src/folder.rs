@@ -1,0 +1,219 @@
+//! The folder of a fleet: what is sent, what came back, and who takes part.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{FleetError, Host, PLAN, PROGRAM, SCRIPT, State, node_script};
+
+/// The description of the fleet.
+const DESCRIPTION: &str = "fleet.json";
+
+/// Who takes part in a fleet, and in what.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Fleet {
+    /// Tells it from others: letters and digits.
+    pub id: String,
+    /// As `--on` was typed.
+    pub on: String,
+    /// SHA-256 of the program, hexadecimal.
+    pub sha256: String,
+    /// What `uname -m` says where the program runs, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<String>,
+    /// Options of `howlate run`.
+    pub words: Vec<String>,
+    /// Connections at once.
+    pub at_once: u16,
+    /// How long a node may take, in seconds; as long as it takes if `None`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_s: Option<u64>,
+    /// The nodes.
+    pub members: Vec<Member>,
+    /// Where it is; absolute.
+    #[serde(skip)]
+    pub folder: PathBuf,
+}
+
+/// A node of a fleet.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Member {
+    /// The machine.
+    #[serde(flatten)]
+    pub host: Host,
+    /// What the scheduler calls its job.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job: Option<String>,
+    /// How it ended, once nothing more is to be fetched; or why it could not be started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<State>,
+}
+
+impl Member {
+    /// What it is called in files and recordings: its address, with letters that a path does not take replaced.
+    pub fn name(&self) -> String {
+        let letter = |letter: char| {
+            if letter.is_ascii_alphanumeric() || "._-@".contains(letter) { letter } else { '_' }
+        };
+        self.host.address.chars().map(letter).collect()
+    }
+
+    /// The words after the script's name.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let labels =
+            self.host.labels.iter().flat_map(|(key, value)| ["--label".to_owned(), format!("{key}={value}")]);
+        std::iter::once(self.name()).chain(labels).collect()
+    }
+}
+
+impl Fleet {
+    /// Whether its nodes are some, and can be told apart.
+    ///
+    /// # Errors
+    ///
+    /// When there is none, or two have one name.
+    pub fn check(&self) -> Result<(), FleetError> {
+        let mut names = BTreeSet::new();
+        match self.members.iter().map(Member::name).find(|name| !names.insert(name.clone())) {
+            Some(name) => Err(FleetError::Twice { name }),
+            None if names.is_empty() => Err(FleetError::NoNodes { where_: self.on.clone() }),
+            None => Ok(()),
+        }
+    }
+
+    /// What each of its nodes runs.
+    pub fn script(&self) -> String {
+        node_script(&self.id, &self.sha256, self.machine.as_deref(), &self.words)
+    }
+
+    /// Makes the folder, and puts into it what is sent.
+    ///
+    /// # Errors
+    ///
+    /// When there is a fleet already, or a file cannot be written.
+    pub fn create(mut self, program: &Path, plan: &str) -> Result<Self, FleetError> {
+        fs::create_dir_all(&self.folder).map_err(FleetError::file(&self.folder))?;
+        self.folder = self.folder.canonicalize().map_err(FleetError::file(&self.folder))?;
+        if self.path(DESCRIPTION).exists() {
+            return Err(FleetError::Exists { path: self.folder });
+        }
+        let sent = self.path(PROGRAM);
+        fs::copy(program, &sent).map_err(FleetError::file(program))?;
+        fs::set_permissions(&sent, fs::Permissions::from_mode(0o755)).map_err(FleetError::file(&sent))?;
+        for (name, text) in [(PLAN, plan), (SCRIPT, &self.script())] {
+            let path = self.path(name);
+            fs::write(&path, text).map_err(FleetError::file(&path))?;
+        }
+        self.save()?;
+        Ok(self)
+    }
+
+    /// The fleet that a folder holds.
+    ///
+    /// # Errors
+    ///
+    /// When it holds none.
+    pub fn open(folder: &Path) -> Result<Self, FleetError> {
+        /// No list of nodes is longer.
+        const MOST: u64 = 64 << 20;
+        let none = |reason: String| FleetError::NoFleet { path: folder.to_owned(), reason };
+        let mut text = String::new();
+        let file = File::open(folder.join(DESCRIPTION)).map_err(|error| none(error.to_string()))?;
+        file.take(MOST).read_to_string(&mut text).map_err(|error| none(error.to_string()))?;
+        let fleet: Self = serde_json::from_str(&text).map_err(|error| none(error.to_string()))?;
+        let folder = folder.canonicalize().map_err(|error| none(error.to_string()))?;
+        if let Some(wrong) = fleet.members.iter().find(|one| one.host.address.parse::<Host>().is_err()) {
+            return Err(none(format!("`{}` is no host", wrong.host.address)));
+        }
+        let is_word =
+            |text: &str| !text.is_empty() && text.chars().all(|letter| letter.is_ascii_alphanumeric());
+        if !(is_word(&fleet.id) && is_word(&fleet.sha256)) {
+            return Err(none("its id or its hash is none".to_owned()));
+        }
+        Ok(Self { folder, ..fleet })
+    }
+
+    /// Writes its description, as a whole or not at all.
+    ///
+    /// # Errors
+    ///
+    /// The kernel's.
+    pub fn save(&self) -> Result<(), FleetError> {
+        let path = self.path(DESCRIPTION);
+        let write = || {
+            let mut new = tempfile::NamedTempFile::new_in(&self.folder)?;
+            serde_json::to_writer_pretty(&mut new, self)?;
+            new.write_all(b"\n")?;
+            new.persist(&path).map_err(|error| error.error)?;
+            Ok(())
+        };
+        write().map_err(FleetError::file(&path))
+    }
+
+    /// A file of the fleet.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// Where the recording of a node is, once it was fetched.
+    pub fn recording(&self, node: usize) -> PathBuf {
+        self.path(&format!("{}.jsonl", self.members[node].name()))
+    }
+
+    /// The nodes of which more is to be expected.
+    pub fn open_nodes(&self) -> Vec<usize> {
+        (0..self.members.len()).filter(|node| self.members[*node].ended.is_none()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fleet(folder: &Path, hosts: &str) -> Fleet {
+        let hosts = Host::list(hosts).unwrap();
+        Fleet {
+            id: "f1".into(),
+            on: "ssh:n1".into(),
+            sha256: "abc".into(),
+            machine: None,
+            words: Vec::new(),
+            at_once: 2,
+            timeout_s: None,
+            members: hosts.into_iter().map(|host| Member { host, ..Member::default() }).collect(),
+            folder: folder.to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_fleet_is_a_folder_that_can_be_opened_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut made = fleet(folder.path(), "n1,root@n2").create(Path::new("/proc/self/exe"), "").unwrap();
+        made.members[1].ended = Some(State::Done { status: 3 });
+        made.save().unwrap();
+        let again = Fleet::open(folder.path()).unwrap();
+        assert_eq!((again.members.clone(), again.open_nodes()), (made.members.clone(), vec![0]));
+        assert_eq!(again.recording(1).file_name().unwrap(), "root@n2.jsonl");
+        assert!(matches!(made.create(Path::new("/proc/self/exe"), ""), Err(FleetError::Exists { .. })));
+        let text = fs::read_to_string(folder.path().join(DESCRIPTION)).unwrap();
+        for (found, hostile) in
+            [("root@n2", "-oProxyCommand=x"), ("\"f1\"", "\"../x\""), ("\"abc\"", "\"a; b\"")]
+        {
+            fs::write(folder.path().join(DESCRIPTION), text.replace(found, hostile)).unwrap();
+            assert!(matches!(Fleet::open(folder.path()), Err(FleetError::NoFleet { .. })), "{hostile}");
+        }
+    }
+
+    #[test]
+    fn nodes_that_files_cannot_tell_apart_are_refused() {
+        let folder = Path::new("/nowhere");
+        assert!(fleet(folder, "n1,n2").check().is_ok());
+        for twice in ["n1,n2,n1", "a:1,a_1"] {
+            assert!(matches!(fleet(folder, twice).check(), Err(FleetError::Twice { .. })), "{twice}");
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! The same measurement on many machines, through the scheduler that they already have.
+//!
+//! A fleet is a folder: the program, the plan, the script that each node runs, and what came back. A scheduler
+//! ([`Scheduler`]) starts that script on nodes, tells how each is doing, and brings back what it left; texts that others
+//! read, such as scripts, are made by functions that run nothing. There is no scheduler of our own here.
+//!
+//! What nodes send is not trusted: it is bounded, names of files are never taken from it, and recordings are read as any
+//! others are.
+
+mod error;
+mod folder;
+mod host;
+mod node_script;
+mod process;
+mod program;
+mod scheduler;
+mod ssh;
+mod state;
+mod target;
+
+pub use error::FleetError;
+pub use folder::{Fleet, Member};
+pub use host::{Host, HostError};
+pub use node_script::{PLAN, PROGRAM, SCRIPT, node_script};
+pub use program::Program;
+pub use scheduler::{Fetched, Scheduler};
+pub use ssh::Ssh;
+pub use state::State;
+pub use target::{Target, TargetError};

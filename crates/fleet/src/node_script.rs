@@ -1,0 +1,124 @@
+//! What each node runs, whatever scheduler started it.
+
+use howlate_model::shell_word;
+
+use crate::state::CANCELLED;
+
+/// The program, in the fleet's folder.
+pub const PROGRAM: &str = "howlate";
+/// The plan, there as well.
+pub const PLAN: &str = "plan.toml";
+/// What each node runs.
+pub const SCRIPT: &str = "node.sh";
+/// Where each node has a folder of its name.
+pub(crate) const NODES: &str = "nodes";
+/// What it leaves there.
+pub(crate) const RECORDING: &str = "run.jsonl";
+
+/// The script that is run in the folder of a node, called with the node's name, and `--label KEY=VALUE` for each label. It
+/// checks the program, measures, and leaves recording, messages and status. `machine` is what `uname -m` must say, `words`
+/// are further options of `howlate run`.
+pub fn node_script(id: &str, sha256: &str, machine: Option<&str>, words: &[String]) -> String {
+    let words: String = words.iter().map(|word| shell_word(word) + " ").collect();
+    let machine = machine.unwrap_or("*");
+    format!(
+        r#"#!/bin/sh
+# What the fleet {id} runs on each node, in a folder of that node: one measurement.
+# The first word is what the node is called; those after it are options of `howlate run`.
+umask 077
+# Who ends the whole group means the measurement: it writes what it has, and this waits for it.
+cancelled=
+trap cancelled=yes TERM INT HUP
+rm -f status {RECORDING}
+node=$1
+shift
+status=2
+found=$(sha256sum ../../{PROGRAM})
+case $(uname -m) in
+    {machine}) fits=yes ;;
+    *) fits= ;;
+esac
+if [ "${{found%% *}}" != {sha256} ]; then
+    echo "the program there is not the one that was sent" > log
+elif [ -z "$fits" ]; then
+    echo "its processor is $(uname -m), and the program is for {machine}: send another with --program" > log
+elif ! ../../{PROGRAM} --version > log 2>&1; then
+    echo "the program does not start there ($(tail -n 1 log)): send a static one with --program" > log.new
+    mv log.new log
+else
+    ../../{PROGRAM} run ../../{PLAN} --node "$node" "$@" {words}--quiet --out {RECORDING} > log 2>&1
+    status=$?
+    [ -z "$cancelled" ] || status={CANCELLED}
+fi
+echo $status > status.new && mv status.new status
+exit $status
+"#
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn words_stay_words() {
+        let script = node_script("f1", "abc", None, &["--fail-above".into(), "max>1ms; rm -rf /".into()]);
+        assert!(script.contains("--fail-above 'max>1ms; rm -rf /' --quiet"), "{script}");
+        assert!(script.contains("!= abc ]"), "{script}");
+    }
+
+    /// What a node of these says last, with `program` for howlate.
+    #[track_caller]
+    fn said(folder: &Path, program: &str, sha256: &str, machine: Option<&str>) -> (Option<i32>, String) {
+        use std::os::unix::fs::PermissionsExt;
+        let node = folder.join(NODES).join("n1");
+        fs::create_dir_all(&node).unwrap();
+        // By another process: one that is started meanwhile would inherit the open file, which then cannot be run.
+        let write = "printf %s \"$1\" > howlate.new && mv howlate.new howlate && sha256sum howlate";
+        let hash = Command::new("sh")
+            .args(["-c", write, "sh", program])
+            .current_dir(folder)
+            .output()
+            .unwrap()
+            .stdout;
+        let hash = String::from_utf8(hash).unwrap();
+        fs::set_permissions(folder.join(PROGRAM), PermissionsExt::from_mode(0o755)).unwrap();
+        let hash = if sha256.is_empty() { hash.split(' ').next().unwrap() } else { sha256 };
+        fs::write(folder.join(SCRIPT), node_script("f1", hash, machine, &[])).unwrap();
+        let status = Command::new("sh").args(["../../node.sh", "n1"]).current_dir(&node).status().unwrap();
+        let written: i32 = fs::read_to_string(node.join("status")).unwrap().trim().parse().unwrap();
+        assert_eq!(status.code(), Some(written));
+        (status.code(), fs::read_to_string(node.join("log")).unwrap())
+    }
+
+    #[test]
+    fn a_program_that_cannot_be_right_is_not_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let says = |program: &str, sha256: &str, machine: Option<&str>| {
+            said(folder.path(), program, sha256, machine)
+        };
+        let good = "#!/bin/sh\necho \"$@\"\nexit 3\n";
+        let good = good.replace("exit 3", "[ \"$1\" = --version ] || exit 3");
+        let (status, log) = says(&good, "", None);
+        assert_eq!((status, log.trim()), (Some(3), "run ../../plan.toml --node n1 --quiet --out run.jsonl"));
+        for (program, sha256, machine, expected) in [
+            (good.as_str(), "abc", None, "not the one that was sent"),
+            (&good, "", Some("pdp11"), "and the program is for pdp11"),
+            ("#!/nowhere\n", "", None, "does not start there ("),
+            (
+                "#!/bin/sh\necho no such library >&2; exit 1\n",
+                "",
+                None,
+                "does not start there (no such library)",
+            ),
+        ] {
+            let (status, log) = says(program, sha256, machine);
+            assert!(status == Some(2) && log.contains(expected), "{log}");
+            assert_eq!(log.lines().count(), 1, "{log}");
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! Running the scheduler's programs.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Seek, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use std::time::Duration;
+
+use crate::FleetError;
+
+/// What a program may say; the rest is not read.
+const MOST_SAID: u64 = 1 << 20;
+/// How long messages may take after results.
+const MESSAGES: Duration = Duration::from_secs(1);
+
+/// A program to run, to its end or for so long.
+pub(crate) struct Run<'a> {
+    pub(crate) program: &'static str,
+    pub(crate) words: &'a [String],
+    /// What it finds on its standard input.
+    pub(crate) input: Option<File>,
+    pub(crate) patience: Duration,
+}
+
+/// What a program said, and how it ended.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Said {
+    /// Its exit status; `None` when a signal ended it.
+    pub(crate) status: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) error: String,
+}
+
+impl Said {
+    pub(crate) const fn is_success(&self) -> bool {
+        matches!(self.status, Some(0))
+    }
+
+    /// The last line of what went wrong.
+    pub(crate) fn reason(&self) -> String {
+        last_line(&self.error).or_else(|| last_line(&self.out)).unwrap_or_else(|| match self.status {
+            Some(status) => format!("it ended with status {status}"),
+            None => "it was killed".to_owned(),
+        })
+    }
+}
+
+/// The last line that says something, not too long.
+pub(crate) fn last_line(text: &str) -> Option<String> {
+    const MOST: usize = 300;
+    let line = text.lines().rev().map(str::trim).find(|line| !line.is_empty())?;
+    Some(line.chars().take(MOST).collect())
+}
+
+/// What is wrong, of the messages of a howlate that failed: its error, or what was said last.
+pub(crate) fn complaint(log: &str) -> Option<String> {
+    let error = log.lines().rev().find_map(|line| line.strip_prefix("error: "));
+    last_line(error.unwrap_or(log))
+}
+
+/// A text as a file that a program can have on its standard input.
+pub(crate) fn as_file(text: &str) -> io::Result<File> {
+    let mut file = tempfile::tempfile()?;
+    file.write_all(text.as_bytes())?;
+    file.rewind()?;
+    Ok(file)
+}
+
+impl Run<'_> {
+    /// What it says.
+    pub(crate) fn said(self) -> Result<Said, FleetError> {
+        self.heard(|mut out| text(&mut out)).map(|(said, out)| Said { out, ..said })
+    }
+
+    /// Hands what it writes to `take`, which reads to the end; what it says otherwise.
+    pub(crate) fn heard<T: Send + Default + 'static>(
+        self,
+        take: impl FnOnce(Box<dyn Read>) -> T + Send + 'static,
+    ) -> Result<(Said, T), FleetError> {
+        let (program, patience) = (self.program, self.patience);
+        let mut child = self.started()?;
+        let out = beside(child.stdout.take(), |out| take(Box::new(out)));
+        let error = beside(child.stderr.take(), |mut error| text(&mut error));
+        let Ok(taken) = out.recv_timeout(patience) else {
+            drop(child.kill());
+            drop(child.wait());
+            let error = format!("no answer within {} s", patience.as_secs());
+            return Ok((Said { error, ..Said::default() }, T::default()));
+        };
+        let error = error.recv_timeout(MESSAGES).unwrap_or_default();
+        let status = ended(&mut child).map_err(|source| no_program(program, source))?;
+        Ok((Said { status, out: String::new(), error }, taken))
+    }
+
+    /// In a group of its own: Ctrl-C is for this program, which knows what to leave.
+    fn started(self) -> Result<Child, FleetError> {
+        let mut command = Command::new(self.program);
+        command.args(self.words).stdin(self.input.map_or_else(Stdio::null, Stdio::from)).process_group(0);
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        child.map_err(|source| no_program(self.program, source))
+    }
+}
+
+fn ended(child: &mut Child) -> io::Result<Option<i32>> {
+    Ok(child.wait()?.code())
+}
+
+/// Reads in a thread, which outlives whoever does not wait for it.
+fn beside<R: Send + 'static, T: Send + 'static>(
+    from: Option<R>,
+    read: impl FnOnce(R) -> T + Send + 'static,
+) -> Receiver<T> {
+    let (sender, receiver) = mpsc::channel();
+    if let Some(from) = from {
+        thread::spawn(move || sender.send(read(from)));
+    }
+    receiver
+}
+
+fn no_program(program: &'static str, source: io::Error) -> FleetError {
+    match source.kind() {
+        io::ErrorKind::NotFound => FleetError::NoProgram { program },
+        _ => FleetError::Refused { program, said: source.to_string() },
+    }
+}
+
+/// What is said, up to a limit; what follows is read and dropped, so that nobody waits for it.
+fn text(from: &mut dyn Read) -> String {
+    let mut bytes = Vec::new();
+    drop(from.take(MOST_SAID).read_to_end(&mut bytes));
+    drop(io::copy(from, &mut io::sink()));
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// A reader of what follows the line `mark`: shells may greet whoever comes. `None` where it does not come soon.
+pub(crate) fn after(mark: &str, from: impl Read) -> Option<impl BufRead> {
+    const MOST_LINES: usize = 10_000;
+    let mut from = BufReader::new(from);
+    let mut line = Vec::new();
+    for _ in 0..MOST_LINES {
+        line.clear();
+        let read = from.by_ref().take(MOST_SAID).read_until(b'\n', &mut line).ok()?;
+        if read == 0 {
+            return None;
+        }
+        if line.trim_ascii() == mark.as_bytes() {
+            return Some(from);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sh(script: &str, input: Option<File>, patience: u64) -> Said {
+        let words = ["-c".to_owned(), script.to_owned()];
+        Run { program: "sh", words: &words, input, patience: Duration::from_secs(patience) }.said().unwrap()
+    }
+
+    #[test]
+    fn a_program_is_heard_and_what_it_says_is_bounded() {
+        let said = sh("cat; echo no >&2; exit 3", Some(as_file("yes").unwrap()), 600);
+        assert_eq!((said.status, said.out.as_str(), said.reason().as_str()), (Some(3), "yes", "no"));
+        let much = sh("head -c 3000000 /dev/zero", None, 600);
+        assert_eq!((much.is_success(), much.out.len()), (true, 1 << 20));
+        let none = Run { program: "no-such-program", words: &[], input: None, patience: MESSAGES }.said();
+        assert!(matches!(none, Err(FleetError::NoProgram { .. })));
+    }
+
+    #[test]
+    fn one_that_never_ends_is_not_waited_for() {
+        let said = sh("exec sleep 1000", None, 0);
+        assert!(!said.is_success() && said.reason().starts_with("no answer within "), "{}", said.reason());
+    }
+
+    #[test]
+    fn what_a_shell_says_before_the_mark_is_no_answer() {
+        let rest = |text: &'static str| {
+            let mut rest = String::new();
+            after("mark", text.as_bytes())
+                .map(|mut from| from.read_to_string(&mut rest).map(|_| rest.clone()).unwrap())
+        };
+        assert_eq!(rest("welcome\nmark\nthere\n"), Some("there\n".to_owned()));
+        assert_eq!(rest("mark\n"), Some(String::new()));
+        assert_eq!(rest("welcome, marker\n"), None);
+    }
+}

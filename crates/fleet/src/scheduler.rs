@@ -1,0 +1,49 @@
+//! What every scheduler does for a fleet.
+
+use std::sync::atomic::AtomicBool;
+
+use crate::{Fleet, FleetError, State};
+
+/// What became of a recording that was to be fetched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fetched {
+    /// It is here.
+    Here,
+    /// The node has none.
+    None,
+}
+
+/// Starts the script of a fleet on nodes, and brings back what it left.
+pub trait Scheduler {
+    /// What [`start`](Self::start) would do, as commands that people can keep; `plan` is what would be measured. The fleet's
+    /// folder holds program, plan and script by then.
+    fn dry_run(&self, fleet: &Fleet, plan: &str) -> String;
+
+    /// Starts the nodes with these indices, up to an interruption; what a node refuses is its state, and in the fleet.
+    ///
+    /// # Errors
+    ///
+    /// When none can be started.
+    fn start(&self, fleet: &mut Fleet, nodes: &[usize], interrupted: &AtomicBool) -> Result<(), FleetError>;
+
+    /// How each of these nodes is doing.
+    ///
+    /// # Errors
+    ///
+    /// When the scheduler cannot be asked.
+    fn look(&self, fleet: &Fleet, nodes: &[usize]) -> Result<Vec<State>, FleetError>;
+
+    /// Brings the recordings of these nodes into the fleet's folder; for each node why it could not be.
+    ///
+    /// # Errors
+    ///
+    /// When the scheduler cannot be asked.
+    fn fetch(&self, fleet: &Fleet, nodes: &[usize]) -> Result<Vec<Result<Fetched, String>>, FleetError>;
+
+    /// Ends what these nodes do, in order: what they have measured until then stays. For each node why it could not be.
+    ///
+    /// # Errors
+    ///
+    /// When the scheduler cannot be asked.
+    fn cancel(&self, fleet: &Fleet, nodes: &[usize]) -> Result<Vec<Result<(), String>>, FleetError>;
+}

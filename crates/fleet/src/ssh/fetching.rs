@@ -1,0 +1,60 @@
+//! The recording of a node, brought here.
+
+use std::fs::File;
+use std::io::{self, Read};
+
+use super::connection::{Connection, TRANSFER};
+use super::there;
+use crate::folder::Fleet;
+use crate::process::after;
+use crate::scheduler::Fetched;
+
+/// A recording of more bytes than this is not fetched.
+const LONGEST_RECORDING: u64 = 1 << 30;
+
+/// What came of the node.
+#[derive(Default)]
+enum Came {
+    /// The connection ended before anything came.
+    #[default]
+    Nothing,
+    /// So many bytes are in the file.
+    Bytes(u64),
+    TooMany,
+    /// They cannot be kept here.
+    NotKept(io::Error),
+}
+
+/// Brings a recording here, and removes what was there.
+pub(super) fn fetch(fleet: &Fleet, node: usize) -> Result<Fetched, String> {
+    let wrong = |error: io::Error| format!("its recording cannot be kept here: {error}");
+    let part = tempfile::NamedTempFile::new_in(&fleet.folder).map_err(wrong)?;
+    let into = part.reopen().map_err(wrong)?;
+    let mark = there::mark(fleet);
+    let connection = Connection::to(fleet, node);
+    let (said, came) =
+        connection.told(&there::hand_over(fleet, node), TRANSFER, move |out| taken(&mark, out, into))?;
+    match came {
+        Came::TooMany => Err("its recording is longer than 1 GiB".to_owned()),
+        Came::NotKept(error) => Err(wrong(error)),
+        _ if !said.is_success() => Err(said.reason()),
+        Came::Nothing => Err("it answers something else".to_owned()),
+        Came::Bytes(0) => Ok(Fetched::None),
+        Came::Bytes(_) => {
+            part.persist(fleet.recording(node)).map_err(|error| wrong(error.error))?;
+            // It is here; what stays there is small, and a shell's to forget.
+            drop(connection.says(&there::remove(fleet, node)));
+            Ok(Fetched::Here)
+        }
+    }
+}
+
+/// Copies what follows the mark. One that sends more than a recording may have is read no further.
+fn taken(mark: &str, out: Box<dyn Read>, mut into: File) -> Came {
+    let Some(from) = after(mark, out) else { return Came::Nothing };
+    match io::copy(&mut from.take(LONGEST_RECORDING + 1), &mut into) {
+        Ok(copied) if copied > LONGEST_RECORDING => Came::TooMany,
+        Ok(copied) => Came::Bytes(copied),
+        Err(error) => Came::NotKept(error),
+    }
+}

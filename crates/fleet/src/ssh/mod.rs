@@ -1,0 +1,186 @@
+//! OpenSSH's client, as its user has configured it, to many machines at once.
+
+mod connection;
+mod fetching;
+mod there;
+
+use std::fs::File;
+use std::io::Read;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+
+use howlate_model::{shell_path, shell_word};
+
+use self::connection::{Connection, words};
+use crate::folder::Fleet;
+use crate::node_script::{PLAN, PROGRAM, SCRIPT};
+use crate::process::{after, complaint};
+use crate::scheduler::{Fetched, Scheduler};
+use crate::{FleetError, State};
+
+/// Through `ssh`.
+#[derive(Clone, Debug)]
+pub struct Ssh {
+    /// Connections at once.
+    pub at_once: usize,
+}
+
+impl Ssh {
+    /// Does the same for each node, so many at once; in the order of nodes.
+    fn each<T: Send>(&self, nodes: &[usize], one: impl Fn(usize) -> T + Sync) -> Vec<T> {
+        let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+        let work = || {
+            loop {
+                let place = next.fetch_add(1, Ordering::Relaxed);
+                let Some(node) = nodes.get(place) else { break };
+                let result = one(*node);
+                if let Ok(mut done) = done.lock() {
+                    done.push((place, result));
+                }
+            }
+        };
+        thread::scope(|scope| {
+            (0..self.at_once.min(nodes.len()).max(1)).for_each(|_| drop(scope.spawn(work)));
+        });
+        let mut done = done.into_inner().unwrap_or_default();
+        done.sort_by_key(|(place, _)| *place);
+        done.into_iter().map(|(_, result)| result).collect()
+    }
+}
+
+/// What goes to each node.
+struct Sent {
+    plan: String,
+    script: String,
+}
+
+impl Sent {
+    fn of(fleet: &Fleet) -> Result<Self, FleetError> {
+        let text = |name: &str| {
+            let path = fleet.path(name);
+            std::fs::read_to_string(&path).map_err(FleetError::file(&path))
+        };
+        Ok(Self { plan: text(PLAN)?, script: text(SCRIPT)? })
+    }
+
+    /// Sends the program where it is not there yet, and starts the script.
+    fn start(&self, fleet: &Fleet, node: usize) -> Result<(), String> {
+        let connection = Connection::to(fleet, node);
+        let found = connection.says(&there::prepare(fleet, node))?;
+        if answer(fleet, &found).trim() != "there" {
+            let program = File::open(fleet.path(PROGRAM)).map_err(|error| error.to_string())?;
+            connection.sends(&there::receive(fleet, node), program)?;
+        }
+        connection.says(&there::start(fleet, node, &self.plan, &self.script)).map(drop)
+    }
+}
+
+/// What follows the mark.
+fn answer(fleet: &Fleet, said: &str) -> String {
+    let mut rest = String::new();
+    if let Some(mut from) = after(&there::mark(fleet), said.as_bytes()) {
+        drop(from.read_to_string(&mut rest));
+    }
+    rest
+}
+
+impl Scheduler for Ssh {
+    fn dry_run(&self, fleet: &Fleet, plan: &str) -> String {
+        let script = fleet.script();
+        let program = shell_path(&fleet.path(PROGRAM));
+        let one = |node: usize| {
+            let call = |command: &str, input: String| {
+                let words = words(&fleet.members[node].host.address, command);
+                let words: Vec<_> = words.iter().map(shell_word).collect();
+                format!("ssh {} {input}\n", words.join(" "))
+            };
+            let told = |script: &str| format!("<<'TOLD'\n{script}TOLD");
+            [
+                call("sh -s", told(&there::prepare(fleet, node))),
+                call(&there::receive(fleet, node), format!("< {program}")),
+                call("sh -s", told(&there::start(fleet, node, plan, &script))),
+            ]
+            .concat()
+        };
+        (0..fleet.members.len()).map(one).collect::<Vec<_>>().join("\n")
+    }
+
+    fn start(&self, fleet: &mut Fleet, nodes: &[usize], interrupted: &AtomicBool) -> Result<(), FleetError> {
+        let sent = Sent::of(fleet)?;
+        let results = self.each(nodes, |node| match interrupted.load(Ordering::Relaxed) {
+            true => None,
+            false => Some(sent.start(fleet, node)),
+        });
+        for (node, result) in nodes.iter().zip(results) {
+            fleet.members[*node].ended = match result {
+                Some(Err(reason)) => Some(State::NotStarted { reason }),
+                Some(Ok(())) | None => None,
+            };
+        }
+        fleet.save()
+    }
+
+    fn look(&self, fleet: &Fleet, nodes: &[usize]) -> Result<Vec<State>, FleetError> {
+        let one = |node: usize| match Connection::to(fleet, node).says(&there::look(fleet, node)) {
+            Ok(said) => state(&answer(fleet, &said)),
+            // It may come back; until then nothing is known of it.
+            Err(reason) => State::Unreachable { reason },
+        };
+        Ok(self.each(nodes, one))
+    }
+
+    fn fetch(&self, fleet: &Fleet, nodes: &[usize]) -> Result<Vec<Result<Fetched, String>>, FleetError> {
+        Ok(self.each(nodes, |node| fetching::fetch(fleet, node)))
+    }
+
+    fn cancel(&self, fleet: &Fleet, nodes: &[usize]) -> Result<Vec<Result<(), String>>, FleetError> {
+        Ok(self.each(nodes, |node| Connection::to(fleet, node).says(&there::cancel(fleet, node)).map(drop)))
+    }
+}
+
+/// What a node says of itself.
+fn state(said: &str) -> State {
+    const LOST: &str = "it ended without a word: was the machine booted again, or does its logind end what users leave \
+                        behind (KillUserProcesses)?";
+    let (first, log) = said.split_once('\n').unwrap_or((said, ""));
+    match (first.trim(), first.trim().parse::<u8>()) {
+        ("running", _) => State::Running,
+        ("absent", _) => State::NotStarted { reason: "not yet".to_owned() },
+        ("lost", _) => State::Failed { reason: complaint(log).unwrap_or_else(|| LOST.to_owned()) },
+        (_, Ok(status)) => State::ended(status, complaint(log)),
+        _ => State::Unreachable { reason: "it answers something else".to_owned() },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whatever_a_node_says_is_a_state() {
+        for (said, expected) in [
+            ("running\n", State::Running),
+            ("0\nall the results\n", State::Done { status: 0 }),
+            ("3\n", State::Done { status: 3 }),
+            ("2\nerror: no\nhint: yes\n", State::Failed { reason: "no".into() }),
+            ("99\n", State::Failed { reason: "it ended with status 99".into() }),
+            ("lost\nNo space left on device\n", State::Failed { reason: "No space left on device".into() }),
+            ("absent\n", State::NotStarted { reason: "not yet".into() }),
+        ] {
+            assert_eq!(state(said), expected, "{said}");
+        }
+        for strange in ["", "\n", "300\n", "-1", "Last login: today\nrunning\n", "\u{1b}[2J"] {
+            assert!(matches!(state(strange), State::Unreachable { .. }), "{strange}");
+        }
+    }
+
+    #[test]
+    fn results_are_in_the_order_of_nodes() {
+        for at_once in [1, 3, 100] {
+            let each = Ssh { at_once }.each(&[5, 3, 9, 3], |node| node * 2);
+            assert_eq!(each, [10, 6, 18, 6]);
+        }
+        assert!(Ssh { at_once: 4 }.each(&[], |node| node).is_empty());
+    }
+}

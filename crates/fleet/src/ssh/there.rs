@@ -1,0 +1,113 @@
+//! What the shell of a node is told. Nothing here runs anything.
+//!
+//! All but the program goes to `sh -s` on its standard input, as whoever comes may have any shell; results follow a mark,
+//! as that shell may greet.
+
+use howlate_model::shell_word;
+
+use crate::folder::Fleet;
+use crate::node_script::{NODES, PLAN, PROGRAM, RECORDING, SCRIPT};
+
+/// What is said before results.
+pub(super) fn mark(fleet: &Fleet) -> String {
+    format!("howlate-fleet-{}", fleet.id)
+}
+
+/// The fleet's folder there.
+fn folder(fleet: &Fleet) -> String {
+    format!("\"$HOME\"/.cache/howlate/fleet/{}", fleet.id)
+}
+
+/// The folder of a node there. Names are of letters that no shell makes anything of.
+fn node_folder(fleet: &Fleet, node: usize) -> String {
+    format!("{}/{NODES}/{}", folder(fleet), fleet.members[node].name())
+}
+
+/// True where the process of the file `pid` still is the node's: another that has got its number works elsewhere.
+const RUNS: &str = "[ \"$(readlink \"/proc/$(cat pid 2>/dev/null)/cwd\")\" = \"$(pwd -P)\" ]";
+
+/// Makes the folder there; says whether the program is there already.
+pub(super) fn prepare(fleet: &Fleet, node: usize) -> String {
+    let Fleet { sha256, .. } = fleet;
+    format!(
+        "umask 077\nmkdir -p {} && cd {}/.. || exit 1\nfound=$(sha256sum {sha256} 2>/dev/null)\necho {}\n\
+         if [ \"${{found%% *}}\" = {sha256} ]; then echo there; else echo send; fi\n",
+        node_folder(fleet, node),
+        folder(fleet),
+        mark(fleet),
+    )
+}
+
+/// Takes the program from standard input: one command, which any shell hands on to `sh` as it is. What was cut off
+/// does not stay.
+pub(super) fn receive(fleet: &Fleet, node: usize) -> String {
+    let (part, sha256) = (format!("{}.{}.part", fleet.sha256, fleet.members[node].name()), &fleet.sha256);
+    format!(
+        "sh -c 'umask 077; mkdir -p {0} && cd {0}/.. && {{ cat > {part} && chmod 700 {part} && mv {part} {sha256} || {{ rm -f {part}; exit 1; }}; }}'",
+        folder(fleet)
+    )
+}
+
+/// Puts plan and script into the folder, and starts the script in a session of its own, so that it goes on when the
+/// connection ends. Nothing is started twice.
+pub(super) fn start(fleet: &Fleet, node: usize, plan: &str, script: &str) -> String {
+    let words = fleet.members[node].words();
+    let words: Vec<_> = words.iter().map(shell_word).collect();
+    let Fleet { sha256, .. } = fleet;
+    // In neither text: it holds the fleet's id, which was drawn for it.
+    let end = format!("END-OF-{}", fleet.id);
+    let name = fleet.members[node].name();
+    let put = |text: &str, file: &str| {
+        format!(
+            "cat > {file}.{name} <<'{end}' && mv {file}.{name} {file} || exit 1\n{}\n{end}\n",
+            text.trim_end()
+        )
+    };
+    format!(
+        "umask 077\ncd {} || exit 1\nif {RUNS}; then exit 0; fi\n\
+         command -v setsid > /dev/null || {{ echo \"there is no setsid\" >&2; exit 1; }}\ncd ../..\n\
+         ln -f ../{sha256} {PROGRAM} || exit 1\n{}{}cd {NODES}/{name} || exit 1\nrm -f status\n\
+         setsid sh ../../{SCRIPT} {} < /dev/null > /dev/null 2>&1 &\necho $! > pid\n",
+        node_folder(fleet, node),
+        put(plan, PLAN),
+        put(script, SCRIPT),
+        words.join(" "),
+    )
+}
+
+/// Says `running`, `absent`, or how it ended and its last messages.
+pub(super) fn look(fleet: &Fleet, node: usize) -> String {
+    format!(
+        "echo {}\ncd {} 2>/dev/null || {{ echo absent; exit 0; }}\n\
+         if {RUNS}; then echo running; elif [ -e status ]; then cat status; else echo lost; fi\n\
+         tail -c 2000 log 2>/dev/null\nexit 0\n",
+        mark(fleet),
+        node_folder(fleet, node)
+    )
+}
+
+/// Hands over the recording; nothing where there is none.
+pub(super) fn hand_over(fleet: &Fleet, node: usize) -> String {
+    format!(
+        "cd {} || exit 1\necho {}\nif [ -e {RECORDING} ]; then cat {RECORDING}; fi\n",
+        node_folder(fleet, node),
+        mark(fleet)
+    )
+}
+
+/// Removes what was left there. Hosts may be one machine, or share their home: the last of them takes the rest.
+pub(super) fn remove(fleet: &Fleet, node: usize) -> String {
+    let folder = folder(fleet);
+    format!(
+        "rm -rf {}\nrmdir {folder}/{NODES} 2>/dev/null && rm -rf {folder}\nexit 0\n",
+        node_folder(fleet, node)
+    )
+}
+
+/// Ends what runs there as Ctrl-C would: what was measured until then is written.
+pub(super) fn cancel(fleet: &Fleet, node: usize) -> String {
+    format!(
+        "cd {} 2>/dev/null || exit 0\nif {RUNS}; then kill -s TERM -- \"-$(cat pid)\"; fi\n",
+        node_folder(fleet, node)
+    )
+}

@@ -1,0 +1,75 @@
+//! How a node is doing.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The exit status of what ran on a node and was told to end: what shells make of `SIGTERM`.
+pub(crate) const CANCELLED: u8 = 143;
+
+/// How a node is doing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum State {
+    /// It was not asked yet, or could not be.
+    NotStarted {
+        /// Why not.
+        reason: String,
+    },
+    /// Its scheduler has it wait.
+    Waiting {
+        /// What for, in the scheduler's words.
+        reason: String,
+    },
+    /// It measures.
+    Running,
+    /// It was started, and does not answer now.
+    Unreachable {
+        /// Why not.
+        reason: String,
+    },
+    /// It ended, and left a recording.
+    Done {
+        /// The program's exit status: 0, 1 or 3.
+        status: u8,
+    },
+    /// It was told to end before it was done, and may have left a recording.
+    Cancelled,
+    /// It ended without having measured, or not in order.
+    Failed {
+        /// What it said last, or the scheduler.
+        reason: String,
+    },
+}
+
+impl State {
+    /// Whether nothing more is to be expected of it.
+    pub const fn is_over(&self) -> bool {
+        matches!(self, Self::Done { .. } | Self::Cancelled | Self::Failed { .. } | Self::NotStarted { .. })
+    }
+
+    /// Of the exit status of what ran there, and the last line that it said.
+    pub fn ended(status: u8, said: Option<String>) -> Self {
+        match status {
+            0 | 1 | 3 => Self::Done { status },
+            CANCELLED => Self::Cancelled,
+            _ => Self::Failed { reason: said.unwrap_or_else(|| format!("it ended with status {status}")) },
+        }
+    }
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotStarted { reason } => write!(f, "not started: {reason}"),
+            Self::Waiting { reason } => write!(f, "waits: {reason}"),
+            Self::Running => f.write_str("measures"),
+            Self::Unreachable { reason } => write!(f, "does not answer: {reason}"),
+            Self::Done { status: 0 } => f.write_str("done"),
+            Self::Done { status: 1 } => f.write_str("done; a limit was exceeded"),
+            Self::Done { .. } => f.write_str("done, but not as asked"),
+            Self::Cancelled => f.write_str("cancelled: what it measured until then counts"),
+            Self::Failed { reason } => write!(f, "failed: {reason}"),
+        }
+    }
+}

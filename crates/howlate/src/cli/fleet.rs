@@ -1,0 +1,81 @@
+//! Options of `howlate fleet`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use howlate_fleet::Target;
+use howlate_model::Span;
+
+/// The same plan on many machines, through what reaches them already
+#[derive(Args)]
+#[command(disable_help_subcommand = true)]
+pub(crate) struct Fleet {
+    #[command(subcommand)]
+    pub(crate) command: FleetCommand,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum FleetCommand {
+    Run(FleetRun),
+    /// How each node is doing
+    Status {
+        /// The fleet's folder
+        folder: PathBuf,
+    },
+    /// Fetch the recordings that are there, and show what they say
+    Collect {
+        /// The fleet's folder
+        folder: PathBuf,
+    },
+    /// End what is still running; what was measured until then can be collected
+    Cancel {
+        /// The fleet's folder
+        folder: PathBuf,
+    },
+}
+
+/// Measure a plan on every node, fetch the recordings, and show what they say
+#[derive(Args)]
+#[command(
+    after_help = "Exit status: 0 every node did all that was asked, 1 a limit was exceeded somewhere, 2 could not, 3 some nodes are \
+missing, or did not do all.\n\nExamples:\n  \
+howlate fleet run plan.toml --on ssh:n1,n2,root@n3 --timeout 10m\n  \
+howlate fleet run plan.toml --on ssh:@lab.txt -- --fail-above 'max>1ms'\n  \
+howlate fleet run plan.toml --on ssh:@lab.txt --resume\n\n\
+Ctrl-C ends the waiting, and the nodes go on: `howlate fleet collect FOLDER` fetches what they find, `howlate fleet cancel FOLDER` ends \
+them. docs/fleet.md has the rest."
+)]
+pub(crate) struct FleetRun {
+    /// The plan: one file, which includes no other
+    pub(crate) plan: PathBuf,
+    /// Where: ssh:HOST,…, or ssh:@FILE with one host a line and labels such as rack=7 after it
+    #[arg(long, value_name = "NODES")]
+    pub(crate) on: Target,
+    /// The fleet's folder, where recordings are put; the plan's name with `-fleet` if left out
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) folder: Option<PathBuf>,
+    /// The program to send, such as a static one; this one if left out
+    #[arg(long, value_name = "FILE")]
+    pub(crate) program: Option<PathBuf>,
+    /// Connections at once
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub(crate) at_once: u16,
+    /// Cancel the nodes that are not done after so long; what they have measured until then counts
+    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
+    pub(crate) timeout: Option<Span>,
+    /// Only start the nodes, and do not wait
+    #[arg(long, conflicts_with = "dry_run")]
+    pub(crate) detach: bool,
+    /// Go on with the fleet in the folder: measure on the nodes that are missing
+    #[arg(long, conflicts_with = "dry_run")]
+    pub(crate) resume: bool,
+    /// Print the commands that would be run, and run nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Show no progress
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+    /// Options of `howlate run`, for every node
+    #[arg(last = true, value_name = "OPTIONS OF RUN", allow_hyphen_values = true)]
+    pub(crate) words: Vec<String>,
+}

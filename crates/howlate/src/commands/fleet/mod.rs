@@ -1,0 +1,125 @@
+//! `howlate fleet`
+
+mod collecting;
+mod sent;
+mod waiting;
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use howlate_fleet::{Fleet, FleetError, Scheduler, Ssh, State, Target, TargetError};
+use howlate_model::shell_path;
+
+use self::collecting::{collect, states, told};
+use self::sent::Sent;
+use self::waiting::Waiting;
+use super::reading;
+use crate::cli::{Fleet as Asked, FleetCommand, FleetRun};
+use crate::environment::on_interrupt;
+use crate::error::Error;
+use crate::status::Status;
+use crate::terminal;
+
+pub(crate) fn run(asked: &Asked) -> Result<Status, Error> {
+    match &asked.command {
+        FleetCommand::Run(asked) if asked.dry_run => dry_run(asked),
+        FleetCommand::Run(asked) => start(asked),
+        FleetCommand::Status { folder } => {
+            let (fleet, scheduler) = opened(folder)?;
+            told(&fleet, &states(&fleet, scheduler.as_ref())?)
+        }
+        FleetCommand::Collect { folder } => {
+            let (mut fleet, scheduler) = opened(folder)?;
+            collect(&mut fleet, scheduler.as_ref(), folder)
+        }
+        FleetCommand::Cancel { folder } => cancel(folder),
+    }
+}
+
+/// A fleet that was started before.
+fn opened(folder: &Path) -> Result<(Fleet, Box<dyn Scheduler>), Error> {
+    let fleet = Fleet::open(folder)?;
+    let none =
+        |error: TargetError| FleetError::NoFleet { path: folder.to_owned(), reason: error.to_string() };
+    let on: Target = fleet.on.parse().map_err(none)?;
+    let scheduler = scheduler(&on, fleet.at_once);
+    Ok((fleet, scheduler))
+}
+
+fn scheduler(on: &Target, at_once: u16) -> Box<dyn Scheduler> {
+    match on {
+        Target::Ssh(_) | Target::SshFile(_) => Box::new(Ssh { at_once: usize::from(at_once) }),
+    }
+}
+
+fn dry_run(asked: &FleetRun) -> Result<Status, Error> {
+    let sent = Sent::of(asked)?;
+    let fleet = sent.fleet(asked)?;
+    let commands = scheduler(&asked.on, asked.at_once).dry_run(&fleet, &sent.plan);
+    terminal::print(&format!("{}\n{commands}", sent.dry_run(&fleet)))?;
+    Ok(Status::Done)
+}
+
+fn start(asked: &FleetRun) -> Result<Status, Error> {
+    let interrupted = on_interrupt()?;
+    let folder = folder(asked);
+    let (mut fleet, scheduler) = match asked.resume {
+        true => resumed(&folder, asked, &interrupted)?,
+        false => begun(asked, &interrupted)?,
+    };
+    let waiting = Waiting::for_(&fleet, scheduler.as_ref(), asked.quiet);
+    if asked.detach || !waiting.until_over(&interrupted)? {
+        let folder = shell_path(&folder);
+        terminal::say(&format!(
+            "The nodes go on. To fetch what they find: howlate fleet collect {folder}\nTo end them: howlate fleet cancel {folder}\n"
+        ));
+        let is_all = asked.detach && fleet.open_nodes().len() == fleet.members.len();
+        return Ok(if is_all { Status::Done } else { Status::NotTrustworthy });
+    }
+    collect(&mut fleet, scheduler.as_ref(), &folder)
+}
+
+/// A new fleet, started.
+fn begun(asked: &FleetRun, interrupted: &AtomicBool) -> Result<(Fleet, Box<dyn Scheduler>), Error> {
+    let sent = Sent::of(asked)?;
+    let mut fleet = sent.fleet(asked)?.create(&sent.program.path, &sent.plan)?;
+    let scheduler = scheduler(&asked.on, asked.at_once);
+    let all = fleet.open_nodes();
+    scheduler.start(&mut fleet, &all, interrupted)?;
+    Ok((fleet, scheduler))
+}
+
+/// A fleet that was started before, started again where nothing came of it and nothing goes on.
+fn resumed(
+    folder: &Path,
+    asked: &FleetRun,
+    interrupted: &AtomicBool,
+) -> Result<(Fleet, Box<dyn Scheduler>), Error> {
+    let (mut fleet, scheduler) = opened(folder)?;
+    sent::must_be(&fleet, asked)?;
+    let states = states(&fleet, scheduler.as_ref())?;
+    let is_missing = |state: &State| state.is_over() && !matches!(state, State::Done { .. });
+    let missing: Vec<usize> = (0..states.len()).filter(|node| is_missing(&states[*node])).collect();
+    fleet.at_once = asked.at_once;
+    fleet.timeout_s = asked.timeout.map(|most| most.as_nanos().div_ceil(1_000_000_000));
+    missing.iter().for_each(|node| fleet.members[*node].ended = None);
+    scheduler.start(&mut fleet, &missing, interrupted)?;
+    Ok((fleet, scheduler))
+}
+
+/// The fleet's folder.
+fn folder(asked: &FleetRun) -> PathBuf {
+    let named_after = || {
+        let stem = asked.plan.file_stem().unwrap_or_default().to_string_lossy();
+        PathBuf::from(format!("{stem}-fleet"))
+    };
+    asked.folder.clone().unwrap_or_else(named_after)
+}
+
+/// Ends what still runs.
+fn cancel(folder: &Path) -> Result<Status, Error> {
+    let (fleet, scheduler) = opened(folder)?;
+    let is_all = waiting::cancel(&fleet, scheduler.as_ref(), &fleet.open_nodes())?;
+    terminal::say(&format!("To fetch what was measured: howlate fleet collect {}\n", shell_path(folder)));
+    Ok(if is_all { Status::Done } else { Status::NotTrustworthy })
+}

@@ -1,0 +1,56 @@
+//! What is typed, before any node is bothered.
+
+use std::process::Command;
+
+use crate::common::{howlate, stderr, stdout};
+use crate::folder;
+
+#[test]
+fn what_cannot_be_started_is_refused_before_any_node_is_bothered() {
+    let folder = folder();
+    std::fs::write(folder.path().join("two.toml"), "include = [\"plan.toml\"]\n").unwrap();
+    std::fs::write(folder.path().join("empty.txt"), "# nobody\n").unwrap();
+    for (words, says) in [
+        (&["run", "plan.toml", "--on", "pbs"][..], "is none of ssh:HOST"),
+        (&["run", "plan.toml", "--on", "ssh:-oProxyCommand=x"], "is no host"),
+        (&["run", "plan.toml", "--on", "ssh:n1,n2,n1"], "`n1` is there twice"),
+        (&["run", "plan.toml", "--on", "ssh:@none.txt"], "none.txt"),
+        (&["run", "plan.toml", "--on", "ssh:@empty.txt"], "has no node"),
+        (&["run", "two.toml", "--on", "ssh:n1"], "includes another"),
+        (&["run", "plan.toml", "--on", "ssh:n1", "--program", "plan.toml"], "is no program"),
+        (&["run", "plan.toml", "--on", "ssh:n1", "--", "--out", "x"], "`--out`"),
+        (&["run", "plan.toml", "--on", "ssh:n1", "--", "--no-such"], "`howlate run` does not take"),
+        (&["status", "nowhere"], "holds no fleet"),
+        (&["run", "plan.toml", "--on", "ssh:n1", "--resume"], "holds no fleet"),
+    ] {
+        let output = howlate(&[&["fleet"], words].concat()).current_dir(folder.path()).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{words:?}");
+        assert!(stderr(&output).contains(says), "{words:?} says: {}", stderr(&output));
+    }
+    assert!(!folder.path().join("plan-fleet").exists());
+}
+
+#[test]
+fn a_dry_run_prints_commands_that_a_shell_takes() {
+    let folder = folder();
+    std::fs::write(folder.path().join("lab.txt"), "n1 rack=7\nroot@n2\n").unwrap();
+    let words =
+        ["fleet", "run", "plan.toml", "--on", "ssh:@lab.txt", "--dry-run", "--", "--fail-above", "max>1h"];
+    let output = howlate(&words).current_dir(folder.path()).output().unwrap();
+    let printed = stdout(&output);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    for part in [
+        "BatchMode=yes",
+        "-- root@n2 ",
+        "n1 --label rack=7",
+        "--fail-above 'max>1h'",
+        "sha256sum",
+        "setsid sh",
+    ] {
+        assert!(printed.contains(part), "{part}: {printed}");
+    }
+    let path = folder.path().join("dry.sh");
+    std::fs::write(&path, printed).unwrap();
+    assert!(Command::new("sh").arg("-n").arg(&path).status().unwrap().success());
+    assert!(!folder.path().join("plan-fleet").exists());
+}

@@ -1,0 +1,58 @@
+//! `howlate fleet`, with real servers on this machine where they are installed.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod asked;
+#[path = "../common/mod.rs"]
+mod common;
+mod over_ssh;
+mod sshd;
+
+use std::path::Path;
+use std::process::Output;
+
+use common::{run, stderr, stdout};
+use tempfile::TempDir;
+
+/// A folder with a plan that takes a moment.
+fn folder() -> TempDir {
+    with_plan("[[cyclic]]\nthreads = 1\nsamples = 200\n")
+}
+
+/// A folder with a plan that takes too long.
+fn folder_for_hours() -> TempDir {
+    with_plan("[[cyclic]]\nthreads = 1\nduration = \"1h\"\n")
+}
+
+fn with_plan(plan: &str) -> TempDir {
+    let folder = tempfile::Builder::new().prefix("fleet").tempdir().unwrap();
+    std::fs::write(folder.path().join("plan.toml"), plan).unwrap();
+    folder
+}
+
+/// What is said of each node, in order.
+fn nodes(output: &Output) -> Vec<(String, String)> {
+    let said = stdout(output);
+    let listed = said.lines().take_while(|line| !line.is_empty());
+    listed
+        .map(|line| line.split_once(' ').unwrap())
+        .map(|(name, state)| (name.into(), state.trim().into()))
+        .collect()
+}
+
+/// Each of these nodes measured, is named, and is there once.
+#[track_caller]
+fn assert_measured(output: &Output, folder: &Path, names: &[&str]) {
+    let found = nodes(output);
+    for name in names {
+        let state = found.iter().find(|one| one.0 == *name).map(|one| one.1.as_str());
+        assert!(state.is_some_and(|state| state.starts_with("done")), "{name}: {found:?} {}", stderr(output));
+        assert!(
+            folder.join(format!("plan-fleet/{name}.jsonl")).exists(),
+            "{name}: {found:?} {}",
+            stderr(output)
+        );
+    }
+    let shown = stdout(&run(&["show", folder.join("plan-fleet").to_str().unwrap()]));
+    assert!(shown.contains(&format!("{0} recordings of {0} machines", names.len())), "{shown}");
+}
