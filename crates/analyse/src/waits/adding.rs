@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use howlate_model::{NOT_LOOKED_AT, Ongoing, Span, Stack, ThreadWaits, WaitsLost, WaitsRead};
 
 use super::kind::{Nature, WaitKind};
-use super::reason::Reason;
+use super::reason::{Reason, without_tracer};
 use super::sum::{Behind, Sum, Sums};
 
 /// Names of processes are kept for so many readings after the last sight of them: somebody may have waited behind them.
@@ -114,7 +114,8 @@ impl Adding {
     pub fn take(&mut self, read: WaitsRead) {
         self.reading += 1;
         for Stack { id, functions } in read.stacks {
-            self.reasons.insert(id, (Reason::from_stack(&functions), functions));
+            let of_thread = without_tracer(&functions).to_vec();
+            self.reasons.insert(id, (Reason::from_stack(&functions), of_thread));
         }
         for thread in &read.threads {
             self.names.insert(thread.pid, (thread.process.clone(), self.reading));

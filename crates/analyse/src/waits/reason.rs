@@ -55,10 +55,15 @@ impl Reason {
     }
 }
 
-/// The part of a stack that waits: without what looked at it, and without the scheduler.
-fn waiting(functions: &[String]) -> &[String] {
+/// A stack without the tracer's own functions, which took it as the thread left its CPU.
+pub(super) fn without_tracer(functions: &[String]) -> &[String] {
     let looked = functions.iter().take(8).position(|name| name == "__schedule").unwrap_or(0);
-    let inside = &functions[looked..];
+    &functions[looked..]
+}
+
+/// The part of a stack that waits: without the scheduler.
+fn waiting(functions: &[String]) -> &[String] {
+    let inside = without_tracer(functions);
     let begins = inside.iter().position(|name| !SCHEDULING.contains(&name.as_str())).unwrap_or(inside.len());
     &inside[begins..]
 }

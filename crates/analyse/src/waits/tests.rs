@@ -33,7 +33,7 @@ fn stack(id: u64, functions: &str) -> Stack {
 
 fn read(threads: Vec<ThreadWaits>) -> WaitsRead {
     let stacks = vec![
-        stack(1, "schedule do_nanosleep"),
+        stack(1, "bpf_prog_1_switches bpf_trace_run4 __schedule schedule do_nanosleep"),
         stack(2, "schedule anon_pipe_read"),
         stack(3, "schedule pipe_read"),
     ];
@@ -63,6 +63,11 @@ fn threads_of_a_process_are_added_and_places_of_one_reason_are_one() {
     assert_eq!(told(process), expected, "what holds it up comes first");
     assert!((process.waits[1].share - 0.45).abs() < 1e-9);
     assert_eq!(table.threads.len(), 2);
+    assert_eq!(
+        process.waits[2].functions,
+        ["__schedule", "schedule", "do_nanosleep"],
+        "not those of the tracer"
+    );
 }
 
 #[test]
