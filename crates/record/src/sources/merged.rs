@@ -13,6 +13,7 @@ use crate::rewrite::Rewriting;
 pub struct Merged {
     out: Option<Rewriting>,
     path: PathBuf,
+    is_placed: bool,
 }
 
 impl Merged {
@@ -24,7 +25,7 @@ impl Merged {
     pub fn create(path: &Path, header: &Header) -> Result<Self, CreateError> {
         let failed = |source| CreateError::of(path, source);
         File::create_new(path).map_err(failed)?;
-        let mut merged = Self { out: None, path: path.to_owned() };
+        let mut merged = Self { out: None, path: path.to_owned(), is_placed: false };
         merged.out = Some(Rewriting::begin(path, header).map_err(failed)?);
         Ok(merged)
     }
@@ -35,7 +36,7 @@ impl Merged {
     ///
     /// The kernel's, such as a full disk.
     pub fn write(&mut self, line: &Line) -> Result<(), CreateError> {
-        let Self { out, path } = self;
+        let Self { out, path, .. } = self;
         out.iter_mut().try_for_each(|out| out.write(line)).map_err(|source| CreateError::of(path, source))
     }
 
@@ -47,16 +48,14 @@ impl Merged {
     pub fn close(mut self) -> Result<(), CreateError> {
         let Some(out) = self.out.take() else { return Ok(()) };
         let placed = out.replace(&self.path).map(drop);
-        if placed.is_err() {
-            drop(std::fs::remove_file(&self.path));
-        }
+        self.is_placed = placed.is_ok();
         placed.map_err(|source| CreateError::of(&self.path, source))
     }
 }
 
 impl Drop for Merged {
     fn drop(&mut self) {
-        if self.out.take().is_some() {
+        if !self.is_placed {
             drop(std::fs::remove_file(&self.path));
         }
     }

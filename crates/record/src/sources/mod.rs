@@ -168,12 +168,13 @@ impl Sources {
     fn line(&mut self, line: Line) {
         match line {
             Line::Source(source) => self.part(*source),
-            _ if self.skips => {}
             Line::End(_) | Line::Header(_) => {}
+            // Also of a part that is skipped: what comes after it is numbered with it.
             Line::Condition(mut condition) => {
                 condition.node = self.current_name(condition.node.take());
                 self.next.extend(self.merge.lines(Line::Condition(condition)));
             }
+            _ if self.skips => {}
             line => self.next.extend(self.merge.lines(line)),
         }
         if let Some(Line::Block(block)) = self.next.back() {

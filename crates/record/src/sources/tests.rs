@@ -49,6 +49,17 @@ fn folder(recordings: &[(&str, &str, &[Late])]) -> (TempDir, Vec<PathBuf>) {
     (folder, paths)
 }
 
+/// A recording of a thread that came in the middle, as of a program that was watched.
+fn with_late_comer(path: &Path, id: &str, thread: u32, late: &[i64]) {
+    let header = Header { id: Some(id.to_owned()), node: node("n1"), ..testing::header(1) };
+    let condition = Condition { thread, ..header.conditions[0].clone() };
+    let mut writer = Writer::create(path, &header).unwrap();
+    writer.write(&Line::Condition(Box::new(condition)));
+    writer.write(&block(1, late));
+    writer.write(&Line::End(End { at_ns: MonotonicTime::from_nanos(9), how: HowEnded::Done }));
+    assert_eq!(writer.close(), None);
+}
+
 fn open(paths: &[PathBuf]) -> Sources {
     Sources::open(paths, "merged".into(), Vec::new()).unwrap()
 }
@@ -261,4 +272,23 @@ fn clocks_of_machines_move_to_one() {
     assert_eq!(moved, [5_000_007_000, 7_000]);
     let far = open(&paths).filter(|line| matches!(line, Line::Source(_))).count();
     assert_eq!(far, 3);
+}
+
+#[test]
+fn a_part_that_is_skipped_leaves_the_conditions_of_the_others_as_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    with_late_comer(&at("a"), "a", 5, &[7, 8]);
+    with_late_comer(&at("c"), "c", 6, &[9, 10, 11]);
+    let both = written(&[at("a"), at("c")], &at("both"));
+    let counts = |sum: &Sum| sum.iter().map(|one| one.1.count()).collect::<Vec<_>>();
+    assert_eq!(counts(&both), [0, 2, 3]);
+    for (first, then) in [("a", "1"), ("c", "2")] {
+        let again = written(&[at(first), at("both")], &at(then));
+        let mut found = counts(&again);
+        found.sort_unstable();
+        assert_eq!(found, [0, 2, 3], "{first}");
+        let late = |count| again.iter().find(|one| one.1.count() == count).unwrap().1.clone();
+        assert_eq!((late(2), late(3)), (both[1].1.clone(), both[2].1.clone()), "{first}");
+    }
 }
