@@ -38,6 +38,9 @@ pub(crate) fn of(analysis: &Analysis, limits: &[Limit]) -> Status {
     stopped.iter().for_each(|line| say(line));
     let judged: Vec<Judged> = analysis.outcomes().iter().flat_map(|one| judge(one, limits)).collect();
     judged.iter().filter_map(|one| one.line.as_ref()).for_each(|line| say(line));
+    if judged.is_empty() {
+        limits.iter().for_each(|limit| say(&nothing_to_judge(*limit)));
+    }
     let whole = analysis.end.as_ref().is_some_and(|end| end.how == HowEnded::Done);
     // Only a whole run can show that a limit was kept.
     let conclusive = limits.is_empty() || (whole && is_judged(analysis, &judged));
@@ -48,14 +51,19 @@ pub(crate) fn of(analysis: &Analysis, limits: &[Limit]) -> Status {
     }
 }
 
-/// Whether every limit was judged. A program has threads that hardly run: of what was watched it is enough that one thread
+/// Nothing that was measured can keep a limit, or exceed it.
+fn nothing_to_judge(limit: Limit) -> String {
+    format!("{} {limit}: nothing was measured\n", paint(ERROR, "cannot be judged:"))
+}
+
+/// Whether every limit was judged, and there was something to judge. A program has threads that hardly run: of what was watched it is enough that one thread
 /// could be judged, and the others are named.
 fn is_judged(analysis: &Analysis, judged: &[Judged]) -> bool {
     let is_done = |one: &Judged| one.status == Status::Done;
     let is_watched = |one: &Outcome| matches!(one.condition.work, Work::Watch { .. });
     match !judged.is_empty() && analysis.outcomes().iter().all(is_watched) {
         true => judged.iter().any(is_done),
-        false => judged.iter().all(is_done),
+        false => !judged.is_empty() && judged.iter().all(is_done),
     }
 }
 

@@ -227,6 +227,21 @@ fn limits_and_failures_are_told_apart() {
 }
 
 #[test]
+fn a_limit_that_nothing_could_keep_is_not_kept() {
+    if !has_bpf_and_python() {
+        return;
+    }
+    let output =
+        run(&["watch", "--quiet", "--thread", "nobody", "--fail-above", "max>1us", "--", "sleep", "0.1"]);
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("cannot be judged: max>1us: nothing was measured"),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
 fn a_program_that_is_not_there_is_told() {
     if !has_bpf_and_python() {
         return;
