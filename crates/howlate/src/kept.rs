@@ -123,14 +123,15 @@ fn with_ending(folder: &Path, ending: &str) -> Vec<PathBuf> {
     entries.filter(|path| path.extension().is_some_and(|found| found == ending)).collect()
 }
 
-/// Removes what is beyond the bounds.
+/// Removes what is beyond the bounds, but for the most recent run.
 fn remove_oldest(folder: &Path) {
     let mut bytes = 0;
     for (number, run) in runs(folder).into_iter().enumerate() {
-        bytes += run.bytes;
-        if number >= MOST || bytes > MOST_BYTES {
+        if number > 0 && (number >= MOST || bytes + run.bytes > MOST_BYTES) {
             // Another run may have removed it already.
             drop(fs::remove_file(run.path));
+        } else {
+            bytes += run.bytes;
         }
     }
 }

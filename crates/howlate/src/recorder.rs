@@ -1,6 +1,6 @@
 //! Where every line of a run goes: into the analysis, and into the file if there is one.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -54,8 +54,8 @@ impl Intake for Track {
 pub(crate) struct Recorder<T> {
     intake: T,
     writer: Option<Writer>,
-    /// Whether somebody asked for the file.
-    is_asked: bool,
+    /// The file, where nobody asked for it.
+    unasked: Option<PathBuf>,
 }
 
 impl<T: Intake> Recorder<T> {
@@ -67,18 +67,19 @@ impl<T: Intake> Recorder<T> {
         interrupted: &Arc<AtomicBool>,
     ) -> Result<Self, CreateError> {
         let writer = out.map(|path| Writer::create_until(path, &header, interrupted)).transpose()?;
-        Ok(Self { intake: T::new(header), writer, is_asked: true })
+        Ok(Self { intake: T::new(header), writer, unasked: None })
     }
 
     /// The same in a file that nobody asked for: a disk that is full takes nothing away from the run.
     pub(crate) fn keeping(header: Header, path: Option<&Path>, interrupted: &Arc<AtomicBool>) -> Self {
         let writer = path.and_then(|path| Writer::create_until(path, &header, interrupted).ok());
-        Self { intake: T::new(header), writer, is_asked: false }
+        let unasked = path.filter(|_| writer.is_some()).map(Path::to_owned);
+        Self { intake: T::new(header), writer, unasked }
     }
 
     /// Goes on with a recording that was interrupted.
     pub(crate) const fn resume(intake: T, writer: Writer) -> Self {
-        Self { intake, writer: Some(writer), is_asked: true }
+        Self { intake, writer: Some(writer), unasked: None }
     }
 
     /// Keeps a line; a caveat that is known already is not said again.
@@ -111,14 +112,17 @@ impl<T: Intake> Recorder<T> {
 
     /// No more will come; without `how`, it did not end in order.
     pub(crate) fn end(mut self, how: Option<HowEnded>) -> T {
-        let incomplete = self.writer.as_ref().and_then(Writer::incomplete).filter(|_| self.is_asked);
+        let incomplete = self.writer.as_ref().and_then(Writer::incomplete).filter(|_| self.unasked.is_none());
         incomplete.into_iter().for_each(|caveat| self.caveat(caveat));
         if let Some(how) = how {
             self.keep(&Line::End(End { at_ns: clock::now(), how }));
         }
-        // What was lost at the very end cannot be in the file.
-        if let Some(caveat) = self.writer.take().and_then(Writer::close).filter(|_| self.is_asked) {
-            self.intake.add(&Line::Caveat(caveat));
+        match (self.writer.take().and_then(Writer::close), &self.unasked) {
+            (None, _) => {}
+            // Nobody would know what is missing from it.
+            (Some(_), Some(path)) => drop(std::fs::remove_file(path)),
+            // What was lost at the very end cannot be in the file.
+            (Some(caveat), None) => self.intake.add(&Line::Caveat(caveat)),
         }
         self.intake
     }

@@ -54,6 +54,19 @@ fn runs_that_begin_together_are_all_kept() {
 }
 
 #[test]
+fn a_run_that_could_not_be_kept_whole_is_not_kept() {
+    let data = tempfile::tempdir().unwrap();
+    let many =
+        ["cyclic", "--threads", "1", "--policy", "other,batch,idle", "--samples", "60", "--period", "200us"];
+    let mut limited = Command::new("sh");
+    // Of 512 bytes each: the first line has room, and not all that comes after it.
+    limited.args(["-c", "ulimit -f 60; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_howlate")]).args(many);
+    let output = limited.env("XDG_DATA_HOME", data.path()).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(kept(data.path()), 0);
+}
+
+#[test]
 fn what_cannot_be_kept_takes_nothing_away() {
     let data = tempfile::tempdir().unwrap();
     let mut limited = Command::new("sh");
