@@ -47,7 +47,11 @@ fn matching(pattern: &Path) -> Result<Vec<PathBuf>, Error> {
         source: io::Error::new(io::ErrorKind::InvalidInput, error.msg),
     };
     let paths = glob::glob(&pattern.to_string_lossy()).map_err(wrong)?;
-    Ok(paths.filter_map(Result::ok).filter(|path| path.is_file()).collect())
+    // A folder that cannot be read may hold what was asked for.
+    let unreadable =
+        |error: glob::GlobError| ReadError::Io { path: error.path().to_owned(), source: error.into() };
+    let paths: Vec<PathBuf> = paths.collect::<Result<_, _>>().map_err(unreadable)?;
+    Ok(paths.into_iter().filter(|path| path.is_file()).collect())
 }
 
 #[cfg(test)]
