@@ -7,7 +7,7 @@ use clap::Args;
 use howlate_model::{Limit, Span};
 use howlate_trace::Choice;
 
-use super::Printing;
+use super::{Printing, file_name};
 
 /// How late the threads of a program run that knows nothing of howlate, and why
 #[derive(Args)]
@@ -38,11 +38,11 @@ pub(crate) struct Watch {
     /// End with status 1 when a thread exceeds this, such as 'max>1ms' or 'p99.9>200us'
     #[arg(long, value_name = "LIMIT")]
     pub(crate) fail_above: Vec<Limit>,
-    /// What traces: auto takes the best that can be had here; or bpf, tracefs
+    /// What traces: auto takes the best that can be had here; or bpf, tracefs, switches
     #[arg(long, value_name = "TRACER", default_value = "auto")]
     pub(crate) tracer: Choice,
     /// Save the recording
-    #[arg(long, short, value_name = "FILE")]
+    #[arg(long, short, value_name = "FILE", value_parser = file_name)]
     pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) printing: Printing,

@@ -1,6 +1,7 @@
 //! `howlate watch`
 
 mod accounts;
+mod courtesy;
 mod followed;
 mod subject;
 mod traced;

@@ -18,10 +18,16 @@ impl Accounts {
         Some(Self { root, known: HashMap::new() })
     }
 
-    /// What a thread got since the last reading; `None` at the first one, and where it got nothing.
+    /// What these threads got so far was before anybody watched. Those that come later begin with nothing.
+    pub(super) fn begin(&mut self, threads: &[u32]) {
+        let account = |tid: &u32| Some((*tid, Schedstat::read(&self.root, *tid)?));
+        self.known = threads.iter().filter_map(account).collect();
+    }
+
+    /// What a thread got since the last reading; `None` where that is nothing.
     pub(super) fn read(&mut self, tid: u32) -> Option<Schedstat> {
         let now = Schedstat::read(&self.root, tid)?;
-        let got = now.since(self.known.insert(tid, now)?);
+        let got = now.since(self.known.insert(tid, now).unwrap_or_default());
         (got.turns > 0 || !got.waited.is_zero()).then_some(got)
     }
 
@@ -36,21 +42,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_thread_got_begins_with_the_second_reading() {
+    fn what_a_thread_got_before_anybody_watched_is_not_counted() {
         let folder = tempfile::tempdir().unwrap();
-        let place = folder.path().join("proc/7");
-        std::fs::create_dir_all(&place).unwrap();
-        let now = |text: &str| std::fs::write(place.join("schedstat"), text).unwrap();
+        let now = |tid: u32, text: &str| {
+            let place = folder.path().join(format!("proc/{tid}"));
+            std::fs::create_dir_all(&place).unwrap();
+            std::fs::write(place.join("schedstat"), text).unwrap();
+        };
         assert!(Accounts::of(Root::at(folder.path()), 7).is_none());
-        now("1000 500 7");
+        now(7, "1000 500 7");
         let mut accounts = Accounts::of(Root::at(folder.path()), 7).unwrap();
-        assert_eq!(accounts.read(7), None);
-        now("1000 800 9");
-        let got = accounts.read(7).map(|got| (got.turns, got.waited.as_nanos()));
-        assert_eq!(got, Some((2, 300)));
-        assert_eq!(accounts.read(7), None, "nothing new");
+        accounts.begin(&[7, 8]);
+        let mut got = |tid| accounts.read(tid).map(|got| (got.turns, got.waited.as_nanos()));
+        assert_eq!(got(7), None, "nothing new");
+        now(7, "1000 800 9");
+        assert_eq!((got(7), got(8)), (Some((2, 300)), None), "one that there is, and none");
+        now(8, "1000 10 1");
+        assert_eq!(got(8), Some((1, 10)), "all that a thread got that came later");
         accounts.forget(7);
-        now("1000 10 1");
-        assert_eq!((accounts.read(7), accounts.read(8)), (None, None), "another thread, and none");
+        now(7, "1000 20 3");
+        assert_eq!(accounts.read(7).map(|got| got.turns), Some(3), "another thread");
     }
 }

@@ -3,13 +3,14 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use howlate_analyse::Analysis;
-use howlate_linux::{clock, sched};
-use howlate_model::{Caveat, Finished, HowEnded, Line, MonotonicTime, NO_TRACER, Policy, Span, block_length};
+use howlate_linux::clock;
+use howlate_model::{Caveat, Finished, HowEnded, Line, MonotonicTime, NO_TRACER, Span, block_length};
 use howlate_procfs::Root;
 use howlate_trace::{Refusal, Tracer};
 use howlate_watch::{Looked, Loops, Thread, Threads};
 
 use super::accounts::Accounts;
+use super::courtesy::Courtesy;
 use super::followed::Followed;
 use super::subject::Subject;
 use super::traced::{Traced, sees_wakers};
@@ -48,6 +49,7 @@ pub(super) struct Watching {
     threads: Threads,
     followed: Followed,
     recorder: Recorder<Analysis>,
+    courtesy: Courtesy,
     place: Option<InPlace>,
     duration: Option<Span>,
     began: MonotonicTime,
@@ -67,12 +69,14 @@ impl Watching {
         environment: &Environment,
         subject: &mut Subject,
     ) -> Result<Self, Error> {
-        let Traced { mut tracer, accounts, untraced, caveats } = Traced::choose(asked.tracer, subject)?;
+        let Traced { mut tracer, mut accounts, untraced, caveats } = Traced::choose(asked.tracer, subject)?;
         let mut threads = Threads::of(Root::live(), subject.pid(), asked.follow);
         let mut followed = Followed::new(&asked.thread, &environment.system.kernel);
-        if let Some(tracer) = &mut tracer {
-            attach(tracer.as_mut(), &mut threads, &mut followed)?;
+        match &mut tracer {
+            Some(tracer) => attach(tracer.as_mut(), &mut threads, &mut followed)?,
+            None => drop(threads.look()),
         }
+        accounts.iter_mut().for_each(|accounts| accounts.begin(&threads.all()));
         let mut header = header("watch", 0, environment, Vec::new());
         header.late_above_ns = asked.late_above;
         let mut recorder = Recorder::begin(header, asked.out.as_deref(), &environment.interrupted)?;
@@ -90,6 +94,7 @@ impl Watching {
             threads,
             followed,
             recorder,
+            courtesy: Courtesy::from(now),
             place: watched.then(InPlace::default),
             duration: asked.duration,
             began: now,
@@ -103,8 +108,6 @@ impl Watching {
 
     /// Watches until the program, the time or the patience of whoever started it ends.
     pub(super) fn until_the_end(mut self, subject: &mut Subject, interrupted: &AtomicBool) -> Ended {
-        // Whoever is watched goes first. Where that is refused, nothing is lost.
-        drop(sched::set_policy(sched::THIS_THREAD, Policy::Idle));
         // What a program did before it was one is not its own.
         self.began = clock::now();
         let until = self.duration.map(|duration| self.began.plus(duration));
@@ -115,8 +118,10 @@ impl Watching {
                 break;
             }
             let left = until.map_or(LOOK_EVERY, |until| until.since(clock::now()).min(LOOK_EVERY));
+            let planned = clock::now().plus(left);
             // A signal makes the look come earlier.
             drop(clock::pause(left));
+            self.courtesy.looked(clock::now(), planned);
         }
         self.end()
     }
@@ -174,7 +179,7 @@ impl Watching {
         });
         self.lost = self.lost.saturating_add(lost);
         if lost > 0 {
-            give_way_no_more();
+            self.courtesy.end();
         }
     }
 
@@ -233,7 +238,7 @@ impl Watching {
 
     /// Nothing is attached to the program any more; what came of it.
     fn end(mut self) -> Ended {
-        give_way_no_more();
+        self.courtesy.end();
         drop(clock::pause(SETTLING));
         self.tracer.iter_mut().for_each(|tracer| tracer.stop());
         self.read();
@@ -296,11 +301,6 @@ fn attach(tracer: &mut dyn Tracer, threads: &mut Threads, followed: &mut Followe
         followed.follow(&thread);
     }
     Ok(())
-}
-
-/// Who always goes last may not keep up on a busy machine. Where that is refused, it is as slow as before.
-fn give_way_no_more() {
-    drop(sched::set_policy(sched::THIS_THREAD, Policy::OTHER));
 }
 
 fn follow(tracer: &mut dyn Tracer, thread: &Thread) -> Result<(), Refusal> {

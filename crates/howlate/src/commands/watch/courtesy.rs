@@ -1,0 +1,62 @@
+//! Whoever is watched goes first.
+
+use howlate_linux::sched;
+use howlate_model::{MonotonicTime, Policy, Span};
+
+/// Before that, threads come that must be asked for their names; short programs are over.
+const BEGINS_AFTER: Span = Span::from_secs(1);
+/// A look that comes later than this misses threads that come and go.
+const TOO_LATE: Span = Span::from_millis(100);
+
+/// Whether this thread lets every other go first: not on a machine so busy that it would look too late.
+pub(super) enum Courtesy {
+    /// Not yet: since then.
+    Soon(MonotonicTime),
+    Shown,
+    Over,
+}
+
+impl Courtesy {
+    /// Watching begins now.
+    pub(super) const fn from(now: MonotonicTime) -> Self {
+        Self::Soon(now)
+    }
+
+    /// A look that was planned for then comes now. Where a policy is refused, it is as it was before.
+    pub(super) fn looked(&mut self, now: MonotonicTime, planned: MonotonicTime) {
+        if now.since(planned) > TOO_LATE {
+            self.end();
+        }
+        if matches!(self, Self::Soon(began) if now.since(*began) > BEGINS_AFTER) {
+            drop(sched::set_policy(sched::THIS_THREAD, Policy::Idle));
+            *self = Self::Shown;
+        }
+    }
+
+    /// Something was lost: who always goes last may not keep up.
+    pub(super) fn end(&mut self) {
+        if matches!(self, Self::Shown) {
+            drop(sched::set_policy(sched::THIS_THREAD, Policy::OTHER));
+        }
+        *self = Self::Over;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_comes_too_late_is_polite_no_more() {
+        let at = |ms: i64| MonotonicTime::from_nanos(ms * 1_000_000);
+        let mut courtesy = Courtesy::from(at(0));
+        courtesy.looked(at(500), at(490));
+        assert!(matches!(courtesy, Courtesy::Soon(_)));
+        courtesy.looked(at(1_500), at(1_450));
+        assert!(matches!(courtesy, Courtesy::Shown));
+        courtesy.looked(at(1_700), at(1_550));
+        assert!(matches!(courtesy, Courtesy::Over));
+        courtesy.looked(at(9_000), at(9_000));
+        assert!(matches!(courtesy, Courtesy::Over), "it stays so");
+    }
+}
