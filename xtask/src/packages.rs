@@ -35,6 +35,10 @@ pub const FOR_TESTS: &[Needed] = &[
     Needed { program: "ssh", package: "openssh-client" },
     Needed { program: "sshd", package: "openssh-server" },
     Needed { program: "strace", package: "strace" },
+    Needed { program: "slurmctld", package: "slurm-wlm" },
+    Needed { program: "munged", package: "munge" },
+    // What reads results for Prometheus.
+    Needed { program: "promtool", package: "prometheus" },
 ];
 
 /// What the readers of results use; they themselves come from package registries.

@@ -80,9 +80,12 @@ impl FleetError {
             }
             Self::NoFleet { .. } => "give the folder that `howlate fleet run` made",
             Self::NotAProgram { .. } => "give a howlate with `--program`, such as a static one",
-            Self::NoProgram { .. } => "install the OpenSSH client",
+            Self::NoProgram { program: "ssh" } => "install the OpenSSH client",
+            Self::NoProgram { .. } => "run this where jobs are submitted, or use `--on ssh:HOST,…`",
             Self::Refused { .. } => "`--dry-run` prints what is run, to be tried by hand",
-            Self::NoNodes { .. } => "write one host a line, labels after it, such as `n1 rack=7`",
+            Self::NoNodes { .. } => {
+                "a list has one host a line, labels after it, such as `n1 rack=7`; `sinfo` lists what Slurm has"
+            }
             Self::Twice { .. } => "name each node once: it measures once",
         };
         Some(hint.to_owned())

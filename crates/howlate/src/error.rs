@@ -71,6 +71,8 @@ pub(crate) enum Error {
     NoFolder(PathBuf),
     #[error("there is nothing to draw as `{}`", .0.kind)]
     NoPicture(NoPicture),
+    #[error("cannot write {}: {source}", path.display())]
+    Prometheus { path: PathBuf, source: io::Error },
     #[error("what goes to standard output cannot be opened")]
     NothingToOpen,
     #[error("cannot open {}: xdg-open {reason}", path.display())]
@@ -217,6 +219,7 @@ impl Error {
                     some => format!("choose `--chart` from {}", some.join(", ")),
                 })
             }
+            Self::Prometheus { .. } => Some("name a file in a folder that exists and that you may write to, such as `/var/lib/prometheus/node-exporter/howlate.prom`".into()),
             Self::NothingToOpen => Some("name a file with `--output`".into()),
             Self::CannotOpen { path, .. } => Some(format!("it is written: give {} to a browser", shell_path(path))),
             Self::Tracer { .. } => Some("`--tracer auto` takes the best that can be had".into()),

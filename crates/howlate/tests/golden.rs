@@ -5,7 +5,10 @@
 
 mod common;
 
-use common::{run, stdout};
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+use common::{is_installed, json, run, skip, stderr, stdout};
 
 /// Shows `testdata/recordings/v1/NAME.jsonl` from its own folder, so that paths are the same everywhere.
 fn shown(name: &str, format: &str) -> String {
@@ -168,4 +171,53 @@ fn help_of_every_command() {
     insta::assert_snapshot!("help-fleet", page(&["fleet", "--help"]) + &page(&["fleet", "run", "--help"]));
     assert!(page(&["man", "fleet-run"]).contains("at\\-once"), "what is in a command has a manual page");
     assert!(page(&["completions", "bash"]).contains("_howlate"));
+}
+
+#[test]
+fn results_for_prometheus() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("howlate.prom");
+    let has_promtool = is_installed("promtool");
+    if !has_promtool {
+        skip("promtool is not installed");
+    }
+    let folder_of = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/recordings/v1");
+    let recording = |name: &str| format!("{folder_of}/{name}.jsonl");
+    for name in ["cyclic", "sleep", "notify", "languages", "guest", "watch", "stall", "killed", "why"] {
+        let recording = recording(name);
+        // What is there already is replaced.
+        std::fs::write(&file, "nothing\n").unwrap();
+        let result =
+            json(&["show", &recording, "--format", "json", "--prometheus", file.to_str().unwrap()], 0);
+        let text = std::fs::read_to_string(&file).unwrap();
+        assert_eq!(
+            std::fs::metadata(&file).unwrap().permissions().mode() & 0o777,
+            0o644,
+            "for any collector"
+        );
+        let number = |line: &str| line.rsplit_once(' ').unwrap().1.parse::<f64>().unwrap();
+        let worst =
+            text.lines().filter(|line| line.starts_with("howlate_wakeup_latency_max_seconds{")).map(number);
+        let expected =
+            result["results"].as_array().unwrap().iter().filter_map(|one| one["latency_ns"]["max"].as_f64());
+        let (worst, expected) = (worst.fold(0.0, f64::max), expected.fold(0.0, f64::max));
+        assert!((worst * 1e9 - expected).abs() < 0.5, "{name}: {worst} s and {expected} ns");
+        let counted = |end: &str| -> f64 { text.lines().filter(|line| line.contains(end)).map(number).sum() };
+        assert!(counted("le=\"+Inf\"}") > 0.0, "{name}");
+        assert_eq!(counted("le=\"+Inf\"}").to_bits(), counted("_seconds_count{").to_bits(), "{name}");
+        let whole = text.lines().find(|line| line.starts_with("howlate_run_trustworthy{")).unwrap();
+        assert!(name != "killed" || whole.ends_with(" 0"), "{whole}");
+        if has_promtool {
+            let mut promtool = Command::new("promtool");
+            let checked = promtool
+                .args(["check", "metrics"])
+                .stdin(std::fs::File::open(&file).unwrap())
+                .output()
+                .unwrap();
+            assert!(checked.status.success(), "{name}: {}{}", stdout(&checked), stderr(&checked));
+        }
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing else is left");
+    let nowhere = run(&["show", &recording("cyclic"), "--prometheus", "/proc/none/x.prom"]);
+    assert_eq!(nowhere.status.code(), Some(2), "{}", stderr(&nowhere));
 }

@@ -40,6 +40,7 @@ pub(crate) enum FleetCommand {
     after_help = "Exit status: 0 every node did all that was asked, 1 a limit was exceeded somewhere, 2 could not, 3 some nodes are \
 missing, or did not do all.\n\nExamples:\n  \
 howlate fleet run plan.toml --on ssh:n1,n2,root@n3 --timeout 10m\n  \
+howlate fleet run plan.toml --on slurm:rt --folder ~/rt-nodes\n  \
 howlate fleet run plan.toml --on ssh:@lab.txt -- --fail-above 'max>1ms'\n  \
 howlate fleet run plan.toml --on ssh:@lab.txt --resume\n\n\
 Ctrl-C ends the waiting, and the nodes go on: `howlate fleet collect FOLDER` fetches what they find, `howlate fleet cancel FOLDER` ends \
@@ -48,7 +49,8 @@ them. docs/fleet.md has the rest."
 pub(crate) struct FleetRun {
     /// The plan: one file, which includes no other
     pub(crate) plan: PathBuf,
-    /// Where: ssh:HOST,…, or ssh:@FILE with one host a line and labels such as rack=7 after it
+    /// Where: slurm or slurm:PARTITION, all of whose nodes measure; ssh:HOST,…; or ssh:@FILE with one host a line and labels such
+    /// as rack=7 after it
     #[arg(long, value_name = "NODES")]
     pub(crate) on: Target,
     /// The fleet's folder, where recordings are put; the plan's name with `-fleet` if left out

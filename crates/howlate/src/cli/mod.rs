@@ -216,6 +216,9 @@ pub(crate) struct Show {
     /// Also draw histograms and percentile curves
     #[arg(long, conflicts_with = "format")]
     pub(crate) plot: bool,
+    /// Also write the results for Prometheus' node_exporter, in place of what the file held
+    #[arg(long, value_name = "FILE")]
+    pub(crate) prometheus: Option<PathBuf>,
     /// Draw with nothing but ASCII; always so where the locale is not UTF-8
     #[arg(long, requires = "plot")]
     pub(crate) ascii: bool,

@@ -39,6 +39,9 @@ pub(crate) struct Report {
     /// What comes later comes too late: how many did is said, and shown in the pictures. The period if left out
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub(crate) deadline: Option<Span>,
+    /// Also write the results for Prometheus' node_exporter, in place of what the file held
+    #[arg(long, value_name = "FILE")]
+    pub(crate) prometheus: Option<PathBuf>,
     /// The picture, with --format svg: density, forest, overview, percentiles, time, sleeps, staircase, pairs, usual,
     /// worst or osadl
     #[arg(long, value_name = "PICTURE", required_if_eq("format", "svg"))]

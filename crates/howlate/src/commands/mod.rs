@@ -11,6 +11,7 @@ pub(crate) mod load;
 pub(crate) mod merge;
 pub(crate) mod notify;
 pub(crate) mod pages;
+mod prometheus;
 pub(crate) mod quick;
 mod reading;
 pub(crate) mod report;

@@ -15,8 +15,8 @@ use howlate_render::{self as render, ComparisonReport};
 use howlate_report::{Recording, Subject, markdown, page, svg};
 
 use super::compare;
-use super::named_or_most_recent;
 use super::reading::{self, Texts};
+use super::{named_or_most_recent, prometheus};
 use crate::cli::{Report, ReportFormat};
 use crate::error::Error;
 use crate::status::Status;
@@ -33,6 +33,9 @@ pub(crate) fn run(asked: &Report) -> Result<Status, Error> {
     let tracks =
         paths.iter().map(|path| reading::track(path, Texts::Legible)).collect::<Result<Vec<_>, _>>()?;
     let names = names(&paths, asked.format);
+    if let Some(path) = &asked.prometheus {
+        prometheus::write(path, tracks.iter().map(|track| &track.analysis), &names)?;
+    }
     let text = text(asked, &tracks, &names)?;
     match output {
         None => terminal::print_as_is(&text)?,

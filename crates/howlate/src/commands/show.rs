@@ -4,9 +4,9 @@ use howlate_analyse::Analysis;
 use howlate_render as render;
 
 use super::formats::{Shown, is_json};
-use super::named_or_most_recent;
 use super::reading::{self, Texts};
 use super::why::is_explained;
+use super::{named_or_most_recent, prometheus};
 use crate::cli::{Format, Show};
 use crate::error::Error;
 use crate::status::{self, Status};
@@ -24,6 +24,9 @@ pub(crate) fn run(asked: &Show) -> Result<Status, Error> {
     }
     let names: Vec<String> = recordings.iter().map(|path| reading::name(path)).collect();
     let shown = Shown { analyses: &analyses, names: &names, limits: &asked.fail_above };
+    if let Some(path) = &asked.prometheus {
+        prometheus::write(path, &analyses, &names)?;
+    }
     let text = match asked.format {
         Format::Text => text(asked, &analyses, &names),
         other => shown.as_text(other)?,

@@ -11,7 +11,7 @@ fn what_cannot_be_started_is_refused_before_any_node_is_bothered() {
     std::fs::write(folder.path().join("two.toml"), "include = [\"plan.toml\"]\n").unwrap();
     std::fs::write(folder.path().join("empty.txt"), "# nobody\n").unwrap();
     for (words, says) in [
-        (&["run", "plan.toml", "--on", "pbs"][..], "is none of ssh:HOST"),
+        (&["run", "plan.toml", "--on", "pbs"][..], "is none of slurm"),
         (&["run", "plan.toml", "--on", "ssh:-oProxyCommand=x"], "is no host"),
         (&["run", "plan.toml", "--on", "ssh:n1,n2,n1"], "`n1` is there twice"),
         (&["run", "plan.toml", "--on", "ssh:@none.txt"], "none.txt"),

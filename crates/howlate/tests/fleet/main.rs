@@ -5,7 +5,9 @@
 mod asked;
 #[path = "../common/mod.rs"]
 mod common;
+mod over_slurm;
 mod over_ssh;
+mod slurm;
 mod sshd;
 
 use std::path::Path;

@@ -9,6 +9,7 @@ mod kcidb;
 mod lava;
 mod moment;
 mod names;
+mod prometheus;
 mod tap;
 mod trace;
 
@@ -20,5 +21,6 @@ pub(crate) use junit::for_jenkins;
 pub use junit::junit;
 pub use kcidb::kcidb;
 pub use lava::lava;
+pub use prometheus::prometheus;
 pub use tap::tap;
 pub use trace::trace;

@@ -7,7 +7,7 @@ mod waiting;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use howlate_fleet::{Fleet, FleetError, Scheduler, Ssh, State, Target, TargetError};
+use howlate_fleet::{Fleet, FleetError, Scheduler, Slurm, Ssh, State, Target, TargetError};
 use howlate_model::shell_path;
 
 use self::collecting::{collect, states, told};
@@ -48,6 +48,7 @@ fn opened(folder: &Path) -> Result<(Fleet, Box<dyn Scheduler>), Error> {
 
 fn scheduler(on: &Target, at_once: u16) -> Box<dyn Scheduler> {
     match on {
+        Target::Slurm { partition } => Box::new(Slurm { partition: partition.clone() }),
         Target::Ssh(_) | Target::SshFile(_) => Box::new(Ssh { at_once: usize::from(at_once) }),
     }
 }

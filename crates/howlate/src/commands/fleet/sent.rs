@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::Parser;
-use howlate_fleet::{Fleet, FleetError, Host, Member, PLAN, PROGRAM, Program, SCRIPT, Target};
+use howlate_fleet::{Fleet, FleetError, Host, Member, PLAN, PROGRAM, Program, SCRIPT, Slurm, Target};
 use howlate_linux::helper::THIS_PROGRAM;
 use howlate_model::{shell_path, shell_word};
 use howlate_record::read_text_within;
@@ -85,6 +85,7 @@ pub(super) fn must_be(fleet: &Fleet, asked: &FleetRun) -> Result<(), Error> {
 /// The nodes of a target.
 fn hosts(on: &Target) -> Result<Vec<Host>, Error> {
     match on {
+        Target::Slurm { partition } => Ok(Slurm { partition: partition.clone() }.nodes()?),
         Target::Ssh(hosts) => Ok(hosts.clone()),
         Target::SshFile(path) => {
             let failed = |source| FleetError::File { path: path.clone(), source };

@@ -1,0 +1,151 @@
+//! Slurm: a job array, one task a node, each node for itself.
+//!
+//! The fleet's folder must be on a file system that all nodes share, as homes of clusters are.
+
+mod batch;
+mod command;
+mod queue;
+
+use std::fs;
+use std::sync::atomic::AtomicBool;
+
+use self::command::said;
+use crate::folder::Fleet;
+use crate::node_script::{NODES, RECORDING};
+use crate::scheduler::{Fetched, Scheduler};
+use crate::{FleetError, Host, State};
+
+/// Slurm takes arrays of so many tasks as it is installed (`MaxArraySize` 1001).
+const LONGEST_ARRAY: usize = 1_000;
+
+/// Through `sinfo`, `sbatch`, `squeue`, `scontrol` and `scancel`.
+#[derive(Clone, Debug, Default)]
+pub struct Slurm {
+    /// The partition; the default one if none is named.
+    pub partition: Option<String>,
+}
+
+impl Slurm {
+    /// The nodes of the partition, also those that cannot be used now.
+    ///
+    /// # Errors
+    ///
+    /// When there is no Slurm, or no such partition.
+    pub fn nodes(&self) -> Result<Vec<Host>, FleetError> {
+        let partition = self.partition.as_deref();
+        let nodes = queue::nodes(partition)?;
+        let hosts: Vec<Host> = nodes.keys().filter_map(|name| name.parse().ok()).collect();
+        let where_ = partition.map_or("the default partition".to_owned(), |name| format!("partition {name}"));
+        if hosts.is_empty() { Err(FleetError::NoNodes { where_ }) } else { Ok(hosts) }
+    }
+
+    /// Marks those of these nodes that Slurm would not use, and returns the others.
+    fn usable(&self, fleet: &mut Fleet, nodes: &[usize]) -> Result<Vec<usize>, FleetError> {
+        let known = queue::nodes(self.partition.as_deref())?;
+        let mut usable = Vec::new();
+        for node in nodes {
+            let member = &mut fleet.members[*node];
+            let unusable = match known.get(&member.host.address) {
+                Some(unusable) => unusable.clone(),
+                None => Some("Slurm does not know it any more".to_owned()),
+            };
+            member.ended = unusable.map(|reason| State::NotStarted { reason });
+            if member.ended.is_none() {
+                usable.push(*node);
+            }
+        }
+        Ok(usable)
+    }
+
+    /// Submits an array for these nodes. It is held until each of its tasks is bound to its node: which node a task gets is
+    /// else for Slurm to say, and one may get two.
+    fn submit(&self, fleet: &mut Fleet, nodes: &[usize]) -> Result<(), FleetError> {
+        let options = batch::options(fleet, self.partition.as_deref(), nodes.len());
+        let out = said("sbatch", &options, Some(&batch::task(fleet, nodes)))?;
+        let job = out.trim().split(';').next().unwrap_or_default().to_owned();
+        if job.parse::<u64>().is_err() {
+            return Err(FleetError::Refused { program: "sbatch", said: format!("`{job}` is no job") });
+        }
+        for (task, node) in nodes.iter().enumerate() {
+            fleet.members[*node].job = Some(format!("{job}_{task}"));
+        }
+        // Whatever comes now, it is known what there is to cancel.
+        fleet.save()?;
+        nodes.iter().for_each(|node| bind(fleet, *node));
+        said("scontrol", &["release".to_owned(), job], None).map(drop)
+    }
+}
+
+/// Binds the task of a node to it; one that cannot be is cancelled.
+fn bind(fleet: &mut Fleet, node: usize) {
+    let member = &mut fleet.members[node];
+    let Some(job) = member.job.clone() else { return };
+    if let Err(error) = said("scontrol", &batch::bind(&job, &member.host.address), None) {
+        drop(said("scancel", &[job], None));
+        (member.job, member.ended) = (None, Some(State::NotStarted { reason: error.to_string() }));
+    }
+}
+
+impl Scheduler for Slurm {
+    fn dry_run(&self, fleet: &Fleet, _plan: &str) -> String {
+        let all: Vec<usize> = (0..fleet.members.len()).collect();
+        let arrays = all.chunks(LONGEST_ARRAY);
+        arrays.map(|nodes| batch::dry_run(fleet, self.partition.as_deref(), nodes)).collect()
+    }
+
+    fn start(&self, fleet: &mut Fleet, nodes: &[usize], _: &AtomicBool) -> Result<(), FleetError> {
+        let usable = self.usable(fleet, nodes)?;
+        for node in &usable {
+            // What it left the last time is not what it will leave.
+            drop(fs::remove_file(folder(fleet, *node).join("status")));
+        }
+        usable.chunks(LONGEST_ARRAY).try_for_each(|nodes| self.submit(fleet, nodes))?;
+        fleet.save()
+    }
+
+    fn look(&self, fleet: &Fleet, nodes: &[usize]) -> Result<Vec<State>, FleetError> {
+        let queue = queue::tasks(&fleet.id)?;
+        let of = |node: &usize| {
+            let Some(job) = &fleet.members[*node].job else {
+                return State::NotStarted { reason: "not yet".to_owned() };
+            };
+            // In this order: what has left the queue has left its status before.
+            match (queue.get(job), queue::left(&folder(fleet, *node))) {
+                (_, Some(state)) => state,
+                (Some(state), None) => state.clone(),
+                (None, None) => queue::gone(job),
+            }
+        };
+        Ok(nodes.iter().map(of).collect())
+    }
+
+    fn fetch(&self, fleet: &Fleet, nodes: &[usize]) -> Result<Vec<Result<Fetched, String>>, FleetError> {
+        Ok(nodes.iter().map(|node| fetch(fleet, *node)).collect())
+    }
+
+    fn cancel(&self, fleet: &Fleet, nodes: &[usize]) -> Result<Vec<Result<(), String>>, FleetError> {
+        let jobs: Vec<String> = nodes.iter().filter_map(|node| fleet.members[*node].job.clone()).collect();
+        let cancelled = match jobs.is_empty() {
+            true => Ok(()),
+            false => said("scancel", &jobs, None).map(drop).map_err(|error| error.to_string()),
+        };
+        Ok(vec![cancelled; nodes.len()])
+    }
+}
+
+/// The folder of a node.
+fn folder(fleet: &Fleet, node: usize) -> std::path::PathBuf {
+    fleet.path(NODES).join(fleet.members[node].name())
+}
+
+/// Puts a recording where the others are, and removes what is left.
+fn fetch(fleet: &Fleet, node: usize) -> Result<Fetched, String> {
+    let folder = folder(fleet, node);
+    match fs::rename(folder.join(RECORDING), fleet.recording(node)) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Fetched::None),
+        moved => moved.map_err(|error| error.to_string())?,
+    }
+    drop(fs::remove_dir_all(folder));
+    drop(fs::remove_dir(fleet.path(NODES)));
+    Ok(Fetched::Here)
+}

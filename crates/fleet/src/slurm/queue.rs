@@ -1,0 +1,144 @@
+//! What Slurm says of nodes and tasks, and what tasks have left.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use super::batch::job_name;
+use super::command::said;
+use crate::process::{complaint, last_line};
+use crate::{FleetError, State};
+
+fn words(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+/// The nodes of a partition, or of the default one, each with why it cannot be used, if it cannot.
+pub(super) fn nodes(partition: Option<&str>) -> Result<BTreeMap<String, Option<String>>, FleetError> {
+    let mut asked = words(&["--noheader", "--Node", "--format=%P|%N|%T|%E"]);
+    asked.extend(partition.map(|name| format!("--partition={name}")));
+    Ok(nodes_in(&said("sinfo", &asked, None)?, partition.is_some()))
+}
+
+/// Reads what `sinfo` says: one line for each node and partition, the default of which has a star.
+fn nodes_in(said: &str, is_named: bool) -> BTreeMap<String, Option<String>> {
+    let node = |line: &str| {
+        let mut parts = line.splitn(4, '|').map(str::trim);
+        let (partition, name, state) = (parts.next()?, parts.next()?, parts.next()?);
+        let reason = parts.next().filter(|reason| !matches!(*reason, "" | "none"));
+        (is_named || partition.ends_with('*')).then(|| (name.to_owned(), unusable(state, reason)))
+    };
+    said.lines().filter_map(node).collect()
+}
+
+/// Why Slurm starts nothing on a node in this state; a star says that the node does not respond.
+fn unusable(state: &str, reason: Option<&str>) -> Option<String> {
+    let state = last_line(state).unwrap_or_default();
+    let is_out = ["down", "drain", "fail", "unk", "error", "future"].iter().any(|out| state.starts_with(out));
+    let reason = reason.and_then(last_line).map(|reason| format!(" ({reason})")).unwrap_or_default();
+    match state.strip_suffix('*') {
+        Some(state) => Some(format!("Slurm says {state}, and that it does not respond{reason}")),
+        None => is_out.then(|| format!("Slurm says {state}{reason}")),
+    }
+}
+
+/// The tasks of a fleet that the queue knows.
+pub(super) fn tasks(fleet: &str) -> Result<BTreeMap<String, State>, FleetError> {
+    let mut asked = words(&["--noheader", "--array", "--format=%i|%T|%r"]);
+    asked.push(format!("--name={}", job_name(fleet)));
+    Ok(tasks_in(&said("squeue", &asked, None)?))
+}
+
+fn tasks_in(said: &str) -> BTreeMap<String, State> {
+    let task = |line: &str| {
+        let mut parts = line.splitn(3, '|').map(str::trim);
+        let (job, state, reason) = (parts.next()?, parts.next()?, parts.next()?);
+        let state = match state {
+            "RUNNING" | "COMPLETING" | "CONFIGURING" | "STAGE_OUT" => State::Running,
+            _ => State::Waiting { reason: last_line(reason).unwrap_or_default() },
+        };
+        Some((job.to_owned(), state))
+    };
+    said.lines().filter_map(task).collect()
+}
+
+/// What became of a task that is in no queue and left no status.
+pub(super) fn gone(job: &str) -> State {
+    let known = said("scontrol", &words(&["--oneliner", "show", "job", job]), None).unwrap_or_default();
+    let state = known.split_whitespace().find_map(|word| word.strip_prefix("JobState="));
+    let reason = match state {
+        Some("CANCELLED") => return State::Cancelled,
+        // Files that a node writes take a while to be seen here.
+        Some("COMPLETED") => {
+            return State::Waiting { reason: "what it left is not to be seen here yet".to_owned() };
+        }
+        Some("TIMEOUT") => "it was not done in time".to_owned(),
+        Some("NODE_FAIL") => "the node was lost".to_owned(),
+        Some(other) => format!(
+            "Slurm says {}, and it left nothing: do all nodes see the fleet's folder?",
+            other.chars().take(40).collect::<String>()
+        ),
+        None => "Slurm does not know its job any more, and it left nothing".to_owned(),
+    };
+    State::Failed { reason }
+}
+
+/// What a node has left in its folder.
+pub(super) fn left(folder: &Path) -> Option<State> {
+    let status = end_of(&folder.join("status")).ok()?.trim().parse().ok()?;
+    Some(State::ended(status, complaint(&end_of(&folder.join("log")).unwrap_or_default())))
+}
+
+/// The end of a text file, however long it is.
+fn end_of(path: &Path) -> io::Result<String> {
+    const MOST: u64 = 2_000;
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(MOST)))?;
+    let mut end = Vec::new();
+    file.take(MOST).read_to_end(&mut end)?;
+    Ok(String::from_utf8_lossy(&end).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_that_cannot_be_used_have_a_reason() {
+        let said = "rt*|n1|idle|none\nrt*|n2|drained|disk is gone\nother|n3|idle|none\nrt*|n4|down*|Not responding\nrt*|n5|mixed|none\n";
+        let usual = nodes_in(said, false);
+        assert_eq!(usual.keys().collect::<Vec<_>>(), ["n1", "n2", "n4", "n5"]);
+        assert_eq!((&usual["n1"], &usual["n5"]), (&None, &None));
+        assert_eq!(usual["n2"].as_deref(), Some("Slurm says drained (disk is gone)"));
+        assert_eq!(
+            usual["n4"].as_deref(),
+            Some("Slurm says down, and that it does not respond (Not responding)")
+        );
+        assert_eq!(nodes_in(said, true).len(), 5);
+    }
+
+    #[test]
+    fn tasks_wait_or_run() {
+        let tasks = tasks_in("7_0|RUNNING|None\n7_1|PENDING|Resources\nnonsense\n");
+        assert_eq!((&tasks["7_0"], tasks.len()), (&State::Running, 2));
+        assert_eq!(tasks["7_1"], State::Waiting { reason: "Resources".into() });
+    }
+
+    #[test]
+    fn what_a_node_left_says_how_it_ended() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+        assert_eq!(left(folder.path()), None);
+        write("log", &format!("{}error: no disk\n", "x".repeat(5_000)));
+        write("status", "2\n");
+        assert!(
+            matches!(left(folder.path()), Some(State::Failed { reason }) if reason.ends_with("error: no disk"))
+        );
+        write("status", "143\n");
+        assert_eq!(left(folder.path()), Some(State::Cancelled));
+        write("status", "what");
+        assert_eq!(left(folder.path()), None);
+    }
+}

@@ -1,0 +1,150 @@
+//! A real Slurm with several nodes, which all are this machine.
+
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+
+use crate::common::{howlate, is_installed, is_root, skip, stdout, wait_until};
+
+/// A cluster; it ends when dropped. What runs on a node whose name begins with `slow` is traced by one who returns each
+/// sleep 20 ms later; one whose name begins with `down` has no daemon.
+pub(crate) struct Cluster {
+    folder: TempDir,
+    daemons: Vec<Child>,
+}
+
+impl Cluster {
+    /// `None` where Slurm is missing, or must not be started.
+    pub(crate) fn start(nodes: &[&str]) -> Option<Self> {
+        for daemon in ["munged", "slurmctld", "slurmd"] {
+            if !Path::new("/usr/sbin").join(daemon).exists() {
+                skip(&format!("{daemon} is not installed"));
+                return None;
+            }
+        }
+        if !is_root() || !is_installed("strace") {
+            skip("only root may be the user that Slurm runs as here, and a node needs strace");
+            return None;
+        }
+        let folder = tempfile::Builder::new().prefix("slurm").tempdir().unwrap();
+        let mut cluster = Self { folder, daemons: Vec::new() };
+        cluster.configure(nodes);
+        let munged = cluster.munged();
+        cluster.daemon("/usr/sbin/munged", &munged);
+        wait_until("munge", || cluster.file("munge").exists());
+        cluster.daemon("/usr/sbin/slurmctld", &["-D".into(), "-c".into()]);
+        let up: Vec<&str> = nodes.iter().copied().filter(|name| !name.starts_with("down")).collect();
+        up.iter().for_each(|node| cluster.node(node));
+        wait_until("nodes that are idle", || cluster.idle() == up.len());
+        Some(cluster)
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn configure(&self, nodes: &[&str]) {
+        let folder = self.folder.path().display();
+        fs::write(self.file("key"), [7; 1_024]).unwrap();
+        fs::set_permissions(self.file("key"), PermissionsExt::from_mode(0o400)).unwrap();
+        let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+        let host = host.split('.').next().unwrap();
+        let ports = ports(nodes.len() + 1);
+        let mut text = format!(
+            "ClusterName=test\nSlurmctldHost={host}(127.0.0.1)\nSlurmctldPort={}\nSlurmUser=root\nSlurmdUser=root\nAuthType=auth/munge\n\
+             AuthInfo=socket={folder}/munge\nCryptoType=crypto/munge\nStateSaveLocation={folder}/state\nSlurmdSpoolDir={folder}/spool-%n\n\
+             SlurmctldPidFile={folder}/controller.pid\nSlurmdPidFile={folder}/%n.pid\nSlurmctldLogFile={folder}/controller.log\n\
+             SlurmdLogFile={folder}/%n.log\nProctrackType=proctrack/linuxproc\nTaskPlugin=task/none\nReturnToService=2\n\
+             SelectType=select/cons_tres\nMpiDefault=none\nJobAcctGatherType=jobacct_gather/none\n\
+             SchedulerParameters=sched_interval=1,sched_min_interval=0,batch_sched_delay=0\nPartitionName=all Nodes=ALL Default=YES State=UP\n",
+            ports[0]
+        );
+        for (node, port) in nodes.iter().zip(&ports[1..]) {
+            let state = if node.starts_with("down") { " State=DOWN Reason=\"disk is gone\"" } else { "" };
+            text.push_str(&format!(
+                "NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=1{state}\n"
+            ));
+            fs::create_dir(self.file(&format!("spool-{node}"))).unwrap();
+        }
+        fs::create_dir(self.file("state")).unwrap();
+        fs::write(self.file("slurm.conf"), text).unwrap();
+    }
+
+    fn munged(&self) -> Vec<String> {
+        let folder = self.folder.path().display();
+        let options =
+            ["key-file=key", "socket=munge", "pid-file=munge.pid", "log-file=munge.log", "seed-file=seed"];
+        let option = |option: &str| {
+            let (name, file) = option.split_once('=').unwrap();
+            format!("--{name}={folder}/{file}")
+        };
+        ["--foreground", "--force"].map(str::to_owned).into_iter().chain(options.map(option)).collect()
+    }
+
+    fn node(&mut self, name: &str) {
+        let own = ["-D", "-N", name].map(str::to_owned);
+        if !name.starts_with("slow") {
+            return self.daemon("/usr/sbin/slurmd", &own);
+        }
+        let trace = ["--follow-forks", "--quiet=all", "--trace=clock_nanosleep", "--output=/dev/null"];
+        let late = ["--inject=clock_nanosleep:delay_exit=20000", "/usr/sbin/slurmd"];
+        let words =
+            [trace.as_slice(), &late].concat().into_iter().map(str::to_owned).chain(own).collect::<Vec<_>>();
+        self.daemon("strace", &words);
+    }
+
+    fn daemon(&mut self, program: &str, words: &[String]) {
+        let mut command = Command::new(program);
+        command.args(words).env("SLURM_CONF", self.file("slurm.conf"));
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        self.daemons.push(command.spawn().unwrap());
+    }
+
+    fn idle(&self) -> usize {
+        self.said("sinfo", &["--noheader", "--Node", "--states=idle", "--format=%N"]).lines().count()
+    }
+
+    /// What one of Slurm's programs says.
+    pub(crate) fn said(&self, program: &str, words: &[&str]) -> String {
+        stdout(
+            &Command::new(program).args(words).env("SLURM_CONF", self.file("slurm.conf")).output().unwrap(),
+        )
+    }
+
+    /// `howlate fleet` in a folder, for this cluster.
+    pub(crate) fn fleet(&self, folder: &Path, words: &[&str]) -> Output {
+        let mut command = howlate(&["fleet"]);
+        command.args(words).current_dir(folder).env("SLURM_CONF", self.file("slurm.conf"));
+        command.output().unwrap()
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        // Whoever traces a node lets it go on when killed, and ends it when asked.
+        for daemon in &self.daemons {
+            let _ = kill_process(Pid::from_child(daemon), Signal::TERM);
+        }
+        for daemon in &mut self.daemons {
+            for _ in 0..300 {
+                if daemon.try_wait().is_ok_and(|ended| ended.is_some()) {
+                    break;
+                }
+                crate::common::pause(10);
+            }
+            drop(daemon.kill());
+            drop(daemon.wait());
+        }
+    }
+}
+
+/// Ports that are free: all are held until each is known.
+fn ports(number: usize) -> Vec<u16> {
+    let held: Vec<TcpListener> = (0..number).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
+    held.iter().map(|one| one.local_addr().unwrap().port()).collect()
+}

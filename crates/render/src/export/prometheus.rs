@@ -1,0 +1,205 @@
+//! A run for Prometheus, as a file that node_exporter's textfile collector reads:
+//! <https://prometheus.io/docs/instrumenting/exposition_formats/#text-based-format>.
+//!
+//! Seconds, as Prometheus wants them, and a label for each property that a condition has. Quantiles and the maximum
+//! stand beside the buckets, as what is estimated from buckets is off by up to their width.
+
+use std::fmt::Write as _;
+
+use howlate_analyse::{Analysis, Outcome, is_as_asked};
+use howlate_model::{Distribution, HasProperties, HowEnded, Property};
+use jiff::Timestamp;
+
+use super::moment::begun;
+
+/// Upper bounds in each power of ten, a quarter apart: the preferred numbers R10 of ISO 3, in hundredths.
+const BOUNDS: [u64; 10] = [100, 125, 160, 200, 250, 315, 400, 500, 630, 800];
+/// Powers of ten of the bounds, as hundredths of so many nanoseconds: from 1 µs to 10 s.
+const POWERS: [u64; 7] = [10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000];
+/// The last bound, in nanoseconds.
+const LAST: u64 = 10_000_000_000;
+/// Quantiles, each with how many wake-ups it takes.
+const QUANTILES: [(f64, u64); 4] = [(0.5, 1), (0.99, 100), (0.999, 1_000), (0.9999, 10_000)];
+
+/// Labels and numbers of one condition.
+struct Row<'a> {
+    labels: String,
+    outcome: &'a Outcome,
+    planned: std::borrow::Cow<'a, Distribution>,
+}
+
+/// Everything of these recordings, each of which has a label of its name where they are several.
+pub fn prometheus(analyses: &[&Analysis], names: &[String]) -> String {
+    let mut text = String::new();
+    let of = |name: &str| if analyses.len() > 1 { vec![("recording", name.to_owned())] } else { Vec::new() };
+    let each: Vec<(&Analysis, Vec<(&'static str, String)>)> =
+        analyses.iter().zip(names).map(|(analysis, name)| (*analysis, of(name))).collect();
+    runs(&mut text, &each);
+    let mut rows: Vec<Row<'_>> = Vec::new();
+    for (analysis, of) in &each {
+        rows.extend(analysis.outcomes().iter().map(|outcome| Row::of(outcome, of)));
+    }
+    histograms(&mut text, &rows);
+    quantiles(&mut text, &rows);
+    gauge(&mut text, "howlate_wakeup_latency_max_seconds", "The latest planned wake-up.", &rows, |row| {
+        row.planned.max().map(|max| seconds(i128::from(max.as_nanos())))
+    });
+    gauge(&mut text, "howlate_missed_periods", "Whole periods that passed inside a latency.", &rows, |row| {
+        row.outcome.known_missed().map(|missed| missed.to_string())
+    });
+    text
+}
+
+impl<'a> Row<'a> {
+    fn of(outcome: &'a Outcome, of: &[(&'static str, String)]) -> Self {
+        let own = Property::ALL
+            .iter()
+            .filter_map(|property| Some((property.name(), outcome.value(*property)?.to_string())));
+        let labels: Vec<(&str, String)> = of.iter().cloned().chain(own).collect();
+        Self { labels: labelled(&labels), outcome, planned: outcome.planned() }
+    }
+}
+
+/// `key="value",…`, as names of Prometheus and with what must not stand in quotes escaped.
+fn labelled(labels: &[(&str, String)]) -> String {
+    let one = |(key, value): &(&str, String)| {
+        let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+        format!("{}=\"{value}\"", key.replace('-', "_"))
+    };
+    labels.iter().map(one).collect::<Vec<_>>().join(",")
+}
+
+fn header(text: &mut String, name: &str, kind: &str, help: &str) {
+    let _ = write!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n");
+}
+
+/// When each run was begun, and whether what it says can be trusted.
+fn runs(text: &mut String, each: &[(&Analysis, Vec<(&'static str, String)>)]) {
+    let labels = |analysis: &Analysis, of: &[(&'static str, String)]| {
+        let command = ("command", analysis.header.command.clone());
+        labelled(&of.iter().cloned().chain([command]).collect::<Vec<_>>())
+    };
+    header(text, "howlate_run_start_time_seconds", "gauge", "When the run was begun, in seconds since 1970.");
+    for (analysis, of) in each {
+        let at = begun(analysis);
+        if at != Timestamp::UNIX_EPOCH {
+            let _ = writeln!(
+                text,
+                "howlate_run_start_time_seconds{{{}}} {}",
+                labels(analysis, of),
+                at.as_second()
+            );
+        }
+    }
+    header(
+        text,
+        "howlate_run_trustworthy",
+        "gauge",
+        "1 for a run that did all that was asked, to its end; otherwise 0.",
+    );
+    for (analysis, of) in each {
+        let whole =
+            analysis.end.as_ref().is_some_and(|end| end.how == HowEnded::Done) && is_as_asked(analysis);
+        let _ = writeln!(text, "howlate_run_trustworthy{{{}}} {}", labels(analysis, of), u8::from(whole));
+    }
+}
+
+fn histograms(text: &mut String, rows: &[Row<'_>]) {
+    const NAME: &str = "howlate_wakeup_latency_seconds";
+    header(text, NAME, "histogram", "How much later than asked planned wake-ups ran, missed ones included.");
+    for Row { labels, planned, .. } in rows {
+        for (bound, count) in cumulated(planned) {
+            let _ = writeln!(text, "{NAME}_bucket{{{labels},le=\"{}\"}} {count}", seconds(i128::from(bound)));
+        }
+        let _ = writeln!(text, "{NAME}_bucket{{{labels},le=\"+Inf\"}} {}", planned.count());
+        let _ = writeln!(text, "{NAME}_sum{{{labels}}} {}", seconds(planned.sum_nanos()));
+        let _ = writeln!(text, "{NAME}_count{{{labels}}} {}", planned.count());
+    }
+}
+
+/// How many latencies are no longer than each bound, in nanoseconds; of a bucket that holds one, all are counted above it.
+fn cumulated(planned: &Distribution) -> Vec<(u64, u64)> {
+    let (mut buckets, mut count) = (planned.buckets().peekable(), 0);
+    let bounds = POWERS.iter().flat_map(|power| BOUNDS.iter().map(move |bound| bound * power)).chain([LAST]);
+    let up_to = |bound: u64| {
+        while let Some(bucket) = buckets.next_if(|bucket| bucket.highest <= bound) {
+            count += bucket.count;
+        }
+        (bound, count)
+    };
+    bounds.map(up_to).collect()
+}
+
+fn quantiles(text: &mut String, rows: &[Row<'_>]) {
+    const NAME: &str = "howlate_wakeup_latency_quantile_seconds";
+    header(text, NAME, "gauge", "Quantiles of the same, within 1 %; none where too few wake-ups tell it.");
+    for Row { labels, planned, .. } in rows {
+        for (quantile, _) in QUANTILES.iter().filter(|(_, needed)| planned.count() >= *needed) {
+            if let Some(value) = planned.quantile(*quantile) {
+                let value = seconds(i128::from(value.as_nanos()));
+                let _ = writeln!(text, "{NAME}{{{labels},q=\"{quantile}\"}} {value}");
+            }
+        }
+    }
+}
+
+fn gauge(
+    text: &mut String,
+    name: &str,
+    help: &str,
+    rows: &[Row<'_>],
+    value: impl Fn(&Row<'_>) -> Option<String>,
+) {
+    header(text, name, "gauge", help);
+    for row in rows {
+        if let Some(value) = value(row) {
+            let _ = writeln!(text, "{name}{{{}}} {value}", row.labels);
+        }
+    }
+}
+
+/// Nanoseconds as seconds, with nothing lost.
+fn seconds(nanos: i128) -> String {
+    const A_SECOND: u128 = 1_000_000_000;
+    let (sign, size) = (if nanos < 0 { "-" } else { "" }, nanos.unsigned_abs());
+    let text = format!("{sign}{}.{:09}", size / A_SECOND, size % A_SECOND);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use howlate_model::Latency;
+
+    use super::*;
+
+    #[test]
+    fn seconds_lose_nothing() {
+        for (nanos, expected) in [
+            (0, "0"),
+            (1, "0.000000001"),
+            (1_500_000_000, "1.5"),
+            (-20, "-0.00000002"),
+            (10_000_000_000, "10"),
+        ] {
+            assert_eq!(seconds(nanos), expected);
+        }
+    }
+
+    #[test]
+    fn buckets_count_what_is_no_longer() {
+        let mut latencies = Distribution::default();
+        for micros in [0, 1, 10, 11, 500, 20_000_000] {
+            latencies.record(Latency::from_nanos(micros * 1_000));
+        }
+        let counts = cumulated(&latencies);
+        let at = |bound: u64| counts.iter().find(|one| one.0 == bound).unwrap().1;
+        assert_eq!((counts.len(), at(12_500), at(400_000), at(630_000), at(LAST)), (71, 4, 4, 5, 5));
+        assert!(counts.is_sorted(), "bounds and counts only grow");
+    }
+
+    #[test]
+    fn what_ends_a_label_is_escaped() {
+        let labels = labelled(&[("host-load", "cmd:\"a\\b\"\n".to_owned())]);
+        assert_eq!(labels, r#"host_load="cmd:\"a\\b\"\n""#);
+    }
+}
