@@ -62,7 +62,9 @@ fn nodes_go_on_without_whoever_started_them() {
     let names = ["n1", "n2", "n3"];
     let Some(hosts) = Hosts::start(&names) else { return };
     let folder = folder_for_hours();
-    let waiting = started(&hosts, folder.path(), &["run", "plan.toml", "--on", "ssh:n1,n2,n3"]);
+    let waiting =
+        started(&hosts, folder.path(), &["run", "plan.toml", "--on", "ssh:n1,n2,n3", "--at-once", "1"]);
+    // One after the other: the second and the third find the program there.
     wait_until("blocks of all", || names.iter().all(|name| recorded(&hosts, name).contains("\"block\"")));
     send(waiting.id(), Signal::INT);
     let left = waiting.wait_with_output().unwrap();
@@ -125,7 +127,7 @@ fn a_node_that_is_late_is_named_and_no_other() {
         return skip("without real-time priorities the other nodes may be as late");
     }
     let Some(hosts) = Hosts::start(&["n1", "n2", "slow-3"]) else { return };
-    let folder = with_plan("[[sleep]]\nrounds = 3\nfor = \"1ms\"\npolicy = \"fifo:80\"\nsamples = 40\n");
+    let folder = with_plan("[[sleep]]\nrounds = 3\nfor = \"1ms\"\npolicy = \"fifo:80\"\nsamples = 20\n");
     let output = hosts.run(folder.path(), &["run", "plan.toml", "--on", "ssh:n1,n2,slow-3", "--quiet"]);
     assert_measured(&output, folder.path(), &["n1", "n2", "slow-3"]);
     let said = stdout(&output);

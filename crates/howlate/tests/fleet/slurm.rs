@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use crate::common::{howlate, is_installed, is_root, skip, stdout, wait_until};
 
 /// A cluster; it ends when dropped. What runs on a node whose name begins with `slow` is traced by one who returns each
-/// sleep 20 ms later; one whose name begins with `down` has no daemon.
+/// sleep 10 ms later; one whose name begins with `down` has no daemon.
 pub(crate) struct Cluster {
     folder: TempDir,
     daemons: Vec<Child>,
@@ -92,7 +92,7 @@ impl Cluster {
             return self.daemon("/usr/sbin/slurmd", &own);
         }
         let trace = ["--follow-forks", "--quiet=all", "--trace=clock_nanosleep", "--output=/dev/null"];
-        let late = ["--inject=clock_nanosleep:delay_exit=20000", "/usr/sbin/slurmd"];
+        let late = ["--inject=clock_nanosleep:delay_exit=10000", "/usr/sbin/slurmd"];
         let words =
             [trace.as_slice(), &late].concat().into_iter().map(str::to_owned).chain(own).collect::<Vec<_>>();
         self.daemon("strace", &words);
@@ -125,18 +125,16 @@ impl Cluster {
 }
 
 impl Drop for Cluster {
+    /// By the files of their numbers: who traces a node would let it go on.
     fn drop(&mut self) {
-        // Whoever traces a node lets it go on when killed, and ends it when asked.
-        for daemon in &self.daemons {
-            let _ = kill_process(Pid::from_child(daemon), Signal::TERM);
+        let files = fs::read_dir(self.folder.path()).unwrap().flatten().map(|entry| entry.path());
+        let files = files.filter(|path| path.extension().is_some_and(|ending| ending == "pid"));
+        let pids = files.filter_map(|path| fs::read_to_string(path).ok()?.trim().parse().ok());
+        let pids: Vec<Pid> = pids.filter_map(Pid::from_raw).collect();
+        for pid in pids {
+            let _ = kill_process(pid, Signal::KILL);
         }
         for daemon in &mut self.daemons {
-            for _ in 0..300 {
-                if daemon.try_wait().is_ok_and(|ended| ended.is_some()) {
-                    break;
-                }
-                crate::common::pause(10);
-            }
             drop(daemon.kill());
             drop(daemon.wait());
         }

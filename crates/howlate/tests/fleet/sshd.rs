@@ -15,7 +15,7 @@ const SSHD: &str = "/usr/sbin/sshd";
 
 /// Hosts with keys of their own. A name says what is special: `gone-…` has no server, `stranger-…` an unknown key,
 /// `barred-…` does not let us in, `arm-…` has another processor, `full-…` a disk without space, `slow-…` is traced
-/// by one who returns each sleep 20 ms later.
+/// by one who returns each sleep 10 ms later.
 pub(crate) struct Hosts {
     folder: TempDir,
 }
@@ -95,7 +95,7 @@ impl Hosts {
             sshd("sshd_config")
         );
         self.write("full", &format!("#!/bin/sh\n{full}\n"), 0o755);
-        let late = "strace --follow-forks --quiet=all --trace=clock_nanosleep --inject=clock_nanosleep:delay_exit=20000 --output=/dev/null";
+        let late = "strace --follow-forks --quiet=all --trace=clock_nanosleep --inject=clock_nanosleep:delay_exit=10000 --output=/dev/null";
         let mut text = String::new();
         for name in names {
             let command = match name.split('-').next().unwrap() {
