@@ -331,7 +331,7 @@ fn a_program_that_sleeps_all_the_time_is_said_to() {
         std::fs::read_to_string(&stat).is_ok_and(|stat| stat.contains("(sleep) S "))
     });
     let output = run(&["watch", &pid, "--duration", "100ms"]);
-    assert!(stdout(&output).contains("No thread of the program woke up"), "{}", stdout(&output));
+    assert!(stdout(&output).contains("No wake-up of a thread"), "{}", stdout(&output));
     sleeps.kill().unwrap();
     sleeps.wait().unwrap();
 }

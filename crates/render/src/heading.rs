@@ -50,7 +50,7 @@ fn of_nodes(analysis: &Analysis, width: usize) -> String {
     )
 }
 
-const NOBODY_WOKE: &str = "No thread of the program woke up while it was watched.\n\n";
+const NOBODY_WOKE: &str = "No wake-up of a thread that was to be watched was seen.\n\n";
 
 /// The tables of each kind of work that was measured.
 fn bodies(analysis: &Analysis, width: usize) -> String {

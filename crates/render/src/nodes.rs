@@ -103,8 +103,10 @@ fn node_sentences(spread: &Spread) -> Vec<String> {
     }
     if out.is_empty() {
         said.push(format!(
-            "  By the {}, no node is later than the others by more than chance.",
-            spread.statistic.name()
+            "  By the {}, no node is an exception: later than the others by more than {} µs and by more than chance, as few \
+             are.",
+            spread.statistic.name(),
+            micros_of(spread.margin_ns)
         ));
     }
     said.extend(spread.groups.iter().take(MOST_NAMED).map(|group| in_common(group, spread.statistic)));

@@ -43,7 +43,11 @@ pub(crate) fn apart(one: f64, others: Others, excess: f64) -> Option<Apart> {
     let deviation = (variance + excess.max(0.0)).sqrt();
     let difference = one - centre;
     // Where all others are the same to the last bucket, nothing that is more is too far by itself.
-    let z = if deviation > 0.0 { difference / deviation } else { difference.signum() * f64::MAX.sqrt() };
+    let z = match deviation > 0.0 {
+        true => difference / deviation,
+        false if difference.abs() > 0.0 => difference.signum() * f64::MAX.sqrt(),
+        false => 0.0,
+    };
     let t = StudentsT::new(0.0, 1.0, worth).ok()?;
     let p = if difference > 0.0 { t.sf(z) } else { 1.0 - t.cdf(z).min(0.5) };
     Some(Apart { difference, z, p, reach: t.inverse_cdf(0.975) * deviation })

@@ -124,7 +124,9 @@ const PROPERTIES: [Property; 15] = [
     ("clock source", |system| Some(system.clocksource.clone())),
     ("idle states", idle_states),
     ("frequency governor", |system| system.cpus.first().and_then(|cpu| cpu.governor.clone())),
-    ("memory", |system| Some(format!("{:.1} GiB", gibibytes(system.memory_bytes)))),
+    ("memory", |system| {
+        (system.memory_bytes > 0).then(|| format!("{:.1} GiB", gibibytes(system.memory_bytes)))
+    }),
     ("hypervisor", |system| system.hypervisor.clone()),
     ("container", |system| system.container.clone()),
     ("distribution", |system| system.distribution.clone()),
