@@ -28,8 +28,10 @@ impl Courtesy {
             self.end();
         }
         if matches!(self, Self::Soon(began) if now.since(*began) > BEGINS_AFTER) {
-            drop(sched::set_policy(sched::THIS_THREAD, Policy::Idle));
-            *self = Self::Shown;
+            *self = if may_come_back() { Self::Shown } else { Self::Over };
+            if matches!(self, Self::Shown) {
+                drop(sched::set_policy(sched::THIS_THREAD, Policy::Idle));
+            }
         }
     }
 
@@ -40,6 +42,15 @@ impl Courtesy {
         }
         *self = Self::Over;
     }
+}
+
+/// Whether one who goes last may go on as before: not without privilege, unless `RLIMIT_NICE` allows it (sched(7)). A thread
+/// that could not would be kept from the end of its own time.
+fn may_come_back() -> bool {
+    let there_and_back = || {
+        [Policy::Idle, Policy::OTHER].iter().all(|one| sched::set_policy(sched::THIS_THREAD, *one).is_ok())
+    };
+    std::thread::spawn(there_and_back).join().unwrap_or(false)
 }
 
 #[cfg(test)]
@@ -53,7 +64,8 @@ mod tests {
         courtesy.looked(at(500), at(490));
         assert!(matches!(courtesy, Courtesy::Soon(_)));
         courtesy.looked(at(1_500), at(1_450));
-        assert!(matches!(courtesy, Courtesy::Shown));
+        let shown = matches!(courtesy, Courtesy::Shown);
+        assert_eq!(shown, may_come_back());
         courtesy.looked(at(1_700), at(1_550));
         assert!(matches!(courtesy, Courtesy::Over));
         courtesy.looked(at(9_000), at(9_000));
