@@ -77,7 +77,7 @@ impl Hosts {
             [("sshd_config", path.clone()), ("sshd_config_arm", format!("{folder}/arm:{path}"))]
         {
             let text = format!(
-                "HostKey {folder}/host\nAuthorizedKeysFile {folder}/authorized\nStrictModes no\nUsePAM no\nPermitRootLogin yes\n\
+                "HostKey {folder}/host\nAuthorizedKeysFile {folder}/authorized\nStrictModes no\nUsePAM no\nPermitRootLogin yes\nLogLevel QUIET\n\
                  PidFile none\nPrintMotd no\nPrintLastLog no\nSetEnv HOME={} PATH={path}\n",
                 home.display()
             );
