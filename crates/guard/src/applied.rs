@@ -99,7 +99,8 @@ impl Applied {
         let lent = self.guard.keeper().lend(write);
         match lent {
             Ok((setting, id)) => {
-                self.settings.push(setting);
+                // What is to stay as it is may be changed by what else is set, and is put back after that.
+                self.settings.extend(Some(setting).filter(|_| !write.is_watched()));
                 self.ids.push(id);
             }
             Err(reason) => self.refused(write, reason),

@@ -30,8 +30,9 @@ fn main() -> ExitCode {
     what_is_dropped_is_put_back_and_told_at_the_end();
     what_the_kernel_does_not_take_is_left_out_and_not_complained_of();
     what_is_lent_goes_back_unless_somebody_else_has_changed_it();
+    what_is_watched_over_goes_back_whatever_has_changed_it();
     whenever_it_is_killed_what_it_borrowed_goes_back();
-    println!("test result: ok. 5 passed; 0 failed;");
+    println!("test result: ok. 6 passed; 0 failed;");
     ExitCode::SUCCESS
 }
 
@@ -129,6 +130,16 @@ fn what_is_lent_goes_back_unless_somebody_else_has_changed_it() {
     kill_the_guardian();
     assert_eq!(turn.undo(), [Caveat::GuardianGone]);
     assert_eq!((value().as_str(), guard.end()), ("1", vec![]));
+}
+
+// watched     |-- 1, and 9 by what else is set --|
+fn what_is_watched_over_goes_back_whatever_has_changed_it() {
+    let guard = Guard::default();
+    let turn = guard.lend(&lent("1", "1"));
+    assert!(turn.is_nothing() && value() == "1", "nothing was set");
+    std::fs::write(SETTING, "9").unwrap();
+    assert_eq!((turn.undo(), value().as_str()), (vec![], "1"));
+    assert_eq!(guard.end(), []);
 }
 
 fn kill_the_guardian() {

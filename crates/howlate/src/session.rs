@@ -154,9 +154,12 @@ impl<T: Intake> Session<T> {
                 Ok(()) => self.take_turn_under_load(turn, engines, bounds)?,
                 Err(reason) => self.cannot_be_taken(turn, &reason),
             };
-            self.turn_machine_back(turn);
+            let back = self.turn_machine_back(turn);
             if how != HowEnded::Done {
                 return Ok(how);
+            }
+            if back != HowEnded::Done {
+                return Ok(back);
             }
             if bounds.is_interrupted() {
                 return Ok(HowEnded::Interrupted);
@@ -177,15 +180,16 @@ impl<T: Intake> Session<T> {
         Ok(())
     }
 
-    /// Puts it back. What somebody else has changed meanwhile is not tried again.
-    fn turn_machine_back(&mut self, turn: &Turn) {
+    /// Puts it back. What somebody else has changed meanwhile is not tried again; where something cannot be put back, no turn
+    /// to come would be of the machine that was to be measured.
+    fn turn_machine_back(&mut self, turn: &Turn) -> HowEnded {
         let caveats = self.turning.as_mut().map_or_else(Vec::new, Turning::end);
-        let is_final =
-            |one: &Caveat| matches!(one, Caveat::SettingChanged { .. } | Caveat::SettingNotRestored { .. });
-        if caveats.iter().any(is_final) {
+        if caveats.iter().any(|one| matches!(one, Caveat::SettingChanged { .. })) {
             self.failed.extend(turn.tasks.iter().map(|task| task.condition));
         }
+        let is_left = caveats.iter().any(|one| matches!(one, Caveat::SettingNotRestored { .. }));
         caveats.into_iter().for_each(|caveat| self.recorder.caveat(caveat));
+        if is_left { HowEnded::NotRestored } else { HowEnded::Done }
     }
 
     fn take_turn_under_load(

@@ -81,13 +81,21 @@ impl Files {
         let all: Vec<&str> = self.entries.iter().map(|(entry, _)| entry.as_str()).collect();
         let undo = self.by_value().into_iter().map(|(now, entries)| self.command(&entries, now));
         let remedy = Remedy { apply: vec![self.command(&all, value)], undo: undo.collect() };
-        Writes { each: self.each(value), patterns: self.patterns(value), remedy }
+        let (each, patterns, watched) = (self.each(value), self.patterns(value), Vec::new());
+        Writes { each, watched, patterns, remedy }
     }
 
     fn each(&self, value: &str) -> Vec<Write> {
+        let with_value = |now: Write| Write { value: value.to_owned(), ..now };
+        self.as_they_are().into_iter().map(with_value).collect()
+    }
+
+    /// Every one with the value that it holds.
+    pub(crate) fn as_they_are(&self) -> Vec<Write> {
         let write = |(_, reading): &(String, Reading)| {
-            let (path, now) = (reading.path.clone(), reading.text().unwrap_or_default());
-            Write { path, now: chosen(now).unwrap_or(now).to_owned(), value: value.to_owned() }
+            let now = reading.text().unwrap_or_default();
+            let now = chosen(now).unwrap_or(now).to_owned();
+            Write { path: reading.path.clone(), value: now.clone(), now }
         };
         self.entries.iter().map(write).collect()
     }

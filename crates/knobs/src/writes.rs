@@ -8,6 +8,8 @@ use howlate_procfs::{Root, Unreadable, chosen};
 pub struct Writes {
     /// Each file.
     pub each: Vec<Write>,
+    /// Files that the kernel may change together with these, each to hold what it holds: to be put back as well.
+    pub watched: Vec<Write>,
     /// The same with patterns, as `tmpfiles.d(5)` takes them, each with its value.
     pub patterns: Vec<(String, String)>,
     /// The commands that do it, and those that write back what is there now.
@@ -32,13 +34,22 @@ impl Writes {
             patterns: vec![(path.clone(), value.clone())],
             remedy: Remedy { apply: vec![written(&value, &path)], undo: vec![written(&now, &path)] },
             each: vec![Write { path, now, value }],
+            watched: Vec::new(),
         }
+    }
+
+    /// The same, with files that the kernel may change together with these.
+    #[must_use]
+    pub fn watching(mut self, files: Vec<Write>) -> Self {
+        self.watched.extend(files);
+        self
     }
 
     /// These and then others.
     #[must_use]
     pub fn and(mut self, others: Self) -> Self {
         self.each.extend(others.each);
+        self.watched.extend(others.watched);
         self.patterns.extend(others.patterns);
         self.remedy.apply.extend(others.remedy.apply);
         self.remedy.undo.extend(others.remedy.undo);

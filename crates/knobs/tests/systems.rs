@@ -107,6 +107,23 @@ fn what_would_be_written_is_what_stands_in_the_files() {
 }
 
 #[test]
+fn a_governor_may_change_the_energy_preference_which_is_put_back() {
+    let (_folder, root) = system("laptop");
+    let state = named("frequency_governor").unwrap().state(&root);
+    assert_eq!((state.from.as_str(), state.to.as_str()), ("powersave", "performance"));
+    let Some(Change::Files(writes)) = state.change else { panic!("the laptop has a governor") };
+    let name = "energy_performance_preference";
+    assert_eq!(writes.watched.len(), writes.each.len());
+    for write in &writes.watched {
+        assert!(write.path.ends_with(name) && write.is_watched(), "{write:?}");
+        assert_eq!(root.read(&write.path).as_deref(), Ok(write.now.as_str()));
+    }
+    let (_folder, root) = system("raspberry-pi");
+    let change = named("frequency_governor").unwrap().state(&root).change;
+    assert!(matches!(change, Some(Change::Files(writes)) if writes.watched.is_empty()), "the Pi has none");
+}
+
+#[test]
 fn an_ordinary_user_may_turn_no_knob_of_the_machine() {
     let (_folder, root) = system("laptop");
     let ready = |knob: &&'static howlate_knobs::Knob| knob.state(&root).status == Status::Ready;

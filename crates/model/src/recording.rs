@@ -119,4 +119,6 @@ pub enum HowEnded {
     Interrupted,
     /// `--stop-above` was exceeded.
     StoppedAbove,
+    /// A setting of the machine that was to hold for one turn could not be put back.
+    NotRestored,
 }

@@ -39,6 +39,11 @@ pub struct Write {
 }
 
 impl Write {
+    /// Whether it is to stay as it is, and to be put back if something else that is written changes it.
+    pub fn is_watched(&self) -> bool {
+        self.now == self.value
+    }
+
     /// Whether it is a request that holds as long as the file is open.
     pub const fn is_request(&self) -> bool {
         self.now.is_empty()

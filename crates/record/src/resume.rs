@@ -50,7 +50,7 @@ pub fn progress(path: &Path) -> Result<Progress, ReadError> {
                 last_turn.push((why.condition, why.round));
                 progress.finished.insert((why.condition, why.round));
             }
-            Line::End(End { how: HowEnded::Interrupted | HowEnded::StoppedAbove, .. }) => {
+            Line::End(End { how, .. }) if how != HowEnded::Done => {
                 progress.finished.retain(|turn| !last_turn.contains(turn));
             }
             _ => {}

@@ -1,6 +1,9 @@
 //! Who chooses the frequency: `performance` keeps it at the highest.
 //!
-//! Source: Documentation/admin-guide/pm/cpufreq.rst.
+//! With it, drivers that leave the choice to the processor tell it to prefer speed (`energy_performance_preference`), and not
+//! all take that back with another governor.
+//!
+//! Source: Documentation/admin-guide/pm/{cpufreq,intel_pstate,amd-pstate}.rst.
 
 use crate::files::Files;
 use crate::knob::{Knob, Look, Scope};
@@ -11,10 +14,9 @@ pub(crate) const KNOB: Knob = Knob {
     what: "the highest frequency at all times",
     cost: "power and heat",
     look: |root| {
-        Look::files(
-            Files::of(root, "/sys/devices/system/cpu/cpufreq", "policy", "scaling_governor")
-                .write("performance"),
-        )
+        let files = |name: &str| Files::of(root, "/sys/devices/system/cpu/cpufreq", "policy", name);
+        let preferences = files("energy_performance_preference").as_they_are();
+        Look::files(files("scaling_governor").write("performance").watching(preferences))
     },
     texts: &[],
 };

@@ -50,6 +50,7 @@ fn row(one: &Listed, width: usize) -> String {
 fn written(write: &Write) -> String {
     match write.is_request() {
         true => format!("{}: {}, held open", write.path, write.value),
+        false if write.is_watched() => format!("{}: {}, put back if it changes", write.path, write.now),
         false => format!("{}: {} → {}", write.path, write.now, write.value),
     }
 }

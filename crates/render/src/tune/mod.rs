@@ -1,5 +1,6 @@
 //! Which settings helped, for people and for machines.
 
+mod forest;
 mod json;
 mod listing;
 mod restored;

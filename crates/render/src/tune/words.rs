@@ -1,6 +1,7 @@
 //! What settings came to, in words.
 
 use howlate_analyse::compare::{Arm, Statistic, Tested, Verdict};
+use howlate_model::HowEnded;
 
 use super::TuneReport;
 use crate::numbers::micros_of;
@@ -27,13 +28,31 @@ pub(super) fn time(nanos: f64) -> String {
 /// The whole answer.
 pub(super) fn answer(report: &TuneReport<'_>) -> String {
     let recommended = report.recommended();
-    match report.promised().filter(|_| !recommended.is_empty()) {
-        Some(number) => promise(report, &recommended, number),
-        None if report.confirmed.is_some() => {
-            "What seemed to help was not confirmed on turns of its own: nothing is recommended.".to_owned()
-        }
-        None if report.tried().next().is_none() => nothing_tried(report),
-        None => format!("No setting that was tried helps {} here.", number(report.goal)),
+    match (report.promised().filter(|_| !recommended.is_empty()), ended_early(report)) {
+        (Some(number), _) => promise(report, &recommended, number),
+        (None, Some(why)) => format!("{why}, before all was tried: nothing is confirmed."),
+        (None, None) => no_promise(report),
+    }
+}
+
+/// Why it did not come to its end, if so.
+fn ended_early(report: &TuneReport<'_>) -> Option<&'static str> {
+    match report.analysis.end.as_ref()?.how {
+        HowEnded::Done => None,
+        HowEnded::Interrupted => Some("It was interrupted"),
+        HowEnded::StoppedAbove => Some("It was stopped at the threshold"),
+        HowEnded::NotRestored => Some("It ended, because a setting of the machine could not be put back"),
+    }
+}
+
+fn no_promise(report: &TuneReport<'_>) -> String {
+    if report.confirmed.is_some() {
+        return "What seemed to help was not confirmed on turns of its own: nothing is recommended."
+            .to_owned();
+    }
+    match report.tried().next() {
+        None => nothing_tried(report),
+        Some(_) => format!("No setting that was tried helps {} here.", number(report.goal)),
     }
 }
 

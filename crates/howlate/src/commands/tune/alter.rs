@@ -26,7 +26,8 @@ pub(super) fn altered(condition: &Condition, name: &str, change: &Change) -> Res
 /// What is written to turn a knob of the machine.
 pub(super) fn written(change: &Change) -> Vec<Write> {
     match change {
-        Change::Files(writes) => writes.each.clone(),
+        // What is watched over has to be known before anything changes it.
+        Change::Files(writes) => [&writes.watched[..], &writes.each].concat(),
         Change::Held { path, micros } => {
             vec![Write { path: (*path).to_owned(), now: String::new(), value: micros.to_string() }]
         }

@@ -36,7 +36,10 @@ fn row(one: &Candidate, recommended: bool, trying: &Trying, track: &Track, place
     let (fate, tested) = match (&one.fate, trying.found(place, track)) {
         (Fate::Tried, Some((_, Some(refusal)))) => (Fate::Failed(refusal), Vec::new()),
         (Fate::Tried, Some((arm, None))) if !arm.tested.is_empty() => (Fate::Tried, arm.tested.clone()),
-        (Fate::Tried, _) => (Fate::Failed("there was no time for it".to_owned()), Vec::new()),
+        (Fate::Tried, _) => {
+            let reason = if trying.is_done { "there was no time for it" } else { "it ended before that" };
+            (Fate::Failed(reason.to_owned()), Vec::new())
+        }
         (fate, _) => (fate.clone(), Vec::new()),
     };
     let without = if fate == Fate::Tried { trying.without(place, track) } else { Vec::new() };
