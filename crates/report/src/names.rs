@@ -57,6 +57,8 @@ impl Part {
     fn phrase(self, entry: &Entry<'_>) -> Option<String> {
         self.of(entry).map(|had| match had {
             Had::Recording(name) => name.to_owned(),
+            // It stands first, and its name says enough.
+            Had::Value(Value::Knob(knobs)) => knobs.to_string(),
             Had::Value(value) => property::phrase(&value),
         })
     }
@@ -97,6 +99,8 @@ pub(crate) fn varying(entries: &[Entry<'_>]) -> Vec<Part> {
     if names(entries, &without) == names(entries, &parts) {
         parts = without;
     }
+    // What was tried says most: what else differs follows from it.
+    parts.sort_by_key(|part| *part != Part::Of(Property::Knob));
     parts
 }
 
@@ -198,6 +202,16 @@ mod tests {
         assert_eq!(name(&entries[1], &parts), "fifo:80 · CPU 0");
         assert_eq!(common(&entries), "clock_nanosleep · every 1 ms · load idle");
         assert_eq!(name(&entries[0], &varying(&entries[..1])), "all wake-ups");
+    }
+
+    #[test]
+    fn a_setting_that_was_tried_is_named_before_what_it_changes() {
+        let mut tried = cyclic("fifo:80", 0);
+        tried.tuned = Some(howlate_model::Tuned { knobs: vec!["fifo".into()], ..Default::default() });
+        let analysis = analysis(vec![cyclic("other", 0), tried]);
+        let entries = Entry::all(&[Recording::of("tune.jsonl", &analysis)]);
+        let names: Vec<String> = entries.iter().map(|entry| name(entry, &varying(&entries))).collect();
+        assert_eq!(names, ["other", "fifo · fifo:80"]);
     }
 
     #[test]

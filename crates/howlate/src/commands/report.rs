@@ -102,7 +102,8 @@ fn comparison(asked: &Report, tracks: &[Track]) -> Result<Option<Comparison>, Er
 }
 
 /// What one can choose, in the order in which it is compared.
-const CHOICES: [Property; 6] = [
+const CHOICES: [Property; 7] = [
+    Property::Knob,
     Property::Policy,
     Property::Kernel,
     Property::VcpuPolicy,

@@ -78,7 +78,7 @@ fn in_ascii(text: &str) -> String {
 }
 
 /// A line of words, each at its place as far as there is room.
-fn line_of_words(words: &[(usize, String)], width: usize) -> String {
+pub(crate) fn line_of_words(words: &[(usize, String)], width: usize) -> String {
     let mut line = String::new();
     for (place, word) in words {
         let begin = place.saturating_sub(text_width(word) / 2).min(width.saturating_sub(text_width(word)));
@@ -93,7 +93,7 @@ fn line_of_words(words: &[(usize, String)], width: usize) -> String {
 
 /// The column of a place between 0 and 1.
 #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-fn column(place: f64, columns: usize) -> usize {
+pub(crate) fn column(place: f64, columns: usize) -> usize {
     ((place * columns as f64) as usize).min(columns.saturating_sub(1))
 }
 

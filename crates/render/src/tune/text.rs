@@ -4,6 +4,7 @@ use howlate_analyse::compare::{Statistic, Tested, Verdict};
 
 use howlate_model::Caveat;
 
+use super::forest::forest;
 use super::{Fate, Left, TuneReport, TuneRow, words};
 use crate::caveats::caveat;
 use crate::condition::condition;
@@ -26,6 +27,7 @@ pub fn tune_text(report: &TuneReport<'_>, width: usize) -> String {
         format!("{about}\n{answer}\n"),
         self_test(report, width),
         table(report, width),
+        forest(report, width),
         confirmation(report, width),
         for_good(report, width),
         not_tried(report, width),
