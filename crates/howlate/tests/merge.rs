@@ -143,3 +143,32 @@ fn late_by(node: &str, late: u32) -> String {
     let blocks: Vec<String> = (0..9).map(block).collect();
     format!("{header}\n{}\n{}\n", blocks.join("\n"), r#"{"end":{"at_ns":9,"how":"done"}}"#)
 }
+
+/// What a database or a log reader takes for the same, it adds up, or keeps the last of.
+#[test]
+fn every_export_calls_each_condition_by_a_name_of_its_own() {
+    let folder = fleet(&["n1", "n2"]);
+    for name in ["guest", "notify", "policies", "sleep", "watch"] {
+        let recording = of(name, name, &serde_json::json!({ "name": "n3" }));
+        std::fs::write(folder.path().join(format!("{name}.jsonl")), recording).unwrap();
+    }
+    let recordings = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
+    let of_two = folder.path().join("n?.jsonl");
+    for recording in recordings.chain([of_two]) {
+        let recording = recording.to_str().unwrap();
+        for (format, begins, ends) in [
+            ("influx", "howlate,", " "),
+            ("hlog", "Tag=", ","),
+            ("hgrm", "#[Condition = ", "]"),
+            ("lava", "lava-test-case ", " "),
+        ] {
+            let text = stdout(&run(&["show", recording, "--format", format]));
+            let names = text.lines().filter_map(|line| line.strip_prefix(begins)?.split(ends).next());
+            let names: Vec<&str> = names.collect();
+            let mut different = names.clone();
+            different.sort_unstable();
+            different.dedup();
+            assert_eq!(different.len(), names.len(), "{recording} as {format}: {names:?}");
+        }
+    }
+}

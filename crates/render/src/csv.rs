@@ -4,9 +4,9 @@ use std::io;
 
 use csv::Writer;
 use howlate_analyse::{Analysis, Outcome, Summary};
-use howlate_model::{Condition, Property, Work};
+use howlate_model::{Condition, HasProperties, Property, Work};
 
-const HEADINGS: [&str; 38] = [
+const HEADINGS: [&str; 41] = [
     "recording",
     "kind",
     "mechanism",
@@ -45,6 +45,9 @@ const HEADINGS: [&str; 38] = [
     "messages_reordered",
     "host_load",
     "vcpu_policy",
+    "node",
+    "name",
+    "knob",
 ];
 
 /// One row per condition of each recording; `names` are the recordings' file names.
@@ -115,6 +118,8 @@ fn row(outcome: &Outcome, name: &str) -> Vec<String> {
     let on_host = condition.on_host.as_ref();
     cells.push(optional(on_host.map(|on_host| &on_host.load)));
     cells.push(optional(on_host.and_then(|on_host| on_host.vcpu_policy.as_ref())));
+    let told_apart_by = [Property::Node, Property::Name, Property::Knob];
+    cells.extend(told_apart_by.map(|property| optional(condition.value(property))));
     cells
 }
 

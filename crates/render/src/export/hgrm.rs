@@ -3,7 +3,7 @@
 use howlate_analyse::{Analysis, Outcome};
 use howlate_model::Latency;
 
-use super::names::tag;
+use super::names::tags;
 
 /// Steps between 0 and 50 %, between 50 and 75 %, …: as many as the libraries print.
 const STEPS_PER_HALF: u32 = 5;
@@ -14,11 +14,11 @@ const UNIT: &str = "#[Unit = microseconds]\n";
 /// One section per condition that has wake-ups, in microseconds; where there are several, each is headed by a
 /// line `#[Condition = …]` at which they can be split.
 pub fn hgrm(analyses: &[Analysis]) -> String {
-    let outcomes: Vec<&Outcome> =
-        analyses.iter().flat_map(Analysis::outcomes).filter(|outcome| outcome.count() > 0).collect();
+    let tagged = analyses.iter().flat_map(|one| one.outcomes().iter().zip(tags(one)));
+    let outcomes: Vec<(&Outcome, String)> = tagged.filter(|(outcome, _)| outcome.count() > 0).collect();
     let headed = outcomes.len() > 1;
-    let section = |outcome: &&Outcome| {
-        let heading = if headed { format!("#[Condition = {}]\n", tag(outcome)) } else { String::new() };
+    let section = |(outcome, tag): &(&Outcome, String)| {
+        let heading = if headed { format!("#[Condition = {tag}]\n") } else { String::new() };
         heading + &percentiles(outcome)
     };
     outcomes.iter().map(section).collect()

@@ -9,7 +9,7 @@ use howlate_analyse::{Analysis, Outcome};
 use howlate_model::{Distribution, Span};
 
 use super::moment::begun;
-use super::names::tag;
+use super::names::tags;
 
 /// What every log begins with. `[StartTime:` and the legend are looked for word by word.
 const VERSION: &str = "#[Histogram log format version 1.3]\n#[latency in nanoseconds, written by howlate]\n";
@@ -29,22 +29,23 @@ pub fn hlog(analyses: &[Analysis]) -> io::Result<String> {
     let mut log = format!("{VERSION}#[StartTime: {seconds:.3} (seconds since epoch), {date}]\n{LEGEND}");
     for analysis in analyses {
         let mut at = begun(analysis).duration_since(start).as_secs_f64();
-        for outcome in analysis.outcomes().iter().filter(|outcome| outcome.count() > 0) {
+        let tagged = analysis.outcomes().iter().zip(tags(analysis));
+        for (outcome, tag) in tagged.filter(|(outcome, _)| outcome.count() > 0) {
             let lasted = outcome.usage.elapsed_ns;
-            log.push_str(&line(outcome, at, lasted)?);
+            log.push_str(&line(&tag, outcome, at, lasted)?);
             at += lasted.as_secs_f64();
         }
     }
     Ok(log)
 }
 
-fn line(outcome: &Outcome, at: f64, lasted: Span) -> io::Result<String> {
+fn line(tag: &str, outcome: &Outcome, at: f64, lasted: Span) -> io::Result<String> {
     let latency = outcome.latency();
     let max = latency.max().map_or(0, howlate_model::Latency::as_nanos);
     #[allow(clippy::cast_precision_loss, reason = "shown with three digits")]
     let max = max.max(0) as f64 / 1e6;
     let seconds = lasted.as_secs_f64();
-    Ok(format!("Tag={},{at:.3},{seconds:.3},{max:.3},{}\n", tag(outcome), compressed(latency)?))
+    Ok(format!("Tag={tag},{at:.3},{seconds:.3},{max:.3},{}\n", compressed(latency)?))
 }
 
 /// The compressed V2 encoding, `HISTF…` in base64: the only one that every library reads.

@@ -2,10 +2,22 @@
 //! <https://docs.influxdata.com/influxdb/v2/reference/syntax/line-protocol/>.
 
 use howlate_analyse::{Analysis, Outcome};
-use howlate_model::Property;
+use howlate_model::{HasProperties, Property};
 use jiff::Timestamp;
 
 use super::moment::begun;
+
+/// What only some conditions have. Of lines with the same tags and the same time a database keeps the last.
+const TOLD_APART_BY: [(&str, Property); 8] = [
+    ("node", Property::Node),
+    ("name", Property::Name),
+    ("knob", Property::Knob),
+    ("between", Property::Between),
+    ("receiver", Property::Receiver),
+    ("round_trip", Property::RoundTrip),
+    ("host_load", Property::HostLoad),
+    ("vcpu_policy", Property::VcpuPolicy),
+];
 
 /// One line per condition: what was measured as tags, the numbers as fields, the start as its time.
 pub fn influx(analyses: &[Analysis]) -> String {
@@ -42,6 +54,9 @@ fn tags(command: &str, outcome: &Outcome) -> Vec<(&'static str, String)> {
     tags.extend(condition.cpu.map(|cpu| ("cpu", cpu.to_string())));
     tags.extend(condition.slack_ns.map(|slack| ("slack", slack.to_string())));
     tags.extend(condition.work.sender_cpu().map(|cpu| ("sender_cpu", cpu.to_string())));
+    tags.extend(TOLD_APART_BY.map(|(key, property)| {
+        (key, condition.value(property).map_or_else(String::new, |value| value.to_string()))
+    }));
     // An empty value is no tag.
     tags.retain(|(_, value)| !value.is_empty());
     tags

@@ -1,35 +1,46 @@
 //! Names of conditions and checks that every reader takes.
 
 use howlate_analyse::{Analysis, Check, Kept, Outcome, Unknown};
-use howlate_model::{Limit, Property, Span, Statistic};
+use howlate_model::{Condition, Limit, Property, Span, Statistic};
 
 use crate::caveat;
 use crate::condition::condition_name;
 use crate::numbers::micros;
+use crate::property::varying;
 
-/// The condition in one word of letters, digits and `._:%+-`, as tags, identifiers and paths need it.
-pub(super) fn tag(outcome: &Outcome) -> String {
-    let condition = &outcome.condition;
+/// Each condition in one word of letters, digits and `._:%+-`, as tags, identifiers and paths need it. To those that would
+/// be called the same is added what tells them apart: the machine, the slack, what was tuned; a number where nothing does.
+pub(super) fn tags(analysis: &Analysis) -> Vec<String> {
+    let conditions: Vec<&Condition> = analysis.outcomes().iter().map(|outcome| &outcome.condition).collect();
+    let short: Vec<String> = conditions.iter().map(|one| tag(one)).collect();
+    let mut tags: Vec<String> = Vec::new();
+    for (condition, tag) in conditions.iter().zip(&short) {
+        let alike = conditions.iter().zip(&short).filter(|(_, other)| *other == tag);
+        let alike: Vec<&Condition> = alike.map(|(one, _)| *one).collect();
+        let apart = varying(&alike).into_iter().map(|property| property.typed(*condition));
+        let long = std::iter::once(tag.clone()).chain(apart.filter(|part| !part.is_empty()));
+        let one = in_one_word(&long.collect::<Vec<_>>().join("-"));
+        let before = tags.iter().filter(|other| **other == one || other.starts_with(&format!("{one}.")));
+        let again = before.count();
+        tags.push(if again == 0 { one } else { format!("{one}.{}", again + 1) });
+    }
+    tags
+}
+
+/// What most conditions are told apart by.
+fn tag(condition: &Condition) -> String {
     let known = [Property::Mechanism, Property::Length, Property::Policy, Property::Load];
     let mut parts: Vec<String> = known.iter().map(|property| property.typed(condition)).collect();
     parts.retain(|part| !part.is_empty());
     parts.extend(condition.work.sender_cpu().map(|cpu| format!("from{cpu}")));
     parts.extend(condition.cpu.map(|cpu| format!("cpu{cpu}")));
     parts.push(format!("thread{}", condition.thread));
-    let tag = parts.join("-");
-    let fits = |letter: char| letter.is_ascii_alphanumeric() || "._:%+-".contains(letter);
-    tag.chars().map(|letter| if fits(letter) { letter } else { '_' }).collect()
+    in_one_word(&parts.join("-"))
 }
 
-/// The tag of every condition, a number behind those that come again: in another kernel, with another slack.
-pub(super) fn tags(analysis: &Analysis) -> Vec<String> {
-    let mut tags: Vec<String> = Vec::new();
-    for one in analysis.outcomes().iter().map(tag) {
-        let before = tags.iter().filter(|other| **other == one || other.starts_with(&format!("{one}.")));
-        let again = before.count();
-        tags.push(if again == 0 { one } else { format!("{one}.{}", again + 1) });
-    }
-    tags
+fn in_one_word(text: &str) -> String {
+    let fits = |letter: char| letter.is_ascii_alphanumeric() || "._:%+-".contains(letter);
+    text.chars().map(|letter| if fits(letter) { letter } else { '_' }).collect()
 }
 
 /// What a check is about, for people: `… · CPU 0 · load idle: p99.9 at most 100us`.
