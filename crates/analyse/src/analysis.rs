@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use howlate_model::{Boot, BootEnded, CONDITIONS_MOST, Caveat, Condition, End, Header, Line, Span};
+use howlate_model::{Boot, BootEnded, CONDITIONS_MOST, Caveat, Condition, End, Header, Line, Margin};
 
 use crate::outcome::push_new;
 use crate::{LoadEffect, Member, Outcome, member};
@@ -23,7 +23,7 @@ pub struct Analysis {
     /// The machines of a merged recording, by name; empty in one of one machine that was not merged.
     pub members: BTreeMap<String, Member>,
     /// Differences between machines within this do not count, where that was asked for.
-    pub margin: Option<Span>,
+    pub margin: Option<Margin>,
     outcomes: Vec<Outcome>,
 }
 

@@ -73,6 +73,8 @@ pub(crate) enum Error {
     NoPicture(NoPicture),
     #[error("cannot write {}: {source}", path.display())]
     Prometheus { path: PathBuf, source: io::Error },
+    #[error("--chart is one picture, which is SVG")]
+    ChartIsSvg,
     #[error("what goes to standard output cannot be opened")]
     NothingToOpen,
     #[error("cannot open {}: xdg-open {reason}", path.display())]
@@ -144,6 +146,7 @@ impl Error {
             }
             Self::Plan(_) => None,
             Self::NotOne(_) => Some("such as `howlate tune sleep --for 1ms`, or `howlate tune cyclic --period 1ms`".into()),
+            Self::ChartIsSvg => Some("leave out `--format`, or `--chart` for everything on a page".into()),
             Self::NotForTune("--why") => Some("`howlate why` says where lateness comes from".into()),
             Self::NotForTune("--rounds") => Some("there are as many turns as it takes; `--budget` says how long it may take".into()),
             Self::NotForTune(_) => Some("save a recording with `--out`, and use it with `howlate show` or `howlate compare`".into()),

@@ -43,6 +43,27 @@ fn every_format_of_two_recordings() {
     }
 }
 
+/// A row for each pair of conditions, where there are several; none where one speaks for itself.
+#[test]
+fn all_pairs_of_conditions_stand_in_one_table() {
+    let shown = |words: &[&str]| stdout(&compared(&[words]));
+    let text = shown(&["compare", "notify.jsonl", "--by", "mechanism"]);
+    let rows = text.lines().filter(|line| line.trim_start().starts_with("futex · CPU")).count();
+    let sections = text.lines().filter(|line| line.starts_with("mechanism pipe → futex")).count();
+    assert!(text.contains("All at a glance") && sections > 1 && rows >= sections, "{text}");
+    assert!(!shown(&POLICIES).contains("All at a glance"));
+    let markdown = shown(&["compare", "notify.jsonl", "--by", "mechanism", "--format", "md"]);
+    let first = markdown.lines().find(|line| line.starts_with('|')).unwrap();
+    assert_eq!(first, "|  | median | max of a turn |");
+}
+
+#[test]
+fn no_interval_is_no_line_in_junit() {
+    let output = compared(&[&["compare", "notify.jsonl", "--by", "mechanism", "--format", "junit"]]);
+    let junit = stdout(&output);
+    assert!(junit.contains("classname=\"howlate.compare\"") && !junit.contains("interval – µs"), "{junit}");
+}
+
 #[test]
 fn what_is_better_one_way_is_worse_the_other_way() {
     let there = compared_json(&[&POLICIES], 0);
@@ -69,6 +90,10 @@ fn a_recording_is_not_told_apart_from_itself_and_equivalent_within_a_wide_margin
     assert_eq!(compared_json(&[&itself], 0)["verdict"], "not_distinguishable");
     assert_eq!(compared_json(&[&itself, &["--margin", "1s"]], 0)["verdict"], "equivalent");
     let narrow = compared_json(&[&itself, &["--margin", "1ns"]], 3);
+    let share = compared_json(&[&itself, &["--margin", "900%"]], 0);
+    assert_eq!((&share["verdict"], &share["margin_percent"]), (&"equivalent".into(), &900.0.into()));
+    assert_eq!(compared_json(&[&itself, &["--margin", "0.001%"]], 3)["verdict"], "inconclusive");
+    assert!(share.get("margin_ns").is_none(), "a share of each number is no length");
     assert_eq!(narrow["verdict"], "inconclusive");
     assert_eq!(narrow["compared"][0]["statistics"][0]["reason"], "wider_than_margin");
 }

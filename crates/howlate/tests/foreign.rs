@@ -185,6 +185,15 @@ fn own_logs_come_back() {
     }
 }
 
+/// A file without a date gives a log without one, rather than one of 1970.
+#[test]
+fn nobody_says_when_a_log_began_of_which_it_is_not_known() {
+    let log = |file: &str| stdout(&run(&["show", "--format", "hlog", file]));
+    let (undated, dated) = (log("cyclictest-2.4.txt"), log("cyclictest-2.6.json"));
+    assert!(undated.contains("\"StartTimestamp\"") && !undated.contains("StartTime:"), "{undated}");
+    assert!(dated.contains("#[StartTime: 1"), "{dated}");
+}
+
 #[test]
 fn what_cannot_be_read_is_refused_with_what_to_type() {
     let folder = tempfile::tempdir().unwrap();

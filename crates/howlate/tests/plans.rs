@@ -104,6 +104,16 @@ fn plans_include_others_but_not_in_a_circle() {
     assert!(output.status.code() == Some(2) && stderr(&output).contains(says), "{}", stderr(&output));
 }
 
+/// A turn of several threads is one turn, also where each thread is a condition.
+#[test]
+fn a_dry_run_counts_the_turns_that_are_taken() {
+    let plan = Plan::new("[[cyclic]]\nthreads = 3\nsamples = 4\nrounds = 2\nslack = [\"1ns\", \"50us\"]\n");
+    let shown = stdout(&plan.run(&["--dry-run"]));
+    assert!(shown.contains("6 conditions in 4 turns"), "{shown}");
+    let run = stderr(&plan.run(&[]));
+    assert!(run.contains("6 conditions in 4 turns"), "{run}");
+}
+
 const MIXED: &str = "\
 about = \"Sleeps and periodic threads\"
 seed = 5

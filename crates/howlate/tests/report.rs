@@ -333,12 +333,27 @@ fn a_page_tells_no_folder_where_names_do() {
 }
 
 #[test]
+fn what_repeats_a_run_draws_the_same_order_and_saves_nothing_over_it() {
+    let again = page(&["cyclic"]);
+    let again = between(&again, "To repeat it", "</pre>");
+    assert!(again.contains("howlate cyclic ") && again.contains(" --seed "), "{again}");
+    assert!(!again.contains("--out"), "{again}");
+}
+
+#[test]
 fn a_picture_must_be_named() {
     let output = report(&["cyclic.jsonl", "--format", "svg"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("--chart"), "{}", stderr(&output));
     let output = report(&["cyclic.jsonl", "--format", "svg", "--chart", "pie"]);
     assert!(stderr(&output).contains("density, forest, overview"), "{}", stderr(&output));
+    // Its name is enough; that of another format contradicts it.
+    let named = text(&["cyclic.jsonl", "--chart", "density"]);
+    assert!(named.starts_with("<svg") || named.starts_with("<?xml"), "{}", &named[..80]);
+    assert_eq!(named, text(&["cyclic.jsonl", "--format", "svg", "--chart", "density"]));
+    let output = report(&["cyclic.jsonl", "--format", "md", "--chart", "density"]);
+    assert_eq!((output.status.code(), stdout(&output)), (Some(2), String::new()));
+    assert!(stderr(&output).contains("leave out `--format`"), "{}", stderr(&output));
 }
 
 /// An example for whoever builds this, and for CI to keep: of all kinds, in the folder of build results.

@@ -39,11 +39,13 @@ impl Rights {
         match policy {
             Policy::Other { nice: Some(nice) } => {
                 let needed = u64::try_from(20 - nice.get()).unwrap_or(0);
-                (self.nice < needed).then(|| format!("it takes CAP_SYS_NICE, or `ulimit -e {needed}`"))
+                (self.nice < needed)
+                    .then(|| format!("it takes root, or a limit that root raises (`ulimit -e {needed}`)"))
             }
             Policy::Fifo { priority } | Policy::Rr { priority } => {
                 let needed = u64::from(priority.get());
-                (self.priority < needed).then(|| format!("it takes CAP_SYS_NICE, or `ulimit -r {needed}`"))
+                (self.priority < needed)
+                    .then(|| format!("it takes root, or a limit that root raises (`ulimit -r {needed}`)"))
             }
             _ => None,
         }
@@ -81,8 +83,14 @@ mod tests {
         let fifo: Policy = "fifo:80".parse().unwrap();
         let nice: Policy = "nice:-20".parse().unwrap();
         let none = rights("0000000000000000", "Max nice priority  0  0\nMax realtime priority  79  99");
-        assert_eq!(none.refuse_policy(fifo), Some("it takes CAP_SYS_NICE, or `ulimit -r 80`".to_owned()));
-        assert_eq!(none.refuse_policy(nice), Some("it takes CAP_SYS_NICE, or `ulimit -e 40`".to_owned()));
+        assert_eq!(
+            none.refuse_policy(fifo),
+            Some("it takes root, or a limit that root raises (`ulimit -r 80`)".to_owned())
+        );
+        assert_eq!(
+            none.refuse_policy(nice),
+            Some("it takes root, or a limit that root raises (`ulimit -e 40`)".to_owned())
+        );
         let limited = rights("0000000000000000", "Max nice priority  40  40\nMax realtime priority  80  80");
         assert_eq!((limited.refuse_policy(fifo), limited.refuse_policy(nice)), (None, None));
         let capable = rights("0000000000800000", "");

@@ -25,6 +25,7 @@ mod ledger;
 mod limit;
 mod load;
 mod loop_turn;
+mod margin;
 mod mechanism;
 mod nearest;
 mod node;
@@ -78,6 +79,7 @@ pub use load::{
     Hackbench, Intensity, Load, LoadBlock, LoadError, LoadKind, LoadPart, LoadReport, Loads, PartEffect,
 };
 pub use loop_turn::LoopTurn;
+pub use margin::{Margin, MarginError};
 pub use mechanism::Mechanism;
 pub use nearest::nearest;
 pub use node::{Node, Source};

@@ -51,9 +51,17 @@ const ROUNDS: u32 = 10;
 /// Turns that it takes to tell so many mechanisms apart: the chance that all turns of one pair have one sign, twice
 /// for each pair (median and p99), is to be at most 5 %.
 const fn rounds_to_rank(mechanisms: u32) -> u32 {
-    let comparisons = mechanisms * mechanisms.saturating_sub(1);
+    rounds_for(mechanisms * mechanisms.saturating_sub(1))
+}
+
+/// Turns that it takes until any of so many comparisons can show a difference: the smallest p of so many pairs of turns,
+/// as often as there are comparisons, is at most 5 %.
+const fn rounds_for(comparisons: u32) -> u32 {
     1 + (20 * comparisons).next_power_of_two().trailing_zeros()
 }
+
+/// Statistics that a turn of a hundred has: median, p99 and maximum.
+const STATISTICS: u32 = 3;
 
 /// Notifications of one turn whose stamps fit into a few megabytes.
 const MOST_PER_TURN: u64 = 1 << 18;
@@ -191,7 +199,17 @@ impl NotifyChoices {
 
     fn rounds_asked(&self) -> u32 {
         let rivals = u32::try_from(self.notifiers.len()).unwrap_or(u32::MAX).min(1_000);
-        self.rounds.unwrap_or_else(|| ROUNDS.max(rounds_to_rank(rivals)))
+        let enough = || ROUNDS.max(rounds_to_rank(rivals)).max(rounds_for(self.comparisons()));
+        self.rounds.unwrap_or_else(enough)
+    }
+
+    /// What `howlate compare --by` tests at most: for each other choice, all values of one property against the first.
+    fn comparisons(&self) -> u32 {
+        let own = [self.notifiers.len(), self.gaps.len(), self.between.len(), self.receivers.len()];
+        let choices =
+            own.into_iter().chain([self.circumstances.policies.len(), self.circumstances.loads.len()]);
+        let (all, most) = choices.fold((1, 1), |(all, most), count| (all * count, most.max(count)));
+        u32::try_from(all - all / most).unwrap_or(u32::MAX).min(1_000_000) * STATISTICS
     }
 
     fn warm_up(&self) -> u64 {
@@ -219,6 +237,14 @@ mod tests {
     #[test]
     fn the_more_mechanisms_the_more_rounds() {
         assert_eq!([2, 5, 18, 23].map(rounds_to_rank), [7, 10, 14, 15]);
+        let five =
+            [Notifier::Semaphore, Notifier::Signal, Notifier::Pipe, Notifier::Eventfd, Notifier::Futex];
+        assert_eq!(
+            choices(&five).rounds(),
+            12,
+            "2 / 2^12 for each of 20 pairs and 3 statistics is below 5 %"
+        );
+        assert_eq!(choices(&five[..1]).rounds(), ROUNDS);
     }
     use crate::testing::{circumstances, machine};
 

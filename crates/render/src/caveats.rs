@@ -39,7 +39,8 @@ pub fn caveat(caveat: &Caveat) -> String {
             format!("The thread was asked to run on CPU {asked}, but may run on {in_force} ({reason}).")
         }
         Caveat::MemoryNotLocked { reason } => format!(
-            "Memory is not locked ({reason}), so page faults may delay wake-ups. Raise the limit with `ulimit -l unlimited` (in a container, `--ulimit memlock=-1`), or run as root."
+            "Memory is not locked ({reason}), so page faults may delay wake-ups. It takes root, or a limit that root raises: {} In a container, `--ulimit memlock=-1`.",
+            raised("memlock", "unlimited")
         ),
         Caveat::DmaLatencyRefused { asked_us, reason } => format!(
             "/dev/cpu_dma_latency could not be held at {asked_us} µs ({reason}); idle states were left as they are. Only root can."
@@ -185,10 +186,13 @@ pub fn caveat(caveat: &Caveat) -> String {
 pub fn policy_remedy(remedy: &PolicyRemedy) -> String {
     match remedy {
         PolicyRemedy::NiceLimit => {
-            "Run as root, or raise the limit: `ulimit -e 40` lets you go down to nice -20.".to_owned()
+            format!("It takes root, or a limit that root raises: {}", raised("nice", "-20"))
         }
         PolicyRemedy::RealtimeLimit { priority } => {
-            format!("Run as root, or raise the limit: `ulimit -r {}`.", priority.get())
+            format!(
+                "It takes root, or a limit that root raises: {}",
+                raised("rtprio", &priority.get().to_string())
+            )
         }
         PolicyRemedy::DeadlineRights => {
             "SCHED_DEADLINE needs root (CAP_SYS_NICE), all CPUs allowed, and free deadline bandwidth."
@@ -200,6 +204,12 @@ pub fn policy_remedy(remedy: &PolicyRemedy) -> String {
         }
         PolicyRemedy::RootOnHost => "Run howlate guest as root on the host.".to_owned(),
     }
+}
+
+/// What root types so that this user may raise a limit: `limits.conf(5)`.
+fn raised(item: &str, value: &str) -> String {
+    let file = format!("/etc/security/limits.d/90-howlate-{item}.conf");
+    format!("`echo \"$USER - {item} {value}\" | sudo tee {file}`, then log out and in.")
 }
 
 /// What another program's file is, and what it does not say.

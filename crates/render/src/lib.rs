@@ -35,6 +35,7 @@ mod prose;
 mod published;
 mod quick;
 mod ratio;
+mod retyped;
 pub mod scale;
 mod self_check;
 mod sleep;
@@ -74,6 +75,7 @@ pub use progress::{boot_progress, progress, time_left};
 pub use prose::wrapped;
 pub use quick::quick;
 pub use ratio::times_as_much;
+pub use retyped::to_repeat;
 pub use self_check::{CheckedClass, Outcome as CheckOutcome, SelfCheck};
 pub use top::{Top, TopView, top_schema};
 pub use tune::{

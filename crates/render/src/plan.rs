@@ -15,14 +15,20 @@ pub fn extent(conditions: usize, turns: usize, estimate: Span) -> String {
 }
 
 /// Each condition with the number of its turns and the time they take together; what is left
-/// out and why; the extent of the whole, whose turns take `estimate`.
-pub fn plan(rows: &[(&Condition, usize, Span)], left_out: &[Caveat], estimate: Span, width: usize) -> String {
+/// out and why; the extent of the whole, whose turns, of several threads each where these run side by side, take
+/// `estimate`.
+pub fn plan(
+    rows: &[(&Condition, usize, Span)],
+    turns: usize,
+    left_out: &[Caveat],
+    estimate: Span,
+    width: usize,
+) -> String {
     let mut table = Columns::new(&["condition", "turns", "time"].map(str::to_owned), 1);
     for (one, turns, time) in rows {
         table.row(vec![condition(one), turns.to_string(), rough(*time)]);
     }
     let without = |one: &Caveat| format!("{} {}\n", paint(WARN, "!"), wrapped(&caveat(one), width, 2));
     let without: String = left_out.iter().map(without).collect();
-    let turns = rows.iter().map(|row| row.1).sum();
     format!("{}\n{without}{}\n", table.text(width), extent(rows.len(), turns, estimate))
 }

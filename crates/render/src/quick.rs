@@ -182,8 +182,8 @@ const SETTLES_LOAD: &str =
 const SETTLES_PRIORITY: &str = "howlate cyclic --policy other,fifo:80 --load cpu --out run.jsonl && \
                                 howlate compare run.jsonl --by policy";
 
-const HOW_TO_GET_PRIORITY: &str =
-    "Start your program with `chrt --fifo 80 …`, or call sched_setscheduler(2).";
+const HOW_TO_GET_PRIORITY: &str = "Start your program with `chrt --fifo 80 …`, or call sched_setscheduler(2); either takes root, or a limit \
+     (see `howlate doctor`).";
 
 fn load(now: &Row<'_>) -> Option<String> {
     let busy = now.busy?;

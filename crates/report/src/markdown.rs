@@ -1,9 +1,9 @@
 //! The result as Markdown, for a pull request or a note.
 
-use howlate_render::{legible, legible_lines, machine, markdown_text, meaning};
+use howlate_render::{legible, legible_lines, machine, markdown_text, meaning, to_repeat};
 
 use crate::entry::Entry;
-use crate::page::{caveat_lines, command};
+use crate::page::caveat_lines;
 use crate::{Subject, answer, causes, comparison, deadline, errors, names, prose, tables};
 
 /// The answer, the tables, what they mean, who made it late, what to know, the command.
@@ -40,7 +40,7 @@ pub fn markdown(subject: &Subject<'_>) -> String {
     text.push_str(&causes::markdown(&entries));
     text.push_str(&list("What to know", &caveat_lines(&entries, recordings)));
     for recording in recordings {
-        text.push_str(&format!("```sh\n{}\n```\n", legible(&command(recording.analysis))));
+        text.push_str(&format!("```sh\n{}\n```\n", legible(&to_repeat(recording.analysis))));
     }
     legible_lines(&text).into_owned()
 }

@@ -33,7 +33,7 @@ pub use track::Track;
 pub use trial::{Arm, Course, Level, Trial};
 pub use verdict::{Inconclusive, Verdict};
 
-use howlate_model::{Condition, Property, Span};
+use howlate_model::{Condition, Margin, Property};
 use serde::Serialize;
 
 use matching::Match;
@@ -44,8 +44,8 @@ use track::Piece;
 pub struct Criteria {
     /// Confidence of all statements together, such as 0.95.
     pub confidence: f64,
-    /// Differences within this are of no interest.
-    pub margin: Option<Span>,
+    /// Differences within this are of no interest; a share is one of the base's centre.
+    pub margin: Option<Margin>,
 }
 
 impl Criteria {

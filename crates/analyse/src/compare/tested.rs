@@ -166,8 +166,7 @@ impl Tested {
     /// What would show a difference of the margin that was given, or of the size that was seen, but nobody looks
     /// for less than a twentieth.
     fn settling(&self, asked: Criteria, level: f64) -> Settling {
-        #[allow(clippy::cast_precision_loss, reason = "a margin is given with few digits")]
-        let margin = asked.margin.map(|margin| margin.as_nanos() as f64);
+        let margin = asked.margin.map(|margin| margin.nanos_around(self.base_ns));
         let effect = margin.unwrap_or_else(|| self.difference_ns.abs().max(self.base_ns.abs() / 20.0));
         let deviation = match &self.test {
             // Each has the noise of two pairs.
@@ -179,8 +178,7 @@ impl Tested {
     }
 
     fn conclusion(&mut self, asked: Criteria, level: f64) -> Verdict {
-        #[allow(clippy::cast_precision_loss, reason = "a margin is given with few digits")]
-        let margin = asked.margin.map(|margin| margin.as_nanos() as f64);
+        let margin = asked.margin.map(|margin| margin.nanos_around(self.base_ns));
         let within = |margin: f64| self.interval_ns.is_some_and(|(low, high)| -margin < low && high < margin);
         match margin {
             Some(margin) if within(margin) => Verdict::Equivalent,

@@ -10,7 +10,7 @@ mod numbers;
 #[cfg(test)]
 mod tests;
 
-use howlate_model::{Condition, HasProperties, Property};
+use howlate_model::{Condition, HasProperties, Margin, Property};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -26,7 +26,7 @@ use numbers::Measured;
 /// The share of nodes said to stand out, but that do not, is at most this on average.
 const FALSE_ALARMS: f64 = 0.05;
 /// Differences within this share of the middle are of no interest, unless one was asked for.
-const USUAL_MARGIN: f64 = 0.1;
+const USUAL_MARGIN: Margin = Margin::Share(0.1);
 
 /// From so many nodes on, each is held against all of them.
 const MANY: usize = 200;
@@ -126,8 +126,7 @@ fn spread(analysis: &Analysis, outcomes: &[&Outcome], statistic: NodeStatistic) 
     let measured = numbers::measured(outcomes, statistic);
     let values: Vec<f64> = measured.iter().map(|one| one.value).collect();
     let centre = median(&values).filter(|_| values.len() > 1)?;
-    #[allow(clippy::cast_precision_loss, reason = "a margin is given with few digits")]
-    let margin = analysis.margin.map_or(USUAL_MARGIN * centre.abs(), |margin| margin.as_nanos() as f64);
+    let margin = analysis.margin.unwrap_or(USUAL_MARGIN).nanos_around(centre);
     let mut nodes = judged(&measured, margin);
     nodes.sort_by(|one, other| other.value_ns.total_cmp(&one.value_ns));
     let mut condition = outcomes[0].condition.clone();

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
-use howlate_model::{Property, Span};
+use howlate_model::{Margin, Property, Span};
 
 /// Whether recordings, or conditions of one, differ: by how much, and what could have been seen
 #[derive(Args)]
@@ -25,9 +25,9 @@ pub(crate) struct Compare {
     /// With --by: the value that the others are compared with; the first measured if left out
     #[arg(long, value_name = "VALUE", requires = "by", allow_hyphen_values = true)]
     pub(crate) base: Option<String>,
-    /// Differences within this are none; what is certain to be so is equivalent
-    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
-    pub(crate) margin: Option<Span>,
+    /// Differences within this, such as 5us or 5% of the base, are none; what is certain to be so is equivalent
+    #[arg(long, value_name = "LENGTH|SHARE", allow_hyphen_values = true)]
+    pub(crate) margin: Option<Margin>,
     /// Confidence of all statements together, in per cent
     #[arg(long, value_name = "PER CENT", default_value = "95", allow_hyphen_values = true)]
     pub(crate) confidence: Confidence,

@@ -26,7 +26,7 @@ mod why;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use howlate_model::{Limit, Sleeper, Span, Wait};
+use howlate_model::{Limit, Margin, Sleeper, Span, Wait};
 
 pub(crate) use compare::{Compare, ComparisonFormat};
 pub(crate) use extent::{Extent, WholeRun};
@@ -211,8 +211,8 @@ pub(crate) struct Show {
     #[arg(long, value_name = "LIMIT")]
     pub(crate) fail_above: Vec<Limit>,
     /// Of several machines: differences between them within this do not count; a tenth of their middle if left out
-    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
-    pub(crate) margin: Option<Span>,
+    #[arg(long, value_name = "LENGTH|SHARE", allow_hyphen_values = true)]
+    pub(crate) margin: Option<Margin>,
     /// Also draw histograms and percentile curves
     #[arg(long, conflicts_with = "format")]
     pub(crate) plot: bool,

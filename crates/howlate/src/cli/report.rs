@@ -29,9 +29,9 @@ pub(crate) struct Report {
     /// Show what was written in the browser, or whatever else shows such files here (xdg-open)
     #[arg(long)]
     pub(crate) open: bool,
-    /// What to write
-    #[arg(long, value_enum, default_value_t = ReportFormat::Html)]
-    pub(crate) format: ReportFormat,
+    /// What to write: a page (html) if left out, a picture with --chart
+    #[arg(long, value_enum)]
+    format: Option<ReportFormat>,
     /// Compare conditions of one recording by this, such as policy or load; what differs in a single choice is
     /// compared by it without being asked. Several recordings are compared with the first
     #[arg(long, value_name = "PROPERTY")]
@@ -42,10 +42,18 @@ pub(crate) struct Report {
     /// Also write the results for Prometheus' node_exporter, in place of what the file held
     #[arg(long, value_name = "FILE")]
     pub(crate) prometheus: Option<PathBuf>,
-    /// The picture, with --format svg: density, forest, overview, percentiles, time, sleeps, staircase, pairs, usual,
+    /// One picture (svg) instead of the page: density, forest, overview, percentiles, time, sleeps, staircase, pairs, usual,
     /// worst or osadl
     #[arg(long, value_name = "PICTURE", required_if_eq("format", "svg"))]
     pub(crate) chart: Option<Chart>,
+}
+
+impl Report {
+    /// What to write: a picture is asked for by its name alone.
+    pub(crate) fn format(&self) -> ReportFormat {
+        let usual = if self.chart.is_some() { ReportFormat::Svg } else { ReportFormat::Html };
+        self.format.unwrap_or(usual)
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -23,6 +23,9 @@ use crate::status::Status;
 use crate::terminal;
 
 pub(crate) fn run(asked: &Report) -> Result<Status, Error> {
+    if asked.chart.is_some() && asked.format() != ReportFormat::Svg {
+        return Err(Error::ChartIsSvg);
+    }
     let paths = named_or_most_recent(&asked.recordings)?;
     let output = output(asked, &paths);
     match &output {
@@ -32,7 +35,7 @@ pub(crate) fn run(asked: &Report) -> Result<Status, Error> {
     }
     let tracks =
         paths.iter().map(|path| reading::track(path, Texts::Legible)).collect::<Result<Vec<_>, _>>()?;
-    let names = names(&paths, asked.format);
+    let names = names(&paths, asked.format());
     if let Some(path) = &asked.prometheus {
         prometheus::write(path, tracks.iter().map(|track| &track.analysis), &names)?;
     }
@@ -77,7 +80,7 @@ fn text(asked: &Report, tracks: &[Track], names: &[String]) -> Result<String, Er
         news: &named[1..],
     });
     let subject = Subject { recordings: &recordings, comparison };
-    Ok(match (asked.format, asked.chart) {
+    Ok(match (asked.format(), asked.chart) {
         (ReportFormat::Svg, Some(chart)) => svg(&subject, chart).map_err(Error::NoPicture)?,
         (ReportFormat::Html | ReportFormat::Svg, _) => page(&subject),
         (ReportFormat::Md, _) => markdown(&subject),
@@ -127,7 +130,7 @@ fn by_choice(track: &Track) -> Option<Comparison> {
 
 /// The file to write; `None` for standard output.
 fn output(asked: &Report, recordings: &[PathBuf]) -> Option<PathBuf> {
-    match (&asked.output, asked.format) {
+    match (&asked.output, asked.format()) {
         (Some(path), _) if path.as_os_str() == "-" => None,
         (Some(path), _) => Some(path.clone()),
         (None, ReportFormat::Html) => Some(usual_name(recordings)),

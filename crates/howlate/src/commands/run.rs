@@ -29,7 +29,8 @@ pub(crate) fn run(mut args: Run) -> Result<Status, Error> {
     if args.dry_run {
         let mut plan = plan(&mut experiment, &args, &Environment::read(), seed)?;
         args.reasons.add_to(&mut plan, seed)?;
-        terminal::print(&render::plan(&rows(&plan), &plan.left_out, plan.estimate(), terminal::width()))?;
+        let (rows, turns, estimate) = (rows(&plan), plan.turns.len(), plan.estimate());
+        terminal::print(&render::plan(&rows, turns, &plan.left_out, estimate, terminal::width()))?;
         return Ok(Status::Done);
     }
     let environment = Environment::begin_with(&experiment.settings)?;

@@ -1,6 +1,7 @@
 //! The comparison as one JSON object. Names are public: add, never rename.
 
 use howlate_analyse::compare::{Compared, Tested, Verdict};
+use howlate_model::Margin;
 use serde::Serialize;
 
 use super::{ComparisonReport, settle, words};
@@ -17,6 +18,9 @@ struct Document<'a> {
     confidence: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     margin_ns: Option<u64>,
+    /// The same where it is a share of the base.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    margin_percent: Option<f64>,
     /// On everything together.
     verdict: Verdict,
     answer: String,
@@ -57,6 +61,15 @@ fn percent(tested: &Tested) -> Percent {
     }
 }
 
+/// The margin as a length, or in per cent.
+fn margin(report: &ComparisonReport<'_>) -> (Option<u64>, Option<f64>) {
+    match report.asked.margin {
+        None => (None, None),
+        Some(Margin::Length(span)) => (Some(span.as_nanos()), None),
+        Some(Margin::Share(share)) => (None, Some(100.0 * share)),
+    }
+}
+
 /// Everything that was found.
 ///
 /// # Errors
@@ -70,6 +83,7 @@ pub fn comparison_json(report: &ComparisonReport<'_>) -> Result<String, serde_js
     };
     let mut caveats: Vec<String> = words::drift_warning(report).into_iter().map(str::to_owned).collect();
     caveats.extend(words::caveats(report));
+    let (margin_ns, margin_percent) = margin(report);
     let document = Document {
         format: FORMAT,
         howlate: env!("CARGO_PKG_VERSION"),
@@ -77,7 +91,8 @@ pub fn comparison_json(report: &ComparisonReport<'_>) -> Result<String, serde_js
         base: report.base.0,
         news: report.news.iter().map(|(path, _)| *path).collect(),
         confidence: report.asked.confidence,
-        margin_ns: report.asked.margin.map(howlate_model::Span::as_nanos),
+        margin_ns,
+        margin_percent,
         verdict: report.comparison.verdict(),
         answer: words::answer(report),
         comparisons: report.all().count(),

@@ -31,12 +31,13 @@ fn case(one: &Compared, tested: &Tested) -> TestCase {
         Verdict::Inconclusive => TestCaseStatus::skipped(),
         Verdict::Better | Verdict::NotDistinguishable | Verdict::Equivalent => TestCaseStatus::success(),
     };
+    let interval = tested.interval_ns.map(|of| format!(", interval {} µs", words::interval(Some(of))));
     let found = format!(
-        "{}: {} µs ({}), interval {} µs, p = {}",
+        "{}: {} µs ({}){}, p = {}",
         words::verdict(tested.verdict),
         words::signed(tested.difference_ns),
         words::percent(tested.percent(tested.difference_ns)),
-        words::interval(tested.interval_ns),
+        interval.unwrap_or_default(),
         words::probability(tested.p_corrected)
     );
     status.set_message(found.as_str());

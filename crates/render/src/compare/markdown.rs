@@ -2,13 +2,14 @@
 
 use howlate_analyse::compare::{Compared, Design, Tested, Verdict};
 
-use super::{ComparisonReport, settle, words};
+use super::{ComparisonReport, settle, summary, words};
 use crate::markdown_text;
 use crate::numbers::{micros, micros_of};
 
 /// GitHub-flavoured Markdown: the answer, a table, the maxima and the notes folded away.
 pub fn comparison_markdown(report: &ComparisonReport<'_>) -> String {
     let mut text = format!("### howlate compare\n\n**{}**\n", markdown_text(&words::answer(report)));
+    text.push_str(&summary::markdown(report));
     for one in &report.comparison.compared {
         text.push_str(&section(report, one));
     }

@@ -5,6 +5,7 @@ mod junit;
 mod markdown;
 mod self_test;
 mod settle;
+mod summary;
 mod tap;
 mod text;
 mod told;

@@ -1,13 +1,14 @@
 //! The one command that would settle what a comparison leaves open.
 
 use howlate_analyse::compare::{Compared, Design, Settling, Statistic};
-use howlate_model::Span;
+use howlate_model::{Span, shell_word};
 
 use super::{ComparisonReport, words};
 use crate::numbers::rough;
+use crate::retyped::{OUTPUT, without};
 
 /// Options that the new command has its own of, each with a value.
-const REPLACED: [&str; 7] = ["--out", "-o", "--samples-out", "--rounds", "--duration", "--samples", "--seed"];
+const REPLACED: [&str; 4] = ["--rounds", "--duration", "--samples", "--seed"];
 /// Options of output, without one.
 const LEFT_OUT: [&str; 3] = ["--quiet", "-q", "--json"];
 /// Properties that one command can measure several values of, in turns.
@@ -32,6 +33,7 @@ fn command(
     let extent = format!("--rounds {} --duration {}", settling.pairs, whole(duration));
     match (one.design, one.differs.as_slice()) {
         (Design::Interleaved, _) => {
+            let typed = shown(&typed);
             let by = one.differs.first().map_or("policy", |by| by.property);
             let time = rough(duration.times(sides(report, one)));
             Some(format!(
@@ -40,8 +42,8 @@ fn command(
         }
         (Design::Separate, [by]) if IN_TURNS.contains(&by.property) => {
             let (option, values) = (format!("--{}", by.property), format!("{},{}", by.base, by.new));
-            let typed = without(&typed, &[option.as_str()], &[]);
-            let values = quoted(&values);
+            let typed = shown(&without(&typed, &[option.as_str()], &[]));
+            let values = shell_word(&values);
             let time = rough(duration.times(2));
             Some(format!(
                 "measure both in turns: `{typed} {option} {values} {extent} --out turns.jsonl`, then `howlate \
@@ -51,7 +53,8 @@ fn command(
         }
         (Design::Distributions, _) => None,
         (Design::Separate, _) => Some(format!(
-            "measure each for longer: `{typed} --duration {} --out …` (about {} in all)",
+            "measure each for longer: `{} --duration {} --out …` (about {} in all)",
+            shown(&typed),
             whole(duration),
             rough(duration.times(2))
         )),
@@ -77,40 +80,18 @@ fn whole(span: Span) -> String {
     if millis.is_multiple_of(1_000) { format!("{}s", millis / 1_000) } else { format!("{millis}ms") }
 }
 
-/// The command as it was typed, but for its extent and output; only where it measured, and can be shown.
-fn typed(arguments: &[String]) -> Option<String> {
+/// The words of the command as it was typed, but for its extent and output; only where it measured, and can be shown.
+fn typed(arguments: &[String]) -> Option<Vec<String>> {
     let measured = matches!(arguments.first()?.as_str(), "cyclic" | "sleep" | "notify");
     let can_be_shown = !arguments.iter().any(|word| word.chars().any(char::is_control));
-    let words: Vec<String> = arguments.iter().map(|word| quoted(word)).collect();
-    let typed = without(&words.join(" "), &REPLACED, &LEFT_OUT);
-    (measured && can_be_shown).then(|| format!("howlate {typed}"))
+    let extent_and_output = [&REPLACED[..], &OUTPUT].concat();
+    (measured && can_be_shown).then(|| without(arguments, &extent_and_output, &LEFT_OUT))
 }
 
-/// `typed` without options: those with a value, and those without.
-fn without(typed: &str, with_value: &[&str], bare: &[&str]) -> String {
-    let mut kept: Vec<&str> = Vec::new();
-    let mut words = typed.split(' ');
-    while let Some(word) = words.next() {
-        let joined = with_value
-            .iter()
-            .any(|option| word.strip_prefix(option).is_some_and(|rest| rest.starts_with('=')));
-        if with_value.contains(&word) {
-            words.next();
-        } else if !joined && !bare.contains(&word) {
-            kept.push(word);
-        }
-    }
-    kept.join(" ")
-}
-
-/// A word as a shell takes it.
-fn quoted(word: &str) -> String {
-    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_=,.:/%+@".contains(letter);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    }
+/// Words as a shell takes them.
+fn shown(words: &[String]) -> String {
+    let words = words.iter().map(shell_word);
+    std::iter::once("howlate".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -120,7 +101,7 @@ mod tests {
     #[test]
     fn what_was_typed_loses_its_extent_and_its_output() {
         let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
-        let typed = |text: &str| typed(&words(text));
+        let typed = |text: &str| typed(&words(text)).map(|words| shown(&words));
         assert_eq!(
             typed(
                 "cyclic --threads 1 --policy other,fifo:80 --duration=10s --rounds 10 --out x.jsonl --quiet -o y"
@@ -133,9 +114,11 @@ mod tests {
 
     #[test]
     fn words_are_quoted_as_a_shell_takes_them() {
-        assert_eq!(quoted("fifo:80,other"), "fifo:80,other");
-        assert_eq!(quoted("cmd:sleep 1"), "'cmd:sleep 1'");
-        assert_eq!(quoted("it's"), "'it'\\''s'");
+        let command = |word: &str| typed(&["cyclic".into(), "--load".into(), word.into()]);
+        let command = |word: &str| command(word).map(|words| shown(&words));
+        assert_eq!(command("fifo:80,other").as_deref(), Some("howlate cyclic --load fifo:80,other"));
+        assert_eq!(command("cmd:sleep 1 -o x").as_deref(), Some("howlate cyclic --load 'cmd:sleep 1 -o x'"));
+        assert_eq!(command("it's").as_deref(), Some("howlate cyclic --load 'it'\\''s'"));
     }
 
     #[test]

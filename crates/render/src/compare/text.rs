@@ -1,8 +1,9 @@
 //! A comparison for a terminal.
 
 use howlate_analyse::compare::{Compared, Design, Inconclusive, Maximum, Tested, Verdict};
+use howlate_model::Margin;
 
-use super::{ComparisonReport, settle, words};
+use super::{ComparisonReport, settle, summary, words};
 use crate::machine::machine;
 use crate::numbers::{count, length, micros, micros_of, rough};
 use crate::prose::wrapped;
@@ -12,6 +13,7 @@ use crate::table::Columns;
 /// The answer, a table for each pair of conditions, and what to know.
 pub fn comparison_text(report: &ComparisonReport<'_>, width: usize) -> String {
     let mut text = format!("{}\n{}\n\n", top(report, width), wrapped(&words::answer(report), width, 0));
+    text.push_str(&summary::text(report, width));
     for one in &report.comparison.compared {
         text.push_str(&section(report, one, width));
     }
@@ -184,7 +186,11 @@ fn notes(report: &ComparisonReport<'_>, width: usize) -> String {
     }
     let comparisons = report.all().count();
     let margin = report.asked.margin.map_or_else(String::new, |margin| {
-        format!(" Equivalent: the interval lies within ±{}.", length(margin))
+        let margin = match margin {
+            Margin::Length(span) => length(span),
+            Margin::Share(_) => format!("{} of the base", margin.to_string().replace('%', " %")),
+        };
+        format!(" Equivalent: the interval lies within ±{margin}.")
     });
     let method = format!(
         "{}. p is corrected for {comparisons} comparisons; detectable: a difference found with a chance of at least 80 %.{margin}",

@@ -7,6 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::serialization::{Serializer as _, V2DeflateSerializer};
 use howlate_analyse::{Analysis, Outcome};
 use howlate_model::{Distribution, Span};
+use jiff::Timestamp;
 
 use super::moment::begun;
 use super::names::tags;
@@ -24,9 +25,7 @@ const LEGEND: &str =
 /// None in practice: it writes to memory.
 pub fn hlog(analyses: &[Analysis]) -> io::Result<String> {
     let start = analyses.first().map(begun).unwrap_or_default();
-    let seconds = start.as_duration().as_secs_f64();
-    let date = start.strftime("%a %b %d %H:%M:%S UTC %Y");
-    let mut log = format!("{VERSION}#[StartTime: {seconds:.3} (seconds since epoch), {date}]\n{LEGEND}");
+    let mut log = format!("{VERSION}{}{LEGEND}", start_time(start));
     for analysis in analyses {
         let mut at = begun(analysis).duration_since(start).as_secs_f64();
         let tagged = analysis.outcomes().iter().zip(tags(analysis));
@@ -37,6 +36,16 @@ pub fn hlog(analyses: &[Analysis]) -> io::Result<String> {
         }
     }
     Ok(log)
+}
+
+/// The line that says when it began. Where nobody knows, as of other programs' files without a date, there is none, and
+/// readers count from 0.
+fn start_time(start: Timestamp) -> String {
+    if start == Timestamp::UNIX_EPOCH {
+        return String::new();
+    }
+    let (seconds, date) = (start.as_duration().as_secs_f64(), start.strftime("%a %b %d %H:%M:%S UTC %Y"));
+    format!("#[StartTime: {seconds:.3} (seconds since epoch), {date}]\n")
 }
 
 fn line(tag: &str, outcome: &Outcome, at: f64, lasted: Span) -> io::Result<String> {

@@ -1,9 +1,9 @@
 //! What machine, what was asked, what was in force, what to know, how to repeat it.
 
 use howlate_analyse::Analysis;
-use howlate_model::{Condition, HowEnded, InForce, Setting, System, shell_word};
+use howlate_model::{Condition, HowEnded, InForce, Setting, System};
 use howlate_render::numbers::length;
-use howlate_render::{caveat, load_lines, machine};
+use howlate_render::{caveat, load_lines, machine, to_repeat};
 use maud::{Markup, html};
 
 use super::findings;
@@ -53,7 +53,7 @@ pub(crate) fn sections(recordings: &[Recording<'_>], entries: &[Entry<'_>]) -> M
         section id="repeat" {
             h2 { "To repeat it" }
             @for recording in recordings {
-                pre tabindex="0" { code { (command(recording.analysis)) } }
+                pre tabindex="0" { code { (to_repeat(recording.analysis)) } }
                 p class="quiet" {
                     "howlate " (recording.analysis.header.howlate) ", order drawn with seed " (recording.analysis.header.seed)
                     ", recording " (recording.name) ". " (instrument(recording.analysis))
@@ -246,12 +246,6 @@ fn settings(condition: &Condition, in_force: Option<&InForce>) -> Vec<String> {
         read(|one| if one.memory_locked { "locked" } else { "not locked" }.to_owned()),
         read(|one| one.dma_latency_us.map_or_else(|| "none".to_owned(), |limit| format!("{limit} µs"))),
     ]
-}
-
-/// The command line, quoted so that a shell reads it the same.
-pub(crate) fn command(analysis: &Analysis) -> String {
-    let words = analysis.header.arguments.iter().map(shell_word);
-    std::iter::once("howlate".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }
 
 fn instrument(analysis: &Analysis) -> String {

@@ -6,7 +6,7 @@ mod figure;
 mod findings;
 mod policy;
 
-pub(crate) use about::{caveat_lines, command};
+pub(crate) use about::caveat_lines;
 use howlate_render::{ComparisonReport, legible_lines, meaning};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 

@@ -1,0 +1,65 @@
+//! Command lines that a recording remembers, as they are typed again.
+
+use howlate_analyse::Analysis;
+use howlate_model::shell_word;
+
+/// Options of output with a value: what a run is saved as belongs to that run.
+pub(crate) const OUTPUT: [&str; 3] = ["--out", "-o", "--samples-out"];
+/// Commands that draw the order of their turns.
+const WITH_SEED: [&str; 4] = ["cyclic", "sleep", "notify", "run"];
+
+/// The command that takes the same turns in the same order again, quoted so that a shell reads it the same.
+pub fn to_repeat(analysis: &Analysis) -> String {
+    let words = again(&analysis.header.arguments, analysis.header.seed);
+    std::iter::once("howlate".to_owned()).chain(words.iter().map(shell_word)).collect::<Vec<_>>().join(" ")
+}
+
+fn again(arguments: &[String], seed: u64) -> Vec<String> {
+    let words = without(arguments, &OUTPUT, &[]);
+    if !words.first().is_some_and(|command| WITH_SEED.contains(&command.as_str())) {
+        return words;
+    }
+    let mut words = without(&words, &["--seed"], &[]);
+    words.extend(["--seed".to_owned(), seed.to_string()]);
+    words
+}
+
+/// `words` without options: those with a value, and those without. What stands behind `--` is left as it is.
+pub(crate) fn without(words: &[String], with_value: &[&str], bare: &[&str]) -> Vec<String> {
+    let mut kept = Vec::new();
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        if word == "--" {
+            kept.push(word.clone());
+            kept.extend(words.by_ref().cloned());
+        } else if with_value.contains(&word.as_str()) {
+            words.next();
+        } else if !bare.contains(&word.as_str()) && !with_value.iter().any(|name| has_value(word, name)) {
+            kept.push(word.clone());
+        }
+    }
+    kept
+}
+
+/// Whether a word is an option with its value: `--out=FILE`, `-oFILE`.
+fn has_value(word: &str, name: &str) -> bool {
+    let is_short = !name.starts_with("--");
+    word.strip_prefix(name).is_some_and(|rest| rest.starts_with('=') || (is_short && !rest.is_empty()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_saved_is_left_out_and_the_order_of_turns_is_in() {
+        let again = |typed: &str| {
+            let words: Vec<String> = typed.split(' ').map(str::to_owned).collect();
+            super::again(&words, 7).join(" ")
+        };
+        let typed = "cyclic --out x.jsonl --policy fifo:80 -o y -oz --samples-out=w --seed=9 -q";
+        assert_eq!(again(typed), "cyclic --policy fifo:80 -q --seed 7");
+        assert_eq!(again("watch -o x -- cc -o y"), "watch -- cc -o y");
+        assert_eq!(again("guest --kernel k --out x -- cyclic"), "guest --kernel k -- cyclic");
+    }
+}
