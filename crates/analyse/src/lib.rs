@@ -38,7 +38,9 @@ pub use bound::Bound;
 pub use check::{Check, Kept, Unknown, checks};
 pub use columns::{Column, Columns, equal_columns};
 pub use curve::{CurvePoint, curve};
-pub use insight::{Awake, CallSlack, Control, Insight, Origin, Step, Tick, TimerSlack, insights};
+pub use insight::{
+    Awake, CallSlack, Control, Insight, Origin, Priority, Step, Tick, TimerSlack, Turns, insights,
+};
 pub use interval::{Interval, exceeded_at_most, least_wakeups, percentile, quantile_ranks};
 pub use limits::{Judgement, judged};
 pub use load_effect::LoadEffect;

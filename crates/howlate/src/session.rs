@@ -342,7 +342,7 @@ impl<T: Intake> Sink for Session<T> {
     }
 
     fn progress(&mut self, threads: &[Progress]) {
-        self.display.progress(threads);
+        self.display.progress(threads, self.recorder.analysis());
         let lines = self.tracing.as_mut().map_or_else(Vec::new, Tracing::poll);
         lines.iter().for_each(|line| self.recorder.keep(line));
     }

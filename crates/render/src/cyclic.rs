@@ -68,9 +68,9 @@ pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
         text.push_str(&table(&missed, &varying, Counted::Happened, width));
         text.push('\n');
     }
-    text.push_str(&certainty(&outcomes, width));
-    text.push_str(&what_this_means(analysis, width));
-    text
+    let (certainty, meaning) = (certainty(&outcomes, width), what_this_means(analysis, width));
+    let between = if certainty.is_empty() || meaning.is_empty() { "" } else { "\n" };
+    text + &certainty + between + &meaning
 }
 
 fn table(outcomes: &[&Outcome], varying: &[Property], counted: Counted, width: usize) -> String {

@@ -1,31 +1,46 @@
 //! Explanations in words. A cause is stated where a control shows it; otherwise the numbers are called
 //! consistent with it, and the control that would tell is named.
 
-use howlate_analyse::{Analysis, Awake, CallSlack, Insight, Origin, Step, Tick, TimerSlack, insights};
+use howlate_analyse::{
+    Analysis, Awake, CallSlack, Insight, Origin, Outcome, Priority, Ratio, Step, Tick, TimerSlack, Turns,
+    insights,
+};
+use howlate_model::Property;
 
+use crate::code::{self, to_copy};
 use crate::condition::among;
-use crate::numbers::length;
+use crate::numbers::{count, length};
+use crate::property::{phrases, varying};
 use crate::prose::wrapped;
+use crate::ratio::times_as_much;
 use crate::style::{HEADING, paint};
 
-/// What the numbers of a recording mean, a sentence or two each.
+/// What the numbers of a recording mean, a sentence or two each, and what to write into a program.
 pub(crate) fn sentences(analysis: &Analysis) -> Vec<String> {
+    meaning(analysis).into_iter().chain(code::sentences(analysis)).collect()
+}
+
+fn meaning(analysis: &Analysis) -> Vec<String> {
     insights(analysis).iter().map(|one| insight(one, analysis)).collect()
 }
 
-/// The same as a paragraph below a table; empty where nothing is explained.
+/// The same as a paragraph below a table, with the lines to copy; empty where nothing is explained.
 pub(crate) fn what_this_means(analysis: &Analysis, width: usize) -> String {
-    let sentences = sentences(analysis);
+    let sentences = meaning(analysis);
     if sentences.is_empty() {
         return String::new();
     }
     let lines = sentences.iter().map(|sentence| format!("  {}\n", wrapped(sentence, width, 2)));
-    format!("{}\n{}\n", paint(HEADING, "What this means"), lines.collect::<String>())
+    let lines = lines.collect::<String>();
+    format!("{}\n{lines}\n{}", paint(HEADING, "What this means"), to_copy(analysis))
 }
 
 /// What an explanation says, and what to do. It names its conditions where there are others.
 pub(crate) fn insight(insight: &Insight, analysis: &Analysis) -> String {
     let (conditions, text) = match insight {
+        // These name their conditions themselves.
+        Insight::Turns(turns) => return of_turns(turns, analysis),
+        Insight::Priority(priority) => return of_priority(priority, analysis),
         Insight::TimerSlack(slack) => (&slack.conditions, timer_slack(slack)),
         Insight::CallSlack(slack) => (&slack.conditions, call_slack(slack)),
         Insight::Tick(tick) => (&tick.conditions, ticks(tick)),
@@ -35,6 +50,54 @@ pub(crate) fn insight(insight: &Insight, analysis: &Analysis) -> String {
         Some(names) => format!("{text} Seen in: {names}."),
         None => text,
     }
+}
+
+/// `A 1 ms loop (other): 99 of 100 turns begin at most 137 µs late, 1 in 1 000 more than 4.69 ms.`
+fn of_turns(turns: &Turns, analysis: &Analysis) -> String {
+    let of = turns.conditions.first().and_then(|index| outcome(analysis, *index));
+    let circumstances = of.map_or_else(String::new, |outcome| circumstances(outcome, analysis));
+    let worst = turns.p999.map_or_else(String::new, |p999| format!(", 1 in 1 000 more than {p999}"));
+    let planned = count(turns.planned);
+    let missed = match turns.period_late {
+        0 => format!("None of {planned} was a whole period late."),
+        1 => format!("1 of {planned} was a whole period late or more."),
+        late => format!("{} of {planned} were a whole period late or more.", count(late)),
+    };
+    let period = length(turns.period);
+    format!(
+        "A {period} loop{circumstances}: 99 of 100 turns begin at most {} late{worst}. {missed}",
+        turns.p99
+    )
+}
+
+/// What a loop ran with: its policy, and what differs in the recording, but not the threads, which count together.
+fn circumstances(outcome: &Outcome, analysis: &Analysis) -> String {
+    let all: Vec<&Outcome> = analysis.outcomes().iter().collect();
+    let elsewhere = [Property::Policy, Property::Cpu, Property::Thread, Property::Length, Property::Kind];
+    let differ = varying(&all).into_iter().filter(|property| !elsewhere.contains(property));
+    let named: Vec<Property> = std::iter::once(Property::Policy).chain(differ).collect();
+    let words = phrases(outcome, &named);
+    if words.is_empty() { String::new() } else { format!(" ({})", words.join(", ")) }
+}
+
+fn of_priority(gain: &Priority, analysis: &Analysis) -> String {
+    let ratio = Ratio::Settled { low: gain.ratio_low, high: gain.ratio_high, pairs: gain.pairs };
+    let of = gain.conditions.first().and_then(|index| outcome(analysis, *index));
+    let others = [Property::Length, Property::Cpu, Property::Load];
+    let seen = of.map_or_else(String::new, |outcome| phrases(outcome, &others).join(" · "));
+    format!(
+        "With real-time priority ({}), 1 in 100 is more than {} late, instead of {}{} Seen in: {seen}.",
+        gain.policy,
+        gain.realtime,
+        gain.ordinary,
+        times_as_much(ratio, "")
+    )
+}
+
+/// The outcome of the condition with this index in the header; an analysis may be a part of its recording.
+fn outcome(analysis: &Analysis, index: u32) -> Option<&Outcome> {
+    let condition = analysis.header.conditions.get(index as usize)?;
+    analysis.outcomes().iter().find(|outcome| outcome.condition == *condition)
 }
 
 fn timer_slack(TimerSlack { slack, median, without, .. }: &TimerSlack) -> String {

@@ -4,6 +4,7 @@
 
 mod caveats;
 mod certainty;
+mod code;
 mod compare;
 mod condition;
 mod csv;
@@ -69,7 +70,7 @@ pub use loads::{load_effect, load_lines};
 pub use machine::machine;
 pub use meaning::meaning;
 pub use merge_result::MergeResult;
-pub use plan::{extent, plan};
+pub use plan::{extent, plan, plan_list};
 pub use plot::{Symbols, plots};
 pub use progress::{boot_progress, progress, time_left};
 pub use prose::wrapped;

@@ -1,49 +1,54 @@
-//! The display while periodic threads are measured: one line per thread, refreshed in place.
+//! The figures so far while it is measured, in the words of the result: one line per thread, refreshed in place.
 
-use howlate_model::{Latency, Policy, Span};
+use howlate_analyse::{Outcome, percentile};
+use howlate_model::{HasProperties, Latency, Property};
 
-use crate::numbers::{count, length, micros};
+use crate::numbers::{count, micros};
+use crate::property;
 use crate::style::{DIM, paint};
 use crate::table::{Columns, transpose, worst_in_bold};
 
-/// How far one thread has come.
-#[derive(Clone, Debug)]
-pub struct LiveRow {
-    /// Thread id.
-    pub tid: u32,
-    /// The policy in force.
-    pub policy: Policy,
-    /// Its period.
-    pub period: Span,
-    /// Wake-ups so far.
-    pub cycles: u64,
-    /// Periods missed so far.
-    pub missed: u64,
-    /// Smallest, most recent, mean and largest latency so far; `None` before the first wake-up.
-    pub latency: Option<[Latency; 4]>,
+/// What is known so far of one thread's condition.
+#[derive(Clone, Copy, Debug)]
+pub struct LiveRow<'a> {
+    /// Everything that has been counted.
+    pub so_far: &'a Outcome,
+    /// The most recent latency; `None` before the first wake-up.
+    pub last: Option<Latency>,
 }
 
 /// One line per thread, and the load average above.
-pub fn live(rows: &[LiveRow], load_average: &str, width: usize) -> String {
-    let headings = ["thread id", "policy", "period", "wake-ups", "missed", "min", "last", "mean", "max"];
-    let headings: Vec<String> = headings.map(str::to_owned).into();
-    let mut columns: Vec<Vec<String>> = vec![
-        rows.iter().map(|row| row.tid.to_string()).collect(),
-        rows.iter().map(|row| row.policy.to_string()).collect(),
-        rows.iter().map(|row| length(row.period)).collect(),
-        rows.iter().map(|row| count(row.cycles)).collect(),
-        rows.iter().map(|row| count(row.missed)).collect(),
-    ];
-    for which in 0..4 {
-        let values: Vec<Option<i64>> =
-            rows.iter().map(|row| row.latency.map(|latency| latency[which].as_nanos())).collect();
-        columns.push(if which == 3 { worst_in_bold(&values, micros) } else { plain(&values) });
+pub fn live(rows: &[LiveRow<'_>], load_average: &str, width: usize) -> String {
+    let named = [Property::Policy, Property::Cpu, Property::Thread];
+    let value = |row: &LiveRow<'_>, property: Property| {
+        row.so_far.value(property).map_or_else(|| "–".to_owned(), |value| property::value(&value))
+    };
+    let mut headings: Vec<String> = named.map(|property| property::heading(property, None).to_owned()).into();
+    let mut columns: Vec<Vec<String>> =
+        named.map(|property| rows.iter().map(|row| value(row, property)).collect()).into();
+    let is_periodic = rows.iter().any(|row| row.so_far.condition.work.period().is_some());
+    headings.push("wake-ups".to_owned());
+    columns.push(rows.iter().map(|row| count(row.so_far.count())).collect());
+    if is_periodic {
+        headings.push("missed".to_owned());
+        columns.push(rows.iter().map(|row| count(row.so_far.missed_periods())).collect());
     }
-    let mut table = Columns::new(&headings, 3);
+    for (heading, of) in NUMBERS {
+        headings.push(heading.to_owned());
+        columns.push(worst_in_bold(&rows.iter().map(of).collect::<Vec<_>>(), micros));
+    }
+    let mut table = Columns::new(&headings, named.len());
     transpose(&columns).into_iter().for_each(|row| table.row(row));
-    format!("{}\n{}", paint(DIM, format!("latency in µs · load average {load_average}")), table.text(width))
+    let about = format!("so far · latency in µs · load average {load_average}");
+    format!("{}\n{}", paint(DIM, about), table.text(width))
 }
 
-fn plain(values: &[Option<i64>]) -> Vec<String> {
-    values.iter().map(|value| value.map_or_else(|| "–".to_owned(), micros)).collect()
-}
+/// A heading, and the nanoseconds below it, where there are enough wake-ups for it.
+type Number = (&'static str, fn(&LiveRow<'_>) -> Option<i64>);
+
+const NUMBERS: [Number; 4] = [
+    ("last", |row| row.last.map(Latency::as_nanos)),
+    ("median", |row| percentile(&row.so_far.planned(), 0.5).map(Latency::as_nanos)),
+    ("p99", |row| percentile(&row.so_far.planned(), 0.99).map(Latency::as_nanos)),
+    ("max", |row| row.so_far.planned().max().map(Latency::as_nanos)),
+];

@@ -6,12 +6,26 @@ use crate::caveats::caveat;
 use crate::condition::condition;
 use crate::numbers::rough;
 use crate::prose::wrapped;
-use crate::style::{WARN, paint};
+use crate::style::{COMMAND, WARN, paint};
 use crate::table::Columns;
 
 /// `54 conditions in 270 turns, about 12.0 min`.
 pub fn extent(conditions: usize, turns: usize, estimate: Span) -> String {
     format!("{conditions} conditions in {turns} turns, about {}", rough(estimate))
+}
+
+/// Plans by name, with what each asks.
+pub fn plan_list(plans: &[(&str, String)], width: usize) -> String {
+    let longest = plans.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    let line = |(name, about): &(&str, String)| {
+        let name = format!("{name:<longest$}");
+        format!("  {}  {}\n", paint(COMMAND, name), wrapped(about, width, longest + 4))
+    };
+    let list: String = plans.iter().map(line).collect();
+    format!(
+        "{list}\n{}\n",
+        wrapped("`howlate run NAME --dry-run` says what one would measure, and how long it takes.", width, 0)
+    )
 }
 
 /// Each condition with the number of its turns and the time they take together; what is left

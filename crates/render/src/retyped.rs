@@ -49,8 +49,6 @@ fn has_value(word: &str, name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
     #[test]
     fn what_was_saved_is_left_out_and_the_order_of_turns_is_in() {
         let again = |typed: &str| {

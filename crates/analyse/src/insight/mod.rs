@@ -1,26 +1,34 @@
-//! What sleeps and periodic wake-ups mean: timer slack, tick, idle states.
+//! What sleeps and periodic wake-ups mean: whether a loop runs on time, real-time priority, timer slack, tick, idle states.
 //!
 //! A cause is stated where another condition of the same recording is its control: the same but for the
-//! cause. Without one the numbers are only consistent with it. Conditions under a load say nothing here,
+//! cause. Without one the numbers are only consistent with it. Conditions under a load say nothing of causes,
 //! because the load is in their numbers too.
 
+mod priority;
 mod slack;
 mod step;
 mod tick;
+mod turns;
 
 use howlate_model::{Latency, LoadKind, Work};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{Analysis, Outcome};
+pub use priority::Priority;
 pub use slack::{CallSlack, TimerSlack};
 pub use step::{Awake, Origin, Step};
 pub use tick::Tick;
+pub use turns::Turns;
 
 /// An explanation that the numbers bear out.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Insight {
+    /// How late the turns of a loop begin.
+    Turns(Turns),
+    /// Real-time priority makes them begin earlier.
+    Priority(Priority),
     /// Wake-ups are as late as the thread's timer slack allows.
     TimerSlack(TimerSlack),
     /// Timeouts are as late as the slack that their call adds by itself.
@@ -47,6 +55,8 @@ pub fn insights(analysis: &Analysis) -> Vec<Insight> {
     let idle: Vec<Indexed<'_>> =
         all.iter().copied().filter(|(_, outcome)| outcome.condition.load.is_idle()).collect();
     let mut found = Vec::new();
+    found.extend(turns::find(&all).into_iter().map(Insight::Turns));
+    found.extend(priority::find(&all).map(Insight::Priority));
     found.extend(tick::find(&idle, &analysis.header).map(Insight::Tick));
     found.extend(slack::find(&idle).into_iter().map(Insight::TimerSlack));
     found.extend(slack::of_calls(&idle).into_iter().map(Insight::CallSlack));

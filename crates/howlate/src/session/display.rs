@@ -1,7 +1,8 @@
 //! What is shown while a measurement goes on.
 
+use howlate_analyse::Analysis;
 use howlate_linux::clock;
-use howlate_model::{Condition, Latency, MonotonicTime, Progress, Span, Turn};
+use howlate_model::{Condition, MonotonicTime, Progress, Span, Turn};
 use howlate_procfs::{LoadAverage, Root};
 use howlate_render::{LiveRow, live, progress};
 
@@ -66,26 +67,27 @@ impl Display {
         self.turn_began = clock::now();
     }
 
-    /// Threads have come further.
-    pub(crate) fn progress(&mut self, threads: &[Progress]) {
+    /// Threads have come further; `so_far` is what has been recorded of all turns.
+    pub(crate) fn progress(&mut self, threads: &[Progress], so_far: &Analysis) {
         let now = clock::now();
         if self.place.is_none() || now < self.next {
             return;
         }
         self.next = now.plus(EVERY);
-        let text = self.text(threads, now);
+        let text = self.text(threads, so_far, now);
         if let Some(place) = &mut self.place {
             place.show(&text);
         }
     }
 
-    fn text(&self, threads: &[Progress], now: MonotonicTime) -> String {
+    fn text(&self, threads: &[Progress], so_far: &Analysis, now: MonotonicTime) -> String {
         let gone = now.since(self.turn_began).min(self.current);
         let left = self.left.minus(gone);
         let status = self.conditions.get(self.now).map_or_else(String::new, |condition| {
             progress(self.turn, self.turns, condition, [left, self.whole], width())
         });
-        let rows: Vec<LiveRow> = threads.iter().filter_map(row).take(MOST_ROWS).collect();
+        let rows = threads.iter().filter_map(|thread| row(thread, so_far)).take(MOST_ROWS);
+        let rows: Vec<LiveRow<'_>> = rows.collect();
         if rows.is_empty() {
             return status;
         }
@@ -100,20 +102,8 @@ impl Display {
     }
 }
 
-/// Sleeps have no row: their turns are short.
-#[allow(clippy::cast_possible_truncation, reason = "a mean lies between min and max")]
-fn row(progress: &Progress) -> Option<LiveRow> {
-    let period = progress.work.period()?;
-    let latency = (progress.count > 0).then(|| {
-        let mean = Latency::from_nanos((progress.sum_ns / i128::from(progress.count)) as i64);
-        [progress.min, progress.last, mean, progress.max]
-    });
-    Some(LiveRow {
-        tid: progress.tid,
-        policy: progress.policy,
-        period,
-        cycles: progress.count,
-        missed: progress.missed,
-        latency,
-    })
+/// What is known so far of the condition of each thread.
+fn row<'a>(progress: &Progress, so_far: &'a Analysis) -> Option<LiveRow<'a>> {
+    let so_far = so_far.outcomes().get(progress.condition as usize)?;
+    Some(LiveRow { so_far, last: (progress.count > 0).then_some(progress.last) })
 }

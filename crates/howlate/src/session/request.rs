@@ -53,9 +53,6 @@ impl<'a> Request<'a> {
         header: Header,
         environment: &Environment,
     ) -> Result<Recorder<T>, CreateError> {
-        match self.out {
-            Some(_) => Recorder::begin(header, self.out, &environment.interrupted),
-            None => Ok(Recorder::keeping(header, self.kept, &environment.interrupted)),
-        }
+        Recorder::somewhere(header, self.out, self.kept, &environment.interrupted)
     }
 }

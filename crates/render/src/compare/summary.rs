@@ -12,8 +12,11 @@ use crate::table::Columns;
 const BRACKETS: &str =
     "New against base, in per cent of the base. In brackets what is not distinguishable, or inconclusive.";
 
-/// Headings and rows; `None` where one pair speaks for itself.
-fn rows<'a>(report: &'a ComparisonReport<'_>) -> Option<(Vec<Statistic>, Vec<(String, &'a Compared)>)> {
+/// A pair of conditions and its name.
+type Row<'a> = (String, &'a Compared);
+
+/// Columns and rows; `None` where one pair speaks for itself.
+fn rows<'a>(report: &'a ComparisonReport<'_>) -> Option<(Vec<Statistic>, Vec<Row<'a>>)> {
     let compared = &report.comparison.compared;
     let is_there = |statistic: &Statistic| compared.iter().any(|one| of(one, *statistic).is_some());
     let statistics = Statistic::ALL.into_iter().filter(is_there).collect();
