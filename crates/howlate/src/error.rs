@@ -16,6 +16,7 @@ use howlate_report::NoPicture;
 use howlate_trace::{Choice, Refusal, Tier};
 use howlate_watch::WatchError;
 
+use crate::plans;
 use crate::terminal::{ERROR, HINT, paint};
 
 /// Why a command could not be carried out.
@@ -185,16 +186,14 @@ impl Error {
             }
             Self::NoRecordings { .. } => Some("recordings in a folder end in `.jsonl`; others can be named".into()),
             Self::Import { source, .. } => {
-                let remedy = source.remedy().unwrap_or("docs/imports.md lists what is read of other programs");
+                let remedy = source.remedy().unwrap_or(READ_OF_OTHERS);
                 Some(remedy.into())
             }
-            Self::PlanUnreadable { .. } => {
-                Some("give the path of a plan, such as `plans/nanosleep.toml`; docs/plans.md describes them".into())
-            }
+            Self::PlanUnreadable { path, .. } => Some(plans::hint(path)),
             Self::PlanIncludes { .. } => {
                 Some("a file that is included twice counts twice: include each once, in the outermost plan".into())
             }
-            Self::PlanFile { .. } => Some("docs/plans.md describes plans; `--dry-run` shows what one would measure".into()),
+            Self::PlanFile { .. } => Some("`howlate run --help` shows a plan; `--dry-run` says what one would measure".into()),
             Self::RunRecorded { .. } => Some("`--resume` goes on with it; `--out` names another file".into()),
             Self::OtherConditions { .. } => Some(
                 "the plan, an option, the kernel or the CPUs changed since; choose another name with `--out` and start anew".into(),
@@ -230,7 +229,7 @@ impl Error {
             Self::NothingTraced { .. } => Some("record again, such as with `howlate cyclic --why --out result.jsonl`".into()),
             Self::NothingToTrace(_) => Some("leave --why out, or choose another --call or --by".into()),
             Self::Watch(error) => error.hint(),
-            Self::NothingWatches(_) => Some("leave `--tracer` out, or mark the loops of the program: docs/loop.md".into()),
+            Self::NothingWatches(_) => Some("leave `--tracer` out, or mark the loops of the program: see `howlate watch --help`".into()),
             Self::Waits(_) => Some("`howlate watch PID` sees one process where that is allowed".into()),
             Self::ProgramFailed { .. } => Some("what was seen of it until then is above".into()),
             Self::Fleet(error) => error.hint(),
@@ -286,13 +285,17 @@ fn load_hint(error: &StartError) -> Option<String> {
     })
 }
 
+/// What other programs write that is read.
+const READ_OF_OTHERS: &str =
+    "of other programs, files of cyclictest, jitterdebugger, rtla, oslat, OSADL and HdrHistogram are read";
+
 fn read_hint(error: &ReadError) -> String {
     match error {
         ReadError::Io { .. } => "give the path of a recording made with `--out`".into(),
         ReadError::Empty { .. } | ReadError::NotARecording { .. } => {
-            "recordings are made with `--out`, such as `howlate cyclic --out result.jsonl`; docs/imports.md lists the files of \
-             other programs that are read"
-                .into()
+            format!(
+                "recordings are made with `--out`, such as `howlate cyclic --out result.jsonl`; {READ_OF_OTHERS}"
+            )
         }
         ReadError::Newer { .. } => "install a newer howlate to read it".into(),
         ReadError::LineTooLong { line: 1, .. } => {

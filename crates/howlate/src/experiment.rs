@@ -1,5 +1,6 @@
 //! A plan file, understood: its tables are parsed as the command lines that they stand for.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::error::{ContextKind, ContextValue};
@@ -11,6 +12,7 @@ use howlate_record::read_text_within;
 
 use crate::cli::{Cli, Command, Guest, Output, Reasons, Run, WholeRun, names};
 use crate::error::Error;
+use crate::plans;
 
 /// Commands that a plan can hold.
 const COMMANDS: [&str; 4] = ["sleep", "cyclic", "notify", "guest"];
@@ -37,7 +39,7 @@ pub(crate) struct Experiment {
     pub(crate) measures: Vec<Command>,
     /// The guests to measure in, if not here.
     pub(crate) guest: Option<Guest>,
-    /// Every file that was read, without symbolic links.
+    /// Every file that was read, without symbolic links; none of a plan that comes with the program.
     pub(crate) files: Vec<PathBuf>,
 }
 
@@ -55,7 +57,6 @@ impl Experiment {
 
     /// Adds what a file asks for; `open` are the files that led to it.
     fn add(&mut self, path: &Path, open: &mut Vec<PathBuf>) -> Result<(), Error> {
-        let read = |path: &Path| Ok((path.canonicalize()?, read_text_within(path, LARGEST_PLAN)?));
         let (real, text) =
             read(path).map_err(|source| Error::PlanUnreadable { path: path.to_owned(), source })?;
         let at =
@@ -64,8 +65,8 @@ impl Experiment {
         if self.files.len() == MOST_FILES {
             return Err(Error::PlanIncludes { path: path.to_owned(), most: MOST_FILES });
         }
-        self.files.push(real.clone());
-        open.push(real);
+        self.files.extend(real.clone());
+        open.push(real.unwrap_or_else(|| path.to_owned()));
         for include in &file.include {
             for name in &include.values {
                 let other = path.parent().unwrap_or(Path::new("")).join(name);
@@ -103,6 +104,14 @@ impl Experiment {
             }
         }
         Ok(())
+    }
+}
+
+/// The file without symbolic links, and its text; no file where the plan is one that comes with the program.
+fn read(path: &Path) -> io::Result<(Option<PathBuf>, String)> {
+    match plans::named(path) {
+        Some(plan) => Ok((None, plan.text.to_owned())),
+        None => Ok((Some(path.canonicalize()?), read_text_within(path, LARGEST_PLAN)?)),
     }
 }
 

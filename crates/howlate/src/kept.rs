@@ -47,6 +47,12 @@ impl Kept {
         Some(self.folder.as_ref()?.join(format!("{}.{ending}", self.name)))
     }
 
+    /// The run gave nothing that could be shown.
+    pub(crate) fn forget(self) {
+        // What was not asked for may stay, and is then taken for a run that was killed.
+        self.path().into_iter().for_each(|path| drop(fs::remove_file(path)));
+    }
+
     /// The run is over; whether it can be shown again without its name.
     pub(crate) fn end(self) -> bool {
         let (Some(under_way), Some(whole), Some(folder)) =

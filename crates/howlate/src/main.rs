@@ -9,6 +9,7 @@ mod environment;
 mod error;
 mod experiment;
 mod kept;
+mod plans;
 mod recorder;
 mod remedy;
 mod session;

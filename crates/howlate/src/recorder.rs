@@ -77,6 +77,19 @@ impl<T: Intake> Recorder<T> {
         Self { intake: T::new(header), writer, unasked }
     }
 
+    /// A recording in the file `out`, or else in the one that is kept.
+    pub(crate) fn somewhere(
+        header: Header,
+        out: Option<&Path>,
+        kept: Option<&Path>,
+        interrupted: &Arc<AtomicBool>,
+    ) -> Result<Self, CreateError> {
+        match out {
+            Some(_) => Self::begin(header, out, interrupted),
+            None => Ok(Self::keeping(header, kept, interrupted)),
+        }
+    }
+
     /// Goes on with a recording that was interrupted.
     pub(crate) const fn resume(intake: T, writer: Writer) -> Self {
         Self { intake, writer: Some(writer), unasked: None }

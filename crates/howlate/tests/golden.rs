@@ -170,7 +170,73 @@ fn help_of_every_command() {
     }
     insta::assert_snapshot!("help-fleet", page(&["fleet", "--help"]) + &page(&["fleet", "run", "--help"]));
     assert!(page(&["man", "fleet-run"]).contains("at\\-once"), "what is in a command has a manual page");
-    assert!(page(&["completions", "bash"]).contains("_howlate"));
+}
+
+/// Every command that can be typed.
+fn commands() -> Vec<String> {
+    let help = stdout(&run(&["--help"]));
+    let (_, list) = help.split_once("Commands:\n").unwrap();
+    let names = list.split("\n\n").next().unwrap().lines().filter_map(|line| line.strip_prefix("  "));
+    let names = names.filter(|line| !line.starts_with(' ')).filter_map(|line| line.split(' ').next());
+    names.filter(|name| *name != "help").map(str::to_owned).collect()
+}
+
+#[test]
+fn short_help_fits_a_screen() {
+    const SCREEN: usize = 40;
+    let lines = |words: &[&str]| {
+        let output = common::howlate(words).env("COLUMNS", "80").output().unwrap();
+        stdout(&output).lines().count()
+    };
+    let commands = commands();
+    assert!(commands.len() > 15 && commands.iter().any(|name| name == "cyclic"), "{commands:?}");
+    let too_long: Vec<(&String, usize)> = commands
+        .iter()
+        .filter(|name| *name != "cyclictest")
+        .map(|name| (name, lines(&[name, "-h"])))
+        .filter(|(_, lines)| *lines > SCREEN)
+        .collect();
+    assert!(too_long.is_empty() && lines(&["-h"]) <= SCREEN, "{too_long:?}, alone {}", lines(&["-h"]));
+}
+
+#[test]
+fn manual_pages_have_examples_and_the_exit_status() {
+    // Those of `fleet` stand with its own commands.
+    const WITHOUT_EXAMPLES: [&str; 2] = ["cyclictest", "fleet"];
+    for name in commands() {
+        let page = stdout(&run(&["man", &name]));
+        let has_examples = page.contains("\n.SH EXAMPLES\n");
+        assert!(has_examples || WITHOUT_EXAMPLES.contains(&name.as_str()), "{name}: {page}");
+        assert_eq!(page.matches(".SH \"EXIT STATUS\"").count(), 1, "{name}: {page}");
+        assert_eq!(page.matches(".ds Aq '").count(), 1, "{name}: {page}");
+        assert!(!page.contains(".SH EXTRA") && page.contains(".SH OPTIONS"), "{name}: {page}");
+    }
+}
+
+/// What shells complete: values as well, of lists too.
+#[test]
+fn completions_know_values() {
+    for shell in ["bash", "zsh", "fish"] {
+        let script = stdout(&run(&["completions", shell]));
+        assert!(script.contains("howlate"), "{shell}");
+        for value in [
+            "fifo:80",
+            "hackbench",
+            "epoll_pwait2",
+            "java_park",
+            "socketpair_dgram",
+            "python-sleep",
+            "percentiles",
+            "switches",
+            "debian:rt",
+            "host-load",
+        ] {
+            // Scripts for fish have values of options alone.
+            let is_asked = shell != "fish" || value != "python-sleep";
+            let is_there = script.contains(value) || script.contains(&value.replace(':', "\\:"));
+            assert!(is_there || !is_asked, "{shell}: {value}");
+        }
+    }
 }
 
 #[test]

@@ -42,6 +42,25 @@ fn the_most_recent_run_is_shown_without_its_name() {
     assert_eq!(kept(data.path()), 2);
 }
 
+/// Whatever measures is kept: experiments and programs that are watched, too, and what was traced can be asked why.
+#[test]
+fn experiments_and_watched_programs_are_kept_too() {
+    let data = tempfile::tempdir().unwrap();
+    fs::write(data.path().join("plan.toml"), "[[cyclic]]\nthreads = 1\nsamples = 20\n").unwrap();
+    let printed = stdout(&with_data(data.path(), &["run", "plan.toml"]));
+    assert_eq!(stdout(&with_data(data.path(), &["show"])), printed);
+    let untraced = with_data(data.path(), &["why", "--last"]);
+    assert!(stderr(&untraced).contains("was made without --why"), "{}", stderr(&untraced));
+    with_data(data.path(), &["run", "plan.toml", "--out", "again.jsonl", "--no-save"]);
+    assert_eq!(kept(data.path()), 1);
+    let watched = with_data(data.path(), &["watch", "--", "sleep", "0.2"]);
+    if !watched.status.success() {
+        return skip("no program can be watched here");
+    }
+    assert_eq!(kept(data.path()), 2);
+    assert_eq!(stdout(&with_data(data.path(), &["show"])), stdout(&watched));
+}
+
 #[test]
 fn runs_that_begin_together_are_all_kept() {
     let data = tempfile::tempdir().unwrap();

@@ -104,6 +104,33 @@ fn plans_include_others_but_not_in_a_circle() {
     assert!(output.status.code() == Some(2) && stderr(&output).contains(says), "{}", stderr(&output));
 }
 
+/// Whoever has nothing but the program has its plans, by name; a recording gets the name.
+#[test]
+fn plans_come_with_the_program() {
+    let folder = tempfile::tempdir().unwrap();
+    let run =
+        |words: &[&str]| howlate(&[&["run"], words].concat()).current_dir(folder.path()).output().unwrap();
+    let list = stdout(&run(&["--list"]));
+    assert!(list.contains("python-sleep  How accurate is Python's time.sleep"), "{list}");
+    let names: Vec<&str> =
+        list.lines().filter_map(|line| line.strip_prefix("  ")?.split("  ").next()).collect();
+    for name in names.into_iter().map(str::trim).filter(|name| !name.is_empty()) {
+        let shown = run(&[name, "--dry-run", "--here"]);
+        // What cannot be had here is said; the plan itself is sound.
+        assert!(
+            shown.status.success() || !stderr(&shown).contains("cannot read"),
+            "{name}: {}",
+            stderr(&shown)
+        );
+    }
+    let unknown = run(&["nanoslep", "--dry-run"]);
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(stderr(&unknown).contains("did you mean `howlate run nanosleep`?"), "{}", stderr(&unknown));
+    fs::write(folder.path().join("nanosleep"), "[[cyclic]]\nthreads = 1\n").unwrap();
+    let mine = stdout(&run(&["nanosleep", "--dry-run"]));
+    assert!(mine.contains("1 conditions in 1 turns"), "a file comes before a name: {mine}");
+}
+
 /// A turn of several threads is one turn, also where each thread is a condition.
 #[test]
 fn a_dry_run_counts_the_turns_that_are_taken() {

@@ -68,6 +68,7 @@ pub(crate) fn all(root: &Path, pages: &[File], program: Vec<u8>) -> io::Result<V
     for name in ["README.md", "CHANGELOG.md", "SECURITY.md", "LICENSE-MIT", "LICENSE-APACHE"] {
         files.push(File::text(format!("share/doc/howlate/{name}"), fs::read(root.join(name))?));
     }
+    files.push(File::text("include/howlate.h".to_owned(), fs::read(root.join("loop/howlate.h"))?));
     for entry in fs::read_dir(root.join("plans"))? {
         let path = entry?.path();
         if let Some(name) =

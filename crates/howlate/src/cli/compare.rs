@@ -6,7 +6,11 @@ use std::str::FromStr;
 use clap::{Args, ValueEnum};
 use howlate_model::{Margin, Property, Span};
 
-/// Whether recordings, or conditions of one, differ: by how much, and what could have been seen
+use super::known;
+
+/// Whether two measurements differ, and by how much
+///
+/// Recordings, or conditions of one: whether they differ, by how much, and which difference could have been seen.
 #[derive(Args)]
 #[command(
     after_help = "Exit status: 0 nothing is worse, 1 something is worse, 2 could not, 3 inconclusive.\n\nExamples:\n  \
@@ -20,7 +24,7 @@ pub(crate) struct Compare {
     #[arg(value_name = "RECORDING", required_unless_present = "self_test")]
     pub(crate) recordings: Vec<PathBuf>,
     /// Compare conditions of one recording: policy, load, mechanism, kernel, slack, cpu, length, receiver, …
-    #[arg(long, value_name = "PROPERTY")]
+    #[arg(long, value_name = "PROPERTY", value_parser = known::known::<Property>(known::properties), hide_possible_values = true)]
     pub(crate) by: Option<Property>,
     /// With --by: the value that the others are compared with; the first measured if left out
     #[arg(long, value_name = "VALUE", requires = "by", allow_hyphen_values = true)]

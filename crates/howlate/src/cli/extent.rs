@@ -10,11 +10,13 @@ pub(crate) struct Extent {
     /// Wake-ups per thread and condition
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub(crate) samples: Option<u64>,
-    /// Time per condition; with --samples, and in `notify`, the time after which it is cut
+    /// Time per condition
+    ///
+    /// With --samples, and in `notify`, the time after which it is cut.
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub(crate) duration: Option<Span>,
     /// Wake-ups that come first in each turn and are not counted; as many as it takes to be warm if left out
-    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = clap::value_parser!(u64).range(..=1_000_000))]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, hide_short_help = true, value_parser = clap::value_parser!(u64).range(..=1_000_000))]
     pub(crate) warm_up: Option<u64>,
     /// Turns per condition; conditions take turns in random order
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -36,13 +38,13 @@ impl Extent {
 #[command(next_help_heading = "Extent")]
 pub(crate) struct WholeRun {
     /// What the order of turns is drawn with; chosen anew each time if left out
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, hide_short_help = true)]
     pub(crate) seed: Option<u64>,
     /// Stop at once when a wake-up is later than this
-    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
+    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, hide_short_help = true)]
     pub(crate) stop_above: Option<Span>,
     /// Hold /dev/cpu_dma_latency at this, to keep CPUs out of idle states that take longer to leave
-    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, help_heading = "Circumstances", value_parser = dma_latency)]
+    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, hide_short_help = true, help_heading = "Circumstances", value_parser = dma_latency)]
     pub(crate) dma_latency: Option<i32>,
     /// End with status 1 when a result exceeds this, such as 'max>100us' or 'p99.9>50us'
     #[arg(long, value_name = "LIMIT", help_heading = "Output")]

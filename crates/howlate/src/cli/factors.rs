@@ -6,15 +6,18 @@ use clap::Args;
 use howlate_model::{CpuSet, Load, Loads, Policy, Span};
 use howlate_plan::Circumstances;
 
-use super::without_repeats;
+use super::{known, without_repeats};
 
 /// What conditions differ in, besides what is measured.
 #[derive(Args)]
 #[command(next_help_heading = "Circumstances")]
 pub(crate) struct Factors {
-    /// Scheduling policies: other, batch, idle, nice:N, fifo:P, rr:P, deadline:RUNTIME/PERIOD
+    /// Scheduling policies, such as other,nice:-20,fifo:80
+    ///
+    /// other, batch, idle, nice:N (-20 to 19), fifo:P, rr:P (1 to 99), deadline:RUNTIME/PERIOD.
     #[arg(
         long,
+        value_parser = known::known::<Policy>(known::policies), hide_possible_values = true,
         value_name = "POLICY,…",
         value_delimiter = ',',
         default_value = "other",
@@ -22,17 +25,25 @@ pub(crate) struct Factors {
     )]
     pub(crate) policy: Vec<Policy>,
     /// Timer slack to ask for, such as 1ns; as inherited if left out
-    #[arg(long, value_name = "LENGTH,…", allow_hyphen_values = true, value_delimiter = ',')]
+    #[arg(
+        long,
+        value_name = "LENGTH,…",
+        allow_hyphen_values = true,
+        value_delimiter = ',',
+        hide_short_help = true
+    )]
     pub(crate) slack: Vec<Slack>,
     /// CPUs to bind threads to, such as 0-1,3
     #[arg(long, value_name = "LIST")]
     pub(crate) cpus: Option<CpuSet>,
-    /// Background loads: idle, cpu, pipe, interrupt, hackbench, memory, disk, files, network, fork,
-    /// timers, awake, stress-ng:NAME, hackbench-program:OPTIONS, cmd:'COMMAND'; `:50%` halves one, `+` joins several
-    #[arg(long, value_name = "LOAD,…", default_value = "idle")]
+    /// Background loads, such as idle,cpu,pipe
+    ///
+    /// idle (none), cpu, pipe, interrupt, hackbench, memory, disk, files, network, fork, timers, awake, stress-ng:NAME,
+    /// hackbench-program:OPTIONS, cmd:'COMMAND'. `:50%` is half of one, `+` joins several.
+    #[arg(long, value_name = "LOAD,…", default_value = "idle", value_parser = known::known::<Loads>(known::loads), hide_possible_values = true)]
     pub(crate) load: Vec<Loads>,
     /// CPUs to bind the background load to, such as 0-1,3; all if left out
-    #[arg(long, value_name = "LIST")]
+    #[arg(long, value_name = "LIST", hide_short_help = true)]
     pub(crate) load_cpus: Option<CpuSet>,
 }
 

@@ -7,7 +7,7 @@ use clap::Args;
 use howlate_guest::{Acceleration, Architecture, KernelSpec};
 use howlate_model::{Loads, Policy, Span};
 
-use super::Printing;
+use super::{Printing, known};
 
 /// The same measurement inside other kernels, booted in QEMU
 #[derive(Args)]
@@ -17,7 +17,7 @@ howlate guest --kernel ./bzImage --memory 1G --cpus 4 -- sleep --for 1ms\n  \
 howlate guest --kernel debian:rt --host-load idle,cpu --vcpu-policy other,fifo:1 -- cyclic --policy fifo:80")]
 pub(crate) struct Guest {
     /// Kernels to boot: the path of an image, `host`, or debian:standard, debian:cloud, debian:rt
-    #[arg(long, value_name = "KERNEL,…", value_delimiter = ',', required_unless_present = "libvirt_xml")]
+    #[arg(long, value_name = "KERNEL,…", value_delimiter = ',', required_unless_present = "libvirt_xml", value_parser = known::known::<KernelSpec>(known::kernels), hide_possible_values = true)]
     pub(crate) kernel: Vec<KernelSpec>,
     /// What to measure in each guest: `cyclic`, `sleep` or `notify`, with its options
     #[arg(last = true, value_name = "COMMAND", required_unless_present = "libvirt_xml")]
@@ -29,48 +29,74 @@ pub(crate) struct Guest {
     /// Memory of each guest
     #[arg(long, value_name = "SIZE", default_value = "512M", help_heading = "Guest")]
     pub(crate) memory: Memory,
-    /// What runs the guest's instructions: `kvm`, `tcg` (software), or `auto`: KVM where guests get anywhere on it
+    /// What runs the guest's instructions: kvm, tcg (software) or auto
+    ///
+    /// `auto` is KVM where guests get anywhere on it.
     #[arg(long, value_name = "KIND", default_value = "auto", help_heading = "Guest")]
     pub(crate) accel: Acceleration,
     /// The guest's processor: x86_64 or aarch64; this machine's if left out
-    #[arg(long, value_name = "NAME", help_heading = "Guest")]
+    #[arg(long, value_name = "NAME", help_heading = "Guest", hide_short_help = true)]
     pub(crate) arch: Option<Architecture>,
     /// A static howlate to run in the guest; this one if left out
-    #[arg(long, value_name = "FILE", help_heading = "Guest")]
+    #[arg(long, value_name = "FILE", help_heading = "Guest", hide_short_help = true)]
     pub(crate) program: Option<PathBuf>,
     /// Added to the kernel's command line, such as 'isolcpus=1 nohz_full=1'
-    #[arg(long, value_name = "WORDS", default_value = "", hide_default_value = true, help_heading = "Guest")]
+    #[arg(
+        long,
+        value_name = "WORDS",
+        default_value = "",
+        hide_default_value = true,
+        help_heading = "Guest",
+        hide_short_help = true
+    )]
     pub(crate) append: String,
 
     /// Background loads on the host: idle, cpu
     #[arg(long, value_name = "LOAD,…", default_value = "idle", help_heading = "Host")]
     pub(crate) host_load: Vec<Loads>,
     /// Policies of the threads that run the guest's CPUs, such as fifo:1
-    #[arg(long, value_name = "POLICY,…", value_delimiter = ',', help_heading = "Host")]
+    #[arg(long, value_name = "POLICY,…", value_delimiter = ',', help_heading = "Host", value_parser = known::known::<Policy>(known::policies), hide_possible_values = true)]
     pub(crate) vcpu_policy: Vec<Policy>,
     /// Policy of QEMU's main thread
-    #[arg(long, value_name = "POLICY", help_heading = "Host")]
+    #[arg(long, value_name = "POLICY", help_heading = "Host", hide_short_help = true)]
     pub(crate) emulator_policy: Option<Policy>,
     /// The host's CPU for each CPU of the guest, such as 0,1
-    #[arg(long, value_name = "CPU,…", value_delimiter = ',', help_heading = "Host")]
+    #[arg(long, value_name = "CPU,…", value_delimiter = ',', help_heading = "Host", hide_short_help = true)]
     pub(crate) vcpu_pin: Vec<u32>,
     /// Print the elements of a libvirt domain with these settings, and do nothing else
-    #[arg(long, help_heading = "Host")]
+    #[arg(long, help_heading = "Host", hide_short_help = true)]
     pub(crate) libvirt_xml: bool,
 
-    /// Boots of each kind of guest, counterbalanced (A B B A …); 2 if several are compared, otherwise 1
+    /// Boots of each kind of guest; 2 if several are compared, otherwise 1
+    ///
+    /// They are counterbalanced: A B B A.
     #[arg(long, value_name = "N", help_heading = "Extent", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) rounds: Option<u32>,
     /// How long a guest may take until it begins to measure
-    #[arg(long, value_name = "LENGTH", default_value = "2m", help_heading = "Extent")]
+    #[arg(
+        long,
+        value_name = "LENGTH",
+        default_value = "2m",
+        help_heading = "Extent",
+        hide_short_help = true
+    )]
     pub(crate) boot_deadline: Span,
     /// How long a guest that measures may send nothing
-    #[arg(long, value_name = "LENGTH", default_value = "2m", help_heading = "Extent")]
+    #[arg(
+        long,
+        value_name = "LENGTH",
+        default_value = "2m",
+        help_heading = "Extent",
+        hide_short_help = true
+    )]
     pub(crate) hang_deadline: Span,
 
     /// Save the recording of all guests
     #[arg(long, short, value_name = "FILE", help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
+    /// Do not keep the run for `howlate show`
+    #[arg(long, hide_short_help = true, help_heading = "Output")]
+    pub(crate) no_save: bool,
     #[command(flatten, next_help_heading = "Output")]
     pub(crate) printing: Printing,
 }

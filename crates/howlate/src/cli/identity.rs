@@ -10,13 +10,13 @@ use howlate_model::Node;
 #[command(next_help_heading = "Output")]
 pub(crate) struct Identity {
     /// What the recording calls this machine; its host name if left out
-    #[arg(long, value_name = "NAME", value_parser = word, conflicts_with = "anonymous")]
+    #[arg(long, value_name = "NAME", value_parser = word, conflicts_with = "anonymous", hide_short_help = true)]
     pub(crate) node: Option<String>,
     /// Something to know of this machine, such as rack=7; may be repeated
-    #[arg(long, value_name = "KEY=VALUE")]
+    #[arg(long, value_name = "KEY=VALUE", hide_short_help = true)]
     pub(crate) label: Vec<Label>,
     /// Leave the machine's name out of the recording
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) anonymous: bool,
 }
 

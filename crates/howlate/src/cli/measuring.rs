@@ -18,12 +18,18 @@ pub(crate) struct Measuring {
     #[command(flatten)]
     pub(crate) run: WholeRun,
     /// Cut a turn that is not done after this, and say so; ten times what it should take if left out
-    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, help_heading = "Extent")]
+    #[arg(
+        long,
+        value_name = "LENGTH",
+        allow_hyphen_values = true,
+        hide_short_help = true,
+        help_heading = "Extent"
+    )]
     pub(crate) cut_after: Option<Span>,
     #[command(flatten)]
     pub(crate) output: Output,
     /// Do not keep the run for `howlate show`
-    #[arg(long, help_heading = "Output")]
+    #[arg(long, hide_short_help = true, help_heading = "Output")]
     pub(crate) no_save: bool,
 }
 

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-/// Many recordings as one: counts added, percentiles recomputed, nothing lost
+/// Many recordings as one, without loss
+///
+/// Counts are added, percentiles recomputed.
 #[derive(Args)]
 #[command(
     after_help = "Exit status: 0 all are in it, 2 could not, 3 some are left out, each with the reason.\n\nExamples:\n  \

@@ -6,6 +6,7 @@ mod factors;
 mod fleet;
 mod guest;
 mod identity;
+mod known;
 mod load;
 mod measuring;
 mod merge;
@@ -51,6 +52,10 @@ pub(crate) use typed::{Typed, names};
 pub(crate) use watch::Watch;
 pub(crate) use why::Why;
 
+/// What the program ends with.
+pub(crate) const EXIT_STATUS: &str = "Exit status: 0 done and within limits, 1 a limit was exceeded or something is worse, \
+2 could not (bad request, missing file), 3 ran, but not as asked, not to the end, or inconclusive.";
+
 /// How late Linux runs your code, and why.
 #[derive(Parser)]
 #[command(name = "howlate", version, max_term_width = 100)]
@@ -60,8 +65,7 @@ pub(crate) use why::Why;
 does it run a thread that wants to run every millisecond, idle and busy, and what costs most."
 )]
 #[command(
-    after_help = "Exit status: 0 done and within limits, 1 a limit was exceeded or something is worse, 2 could not (bad request, \
-missing file), 3 ran, but not as asked, not to the end, or inconclusive."
+    after_help = EXIT_STATUS
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -80,8 +84,11 @@ pub(crate) enum Command {
     Watch(Watch),
     Top(Top),
     Load(Load),
-    /// Take cyclictest's command line and give its output; see `howlate cyclictest --help`
-    #[command(disable_help_flag = true)]
+    /// Act as cyclictest: its command line, its output
+    #[command(
+        disable_help_flag = true,
+        after_help = "Exit status: that of cyclictest: 0 when done, interrupted or stopped by -b, otherwise 1."
+    )]
     Cyclictest {
         /// What cyclictest takes
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
@@ -97,13 +104,18 @@ pub(crate) enum Command {
     Merge(Merge),
     Fleet(Fleet),
     /// Print a completion script for a shell
+    #[command(after_help = "Examples:\n  \
+howlate completions bash > ~/.local/share/bash-completion/completions/howlate\n  \
+howlate completions fish > ~/.config/fish/completions/howlate.fish")]
     Completions {
         /// The shell
         shell: clap_complete::Shell,
     },
     /// Print a manual page
+    #[command(after_help = "Examples:\n  \
+howlate man cyclic | man -l -")]
     Man {
-        /// The command the page is about; the program itself if left out
+        /// The command that the page is about; the program itself if left out
         name: Option<String>,
     },
 }
@@ -140,16 +152,26 @@ pub(crate) struct Cyclic {
     #[arg(long, value_name = "N", allow_hyphen_values = true, default_value = "per-cpu")]
     pub(crate) threads: ThreadCount,
     /// How the threads wait
-    #[arg(long, value_name = "CALL,…", value_delimiter = ',', default_value = "clock_nanosleep")]
+    ///
+    /// clock_nanosleep (until a time), clock_nanosleep_relative, nanosleep, timerfd, posix_timer, ppoll, epoll_pwait2, futex,
+    /// busy_wait, sleep_then_spin.
+    #[arg(long, value_name = "CALL,…", value_delimiter = ',', default_value = "clock_nanosleep",
+        value_parser = known::known::<Wait>(known::waits), hide_possible_values = true)]
     pub(crate) call: Vec<Wait>,
     /// Added to the period of each further thread
-    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, default_value = "0")]
+    #[arg(
+        long,
+        value_name = "LENGTH",
+        allow_hyphen_values = true,
+        default_value = "0",
+        hide_short_help = true
+    )]
     pub(crate) distance: Span,
     /// Give each further thread the next lower priority
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) staircase: bool,
     /// Wake all threads at the same moment, rather than spread over the period
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) aligned: bool,
     #[command(flatten)]
     pub(crate) measuring: Measuring,
@@ -160,7 +182,6 @@ pub(crate) struct Cyclic {
 /// How late sleeps return, by length, call, policy and load
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
-howlate sleep\n  \
 howlate sleep --for 0,10ns,100ns,1us,10us,100us,1ms,2ms,10ms --policy other,nice:-20,rr:99\n  \
 howlate sleep --for 1ms --call clock_nanosleep,timerfd,ppoll,busy_wait --out calls.jsonl\n  \
 howlate sleep --for 100us,10ms --call python,cpp,node --policy other,fifo:99")]
@@ -174,9 +195,12 @@ pub(crate) struct Sleep {
         default_value = "10us,100us,1ms,10ms"
     )]
     pub(crate) lengths: Vec<Span>,
-    /// What sleeps: a system call, a language (python, c, cpp, rust, tokio, go, java, java_park, node, shell),
-    /// or a program of your own, such as ./my-probe
-    #[arg(long, value_name = "CALL,…", value_delimiter = ',', default_value = "clock_nanosleep")]
+    /// What sleeps: a system call, a language such as python, or a program such as ./my-probe
+    ///
+    /// System calls: clock_nanosleep, clock_nanosleep_relative, nanosleep, timerfd, posix_timer, ppoll, epoll_pwait2, futex,
+    /// busy_wait, sleep_then_spin. Languages: python, c, cpp, rust, tokio, go, java, java_park, node, shell.
+    #[arg(long, value_name = "CALL,…", value_delimiter = ',', default_value = "clock_nanosleep",
+        value_parser = known::known::<Sleeper>(known::sleepers), hide_possible_values = true)]
     pub(crate) call: Vec<Sleeper>,
     #[command(flatten)]
     pub(crate) measuring: Measuring,
@@ -184,8 +208,12 @@ pub(crate) struct Sleep {
     pub(crate) reasons: Reasons,
 }
 
-/// What on this system hurts punctuality, each with the reason and the remedy
+/// What on this system makes threads late, why, and what to do about it
 #[derive(Args)]
+#[command(after_help = "Examples:\n  \
+howlate doctor\n  \
+howlate doctor --verbose\n  \
+howlate doctor --json > findings.json")]
 pub(crate) struct Doctor {
     /// Print the findings for machines
     #[arg(long)]
@@ -200,6 +228,11 @@ pub(crate) struct Doctor {
 
 /// Results of saved recordings, as tables or for machines
 #[derive(Args)]
+#[command(after_help = "Examples:\n  \
+howlate show\n  \
+howlate show run.jsonl --plot\n  \
+howlate show run.jsonl --format csv > run.csv\n  \
+howlate show results/")]
 pub(crate) struct Show {
     /// Recordings; the most recent run if left out
     #[arg(value_name = "RECORDING")]

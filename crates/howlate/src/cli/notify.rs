@@ -6,42 +6,62 @@ use clap::{Args, ValueEnum};
 use howlate_model::{Between, Notifier, ReceiverCpu, Span};
 use howlate_plan::Pairs;
 
-use super::{Measuring, Reasons, without_repeats};
+use super::{Measuring, Reasons, known, without_repeats};
 
-/// How long one process needs to wake another, by mechanism, idle gap and CPU pair
+/// How long one process needs to wake another
+///
+/// By mechanism, idle gap and pair of CPUs.
 #[derive(Args)]
-#[command(
-    after_help = "Mechanisms: futex, semaphore, condvar, signal, signalfd, eventfd, pipe, fifo, socketpair, \
-socketpair_dgram, socketpair_seqpacket, unix_stream, tcp, udp, posix_mq, sysv_sem, sysv_mq, io_uring, epoll_eventfd, \
-epoll_pipe, busy_wait, busy_wait_no_pause, sched_yield; `all` for every one.\n\nExamples:\n  \
+#[command(after_help = "Examples:\n  \
+howlate notify --policy other,fifo:80\n  \
+howlate notify --by all --after 100us\n  \
+howlate notify --by pipe,futex --after 1ms --why")]
+#[command(after_long_help = "Examples:\n  \
 howlate notify\n  \
 howlate notify --policy other,fifo:80 --out notify.jsonl\n  \
 howlate notify --by all --after 100us\n  \
 howlate notify --by futex,eventfd --pair 0,1 --pair 1,1 --receiver as_left,held_awake\n  \
-howlate notify --by pipe,futex --after 1ms --why"
-)]
+howlate notify --by pipe,futex --after 1ms --why")]
 pub(crate) struct Notify {
-    /// How to notify: names from the list below, or `all`
-    #[arg(long, value_name = "MECHANISM,…", value_delimiter = ',')]
+    /// How to notify, or `all`; `--help` lists them
+    ///
+    /// futex, semaphore, condvar, signal, signalfd, eventfd, pipe, fifo, socketpair, socketpair_dgram, socketpair_seqpacket,
+    /// unix_stream, tcp, udp, posix_mq, sysv_sem, sysv_mq, io_uring, epoll_eventfd, epoll_pipe, busy_wait,
+    /// busy_wait_no_pause, sched_yield; `all` for every one.
+    #[arg(long, value_name = "MECHANISM,…", value_delimiter = ',', value_parser = known::known::<By>(known::notifiers), hide_possible_values = true)]
     #[arg(default_value = "semaphore,signal,pipe,socketpair,busy_wait")]
     pub(crate) by: Vec<By>,
     /// How long the sender sleeps before each notification
     #[arg(long, value_name = "LENGTH,…", value_delimiter = ',', default_value = "1us,10us,100us,1ms,10ms")]
     pub(crate) after: Vec<Span>,
-    /// CPUs of sender and receiver; give it again for more, or `all` for one pair of each placement
+    /// CPUs of sender and receiver, such as 0,1; may be repeated
+    ///
+    /// `all` for one pair of each placement; two cores behind one cache, or the next best, if left out.
     #[arg(long, value_name = "S,R|all")]
     pub(crate) pair: Vec<PairChoice>,
     /// What sender and receiver are
-    #[arg(long, value_name = "WHAT,…", value_delimiter = ',', default_value = "processes")]
+    #[arg(
+        long,
+        value_name = "WHAT,…",
+        value_delimiter = ',',
+        default_value = "processes",
+        hide_short_help = true
+    )]
     pub(crate) between: Vec<BetweenChoice>,
     /// How the receiver's CPU waits: as the gap leaves it, or kept awake by an idle-class thread
-    #[arg(long, value_name = "STATE,…", value_delimiter = ',', default_value = "as_left")]
+    #[arg(
+        long,
+        value_name = "STATE,…",
+        value_delimiter = ',',
+        default_value = "as_left",
+        hide_short_help = true
+    )]
     pub(crate) receiver: Vec<ReceiverChoice>,
     /// Short for `--receiver held_awake`
-    #[arg(long, conflicts_with = "receiver")]
+    #[arg(long, conflicts_with = "receiver", hide_short_help = true)]
     pub(crate) hold_awake: bool,
     /// Measure until the sender has an answer by the same mechanism
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) round_trip: bool,
     #[command(flatten)]
     pub(crate) measuring: Measuring,

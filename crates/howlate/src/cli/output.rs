@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueHint};
 
 use super::{Format, Identity};
 
@@ -11,13 +11,13 @@ use super::{Format, Identity};
 #[command(next_help_heading = "Output")]
 pub(crate) struct Output {
     /// Save the recording
-    #[arg(long, short, value_name = "FILE", value_parser = file_name)]
+    #[arg(long, short, value_name = "FILE", value_parser = file_name, value_hint = ValueHint::FilePath)]
     pub(crate) out: Option<PathBuf>,
     /// Save every wake-up, in order, as Parquet
-    #[arg(long, value_name = "FILE", value_parser = file_name)]
+    #[arg(long, value_name = "FILE", value_parser = file_name, value_hint = ValueHint::FilePath, hide_short_help = true)]
     pub(crate) samples_out: Option<PathBuf>,
     /// What to print
-    #[arg(long, value_enum, default_value_t = Format::Text, conflicts_with = "json")]
+    #[arg(long, value_enum, default_value_t = Format::Text, conflicts_with = "json", hide_short_help = true)]
     pub(crate) format: Format,
     #[command(flatten)]
     pub(crate) identity: Identity,

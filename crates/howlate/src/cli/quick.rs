@@ -13,7 +13,7 @@ pub(crate) struct Quick {
     #[arg(long, short, value_name = "FILE", value_parser = file_name)]
     pub(crate) out: Option<PathBuf>,
     /// Do not keep the run for `howlate show`
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) no_save: bool,
     #[command(flatten)]
     pub(crate) printing: Printing,

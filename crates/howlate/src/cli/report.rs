@@ -6,6 +6,8 @@ use clap::{Args, ValueEnum};
 use howlate_model::{Property, Span};
 use howlate_report::Chart;
 
+use super::known;
+
 /// One page with words, tables and pictures of saved recordings
 ///
 /// The page holds everything it needs: it opens from a disk, asks no network for anything, prints, and can
@@ -34,7 +36,7 @@ pub(crate) struct Report {
     format: Option<ReportFormat>,
     /// Compare conditions of one recording by this, such as policy or load; what differs in a single choice is
     /// compared by it without being asked. Several recordings are compared with the first
-    #[arg(long, value_name = "PROPERTY")]
+    #[arg(long, value_name = "PROPERTY", value_parser = known::known::<Property>(known::properties), hide_possible_values = true)]
     pub(crate) by: Option<Property>,
     /// What comes later comes too late: how many did is said, and shown in the pictures. The period if left out
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
@@ -44,7 +46,7 @@ pub(crate) struct Report {
     pub(crate) prometheus: Option<PathBuf>,
     /// One picture (svg) instead of the page: density, forest, overview, percentiles, time, sleeps, staircase, pairs, usual,
     /// worst or osadl
-    #[arg(long, value_name = "PICTURE", required_if_eq("format", "svg"))]
+    #[arg(long, value_name = "PICTURE", required_if_eq("format", "svg"), value_parser = known::known::<Chart>(known::charts), hide_possible_values = true)]
     pub(crate) chart: Option<Chart>,
 }
 

@@ -1,23 +1,41 @@
 //! `howlate run`
 
 use std::mem::take;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::{Extent, Output, Reasons, Typed, WholeRun};
+use super::{Extent, Output, Reasons, Typed, WholeRun, known};
 
-/// A whole experiment from a file: every condition, interleaved
+/// A whole experiment: every condition of a plan, interleaved
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
-howlate run plans/nanosleep.toml\n  \
-howlate run plans/python-sleep.toml --samples 10 --rounds 2   # a short try\n  \
-howlate run plans/python-sleep.toml --resume                  # after an interruption\n\n\
-What is typed for extent and circumstances holds instead of what the plan says. The recording gets the plan's name with `.jsonl`,
-unless --out names another. docs/plans.md describes plan files.")]
+howlate run --list\n  \
+howlate run python-sleep --samples 10 --rounds 2   # a short try\n  \
+howlate run python-sleep --resume                  # after an interruption\n  \
+howlate run my-plan.toml --dry-run")]
+#[command(after_long_help = "Examples:\n  \
+howlate run --list\n  \
+howlate run python-sleep --samples 10 --rounds 2   # a short try\n  \
+howlate run python-sleep --resume                  # after an interruption\n  \
+howlate run my-plan.toml --dry-run\n\n\
+What is typed for extent and circumstances holds instead of what the plan says. The recording gets the plan's name with `.jsonl`, \
+unless --out names another.\n\n\
+A plan is a TOML file. Each table is a measuring command, its keys are the command's options, and lists multiply:\n\n  \
+about = \"Does a busy machine delay short sleeps?\"\n\n  \
+[system]                    # in force for the run, then put back\n  \
+governor = \"performance\"\n\n  \
+[[sleep]]\n  \
+for = [\"100us\", \"1ms\"]\n  \
+policy = [\"other\", \"fifo:50\"]\n  \
+load = [\"idle\", \"cpu\"]")]
 pub(crate) struct Run {
-    /// The plan
-    pub(crate) plan: PathBuf,
+    /// The plan: a file, or the name of one that comes with howlate
+    #[arg(required_unless_present = "list", value_parser = known::plan(), hide_possible_values = true)]
+    plan: Option<PathBuf>,
+    /// List the plans that come with howlate
+    #[arg(long, conflicts_with = "plan")]
+    pub(crate) list: bool,
     /// Resume the recording of an interrupted run
     #[arg(long)]
     pub(crate) resume: bool,
@@ -34,11 +52,19 @@ pub(crate) struct Run {
     pub(crate) run: Typed<WholeRun>,
     #[command(flatten)]
     pub(crate) output: Output,
+    /// Do not keep the run for `howlate show`
+    #[arg(long, hide_short_help = true, help_heading = "Output")]
+    pub(crate) no_save: bool,
     #[command(flatten)]
     pub(crate) reasons: Reasons,
 }
 
 impl Run {
+    /// The plan; empty where they are only listed.
+    pub(crate) fn plan(&self) -> &Path {
+        self.plan.as_deref().unwrap_or(Path::new(""))
+    }
+
     /// Takes what was not typed from the plan's own options.
     pub(crate) fn or(&mut self, plan: Self) {
         self.run.options = take(&mut self.run.options).or(plan.run.options);
@@ -47,7 +73,7 @@ impl Run {
 
     /// What was typed, for a run of the same plan in a guest.
     pub(crate) fn in_guest(&self) -> Vec<String> {
-        let mut words = vec!["run".to_owned(), self.plan.display().to_string(), "--here".to_owned()];
+        let mut words = vec!["run".to_owned(), self.plan().display().to_string(), "--here".to_owned()];
         words.extend(self.extent.words.iter().chain(&self.run.words).cloned());
         if self.reasons.why {
             words.extend(["--why".to_owned(), format!("--tracer={}", self.reasons.tracer)]);
@@ -58,7 +84,8 @@ impl Run {
 
     /// The recording's path.
     pub(crate) fn recording(&self) -> PathBuf {
-        let named_after = || PathBuf::from(self.plan.file_stem().unwrap_or_default()).with_extension("jsonl");
+        let named_after =
+            || PathBuf::from(self.plan().file_stem().unwrap_or_default()).with_extension("jsonl");
         self.output.out.clone().unwrap_or_else(named_after)
     }
 }

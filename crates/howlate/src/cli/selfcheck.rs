@@ -5,9 +5,9 @@ use howlate_culprit::Class;
 use howlate_model::Span;
 use howlate_trace::Choice;
 
-use super::Printing;
+use super::{Printing, known};
 
-/// Makes known causes of lateness happen here, and counts how many of them the tracer finds
+/// Make known causes of lateness, and count how many are found
 #[derive(Args)]
 #[command(after_help = "\
 Causes: thread, competitors, stopped, throttled, other_timers, softirq, page_fault, timer_slack, late_arming\n\n\
@@ -23,7 +23,7 @@ pub(crate) struct Selfcheck {
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, default_value = "5s")]
     pub(crate) duration: Span,
     /// What traces: auto takes the best that can be had here; or bpf, tracefs, switches, none
-    #[arg(long, value_name = "TRACER", default_value = "auto")]
+    #[arg(long, value_name = "TRACER", default_value = "auto", hide_short_help = true, value_parser = known::known::<Choice>(known::tracers), hide_possible_values = true)]
     pub(crate) tracer: Choice,
     #[command(flatten)]
     pub(crate) printing: Printing,

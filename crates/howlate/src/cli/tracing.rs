@@ -5,17 +5,20 @@ use howlate_model::{Caveat, Span};
 use howlate_plan::Plan;
 use howlate_trace::Choice;
 
+use super::known;
 use crate::error::Error;
 use crate::session::Traced;
 
 /// Turns that are traced beside those that are not.
 #[derive(Args, Clone, Copy, Default)]
 pub(crate) struct Reasons {
-    /// Also find out why wake-ups are late: every turn is taken once more with a tracer, beside the one without
+    /// Also find out why wake-ups are late
+    ///
+    /// Every turn is taken once more with a tracer, beside the one without.
     #[arg(long, help_heading = "Reasons")]
     pub(crate) why: bool,
     /// What traces: auto takes the best that can be had here; or bpf, tracefs, switches, none
-    #[arg(long, value_name = "TRACER", default_value = "auto", requires = "why", help_heading = "Reasons")]
+    #[arg(long, value_name = "TRACER", default_value = "auto", hide_short_help = true, value_parser = known::known::<Choice>(known::tracers), hide_possible_values = true, requires = "why", help_heading = "Reasons")]
     pub(crate) tracer: Choice,
     /// Which wake-ups are the late ones; those above the 99th percentile if left out
     #[arg(
@@ -23,6 +26,7 @@ pub(crate) struct Reasons {
         value_name = "LENGTH",
         allow_hyphen_values = true,
         requires = "why",
+        hide_short_help = true,
         help_heading = "Reasons"
     )]
     pub(crate) late_above: Option<Span>,

@@ -7,7 +7,7 @@ use howlate_analyse::compare::Statistic;
 use howlate_knobs::{Knob, Scope, all, named};
 use howlate_model::{Span, nearest};
 
-use super::{Cyclic, Measuring, Notify, Sleep};
+use super::{Cyclic, Measuring, Notify, Sleep, known};
 
 /// Which setting helps on this machine, proved in interleaved turns
 #[derive(Args)]
@@ -45,7 +45,7 @@ pub(crate) struct Tried<T: Args> {
 #[command(next_help_heading = "Settings")]
 pub(crate) struct HowToTune {
     /// Settings to try: names, `thread` for those of a thread, `machine`, or `all`; `--dry-run` lists them
-    #[arg(long, value_name = "NAME,…", value_delimiter = ',', default_value = "thread")]
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', default_value = "thread", value_parser = known::known::<Chosen>(known::knobs), hide_possible_values = true)]
     pub(crate) knobs: Vec<Chosen>,
     /// The number that is to become smaller
     #[arg(long, value_enum, default_value_t = Goal::P99)]
@@ -57,10 +57,10 @@ pub(crate) struct HowToTune {
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Try settings of the machine although another program that tunes it is at work
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) beside_tuners: bool,
     /// Only put back what a killed howlate has left changed
-    #[arg(long, conflicts_with = "dry_run")]
+    #[arg(long, hide_short_help = true, conflicts_with = "dry_run")]
     pub(crate) restore: bool,
 }
 

@@ -3,13 +3,18 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueHint};
 use howlate_model::{Limit, Span};
 use howlate_trace::Choice;
 
-use super::{Printing, file_name};
+use super::{Printing, file_name, known};
 
-/// How late the threads of a program run that knows nothing of howlate, and why
+/// How late the threads of your own program run, and why
+///
+/// The program need not know anything of howlate.
+///
+/// Programs of your own can mark their loops, which needs no root: three lines of howlate.h, or of the crate howlate-loop, say when
+/// a turn wakes, is done, and what its period is. Packages bring `include/howlate.h`; both are in the folder `loop` of howlate's source.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
 howlate watch 4711 --duration 30s\n  \
@@ -39,11 +44,14 @@ pub(crate) struct Watch {
     #[arg(long, value_name = "LIMIT")]
     pub(crate) fail_above: Vec<Limit>,
     /// What traces: auto takes the best that can be had here; or bpf, tracefs, switches
-    #[arg(long, value_name = "TRACER", default_value = "auto")]
+    #[arg(long, value_name = "TRACER", default_value = "auto", hide_short_help = true, value_parser = known::known::<Choice>(known::tracers), hide_possible_values = true)]
     pub(crate) tracer: Choice,
     /// Save the recording
-    #[arg(long, short, value_name = "FILE", value_parser = file_name)]
+    #[arg(long, short, value_name = "FILE", value_parser = file_name, value_hint = ValueHint::FilePath)]
     pub(crate) out: Option<PathBuf>,
+    /// Do not keep the run for `howlate show`
+    #[arg(long, hide_short_help = true)]
+    pub(crate) no_save: bool,
     #[command(flatten)]
     pub(crate) printing: Printing,
 }

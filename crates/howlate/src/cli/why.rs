@@ -6,23 +6,29 @@ use clap::Args;
 use howlate_model::Span;
 use howlate_trace::Choice;
 
-use super::file_name;
+use super::{file_name, known};
 
-/// Where lateness comes from: of this machine (about 30 s), or of recordings made with --why
+/// Where lateness comes from, on this machine or in recordings
+///
+/// This machine takes about 30 s; recordings are those made with --why.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
 howlate why\n  \
+howlate cyclic --why && howlate why --last --late-above 100us\n  \
 howlate cyclic --policy fifo:80,other --load idle,pipe --why --out w.jsonl\n  \
 howlate why w.jsonl --late-above 100us")]
 pub(crate) struct Why {
     /// Recordings made with --why and --out; this machine is looked at if left out
     #[arg(value_name = "RECORDING")]
     pub(crate) recordings: Vec<PathBuf>,
+    /// The most recent run that is kept
+    #[arg(long, conflicts_with = "recordings")]
+    pub(crate) last: bool,
     /// Which wake-ups are the late ones; those above the 99th percentile if left out
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub(crate) late_above: Option<Span>,
     /// What traces: auto takes the best that can be had here; or bpf, tracefs, switches, none
-    #[arg(long, value_name = "TRACER", default_value = "auto", conflicts_with = "recordings")]
+    #[arg(long, value_name = "TRACER", default_value = "auto", hide_short_help = true, value_parser = known::known::<Choice>(known::tracers), hide_possible_values = true, conflicts_with = "recordings")]
     pub(crate) tracer: Choice,
     /// Save the recording
     #[arg(long, short, value_name = "FILE", conflicts_with = "recordings", value_parser = file_name)]

@@ -2,6 +2,7 @@
 
 mod cyclictest;
 mod roff;
+mod sections;
 
 use clap::{Command, CommandFactory};
 use jiff::Timestamp;
@@ -40,15 +41,37 @@ pub(crate) fn man(name: Option<&str>) -> Result<Status, Error> {
 
 fn page(command: Command) -> Result<String, Error> {
     let title = command.get_display_name().unwrap_or_else(|| command.get_name()).to_uppercase();
-    let mut page = Vec::new();
-    clap_mangen::Man::new(command)
+    let below = command.get_after_long_help().or_else(|| command.get_after_help());
+    let below = sections::of(&below.map(ToString::to_string).unwrap_or_default());
+    let has_options = command.get_arguments().any(|argument| !argument.is_hide_set());
+    let has_version = command.get_version().is_some();
+    let has_commands = command.get_subcommands().any(|one| !one.is_hide_set());
+    let page = clap_mangen::Man::new(command)
         .title(title)
         .date(date())
         .source(concat!("howlate ", env!("CARGO_PKG_VERSION")))
-        .manual("User Commands")
-        .render(&mut page)?;
-    Ok(String::from_utf8_lossy(&page).into_owned())
+        .manual("User Commands");
+    let mut text = Vec::new();
+    page.render_title(&mut text)?;
+    page.render_name_section(&mut text)?;
+    page.render_synopsis_section(&mut text)?;
+    page.render_description_section(&mut text)?;
+    if has_options {
+        page.render_options_section(&mut text)?;
+    }
+    if has_commands {
+        page.render_subcommands_section(&mut text)?;
+    }
+    text.extend(below.into_bytes());
+    if has_version {
+        page.render_version_section(&mut text)?;
+    }
+    let text = String::from_utf8_lossy(&text);
+    Ok(format!("{PREAMBLE}{}", text.replace(PREAMBLE, "")))
 }
+
+/// What each section begins with on its own: apostrophes that can be copied.
+const PREAMBLE: &str = ".ie \\n(.g .ds Aq \\(aq\n.el .ds Aq '\n";
 
 /// The page's date: what `SOURCE_DATE_EPOCH` says, so that packages can be built again bit by bit; otherwise today.
 ///

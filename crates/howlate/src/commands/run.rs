@@ -6,17 +6,24 @@ use howlate_model::{Caveat, Condition, HowEnded, Loads, Span, shell_path};
 use howlate_plan::{Plan, PlanError, together};
 use howlate_render as render;
 
-use super::{cyclic, notify, print_result, sleep};
+use super::{cyclic, notify, print_result, say_kept, sleep};
 use crate::cli::{Command, Guest, Run};
 use crate::environment::Environment;
 use crate::error::Error;
 use crate::experiment::Experiment;
+use crate::kept::Kept;
+use crate::plans;
 use crate::session::{Request, Resume, measure};
 use crate::status::{self, Status};
 use crate::terminal;
 
 pub(crate) fn run(mut args: Run) -> Result<Status, Error> {
-    let mut experiment = Experiment::read(&args.plan)?;
+    if args.list {
+        let plans: Vec<(&str, String)> = plans::ALL.iter().map(|plan| (plan.name, plan.about())).collect();
+        terminal::print(&render::plan_list(&plans, terminal::width()))?;
+        return Ok(Status::Done);
+    }
+    let mut experiment = Experiment::read(args.plan())?;
     if let Some(options) = experiment.options.take() {
         args.or(options);
     }
@@ -49,6 +56,7 @@ fn in_guests(args: &Run, mut guest: Guest) -> Result<Status, Error> {
     guest.command = args.in_guest();
     guest.out = Some(args.recording());
     guest.printing = args.output.printing;
+    guest.no_save = args.no_save;
     super::guest::run(&guest)
 }
 
@@ -64,13 +72,15 @@ fn take(
     let path = args.recording();
     let options = &args.run.options;
     let request = Request { out: Some(&path), traced, ..Request::of("run", seed, options, &args.output) };
+    let kept = Kept::begin("run", Some(&path), args.no_save);
     introduce(experiment, &plan, &path, request.quiet);
     let analysis = measure(&request, environment, &plan, resume)?;
     print_result(&analysis, &args.output, &options.fail_above)?;
+    say_kept(kept, request.quiet);
     if analysis.end.as_ref().is_some_and(|end| end.how == HowEnded::Interrupted) && !request.quiet {
         terminal::say(&format!(
             "To go on: howlate run {} --resume{}\n",
-            shell_path(&args.plan),
+            shell_path(args.plan()),
             out_option(args)
         ));
     }

@@ -11,23 +11,27 @@ use howlate_analyse::Analysis;
 
 use self::subject::Subject;
 use self::watching::{Ended, Watching};
-use super::print_result;
+use super::{print_result, say_kept};
 use crate::cli::{Output, Watch};
 use crate::environment::Environment;
 use crate::error::Error;
+use crate::kept::Kept;
 use crate::status::{self, Status};
 
 pub(crate) fn run(asked: &Watch) -> Result<Status, Error> {
     let environment = Environment::begin()?;
     let mut subject = Subject::of(asked)?;
-    let watching = Watching::begin(asked, &environment, &mut subject)?;
+    let kept = Kept::begin("watch", asked.out.as_deref(), asked.no_save);
+    let watching = Watching::begin(asked, &environment, &mut subject, kept.path().as_deref())?;
     subject.begin()?;
     let Ended { analysis, nothing } = watching.until_the_end(&mut subject, &environment.interrupted);
     let failure = subject.end(&environment.interrupted);
     if let Some(nothing) = nothing {
+        kept.forget();
         return Err(failure.unwrap_or(nothing));
     }
     print(asked, &analysis)?;
+    say_kept(kept, asked.printing.quiet);
     let status = status::of(&analysis, &asked.fail_above);
     failure.map_or(Ok(status), Err)
 }

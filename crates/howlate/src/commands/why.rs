@@ -1,5 +1,7 @@
 //! `howlate why`
 
+use std::path::PathBuf;
+
 use howlate_analyse::Analysis;
 use howlate_model::{Load, Policy, Span};
 use howlate_plan::{Circumstances, CyclicChoices};
@@ -7,7 +9,7 @@ use howlate_render as render;
 
 use super::quick::realtime_policy;
 use super::reading::Texts;
-use super::{print_result, reading, say_kept};
+use super::{named_or_most_recent, print_result, reading, say_kept};
 use crate::cli::{Output, Printing, Reasons, WholeRun, Why};
 use crate::environment::Environment;
 use crate::error::Error;
@@ -22,7 +24,10 @@ const PER_CONDITION: Span = Span::from_millis(3_600);
 const ROUNDS: u32 = 9;
 
 pub(crate) fn run(asked: &Why) -> Result<Status, Error> {
-    if asked.recordings.is_empty() { look(asked) } else { read(asked) }
+    match (asked.recordings.as_slice(), asked.last) {
+        ([], false) => look(asked),
+        (named, _) => read(asked, &named_or_most_recent(named)?),
+    }
 }
 
 /// Why this machine is late: as a program is and with real-time priority, idle and busy.
@@ -66,14 +71,13 @@ pub(super) fn is_explained(analysis: &Analysis) -> bool {
 }
 
 /// What recordings say.
-fn read(asked: &Why) -> Result<Status, Error> {
-    for path in &asked.recordings {
+fn read(asked: &Why, recordings: &[PathBuf]) -> Result<Status, Error> {
+    for path in recordings {
         let analysis = reading::analysis(path, Texts::Legible)?;
         if !is_explained(&analysis) {
             return Err(Error::NothingTraced { path: path.clone() });
         }
-        let heading =
-            if asked.recordings.len() > 1 { format!("{}\n", reading::name(path)) } else { String::new() };
+        let heading = if recordings.len() > 1 { format!("{}\n", reading::name(path)) } else { String::new() };
         let text = render::why(&analysis, asked.late_above, terminal::width());
         terminal::print(&format!("{heading}{text}"))?;
     }

@@ -39,17 +39,17 @@ pub(super) struct Booted<'a> {
 pub(super) struct OtherConditions;
 
 impl Boots {
-    /// Begins with the header of the first guest.
+    /// Begins with the header of the first guest, in the file `out`, or else in the one that is kept.
     pub(super) fn begin(
         first: &Header,
         kinds: &[Bootable],
         environment: &Environment,
-        out: Option<&Path>,
+        [out, kept]: [Option<&Path>; 2],
     ) -> Result<Self, Error> {
         let of_kinds: Vec<_> = kinds.iter().map(|kind| kind.conditions(&first.conditions)).collect();
         let merge = Merge::into_conditions(side_by_side(&of_kinds));
         let header = header("guest", first.seed, environment, merge.conditions().to_vec());
-        let recorder = Recorder::begin(header, out, &environment.interrupted)?;
+        let recorder = Recorder::somewhere(header, out, kept, &environment.interrupted)?;
         let measured = first.conditions.len();
         Ok(Self { merge, recorder, measured, boots: 0, open: false, booted: clock::now() })
     }

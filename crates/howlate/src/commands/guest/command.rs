@@ -50,13 +50,15 @@ fn with_limits(command: GuestCommand, measuring: Measuring) -> Result<(GuestComm
 /// The plan, and what it includes, come along with the same paths to each other.
 fn with_plan(mut command: GuestCommand, args: Run) -> Result<(GuestCommand, Vec<Limit>), Error> {
     refuse(&args.output)?;
-    let experiment = Experiment::read(&args.plan)?;
+    let experiment = Experiment::read(args.plan())?;
     // Below a folder of their own: what is mounted in the guest would hide /tmp.
     let read = |path: &PathBuf| Ok((format!("/plans{}", path.display()), std::fs::read(path)?));
     command.files = experiment.files.iter().map(read).collect::<std::io::Result<_>>()?;
-    let plan = args.plan.display().to_string();
-    for word in command.arguments.iter_mut().filter(|word| **word == plan) {
-        *word = command.files[0].0.clone();
+    let plan = args.plan().display().to_string();
+    // One that comes with the program has its name there as well.
+    if let Some((there, _)) = command.files.first() {
+        let named = command.arguments.iter_mut().filter(|word| **word == plan);
+        named.for_each(|word| word.clone_from(there));
     }
     let run = match experiment.options {
         Some(options) => args.run.options.or(options.run.options),

@@ -18,9 +18,11 @@ use self::check::Check;
 use self::command::Task;
 use self::kinds::kinds;
 use self::rounds::Rounds;
+use super::say_kept;
 use crate::cli::{Guest, without_repeats};
 use crate::environment::Environment;
 use crate::error::Error;
+use crate::kept::Kept;
 use crate::status::{self, Status};
 use crate::terminal;
 
@@ -43,8 +45,11 @@ pub(crate) fn run(args: &Guest) -> Result<Status, Error> {
         Task::Check(command) => return Check { args, machine, program, kinds, command }.run(),
     };
     let environment = Environment::begin()?;
+    let kept = Kept::begin("guest", args.out.as_deref(), args.no_save);
+    let place = kept.path();
+    let (environment, place) = (&environment, place.as_deref());
     let mut rounds =
-        Rounds { args, machine, qemu, program, command, kinds, environment: &environment, boots: None };
+        Rounds { args, machine, qemu, program, command, kinds, environment, kept: place, boots: None };
     let trouble = rounds.take();
     let Some(boots) = rounds.boots else {
         return trouble.map(|_| Status::NotTrustworthy);
@@ -53,6 +58,7 @@ pub(crate) fn run(args: &Guest) -> Result<Status, Error> {
     let track = boots.end(trouble.is_ok().then_some(how));
     let text = if args.printing.json { render::json(&track.analysis)? } else { verdict::report(&track) };
     terminal::print_or_json(&text, args.printing.json)?;
+    say_kept(kept, args.printing.quiet);
     let status = status::of(&track.analysis, &limits);
     match trouble {
         Ok(_) => Ok(status),

@@ -1,5 +1,6 @@
 //! Booting guests in turn, and listening to each.
 
+use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use howlate_guest::{
@@ -26,6 +27,8 @@ pub(super) struct Rounds<'a> {
     pub(super) command: GuestCommand,
     pub(super) kinds: Vec<Bootable>,
     pub(super) environment: &'a Environment,
+    /// Where the recording is kept if it is to go nowhere.
+    pub(super) kept: Option<&'a Path>,
     /// `None` until the first guest measures.
     pub(super) boots: Option<Boots>,
 }
@@ -78,7 +81,7 @@ impl Rounds<'_> {
         let mut listening = Listening {
             index,
             kinds: &self.kinds,
-            args: self.args,
+            files: [self.args.out.as_deref(), self.kept],
             qemu: &self.qemu,
             environment: self.environment,
             boots: &mut self.boots,
@@ -119,7 +122,8 @@ fn kvm_failed(reason: &str) -> Caveat {
 struct Listening<'a> {
     index: usize,
     kinds: &'a [Bootable],
-    args: &'a Guest,
+    /// Where the recording goes, and where it is kept otherwise.
+    files: [Option<&'a Path>; 2],
     qemu: &'a str,
     environment: &'a Environment,
     boots: &'a mut Option<Boots>,
@@ -168,7 +172,7 @@ impl Listening<'_> {
         let boots = match self.boots {
             Some(boots) => boots,
             None => {
-                let begun = Boots::begin(header, self.kinds, self.environment, self.args.out.as_deref())?;
+                let begun = Boots::begin(header, self.kinds, self.environment, self.files)?;
                 self.boots.insert(begun)
             }
         };

@@ -3,12 +3,21 @@
 /// Longer lines of the source are hard to review.
 const WIDTH: usize = 80;
 
-/// Source lines without blanks at their ends, not too long, and one empty line where a break stood on either side of it.
+/// Source lines without blanks at their ends, not too long but between `.nf` and `.fi`, where a line is a line, and one empty line where a break stood on either side of it.
 pub(super) fn tidy(page: &str) -> String {
     let page = page.replace(".br\n\n.br\n", ".sp\n");
     let mut tidied = String::with_capacity(page.len());
+    let mut as_it_is = false;
     for line in page.lines().map(str::trim_end) {
-        put(&mut tidied, line);
+        match (line, as_it_is) {
+            (".fi", _) => as_it_is = false,
+            (".nf", _) => as_it_is = true,
+            _ => {}
+        }
+        match as_it_is {
+            true => tidied.extend([line, "\n"]),
+            false => put(&mut tidied, line),
+        }
     }
     tidied
 }
@@ -59,6 +68,12 @@ mod tests {
     fn what_is_not_ascii_takes_more_room() {
         let text = format!("{} … and on", "x".repeat(72));
         assert_eq!(tidy(&text), format!("{}\n… and on\n", "x".repeat(72)));
+    }
+
+    #[test]
+    fn examples_keep_their_lines() {
+        let long = format!(".nf\n{0}\n.fi\n", "howlate ".repeat(20).trim_end());
+        assert_eq!(tidy(&long), long);
     }
 
     #[test]

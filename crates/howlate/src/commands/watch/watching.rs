@@ -1,5 +1,6 @@
 //! Watching from the first look to the last line of the recording.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use howlate_analyse::Analysis;
@@ -68,6 +69,7 @@ impl Watching {
         asked: &Watch,
         environment: &Environment,
         subject: &mut Subject,
+        kept: Option<&Path>,
     ) -> Result<Self, Error> {
         let Traced { mut tracer, mut accounts, untraced, caveats } = Traced::choose(asked.tracer, subject)?;
         let mut threads = Threads::of(Root::live(), subject.pid(), asked.follow);
@@ -79,7 +81,7 @@ impl Watching {
         accounts.iter_mut().for_each(|accounts| accounts.begin(&threads.all()));
         let mut header = header("watch", 0, environment, Vec::new());
         header.late_above_ns = asked.late_above;
-        let mut recorder = Recorder::begin(header, asked.out.as_deref(), &environment.interrupted)?;
+        let mut recorder = Recorder::somewhere(header, asked.out.as_deref(), kept, &environment.interrupted)?;
         caveats.into_iter().chain(environment.refused.iter().cloned()).for_each(|one| recorder.caveat(one));
         let watched = subject.leaves_the_terminal_alone() && !asked.printing.quiet && is_watched();
         if !asked.printing.quiet && !tracer.as_deref().is_some_and(sees_wakers) {
@@ -273,9 +275,11 @@ const fn what_is_left(accounts: bool) -> &'static str {
     match accounts {
         true => {
             "Nobody sees here what wakes the program's threads: how long they wait for a CPU is measured, and loops \
-             that the program has marked (docs/loop.md).\n"
+             that the program has marked (see `howlate watch --help`).\n"
         }
-        false => "There is no tracer: only loops are measured that the program has marked (docs/loop.md).\n",
+        false => {
+            "There is no tracer: only loops are measured that the program has marked (see `howlate watch --help`).\n"
+        }
     }
 }
 

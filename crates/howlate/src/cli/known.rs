@@ -1,0 +1,131 @@
+//! Values that a shell can complete, of options whose parsers are our own and take others as well.
+
+use std::str::FromStr;
+
+use clap::builder::{PathBufValueParser, PossibleValue, TypedValueParser};
+use clap::{Arg, Command, Error};
+use howlate_knobs::all;
+use howlate_model::{Notifier, Property, Runtime, Wait};
+use howlate_report::Chart;
+
+use crate::plans;
+
+/// A parser, and values that it is known to take.
+#[derive(Clone)]
+pub(crate) struct Known<P> {
+    parser: P,
+    values: fn() -> Vec<&'static str>,
+}
+
+impl<P: TypedValueParser> TypedValueParser for Known<P> {
+    type Value = P::Value;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        argument: Option<&Arg>,
+        value: &std::ffi::OsStr,
+    ) -> Result<Self::Value, Error> {
+        self.parser.parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new((self.values)().into_iter().map(PossibleValue::new)))
+    }
+}
+
+type Parser<T> = fn(&str) -> Result<T, <T as FromStr>::Err>;
+
+/// What `T` reads, of which these are known.
+pub(crate) fn known<T: FromStr>(values: fn() -> Vec<&'static str>) -> Known<Parser<T>> {
+    Known { parser: T::from_str, values }
+}
+
+/// A plan's name, or the path of any file.
+pub(crate) fn plan() -> Known<PathBufValueParser> {
+    Known { parser: PathBufValueParser::new(), values: || plans::ALL.iter().map(|plan| plan.name).collect() }
+}
+
+pub(crate) fn policies() -> Vec<&'static str> {
+    vec!["other", "batch", "idle", "nice:-20", "fifo:80", "rr:80", "deadline:200us/1ms"]
+}
+
+pub(crate) fn loads() -> Vec<&'static str> {
+    vec![
+        "idle",
+        "cpu",
+        "pipe",
+        "interrupt",
+        "hackbench",
+        "memory",
+        "disk",
+        "files",
+        "network",
+        "fork",
+        "timers",
+        "awake",
+    ]
+}
+
+pub(crate) fn waits() -> Vec<&'static str> {
+    Wait::ALL.map(Wait::name).to_vec()
+}
+
+pub(crate) fn sleepers() -> Vec<&'static str> {
+    waits().into_iter().chain(Runtime::ALL.map(Runtime::name)).collect()
+}
+
+pub(crate) fn notifiers() -> Vec<&'static str> {
+    std::iter::once("all").chain(Notifier::ALL.map(Notifier::name)).collect()
+}
+
+pub(crate) fn properties() -> Vec<&'static str> {
+    Property::choices().map(Property::name).collect()
+}
+
+pub(crate) fn charts() -> Vec<&'static str> {
+    Chart::ALL.map(Chart::name).to_vec()
+}
+
+pub(crate) fn tracers() -> Vec<&'static str> {
+    vec!["auto", "bpf", "tracefs", "switches", "none"]
+}
+
+pub(crate) fn knobs() -> Vec<&'static str> {
+    ["thread", "machine", "all"].into_iter().chain(all().map(|knob| knob.name)).collect()
+}
+
+pub(crate) fn kernels() -> Vec<&'static str> {
+    vec!["host", "debian:standard", "debian:cloud", "debian:rt"]
+}
+
+#[cfg(test)]
+mod tests {
+    use howlate_guest::KernelSpec;
+    use howlate_model::{Loads, Policy, Sleeper};
+    use howlate_trace::Choice;
+
+    use super::super::Chosen;
+    use super::super::notify::By;
+    use super::*;
+
+    #[track_caller]
+    fn are_taken<T: FromStr>(values: fn() -> Vec<&'static str>) {
+        let refused: Vec<&str> = values().into_iter().filter(|one| one.parse::<T>().is_err()).collect();
+        assert!(!values().is_empty() && refused.is_empty(), "{refused:?}");
+    }
+
+    #[test]
+    fn what_a_shell_completes_is_taken() {
+        are_taken::<Policy>(policies);
+        are_taken::<Loads>(loads);
+        are_taken::<Wait>(waits);
+        are_taken::<Sleeper>(sleepers);
+        are_taken::<By>(notifiers);
+        are_taken::<Property>(properties);
+        are_taken::<Chart>(charts);
+        are_taken::<Choice>(tracers);
+        are_taken::<Chosen>(knobs);
+        are_taken::<KernelSpec>(kernels);
+    }
+}
