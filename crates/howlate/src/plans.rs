@@ -13,7 +13,7 @@ pub(crate) struct BuiltIn {
 
 macro_rules! built_in {
     ($($name:literal),*) => {
-        [$(BuiltIn { name: $name, text: include_str!(concat!("../../../plans/", $name, ".toml")) }),*]
+        [$(BuiltIn { name: $name, text: include_str!(concat!("../plans/", $name, ".toml")) }),*]
     };
 }
 
@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn every_plan_is_built_in_and_says_what_it_asks() {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../plans");
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/plans");
         let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
         let mut names: Vec<String> =
             files.map(|path| path.file_stem().unwrap().to_string_lossy().into_owned()).collect();

@@ -62,9 +62,10 @@ impl Language {
             (Setting::TimerSlack, Self::C | Self::Cpp) => {
                 &["#include <sys/prctl.h>", "prctl(PR_SET_TIMERSLACK, 1UL, 0, 0, 0);"]
             }
-            (Setting::TimerSlack, Self::Rust) => {
-                &["use libc::*;   // crate libc", "unsafe { prctl(PR_SET_TIMERSLACK, 1 as c_ulong) };"]
-            }
+            (Setting::TimerSlack, Self::Rust) => &[
+                "use libc::*;   // crate libc; in an unsafe block:",
+                "prctl(PR_SET_TIMERSLACK, 1 as c_ulong);",
+            ],
             // 29: PR_SET_TIMERSLACK of linux/prctl.h, for which Python has no name.
             (Setting::TimerSlack, Self::Python) => {
                 &["import ctypes", "PR_SET_TIMERSLACK = 29", "ctypes.CDLL(None).prctl(PR_SET_TIMERSLACK, 1)"]
@@ -81,9 +82,9 @@ impl Language {
                 "sched_setscheduler(0, SCHED_FIFO, &p);",
             ],
             (Setting::Priority, Self::Rust) => &[
-                "use libc::*;   // crate libc",
+                "use libc::*;   // crate libc; in an unsafe block:",
                 "let p = sched_param { sched_priority: 80 };",
-                "unsafe { sched_setscheduler(0, SCHED_FIFO, &p) };",
+                "sched_setscheduler(0, SCHED_FIFO, &p);",
             ],
             (Setting::Priority, Self::Python) => {
                 &["import os", "p = os.sched_param(80)", "os.sched_setscheduler(0, os.SCHED_FIFO, p)"]
