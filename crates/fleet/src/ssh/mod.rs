@@ -9,6 +9,7 @@ use std::io::Read;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use howlate_model::{shell_path, shell_word};
 
@@ -49,6 +50,16 @@ impl Ssh {
     }
 }
 
+/// A server that is asked too much at once (`MaxStartups` of sshd_config(5)) has room again soon.
+const BEFORE_ANOTHER_TRY: Duration = Duration::from_secs(1);
+
+/// Whether there was a server, and the connection to it came to an end by itself.
+fn is_lost(reason: &str) -> bool {
+    ["Connection closed", "Connection reset", "closed by remote host", "Broken pipe"]
+        .iter()
+        .any(|one| reason.contains(one))
+}
+
 /// What goes to each node.
 struct Sent {
     plan: String,
@@ -64,8 +75,18 @@ impl Sent {
         Ok(Self { plan: text(PLAN)?, script: text(SCRIPT)? })
     }
 
-    /// Sends the program where it is not there yet, and starts the script.
+    /// Sends the program where it is not there yet, and starts the script. Nothing is started twice, so that it may be
+    /// tried again where the connection was lost.
     fn start(&self, fleet: &Fleet, node: usize) -> Result<(), String> {
+        let lost = match self.try_to_start(fleet, node) {
+            Err(reason) if is_lost(&reason) => reason,
+            other => return other,
+        };
+        thread::park_timeout(BEFORE_ANOTHER_TRY);
+        self.try_to_start(fleet, node).map_err(|reason| if is_lost(&reason) { lost } else { reason })
+    }
+
+    fn try_to_start(&self, fleet: &Fleet, node: usize) -> Result<(), String> {
         let connection = Connection::to(fleet, node);
         let found = connection.says(&there::prepare(fleet, node))?;
         if answer(fleet, &found).trim() != "there" {
@@ -172,6 +193,22 @@ mod tests {
         }
         for strange in ["", "\n", "300\n", "-1", "Last login: today\nrunning\n", "\u{1b}[2J"] {
             assert!(matches!(state(strange), State::Unreachable { .. }), "{strange}");
+        }
+    }
+
+    #[test]
+    fn only_a_connection_that_was_lost_is_tried_again() {
+        for lost in [
+            "kex_exchange_identification: Connection closed by remote host",
+            "Connection reset by 192.0.2.7 port 22",
+            "client_loop: send disconnect: Broken pipe",
+        ] {
+            assert!(is_lost(lost), "{lost}");
+        }
+        for other in
+            ["root@n1: Permission denied (publickey).", "Host key verification failed.", "Connection refused"]
+        {
+            assert!(!is_lost(other), "{other}");
         }
     }
 

@@ -44,7 +44,7 @@ howlate fleet run plan.toml --on slurm:rt --folder ~/rt-nodes\n  \
 howlate fleet run plan.toml --on ssh:@lab.txt -- --fail-above 'max>1ms'\n  \
 howlate fleet run plan.toml --on ssh:@lab.txt --resume\n\n\
 Ctrl-C ends the waiting, and the nodes go on: `howlate fleet collect FOLDER` fetches what they find, `howlate fleet cancel FOLDER` ends \
-them. docs/fleet.md has the rest."
+them."
 )]
 pub(crate) struct FleetRun {
     /// The plan: one file, which includes no other
