@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use crate::packages;
+use xtask::packages;
 
 /// An object: its name, and what it is made from, the program first.
 pub struct Object {

@@ -1,21 +1,17 @@
 //! The developer's commands. `cargo xtask` without arguments lists them.
 
-mod bench;
 mod bpf;
-mod capture_system;
-mod capture_traces;
-mod cross;
 mod dist;
 mod fuzz;
+mod lab;
 mod orders;
-mod packages;
-mod soak;
 mod storm;
 mod supply;
 mod test;
 
-use std::path::Path;
 use std::process::ExitCode;
+
+use xtask::cross;
 
 const USAGE: &str = "\
 The developer's commands:
@@ -25,7 +21,7 @@ The developer's commands:
   cargo xtask test --consumers
                               the readers of results: HdrHistogram in five languages, Jenkins' schema, prove, KCIDB, …
   cargo xtask bench           every benchmark; or one of: cyclic, cyclictest, instructions,
-                              load, memory, notify, report, show, size, statistics, truth, why
+                              load, loop, memory, notify, report, show, size, statistics, top, truth, watch, why
   cargo xtask fuzz [--for 1h] [TARGET…]
                               damaged and hostile input for everything that reads what others wrote
   cargo xtask soak [--for 24h]
@@ -45,60 +41,26 @@ The developer's commands:
 ";
 
 fn main() -> ExitCode {
-    // This is the program of the guests that it boots.
-    howlate_guest::serve_as_init();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["test"] => test::run(test::Extent::Everything),
         ["test", "--fast"] => test::run(test::Extent::Fast),
         ["test", "--consumers"] => test::run(test::Extent::Consumers),
-        ["bench", names @ ..] => bench::run(names),
         ["cross", names @ ..] => cross::run(names),
         ["dist", words @ ..] => dist::run(words),
         ["fuzz", words @ ..] => fuzz::run(words),
-        ["soak", words @ ..] => soak::run(words),
         ["storm", words @ ..] => storm::run(words),
         ["orders"] => orders::run(),
         ["supply"] => supply::run(),
         ["bpf"] => bpf::run(),
-        // Last in a guest: what its first process adds.
-        ["capture-traces"] | ["capture-traces", "--quiet"] => told(capture_traces::print_here()),
-        ["capture-traces", kernels @ ..] => told(capture_traces::of_guests(kernels)),
-        ["capture-system", folder] => capture(Path::new(folder)),
+        ["bench" | "soak" | "capture-traces" | "capture-system", ..] => lab::run(&words),
         [] | ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
             ExitCode::SUCCESS
         }
         _ => {
             eprint!("error: there is no command `{}`\n\n{USAGE}", words.join(" "));
-            ExitCode::from(2)
-        }
-    }
-}
-
-fn told(done: std::io::Result<()>) -> ExitCode {
-    done.map_or_else(
-        |error| {
-            eprintln!("error: {error}");
-            ExitCode::from(2)
-        },
-        |()| ExitCode::SUCCESS,
-    )
-}
-
-fn capture(folder: &Path) -> ExitCode {
-    match capture_system::capture(folder) {
-        Ok(captured) => {
-            println!("{} files in {}", captured.files, folder.display());
-            println!(
-                "Look through them before you share them; {} paths were refused.",
-                captured.refused.len()
-            );
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            eprintln!("error: cannot capture into {}: {error}", folder.display());
             ExitCode::from(2)
         }
     }

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::sync::mpsc::{Sender, channel};
+use std::time::Duration;
 
-use howlate_linux::clock;
-use howlate_model::Span;
+use rustix::time::{ClockId, clock_gettime};
 use serde_json::Value;
 
 /// Inputs of a property test in the everyday loop; proptest takes 256 if not told.
@@ -39,7 +39,7 @@ pub(super) struct Program {
 pub(super) struct Ended {
     pub(super) name: String,
     pub(super) text: String,
-    pub(super) took: Span,
+    pub(super) took: Duration,
     pub(super) is_success: bool,
 }
 
@@ -98,7 +98,7 @@ impl Program {
     }
 
     fn run(self, surroundings: &Surroundings<'_>) -> Ended {
-        let (began, temporary) = (clock::now(), temporary());
+        let (began, temporary) = (now(), temporary());
         let mut command = Command::new(&self.executable);
         command.envs(temporary.iter().map(|folder| ("TMPDIR", folder.path())));
         command.current_dir(&self.folder).env("HOWLATE_SKIPS", surroundings.skips);
@@ -112,8 +112,13 @@ impl Program {
             }
             Err(error) => (format!("{} does not start: {error}\n", self.executable.display()), false),
         };
-        Ended { name: self.name, text, took: clock::now().since(began), is_success }
+        Ended { name: self.name, text, took: now().saturating_sub(began), is_success }
     }
+}
+
+/// `CLOCK_MONOTONIC`.
+fn now() -> Duration {
+    Duration::try_from(clock_gettime(ClockId::Monotonic)).unwrap_or_default()
 }
 
 /// A folder for temporary files that anybody may write, as `/tmp` is: tests look for what was left in there, which

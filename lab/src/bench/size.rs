@@ -2,8 +2,9 @@
 
 use std::io;
 
+use xtask::cross;
+
 use super::why::limit::{Figure, Limits};
-use crate::cross;
 
 /// Millions of bytes.
 const MOST: f64 = 10.0;

@@ -22,7 +22,7 @@ use std::process::ExitCode;
 
 pub use program::built;
 
-use crate::packages;
+use xtask::packages;
 
 type Bench = (&'static str, fn() -> std::io::Result<()>);
 

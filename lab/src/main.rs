@@ -1,0 +1,55 @@
+//! What developers measure: benches, a soak, captures of a machine. `cargo xtask` lists them, and hands them on.
+
+mod bench;
+mod capture_system;
+mod capture_traces;
+mod soak;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    // This is the program of the guests that it boots.
+    howlate_guest::serve_as_init();
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["bench", names @ ..] => bench::run(names),
+        ["soak", words @ ..] => soak::run(words),
+        // Last in a guest: what its first process adds.
+        ["capture-traces"] | ["capture-traces", "--quiet"] => told(capture_traces::print_here()),
+        ["capture-traces", kernels @ ..] => told(capture_traces::of_guests(kernels)),
+        ["capture-system", folder] => capture(Path::new(folder)),
+        _ => {
+            eprintln!("error: `cargo xtask` lists the commands");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn told(done: std::io::Result<()>) -> ExitCode {
+    done.map_or_else(
+        |error| {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        },
+        |()| ExitCode::SUCCESS,
+    )
+}
+
+fn capture(folder: &Path) -> ExitCode {
+    match capture_system::capture(folder) {
+        Ok(captured) => {
+            println!("{} files in {}", captured.files, folder.display());
+            println!(
+                "Look through them before you share them; {} paths were refused.",
+                captured.refused.len()
+            );
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("error: cannot capture into {}: {error}", folder.display());
+            ExitCode::from(2)
+        }
+    }
+}
