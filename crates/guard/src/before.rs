@@ -85,21 +85,29 @@ pub(crate) struct Changes {
 }
 
 impl Changes {
-    /// Takes those of `ids` back, last change first; tells what could not be.
+    /// Takes those of `ids` back, last change first; tells what could not be, which is tried again at the end.
     pub(crate) fn undo(&mut self, ids: &[u32]) -> Vec<Caveat> {
         let (undone, kept) = std::mem::take(&mut self.all).into_iter().partition(|one| ids.contains(&one.id));
+        let (caveats, refused) = Self { all: undone }.put_all_back();
         self.all = kept;
-        Self { all: undone }.put_all_back()
+        self.all.extend(refused.all);
+        self.all.sort_by_key(|one| one.id);
+        caveats
     }
 
-    /// Takes all back, last change first; tells what could not be.
-    pub(crate) fn put_all_back(self) -> Vec<Caveat> {
-        let tried = self.all.iter().rev().filter_map(|one| Some((one, one.put_back()?)));
-        let is_refused = |found: &(&Before, Caveat)| matches!(found.1, Caveat::SettingNotRestored { .. });
-        let (refused, told): (Vec<_>, Vec<_>) = tried.partition(is_refused);
+    /// Takes all back, last change first; tells what could not be, and returns what the kernel refused.
+    pub(crate) fn put_all_back(self) -> (Vec<Caveat>, Self) {
+        let is_refused = |caveat: &Caveat| matches!(caveat, Caveat::SettingNotRestored { .. });
+        let try_each = |changes: Vec<Before>| {
+            let tried = changes.into_iter().filter_map(|one| one.put_back().map(|caveat| (one, caveat)));
+            tried.partition::<Vec<_>, _>(|(_, caveat)| is_refused(caveat))
+        };
+        let (refused, told) = try_each(self.all.into_iter().rev().collect());
         // Some are only taken once others are back: an energy preference only without the governor `performance`.
-        let still_refused = refused.iter().filter_map(|(one, _)| one.put_back());
-        told.into_iter().map(|(_, caveat)| caveat).chain(still_refused).collect()
+        let (refused, told_later) = try_each(refused.into_iter().map(|(one, _)| one).collect());
+        let caveats = told.into_iter().chain(told_later).map(|(_, caveat)| caveat);
+        let caveats = caveats.chain(refused.iter().map(|(_, caveat)| caveat.clone())).collect();
+        (caveats, Self { all: refused.into_iter().rev().map(|(one, _)| one).collect() })
     }
 
     /// From now on what `id` has changed is lent: it held `found` when it was read back.
@@ -167,7 +175,7 @@ mod tests {
         assert_eq!(changes.undo(&[2]), []);
         assert_eq!(fs::read_to_string(&file).unwrap(), "2");
         assert_eq!(changes.undo(&[2]), []);
-        assert_eq!(changes.put_all_back(), []);
+        assert_eq!(changes.put_all_back().0, []);
         assert_eq!(fs::read_to_string(&file).unwrap(), "1");
     }
 

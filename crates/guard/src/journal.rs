@@ -66,8 +66,8 @@ impl Journal {
             Err(TryLockError::Error(error)) => return Err(error.into()),
         }
         let mut journal = Self { file };
-        let found = journal.put_back_leftovers()?;
-        journal.clear()?;
+        let (found, refused) = put_back(journal.left()?);
+        journal.keep(&refused)?;
         journal.append(&Entry::Boot(boot()))?;
         Ok((journal, found))
     }
@@ -94,19 +94,43 @@ impl Journal {
         self.append(&Entry::Undone(id))
     }
 
-    pub(crate) fn clear(&mut self) -> io::Result<()> {
-        self.file.set_len(0)
+    /// Puts back `changes` and whatever else is left by its own account; tells what could not be, and keeps what the kernel
+    /// refused: it is tried again, and told again, until the machine starts anew.
+    pub(crate) fn end(&mut self, changes: Changes) -> Vec<Caveat> {
+        // One that cannot be read knows no more than is known already.
+        let mut all = self.left().unwrap_or_default().all;
+        all.retain(|one| changes.all.iter().all(|known| known.id != one.id));
+        all.extend(changes.all);
+        let (caveats, refused) = Changes { all }.put_all_back();
+        // Where it cannot be written, the next start looks at what is back already.
+        drop(self.keep(&refused));
+        caveats
+    }
+
+    /// Holds this and nothing else. Numbers from above are nobody's who comes later.
+    fn keep(&mut self, refused: &Changes) -> io::Result<()> {
+        self.file.set_len(0)?;
+        if refused.all.is_empty() {
+            return Ok(());
+        }
+        self.append(&Entry::Boot(boot()))?;
+        let numbered = (0..=u32::MAX).rev().zip(refused.all.iter().rev()).collect::<Vec<_>>();
+        for (id, change) in numbered.into_iter().rev() {
+            self.append(&Entry::Change(Before { id, ..change.clone() }))?;
+        }
+        Ok(())
     }
 
     fn append(&mut self, entry: &Entry) -> io::Result<()> {
         self.file.write_all(format!("{}\n", serde_json::to_string(entry)?).as_bytes())
     }
 
-    fn put_back_leftovers(&mut self) -> io::Result<Vec<Caveat>> {
+    /// What is in force by its account.
+    fn left(&mut self) -> io::Result<Changes> {
         self.file.rewind()?;
         let mut text = String::new();
         self.file.read_to_string(&mut text)?;
-        Ok(put_back(in_force(&text, &boot())))
+        Ok(in_force(&text, &boot()))
     }
 }
 
@@ -124,8 +148,7 @@ pub fn put_back_leftovers() -> Vec<Caveat> {
 pub fn restore() -> Result<Vec<Caveat>, LockError> {
     let left = |place: &PathBuf| place.join(NAME).metadata().is_ok_and(|found| found.len() > 0);
     let Some(place) = place().filter(left) else { return Ok(Vec::new()) };
-    let (mut journal, found) = Journal::lock_in(&place)?;
-    drop(journal.clear());
+    let (_, found) = Journal::lock_in(&place)?;
     Ok(found)
 }
 
@@ -159,10 +182,12 @@ fn in_force(text: &str, boot: &str) -> Changes {
     changes
 }
 
-fn put_back(changes: Changes) -> Vec<Caveat> {
+/// Puts back what was left; tells that, and returns what the kernel refused.
+fn put_back(changes: Changes) -> (Vec<Caveat>, Changes) {
     let mut caveats: Vec<Caveat> = changes.all.iter().rev().filter_map(left_behind).collect();
-    caveats.extend(changes.put_all_back());
-    caveats
+    let (more, refused) = changes.put_all_back();
+    caveats.extend(more);
+    (caveats, refused)
 }
 
 fn left_behind(change: &Before) -> Option<Caveat> {
@@ -209,6 +234,27 @@ mod tests {
         assert_eq!(ids(&whole[..whole.len() - 5], "b"), [1, 2], "a line that is cut off was not acted on");
         let foreign = text(&[Entry::Boot("b".into()), Entry::Change(change(1, "/etc/passwd"))]);
         assert_eq!(ids(&foreign, "b"), [] as [u32; 0]);
+    }
+
+    #[test]
+    fn what_the_kernel_refuses_is_tried_and_told_again() {
+        let above = tempfile::tempdir().unwrap();
+        let place = above.path().join("howlate");
+        // No user may write it.
+        let left = text(&[Entry::Boot(boot()), Entry::Change(change(1, "/proc/sys/kernel/ostype"))]);
+        let file = Folder::make(&place).unwrap().closed_to_others().unwrap().file(NAME);
+        file.unwrap().write_all(left.as_bytes()).unwrap();
+        for _ in 0..3 {
+            let (_journal, found) = Journal::lock_in(&place).unwrap();
+            let refused =
+                |one: &Caveat| matches!(one, Caveat::SettingNotRestored { before, .. } if before == "1");
+            assert_eq!(found.iter().filter(|one| refused(one)).count(), 1, "{found:?}");
+        }
+        let (mut journal, _) = Journal::lock_in(&place).unwrap();
+        journal.note(&change(1, "/proc/sys/kernel/osrelease")).unwrap();
+        journal.note_undone(1).unwrap();
+        assert_eq!(journal.end(Changes::default()).len(), 1, "another's number is its own");
+        assert_eq!(journal.left().unwrap().all.len(), 1);
     }
 
     #[test]

@@ -159,8 +159,11 @@ impl Keeper {
             _ => {
                 self.lost_guardian();
                 let caveats = self.changes.undo(&ids);
+                let is_back = |id: &&u32| self.changes.all.iter().all(|one| one.id != **id);
                 let noted = self.journal.iter_mut();
-                noted.for_each(|journal| ids.iter().for_each(|id| drop(journal.note_undone(*id))));
+                noted.for_each(|journal| {
+                    ids.iter().filter(is_back).for_each(|id| drop(journal.note_undone(*id)))
+                });
                 caveats
             }
         }
@@ -176,12 +179,14 @@ impl Keeper {
             }
             Some(Err(_)) => {
                 self.lost_guardian();
-                take(&mut self.changes).put_all_back()
+                let changes = take(&mut self.changes);
+                match &mut self.journal {
+                    Some(journal) => journal.end(changes),
+                    None => changes.put_all_back().0,
+                }
             }
         };
-        if let Some(mut journal) = self.journal.take() {
-            drop(journal.clear());
-        }
+        self.journal = None;
         self.untold().into_iter().chain(caveats).collect()
     }
 

@@ -28,8 +28,7 @@ fn serve() -> io::Result<()> {
             break;
         }
     }
-    let caveats = serving.changes.put_all_back();
-    drop(serving.journal.clear());
+    let caveats = serving.journal.end(serving.changes);
     // Nobody hears this when the other process was killed.
     answer(&Answer::Undone(caveats))
 }
@@ -70,8 +69,9 @@ impl Serving {
 
     fn undo(&mut self, ids: &[u32]) -> Vec<Caveat> {
         let caveats = self.changes.undo(ids);
+        let is_back = |id: &&u32| self.changes.all.iter().all(|one| one.id != **id);
         // A line that is missing only makes the next start look at what is back already.
-        ids.iter().for_each(|id| drop(self.journal.note_undone(*id)));
+        ids.iter().filter(is_back).for_each(|id| drop(self.journal.note_undone(*id)));
         caveats
     }
 }
