@@ -150,16 +150,14 @@ impl<T: Intake> Session<T> {
             if turn.tasks.iter().any(|task| self.failed.contains(&task.condition)) {
                 continue;
             }
-            let how = match self.turn_machine(turn) {
+            let (turned, begun) = self.turn_machine(turn);
+            let how = match begun {
                 Ok(()) => self.take_turn_under_load(turn, engines, bounds)?,
                 Err(reason) => self.cannot_be_taken(turn, &reason),
             };
             let back = self.turn_machine_back(turn);
-            if how != HowEnded::Done {
-                return Ok(how);
-            }
-            if back != HowEnded::Done {
-                return Ok(back);
+            if let Some(ended) = [how, turned, back].into_iter().find(|one| *one != HowEnded::Done) {
+                return Ok(ended);
             }
             if bounds.is_interrupted() {
                 return Ok(HowEnded::Interrupted);
@@ -169,24 +167,29 @@ impl<T: Intake> Session<T> {
     }
 
     /// Puts in force what the conditions of `turn` ask of the machine; the reason where nothing of it can be had.
-    fn turn_machine(&mut self, turn: &Turn) -> Result<(), String> {
-        let Some(turning) = &mut self.turning else { return Ok(()) };
+    fn turn_machine(&mut self, turn: &Turn) -> (HowEnded, Result<(), String>) {
+        let Some(turning) = &mut self.turning else { return (HowEnded::Done, Ok(())) };
         // All threads of a turn are of one variant, with the same settings of the machine.
         let first = turn.tasks.first().and_then(|task| {
             self.recorder.analysis().header.conditions.get(task.condition as usize)?.tuned.as_ref()
         });
         let writes: Vec<Write> = first.map_or_else(Vec::new, |tuned| tuned.writes.clone());
-        turning.begin(&writes)?.into_iter().for_each(|caveat| self.recorder.caveat(caveat));
-        Ok(())
+        let (caveats, begun) = turning.begin(&writes);
+        (self.told(caveats), begun)
     }
 
-    /// Puts it back. What somebody else has changed meanwhile is not tried again; where something cannot be put back, no turn
-    /// to come would be of the machine that was to be measured.
+    /// Puts it back. What somebody else has changed meanwhile is not tried again.
     fn turn_machine_back(&mut self, turn: &Turn) -> HowEnded {
         let caveats = self.turning.as_mut().map_or_else(Vec::new, Turning::end);
         if caveats.iter().any(|one| matches!(one, Caveat::SettingChanged { .. })) {
             self.failed.extend(turn.tasks.iter().map(|task| task.condition));
         }
+        self.told(caveats)
+    }
+
+    /// Records what is to be said of settings. Where one cannot be put back, no turn to come would be of the machine that was
+    /// to be measured.
+    fn told(&mut self, caveats: Vec<Caveat>) -> HowEnded {
         let is_left = caveats.iter().any(|one| matches!(one, Caveat::SettingNotRestored { .. }));
         caveats.into_iter().for_each(|caveat| self.recorder.caveat(caveat));
         if is_left { HowEnded::NotRestored } else { HowEnded::Done }

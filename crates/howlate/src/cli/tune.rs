@@ -11,10 +11,13 @@ use super::{Cyclic, Measuring, Notify, Sleep, known};
 
 /// Which setting helps on this machine, proved in interleaved turns
 #[derive(Args)]
-#[command(after_help = "Without a command: `cyclic`.\n\nExamples:\n  \
+#[command(
+    after_help = "Without a command: `cyclic`. After each of them: --knobs NAME,…, --goal p50|p99|max, --budget LENGTH, --dry-run, \
+--restore and --beside-tuners, which `howlate tune cyclic --help` explains.\n\nExamples:\n  \
 howlate tune --knobs all --dry-run\n  \
 howlate tune sleep --for 1ms --policy other --budget 1m\n  \
-howlate tune cyclic --load cpu --knobs slice,nice,fifo --goal p99")]
+howlate tune cyclic --load cpu --knobs slice,nice,fifo --goal p99"
+)]
 pub(crate) struct Tune {
     #[command(subcommand)]
     pub(crate) work: TuneWork,

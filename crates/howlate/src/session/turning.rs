@@ -21,20 +21,22 @@ impl Turning {
     }
 
     /// Puts `writes` in force as far as the kernel lets it, and waits for the machine to settle; tells what it did not
-    /// let. Nothing stays changed where nothing could be had.
-    pub(super) fn begin(&mut self, writes: &[Write]) -> Result<Vec<Caveat>, String> {
+    /// let, and why the turn cannot be taken where it let nothing. Nothing stays changed then, unless that is told.
+    pub(super) fn begin(&mut self, writes: &[Write]) -> (Vec<Caveat>, Result<(), String>) {
         let mut caveats = Vec::new();
         if !writes.is_empty() {
             let mut applied = self.guard.lend(writes);
-            if applied.is_nothing() {
-                return Err(applied.caveats.iter().find_map(reason).unwrap_or_default());
-            }
             caveats.append(&mut applied.caveats);
+            if applied.is_nothing() {
+                let why = caveats.iter().find_map(reason).unwrap_or_default();
+                caveats.retain(|caveat| reason(caveat).is_none());
+                return (caveats, Err(why));
+            }
             self.applied = Some(applied);
         }
         // A signal that ends the pause ends the measurement as well.
         drop(clock::pause(SETTLE));
-        Ok(caveats)
+        (caveats, Ok(()))
     }
 
     /// Puts them back; tells what could not be, and what somebody else has changed meanwhile.

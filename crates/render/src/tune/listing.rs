@@ -13,9 +13,10 @@ use crate::style::{DIM, GOOD, HEADING, paint};
 pub fn tune_listing(baseline: &Condition, listed: &[Listed], budget: Span, width: usize) -> String {
     let tried = listed.iter().filter(|one| one.fate == Fate::Tried).count();
     let mut text = format!(
-        "{} · {}\n{tried} settings would be tried, in at most {}; nothing was changed.\n",
+        "{} · {}\n{tried} {} would be tried, in about {}; nothing was changed.\n",
         paint(HEADING, "howlate tune --dry-run"),
         condition(baseline),
+        if tried == 1 { "setting" } else { "settings" },
         rough(budget)
     );
     for (scope, title) in [

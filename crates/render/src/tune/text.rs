@@ -125,7 +125,9 @@ fn for_good(report: &TuneReport<'_>, width: usize) -> String {
     };
     let others: String = report.rows.iter().filter(goal).map(|row| ways(row, width)).collect();
     if !others.is_empty() {
-        text.push_str(&format!("Better by themselves, and not needed beside these\n{others}"));
+        let and =
+            if report.recommended().is_empty() { "nothing confirmed it" } else { "not needed beside these" };
+        text.push_str(&format!("Better by themselves, and {and}\n{others}"));
     }
     text
 }
@@ -153,6 +155,7 @@ fn not_tried(report: &TuneReport<'_>, width: usize) -> String {
     let unasked = report.rows.iter().filter(|row| row.setting.fate == Fate::NotAsked).count();
     let unasked = match unasked {
         0 => String::new(),
+        1 => "  1 other was not asked for: `--knobs all --dry-run` lists it\n".to_owned(),
         many => {
             format!("  {many} others were not asked for: `--knobs all --dry-run` lists them\n")
         }

@@ -61,7 +61,8 @@ impl Budget {
         looks(usize::try_from(affordable).unwrap_or(usize::MAX), arms, confidence).ok_or_else(|| {
             let rounds = Trial::least_rounds(arms, 1, confidence) + SOME_MORE;
             let needed = round.times(rounds as u64).plus(self.elapsed());
-            Span::from_nanos(needed.as_nanos() / SCREENED_BY * 100).rounded_up()
+            // A quarter more: later turns may take longer.
+            Span::from_nanos(needed.as_nanos() / SCREENED_BY * 125).rounded_up()
         })
     }
 
