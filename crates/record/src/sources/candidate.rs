@@ -118,6 +118,11 @@ impl Candidate {
         self.conditions.iter().map(named).collect()
     }
 
+    /// Which start of its machine it was recorded in, where that is known.
+    pub(super) fn boot(&self) -> Option<&str> {
+        self.node.boot.as_deref()
+    }
+
     /// What moves its times to the clock of the merged recording. That of one boot of one machine is the same; others are
     /// as right to each other as their clocks of the day.
     pub(super) fn moved_by(&self, merged: &Header) -> i64 {

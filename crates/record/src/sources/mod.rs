@@ -57,6 +57,8 @@ pub struct Sources {
     counted: HashSet<String>,
     /// Lines to be handed on next.
     next: VecDeque<Line>,
+    /// What moves the times of each boot.
+    of_boots: HashMap<String, i64>,
     /// The one that is read at present.
     current: Option<(Candidate, Whole)>,
     /// Whether its lines were counted already, as part of another one.
@@ -99,6 +101,7 @@ impl Sources {
             called,
             waiting: candidates.into(),
             counted: HashSet::new(),
+            of_boots: HashMap::new(),
             current: None,
             skips: false,
             how: HowEnded::Done,
@@ -135,7 +138,7 @@ impl Sources {
         self.next.extend(twins);
         self.ends(&candidate, whole.ending());
         let conditions = candidate.conditions(&self.called);
-        let moved_by = candidate.moved_by(&self.header);
+        let moved_by = self.moved_by(&candidate);
         if self.merge.begin(&conditions, moved_by).is_err() {
             let reason = "it changed while it was read".to_owned();
             self.next.push_back(Line::Caveat(Caveat::SourceLeftOut { path: candidate.name(), reason }));
@@ -148,6 +151,15 @@ impl Sources {
             self.next.push_back(Line::Source(Box::new(source)));
         }
         self.current = Some((candidate, whole));
+    }
+
+    /// What moves the times of a recording to the merged clock: the same for all of one boot, which have one clock.
+    fn moved_by(&mut self, candidate: &Candidate) -> i64 {
+        let move_it = || candidate.moved_by(&self.header);
+        match candidate.boot() {
+            Some(boot) => *self.of_boots.entry(boot.to_owned()).or_insert_with(move_it),
+            None => move_it(),
+        }
     }
 
     /// Says what is not whole about a recording.

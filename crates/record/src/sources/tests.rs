@@ -275,6 +275,33 @@ fn clocks_of_machines_move_to_one() {
 }
 
 #[test]
+fn recordings_of_one_boot_keep_their_distance() {
+    let folder = tempfile::tempdir().unwrap();
+    let make = |name: &str, boot: &str, started: &str, at: i64| {
+        let path = folder.path().join(name);
+        let header = Header {
+            id: Some(name.into()),
+            node: Node { boot: Some(boot.into()), ..node(boot) },
+            started: started.into(),
+            at_ns: MonotonicTime::from_nanos(at),
+            ..testing::header(1)
+        };
+        Writer::create(&path, &header).unwrap().close();
+        path
+    };
+    // A second begins between the two, which are 0.1 s apart.
+    let paths = [
+        make("a", "n1", "2026-01-01T00:00:00Z", 7_000),
+        make("b", "n2", "2026-01-01T00:00:05Z", 1_000_000_000),
+        make("c", "n2", "2026-01-01T00:00:06Z", 1_100_000_000),
+    ];
+    let moved: Vec<i64> = open(&paths)
+        .filter_map(|line| if let Line::Source(source) = line { Some(source.at_ns.as_nanos()) } else { None })
+        .collect();
+    assert_eq!(moved[2] - moved[1], 100_000_000, "{moved:?}");
+}
+
+#[test]
 fn a_part_that_is_skipped_leaves_the_conditions_of_the_others_as_they_are() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
