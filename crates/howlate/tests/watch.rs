@@ -278,6 +278,18 @@ fn without_privilege_it_is_known_how_long_threads_wait_for_a_cpu() {
 }
 
 #[test]
+fn whose_process_it_is_stands_before_what_the_kernel_refuses() {
+    let anyone = common::ForAnyone::new();
+    let output = anyone.howlate(&["watch", "--duration", "50ms", "1"]).output().unwrap();
+    if !stderr(&output).contains("belongs to user") {
+        return skip("anyone may trace here, or this is no other user");
+    }
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("process 1 belongs to user 0"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("`sudo howlate watch 1`"), "{}", stderr(&output));
+}
+
+#[test]
 fn who_may_not_trace_is_told_what_to_type() {
     let anyone = common::ForAnyone::new();
     let script = "for turn in 1 2 3 4 5 6 7 8 9 10; do sleep 0.05; done";

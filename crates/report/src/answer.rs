@@ -26,12 +26,26 @@ pub(crate) fn answer(entries: &[Entry<'_>], compared: Option<&ComparisonReport<'
     let as_asked: Vec<Entry<'_>> = measured.iter().copied().filter(Entry::ran_as_asked).collect();
     let measured = if as_asked.is_empty() { measured } else { as_asked };
     match measured.as_slice() {
-        [] => "Nothing was measured.".to_owned(),
+        [] => unseen(entries).unwrap_or_else(|| "Nothing was measured.".to_owned()),
         [one] => single(one),
         threads if threads.iter().all(is_watched) => worst(threads),
         several => recommended(several)
             .unwrap_or_else(|| format!("{}{}", comparison(several, compared), supported(several))),
     }
+}
+
+/// Of threads that nobody saw woken: which one waited longest for a CPU.
+fn unseen(entries: &[Entry<'_>]) -> Option<String> {
+    let got = |entry: &Entry<'_>| entry.outcome.rhythm.as_ref()?.run_queue();
+    let waited = entries.iter().filter_map(|entry| Some((*entry, got(entry)?)));
+    let (entry, got) = waited.max_by_key(|(_, got)| got.waited_ns)?;
+    let waited = Latency::from_nanos(i64::try_from(got.waited_ns.as_nanos()).unwrap_or(i64::MAX));
+    Some(format!(
+        "How late the threads were is not known: nobody saw what woke them. {} waited longest for a CPU: {waited} in all, to \
+         get one {} times.",
+        common(&[entry]),
+        count(got.switch_ins)
+    ))
 }
 
 fn is_watched(entry: &Entry<'_>) -> bool {

@@ -25,6 +25,14 @@ pub enum WatchError {
         /// Their ids.
         pids: Vec<u32>,
     },
+    /// It is another user's, and the kernel tells its accounts to nobody else.
+    #[error("process {pid} belongs to user {owner}")]
+    OfAnother {
+        /// Its id.
+        pid: u32,
+        /// The id of that user.
+        owner: u32,
+    },
     /// It is part of the kernel.
     #[error("{pid} ({name}) is a thread of the kernel, which has no program to be late")]
     Kernel {
@@ -69,6 +77,9 @@ impl WatchError {
             Self::Several { pids, .. } => {
                 format!("give one of them, such as `howlate watch {}`", pids.first()?)
             }
+            Self::OfAnother { pid, .. } => format!(
+                "see what wakes its threads as root: `sudo howlate watch {pid}`; your own programs need no root"
+            ),
             Self::Zombie { parent, .. } => format!("its parent can be watched: `howlate watch {parent}`"),
             Self::Start { source, .. } if source.kind() == io::ErrorKind::NotFound => {
                 "give the path of a program, or the name of one on the PATH".to_owned()

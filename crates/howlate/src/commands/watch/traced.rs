@@ -1,8 +1,11 @@
 //! Which tracer watches, and what is left where none sees what wakes threads.
 
+use std::os::unix::fs::MetadataExt;
+
 use howlate_model::Caveat;
 use howlate_procfs::Root;
 use howlate_trace::{Choice, Opened, Tier, Tracer, open};
+use howlate_watch::WatchError;
 
 use super::accounts::Accounts;
 use super::subject::Subject;
@@ -23,12 +26,22 @@ pub(super) fn sees_wakers(tracer: &dyn Tracer) -> bool {
     tracer.tier() != Tier::Switches
 }
 
+/// Whose process it is, if that is neither this user nor looked at by root.
+fn of_another(subject: &Subject) -> Option<u32> {
+    let us = rustix::process::geteuid();
+    let owner = std::fs::metadata(format!("/proc/{}", subject.pid())).ok()?.uid();
+    Some(owner).filter(|owner| !us.is_root() && *owner != us.as_raw())
+}
+
 impl Traced {
     /// The best tracer that can be had, and what is to be said of better ones. Where none sees what wakes threads, there
     /// are the kernel's accounts of them; and a program that is started may have marked loops, which need none.
     pub(super) fn choose(choice: Choice, subject: &Subject) -> Result<Self, Error> {
         let Opened { tracer, refused } = open(choice, &[subject.pid()]);
         let is_seen = tracer.as_deref().is_some_and(sees_wakers);
+        if let (false, Some(owner)) = (is_seen, of_another(subject)) {
+            return Err(WatchError::OfAnother { pid: subject.pid(), owner }.into());
+        }
         let is_enough = choice == Choice::Auto || tracer.is_some();
         let accounts = match choice {
             Choice::Auto | Choice::Only(Tier::Switches) if is_enough && !is_seen => {
