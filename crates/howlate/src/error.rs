@@ -100,7 +100,7 @@ pub(crate) enum Error {
     NotOne(#[from] NotOne),
     #[error("{0} is not for `howlate tune`")]
     NotForTune(&'static str),
-    #[error("{} is at work, which changes settings of the machine while they would be tried", .0.join(" and "))]
+    #[error("at work here: {}; settings of the machine would change while they are tried", .0.join(" and "))]
     Tuners(Vec<&'static str>),
     #[error(transparent)]
     Locked(#[from] LockError),
@@ -174,6 +174,9 @@ impl Error {
                 Some(format!("choose another name{}", file.unwrap_or_default()))
             }
             Self::Create(CreateError::Busy { .. }) => Some("wait until it ends, or choose another name with `--out`".into()),
+            Self::Create(CreateError::Io { source, .. }) if source.kind() == io::ErrorKind::StorageFull => {
+                Some("make room there, or choose a path on another disk".into())
+            }
             Self::Create(CreateError::Io { .. }) => {
                 Some("choose a path in a folder that exists and that you may write to, such as `result.jsonl`".into())
             }

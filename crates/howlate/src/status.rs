@@ -90,7 +90,7 @@ fn judge(outcome: &Outcome, limits: &[Limit]) -> Vec<Judged> {
         }
         Judgement::TooFew { needed, count } => {
             let why = format!(
-                "{} needs {} wake-ups; only {}",
+                "{} needs {} wake-ups; only {} were measured",
                 limit.statistic,
                 render::numbers::count(needed),
                 render::numbers::count(count)

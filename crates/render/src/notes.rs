@@ -27,7 +27,7 @@ pub(crate) fn notes(analysis: &Analysis, width: usize) -> String {
     let most = if analysis.members.len() > 1 { MOST } else { notes.len() };
     let more = notes.len().saturating_sub(most);
     let rest = if more > 0 {
-        format!("  and {} notes more: see `--format json`\n", count(more as u64))
+        format!("  and {} more notes: see `--format json`\n", count(more as u64))
     } else {
         String::new()
     };

@@ -14,7 +14,7 @@ pub enum Refusal {
     )]
     NotPermitted,
     /// The kernel's trace is not there.
-    #[error("tracefs is not mounted: `mount -t tracefs tracefs /sys/kernel/tracing`")]
+    #[error("tracefs is not mounted: as root, `mount -t tracefs tracefs /sys/kernel/tracing`")]
     NotMounted,
     /// The kernel's trace is there for reading only.
     #[error("{place} is read-only: `mount -o remount,rw {place}`, or run outside of this container")]

@@ -46,7 +46,8 @@ fn page(command: Command) -> Result<String, Error> {
     let has_options = command.get_arguments().any(|argument| !argument.is_hide_set());
     let has_version = command.get_version().is_some();
     let has_commands = command.get_subcommands().any(|one| !one.is_hide_set());
-    let page = clap_mangen::Man::new(command)
+    // A page has what `-h` leaves out, and clap_mangen would leave out its description.
+    let page = clap_mangen::Man::new(command.mut_args(|argument| argument.hide_short_help(false)))
         .title(title)
         .date(date())
         .source(concat!("howlate ", env!("CARGO_PKG_VERSION")))

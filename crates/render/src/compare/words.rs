@@ -143,6 +143,9 @@ pub(super) fn answer(report: &ComparisonReport<'_>) -> String {
                 .into()
         }
         Verdict::Equivalent => "Equivalent: any difference lies within the margin.".into(),
+        Verdict::Inconclusive if is_empty(comparison) => {
+            "Inconclusive: one of them has no wake-up.".into()
+        }
         Verdict::Inconclusive if is_untested(comparison) => {
             "Two distributions side by side, not tested: at least one comes from another program, which kept no turns or \
              stretches of time that a test needs."
@@ -150,6 +153,13 @@ pub(super) fn answer(report: &ComparisonReport<'_>) -> String {
         }
         Verdict::Inconclusive => "Inconclusive: too little was measured, see below.".into(),
     }
+}
+
+/// Whether there is nothing to compare on one side at least.
+fn is_empty(comparison: &Comparison) -> bool {
+    let has_none =
+        |one: &Compared| one.statistics.is_empty() && one.left_out.iter().any(|left| left.wakeups == 0);
+    !comparison.compared.is_empty() && comparison.compared.iter().all(has_none)
 }
 
 /// Whether nothing of it was tested: whole distributions stand side by side.

@@ -70,7 +70,7 @@ fn reason_of(reason: &Unknown) -> String {
         Unknown::Spoiled(one) => caveat(one),
         Unknown::NotSaid => "another program does not say how many periods were missed".to_owned(),
         Unknown::NotMeasured => "nothing was measured".to_owned(),
-        Unknown::TooFew { needed, count } => format!("needs {needed} wake-ups; only {count}"),
+        Unknown::TooFew { needed, count } => format!("needs {needed} wake-ups; only {count} were measured"),
     }
 }
 
