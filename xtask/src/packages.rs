@@ -81,6 +81,32 @@ pub const FOR_CROSS: &[Needed] = if cfg!(target_arch = "aarch64") {
     ]
 };
 
+/// Packages that bring services, which tests start by themselves, and what those are called: none is to run, now or after
+/// the next start of the machine, because somebody tested here.
+const SERVICES: [(&str, &[&str]); 4] = [
+    ("openssh-server", &["ssh"]),
+    ("munge", &["munge"]),
+    ("slurm-wlm", &["slurmctld", "slurmd"]),
+    ("prometheus", &["prometheus"]),
+];
+
+/// Keeps systemctl from speaking to the first process: packages that are installed start nothing.
+const NOT_NOW: (&str, &str) = ("SYSTEMD_OFFLINE", "1");
+
+fn disable_services(installed: &[&str]) {
+    let of_these = SERVICES.iter().filter(|(package, _)| installed.contains(package));
+    let names: Vec<&str> = of_these.flat_map(|(_, services)| services.iter().copied()).collect();
+    if !names.is_empty() && is_installed("systemctl") {
+        drop(
+            Command::new("systemctl")
+                .args(["--quiet", "disable"])
+                .args(names)
+                .env(NOT_NOW.0, NOT_NOW.1)
+                .status(),
+        );
+    }
+}
+
 /// Installs what is missing, or says what is missing where that is not possible.
 pub fn provide(needed: &[Needed]) {
     let missing: Vec<&str> =
@@ -98,6 +124,7 @@ pub fn provide(needed: &[Needed]) {
         let mut apt = Command::new("apt-get");
         apt.args(arguments)
             .env("DEBIAN_FRONTEND", "noninteractive")
+            .env(NOT_NOW.0, NOT_NOW.1)
             .status()
             .is_ok_and(|status| status.success())
     };
@@ -106,6 +133,7 @@ pub fn provide(needed: &[Needed]) {
     if !(apt(&["update", "-qq"]) && apt(&install)) {
         println!("could not install them. Tests that need them are skipped.");
     }
+    disable_services(&missing);
 }
 
 /// Whether a program is on the path, or in a folder that only root has on its path.
