@@ -18,6 +18,9 @@ const FEW_CASES: &str = "32";
 /// Those that boot guests: with others beside them these would miss their deadlines.
 const ALONE: [&str; 2] = ["guest", "guest_timerlat"];
 
+/// Those that take longest begin first, so that none of them is left at the end with nobody beside it.
+const LONGEST: [&str; 6] = ["plans", "legible", "tune", "browser", "consumers", "storm"];
+
 /// What is the same for all test programs of a run.
 pub(super) struct Surroundings<'a> {
     /// Where tests write that they skipped themselves.
@@ -43,7 +46,7 @@ pub(super) struct Ended {
     pub(super) is_success: bool,
 }
 
-/// Builds with `cargo`, which says in JSON what it built; those of integration tests first, which take longest.
+/// Builds with `cargo`, which says in JSON what it built; the longest first, then the other integration tests.
 pub(super) fn built(mut cargo: Command) -> io::Result<Vec<Program>> {
     let mut child = cargo.stdout(Stdio::piped()).spawn()?;
     let out = child.stdout.take().ok_or_else(|| io::Error::other("cargo has no output"))?;
@@ -52,7 +55,8 @@ pub(super) fn built(mut cargo: Command) -> io::Result<Vec<Program>> {
     if !child.wait()?.success() {
         return Err(io::Error::other("the tests cannot be built"));
     }
-    found.sort_by_key(|(is_integration, _)| !is_integration);
+    let place = |name: &str| LONGEST.iter().position(|long| *long == name).unwrap_or(LONGEST.len());
+    found.sort_by_key(|(is_integration, program)| (place(&program.name), !is_integration));
     Ok(found.into_iter().map(|(_, program)| program).collect())
 }
 
