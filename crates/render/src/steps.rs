@@ -22,7 +22,13 @@ pub(crate) fn step_lines(step: &str, width: usize) -> Vec<String> {
     let (command, comment) = step.split_once("   # ").unwrap_or((step, ""));
     let about = if comment.is_empty() { Vec::new() } else { lines(comment, width.saturating_sub(2)) };
     let about = about.into_iter().map(|line| format!("# {line}"));
-    about.chain(continued(command, width)).collect()
+    let command = continued(command, width);
+    // What is to be done afterwards is read afterwards.
+    if comment.starts_with("then ") {
+        command.into_iter().chain(about).collect()
+    } else {
+        about.chain(command).collect()
+    }
 }
 
 /// A command over several lines, each but the last with a backslash at its end; never within quotes.
@@ -78,6 +84,13 @@ mod tests {
             step_lines("add this to the kernel's command line", 20),
             ["add this to the", "kernel's command", "line"]
         );
+    }
+
+    #[test]
+    fn what_is_to_be_done_afterwards_stands_below() {
+        let step = "echo 'a b c' | sudo tee /etc/security/limits.d/file   # then log out and in";
+        let broken = step_lines(step, 60);
+        assert_eq!(broken.last().map(String::as_str), Some("# then log out and in"), "{broken:?}");
     }
 
     #[test]

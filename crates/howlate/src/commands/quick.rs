@@ -48,7 +48,8 @@ pub(crate) fn run(asked: &Quick) -> Result<Status, Error> {
     if realtime.is_none() {
         let remedy = remedy::for_policy(WITH_PRIORITY, &environment.findings);
         let hint = howlate_render::policy_remedy(&remedy);
-        text.push_str(&format!("\nReal-time priority could not be tried. {hint}\n"));
+        let said = format!("Real-time priority could not be tried. {hint}");
+        text.push_str(&format!("\n{}\n", howlate_render::wrapped(&said, terminal::width(), 0)));
     }
     if kept.end() {
         text.push_str("\nSaved; show it again with: howlate show\n");

@@ -243,61 +243,54 @@ fn conditions_that_come_later_are_told_apart_by_machine_too() {
     assert_eq!(named, [(Some("n1"), 1), (Some("n2"), 1)]);
 }
 
+/// A recording without lines, begun when the clock of the day and that of the boot said this.
+fn begun(folder: &Path, name: &str, boot: Option<&str>, started: &str, at: i64) -> PathBuf {
+    let path = folder.join(name);
+    let header = Header {
+        id: Some(name.into()),
+        node: Node { boot: boot.map(Into::into), ..node(boot.unwrap_or(name)) },
+        started: started.into(),
+        at_ns: MonotonicTime::from_nanos(at),
+        ..testing::header(1)
+    };
+    Writer::create(&path, &header).unwrap().close();
+    path
+}
+
+/// When each recording began, by the merged clock.
+fn beginnings(paths: &[PathBuf]) -> Vec<i64> {
+    open(paths)
+        .filter_map(|line| if let Line::Source(source) = line { Some(source.at_ns.as_nanos()) } else { None })
+        .collect()
+}
+
 #[test]
 fn clocks_of_machines_move_to_one() {
     let folder = tempfile::tempdir().unwrap();
-    let make = |name: &str, started: &str, at: i64| {
-        let path = folder.path().join(name);
-        let header = Header {
-            id: Some(name.into()),
-            node: node(name),
-            started: started.into(),
-            at_ns: MonotonicTime::from_nanos(at),
-            ..testing::header(1)
-        };
-        Writer::create(&path, &header).unwrap().close();
-        path
-    };
+    let make = |name: &str, started: &str, at| begun(folder.path(), name, None, started, at);
     let paths = [
         make("late", "2026-01-01T00:00:05Z", 100),
         make("first", "2026-01-01T00:00:00Z", 7_000),
         make("never set", "1970-01-01T00:00:00Z", 1),
     ];
     // The clock that was never set would be the earliest; the day is all that is known of it.
-    let sources = open(&paths[..2]);
-    assert_eq!(sources.header().at_ns.as_nanos(), 7_000);
-    let moved: Vec<i64> = sources
-        .filter_map(|line| if let Line::Source(source) = line { Some(source.at_ns.as_nanos()) } else { None })
-        .collect();
-    assert_eq!(moved, [5_000_007_000, 7_000]);
-    let far = open(&paths).filter(|line| matches!(line, Line::Source(_))).count();
-    assert_eq!(far, 3);
+    assert_eq!(open(&paths[..2]).header().at_ns.as_nanos(), 7_000);
+    assert_eq!(beginnings(&paths[..2]), [5_000_007_000, 7_000]);
+    assert_eq!(beginnings(&paths).len(), 3);
 }
 
 #[test]
 fn recordings_of_one_boot_keep_their_distance() {
     let folder = tempfile::tempdir().unwrap();
-    let make = |name: &str, boot: &str, started: &str, at: i64| {
-        let path = folder.path().join(name);
-        let header = Header {
-            id: Some(name.into()),
-            node: Node { boot: Some(boot.into()), ..node(boot) },
-            started: started.into(),
-            at_ns: MonotonicTime::from_nanos(at),
-            ..testing::header(1)
-        };
-        Writer::create(&path, &header).unwrap().close();
-        path
-    };
-    // A second begins between the two, which are 0.1 s apart.
+    let make =
+        |name: &str, boot: &str, started: &str, at| begun(folder.path(), name, Some(boot), started, at);
+    // A second begins between the last two, which are 0.1 s apart.
     let paths = [
         make("a", "n1", "2026-01-01T00:00:00Z", 7_000),
         make("b", "n2", "2026-01-01T00:00:05Z", 1_000_000_000),
         make("c", "n2", "2026-01-01T00:00:06Z", 1_100_000_000),
     ];
-    let moved: Vec<i64> = open(&paths)
-        .filter_map(|line| if let Line::Source(source) = line { Some(source.at_ns.as_nanos()) } else { None })
-        .collect();
+    let moved = beginnings(&paths);
     assert_eq!(moved[2] - moved[1], 100_000_000, "{moved:?}");
 }
 
