@@ -8,22 +8,9 @@ use std::fs;
 use std::process::{Child, Command, Stdio};
 
 use common::{Background, has_caveat, howlate, is_root, json, run, shown, skip, stderr, stdout, wait_until};
+use howlate_model::LoadKind;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-
-const BUILT_IN: [&str; 11] = [
-    "cpu",
-    "pipe",
-    "interrupt",
-    "hackbench",
-    "memory",
-    "disk",
-    "files",
-    "network",
-    "fork",
-    "timers",
-    "awake",
-];
 
 /// Children of a process, and theirs.
 fn descendants(pid: u32) -> Vec<u32> {
@@ -87,7 +74,7 @@ impl Drop for Applied {
 
 #[test]
 fn every_built_in_load_does_something_and_says_how_much() {
-    for load in BUILT_IN {
+    for load in LoadKind::BUILT_IN {
         for load in [load.to_owned(), format!("{load}:50%")] {
             let apply = |time| json(&["load", &load, "--duration", time, "--json", "--quiet"], 0);
             let mut result = apply("300ms");
@@ -127,7 +114,7 @@ fn an_interrupt_ends_a_load_and_all_its_processes() {
 fn a_killed_howlate_takes_its_loads_with_it() {
     let folder = tempfile::tempdir().unwrap();
     let disk = format!("disk:{}", folder.path().display());
-    let others = BUILT_IN.iter().filter(|load| **load != "disk").map(|load| (*load).to_owned());
+    let others = LoadKind::BUILT_IN.iter().filter(|load| **load != "disk").map(|load| (*load).to_owned());
     // The last leaves its process group and its parent, as a daemon does.
     let daemon = "cmd:setsid sh -c 'sleep 1234 & sleep 1234' & sleep 1234".to_owned();
     for load in others.chain([disk, daemon]) {
@@ -368,7 +355,7 @@ fn built_in_loads_run_as_process_1_without_any_other_program() {
     }
     let root = almost_empty_root();
     // `awake` gives way to all the others, so that nothing would be left for it.
-    let others: Vec<&str> = BUILT_IN.into_iter().filter(|load| *load != "awake").collect();
+    let others: Vec<&str> = LoadKind::BUILT_IN.into_iter().filter(|load| *load != "awake").collect();
     let loads = others.join("+");
     // Together they are far more than there are CPUs, so that a short time may be too short for one of them.
     for duration in ["500ms", "3s", "20s"] {

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use clap::builder::{PathBufValueParser, PossibleValue, TypedValueParser};
 use clap::{Arg, Command, Error};
 use howlate_knobs::all;
-use howlate_model::{Notifier, Property, Runtime, Wait};
+use howlate_model::{LoadKind, Notifier, Property, Runtime, Wait};
 use howlate_report::Chart;
 
 use crate::plans;
@@ -51,20 +51,7 @@ pub(crate) fn policies() -> Vec<&'static str> {
 }
 
 pub(crate) fn loads() -> Vec<&'static str> {
-    vec![
-        "idle",
-        "cpu",
-        "pipe",
-        "interrupt",
-        "hackbench",
-        "memory",
-        "disk",
-        "files",
-        "network",
-        "fork",
-        "timers",
-        "awake",
-    ]
+    std::iter::once("idle").chain(LoadKind::BUILT_IN).collect()
 }
 
 pub(crate) fn waits() -> Vec<&'static str> {

@@ -67,24 +67,25 @@ impl Default for Hackbench {
     }
 }
 
-/// Names of the loads that need no other program, as typed.
-pub(super) const BUILT_IN: [&str; 11] = [
-    "cpu",
-    "pipe",
-    "interrupt",
-    "hackbench",
-    "memory",
-    "disk",
-    "files",
-    "network",
-    "fork",
-    "timers",
-    "awake",
-];
 /// Names of the loads from outside, as typed.
 pub(super) const FROM_OUTSIDE: [&str; 3] = ["stress-ng", "hackbench-program", "cmd"];
 
 impl LoadKind {
+    /// Names of the loads that need no other program, as typed.
+    pub const BUILT_IN: [&'static str; 11] = [
+        "cpu",
+        "pipe",
+        "interrupt",
+        "hackbench",
+        "memory",
+        "disk",
+        "files",
+        "network",
+        "fork",
+        "timers",
+        "awake",
+    ];
+
     /// The name used on the command line and in recordings.
     pub const fn name(&self) -> &'static str {
         match self {

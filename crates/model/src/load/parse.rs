@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use super::kind::{BUILT_IN, FROM_OUTSIDE};
+use super::kind::FROM_OUTSIDE;
 use super::quote::take_word;
 use super::{Hackbench, Intensity, Load, LoadKind, LoadPart};
 use crate::{CpuSet, nearest};
@@ -14,7 +14,7 @@ pub enum LoadError {
     #[error(
         "`{found}` is not a load; {}choose from idle, {}, {}",
         nearest.as_ref().map_or_else(String::new, |name| format!("did you mean `{name}`? Or ")),
-        BUILT_IN.join(", "),
+        LoadKind::BUILT_IN.join(", "),
         FROM_OUTSIDE.join(", ")
     )]
     Unknown {
@@ -237,6 +237,6 @@ fn wrong(load: &str, found: &str, wanted: &str) -> LoadError {
 }
 
 fn unknown(name: &str) -> LoadError {
-    let names = ["idle"].into_iter().chain(BUILT_IN).chain(FROM_OUTSIDE);
+    let names = ["idle"].into_iter().chain(LoadKind::BUILT_IN).chain(FROM_OUTSIDE);
     LoadError::Unknown { found: name.to_owned(), nearest: nearest(name, names).map(str::to_owned) }
 }
