@@ -135,10 +135,13 @@ pub enum GuestError {
         console: Vec<String>,
     },
     /// The guest began to measure and then stood still.
-    #[error("the guest sent nothing for {after}.{}", last_lines(console))]
+    #[error("the guest sent nothing for {after}.{}{}", ran_meanwhile(cpus), last_lines(console))]
     Hung {
         /// How long was waited.
         after: howlate_model::Span,
+        /// What its CPUs got in that time: one that ran does something without end, one that did not waits for
+        /// what does not come. Empty where it is not known.
+        cpus: Vec<howlate_model::VcpuTime>,
         /// Its last messages.
         console: Vec<String>,
     },
@@ -162,6 +165,12 @@ pub enum GuestError {
         /// The kernel.
         kernel: String,
     },
+}
+
+fn ran_meanwhile(cpus: &[howlate_model::VcpuTime]) -> String {
+    let ran: Vec<String> =
+        cpus.iter().map(|cpu| howlate_model::Latency::from_span(cpu.ran_ns).to_string()).collect();
+    if ran.is_empty() { String::new() } else { format!(" Its CPUs ran for {} meanwhile.", ran.join(" and ")) }
 }
 
 fn last_lines(console: &[String]) -> String {

@@ -159,9 +159,11 @@ impl<'a> Guest<'a> {
         let now = clock::now();
         let Setup { boot_deadline, hang_deadline, .. } = self.setup;
         match self.last_line {
-            Some(last) if now.since(last) > hang_deadline => {
-                Err(GuestError::Hung { after: hang_deadline, console: self.last_lines() })
-            }
+            Some(last) if now.since(last) > hang_deadline => Err(GuestError::Hung {
+                after: hang_deadline,
+                cpus: self.got_since_last_line(),
+                console: self.last_lines(),
+            }),
             Some(_) => Ok(Event::Nothing),
             None if self.may_fall_back() && now.since(self.began) > SIGN_OF_LIFE => {
                 self.fall_back(format!("the guest showed no sign of life within {SIGN_OF_LIFE}"))
@@ -171,6 +173,10 @@ impl<'a> Guest<'a> {
             }
             None => Ok(Event::Nothing),
         }
+    }
+
+    fn got_since_last_line(&self) -> Vec<VcpuTime> {
+        Ledger::read(&self.emulator.vcpus).map(|now| now.vcpus_since(&self.now)).unwrap_or_default()
     }
 
     /// Whether it got nowhere so far on KVM, and may be tried without.

@@ -273,7 +273,7 @@ fn emulator(of: u32) -> Pid {
 }
 
 /// What came before the end is kept, and the end is named.
-fn check_kept(run: &mut Background, says: &str) {
+fn check_kept(run: &mut Background, says: &str) -> String {
     let output = run.output();
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
     assert!(stderr(&output).contains(says), "{}", stderr(&output));
@@ -281,6 +281,7 @@ fn check_kept(run: &mut Background, says: &str) {
     assert!(result["results"][0]["count"].as_u64().unwrap() > 0);
     assert!(result["guests"][0]["ended"]["error"].as_str().unwrap().contains(says));
     assert_eq!(result["ended"], Value::Null);
+    stderr(&output)
 }
 
 #[test]
@@ -296,7 +297,8 @@ fn a_guest_that_stands_still_is_ended() {
     let Some(_turn) = guests() else { return };
     let Some(mut run) = long() else { return };
     kill_process(emulator(run.child.as_ref().unwrap().id()), Signal::STOP).unwrap();
-    check_kept(&mut run, "the guest sent nothing for 3s");
+    let said = check_kept(&mut run, "the guest sent nothing for 3s");
+    assert!(said.contains("Its CPUs ran for") && said.contains("meanwhile"), "{said}");
 }
 
 #[test]
