@@ -6,7 +6,7 @@ use std::io;
 use std::path::PathBuf;
 
 use howlate_guest::{
-    Acceleration, Architecture, Event, Guest, GuestCommand, HostSettings, Kernel, Program, Setup,
+    Acceleration, Architecture, Event, Guest, GuestCommand, HostSettings, Kernel, Program, Setup, TcgThreads,
     VirtualMachine,
 };
 use howlate_linux::{clock, thread};
@@ -58,6 +58,7 @@ fn in_guest(name: &str) -> io::Result<String> {
         cpus: 2,
         memory: 512 << 20,
         acceleration: Acceleration::Only(Accelerator::Tcg),
+        tcg_threads: TcgThreads::One,
         append: String::new(),
     };
     let asked = format!("debian:{name}").parse().map_err(io::Error::other)?;

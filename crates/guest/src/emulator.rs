@@ -48,6 +48,32 @@ pub(crate) fn kvm_opens() -> Result<(), GuestError> {
     opened.map(drop).map_err(|error| GuestError::NoKvm { reason: format!("/dev/kvm: {error}") })
 }
 
+/// How many threads of the host emulate the CPUs of a guest, where KVM does not run them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TcgThreads {
+    /// Each CPU has its own.
+    PerCpu,
+    /// All take turns on one.
+    One,
+}
+
+/// The first QEMU that translates no instruction while another CPU's thread changes it.
+/// Sources: linux-kernel, July 2023, "qemu-x86_64 booting with 8.0.0 stil see int3"; QEMU 8.1, "accel/tcg: Always
+/// lock pages before translation".
+const LOCKS_PAGES: (u32, u32) = (8, 1);
+
+impl TcgThreads {
+    /// What a guest gets that switches the kernel's tracepoints if it `traces`, on QEMU of this `version`.
+    ///
+    /// Switching them changes the kernel's code while it runs, by way of a breakpoint. Where translation is not locked
+    /// against that, a CPU may keep the breakpoint for ever, and the guest stands still.
+    pub fn of(version: &str, traces: bool) -> Self {
+        let mut numbers = version.split('.').map_while(|number| number.parse().ok());
+        let known = numbers.next().zip(numbers.next());
+        if traces && known.is_none_or(|version| version < LOCKS_PAGES) { Self::One } else { Self::PerCpu }
+    }
+}
+
 /// The virtual machine to boot in.
 #[derive(Clone, Debug)]
 pub struct VirtualMachine {
@@ -59,6 +85,8 @@ pub struct VirtualMachine {
     pub memory: u64,
     /// What runs its instructions.
     pub acceleration: Acceleration,
+    /// The host's threads, where they are emulated.
+    pub tcg_threads: TcgThreads,
     /// Added to the kernel's command line.
     pub append: String,
 }
@@ -95,9 +123,10 @@ pub(crate) fn command(
 ) -> Command {
     let mut command = Command::new(machine.architecture.emulator().0);
     command.args(["-nodefaults", "-no-user-config", "-display", "none", "-nic", "none", "-no-reboot", "-S"]);
-    let accelerate = match accelerator {
-        Accelerator::Kvm => "kvm",
-        Accelerator::Tcg => "tcg,thread=multi",
+    let accelerate = match (accelerator, machine.tcg_threads) {
+        (Accelerator::Kvm, _) => "kvm",
+        (Accelerator::Tcg, TcgThreads::PerCpu) => "tcg,thread=multi",
+        (Accelerator::Tcg, TcgThreads::One) => "tcg,thread=single",
     };
     command.args(["-accel", accelerate]);
     command.args(board(machine.architecture, accelerator));
@@ -140,4 +169,23 @@ pub fn version(architecture: Architecture) -> Result<String, GuestError> {
     })?;
     let text = String::from_utf8_lossy(&output.stdout);
     Ok(text.split(' ').skip_while(|word| *word != "version").nth(1).unwrap_or_default().trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_guest_that_traces_has_one_thread_where_translation_is_not_locked() {
+        for (version, traces, wanted) in [
+            ("7.2.22", true, TcgThreads::One),
+            ("8.0.5", true, TcgThreads::One),
+            ("8.1.0", true, TcgThreads::PerCpu),
+            ("10.0.2", true, TcgThreads::PerCpu),
+            ("unknown", true, TcgThreads::One),
+            ("7.2.22", false, TcgThreads::PerCpu),
+        ] {
+            assert_eq!(TcgThreads::of(version, traces), wanted, "{version}");
+        }
+    }
 }

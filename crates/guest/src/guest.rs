@@ -203,6 +203,11 @@ impl<'a> Guest<'a> {
         &self.emulator.vcpus
     }
 
+    /// Whether its CPUs take turns on one thread.
+    pub fn shares_a_thread(&self) -> bool {
+        self.vcpus().len() < self.setup.machine.cpus as usize
+    }
+
     /// The emulator's main thread.
     pub fn emulator(&self) -> &HostThread {
         &self.emulator.emulator

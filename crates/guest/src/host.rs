@@ -27,8 +27,10 @@ impl HostSettings {
     pub(crate) fn apply(&self, vcpus: &[u32], emulator: u32) -> std::io::Result<Threads> {
         let mut caveats = Vec::new();
         for (index, tid) in vcpus.iter().enumerate() {
-            if let Some(cpu) = self.vcpu_pin.get(index) {
-                pin(*tid, *cpu, &mut caveats)?;
+            // One thread for all CPUs may run wherever they may.
+            let cpus: CpuSet = self.vcpu_pin.iter().copied().skip(index).step_by(vcpus.len()).collect();
+            if !cpus.is_empty() {
+                pin(*tid, cpus, &mut caveats)?;
             }
             set(*tid, self.vcpu_policy, &mut caveats)?;
         }
@@ -53,8 +55,7 @@ fn set(tid: u32, asked: Option<Policy>, caveats: &mut Vec<Caveat>) -> std::io::R
     Ok(())
 }
 
-fn pin(tid: u32, cpu: u32, caveats: &mut Vec<Caveat>) -> std::io::Result<()> {
-    let asked = CpuSet::from_iter([cpu]);
+fn pin(tid: u32, asked: CpuSet, caveats: &mut Vec<Caveat>) -> std::io::Result<()> {
     if let Err(error) = sched::bind_thread(tid, &asked) {
         let in_force = sched::affinity_of(tid)?;
         caveats.push(Caveat::AffinityDiffers { asked, in_force, reason: format!("QEMU's thread: {error}") });

@@ -30,7 +30,7 @@ mod task;
 
 pub use architecture::Architecture;
 pub use emulator::version as emulator_version;
-pub use emulator::{Acceleration, VirtualMachine};
+pub use emulator::{Acceleration, TcgThreads, VirtualMachine};
 pub use error::GuestError;
 pub use guest::{Event, Guest};
 pub use host::HostSettings;

@@ -38,7 +38,9 @@ impl Qmp {
             .filter_map(|cpu| Some((cpu["cpu-index"].as_u64()?, thread(cpu)?)))
             .collect();
         threads.sort_unstable();
-        Ok(threads.into_iter().map(|(_, tid)| tid).collect())
+        let mut threads: Vec<u32> = threads.into_iter().map(|(_, tid)| tid).collect();
+        threads.dedup();
+        Ok(threads)
     }
 
     /// Lets the guest run.

@@ -206,6 +206,11 @@ fn what_is_late_in_a_guest_is_split_into_its_parts() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let result: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert!(!has_caveat(&result, "tracer_refused"), "{}", result["caveats"]);
+    for guest in result["guests"].as_array().unwrap() {
+        let old = guest["accelerator"] == "tcg" && guest["qemu"].as_str().unwrap().starts_with("7.");
+        assert_eq!(guest["vcpus"].as_array().unwrap().len(), if old { 1 } else { 2 }, "{guest}");
+        assert_eq!(has_caveat(&result, "one_tcg_thread"), old, "{}", result["caveats"]);
+    }
     let results = result["results"].as_array().unwrap();
     assert_eq!(results.len(), 4);
     for one in results {

@@ -338,6 +338,12 @@ pub enum Caveat {
     },
     /// The guest's CPU is software: its times are not those of a machine.
     EmulatedCpu,
+    /// One thread of the host emulates all CPUs of the guest in turn: this QEMU can stand still where several do
+    /// and the guest traces.
+    OneTcgThread {
+        /// Its version.
+        qemu: String,
+    },
     /// `/dev/kvm` is there, but guests do not run on it; their CPUs were emulated.
     KvmFailed {
         /// What happened.
@@ -410,6 +416,7 @@ impl Caveat {
             | Self::Throttled { .. }
             | Self::SiblingBusy { .. }
             | Self::EmulatedCpu
+            | Self::OneTcgThread { .. }
             | Self::KvmFailed { .. }
             | Self::RealtimeClock
             | Self::CpusNotMeasured { .. }

@@ -170,6 +170,9 @@ pub fn caveat(caveat: &Caveat) -> String {
              Keep it idle, or measure elsewhere with `--cpus`."
         ),
         Caveat::Imported { program, unsaid, notes } => imported(program, unsaid, notes),
+        Caveat::OneTcgThread { qemu } => format!(
+            "One thread of the host emulated all CPUs of the guest in turn: QEMU {qemu} can stand still where several do and the guest traces. 8.1 or newer does not."
+        ),
         Caveat::EmulatedCpu => "Emulated CPU: compare kernels with each other, not with hardware.".to_owned(),
         Caveat::KvmFailed { reason } => format!(
             "/dev/kvm is there, but guests do not run on it ({reason}), so their CPUs were emulated. `--accel tcg` does \

@@ -56,7 +56,7 @@ pub(crate) fn sections(analysis: &Analysis, width: usize, tables: impl Fn(&Analy
 /// One row per boot.
 pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
     let Some(first) = analysis.boots.first() else { return String::new() };
-    let cpus = first.vcpus.len();
+    let cpus = first.system.online.len();
     let plural = if cpus == 1 { "" } else { "s" };
     let what = format!("QEMU {}, {}, {cpus} CPU{plural}", first.qemu, first.accelerator);
     let headings = [

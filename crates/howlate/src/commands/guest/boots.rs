@@ -85,7 +85,8 @@ impl Boots {
         self.open = true;
         self.recorder.keep(&Line::Boot(Box::new(boot)));
         let emulated = (guest.accelerator() == Accelerator::Tcg).then_some(Caveat::EmulatedCpu);
-        for caveat in guest.caveats().iter().cloned().chain(emulated) {
+        let shared = guest.shares_a_thread().then(|| Caveat::OneTcgThread { qemu: booted.qemu.to_owned() });
+        for caveat in guest.caveats().iter().cloned().chain(emulated).chain(shared) {
             self.recorder.caveat(caveat);
         }
         Ok(())

@@ -6,16 +6,23 @@ use clap::Parser;
 use howlate_guest::GuestCommand;
 use howlate_model::Limit;
 
-use crate::cli::{Cli, Command, Format, Measuring, Output, Printing, Run, Selfcheck};
+use crate::cli::{Cli, Command, Format, Measuring, Output, Printing, Reasons, Run, Selfcheck};
 use crate::error::Error;
 use crate::experiment::Experiment;
 
 /// What the guests are to do.
 pub(super) enum Task {
-    /// To measure; the result of all of them must keep these limits.
-    Measure(GuestCommand, Vec<Limit>),
+    /// To measure; the result of all of them must keep these limits. Also why, perhaps.
+    Measure(GuestCommand, Vec<Limit>, Reasons),
     /// To check the tracer inside.
     Check(GuestCommand),
+}
+
+impl Task {
+    /// Whether the guests trace.
+    pub(super) const fn traces(&self) -> bool {
+        matches!(self, Self::Check(_) | Self::Measure(_, _, Reasons { why: true, .. }))
+    }
 }
 
 /// The command for inside.
@@ -24,15 +31,14 @@ pub(super) fn prepare(words: &[String]) -> Result<Task, Error> {
     let cli = Cli::try_parse_from(typed).unwrap_or_else(|error| error.exit());
     let arguments = words.iter().filter(|word| !matches!(word.as_str(), "--quiet" | "-q")).cloned().collect();
     let command = GuestCommand { arguments, files: Vec::new(), prints: false };
-    let measured = match cli.command {
+    match cli.command {
         Some(Command::Selfcheck(args)) => return check(command, &args),
-        Some(Command::Cyclic(args)) => with_limits(command, args.measuring),
-        Some(Command::Sleep(args)) => with_limits(command, args.measuring),
-        Some(Command::Notify(args)) => with_limits(command, args.measuring),
+        Some(Command::Cyclic(args)) => with_limits(command, args.measuring, args.reasons),
+        Some(Command::Sleep(args)) => with_limits(command, args.measuring, args.reasons),
+        Some(Command::Notify(args)) => with_limits(command, args.measuring, args.reasons),
         Some(Command::Run(args)) => with_plan(command, *args),
         _ => Err(Error::NotForGuests(words.first().cloned().unwrap_or_default())),
-    };
-    measured.map(|(command, limits)| Task::Measure(command, limits))
+    }
 }
 
 fn check(command: GuestCommand, args: &Selfcheck) -> Result<Task, Error> {
@@ -42,13 +48,13 @@ fn check(command: GuestCommand, args: &Selfcheck) -> Result<Task, Error> {
     Ok(Task::Check(GuestCommand { prints: true, ..command }))
 }
 
-fn with_limits(command: GuestCommand, measuring: Measuring) -> Result<(GuestCommand, Vec<Limit>), Error> {
+fn with_limits(command: GuestCommand, measuring: Measuring, reasons: Reasons) -> Result<Task, Error> {
     refuse(&measuring.output)?;
-    Ok((command, measuring.run.fail_above))
+    Ok(Task::Measure(command, measuring.run.fail_above, reasons))
 }
 
 /// The plan, and what it includes, come along with the same paths to each other.
-fn with_plan(mut command: GuestCommand, args: Run) -> Result<(GuestCommand, Vec<Limit>), Error> {
+fn with_plan(mut command: GuestCommand, args: Run) -> Result<Task, Error> {
     refuse(&args.output)?;
     let experiment = Experiment::read(args.plan())?;
     // Below a folder of their own: what is mounted in the guest would hide /tmp.
@@ -60,11 +66,11 @@ fn with_plan(mut command: GuestCommand, args: Run) -> Result<(GuestCommand, Vec<
         let named = command.arguments.iter_mut().filter(|word| **word == plan);
         named.for_each(|word| word.clone_from(there));
     }
-    let run = match experiment.options {
-        Some(options) => args.run.options.or(options.run.options),
-        None => args.run.options,
+    let (run, reasons) = match experiment.options {
+        Some(options) => (args.run.options.or(options.run.options), args.reasons.or(options.reasons)),
+        None => (args.run.options, args.reasons),
     };
-    Ok((command, run.fail_above))
+    Ok(Task::Measure(command, run.fail_above, reasons))
 }
 
 /// What leaves a guest is its recording, which `howlate guest` itself saves and prints.

@@ -8,7 +8,8 @@ mod rounds;
 mod verdict;
 
 use howlate_guest::{
-    Architecture, GuestError, HostSettings, Kernel, Program, VirtualMachine, emulator_version, libvirt_xml,
+    Architecture, GuestError, HostSettings, Kernel, Program, TcgThreads, VirtualMachine, emulator_version,
+    libvirt_xml,
 };
 use howlate_model::HowEnded;
 use howlate_record::Writer;
@@ -33,15 +34,16 @@ pub(crate) fn run(args: &Guest) -> Result<Status, Error> {
     }
     let task = command::prepare(&args.command)?;
     args.out.as_deref().map(Writer::check).transpose()?;
-    let machine = machine(args);
-    let qemu = emulator_version(machine.architecture)?;
+    let architecture = args.arch.unwrap_or(Architecture::HERE);
+    let qemu = emulator_version(architecture)?;
+    let machine = machine(args, architecture, TcgThreads::of(&qemu, task.traces()));
     let program = program(args, machine.architecture)?;
     let find = |kernel| Kernel::find(kernel, machine.architecture, &mut |text| terminal::say(text));
     let kernels = without_repeats(&args.kernel).iter().map(find).collect::<Result<Vec<_>, _>>()?;
     let kinds = kinds(&kernels, args);
     kinds.iter().try_for_each(|one| howlate_load::check(&one.on_host.load))?;
     let (command, limits) = match task {
-        Task::Measure(command, limits) => (command, limits),
+        Task::Measure(command, limits, _) => (command, limits),
         Task::Check(command) => return Check { args, machine, program, kinds, command }.run(),
     };
     let environment = Environment::begin()?;
@@ -69,12 +71,13 @@ pub(crate) fn run(args: &Guest) -> Result<Status, Error> {
     }
 }
 
-fn machine(args: &Guest) -> VirtualMachine {
+fn machine(args: &Guest, architecture: Architecture, tcg_threads: TcgThreads) -> VirtualMachine {
     VirtualMachine {
-        architecture: args.arch.unwrap_or(Architecture::HERE),
+        architecture,
         cpus: args.cpus,
         memory: args.memory.0,
         acceleration: args.accel,
+        tcg_threads,
         append: args.append.clone(),
     }
 }
