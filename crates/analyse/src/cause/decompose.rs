@@ -20,11 +20,16 @@ pub struct Decomposed {
 /// as that of the kernel's own analysis (`rtla timerlat --auto-analysis`), which looks for reasons above 10 µs.
 const PLAIN_DELIVERY: Span = Span::from_micros(10);
 
-/// Splits `wakeup` by what was seen of its thread: all its sleeps since the wake-up before, in order; and `before` them,
-/// stretches in which it ran and lost its CPU. `None` when there is nothing to split it by.
+/// Splits `wakeup` by what was seen of its thread: all its sleeps since the wake-up before, in order; and the sleep `before`
+/// them, since which it may have lost its CPU. `None` when there is nothing to split it by.
 ///
 /// The parts begin at the time asked for, end at the thread's own reading of the clock, and leave no gap.
-pub fn decompose(wakeup: Wakeup, before: &[Lost], seen: &[Traced], notified: bool) -> Option<Decomposed> {
+pub fn decompose(
+    wakeup: Wakeup,
+    before: Option<&Traced>,
+    seen: &[Traced],
+    notified: bool,
+) -> Option<Decomposed> {
     let last = seen.last()?;
     let mut line = TimeLine::of(wakeup);
     kept_from_asking(&mut line, before, seen.first().and_then(|first| first.asleep_since));
@@ -57,11 +62,15 @@ pub(super) fn found_awake(wakeup: Wakeup, before: &Traced) -> Decomposed {
 }
 
 /// Before it slept: it asked too late, but not where others had its CPU.
-fn kept_from_asking(line: &mut TimeLine, before: &[Lost], asleep: Option<MonotonicTime>) {
-    let Some(asleep) = asleep else { return };
-    for lost in before.iter().filter(|lost| lost.until <= asleep) {
+fn kept_from_asking(line: &mut TimeLine, before: Option<&Traced>, asleep: Option<MonotonicTime>) {
+    let Some((before, asleep)) = before.zip(asleep) else { return };
+    for lost in before.lost.iter().filter(|lost| lost.until <= asleep) {
         line.cut_as_far(lost.from, Charge::of(Part::Arming, Kind::LateArming));
         line.cut_as_far(lost.until, Charge { part: Part::Arming, ..lost_to(lost) });
+    }
+    // Others had its CPU as well, and nobody knows when.
+    if before.lost_more > 0 {
+        line.cut_as_far(asleep, Charge::of(Part::Arming, Kind::Undetermined));
     }
 }
 

@@ -139,11 +139,10 @@ impl Joiner {
     /// up to.
     fn explain(&self, wakeup: Wakeup, mine: &[Traced], past: usize) -> Option<Decomposed> {
         let before = past.checked_sub(1).map_or(self.last.as_ref(), |last| mine.get(last));
-        let lost = before.map_or(&[][..], |before| &before.lost);
         let awake = before.filter(|before| self.notified && mine.is_empty() && was_awake(before, wakeup));
         match awake {
             Some(awake) => Some(found_awake(wakeup, awake)),
-            None => decompose(wakeup, lost, &mine[past..], self.notified),
+            None => decompose(wakeup, before, &mine[past..], self.notified),
         }
     }
 

@@ -64,7 +64,7 @@ const fn at_const(nanos: i64) -> MonotonicTime {
 
 #[track_caller]
 fn check(wakeup: Wakeup, seen: &[Traced], expected: &[(Part, Kind, &str, u64)]) -> Decomposed {
-    let known = decompose(wakeup, &[], seen, false).unwrap();
+    let known = decompose(wakeup, None, seen, false).unwrap();
     let parts: Vec<_> = known
         .wakeup
         .parts
@@ -161,7 +161,7 @@ fn what_nobody_knows_is_told_by_its_part() {
 #[test]
 fn a_reading_after_the_threads_own_is_counted() {
     let one = Traced { switched_in: Some(at(1_250)), ..timely() };
-    assert_eq!(decompose(WAKEUP, &[], &[one], false).unwrap().clamped, 1);
+    assert_eq!(decompose(WAKEUP, None, &[one], false).unwrap().clamped, 1);
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn who_had_the_cpu_is_named() {
     let mut one = timely();
     one.occupants =
         vec![Occupant { who: thread(9, "hog"), ns: span(30) }, Occupant { who: idle(), ns: span(15) }];
-    let known = decompose(WAKEUP, &[], &[one], false).unwrap();
+    let known = decompose(WAKEUP, None, &[one], false).unwrap();
     let waiting: Vec<_> = known.wakeup.parts.iter().filter(|one| one.cause.part == Part::Waiting).collect();
     assert_eq!((waiting[0].cause.name.as_str(), waiting[0].pid, waiting[0].ns), ("hog", Some(9), span(30)));
     assert_eq!(waiting[1].ns, span(15));
@@ -218,7 +218,7 @@ fn a_late_interrupt_is_blamed_by_what_the_cpu_did() {
             idle_since: None,
         });
         let wakeup = Wakeup { ran: at(100_000), ..WAKEUP };
-        let known = decompose(wakeup, &[], &[one], false).unwrap();
+        let known = decompose(wakeup, None, &[one], false).unwrap();
         let delivery = &known.wakeup.parts[1];
         assert_eq!((delivery.cause.part, delivery.cause.kind), (Part::InterruptDelivery, kind));
         assert_eq!((delivery.cause.name.as_str(), delivery.ns.as_nanos()), (name, late.unsigned_abs()));
@@ -232,7 +232,7 @@ fn a_cpu_that_was_busy_until_late_was_not_leaving_idle_before() {
     let WokenBy::Timer(expiry) = &mut one.woken_by else { panic!() };
     (expiry.interrupt, expiry.idle_since) = (Some(at(41_050)), Some(at(31_050)));
     let wakeup = Wakeup { ran: at(100_000), ..WAKEUP };
-    let known = decompose(wakeup, &[], &[one], false).unwrap();
+    let known = decompose(wakeup, None, &[one], false).unwrap();
     let parts = known.wakeup.parts[1..3].iter().map(|one| (one.cause.kind, one.ns.as_nanos()));
     assert_eq!(parts.collect::<Vec<_>>(), [(Kind::Undetermined, 30_000), (Kind::IdleExit, 10_000)]);
     whole(&known, wakeup);
@@ -263,7 +263,7 @@ fn a_timer_left_to_a_thread_waits_behind_whoever_has_the_cpu() {
     });
     (one.waking, one.runnable) = (at(1_195), at(1_195));
     one.occupants = vec![Occupant { who: thread(15, "ktimers/0"), ns: span(5) }];
-    let known = decompose(WAKEUP, &[], &[one], false).unwrap();
+    let known = decompose(WAKEUP, None, &[one], false).unwrap();
     whole(&known, WAKEUP);
     let found = known
         .wakeup
@@ -289,7 +289,7 @@ fn a_timer_left_to_a_thread_waits_behind_whoever_has_the_cpu() {
 fn a_thread_that_was_not_asleep_yet_was_armed_late() {
     let mut one = timely();
     one.asleep_since = Some(at(1_090));
-    let known = decompose(WAKEUP, &[], &[one], false).unwrap();
+    let known = decompose(WAKEUP, None, &[one], false).unwrap();
     let first = &known.wakeup.parts[0];
     assert_eq!(
         (first.cause.part, first.cause.kind, first.ns.as_nanos()),
@@ -343,7 +343,7 @@ fn a_stop_is_followed_through_all_its_sleeps() {
 fn a_quota_that_is_used_up_on_the_way_back() {
     let mut one = timely();
     one.lost = vec![Lost { from: at(1_205), until: at(1_230), to: idle(), throttled: true }];
-    let known = decompose(WAKEUP, &[], &[one], false).unwrap();
+    let known = decompose(WAKEUP, None, &[one], false).unwrap();
     let lost = known.wakeup.parts.iter().find(|one| one.cause.part == Part::LostAgain).unwrap();
     assert_eq!((lost.cause.kind, lost.ns), (Kind::Throttled, span(25)));
     whole(&known, WAKEUP);
@@ -354,7 +354,7 @@ fn whoever_runs_while_a_group_has_no_time_is_not_blamed() {
     let mut one = timely();
     one.occupants = vec![Occupant { who: thread(99, "bystander"), ns: span(50) }];
     one.throttled = true;
-    let known = decompose(WAKEUP, &[], &[one], false).unwrap();
+    let known = decompose(WAKEUP, None, &[one], false).unwrap();
     let waiting = known.wakeup.parts.iter().find(|one| one.cause.part == Part::Waiting).unwrap();
     assert_eq!((waiting.cause.kind, waiting.cause.name.as_str(), waiting.pid), (Kind::Throttled, "", None));
 }
@@ -366,7 +366,7 @@ fn what_follows_the_last_stretch_that_is_listed_is_not_the_way_back() {
     for (lost_more, part, kind) in [(0, Part::Return, Kind::Kernel), (1, Part::LostAgain, Kind::Undetermined)]
     {
         one.lost_more = lost_more;
-        let known = decompose(WAKEUP, &[], &[one.clone()], false).unwrap();
+        let known = decompose(WAKEUP, None, &[one.clone()], false).unwrap();
         let last = known.wakeup.parts.last().unwrap();
         assert_eq!((last.cause.part, last.cause.kind, last.ns), (part, kind, span(30)));
     }
@@ -380,7 +380,7 @@ fn the_group_that_had_no_time_is_named() {
     one.lost = vec![Lost { from: at(1_205), until: at(1_230), to: quota, throttled: true }];
     for throttled in [true, false] {
         one.throttled = throttled;
-        let known = decompose(WAKEUP, &[], &[one.clone()], false).unwrap();
+        let known = decompose(WAKEUP, None, &[one.clone()], false).unwrap();
         let named = known.wakeup.parts.iter().filter(|one| one.cause.kind == Kind::Throttled);
         let named: Vec<_> = named.map(|one| (one.cause.name.as_str(), one.ns.as_nanos())).collect();
         assert_eq!(named, [("/a/b", 50), ("/a/b", 25)]);
@@ -396,27 +396,30 @@ fn whoever_kept_a_thread_from_asking_is_charged_with_it() {
     let mut earlier = Traced { asleep_again: Some(at(1_040)), asleep_since: Some(at(1)), ..timely() };
     (earlier.waking, earlier.runnable, earlier.switched_in) = (at(700), at(710), Some(at(720)));
     earlier.lost = vec![Lost { from: at(900), until: at(1_030), to: thread(9, "rival"), throttled: false }];
-    let mut joiner = Joiner::new(false).keeping();
-    joiner.saw(earlier);
-    joiner.woke([Wakeup { expected: at(600), ran: at(740) }]);
-    joiner.saw(late);
-    joiner.woke([wakeup]);
-    joiner.end();
-    let explained = joiner.into_kept().pop().unwrap().explained.unwrap();
-    let (first, second) = (&explained.parts[0], &explained.parts[1]);
-    assert_eq!(
-        (first.cause.part, first.cause.kind, first.cause.name.as_str(), first.pid, first.ns),
-        (Part::Arming, Kind::Thread, "rival", Some(9), span(30))
-    );
-    assert_eq!((second.cause.part, second.cause.kind, second.ns), (Part::Arming, Kind::LateArming, span(10)));
-    assert_eq!(explained.parts.iter().map(|one| one.ns.as_nanos()).sum::<u64>(), 240);
+    // Where others had its CPU besides, of whom nothing is known, the rest was not its own doing either.
+    for (lost_more, rest) in [(0, Kind::LateArming), (1, Kind::Undetermined)] {
+        let mut joiner = Joiner::new(false).keeping();
+        joiner.saw(Traced { lost_more, ..earlier.clone() });
+        joiner.woke([Wakeup { expected: at(600), ran: at(740) }]);
+        joiner.saw(late.clone());
+        joiner.woke([wakeup]);
+        joiner.end();
+        let explained = joiner.into_kept().pop().unwrap().explained.unwrap();
+        let (first, second) = (&explained.parts[0], &explained.parts[1]);
+        assert_eq!(
+            (first.cause.part, first.cause.kind, first.cause.name.as_str(), first.pid, first.ns),
+            (Part::Arming, Kind::Thread, "rival", Some(9), span(30))
+        );
+        assert_eq!((second.cause.part, second.cause.kind, second.ns), (Part::Arming, rest, span(10)));
+        assert_eq!(explained.parts.iter().map(|one| one.ns.as_nanos()).sum::<u64>(), 240);
+    }
 }
 
 #[test]
 fn page_faults_take_the_rest() {
     let mut one = timely();
     one.first_fault = Some(at(1_210));
-    let known = decompose(WAKEUP, &[], &[one], false).unwrap();
+    let known = decompose(WAKEUP, None, &[one], false).unwrap();
     let last = known.wakeup.parts.last().unwrap();
     assert_eq!((last.cause.kind, last.ns), (Kind::PageFault, span(30)));
 }
@@ -596,7 +599,7 @@ proptest! {
     fn parts_are_not_negative_and_add_up(seen in proptest::collection::vec(any_traced(), 1..5),
                                          expected in any_time(), late in -5..4_000i64, notified: bool) {
         let wakeup = Wakeup { expected, ran: at(expected.as_nanos() + late) };
-        let known = decompose(wakeup, &[], &seen, notified).unwrap();
+        let known = decompose(wakeup, None, &seen, notified).unwrap();
         whole(&known, wakeup);
         let sum: u64 = known.wakeup.parts.iter().map(|one| one.ns.as_nanos()).sum();
         prop_assert_eq!(sum, late.max(0).unsigned_abs());
@@ -609,7 +612,7 @@ proptest! {
         one.switched_in = Some(one.runnable.plus(span(total)));
         one.occupants = occupants.iter().map(|(who, ns)| Occupant { who: who.clone(), ns: span(*ns) }).collect();
         let wakeup = Wakeup { ran: at(2_000), ..WAKEUP };
-        let known = decompose(wakeup, &[], &[one], false).unwrap();
+        let known = decompose(wakeup, None, &[one], false).unwrap();
         let waited: Vec<_> = known.wakeup.parts.iter().filter(|one| one.cause.part == Part::Waiting).collect();
         prop_assert_eq!(waited.iter().map(|one| one.ns.as_nanos()).sum::<u64>(), total);
         prop_assert!(waited.iter().all(|one| one.cause.kind != Kind::Unexplained));

@@ -1,6 +1,6 @@
 //! A turn of a marked loop, split into its parts: what its own work took before it slept, and what came after.
 
-use howlate_model::{Cause, Explained, Kind, Lost, MonotonicTime, Part, Segment, Traced, Wakeup};
+use howlate_model::{Cause, Explained, Kind, MonotonicTime, Part, Segment, Traced, Wakeup};
 
 use super::decompose::{Decomposed, decompose, lost_to};
 use super::line::{Charge, TimeLine};
@@ -10,8 +10,8 @@ use super::line::{Charge, TimeLine};
 pub struct Beforehand<'a> {
     /// From when to when the turn before was at work, where the program said so.
     pub work: Option<(MonotonicTime, MonotonicTime)>,
-    /// Where the thread lost its CPU while it was at that work.
-    pub lost: &'a [Lost],
+    /// The sleep before that work, since which the thread may have lost its CPU.
+    pub slept: Option<&'a Traced>,
     /// Whether it is known that it did not sleep since.
     pub awake: bool,
 }
@@ -20,7 +20,7 @@ pub struct Beforehand<'a> {
 ///
 /// Up to the time at which the work of the turn before was done, it is that which was long, but for where others had the CPU.
 pub fn turn(wakeup: Wakeup, before: Beforehand<'_>, seen: &[Traced]) -> Decomposed {
-    let decomposed = decompose(wakeup, before.lost, seen, false);
+    let decomposed = decompose(wakeup, before.slept, seen, false);
     match decomposed {
         Some(all) => Decomposed { wakeup: worked(all.wakeup, before.work), ..all },
         None => without_sleep(wakeup, before),
@@ -30,9 +30,16 @@ pub fn turn(wakeup: Wakeup, before: Beforehand<'_>, seen: &[Traced]) -> Decompos
 /// The wait was not seen, or there was none.
 fn without_sleep(wakeup: Wakeup, before: Beforehand<'_>) -> Decomposed {
     let mut line = TimeLine::of(wakeup);
-    for lost in before.lost {
+    for lost in before.slept.iter().flat_map(|slept| &slept.lost) {
         own(&mut line, lost.from, before);
         line.cut_as_far(lost.until, Charge { part: Part::Arming, ..lost_to(lost) });
+    }
+    // Others had its CPU as well, and nobody knows when.
+    if before.slept.is_some_and(|slept| slept.lost_more > 0) {
+        let until = if before.awake { Some(wakeup.ran) } else { before.work.map(|(_, done)| done) };
+        if let Some(until) = until {
+            line.cut_as_far(until.min(wakeup.ran), Charge::of(Part::Arming, Kind::Undetermined));
+        }
     }
     own(&mut line, wakeup.ran, before);
     let (wakeup, clamped) = line.end(wakeup, None, rest(before));
@@ -86,7 +93,7 @@ fn apart(part: Segment, began: MonotonicTime, done: MonotonicTime) -> Vec<Segmen
 #[cfg(test)]
 mod tests {
     use super::*;
-    use howlate_model::{Holder, Span, Who, WokenBy};
+    use howlate_model::{Holder, Lost, Span, Who, WokenBy};
 
     fn at(nanos: i64) -> MonotonicTime {
         MonotonicTime::from_nanos(nanos)
@@ -124,18 +131,17 @@ mod tests {
     #[test]
     fn who_made_the_work_long_is_named() {
         let hog = Who { holder: Holder::Thread, pid: Some(9), name: "hog".to_owned() };
-        let lost = [Lost { from: at(1_500), until: at(2_500), to: hog, throttled: false }];
-        let before = Beforehand { work: Some((at(0), at(3_000))), lost: &lost, awake: true };
-        let found = parts(&turn(late(1_000, 3_050), before, &[]));
-        assert_eq!(
-            found,
-            [
-                (Part::Arming, Kind::LongWork, 500),
-                (Part::Arming, Kind::Thread, 1_000),
-                (Part::Arming, Kind::LongWork, 500),
-                (Part::Arming, Kind::LateArming, 50)
-            ]
-        );
+        let lost = vec![Lost { from: at(1_500), until: at(2_500), to: hog.clone(), throttled: false }];
+        let mut slept = Traced { lost, ..Traced::woken(7, at(0), WokenBy::Other(hog)) };
+        let found = |slept: &Traced| {
+            let before = Beforehand { work: Some((at(0), at(3_000))), slept: Some(slept), awake: true };
+            parts(&turn(late(1_000, 3_050), before, &[]))
+        };
+        let known = [(Part::Arming, Kind::LongWork, 500), (Part::Arming, Kind::Thread, 1_000)];
+        let rest = [(Part::Arming, Kind::LongWork, 500), (Part::Arming, Kind::LateArming, 50)];
+        assert_eq!(found(&slept), [known, rest].concat());
+        slept.lost_more = 1;
+        assert_eq!(found(&slept), [&known[..], &[(Part::Arming, Kind::Undetermined, 550)]].concat());
     }
 
     // 1000   1300       1800    1900          2000   2060

@@ -2,7 +2,7 @@
 
 use std::slice::from_ref;
 
-use howlate_model::{Activation, Asleep, Lost, MonotonicTime, Span, Traced, Wakeup, Who, WokenBy};
+use howlate_model::{Activation, Asleep, MonotonicTime, Span, Traced, Wakeup, Who, WokenBy};
 
 use crate::cause::{Decomposed, decompose};
 
@@ -25,9 +25,9 @@ pub struct Awakening {
 }
 
 impl Awakening {
-    /// Reads `one`; `before` is where the thread lost its CPU since the sleep before. `None` where it was no wake-up: the
+    /// Reads `one`; `before` is the thread's sleep before, since which it may have lost its CPU. `None` where it was no wake-up: the
     /// thread had not left its CPU, it was stopped rather than asleep, or nobody saw what woke it.
-    pub fn of(one: &Traced, before: &[Lost]) -> Option<Self> {
+    pub fn of(one: &Traced, before: Option<&Traced>) -> Option<Self> {
         let (activation, by, expected) = match &one.woken_by {
             WokenBy::Timer(expiry) => (Activation::Timer, None, expiry.soft),
             WokenBy::Other(who) if one.switched_in.is_some() && one.asleep == Asleep::Waiting => {
@@ -62,7 +62,7 @@ fn ran(one: &Traced) -> MonotonicTime {
 mod tests {
     use super::*;
     use crate::watch::thread::testing::{at, by_timer, woken};
-    use howlate_model::{Holder, Kind, Occupant};
+    use howlate_model::{Holder, Kind, Lost, Occupant};
 
     fn hog() -> Who {
         Who { holder: Holder::Thread, pid: Some(9), name: "hog".to_owned() }
@@ -75,7 +75,7 @@ mod tests {
     fn a_timer_is_late_from_the_time_that_it_was_set_to() {
         let mut one = by_timer(7, 1_000, 1_400);
         one.occupants.push(Occupant { who: hog(), ns: Span::from_nanos(300) });
-        let seen = Awakening::of(&one, &[]).unwrap();
+        let seen = Awakening::of(&one, None).unwrap();
         assert_eq!((seen.activation, seen.by), (Activation::Timer, None));
         assert_eq!(seen.wakeup, Wakeup { expected: at(1_000), ran: at(1_400) });
         let parts = &seen.parts.wakeup.parts;
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn an_event_is_late_from_the_moment_at_which_it_woke() {
-        let seen = Awakening::of(&woken(7, hog(), 2_000, 2_060), &[]).unwrap();
+        let seen = Awakening::of(&woken(7, hog(), 2_000, 2_060), None).unwrap();
         assert_eq!((seen.activation, seen.by), (Activation::Event, Some(hog())));
         assert_eq!(seen.wakeup.latency().as_nanos(), 60);
     }
@@ -94,13 +94,13 @@ mod tests {
     fn what_did_not_sleep_was_not_woken() {
         let mut one = woken(7, hog(), 2_000, 2_060);
         one.switched_in = None;
-        assert_eq!(Awakening::of(&one, &[]), None);
+        assert_eq!(Awakening::of(&one, None), None);
         let mut timer = by_timer(7, 1_000, 1_400);
         timer.switched_in = None;
-        let seen = Awakening::of(&timer, &[]).unwrap();
+        let seen = Awakening::of(&timer, None).unwrap();
         assert_eq!(seen.wakeup.ran, timer.waking, "its time had come nevertheless");
         let stopped = Traced { asleep: Asleep::Stopped(None), ..woken(7, hog(), 2_000, 2_060) };
-        assert_eq!(Awakening::of(&stopped, &[]), None);
+        assert_eq!(Awakening::of(&stopped, None), None);
     }
 
     #[test]
@@ -108,8 +108,12 @@ mod tests {
         let lost = |from, until, throttled| Lost { from: at(from), until: at(until), to: hog(), throttled };
         let mut one = by_timer(7, 1_000, 1_400);
         one.lost = vec![lost(1_405, 9_000, true), lost(9_000, 9_500, false), lost(90_000, 99_000, false)];
-        assert_eq!(Awakening::of(&one, &[]).unwrap().wakeup.ran, at(9_500));
+        assert_eq!(Awakening::of(&one, None).unwrap().wakeup.ran, at(9_500));
         one.lost.remove(0);
-        assert_eq!(Awakening::of(&one, &[]).unwrap().wakeup.ran, at(1_400), "it ran, and lost its CPU later");
+        assert_eq!(
+            Awakening::of(&one, None).unwrap().wakeup.ran,
+            at(1_400),
+            "it ran, and lost its CPU later"
+        );
     }
 }

@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use howlate_model::{Activation, Explained, Holder, Lost, MonotonicTime, Span, Traced, Wakeup, Who, WokenBy};
+use howlate_model::{Activation, Explained, Holder, MonotonicTime, Span, Traced, Wakeup, Who, WokenBy};
 
 use super::Awakening;
 use crate::cause::handed_on;
@@ -28,8 +28,8 @@ struct Thread {
     process: u32,
     has_ended: bool,
     waiting: VecDeque<Traced>,
-    /// Where it lost its CPU since its last sleep.
-    lost: Vec<Lost>,
+    /// Its last sleep, since which it may have lost its CPU.
+    before: Option<Traced>,
     runs: VecDeque<Run>,
 }
 
@@ -116,7 +116,7 @@ impl Chains {
 
     fn find(&self, one: &Traced, now: MonotonicTime) -> Found {
         let thread = &self.threads[&one.tid];
-        let Some(own) = Awakening::of(one, &thread.lost) else { return Found::Known(None) };
+        let Some(own) = Awakening::of(one, thread.before.as_ref()) else { return Found::Known(None) };
         let Some((by, waker)) = self.waker(one, thread.process) else { return Found::Known(Some(own)) };
         let runs = waker.runs.iter().rev();
         let Some(run) = runs.into_iter().find(|run| run.from <= one.waking && one.waking <= run.until) else {
@@ -138,7 +138,7 @@ impl Chains {
 
 impl Thread {
     fn ran(&mut self, one: &Traced, awakening: Option<&Awakening>) {
-        self.lost.clone_from(&one.lost);
+        self.before = Some(one.clone());
         let timed = awakening.filter(|awakening| awakening.activation != Activation::Event);
         let deadline = timed.map(|awakening| Deadline {
             explained: awakening.parts.wakeup.clone(),

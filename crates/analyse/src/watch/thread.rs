@@ -209,7 +209,7 @@ mod tests {
         analysis.add(&Line::Condition(Box::new(condition)));
         let mut thread = Thread::new(0, at(0));
         for (expected, late) in turns {
-            thread.woke(&Awakening::of(&by_timer(7, *expected, expected + late), &[]).unwrap());
+            thread.woke(&Awakening::of(&by_timer(7, *expected, expected + late), None).unwrap());
         }
         thread.block(at(1_000_000_000)).iter().for_each(|line| analysis.add(line));
         thread.reasons(at(1_000_000_000), "bpf").iter().for_each(|line| analysis.add(line));

@@ -145,11 +145,10 @@ impl Turns {
     ) -> Awakening {
         let slept = self.slept.as_ref();
         let awake = slept.and_then(|slept| slept.asleep_again).is_some_and(|again| again >= wakeup.ran);
-        let lost = slept.map_or(&[][..], |slept| &slept.lost);
         // Sleeps that ended before the time asked for have no part in it.
         let is_past = |one: &&Traced| one.asleep_again.is_some_and(|again| again <= wakeup.expected);
         let past = mine.iter().take_while(is_past).count().min(mine.len().saturating_sub(1));
-        let parts = turn(wakeup, Beforehand { work, lost, awake }, &mine[past..]);
+        let parts = turn(wakeup, Beforehand { work, slept, awake }, &mine[past..]);
         Awakening { activation: Activation::Loop, by: None, through: Vec::new(), wakeup, parts }
     }
 }
