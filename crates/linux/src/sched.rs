@@ -74,19 +74,26 @@ pub fn slice() -> io::Result<Option<Span>> {
 /// `ESRCH` when there is no such thread; `Unsupported` for a policy unknown here.
 pub fn policy(tid: u32) -> io::Result<Policy> {
     let attr = get_attr(tid)?;
-    let priority = || Priority::new(attr.sched_priority).ok_or_else(|| unknown(&attr));
-    Ok(match attr.sched_policy {
-        number::OTHER => Policy::Other { nice: Nice::new(attr.sched_nice) },
-        number::BATCH => Policy::Batch,
-        number::IDLE => Policy::Idle,
-        number::FIFO => Policy::Fifo { priority: priority()? },
-        number::RR => Policy::Rr { priority: priority()? },
-        number::DEADLINE => Policy::Deadline {
+    if attr.sched_policy == number::DEADLINE {
+        return Ok(Policy::Deadline {
             runtime_ns: Span::from_nanos(attr.sched_runtime),
             deadline_period_ns: Span::from_nanos(attr.sched_period),
-        },
-        _ => return Err(unknown(&attr)),
-    })
+        });
+    }
+    policy_of(attr.sched_policy, attr.sched_priority, attr.sched_nice).ok_or_else(|| unknown(&attr))
+}
+
+/// The policy of this number in the kernel's `sched.h`; `None` where these numbers do not say all of it.
+pub fn policy_of(policy: u32, priority: u32, nice: i32) -> Option<Policy> {
+    let priority = Priority::new(priority);
+    match policy {
+        number::OTHER => Some(Policy::Other { nice: Nice::new(nice) }),
+        number::BATCH => Some(Policy::Batch),
+        number::IDLE => Some(Policy::Idle),
+        number::FIFO => priority.map(|priority| Policy::Fifo { priority }),
+        number::RR => priority.map(|priority| Policy::Rr { priority }),
+        _ => None,
+    }
 }
 
 fn unknown(attr: &libc::sched_attr) -> io::Error {

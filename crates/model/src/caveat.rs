@@ -97,6 +97,14 @@ pub enum Caveat {
         /// How many were there and left out, at most.
         count: u64,
     },
+    /// Threads came while a program was watched by a tracer that does not see them come: they were found by looking now and
+    /// then, and what came and went in between was not.
+    ThreadsFoundLate {
+        /// How many were found.
+        count: u64,
+        /// How often it was looked.
+        every_ns: Span,
+    },
     /// A watched program marked more loops than there were rings for.
     LoopsNotMeasured {
         /// How many were left out.
@@ -400,6 +408,7 @@ impl Caveat {
             | Self::ObserverShares { .. }
             | Self::ThreadsShareCpus { .. }
             | Self::ProcessesNotFollowed { .. }
+            | Self::ThreadsFoundLate { .. }
             | Self::LoopsNotMeasured { .. }
             | Self::LeftOut { .. }
             | Self::SettingLeftBehind { .. }

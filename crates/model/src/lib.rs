@@ -22,6 +22,7 @@ mod hdr;
 mod instrument;
 mod known;
 mod ledger;
+mod life;
 mod limit;
 mod load;
 mod loop_turn;
@@ -74,6 +75,7 @@ pub use hdr::{HdrError, HdrLayout, read_hdr};
 pub use instrument::Instrument;
 pub use known::{Known, Stamp};
 pub use ledger::{ENTRIES_KEPT, Late, Ledger, NotDecomposed, OTHERS, Pid, Share, WhyBlock};
+pub use life::{Happened, Life};
 pub use limit::{Limit, LimitError, Statistic};
 pub use load::{
     Hackbench, Intensity, Load, LoadBlock, LoadError, LoadKind, LoadPart, LoadReport, Loads, PartEffect,

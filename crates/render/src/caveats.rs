@@ -54,6 +54,9 @@ pub fn caveat(caveat: &Caveat) -> String {
         Caveat::ProcessesNotFollowed { count } => format!(
             "The program had {count} more processes than can be followed at once; their threads are not in the result."
         ),
+        Caveat::ThreadsFoundLate { count, every_ns } => format!(
+            "{count} threads came while the program was watched, and were found by looking every {every_ns}: how they began, and all of those that came and went in between, is not in the result. Only the tracer bpf sees them come."
+        ),
         Caveat::LoopsNotMeasured { count } => format!(
             "The program marked {count} more loops than there is memory for; their turns are not in the result."
         ),

@@ -53,12 +53,13 @@ struct sched_info {
 
 struct task_struct {
 	struct thread_info thread_info;
-	int pid, tgid, prio, on_rq, on_cpu, exit_state;
-	unsigned int flags, __state;
+	int pid, tgid, prio, static_prio, on_rq, on_cpu, exit_state;
+	unsigned int flags, __state, policy, rt_priority;
+	unsigned long long timer_slack_ns;
 	struct sched_entity se;
 	struct sched_rt_entity rt;
 	struct sched_info sched_info;
-	struct task_struct *group_leader;
+	struct task_struct *group_leader, *real_parent;
 	char comm[16];
 } KERNEL;
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What user space gets of one sleep of one thread; `crates/trace/src/bpf/record.rs` reads it.
+/* What user space gets of one sleep of one thread, and of its life; `crates/trace/src/bpf/record.rs` and `life.rs` read it, and
+ * tell the two apart by their length.
  * Times: CLOCK_MONOTONIC, nanoseconds; 0: not seen. */
 #pragma once
 
@@ -49,4 +50,15 @@ struct record {
 	char by_comm[16], stopper_comm[16];
 	struct loss loss[LOSSES];
 	struct occupant occupant[OCCUPANTS];
+};
+
+enum happened { BORN, NAMED, ENDED };
+
+/* A watched thread has begun, gets another name, or ends; how it is scheduled then. */
+struct life {
+	__u64 at, slack;
+	__u32 tid, process, what;
+	__u32 policy, priority;
+	__s32 nice;
+	char comm[16];
 };

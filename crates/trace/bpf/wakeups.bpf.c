@@ -21,11 +21,15 @@ typedef __s64 s64;
 #define MASK (RING - 1)
 #define REAL_TIME 100 /* kernel priorities below are real-time */
 #define HRTIMER 8 /* the softirq that serves timers */
+#define NICE_0 120 /* the kernel's priority of a thread that is neither nice nor real-time */
+#define GENERATIONS 64 /* of processes that were started before watching began */
 
-/* Which processes; user space writes it at any time. No process has the id ~0. */
+/* Which processes, and whether what they start is watched as well; user space writes it at any time. No process has the id
+ * ~0. */
 struct {
 	u32 tgid[WATCHED];
-} control SEC(".data.control") = { { ~0u, ~0u, ~0u, ~0u } };
+	u32 children;
+} control SEC(".data.control") = { { ~0u, ~0u, ~0u, ~0u }, 0 };
 
 /* What user space reads besides the records. */
 struct {
@@ -66,7 +70,7 @@ struct {
 	__type(value, struct cpu);
 } cpus SEC(".maps");
 
-enum stage { ASLEEP, WOKEN, RUNS, NEVER_LEFT };
+enum stage { ASLEEP, WOKEN, RUNS, NEVER_LEFT, OVER };
 
 struct thread {
 	struct record record;
@@ -101,15 +105,20 @@ static __always_inline struct cpu *here(void)
 	return on(bpf_get_smp_processor_id());
 }
 
-static __always_inline int watched(struct task_struct *p)
+static __always_inline int named(u32 tgid)
 {
-	u32 tgid = p->tgid;
 	return tgid == control.tgid[0] || tgid == control.tgid[1] || tgid == control.tgid[2] || tgid == control.tgid[3];
 }
 
 static __always_inline struct thread *known(struct task_struct *p)
 {
 	return bpf_task_storage_get(&threads, p, 0, 0);
+}
+
+/* A child of a watched process is known from its first moment; who asks for no children does not pay for looking. */
+static __always_inline int watched(struct task_struct *p)
+{
+	return named(p->tgid) || (control.children && known(p));
 }
 
 static __always_inline void copy(char *to, const char *from)
@@ -510,7 +519,7 @@ int BPF_PROG(waking, struct task_struct *p)
 		return 0;
 	struct cpu *c = here(), *target;
 	struct thread *s = bpf_task_storage_get(&threads, p, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (!c || !s || s->stage == WOKEN)
+	if (!c || !s || s->stage == WOKEN || s->stage == OVER)
 		return 0;
 	struct record *r = &s->record;
 	u64 now = bpf_ktime_get_ns();
@@ -683,7 +692,7 @@ int BPF_PROG(switches, _Bool preempt, struct task_struct *prev, struct task_stru
 	}
 	if (watched(prev)) {
 		struct thread *s = known(prev);
-		if (!s)
+		if (!s || s->stage == OVER)
 			return 0;
 		now = now ?: bpf_ktime_get_ns();
 		if (preempt || !state) {
@@ -701,6 +710,74 @@ int BPF_PROG(switches, _Bool preempt, struct task_struct *prev, struct task_stru
 		} else {
 			s->record.stopper = 0;
 		}
+	}
+	return 0;
+}
+
+static __always_inline void tell(struct task_struct *p, u32 what, u64 now, const char *comm)
+{
+	struct life l = { .at = now, .slack = p->timer_slack_ns, .tid = p->pid, .process = p->tgid, .what = what };
+	l.policy = p->policy;
+	l.priority = p->rt_priority;
+	l.nice = p->static_prio - NICE_0;
+	if (comm)
+		bpf_probe_read_kernel_str(l.comm, sizeof(l.comm), comm);
+	else
+		copy(l.comm, p->comm);
+	if (bpf_ringbuf_output(&records, &l, sizeof(l), BPF_RB_NO_WAKEUP))
+		__sync_fetch_and_add(&told.lost, 1);
+}
+
+/* Before the child is woken for the first time. */
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(begins, struct task_struct *parent, struct task_struct *child)
+{
+	if (!watched(parent) || (parent->tgid != child->tgid && !control.children))
+		return 0;
+	if (!bpf_task_storage_get(&threads, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE))
+		__sync_fetch_and_add(&told.lost, 1);
+	tell(child, BORN, bpf_ktime_get_ns(), 0);
+	return 0;
+}
+
+/* Also when it executes another program. */
+SEC("tp_btf/task_rename")
+int BPF_PROG(is_called, struct task_struct *p, const char *comm)
+{
+	if (watched(p))
+		tell(p, NAMED, bpf_ktime_get_ns(), comm);
+	return 0;
+}
+
+/* Its last sleep is told before; what it waits for while it is taken apart is none of its program's. */
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(ends, struct task_struct *p)
+{
+	if (!watched(p))
+		return 0;
+	u64 now = bpf_ktime_get_ns();
+	struct thread *s = known(p);
+	if (s) {
+		send(s, now, 0);
+		s->stage = OVER;
+	}
+	tell(p, ENDED, now, 0);
+	return 0;
+}
+
+/* Once, when watching begins: what the processes started before is watched as well. */
+SEC("iter/task")
+int started_before(struct bpf_iter__task *ctx)
+{
+	struct task_struct *p = ctx->task, *of = p;
+	if (!p)
+		return 0;
+	for (u32 i = 0; i < GENERATIONS && of; i++) {
+		if (named(BPF_CORE_READ(of, tgid))) {
+			bpf_task_storage_get(&threads, p, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+			return 0;
+		}
+		of = BPF_CORE_READ(of, real_parent);
 	}
 	return 0;
 }

@@ -26,7 +26,7 @@ pub use refusal::Refusal;
 pub use tier::Tier;
 pub use waits::{WaitChoice, WaitReader, WaitSource, read_waits};
 
-use howlate_model::{AfterEach, Span, Traced};
+use howlate_model::{AfterEach, Life, Span, Traced};
 
 /// What follows wake-ups of this process, and of others that are named.
 pub trait Tracer {
@@ -40,13 +40,20 @@ pub trait Tracer {
     /// When the kernel refuses what it allowed before.
     fn start(&mut self) -> Result<(), Refusal>;
 
-    /// Watches all threads of these processes from now on, and of no others.
+    /// Watches from the next start on what the watched processes have started and will start as well, from its first moment
+    /// on; `false`: this one does not see who starts whom, and each thread is to be followed when it is found.
     ///
     /// # Errors
     ///
-    /// When there are too many.
-    fn watch(&mut self, _processes: &[u32]) -> Result<(), Refusal> {
-        Ok(())
+    /// When the kernel refuses it.
+    fn with_children(&mut self) -> Result<bool, Refusal> {
+        Ok(false)
+    }
+
+    /// Hands on which watched threads have begun, got another name and ended, as [`read`](Self::read) last found it, in their
+    /// order; `None`: this one does not see it.
+    fn lives(&mut self) -> Option<Vec<Life>> {
+        None
     }
 
     /// Follows a thread from now on, until the next start, whichever process it is of; `slack` is its timer slack.

@@ -36,9 +36,9 @@ impl Identities {
         identity
     }
 
-    /// Whether it is called anything.
-    pub fn has(&self, tid: u32) -> bool {
-        self.of.contains_key(&tid)
+    /// What it was called when it was last asked, if ever.
+    pub fn known(&self, tid: u32) -> Option<&Identity> {
+        self.of.get(&tid)
     }
 
     /// The threads that have one, and their names.

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use howlate_model::{Life, Policy, Span};
 use howlate_procfs::{Root, descendants, threads};
 
 /// A thread that has come.
@@ -22,7 +23,18 @@ pub struct Looked {
     pub gone: Vec<u32>,
 }
 
-/// The threads of watched processes, found by looking now and then.
+/// What a tracer told of a thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Told {
+    /// The policy in force; `None` where it did not tell all of it.
+    pub policy: Option<Policy>,
+    /// The timer slack in force.
+    pub slack: Span,
+    process: u32,
+    name: String,
+}
+
+/// The threads of watched processes, found by looking now and then; a tracer may tell more.
 #[derive(Debug)]
 pub struct Threads {
     root: Root,
@@ -32,32 +44,54 @@ pub struct Threads {
     /// Which process each thread is of.
     known: HashMap<u32, u32>,
     names: HashMap<u32, String>,
-    processes: Vec<u32>,
+    /// Those that a tracer tells of.
+    told: HashMap<u32, Told>,
 }
 
 impl Threads {
     /// Those of `process`, and of its children if asked for.
     pub fn of(root: Root, process: u32, with_children: bool) -> Self {
-        let (known, names) = (HashMap::new(), HashMap::new());
-        Self { root, process, with_children, known, names, processes: vec![process] }
+        let (known, names, told) = (HashMap::new(), HashMap::new(), HashMap::new());
+        Self { root, process, with_children, known, names, told }
     }
 
     /// What has changed since it was last looked.
     pub fn look(&mut self) -> Looked {
-        self.processes = vec![self.process];
+        let mut processes = vec![self.process];
         if self.with_children {
-            self.processes.extend(descendants(&self.root, self.process));
+            processes.extend(descendants(&self.root, self.process));
         }
         let of = |pid: &u32| -> Vec<Thread> {
             let tids = threads(&self.root, *pid);
             tids.into_iter().map(|tid| Thread { tid, pid: *pid }).collect()
         };
-        let all: Vec<Thread> = self.processes.iter().flat_map(of).collect();
+        let all: Vec<Thread> = processes.iter().flat_map(of).collect();
         let here: HashMap<u32, u32> = all.iter().map(|one| (one.tid, one.pid)).collect();
         let come = all.into_iter().filter(|one| !self.known.contains_key(&one.tid)).collect();
-        let gone = self.known.keys().filter(|tid| !here.contains_key(tid)).copied().collect();
+        let gone = self
+            .known
+            .keys()
+            .filter(|tid| !here.contains_key(tid) && !self.runs_on(**tid))
+            .copied()
+            .collect();
         self.known = here;
         Looked { come, gone }
+    }
+
+    /// Whether one that was told of is there although nobody above it is any more that was watched.
+    fn runs_on(&self, tid: u32) -> bool {
+        self.told.contains_key(&tid) && self.root.has(&format!("/proc/{tid}/comm"))
+    }
+
+    /// Takes what a tracer told of a thread.
+    pub fn tell(&mut self, life: Life) {
+        let Life { tid, process, name, policy, slack, .. } = life;
+        self.told.insert(tid, Told { policy, slack, process, name });
+    }
+
+    /// What was told of a thread most recently.
+    pub fn told(&self, tid: u32) -> Option<&Told> {
+        self.told.get(&tid)
     }
 
     /// The threads that were found when it was last looked.
@@ -65,18 +99,17 @@ impl Threads {
         self.known.keys().copied().collect()
     }
 
-    /// The processes that were found when it was last looked, the first one first.
-    pub fn processes(&self) -> &[u32] {
-        &self.processes
-    }
-
     /// The process that a thread is of; the first one where nobody knows.
     pub fn process_of(&self, tid: u32) -> u32 {
-        self.known.get(&tid).copied().unwrap_or(self.process)
+        let told = self.told.get(&tid).map(|told| told.process);
+        told.or_else(|| self.known.get(&tid).copied()).unwrap_or(self.process)
     }
 
     /// What a thread is called now, or was when it was last asked; `None` where nobody ever knew.
     pub fn name(&mut self, tid: u32) -> Option<String> {
+        if let Some(told) = self.told.get(&tid) {
+            return Some(told.name.clone());
+        }
         if let Ok(name) = self.root.read(&format!("/proc/{tid}/comm")) {
             self.names.insert(tid, name);
         }
@@ -86,6 +119,7 @@ impl Threads {
     /// Nobody will ask for its name any more.
     pub fn forget(&mut self, tid: u32) {
         self.names.remove(&tid);
+        self.told.remove(&tid);
     }
 
     /// Whether the process has ended.
@@ -98,6 +132,8 @@ impl Threads {
 
 #[cfg(test)]
 mod tests {
+    use howlate_model::{Happened, MonotonicTime};
+
     use super::*;
 
     #[test]
@@ -116,7 +152,6 @@ mod tests {
         assert_eq!(alone.look().come, [Thread { tid: 7, pid: 7 }]);
         let mut threads = Threads::of(Root::at(folder.path()), 7, true);
         assert_eq!(threads.look().come, [Thread { tid: 7, pid: 7 }, Thread { tid: 20, pid: 20 }]);
-        assert_eq!(threads.processes(), [7, 20]);
         assert_eq!(threads.name(20).as_deref(), Some("child"));
         assert_eq!(threads.name(7), None);
         make("proc/7/task/8/children", "");
@@ -125,6 +160,19 @@ mod tests {
         assert_eq!(threads.name(20).as_deref(), Some("child"), "gone, and its name is known");
         threads.forget(20);
         assert_eq!(threads.name(20), None);
+        let life = |tid, process, name: &str| Life {
+            tid,
+            process,
+            at: MonotonicTime::default(),
+            happened: Happened::Born,
+            name: name.to_owned(),
+            policy: None,
+            slack: Span::ZERO,
+        };
+        threads.tell(life(30, 29, "brief"));
+        assert_eq!((threads.name(30).as_deref(), threads.process_of(30)), (Some("brief"), 29));
+        threads.forget(30);
+        assert_eq!((threads.name(30), threads.process_of(30)), (None, 7));
         assert!(!threads.is_over());
         make("proc/7/stat", "7 (a) b) Z 1");
         assert!(threads.is_over());

@@ -34,7 +34,7 @@ pub(crate) struct Watch {
     /// Only threads of this name; all if left out
     #[arg(long, value_name = "NAME")]
     pub(crate) thread: Vec<String>,
-    /// Also watch the processes that it starts: with the first one, four at once at most
+    /// Also watch the processes that it starts, and theirs
     #[arg(long)]
     pub(crate) follow: bool,
     /// Which wake-ups are the late ones; those above the 99th percentile if left out

@@ -2,7 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+#[path = "../common/mod.rs"]
 mod common;
+mod lives;
+mod runtimes;
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};

@@ -2,13 +2,17 @@
 //!
 //! Nothing of it outlives the process: programs and maps go with their file descriptors.
 
+mod life;
 mod record;
 
+use std::io::Read;
+
 use aya::maps::{Array, MapData, RingBuf};
+use aya::programs::Iter;
 use aya::programs::tp_btf::BtfTracePointLinkId;
 use aya::{Btf, Ebpf, EbpfLoader};
 use howlate_linux::clock;
-use howlate_model::{Span, Traced};
+use howlate_model::{Life, Span, Traced};
 use howlate_procfs::Root;
 
 use crate::loading::{Program, damaged, helpful, load, needed, program, refusal};
@@ -22,7 +26,7 @@ const WATCHED: usize = 4;
 /// No process has this id.
 const NOBODY: u32 = u32::MAX;
 
-const PROGRAMS: [Program; 13] = [
+const PROGRAMS: [Program; 16] = [
     helpful("tick_begins", "local_timer_entry"),
     helpful("tick_ends", "local_timer_exit"),
     needed("timer_served", "hrtimer_expire_entry"),
@@ -34,9 +38,15 @@ const PROGRAMS: [Program; 13] = [
     needed("waking", "sched_waking"),
     needed("migrates", "sched_migrate_task"),
     needed("switches", "sched_switch"),
+    needed("begins", "sched_process_fork"),
+    needed("is_called", "task_rename"),
+    needed("ends", "sched_process_exit"),
     helpful("page_fault", "page_fault_user"),
     helpful("signalled", "signal_generate"),
 ];
+
+/// Watches what the processes have started before, where that is asked for.
+const STARTED_BEFORE: &str = "started_before";
 
 static OBJECT: &[u8] = aya::include_bytes_aligned!("../../bpf/wakeups.bpf.o");
 
@@ -50,6 +60,9 @@ pub(crate) struct Bpf {
     /// Those that are always watched, and those that are now.
     processes: Vec<u32>,
     watched: Vec<u32>,
+    /// Whether what they start is watched as well.
+    children: bool,
+    lives: Vec<Life>,
     /// Records lost, as last read.
     lost: u64,
     interrupts: Interrupts,
@@ -74,7 +87,7 @@ impl Bpf {
                 programs.push(program.name);
             }
         }
-        watch(&mut kernel, processes)?;
+        watch(&mut kernel, processes, false)?;
         let records = kernel.take_map("records").ok_or_else(|| damaged("records"))?;
         let records = RingBuf::try_from(records).map_err(|error| refusal("map its records", &error))?;
         Ok(Self {
@@ -84,10 +97,28 @@ impl Bpf {
             records,
             processes: processes.to_vec(),
             watched: processes.to_vec(),
+            children: false,
+            lives: Vec::new(),
             lost: 0,
             interrupts: Interrupts::default(),
             quotas: Quotas::new(Root::live()),
         })
+    }
+
+    fn started_before(&mut self) -> Result<&mut Iter, Refusal> {
+        let program = self.kernel.program_mut(STARTED_BEFORE);
+        program.and_then(|program| program.try_into().ok()).ok_or_else(|| damaged(STARTED_BEFORE))
+    }
+
+    /// Children that come meanwhile are watched by who starts them.
+    fn watch_what_was_started_before(&mut self) -> Result<(), Refusal> {
+        let refused = |error: &(dyn std::error::Error + 'static)| refusal("list its threads", error);
+        let program = self.started_before()?;
+        let link = program.attach().map_err(|error| refused(&error))?;
+        let link = program.take_link(link).map_err(|error| refused(&error))?;
+        let mut listed = link.into_file().map_err(|error| refused(&error))?;
+        // Nothing is told: whoever is listed is watched from then on.
+        listed.read_to_end(&mut Vec::new()).map(drop).map_err(|error| refused(&error))
     }
 
     /// Records that have not fitted, all together.
@@ -105,27 +136,34 @@ impl Tracer for Bpf {
     fn start(&mut self) -> Result<(), Refusal> {
         self.watched.clone_from(&self.processes);
         self.quotas = Quotas::new(Root::live());
-        watch(&mut self.kernel, &self.watched)?;
+        watch(&mut self.kernel, &self.watched, self.children)?;
         for &name in &self.programs {
             let program = program(&mut self.kernel, name)?;
             let link = program.attach().map_err(|error| refusal("attach its programs", &error))?;
             self.attached.push((name, link));
         }
-        Ok(())
+        if self.children { self.watch_what_was_started_before() } else { Ok(()) }
     }
 
-    fn watch(&mut self, processes: &[u32]) -> Result<(), Refusal> {
-        self.watched = processes.to_vec();
-        watch(&mut self.kernel, processes)
+    fn with_children(&mut self) -> Result<bool, Refusal> {
+        let types = Btf::from_sys_fs().map_err(|_| Refusal::NoTypes)?;
+        let doing = "load its program that lists threads";
+        self.started_before()?.load("task", &types).map_err(|error| refusal(doing, &error))?;
+        self.children = true;
+        Ok(true)
+    }
+
+    fn lives(&mut self) -> Option<Vec<Life>> {
+        Some(std::mem::take(&mut self.lives))
     }
 
     /// All threads of the watched processes are followed; that of `tid` becomes one of them.
     fn follow(&mut self, tid: u32, _: Span) -> Result<(), Refusal> {
         self.quotas.follow(tid, clock::now());
         match process_of(tid) {
-            Some(process) if !self.watched.contains(&process) => {
+            Some(process) if !self.children && !self.watched.contains(&process) => {
                 self.watched.push(process);
-                watch(&mut self.kernel, &self.watched)
+                watch(&mut self.kernel, &self.watched, false)
             }
             _ => Ok(()),
         }
@@ -133,8 +171,13 @@ impl Tracer for Bpf {
 
     fn read(&mut self, seen: &mut dyn FnMut(Traced)) -> u64 {
         let mut all = Vec::new();
+        // Who does not ask for them has no use for them.
+        self.lives.clear();
         while let Some(bytes) = self.records.next() {
-            all.extend(record::parse(&bytes, &mut self.interrupts));
+            match life::parse(&bytes) {
+                Some(life) => self.lives.push(life),
+                None => all.extend(record::parse(&bytes, &mut self.interrupts)),
+            }
         }
         // After the records: a quota is counted before whom it kept runs on.
         self.quotas.look(clock::now());
@@ -155,14 +198,15 @@ impl Tracer for Bpf {
     }
 }
 
-fn watch(kernel: &mut Ebpf, processes: &[u32]) -> Result<(), Refusal> {
+fn watch(kernel: &mut Ebpf, processes: &[u32], children: bool) -> Result<(), Refusal> {
     if processes.len() > WATCHED {
         return Err(Refusal::TooMany { asked: processes.len(), most: WATCHED });
     }
-    let mut ids = [NOBODY; WATCHED];
-    ids[..processes.len()].copy_from_slice(processes);
+    let mut settings = [NOBODY; WATCHED + 1];
+    settings[..processes.len()].copy_from_slice(processes);
+    settings[WATCHED] = children.into();
     let control = kernel.map_mut(".data.control").ok_or_else(|| damaged(".data.control"))?;
-    let mut control: Array<_, [u32; WATCHED]> =
+    let mut control: Array<_, [u32; WATCHED + 1]> =
         Array::try_from(control).map_err(|error| refusal("map its settings", &error))?;
-    control.set(0, ids, 0).map_err(|error| refusal("take its settings", &error))
+    control.set(0, settings, 0).map_err(|error| refusal("take its settings", &error))
 }

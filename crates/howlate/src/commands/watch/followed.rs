@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, HashMap};
 use howlate_analyse::watch::{Awakening, Chains, Thread, Turned, Turns};
 use howlate_linux::{clock, sched};
 use howlate_model::{
-    Activation, CONDITIONS_MOST, Condition, CpuSet, InForce, Line, Load, LoopTurn, MonotonicTime, Policy,
-    Span, Started, Traced, Work,
+    Activation, CONDITIONS_MOST, Condition, CpuSet, Happened, InForce, Life, Line, Load, LoopTurn,
+    MonotonicTime, Policy, Span, Started, Traced, Work,
 };
 use howlate_procfs::{Root, Schedstat};
-use howlate_watch::{Identities, Identity, Marked, Threads};
+use howlate_watch::{Identities, Identity, Marked, Threads, Told};
 
 /// What a thread is called that had ended before anybody asked for its name.
 const GONE: &str = "(ended)";
@@ -59,6 +59,23 @@ impl Followed {
         self.chains.follow(thread.tid, thread.pid);
     }
 
+    /// Takes what was told of a thread's life.
+    pub(super) fn lived(&mut self, life: Life, known: &mut Threads) {
+        let (tid, happened) = (life.tid, life.happened);
+        let thread = howlate_watch::Thread { tid, pid: life.process };
+        let is_another = happened == Happened::Born
+            || self.identities.known(tid).is_some_and(|identity| identity.name != life.name);
+        if is_another {
+            self.is_called_otherwise(tid);
+        }
+        known.tell(life);
+        match happened {
+            Happened::Born => self.follow(&thread),
+            Happened::Named => {}
+            Happened::Ended => self.ended(tid),
+        }
+    }
+
     /// Takes what was seen of one sleep.
     pub(super) fn saw(&mut self, one: Traced, known: &mut Threads) {
         // It may have ended by the time at which all is known.
@@ -91,7 +108,7 @@ impl Followed {
     pub(super) fn slept(&mut self, one: &Traced, known: &mut Threads) -> Vec<Line> {
         let Some(at) = one.switched_in else { return Vec::new() };
         // The last one of a thread that has ended is told when nobody knows its name any more.
-        if !self.identities.has(one.tid) && known.name(one.tid).is_none() {
+        if self.identities.known(one.tid).is_none() && known.name(one.tid).is_none() {
             return Vec::new();
         }
         let preempted = one.lost.len() as u64 + u64::from(one.lost_more);
@@ -119,7 +136,7 @@ impl Followed {
         let (place, lines) = match self.places.get(&(identity.clone(), activation)) {
             Some(place) => (*place, Vec::new()),
             None if self.threads.len() >= CONDITIONS_MOST => return Vec::new(),
-            None => self.add(tid, identity, activation),
+            None => self.add(tid, identity, activation, known.told(tid)),
         };
         entry(&mut self.threads[place]);
         lines
@@ -141,7 +158,7 @@ impl Followed {
         let namesakes = self.loops.values().filter(|one| self.names[one.place] == of.name).count();
         let identity =
             Identity { name: of.name.clone(), number: u32::try_from(namesakes).unwrap_or(u32::MAX) };
-        let (place, lines) = self.add(of.tid, identity, Activation::Loop);
+        let (place, lines) = self.add(of.tid, identity, Activation::Loop, None);
         self.threads[place].turns_every(of.period);
         let mut turns = Turns::new(of.period, traced);
         turns.turned(turn);
@@ -158,11 +175,17 @@ impl Followed {
         }
     }
 
-    fn add(&mut self, tid: u32, identity: Identity, activation: Activation) -> (usize, Vec<Line>) {
+    fn add(
+        &mut self,
+        tid: u32,
+        identity: Identity,
+        activation: Activation,
+        told: Option<&Told>,
+    ) -> (usize, Vec<Line>) {
         let place = self.threads.len();
         let number = u32::try_from(place).unwrap_or(u32::MAX);
         let now = clock::now();
-        let in_force = in_force(tid);
+        let in_force = in_force(tid, told);
         let condition = Condition {
             work: Work::Watch { mechanism: activation },
             policy: in_force.policy,
@@ -244,14 +267,16 @@ fn started(condition: u32, at_ns: MonotonicTime, in_force: InForce) -> Line {
     })
 }
 
-/// What a thread of somebody else's is subject to, as far as the kernel tells.
-fn in_force(tid: u32) -> InForce {
+/// What a thread of somebody else's is subject to, as far as the kernel tells; one that has ended, what was told of it.
+fn in_force(tid: u32, told: Option<&Told>) -> InForce {
     let root = Root::live();
     let nanos = root.read(&format!("/proc/{tid}/timerslack_ns")).ok().and_then(|nanos| nanos.parse().ok());
+    let policy = sched::policy(tid).ok().or(told.and_then(|told| told.policy));
+    let slack = nanos.map(Span::from_nanos).or(told.map(|told| told.slack));
     InForce {
         tid,
-        policy: sched::policy(tid).unwrap_or(Policy::OTHER),
-        slack_ns: Span::from_nanos(nanos.unwrap_or(0)),
+        policy: policy.unwrap_or(Policy::OTHER),
+        slack_ns: slack.unwrap_or_default(),
         cpus: sched::affinity_of(tid).unwrap_or_else(|_| CpuSet::default()),
         memory_locked: is_locked(&root.read(&format!("/proc/{tid}/status")).unwrap_or_default()),
         dma_latency_us: None,

@@ -60,6 +60,11 @@ impl Subject {
         matches!(self, Self::Attached(_))
     }
 
+    /// Whether it is a program that does not run yet.
+    pub(super) const fn is_held(&self) -> bool {
+        matches!(self, Self::Started(..))
+    }
+
     /// Lets it run.
     pub(super) fn begin(&mut self) -> Result<(), Error> {
         match self {

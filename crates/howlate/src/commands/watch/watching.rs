@@ -5,7 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use howlate_analyse::Analysis;
 use howlate_linux::clock;
-use howlate_model::{Caveat, Finished, HowEnded, Line, MonotonicTime, NO_TRACER, Span, block_length};
+use howlate_model::{
+    Caveat, Finished, Happened, HowEnded, Life, Line, MonotonicTime, NO_TRACER, Span, Traced as Sleep,
+    block_length,
+};
 use howlate_procfs::Root;
 use howlate_trace::{Refusal, Tracer};
 use howlate_watch::{Looked, Loops, Thread, Threads};
@@ -33,8 +36,6 @@ const REASONS_EVERY: Span = Span::from_secs(60);
 const SETTLING: Span = Span::from_millis(10);
 /// Nobody waits so long for anything to be told.
 const LONG_PAST: Span = Span::from_secs(3_600);
-/// Processes that a tracer follows at once.
-const PROCESSES: usize = 4;
 /// Threads that are shown meanwhile.
 const SHOWN: usize = 12;
 
@@ -54,13 +55,17 @@ pub(super) struct Watching {
     place: Option<InPlace>,
     duration: Option<Span>,
     began: MonotonicTime,
+    /// What is seen of it before is not its own.
+    own_since: MonotonicTime,
+    /// The process that was started for it, until a tracer has told that it has become the program.
+    held: Option<u32>,
     /// When the current block, the current causes and the current names began.
     blocks: MonotonicTime,
     reasons: MonotonicTime,
     names: MonotonicTime,
     lost: u64,
-    /// The most processes that were there and could not be followed.
-    left_out: usize,
+    /// Threads that were found by looking, because the tracer does not see them come.
+    found_late: u64,
 }
 
 impl Watching {
@@ -75,7 +80,7 @@ impl Watching {
         let mut threads = Threads::of(Root::live(), subject.pid(), asked.follow);
         let mut followed = Followed::new(&asked.thread, &environment.system.kernel);
         match &mut tracer {
-            Some(tracer) => attach(tracer.as_mut(), &mut threads, &mut followed)?,
+            Some(tracer) => attach(tracer.as_mut(), asked.follow, &mut threads, &mut followed)?,
             None => drop(threads.look()),
         }
         accounts.iter_mut().for_each(|accounts| accounts.begin(&threads.all()));
@@ -100,18 +105,20 @@ impl Watching {
             place: watched.then(InPlace::default),
             duration: asked.duration,
             began: now,
+            own_since: now,
+            held: subject.is_held().then(|| subject.pid()),
             blocks: now,
             reasons: now,
             names: now,
             lost: 0,
-            left_out: 0,
+            found_late: 0,
         })
     }
 
     /// Watches until the program, the time or the patience of whoever started it ends.
     pub(super) fn until_the_end(mut self, subject: &mut Subject, interrupted: &AtomicBool) -> Ended {
-        // What a program did before it was one is not its own.
         self.began = clock::now();
+        self.own_since = self.began;
         let until = self.duration.map(|duration| self.began.plus(duration));
         while !interrupted.load(Ordering::Relaxed) && until.is_none_or(|until| clock::now() < until) {
             let over = subject.is_over(&self.threads);
@@ -131,7 +138,6 @@ impl Watching {
     /// Takes in what has come.
     fn look(&mut self) {
         let Looked { come, gone } = self.threads.look();
-        self.follow_children();
         if let Some(tracer) = &mut self.tracer {
             // One that has ended meanwhile cannot be followed any more.
             come.iter().for_each(|thread| drop(follow(tracer.as_mut(), thread)));
@@ -140,7 +146,9 @@ impl Watching {
         if self.followed.len() <= FEW {
             self.followed.look_for_new_names(&mut self.threads);
         }
-        self.read();
+        if !self.read() {
+            self.found_late += come.len() as u64;
+        }
         self.read_accounts();
         for tid in gone {
             self.accounts.iter_mut().for_each(|accounts| accounts.forget(tid));
@@ -149,18 +157,10 @@ impl Watching {
         self.hand_on(clock::now());
     }
 
-    /// Watches as many of the processes as can be.
-    fn follow_children(&mut self) {
-        let Some(tracer) = self.tracer.as_mut().filter(|tracer| sees_wakers(tracer.as_ref())) else { return };
-        let all = self.threads.processes();
-        self.left_out = self.left_out.max(all.len().saturating_sub(PROCESSES));
-        // What the first look found could be watched.
-        drop(tracer.watch(&all[..all.len().min(PROCESSES)]));
-    }
-
-    /// Takes in turns before sleeps: what is told of a turn's sleep is told after it.
-    fn read(&mut self) {
-        let Self { tracer, loops, threads, followed, recorder, began, .. } = self;
+    /// Takes in turns before sleeps: what is told of a turn's sleep is told after it. Whether threads are seen to come, or there
+    /// is nothing to be seen of them.
+    fn read(&mut self) -> bool {
+        let Self { tracer, loops, threads, followed, recorder, own_since, held, .. } = self;
         let is_traced = tracer.as_deref().is_some_and(sees_wakers);
         if let Some(loops) = loops {
             let lost = loops.read(&mut |number, of, turn| {
@@ -168,21 +168,29 @@ impl Watching {
             });
             self.lost = self.lost.saturating_add(lost);
         }
-        let Some(tracer) = tracer else { return };
-        let lost = tracer.read(&mut |one| {
-            // Before, it was not its program yet.
-            if one.waking < *began {
-                return;
+        let Some(tracer) = tracer else { return true };
+        let mut seen = Vec::new();
+        let lost = tracer.read(&mut |one| seen.push(one));
+        let lives = tracer.lives();
+        // A process is called otherwise when it becomes another program.
+        let becomes = |life: &&Life| Some(life.tid) == *held && life.happened == Happened::Named;
+        if let Some(life) = lives.iter().flatten().find(becomes) {
+            (*own_since, *held) = (life.at, None);
+        }
+        seen.retain(|one| one.waking >= *own_since);
+        match is_traced {
+            true => in_order(seen, lives.clone().unwrap_or_default(), followed, threads)
+                .iter()
+                .for_each(|line| recorder.keep(line)),
+            false => {
+                seen.iter().flat_map(|one| followed.slept(one, threads)).for_each(|line| recorder.keep(&line))
             }
-            match is_traced {
-                true => followed.saw(one, threads),
-                false => followed.slept(&one, threads).iter().for_each(|line| recorder.keep(line)),
-            }
-        });
+        }
         self.lost = self.lost.saturating_add(lost);
         if lost > 0 {
             self.courtesy.end();
         }
+        lives.is_some()
     }
 
     /// Takes in what the kernel tells of each thread where no tracer tells more.
@@ -257,8 +265,8 @@ impl Watching {
         if self.lost > 0 {
             self.recorder.caveat(Caveat::SamplesLost { count: self.lost });
         }
-        if self.left_out > 0 {
-            self.recorder.caveat(Caveat::ProcessesNotFollowed { count: self.left_out as u64 });
+        if self.found_late > 0 {
+            self.recorder.caveat(Caveat::ThreadsFoundLate { count: self.found_late, every_ns: LOOK_EVERY });
         }
         let left_out = self.loops.as_ref().map_or(0, Loops::left_out);
         if left_out > 0 {
@@ -296,15 +304,58 @@ pub(super) struct Ended {
 }
 
 /// Follows all threads that there are.
-fn attach(tracer: &mut dyn Tracer, threads: &mut Threads, followed: &mut Followed) -> Result<(), Error> {
+fn attach(
+    tracer: &mut dyn Tracer,
+    with_children: bool,
+    threads: &mut Threads,
+    followed: &mut Followed,
+) -> Result<(), Error> {
     let tier = tracer.tier();
     let refused = |refusal| Error::Tracer { tier, refusal };
+    if with_children {
+        tracer.with_children().map_err(refused)?;
+    }
     tracer.start().map_err(refused)?;
     for thread in threads.look().come {
         follow(tracer, &thread).map_err(refused)?;
         followed.follow(&thread);
     }
     Ok(())
+}
+
+/// Takes sleeps and what became of threads in their order, so that each sleep is of who the thread was then; returns the lines
+/// that conditions begin with which are new.
+fn in_order(
+    sleeps: Vec<Sleep>,
+    lives: Vec<Life>,
+    followed: &mut Followed,
+    threads: &mut Threads,
+) -> Vec<Line> {
+    let sleeps = sleeps.into_iter().map(|one| (one.waking, Seen::Slept(one)));
+    let mut all: Vec<(MonotonicTime, Seen)> =
+        sleeps.chain(lives.into_iter().map(|life| (life.at, Seen::Lived(life)))).collect();
+    all.sort_by_key(|(at, _)| *at);
+    let mut lines = Vec::new();
+    for (at, seen) in all {
+        match seen {
+            Seen::Slept(one) => followed.saw(one, threads),
+            Seen::Lived(life) => {
+                let has_ended = life.happened == Happened::Ended;
+                followed.lived(life, threads);
+                // Its number among those of its name may be the next one's.
+                if has_ended {
+                    lines.extend(followed.settle_sleeps(at, threads));
+                }
+            }
+        }
+    }
+    lines
+}
+
+/// What a tracer saw of a thread.
+enum Seen {
+    Slept(Sleep),
+    Lived(Life),
 }
 
 fn follow(tracer: &mut dyn Tracer, thread: &Thread) -> Result<(), Refusal> {

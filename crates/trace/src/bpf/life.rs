@@ -1,0 +1,56 @@
+//! What the kernel's side sends of a thread's life, as `bpf/record.h` lays it out.
+
+use howlate_linux::sched;
+use howlate_model::{Happened, Life};
+
+use crate::fields::Fields;
+
+/// A record of a life has this length, and no record of a sleep has.
+const LENGTH: usize = 56;
+
+/// Reads one record; `None` if it is not one.
+pub(super) fn parse(bytes: &[u8]) -> Option<Life> {
+    if bytes.len() != LENGTH {
+        return None;
+    }
+    let mut fields = Fields(bytes);
+    let (at, slack) = (fields.time()?, fields.span()?);
+    let (tid, process, what) = (fields.u32()?, fields.u32()?, fields.u32()?);
+    let (policy, priority, nice) = (fields.u32()?, fields.u32()?, fields.u32()?);
+    let happened = match what {
+        0 => Happened::Born,
+        1 => Happened::Named,
+        _ => Happened::Ended,
+    };
+    let policy = sched::policy_of(policy, priority, nice.cast_signed());
+    Some(Life { tid, process, at, happened, name: fields.comm()?, policy, slack })
+}
+
+#[cfg(test)]
+mod tests {
+    use howlate_model::{MonotonicTime, Nice, Policy, Priority, Span};
+
+    use super::*;
+
+    fn record(policy: [u32; 3]) -> Vec<u8> {
+        let mut bytes: Vec<u8> = [1_000u64, 50].iter().flat_map(|time| time.to_ne_bytes()).collect();
+        bytes.extend([&[8, 7, 1], &policy[..]].concat().iter().flat_map(|number| number.to_ne_bytes()));
+        bytes.extend(b"worker\0\0\0\0\0\0\0\0\0\0");
+        bytes
+    }
+
+    #[test]
+    fn a_record_is_read_field_by_field() {
+        let life = parse(&record([0, 0, (-5i32).cast_unsigned()])).unwrap();
+        assert_eq!((life.tid, life.process, life.happened), (8, 7, Happened::Named));
+        assert_eq!((life.at, life.slack), (MonotonicTime::from_nanos(1_000), Span::from_nanos(50)));
+        assert_eq!(
+            (life.name.as_str(), life.policy),
+            ("worker", Some(Policy::Other { nice: Nice::new(-5) }))
+        );
+        let fifo = Policy::Fifo { priority: Priority::new(80).unwrap() };
+        assert_eq!(parse(&record([1, 80, 0])).unwrap().policy, Some(fifo));
+        assert_eq!(parse(&record([6, 0, 0])).unwrap().policy, None, "its times are not told");
+        assert_eq!(parse(&record([0, 0, 0])[..55]), None);
+    }
+}
