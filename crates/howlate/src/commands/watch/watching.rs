@@ -331,14 +331,14 @@ fn in_order(
     followed: &mut Followed,
     threads: &mut Threads,
 ) -> Vec<Line> {
-    let sleeps = sleeps.into_iter().map(|one| (one.waking, Seen::Slept(one)));
+    let sleeps = sleeps.into_iter().map(|one| (one.waking, Seen::Slept(Box::new(one))));
     let mut all: Vec<(MonotonicTime, Seen)> =
         sleeps.chain(lives.into_iter().map(|life| (life.at, Seen::Lived(life)))).collect();
     all.sort_by_key(|(at, _)| *at);
     let mut lines = Vec::new();
     for (at, seen) in all {
         match seen {
-            Seen::Slept(one) => followed.saw(one, threads),
+            Seen::Slept(one) => followed.saw(*one, threads),
             Seen::Lived(life) => {
                 let has_ended = life.happened == Happened::Ended;
                 followed.lived(life, threads);
@@ -354,7 +354,7 @@ fn in_order(
 
 /// What a tracer saw of a thread.
 enum Seen {
-    Slept(Sleep),
+    Slept(Box<Sleep>),
     Lived(Life),
 }
 
