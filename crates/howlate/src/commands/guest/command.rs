@@ -32,7 +32,7 @@ pub(super) fn prepare(words: &[String]) -> Result<Task, Error> {
     let arguments = words.iter().filter(|word| !matches!(word.as_str(), "--quiet" | "-q")).cloned().collect();
     let command = GuestCommand { arguments, files: Vec::new(), prints: false };
     match cli.command {
-        Some(Command::Selfcheck(args)) => return check(command, &args),
+        Some(Command::Selfcheck(args)) => check(command, &args),
         Some(Command::Cyclic(args)) => with_limits(command, args.measuring, args.reasons),
         Some(Command::Sleep(args)) => with_limits(command, args.measuring, args.reasons),
         Some(Command::Notify(args)) => with_limits(command, args.measuring, args.reasons),
