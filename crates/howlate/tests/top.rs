@@ -4,9 +4,10 @@
 
 mod common;
 
+use std::io::Write as _;
 use std::os::unix::fs::symlink;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use common::{ForAnyone, json, run, skip, stderr, stdout};
@@ -197,4 +198,56 @@ fn accounts_tell_what_a_program_sleeps_for() {
         (&asleep["at"], &asleep["ongoing"], &asleep["count"]),
         (&"sleeping".into(), &1.into(), &1.into())
     );
+}
+
+/// A terminal of its own, in which a live table changes: what is typed, and what it has shown.
+struct Terminal {
+    script: Child,
+    shown: PathBuf,
+}
+
+impl Terminal {
+    /// `None` where there is nothing to make one with.
+    fn open(folder: &Path, words: &str) -> Option<Self> {
+        let shown = folder.join("shown");
+        let command = format!("exec {} {words}", env!("CARGO_BIN_EXE_howlate"));
+        let mut script = Command::new("script");
+        script.args(["-qfec", &command, "/dev/null"]).env("TERM", "xterm").env("COLUMNS", "100");
+        let file = std::fs::File::create(&shown).unwrap();
+        let script = script.stdin(Stdio::piped()).stdout(file).spawn().ok()?;
+        Some(Self { script, shown })
+    }
+
+    fn presses(&self, keys: &str) {
+        self.script.stdin.as_ref().unwrap().write_all(keys.as_bytes()).unwrap();
+    }
+
+    fn wait_for(&self, text: &str) {
+        let has =
+            || std::fs::read(&self.shown).is_ok_and(|shown| String::from_utf8_lossy(&shown).contains(text));
+        common::wait_until(text, has);
+    }
+}
+
+#[test]
+fn keys_sort_and_filter_what_is_shown_and_end_it() {
+    if !can_see() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let Some(mut terminal) = Terminal::open(folder.path(), "top --interval 10m") else {
+        return skip("script (util-linux) is not installed");
+    };
+    // Before there is a table at all, and in bold what is chosen.
+    terminal.wait_for("h held up");
+    terminal.presses("x");
+    terminal.wait_for("\x1b[1mx max\x1b[0m");
+    terminal.presses("/no-such-q");
+    terminal.wait_for("/no-such-q_");
+    terminal.presses("\r");
+    terminal.wait_for("/ filter no-such-q");
+    terminal.presses("q");
+    assert_eq!(terminal.script.wait().unwrap().code(), Some(0));
+    // The last table is as it was chosen.
+    terminal.wait_for("`no-such-q` stands in no row.");
 }

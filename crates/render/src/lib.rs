@@ -78,7 +78,7 @@ pub use quick::quick;
 pub use ratio::times_as_much;
 pub use retyped::to_repeat;
 pub use self_check::{CheckedClass, Outcome as CheckOutcome, SelfCheck};
-pub use top::{Top, TopView, top_schema};
+pub use top::{ORDERS, Top, TopView, top_schema};
 pub use tune::{
     Confirmed, ConfirmedNumber, Fate, Left, Listed, PermanentWay, TuneReport, TuneRow, tune_announcement,
     tune_json, tune_listing, tune_listing_json, tune_restored, tune_restored_json, tune_schema, tune_text,

@@ -13,7 +13,7 @@ howlate top --once --duration 10s\n  \
 howlate top --process postgres --sort max\n  \
 howlate top --kind cpu,disk --threads\n  \
 howlate top --once --json > waits.json\n\n\
-On a terminal, q or Ctrl-C ends it.")]
+On a terminal, keys choose what comes first, and / which rows; q or Ctrl-C ends it.")]
 pub(crate) struct Top {
     /// One process, with each of its threads and where in the kernel they wait: its id, or its name
     #[arg(long, value_name = "PID|NAME")]

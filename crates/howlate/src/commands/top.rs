@@ -1,5 +1,6 @@
 //! `howlate top`
 
+mod controls;
 mod keys;
 
 use std::io::{self, IsTerminal};
@@ -12,6 +13,7 @@ use howlate_render::{Top as Shown, TopView};
 use howlate_trace::{Refusal, WaitReader, read_waits};
 use howlate_watch::WatchError;
 
+use self::controls::{Controls, Pressed};
 use self::keys::Keys;
 use crate::cli::Top;
 use crate::environment::on_interrupt;
@@ -38,6 +40,8 @@ pub(crate) fn run(asked: &Top) -> Result<Status, Error> {
         json: asked.json,
         place: is_live.then(InPlace::default),
         keys: if is_live { Keys::listen() } else { Keys::none() },
+        controls: Controls::default(),
+        last: None,
         interrupted: &interrupted,
     };
     let duration = asked.duration.or_else(|| asked.once.then_some(ONCE));
@@ -55,6 +59,7 @@ fn view(asked: &Top) -> TopView {
         process: asked.process.clone(),
         kinds: asked.kind.clone(),
         threads: asked.threads,
+        filter: String::new(),
         rows: None,
     }
 }
@@ -77,6 +82,9 @@ struct Looking<'a> {
     /// Where the table changes in place.
     place: Option<InPlace>,
     keys: Keys,
+    controls: Controls,
+    /// What is shown, to be shown otherwise at a key.
+    last: Option<Shown>,
     interrupted: &'a AtomicBool,
 }
 
@@ -84,6 +92,7 @@ impl Looking<'_> {
     /// A table every so often, until it is over; returns whether the process that was asked for was in any.
     fn until(&mut self, end: Option<MonotonicTime>, each: Span) -> Result<bool, Error> {
         let mut was_seen = false;
+        self.replace();
         loop {
             let began = clock::now();
             let next = began.plus(each);
@@ -92,10 +101,11 @@ impl Looking<'_> {
             let shown = self.shown(now.since(began));
             was_seen |= shown.has(&self.view);
             let over = over || end.is_some_and(|end| now >= end);
-            self.show(&shown, over)?;
             if over {
+                self.print(&shown)?;
                 return Ok(was_seen);
             }
+            self.show(shown)?;
         }
     }
 
@@ -111,10 +121,14 @@ impl Looking<'_> {
         }
     }
 
-    fn wait_until(&self, until: MonotonicTime) -> bool {
+    fn wait_until(&mut self, until: MonotonicTime) -> bool {
         loop {
-            if self.interrupted.load(Ordering::Relaxed) || self.keys.is_quit() {
+            let pressed = self.controls.press(&self.keys.pressed(), &mut self.view);
+            if self.interrupted.load(Ordering::Relaxed) || pressed == Pressed::End {
                 return true;
+            }
+            if pressed == Pressed::Otherwise {
+                self.replace();
             }
             let left = until.since(clock::now());
             if left.is_zero() {
@@ -132,15 +146,30 @@ impl Looking<'_> {
         Shown { source: self.reader.source().name(), refused, lasted, cpus, table }
     }
 
-    /// In place while there is more to come; the last one stays.
-    fn show(&mut self, shown: &Shown, is_last: bool) -> Result<(), Error> {
+    /// In place, where that can be: there is more to come.
+    fn show(&mut self, shown: Shown) -> Result<(), Error> {
+        if self.place.is_none() {
+            return self.print(&shown);
+        }
+        self.last = Some(shown);
+        self.replace();
+        Ok(())
+    }
+
+    /// The table that was last made, as it is chosen now, below the keys.
+    fn replace(&mut self) {
+        let (Some(place), width) = (&mut self.place, terminal::width()) else { return };
+        let view = TopView { rows: terminal::height(), ..self.view.clone() };
+        let keys =
+            if self.keys.are_there() { view.keys(self.controls.is_typing, width) } else { String::new() };
+        let table = self.last.as_ref().map(|last| last.text(&view, width)).unwrap_or_default();
+        place.show(&format!("{keys}\n\n{table}"));
+    }
+
+    /// A table that stays.
+    fn print(&mut self, shown: &Shown) -> Result<(), Error> {
         if self.json {
             return Ok(terminal::print_or_json(&shown.json(&self.view)?, true)?);
-        }
-        if let (Some(place), false) = (&mut self.place, is_last) {
-            let view = TopView { rows: terminal::height(), ..self.view.clone() };
-            place.show(&shown.text(&view, terminal::width()));
-            return Ok(());
         }
         self.place.iter_mut().for_each(InPlace::clear);
         Ok(terminal::print(&shown.text(&self.view, terminal::width()))?)

@@ -1,6 +1,7 @@
 //! What the processes of a machine wait for, as tables and for machines.
 
 mod json;
+mod keys;
 mod text;
 mod words;
 
@@ -8,6 +9,7 @@ use howlate_analyse::waits::{Order, Table, WaitKind, Waiter};
 use howlate_model::Span;
 
 pub use json::top_schema;
+pub use keys::ORDERS;
 
 /// What was seen of a while.
 #[derive(Clone, Debug)]
@@ -35,6 +37,8 @@ pub struct TopView {
     pub kinds: Vec<WaitKind>,
     /// Threads rather than processes.
     pub threads: bool,
+    /// Rows in which this stands, in capitals or not: in a name, a process's id, or what is waited for; all if it is empty.
+    pub filter: String,
     /// Rows that there is room for.
     pub rows: Option<usize>,
 }

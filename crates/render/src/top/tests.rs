@@ -79,6 +79,31 @@ fn an_order_without_natures_is_one_table_and_kinds_choose() {
 }
 
 #[test]
+fn a_filter_leaves_the_rows_in_which_it_stands() {
+    let rows = |filter: &str| {
+        let text = plain(&TopView { filter: filter.into(), ..TopView::default() });
+        ["behind hog", "fsync", "reading a pipe", "sleeping"].map(|word| text.contains(word))
+    };
+    assert_eq!(rows("DISK"), [false, true, false, false]);
+    assert_eq!(rows("hog"), [true, false, false, false]);
+    assert_eq!(rows("15"), [false, false, false, true]);
+    let none = plain(&TopView { filter: "nobody\x1b".into(), ..TopView::default() });
+    assert!(none.contains("`nobody\\u{1b}` stands in no row."), "{none}");
+}
+
+#[test]
+fn the_keys_say_what_is_chosen() {
+    let view = TopView { order: Order::Mean, filter: "cat".into(), ..TopView::default() };
+    let keys = view.keys(false, 100);
+    assert!(keys.contains(&crate::style::paint(crate::style::BOLD, "m mean")), "{keys}");
+    assert!(
+        keys.contains("/ filter cat") && !keys.contains(&crate::style::paint(crate::style::BOLD, "t time")),
+        "{keys}"
+    );
+    assert!(view.keys(true, 100).starts_with("/cat_"));
+}
+
+#[test]
 fn little_room_leaves_rows_out_and_says_so() {
     let mut top = machine();
     let one = top.table.processes[1].clone();

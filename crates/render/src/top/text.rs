@@ -59,6 +59,7 @@ impl Top {
     fn nothing(&self, view: &TopView) -> String {
         match &view.process {
             Some(process) if !self.has(view) => format!("No process `{}` was seen.", legible(process)),
+            _ if !view.filter.is_empty() => format!("`{}` stands in no row.", legible(&view.filter)),
             _ => "Nothing waited for a thousandth of its time.".to_owned(),
         }
     }
@@ -128,7 +129,15 @@ fn rows<'a>(waiters: &[&'a Waiter], view: &TopView) -> Vec<Row<'a>> {
         _ => wait.share >= WORTH,
     };
     let is_worth = |wait: &Wait| is_asked_for || says(wait);
-    all.filter(|(_, wait)| is_wanted(wait) && is_worth(wait)).collect()
+    let all = all.filter(|(_, wait)| is_wanted(wait) && is_worth(wait));
+    let filter = view.filter.to_lowercase();
+    all.filter(|row| filter.is_empty() || has(row, &filter)).collect()
+}
+
+/// Whether `filter` stands in a row.
+fn has((one, of_it): &Row<'_>, filter: &str) -> bool {
+    let is_id = one.pid.is_some_and(|pid| pid.to_string() == filter);
+    is_id || format!("{} {}", one.name, wait(of_it, Rivals::Two)).to_lowercase().contains(filter)
 }
 
 /// Rows that a part has room for.

@@ -1,4 +1,4 @@
-//! The key that ends a live table.
+//! The keys of a terminal, as they are pressed.
 
 use std::io::{self, IsTerminal};
 
@@ -39,8 +39,8 @@ impl Keys {
         self.before.is_some()
     }
 
-    /// Whether `q` was pressed since the last time.
-    pub(super) fn is_quit(&self) -> bool {
+    /// What was pressed since the last time.
+    pub(super) fn pressed(&self) -> String {
         let stdin = io::stdin();
         let is_there = || {
             let mut asked = [PollFd::new(&stdin, PollFlags::IN)];
@@ -48,11 +48,11 @@ impl Keys {
             poll(&mut asked, Some(&now)).is_ok_and(|ready| ready > 0)
         };
         if self.before.is_none() || !is_there() {
-            return false;
+            return String::new();
         }
         let mut pressed = [0; 64];
         let count = rustix::io::read(&stdin, &mut pressed).unwrap_or(0);
-        pressed[..count].iter().any(|key| matches!(key, b'q' | b'Q'))
+        String::from_utf8_lossy(&pressed[..count]).into_owned()
     }
 }
 

@@ -1,0 +1,44 @@
+//! What can be pressed while a table changes in place, and what is chosen.
+
+use howlate_analyse::waits::Order;
+
+use super::TopView;
+use crate::legible::legible;
+use crate::prose::wrapped;
+use crate::style::{BOLD, DIM, paint};
+
+/// The orders, each with the key that chooses it, which is a letter of its name.
+pub const ORDERS: [(char, &str, Order); 5] = [
+    ('h', "held up", Order::HeldUp),
+    ('t', "time", Order::Time),
+    ('c', "count", Order::Count),
+    ('m', "mean", Order::Mean),
+    ('x', "max", Order::Longest),
+];
+
+impl TopView {
+    /// The keys, what they choose in bold; `typing`: a filter is being typed.
+    pub fn keys(&self, typing: bool, width: usize) -> String {
+        if typing {
+            let filter = legible(&self.filter);
+            return format!("/{filter}_  {}", paint(DIM, "Enter: keep it   Esc: none"));
+        }
+        let order =
+            |(key, name, order): &(char, &str, Order)| chosen(*order == self.order, &format!("{key} {name}"));
+        let orders: Vec<String> = ORDERS.iter().map(order).collect();
+        let filter =
+            if self.filter.is_empty() { String::new() } else { format!(" {}", legible(&self.filter)) };
+        let rest = [
+            chosen(self.threads, "H threads"),
+            chosen(!self.filter.is_empty(), &format!("/ filter{filter}")),
+            chosen(false, "q end"),
+        ];
+        wrapped(&format!("{}{}{}", orders.join(AND), "  ·  ", rest.join(AND)), width, 0)
+    }
+}
+
+const AND: &str = "  ";
+
+fn chosen(is: bool, what: &str) -> String {
+    if is { paint(BOLD, what) } else { paint(DIM, what) }
+}
