@@ -27,6 +27,8 @@ pub enum Part {
     Sending,
     /// The wake-up itself, and what is left of the interrupt.
     WakeUp,
+    /// From the wake-up on another CPU until the thread's own, which was idle, took the interrupt that tells of it.
+    Called,
     /// Others had the CPU.
     Waiting,
     /// The thread had the CPU and lost it again before it was back in its program.
@@ -41,7 +43,7 @@ pub enum Part {
 
 impl Part {
     /// All parts, in their order.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Arming,
         Self::Blocked,
         Self::TimerSlack,
@@ -52,6 +54,7 @@ impl Part {
         Self::TimerSoftirq,
         Self::Sending,
         Self::WakeUp,
+        Self::Called,
         Self::Waiting,
         Self::LostAgain,
         Self::Return,
@@ -72,6 +75,7 @@ impl Part {
             Self::TimerSoftirq => "timer_softirq",
             Self::Sending => "sending",
             Self::WakeUp => "wake_up",
+            Self::Called => "called",
             Self::Waiting => "waiting",
             Self::LostAgain => "lost_again",
             Self::Return => "return",

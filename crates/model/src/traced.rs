@@ -149,6 +149,10 @@ pub struct Traced {
     pub throttled: bool,
     /// Whether real-time throttling was on.
     pub rt_throttled: bool,
+    /// When its CPU, which was idle, took the interrupt by which another one told it; `None`: it was not idle, needed none, or
+    /// nobody looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub called: Option<MonotonicTime>,
     /// Stretches in which it lost the CPU again.
     pub lost: Vec<Lost>,
     /// How many more of those there were than are listed.
@@ -176,6 +180,7 @@ impl Traced {
             migrated: false,
             throttled: false,
             rt_throttled: false,
+            called: None,
             lost: Vec::new(),
             lost_more: 0,
             first_fault: None,

@@ -226,6 +226,7 @@ pub const fn part_in_words(part: Part) -> &'static str {
         Part::TimerSoftirq => "timer softirq",
         Part::Sending => "sending",
         Part::WakeUp => "wake-up",
+        Part::Called => "calling its CPU",
         Part::Waiting => "waiting for the CPU",
         Part::LostAgain => "CPU lost again",
         Part::Return => "return to the program",

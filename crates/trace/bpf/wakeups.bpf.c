@@ -58,6 +58,7 @@ struct cpu {
 	u32 in_tick, timer;
 	u64 end, head, handler_began, idle_since;
 	u32 handler, softirq, woke, pad;
+	u64 called; /* an idle CPU, by another one, the first time since a watched thread was woken for it */
 	u64 set_aside, freed; /* a watched thread whose group has no time left; when it had again */
 	struct deferral deferred, serving; /* not served yet; being served */
 	struct event ring[RING];
@@ -225,6 +226,29 @@ int BPF_PROG(timer_served, struct hrtimer *timer)
 	c->hard = timer->node.expires - ahead;
 	c->timer = 1;
 	return 0;
+}
+
+static __always_inline int called(void)
+{
+	struct cpu *c = here();
+	struct task_struct *p = bpf_get_current_task_btf();
+	if (c && c->waiting && !c->called && !p->pid)
+		c->called = bpf_ktime_get_ns();
+	return 0;
+}
+
+/* How a CPU tells another one that it has woken a thread for it; which of the two depends on the kernel. Attached only for
+ * threads that others notify. */
+SEC("tp_btf/call_function_single_entry")
+int called_to_work(void *ctx)
+{
+	return called();
+}
+
+SEC("tp_btf/reschedule_entry")
+int called_to_switch(void *ctx)
+{
+	return called();
 }
 
 SEC("tp_btf/irq_handler_entry")
@@ -462,6 +486,12 @@ static __always_inline void stops_waiting(struct thread *s)
 		__sync_fetch_and_sub(&c->waiting, 1);
 }
 
+static __always_inline void waits_for(struct cpu *c)
+{
+	c->called = 0;
+	__sync_fetch_and_add(&c->waiting, 1);
+}
+
 /* Real-time threads are throttled by group where they have groups, otherwise all of a CPU. */
 static __always_inline u32 rt_throttled(struct task_struct *p)
 {
@@ -539,7 +569,7 @@ int BPF_PROG(waking, struct task_struct *p)
 		r->flags |= RT_THROTTLED;
 	r->tid = p->pid;
 	r->waking = r->runnable = now;
-	r->switched_in = r->fault = s->pulled = r->older = 0;
+	r->switched_in = r->fault = r->called = s->pulled = r->older = 0;
 	r->losses = r->occupants = 0;
 	s->stage = left ? WOKEN : NEVER_LEFT;
 	if (!left)
@@ -547,7 +577,7 @@ int BPF_PROG(waking, struct task_struct *p)
 	c->woke = c->in_tick || c->handler;
 	s->cpu = p->thread_info.cpu;
 	if ((target = on(s->cpu)))
-		__sync_fetch_and_add(&target->waiting, 1);
+		waits_for(target);
 	return 0;
 }
 
@@ -590,7 +620,7 @@ int BPF_PROG(migrates, struct task_struct *p, int to)
 	}
 	s->cpu = to;
 	if ((target = on(to)))
-		__sync_fetch_and_add(&target->waiting, 1);
+		waits_for(target);
 	return 0;
 }
 
@@ -631,6 +661,7 @@ static __always_inline void switched_in(struct cpu *c, struct thread *s, u64 now
 		stops_waiting(s);
 		r->switched_in = now;
 		r->cpu = bpf_get_smp_processor_id();
+		r->called = c->called > r->waking ? c->called : 0;
 		if (!s->pulled && c->end > r->runnable)
 			r->runnable = c->end;
 		s->head = c->head;

@@ -50,6 +50,10 @@ pub trait Tracer {
         Ok(false)
     }
 
+    /// Looks from the next start on when idle CPUs take the interrupts of others as well, where that can be seen: for threads
+    /// that are woken by threads on other CPUs.
+    fn with_calls(&mut self, _wanted: bool) {}
+
     /// Hands on which watched threads have begun, got another name and ended, as [`read`](Self::read) last found it, in their
     /// order; `None`: this one does not see it.
     fn lives(&mut self) -> Option<Vec<Life>> {

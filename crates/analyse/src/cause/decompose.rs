@@ -181,6 +181,10 @@ fn quota(part: Part, who: &Who) -> Charge {
 
 /// From being able to run until being switched in, by who had the CPU.
 fn wait(line: &mut TimeLine, one: &Traced) {
+    if let (Some(called), Some(switched_in), true) = (one.called, one.switched_in, had_nothing_to_do(one)) {
+        line.cut_as_far(called, Charge::of(Part::Called, Kind::IdleExit));
+        line.cut_as_far(switched_in, Charge::kernel(Part::Waiting));
+    }
     for occupant in &one.occupants {
         let until = line.cursor().plus(occupant.ns);
         line.cut_as_far(one.switched_in.map_or(until, |at| until.min(at)), occupied(occupant, one));
@@ -188,6 +192,14 @@ fn wait(line: &mut TimeLine, one: &Traced) {
     if let Some(switched_in) = one.switched_in {
         line.cut(switched_in, Charge::of(Part::Waiting, Kind::Unexplained));
     }
+}
+
+/// Whether nobody had the CPU that it waited for.
+fn had_nothing_to_do(one: &Traced) -> bool {
+    !one.throttled
+        && !one.rt_throttled
+        && one.unnamed.is_zero()
+        && one.occupants.iter().all(|occupant| occupant.who.holder == Holder::Idle)
 }
 
 fn occupied(occupant: &Occupant, waiting: &Traced) -> Charge {

@@ -1,5 +1,7 @@
 //! Time-lines drawn, then asserted.
 
+use std::slice::from_ref;
+
 use howlate_model::{
     Asleep, Deferred, Expiry, Holder, Kind, Lost, MonotonicTime, NotDecomposed, Occupant, Part, Span, Traced,
     Wakeup, Who, WokenBy,
@@ -49,6 +51,7 @@ fn timely() -> Traced {
         migrated: false,
         throttled: false,
         rt_throttled: false,
+        called: None,
         lost: vec![],
         lost_more: 0,
         first_fault: None,
@@ -416,6 +419,22 @@ fn whoever_kept_a_thread_from_asking_is_charged_with_it() {
 }
 
 #[test]
+fn an_idle_cpu_is_called_before_it_switches() {
+    let mut one = timely();
+    one.woken_by = WokenBy::Other(thread(9, "sender"));
+    one.called = Some(at(1_180));
+    let parts = |one: &Traced| -> Vec<_> {
+        let known = decompose(WAKEUP, None, from_ref(one), true).unwrap();
+        known.wakeup.parts.iter().map(|part| (part.cause.part, part.cause.kind, part.ns.as_nanos())).collect()
+    };
+    let (waiting, idle) = (Part::Waiting, Kind::IdleExit);
+    assert_eq!(parts(&one)[2..4], [(Part::Called, idle, 30), (waiting, Kind::Kernel, 20)]);
+    // Who had the CPU meanwhile was in the way, and not the call.
+    one.occupants = vec![Occupant { who: thread(9, "hog"), ns: span(50) }];
+    assert_eq!(parts(&one)[2], (waiting, Kind::Thread, 50));
+}
+
+#[test]
 fn page_faults_take_the_rest() {
     let mut one = timely();
     one.first_fault = Some(at(1_210));
@@ -586,6 +605,7 @@ prop_compose! {
             migrated: flags.0,
             throttled: flags.1,
             rt_throttled: flags.2,
+            called: times.4,
             lost: lost.into_iter().map(|(from, until, to, throttled)| Lost { from, until, to, throttled }).collect(),
             lost_more: 0,
             first_fault,

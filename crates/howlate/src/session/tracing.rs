@@ -77,6 +77,8 @@ impl Tracing {
         if !Self::is_traced(self.from_round, turn) {
             return Ok(());
         }
+        let is_notified = |work: &Work| matches!(work, Work::Notify { .. });
+        self.tracer.with_calls(turn.tasks.iter().any(|task| is_notified(&task.work)));
         self.tracer.start()?;
         // An interruption shortens it, and is seen by the turn itself.
         drop(clock::pause(SETTLING));
@@ -84,7 +86,7 @@ impl Tracing {
             condition: task.condition,
             round: task.round,
             has_slack: has_slack(&task.work),
-            joiner: Joiner::new(matches!(task.work, Work::Notify { .. })),
+            joiner: Joiner::new(is_notified(&task.work)),
         });
         let threads = threads.collect();
         let now = clock::now();

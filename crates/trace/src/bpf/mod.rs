@@ -26,7 +26,7 @@ const WATCHED: usize = 4;
 /// No process has this id.
 const NOBODY: u32 = u32::MAX;
 
-const PROGRAMS: [Program; 16] = [
+const PROGRAMS: [Program; 18] = [
     helpful("tick_begins", "local_timer_entry"),
     helpful("tick_ends", "local_timer_exit"),
     needed("timer_served", "hrtimer_expire_entry"),
@@ -41,9 +41,14 @@ const PROGRAMS: [Program; 16] = [
     needed("begins", "sched_process_fork"),
     needed("is_called", "task_rename"),
     needed("ends", "sched_process_exit"),
+    helpful(CALLS[0], "call_function_single_entry"),
+    helpful(CALLS[1], "reschedule_entry"),
     helpful("page_fault", "page_fault_user"),
     helpful("signalled", "signal_generate"),
 ];
+
+/// When idle CPUs take the interrupts of others: attached only where that is asked for.
+const CALLS: [&str; 2] = ["called_to_work", "called_to_switch"];
 
 /// Watches what the processes have started before, where that is asked for.
 const STARTED_BEFORE: &str = "started_before";
@@ -63,6 +68,7 @@ pub(crate) struct Bpf {
     /// Whether what they start is watched as well.
     children: bool,
     lives: Vec<Life>,
+    calls: bool,
     /// Records lost, as last read.
     lost: u64,
     interrupts: Interrupts,
@@ -99,6 +105,7 @@ impl Bpf {
             watched: processes.to_vec(),
             children: false,
             lives: Vec::new(),
+            calls: false,
             lost: 0,
             interrupts: Interrupts::default(),
             quotas: Quotas::new(Root::live()),
@@ -137,7 +144,7 @@ impl Tracer for Bpf {
         self.watched.clone_from(&self.processes);
         self.quotas = Quotas::new(Root::live());
         watch(&mut self.kernel, &self.watched, self.children)?;
-        for &name in &self.programs {
+        for &name in self.programs.iter().filter(|name| self.calls || !CALLS.contains(name)) {
             let program = program(&mut self.kernel, name)?;
             let link = program.attach().map_err(|error| refusal("attach its programs", &error))?;
             self.attached.push((name, link));
@@ -151,6 +158,10 @@ impl Tracer for Bpf {
         self.started_before()?.load("task", &types).map_err(|error| refusal(doing, &error))?;
         self.children = true;
         Ok(true)
+    }
+
+    fn with_calls(&mut self, wanted: bool) {
+        self.calls = wanted;
     }
 
     fn lives(&mut self) -> Option<Vec<Life>> {
