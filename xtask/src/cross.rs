@@ -84,10 +84,13 @@ pub fn build(target: &Target, root: &Path, folder: &Path) -> io::Result<(PathBuf
 fn flags(root: &Path) -> String {
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cargo")));
-    let mut flags = format!(
-        "-C target-feature=+crt-static -C force-unwind-tables=no --remap-path-prefix={}=/howlate",
+    // `-C force-unwind-tables=no` leaves them in: those of the standard library, and of what is made from it.
+    let tables = format!(
+        "-C link-arg=-Wl,--no-eh-frame-hdr -C link-arg=-Wl,-T,{}/xtask/no-unwinding.ld",
         root.display()
     );
+    let mut flags =
+        format!("-C target-feature=+crt-static {tables} --remap-path-prefix={}=/howlate", root.display());
     if let Some(home) = home {
         flags.push_str(&format!(" --remap-path-prefix={}=/cargo", home.display()));
     }
