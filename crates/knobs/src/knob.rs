@@ -73,7 +73,7 @@ impl Look {
     /// Files that are there.
     pub(crate) fn files(writes: Writes) -> Self {
         if writes.each.is_empty() {
-            return Self::Absent("this machine has none of its files".to_owned());
+            return Self::Absent("this machine has none of the files for it".to_owned());
         }
         let (from, to) = (writes.from(), writes.to());
         match writes.is_in_force() {

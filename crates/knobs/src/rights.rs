@@ -3,7 +3,8 @@
 use howlate_model::Policy;
 use howlate_procfs::{Root, Status};
 
-/// Bit of `CAP_SYS_NICE`. Source: `include/uapi/linux/capability.h`.
+/// Bits of `CAP_IPC_LOCK` and `CAP_SYS_NICE`. Source: `include/uapi/linux/capability.h`.
+const IPC_LOCK: u32 = 14;
 const SYS_NICE: u32 = 23;
 
 /// `/proc/self/status` and `/proc/self/limits`.
@@ -14,6 +15,8 @@ pub(crate) struct Rights {
     /// The soft limits of `RLIMIT_NICE` and `RLIMIT_RTPRIO`.
     nice: u64,
     priority: u64,
+    /// Whether memory can be locked however much is needed later; unknown counts as yes.
+    locks_memory: bool,
 }
 
 impl Rights {
@@ -27,6 +30,8 @@ impl Rights {
             sys_nice: status.has_bit("CapEff", SYS_NICE).unwrap_or(false),
             nice: soft(&limits, "Max nice priority"),
             priority: soft(&limits, "Max realtime priority"),
+            locks_memory: status.has_bit("CapEff", IPC_LOCK) != Some(false)
+                || soft(&limits, "Max locked memory") == u64::MAX,
         }
     }
 
@@ -49,6 +54,13 @@ impl Rights {
             }
             _ => None,
         }
+    }
+
+    /// What it takes to lock all memory, if that would be refused: a finite limit says nothing of what is needed
+    /// later. Source: `mlock(2)`.
+    pub(crate) fn refuse_lock(&self) -> Option<String> {
+        (!self.locks_memory)
+            .then(|| "it takes root, or a limit that root raises (`ulimit -l unlimited`)".to_owned())
     }
 
     /// What it takes to write to a file, if that would be refused. Nothing is written.
@@ -91,6 +103,9 @@ mod tests {
             none.refuse_policy(nice),
             Some("it takes root, or a limit that root raises (`ulimit -e 40`)".to_owned())
         );
+        assert!(none.refuse_lock().is_some());
+        assert_eq!(rights("0000000000004000", "").refuse_lock(), None);
+        assert_eq!(rights("0", "Max locked memory  unlimited  unlimited  bytes").refuse_lock(), None);
         let limited = rights("0000000000000000", "Max nice priority  40  40\nMax realtime priority  80  80");
         assert_eq!((limited.refuse_policy(fifo), limited.refuse_policy(nice)), (None, None));
         let capable = rights("0000000000800000", "");

@@ -21,7 +21,7 @@ pub struct Way {
 pub(crate) struct Text(pub(crate) &'static str, pub(crate) &'static str);
 
 /// Taking a line out again is the undo of all that is written into a program or a unit.
-const TAKE_OUT: &str = "take the line out again";
+const TAKE_OUT: &str = "remove the line again";
 
 impl Text {
     pub(crate) fn way(self) -> Way {

@@ -9,7 +9,7 @@ use crate::knob::{Knob, Look, Scope};
 pub(crate) const KNOB: Knob = Knob {
     name: "idle_poll",
     scope: Scope::Boot,
-    what: "idle CPUs that poll",
+    what: "idle CPUs poll rather than sleep",
     cost: "power and heat: every CPU is busy at all times",
     look,
     texts: &[],

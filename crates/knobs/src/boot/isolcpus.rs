@@ -9,8 +9,8 @@ use crate::knob::{Knob, Look, Scope};
 pub(crate) const KNOB: Knob = Knob {
     name: "isolcpus",
     scope: Scope::Boot,
-    what: "a CPU that no thread is moved to",
-    cost: "one CPU less for everything else",
+    what: "a CPU to which the scheduler moves nothing",
+    cost: "one CPU fewer for everything else",
     look,
     texts: &[],
 };

@@ -9,8 +9,8 @@ use crate::knob::{Knob, Look, Scope};
 pub(crate) const KNOB: Knob = Knob {
     name: "mitigations",
     scope: Scope::Boot,
-    what: "no guards against leaks between programs",
-    cost: "safety: programs can read what is not theirs",
+    what: "no mitigations of processor flaws",
+    cost: "security: programs may read the data of others",
     look,
     texts: &[],
 };

@@ -11,7 +11,7 @@ pub(crate) const KNOB: Knob = Knob {
     name: "rcu_nocbs",
     scope: Scope::Boot,
     what: "RCU callbacks run on other CPUs",
-    cost: "threads of the kernel that run them elsewhere",
+    cost: "kernel threads run them elsewhere",
     look,
     texts: &[],
 };

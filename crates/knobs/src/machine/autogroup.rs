@@ -7,7 +7,7 @@ use crate::knob::{Knob, Look, Scope};
 pub(crate) const KNOB: Knob = Knob {
     name: "autogroup",
     scope: Scope::Machine,
-    what: "nice values count between sessions",
+    what: "nice values apply across sessions",
     cost: "a session with many threads takes more of the CPU",
     look: |root| Look::file(root, "/proc/sys/kernel/sched_autogroup_enabled", "0"),
     texts: &[],

@@ -30,6 +30,6 @@ fn look(root: &Root) -> Look {
     let available = root.read(&format!("{FOLDER}/available_clocksource")).unwrap_or_default();
     match available.split_whitespace().find(|name| QUICK.contains(name)) {
         Some(quick) => Look::file(root, &path, quick),
-        None => Look::Absent("this machine offers no quicker clock".to_owned()),
+        None => Look::Absent("this machine has no faster clock".to_owned()),
     }
 }

@@ -7,8 +7,8 @@ use crate::knob::{Knob, Look, Scope};
 pub(crate) const KNOB: Knob = Knob {
     name: "compaction",
     scope: Scope::Machine,
-    what: "memory is not moved together in the background",
-    cost: "huge pages are harder to have",
+    what: "no memory compaction in the background",
+    cost: "huge pages are harder to get",
     look: |root| Look::file(root, "/proc/sys/vm/compaction_proactiveness", "0"),
     texts: &[],
 };

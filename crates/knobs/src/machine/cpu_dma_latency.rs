@@ -11,8 +11,8 @@ use crate::way::Text;
 pub(crate) const KNOB: Knob = Knob {
     name: "cpu_dma_latency",
     scope: Scope::Machine,
-    what: "no idle state that takes time to leave, while it is asked for",
-    cost: "power and heat: no CPU sleeps; less turbo for the others",
+    what: "no idle states that take time to leave, while it is held",
+    cost: "power and heat: no CPU sleeps; less turbo for other CPUs",
     look,
     texts: &[
         Text(
@@ -37,5 +37,5 @@ fn look(root: &Root) -> Look {
         return Look::Absent("this kernel manages no idle states".to_owned());
     }
     let change = Change::Held { path: FILE, micros: 0 };
-    Look::Turn { from: "no request".to_owned(), to: "0 us".to_owned(), change }
+    Look::Turn { from: "no request".to_owned(), to: "0 µs".to_owned(), change }
 }

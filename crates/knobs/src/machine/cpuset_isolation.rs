@@ -10,8 +10,8 @@ use crate::way::Text;
 pub(crate) const KNOB: Knob = Knob {
     name: "cpuset_isolation",
     scope: Scope::Machine,
-    what: "CPUs given to a control group of their own",
-    cost: "the others have fewer CPUs",
+    what: "CPUs reserved for one control group",
+    cost: "fewer CPUs for everything else",
     look,
     texts: &[Text(
         "systemd",
@@ -23,9 +23,7 @@ pub(crate) const KNOB: Knob = Knob {
 fn look(root: &Root) -> Look {
     let controllers = root.read("/sys/fs/cgroup/cgroup.controllers").unwrap_or_default();
     match controllers.split_whitespace().any(|one| one == "cpuset") {
-        true => Look::left("it takes a control group that holds the program; howlate makes none"),
-        false => {
-            Look::Absent("this machine has no cpuset controller of control groups, version 2".to_owned())
-        }
+        true => Look::left("the program would need a control group of its own; howlate creates none"),
+        false => Look::Absent("this machine has no cgroup v2 cpuset controller".to_owned()),
     }
 }

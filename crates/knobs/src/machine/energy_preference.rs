@@ -8,7 +8,7 @@ use crate::knob::{Knob, Look, Scope};
 pub(crate) const KNOB: Knob = Knob {
     name: "energy_preference",
     scope: Scope::Machine,
-    what: "the processor told to prefer speed",
+    what: "the processor is told to prefer speed",
     cost: "power and heat",
     look: |root| {
         Look::files(

@@ -8,7 +8,7 @@ use crate::knob::{Knob, Look, Scope};
 pub(crate) const KNOB: Knob = Knob {
     name: "fair_server",
     scope: Scope::Machine,
-    what: "no time kept for ordinary threads that starve",
+    what: "no time reserved for starving ordinary threads",
     cost: "a real-time thread that never sleeps takes its CPU for good",
     look: |root| {
         Look::files(Files::of(root, "/sys/kernel/debug/sched/fair_server", "cpu", "runtime").write("0"))

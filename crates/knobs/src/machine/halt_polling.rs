@@ -17,7 +17,7 @@ pub(crate) const KNOB: Knob = Knob {
 
 fn look(root: &Root) -> Look {
     if root.read("/sys/devices/system/cpu/cpuidle/current_driver").as_deref() != Ok("haltpoll") {
-        return Look::Absent("this is no guest whose idle driver is haltpoll".to_owned());
+        return Look::Absent("this is not a guest whose idle driver is haltpoll".to_owned());
     }
     Look::file(root, "/sys/module/haltpoll/parameters/guest_halt_poll_ns", "1000000")
 }

@@ -9,8 +9,8 @@ use crate::knob::{Knob, Look, Scope};
 pub(crate) const KNOB: Knob = Knob {
     name: "idle_governor",
     scope: Scope::Machine,
-    what: "another governor of idle states",
-    cost: "other choices of idle states: power either way",
+    what: "a different governor of idle states",
+    cost: "different idle states: may take more power or less",
     look,
     texts: &[],
 };
@@ -24,6 +24,6 @@ fn look(root: &Root) -> Look {
     let others = ["teo", "menu"].into_iter().filter(|name| *name != now);
     match others.into_iter().find(|name| available.split_whitespace().any(|one| one == *name)) {
         Some(other) => Look::file(root, &format!("{FOLDER}/current_governor"), other),
-        None => Look::Absent("this kernel offers no other governor of idle states".to_owned()),
+        None => Look::Absent("this kernel has no other governor of idle states".to_owned()),
     }
 }

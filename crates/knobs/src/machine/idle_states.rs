@@ -12,8 +12,8 @@ use crate::writes::{Writes, written};
 pub(crate) const KNOB: Knob = Knob {
     name: "idle_states",
     scope: Scope::Machine,
-    what: "idle states that take long to leave switched off",
-    cost: "power and heat; less turbo for the others",
+    what: "no idle states that take long to leave",
+    cost: "power and heat; less turbo for other CPUs",
     look,
     texts: &[],
 };
@@ -33,7 +33,7 @@ fn look(root: &Root) -> Look {
     let slow: Vec<&String> = states.iter().filter(slow).collect();
     match (states.is_empty(), slow.is_empty()) {
         (true, _) => Look::Absent("this kernel manages no idle states".to_owned()),
-        (false, true) => Look::AsWanted("none takes longer than 10 us to leave".to_owned()),
+        (false, true) => Look::AsWanted("none takes longer than 10 µs to leave".to_owned()),
         (false, false) => match switched_off(root, &slow) {
             writes if writes.each.is_empty() => Look::AsWanted("off".to_owned()),
             writes => Look::files(writes),

@@ -12,8 +12,8 @@ use crate::machine::housekeeping::housekeeping;
 pub(crate) const KNOB: Knob = Knob {
     name: "irq_affinity",
     scope: Scope::Machine,
-    what: "interrupts kept to house-keeping CPUs",
-    cost: "the CPUs that are left handle them all: less throughput of disk and network",
+    what: "interrupts are handled by house-keeping CPUs",
+    cost: "the remaining CPUs handle them all: less disk and network throughput",
     look,
     texts: &[],
 };

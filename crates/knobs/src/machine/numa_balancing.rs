@@ -7,7 +7,7 @@ use crate::knob::{Knob, Look, Scope};
 pub(crate) const KNOB: Knob = Knob {
     name: "numa_balancing",
     scope: Scope::Machine,
-    what: "pages are not unmapped to learn who uses them",
+    what: "pages are not unmapped to find out who uses them",
     cost: "memory stays on the node where it was first touched",
     look: |root| Look::file(root, "/proc/sys/kernel/numa_balancing", "0"),
     texts: &[],

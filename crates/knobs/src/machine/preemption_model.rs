@@ -8,7 +8,7 @@ use crate::way::Text;
 pub(crate) const KNOB: Knob = Knob {
     name: "preemption_model",
     scope: Scope::Machine,
-    what: "the kernel can be preempted nearly everywhere",
+    what: "the kernel can be preempted almost everywhere",
     cost: "a little throughput",
     look: |root| Look::file(root, "/sys/kernel/debug/sched/preempt", "full"),
     texts: &[Text("boot", "preempt=full")],

@@ -11,8 +11,8 @@ use crate::writes::Writes;
 pub(crate) const KNOB: Knob = Knob {
     name: "receive_steering",
     scope: Scope::Machine,
-    what: "packets are handled where their interrupt came",
-    cost: "one CPU handles the packets of a queue: less throughput",
+    what: "packets are handled by the CPU that got the interrupt",
+    cost: "each queue's packets are handled by one CPU: less throughput",
     look,
     texts: &[],
 };

@@ -10,7 +10,7 @@ use crate::knob::{Knob, Look, Scope};
 pub(crate) const KNOB: Knob = Knob {
     name: "resume_latency",
     scope: Scope::Machine,
-    what: "each CPU asked to poll rather than to sleep",
+    what: "each CPU is asked to poll rather than sleep",
     cost: "power and heat: no CPU sleeps",
     look,
     texts: &[],

@@ -7,7 +7,7 @@ use crate::knob::{Knob, Look, Scope};
 pub(crate) const KNOB: Knob = Knob {
     name: "same_page_merging",
     scope: Scope::Machine,
-    what: "equal pages are not joined",
+    what: "identical pages are not merged",
     cost: "more memory is used, mostly by virtual machines",
     look: |root| Look::file(root, "/sys/kernel/mm/ksm/run", "0"),
     texts: &[],

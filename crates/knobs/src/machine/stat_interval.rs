@@ -7,8 +7,8 @@ use crate::knob::{Knob, Look, Scope};
 pub(crate) const KNOB: Knob = Knob {
     name: "stat_interval",
     scope: Scope::Machine,
-    what: "counters of memory are gathered every two minutes",
-    cost: "figures such as those of /proc/meminfo are older",
+    what: "memory statistics are gathered only every two minutes",
+    cost: "figures such as those in /proc/meminfo are less up to date",
     look: |root| Look::file(root, "/proc/sys/vm/stat_interval", "120"),
     texts: &[],
 };

@@ -7,8 +7,8 @@ use crate::knob::{Knob, Look, Scope};
 pub(crate) const KNOB: Knob = Knob {
     name: "swappiness",
     scope: Scope::Machine,
-    what: "memory of programs is swapped out last",
-    cost: "less memory for the cache of files",
+    what: "programs' memory is swapped out last",
+    cost: "less memory for the file cache",
     look: |root| Look::file(root, "/proc/sys/vm/swappiness", "0"),
     texts: &[],
 };

@@ -8,7 +8,7 @@ pub(crate) const KNOB: Knob = Knob {
     name: "timer_migration",
     scope: Scope::Machine,
     what: "timers stay on the CPU that set them",
-    cost: "idle CPUs wake for timers that others would have taken: power",
+    cost: "idle CPUs wake for timers that others would have handled: power",
     look: |root| Look::file(root, "/proc/sys/kernel/timer_migration", "0"),
     texts: &[],
 };

@@ -10,8 +10,8 @@ use crate::knob::{Knob, Look, Scope};
 pub(crate) const KNOB: Knob = Knob {
     name: "transparent_huge_pages",
     scope: Scope::Machine,
-    what: "huge pages only for programs that ask",
-    cost: "programs that use much memory and do not ask compute more slowly",
+    what: "huge pages only for programs that ask for them",
+    cost: "programs that use a lot of memory and do not ask run more slowly",
     look,
     texts: &[],
 };

@@ -8,7 +8,7 @@ pub(crate) const KNOB: Knob = Knob {
     name: "watchdogs",
     scope: Scope::Machine,
     what: "no lockup watchdogs",
-    cost: "a kernel that hangs is not reported: only for the length of a measurement",
+    cost: "a hanging kernel is not reported: switch them off only to measure",
     look: |root| Look::file(root, "/proc/sys/kernel/watchdog", "0"),
     texts: &[],
 };

@@ -11,8 +11,8 @@ use crate::writes::mask;
 pub(crate) const KNOB: Knob = Knob {
     name: "workqueue_cpus",
     scope: Scope::Machine,
-    what: "the kernel's unbound work kept to house-keeping CPUs",
-    cost: "the CPUs that are left do it all",
+    what: "the kernel's unbound work runs on house-keeping CPUs",
+    cost: "the remaining CPUs do all of it",
     look,
     texts: &[],
 };

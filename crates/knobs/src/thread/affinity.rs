@@ -35,6 +35,6 @@ fn look(root: &Root) -> Look {
     let quietest = Stat::read(root).cpus.into_iter().filter(|(cpu, _)| allowed.contains(*cpu));
     match quietest.min_by_key(|(_, ticks)| ticks.busy) {
         Some((cpu, _)) => Look::thread(allowed.to_string(), cpu.to_string(), ThreadSetting::Cpu(cpu)),
-        None => Look::Absent("/proc/stat does not tell which CPU is quiet".to_owned()),
+        None => Look::Absent("/proc/stat does not say which CPU is quietest".to_owned()),
     }
 }

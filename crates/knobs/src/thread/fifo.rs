@@ -10,7 +10,7 @@ pub(crate) const KNOB: Knob = Knob {
     name: "fifo",
     scope: Scope::Thread,
     what: "real-time priority (SCHED_FIFO, 80)",
-    cost: "a thread that never sleeps takes its CPU away from all others: bound its work, or use RLIMIT_RTTIME",
+    cost: "a thread that never sleeps takes its CPU away from everything else: limit its work, or set RLIMIT_RTTIME",
     look: |_| Look::thread("other", "fifo:80", ThreadSetting::fifo()),
     texts: &[
         Text("systemd", "CPUSchedulingPolicy=fifo and CPUSchedulingPriority=80"),

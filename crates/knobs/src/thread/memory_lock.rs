@@ -4,14 +4,18 @@
 
 use crate::change::ThreadSetting;
 use crate::knob::{Knob, Look, Scope};
+use crate::rights::Rights;
 use crate::way::Text;
 
 pub(crate) const KNOB: Knob = Knob {
     name: "memory_lock",
     scope: Scope::Thread,
-    what: "memory locked, so that no page fault comes between",
-    cost: "memory that nobody else can have",
-    look: |_| Look::thread("howlate's threads have it", "the same", ThreadSetting::AlreadySo),
+    what: "memory is locked, so that no page fault intervenes",
+    cost: "memory that nothing else can use",
+    look: |root| match Rights::of(root).refuse_lock() {
+        Some(refusal) => Look::Refused(refusal),
+        None => Look::thread("howlate's threads have it", "the same", ThreadSetting::AlreadySo),
+    },
     texts: &[
         Text("systemd", "LimitMEMLOCK=infinity, and mlockall in the program"),
         Text("C", "mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT);"),

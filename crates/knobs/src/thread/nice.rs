@@ -9,8 +9,8 @@ use crate::way::Text;
 pub(crate) const KNOB: Knob = Knob {
     name: "nice",
     scope: Scope::Thread,
-    what: "the highest nice value of ordinary threads",
-    cost: "the other ordinary threads of the CPU wait while this one computes",
+    what: "the highest priority among ordinary threads (nice -20)",
+    cost: "other ordinary threads on the CPU wait while this one computes",
     look: |_| Look::thread("0", "-20", ThreadSetting::nice()),
     texts: &[
         Text("systemd", "Nice=-20"),

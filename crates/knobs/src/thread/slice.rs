@@ -13,7 +13,7 @@ use crate::way::Text;
 pub(crate) const KNOB: Knob = Knob {
     name: "slice",
     scope: Scope::Thread,
-    what: "the shortest slice of the fair scheduler",
+    what: "the shortest time slice of the fair scheduler",
     cost: "work that takes longer than a slice is interrupted more often",
     look,
     texts: &[
@@ -31,6 +31,9 @@ const SHORTEST: Span = Span::from_micros(100);
 fn look(root: &Root) -> Look {
     match Kernel::of(root).at_least(6, 12) {
         Some(false) => Look::Absent("threads have slices of their own since Linux 6.12".to_owned()),
-        _ => Look::thread("the kernel's", SHORTEST.to_string(), ThreadSetting::Slice(SHORTEST)),
+        _ => {
+            let shortest = format!("{} µs", SHORTEST.as_nanos() / 1_000);
+            Look::thread("the kernel's", shortest, ThreadSetting::Slice(SHORTEST))
+        }
     }
 }

@@ -10,7 +10,7 @@ pub(crate) const KNOB: Knob = Knob {
     name: "small_pages",
     scope: Scope::Thread,
     what: "no huge pages for the process",
-    cost: "programs that use much memory compute more slowly",
+    cost: "programs that use a lot of memory run more slowly",
     look: |_| Look::thread("howlate's loops have it", "the same", ThreadSetting::AlreadySo),
     texts: &[
         Text("systemd", "MemoryTHP=disable (systemd 258)"),

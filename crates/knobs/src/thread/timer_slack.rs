@@ -12,8 +12,8 @@ use crate::way::Text;
 pub(crate) const KNOB: Knob = Knob {
     name: "timer_slack",
     scope: Scope::Thread,
-    what: "the least timer slack, so that sleeps are not put together",
-    cost: "wake-ups that are no longer put together: a little power",
+    what: "the least timer slack, so that sleeps are not grouped",
+    cost: "wake-ups are no longer grouped: a little power",
     look,
     texts: &[
         Text("systemd", "TimerSlackNSec=1ns"),

@@ -11,7 +11,7 @@ use crate::way::Text;
 pub(crate) const KNOB: Knob = Knob {
     name: "timerfd",
     scope: Scope::Thread,
-    what: "timerfd in place of a sleep",
+    what: "timerfd instead of a sleep",
     cost: "one descriptor, and two calls for each wake-up",
     look: |_| Look::thread("a sleep", "timerfd", ThreadSetting::Wait(Wait::Timerfd)),
     texts: &[

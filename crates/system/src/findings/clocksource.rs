@@ -17,7 +17,7 @@ const QUICK: [&str; 6] =
 /// Counters in a device, each read of which crosses a bus.
 const SLOW: [&str; 5] = ["hpet", "acpi_pm", "pit", "jiffies", "refined-jiffies"];
 
-const WHY: &str = "Every reading of the clock asks this counter. One that lies in a device is slow, and \
+const WHY: &str = "Every reading of the clock reads this counter. One in a device is slow, and \
     cannot be read without entering the kernel.";
 
 pub(super) fn examine(root: &Root) -> Option<Finding> {
@@ -44,7 +44,7 @@ fn mend(root: &Root, draft: Draft, quick: Option<&str>) -> Draft {
         None => draft
             .apply(
                 "find out with `sudo dmesg | grep -iE 'tsc|clocksource'` why the kernel dropped the \
-                TSC; where it is sound, add `tsc=reliable` to the kernel's command line and restart",
+                TSC; if it is reliable, add `tsc=reliable` to the kernel's command line and restart",
             )
             .undo("remove `tsc=reliable` from the kernel's command line and restart"),
     }

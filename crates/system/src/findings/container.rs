@@ -98,7 +98,7 @@ impl Advice {
         if !known {
             let runtime = &self.runtime;
             return draft
-                .apply(format!("start the container with what {runtime} has for Docker's `{option}`"))
+                .apply(format!("start the container with {runtime}'s equivalent of Docker's `{option}`"))
                 .undo("start the container without it");
         }
         let command = self.program();

@@ -84,7 +84,7 @@ pub(super) fn preference(root: &Root) -> Option<Finding> {
     let draft = finding("energy_preference", verdict, format!("the processor is told to prefer {values}"))
         .examples(&preferences)
         .why(
-            "The processor raises its own frequency; the preference decides how hesitantly. While the \
+            "The processor raises its own frequency; the preference decides how readily. While the \
             governor is `performance` it cannot be changed.",
         );
     Some(draft.when(verdict != Verdict::Good, |draft| draft.turn(root, "energy_preference")).end())
@@ -100,8 +100,8 @@ pub(super) fn turbo(root: &Root) -> Option<Finding> {
     };
     let found = if on { "turbo frequencies are on" } else { "turbo frequencies are off" };
     let draft = finding("turbo", Verdict::Note, found).seen(seen).why(
-        "Turbo is quicker, but how quick depends on heat and on the other cores. Without it, the same \
-            code takes more nearly the same time.",
+        "Turbo is faster, but by how much depends on temperature and on the other cores. Without it, the same \
+            code takes about the same time every time.",
     );
     Some(draft.when(on, |draft| draft.turn(root, "boost")).end())
 }

@@ -14,7 +14,7 @@ const REQUEST: &str = "/dev/cpu_dma_latency";
 /// microseconds that a wake-up takes anyway.
 const NOTICEABLE_US: u64 = 10;
 
-const WHY: &str = "An idle CPU must leave its idle state before it can take the timer's interrupt. The \
+const WHY: &str = "An idle CPU must leave its idle state before it can handle the timer's interrupt. The \
     longer a sleep, the deeper the state the kernel chooses for it.";
 
 /// The deepest state that idle CPUs may enter.
@@ -77,7 +77,7 @@ fn deep(root: &Root, cpu: u32, deepest: &IdleState) -> Finding {
     let draft = show(root, finding("idle_states", Verdict::Costs, found), cpu).why(WHY).typically(
         format!(
             "up to {exit} µs when a CPU is idle for {residency} µs or more; exits of 150 to 230 \
-                µs were seen on recent Xeons"
+                µs have been seen on recent Xeons"
         ),
         "this machine's cpuidle/state*/latency and residency; google/gvisor issue 14526",
     );
@@ -103,7 +103,7 @@ pub(super) fn latency_request(root: &Root) -> Option<Finding> {
     };
     let draft = finding("cpu_dma_latency", verdict, found).seen(&seen).why(
         "A program that holds this file open with 0 written to it keeps every CPU awake, and closing it \
-            gives them back. Real-time programs, cyclictest among them, do this.",
+            lets them idle again. Real-time programs, cyclictest among them, do this.",
     );
     Some(draft.when(!allowed, |draft| grant(root, draft)).end())
 }

@@ -8,7 +8,7 @@ use super::draft::{Draft, finding};
 use super::isolation::{ISOLATED, cpus};
 
 const WHY: &str =
-    "The handler of an interrupt runs ahead of every thread, and a wake-up on its CPU waits for it.";
+    "An interrupt handler runs ahead of every thread, and a wake-up on its CPU has to wait for it.";
 
 pub(super) fn examine(root: &Root) -> Option<Finding> {
     let interrupts = Files::of(root, "/proc/irq", "", "smp_affinity_list");

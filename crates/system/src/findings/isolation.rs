@@ -35,8 +35,8 @@ pub(super) fn isolated(root: &Root) -> Option<Finding> {
         .seen(&reading)
         .seen(&CommandLine::of(root).only(&["isolcpus"]))
         .why(
-            "The scheduler moves no thread to an isolated CPU by itself. Threads bound to one have it \
-            nearly to themselves.",
+            "The scheduler does not move threads to an isolated CPU. Threads bound to one have it \
+            almost to themselves.",
         );
     Some(draft.when(none, |draft| draft.turn(root, "isolcpus")).end())
 }

@@ -59,7 +59,7 @@ pub(super) fn numa_balancing(root: &Root) -> Option<Finding> {
     let verdict = if on { Verdict::Costs } else { Verdict::Good };
     let found = if on { "NUMA balancing is on" } else { "NUMA balancing is off" };
     let draft = finding("numa_balancing", verdict, found).seen(&reading).why(
-        "To learn which node uses a page, the kernel unmaps it; the next access takes a page fault, \
+        "To find out which node uses a page, the kernel unmaps it; the next access takes a page fault, \
             and the page may be copied.",
     );
     Some(draft.when(on, |draft| draft.turn(root, "numa_balancing")).end())

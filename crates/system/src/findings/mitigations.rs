@@ -23,7 +23,7 @@ pub(super) fn examine(root: &Root) -> Option<Finding> {
         (false, count) => format!("{count} of {} processor flaws are mitigated", all.len()),
     };
     let draft = finding("mitigations", Verdict::Note, found).why(
-        "Mitigations lengthen entries into the kernel and switches between threads. They protect \
+        "Mitigations slow down entering the kernel and switching between threads. They protect \
             secrets: leave them on unless every program on the machine is trusted.",
     );
     let draft =

@@ -158,7 +158,7 @@ pub(super) fn seccomp(root: &Root) -> Option<Finding> {
     )
     .seen(&process.status.evidence("Seccomp"))
     .why(
-        "A filter can refuse a call with EPERM although the capability is held. Docker's default \
+        "A filter can refuse a call with EPERM even though the capability is held. Docker's default \
             lets the scheduling calls through, but refuses perf_event_open and bpf without their \
             capabilities.",
     );

@@ -15,8 +15,8 @@ const SWITCH: &str = "/sys/kernel/debug/sched/preempt";
 pub(super) fn realtime_kernel(root: &Root) -> Option<Finding> {
     let build = root.reading("/proc/sys/kernel/version");
     build.text()?;
-    let why = "A PREEMPT_RT kernel can be preempted nearly everywhere, interrupt handlers included. \
-        Others are often as quick, but nothing bounds their worst case.";
+    let why = "A PREEMPT_RT kernel can be preempted almost everywhere, interrupt handlers included. \
+        Other kernels are often as fast, but nothing bounds their worst case.";
     if is_realtime(root) {
         let flag = root.reading("/sys/kernel/realtime");
         let draft = finding("realtime_kernel", Verdict::Good, "this is a PREEMPT_RT kernel").seen(&build);
@@ -50,7 +50,7 @@ pub(super) fn model(root: &Root) -> Option<Finding> {
             "the kernel can be preempted; ordinary threads wait for the tick (model lazy)".to_owned(),
         ),
         Some(mode) => {
-            (Verdict::Costs, format!("the kernel is preempted only where it offers to (model {mode})"))
+            (Verdict::Costs, format!("the kernel is preempted only at certain points (model {mode})"))
         }
         None => (Verdict::Unknown, "the preemption model could not be read".to_owned()),
     };
@@ -59,8 +59,8 @@ pub(super) fn model(root: &Root) -> Option<Finding> {
     } else {
         found
     };
-    let why = "A thread that woke up waits until kernel code running on its CPU can be preempted. The \
-        full model makes that nearly everywhere outside of locks.";
+    let why = "A thread that was woken waits until kernel code running on its CPU can be preempted. With the \
+        full model, that is almost everywhere outside locks.";
     let draft = seen.iter().fold(finding("preemption", verdict, found), Draft::seen).why(why);
     let now = mode.as_deref().unwrap_or("none");
     Some(draft.when(verdict == Verdict::Costs, |draft| mend(draft, root, dynamic, now)).end())

@@ -69,8 +69,8 @@ pub(super) fn examine(root: &Root) -> Option<Finding> {
         Some(quota) => limited(&tightest, quota, &stat),
     };
     let draft = draft.seen(&tightest.reading).seen(&stat).why(
-        "When the group has used up its quota, all its threads stand still until the next period. \
-            Threads running at once use it up that much sooner. Real-time threads are exempt.",
+        "When the group has used up its quota, all its threads are stopped until the next period. \
+            Several threads running at once use it up sooner. Real-time threads are exempt.",
     );
     Some(draft.when(tightest.quota_us.is_some(), |draft| lift(root, draft, &tightest)).end())
 }

@@ -25,7 +25,7 @@ pub(super) fn examine(root: &Root) -> Option<Finding> {
                 "prctl(2), PR_SET_TIMERSLACK; the step of 50 µs in RPCS3 pull request 6697",
             )
             .apply("echo 1 > /proc/$$/timerslack_ns   # this shell and what it starts")
-            .apply("in a program of your own: call prctl(PR_SET_TIMERSLACK, 1) in each thread")
+            .apply("in a program of your own, call `prctl(PR_SET_TIMERSLACK, 1)` in each thread")
             .undo(format!("echo {nanos} > /proc/$$/timerslack_ns"))
     });
     Some(mended.end())

@@ -22,7 +22,7 @@ pub(super) fn examine(root: &Root) -> Option<Finding> {
     };
     let verdict = if shared { Verdict::Note } else { Verdict::Good };
     let draft = finding("smt", verdict, found).seen(&active).seen(&control).why(
-        "CPUs of one core compete for its caches and units. Keep the sibling of a real-time CPU idle, or \
+        "CPUs of one core compete for its caches and execution units. Keep the sibling of a real-time CPU idle, or \
             switch sharing off.",
     );
     let switchable = shared && control.text() == Some("on");
