@@ -5,6 +5,7 @@
 mod common;
 
 use std::io::Write as _;
+use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
 use common::{howlate, skip, stdout};
@@ -55,6 +56,40 @@ fn c_and_cpp_compile() {
             };
             assert!(output.status.success(), "{code}{}", String::from_utf8_lossy(&output.stderr));
         }
+    }
+}
+
+/// Those that this test was built with, one of which is for this compiler.
+fn libraries(name: &str) -> Vec<PathBuf> {
+    let beside = std::env::current_exe().unwrap().parent().unwrap().to_owned();
+    let is_named = |path: &PathBuf| {
+        let file = path.file_name().and_then(|file| file.to_str()).unwrap_or_default();
+        file.starts_with(&format!("lib{name}-")) && file.ends_with(".rmeta")
+    };
+    std::fs::read_dir(beside).unwrap().map(|entry| entry.unwrap().path()).filter(is_named).collect()
+}
+
+#[test]
+fn rust_compiles() {
+    let libraries = libraries("libc");
+    assert!(!libraries.is_empty(), "the crate that the lines use");
+    for recording in ["cyclic.jsonl", "policies.jsonl"] {
+        let code = format!("pub fn set() {{ unsafe\n{{\n{}}} }}\n", offered(recording, "Rust"));
+        let mut said = String::new();
+        let compiles = libraries.iter().any(|library| {
+            let library = format!("libc={}", library.display());
+            let asked = ["--edition=2024", "--crate-type=lib", "--emit=metadata", "--extern", &library, "-o"];
+            let folder = tempfile::tempdir().unwrap();
+            let result = folder.path().join("lib.rmeta");
+            let program = [&["rustc", "-Dwarnings"], &asked[..], &[result.to_str().unwrap(), "-"]].concat();
+            let Some(output) = given(&program, &code) else {
+                skip("there is no rustc");
+                return true;
+            };
+            said.push_str(&String::from_utf8_lossy(&output.stderr));
+            output.status.success()
+        });
+        assert!(compiles, "{code}{said}");
     }
 }
 

@@ -3,6 +3,7 @@
 use howlate_analyse::{Analysis, Insight};
 use howlate_model::{Mechanism, Runtime};
 
+use crate::prose::capitalised;
 use crate::style::{COMMAND, DIM, HEADING, paint};
 
 /// What a program changes of itself.
@@ -94,14 +95,23 @@ impl Language {
     }
 }
 
-/// A setting that the numbers say helps, with its lines for each language; languages that say the same stand together.
-struct Code {
+/// A setting that the numbers say helps, as lines to copy into a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Code {
     setting: Setting,
-    each: Vec<(String, &'static [&'static str])>,
+    /// The lines for each language; languages that say the same stand together (`C, C++`).
+    pub each: Vec<(String, &'static [&'static str])>,
+}
+
+impl Code {
+    /// What the lines do, and what it takes, as the beginning of a sentence.
+    pub fn about(&self) -> String {
+        capitalised(self.setting.about())
+    }
 }
 
 /// What helps by what the numbers say, in the languages of what was measured.
-fn all(analysis: &Analysis) -> Vec<Code> {
+pub fn code(analysis: &Analysis) -> Vec<Code> {
     let mut all: Vec<Code> = Vec::new();
     for one in howlate_analyse::insights(analysis) {
         let (setting, conditions) = match &one {
@@ -145,7 +155,7 @@ const LABEL: usize = 7;
 
 /// All of it for a terminal; empty where nothing helps by what the numbers say.
 pub(crate) fn to_copy(analysis: &Analysis) -> String {
-    let all = all(analysis);
+    let all = code(analysis);
     if all.is_empty() {
         return String::new();
     }
@@ -164,14 +174,4 @@ pub(crate) fn to_copy(analysis: &Analysis) -> String {
         }
     }
     text + "\n"
-}
-
-/// All of it in sentences, for pages: `No timer slack …, in Python: `import ctypes; …`.`
-pub(crate) fn sentences(analysis: &Analysis) -> Vec<String> {
-    let sentence = |code: Code| {
-        let about = crate::prose::capitalised(code.setting.about());
-        let each = code.each.iter().map(|(language, lines)| format!("{language}: `{}`", lines.join("  ")));
-        format!("{about}. {}.", each.collect::<Vec<_>>().join("; "))
-    };
-    all(analysis).into_iter().map(sentence).collect()
 }

@@ -7,7 +7,7 @@ use howlate_analyse::{
 };
 use howlate_model::Property;
 
-use crate::code::{self, to_copy};
+use crate::code::to_copy;
 use crate::condition::among;
 use crate::numbers::{count, length};
 use crate::property::{phrases, varying};
@@ -15,18 +15,14 @@ use crate::prose::wrapped;
 use crate::ratio::times_as_much;
 use crate::style::{HEADING, paint};
 
-/// What the numbers of a recording mean, a sentence or two each, and what to write into a program.
+/// What the numbers of a recording mean, a sentence or two each.
 pub(crate) fn sentences(analysis: &Analysis) -> Vec<String> {
-    meaning(analysis).into_iter().chain(code::sentences(analysis)).collect()
-}
-
-fn meaning(analysis: &Analysis) -> Vec<String> {
     insights(analysis).iter().map(|one| insight(one, analysis)).collect()
 }
 
 /// The same as a paragraph below a table, with the lines to copy; empty where nothing is explained.
 pub(crate) fn what_this_means(analysis: &Analysis, width: usize) -> String {
-    let sentences = meaning(analysis);
+    let sentences = sentences(analysis);
     if sentences.is_empty() {
         return String::new();
     }

@@ -51,6 +51,7 @@ mod why;
 
 pub use caveats::{caveat, policy_remedy};
 pub use certainty::what_the_maximum_supports;
+pub use code::{Code, code};
 pub use compare::{
     ComparisonReport, SelfTest, Told, ToldPair, ToldRow, comparison_below, comparison_json, comparison_junit,
     comparison_markdown, comparison_tap, comparison_text, self_test, self_test_json,
@@ -73,7 +74,7 @@ pub use merge_result::MergeResult;
 pub use plan::{extent, plan, plan_list};
 pub use plot::{Symbols, plots};
 pub use progress::{boot_progress, progress, time_left};
-pub use prose::wrapped;
+pub use prose::{capitalised, wrapped};
 pub use quick::quick;
 pub use ratio::times_as_much;
 pub use retyped::to_repeat;

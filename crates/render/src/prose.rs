@@ -68,7 +68,7 @@ pub(crate) fn text_width(text: &str) -> usize {
 }
 
 /// With its first letter large.
-pub(crate) fn capitalised(text: &str) -> String {
+pub fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }

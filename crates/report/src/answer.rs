@@ -7,7 +7,7 @@ use howlate_render::property::common_kind;
 use howlate_render::{ComparisonReport, meaning, times_as_much, what_the_maximum_supports};
 
 use crate::entry::Entry;
-use crate::names::{Part, common, name, varying};
+use crate::names::{Part, common, spoken, varying};
 
 /// What the page is about.
 pub(crate) fn heading(entries: &[Entry<'_>]) -> &'static str {
@@ -163,7 +163,9 @@ struct Choice<'a> {
 fn worst_of_each<'a>(entries: &[Entry<'a>], choice: &[Part], of: fn(&Summary) -> i64) -> Vec<Choice<'a>> {
     let mut ranked: Vec<Choice<'a>> = Vec::new();
     for entry in entries {
-        let (name, Some(late)) = (name(entry, choice), entry.judged().map(|one| of(&one))) else { continue };
+        let (name, Some(late)) = (spoken(entry, choice), entry.judged().map(|one| of(&one))) else {
+            continue;
+        };
         match ranked.iter_mut().find(|known| known.name == name) {
             Some(known) if known.late >= late => {}
             Some(known) => (known.late, known.worst) = (late, *entry),
@@ -227,7 +229,8 @@ mod tests {
         let entries = Entry::all(&[Recording::of("run.jsonl", &analysis)]);
         assert_eq!(
             answer(&entries, None),
-            "With fifo:80, 99 of 100 wake-ups come within 50.0 µs, whatever the CPU; with other, within 1.00 ms; \
+            "With fifo:80, 99 of 100 wake-ups come within 50.0 µs, whatever the CPU; with ordinary scheduling \
+             (other), within 1.00 ms; \
              1 pair of turns does not settle how many times. `howlate compare run.jsonl --by policy` would."
         );
     }
@@ -239,7 +242,7 @@ mod tests {
         add(&mut analysis, 0, 1_000, 34_000);
         add(&mut analysis, 1, 1_000, 10_000);
         let entries = Entry::all(&[Recording::of("run.jsonl", &analysis)]);
-        assert_eq!(name(&entries[1], &varying(&entries)), "fifo:80 refused, ran as other");
+        assert_eq!(spoken(&entries[1], &varying(&entries)), "fifo:80 refused, ran as other");
         let said = answer(&entries, None);
         assert!(said.starts_with("clock_nanosleep · every 1 ms · other"), "{said}");
         assert!(!said.contains("fifo") && !said.contains("times as"), "{said}");

@@ -7,22 +7,31 @@ use howlate_render::{cause_in_words, late_in_words, markdown_text, percent};
 
 use crate::entry::Entry;
 use crate::names::{name, varying};
-use crate::prose;
+use crate::prose::{self, folded};
 use crate::table::Table;
 
 /// Conditions and causes that are shown; the recording has all.
 const CONDITIONS: usize = 12;
 const CAUSES: usize = 8;
+/// Conditions that are open at first: the worst.
+const OPEN: usize = 2;
 
 /// Empty where nothing was traced.
 pub(crate) fn markdown(entries: &[Entry<'_>]) -> String {
     let parts = varying(entries);
     let traced = entries.iter().filter_map(|entry| Some((entry, why(entry)?)));
-    let of_one = |(entry, why): (&Entry<'_>, Why)| {
+    let mut traced: Vec<(&Entry<'_>, Why)> = traced.collect();
+    traced.sort_by_cached_key(|(entry, _)| std::cmp::Reverse(entry.rank()));
+    let of_one = |(number, (entry, why)): (usize, &(&Entry<'_>, Why))| {
         let title = if parts.is_empty() { "Why".to_owned() } else { format!("Why: {}", name(entry, &parts)) };
-        format!("**{}**\n\n{}", markdown_text(&title), of_one(&why))
+        let text = of_one(why);
+        if number < OPEN {
+            format!("**{}**\n\n{text}", markdown_text(&title))
+        } else {
+            folded(&title, &format!("{text}\n"))
+        }
     };
-    traced.take(CONDITIONS).map(of_one).collect()
+    traced.iter().take(CONDITIONS).enumerate().map(of_one).collect()
 }
 
 fn why(entry: &Entry<'_>) -> Option<Why> {
@@ -107,7 +116,7 @@ mod tests {
         let untraced = [Recording::of("a", &known.clone())].map(|one| markdown(&Entry::all(&[one])));
         assert_eq!(untraced, [""]);
         known.add(&Line::Why(Box::new(block)));
-        let text = markdown(&Entry::all(&[Recording::of("a", &known)]));
+        let text = markdown(&Entry::all(&[Recording::of("a", &known)])).replace('\u{a0}', " ");
         assert!(text.contains("| hog, pid 7 | 50 % | 1 | 400 µs |"), "{text}");
         assert!(text.contains("| a\\|b, pid 7 |"), "{text}");
         assert_eq!(text.matches("What to do: `ulimit -r 80`").count(), 1, "{text}");

@@ -54,18 +54,42 @@ fn embolden(table: &mut Table) {
     verdicts.filter(|cell| says(cell)).for_each(|cell| cell.is_worst = true);
 }
 
-/// The verdict, a table of few columns, and what to know.
+/// A table of few columns, and what to know; the verdict stands above everything.
 pub(crate) fn markdown(comparison: &ComparisonReport<'_>) -> String {
     let told = comparison.told();
+    let notes: String = told.notes.iter().map(|note| format!("- {}\n", prose::markdown(note))).collect();
+    let gap = if notes.is_empty() { "" } else { "\n" };
+    format!("**{}**\n\n{}{gap}{notes}\n", markdown_text(&title(&told)), brief(&told).markdown())
+}
+
+/// What was compared, where it is one pair.
+fn title(told: &Told<'_>) -> String {
+    match told.pairs.as_slice() {
+        [only] => format!("What differs: {}", only.subject),
+        _ => "What differs".to_owned(),
+    }
+}
+
+/// The table for pages that are narrow: a pair is named in its first row, or above where there is only one.
+fn brief(told: &Told<'_>) -> Table {
     let interval = format!("{} interval", told.confidence);
-    let rows = rows(&told, |one| {
+    let mut rows = rows(told, |one| {
         let [base, new, _] = one.numbers.clone();
         vec![base, new, one.percent.clone(), one.interval.clone()]
     });
-    let headings = ["compared", "µs", "base", "new", "", &interval, "verdict"];
-    let mut table = Table::plain("", &headings, 2, rows);
+    let mut headings = vec!["compared", "µs", "base", "new", "differ by", &interval, "verdict"];
+    let mut named = String::new();
+    for row in &mut rows {
+        let is_known = row[0] == named;
+        named.clone_from(&row[0]);
+        row[0] = if is_known { String::new() } else { named.clone() };
+    }
+    let is_single = told.pairs.len() == 1;
+    if is_single {
+        headings.remove(0);
+        rows.iter_mut().for_each(|row| drop(row.remove(0)));
+    }
+    let mut table = Table::plain("", &headings, if is_single { 1 } else { 2 }, rows);
     embolden(&mut table);
-    let notes: String = told.notes.iter().map(|note| format!("- {}\n", prose::markdown(note))).collect();
-    let gap = if notes.is_empty() { "" } else { "\n" };
-    format!("**{}**\n\n{}{gap}{notes}\n", markdown_text(&told.answer), table.markdown())
+    table
 }

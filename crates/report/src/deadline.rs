@@ -5,7 +5,7 @@ use howlate_render::numbers::{count, length};
 use howlate_render::property::common_kind;
 
 use crate::entry::Entry;
-use crate::names::{name, varying};
+use crate::names::{Part, spoken, varying};
 
 /// How many of a condition's wake-ups came too late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,31 +35,41 @@ pub(crate) fn sentence(entries: &[Entry<'_>]) -> Option<String> {
     Some(match (late, missed.len()) {
         (0, _) => format!("{deadline} would have been missed by none of {} {what}.", count(of)),
         (late, 1) => format!("{deadline} would have been missed by {} of {} {what}.", count(late), count(of)),
-        _ => format!(
-            "{deadline} would have been missed by {} of {} {what} with {}{}.",
+        (_, few) if few <= FEW => {
+            format!("{deadline} would have been missed by {}.", each(&missed, what, &parts))
+        }
+        (_, many) => format!(
+            "{deadline} would have been missed in {} of {many} conditions: by {} of {} {what} with {}, the most.",
+            many - clean,
             count(worst.1.late),
             count(worst.1.of),
-            name(&worst.0, &parts),
-            others(&missed, clean, &parts)
+            spoken(&worst.0, &parts)
         ),
     })
 }
 
-/// What became of the other conditions.
-fn others(missed: &[(Entry<'_>, Missed)], clean: usize, parts: &[crate::names::Part]) -> String {
-    let unmissed = || missed.iter().filter(|(_, one)| one.late == 0);
-    match (clean, missed.len()) {
-        (1, _) => unmissed().next().map_or_else(String::new, |(entry, one)| {
-            format!(", and by none of {} with {}", count(one.of), name(entry, parts))
-        }),
-        (0, 2) => {
-            let least = missed.iter().min_by(|(_, one), (_, other)| one.share().total_cmp(&other.share()));
-            least.map_or_else(String::new, |(entry, one)| {
-                format!(", by {} of {} with {}", count(one.late), count(one.of), name(entry, parts))
-            })
-        }
-        (0, all) => format!(", the most of {all} conditions; each missed it"),
-        (clean, all) => format!(", the most of {all} conditions; {clean} of them missed none"),
+/// So many conditions are told one by one.
+const FEW: usize = 4;
+
+/// `3 of 10 000 turns with other, and by none of 10 000 with fifo:80`: the worst first, and what missed none together.
+fn each(missed: &[(Entry<'_>, Missed)], what: &str, parts: &[Part]) -> String {
+    let (mut late, clean): (Vec<&(Entry<'_>, Missed)>, Vec<_>) =
+        missed.iter().partition(|(_, one)| one.late > 0);
+    late.sort_by(|(_, one), (_, other)| other.share().total_cmp(&one.share()));
+    let one = |(number, (entry, one)): (usize, &(Entry<'_>, Missed))| {
+        let what = if number == 0 { format!(" {what}") } else { String::new() };
+        format!("{} of {}{what} with {}", count(one.late), count(one.of), spoken(entry, parts))
+    };
+    let mut told: Vec<String> = late.iter().copied().enumerate().map(one).collect();
+    if !clean.is_empty() {
+        let of = clean.iter().map(|(_, one)| one.of).sum();
+        let names: Vec<String> = clean.iter().map(|(entry, _)| spoken(entry, parts)).collect();
+        told.push(format!("none of {} with {}", count(of), names.join(" or ")));
+    }
+    match told.pop() {
+        Some(last) if told.len() == 1 => format!("{}, and by {last}", told.concat()),
+        Some(last) if !told.is_empty() => format!("{}, and by {last}", told.join(", by ")),
+        last => last.unwrap_or_default(),
     }
 }
 
@@ -105,8 +115,8 @@ mod tests {
         let mut recording = Recording::of("run.jsonl", &analysis);
         assert_eq!(
             sentence(&Entry::all(&[recording])).unwrap(),
-            "A deadline of 1 ms (the period) would have been missed by 3 of 10 000 turns with other, and by none of \
-             10 000 with fifo:80."
+            "A deadline of 1 ms (the period) would have been missed by 3 of 10 000 turns with ordinary scheduling (other), \
+             and by none of 10 000 with fifo:80."
         );
         recording.deadline = Some(Span::from_millis(2));
         assert_eq!(
@@ -117,6 +127,26 @@ mod tests {
         assert_eq!(
             sentence(&Entry::all(&[recording])[..1]).unwrap(),
             "A deadline of 30 µs would have been missed by 10 000 of 10 000 turns."
+        );
+    }
+
+    #[test]
+    fn each_of_a_few_conditions_is_told_and_the_worst_of_many() {
+        let policies = ["other", "batch", "nice:5", "fifo:80", "rr:50"];
+        let mut analysis = analysis(policies.map(|policy| cyclic(policy, 0)).to_vec());
+        for (condition, late) in [(0, 3), (1, 30), (2, 0), (3, 0), (4, 1)] {
+            add(&mut analysis, condition, 100 - late, 20_000);
+            add(&mut analysis, condition, late, 1_500_000);
+        }
+        let entries = Entry::all(&[Recording::of("run.jsonl", &analysis)]);
+        assert_eq!(
+            sentence(&entries[..4]).unwrap(),
+            "A deadline of 1 ms (the period) would have been missed by 30 of 100 turns with batch, by 3 of 100 with \
+             ordinary scheduling (other), and by none of 200 with nice:5 or fifo:80."
+        );
+        assert_eq!(
+            sentence(&entries).unwrap(),
+            "A deadline of 1 ms (the period) would have been missed in 3 of 5 conditions: by 30 of 100 turns with batch, the most."
         );
     }
 

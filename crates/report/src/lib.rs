@@ -3,6 +3,7 @@
 //! The page holds everything it needs: it opens from a disk, asks no network for anything, and
 //! can be read without its script.
 
+mod address;
 mod answer;
 mod causes;
 mod chart;
@@ -11,6 +12,7 @@ mod deadline;
 mod entry;
 mod errors;
 mod markdown;
+mod meanings;
 mod names;
 mod page;
 mod pictures;
@@ -20,8 +22,9 @@ mod table;
 mod tables;
 #[cfg(test)]
 mod testing;
+mod to_copy;
 
-pub use markdown::markdown;
+pub use markdown::{Markdown, markdown};
 pub use page::page;
 pub use pictures::Chart;
 pub use svg::{NoPicture, svg};

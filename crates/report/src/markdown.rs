@@ -1,48 +1,88 @@
 //! The result as Markdown, for a pull request or a note.
 
-use howlate_render::{legible, legible_lines, machine, markdown_text, meaning, to_repeat};
+use std::ffi::OsStr;
 
+use howlate_render::{legible, legible_lines, machine, markdown_text, to_repeat};
+
+use crate::address::address;
 use crate::entry::Entry;
+use crate::meanings::meaning_lines;
 use crate::page::caveat_lines;
-use crate::{Subject, answer, causes, comparison, deadline, errors, names, prose, tables};
+use crate::pictures::{Source, first, picture};
+use crate::svg::drawn;
+use crate::{
+    Recording, Subject, answer, causes, comparison, deadline, errors, names, prose, tables, to_copy,
+};
 
-/// The answer, the tables, what they mean, who made it late, what to know, the command.
-pub fn markdown(subject: &Subject<'_>) -> String {
-    let recordings = subject.recordings;
-    let entries = Entry::all(recordings);
-    let answer = answer::answer(&entries, subject.comparison.as_ref());
-    let mut text = format!("## {}\n\n{}\n\n", answer::heading(&entries), prose::markdown(&answer));
-    if let Some(missed) = deadline::sentence(&entries) {
+/// The result as Markdown, and what it links.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Markdown {
+    /// The text.
+    pub text: String,
+    /// The picture that the text shows, as SVG; `None` where nothing was measured.
+    pub picture: Option<String>,
+}
+
+/// The verdict, a picture, the tables, who made it late, what the numbers mean, what to know, the command. The picture is
+/// linked by the name of its file, `beside`; without one there is none.
+pub fn markdown(subject: &Subject<'_>, beside: Option<&OsStr>) -> Markdown {
+    let entries = Entry::all(subject.recordings);
+    let source = Source { entries: &entries, comparison: subject.comparison };
+    let shown = beside.and_then(|name| Some((name, picture(first(&entries), source)?)));
+    let link = shown.as_ref().map(|(name, picture)| image(&picture.title, &address(name)));
+    let text = [
+        verdict(subject, &entries),
+        link.unwrap_or_default(),
+        results(subject.recordings, &entries),
+        subject.comparison.as_ref().map_or_else(String::new, comparison::markdown),
+        causes::markdown(&entries),
+        list("What this means", &meaning_lines(subject.recordings)),
+        to_copy::markdown(subject.recordings),
+        list("What to know", &caveat_lines(&entries, subject.recordings)),
+        repeat(subject.recordings),
+    ]
+    .concat();
+    let picture = shown.map(|(_, picture)| drawn(&picture));
+    Markdown { text: legible_lines(&text).into_owned(), picture }
+}
+
+/// What differs, how late, and what a deadline would have cost.
+fn verdict(subject: &Subject<'_>, entries: &[Entry<'_>]) -> String {
+    let heading = answer::heading(entries);
+    let told = subject.comparison.as_ref().map(|one| one.told().answer);
+    let told = told.map_or_else(String::new, |told| format!("**{}**\n\n", prose::markdown(&told)));
+    let answer = answer::answer(entries, subject.comparison.as_ref());
+    let mut text = format!("## {heading}\n\n{told}{}\n\n", prose::markdown(&answer));
+    if let Some(missed) = deadline::sentence(entries) {
         text.push_str(&format!("{}\n\n", prose::markdown(&missed)));
     }
-    text.push_str(&subject.comparison.as_ref().map_or_else(String::new, comparison::markdown));
-    for recording in recordings {
-        let name = if recordings.len() > 1 {
-            format!("**{}**: ", markdown_text(recording.name))
-        } else {
-            String::new()
-        };
-        let header = &recording.analysis.header;
-        text.push_str(&format!(
-            "{name}{} · {}\n\n",
-            markdown_text(&machine(&header.system)),
-            markdown_text(&header.started)
-        ));
-    }
-    text.push_str(&format!("{}\n\n", markdown_text(&names::common(&entries))));
-    let results = tables::brief(&entries);
-    text.push_str(&format!("{}\n\n{}\n", results.caption, results.markdown()));
-    if let Some(errors) = errors::errors(&entries) {
+    text
+}
+
+fn image(title: &str, address: &str) -> String {
+    format!("![{}]({address})\n\n", markdown_text(title).replace(']', "\\]"))
+}
+
+/// What was measured, where, and the tables.
+fn results(recordings: &[Recording<'_>], entries: &[Entry<'_>]) -> String {
+    let results = tables::brief(entries);
+    let mut text = format!("{}\n\n{}\n", results.caption, results.markdown());
+    if let Some(errors) = errors::errors(entries) {
         text.push_str(&format!("{}\n\n{}\n", errors.caption, errors.markdown()));
     }
-    let meanings: Vec<String> = recordings.iter().flat_map(|recording| meaning(recording.analysis)).collect();
-    text.push_str(&list("What this means", &meanings));
-    text.push_str(&causes::markdown(&entries));
-    text.push_str(&list("What to know", &caveat_lines(&entries, recordings)));
-    for recording in recordings {
-        text.push_str(&format!("```sh\n{}\n```\n", legible(&to_repeat(recording.analysis))));
-    }
-    legible_lines(&text).into_owned()
+    let machines: String = recordings.iter().map(|one| where_it_was(one, recordings.len() > 1)).collect();
+    text + &format!("{}\n\n{machines}", markdown_text(&names::common(entries)))
+}
+
+fn where_it_was(recording: &Recording<'_>, is_named: bool) -> String {
+    let name = if is_named { format!("**{}**: ", markdown_text(recording.name)) } else { String::new() };
+    let header = &recording.analysis.header;
+    format!("{name}{} · {}\n\n", markdown_text(&machine(&header.system)), markdown_text(&header.started))
+}
+
+fn repeat(recordings: &[Recording<'_>]) -> String {
+    let command = |one: &Recording<'_>| format!("```sh\n{}\n```\n", legible(&to_repeat(one.analysis)));
+    format!("**To repeat it**\n\n{}", recordings.iter().map(command).collect::<String>())
 }
 
 fn list(heading: &str, lines: &[String]) -> String {

@@ -115,6 +115,23 @@ pub(crate) fn name(entry: &Entry<'_>, parts: &[Part]) -> String {
     if words.is_empty() { "all wake-ups".to_owned() } else { words.join(" · ") }
 }
 
+/// The same within a sentence, where `other` alone would mean anything.
+pub(crate) fn spoken(entry: &Entry<'_>, parts: &[Part]) -> String {
+    let name = name(entry, parts);
+    let is_ordinary = |word: &&str| *word == "other";
+    match parts.contains(&Part::Of(Property::Policy)) && name.split(" · ").any(|word| is_ordinary(&word)) {
+        true => name
+            .split(" · ")
+            .map(|word| if is_ordinary(&word) { ORDINARY } else { word })
+            .collect::<Vec<_>>()
+            .join(" · "),
+        false => name,
+    }
+}
+
+/// The policy of threads that ask for none.
+const ORDINARY: &str = "ordinary scheduling (other)";
+
 /// What all `entries` have in common.
 pub(crate) fn common(entries: &[Entry<'_>]) -> String {
     let varying = varying(entries);

@@ -28,12 +28,22 @@ fn unbroken(text: &str) -> String {
 /// A sentence for Markdown.
 pub(crate) fn markdown(text: &str) -> String {
     if !is_in_pairs(text) {
-        return markdown_text(text);
+        return markdown_plain(text);
     }
     let part = |(number, part): (usize, &str)| {
-        if number % 2 == 1 { format!("`{part}`") } else { markdown_text(part) }
+        if number % 2 == 1 { format!("`{part}`") } else { markdown_plain(part) }
     };
     text.split('`').enumerate().map(part).collect()
+}
+
+/// Text without anything to type, for Markdown.
+pub(crate) fn markdown_plain(text: &str) -> String {
+    markdown_text(&unbroken(text))
+}
+
+/// Markdown below a line that opens and closes it.
+pub(crate) fn folded(summary: &str, text: &str) -> String {
+    format!("<details><summary>{}</summary>\n\n{text}</details>\n\n", markdown_text(summary))
 }
 
 /// Whether each backquote that begins something typed stands alone and has one that ends it. Others are not ours:

@@ -37,7 +37,12 @@ pub fn svg(subject: &Subject<'_>, kind: Chart) -> Result<String, NoPicture> {
     let entries = Entry::all(subject.recordings);
     let source = Source { entries: &entries, comparison: subject.comparison };
     let picture = picture(kind, source).ok_or_else(|| NoPicture::new(kind, source))?;
-    Ok(legible_lines(&document(&picture).into_string()).into_owned())
+    Ok(drawn(&picture))
+}
+
+/// A picture as the text of a file.
+pub(crate) fn drawn(picture: &Picture) -> String {
+    legible_lines(&document(picture).into_string()).into_owned()
 }
 
 /// Letters of the title in a line, and how high a line is.

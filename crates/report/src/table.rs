@@ -3,6 +3,8 @@
 use howlate_render::markdown_text;
 use maud::{Markup, html};
 
+use crate::prose::markdown_plain;
+
 /// A table with more rows scrolls within the page.
 const LONG: usize = 40;
 
@@ -100,9 +102,12 @@ impl Table {
 }
 
 fn in_markdown(cell: &Cell) -> String {
-    let text =
-        if cell.is_worst { format!("**{}**", markdown_text(&cell.text)) } else { markdown_text(&cell.text) };
-    if cell.below.is_empty() { text } else { format!("{text} ({})", markdown_text(&cell.below)) }
+    let text = if cell.is_worst {
+        format!("**{}**", markdown_plain(&cell.text))
+    } else {
+        markdown_plain(&cell.text)
+    };
+    if cell.below.is_empty() { text } else { format!("{text} ({})", markdown_plain(&cell.below)) }
 }
 
 /// A column of numbers, the largest marked where there is something to choose from.

@@ -54,7 +54,7 @@ pub(crate) fn results(entries: &[Entry<'_>]) -> Table {
     let rows =
         (0..entries.len()).map(|row| columns.iter().map(|column| column[row].clone()).collect()).collect();
     let missed = if entries.iter().any(|entry| entry.outcome.counts_missed()) {
-        " Missed periods count with the latency that they would have had; raw is without."
+        " Missed periods count with the latency they would have had; raw is without them."
     } else {
         ""
     };
@@ -77,7 +77,7 @@ pub(crate) fn brief(entries: &[Entry<'_>]) -> Table {
     };
     let numbers = kept.iter().map(|place| whole.headings[*place].clone());
     Table {
-        caption: whole.caption.replace("; raw is without", ""),
+        caption: whole.caption.replace("; raw is without them", ""),
         headings: std::iter::once("condition".to_owned()).chain(numbers).collect(),
         names: 1,
         rows: entries.iter().zip(&whole.rows).map(row).collect(),

@@ -29,7 +29,8 @@ fn body(input: &[u8]) {
         ComparisonReport { comparison: &comparison, asked, base: ("a", analysis), news: &[("a", analysis)] };
     let of = [Recording::of("a", analysis)];
     let subject = Subject { recordings: &of, comparison: Some(report) };
-    let pages = markdown(&subject) + &page(&subject);
+    let noted = markdown(&subject, Some("run.svg".as_ref()));
+    let pages = noted.text + &noted.picture.unwrap_or_default() + &page(&subject);
     Chart::ALL.into_iter().for_each(|kind| drop(svg(&subject, kind)));
     let shown = render::comparison_text(&report, 100)
         + &render::comparison_markdown(&report)

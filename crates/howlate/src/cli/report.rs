@@ -19,15 +19,17 @@ howlate report stock.jsonl rt.jsonl -o kernels.html\n  \
 howlate report run.jsonl --open\n  \
 howlate report run.jsonl --by policy --deadline 500us\n  \
 howlate report run.jsonl --format svg --chart percentiles > percentiles.svg\n  \
+howlate report run.jsonl --format md -o run.md        # and run.svg\n  \
 howlate report run.jsonl --format md >> \"$GITHUB_STEP_SUMMARY\"")]
 pub(crate) struct Report {
     /// Recordings; the most recent run if left out
     #[arg(value_name = "RECORDING")]
     pub(crate) recordings: Vec<PathBuf>,
     /// Where to write; `-` is standard output. A page goes to RECORDING.html in this folder if left out,
-    /// everything else to standard output. An existing file is never written over
-    #[arg(long, short, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
+    /// everything else to standard output. Markdown that goes to X.md has a picture beside it, X.svg. An existing
+    /// file is never written over
+    #[arg(long, short, alias = "output", value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
     /// Show what was written in the browser, or whatever else shows such files here (xdg-open)
     #[arg(long)]
     pub(crate) open: bool,
@@ -41,7 +43,7 @@ pub(crate) struct Report {
     /// What comes later comes too late: how many did is said, and shown in the pictures. The period if left out
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub(crate) deadline: Option<Span>,
-    /// Also write the results for Prometheus' node_exporter, in place of what the file held
+    /// Also write the results for Prometheus' node_exporter, replacing what the file held
     #[arg(long, value_name = "FILE")]
     pub(crate) prometheus: Option<PathBuf>,
     /// One picture (svg) instead of the page: density, forest, overview, percentiles, time, sleeps, staircase, pairs, usual,
@@ -64,7 +66,7 @@ pub(crate) enum ReportFormat {
     Html,
     /// One picture
     Svg,
-    /// Answer and tables as Markdown
+    /// Verdict, tables and causes as Markdown, with a picture beside the file
     Md,
     /// One row per condition
     Csv,

@@ -1,19 +1,19 @@
 //! `howlate report`
 
+mod files;
 mod open;
 
 use std::collections::BTreeSet;
-use std::fs::File;
-use std::io::{self, Write};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use howlate_analyse::Analysis;
 use howlate_analyse::compare::{Comparison, Criteria, Track, Verdict, recordings, within};
 use howlate_model::{Property, WorkKind};
-use howlate_record::CreateError;
 use howlate_render::{self as render, ComparisonReport};
-use howlate_report::{Recording, Subject, markdown, page, svg};
+use howlate_report::{Markdown, Recording, Subject, markdown, page, svg};
 
+use self::files::{Files, must_be_new};
 use super::compare;
 use super::reading::{self, Texts};
 use super::{named_or_most_recent, prometheus};
@@ -27,31 +27,30 @@ pub(crate) fn run(asked: &Report) -> Result<Status, Error> {
         return Err(Error::ChartIsSvg);
     }
     let paths = named_or_most_recent(&asked.recordings)?;
-    let output = output(asked, &paths);
-    match &output {
-        Some(path) => must_be_new(path)?,
-        None if asked.open => return Err(Error::NothingToOpen),
-        None => {}
+    let files = files(asked, &paths);
+    if files.is_none() && asked.open {
+        return Err(Error::NothingToOpen);
     }
+    files.iter().flat_map(Files::all).try_for_each(must_be_new)?;
     let tracks =
         paths.iter().map(|path| reading::track(path, Texts::Legible)).collect::<Result<Vec<_>, _>>()?;
     let names = names(&paths, asked.format());
     if let Some(path) = &asked.prometheus {
         prometheus::write(path, tracks.iter().map(|track| &track.analysis), &names)?;
     }
-    let text = text(asked, &tracks, &names)?;
-    match output {
-        None => terminal::print_as_is(&text)?,
-        Some(path) => {
-            write(&path, &text)?;
-            terminal::say(&format!("Written to {} ({} KiB).\n", path.display(), text.len().div_ceil(1_024)));
+    let made = made(asked, &tracks, &names, files.as_ref().and_then(Files::picture_name))?;
+    match files {
+        None => terminal::print_as_is(&made.text)?,
+        Some(files) => {
+            files.write(&made)?;
             if asked.open {
-                open::open(&path)?;
+                open::open(&files.text)?;
             }
         }
     }
-    let is_mixed = tracks.iter().any(|track| reading::is_mixed(&track.analysis));
-    Ok(if is_mixed { Status::NotTrustworthy } else { Status::Done })
+    let analyses = || tracks.iter().map(|track| &track.analysis);
+    let is_worth_little = analyses().any(|one| reading::is_mixed(one) || reading::is_void(one));
+    Ok(if is_worth_little { Status::NotTrustworthy } else { Status::Done })
 }
 
 /// What the recordings are called: on pages, which are for others, by their files alone where that tells them apart.
@@ -65,7 +64,13 @@ fn names(paths: &[PathBuf], format: ReportFormat) -> Vec<String> {
     paths.iter().map(|path| reading::name(path)).collect()
 }
 
-fn text(asked: &Report, tracks: &[Track], names: &[String]) -> Result<String, Error> {
+/// What is written; `picture` is the name of the file that Markdown's picture goes to.
+fn made(
+    asked: &Report,
+    tracks: &[Track],
+    names: &[String],
+    picture: Option<&OsStr>,
+) -> Result<Markdown, Error> {
     let recordings: Vec<Recording<'_>> = tracks
         .iter()
         .zip(names)
@@ -80,11 +85,12 @@ fn text(asked: &Report, tracks: &[Track], names: &[String]) -> Result<String, Er
         news: &named[1..],
     });
     let subject = Subject { recordings: &recordings, comparison };
+    let alone = |text| Markdown { text, picture: None };
     Ok(match (asked.format(), asked.chart) {
-        (ReportFormat::Svg, Some(chart)) => svg(&subject, chart).map_err(Error::NoPicture)?,
-        (ReportFormat::Html | ReportFormat::Svg, _) => page(&subject),
-        (ReportFormat::Md, _) => markdown(&subject),
-        (ReportFormat::Csv, _) => render::csv(tracks.iter().map(|track| &track.analysis), names)?,
+        (ReportFormat::Svg, Some(chart)) => alone(svg(&subject, chart).map_err(Error::NoPicture)?),
+        (ReportFormat::Html | ReportFormat::Svg, _) => alone(page(&subject)),
+        (ReportFormat::Md, _) => markdown(&subject, picture),
+        (ReportFormat::Csv, _) => alone(render::csv(tracks.iter().map(|track| &track.analysis), names)?),
     })
 }
 
@@ -128,14 +134,17 @@ fn by_choice(track: &Track) -> Option<Comparison> {
     (says && !matches!(kind, WorkKind::Notify | WorkKind::Watch)).then_some(found)
 }
 
-/// The file to write; `None` for standard output.
-fn output(asked: &Report, recordings: &[PathBuf]) -> Option<PathBuf> {
-    match (&asked.output, asked.format()) {
-        (Some(path), _) if path.as_os_str() == "-" => None,
-        (Some(path), _) => Some(path.clone()),
-        (None, ReportFormat::Html) => Some(usual_name(recordings)),
-        (None, _) => None,
-    }
+/// The files to write; `None` for standard output.
+fn files(asked: &Report, recordings: &[PathBuf]) -> Option<Files> {
+    let text = match (&asked.out, asked.format()) {
+        (Some(path), _) if path.as_os_str() == "-" => return None,
+        (Some(path), _) => path.clone(),
+        (None, ReportFormat::Html) => usual_name(recordings),
+        (None, _) => return None,
+    };
+    let beside = text.with_extension("svg");
+    let picture = (asked.format() == ReportFormat::Md && beside != text).then_some(beside);
+    Some(Files { text, picture })
 }
 
 /// `run.html` for `run.jsonl`, `report.html` for several; in the folder that one is in.
@@ -145,25 +154,4 @@ fn usual_name(recordings: &[PathBuf]) -> PathBuf {
         _ => None,
     };
     Path::new(name.unwrap_or("report".as_ref())).with_extension("html")
-}
-
-/// Says so before anything is read, rather than after.
-fn must_be_new(path: &Path) -> Result<(), Error> {
-    match path.symlink_metadata() {
-        Ok(_) => Err(CreateError::Exists { path: path.to_owned() }.into()),
-        Err(_) => Ok(()),
-    }
-}
-
-/// Writes a new file; what is incomplete is not left behind.
-fn write(path: &Path, text: &str) -> Result<(), Error> {
-    let failed = |error: io::Error| match error.kind() {
-        io::ErrorKind::AlreadyExists => CreateError::Exists { path: path.to_owned() },
-        _ => CreateError::Io { path: path.to_owned(), source: error },
-    };
-    let mut file = File::create_new(path).map_err(failed)?;
-    file.write_all(text.as_bytes()).map_err(|error| {
-        drop(std::fs::remove_file(path));
-        failed(error).into()
-    })
 }

@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 
+use crate::address::data_uri;
 use crate::chart::{Room, legend};
 use crate::pictures::{Chart, Panel, Picture};
 use crate::prose;
@@ -57,29 +58,5 @@ fn panel(picture: &Picture, panel: &Panel, number: usize, has_whole_width: bool)
             }
             @if !panel.legend.is_empty() { (legend(&panel.legend)) }
         }
-    }
-}
-
-/// CSV as an address that the browser saves without asking anyone for it.
-fn data_uri(csv: &str) -> String {
-    const PLAIN: &[u8] = b"-_.,:;()/!~*'@+=";
-    let mut uri = String::from("data:text/csv;charset=utf-8,");
-    for byte in csv.bytes() {
-        if byte.is_ascii_alphanumeric() || PLAIN.contains(&byte) {
-            uri.push(char::from(byte));
-        } else {
-            uri.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    uri
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_address_holds_nothing_that_ends_it() {
-        assert_eq!(data_uri("a µs,\"b\"\n1#2"), "data:text/csv;charset=utf-8,a%20%C2%B5s,%22b%22%0A1%232");
     }
 }

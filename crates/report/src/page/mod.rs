@@ -7,12 +7,13 @@ mod findings;
 mod policy;
 
 pub(crate) use about::caveat_lines;
-use howlate_render::{ComparisonReport, legible_lines, meaning};
+use howlate_render::{ComparisonReport, legible_lines};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::entry::Entry;
+use crate::meanings::meaning_lines;
 use crate::pictures::{Chart, Picture, Source, is_among_the_pictures, picture};
-use crate::{Recording, Subject, answer, comparison, deadline, errors, names, prose, tables};
+use crate::{Recording, Subject, answer, comparison, deadline, errors, names, prose, tables, to_copy};
 
 const STYLE: &str = concat!(
     include_str!("../chart/colours.css"),
@@ -127,17 +128,13 @@ fn contents(source: Source<'_>, pictures: &[Picture]) -> Markup {
 }
 
 fn meanings(recordings: &[Recording<'_>]) -> Markup {
-    let several = recordings.len() > 1;
-    let of = |recording: &Recording<'_>| -> Vec<String> {
-        let name = if several { format!("{}: ", recording.name) } else { String::new() };
-        meaning(recording.analysis).into_iter().map(|line| format!("{name}{line}")).collect()
-    };
-    let lines: Vec<String> = recordings.iter().flat_map(of).collect();
+    let lines = meaning_lines(recordings);
     html! {
         @if !lines.is_empty() {
             section id="meaning" {
                 h2 { "What this means" }
                 ul { @for line in &lines { li { (prose::html(line)) } } }
+                (to_copy::html(recordings))
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use howlate_analyse::{Analysis, Column, Columns, Ranking, Summary, rankings};
 use howlate_model::{Distribution, Latency, Property, Work};
+use howlate_render::capitalised;
 use howlate_render::numbers::{count, length, micros};
 use howlate_render::scale::Scale;
 
@@ -64,11 +65,11 @@ fn about(rankings: &[Ranking]) -> String {
     let beside = if rankings.is_empty() {
         ""
     } else {
-        " Beside it: by how much its median is later than that of the quickest which leaves the CPU to others; all these intervals hold \
+        " Beside it: how much later its median is than that of the fastest one that blocks (does not spin); all these intervals hold \
          together with 95 %."
     };
     format!(
-        "Where a ridge is high, most came so late; each has its own height and is smoothed a little. Bar: median. Diamond: 99th \
+        "The higher a ridge, the more wake-ups were that late; each has its own scale and is smoothed a little. Bar: median. Diamond: 99th \
          percentile. The line ends at the worst. The best comes first.{beside}"
     )
 }
@@ -101,11 +102,6 @@ fn title(entries: &[Entry<'_>]) -> String {
         ),
         _ => String::new(),
     }
-}
-
-fn capitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// From the earliest to the latest; as far as the deadline where one was given, or where it is near.

@@ -166,6 +166,11 @@ fn deadline_rule(deadline: Option<Span>, scale: Scale) -> Option<Mark> {
     (scale.from()..=scale.to()).contains(&at).then_some(rule)
 }
 
+/// The picture that says the most at a glance: a row for each condition, or a line where there are too many.
+pub(crate) fn first(entries: &[Entry<'_>]) -> Chart {
+    if entries.len() > density::ROWS { Chart::Overview } else { Chart::Density }
+}
+
 /// Whether the page has it among its pictures: one says what another does, where the other has room for all.
 pub(crate) fn is_among_the_pictures(kind: Chart, entries: &[Entry<'_>]) -> bool {
     match kind {

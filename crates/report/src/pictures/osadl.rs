@@ -25,9 +25,9 @@ pub(crate) fn picture(entries: &[Entry<'_>]) -> Picture {
     Picture {
         kind: Chart::Osadl,
         title: title(entries),
-        about: "How many wake-ups were how late on each CPU; counts are on a logarithmic scale, so that a single one can be seen. \
-                Triangles mark the largest. The whole range first, then its usual part in equal steps, with the \
-                number of wake-ups that lie beyond it. Missed periods count with the latency that they would have had."
+        about: "A histogram for each CPU; counts are on a logarithmic scale, so that a single wake-up can be seen. \
+                Triangles mark the largest. The whole range comes first, then the common part in equal steps, with the \
+                number of wake-ups beyond it. Missed periods count with the latency they would have had."
             .to_owned(),
         left_out: left_out(not_drawn),
         panels: facets.iter().flat_map(|facet| [whole(facet), enlarged(facet)]).collect(),

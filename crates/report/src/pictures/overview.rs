@@ -103,13 +103,13 @@ fn numbers(entries: &[Entry<'_>]) -> Table {
     let row = |entry: &&Entry<'_>| {
         let one = entry.judged()?;
         let mut row = vec![name(entry, &parts), count(entry.outcome.planned().count())];
-        row.push(format!("{} ± {}", micros_of(one.mean), micros_of(one.stddev)));
+        row.extend([one.mean, one.stddev].map(micros_of));
         row.extend([one.min, one.p50, one.p95, one.p99, one.max].map(micros));
         Some(row)
     };
     Table::plain(
         "How late, in µs, the best first",
-        &["condition", "planned wake-ups", "mean ± deviation", "min", "median", "p95", "p99", "max"],
+        &["condition", "planned wake-ups", "mean", "stddev", "min", "median", "p95", "p99", "max"],
         1,
         ranked.iter().filter_map(row).collect(),
     )

@@ -20,9 +20,9 @@ pub(crate) fn picture(entries: &[Entry<'_>]) -> Picture {
     Picture {
         kind: Chart::Percentiles,
         title: title(entries),
-        about: "At most how late a share of all wake-ups came; each step to the right is a tenth of the wake-ups before. \
-                The best and the worst have bands: 95 % intervals that take into account how much stretches of time differ; \
-                where a run is too short for one, there is none. Missed periods count with the latency that they would have had."
+        about: "Latency by percentile; each step to the right leaves a tenth of the wake-ups. \
+                The best and the worst have bands: 95 % intervals that account for how much stretches of time differ; \
+                a run that is too short for one has none. Missed periods count with the latency they would have had."
             .to_owned(),
         left_out: left_out(not_drawn),
         panels: drawn.iter().map(|drawn| panel(drawn, scale, deadline::common(entries))).collect(),
@@ -193,7 +193,7 @@ fn numbers(entries: &[Entry<'_>]) -> Table {
         std::iter::once(name(entry, &parts)).chain(NAMED.iter().map(cell)).collect()
     };
     Table::plain(
-        "At most how late a share of the wake-ups came",
+        "Latency by percentile",
         &["condition", "50 %", "90 %", "99 %", "99.9 %", "99.99 %", "99.999 %"],
         1,
         entries.iter().map(row).collect(),

@@ -29,7 +29,7 @@ pub(crate) fn picture(entries: &[Entry<'_>]) -> Option<Picture> {
     Some(Picture {
         kind: Chart::Sleeps,
         title: title(&drawn).unwrap_or_else(|| name(first, &parts)),
-        about: "How long each sleep took. Dots: in the order in which they happened. Line: the same, sorted. The straight \
+        about: "How long each sleep took. Dots: in order. Line: the same, sorted. The straight \
                 line is the length asked for. Sleeps beyond the upper edge are counted in the corner."
             .to_owned(),
         left_out: (all.len() > drawn.len()).then(|| {

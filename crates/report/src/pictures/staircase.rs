@@ -32,8 +32,8 @@ pub(crate) fn picture(entries: &[Entry<'_>]) -> Option<Picture> {
     Some(Picture {
         kind: Chart::Staircase,
         title: title(entries, &flights),
-        about: "Lines: the median by length of sleep; bands: from the smallest to the 99th percentile. Upright lines: the \
-                length from which on the kernel may enter an idle state; level lines: what it may take to leave it, and \
+        about: "Lines: the median by length of sleep; bands: from the smallest to the 99th percentile. Vertical lines: the \
+                length from which the kernel may enter an idle state; horizontal lines: how long leaving it may take, and \
                 the timer slack."
             .to_owned(),
         left_out: left_out(all - flights.len()),

@@ -49,7 +49,7 @@ pub(crate) fn picture(entries: &[Entry<'_>]) -> Option<Picture> {
     Some(Picture {
         kind: Chart::Time,
         title: title(&drawn),
-        about: "One strip per condition, all on the same axes. The darker, the more wake-ups were so late; the line above \
+        about: "One strip per condition, all on the same axes. The darker, the more wake-ups were that late; the line above \
                 is the worst of each stretch of time, dots are the worst of all. Grey stretches ran under a background \
                 load; triangles mark missed periods and lost wake-ups."
             .to_owned(),

@@ -71,7 +71,7 @@ pub(super) fn usual(entries: &[Entry<'_>]) -> Option<Picture> {
         kind: Chart::Usual,
         title: usual_title(largest, seen.len() > 1, &heading(&first.0, entries)),
         about: "The median of each part of the traced wake-ups, one after the other. Medians do not add up to the median of the whole, but \
-                nearly so where wake-ups are alike."
+                almost do where wake-ups are alike."
             .to_owned(),
         left_out: super::series::left_out(seen.len().saturating_sub(DRAWN)),
         panels: seen.iter().take(DRAWN).map(|(entry, why)| waterfall(&heading(entry, entries), why, most)).collect(),
@@ -161,7 +161,7 @@ pub(super) fn worst(entries: &[Entry<'_>]) -> Option<Picture> {
     Some(Picture {
         kind: Chart::Worst,
         title: title(&why.worst[0], all.len() > 1, &heading(first, entries)),
-        about: "From the time asked for to the time it became, on that CPU. What is too narrow for its name says it under the pointer, and in \
+        about: "From the time asked for to the time when it ran, on that CPU. Parts that are too narrow for their names have them under the pointer and in \
                 the table."
             .to_owned(),
         left_out: super::series::left_out(all.len().saturating_sub(DRAWN)),
