@@ -217,19 +217,33 @@ fn every_crate_is_in_the_code_map() {
 fn links_between_pages_lead_somewhere() {
     let mut pages: Vec<PathBuf> =
         ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"].map(|page| root().join(page)).into();
-    for folder in ["docs", "docs/plans"] {
+    for folder in ["docs", "docs/plans", "docs/tutorials"] {
         pages.extend(fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap().path()));
     }
     for page in pages.iter().filter(|page| page.extension().is_some_and(|extension| extension == "md")) {
         let text = fs::read_to_string(page).unwrap();
         for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
-            let target = link.split('#').next().unwrap_or_default();
-            if target.is_empty() || target.contains("://") {
+            let (target, heading) = link.split_once('#').unwrap_or((link, ""));
+            if target.contains("://") {
                 continue;
             }
-            assert!(page.parent().unwrap().join(target).exists(), "{} links to {target}", page.display());
+            let file = if target.is_empty() { page.clone() } else { page.parent().unwrap().join(target) };
+            assert!(file.exists(), "{} links to {target}", page.display());
+            let is_there = heading.is_empty() || headings(&file).iter().any(|one| one == heading);
+            assert!(is_there, "{} links to {link}, which has no such heading", page.display());
         }
     }
+}
+
+/// What links call the headings of a page, as GitHub makes it.
+fn headings(page: &Path) -> Vec<String> {
+    let text = fs::read_to_string(page).unwrap();
+    let titles =
+        text.lines().filter(|line| line.starts_with('#')).map(|line| line.trim_start_matches('#').trim());
+    let plain = |letter: &char| letter.is_alphanumeric() || matches!(letter, ' ' | '-' | '_');
+    titles
+        .map(|title| title.to_lowercase().chars().filter(plain).collect::<String>().replace(' ', "-"))
+        .collect()
 }
 
 /// What `cargo package` leaves out cannot be built from: files outside the crate, folders with a manifest of their own, and
