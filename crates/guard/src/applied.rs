@@ -5,7 +5,7 @@ use std::mem::take;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use howlate_linux::dma_latency::DmaLatency;
-use howlate_model::{Caveat, Setting, Write};
+use howlate_model::{Caveat, Setting, Write, WriteKind};
 
 use crate::journal::LockError;
 use crate::keeper::Keeper;
@@ -48,7 +48,10 @@ impl Guard {
     pub fn lend(&self, writes: &[Write]) -> Applied {
         let mut applied = Applied::of(self);
         for write in writes {
-            if write.is_request() { applied.hold(write) } else { applied.borrow(write) }
+            match write.kind() {
+                WriteKind::Request => applied.hold(write),
+                WriteKind::Setting => applied.borrow(write),
+            }
         }
         applied.caveats.extend(self.keeper().untold());
         applied

@@ -152,6 +152,21 @@ pub fn restore() -> Result<Vec<Caveat>, LockError> {
     Ok(found)
 }
 
+/// What a howlate that was killed together with its guardian has left, and nobody has put back. Nothing is changed;
+/// nothing is left while one is at work, which puts its own back.
+pub fn left() -> Vec<Caveat> {
+    place().map(|place| left_in(&place.join(NAME), &boot())).unwrap_or_default()
+}
+
+fn left_in(journal: &Path, boot: &str) -> Vec<Caveat> {
+    let Ok(mut file) = File::open(journal) else { return Vec::new() };
+    let mut text = String::new();
+    if file.try_lock_shared().is_err() || file.read_to_string(&mut text).is_err() {
+        return Vec::new();
+    }
+    in_force(&text, boot).all.iter().rev().filter_map(left_behind).collect()
+}
+
 fn place() -> Option<PathBuf> {
     if rustix::process::geteuid().is_root() {
         return Some(PathBuf::from(OF_ROOT));
@@ -214,6 +229,26 @@ mod tests {
 
     fn text(entries: &[Entry]) -> String {
         entries.iter().map(|entry| serde_json::to_string(entry).unwrap() + "\n").collect()
+    }
+
+    #[test]
+    fn what_a_killed_one_has_left_is_seen_and_not_touched() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(NAME);
+        let changed = Entry::Change(change(1, "/proc/sys/kernel/pid_max"));
+        fs::write(&path, text(&[Entry::Boot("now".into()), changed])).unwrap();
+        let before = fs::read(&path).unwrap();
+        let left = left_in(&path, "now");
+        assert!(
+            matches!(&left[..], [Caveat::SettingLeftBehind { restored, .. }] if restored == "1"),
+            "{left:?}"
+        );
+        assert_eq!(left_in(&path, "an earlier start"), []);
+        assert_eq!(fs::read(&path).unwrap(), before);
+        let at_work = File::open(&path).unwrap();
+        at_work.lock().unwrap();
+        assert_eq!(left_in(&path, "now"), [], "one at work puts its own back");
+        assert_eq!(left_in(&folder.path().join("none"), "now"), []);
     }
 
     #[test]

@@ -23,7 +23,7 @@ mod wanted;
 
 pub use applied::{Applied, Guard};
 pub use group::Group;
-pub use journal::{LockError, put_back_leftovers, restore};
+pub use journal::{LockError, left, put_back_leftovers, restore};
 pub use serve::GUARDIAN;
 pub use setting::not_as_before;
 pub use trace::Trace;

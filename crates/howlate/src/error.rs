@@ -86,11 +86,11 @@ pub(crate) enum Error {
     NothingKept,
     #[error("{} was made without --why", path.display())]
     NothingTraced { path: PathBuf },
-    #[error("nothing of this can be traced: {0}")]
+    #[error("none of this can be traced: {0}")]
     NothingToTrace(String),
     #[error(transparent)]
     Watch(#[from] WatchError),
-    #[error("`--tracer {0}` does not see when the threads of a program were to run")]
+    #[error("`--tracer {0}` does not see when the threads of a program should have run")]
     NothingWatches(Choice),
     #[error("what processes wait for cannot be seen here: {0}")]
     Waits(Refusal),
@@ -100,7 +100,7 @@ pub(crate) enum Error {
     NotOne(#[from] NotOne),
     #[error("{0} is not for `howlate tune`")]
     NotForTune(&'static str),
-    #[error("at work here: {}; settings of the machine would change while they are tried", .0.join(" and "))]
+    #[error("running here: {}; settings of the machine would change while they are tried", .0.join(" and "))]
     Tuners(Vec<&'static str>),
     #[error(transparent)]
     Locked(#[from] LockError),
@@ -112,7 +112,7 @@ pub(crate) enum Error {
     FleetPlan { path: PathBuf },
     #[error("{} is a fleet of another plan, other nodes or other options", path.display())]
     FleetOther { path: PathBuf },
-    #[error("`{found}` is for the fleet to say")]
+    #[error("`{found}` is set by the fleet itself")]
     FleetWord { found: String },
     #[error("`howlate run` does not take `{found}`")]
     FleetWords { found: String },
@@ -149,18 +149,18 @@ impl Error {
             Self::NotOne(_) => Some("such as `howlate tune sleep --for 1ms`, or `howlate tune cyclic --period 1ms`".into()),
             Self::ChartIsSvg => Some("leave out `--format`, or `--chart` for everything on a page".into()),
             Self::NotForTune("--why") => Some("`howlate why` says where lateness comes from".into()),
-            Self::NotForTune("--rounds") => Some("there are as many turns as it takes; `--budget` says how long it may take".into()),
+            Self::NotForTune("--rounds") => Some("there are as many turns as are needed; `--budget` limits how long they may take".into()),
             Self::NotForTune(_) => Some("save a recording with `--out`, and use it with `howlate show` or `howlate compare`".into()),
             Self::Tuners(names) => Some(format!(
-                "stop it for the time (`sudo systemctl stop {}`), try only what is asked for by threads (`--knobs thread`), or \
-                 say `--beside-tuners`: what it changes meanwhile is left and named",
+                "stop it meanwhile (`sudo systemctl stop {}`), try only settings of threads (`--knobs thread`), or \
+                 add `--beside-tuners`: what it changes meanwhile is left alone and named",
                 names.join(" ")
             )),
-            Self::Locked(LockError::Busy) => Some("it puts back what it has changed; `howlate tune --restore` helps where one was killed".into()),
-            Self::Locked(_) => Some("`--knobs thread` changes nothing but howlate's own threads".into()),
+            Self::Locked(LockError::Busy) => Some("wait until it ends; if one was killed, `howlate tune --restore` puts settings back".into()),
+            Self::Locked(_) => Some("`--knobs thread` changes only howlate's own threads".into()),
             Self::Guest(error) => error.hint(),
             Self::NotForGuests(word) if word.starts_with('-') => Some("leave it out: only the recording leaves a guest".into()),
-            Self::NotForGuests(_) => Some("what measures can: `-- cyclic …`, `-- sleep …`, `-- notify …`, `-- run PLAN`; `-- selfcheck` as well".into()),
+            Self::NotForGuests(_) => Some("commands that measure can: `-- cyclic …`, `-- sleep …`, `-- notify …`, `-- run PLAN`; `-- selfcheck` as well".into()),
             Self::OutputOfGuest(option) => Some(format!("write it before the `--`: `howlate guest {option} … -- …`")),
             Self::Engine(EngineError::Thread { .. }) => {
                 Some("the limit on threads may be reached: see `ulimit -u` and the cgroup's pids.max".into())
@@ -185,9 +185,9 @@ impl Error {
                 Some("give recordings that were made with `--out`; `howlate show FILE` says what is wrong with one".into())
             }
             Self::Sources(NoSource::TooManyConditions { .. }) => {
-                Some("merge those of some machines, or of some conditions, at a time".into())
+                Some("merge fewer at a time: some of the machines, or some of the conditions".into())
             }
-            Self::NoRecordings { .. } => Some("recordings in a folder end in `.jsonl`; others can be named".into()),
+            Self::NoRecordings { .. } => Some("recordings in a folder end in `.jsonl`; name other files one by one".into()),
             Self::Import { source, .. } => {
                 let remedy = source.remedy().unwrap_or(READ_OF_OTHERS);
                 Some(remedy.into())
@@ -197,9 +197,9 @@ impl Error {
                 Some("a file that is included twice counts twice: include each once, in the outermost plan".into())
             }
             Self::PlanFile { .. } => Some("`howlate run --help` shows a plan; `--dry-run` says what one would measure".into()),
-            Self::RunRecorded { .. } => Some("`--resume` goes on with it; `--out` names another file".into()),
+            Self::RunRecorded { .. } => Some("`--resume` continues it; `--out` names another file".into()),
             Self::OtherConditions { .. } => Some(
-                "the plan, an option, the kernel or the CPUs changed since; choose another name with `--out` and start anew".into(),
+                "the plan, an option, the kernel or the CPUs have changed since; choose another name with `--out` and start afresh".into(),
             ),
             Self::NothingToCompare { differ } => Some(match differ.as_slice() {
                 [] => "give a second recording".into(),
@@ -225,20 +225,20 @@ impl Error {
                 })
             }
             Self::Prometheus { .. } => Some("name a file in a folder that exists and that you may write to, such as `/var/lib/prometheus/node-exporter/howlate.prom`".into()),
-            Self::NothingToOpen => Some("name a file with `--output`".into()),
-            Self::CannotOpen { path, .. } => Some(format!("it is written: give {} to a browser", shell_path(path))),
-            Self::Tracer { .. } => Some("`--tracer auto` takes the best that can be had".into()),
+            Self::NothingToOpen => Some("name a file with `--out`".into()),
+            Self::CannotOpen { path, .. } => Some(format!("it has been written: open {} in a browser", shell_path(path))),
+            Self::Tracer { .. } => Some("`--tracer auto` takes the best available".into()),
             Self::NothingKept => Some("measure first, such as with `howlate cyclic`, or give the path of a recording".into()),
             Self::NothingTraced { .. } => Some("record again, such as with `howlate cyclic --why --out result.jsonl`".into()),
             Self::NothingToTrace(_) => Some("leave --why out, or choose another --call or --by".into()),
             Self::Watch(error) => error.hint(),
             Self::NothingWatches(_) => Some("leave `--tracer` out, or mark the loops of the program: see `howlate watch --help`".into()),
             Self::Waits(_) => Some("`howlate watch PID` sees one process where that is allowed".into()),
-            Self::ProgramFailed { .. } => Some("what was seen of it until then is above".into()),
+            Self::ProgramFailed { .. } => Some("what was seen of it before that is above".into()),
             Self::Fleet(error) => error.hint(),
             Self::Host(_) => None,
-            Self::FleetPlan { .. } => Some("write the tables of the other one into it".into()),
-            Self::FleetOther { .. } => Some("resume it as it was begun; `--folder` names another".into()),
+            Self::FleetPlan { .. } => Some("copy the other plan's tables into it".into()),
+            Self::FleetOther { .. } => Some("resume it with the same plan, nodes and options; `--folder` names another folder".into()),
             Self::FleetWord { .. } => {
                 Some("each node is called as its host, and its recording is put into the fleet's folder: see --folder".into())
             }
@@ -305,7 +305,7 @@ fn read_hint(error: &ReadError) -> String {
             "recordings are made with `--out`, such as `howlate cyclic --out result.jsonl`".into()
         }
         ReadError::SecondHeader { path, line } => {
-            format!("part them: `tail -n +{line} {} > second.jsonl`", shell_path(path))
+            format!("split them: `tail -n +{line} {} > second.jsonl`", shell_path(path))
         }
         ReadError::Damaged { path, line, .. } | ReadError::LineTooLong { path, line } => {
             format!(

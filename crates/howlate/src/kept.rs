@@ -69,7 +69,7 @@ impl Kept {
     }
 }
 
-/// The most recent run that is kept, and still there.
+/// The most recent run kept, and still there.
 pub(crate) fn most_recent() -> Option<PathBuf> {
     runs(&folder()?).into_iter().map(|run| run.path).find(|path| path.is_file())
 }

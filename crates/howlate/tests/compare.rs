@@ -89,6 +89,10 @@ fn a_recording_is_not_told_apart_from_itself_and_equivalent_within_a_wide_margin
     let itself = ["compare", "idle-after.jsonl", "idle-after.jsonl"];
     assert_eq!(compared_json(&[&itself], 0)["verdict"], "not_distinguishable");
     assert_eq!(compared_json(&[&itself, &["--margin", "1s"]], 0)["verdict"], "equivalent");
+    let said = stdout(&compared(&[&itself])).replace('\n', " ");
+    assert!(said.contains("idle-after.jsonl is the same recording as idle-after.jsonl"), "{said}");
+    let others = stdout(&compared(&[&["compare", "idle-before.jsonl", "idle-after.jsonl"]]));
+    assert!(!others.contains("the same recording"), "{others}");
     let narrow = compared_json(&[&itself, &["--margin", "1ns"]], 3);
     let share = compared_json(&[&itself, &["--margin", "900%"]], 0);
     assert_eq!((&share["verdict"], &share["margin_percent"]), (&"equivalent".into(), &900.0.into()));

@@ -51,6 +51,21 @@ fn a_bad_request_is_2() {
     assert_eq!(run(&["show", "/no/such/recording"]).status.code(), Some(2));
 }
 
+/// A run that was killed before it had seen anything says nothing, however it is shown.
+#[test]
+fn a_killed_run_without_wake_ups_is_3() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("killed.jsonl");
+    let recorded = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/recordings/v1/cyclic.jsonl");
+    let text = std::fs::read_to_string(recorded).unwrap();
+    std::fs::write(&path, format!("{}\n", text.lines().next().unwrap())).unwrap();
+    let path = path.to_str().unwrap();
+    for arguments in [&["show", path][..], &["report", path, "-o", "-"]] {
+        assert_eq!(run(arguments).status.code(), Some(3), "{arguments:?}");
+    }
+    assert_eq!(run(&["show", recorded]).status.code(), Some(0));
+}
+
 /// What is blamed wrongly is 1: see the tests of `commands/selfcheck`, which need no machine for it.
 #[test]
 fn a_selfcheck_without_a_tracer_is_3() {

@@ -101,7 +101,7 @@ pub use system::{Cpu, IdleState, System};
 pub use task::{Task, Turn};
 pub use time::{Latency, MonotonicTime, Span, SpanError};
 pub use traced::{Asleep, Deferred, Expiry, Holder, Lost, Occupant, Traced, Who, WokenBy};
-pub use tuned::{Tuned, Write};
+pub use tuned::{Tuned, Write, WriteKind};
 pub use wait::{UnknownMechanism, Wait};
 pub use waits::{
     NOT_LOOKED_AT, Ongoing, ReasonWaits, Rival, Stack, ThreadWaits, Waits, WaitsLost, WaitsRead,

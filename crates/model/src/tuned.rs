@@ -27,6 +27,15 @@ impl fmt::Display for Tuned {
     }
 }
 
+/// How the value of a [`Write`] is put into force.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WriteKind {
+    /// It is written, and what was there before is written back.
+    Setting,
+    /// It holds as long as the file is open.
+    Request,
+}
+
 /// A value that one of the kernel's files is to hold.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Write {
@@ -44,8 +53,13 @@ impl Write {
         self.now == self.value
     }
 
-    /// Whether it is a request that holds as long as the file is open.
-    pub const fn is_request(&self) -> bool {
-        self.now.is_empty()
+    /// A request that holds as long as the file is open.
+    pub fn request(path: impl Into<String>, value: impl Into<String>) -> Self {
+        Self { path: path.into(), now: String::new(), value: value.into() }
+    }
+
+    /// How it is put into force.
+    pub const fn kind(&self) -> WriteKind {
+        if self.now.is_empty() { WriteKind::Request } else { WriteKind::Setting }
     }
 }

@@ -107,7 +107,7 @@ pub fn caveat(caveat: &Caveat) -> String {
             count(*reordered)
         ),
         Caveat::EarlyWakeups { count: early } => {
-            format!("{} wake-ups came before their time; they are counted at 0.", count(*early))
+            format!("{} wake-ups came too early; they count as 0.", count(*early))
         }
         Caveat::Unfinished { got, reason } => format!("Unfinished after {} wake-ups: {reason}.", count(*got)),
         Caveat::PageFaults { minor, major } => {
@@ -123,9 +123,9 @@ pub fn caveat(caveat: &Caveat) -> String {
             format!("The load {load} runs at nice {}, as howlate was started with, not at 0.", nice.get())
         }
         Caveat::LoadEnded { load, words } => {
-            format!("The load {load} ended by itself ({words}); later measurements were without it.")
+            format!("The load {load} ended by itself ({words}); later measurements ran without it.")
         }
-        Caveat::TracerRefused { tracer, reason } => format!("Tracer {tracer} cannot be had: {reason}."),
+        Caveat::TracerRefused { tracer, reason } => format!("Tracer {tracer} is not available: {reason}."),
         Caveat::NotTraced { mechanism, reason } => format!("{mechanism} is not traced: {reason}."),
         Caveat::LoadIneffective { load } => format!(
             "The load {load} did nothing meanwhile: its processes got no CPU time, or the turns were too short."
@@ -153,7 +153,7 @@ pub fn caveat(caveat: &Caveat) -> String {
         ),
         Caveat::SourceLeftOut { path, reason } => format!("{path} is not in the numbers: {reason}."),
         Caveat::SourceTwice { path } => {
-            format!("{path} is a recording that was given already; it counts once.")
+            format!("{path} has been given before; it counts once.")
         }
         Caveat::FoundAwake { messages, of } => format!(
             "The receiver was still awake when {} of {} messages came: those took a call, not a wake-up. They are in the \
@@ -231,25 +231,25 @@ fn imported(program: &str, unsaid: &[String], notes: &[ImportNote]) -> String {
 fn import_note(note: &ImportNote) -> String {
     match note {
         ImportNote::BeyondTheLastBucket { count: beyond } => format!(
-            "{} values were beyond the last bucket: they count at its end, the largest of each thread, where it is known, as itself.",
+            "{} values were beyond the last bucket: they count at its end, except for the largest of each thread, where it is known.",
             count(*beyond)
         ),
         ImportNote::OverflowsMissing => {
-            "How many values were beyond the last bucket is not said; they are missing.".to_owned()
+            "The file does not say how many values were beyond the last bucket; they are missing.".to_owned()
         }
-        ImportNote::UnitTaken { unit } => format!("Its unit is not said; it is taken as {unit}."),
+        ImportNote::UnitTaken { unit } => format!("It does not say its unit, which is assumed to be {unit}."),
         ImportNote::Gaps => {
-            "Gaps in a spinning thread's time, not latencies of wake-ups; the last bucket holds all longer ones.".to_owned()
+            "Gaps in a spinning thread's time, not latencies of wake-ups; the last bucket has all longer ones.".to_owned()
         }
         ImportNote::LoadNamed { load } => format!("The file names the load `{load}`."),
         ImportNote::WholeMicroseconds => {
-            "Values are cut to whole microseconds: each was up to 1 µs more.".to_owned()
+            "Values are truncated to whole microseconds: each was up to 1 µs larger.".to_owned()
         }
         ImportNote::EndsOfBuckets { width_ns } => {
             format!("Each value counts at the end of its bucket, which is {} wide.", length(*width_ns))
         }
         ImportNote::PercentilesOnly => {
-            "Values between the percentiles that are printed count at the next one above.".to_owned()
+            "Values between the printed percentiles count at the next one above.".to_owned()
         }
         ImportNote::Tagged { thread, tag } => format!("Thread {thread} is what the log calls `{tag}`."),
     }

@@ -29,7 +29,7 @@ pub(crate) struct Compare {
     /// With --by: the value that the others are compared with; the first measured if left out
     #[arg(long, value_name = "VALUE", requires = "by", allow_hyphen_values = true)]
     pub(crate) base: Option<String>,
-    /// Differences within this, such as 5us or 5% of the base, are none; what is certain to be so is equivalent
+    /// Differences within this, such as 5us or 5% of the base, are none; what is certain to be within it is equivalent
     #[arg(long, value_name = "LENGTH|SHARE", allow_hyphen_values = true)]
     pub(crate) margin: Option<Margin>,
     /// Confidence of all statements together, in per cent
@@ -38,7 +38,7 @@ pub(crate) struct Compare {
     /// What to print
     #[arg(long, value_enum, default_value_t = ComparisonFormat::Text)]
     pub(crate) format: ComparisonFormat,
-    /// Compare a condition with itself on this machine, to see how often that gives a difference
+    /// Compare a condition with itself on this machine, to see how often that shows a difference
     #[arg(long, conflicts_with_all = ["recordings", "by", "margin"])]
     pub(crate) self_test: bool,
     /// With --self-test: how long it may take

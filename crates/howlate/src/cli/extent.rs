@@ -3,19 +3,21 @@
 use clap::Args;
 use howlate_model::{Limit, Span};
 
+use super::number::whole;
+
 /// How much of each condition is measured.
 #[derive(Args, Default)]
 #[command(next_help_heading = "Extent")]
 pub(crate) struct Extent {
     /// Wake-ups per thread and condition
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = whole)]
     pub(crate) samples: Option<u64>,
     /// Time per condition
     ///
-    /// With --samples, and in `notify`, the time after which it is cut.
+    /// With --samples, and in `notify`: when the condition is cut off.
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub(crate) duration: Option<Span>,
-    /// Wake-ups that come first in each turn and are not counted; as many as it takes to be warm if left out
+    /// Wake-ups at the start of each turn that are not counted; if left out, as many as it takes to warm up
     #[arg(long, value_name = "N", allow_hyphen_values = true, hide_short_help = true, value_parser = clap::value_parser!(u64).range(..=1_000_000))]
     pub(crate) warm_up: Option<u64>,
     /// Turns per condition; conditions take turns in random order
@@ -37,13 +39,13 @@ impl Extent {
 #[derive(Args, Clone, Default)]
 #[command(next_help_heading = "Extent")]
 pub(crate) struct WholeRun {
-    /// What the order of turns is drawn with; chosen anew each time if left out
+    /// Seed of the random order of turns; a new one each time if left out
     #[arg(long, value_name = "N", allow_hyphen_values = true, hide_short_help = true)]
     pub(crate) seed: Option<u64>,
     /// Stop at once when a wake-up is later than this
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, hide_short_help = true)]
     pub(crate) stop_above: Option<Span>,
-    /// Hold /dev/cpu_dma_latency at this, to keep CPUs out of idle states that take longer to leave
+    /// Hold /dev/cpu_dma_latency at this, which keeps CPUs out of idle states that take longer to leave
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, hide_short_help = true, help_heading = "Circumstances", value_parser = dma_latency)]
     pub(crate) dma_latency: Option<i32>,
     /// End with status 1 when a result exceeds this, such as 'max>100us' or 'p99.9>50us'

@@ -24,7 +24,7 @@ pub(crate) struct Factors {
         allow_hyphen_values = true
     )]
     pub(crate) policy: Vec<Policy>,
-    /// Timer slack to ask for, such as 1ns; as inherited if left out
+    /// Timer slack to ask for, such as 1ns; inherited if left out
     #[arg(
         long,
         value_name = "LENGTH,…",

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use howlate_fleet::Target;
 use howlate_model::Span;
 
-/// The same plan on many machines, through what reaches them already
+/// The same plan on many machines, over ssh or Slurm
 #[derive(Args)]
 #[command(disable_help_subcommand = true)]
 pub(crate) struct Fleet {
@@ -59,19 +59,19 @@ pub(crate) struct FleetRun {
     /// The program to send, such as a static one; this one if left out
     #[arg(long, value_name = "FILE")]
     pub(crate) program: Option<PathBuf>,
-    /// Connections at once
+    /// Connections open at once
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(crate) at_once: u16,
     /// Cancel the nodes that are not done after so long; what they have measured until then counts
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub(crate) timeout: Option<Span>,
-    /// Only start the nodes, and do not wait
+    /// Start the nodes and do not wait for them
     #[arg(long, conflicts_with = "dry_run")]
     pub(crate) detach: bool,
     /// Go on with the fleet in the folder: measure on the nodes that are missing
     #[arg(long, conflicts_with = "dry_run")]
     pub(crate) resume: bool,
-    /// Print the commands that would be run, and run nothing
+    /// Only print the commands that would be run
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Show no progress

@@ -7,7 +7,7 @@ use clap::Args;
 use howlate_guest::{Acceleration, Architecture, KernelSpec};
 use howlate_model::{Loads, Policy, Span};
 
-use super::{Printing, known};
+use super::{Identity, Printing, known};
 
 /// The same measurement inside other kernels, booted in QEMU
 #[derive(Args)]
@@ -29,9 +29,9 @@ pub(crate) struct Guest {
     /// Memory of each guest
     #[arg(long, value_name = "SIZE", default_value = "512M", help_heading = "Guest")]
     pub(crate) memory: Memory,
-    /// What runs the guest's instructions: kvm, tcg (software) or auto
+    /// What runs the guest's instructions: kvm, tcg (emulation) or auto
     ///
-    /// `auto` is KVM where guests get anywhere on it.
+    /// `auto` is KVM where guests make progress on it.
     #[arg(long, value_name = "KIND", default_value = "auto", help_heading = "Guest")]
     pub(crate) accel: Acceleration,
     /// The guest's processor: x86_64 or aarch64; this machine's if left out
@@ -63,7 +63,7 @@ pub(crate) struct Guest {
     /// The host's CPU for each CPU of the guest, such as 0,1
     #[arg(long, value_name = "CPU,…", value_delimiter = ',', help_heading = "Host", hide_short_help = true)]
     pub(crate) vcpu_pin: Vec<u32>,
-    /// Print the elements of a libvirt domain with these settings, and do nothing else
+    /// Only print these settings as elements of a libvirt domain
     #[arg(long, help_heading = "Host", hide_short_help = true)]
     pub(crate) libvirt_xml: bool,
 
@@ -72,7 +72,7 @@ pub(crate) struct Guest {
     /// They are counterbalanced: A B B A.
     #[arg(long, value_name = "N", help_heading = "Extent", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) rounds: Option<u32>,
-    /// How long a guest may take until it begins to measure
+    /// How long a guest may take before it begins to measure
     #[arg(
         long,
         value_name = "LENGTH",
@@ -81,7 +81,7 @@ pub(crate) struct Guest {
         hide_short_help = true
     )]
     pub(crate) boot_deadline: Span,
-    /// How long a guest that measures may send nothing
+    /// How long a measuring guest may stay silent
     #[arg(
         long,
         value_name = "LENGTH",
@@ -97,6 +97,8 @@ pub(crate) struct Guest {
     /// Do not keep the run for `howlate show`
     #[arg(long, hide_short_help = true, help_heading = "Output")]
     pub(crate) no_save: bool,
+    #[command(flatten)]
+    pub(crate) identity: Identity,
     #[command(flatten, next_help_heading = "Output")]
     pub(crate) printing: Printing,
 }

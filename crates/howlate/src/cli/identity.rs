@@ -9,10 +9,10 @@ use howlate_model::Node;
 #[derive(Args, Clone, Default)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct Identity {
-    /// What the recording calls this machine; its host name if left out
+    /// Name of this machine in the recording; the host name if left out
     #[arg(long, value_name = "NAME", value_parser = word, conflicts_with = "anonymous", hide_short_help = true)]
     pub(crate) node: Option<String>,
-    /// Something to know of this machine, such as rack=7; may be repeated
+    /// A label for this machine, such as rack=7; may be repeated
     #[arg(long, value_name = "KEY=VALUE", hide_short_help = true)]
     pub(crate) label: Vec<Label>,
     /// Leave the machine's name out of the recording

@@ -5,12 +5,12 @@ use howlate_model::{CpuSet, Load as OneLoad, Span};
 
 use super::Printing;
 
-/// Apply a background load, nothing else, and say how much it does
+/// Apply a background load and nothing else, and say how much it does
 #[derive(Args)]
 #[command(after_help = "\
 Built in: cpu, pipe, interrupt, hackbench, memory, disk, files, network, fork, timers, awake\n\
 Parameters: `:50%` (of the time), `:workers=N`, `:cpus=LIST`, hackbench `:groups=N` `:loops=N`, disk and files `:FOLDER`\n\
-From outside: stress-ng:CLASS or stress-ng:STRESSOR, hackbench-program:OPTIONS, cmd:'COMMAND'\n\n\
+Other programs: stress-ng:CLASS or stress-ng:STRESSOR, hackbench-program:OPTIONS, cmd:'COMMAND'\n\n\
 Examples:\n  \
 howlate load pipe --duration 10s\n  \
 howlate load cpu:50% disk:/var/tmp --load-cpus 0\n  \
@@ -20,7 +20,7 @@ pub(crate) struct Load {
     /// Loads that run side by side
     #[arg(required = true, value_name = "LOAD")]
     pub(crate) loads: Vec<OneLoad>,
-    /// End after this time; with Ctrl-C if left out
+    /// End after this time; if left out, with Ctrl-C
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub(crate) duration: Option<Span>,
     /// CPUs to bind the load to, such as 0-1,3; all if left out

@@ -17,7 +17,7 @@ pub(crate) struct Measuring {
     pub(crate) extent: Extent,
     #[command(flatten)]
     pub(crate) run: WholeRun,
-    /// Cut a turn that is not done after this, and say so; ten times what it should take if left out
+    /// Cut off a turn that is not done after this, and say so; ten times what it should take if left out
     #[arg(
         long,
         value_name = "LENGTH",

@@ -6,7 +6,7 @@ use clap::Args;
 
 /// Many recordings as one, without loss
 ///
-/// Counts are added, percentiles recomputed.
+/// Counts are added, and percentiles recomputed.
 #[derive(Args)]
 #[command(
     after_help = "Exit status: 0 all are in it, 2 could not, 3 some are left out, each with the reason.\n\nExamples:\n  \

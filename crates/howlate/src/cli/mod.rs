@@ -1,6 +1,8 @@
 //! What can be typed.
 
 mod compare;
+#[cfg(test)]
+mod documented;
 mod extent;
 mod factors;
 mod fleet;
@@ -11,6 +13,7 @@ mod load;
 mod measuring;
 mod merge;
 mod notify;
+mod number;
 mod output;
 mod quick;
 mod repeats;
@@ -84,7 +87,7 @@ pub(crate) enum Command {
     Watch(Watch),
     Top(Top),
     Load(Load),
-    /// Act as cyclictest: its command line, its output
+    /// Act as cyclictest: same command line, same output
     #[command(
         disable_help_flag = true,
         after_help = "Exit status: that of cyclictest: 0 when done, interrupted or stopped by -b, otherwise 1."
@@ -139,7 +142,7 @@ howlate cyclic --policy fifo:80 --duration 1m\n  \
 howlate cyclic --threads 5 --policy fifo:99 --staircase --distance 500us\n  \
 howlate cyclic --policy other,fifo:80 --load idle,cpu --fail-above 'p99.9>100us'")]
 pub(crate) struct Cyclic {
-    /// Time from one planned wake-up to the next
+    /// Time between planned wake-ups
     #[arg(
         long,
         value_name = "LENGTH,…",
@@ -215,10 +218,10 @@ howlate doctor\n  \
 howlate doctor --verbose\n  \
 howlate doctor --json > findings.json")]
 pub(crate) struct Doctor {
-    /// Print the findings for machines
+    /// Print the findings for programs, as JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Also show what was read, and everything that is as it should be
+    /// Also show what was read, and everything that is fine
     #[arg(long, short)]
     pub(crate) verbose: bool,
     /// Examine a captured tree instead of this machine
@@ -226,7 +229,7 @@ pub(crate) struct Doctor {
     pub(crate) root: Option<PathBuf>,
 }
 
-/// Results of saved recordings, as tables or for machines
+/// Results of saved recordings, as tables or for programs
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
 howlate show\n  \
@@ -249,10 +252,10 @@ pub(crate) struct Show {
     /// Also draw histograms and percentile curves
     #[arg(long, conflicts_with = "format")]
     pub(crate) plot: bool,
-    /// Also write the results for Prometheus' node_exporter, in place of what the file held
+    /// Also write the results for Prometheus' node_exporter, replacing what the file held
     #[arg(long, value_name = "FILE")]
     pub(crate) prometheus: Option<PathBuf>,
-    /// Draw with nothing but ASCII; always so where the locale is not UTF-8
+    /// Draw with ASCII only; always so if the locale is not UTF-8
     #[arg(long, requires = "plot")]
     pub(crate) ascii: bool,
 }

@@ -36,7 +36,7 @@ pub(crate) struct Notify {
     pub(crate) after: Vec<Span>,
     /// CPUs of sender and receiver, such as 0,1; may be repeated
     ///
-    /// `all` for one pair of each placement; two cores behind one cache, or the next best, if left out.
+    /// `all` for one pair of each placement. If left out: two cores that share a cache, or the next best.
     #[arg(long, value_name = "S,R|all")]
     pub(crate) pair: Vec<PairChoice>,
     /// What sender and receiver are
@@ -57,7 +57,7 @@ pub(crate) struct Notify {
         hide_short_help = true
     )]
     pub(crate) receiver: Vec<ReceiverChoice>,
-    /// Short for `--receiver held_awake`
+    /// The same as `--receiver held_awake`
     #[arg(long, conflicts_with = "receiver", hide_short_help = true)]
     pub(crate) hold_awake: bool,
     /// Measure until the sender has an answer by the same mechanism
@@ -161,7 +161,7 @@ pub(crate) enum BetweenChoice {
 #[derive(Clone, Copy, ValueEnum)]
 #[value(rename_all = "snake_case")]
 pub(crate) enum ReceiverChoice {
-    /// Idle, as deep as the gap lets it fall
+    /// As idle as it gets during the gap
     AsLeft,
     /// Kept from idling
     HeldAwake,

@@ -50,7 +50,7 @@ pub(crate) fn file_name(text: &str) -> Result<PathBuf, String> {
 /// What is printed, and what is shown meanwhile.
 #[derive(Args, Clone, Copy, Default)]
 pub(crate) struct Printing {
-    /// Print the result for machines
+    /// Print the result for programs, as JSON
     #[arg(long)]
     pub(crate) json: bool,
     /// Show no progress

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{Printing, file_name};
+use super::{Identity, Printing, file_name};
 
 /// What the quick look saves and prints.
 #[derive(Args)]
@@ -15,6 +15,8 @@ pub(crate) struct Quick {
     /// Do not keep the run for `howlate show`
     #[arg(long, hide_short_help = true)]
     pub(crate) no_save: bool,
+    #[command(flatten)]
+    pub(crate) identity: Identity,
     #[command(flatten)]
     pub(crate) printing: Printing,
 }

@@ -19,7 +19,7 @@ howlate run --list\n  \
 howlate run python-sleep --samples 10 --rounds 2   # a short try\n  \
 howlate run python-sleep --resume                  # after an interruption\n  \
 howlate run my-plan.toml --dry-run\n\n\
-What is typed for extent and circumstances holds instead of what the plan says. The recording gets the plan's name with `.jsonl`, \
+Options for extent and circumstances override the plan. The recording gets the plan's name with `.jsonl`, \
 unless --out names another.\n\n\
 A plan is a TOML file. Each table is a measuring command, its keys are the command's options, and lists multiply:\n\n  \
 about = \"Does a busy machine delay short sleeps?\"\n\n  \
@@ -36,7 +36,7 @@ pub(crate) struct Run {
     /// List the plans that come with howlate
     #[arg(long, conflicts_with = "plan")]
     pub(crate) list: bool,
-    /// Resume the recording of an interrupted run
+    /// Continue an interrupted run, in the same recording
     #[arg(long)]
     pub(crate) resume: bool,
     /// Only show what would be measured, and how long it would take

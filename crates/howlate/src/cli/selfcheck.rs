@@ -7,7 +7,7 @@ use howlate_trace::Choice;
 
 use super::{Printing, known};
 
-/// Make known causes of lateness, and count how many are found
+/// Provoke known causes of lateness, and count how many are found
 #[derive(Args)]
 #[command(after_help = "\
 Causes: thread, competitors, stopped, throttled, other_timers, softirq, page_fault, timer_slack, late_arming\n\n\
@@ -16,13 +16,13 @@ howlate selfcheck\n  \
 howlate selfcheck --for thread,softirq --duration 20s\n  \
 howlate selfcheck --json > selfcheck.json")]
 pub(crate) struct Selfcheck {
-    /// Causes to make; all if left out
+    /// Causes to provoke; all if left out
     #[arg(long = "for", value_name = "CAUSE,…", value_delimiter = ',')]
     pub(crate) classes: Vec<Class>,
-    /// How long each is made
+    /// How long to provoke each
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, default_value = "5s")]
     pub(crate) duration: Span,
-    /// What traces: auto takes the best that can be had here; or bpf, tracefs, switches, none
+    /// How to trace: auto takes the best available; or bpf, tracefs, switches, none
     #[arg(long, value_name = "TRACER", default_value = "auto", hide_short_help = true, value_parser = known::known::<Choice>(known::tracers), hide_possible_values = true)]
     pub(crate) tracer: Choice,
     #[command(flatten)]

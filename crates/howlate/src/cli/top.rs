@@ -5,7 +5,7 @@ use howlate_analyse::waits::{Order, WaitKind};
 use howlate_model::Span;
 use howlate_trace::WaitChoice;
 
-/// Which process waits for what, now
+/// Which process is waiting for what, right now
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
 howlate top\n  \
@@ -18,7 +18,7 @@ pub(crate) struct Top {
     /// One process, with each of its threads and where in the kernel they wait: its id, or its name
     #[arg(long, value_name = "PID|NAME")]
     pub(crate) process: Option<String>,
-    /// Threads rather than processes
+    /// Show threads rather than processes
     #[arg(long)]
     pub(crate) threads: bool,
     /// What comes first
@@ -28,13 +28,13 @@ pub(crate) struct Top {
     /// other, not_seen, timer, event, signal, terminal, idle
     #[arg(long, value_name = "KIND,…", value_delimiter = ',')]
     pub(crate) kind: Vec<WaitKind>,
-    /// One table, of all that happens in --duration, and end
+    /// Print one table, of everything that happens within --duration, and end
     #[arg(long)]
     pub(crate) once: bool,
-    /// End after this time; with q or Ctrl-C if left out, and after 5 s with --once
+    /// End after this time; if left out, with q or Ctrl-C; with --once, after 5 s
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub(crate) duration: Option<Span>,
-    /// Time from one table to the next
+    /// Time between tables
     #[arg(
         long,
         value_name = "LENGTH",
@@ -43,10 +43,10 @@ pub(crate) struct Top {
         conflicts_with = "once"
     )]
     pub(crate) interval: Span,
-    /// Where it is known from: auto takes the best that can be had here; or bpf, proc
+    /// How to look: auto takes the best available; or bpf, proc
     #[arg(long, value_name = "TRACER", default_value = "auto")]
     pub(crate) tracer: WaitChoice,
-    /// Print for machines: one object for each table, each on a line
+    /// Print for programs: one JSON object per table, each on a line of its own
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -14,13 +14,13 @@ use crate::session::Traced;
 pub(crate) struct Reasons {
     /// Also find out why wake-ups are late
     ///
-    /// Every turn is taken once more with a tracer, beside the one without.
+    /// Every turn is repeated with a tracer running.
     #[arg(long, help_heading = "Reasons")]
     pub(crate) why: bool,
-    /// What traces: auto takes the best that can be had here; or bpf, tracefs, switches, none
+    /// How to trace: auto takes the best available; or bpf, tracefs, switches, none
     #[arg(long, value_name = "TRACER", default_value = "auto", hide_short_help = true, value_parser = known::known::<Choice>(known::tracers), hide_possible_values = true, requires = "why", help_heading = "Reasons")]
     pub(crate) tracer: Choice,
-    /// Which wake-ups are the late ones; those above the 99th percentile if left out
+    /// Which wake-ups count as late; those above the 99th percentile if left out
     #[arg(
         long,
         value_name = "LENGTH",

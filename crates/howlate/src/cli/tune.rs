@@ -2,14 +2,14 @@
 
 use std::str::FromStr;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Arg, Args, Subcommand, ValueEnum};
 use howlate_analyse::compare::Statistic;
 use howlate_knobs::{Knob, Scope, all, named};
 use howlate_model::{Span, nearest};
 
 use super::{Cyclic, Measuring, Notify, Sleep, known};
 
-/// Which setting helps on this machine, proved in interleaved turns
+/// Which settings help on this machine, proved in interleaved turns
 #[derive(Args)]
 #[command(
     after_help = "Without a command: `cyclic`. After each of them: --knobs NAME,…, --goal p50|p99|max, --budget LENGTH, --dry-run, \
@@ -27,11 +27,34 @@ pub(crate) struct Tune {
 #[derive(Subcommand)]
 pub(crate) enum TuneWork {
     /// Settings tried on periodic threads
+    #[command(
+        after_help = "Examples:\n  \
+howlate tune cyclic --load cpu --knobs slice,nice,fifo --goal p99\n  \
+howlate tune cyclic --knobs all --dry-run",
+        mut_args(only_what_is_for_tune)
+    )]
     Cyclic(Box<Tried<Cyclic>>),
     /// Settings tried on sleeps
+    #[command(
+        after_help = "Examples:\n  \
+howlate tune sleep --for 1ms --policy other --budget 1m",
+        mut_args(only_what_is_for_tune)
+    )]
     Sleep(Box<Tried<Sleep>>),
     /// Settings tried on notification
+    #[command(
+        after_help = "Examples:\n  \
+howlate tune notify --by pipe --after 1ms --pair 0,1",
+        mut_args(only_what_is_for_tune)
+    )]
     Notify(Box<Tried<Notify>>),
+}
+
+/// Hides what measuring commands take and `tune` refuses with a reason.
+fn only_what_is_for_tune(argument: Arg) -> Arg {
+    const REFUSED: [&str; 4] = ["rounds", "why", "fail_above", "samples_out"];
+    let is_refused = REFUSED.contains(&argument.get_id().as_str());
+    if is_refused { argument.hide(true) } else { argument }
 }
 
 /// What is measured, and how settings are tried on it.
@@ -50,13 +73,13 @@ pub(crate) struct HowToTune {
     /// Settings to try: names, `thread` for those of a thread, `machine`, or `all`; `--dry-run` lists them
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', default_value = "thread", value_parser = known::known::<Chosen>(known::knobs), hide_possible_values = true)]
     pub(crate) knobs: Vec<Chosen>,
-    /// The number that is to become smaller
-    #[arg(long, value_enum, default_value_t = Goal::P99)]
+    /// What to make smaller: p50, p99 or max
+    #[arg(long, value_enum, default_value_t = Goal::P99, hide_possible_values = true)]
     pub(crate) goal: Goal,
     /// How long all turns together may take
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, default_value = "10m")]
     pub(crate) budget: Span,
-    /// Only list every setting, what would be written where, and the time
+    /// Only list every setting and what would be written
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Try settings of the machine although another program that tunes it is at work

@@ -7,11 +7,11 @@ use clap::{Args, ValueHint};
 use howlate_model::{Limit, Span};
 use howlate_trace::Choice;
 
-use super::{Printing, file_name, known};
+use super::{Identity, Printing, file_name, known};
 
 /// How late the threads of your own program run, and why
 ///
-/// The program need not know anything of howlate.
+/// The program need not know anything about howlate.
 ///
 /// Programs of your own can mark their loops, which needs no root: three lines of howlate.h, or of the crate howlate-loop, say when
 /// a turn wakes, is done, and what its period is. Packages bring `include/howlate.h`; both are in the folder `loop` of howlate's source.
@@ -22,28 +22,28 @@ howlate watch ros2_control_no --late-above 500us --out robot.jsonl\n  \
 howlate watch --fail-above 'p99.9>200us' -- ./my-program --its-option")]
 #[command(group = clap::ArgGroup::new("whom").args(["process", "program"]).required(true))]
 pub(crate) struct Watch {
-    /// A running process: its id, or its name
+    /// A running process, by id or name
     #[arg(value_name = "PID|NAME")]
     pub(crate) process: Option<String>,
     /// A program to start and to watch, with its arguments
     #[arg(last = true, value_name = "CMD")]
     pub(crate) program: Vec<OsString>,
-    /// End after this time; with the program, or with Ctrl-C, if left out
+    /// End after this time; if left out, with the program or Ctrl-C
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub(crate) duration: Option<Span>,
-    /// Only threads of this name; all if left out
+    /// Only threads with this name; all if left out
     #[arg(long, value_name = "NAME")]
     pub(crate) thread: Vec<String>,
     /// Also watch the processes that it starts, and theirs
     #[arg(long)]
     pub(crate) follow: bool,
-    /// Which wake-ups are the late ones; those above the 99th percentile if left out
+    /// Which wake-ups count as late; those above the 99th percentile if left out
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub(crate) late_above: Option<Span>,
     /// End with status 1 when a thread exceeds this, such as 'max>1ms' or 'p99.9>200us'
     #[arg(long, value_name = "LIMIT")]
     pub(crate) fail_above: Vec<Limit>,
-    /// What traces: auto takes the best that can be had here; or bpf, tracefs, switches
+    /// How to trace: auto takes the best available; or bpf, tracefs, switches
     #[arg(long, value_name = "TRACER", default_value = "auto", hide_short_help = true, value_parser = known::known::<Choice>(known::tracers), hide_possible_values = true)]
     pub(crate) tracer: Choice,
     /// Save the recording
@@ -52,6 +52,8 @@ pub(crate) struct Watch {
     /// Do not keep the run for `howlate show`
     #[arg(long, hide_short_help = true)]
     pub(crate) no_save: bool,
+    #[command(flatten)]
+    pub(crate) identity: Identity,
     #[command(flatten)]
     pub(crate) printing: Printing,
 }

@@ -6,11 +6,11 @@ use clap::Args;
 use howlate_model::Span;
 use howlate_trace::Choice;
 
-use super::{file_name, known};
+use super::{Identity, file_name, known};
 
 /// Where lateness comes from, on this machine or in recordings
 ///
-/// This machine takes about 30 s; recordings are those made with --why.
+/// Looking at this machine takes about 30 s. Recordings must have been made with --why.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
 howlate why\n  \
@@ -18,16 +18,16 @@ howlate cyclic --why && howlate why --last --late-above 100us\n  \
 howlate cyclic --policy fifo:80,other --load idle,pipe --why --out w.jsonl\n  \
 howlate why w.jsonl --late-above 100us")]
 pub(crate) struct Why {
-    /// Recordings made with --why and --out; this machine is looked at if left out
+    /// Recordings made with --why; if left out, this machine is looked at
     #[arg(value_name = "RECORDING")]
     pub(crate) recordings: Vec<PathBuf>,
-    /// The most recent run that is kept
+    /// The most recent run kept
     #[arg(long, conflicts_with = "recordings")]
     pub(crate) last: bool,
-    /// Which wake-ups are the late ones; those above the 99th percentile if left out
+    /// Which wake-ups count as late; those above the 99th percentile if left out
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub(crate) late_above: Option<Span>,
-    /// What traces: auto takes the best that can be had here; or bpf, tracefs, switches, none
+    /// How to trace: auto takes the best available; or bpf, tracefs, switches, none
     #[arg(long, value_name = "TRACER", default_value = "auto", hide_short_help = true, value_parser = known::known::<Choice>(known::tracers), hide_possible_values = true, conflicts_with = "recordings")]
     pub(crate) tracer: Choice,
     /// Save the recording
@@ -36,6 +36,8 @@ pub(crate) struct Why {
     /// Do not keep the run for `howlate show`
     #[arg(long, conflicts_with = "recordings")]
     pub(crate) no_save: bool,
+    #[command(flatten)]
+    pub(crate) identity: Identity,
     /// Show no progress
     #[arg(long, short)]
     pub(crate) quiet: bool,

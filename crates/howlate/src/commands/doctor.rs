@@ -1,5 +1,7 @@
 //! `howlate doctor`
 
+mod left;
+
 use howlate_model::Finding;
 use howlate_procfs::Root;
 use howlate_render::{Detail, findings, legible_value, machine, wrapped};
@@ -15,7 +17,10 @@ pub(crate) fn run(asked: &Doctor) -> Result<Status, Error> {
         return Err(Error::NoFolder(folder.clone()));
     }
     let root = asked.root.as_ref().map_or_else(Root::live, Root::at);
-    let found = examine(&root);
+    let mut found = examine(&root);
+    if asked.root.is_none() {
+        found.splice(0..0, left::finding(&howlate_guard::left()));
+    }
     let text = if asked.json {
         json(&root, &found)?
     } else {

@@ -1,6 +1,7 @@
 //! `howlate completions` and `howlate man`, from the same table as `--help`.
 
 mod cyclictest;
+mod fish;
 mod roff;
 mod sections;
 
@@ -15,6 +16,9 @@ use crate::terminal;
 pub(crate) fn completions(shell: clap_complete::Shell) -> Result<Status, Error> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "howlate", &mut script);
+    if shell == clap_complete::Shell::Fish {
+        script.extend(fish::words_after(&Cli::command()).into_bytes());
+    }
     terminal::print(&String::from_utf8_lossy(&script))?;
     Ok(Status::Done)
 }

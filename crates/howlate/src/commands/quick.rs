@@ -30,7 +30,12 @@ pub(crate) fn run(asked: &Quick) -> Result<Status, Error> {
     let mut plan = choices.plan(&environment.machine())?;
     let seed = choices.circumstances.seed;
     let traced = Reasons { why: may_trace, ..Reasons::default() }.add_to(&mut plan, seed)?;
-    let output = Output { out: asked.out.clone(), printing: asked.printing, ..Output::default() };
+    let output = Output {
+        out: asked.out.clone(),
+        identity: asked.identity.clone(),
+        printing: asked.printing,
+        ..Output::default()
+    };
     let kept = Kept::begin("quick", asked.out.as_deref(), asked.no_save);
     let place = kept.path();
     let request = Request {

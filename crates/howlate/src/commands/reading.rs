@@ -5,10 +5,10 @@ mod source;
 
 use std::path::Path;
 
-use howlate_analyse::Analysis;
 use howlate_analyse::compare::Track;
+use howlate_analyse::{Analysis, Outcome};
 use howlate_import::Imported;
-use howlate_model::{Caveat, Header, Line};
+use howlate_model::{Caveat, Header, Line, Work};
 use howlate_record::{ReadError, Reader};
 use howlate_render::{legible, legible_line, legible_value};
 
@@ -102,6 +102,13 @@ pub(crate) fn is_mixed(analysis: &Analysis) -> bool {
         )
     };
     analysis.caveats.iter().any(spoils)
+}
+
+/// Whether a run was killed before any of its wake-ups was seen, so that it says nothing. Of a program that was only watched from afar
+/// none is ever seen.
+pub(crate) fn is_void(analysis: &Analysis) -> bool {
+    let is_seen = |one: &Outcome| one.count() > 0 || matches!(one.condition.work, Work::Watch { .. });
+    analysis.end.is_none() && !analysis.outcomes().iter().any(is_seen)
 }
 
 /// Takes each line, up to where another recording begins.

@@ -34,8 +34,8 @@ pub(crate) fn run(asked: &Show) -> Result<Status, Error> {
     terminal::print_or_json(&text, is_json(asked.format))?;
     // Without limits nothing was asked of the results but to be shown.
     if asked.fail_above.is_empty() {
-        let is_mixed = analyses.iter().any(reading::is_mixed);
-        return Ok(if is_mixed { Status::NotTrustworthy } else { Status::Done });
+        let is_worth_little = analyses.iter().any(|one| reading::is_mixed(one) || reading::is_void(one));
+        return Ok(if is_worth_little { Status::NotTrustworthy } else { Status::Done });
     }
     Ok(worst(analyses.iter().map(|analysis| status::of(analysis, &asked.fail_above)).collect()))
 }

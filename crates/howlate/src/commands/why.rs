@@ -39,7 +39,8 @@ fn look(asked: &Why) -> Result<Status, Error> {
     let traced =
         Reasons { why: true, tracer: asked.tracer, late_above: asked.late_above }.add_to(&mut plan, seed)?;
     let printing = Printing { quiet: asked.quiet, ..Printing::default() };
-    let output = Output { out: asked.out.clone(), printing, ..Output::default() };
+    let identity = asked.identity.clone();
+    let output = Output { out: asked.out.clone(), identity, printing, ..Output::default() };
     let kept = Kept::begin("why", asked.out.as_deref(), asked.no_save);
     let place = kept.path();
     let request =

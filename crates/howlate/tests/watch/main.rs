@@ -49,9 +49,24 @@ fn a_python_loop_has_a_period_and_its_lateness_parts() {
     let path = folder.path().join("w.jsonl");
     let out = path.to_str().unwrap();
     let python = python();
-    let asked =
-        ["watch", "--duration", "2s", "--json", "--quiet", "--out", out, "--", &python, "-c", SLEEPER];
+    let asked = [
+        "watch",
+        "--anonymous",
+        "--duration",
+        "2s",
+        "--json",
+        "--quiet",
+        "--out",
+        out,
+        "--",
+        &python,
+        "-c",
+        SLEEPER,
+    ];
     let document = json(&asked, 0);
+    let recorded = std::fs::read_to_string(out).unwrap();
+    let header: Value = serde_json::from_str(recorded.lines().next().unwrap()).unwrap();
+    assert!(header["header"]["node"]["machine"].is_string() && header["header"]["node"]["name"].is_null());
     let result = by_timer(&document);
     assert_eq!(result["condition"]["kind"], "watch");
     assert!(result["condition"]["name"].as_str().unwrap().starts_with("python"), "{result}");

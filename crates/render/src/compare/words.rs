@@ -1,5 +1,6 @@
 //! Comparisons in words.
 
+use howlate_analyse::Analysis;
 use howlate_analyse::compare::{
     Compared, Comparison, Design, Difference, Inconclusive, LeftOut, Refusal, Statistic, Tested, Verdict,
 };
@@ -333,7 +334,7 @@ pub(super) fn drift_warning(report: &ComparisonReport<'_>) -> Option<&'static st
 
 /// What spoils a comparison: settings that were refused, runs that were cut, conditions without a partner.
 pub(super) fn caveats(report: &ComparisonReport<'_>) -> Vec<String> {
-    let mut notes = Vec::new();
+    let mut notes: Vec<String> = itself(report).collect();
     for (path, analysis) in std::iter::once(&report.base).chain(report.news) {
         let of_conditions = analysis.outcomes().iter().flat_map(|outcome| outcome.caveats());
         for one in analysis.caveats.iter().cloned().chain(of_conditions) {
@@ -349,6 +350,20 @@ pub(super) fn caveats(report: &ComparisonReport<'_>) -> Vec<String> {
         notes.push(format!("{alone} {have} no partner in the other recording; left out."));
     }
     notes
+}
+
+/// What is the base once more, under another name or the same: nothing can differ.
+fn itself(report: &ComparisonReport<'_>) -> impl Iterator<Item = String> {
+    let (base, of_base) = report.base;
+    let run = |analysis: &Analysis| {
+        let header = &analysis.header;
+        (header.id.clone(), header.started.clone(), header.at_ns)
+    };
+    let is_base = move |analysis: &Analysis| run(analysis) == run(of_base);
+    let same = report.news.iter().filter(move |(_, analysis)| is_base(analysis));
+    same.map(move |(name, _)| {
+        format!("{name} is the same recording as {base}, so that nothing can differ. `--by` compares its conditions.")
+    })
 }
 
 /// Whether a caveat changes what a comparison means; page faults and shared CPUs hit both sides.

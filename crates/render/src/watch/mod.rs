@@ -37,6 +37,17 @@ pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
         return unseen;
     }
     let outcomes = outcomes.as_slice();
+    let more = match left_out {
+        0 => String::new(),
+        some => format!("  {some} more threads were less late; `--json` has all.\n"),
+    };
+    let [loops, wakers] = [loops(outcomes, width), wakers(outcomes, width)];
+    let rows = activations(outcomes, late).text(width);
+    format!("Threads of a program · µs\n\n{rows}{more}\n{loops}{wakers}{unseen}")
+}
+
+/// A row for each thread and kind of activation: what woke it, how often, how late, and mostly by what.
+fn activations(outcomes: &[&Outcome], late: Option<Span>) -> Columns {
     let mut headings = vec!["thread", "late from", "period", "jitter", "wake-ups", "missed"];
     let mut columns: Vec<Vec<String>> = vec![
         cells(outcomes, name),
@@ -62,12 +73,7 @@ pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
     let headings: Vec<String> = headings.into_iter().map(str::to_owned).collect();
     let mut table = Columns::new(&headings, 2);
     transpose(&columns).into_iter().for_each(|row| table.row(row));
-    let more = match left_out {
-        0 => String::new(),
-        some => format!("  {some} more threads were less late; `--json` has all.\n"),
-    };
-    let [loops, wakers] = [loops(outcomes, width), wakers(outcomes, width)];
-    format!("Threads of a program · µs\n\n{}{more}\n{loops}{wakers}{unseen}", table.text(width))
+    table
 }
 
 /// Nobody saw what woke it.

@@ -46,7 +46,8 @@ pub(crate) fn run(args: &Guest) -> Result<Status, Error> {
         Task::Measure(command, limits, _) => (command, limits),
         Task::Check(command) => return Check { args, machine, program, kinds, command }.run(),
     };
-    let environment = Environment::begin()?;
+    let mut environment = Environment::begin()?;
+    environment.node = args.identity.of(environment.node);
     let kept = Kept::begin("guest", args.out.as_deref(), args.no_save);
     let place = kept.path();
     let (environment, place) = (&environment, place.as_deref());

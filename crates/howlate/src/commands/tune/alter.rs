@@ -29,7 +29,7 @@ pub(super) fn written(change: &Change) -> Vec<Write> {
         // What is watched over has to be known before anything changes it.
         Change::Files(writes) => [&writes.watched[..], &writes.each].concat(),
         Change::Held { path, micros } => {
-            vec![Write { path: (*path).to_owned(), now: String::new(), value: micros.to_string() }]
+            vec![Write::request(*path, micros.to_string())]
         }
         Change::Thread(_) | Change::Boot(_) => Vec::new(),
     }
@@ -135,7 +135,7 @@ fn waiting(work: Work, wait: Wait) -> Result<Work, Unaltered> {
 #[cfg(test)]
 mod tests {
     use howlate_knobs::{Writes, named};
-    use howlate_model::Load;
+    use howlate_model::{Load, WriteKind};
 
     use super::*;
 
@@ -217,7 +217,8 @@ mod tests {
         assert!(altered(&migration, "it", &write("/proc/sys/a")).is_err());
         let held = Change::Held { path: "/dev/cpu_dma_latency", micros: 0 };
         let held = altered(&migration, "cpu_dma_latency", &held).unwrap().tuned.unwrap();
-        assert!(held.writes[1].is_request() && held.writes[1].value == "0");
+        assert_eq!(held.writes[1].kind(), WriteKind::Request);
+        assert_eq!(held.writes[1].value, "0");
         let busy = Work::Cyclic { mechanism: Wait::BusyWait, period_ns: Span::from_millis(1) };
         let busy = Condition { work: busy, ..condition("fifo:80") };
         assert!(altered(&busy, "rt_throttling", &write(THROTTLING)).is_err());

@@ -2,7 +2,7 @@
 
 use howlate_analyse::compare::{Level, Statistic, Track, Trial, Verdict};
 use howlate_guard::not_as_before;
-use howlate_model::{HowEnded, Write};
+use howlate_model::{HowEnded, Write, WriteKind};
 use howlate_render::{Confirmed, ConfirmedNumber, Fate, Left, Listed, TuneReport, TuneRow};
 
 use super::candidates::{Candidate, Candidates};
@@ -50,7 +50,7 @@ fn row(one: &Candidate, recommended: bool, trying: &Trying, track: &Track, place
 fn left(candidates: &Candidates) -> Option<Vec<Left>> {
     let mut writes = candidates.writes();
     // What is only held open is gone with the file.
-    writes.retain(|write| !write.is_request());
+    writes.retain(|write| write.kind() == WriteKind::Setting);
     let found = |write: Write| {
         let now = not_as_before(&write)?;
         Some(Left { path: write.path, before: write.now, now })

@@ -85,6 +85,7 @@ impl Watching {
         }
         accounts.iter_mut().for_each(|accounts| accounts.begin(&threads.all()));
         let mut header = header("watch", 0, environment, Vec::new());
+        header.node = asked.identity.of(header.node);
         header.late_above_ns = asked.late_above;
         let mut recorder = Recorder::somewhere(header, asked.out.as_deref(), kept, &environment.interrupted)?;
         caveats.into_iter().chain(environment.refused.iter().cloned()).for_each(|one| recorder.caveat(one));

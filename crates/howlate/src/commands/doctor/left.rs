@@ -1,0 +1,55 @@
+//! Settings that a killed howlate has left changed.
+
+use howlate_model::{Caveat, Evidence, Finding, Remedy, Verdict};
+use howlate_render::numbers::count;
+
+/// One finding for all that was `left`, with what puts it back; `None` where nothing was.
+pub(super) fn finding(left: &[Caveat]) -> Option<Finding> {
+    let evidence: Vec<Evidence> = left.iter().filter_map(evidence).collect();
+    let found = match evidence.len() {
+        0 => return None,
+        1 => "a howlate that was killed has left a setting changed".to_owned(),
+        several => {
+            format!("a howlate that was killed has left {} settings changed", count(several as u64))
+        }
+    };
+    let why = "The process that puts settings back was killed too. The next howlate that measures does so before it begins.";
+    Some(Finding {
+        id: "left_settings".to_owned(),
+        verdict: Verdict::Costs,
+        found,
+        evidence,
+        why: why.to_owned(),
+        cost: None,
+        remedy: Some(Remedy { apply: vec!["howlate tune --restore".to_owned()], undo: Vec::new() }),
+    })
+}
+
+fn evidence(caveat: &Caveat) -> Option<Evidence> {
+    match caveat {
+        Caveat::SettingLeftBehind { path, left, restored } => {
+            Some(Evidence { path: path.clone(), value: format!("{left} (it was {restored})") })
+        }
+        Caveat::GroupLeftBehind { path } => {
+            Some(Evidence { path: path.clone(), value: "a control group that was made for a run".to_owned() })
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_left_is_one_finding_that_says_what_puts_it_back() {
+        assert_eq!(finding(&[]), None);
+        let (path, left, restored) = ("/proc/sys/kernel/x".to_owned(), "0".to_owned(), "1".to_owned());
+        let one = Caveat::SettingLeftBehind { path, left, restored };
+        let group = Caveat::GroupLeftBehind { path: "/sys/fs/cgroup/howlate".to_owned() };
+        let found = finding(&[one, group]).unwrap();
+        assert!(found.found.contains("2 settings"), "{}", found.found);
+        assert_eq!(found.evidence[0].value, "0 (it was 1)");
+        assert_eq!(found.remedy.unwrap().apply, ["howlate tune --restore"]);
+    }
+}
