@@ -16,7 +16,7 @@ pub(crate) struct Quick {
     #[arg(long, hide_short_help = true)]
     pub(crate) no_save: bool,
     #[command(flatten)]
-    pub(crate) identity: Identity,
-    #[command(flatten)]
     pub(crate) printing: Printing,
+    #[command(flatten)]
+    pub(crate) identity: Identity,
 }
