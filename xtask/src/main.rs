@@ -20,7 +20,7 @@ The developer's commands:
   cargo xtask test --fast     the everyday loop: no installation, no slow tests
   cargo xtask test --consumers
                               the readers of results: HdrHistogram in five languages, Jenkins' schema, prove, KCIDB, …
-  cargo xtask bench           every benchmark; or one of: cyclic, cyclictest, instructions,
+  cargo xtask bench           every benchmark; or one of: cyclic, cyclictest, fleet, instructions,
                               load, loop, memory, notify, report, show, size, statistics, top, truth, watch, why
   cargo xtask fuzz [--for 1h] [TARGET…]
                               damaged and hostile input for everything that reads what others wrote

@@ -217,9 +217,18 @@ fn show_everywhere(path: &str) {
             checked_markdown(str::from_utf8(&output.stdout).unwrap());
         }
     }
-    for chart in
-        ["density", "forest", "overview", "osadl", "percentiles", "time", "sleeps", "staircase", "pairs"]
-    {
+    for chart in [
+        "nodes",
+        "density",
+        "forest",
+        "overview",
+        "osadl",
+        "percentiles",
+        "time",
+        "sleeps",
+        "staircase",
+        "pairs",
+    ] {
         let (output, _) = checked(&["report", path, "--format", "svg", "--chart", chart, "--output", "-"]);
         if output.status.success() {
             roxmltree::Document::parse(str::from_utf8(&output.stdout).unwrap()).unwrap();

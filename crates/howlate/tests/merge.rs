@@ -172,3 +172,23 @@ fn every_export_calls_each_condition_by_a_name_of_its_own() {
         }
     }
 }
+
+#[test]
+fn machines_are_the_rows_of_a_picture() {
+    let folder = fleet(&["n1", "n2", "n3"]);
+    let path = folder.path().to_str().unwrap();
+    let svg = run(&["report", path, "--chart", "nodes", "-o", "-"]);
+    assert_eq!(svg.status.code(), Some(0), "{}", stderr(&svg));
+    let svg = stdout(&svg);
+    let document = roxmltree::Document::parse(&svg).unwrap();
+    let texts: Vec<&str> = document.descendants().filter_map(|node| node.text()).collect();
+    for name in ["n1", "n2", "n3"] {
+        assert!(texts.contains(&name), "{name}: {texts:?}");
+    }
+    let page = stdout(&run(&["report", path, "-o", "-"]));
+    assert!(page.contains("<section id=\"fleet\">") && page.contains("<figure id=\"nodes\">"), "{page}");
+    // The same recording on each of them.
+    assert!(page.contains("None of 3 nodes stands out"), "{page}");
+    let one = run(&["report", &format!("{path}/n1.jsonl"), "--chart", "nodes", "-o", "-"]);
+    assert_eq!(one.status.code(), Some(2), "one machine is no fleet");
+}

@@ -1,6 +1,6 @@
 //! The same conditions on many machines, in words and tables.
 
-use howlate_analyse::nodes::{GroupShift, NodeNumber, NodeStatistic, Spread};
+use howlate_analyse::nodes::{GroupShift, NodeNumber, NodeStatistic, RankedNode, Spread, ranked};
 
 use crate::condition::condition;
 use crate::numbers::{count, micros, micros_of};
@@ -13,20 +13,93 @@ const MOST_ROWS: usize = 20;
 /// Nodes that are named in sentences.
 const MOST_NAMED: usize = 10;
 
-/// Each condition, with its nodes and what is to be said of them.
+/// Conditions that stand side by side.
+const MOST_COLUMNS: usize = 8;
+
+/// All conditions in short, then each with its nodes and what is to be said of them.
 pub(crate) fn nodes(spreads: &[Spread], width: usize) -> String {
-    let is_same = |one: &Spread, other: &Spread| one.condition == other.condition;
-    spreads.chunk_by(is_same).map(|both| of_condition(both, width)).collect()
+    let conditions: Vec<&[Spread]> = of_each_condition(spreads).collect();
+    let one_by_one: String = conditions.iter().map(|spreads| of_condition(spreads, width)).collect();
+    let short =
+        nodes_in_short(spreads).map_or_else(String::new, |said| format!("{}\n\n", wrapped(&said, width, 0)));
+    let overview = if conditions.len() > 1 { overview(spreads, &conditions, width) } else { String::new() };
+    format!("{short}{overview}{one_by_one}")
+}
+
+/// The statistics of one condition after the other.
+fn of_each_condition(spreads: &[Spread]) -> impl Iterator<Item = &[Spread]> {
+    spreads.chunk_by(|one, other| one.condition == other.condition && one.ran_as == other.ran_as)
+}
+
+/// `Of 300 nodes, 2 stand out: n17, n203.` Nothing where there are no nodes.
+pub fn nodes_in_short(spreads: &[Spread]) -> Option<String> {
+    let ranked = ranked(spreads);
+    let out: Vec<&RankedNode<'_>> = ranked.iter().filter(|node| node.stands_out > 0).collect();
+    let named: Vec<&str> = out.iter().take(MOST_NAMED).map(|node| node.node).collect();
+    let named = named.join(", ");
+    Some(match (ranked.len(), out.len()) {
+        (0, _) => return None,
+        (1 | 2, _) => OF_TWO.to_owned(),
+        (all, 0) => format!("None of {} nodes stands out.", count(all as u64)),
+        (all, 1) => format!("Of {} nodes, 1 stands out: {named}.", count(all as u64)),
+        (all, number) if number > MOST_NAMED => {
+            let (all, number, more) =
+                (count(all as u64), count(number as u64), count((number - MOST_NAMED) as u64));
+            format!("Of {all} nodes, {number} stand out: {named} and {more} more.")
+        }
+        (all, number) => format!("Of {} nodes, {number} stand out: {named}.", count(all as u64)),
+    })
+}
+
+/// By how much the median of each node differs from the middle, the conditions side by side.
+fn overview(spreads: &[Spread], conditions: &[&[Spread]], width: usize) -> String {
+    let shown = &conditions[..conditions.len().min(MOST_COLUMNS)];
+    let mut table = Columns::new(&headings(shown.len()), 1);
+    let ranked = ranked(spreads);
+    for node in ranked.iter().take(MOST_ROWS) {
+        let cell = |spreads: &&[Spread]| above(node.node, &spreads[0]);
+        table.row(std::iter::once(node.node.to_owned()).chain(shown.iter().map(cell)).collect());
+    }
+    let key =
+        |(number, spreads): (usize, &&[Spread])| format!("  {}  {}\n", number + 1, condition(&spreads[0]));
+    let key: String = shown.iter().enumerate().map(key).collect();
+    let more = conditions.len() - shown.len();
+    let more = if more > 0 { format!("  … and {more} more conditions below\n") } else { String::new() };
+    let title = paint(HEADING, "How far the median of each node is from the middle");
+    format!(
+        "{title} · in µs, * stands out\n\n{}{}\n",
+        table.text(width),
+        paint(DIM, format!("{}{key}{more}", rest(ranked.len())))
+    )
+}
+
+fn headings(conditions: usize) -> Vec<String> {
+    std::iter::once("node".to_owned()).chain((1..=conditions).map(|number| number.to_string())).collect()
+}
+
+/// `+31.2 *`
+fn above(node: &str, spread: &Spread) -> String {
+    let Some(own) = spread.nodes.iter().find(|one| one.node == node) else { return "–".to_owned() };
+    let text = signed(own.value_ns - spread.centre_ns);
+    if own.stands_out { paint(WARN, format!("{text} *")) } else { text }
+}
+
+/// How many nodes have no row.
+fn rest(nodes: usize) -> String {
+    match nodes.saturating_sub(MOST_ROWS) {
+        0 => String::new(),
+        more => format!("  … and {} nodes that are earlier\n", count(more as u64)),
+    }
 }
 
 /// One condition: a statistic each.
 fn of_condition(spreads: &[Spread], width: usize) -> String {
-    let title = format!("{}: {} nodes", condition(&spreads[0].condition), spreads[0].nodes.len());
+    let title = format!("{}: {} nodes", condition(&spreads[0]), spreads[0].nodes.len());
     let mut text = format!("{} · latency in µs\n\n{}\n", paint(HEADING, title), table(spreads, width));
     for spread in spreads {
         text.push_str(&format!("{}\n", paint(DIM, wrapped(&apart(spread), width, 2))));
-        for sentence in node_sentences(spread) {
-            text.push_str(&format!("{}\n", wrapped(&sentence, width, 2)));
+        for sentence in sentences(spread, |node| paint(BOLD, node)) {
+            text.push_str(&format!("{}\n", wrapped(&format!("  {sentence}"), width, 2)));
         }
     }
     text.push('\n');
@@ -45,13 +118,7 @@ fn table(spreads: &[Spread], width: usize) -> String {
     for node in order.iter().take(MOST_ROWS) {
         table.row(row(node, spreads));
     }
-    let more = order.len().saturating_sub(MOST_ROWS);
-    let rest = if more > 0 {
-        format!("  … and {} nodes that are earlier\n", count(more as u64))
-    } else {
-        String::new()
-    };
-    format!("{}{}", table.text(width), paint(DIM, rest))
+    format!("{}{}", table.text(width), paint(DIM, rest(order.len())))
 }
 
 fn row(node: &NodeNumber, spreads: &[Spread]) -> Vec<String> {
@@ -88,22 +155,27 @@ fn apart(spread: &Spread) -> String {
     )
 }
 
+/// With two nodes there is nothing to tell.
+const OF_TWO: &str = "With two nodes nobody can say which one is the exception; it takes three.";
+
 /// What is to be said of the nodes: those that stand out, and what they have in common.
-fn node_sentences(spread: &Spread) -> Vec<String> {
+pub fn node_sentences(spread: &Spread) -> Vec<String> {
+    sentences(spread, str::to_owned)
+}
+
+fn sentences(spread: &Spread, name: fn(&str) -> String) -> Vec<String> {
     if spread.nodes.len() < 3 {
-        return vec![
-            "  With two nodes nobody can say which one is the exception; it takes three.".to_owned(),
-        ];
+        return vec![OF_TWO.to_owned()];
     }
     let out: Vec<&NodeNumber> = spread.nodes.iter().filter(|node| node.stands_out).collect();
     let mut said: Vec<String> =
-        out.iter().take(MOST_NAMED).map(|node| stands_out(node, spread.statistic)).collect();
+        out.iter().take(MOST_NAMED).map(|node| stands_out(node, spread.statistic, name)).collect();
     if out.len() > MOST_NAMED {
-        said.push(format!("  So are {} more.", count((out.len() - MOST_NAMED) as u64)));
+        said.push(format!("So are {} more.", count((out.len() - MOST_NAMED) as u64)));
     }
     if out.is_empty() {
         said.push(format!(
-            "  By the {}, no node is an exception: later than the others by more than {} µs and by more than chance, as few \
+            "By the {}, no node is an exception: later than the others by more than {} µs and by more than chance, as few \
              are.",
             spread.statistic.name(),
             micros_of(spread.margin_ns)
@@ -114,11 +186,11 @@ fn node_sentences(spread: &Spread) -> Vec<String> {
 }
 
 /// `n3 is later than the other nodes: its median by 31 µs [27, 36].`
-fn stands_out(node: &NodeNumber, statistic: NodeStatistic) -> String {
+fn stands_out(node: &NodeNumber, statistic: NodeStatistic, name: fn(&str) -> String) -> String {
     let interval = node.interval_ns.map_or_else(String::new, |(low, high)| interval(low, high));
     format!(
-        "  {} is later than the other nodes: its {} by {} µs{interval}.",
-        paint(BOLD, &node.node),
+        "{} is later than the other nodes: its {} by {} µs{interval}.",
+        name(&node.node),
         statistic.name(),
         micros_of(node.difference_ns.unwrap_or(0.0)),
     )
@@ -134,7 +206,7 @@ fn in_common(group: &GroupShift, statistic: NodeStatistic) -> String {
     let (word, sign) = if group.difference_ns > 0.0 { ("later", 1.0) } else { ("earlier", -1.0) };
     let (low, high) = if sign > 0.0 { (low, high) } else { (-high, -low) };
     format!(
-        "  The {} nodes with {} {} are {} µs {word}{} than the {} others, by the {}.",
+        "The {} nodes with {} {} are {} µs {word}{} than the {} others, by the {}.",
         group.nodes,
         group.property,
         group.value,

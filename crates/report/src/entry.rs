@@ -1,7 +1,10 @@
 //! One condition of one recording.
 
+use std::cmp::Reverse;
+
 use howlate_analyse::{Outcome, Summary};
 use howlate_model::{HasProperties, Property, Span, System, Value, Work};
+use howlate_render::numbers::count;
 
 use crate::Recording;
 
@@ -10,6 +13,33 @@ use crate::Recording;
 pub(crate) struct Entry<'a> {
     pub(crate) recording: Recording<'a>,
     pub(crate) outcome: &'a Outcome,
+}
+
+/// Conditions that there is room for, each a row of several tables.
+const MOST: usize = 800;
+
+/// Those that are shown, in their order: of more than there is room for, those that are ranked as the latest.
+pub(crate) fn shown<'a>(entries: &[Entry<'a>]) -> Vec<Entry<'a>> {
+    if entries.len() <= MOST {
+        return entries.to_vec();
+    }
+    let mut places: Vec<usize> = (0..entries.len()).collect();
+    places.sort_by_cached_key(|place| Reverse(entries[*place].rank()));
+    places.truncate(MOST);
+    places.sort_unstable();
+    places.into_iter().map(|place| entries[place]).collect()
+}
+
+/// A sentence on those that are not; nothing where all are.
+pub(crate) fn not_shown(entries: &[Entry<'_>]) -> Option<String> {
+    let [all, most] = [entries.len(), MOST].map(|number| count(number as u64));
+    let what = if entries.iter().any(Entry::is_notify) { "medians" } else { "99th percentiles" };
+    (entries.len() > MOST).then(|| {
+        format!(
+            "There are {all} conditions of all machines; tables and pictures have the {most} with the largest {what}. All are in \
+             `howlate show --format csv`."
+        )
+    })
 }
 
 impl HasProperties for Entry<'_> {
@@ -77,5 +107,26 @@ impl<'a> Entry<'a> {
     /// The largest latency.
     pub(crate) fn max(&self) -> i64 {
         self.outcome.latency().max().map_or(i64::MIN, howlate_model::Latency::as_nanos)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{add, analysis, cyclic};
+
+    #[test]
+    fn of_too_many_the_latest_are_shown_in_their_order() {
+        let number = u32::try_from(MOST).unwrap() + 2;
+        let mut analysis = analysis((0..number).map(|cpu| cyclic("other", cpu)).collect());
+        (0..number)
+            .for_each(|cpu| add(&mut analysis, cpu, 200, if cpu == 5 || cpu == 9 { 1_000 } else { 50_000 }));
+        let all = Entry::all(&[Recording::of("run.jsonl", &analysis)]);
+        let shown = shown(&all);
+        let cpus: Vec<u32> = shown.iter().filter_map(|entry| entry.outcome.condition.cpu).collect();
+        assert_eq!(cpus, (0..number).filter(|cpu| ![5, 9].contains(cpu)).collect::<Vec<_>>());
+        assert!(
+            not_shown(&all).unwrap().starts_with("There are 802 conditions") && not_shown(&shown).is_none()
+        );
     }
 }

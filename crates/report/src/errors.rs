@@ -4,7 +4,7 @@ use howlate_model::{Property, Span};
 use howlate_render::numbers::{micros, micros_of};
 use howlate_render::scale::Scale;
 
-use crate::chart::shade;
+use crate::chart::shade_on;
 use crate::entry::Entry;
 use crate::names::{Part, name, varying};
 use crate::table::{Cell, Table};
@@ -67,7 +67,7 @@ fn cell(sleeps: &[Sleep<'_>], circumstances: &str, length: Span, scale: Scale) -
             text: micros_of(summary.mean),
             below: format!("max {}", micros(summary.max)),
             is_worst: false,
-            shade: Some(shade(scale, summary.mean)),
+            shade: Some(shade_on(scale, summary.mean)),
         },
     )
 }

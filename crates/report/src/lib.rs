@@ -11,6 +11,7 @@ mod comparison;
 mod deadline;
 mod entry;
 mod errors;
+mod fleet;
 mod markdown;
 mod meanings;
 mod names;

@@ -5,7 +5,8 @@ use std::ffi::OsStr;
 use howlate_render::{legible, legible_lines, machine, markdown_text, to_repeat};
 
 use crate::address::address;
-use crate::entry::Entry;
+use crate::entry::{Entry, not_shown, shown};
+use crate::fleet::Fleet;
 use crate::meanings::meaning_lines;
 use crate::page::caveat_lines;
 use crate::pictures::{Source, first, picture};
@@ -33,6 +34,7 @@ pub fn markdown(subject: &Subject<'_>, beside: Option<&OsStr>) -> Markdown {
     let text = [
         verdict(subject, &entries),
         link.unwrap_or_default(),
+        nodes(subject.recordings),
         results(subject.recordings, &entries),
         subject.comparison.as_ref().map_or_else(String::new, comparison::markdown),
         causes::markdown(&entries),
@@ -63,10 +65,23 @@ fn image(title: &str, address: &str) -> String {
     format!("![{}]({address})\n\n", markdown_text(title).replace(']', "\\]"))
 }
 
+/// Which machines stand out, where several have measured.
+fn nodes(recordings: &[Recording<'_>]) -> String {
+    let told = |fleet: Fleet<'_>| {
+        let several = recordings.len() > 1;
+        let name = if several { format!("Nodes of {}", fleet.recording.name) } else { "Nodes".to_owned() };
+        list(&markdown_text(&name), &fleet.sentences())
+    };
+    Fleet::all(recordings).into_iter().map(told).collect()
+}
+
 /// What was measured, where, and the tables.
 fn results(recordings: &[Recording<'_>], entries: &[Entry<'_>]) -> String {
+    let left_out = not_shown(entries).map(|said| format!("{}\n\n", prose::markdown(&said)));
+    let entries = &shown(entries);
     let results = tables::brief(entries);
-    let mut text = format!("{}\n\n{}\n", results.caption, results.markdown());
+    let mut text = left_out.unwrap_or_default();
+    text.push_str(&format!("{}\n\n{}\n", results.caption, results.markdown()));
     if let Some(errors) = errors::errors(entries) {
         text.push_str(&format!("{}\n\n{}\n", errors.caption, errors.markdown()));
     }

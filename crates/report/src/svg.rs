@@ -6,6 +6,7 @@ use maud::{Markup, PreEscaped, html};
 use crate::Subject;
 use crate::chart::{COLOURS, Room, STYLE, legend_svg};
 use crate::entry::Entry;
+use crate::fleet::Fleet;
 use crate::pictures::{Chart, Panel, Picture, Source, picture};
 
 /// Recordings in which there is nothing of the kind that was asked for.
@@ -35,7 +36,8 @@ impl NoPicture {
 /// When the recordings hold nothing to draw it from.
 pub fn svg(subject: &Subject<'_>, kind: Chart) -> Result<String, NoPicture> {
     let entries = Entry::all(subject.recordings);
-    let source = Source { entries: &entries, comparison: subject.comparison };
+    let fleets = Fleet::all(subject.recordings);
+    let source = Source { entries: &entries, comparison: subject.comparison, fleets: &fleets };
     let picture = picture(kind, source).ok_or_else(|| NoPicture::new(kind, source))?;
     Ok(drawn(&picture))
 }

@@ -2,8 +2,8 @@
 
 use howlate_analyse::Analysis;
 use howlate_model::{
-    Caveat, Condition, Header, InForce, Instrument, Latency, Line, Load, MonotonicTime, Policy, Sleeper,
-    Span, Started, System, Wait, Work,
+    Caveat, Condition, Header, InForce, Instrument, Latency, Line, Load, MonotonicTime, Node, Policy,
+    Sleeper, Source, Span, Started, System, Wait, Work,
 };
 
 /// A condition: `sleep LENGTH` or `cyclic`, under this policy.
@@ -92,4 +92,41 @@ pub(crate) fn refuse(analysis: &mut Analysis, condition: u32) {
         warm_up: None,
         caveats: vec![Caveat::policy_refused(asked, Policy::OTHER, "not permitted".into(), None)],
     }));
+}
+
+/// A recording that so many machines have made, under two policies; those in `late` are 30 µs later than the others.
+pub(crate) fn fleet(nodes: u32, late: &[u32]) -> Analysis {
+    let of = |node: u32, policy: &str| Condition {
+        node: Some(format!("n{node}")),
+        ..condition("cyclic", policy, None)
+    };
+    let conditions =
+        ["other", "fifo:80"].iter().flat_map(|policy| (0..nodes).map(move |node| of(node, policy)));
+    let mut analysis = analysis(conditions.collect());
+    for node in 0..nodes {
+        source(&mut analysis, format!("n{node}"));
+        for (condition, round) in
+            [node, nodes + node].into_iter().flat_map(|one| (0..6).map(move |round| (one, round)))
+        {
+            let own = 50_000 + i64::from((node * 7 + round * 3) % 11) * 300;
+            turn(&mut analysis, condition, round, own + if late.contains(&node) { 30_000 } else { 0 });
+        }
+    }
+    analysis
+}
+
+fn source(analysis: &mut Analysis, called: String) {
+    analysis.add(&Line::Source(Box::new(Source {
+        id: called.clone(),
+        called,
+        node: Node::default(),
+        command: "cyclic".into(),
+        started: String::new(),
+        at_ns: MonotonicTime::default(),
+        moved_by_ns: 0,
+        system: System::default(),
+        findings: vec![],
+        settings: vec![],
+        instrument: Instrument::default(),
+    })));
 }

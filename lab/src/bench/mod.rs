@@ -1,6 +1,7 @@
 //! Benchmarks: `cargo xtask bench [NAME…]`. Numbers for people to read; those with a limit fail when it is exceeded.
 
 mod cyclic;
+mod fleet;
 mod instructions;
 mod load;
 mod long_recording;
@@ -26,9 +27,10 @@ use xtask::packages;
 
 type Bench = (&'static str, fn() -> std::io::Result<()>);
 
-const BENCHES: [Bench; 15] = [
+const BENCHES: [Bench; 16] = [
     ("cyclic", cyclic::run),
     ("cyclictest", cyclic::run_drop_in),
+    ("fleet", fleet::run),
     ("instructions", instructions::run),
     ("load", load::run),
     ("loop", loops::run),

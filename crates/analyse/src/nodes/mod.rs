@@ -7,15 +7,17 @@ mod apart;
 mod benjamini_hochberg;
 mod groups;
 mod numbers;
+mod rank;
 #[cfg(test)]
 mod tests;
 
-use howlate_model::{Condition, HasProperties, Margin, Property};
+use howlate_model::{Condition, HasProperties, Margin, Policy, Property, Value};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use groups::GroupShift;
 pub use numbers::NodeStatistic;
+pub use rank::{RankedNode, ranked};
 
 use crate::compare::median;
 use crate::{Analysis, Outcome};
@@ -38,6 +40,10 @@ const EXCEPTIONS: usize = 3;
 pub struct Spread {
     /// The condition; which machine, kernel, CPU and thread are left out.
     pub condition: Condition,
+    /// The policy that ran, when the one asked for was refused.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "as_typed")]
+    #[schemars(with = "String")]
+    pub ran_as: Option<Policy>,
     /// What is compared.
     pub statistic: NodeStatistic,
     /// The median of the nodes.
@@ -52,6 +58,19 @@ pub struct Spread {
     pub nodes: Vec<NodeNumber>,
     /// Properties whose nodes are later than the others.
     pub groups: Vec<GroupShift>,
+}
+
+impl HasProperties for Spread {
+    fn value(&self, property: Property) -> Option<Value<'_>> {
+        match (property, self.ran_as) {
+            (Property::Policy, Some(ran)) => Some(Value::Refused { asked: self.condition.policy, ran }),
+            _ => self.condition.value(property),
+        }
+    }
+}
+
+fn as_typed<S: serde::Serializer>(policy: &Option<Policy>, to: S) -> Result<S::Ok, S::Error> {
+    policy.map(|policy| policy.to_string()).serialize(to)
 }
 
 /// A node under one condition.
@@ -136,6 +155,7 @@ fn spread(analysis: &Analysis, outcomes: &[&Outcome], statistic: NodeStatistic) 
     }
     Some(Spread {
         condition,
+        ran_as: outcomes[0].ran_as(),
         statistic,
         centre_ns: centre,
         between_ns: OF_MAD * mad(&values)?,

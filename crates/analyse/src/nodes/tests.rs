@@ -92,16 +92,17 @@ fn a_difference_within_the_margin_is_none() {
     assert!(judged(&measured, 1_000.0)[0].stands_out);
 }
 
-/// A merged recording of these nodes, each late by so much, in two racks.
-fn merged(late: &[i64]) -> Analysis {
-    let work = Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_millis(1) };
-    let mut header = crate::testing::analysis_of(&[work]).header;
+const WORK: Work = Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_millis(1) };
+
+/// A merged recording of so many nodes, in two racks, in which nothing was measured yet.
+fn merged_of(nodes: usize) -> Analysis {
+    let mut header = crate::testing::analysis_of(&[WORK]).header;
     let condition = header.conditions.remove(0);
     let name = |place: usize| format!("n{place}");
     header.conditions =
-        (0..late.len()).map(|one| Condition { node: Some(name(one)), ..condition.clone() }).collect();
+        (0..nodes).map(|one| Condition { node: Some(name(one)), ..condition.clone() }).collect();
     let mut analysis = Analysis::new(header);
-    for (place, late) in late.iter().enumerate() {
+    for place in 0..nodes {
         let labels = [("rack".to_owned(), (place % 2).to_string())].into();
         analysis.add(&Line::Source(Box::new(Source {
             id: name(place),
@@ -116,13 +117,28 @@ fn merged(late: &[i64]) -> Analysis {
             settings: vec![],
             instrument: Instrument::default(),
         })));
+    }
+    analysis
+}
+
+/// A block of a node, late by each of these.
+fn add_block(analysis: &mut Analysis, node: usize, lates: &[i64]) {
+    let mut block = Block { condition: u32::try_from(node).unwrap(), ..Block::default() };
+    let at = MonotonicTime::from_nanos;
+    for late in lates {
+        block.record(Wakeup { expected: at(0), ran: at(*late) }, WORK.period());
+    }
+    analysis.add(&Line::Block(Box::new(block)));
+}
+
+/// A merged recording of these nodes, each late by so much.
+fn merged(late: &[i64]) -> Analysis {
+    let mut analysis = merged_of(late.len());
+    for (place, late) in late.iter().enumerate() {
         for second in 0..8 {
-            let mut block = Block { condition: u32::try_from(place).unwrap(), ..Block::default() };
-            let at = MonotonicTime::from_nanos;
             // Neither blocks nor nodes are all the same.
             let late = late + (second * 7 + i64::try_from(place).unwrap() * 3) % 5 * 400;
-            (0..200).for_each(|_| block.record(Wakeup { expected: at(0), ran: at(late) }, work.period()));
-            analysis.add(&Line::Block(Box::new(block)));
+            add_block(&mut analysis, place, &[late; 200]);
         }
     }
     analysis
@@ -140,6 +156,51 @@ fn a_merged_recording_tells_its_nodes_apart() {
     assert!((28_000.0..32_000.0).contains(&difference), "{difference}");
     assert!(first.groups.is_empty() && first.condition.node.is_none());
     assert!(nodes(&merged(&[50_000])).is_empty(), "one node is no fleet");
+}
+
+/// A merged recording of three nodes, the last of which is late by `shift`; latencies, turns and nodes differ by chance.
+fn three(shift: i64, random: &mut fastrand::Rng) -> Analysis {
+    let own: Vec<i64> = (0..3).map(|_| 50_000 + random.i64(-400..400)).collect();
+    let mut analysis = merged_of(3);
+    for (node, own) in own.into_iter().enumerate() {
+        let shift = if node == 2 { shift } else { 0 };
+        for _ in 0..8 {
+            let turn = random.i64(-1_000..1_000);
+            let lates = (0..200).map(|_| own + shift + turn + random.i64(-5_000..5_000));
+            add_block(&mut analysis, node, &lates.collect::<Vec<_>>());
+        }
+    }
+    analysis
+}
+
+#[test]
+fn of_three_recorded_nodes_the_late_one_is_named_and_no_other() {
+    let (mut found, mut others, mut false_alarms) = (0, 0, 0);
+    for seed in 0..20 {
+        let out = |shift: i64| -> Vec<String> {
+            let spreads = nodes(&three(shift, &mut fastrand::Rng::with_seed(seed)));
+            let ranked = ranked(&spreads);
+            ranked.iter().filter(|one| one.stands_out > 0).map(|one| one.node.to_owned()).collect()
+        };
+        let late = out(30_000);
+        found += u32::from(late.contains(&"n2".to_owned()));
+        others += u32::from(late.iter().any(|one| one != "n2"));
+        false_alarms += u32::from(!out(0).is_empty());
+    }
+    // Two statistics are asked, and each may be wrong once in twenty times.
+    assert!(
+        found >= 19 && others <= 1 && false_alarms <= 1,
+        "{found} found, {others} others, {false_alarms} alarms"
+    );
+}
+
+#[test]
+fn what_stands_out_most_often_is_ranked_first() {
+    let spreads = nodes(&merged(&[50_000, 50_500, 49_800, 80_000, 50_200, 49_900, 50_100, 52_000]));
+    let ranked = ranked(&spreads);
+    assert_eq!((ranked[0].node, ranked[0].stands_out), ("n3", 2));
+    assert_eq!((ranked[1].node, ranked[1].stands_out), ("n7", 0));
+    assert!(ranked[0].margins > 5.0 && ranked.windows(2).skip(1).all(|two| two[0].margins >= two[1].margins));
 }
 
 #[test]

@@ -46,8 +46,8 @@ pub(crate) struct Report {
     /// Also write the results for Prometheus' node_exporter, replacing what the file held
     #[arg(long, value_name = "FILE")]
     pub(crate) prometheus: Option<PathBuf>,
-    /// One picture (svg) instead of the page: density, forest, overview, percentiles, time, sleeps, staircase, pairs, usual,
-    /// worst or osadl
+    /// One picture (svg) instead of the page: nodes, density, forest, overview, percentiles, time, sleeps, staircase, pairs,
+    /// usual, worst or osadl
     #[arg(long, value_name = "PICTURE", required_if_eq("format", "svg"), value_parser = known::known::<Chart>(known::charts), hide_possible_values = true)]
     pub(crate) chart: Option<Chart>,
 }

@@ -16,6 +16,7 @@ mod room;
 mod rows;
 mod shelves;
 mod stack;
+mod strips;
 
 pub(crate) use area::Area;
 pub(crate) use axis::Axis;
@@ -24,12 +25,13 @@ pub(crate) use hue::{HUES, Hue};
 pub(crate) use lanes::{Lane, Lanes, Piece};
 pub(crate) use legend::{Named, legend, legend_svg};
 pub(crate) use marks::{Along, Mark, SHADES};
-pub(crate) use matrix::{Matrix, shade};
+pub(crate) use matrix::{Field, Fields, Matrix, shade, shade_on};
 pub(crate) use plot::{End, Form, Plot};
 pub(crate) use ridges::{Range, Ridge, Ridges};
 pub(crate) use room::Room;
 pub(crate) use rows::{Row, Rows};
 pub(crate) use shelves::Label;
+pub(crate) use strips::Strip;
 
 use maud::Markup;
 
@@ -176,16 +178,36 @@ mod tests {
 
     #[test]
     fn fields_of_a_matrix() {
+        let field = Field { shade: "h0", label: "1 µs".into(), words: String::new(), is_marked: false };
         let matrix = Matrix {
             across: "receiver".into(),
             down: "sender".into(),
             columns: vec!["0".into(), "1".into()],
-            rows: vec!["0".into()],
-            fields: vec![vec![Some(1.0), None]],
-            label: |value| format!("{value} µs"),
-            scale: Scale::logarithmic(1.0, 10.0),
+            rows: vec![Fields { name: "0".into(), fields: vec![Some(field), None] }],
+            ..Matrix::default()
         };
         insta::assert_snapshot!("matrix", lines(&matrix.svg(Room::Narrow, "name")));
+    }
+
+    #[test]
+    fn rows_without_names_and_what_shades_mean() {
+        let field = Field { shade: "h4", label: "81".into(), words: "words <&>".into(), is_marked: true };
+        let matrix = Matrix {
+            across: "condition".into(),
+            down: "node".into(),
+            key: vec![
+                "1 · a line that is too long for a narrow page and therefore ends in an ellipsis".into(),
+            ],
+            columns: vec!["1".into()],
+            rows: vec![Fields {
+                name: "a name that is too long for the column".into(),
+                fields: vec![Some(field)],
+            }],
+            strips: vec![vec![Some("h0")], vec![None]],
+            shades: vec!["little", "much"],
+            is_dense: true,
+        };
+        insta::assert_snapshot!("matrix-rows", lines(&matrix.svg(Room::Narrow, "name")));
     }
 
     #[test]

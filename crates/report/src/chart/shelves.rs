@@ -167,7 +167,7 @@ fn name_of(name: &str, bottom: f64) -> Markup {
 }
 
 /// As much of it as there is room for, with a sign where that is not all.
-fn cut(text: &str, room: usize) -> String {
+pub(super) fn cut(text: &str, room: usize) -> String {
     if text.chars().count() <= room {
         return text.to_owned();
     }

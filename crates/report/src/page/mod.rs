@@ -10,7 +10,8 @@ pub(crate) use about::caveat_lines;
 use howlate_render::{ComparisonReport, legible_lines};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use crate::entry::Entry;
+use crate::entry::{Entry, not_shown, shown};
+use crate::fleet::Fleet;
 use crate::meanings::meaning_lines;
 use crate::pictures::{Chart, Picture, Source, is_among_the_pictures, picture};
 use crate::{Recording, Subject, answer, comparison, deadline, errors, names, prose, tables, to_copy};
@@ -24,8 +25,11 @@ const SCRIPT: &str = include_str!("script.js");
 
 /// One page on all of it, which holds everything it needs.
 pub fn page(subject: &Subject<'_>) -> String {
-    let entries = Entry::all(subject.recordings);
-    let source = Source { entries: &entries, comparison: subject.comparison };
+    let all = Entry::all(subject.recordings);
+    let entries = shown(&all);
+    let fleets = Fleet::all(subject.recordings);
+    let source = Source { entries: &entries, comparison: subject.comparison, fleets: &fleets };
+    let whole = Source { entries: &all, ..source };
     let among = |kind: &Chart| is_among_the_pictures(*kind, &entries);
     let pictures: Vec<Picture> =
         Chart::ALL.into_iter().filter(among).filter_map(|kind| picture(kind, source)).collect();
@@ -44,7 +48,7 @@ pub fn page(subject: &Subject<'_>) -> String {
                 style { (PreEscaped(STYLE)) }
             }
             body {
-                main { (content(source, subject.recordings, &pictures)) }
+                main { (header(whole, subject.recordings)) (content(source, subject.recordings, &pictures)) }
                 script { (PreEscaped(SCRIPT)) }
             }
         }
@@ -55,8 +59,8 @@ pub fn page(subject: &Subject<'_>) -> String {
 fn content(source: Source<'_>, recordings: &[Recording<'_>], pictures: &[Picture]) -> Markup {
     let entries = source.entries;
     html! {
-        (header(source, recordings))
         (contents(source, pictures))
+        (nodes(source))
         section id="results" {
             h2 { "Results" }
             p class="quiet" { (names::common(entries)) }
@@ -86,7 +90,23 @@ fn header(source: Source<'_>, recordings: &[Recording<'_>]) -> Markup {
                 p class="answer" { strong { (prose::html(&told.answer)) } " " (told.tally) "." }
             }
             @if let Some(missed) = deadline::sentence(entries) { p class="answer" { (prose::html(&missed)) } }
+            @if let Some(said) = not_shown(entries) { p class="quiet" { (prose::html(&said)) } }
             (about::line(recordings))
+        }
+    }
+}
+
+/// What the machines of a fleet say; nothing where one has measured.
+fn nodes(source: Source<'_>) -> Markup {
+    let Some(picture) = picture(Chart::Nodes, source) else { return html! {} };
+    html! {
+        section id="fleet" {
+            h2 { "Nodes" }
+            @for fleet in source.fleets {
+                @if source.fleets.len() > 1 { h3 { (fleet.recording.name) } }
+                ul { @for line in fleet.sentences() { li { (prose::html(&line)) } } }
+            }
+            (figure::figure(&picture))
         }
     }
 }
@@ -115,6 +135,7 @@ fn contents(source: Source<'_>, pictures: &[Picture]) -> Markup {
     html! {
         nav aria-label="Contents" {
             ul {
+                @if !source.fleets.is_empty() { li { a href="#fleet" { "nodes" } } }
                 li { a href="#results" { "results" } }
                 @if source.comparison.is_some() { li { a href="#compare" { "what differs" } } }
                 @if is_traced { li { a href="#why" { "why" } } }

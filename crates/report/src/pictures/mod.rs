@@ -3,6 +3,7 @@
 mod data;
 mod density;
 mod forest;
+mod nodes;
 mod osadl;
 mod overview;
 mod pairs;
@@ -24,6 +25,7 @@ use howlate_render::scale::Scale;
 
 use crate::chart::{Along, Drawing, Mark, Named};
 use crate::entry::Entry;
+use crate::fleet::Fleet;
 use crate::table::Table;
 
 /// A picture that a report can hold.
@@ -35,6 +37,8 @@ pub enum Chart {
     Density,
     /// By how much conditions differ, with intervals.
     Forest,
+    /// How late each machine of a fleet is under each condition.
+    Nodes,
     /// How many wake-ups were how late on each CPU.
     Osadl,
     /// How late at most, by share of wake-ups.
@@ -55,7 +59,8 @@ pub enum Chart {
 
 impl Chart {
     /// Every picture, in the page's order.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
+        Self::Nodes,
         Self::Density,
         Self::Forest,
         Self::Overview,
@@ -75,6 +80,7 @@ impl Chart {
             Self::Overview => "overview",
             Self::Density => "density",
             Self::Forest => "forest",
+            Self::Nodes => "nodes",
             Self::Osadl => "osadl",
             Self::Percentiles => "percentiles",
             Self::Time => "time",
@@ -132,6 +138,8 @@ pub(crate) struct Panel {
 pub(crate) struct Source<'a> {
     pub(crate) entries: &'a [Entry<'a>],
     pub(crate) comparison: Option<ComparisonReport<'a>>,
+    /// What the machines of each recording say, where they are several.
+    pub(crate) fleets: &'a [Fleet<'a>],
 }
 
 /// The picture of this kind; `None` where there is nothing to draw.
@@ -144,6 +152,7 @@ pub(crate) fn picture(kind: Chart, source: Source<'_>) -> Option<Picture> {
     match kind {
         Chart::Density => Some(density::picture(&measured)),
         Chart::Forest => forest::picture(&source.comparison?),
+        Chart::Nodes => nodes::picture(source),
         Chart::Overview => overview::picture(&measured),
         Chart::Osadl => Some(osadl::picture(&measured)),
         Chart::Percentiles => Some(percentiles::picture(&measured)),
@@ -174,7 +183,7 @@ pub(crate) fn first(entries: &[Entry<'_>]) -> Chart {
 /// Whether the page has it among its pictures: one says what another does, where the other has room for all.
 pub(crate) fn is_among_the_pictures(kind: Chart, entries: &[Entry<'_>]) -> bool {
     match kind {
-        Chart::Density | Chart::Forest | Chart::Osadl => false,
+        Chart::Density | Chart::Forest | Chart::Nodes | Chart::Osadl => false,
         Chart::Overview => entries.len() > density::ROWS,
         _ => true,
     }

@@ -4,7 +4,7 @@ use howlate_model::{Latency, Property};
 use howlate_render::scale::Scale;
 
 use super::{Chart, Panel, Picture, data, words};
-use crate::chart::{Drawing, Matrix};
+use crate::chart::{Drawing, Field, Fields, Matrix, shade_on};
 use crate::entry::Entry;
 use crate::names::{Part, name, varying};
 use crate::table::Table;
@@ -80,18 +80,21 @@ fn panel(name: &str, group: &[Entry<'_>], scale: Scale) -> Panel {
     let (senders, receivers) = (ascending(|pair| pair.0), ascending(|pair| pair.1));
     let field = |from: u32, to: u32| {
         let entry = group.iter().find(|entry| pair(entry) == Some((from, to)))?;
-        median(entry).map(|median| median.as_nanos() as f64)
+        let nanos = median(entry)?.as_nanos() as f64;
+        let (shade, label) = (shade_on(scale, nanos), words::latency(nanos));
+        Some(Field { shade, label, words: String::new(), is_marked: false })
     };
-    let row = |from: &u32| receivers.iter().map(|to| field(*from, *to)).collect();
-    let words = |cpus: &[u32]| cpus.iter().map(|cpu| format!("CPU {cpu}")).collect();
+    let words = |cpu: &u32| format!("CPU {cpu}");
+    let row = |from: &u32| Fields {
+        name: words(from),
+        fields: receivers.iter().map(|to| field(*from, *to)).collect(),
+    };
     let matrix = Matrix {
         across: "receiver".to_owned(),
         down: "sender".to_owned(),
-        columns: words(&receivers),
-        rows: words(&senders),
-        fields: senders.iter().map(row).collect(),
-        label: words::latency,
-        scale,
+        columns: receivers.iter().map(words).collect(),
+        rows: senders.iter().map(row).collect(),
+        ..Matrix::default()
     };
     let headings = ["sender_cpu", "receiver_cpu", "p50_ns"].map(str::to_owned);
     let cells = group.iter().filter_map(|entry| {

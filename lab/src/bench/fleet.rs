@@ -1,0 +1,139 @@
+//! Many small recordings: merged, shown, and as a page.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use howlate_linux::clock;
+use howlate_model::{Block, End, Finished, Header, HowEnded, Latency, Line, Node, Span, Usage};
+use howlate_record::{Reader, Writer};
+
+use super::program::built;
+
+/// One of each machine; `HOWLATE_BENCH_NODES` has another number.
+const NODES: u32 = 10_000;
+const BLOCKS: u32 = 4;
+/// Wake-ups of a block: of all recordings, a thousand million in all.
+const KINDS: u32 = 1_000;
+const OF_EACH_KIND: u64 = 6;
+/// One in so many machines is late.
+const LATE: u32 = 100;
+/// What machines have measured, this many different ones over and over.
+const BODIES: u32 = 64;
+
+/// What is asked of them, and the file that comes of it.
+const COMMANDS: [(&str, &[&str]); 3] = [
+    ("merge", &["merge", "many", "-o", "all.jsonl"]),
+    ("show", &["show", "many"]),
+    ("report", &["report", "many", "-o", "all.html"]),
+];
+
+/// Writes them, then runs each command once: whole processes, with the most memory that each had. They stay in the folder
+/// that `HOWLATE_BENCH_FOLDER` names.
+pub fn run() -> io::Result<()> {
+    let howlate = built()?;
+    let kept = std::env::var_os("HOWLATE_BENCH_FOLDER").map(Into::into);
+    let temporary = tempfile::tempdir()?;
+    let folder = kept.unwrap_or_else(|| temporary.path().to_owned());
+    let size = write_all(&howlate, &folder)?;
+    for (name, words) in COMMANDS {
+        let (seconds, memory) = measured(Command::new(&howlate).args(words).current_dir(&folder))?;
+        let rate = size as f64 / 1e6 / seconds;
+        println!("{name:6} {seconds:.2} s, {rate:.0} MB/s, at most {memory} of memory");
+    }
+    let size = |name: &str| fs::metadata(folder.join(name)).map_or(0, |file| file.len() / 1_024);
+    println!("merged {} KiB, page {} KiB", size("all.jsonl"), size("all.html"));
+    Ok(())
+}
+
+/// The recordings, below `folder`; returns their bytes.
+fn write_all(program: &Path, folder: &Path) -> io::Result<u64> {
+    let nodes = std::env::var("HOWLATE_BENCH_NODES").ok().and_then(|text| text.parse().ok()).unwrap_or(NODES);
+    let many = folder.join("many");
+    fs::create_dir(&many)?;
+    let (header, mut size) = (header(program, folder)?, 0);
+    let bodies = (0..=BODIES).map(|number| body(folder, &header, number)).collect::<io::Result<Vec<_>>>()?;
+    for node in 0..nodes {
+        let body = if node % LATE == 1 { BODIES } else { node % BODIES };
+        let text = [first_line(&header, node)?.as_bytes(), &bodies[body as usize]].concat();
+        fs::write(many.join(format!("n{node}.jsonl")), &text)?;
+        size += text.len() as u64;
+    }
+    let wake_ups = u64::from(nodes * BLOCKS * KINDS) * OF_EACH_KIND * header.conditions.len() as u64;
+    println!("{nodes} recordings, {wake_ups} wake-ups, {} MB", size / 1_000_000);
+    Ok(size)
+}
+
+/// The header of a machine, with its line break.
+fn first_line(header: &Header, node: u32) -> io::Result<String> {
+    let labels = [("rack".to_owned(), (node / 16).to_string())].into();
+    let own = Node { name: Some(format!("n{node}")), machine: None, boot: None, labels };
+    let header = Header { id: Some(format!("id-{node}")), node: own, ..header.clone() };
+    Ok(format!("{}\n", serde_json::to_string(&Line::Header(Box::new(header)))?))
+}
+
+/// What follows it; the last one is of late machines.
+fn body(folder: &Path, header: &Header, number: u32) -> io::Result<Vec<u8>> {
+    let mut random = fastrand::Rng::with_seed(u64::from(number));
+    let late = random.i64(0..4_000) + if number == BODIES { 30_000 } else { 0 };
+    let path = folder.join(format!("body-{number}"));
+    write(&path, header, late, &mut random)?;
+    let text = fs::read(&path)?;
+    let first = text.iter().position(|byte| *byte == b'\n').map_or(0, |place| place + 1);
+    Ok(text[first..].to_vec())
+}
+
+/// The header of a real, very short run.
+fn header(program: &Path, folder: &Path) -> io::Result<Header> {
+    let path = folder.join("short.jsonl");
+    let mut command = Command::new(program);
+    command.args(["cyclic", "--policy", "other,fifo:80", "--load", "idle,pipe", "--threads", "1"]);
+    command.args(["--samples", "1", "--rounds", "1", "--quiet", "--out"]).arg(&path);
+    command.stdout(Stdio::null()).status()?;
+    Ok(Reader::open(&path).map_err(io::Error::other)?.header().clone())
+}
+
+fn write(path: &Path, header: &Header, late: i64, random: &mut fastrand::Rng) -> io::Result<()> {
+    let mut writer = Writer::create(path, header).map_err(io::Error::other)?;
+    let at_ns = header.at_ns;
+    for condition in 0..header.conditions.len() as u32 {
+        for round in 0..BLOCKS {
+            let until_ns = at_ns.plus(Span::from_secs(1));
+            let mut block = Block { condition, round, from_ns: at_ns, until_ns, ..Block::default() };
+            fill(&mut block, late, random);
+            writer.write(&Line::Block(Box::new(block)));
+        }
+        let usage = Some(Usage { elapsed_ns: Span::from_secs(4), ..Usage::default() });
+        let (load, unfinished, error) = (None, false, None);
+        let finished = Finished { condition, round: BLOCKS - 1, at_ns, usage, load, unfinished, error };
+        writer.write(&Line::Finished(finished));
+    }
+    writer.write(&Line::End(End { at_ns, how: HowEnded::Done }));
+    writer.close();
+    Ok(())
+}
+
+/// A bell around 50 µs, and a tail.
+fn fill(block: &mut Block, late: i64, random: &mut fastrand::Rng) {
+    for _ in 0..KINDS {
+        let bell: i64 = (0..4).map(|_| random.i64(10_000..15_000)).sum();
+        let tail = if random.u8(..50) == 0 { random.i64(0..300_000) } else { 0 };
+        block.latency.record_n(Latency::from_nanos(bell + tail + late), OF_EACH_KIND);
+    }
+}
+
+/// How long a command took, and the most memory that it had, as it was seen last before its end.
+fn measured(command: &mut Command) -> io::Result<(f64, String)> {
+    let began = clock::now();
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+    let mut most = String::from("?");
+    while child.try_wait()?.is_none() {
+        let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
+        if let Some(line) = status.lines().find_map(|line| line.strip_prefix("VmHWM:")) {
+            most = line.trim().to_owned();
+        }
+        clock::pause(Span::from_millis(10))?;
+    }
+    Ok((clock::now().since(began).as_secs_f64(), most))
+}
