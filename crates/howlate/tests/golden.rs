@@ -6,9 +6,11 @@
 mod common;
 
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::Command;
 
 use common::{is_installed, json, run, skip, stderr, stdout};
+use serde_json::Value;
 
 /// Shows `testdata/recordings/v1/NAME.jsonl` from its own folder, so that paths are the same everywhere.
 fn shown(name: &str, format: &str) -> String {
@@ -287,4 +289,49 @@ fn results_for_prometheus() {
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing else is left");
     let nowhere = run(&["show", &recording("cyclic"), "--prometheus", "/proc/none/x.prom"]);
     assert_eq!(nowhere.status.code(), Some(2), "{}", stderr(&nowhere));
+}
+
+/// The names of our metrics that `text` has.
+fn metrics(text: &str) -> std::collections::BTreeSet<String> {
+    let parts = text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+    parts.filter(|part| part.starts_with("howlate_")).map(str::to_owned).collect()
+}
+
+/// What a dashboard asks for, as rules: `$instance` is a value like any other.
+fn rules_of(dashboard: &Value) -> String {
+    let targets =
+        dashboard["panels"].as_array().unwrap().iter().flat_map(|one| one["targets"].as_array().unwrap());
+    let one = |(number, target): (usize, &Value)| {
+        let expression = target["expr"].as_str().unwrap().replace('$', "");
+        format!("      - {{record: \"panel:{number}\", expr: {}}}\n", Value::from(expression))
+    };
+    let rules: String = targets.enumerate().map(one).collect();
+    format!("groups:\n  - name: dashboard\n    rules:\n{rules}")
+}
+
+#[test]
+fn alerts_and_dashboard_ask_for_what_there_is() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let folder = tempfile::tempdir().unwrap();
+    let (results, rules) = (folder.path().join("a.prom"), folder.path().join("dashboard.yml"));
+    let recording = root.join("testdata/recordings/v1/cyclic.jsonl");
+    run(&["show", recording.to_str().unwrap(), "--prometheus", results.to_str().unwrap()]);
+    let written = metrics(&std::fs::read_to_string(&results).unwrap());
+    let [alerts, dashboard] = ["docs/alerts.yml", "docs/grafana-dashboard.json"].map(|name| root.join(name));
+    for path in [&alerts, &dashboard] {
+        let asked = metrics(&std::fs::read_to_string(path).unwrap());
+        assert!(!asked.is_empty() && asked.is_subset(&written), "{}: {asked:?}", path.display());
+    }
+    let dashboard: Value = serde_json::from_slice(&std::fs::read(&dashboard).unwrap()).unwrap();
+    std::fs::write(&rules, rules_of(&dashboard)).unwrap();
+    if !is_installed("promtool") {
+        return skip("promtool is not installed");
+    }
+    let tests = root.join("crates/howlate/tests/alerts.test.yml");
+    for (words, path) in
+        [(["check", "rules"], &alerts), (["check", "rules"], &rules), (["test", "rules"], &tests)]
+    {
+        let checked = Command::new("promtool").args(words).arg(path).output().unwrap();
+        assert!(checked.status.success(), "{}: {}{}", path.display(), stdout(&checked), stderr(&checked));
+    }
 }

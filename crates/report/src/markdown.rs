@@ -28,13 +28,14 @@ pub struct Markdown {
 /// linked by the name of its file, `beside`; without one there is none.
 pub fn markdown(subject: &Subject<'_>, beside: Option<&OsStr>) -> Markdown {
     let entries = Entry::all(subject.recordings);
-    let source = Source { entries: &entries, comparison: subject.comparison };
+    let fleets = Fleet::all(subject.recordings);
+    let source = Source { entries: &entries, comparison: subject.comparison, fleets: &fleets };
     let shown = beside.and_then(|name| Some((name, picture(first(&entries), source)?)));
     let link = shown.as_ref().map(|(name, picture)| image(&picture.title, &address(name)));
     let text = [
         verdict(subject, &entries),
         link.unwrap_or_default(),
-        nodes(subject.recordings),
+        nodes(&fleets),
         results(subject.recordings, &entries),
         subject.comparison.as_ref().map_or_else(String::new, comparison::markdown),
         causes::markdown(&entries),
@@ -66,13 +67,13 @@ fn image(title: &str, address: &str) -> String {
 }
 
 /// Which machines stand out, where several have measured.
-fn nodes(recordings: &[Recording<'_>]) -> String {
-    let told = |fleet: Fleet<'_>| {
-        let several = recordings.len() > 1;
+fn nodes(fleets: &[Fleet<'_>]) -> String {
+    let told = |fleet: &Fleet<'_>| {
+        let several = fleets.len() > 1;
         let name = if several { format!("Nodes of {}", fleet.recording.name) } else { "Nodes".to_owned() };
         list(&markdown_text(&name), &fleet.sentences())
     };
-    Fleet::all(recordings).into_iter().map(told).collect()
+    fleets.iter().map(told).collect()
 }
 
 /// What was measured, where, and the tables.
