@@ -26,7 +26,7 @@ The developer's commands:
                               damaged and hostile input for everything that reads what others wrote
   cargo xtask soak [--for 24h]
                               one long measurement, and whether anything grew that must not
-  cargo xtask storm [--kills 1000] [--seed N]
+  cargo xtask storm [--borrowed] [--kills 1000] [--seed N]
                               kills at random moments, and whether the machine is left as it was; 60 if not said
   cargo xtask orders          the ring of wake-ups in every order that loom knows, and in Miri
   cargo xtask supply          licences, sources and versions of what is built in

@@ -3,14 +3,19 @@
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-/// Runs the test of that name with as many kills as asked, and the seed if one is given.
+/// Runs the test of that name with as many kills as asked, and the seed if one is given; with `--borrowed`, that of settings
+/// which are changed and put back all the time, as `tune` does, and nothing else.
 pub fn run(words: &[&str]) -> ExitCode {
+    let (test, words) = match words {
+        ["--borrowed", words @ ..] => ("turns", words),
+        words => ("storm", words),
+    };
     let Some(asked) = asked(words) else {
-        eprintln!("error: usage: cargo xtask storm [--kills 1000] [--seed N]");
+        eprintln!("error: usage: cargo xtask storm [--borrowed] [--kills 1000] [--seed N]");
         return ExitCode::from(2);
     };
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["test", "--quiet", "--workspace", "--test", "storm", "--", "--nocapture"]).envs(asked);
+    cargo.args(["test", "--quiet", "--workspace", "--test", test, "--", "--nocapture"]).envs(asked);
     match cargo.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("..")).status() {
         Ok(status) if status.success() => ExitCode::SUCCESS,
         Ok(_) => ExitCode::FAILURE,

@@ -9,7 +9,7 @@ use howlate_model::{Caveat, Setting, Write, WriteKind};
 
 use crate::journal::LockError;
 use crate::keeper::Keeper;
-use crate::setting::read;
+use crate::setting::{is_same, read_or_why};
 use crate::wanted::Wanted;
 
 /// Changes settings, and sees to it that all are put back: when it is ended or dropped with the
@@ -103,7 +103,7 @@ impl Applied {
         match lent {
             Ok((setting, id)) => {
                 // What is to stay as it is may be changed by what else is set, and is put back after that.
-                self.settings.extend(Some(setting).filter(|_| !write.is_watched()));
+                self.settings.extend(Some(setting).filter(|_| !write.watched));
                 self.ids.push(id);
             }
             Err(reason) => self.refused(write, reason),
@@ -125,9 +125,10 @@ impl Applied {
         }
     }
 
-    /// Whether nothing of what was wanted is in force.
+    /// Whether nothing of what was wanted is in force but what was so already.
     pub fn is_nothing(&self) -> bool {
-        self.settings.is_empty() && self.held.is_empty()
+        let is_as_before = |one: &Setting| is_same(&one.before, &one.in_force);
+        self.settings.iter().all(is_as_before) && self.held.is_empty()
     }
 
     fn leave_out(&mut self, wanted: &Wanted, reason: impl ToString) {
@@ -167,7 +168,7 @@ impl Drop for Applied {
 
 /// Read back at the end: a value that does not stand was not in force all the time.
 fn changed_since(setting: Setting) -> Option<Caveat> {
-    let found = read(&setting.path).unwrap_or_else(|error| error.to_string());
+    let found = read_or_why(&setting.path)?;
     let Setting { path, in_force, .. } = setting;
     (found != in_force).then_some(Caveat::SettingChanged { path, set: in_force, found })
 }

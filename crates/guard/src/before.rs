@@ -7,7 +7,8 @@ use howlate_linux::clock;
 use howlate_model::{Caveat, Span};
 use serde::{Deserialize, Serialize};
 
-use crate::setting::{Kernel, Live, is_same};
+use crate::setting::{Kernel, Live, has_ended, is_same};
+use crate::thread::{OfThread, ticks_now};
 
 /// One change, as it is to be taken back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,6 +24,9 @@ pub(crate) struct Before {
     /// it, the value from before is put back whatever is found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) lent: Option<String>,
+    /// Of a thread's setting, when it was about to be changed, in ticks: threads that it starts from then on inherit it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) since: Option<u64>,
 }
 
 /// How long a control group may still be in use by processes that are ending.
@@ -51,6 +55,19 @@ impl Before {
         if self.made { self.remove() } else { self.put_back_in(&Live) }
     }
 
+    /// When a thread's setting at `path` is changed that is changed now.
+    pub(crate) fn since(path: &str) -> Option<u64> {
+        OfThread::named(path).map(|_| ticks_now())
+    }
+
+    /// The same setting of threads that inherited it since it was changed, as it would be without.
+    fn of_heirs(&self) -> Vec<Self> {
+        let Some((thread, since)) = OfThread::named(&self.path).zip(self.since) else { return Vec::new() };
+        let inherited = self.lent.as_deref().filter(|lent| *lent != self.value).or(thread.hands_on());
+        let heirs = inherited.map(|value| thread.heirs(since, value)).unwrap_or_default();
+        heirs.into_iter().map(|path| Self { path, ..self.clone() }).collect()
+    }
+
     /// What somebody else has set meanwhile in place of what was lent.
     pub(crate) fn taken_over(&self, now: &str) -> Option<Caveat> {
         // Nobody sets nothing: that is a write of ours that was cut off.
@@ -61,6 +78,9 @@ impl Before {
 
     fn put_back_in(&self, kernel: &impl Kernel) -> Option<Caveat> {
         let now = kernel.read(&self.path);
+        if now.as_ref().is_err_and(|error| has_ended(&self.path, error)) {
+            return None;
+        }
         // What was never changed, or is back already, is not written.
         if now.as_ref().is_ok_and(|now| is_same(now, &self.value)) {
             return None;
@@ -97,17 +117,31 @@ impl Changes {
 
     /// Takes all back, last change first; tells what could not be, and returns what the kernel refused.
     pub(crate) fn put_all_back(self) -> (Vec<Caveat>, Self) {
-        let is_refused = |caveat: &Caveat| matches!(caveat, Caveat::SettingNotRestored { .. });
-        let try_each = |changes: Vec<Before>| {
-            let tried = changes.into_iter().filter_map(|one| one.put_back().map(|caveat| (one, caveat)));
-            tried.partition::<Vec<_>, _>(|(_, caveat)| is_refused(caveat))
-        };
-        let (refused, told) = try_each(self.all.into_iter().rev().collect());
+        let (refused, told) = try_each(self.all.iter().rev().cloned().collect());
+        let of_heirs = self.put_heirs_back();
         // Some are only taken once others are back: an energy preference only without the governor `performance`.
         let (refused, told_later) = try_each(refused.into_iter().map(|(one, _)| one).collect());
-        let caveats = told.into_iter().chain(told_later).map(|(_, caveat)| caveat);
+        let caveats = told.into_iter().chain(told_later).map(|(_, caveat)| caveat).chain(of_heirs);
         let caveats = caveats.chain(refused.iter().map(|(_, caveat)| caveat.clone())).collect();
         (caveats, Self { all: refused.into_iter().rev().map(|(one, _)| one).collect() })
+    }
+
+    /// Takes back what threads have inherited. They may start others until they are found.
+    fn put_heirs_back(&self) -> Vec<Caveat> {
+        /// What still inherits then starts threads without end.
+        const MOST: usize = 8;
+        let mut caveats = Vec::new();
+        for _ in 0..MOST {
+            let heirs: Vec<Before> = self.all.iter().rev().flat_map(Before::of_heirs).collect();
+            if heirs.is_empty() {
+                break;
+            }
+            let (refused, told) = try_each(heirs);
+            let new = refused.into_iter().chain(told).map(|(_, caveat)| caveat);
+            let new: Vec<Caveat> = new.filter(|caveat| !caveats.contains(caveat)).collect();
+            caveats.extend(new);
+        }
+        caveats
     }
 
     /// From now on what `id` has changed is lent: it held `found` when it was read back.
@@ -115,6 +149,16 @@ impl Changes {
         let lent = self.all.iter_mut().filter(|one| one.id == id);
         lent.for_each(|one| one.lent = Some(found.to_owned()));
     }
+}
+
+/// A change, and what is to be told of taking it back.
+type Told = (Before, Caveat);
+
+/// Takes each back; returns what the kernel refused, and what else is to be told.
+fn try_each(changes: Vec<Before>) -> (Vec<Told>, Vec<Told>) {
+    let is_refused = |caveat: &Caveat| matches!(caveat, Caveat::SettingNotRestored { .. });
+    let tried = changes.into_iter().filter_map(|one| one.put_back().map(|caveat| (one, caveat)));
+    tried.partition(|(_, caveat)| is_refused(caveat))
 }
 
 #[cfg(test)]
@@ -129,6 +173,7 @@ mod tests {
             value: value.to_owned(),
             made: false,
             lent: None,
+            since: None,
         }
     }
 

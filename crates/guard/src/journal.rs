@@ -10,7 +10,7 @@ use howlate_procfs::Root;
 use serde::{Deserialize, Serialize};
 
 use crate::before::{Before, Changes};
-use crate::setting::{is_same, is_setting, read};
+use crate::setting::{can_be_put_back, is_same, read};
 
 /// Where root's journal is: gone after a restart, as the settings are.
 const OF_ROOT: &str = "/run/howlate";
@@ -188,7 +188,9 @@ fn in_force(text: &str, boot: &str) -> Changes {
     for entry in text.lines().filter_map(|line| serde_json::from_str(line).ok()) {
         match entry {
             Entry::Boot(of) => of_this_boot = of == boot,
-            Entry::Change(change) if of_this_boot && is_setting(&change.path) => changes.all.push(change),
+            Entry::Change(change) if of_this_boot && can_be_put_back(&change.path) => {
+                changes.all.push(change)
+            }
             Entry::Change(_) => {}
             Entry::Lent(id, found) => changes.lend(id, &found),
             Entry::Undone(id) => changes.all.retain(|change| change.id != id),
@@ -224,7 +226,7 @@ mod tests {
     use std::fs;
 
     fn change(id: u32, path: &str) -> Before {
-        Before { id, path: path.to_owned(), value: "1".to_owned(), made: false, lent: None }
+        Before { id, path: path.to_owned(), value: "1".to_owned(), made: false, lent: None, since: None }
     }
 
     fn text(entries: &[Entry]) -> String {

@@ -54,7 +54,7 @@ impl Keeper {
         }
         let (setting, id) = self.change_from(before, &write.path, &write.value)?;
         // What is only watched over may be changed by what else is set: that is nobody else's.
-        if !is_same(&setting.before, &setting.in_force) {
+        if !write.watched {
             self.lent(id, &setting.in_force);
         }
         Ok((setting, id))
@@ -76,6 +76,7 @@ impl Keeper {
             value: before.clone(),
             made: false,
             lent: None,
+            since: Before::since(path),
         };
         let is_so = is_same(&before, value);
         if !is_so || is_writable(path) {
@@ -93,7 +94,14 @@ impl Keeper {
     pub(crate) fn make(&mut self, path: &str) -> Result<u32, NotSet> {
         self.last_id += 1;
         let id = self.last_id;
-        self.remember(&Before { id, path: path.to_owned(), value: String::new(), made: true, lent: None })?;
+        self.remember(&Before {
+            id,
+            path: path.to_owned(),
+            value: String::new(),
+            made: true,
+            lent: None,
+            since: None,
+        })?;
         std::fs::create_dir(path).inspect_err(|_| drop(self.undo(&[id])))?;
         Ok(id)
     }

@@ -18,6 +18,7 @@ mod keeper;
 mod protocol;
 mod serve;
 mod setting;
+mod thread;
 mod trace;
 mod wanted;
 
@@ -26,5 +27,6 @@ pub use group::Group;
 pub use journal::{LockError, left, put_back_leftovers, restore};
 pub use serve::GUARDIAN;
 pub use setting::not_as_before;
+pub use thread::{Subject, is_there, read_of_thread, setting_of_thread};
 pub use trace::Trace;
 pub use wanted::{Wanted, WantedError};

@@ -6,6 +6,8 @@ use std::io::{self, Write};
 use howlate_model::Write as Setting;
 use howlate_procfs::chosen;
 
+use crate::thread::OfThread;
+
 /// The files of a kernel: those of the live one, or of one that a test has written the script of.
 pub(crate) trait Kernel {
     /// A setting's value; of a choice, the one that is marked.
@@ -29,19 +31,38 @@ impl Kernel for Live {
 
 /// A setting's value. Of a choice such as `always [madvise] never` or `none (full)`, the one that is marked.
 pub(crate) fn read(path: &str) -> io::Result<String> {
+    if let Some(thread) = OfThread::named(path) {
+        return thread.read();
+    }
     let text = std::fs::read_to_string(path)?;
     Ok(chosen(&text).unwrap_or(text.trim()).to_owned())
 }
 
 /// Writes a value at once, as the kernel wants it. Makes no file.
 pub(crate) fn write(path: &str, value: &str) -> io::Result<()> {
+    if let Some(thread) = OfThread::named(path) {
+        return thread.write(value);
+    }
     File::options().write(true).truncate(true).open(path)?.write_all(value.as_bytes())
 }
 
-/// What the file holds, if that is not what it held before; or why it cannot be read.
+/// What the file holds, if that is not what it held before; or why it cannot be read. A thread that has ended holds nothing.
 pub fn not_as_before(write: &Setting) -> Option<String> {
-    let now = read(&write.path).unwrap_or_else(|error| error.to_string());
+    let now = read_or_why(&write.path)?;
     (!is_same(&now, &write.now)).then_some(now)
+}
+
+/// A setting's value, or why it cannot be read; `None` for one of a thread that has ended.
+pub(crate) fn read_or_why(path: &str) -> Option<String> {
+    match read(path) {
+        Err(error) if has_ended(path, &error) => None,
+        found => Some(found.unwrap_or_else(|error| error.to_string())),
+    }
+}
+
+/// Whether it is not to be had because it was a thread's that has ended.
+pub(crate) fn has_ended(path: &str, error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::NotFound && OfThread::named(path).is_some()
 }
 
 /// Whether two texts are the same value: the kernel shows all groups of a mask of CPUs, whatever was written.
@@ -65,7 +86,12 @@ fn bits(text: &str) -> Option<String> {
 
 /// Whether this process may change it.
 pub(crate) fn is_writable(path: &str) -> bool {
-    File::options().write(true).open(path).is_ok()
+    OfThread::named(path).is_some() || File::options().write(true).open(path).is_ok()
+}
+
+/// Whether it is a setting that may be put back: one of the kernel's, or a thread's.
+pub(crate) fn can_be_put_back(path: &str) -> bool {
+    is_setting(path) || OfThread::named(path).is_some()
 }
 
 /// Whether a path is one of the kernel's settings.

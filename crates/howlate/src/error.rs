@@ -98,6 +98,8 @@ pub(crate) enum Error {
     ProgramFailed { program: String, how: String },
     #[error(transparent)]
     NotOne(#[from] NotOne),
+    #[error("no setting can be tried on `{program}`: {why}")]
+    NothingToTune { program: String, why: &'static str },
     #[error("{0} is not for `howlate tune`")]
     NotForTune(&'static str),
     #[error("running here: {}; settings of the machine would change while they are tried", .0.join(" and "))]
@@ -157,7 +159,7 @@ impl Error {
                 names.join(" ")
             )),
             Self::Locked(LockError::Busy) => Some("wait until it ends; if one was killed, `howlate tune --restore` puts settings back".into()),
-            Self::Locked(_) => Some("`--knobs thread` changes only howlate's own threads".into()),
+            Self::Locked(_) => Some("run it as root, or name a folder of yours in XDG_RUNTIME_DIR; without a program, `--knobs thread` changes only howlate's own threads".into()),
             Self::Guest(error) => error.hint(),
             Self::NotForGuests(word) if word.starts_with('-') => Some("leave it out: only the recording leaves a guest".into()),
             Self::NotForGuests(_) => Some("commands that measure can: `-- cyclic …`, `-- sleep …`, `-- notify …`, `-- run PLAN`; `-- selfcheck` as well".into()),
@@ -234,6 +236,7 @@ impl Error {
             Self::Watch(error) => error.hint(),
             Self::NothingWatches(_) => Some("leave `--tracer` out, or mark the loops of the program: see `howlate watch --help`".into()),
             Self::Waits(_) => Some("`howlate watch PID` sees one process where that is allowed".into()),
+            Self::NothingToTune { .. } => Some("`howlate watch` shows which of its threads wake, and what wakes them".into()),
             Self::ProgramFailed { .. } => Some("what was seen of it before that is above".into()),
             Self::Fleet(error) => error.hint(),
             Self::Host(_) => None,

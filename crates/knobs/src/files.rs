@@ -95,7 +95,7 @@ impl Files {
         let write = |(_, reading): &(String, Reading)| {
             let now = reading.text().unwrap_or_default();
             let now = chosen(now).unwrap_or(now).to_owned();
-            Write { path: reading.path.clone(), value: now.clone(), now }
+            Write { path: reading.path.clone(), value: now.clone(), now, watched: false }
         };
         self.entries.iter().map(write).collect()
     }

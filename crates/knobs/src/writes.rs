@@ -33,7 +33,7 @@ impl Writes {
         Self {
             patterns: vec![(path.clone(), value.clone())],
             remedy: Remedy { apply: vec![written(&value, &path)], undo: vec![written(&now, &path)] },
-            each: vec![Write { path, now, value }],
+            each: vec![Write { path, now, value, watched: false }],
             watched: Vec::new(),
         }
     }
@@ -41,7 +41,7 @@ impl Writes {
     /// The same, with files that the kernel may change together with these.
     #[must_use]
     pub fn watching(mut self, files: Vec<Write>) -> Self {
-        self.watched.extend(files);
+        self.watched.extend(files.into_iter().map(|file| Write { watched: true, ..file }));
         self
     }
 

@@ -115,7 +115,7 @@ fn a_governor_may_change_the_energy_preference_which_is_put_back() {
     let name = "energy_performance_preference";
     assert_eq!(writes.watched.len(), writes.each.len());
     for write in &writes.watched {
-        assert!(write.path.ends_with(name) && write.is_watched(), "{write:?}");
+        assert!(write.path.ends_with(name) && write.watched, "{write:?}");
         assert_eq!(root.read(&write.path).as_deref(), Ok(write.now.as_str()));
     }
     let (_folder, root) = system("raspberry-pi");

@@ -4,6 +4,7 @@
 //! What it does not do: decide anything. Each function is one call, with its errors as
 //! the kernel gives them.
 
+pub mod attributes;
 pub mod child;
 pub mod clock;
 pub mod condition_variable;

@@ -6,13 +6,13 @@ use howlate_model::{CpuSet, Nice, Policy, Priority, Span};
 use rustix::thread::{Pid, sched_getaffinity, sched_setaffinity};
 
 /// `SCHED_OTHER` … `SCHED_DEADLINE` of `<linux/sched.h>`.
-mod number {
-    pub(super) const OTHER: u32 = 0;
-    pub(super) const FIFO: u32 = 1;
-    pub(super) const RR: u32 = 2;
-    pub(super) const BATCH: u32 = 3;
-    pub(super) const IDLE: u32 = 5;
-    pub(super) const DEADLINE: u32 = 6;
+pub(crate) mod number {
+    pub(crate) const OTHER: u32 = 0;
+    pub(crate) const FIFO: u32 = 1;
+    pub(crate) const RR: u32 = 2;
+    pub(crate) const BATCH: u32 = 3;
+    pub(crate) const IDLE: u32 = 5;
+    pub(crate) const DEADLINE: u32 = 6;
 }
 
 /// The calling thread, for [`set_policy`], [`policy`], [`bind_thread`] and [`affinity_of`].
@@ -28,10 +28,14 @@ pub const THIS_THREAD: u32 = 0;
 ///
 /// Source: <https://man7.org/linux/man-pages/man2/sched_setattr.2.html>
 pub fn set_policy(tid: u32, policy: Policy) -> io::Result<()> {
-    let attr = attr_for(tid, policy)?;
+    set_attr(tid, &attr_for(tid, policy)?)
+}
+
+/// `sched_setattr(tid, attr, 0)`
+pub(crate) fn set_attr(tid: u32, attr: &libc::sched_attr) -> io::Result<()> {
     // SAFETY: `attr` is a valid sched_attr whose `size` field states its own size,
     // and it outlives the call.
-    let result = unsafe { libc::syscall(libc::SYS_sched_setattr, tid, &raw const attr, 0) };
+    let result = unsafe { libc::syscall(libc::SYS_sched_setattr, tid, &raw const *attr, 0) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
@@ -49,10 +53,7 @@ pub fn set_slice(slice: Span) -> io::Result<()> {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "this policy has no slices"));
     }
     (attr.size, attr.sched_runtime) = (SCHED_ATTR_SIZE_VER0, slice.as_nanos());
-    // SAFETY: `attr` is a valid sched_attr whose `size` field states its own size,
-    // and it outlives the call.
-    let result = unsafe { libc::syscall(libc::SYS_sched_setattr, THIS_THREAD, &raw const attr, 0) };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    set_attr(THIS_THREAD, &attr)
 }
 
 /// `sched_getattr(0, …)`: the slice that the fair scheduler gives the calling thread; `None` where the kernel does not say, or
@@ -132,7 +133,7 @@ fn attr_for(tid: u32, policy: Policy) -> io::Result<libc::sched_attr> {
 /// Size of `sched_attr` in its first published version, which every kernel accepts.
 const SCHED_ATTR_SIZE_VER0: u32 = 48;
 
-fn empty_attr() -> libc::sched_attr {
+pub(crate) const fn empty_attr() -> libc::sched_attr {
     libc::sched_attr {
         size: SCHED_ATTR_SIZE_VER0,
         sched_policy: number::OTHER,
@@ -145,7 +146,7 @@ fn empty_attr() -> libc::sched_attr {
     }
 }
 
-fn get_attr(tid: u32) -> io::Result<libc::sched_attr> {
+pub(crate) fn get_attr(tid: u32) -> io::Result<libc::sched_attr> {
     let mut attr = empty_attr();
     // SAFETY: `attr` has room for SCHED_ATTR_SIZE_VER0 bytes, the size that is passed.
     let result =

@@ -121,4 +121,6 @@ pub enum HowEnded {
     StoppedAbove,
     /// A setting of the machine that was to hold for one turn could not be put back.
     NotRestored,
+    /// The program ended that was measured.
+    ProgramEnded,
 }

@@ -45,17 +45,15 @@ pub struct Write {
     pub now: String,
     /// What it is to hold.
     pub value: String,
+    /// Whether the kernel may change it together with what else is written, so that it is put back whatever it holds then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub watched: bool,
 }
 
 impl Write {
-    /// Whether it is to stay as it is, and to be put back if something else that is written changes it.
-    pub fn is_watched(&self) -> bool {
-        self.now == self.value
-    }
-
     /// A request that holds as long as the file is open.
     pub fn request(path: impl Into<String>, value: impl Into<String>) -> Self {
-        Self { path: path.into(), now: String::new(), value: value.into() }
+        Self { path: path.into(), now: String::new(), value: value.into(), watched: false }
     }
 
     /// How it is put into force.

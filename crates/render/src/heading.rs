@@ -87,6 +87,7 @@ fn top(analysis: &Analysis, width: usize) -> String {
         Some(HowEnded::Done) => "",
         Some(HowEnded::Interrupted) => " · interrupted",
         Some(HowEnded::StoppedAbove) => " · stopped at the threshold",
+        Some(HowEnded::ProgramEnded) => " · ended with the program",
         Some(HowEnded::NotRestored) => " · ended, because a setting could not be put back",
         None => " · did not end in order",
     };

@@ -82,8 +82,9 @@ pub use retyped::to_repeat;
 pub use self_check::{CheckedClass, Outcome as CheckOutcome, SelfCheck};
 pub use top::{ORDERS, Top, TopView, top_schema};
 pub use tune::{
-    Confirmed, ConfirmedNumber, Fate, Left, Listed, PermanentWay, TuneReport, TuneRow, tune_announcement,
-    tune_json, tune_listing, tune_listing_json, tune_restored, tune_restored_json, tune_schema, tune_text,
+    Confirmed, ConfirmedNumber, Fate, Left, Listed, PermanentWay, TuneReport, TuneRow, TunedProgram,
+    tune_announcement, tune_json, tune_listing, tune_listing_json, tune_restored, tune_restored_json,
+    tune_schema, tune_text,
 };
 pub use watch::watched_live;
 pub use why::{cause_in_words, late_in_words, part_in_words, percent, segment_in_words, why};

@@ -50,7 +50,7 @@ pub(crate) use run::Run;
 pub(crate) use selfcheck::Selfcheck;
 pub(crate) use top::Top;
 pub(crate) use tracing::Reasons;
-pub(crate) use tune::{Chosen, Goal, HowToTune, Tune, TuneWork, with_work};
+pub(crate) use tune::{Chosen, Goal, HowToTune, Tune, TuneProgram, TuneSubject, TuneWork, with_work};
 pub(crate) use typed::{Typed, names};
 pub(crate) use watch::Watch;
 pub(crate) use why::Why;

@@ -1,26 +1,79 @@
 //! Options of `howlate tune`.
 
+use std::ffi::OsString;
+use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::{Arg, Args, Subcommand, ValueEnum};
+use clap::{Arg, Args, Subcommand, ValueEnum, ValueHint};
 use howlate_analyse::compare::Statistic;
 use howlate_knobs::{Knob, Scope, all, named};
 use howlate_model::{Span, nearest};
+use howlate_trace::Choice;
 
-use super::{Cyclic, Measuring, Notify, Sleep, known};
+use super::{Cyclic, Measuring, Notify, Printing, Sleep, file_name, known};
 
 /// Which settings help on this machine, proved in interleaved turns
 #[derive(Args)]
 #[command(
-    after_help = "Without a command: `cyclic`. After each of them: --knobs NAME,…, --goal p50|p99|max, --budget LENGTH, --dry-run, \
+    after_help = "Without a command: `cyclic`; `program` before `-- CMD`, or the id or name of a process. After each of them: --knobs NAME,…, --goal p50|p99|max, --budget LENGTH, --dry-run, \
 --restore and --beside-tuners, which `howlate tune cyclic --help` explains.\n\nExamples:\n  \
 howlate tune --knobs all --dry-run\n  \
 howlate tune sleep --for 1ms --policy other --budget 1m\n  \
-howlate tune cyclic --load cpu --knobs slice,nice,fifo --goal p99"
+howlate tune cyclic --load cpu --knobs slice,nice,fifo --goal p99\n  \
+howlate tune --budget 3m -- ./my-program --its-option"
 )]
 pub(crate) struct Tune {
     #[command(subcommand)]
-    pub(crate) work: TuneWork,
+    pub(crate) subject: TuneSubject,
+}
+
+/// What settings are tried on, howlate's own threads or somebody's program.
+#[derive(Subcommand)]
+pub(crate) enum TuneSubject {
+    #[command(flatten)]
+    Work(TuneWork),
+    /// Settings tried on a program of yours
+    Program(Box<TuneProgram>),
+}
+
+/// Settings tried from outside, on the threads of a program
+///
+/// The program need not know anything of howlate: it is started once, or runs already, and every turn is a window of time in which
+/// its threads have one setting changed.
+#[derive(Args)]
+#[command(group = clap::ArgGroup::new("whom").args(["process", "program"]).required(true))]
+pub(crate) struct TuneProgram {
+    /// A running process: its id, or its name
+    #[arg(value_name = "PID|NAME")]
+    pub(crate) process: Option<String>,
+    /// A program to start, with its arguments; it is ended afterwards
+    #[arg(last = true, value_name = "CMD")]
+    pub(crate) program: Vec<OsString>,
+    /// Only threads of this name are measured and have settings changed; all if left out
+    #[arg(long, value_name = "NAME")]
+    pub(crate) thread: Vec<String>,
+    /// Also those of the processes that it starts: with the first one, four at once at most
+    #[arg(long)]
+    pub(crate) follow: bool,
+    /// How long each turn lasts; as long as the goal takes if left out
+    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
+    pub(crate) turn: Option<Span>,
+    /// What traces: auto takes the best that can be had here; or bpf, tracefs
+    #[arg(long, value_name = "TRACER", default_value = "auto", hide_short_help = true, value_parser = known::known::<Choice>(known::tracers), hide_possible_values = true)]
+    pub(crate) tracer: Choice,
+    #[command(flatten)]
+    pub(crate) how: HowToTune,
+    /// Turns come in the order of this number
+    #[arg(long, value_name = "N", hide_short_help = true)]
+    pub(crate) seed: Option<u64>,
+    /// Save the recording
+    #[arg(long, short, value_name = "FILE", value_parser = file_name, value_hint = ValueHint::FilePath, help_heading = "Output")]
+    pub(crate) out: Option<PathBuf>,
+    /// Do not keep the run for `howlate show`
+    #[arg(long, hide_short_help = true, help_heading = "Output")]
+    pub(crate) no_save: bool,
+    #[command(flatten)]
+    pub(crate) printing: Printing,
 }
 
 /// What settings are tried on.
@@ -172,13 +225,16 @@ impl TuneWork {
     }
 }
 
-/// The words of a command line with `cyclic` put in where `tune` is followed by nothing that settings are tried on.
-pub(crate) fn with_work(words: impl Iterator<Item = std::ffi::OsString>) -> Vec<std::ffi::OsString> {
-    const AS_THEY_ARE: [&str; 6] = ["cyclic", "sleep", "notify", "-h", "--help", "help"];
-    let mut words: Vec<std::ffi::OsString> = words.collect();
+/// The words of a command line with `cyclic` put in where `tune` is followed by nothing that settings are tried on, and `program`
+/// where it is followed by somebody's program.
+pub(crate) fn with_work(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    const AS_THEY_ARE: [&str; 7] = ["cyclic", "sleep", "notify", "program", "-h", "--help", "help"];
+    let mut words: Vec<OsString> = words.collect();
     let is_tune = words.get(1).is_some_and(|word| word == "tune");
     if is_tune && !words.get(2).is_some_and(|next| AS_THEY_ARE.iter().any(|one| next == one)) {
-        words.insert(2, "cyclic".into());
+        let is_process = words.get(2).is_some_and(|next| !next.as_encoded_bytes().starts_with(b"-"));
+        let is_program = is_process || words.iter().any(|word| word == "--");
+        words.insert(2, if is_program { "program" } else { "cyclic" }.into());
     }
     words
 }
@@ -196,6 +252,8 @@ mod tests {
     fn tune_alone_tries_settings_on_periodic_threads() {
         assert_eq!(words("howlate tune"), "howlate tune cyclic");
         assert_eq!(words("howlate tune --dry-run"), "howlate tune cyclic --dry-run");
+        assert_eq!(words("howlate tune 4711 --dry-run"), "howlate tune program 4711 --dry-run");
+        assert_eq!(words("howlate tune --goal p50 -- ./sleep"), "howlate tune program --goal p50 -- ./sleep");
         for line in ["howlate tune sleep --for 1ms", "howlate tune --help", "howlate doctor", "howlate"] {
             assert_eq!(words(line), line);
         }

@@ -3,8 +3,9 @@
 mod accounts;
 mod courtesy;
 mod followed;
-mod subject;
-mod traced;
+pub(super) mod in_force;
+pub(super) mod subject;
+pub(super) mod traced;
 mod watching;
 
 use howlate_analyse::Analysis;
@@ -20,7 +21,7 @@ use crate::status::{self, Status};
 
 pub(crate) fn run(asked: &Watch) -> Result<Status, Error> {
     let environment = Environment::begin()?;
-    let mut subject = Subject::of(asked)?;
+    let mut subject = Subject::of(asked.process.as_deref(), &asked.program, asked.printing.json)?;
     let kept = Kept::begin("watch", asked.out.as_deref(), asked.no_save);
     let watching = Watching::begin(asked, &environment, &mut subject, kept.path().as_deref())?;
     subject.begin()?;

@@ -15,6 +15,11 @@ impl<'a> Engines<'a> {
         Self(vec![Box::new(Threads), Box::new(Notifications), Box::new(programs)])
     }
 
+    /// The same behind another one.
+    pub(super) fn after(first: Option<Box<dyn Engine + 'a>>, probes: &'a RefCell<Probes>) -> Self {
+        Self(first.into_iter().chain(Self::of(probes).0).collect())
+    }
+
     /// The one that takes `turn`.
     pub(super) fn for_turn(&mut self, turn: &Turn) -> Result<&mut (dyn Engine + 'a), EngineError> {
         let mechanism = turn.tasks.first().map(|task| task.work.mechanism().to_string());

@@ -12,12 +12,18 @@ const SETTLE: Span = Span::from_millis(50);
 pub(crate) struct Turning {
     guard: Guard,
     applied: Option<Applied>,
+    settle: Span,
 }
 
 impl Turning {
     /// With the guard that has the journal.
     pub(crate) const fn by(guard: Guard) -> Self {
-        Self { guard, applied: None }
+        Self { guard, applied: None, settle: SETTLE }
+    }
+
+    /// The same where no setting of the machine is tried, but whoever takes turns changes others: they are put back at the end.
+    pub(crate) const fn of_others(guard: Guard) -> Self {
+        Self { guard, applied: None, settle: Span::ZERO }
     }
 
     /// Puts `writes` in force as far as the kernel lets it, and waits for the machine to settle; tells what it did not
@@ -35,7 +41,7 @@ impl Turning {
             self.applied = Some(applied);
         }
         // A signal that ends the pause ends the measurement as well.
-        drop(clock::pause(SETTLE));
+        drop(clock::pause(self.settle));
         (caveats, Ok(()))
     }
 

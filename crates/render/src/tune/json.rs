@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::setting::{Fate, Listed, PermanentWay};
-use super::{Confirmed, ConfirmedNumber, Left, TuneReport, TuneRow, words};
+use super::{Confirmed, ConfirmedNumber, Left, TuneReport, TuneRow, TunedProgram, words};
 
 /// Of the names.
 pub(super) const FORMAT: u32 = 1;
@@ -24,6 +24,9 @@ struct Document<'a> {
     command: &'static str,
     /// The condition that settings were tried on, of the first thread.
     baseline: &'a Condition,
+    /// The program that they were tried on from outside; absent where it was howlate's own threads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    program: Option<&'a TunedProgram>,
     /// `p50`, `p99` or `max`: the number by which settings were judged first.
     goal: &'static str,
     /// Confidence of all statements about single settings together.
@@ -269,6 +272,7 @@ pub fn tune_json(report: &TuneReport<'_>) -> serde_json::Result<String> {
         howlate: &report.analysis.header.howlate,
         command: "tune",
         baseline: report.baseline,
+        program: report.program.as_ref(),
         goal: report.goal.name(),
         confidence: report.confidence,
         answer: words::answer(report),

@@ -66,9 +66,10 @@ fn named(knob: &str, text: &str, writes: &[Write], width: usize) -> String {
 fn written(write: &Write) -> String {
     match write.kind() {
         WriteKind::Request => format!("{}: {}, held open", write.path, write.value),
-        WriteKind::Setting if write.is_watched() => {
+        WriteKind::Setting if write.watched => {
             format!("{}: {}, put back if it changes", write.path, write.now)
         }
+        WriteKind::Setting if write.now == write.value => format!("{}: {}, as it is", write.path, write.now),
         WriteKind::Setting => format!("{}: {} → {}", write.path, write.now, write.value),
     }
 }

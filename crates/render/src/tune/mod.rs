@@ -10,7 +10,7 @@ mod words;
 
 use howlate_analyse::Analysis;
 use howlate_analyse::compare::{Arm, Level, Statistic, Tested, Verdict};
-use howlate_model::{Condition, Span};
+use howlate_model::{Activation, Condition, Span};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -41,6 +41,25 @@ pub struct TuneReport<'a> {
     pub needs: Option<Span>,
     /// What the files of the machine hold that were written for settings; `None` where none was.
     pub left: Option<Vec<Left>>,
+    /// The program that they were tried on from outside; `None` where it was howlate's own threads.
+    pub program: Option<TunedProgram>,
+}
+
+/// A program that settings were tried on from outside.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct TunedProgram {
+    /// What it is called.
+    pub name: String,
+    /// Its process.
+    pub pid: u32,
+    /// How many of its threads were measured when it began.
+    pub threads: usize,
+    /// What made them run: wake-ups of these kinds are compared.
+    pub compared: Vec<Activation>,
+    /// How long a turn lasts, in nanoseconds.
+    pub turn_ns: Span,
+    /// About how many of those wake-ups come in a turn, as the first look has shown.
+    pub wakeups_per_turn: u64,
 }
 
 /// A file that was written to, and does not hold what it held before.

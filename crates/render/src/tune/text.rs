@@ -24,7 +24,7 @@ pub fn tune_text(report: &TuneReport<'_>, width: usize) -> String {
     );
     let answer = wrapped(&words::answer(report), width, 0);
     let parts = [
-        format!("{about}\n{answer}\n"),
+        format!("{about}{}\n{answer}\n", program(report, width)),
         self_test(report, width),
         table(report, width),
         forest(report, width),
@@ -35,6 +35,12 @@ pub fn tune_text(report: &TuneReport<'_>, width: usize) -> String {
         notes(report, width),
     ];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+/// What a turn of somebody's program is.
+fn program(report: &TuneReport<'_>, width: usize) -> String {
+    let said = report.program.as_ref().map(|program| words::turns_of(program));
+    said.map_or_else(String::new, |said| format!("{}\n", paint(DIM, wrapped(&said, width, 0))))
 }
 
 fn self_test(report: &TuneReport<'_>, width: usize) -> String {

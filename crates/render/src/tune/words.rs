@@ -1,9 +1,9 @@
 //! What settings came to, in words.
 
 use howlate_analyse::compare::{Arm, Statistic, Tested, Verdict};
-use howlate_model::HowEnded;
+use howlate_model::{Activation, HowEnded};
 
-use super::TuneReport;
+use super::{TuneReport, TunedProgram};
 use crate::numbers::micros_of;
 
 /// What a number is called.
@@ -35,12 +35,43 @@ pub(super) fn answer(report: &TuneReport<'_>) -> String {
     }
 }
 
+/// What turns are of, and what too few wake-ups come in them for.
+pub(super) fn turns_of(program: &TunedProgram) -> String {
+    let TunedProgram { name, pid, threads, turn_ns, wakeups_per_turn: wakeups, .. } = program;
+    let threads = if *threads == 1 { "1 thread".to_owned() } else { format!("{threads} threads") };
+    let by: Vec<&str> = program.compared.iter().map(|one| compared(*one)).collect();
+    let turns = format!(
+        "Turns are {turn_ns} of {name} (process {pid}, {threads}), with about {wakeups} wake-ups in each: {}.",
+        by.join(" and ")
+    );
+    let few = |of: &&Statistic| of.least() > *wakeups;
+    let few: Vec<&str> =
+        [Statistic::P50, Statistic::P99, Statistic::Max].iter().filter(few).map(|of| number(*of)).collect();
+    match few.as_slice() {
+        [] => turns,
+        few => format!("{turns} That is too few for {}: `--turn` makes them longer.", few.join(" and ")),
+    }
+}
+
+/// What is compared of a program's wake-ups.
+const fn compared(activation: Activation) -> &'static str {
+    match activation {
+        Activation::Timer => "how late they are from the time that the timer was set to",
+        Activation::HandedOn => "where a deadline was handed on, from that",
+        Activation::Loop => "how late marked turns begin",
+        Activation::Event | Activation::Unseen => {
+            "how long they take from the moment at which a thread was woken"
+        }
+    }
+}
+
 /// Why it did not come to its end, if so.
 fn ended_early(report: &TuneReport<'_>) -> Option<&'static str> {
     match report.analysis.end.as_ref()?.how {
         HowEnded::Done => None,
         HowEnded::Interrupted => Some("It was interrupted"),
         HowEnded::StoppedAbove => Some("It was stopped at the threshold"),
+        HowEnded::ProgramEnded => Some("The program ended"),
         HowEnded::NotRestored => Some("It ended, because a setting of the machine could not be put back"),
     }
 }

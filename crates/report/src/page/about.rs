@@ -29,6 +29,7 @@ fn ended(analysis: &Analysis) -> &'static str {
         Some(HowEnded::Done) => "",
         Some(HowEnded::Interrupted) => " · interrupted",
         Some(HowEnded::StoppedAbove) => " · stopped at the threshold",
+        Some(HowEnded::ProgramEnded) => " · ended with the program",
         Some(HowEnded::NotRestored) => " · ended, because a setting could not be put back",
         None => " · did not end in order",
     }

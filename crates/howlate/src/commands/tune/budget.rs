@@ -66,6 +66,15 @@ impl Budget {
         })
     }
 
+    /// The budget that it takes where turns last so long, if that is more: `pairs` of the baseline with itself, and as many rounds
+    /// of `arms` settings as the clearest effect takes.
+    pub(super) fn lacks(&self, each: Span, pairs: usize, arms: usize, confidence: f64) -> Option<Span> {
+        let rounds = Trial::least_rounds(arms, 1, confidence) + SOME_MORE;
+        let needed = each.times((2 * pairs + rounds * (arms + 1)) as u64);
+        let too_much = needed > self.left_until(SCREENED_BY);
+        too_much.then(|| Span::from_nanos(needed.as_nanos() / SCREENED_BY * 125).rounded_up())
+    }
+
     /// Whether there is time for `rounds` of settings that are still open.
     pub(super) fn has_time_to_screen(&self, rounds: usize, arms: usize) -> bool {
         let needed = self.each().times((rounds * (arms + 1)) as u64);

@@ -6,6 +6,7 @@ use howlate_procfs::Root;
 use howlate_render::{Fate, Listed, PermanentWay};
 
 use super::alter::{Unaltered, altered, written};
+use super::program::Facts;
 use crate::cli::Chosen;
 
 /// A setting as it is on this machine.
@@ -23,13 +24,17 @@ pub(super) struct Candidates {
 }
 
 impl Candidates {
-    /// Looks at every knob; those of `chosen` that can be turned and change `base` are to be tried.
-    pub(super) fn of(root: &Root, chosen: &[Chosen], base: &[Condition]) -> Self {
+    /// Looks at every knob; those of `chosen` that can be turned and change `base` are to be tried, from outside where `program`
+    /// is measured.
+    pub(super) fn of(root: &Root, chosen: &[Chosen], base: &[Condition], program: Option<&Facts>) -> Self {
         let one = |knob: &'static Knob| {
-            let state = beside(knob.state(root), base);
-            let fate = match chosen.iter().any(|chosen| chosen.means(knob)) {
-                true => fate(knob, &state, base),
-                false => Fate::NotAsked,
+            let state = of_program(beside(knob.state(root), base), program);
+            let from_outside =
+                program.zip(state.change.as_ref()).and_then(|(facts, change)| facts.fate(change));
+            let fate = match (chosen.iter().any(|chosen| chosen.means(knob)), from_outside) {
+                (true, None) => fate(knob, &state, base),
+                (true, Some(fate)) => fate,
+                (false, _) => Fate::NotAsked,
             };
             let way = |way: howlate_knobs::Way| PermanentWay { by: way.by, apply: way.apply, undo: way.undo };
             let permanent = knob.permanent(&state).into_iter().map(way).collect();
@@ -88,6 +93,13 @@ fn beside(state: State, base: &[Condition]) -> State {
         ThreadSetting::Slice(_) | ThreadSetting::Nothing | ThreadSetting::AlreadySo => None,
     };
     State { from: asked.unwrap_or(state.from), ..state }
+}
+
+/// What somebody's program has is not what this process has.
+fn of_program(state: State, program: Option<&Facts>) -> State {
+    let Some(Change::Thread(setting)) = &state.change else { return state };
+    let found = program.and_then(|facts| facts.from(setting));
+    State { from: found.unwrap_or(state.from), ..state }
 }
 
 /// Whether a chosen knob is tried on `base`.

@@ -3,6 +3,7 @@
 mod alter;
 mod budget;
 mod candidates;
+mod program;
 mod report;
 mod restoring;
 #[cfg(test)]
@@ -19,7 +20,7 @@ use howlate_render as render;
 
 use super::formats::is_json;
 use super::{cyclic, notify, say_kept, sleep};
-use crate::cli::{Chosen, Format, Goal, HowToTune, Measuring, Tune, TuneWork};
+use crate::cli::{Chosen, Format, Goal, HowToTune, Measuring, Tune, TuneSubject, TuneWork};
 use crate::environment::Environment;
 use crate::error::Error;
 use crate::kept::Kept;
@@ -29,25 +30,32 @@ use crate::terminal;
 use candidates::Candidates;
 use trying::Trying;
 
-pub(crate) fn run(mut asked: Tune) -> Result<Status, Error> {
-    refuse_what_is_not_for_tune(&mut asked.work)?;
-    let (measuring, how) = asked.work.parts();
+pub(crate) fn run(asked: Tune) -> Result<Status, Error> {
+    match asked.subject {
+        TuneSubject::Work(work) => try_on_own_threads(work),
+        TuneSubject::Program(program) => program::run(&program),
+    }
+}
+
+fn try_on_own_threads(mut work: TuneWork) -> Result<Status, Error> {
+    refuse_what_is_not_for_tune(&mut work)?;
+    let (measuring, how) = work.parts();
     let (how, seed) = (how.clone(), measuring.run.seed());
     if how.restore {
         return restoring::restore(is_json(measuring.output.printed()));
     }
-    choose_extent(&mut asked.work);
+    choose_extent(&mut work);
     let environment = if how.dry_run { Environment::read() } else { Environment::begin()? };
-    let plan = plan(&mut asked.work, &environment, seed)?;
+    let plan = plan(&mut work, &environment, seed)?;
     let trials = Trials::of(plan.clone(), seed)?;
     let guard = Guard::default();
     if !how.dry_run {
         stand_alone(&guard, &how)?;
     }
-    let candidates = Candidates::of(&Root::live(), &how.knobs, trials.base());
-    let (measuring, _) = asked.work.parts();
+    let candidates = Candidates::of(&Root::live(), &how.knobs, trials.base(), None);
+    let (measuring, _) = work.parts();
     if how.dry_run {
-        return list(&candidates, &trials, &how, measuring);
+        return list(&candidates, &trials, &how, is_json(measuring.output.printed()));
     }
     try_all(&plan, trials, (&candidates, guard), (&how, measuring), &environment, seed)
 }
@@ -67,7 +75,7 @@ fn try_all(
     let place = kept.path();
     let request =
         Request { kept: place.as_deref(), ..Request::of("tune", seed, &measuring.run, &measuring.output) };
-    let track = measure_in_steps(&request, environment, &plan, &mut trying, turning)?;
+    let track = measure_in_steps(&request, environment, &plan, &mut trying, turning, None)?;
     let report = report::of(candidates, &trying, &track);
     let format = measuring.output.printed();
     let text = if is_json(format) {
@@ -113,14 +121,8 @@ fn turning(
 }
 
 /// Every setting with its state here; nothing is changed.
-fn list(
-    candidates: &Candidates,
-    trials: &Trials,
-    how: &HowToTune,
-    measuring: &Measuring,
-) -> Result<Status, Error> {
+fn list(candidates: &Candidates, trials: &Trials, how: &HowToTune, is_json: bool) -> Result<Status, Error> {
     let (baseline, listed) = (&trials.base()[0], candidates.listed());
-    let is_json = is_json(measuring.output.printed());
     let text = match is_json {
         true => render::tune_listing_json(baseline, &listed, how.budget)?,
         false => render::tune_listing(baseline, &listed, how.budget, terminal::width()),

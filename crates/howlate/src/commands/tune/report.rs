@@ -29,6 +29,7 @@ pub(super) fn of<'a>(candidates: &Candidates, trying: &'a Trying, track: &'a Tra
         confirmed: confirmed.map(|(_, found)| found),
         needs: trying.needs,
         left: left(candidates),
+        program: None,
     }
 }
 

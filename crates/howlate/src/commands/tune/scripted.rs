@@ -3,15 +3,16 @@
 use std::path::Path;
 
 use howlate_analyse::compare::Track;
+use howlate_knobs::{Change, State, Status, Writes, named};
 use howlate_model::{
-    Block, Condition, Finished, Line, MonotonicTime, Policy, Span, Task, Turn, Wait, Wakeup, Work,
+    Block, Caveat, Condition, Finished, Line, MonotonicTime, Policy, Span, Task, Turn, Wait, Wakeup, Work,
 };
 use howlate_plan::{Plan, Trials};
 use howlate_procfs::Root;
 use howlate_record::Reader;
-use howlate_render as render;
+use howlate_render::{self as render, Fate};
 
-use super::candidates::Candidates;
+use super::candidates::{Candidate, Candidates};
 use super::report;
 use super::trying::Trying;
 use crate::cli::{Chosen, Goal, HowToTune};
@@ -56,11 +57,23 @@ fn trials() -> Trials {
 struct Machine {
     random: fastrand::Rng,
     now: MonotonicTime,
+    /// A file that it does not take where more than one setting is to be in force.
+    refused_beside_others: Option<&'static str>,
+    /// Settings of the machine that make wake-ups later while they are not in force.
+    settings: u64,
+}
+
+impl Machine {
+    fn new(settings: u64, refused_beside_others: Option<&'static str>) -> Self {
+        let (random, now) = (fastrand::Rng::with_seed(1), MonotonicTime::from_nanos(0));
+        Self { random, now, refused_beside_others, settings }
+    }
 }
 
 impl Machine {
     fn take(&mut self, turn: &Turn, conditions: &[Condition], track: &mut Track) {
         let task = &turn.tasks[0];
+        self.refuse(&conditions[task.condition as usize], track);
         let (condition, round) = (task.condition, task.round);
         let mut block = Block { condition, round, from_ns: self.now, ..Block::default() };
         for _ in 0..task.samples.unwrap_or_default() {
@@ -83,6 +96,16 @@ impl Machine {
         }));
     }
 
+    /// What the kernel does not take beside others.
+    fn refuse(&self, condition: &Condition, track: &mut Track) {
+        let asked = condition.tuned.as_ref().map_or(0, |one| one.knobs.len());
+        if let Some(path) = self.refused_beside_others.filter(|_| asked > 1) {
+            let (setting, asked) = (path.to_owned(), "0".to_owned());
+            let reason = "Device or resource busy".to_owned();
+            track.add(&Line::Caveat(Caveat::SettingLeftOut { setting, asked, reason }));
+        }
+    }
+
     /// How late a wake-up is.
     fn late(&mut self, condition: &Condition) -> Span {
         let is_real_time = condition.policy.is_realtime();
@@ -94,24 +117,36 @@ impl Machine {
         let slack = if has_slack { 50_000 } else { 0 };
         let wait =
             if !goes_first && self.random.u8(..20) == 0 { self.random.u64(2_000_000..2_100_000) } else { 0 };
-        Span::from_nanos(10_000 + slack + wait + self.random.u64(..6_000))
+        let of_machine = condition.tuned.iter().flat_map(|one| &one.writes).count() as u64;
+        Span::from_nanos(
+            10_000 + 40_000 * (self.settings - of_machine) + slack + wait + self.random.u64(..6_000),
+        )
     }
+}
+
+/// How settings of a thread are tried, with so much time that it never decides anything.
+fn how() -> HowToTune {
+    let (goal, budget) = (Goal::P99, Span::from_secs(3_600));
+    let knobs = vec!["thread".parse::<Chosen>().unwrap()];
+    HowToTune { knobs, goal, budget, dry_run: false, beside_tuners: false, restore: false }
 }
 
 /// Everything that is found of settings of a thread, on the machine that a captured tree shows.
 fn tried(machine: &mut Machine) -> (String, String) {
-    let (trials, goal, budget) = (trials(), Goal::P99, Span::from_secs(3_600));
-    // So much time that it never decides anything.
-    let how = HowToTune {
-        knobs: vec!["thread".parse::<Chosen>().unwrap()],
-        goal,
-        budget,
-        dry_run: false,
-        beside_tuners: false,
-        restore: false,
-    };
-    let candidates = Candidates::of(&Root::at(testdata("systems/rt-kernel")), &how.knobs, trials.base());
-    let mut trying = Trying::new(trials, &candidates, &how);
+    let (trials, how) = (trials(), how());
+    let candidates =
+        Candidates::of(&Root::at(testdata("systems/rt-kernel")), &how.knobs, trials.base(), None);
+    found(machine, trials, &candidates, &how)
+}
+
+/// The same of these settings.
+fn found(
+    machine: &mut Machine,
+    trials: Trials,
+    candidates: &Candidates,
+    how: &HowToTune,
+) -> (String, String) {
+    let mut trying = Trying::new(trials, candidates, how);
     let mut conditions = trying.conditions().to_vec();
     let mut header = Reader::open(&testdata("recordings/v1/cyclic.jsonl")).unwrap().header().clone();
     header.conditions.clone_from(&conditions);
@@ -121,15 +156,37 @@ fn tried(machine: &mut Machine) -> (String, String) {
         conditions.extend(new);
         turns.iter().for_each(|turn| machine.take(turn, &conditions, &mut track));
     }
-    let report = report::of(&candidates, &trying, &track);
+    let report = report::of(candidates, &trying, &track);
     let text = anstream::adapter::strip_str(&render::tune_text(&report, 100)).to_string();
     (text, render::tune_json(&report).unwrap())
 }
 
 #[test]
 fn what_is_found_reads_like_this() {
-    let mut machine = Machine { random: fastrand::Rng::with_seed(1), now: MonotonicTime::from_nanos(0) };
-    let (text, json) = tried(&mut machine);
+    let (text, json) = tried(&mut Machine::new(0, None));
     insta::assert_snapshot!("tune-text", text);
     insta::assert_snapshot!("tune-json", json);
+}
+
+/// A file of the machine that holds 1 and is to hold 0.
+fn of_machine(name: &str, path: &str) -> Candidate {
+    let (from, to) = ("1".to_owned(), "0".to_owned());
+    let change = Some(Change::Files(Writes::known(path, "1", "0")));
+    let state = State { status: Status::Ready, from, to, change };
+    Candidate { knob: named(name).unwrap(), state, fate: Fate::Tried, permanent: Vec::new() }
+}
+
+/// Each helps, and both together more: but one of them is refused beside the other, so that nobody knows what helped more.
+#[test]
+fn a_set_of_which_one_setting_was_not_in_force_is_not_recommended() {
+    let recommended = |refused| {
+        let all = [("timer_migration", "/proc/sys/a"), ("numa_balancing", "/proc/sys/b")];
+        let candidates = Candidates { all: all.map(|(name, path)| of_machine(name, path)).into() };
+        let (_, json) = found(&mut Machine::new(2, refused), trials(), &candidates, &how());
+        let result: serde_json::Value = serde_json::from_str(&json).unwrap();
+        result["recommended"].as_array().unwrap().len()
+    };
+    assert_eq!(recommended(None), 2);
+    assert_eq!(recommended(Some("/proc/sys/b")), 1);
+    assert_eq!(recommended(Some("/proc/sys/a")), 1);
 }

@@ -6,11 +6,11 @@
 
 use howlate_analyse::compare::{Statistic, Track, Trial};
 use howlate_knobs::{Change, ThreadSetting};
-use howlate_model::{Caveat, Condition, Span};
+use howlate_model::{Caveat, Condition, Span, Write};
 use howlate_plan::Trials;
 use howlate_render as render;
 
-use super::alter::altered;
+use super::alter::{altered, written};
 use super::budget::{Budget, Looks};
 use super::candidates::Candidates;
 use crate::cli::HowToTune;
@@ -124,6 +124,11 @@ impl Trying {
         }
     }
 
+    /// Tries nothing where turns of this length take more time than there is.
+    pub(super) fn check_time_for_turns_of(&mut self, each: Span) {
+        self.needs = self.budget.lacks(each, PAIRS, self.tried.len(), CONFIDENCE);
+    }
+
     /// The conditions that are known from the start.
     pub(super) fn conditions(&self) -> &[Condition] {
         self.trials.conditions()
@@ -159,8 +164,17 @@ impl Trying {
         });
         of_threads.or_else(|| {
             let taken = track.analysis.caveats.iter().find(|caveat| self.is_lost(variant, caveat));
-            taken.map(render::caveat)
+            taken.map(render::caveat).or_else(|| self.missing(variant, track))
         })
+    }
+
+    /// A setting of the machine of which nothing was in force in a turn of a variant, although the rest of its set was.
+    fn missing(&self, variant: usize, track: &Track) -> Option<String> {
+        let conditions = &self.trials.conditions()[self.trials.indices(variant)];
+        let names: Vec<&String> =
+            conditions.iter().flat_map(|one| &one.tuned).flat_map(|one| &one.knobs).collect();
+        let parts = self.tried.iter().filter(|one| names.iter().any(|name| *name == one.name));
+        parts.filter_map(|one| all_left_out(one, &track.analysis.caveats)).next()
     }
 
     /// Whether a setting of the machine did not hold for a variant's turns, or did after them.
@@ -177,12 +191,8 @@ impl Trying {
     pub(super) fn without(&self, candidate: usize, track: &Track) -> Vec<String> {
         let tried = self.tried.iter().find(|one| one.candidate == candidate);
         let caveats = track.analysis.caveats.iter();
-        let said = |caveat: &Caveat| match caveat {
-            Caveat::SettingLeftOut { setting, reason, .. } if self.writes(tried?.variant, setting) => {
-                Some(format!("{setting}: {reason}"))
-            }
-            _ => None,
-        };
+        let writes = tried.map(|one| written(&one.change)).unwrap_or_default();
+        let said = |caveat: &Caveat| writes.iter().find_map(|write| reason_for(caveat, write));
         caveats.filter_map(said).collect()
     }
 
@@ -351,6 +361,24 @@ const fn is_refusal(caveat: &Caveat) -> bool {
     )
 }
 
+/// Why nothing of a setting was in force in some turn; `None` where some of it was in all.
+fn all_left_out(one: &Tried, caveats: &[Caveat]) -> Option<String> {
+    let left_out = |write: &Write| caveats.iter().find_map(|caveat| reason_for(caveat, write));
+    let mut writes = written(&one.change);
+    writes.retain(|write| !write.watched && write.now != write.value);
+    let reasons: Vec<String> = writes.iter().map(left_out).collect::<Option<_>>()?;
+    reasons.into_iter().next().map(|reason| format!("{} was not in force in all turns: {reason}", one.name))
+}
+
+fn reason_for(caveat: &Caveat, write: &Write) -> Option<String> {
+    match caveat {
+        Caveat::SettingLeftOut { setting, reason, .. } if *setting == write.path => {
+            Some(format!("{setting}: {reason}"))
+        }
+        _ => None,
+    }
+}
+
 /// The variant in which nothing is changed.
 pub(super) const BASELINE: usize = 0;
 
@@ -362,6 +390,7 @@ fn share(steps: usize) -> f64 {
 impl Steps for Trying {
     fn next(&mut self, track: &Track) -> Option<Step> {
         match std::mem::replace(&mut self.stage, Stage::Begin) {
+            Stage::Begin if self.needs.is_some() => self.end(),
             Stage::Begin => {
                 self.stage = Stage::SelfTest;
                 Some(self.rounds(&[BASELINE, self.nothing], PAIRS))
@@ -371,5 +400,13 @@ impl Steps for Trying {
             Stage::Joining(joining) => self.after_joining(track, joining),
             Stage::Confirming => self.end(),
         }
+    }
+
+    /// What was found of settings is told although they were to be looked at later: the look is one of those that share the error.
+    fn ended(&mut self, track: &Track) {
+        let Stage::Screening { from, .. } = self.stage else { return };
+        let Some(mut trial) = self.screening.take() else { return };
+        self.look(&mut trial, track, BASELINE, from, |arm| self.tried[arm].variant);
+        self.screening = Some(trial);
     }
 }

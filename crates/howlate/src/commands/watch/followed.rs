@@ -3,13 +3,15 @@
 use std::collections::{BTreeMap, HashMap};
 
 use howlate_analyse::watch::{Awakening, Chains, Thread, Turned, Turns};
-use howlate_linux::{clock, sched};
+use howlate_linux::clock;
 use howlate_model::{
-    Activation, CONDITIONS_MOST, Condition, CpuSet, Happened, InForce, Life, Line, Load, LoopTurn,
-    MonotonicTime, Policy, Span, Started, Traced, Work,
+    Activation, CONDITIONS_MOST, Condition, Happened, InForce, Life, Line, Load, LoopTurn, MonotonicTime,
+    Started, Traced, Work,
 };
-use howlate_procfs::{Root, Schedstat};
+use howlate_procfs::Schedstat;
 use howlate_watch::{Identities, Identity, Marked, Threads, Told};
+
+use super::in_force::in_force;
 
 /// What a thread is called that had ended before anybody asked for its name.
 const GONE: &str = "(ended)";
@@ -265,32 +267,4 @@ fn started(condition: u32, at_ns: MonotonicTime, in_force: InForce) -> Line {
         warm_up,
         caveats,
     })
-}
-
-/// What a thread of somebody else's is subject to, as far as the kernel tells; one that has ended, what was told of it.
-fn in_force(tid: u32, told: Option<&Told>) -> InForce {
-    let root = Root::live();
-    let nanos = root.read(&format!("/proc/{tid}/timerslack_ns")).ok().and_then(|nanos| nanos.parse().ok());
-    let policy = sched::policy(tid).ok().or(told.and_then(|told| told.policy));
-    let slack = nanos.map(Span::from_nanos).or(told.map(|told| told.slack));
-    InForce {
-        tid,
-        policy: policy.unwrap_or(Policy::OTHER),
-        slack_ns: slack.unwrap_or_default(),
-        cpus: sched::affinity_of(tid).unwrap_or_else(|_| CpuSet::default()),
-        memory_locked: is_locked(&root.read(&format!("/proc/{tid}/status")).unwrap_or_default()),
-        dma_latency_us: None,
-        slice_ns: None,
-    }
-}
-
-/// Whether all memory of a process is locked that it has.
-fn is_locked(status: &str) -> bool {
-    let kilobytes = |name: &str| -> Option<u64> {
-        let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
-        line.split_whitespace().next()?.parse().ok()
-    };
-    kilobytes("VmLck")
-        .zip(kilobytes("VmRSS"))
-        .is_some_and(|(locked, resident)| locked >= resident && locked > 0)
 }

@@ -1,5 +1,6 @@
 //! What is watched: a process that runs already, or a program that is started for it.
 
+use std::ffi::OsString;
 use std::io;
 use std::os::fd::AsFd;
 use std::process::{Command, Stdio};
@@ -8,11 +9,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use howlate_procfs::Root;
 use howlate_watch::{Loops, Process, Program, Stopped, Threads, WatchError, find, ticks_are_the_clock};
 
-use crate::cli::Watch;
 use crate::error::Error;
 
 /// What is watched.
-pub(super) enum Subject {
+pub(in crate::commands) enum Subject {
     /// It runs on, whatever becomes of us.
     Attached(Process),
     /// It ends with us, and has memory for the turns of loops that it marks.
@@ -20,35 +20,47 @@ pub(super) enum Subject {
 }
 
 impl Subject {
-    /// Finds it, or starts it up to its first instruction.
-    pub(super) fn of(asked: &Watch) -> Result<Self, Error> {
-        if let Some(process) = &asked.process {
+    /// Finds `process`, or starts `program` up to its first instruction; with `json`, standard output is not for it.
+    pub(in crate::commands) fn of(
+        process: Option<&str>,
+        program: &[OsString],
+        json: bool,
+    ) -> Result<Self, Error> {
+        if let Some(process) = process {
             return Ok(Self::Attached(find(&Root::live(), process, std::process::id())?));
         }
         let (loops, mut handed_on) = (Loops::create(ticks_are_the_clock(&Root::live())), Ok(()));
         let aside = |command: &mut Command| {
             handed_on = loops.as_ref().map_or(Ok(()), |loops| loops.hand_on(command));
             // What it prints would be in the middle of the result.
-            if let (true, Ok(stderr)) = (asked.printing.json, io::stderr().as_fd().try_clone_to_owned()) {
+            if let (true, Ok(stderr)) = (json, io::stderr().as_fd().try_clone_to_owned()) {
                 command.stdout(Stdio::from(stderr));
             }
         };
-        let program = Program::hold(&asked.program, aside)?;
+        let program = Program::hold(program, aside)?;
         let failed = |source| WatchError::Start { program: program.name().to_owned(), source };
         handed_on.map_err(failed)?;
         let loops = loops.map_err(failed)?;
         Ok(Self::Started(program, Some(loops)))
     }
 
-    pub(super) fn pid(&self) -> u32 {
+    pub(in crate::commands) fn pid(&self) -> u32 {
         match self {
             Self::Attached(process) => process.pid,
             Self::Started(program, _) => program.pid(),
         }
     }
 
+    /// What it is called: its process, or what was typed to start it.
+    pub(in crate::commands) fn name(&self) -> &str {
+        match self {
+            Self::Attached(process) => &process.name,
+            Self::Started(program, _) => program.name(),
+        }
+    }
+
     /// The loops that it marks, to be read by whoever watches it.
-    pub(super) const fn take_loops(&mut self) -> Option<Loops> {
+    pub(in crate::commands) const fn take_loops(&mut self) -> Option<Loops> {
         match self {
             Self::Attached(_) => None,
             Self::Started(_, loops) => loops.take(),
@@ -56,7 +68,7 @@ impl Subject {
     }
 
     /// Whether its terminal is its own, so that what is shown there is in nobody's way.
-    pub(super) const fn leaves_the_terminal_alone(&self) -> bool {
+    pub(in crate::commands) const fn leaves_the_terminal_alone(&self) -> bool {
         matches!(self, Self::Attached(_))
     }
 
@@ -66,7 +78,7 @@ impl Subject {
     }
 
     /// Lets it run.
-    pub(super) fn begin(&mut self) -> Result<(), Error> {
+    pub(in crate::commands) fn begin(&mut self) -> Result<(), Error> {
         match self {
             Self::Attached(_) => Ok(()),
             Self::Started(program, _) => Ok(program.begin()?),
@@ -74,7 +86,7 @@ impl Subject {
     }
 
     /// Whether it has ended by itself.
-    pub(super) fn is_over(&mut self, threads: &Threads) -> bool {
+    pub(in crate::commands) fn is_over(&mut self, threads: &Threads) -> bool {
         match self {
             Self::Attached(_) => threads.is_over(),
             Self::Started(program, _) => program.ended().is_some(),
@@ -82,7 +94,7 @@ impl Subject {
     }
 
     /// Ends what was started; what is to be said of it if it failed. Ctrl-C reaches it too, and is no failure of its own.
-    pub(super) fn end(mut self, interrupted: &AtomicBool) -> Option<Error> {
+    pub(in crate::commands) fn end(mut self, interrupted: &AtomicBool) -> Option<Error> {
         let Self::Started(program, _) = &mut self else { return None };
         let stopped = program.stop().filter(|_| !interrupted.load(Ordering::Relaxed));
         let how = stopped.and_then(Stopped::failure)?;

@@ -12,17 +12,17 @@ use super::subject::Subject;
 use crate::error::Error;
 
 /// The tracer, if there is one.
-pub(super) struct Traced {
-    pub(super) tracer: Option<Box<dyn Tracer>>,
+pub(in crate::commands) struct Traced {
+    pub(in crate::commands) tracer: Option<Box<dyn Tracer>>,
     /// Where no tracer sees what wakes threads.
-    pub(super) accounts: Option<Accounts>,
+    pub(in crate::commands) accounts: Option<Accounts>,
     /// Why there is no tracer.
-    pub(super) untraced: Option<Error>,
-    pub(super) caveats: Vec<Caveat>,
+    pub(in crate::commands) untraced: Option<Error>,
+    pub(in crate::commands) caveats: Vec<Caveat>,
 }
 
 /// Records of switches alone say neither when a thread was to run nor who woke it.
-pub(super) fn sees_wakers(tracer: &dyn Tracer) -> bool {
+pub(in crate::commands) fn sees_wakers(tracer: &dyn Tracer) -> bool {
     tracer.tier() != Tier::Switches
 }
 
@@ -36,7 +36,7 @@ fn of_another(subject: &Subject) -> Option<u32> {
 impl Traced {
     /// The best tracer that can be had, and what is to be said of better ones. Where none sees what wakes threads, there
     /// are the kernel's accounts of them; and a program that is started may have marked loops, which need none.
-    pub(super) fn choose(choice: Choice, subject: &Subject) -> Result<Self, Error> {
+    pub(in crate::commands) fn choose(choice: Choice, subject: &Subject) -> Result<Self, Error> {
         let Opened { tracer, refused } = open(choice, &[subject.pid()]);
         let is_seen = tracer.as_deref().is_some_and(sees_wakers);
         if let (false, Some(owner)) = (is_seen, of_another(subject)) {

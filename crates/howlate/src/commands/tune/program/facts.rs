@@ -1,0 +1,70 @@
+//! What a program's threads are subject to before anything is tried on them.
+
+use howlate_guard::{Subject, read_of_thread};
+use howlate_knobs::{Change, ThreadSetting};
+use howlate_linux::sched;
+use howlate_model::{CpuSet, Nice, Policy, Span};
+use howlate_render::Fate;
+
+/// What the first of a program's threads is subject to.
+pub(in crate::commands::tune) struct Facts {
+    pub(super) policy: Policy,
+    /// Its timer slack, or why that is not told.
+    slack: Result<Span, String>,
+    cpus: CpuSet,
+    /// How many threads there are.
+    pub(super) threads: usize,
+}
+
+impl Facts {
+    /// Of the thread `tid`, one of so many.
+    pub(super) fn of(tid: u32, threads: usize) -> Self {
+        let slack = read_of_thread(Subject::TimerSlack, tid).map_err(|error| {
+            format!("/proc/{tid}/timerslack_ns: {error}; of other processes it takes root, or CAP_SYS_NICE")
+        });
+        let slack = slack.map(|nanos| Span::from_nanos(nanos.parse().unwrap_or_default()));
+        let policy = match sched::policy(tid) {
+            Ok(Policy::Other { nice }) => {
+                Policy::Other { nice: nice.filter(|nice| *nice != Nice::default()) }
+            }
+            found => found.unwrap_or(Policy::OTHER),
+        };
+        Self { policy, slack, cpus: sched::affinity_of(tid).unwrap_or_default(), threads }
+    }
+
+    /// Of a program that is to be started: it inherits what this process has, whose timer slack it may always set.
+    pub(super) fn of_what_is_started() -> Self {
+        Self::of(std::process::id(), 1)
+    }
+
+    /// The value that a setting has now, where that is not what this process has.
+    pub(in crate::commands::tune) fn from(&self, setting: &ThreadSetting) -> Option<String> {
+        match setting {
+            ThreadSetting::Slack(_) => self.slack.as_ref().ok().map(ToString::to_string),
+            ThreadSetting::Cpu(_) => Some(self.cpus.to_string()),
+            ThreadSetting::Wait(_) | ThreadSetting::AlreadySo => Some("as the program has it".to_owned()),
+            _ => None,
+        }
+    }
+
+    /// Why a setting is not tried from outside; `None` where it may be.
+    pub(in crate::commands::tune) fn fate(&self, change: &Change) -> Option<Fate> {
+        let Change::Thread(setting) = change else { return None };
+        match setting {
+            ThreadSetting::Wait(_) => Some(Fate::NotTried("it is in the program's own code".to_owned())),
+            ThreadSetting::AlreadySo => {
+                Some(Fate::NotTried("only the program can ask for it, not somebody outside".to_owned()))
+            }
+            ThreadSetting::Slack(wanted) => match &self.slack {
+                Err(reason) => Some(Fate::NotPermitted(reason.clone())),
+                Ok(now) => (now == wanted).then_some(Fate::InForce),
+            },
+            ThreadSetting::Cpu(_) if self.threads > 1 => Some(Fate::NotTried(format!(
+                "its {} threads would share one CPU; `--thread` chooses one",
+                self.threads
+            ))),
+            ThreadSetting::Cpu(_) if self.cpus.len() < 2 => Some(Fate::InForce),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! `howlate tune program`: settings tried from outside, on a program that goes on.
+
+mod facts;
+mod first_look;
+mod outside;
+mod sight;
+mod windows;
+
+use std::sync::atomic::Ordering;
+
+use howlate_guard::Guard;
+use howlate_model::{Caveat, Condition, Load, Task, Turn, Work};
+use howlate_plan::{Plan, Trials};
+use howlate_procfs::Root;
+use howlate_render as render;
+
+use super::candidates::Candidates;
+use super::trying::Trying;
+use super::{TURN, list, report, restoring, samples, turning};
+use crate::cli::{Goal, Identity, TuneProgram};
+use crate::commands::say_kept;
+use crate::commands::watch::subject::Subject;
+use crate::commands::watch::traced::Traced;
+use crate::environment::Environment;
+use crate::error::Error;
+use crate::kept::Kept;
+use crate::session::{Request, Turning, measure_in_steps};
+use crate::status::Status;
+use crate::terminal;
+pub(super) use facts::Facts;
+use first_look::FirstLook;
+use outside::Outside;
+use sight::{Sight, threads_of};
+use windows::{SETTLE, Windows};
+
+pub(super) fn run(asked: &TuneProgram) -> Result<Status, Error> {
+    if asked.how.restore {
+        return restoring::restore(asked.printing.json);
+    }
+    if asked.how.dry_run {
+        return list_for(asked);
+    }
+    let environment = Environment::begin()?;
+    let guard = Guard::default();
+    guard.begin()?;
+    let mut subject = Subject::of(asked.process.as_deref(), &asked.program, asked.printing.json)?;
+    let (mut sight, caveats) = see(asked, &mut subject)?;
+    subject.begin()?;
+    let told = try_on(asked, &environment, &guard, (&mut subject, &mut sight), caveats);
+    let failure = subject.end(&environment.interrupted);
+    let status = told?;
+    failure.map_or(Ok(status), Err)
+}
+
+/// Begins to look at it.
+fn see(asked: &TuneProgram, subject: &mut Subject) -> Result<(Sight, Vec<Caveat>), Error> {
+    let Traced { mut tracer, untraced, caveats, .. } = Traced::choose(asked.tracer, subject)?;
+    if let Some(tracer) = &mut tracer {
+        let tier = tracer.tier();
+        tracer.start().map_err(|refusal| Error::Tracer { tier, refusal })?;
+    }
+    let threads = threads_of(subject.pid(), asked.follow);
+    let sight = Sight::new(tracer, subject.take_loops(), threads, &asked.thread);
+    match untraced {
+        // A program that runs already cannot have marked any loop for this howlate.
+        Some(error) if matches!(subject, Subject::Attached(_)) => Err(error),
+        _ if !sight.is_traced() && matches!(subject, Subject::Attached(_)) => {
+            Err(Error::NothingWatches(asked.tracer))
+        }
+        _ => Ok((sight, caveats)),
+    }
+}
+
+fn try_on(
+    asked: &TuneProgram,
+    environment: &Environment,
+    guard: &Guard,
+    (subject, sight): (&mut Subject, &mut Sight),
+    caveats: Vec<Caveat>,
+) -> Result<Status, Error> {
+    let look = FirstLook::take(sight, subject, enough(asked.how.goal), &environment.interrupted);
+    let threads = sight.chosen();
+    let Some((first, _)) = threads.first().filter(|_| !look.compared.is_empty()) else {
+        return Err(nothing_to_compare(asked, subject, sight, environment));
+    };
+    let facts = Facts::of(*first, threads.len());
+    let plan = Plan { left_out: caveats, ..plan(asked, subject.name(), &facts, &look, environment) };
+    let seed = asked.seed.unwrap_or_else(|| fastrand::u64(..1_000_000));
+    let trials = Trials::of(plan.clone(), seed)?;
+    let program = described(subject, &facts, &look, trials.turn());
+    let candidates = Candidates::of(&Root::live(), &asked.how.knobs, trials.base(), Some(&facts));
+    let machine = turning(&candidates, guard.clone(), &asked.how, asked.printing.quiet)?;
+    let machine = machine.unwrap_or_else(|| Turning::of_others(guard.clone()));
+    let base = Task::of(0, &trials.base()[0]);
+    let each = trials.turn().estimate;
+    let mut trying = Trying::new(trials, &candidates, &asked.how);
+    trying.check_time_for_turns_of(each);
+    let kept = Kept::begin("tune", asked.out.as_deref(), asked.no_save);
+    let place = kept.path();
+    let identity = Identity::default();
+    let request = Request {
+        command: "tune",
+        seed,
+        out: asked.out.as_deref(),
+        kept: place.as_deref(),
+        samples_out: None,
+        identity: &identity,
+        dma_latency_us: None,
+        stop_above: None,
+        quiet: asked.printing.quiet,
+        traced: None,
+    };
+    let plan = Plan { conditions: trying.conditions().to_vec(), ..plan };
+    let mut outside = Outside::by(guard.clone());
+    let engine = Box::new(Windows::new(sight, subject, &mut outside, base));
+    let track = measure_in_steps(&request, environment, &plan, &mut trying, Some(machine), Some(engine))?;
+    let mut found = report::of(&candidates, &trying, &track);
+    found.program = Some(program);
+    found.left = Some([found.left.unwrap_or_default(), outside.left()].concat());
+    let text = match asked.printing.json {
+        true => render::tune_json(&found)?,
+        false => render::tune_text(&found, terminal::width()),
+    };
+    terminal::print_or_json(&text, asked.printing.json)?;
+    say_kept(kept, asked.printing.quiet);
+    Ok(report::status(&found, &track))
+}
+
+/// Half as many wake-ups again as a turn of howlate's own threads has: nobody knows how many will come.
+fn enough(goal: Goal) -> u64 {
+    samples(TURN, goal) * 3 / 2
+}
+
+/// The baseline: the program as it is, its wake-ups by what they are compared by, all threads together.
+fn plan(asked: &TuneProgram, name: &str, facts: &Facts, look: &FirstLook, environment: &Environment) -> Plan {
+    let length = asked.turn.unwrap_or_else(|| look.turn(enough(asked.how.goal), TURN));
+    let name = if asked.thread.is_empty() { name.to_owned() } else { asked.thread.join(",") };
+    let of = |mechanism| Condition {
+        work: Work::Watch { mechanism },
+        policy: facts.policy,
+        slack_ns: None,
+        cpu: None,
+        thread: 0,
+        name: Some(name.clone()),
+        load: Load::IDLE,
+        kernel: environment.system.kernel.clone(),
+        on_host: None,
+        tuned: None,
+        node: None,
+    };
+    let conditions: Vec<Condition> = look.compared.iter().copied().map(of).collect();
+    let tasks = conditions.iter().enumerate().map(|(number, one)| Task::of(number, one)).collect();
+    let estimate = length.plus(SETTLE);
+    let turn = Turn { tasks, load: Load::IDLE, duration: Some(length), cut_after: None, estimate };
+    Plan { conditions, turns: vec![turn], left_out: Vec::new() }
+}
+
+/// What was tried on, in the report.
+fn described(subject: &Subject, facts: &Facts, look: &FirstLook, turn: &Turn) -> render::TunedProgram {
+    let length = turn.duration.unwrap_or_default();
+    render::TunedProgram {
+        name: subject.name().to_owned(),
+        pid: subject.pid(),
+        threads: facts.threads,
+        compared: look.compared.clone(),
+        turn_ns: length,
+        wakeups_per_turn: look.expected_in(length),
+    }
+}
+
+/// Why no turn can be taken of it.
+fn nothing_to_compare(
+    asked: &TuneProgram,
+    subject: &mut Subject,
+    sight: &Sight,
+    environment: &Environment,
+) -> Error {
+    let program = subject.name().to_owned();
+    let why = if environment.interrupted.load(Ordering::Relaxed) {
+        "it was interrupted before any setting could be tried"
+    } else if subject.is_over(sight.threads()) {
+        "it ended before any setting could be tried"
+    } else if !sight.is_traced() {
+        "nobody sees here what wakes its threads, and it has marked no loop"
+    } else if asked.thread.is_empty() {
+        "none of its threads woke in the first seconds"
+    } else {
+        "no thread of that name woke in the first seconds"
+    };
+    Error::NothingToTune { program, why }
+}
+
+/// Every setting with its state here; neither is the program started nor anything changed.
+fn list_for(asked: &TuneProgram) -> Result<Status, Error> {
+    let environment = Environment::read();
+    let (name, facts) = match &asked.process {
+        Some(process) => {
+            let found = howlate_watch::find(&Root::live(), process, std::process::id())?;
+            let mut threads = threads_of(found.pid, asked.follow);
+            let count = threads.look().come.len();
+            (found.name, Facts::of(found.pid, count))
+        }
+        None => {
+            let program = asked.program.first().map(|word| word.to_string_lossy().into_owned());
+            (program.unwrap_or_default(), Facts::of_what_is_started())
+        }
+    };
+    let look = FirstLook::before();
+    let plan = plan(asked, &name, &facts, &look, &environment);
+    let trials = Trials::of(plan, 0)?;
+    let candidates = Candidates::of(&Root::live(), &asked.how.knobs, trials.base(), Some(&facts));
+    list(&candidates, &trials, &asked.how, asked.printing.json)
+}

@@ -1,0 +1,153 @@
+//! What is seen of a program's threads: their wake-ups, each with how late it was.
+
+use std::collections::{BTreeMap, HashMap};
+
+use howlate_analyse::watch::{Chains, Turns};
+use howlate_linux::clock;
+use howlate_model::{Activation, MonotonicTime, Span, Wakeup};
+use howlate_procfs::Root;
+use howlate_trace::Tracer;
+use howlate_watch::{Loops, Thread, Threads};
+
+use crate::commands::watch::traced::sees_wakers;
+
+/// Processes that a tracer follows at once.
+const PROCESSES: usize = 4;
+
+/// A wake-up of a thread that was chosen.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seen {
+    pub(super) activation: Activation,
+    pub(super) wakeup: Wakeup,
+    /// Since when nothing may have changed for it to be of the settings that are in force now: a timer keeps the slack that
+    /// it was set with.
+    pub(super) since: MonotonicTime,
+}
+
+/// A thread, and its process.
+pub(super) type OfProgram = (u32, u32);
+
+/// The eyes on a program.
+pub(super) struct Sight {
+    tracer: Option<Box<dyn Tracer>>,
+    loops: Option<Loops>,
+    threads: Threads,
+    /// Threads of other names are left out, if there are any names.
+    chosen: Vec<String>,
+    chains: Chains,
+    /// Loops that the program has marked, by their number; whether they were chosen.
+    marked: BTreeMap<usize, (u32, bool, Turns)>,
+    /// Threads that have ended, of which something may still be told.
+    ending: Vec<u32>,
+    /// Wake-ups that nobody saw because there were too many.
+    pub(super) lost: u64,
+}
+
+impl Sight {
+    /// Of these threads, with a tracer that has been started.
+    pub(super) fn new(
+        tracer: Option<Box<dyn Tracer>>,
+        loops: Option<Loops>,
+        threads: Threads,
+        chosen: &[String],
+    ) -> Self {
+        let tracer = tracer.filter(|tracer| sees_wakers(tracer.as_ref()));
+        let (chains, marked, ending) = Default::default();
+        Self { tracer, loops, threads, chosen: chosen.to_vec(), chains, marked, ending, lost: 0 }
+    }
+
+    /// Whether anything but marked loops can be seen.
+    pub(super) const fn is_traced(&self) -> bool {
+        self.tracer.is_some()
+    }
+
+    pub(super) const fn threads(&self) -> &Threads {
+        &self.threads
+    }
+
+    /// The threads that were chosen of those that were there at the last look.
+    pub(super) fn chosen(&mut self) -> Vec<OfProgram> {
+        let mut all = self.threads.all();
+        all.sort_unstable();
+        all.retain(|tid| self.is_chosen(*tid));
+        all.into_iter().map(|tid| (tid, self.threads.process_of(tid))).collect()
+    }
+
+    fn is_chosen(&mut self, tid: u32) -> bool {
+        self.chosen.is_empty() || self.threads.name(tid).is_some_and(|name| self.chosen.contains(&name))
+    }
+
+    /// What has been seen since the last look.
+    pub(super) fn look(&mut self) -> Vec<Seen> {
+        let looked = self.threads.look();
+        self.follow(&looked.come);
+        self.read();
+        self.ending.extend(looked.gone);
+        let seen = self.settle(clock::now());
+        let ended = std::mem::take(&mut self.ending);
+        ended.iter().for_each(|tid| self.chains.forget(*tid));
+        let (ending, over) = ended.into_iter().partition(|tid| self.chains.knows(*tid));
+        self.ending = ending;
+        over.into_iter().for_each(|tid: u32| self.threads.forget(tid));
+        seen
+    }
+
+    fn follow(&mut self, come: &[Thread]) {
+        let Some(tracer) = &mut self.tracer else { return };
+        let processes = self.threads.processes();
+        // What the first look found could be followed; one that has ended meanwhile cannot be any more.
+        drop(tracer.watch(&processes[..processes.len().min(PROCESSES)]));
+        for thread in come {
+            drop(tracer.follow(thread.tid, Span::ZERO));
+            self.chains.follow(thread.tid, thread.pid);
+        }
+    }
+
+    /// Takes in turns before sleeps: what is told of a turn's sleep is told after it.
+    fn read(&mut self) {
+        let Self { tracer, loops, threads, chosen, chains, marked, lost, .. } = self;
+        let is_traced = tracer.is_some();
+        if let Some(loops) = loops {
+            *lost += loops.read(&mut |number, of, turn| {
+                let is_chosen = chosen.is_empty() || chosen.contains(&of.name);
+                let new = || (of.tid, is_chosen, Turns::new(of.period, is_traced));
+                marked.entry(number).or_insert_with(new).2.turned(turn);
+            });
+        }
+        let Some(tracer) = tracer else { return };
+        *lost += tracer.read(&mut |one| {
+            let of_thread = marked.values_mut().filter(|(tid, ..)| *tid == one.tid);
+            of_thread.for_each(|(_, _, turns)| turns.saw(one.clone()));
+            let process = threads.process_of(one.tid);
+            chains.saw(one, process);
+        });
+    }
+
+    /// What is known by now, of threads that were chosen.
+    fn settle(&mut self, now: MonotonicTime) -> Vec<Seen> {
+        let mut known: HashMap<u32, bool> = HashMap::new();
+        let mut seen = Vec::new();
+        for (one, awakening) in self.chains.settle(now) {
+            let Some(awakening) = awakening else { continue };
+            if !*known.entry(one.tid).or_insert_with(|| self.is_chosen(one.tid)) {
+                continue;
+            }
+            let (activation, wakeup) = (awakening.activation, awakening.wakeup);
+            let is_own_timer = activation == Activation::Timer;
+            let since = one.asleep_since.filter(|_| is_own_timer).unwrap_or(wakeup.expected);
+            seen.push(Seen { activation, wakeup, since });
+        }
+        for (_, is_chosen, turns) in self.marked.values_mut() {
+            let turned = turns.settle(now).into_iter().filter(|_| *is_chosen);
+            let wakeups = turned.filter_map(|one| Some(one.awakening?.wakeup));
+            let of = |wakeup: Wakeup| Seen { activation: Activation::Loop, wakeup, since: wakeup.expected };
+            seen.extend(wakeups.map(of));
+        }
+        seen
+    }
+}
+
+/// The threads of a process that is to be looked at.
+pub(super) fn threads_of(pid: u32, with_children: bool) -> Threads {
+    Threads::of(Root::live(), pid, with_children)
+}
