@@ -39,7 +39,7 @@ pub fn tune_text(report: &TuneReport<'_>, width: usize) -> String {
 
 /// What a turn of somebody's program is.
 fn program(report: &TuneReport<'_>, width: usize) -> String {
-    let said = report.program.as_ref().map(|program| words::turns_of(program));
+    let said = report.program.as_ref().map(words::turns_of);
     said.map_or_else(String::new, |said| format!("{}\n", paint(DIM, wrapped(&said, width, 0))))
 }
 

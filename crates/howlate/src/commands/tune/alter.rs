@@ -42,7 +42,7 @@ fn of_machine(condition: &Condition, name: &str, writes: Vec<Write>) -> Result<C
         return Err(Without("another setting stands in the same file"));
     }
     let unlimited = writes.iter().any(|write| write.path == THROTTLING);
-    if unlimited && condition.policy.is_realtime() && condition.work.wait().is_some_and(never_sleeps) {
+    if unlimited && condition.policy.is_realtime() && may_never_sleep(condition.work) {
         return Err(Without("a real-time thread that never sleeps would have its CPU to itself"));
     }
     tuned.knobs.push(name.to_owned());
@@ -53,8 +53,9 @@ fn of_machine(condition: &Condition, name: &str, writes: Vec<Write>) -> Result<C
 /// What keeps real-time threads from taking a CPU away.
 const THROTTLING: &str = "/proc/sys/kernel/sched_rt_runtime_us";
 
-const fn never_sleeps(wait: Wait) -> bool {
-    matches!(wait, Wait::BusyWait)
+/// Nobody knows what somebody's program does next.
+const fn may_never_sleep(work: Work) -> bool {
+    matches!(work, Work::Watch { .. }) || matches!(work.wait(), Some(Wait::BusyWait))
 }
 
 fn of_thread(condition: &Condition, name: &str, setting: &ThreadSetting) -> Result<Condition, Unaltered> {

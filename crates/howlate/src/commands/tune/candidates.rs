@@ -6,7 +6,7 @@ use howlate_procfs::Root;
 use howlate_render::{Fate, Listed, PermanentWay};
 
 use super::alter::{Unaltered, altered, written};
-use super::program::Facts;
+use super::facts::Facts;
 use crate::cli::Chosen;
 
 /// A setting as it is on this machine.

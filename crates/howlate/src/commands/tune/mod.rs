@@ -3,6 +3,7 @@
 mod alter;
 mod budget;
 mod candidates;
+mod facts;
 mod program;
 mod report;
 mod restoring;

@@ -193,7 +193,20 @@ impl Trying {
         let caveats = track.analysis.caveats.iter();
         let writes = tried.map(|one| written(&one.change)).unwrap_or_default();
         let said = |caveat: &Caveat| writes.iter().find_map(|write| reason_for(caveat, write));
-        caveats.filter_map(said).collect()
+        let of_threads = tried.map_or_else(Vec::new, |one| self.left_out_of_threads(one.variant, track));
+        caveats.filter_map(said).chain(of_threads).collect()
+    }
+
+    /// What some threads of a program could not be given.
+    fn left_out_of_threads(&self, variant: usize, track: &Track) -> Vec<String> {
+        /// More of them say no more.
+        const MOST: usize = 3;
+        let outcomes = self.trials.indices(variant).filter_map(|index| track.analysis.outcomes().get(index));
+        let said = outcomes.flat_map(howlate_analyse::Outcome::caveats).filter_map(|caveat| match caveat {
+            Caveat::SettingLeftOut { setting, reason, .. } => Some(format!("{setting}: {reason}")),
+            _ => None,
+        });
+        said.take(MOST).collect()
     }
 
     fn writes(&self, variant: usize, path: &str) -> bool {

@@ -1,6 +1,5 @@
 //! `howlate tune program`: settings tried from outside, on a program that goes on.
 
-mod facts;
 mod first_look;
 mod outside;
 mod sight;
@@ -8,13 +7,15 @@ mod windows;
 
 use std::sync::atomic::Ordering;
 
+use howlate_analyse::compare::Track;
 use howlate_guard::Guard;
 use howlate_model::{Caveat, Condition, Load, Task, Turn, Work};
 use howlate_plan::{Plan, Trials};
 use howlate_procfs::Root;
-use howlate_render as render;
+use howlate_render::{self as render, TuneReport};
 
 use super::candidates::Candidates;
+use super::facts::Facts;
 use super::trying::Trying;
 use super::{TURN, list, report, restoring, samples, turning};
 use crate::cli::{Goal, Identity, TuneProgram};
@@ -27,7 +28,6 @@ use crate::kept::Kept;
 use crate::session::{Request, Turning, measure_in_steps};
 use crate::status::Status;
 use crate::terminal;
-pub(super) use facts::Facts;
 use first_look::FirstLook;
 use outside::Outside;
 use sight::{Sight, threads_of};
@@ -95,9 +95,26 @@ fn try_on(
     let each = trials.turn().estimate;
     let mut trying = Trying::new(trials, &candidates, &asked.how);
     trying.check_time_for_turns_of(each);
+    let mut outside = Outside::by(guard.clone());
+    let engine = Windows::new(sight, subject, &mut outside, base);
+    let (track, kept) = measure((asked, seed), environment, &plan, &mut trying, (machine, engine))?;
+    let mut found = report::of(&candidates, &trying, &track);
+    found.program = Some(program);
+    found.left = Some([found.left.unwrap_or_default(), outside.left()].concat());
+    print(asked, &found)?;
+    say_kept(kept, asked.printing.quiet);
+    Ok(report::status(&found, &track))
+}
+
+fn measure(
+    (asked, seed): (&TuneProgram, u64),
+    environment: &Environment,
+    plan: &Plan,
+    trying: &mut Trying,
+    (machine, engine): (Turning, Windows<'_>),
+) -> Result<(Track, Kept), Error> {
     let kept = Kept::begin("tune", asked.out.as_deref(), asked.no_save);
-    let place = kept.path();
-    let identity = Identity::default();
+    let (place, identity) = (kept.path(), Identity::default());
     let request = Request {
         command: "tune",
         seed,
@@ -110,20 +127,18 @@ fn try_on(
         quiet: asked.printing.quiet,
         traced: None,
     };
-    let plan = Plan { conditions: trying.conditions().to_vec(), ..plan };
-    let mut outside = Outside::by(guard.clone());
-    let engine = Box::new(Windows::new(sight, subject, &mut outside, base));
-    let track = measure_in_steps(&request, environment, &plan, &mut trying, Some(machine), Some(engine))?;
-    let mut found = report::of(&candidates, &trying, &track);
-    found.program = Some(program);
-    found.left = Some([found.left.unwrap_or_default(), outside.left()].concat());
+    let plan = Plan { conditions: trying.conditions().to_vec(), ..plan.clone() };
+    let engine = Box::new(engine);
+    let track = measure_in_steps(&request, environment, &plan, trying, Some(machine), Some(engine))?;
+    Ok((track, kept))
+}
+
+fn print(asked: &TuneProgram, found: &TuneReport<'_>) -> Result<(), Error> {
     let text = match asked.printing.json {
-        true => render::tune_json(&found)?,
-        false => render::tune_text(&found, terminal::width()),
+        true => render::tune_json(found)?,
+        false => render::tune_text(found, terminal::width()),
     };
-    terminal::print_or_json(&text, asked.printing.json)?;
-    say_kept(kept, asked.printing.quiet);
-    Ok(report::status(&found, &track))
+    Ok(terminal::print_or_json(&text, asked.printing.json)?)
 }
 
 /// Half as many wake-ups again as a turn of howlate's own threads has: nobody knows how many will come.

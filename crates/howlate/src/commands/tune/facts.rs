@@ -4,16 +4,22 @@ use howlate_guard::{Subject, read_of_thread};
 use howlate_knobs::{Change, ThreadSetting};
 use howlate_linux::sched;
 use howlate_model::{CpuSet, Nice, Policy, Span};
+use howlate_procfs::Root;
 use howlate_render::Fate;
 
+/// What keeps real-time threads from taking a CPU away.
+const THROTTLING: &str = "/proc/sys/kernel/sched_rt_runtime_us";
+
 /// What the first of a program's threads is subject to.
-pub(in crate::commands::tune) struct Facts {
+pub(super) struct Facts {
     pub(super) policy: Policy,
     /// Its timer slack, or why that is not told.
     slack: Result<Span, String>,
     cpus: CpuSet,
     /// How many threads there are.
     pub(super) threads: usize,
+    /// Whether the kernel keeps real-time threads from taking a CPU away.
+    throttled: bool,
 }
 
 impl Facts {
@@ -29,7 +35,9 @@ impl Facts {
             }
             found => found.unwrap_or(Policy::OTHER),
         };
-        Self { policy, slack, cpus: sched::affinity_of(tid).unwrap_or_default(), threads }
+        let cpus = sched::affinity_of(tid).unwrap_or_default();
+        let throttled = !Root::live().read(THROTTLING).is_ok_and(|micros| micros == "-1");
+        Self { policy, slack, cpus, threads, throttled }
     }
 
     /// Of a program that is to be started: it inherits what this process has, whose timer slack it may always set.
@@ -38,7 +46,7 @@ impl Facts {
     }
 
     /// The value that a setting has now, where that is not what this process has.
-    pub(in crate::commands::tune) fn from(&self, setting: &ThreadSetting) -> Option<String> {
+    pub(super) fn from(&self, setting: &ThreadSetting) -> Option<String> {
         match setting {
             ThreadSetting::Slack(_) => self.slack.as_ref().ok().map(ToString::to_string),
             ThreadSetting::Cpu(_) => Some(self.cpus.to_string()),
@@ -48,12 +56,17 @@ impl Facts {
     }
 
     /// Why a setting is not tried from outside; `None` where it may be.
-    pub(in crate::commands::tune) fn fate(&self, change: &Change) -> Option<Fate> {
+    pub(super) fn fate(&self, change: &Change) -> Option<Fate> {
         let Change::Thread(setting) = change else { return None };
         match setting {
             ThreadSetting::Wait(_) => Some(Fate::NotTried("it is in the program's own code".to_owned())),
             ThreadSetting::AlreadySo => {
                 Some(Fate::NotTried("only the program can ask for it, not somebody outside".to_owned()))
+            }
+            ThreadSetting::Policy(policy) if policy.is_realtime() && !self.throttled => {
+                Some(Fate::NotTried(format!(
+                    "{THROTTLING} is -1: a thread of the program that never sleeps would have its CPU to itself"
+                )))
             }
             ThreadSetting::Slack(wanted) => match &self.slack {
                 Err(reason) => Some(Fate::NotPermitted(reason.clone())),
