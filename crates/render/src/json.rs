@@ -29,7 +29,7 @@ struct Document<'a> {
     command: &'a str,
     arguments: &'a [String],
     started: &'a str,
-    /// `done`, `interrupted`, `stopped_above` or `not_restored`; null when the run did not end in order.
+    /// `done`, `interrupted`, `stopped_above`, `program_ended` or `not_restored`; null when the run did not end in order.
     ended: Option<HowEnded>,
     seed: u64,
     system: &'a System,

@@ -52,7 +52,7 @@ pub(crate) struct TuneProgram {
     /// Only threads of this name are measured and have settings changed; all if left out
     #[arg(long, value_name = "NAME")]
     pub(crate) thread: Vec<String>,
-    /// Also those of the processes that it starts: with the first one, four at once at most
+    /// Also those of the processes that it starts
     #[arg(long)]
     pub(crate) follow: bool,
     /// How long each turn lasts; as long as the goal takes if left out

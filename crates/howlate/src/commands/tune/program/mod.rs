@@ -57,7 +57,11 @@ fn see(asked: &TuneProgram, subject: &mut Subject) -> Result<(Sight, Vec<Caveat>
     let Traced { mut tracer, untraced, caveats, .. } = Traced::choose(asked.tracer, subject)?;
     if let Some(tracer) = &mut tracer {
         let tier = tracer.tier();
-        tracer.start().map_err(|refusal| Error::Tracer { tier, refusal })?;
+        let refused = |refusal| Error::Tracer { tier, refusal };
+        if asked.follow {
+            tracer.with_children().map_err(refused)?;
+        }
+        tracer.start().map_err(refused)?;
     }
     let threads = threads_of(subject.pid(), asked.follow);
     let sight = Sight::new(tracer, subject.take_loops(), threads, &asked.thread);

@@ -4,15 +4,12 @@ use std::collections::{BTreeMap, HashMap};
 
 use howlate_analyse::watch::{Chains, Turns};
 use howlate_linux::clock;
-use howlate_model::{Activation, MonotonicTime, Span, Wakeup};
+use howlate_model::{Activation, Happened, MonotonicTime, Span, Wakeup};
 use howlate_procfs::Root;
 use howlate_trace::Tracer;
 use howlate_watch::{Loops, Thread, Threads};
 
 use crate::commands::watch::traced::sees_wakers;
-
-/// Processes that a tracer follows at once.
-const PROCESSES: usize = 4;
 
 /// A wake-up of a thread that was chosen.
 #[derive(Clone, Copy, Debug)]
@@ -94,10 +91,8 @@ impl Sight {
 
     fn follow(&mut self, come: &[Thread]) {
         let Some(tracer) = &mut self.tracer else { return };
-        let processes = self.threads.processes();
-        // What the first look found could be followed; one that has ended meanwhile cannot be any more.
-        drop(tracer.watch(&processes[..processes.len().min(PROCESSES)]));
         for thread in come {
+            // One that has ended meanwhile cannot be followed any more.
             drop(tracer.follow(thread.tid, Span::ZERO));
             self.chains.follow(thread.tid, thread.pid);
         }
@@ -105,7 +100,7 @@ impl Sight {
 
     /// Takes in turns before sleeps: what is told of a turn's sleep is told after it.
     fn read(&mut self) {
-        let Self { tracer, loops, threads, chosen, chains, marked, lost, .. } = self;
+        let Self { tracer, loops, threads, chosen, chains, marked, ending, lost } = self;
         let is_traced = tracer.is_some();
         if let Some(loops) = loops {
             *lost += loops.read(&mut |number, of, turn| {
@@ -115,12 +110,22 @@ impl Sight {
             });
         }
         let Some(tracer) = tracer else { return };
-        *lost += tracer.read(&mut |one| {
+        let mut seen = Vec::new();
+        *lost += tracer.read(&mut |one| seen.push(one));
+        for life in tracer.lives().unwrap_or_default() {
+            match life.happened {
+                Happened::Born => chains.follow(life.tid, life.process),
+                Happened::Named => {}
+                Happened::Ended => ending.push(life.tid),
+            }
+            threads.tell(life);
+        }
+        for one in seen {
             let of_thread = marked.values_mut().filter(|(tid, ..)| *tid == one.tid);
             of_thread.for_each(|(_, _, turns)| turns.saw(one.clone()));
             let process = threads.process_of(one.tid);
             chains.saw(one, process);
-        });
+        }
     }
 
     /// What is known by now, of threads that were chosen.
