@@ -238,7 +238,7 @@ fn borrow_for_ever() {
 fn whenever_it_is_killed_what_it_borrowed_goes_back() {
     let mut random = fastrand::Rng::new();
     let (mut in_force, mut left) = (0, 0);
-    let kills = std::env::var(KILLS).ok().and_then(|text| text.parse().ok()).unwrap_or(50);
+    let kills: usize = std::env::var(KILLS).ok().and_then(|text| text.parse().ok()).unwrap_or(50);
     for number in 0..kills {
         let mut child = Command::new(std::env::current_exe().unwrap()).env(BORROWS, "1").spawn().unwrap();
         until("a setting that is borrowed", || value() != "1");

@@ -84,7 +84,8 @@ fn try_on(
 ) -> Result<Status, Error> {
     let look = FirstLook::take(sight, subject, enough(asked.how.goal), &environment.interrupted);
     let threads = sight.chosen();
-    let Some((first, _)) = threads.first().filter(|_| !look.compared.is_empty()) else {
+    let goes_on = !subject.is_over(sight.threads()) && !look.compared.is_empty();
+    let Some((first, _)) = threads.first().filter(|_| goes_on) else {
         return Err(nothing_to_compare(asked, subject, sight, environment));
     };
     let facts = Facts::of(*first, threads.len());
