@@ -199,7 +199,7 @@ mod tests {
         let (ends, until) = std::sync::mpsc::channel::<()>();
         let thread = std::thread::spawn(move || {
             tells.send(own()).unwrap();
-            drop(until.recv());
+            let _ = until.recv();
         });
         let tid: u32 = tid.recv().unwrap();
         let name = setting_of_thread(Subject::Cpus, own(), std::process::id()).unwrap();

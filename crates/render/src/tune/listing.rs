@@ -135,6 +135,7 @@ mod tests {
             path: format!("/proc/irq/{number}/smp_affinity_list"),
             now: "0-1".into(),
             value: "0".into(),
+            watched: false,
         });
         let one = Listed {
             knob: "irq_affinity",
