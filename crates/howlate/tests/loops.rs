@@ -248,6 +248,6 @@ fn a_killed_howlate_leaves_a_marked_program_at_work() {
 fn a_program_without_loops_and_a_tracer_is_told() {
     let output = run(&["watch", "--quiet", "--tracer", "none", "--", "true"]);
     assert_eq!((output.status.code(), stdout(&output)), (Some(2), String::new()));
-    assert!(stderr(&output).contains("when the threads of a program were to run"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("when the threads of a program should have run"), "{}", stderr(&output));
     assert!(stderr(&output).contains("mark the loops"), "{}", stderr(&output));
 }

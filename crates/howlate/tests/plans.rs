@@ -175,7 +175,7 @@ fn a_plan_measures_what_its_command_lines_would() {
     assert_eq!(counts, [6, 6, 9]);
     let again = plan.run(&[]);
     assert_eq!(again.status.code(), Some(2));
-    assert!(stderr(&again).contains("`--resume` goes on with it"), "{}", stderr(&again));
+    assert!(stderr(&again).contains("`--resume` continues it"), "{}", stderr(&again));
 }
 
 #[test]

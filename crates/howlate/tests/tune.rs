@@ -154,7 +154,7 @@ fn what_cannot_be_tried_is_refused_with_what_to_type() {
         (&["tune", "sleep"][..], "settings are tried on one condition"),
         (&["tune", "--knobs", "timerslack"], "did you mean `timer_slack`?"),
         (&["tune", "--why"], "--why is not for `howlate tune`"),
-        (&["tune", "sleep", "--for", "1ms", "--rounds", "3"], "`--budget` says how long it may take"),
+        (&["tune", "sleep", "--for", "1ms", "--rounds", "3"], "`--budget` limits how long they may take"),
     ] {
         let output = run(words);
         assert_eq!(output.status.code(), Some(2), "{words:?}");
@@ -303,7 +303,7 @@ fn beside_another_tuner_nothing_of_the_machine_is_tried() {
     let refused = own.howlate(&try_own(&["--budget", "1us"])).output().unwrap();
     assert_eq!(refused.status.code(), Some(2), "{}", stdout(&refused));
     let said = stderr(&refused);
-    assert!(said.contains("at work here: tuned"), "{said}");
+    assert!(said.contains("running here: tuned"), "{said}");
     assert!(said.contains("--beside-tuners"), "{said}");
     // It has to say so; and what only threads ask for disturbs nobody.
     let of_threads = tune_shortly("nothing", &["--budget", "1us", "--json"]);

@@ -266,7 +266,7 @@ fn the_best_tracer_that_can_be_had_is_taken_and_the_others_are_named() {
 fn what_cannot_be_traced_is_refused_before_anything_is_measured() {
     let output = run(&["cyclic", "--why", "--call", "busy_wait", "--samples", "10", "--quiet"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).contains("nothing of this can be traced"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("none of this can be traced"), "{}", stderr(&output));
     let output = run(&["cyclic", "--tracer", "bpf", "--samples", "10"]);
     assert_eq!(output.status.code(), Some(2), "a tracer is for --why");
 }

@@ -316,7 +316,7 @@ fn who_may_not_trace_is_told_what_to_type() {
         return skip("anyone may trace here");
     }
     assert_eq!(output.status.code(), Some(3), "it is measured, with less: {}", stderr(&output));
-    assert!(stdout(&output).contains("Tracer bpf cannot be had"), "{}", stdout(&output));
+    assert!(stdout(&output).contains("Tracer bpf is not available"), "{}", stdout(&output));
     let only = anyone.howlate(&["watch", "--quiet", "--tracer", "bpf", "--", "true"]).output().unwrap();
     assert_eq!(only.status.code(), Some(2));
     assert!(stderr(&only).contains("the tracer bpf cannot be had"), "{}", stderr(&only));
@@ -335,7 +335,7 @@ fn what_cannot_be_watched_is_one_clear_message() {
     assert!(said(&["no-such-process-name"]).contains("no process is called"));
     assert!(said(&[]).contains("PID|NAME"));
     let text = said(&["--tracer", "none", "--", "true"]);
-    assert!(text.contains("when the threads of a program were to run"), "{text}");
+    assert!(text.contains("when the threads of a program should have run"), "{text}");
     let mut dead = Command::new("true").spawn().unwrap();
     let pid = dead.id().to_string();
     let stat = format!("/proc/{pid}/stat");
