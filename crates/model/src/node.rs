@@ -32,7 +32,7 @@ impl Node {
 }
 
 /// A recording that became part of a merged one. Its lines follow, up to the next of these.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Source {
     /// Its id: one that is given twice counts once.
     pub id: String,

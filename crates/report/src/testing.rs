@@ -2,8 +2,8 @@
 
 use howlate_analyse::Analysis;
 use howlate_model::{
-    Caveat, Condition, Header, InForce, Instrument, Latency, Line, Load, MonotonicTime, Node, Policy,
-    Sleeper, Source, Span, Started, System, Wait, Work,
+    Caveat, Condition, Header, InForce, Instrument, Latency, Line, Load, MonotonicTime, Policy, Sleeper,
+    Source, Span, Started, System, Wait, Work,
 };
 
 /// A condition: `sleep LENGTH` or `cyclic`, under this policy.
@@ -119,14 +119,7 @@ fn source(analysis: &mut Analysis, called: String) {
     analysis.add(&Line::Source(Box::new(Source {
         id: called.clone(),
         called,
-        node: Node::default(),
         command: "cyclic".into(),
-        started: String::new(),
-        at_ns: MonotonicTime::default(),
-        moved_by_ns: 0,
-        system: System::default(),
-        findings: vec![],
-        settings: vec![],
-        instrument: Instrument::default(),
+        ..Source::default()
     })));
 }

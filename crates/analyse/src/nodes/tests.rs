@@ -1,6 +1,4 @@
-use howlate_model::{
-    Block, Condition, Instrument, Line, MonotonicTime, Node, Source, Span, System, Wait, Wakeup, Work,
-};
+use howlate_model::{Block, Condition, Line, MonotonicTime, Node, Source, Span, Wait, Wakeup, Work};
 
 use super::*;
 
@@ -109,13 +107,7 @@ fn merged_of(nodes: usize) -> Analysis {
             called: name(place),
             node: Node { labels, ..Node::default() },
             command: "cyclic".into(),
-            started: String::new(),
-            at_ns: MonotonicTime::default(),
-            moved_by_ns: 0,
-            system: System::default(),
-            findings: vec![],
-            settings: vec![],
-            instrument: Instrument::default(),
+            ..Source::default()
         })));
     }
     analysis

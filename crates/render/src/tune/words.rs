@@ -4,7 +4,7 @@ use howlate_analyse::compare::{Arm, Statistic, Tested, Verdict};
 use howlate_model::{Activation, HowEnded};
 
 use super::{TuneReport, TunedProgram};
-use crate::numbers::micros_of;
+use crate::numbers::{length, micros_of};
 
 /// What a number is called.
 pub(super) const fn number(statistic: Statistic) -> &'static str {
@@ -41,7 +41,8 @@ pub(super) fn turns_of(program: &TunedProgram) -> String {
     let threads = if *threads == 1 { "1 thread".to_owned() } else { format!("{threads} threads") };
     let by: Vec<&str> = program.compared.iter().map(|one| compared(*one)).collect();
     let turns = format!(
-        "Turns are {turn_ns} of {name} (process {pid}, {threads}), with about {wakeups} wake-ups in each: {}.",
+        "Turns are {} of {name} (process {pid}, {threads}), with about {wakeups} wake-ups in each: {}.",
+        length(*turn_ns),
         by.join(" and ")
     );
     let few = |of: &&Statistic| of.least() > *wakeups;
