@@ -128,26 +128,29 @@ static __always_inline int is_free(struct thread *t, u64 used)
 	return !used || used < t->read;
 }
 
-static __always_inline void add_rival(struct thread *t, u64 tgid, u64 ns, u64 now)
+VERIFIED_ONCE int add_rival(struct thread *t, u64 tgid, u64 ns, u64 now)
 {
+	if (!t)
+		return 0;
 	struct rival *free = 0;
 	for (int i = 0; i < RIVALS; i++) {
 		struct rival *r = &t->waits.rival[i];
 		if (r->used && r->tgid == tgid) {
 			r->ns += ns;
 			r->used = now;
-			return;
+			return 0;
 		}
 		if (!free && is_free(t, r->used))
 			free = r;
 	}
 	if (!free) {
 		t->waits.more_rivals += ns;
-		return;
+		return 0;
 	}
 	free->tgid = tgid;
 	free->ns = ns;
 	free->used = now;
+	return 0;
 }
 
 struct walk {
@@ -198,7 +201,7 @@ static __always_inline void was_behind(struct cpu *c, struct thread *t, u64 from
 		t->waits.more_rivals += w.until - from;
 }
 
-static __noinline int add_reason(struct thread *t, u64 ns, u64 now)
+VERIFIED_ONCE int add_reason(struct thread *t, u64 ns, u64 now)
 {
 	if (!t)
 		return 0;

@@ -353,8 +353,10 @@ static __always_inline int is_of(struct occupant *o, struct event *e, u32 before
  * another. */
 #define OPAQUE(n) asm volatile("" : "+r"(n))
 
-static __always_inline void credit(struct record *r, struct event *e, u32 before, u64 ns)
+VERIFIED_ONCE int credit(struct record *r, struct event *e, u32 before, u64 ns)
 {
+	if (!r || !e)
+		return 0;
 	u64 n = r->occupants;
 	for (u64 j = 0; j < OCCUPANTS; j++) {
 		OPAQUE(j);
@@ -362,7 +364,7 @@ static __always_inline void credit(struct record *r, struct event *e, u32 before
 			break;
 		if (is_of(&r->occupant[j], e, before)) {
 			r->occupant[j].ns += ns;
-			return;
+			return 0;
 		}
 	}
 	OPAQUE(n);
@@ -376,6 +378,7 @@ static __always_inline void credit(struct record *r, struct event *e, u32 before
 	} else if (!before) {
 		r->older += ns;
 	}
+	return 0;
 }
 
 /* From the switch backwards: stretches telescope to exactly the wait. */
@@ -422,7 +425,7 @@ static __always_inline void sum_up(struct thread *s)
 }
 
 /* It waited for `c`, and is pulled away: the same up to now. What the ring does not know yet, the current thread has had. */
-static __noinline int waited_for(struct cpu *c, struct thread *s, u64 now)
+VERIFIED_ONCE int waited_for(struct cpu *c, struct thread *s, u64 now)
 {
 	if (!c || !s)
 		return 0;
@@ -437,7 +440,7 @@ static __noinline int waited_for(struct cpu *c, struct thread *s, u64 now)
 }
 
 /* Its timer waited for the softirq: the same until it was served. */
-static __noinline int timer_waited(struct thread *s)
+VERIFIED_ONCE int timer_waited(struct thread *s)
 {
 	if (!s)
 		return 0;
@@ -453,7 +456,7 @@ static __noinline int timer_waited(struct thread *s)
 }
 
 /* The thread goes to sleep: send what its last sleep came to, and begin the next. */
-static __noinline int send(struct thread *s, u64 now, u32 state)
+VERIFIED_ONCE int send(struct thread *s, u64 now, u32 state)
 {
 	if (!s)
 		return 0;
@@ -625,7 +628,7 @@ int BPF_PROG(migrates, struct task_struct *p, int to)
 }
 
 /* Who had the CPU that the thread was without from `since` until now, the loss of that number, from 1. */
-static __noinline int lost_to(struct cpu *c, struct thread *s, u32 number, u64 since, u64 now)
+VERIFIED_ONCE int lost_to(struct cpu *c, struct thread *s, u32 number, u64 since, u64 now)
 {
 	if (!c || !s)
 		return 0;
