@@ -34,20 +34,26 @@ impl Stat {
 
     /// The file's text understood.
     pub fn parse(text: &str) -> Self {
-        let first = |name: &str| {
-            let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?;
-            line.split(' ').next()?.parse().ok()
-        };
-        let cpus = || text.lines().filter_map(|line| line.strip_prefix("cpu")?.split_once(' '));
-        let all = cpus().find(|(number, _)| number.is_empty());
-        let each = cpus().filter_map(|(number, rest)| Some((number.parse().ok()?, CpuTicks::parse(rest)?)));
-        Self {
-            all: all.and_then(|(_, rest)| CpuTicks::parse(rest)),
-            cpus: each.collect(),
-            context_switches: first("ctxt"),
-            interrupts: first("intr"),
+        let mut stat = Self::default();
+        for (name, rest) in text.lines().filter_map(|line| line.split_once(' ')) {
+            match (name, name.strip_prefix("cpu")) {
+                ("ctxt", _) => stat.context_switches = first_number(rest),
+                ("intr", _) => stat.interrupts = first_number(rest),
+                (_, Some("")) => stat.all = CpuTicks::parse(rest),
+                (_, Some(number)) => {
+                    let cpu = number.parse().ok().zip(CpuTicks::parse(rest));
+                    stat.cpus.extend(cpu);
+                }
+                _ => {}
+            }
         }
+        stat
     }
+}
+
+/// The first of some numbers; of a total and its parts, the total.
+fn first_number(numbers: &str) -> Option<u64> {
+    numbers.split(' ').next()?.parse().ok()
 }
 
 impl CpuTicks {
