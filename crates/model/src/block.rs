@@ -13,12 +13,13 @@ pub const WORST_KEPT: usize = 10;
 /// Wake-ups of one turn that are kept in order; later ones are in the distribution only.
 pub const SERIES_KEPT: usize = 100_000;
 
-/// How long the block lasts that begins so long after its turn: a 32nd of what has passed, so that a short run has
-/// enough of them to say how sure its numbers are, but at least 100 ms and at most a second.
+/// How long the block lasts that begins so long after its turn: a 16th of what has passed, so that a short run has
+/// enough of them to say how sure its numbers are, but at least 100 ms and at most a second: ten in the first second, some
+/// thirty in four.
 pub fn block_length(since_start: Span) -> Span {
     const SHORTEST: Span = Span::from_millis(100);
     const LONGEST: Span = Span::from_secs(1);
-    Span::from_nanos(since_start.as_nanos() / 32).clamp(SHORTEST, LONGEST)
+    Span::from_nanos(since_start.as_nanos() / 16).clamp(SHORTEST, LONGEST)
 }
 
 /// A thread began to measure a condition, and this is what the kernel confirmed.

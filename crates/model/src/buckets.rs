@@ -113,7 +113,7 @@ impl Buckets {
 
     /// Places and counts of the buckets that are not empty, ascending. Most are empty, and stand together: those are passed
     /// over eight at a time.
-    fn full(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+    pub(crate) fn full(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
         const TOGETHER: usize = 8;
         let chunks = (self.base..).step_by(TOGETHER).zip(self.counts.chunks(TOGETHER));
         let full = chunks.filter(|(_, counts)| counts.iter().fold(0, |all, count| all | count) != 0);

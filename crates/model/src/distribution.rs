@@ -4,7 +4,7 @@ mod stored;
 
 use hdrhistogram::Histogram;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 pub use self::stored::MOST_COUNTED;
 use self::stored::Stored;
@@ -21,8 +21,8 @@ const SIGNIFICANT_DIGITS: u8 = 2;
 ///
 /// Merging loses nothing. Memory depends on how many times the largest latency is the smallest, not on their number: 1 KiB
 /// for each doubling, 40 KiB from nothing to an hour. Recordings hold it as an `HdrHistogram`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(try_from = "Stored", into = "Stored")]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(try_from = "Stored")]
 #[schemars(with = "Stored")]
 pub struct Distribution {
     buckets: Buckets,
@@ -200,11 +200,16 @@ impl Distribution {
         self.buckets.iter()
     }
 
+    /// The value up to which a histogram of the library has to be made to hold all.
+    fn hdr_highest(&self) -> u64 {
+        self.max.max(2).unsigned_abs().min(HIGHEST_TRACKED)
+    }
+
     /// The same counts in the library's type, for exports.
     #[allow(clippy::expect_used, reason = "constant digits; values are within the bounds that are set")]
     pub fn to_hdr(&self) -> Histogram<u64> {
-        let highest = self.max.max(2).unsigned_abs().min(HIGHEST_TRACKED);
-        let mut hdr = Histogram::new_with_max(highest, SIGNIFICANT_DIGITS).expect("the bounds are valid");
+        let mut hdr =
+            Histogram::new_with_max(self.hdr_highest(), SIGNIFICANT_DIGITS).expect("the bounds are valid");
         for bucket in self.buckets() {
             hdr.record_n(bucket.lowest, bucket.count).expect("within the bounds");
         }

@@ -155,6 +155,47 @@ fn count_or_empty(bytes: &mut io::Take<&mut impl Read>) -> io::Result<Option<i64
     Ok(Some((word >> 1).cast_signed() ^ -(word & 1).cast_signed()))
 }
 
+/// Writes counts in the plain encoding: `counts` are places and counts of buckets that are not empty, ascending, of a
+/// histogram with so many `digits` that was made for values up to `highest`.
+pub(crate) fn write_hdr(digits: u32, highest: u64, counts: impl Iterator<Item = (usize, u64)>) -> Vec<u8> {
+    let mut words = Vec::new();
+    let mut next = 0;
+    for (place, count) in counts {
+        match place - next {
+            0 => {}
+            1 => put_word(&mut words, 0),
+            empty => put_word(&mut words, -i64::try_from(empty).unwrap_or(i64::MAX)),
+        }
+        put_word(&mut words, i64::try_from(count).unwrap_or(i64::MAX));
+        next = place + 1;
+    }
+    if words.is_empty() {
+        // The library always writes the first bucket.
+        put_word(&mut words, 0);
+    }
+    let length = u32::try_from(words.len()).unwrap_or(u32::MAX);
+    let mut bytes = [PLAIN, length, 0, digits].map(u32::to_be_bytes).concat();
+    bytes.extend([1, highest, 1_f64.to_bits()].map(u64::to_be_bytes).concat());
+    bytes.extend(words);
+    bytes
+}
+
+/// The inverse of [`count_or_empty`].
+fn put_word(bytes: &mut Vec<u8>, word: i64) {
+    let mut rest = (word.cast_unsigned() << 1) ^ (word >> 63).cast_unsigned();
+    for _ in 0..8 {
+        #[allow(clippy::cast_possible_truncation, reason = "the lowest seven bits")]
+        let bits = rest as u8 & 0x7f;
+        rest >>= 7;
+        if rest == 0 {
+            return bytes.push(bits);
+        }
+        bytes.push(bits | 0x80);
+    }
+    #[allow(clippy::cast_possible_truncation, reason = "eight bits are left of 64")]
+    bytes.push(rest as u8);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,14 +4,13 @@ use std::ops::RangeInclusive;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use hdrhistogram::serialization::{Serializer, V2Serializer};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::{Distribution, HIGHEST_TRACKED, SIGNIFICANT_DIGITS};
 use crate::Latency;
 use crate::buckets::{Bucket, Buckets};
-use crate::hdr::{HdrLayout, read_hdr};
+use crate::hdr::{HdrLayout, read_hdr, write_hdr};
 
 /// A distribution as recordings hold it.
 #[derive(Serialize, Deserialize, JsonSchema)]
@@ -34,19 +33,18 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-impl From<Distribution> for Stored {
-    fn from(from: Distribution) -> Self {
-        let mut bytes = Vec::new();
-        let written = V2Serializer::new().serialize(&from.to_hdr(), &mut bytes);
-        debug_assert!(written.is_ok(), "writing to memory cannot fail");
-        Self {
-            count: from.count(),
-            min_ns: from.min().map(Latency::as_nanos),
-            max_ns: from.max().map(Latency::as_nanos),
-            sum_ns: from.sum,
-            early: from.early,
+impl Serialize for Distribution {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let bytes = write_hdr(u32::from(SIGNIFICANT_DIGITS), self.hdr_highest(), self.buckets.full());
+        let stored = Stored {
+            count: self.count(),
+            min_ns: self.min().map(Latency::as_nanos),
+            max_ns: self.max().map(Latency::as_nanos),
+            sum_ns: self.sum,
+            early: self.early,
             hdr: BASE64.encode(bytes),
-        }
+        };
+        stored.serialize(serializer)
     }
 }
 

@@ -1,6 +1,9 @@
 //! Against the library, and with what nobody should write.
 
 use super::*;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use hdrhistogram::serialization::{Serializer as _, V2Serializer};
 use proptest::prelude::*;
 
 fn of(nanos: &[i64]) -> Distribution {
@@ -128,6 +131,19 @@ proptest! {
         let before = of(&a);
         let json = serde_json::to_string(&before).unwrap();
         prop_assert_eq!(serde_json::from_str::<Distribution>(&json).unwrap(), before);
+    }
+
+    #[test]
+    fn a_recording_has_the_bytes_of_the_library(
+        counts in proptest::collection::vec((-100..1_i64 << 43, 1..1_u64 << 40), 0..50),
+    ) {
+        let mut all = Distribution::default();
+        counts.iter().for_each(|&(late, count)| all.record_n(Latency::from_nanos(late), count));
+        let mut bytes = Vec::new();
+        V2Serializer::new().serialize(&all.to_hdr(), &mut bytes).unwrap();
+        let written = serde_json::to_string(&all).unwrap();
+        let hdr = format!("\"hdr\":\"{}\"", BASE64.encode(bytes));
+        prop_assert!(written.contains(&hdr), "{written}");
     }
 
     #[test]
