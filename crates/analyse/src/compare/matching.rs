@@ -1,5 +1,7 @@
 //! Which conditions are compared with which.
 
+use std::collections::HashMap;
+
 use howlate_model::{Condition, Property};
 
 use super::track::Track;
@@ -44,11 +46,12 @@ fn as_asked(track: &Track) -> impl Iterator<Item = (usize, &Condition)> {
 }
 
 fn groups(track: &Track, ignored: &[Property]) -> Vec<Group> {
-    let mut groups: Vec<Group> = Vec::new();
+    let (mut groups, mut places) = (Vec::<Group>::new(), HashMap::new());
     for (index, condition) in as_asked(track) {
         let counts = |property: &Property| !ignored.contains(property);
         let key: Vec<String> = matched().filter(counts).map(|property| property.typed(condition)).collect();
-        match groups.iter_mut().find(|group| group.key == key) {
+        let place = *places.entry(key.clone()).or_insert(groups.len());
+        match groups.get_mut(place) {
             Some(group) => group.members.push(index),
             None => groups.push(Group { key, members: vec![index] }),
         }
@@ -64,8 +67,9 @@ pub(crate) fn recordings(base: &Track, new: &Track) -> (Vec<Match>, usize) {
     let may_differ = |one: &Property| *one == Property::Kernel || differs_throughout(*one, base, new);
     let ignored: Vec<Property> = matched().filter(may_differ).collect();
     let (olds, news) = (groups(tracks.0, &ignored), groups(tracks.1, &ignored));
+    let by_key: HashMap<&[String], &Group> = news.iter().map(|new| (new.key.as_slice(), new)).collect();
     let partner = |old: &Group| {
-        let found = news.iter().find(|new| new.key == old.key)?;
+        let found = by_key.get(old.key.as_slice())?;
         let differs = differences(&ignored, &base[old.members[0]], &new[found.members[0]]);
         Some(Match { base: old.members.clone(), new: found.members.clone(), differs })
     };

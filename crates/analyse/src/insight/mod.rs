@@ -10,7 +10,9 @@ mod step;
 mod tick;
 mod turns;
 
-use howlate_model::{Latency, LoadKind, Work};
+use std::collections::HashMap;
+
+use howlate_model::{Condition, Latency, LoadKind, Work};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -68,12 +70,32 @@ pub fn insights(analysis: &Analysis) -> Vec<Insight> {
 /// A condition with its index in the recording's header.
 type Indexed<'a> = (u32, &'a Outcome);
 
-/// An analysis may be a part of its recording.
+/// An analysis may be a part of its recording, in the same order.
 fn indexed(analysis: &Analysis) -> impl Iterator<Item = Indexed<'_>> {
     let conditions = &analysis.header.conditions;
-    let index = |outcome: &Outcome| conditions.iter().position(|one| *one == outcome.condition);
-    let indexed = move |outcome| Some((u32::try_from(index(outcome)?).ok()?, outcome));
-    analysis.outcomes().iter().filter_map(indexed)
+    let mut next = 0;
+    let mut index = move |outcome: &Outcome| {
+        let (before, from_here) = conditions.split_at(next.min(conditions.len()));
+        let is_it = |one: &Condition| *one == outcome.condition;
+        let ahead = from_here.iter().position(is_it).map(|ahead| before.len() + ahead);
+        let found = ahead.or_else(|| before.iter().position(is_it))?;
+        next = found + 1;
+        u32::try_from(found).ok()
+    };
+    analysis.outcomes().iter().filter_map(move |outcome| Some((index(outcome)?, outcome)))
+}
+
+/// Conditions of one machine together: only they are ever compared, and a fleet has too many to hold each against all.
+fn by_node<'a>(all: &[Indexed<'a>]) -> Vec<Vec<Indexed<'a>>> {
+    let (mut nodes, mut places) = (Vec::<Vec<Indexed<'_>>>::new(), HashMap::new());
+    for &one in all {
+        let place = *places.entry(&one.1.condition.node).or_insert(nodes.len());
+        match nodes.get_mut(place) {
+            Some(node) => node.push(one),
+            None => nodes.push(vec![one]),
+        }
+    }
+    nodes
 }
 
 /// Notification has a ranking of its own.

@@ -4,7 +4,7 @@ use howlate_model::{Condition, Latency, Policy};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Indexed;
+use super::{Indexed, by_node};
 use crate::{Outcome, Ratio, ratio};
 
 /// With real-time priority, turns begin earlier: the 95 % interval of how many times as late does not hold 1.
@@ -51,6 +51,10 @@ pub(super) fn find(all: &[Indexed<'_>]) -> Option<Priority> {
 
 /// Each condition with ordinary scheduling beside the first that differs from it in real-time priority alone.
 fn pairs<'a>(all: &[Indexed<'a>]) -> Vec<(Indexed<'a>, Indexed<'a>)> {
+    by_node(all).iter().flat_map(|node| pairs_of_node(node)).collect()
+}
+
+fn pairs_of_node<'a>(all: &[Indexed<'a>]) -> Vec<(Indexed<'a>, Indexed<'a>)> {
     let is_as_asked = |outcome: &Outcome| outcome.ran_as().is_none();
     let ordinary = all.iter().filter(|(_, outcome)| outcome.condition.policy == Policy::OTHER);
     let partner = |of: &Outcome| {

@@ -4,7 +4,7 @@ use howlate_model::{Condition, Latency, Mechanism, Policy, Runtime, Span, Wait};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Control, Indexed, median};
+use super::{Control, Indexed, by_node, median};
 use crate::Outcome;
 
 /// Slack below this is not told from the rest of a wake-up.
@@ -50,8 +50,8 @@ pub struct CallSlack {
 /// One explanation for each slack that shows.
 pub(super) fn find(idle: &[Indexed<'_>]) -> Vec<TimerSlack> {
     let mut found: Vec<TimerSlack> = Vec::new();
-    for &(condition, outcome) in idle {
-        let Some(one) = timer_slack(condition, outcome, idle) else { continue };
+    for (node, condition, outcome) in with_their_node(&by_node(idle)) {
+        let Some(one) = timer_slack(condition, outcome, node) else { continue };
         match found.iter_mut().find(|known| known.slack == one.slack) {
             // The one with a control speaks for all.
             Some(known) if known.without.is_none() && one.without.is_some() => {
@@ -63,6 +63,13 @@ pub(super) fn find(idle: &[Indexed<'_>]) -> Vec<TimerSlack> {
         }
     }
     found
+}
+
+/// Each condition, behind all of its machine.
+fn with_their_node<'a, 'b>(
+    nodes: &'b [Vec<Indexed<'a>>],
+) -> impl Iterator<Item = (&'b [Indexed<'a>], u32, &'a Outcome)> {
+    nodes.iter().flat_map(|node| node.iter().map(|(condition, outcome)| (node.as_slice(), *condition, *outcome)))
 }
 
 fn timer_slack(condition: u32, outcome: &Outcome, idle: &[Indexed<'_>]) -> Option<TimerSlack> {
@@ -84,8 +91,8 @@ fn timer_slack(condition: u32, outcome: &Outcome, idle: &[Indexed<'_>]) -> Optio
 /// One explanation for each call that adds slack of its own.
 pub(super) fn of_calls(idle: &[Indexed<'_>]) -> Vec<CallSlack> {
     let mut found: Vec<CallSlack> = Vec::new();
-    for &(condition, outcome) in idle {
-        let Some(one) = call_slack(condition, outcome, idle) else { continue };
+    for (node, condition, outcome) in with_their_node(&by_node(idle)) {
+        let Some(one) = call_slack(condition, outcome, node) else { continue };
         match found.iter_mut().find(|known| known.call == one.call) {
             Some(known) => known.conditions.push(condition),
             None => found.push(one),

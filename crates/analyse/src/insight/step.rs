@@ -4,7 +4,7 @@ use howlate_model::{Distribution, Latency, Load, Mechanism, Policy, Span, System
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Indexed;
+use super::{Indexed, by_node};
 use super::slack::slack_of_call;
 use crate::Outcome;
 use crate::steps;
@@ -73,7 +73,7 @@ pub enum Origin {
 /// Steps in each sweep over lengths that differ in nothing else.
 pub(super) fn find(idle: &[Indexed<'_>], awake: &[Indexed<'_>], system: &System) -> Vec<Step> {
     let mut found: Vec<Step> = Vec::new();
-    for sweep in sweeps(idle) {
+    for sweep in by_node(idle).iter().flat_map(|node| sweeps(node)) {
         let lengths: Vec<(Span, &Distribution)> =
             sweep.iter().map(|(_, one)| (one.condition.work.length(), one.latency())).collect();
         for step in steps::between(&lengths) {

@@ -4,7 +4,7 @@ use howlate_model::{Condition, Distribution, Latency, Span};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Indexed;
+use super::{Indexed, by_node};
 use crate::{Outcome, percentile};
 
 /// How late a periodic thread's turns begin: of all its CPUs together, every planned turn counted.
@@ -44,15 +44,20 @@ pub(super) fn find(all: &[Indexed<'_>]) -> Vec<Turns> {
 
 /// Outcomes that differ in nothing but the thread and its CPU.
 fn groups<'a>(all: &[Indexed<'a>]) -> Vec<Vec<Indexed<'a>>> {
-    let mut groups: Vec<Vec<Indexed<'_>>> = Vec::new();
+    by_node(all).iter().flat_map(|node| groups_of_node(node)).collect()
+}
+
+fn groups_of_node<'a>(all: &[Indexed<'a>]) -> Vec<Vec<Indexed<'a>>> {
+    let mut groups: Vec<(Condition, Vec<Indexed<'_>>)> = Vec::new();
     let periodic = |(_, outcome): &Indexed<'_>| outcome.condition.work.period().is_some();
     for one in all.iter().copied().filter(periodic) {
-        match groups.iter_mut().find(|group| circumstances(group[0].1) == circumstances(one.1)) {
-            Some(group) => group.push(one),
-            None => groups.push(vec![one]),
+        let circumstances = circumstances(one.1);
+        match groups.iter_mut().find(|(known, _)| *known == circumstances) {
+            Some((_, group)) => group.push(one),
+            None => groups.push((circumstances, vec![one])),
         }
     }
-    groups
+    groups.into_iter().map(|(_, group)| group).collect()
 }
 
 /// What was refused ran as something else.
