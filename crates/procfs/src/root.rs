@@ -1,6 +1,6 @@
 //! The directory below which the kernel's files are read.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -37,12 +37,19 @@ pub struct Root {
     refused: BTreeSet<String>,
     /// Paths asked for, where somebody wants to know.
     asked: Option<Mutex<BTreeSet<String>>>,
+    /// What was unpacked, which takes longer than reading all the rest and is asked for again.
+    unpacked: Mutex<BTreeMap<String, Result<String, Unreadable>>>,
 }
 
 impl Root {
     /// This machine.
     pub fn live() -> Self {
-        Self { directory: PathBuf::from("/"), refused: BTreeSet::new(), asked: None }
+        Self {
+            directory: PathBuf::from("/"),
+            refused: BTreeSet::new(),
+            asked: None,
+            unpacked: Mutex::default(),
+        }
     }
 
     /// A tree of files as one machine had them.
@@ -50,7 +57,8 @@ impl Root {
         let directory = directory.into();
         let listed = fs::read_to_string(directory.join(REFUSED)).unwrap_or_default();
         let refused = listed.lines().map(str::trim).filter(|path| !path.is_empty());
-        Self { refused: refused.map(str::to_owned).collect(), directory, asked: None }
+        let refused = refused.map(str::to_owned).collect();
+        Self { refused, directory, asked: None, unpacked: Mutex::default() }
     }
 
     /// The same, remembering every path asked for, so that a capture copies exactly what was read.
@@ -65,8 +73,13 @@ impl Root {
         Ok(text(bytes).trim_matches(['\0', ' ', '\t', '\n']).to_owned())
     }
 
-    /// The trimmed content of a text file compressed with gzip.
+    /// The trimmed content of a text file compressed with gzip, which does not change while the kernel runs.
     pub fn read_compressed(&self, path: &str) -> Result<String, Unreadable> {
+        let mut unpacked = self.unpacked.lock().unwrap_or_else(PoisonError::into_inner);
+        unpacked.entry(path.to_owned()).or_insert_with(|| self.unpack(path)).clone()
+    }
+
+    fn unpack(&self, path: &str) -> Result<String, Unreadable> {
         let bytes = bounded(GzDecoder::new(File::open(self.admit(path)?)?))?;
         Ok(text(bytes).trim().to_owned())
     }

@@ -23,7 +23,10 @@ impl KernelConfig {
 
     /// The value of an option; an option that is off has none.
     pub(crate) fn value(&self, option: &str) -> Option<&str> {
-        self.reading.text()?.lines().find_map(|line| line.strip_prefix(option)?.strip_prefix('='))
+        let (text, assigned) = (self.reading.text()?, format!("{option}="));
+        let inside = || text.find(&format!("\n{assigned}")).map(|line| line + 1);
+        let line = if text.starts_with(&assigned) { 0 } else { inside()? };
+        text.get(line + assigned.len()..)?.split('\n').next()
     }
 
     /// Whether an option is built in; `None` when no configuration was found.
@@ -34,8 +37,10 @@ impl KernelConfig {
     /// The lines about these options as evidence.
     pub(crate) fn only(&self, options: &[&str]) -> Reading {
         let about = |line: &str| {
-            let name = line.trim_start_matches("# ").split(['=', ' ']).next().unwrap_or_default();
-            options.contains(&name)
+            let line = line.strip_prefix("# ").unwrap_or(line);
+            let names =
+                |option: &&str| line.strip_prefix(*option).is_some_and(|rest| rest.starts_with(['=', ' ']));
+            options.iter().any(names)
         };
         let mut kept = self.reading.lines(about);
         if kept.text() == Some("") {
@@ -61,8 +66,12 @@ mod tests {
 
     #[test]
     fn options_are_looked_up_by_whole_name() {
-        let config = config("CONFIG_HZ_250=y\nCONFIG_HZ=250\n# CONFIG_PREEMPT is not set");
+        let config = config(
+            "CONFIG_HZ_250=y\nCONFIG_HZ=250\n# CONFIG_PREEMPT is not set\nCONFIG_PREEMPT_RCU=y\nCONFIG_E=",
+        );
         assert_eq!(config.value("CONFIG_HZ"), Some("250"));
+        assert_eq!((config.value("CONFIG_HZ_250"), config.value("CONFIG_E")), (Some("y"), Some("")));
+        assert_eq!((config.value("HZ"), config.value("CONFIG_NOWHERE")), (None, None));
         assert_eq!(config.has("CONFIG_PREEMPT"), Some(false));
         assert_eq!(config.only(&["CONFIG_PREEMPT"]).text(), Some("# CONFIG_PREEMPT is not set"));
         assert_eq!(config.only(&["CONFIG_X"]).text(), Some("no CONFIG_X"));

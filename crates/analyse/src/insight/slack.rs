@@ -69,7 +69,9 @@ pub(super) fn find(idle: &[Indexed<'_>]) -> Vec<TimerSlack> {
 fn with_their_node<'a, 'b>(
     nodes: &'b [Vec<Indexed<'a>>],
 ) -> impl Iterator<Item = (&'b [Indexed<'a>], u32, &'a Outcome)> {
-    nodes.iter().flat_map(|node| node.iter().map(|(condition, outcome)| (node.as_slice(), *condition, *outcome)))
+    nodes
+        .iter()
+        .flat_map(|node| node.iter().map(|(condition, outcome)| (node.as_slice(), *condition, *outcome)))
 }
 
 fn timer_slack(condition: u32, outcome: &Outcome, idle: &[Indexed<'_>]) -> Option<TimerSlack> {

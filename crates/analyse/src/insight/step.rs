@@ -4,8 +4,8 @@ use howlate_model::{Distribution, Latency, Load, Mechanism, Policy, Span, System
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Indexed, by_node};
 use super::slack::slack_of_call;
+use super::{Indexed, by_node};
 use crate::Outcome;
 use crate::steps;
 
