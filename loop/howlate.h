@@ -29,7 +29,7 @@
 extern long syscall(long number, ...); /* POSIX alone does not declare it */
 #endif
 /* The memory: a head, then rings. Sizes in bytes; places in words of 64 bits, from the head's or the ring's first. */
-enum { HOWLATE_FIRST = 65536, HOWLATE_RING = 131072, HOWLATE_RINGS = 64, HOWLATE_CAPACITY = 4096 };
+enum { HOWLATE_FIRST = 65536, HOWLATE_RING = 131072, HOWLATE_RINGS = 64, HOWLATE_LOCKED = 16, HOWLATE_CAPACITY = 4096 };
 enum { HOWLATE_MAGIC = 64, HOWLATE_TAKEN = 65, HOWLATE_TICKS = 66, HOWLATE_THREAD = 0, HOWLATE_PERIOD = 1 };
 enum { HOWLATE_NAME = 2, HOWLATE_LETTERS = 32, HOWLATE_WRITTEN = 8, HOWLATE_READ = 16, HOWLATE_LOST = 24, HOWLATE_TURNS = 64 };
 struct howlate {
@@ -60,7 +60,7 @@ static inline uint64_t *howlate_map(size_t length, int flags, int file, uint64_t
 /* Takes a ring of the memory behind `file`; NULL when none is left, or that is no memory of howlate. */
 static inline uint64_t *howlate_ring(struct howlate *loop, int file)
 {
-    const off_t length = HOWLATE_FIRST + (off_t)HOWLATE_RINGS * HOWLATE_RING;
+    const off_t length = HOWLATE_FIRST + (off_t)(HOWLATE_RINGS + HOWLATE_LOCKED) * HOWLATE_RING;
     uint64_t *head = lseek(file, 0, SEEK_END) == length ? howlate_map(4096, MAP_SHARED, file, 0) : NULL;
     uint64_t *ring = NULL, number, page;
     if (head && head[HOWLATE_MAGIC] == UINT64_C(0x316574616c776f68)) {

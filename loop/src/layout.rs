@@ -8,8 +8,10 @@ pub(crate) const FIRST: usize = 65_536;
 pub(crate) const RING: usize = 131_072;
 /// How many there are.
 pub(crate) const RINGS: usize = 64;
+/// How many more there are behind them, for those who cannot count in shared memory but under a lock of the file.
+pub(crate) const LOCKED: usize = 16;
 /// The length of all of it.
-pub(crate) const LENGTH: usize = FIRST + RINGS * RING;
+pub(crate) const LENGTH: usize = FIRST + (RINGS + LOCKED) * RING;
 
 /// In the head: what it is known by, `howlate1`.
 pub(crate) const MAGIC: (usize, u64) = (64, u64::from_le_bytes(*b"howlate1"));

@@ -138,6 +138,94 @@ fn the_published_crate_marks_the_same_loops() {
     assert!(result["rhythm"]["turns"]["long"].as_u64().unwrap() >= 10, "{result}");
 }
 
+/// Python with the class.
+fn python(words: &[&str]) -> Vec<String> {
+    let module = format!("PYTHONPATH={HEADER}/python");
+    ["env", &module, "python3"].iter().chain(words).map(ToString::to_string).collect()
+}
+
+#[test]
+fn the_python_class_marks_the_same_loops() {
+    if !is_installed("python3") {
+        return skip("python3 is not installed");
+    }
+    let command = python(&[&format!("{HEADER}/examples/control.py"), "1"]);
+    let document = watched("none", &command.iter().map(String::as_str).collect::<Vec<_>>());
+    let results = loops(&document);
+    assert_eq!(results.len(), 1, "{document}");
+    let turns = &results[0]["rhythm"]["turns"];
+    assert_eq!((&results[0]["condition"]["name"], &results[0]["count"]), (&"control".into(), &200.into()));
+    assert_eq!((&turns["period_ns"], &turns["inferred"]), (&5_000_000.into(), &200.into()));
+    assert!(turns["long"].as_u64().unwrap() >= 2, "{turns}");
+    assert!(turns["work_ns"]["min"].as_u64().unwrap() >= 500_000, "{turns}");
+}
+
+/// Loops of threads and of a child, a time that the program knows, and what a class of Python has to be asked beside.
+const PYTHON_CROWD: &str = r#"
+import ast, os, sys, threading, time
+from howlate_loop import Loop
+import howlate_loop
+ast.parse(open(howlate_loop.__file__).read(), feature_version=(3, 8))
+def turn(loop, times):
+    for _ in range(times):
+        time.sleep(0.001)
+        loop.wake_at(time.monotonic_ns() - 1_000_000)
+        loop.done()
+parent = Loop("a\0b" if sys.argv[1:] else "parent", 1_000_000)
+for wrong in 0.001, None:
+    try:
+        Loop("wrong", wrong)
+    except TypeError as error:
+        assert "1_000_000 for 1 ms" in str(error)
+    else:
+        raise AssertionError("a period that is no number of nanoseconds")
+turn(parent, 100)
+threads = [threading.Thread(target=lambda: turn(Loop("pool", 1_000_000), 100)) for _ in range(2)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+if (child := os.fork()) == 0:
+    turn(parent, 100)
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+turn(parent, 100)
+print(parent.is_measured())
+"#;
+
+#[test]
+fn threads_and_forks_of_python_have_loops_of_their_own() {
+    if !is_installed("python3") {
+        return skip("python3 is not installed");
+    }
+    let command = python(&["-c", PYTHON_CROWD]);
+    let document = watched("none", &command.iter().map(String::as_str).collect::<Vec<_>>());
+    let result = |one: &Value| {
+        assert!(one["latency_ns"]["min"].as_i64().unwrap() >= 1_000_000, "as late as it says: {one}");
+        assert_eq!(one["rhythm"]["turns"]["inferred"], 0, "{one}");
+        (one["condition"]["name"].clone(), one["condition"]["thread"].clone(), one["count"].clone())
+    };
+    let mut found: Vec<_> = loops(&document).into_iter().map(result).collect();
+    found.sort_by_key(|one| (one.0.to_string(), one.1.as_u64()));
+    let own = |name: &str, number: u64, turns: u64| (name.into(), number.into(), turns.into());
+    let wanted =
+        [own("parent", 0, 200), own("parent", 1, 99), own("pool", 0, 100), own("pool", 1, 100)];
+    assert_eq!(found, wanted, "but the turn in which a child takes a ring");
+}
+
+#[test]
+fn without_howlate_the_python_class_does_nothing() {
+    if !is_installed("python3") {
+        return skip("python3 is not installed");
+    }
+    for handed_on in [None, Some("x"), Some("0"), Some("77")] {
+        let command = python(&["-c", PYTHON_CROWD, "named"]);
+        let mut without = Command::new(&command[0]);
+        without.args(&command[1..]).env_remove("HOWLATE_LOOPS").stdin(Stdio::null());
+        let output = without.envs(handed_on.map(|value| ("HOWLATE_LOOPS", value))).output().unwrap();
+        let said = (output.status.code(), stdout(&output));
+        assert_eq!(said, (Some(0), "False\n".to_owned()), "{}", stderr(&output));
+    }
+}
+
 /// Loops in two threads, in a child that was forked with one, and in a program that it becomes.
 const CROWD: &str = r#"
 #include "howlate.h"

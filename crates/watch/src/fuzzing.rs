@@ -16,7 +16,7 @@ pub fn loops(bytes: &[u8]) {
     LOOPS.with_borrow_mut(|loops| {
         let Some(loops) = loops else { return };
         loops.overwrite(bytes);
-        let mut last = [None; 64];
+        let mut last = [None; 80];
         loops.read(&mut |number, of, turn| {
             assert!(!of.name.is_empty() && turn.woke <= clock::now());
             assert!(

@@ -13,8 +13,9 @@ use super::{Identity, Printing, file_name, known};
 ///
 /// The program need not know anything about howlate.
 ///
-/// Programs of your own can mark their loops, which needs no root: three lines of howlate.h, or of the crate howlate-loop, say when
-/// a turn wakes, is done, and what its period is. Packages bring `include/howlate.h`; both are in the folder `loop` of howlate's source.
+/// Programs of your own can mark their loops, which needs no root: three lines of howlate.h, of the crate howlate-loop, or of the
+/// Python class in howlate_loop.py, say when a turn wakes, is done, and what its period is. Packages bring `include/howlate.h` and
+/// `share/howlate/python`; all are in the folder `loop` of howlate's source.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
 howlate watch 4711 --duration 30s\n  \

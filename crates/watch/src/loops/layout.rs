@@ -5,15 +5,17 @@ const LEFT_OUT: usize = 64;
 /// Where the first ring begins, and how long each is.
 const FIRST: usize = 65_536 / 8;
 const RING: usize = 131_072 / 8;
-/// How many rings there are.
+/// How many rings there are for those who count in shared memory, and behind them for those who do so under a lock.
 pub(super) const RINGS: usize = 64;
+pub(super) const LOCKED: usize = 16;
 /// Words of all of it.
-pub(super) const WORDS: usize = FIRST + RINGS * RING - LEFT_OUT;
+pub(super) const WORDS: usize = FIRST + (RINGS + LOCKED) * RING - LEFT_OUT;
 
 /// What the memory is known by.
 pub(super) const MAGIC: (usize, u64) = (64 - LEFT_OUT, u64::from_le_bytes(*b"howlate1"));
-/// How many rings were taken, or asked for.
+/// How many rings were taken, or asked for, of each kind.
 pub(super) const TAKEN: usize = 65 - LEFT_OUT;
+pub(super) const LOCKED_TAKEN: usize = 67 - LEFT_OUT;
 /// Whether times are ticks of the processor.
 pub(super) const TICKS: usize = 66 - LEFT_OUT;
 
@@ -21,6 +23,8 @@ pub(super) const TICKS: usize = 66 - LEFT_OUT;
 pub(super) const THREAD: usize = 0;
 pub(super) const PERIOD: usize = 1;
 pub(super) const NAME: std::ops::Range<usize> = 2..6;
+/// Whether its times are readings of the clock even where those of others are ticks.
+pub(super) const CLOCK: usize = 6;
 /// Turns that were written, that were read, and that did not fit.
 pub(super) const WRITTEN: usize = 8;
 pub(super) const READ: usize = 16;
@@ -61,15 +65,27 @@ mod tests {
         value.trim().trim_start_matches('(').split(',').next().unwrap().replace('_', "").parse().unwrap()
     }
 
+    /// The value of a name in the Python class's, which assigns several at a time.
+    fn python(name: &str) -> usize {
+        let text = shared("python/howlate_loop.py");
+        let assigned = text.lines().filter_map(|line| line.split_once(" = "));
+        let value = assigned.filter(|(names, _)| names.starts_with('_')).find_map(|(names, values)| {
+            let place = names.split(", ").position(|one| one.trim_start_matches('_') == name)?;
+            values.split(", ").nth(place)
+        });
+        value.unwrap().replace('_', "").parse().unwrap()
+    }
+
     #[test]
     fn programs_and_howlate_mean_the_same_memory() {
-        let ours = [
+        let of_others = [("TAKEN", TAKEN + LEFT_OUT), ("TICKS", TICKS + LEFT_OUT)];
+        let of_python = [("LOCKED_TAKEN", LOCKED_TAKEN + LEFT_OUT), ("CLOCK", CLOCK)];
+        let of_all = [
             ("FIRST", FIRST * 8),
             ("RING", RING * 8),
             ("RINGS", RINGS),
+            ("LOCKED", LOCKED),
             ("MAGIC", MAGIC.0 + LEFT_OUT),
-            ("TAKEN", TAKEN + LEFT_OUT),
-            ("TICKS", TICKS + LEFT_OUT),
             ("THREAD", THREAD),
             ("PERIOD", PERIOD),
             ("NAME", NAME.start),
@@ -80,11 +96,18 @@ mod tests {
             ("TURNS", TURNS),
             ("CAPACITY", usize::try_from(CAPACITY).unwrap()),
         ];
-        for (name, value) in ours {
+        for (name, value) in of_others {
             assert_eq!((header(name), published(name)), (value, value), "{name}");
         }
-        let text = shared("howlate.h");
-        assert!(text.contains(&format!("UINT64_C(0x{:x})", MAGIC.1)));
+        for (name, value) in of_all {
+            assert_eq!((header(name), published(name), python(name)), (value, value, value), "{name}");
+        }
+        for (name, value) in of_python {
+            assert_eq!(python(name), value, "{name}");
+        }
+        assert!(shared("howlate.h").contains(&format!("UINT64_C(0x{:x})", MAGIC.1)));
+        let known = String::from_utf8(MAGIC.1.to_le_bytes().to_vec()).unwrap();
+        assert!(shared("python/howlate_loop.py").contains(&format!("b\"{known}\"")));
         assert!(TURNS + usize::try_from(CAPACITY).unwrap() * TURN <= RING);
     }
 }

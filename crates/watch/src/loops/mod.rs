@@ -9,14 +9,14 @@ mod ring;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::process::Command;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use howlate_linux::shared_memory::SharedMemory;
 use howlate_model::{LoopTurn, Span};
 use howlate_procfs::Root;
 use rustix::io::{FdFlags, fcntl_setfd};
 
-use self::layout::{MAGIC, RINGS, TAKEN, TICKS, WORDS};
+use self::layout::{LOCKED, LOCKED_TAKEN, MAGIC, RINGS, TAKEN, TICKS, WORDS};
 use self::moments::Moments;
 use self::ring::Ring;
 
@@ -61,7 +61,7 @@ impl Loops {
         let moments = Moments::begin(ticks);
         memory.words()[TICKS].store(u64::from(moments.are_ticks()), Ordering::Relaxed);
         memory.words()[MAGIC.0].store(MAGIC.1, Ordering::Release);
-        Ok(Self { memory, file, moments, rings: (0..RINGS).map(Ring::new).collect() })
+        Ok(Self { memory, file, moments, rings: (0..RINGS + LOCKED).map(Ring::new).collect() })
     }
 
     /// Hands the memory to a program that is about to be started, and to all that it starts.
@@ -78,25 +78,26 @@ impl Loops {
     /// Hands the turns since the last call to `take`, each with the number of its loop. Returns how many were lost, or were none.
     pub fn read(&mut self, take: &mut dyn FnMut(usize, &Marked, LoopTurn)) -> u64 {
         let words = self.memory.words();
-        let taken = usize::try_from(words[TAKEN].load(Ordering::Relaxed)).unwrap_or(RINGS);
-        let rings = &mut self.rings[..taken.min(RINGS)];
+        let (counted, locked) = self.rings.split_at_mut(RINGS);
+        let counted = counted.iter_mut().take(asked_for(words, TAKEN));
+        let locked = locked.iter_mut().take(asked_for(words, LOCKED_TAKEN));
+        let mut rings: Vec<_> = counted.chain(locked).collect();
         rings.iter_mut().for_each(|ring| ring.look(words));
         self.moments.look();
         let moments = &self.moments;
-        let read = |(number, ring): (usize, &mut Ring)| {
-            ring.read(words, moments, &mut |of, turn| take(number, of, turn))
-        };
+        let read =
+            |ring: &mut Ring| ring.read(words, moments, &mut |number, of, turn| take(number, of, turn));
         // A program may claim to have lost anything.
-        rings.iter_mut().enumerate().map(read).fold(0, u64::saturating_add)
+        rings.into_iter().map(read).fold(0, u64::saturating_add)
     }
 
     /// What a hostile program may do: 8 bytes to each of the words that howlate looks at first. A clock's reading is as near as 0.
     pub(crate) fn overwrite(&self, bytes: &[u8]) {
         const FEW: usize = 100;
-        let rings = (0..RINGS).flat_map(|number| layout::ring(number).take(FEW));
+        let rings = (0..RINGS + LOCKED).flat_map(|number| layout::ring(number).take(FEW));
         let words = self.memory.words();
         let now = howlate_linux::clock::now().as_nanos().unsigned_abs();
-        for (place, eight) in [TAKEN].into_iter().chain(rings).zip(bytes.chunks(8)) {
+        for (place, eight) in [TAKEN, LOCKED_TAKEN].into_iter().chain(rings).zip(bytes.chunks(8)) {
             let mut word = [0; 8];
             word[..eight.len()].copy_from_slice(eight);
             let value = u64::from_le_bytes(word);
@@ -108,8 +109,16 @@ impl Loops {
 
     /// Loops for which there was no ring.
     pub fn left_out(&self) -> u64 {
-        self.memory.words()[TAKEN].load(Ordering::Relaxed).saturating_sub(RINGS as u64)
+        let words = self.memory.words();
+        let beyond = [(TAKEN, RINGS), (LOCKED_TAKEN, LOCKED)]
+            .map(|(place, rings)| asked_for(words, place).saturating_sub(rings) as u64);
+        beyond.into_iter().fold(0, u64::saturating_add)
     }
+}
+
+/// How many rings programs asked for, by what they counted.
+fn asked_for(words: &[AtomicU64], place: usize) -> usize {
+    usize::try_from(words[place].load(Ordering::Relaxed)).unwrap_or(usize::MAX)
 }
 
 #[cfg(test)]

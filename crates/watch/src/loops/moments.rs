@@ -43,7 +43,15 @@ impl Moments {
 
     /// When that was; `None` where it cannot have been.
     pub(super) fn when(&self, time: u64) -> Option<MonotonicTime> {
-        let when = if self.are_ticks() { self.by_ticks(time)? } else { at(i128::from(time))? };
+        if self.are_ticks() { self.been(self.by_ticks(time)?) } else { self.when_read(time) }
+    }
+
+    /// When a reading of the clock was made; `None` where none can have been.
+    pub(super) fn when_read(&self, time: u64) -> Option<MonotonicTime> {
+        self.been(at(i128::from(time))?)
+    }
+
+    fn been(&self, when: MonotonicTime) -> Option<MonotonicTime> {
         (self.began..=self.now).contains(&when).then_some(when)
     }
 
@@ -76,6 +84,8 @@ mod tests {
         let moments = Moments { known, began, now };
         let when = |ticks| moments.when(ticks).map(MonotonicTime::as_nanos);
         assert_eq!([when(1_500), when(2_000), when(3_000)], [Some(260), Some(510), Some(760)]);
+        assert_eq!(moments.when_read(500), Some(MonotonicTime::from_nanos(500)), "a reading of the clock is one");
+        assert_eq!(moments.when_read(1_500), None, "to come");
         assert_eq!([when(0), when(4_100), when(u64::MAX)], [None; 3], "before it began, to come, never");
     }
 

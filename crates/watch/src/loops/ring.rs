@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use howlate_model::{LoopTurn, MonotonicTime, Span};
 
 use super::Marked;
-use super::layout::{CAPACITY, LOST, NAME, PERIOD, READ, THREAD, TURN, TURNS, WRITTEN, ring};
+use super::layout::{CAPACITY, CLOCK, LOST, NAME, PERIOD, READ, THREAD, TURN, TURNS, WRITTEN, ring};
 use super::moments::Moments;
 
 /// No loop is expected further away from its turn.
@@ -38,11 +38,12 @@ impl Ring {
         &mut self,
         memory: &[AtomicU64],
         moments: &Moments,
-        take: &mut dyn FnMut(&Marked, LoopTurn),
+        take: &mut dyn FnMut(usize, &Marked, LoopTurn),
     ) -> u64 {
         let words = &memory[ring(self.number)];
         let Some(of) = self.of.take().or_else(|| marked(words)) else { return 0 };
-        let lost = self.turns(words, moments, &mut |turn| take(&of, turn));
+        let number = self.number;
+        let lost = self.turns(words, moments, &mut |turn| take(number, &of, turn));
         self.of = Some(of);
         lost.saturating_add(self.newly_lost(words))
     }
@@ -67,9 +68,11 @@ impl Ring {
     fn turn(&mut self, words: &[AtomicU64], moments: &Moments, number: u64) -> Option<LoopTurn> {
         let place = TURNS + usize::try_from(number % CAPACITY).ok()? * TURN;
         let [expected, woke, done] = [0, 1, 2].map(|word| words[place + word].load(Ordering::Relaxed));
-        let woke = moments.when(woke).filter(|woke| self.last.is_none_or(|last| last < *woke))?;
+        let by_clock = words[CLOCK].load(Ordering::Relaxed) != 0;
+        let when = |time| if by_clock { moments.when_read(time) } else { moments.when(time) };
+        let woke = when(woke).filter(|woke| self.last.is_none_or(|last| last < *woke))?;
         let expected = told(expected, |nanos| near(nanos, woke))?;
-        let done = told(done, |time| moments.when(time).filter(|done| *done >= woke))?;
+        let done = told(done, |time| when(time).filter(|done| *done >= woke))?;
         let turn = LoopTurn { expected, woke, done };
         self.last = Some(turn.done.unwrap_or(woke));
         Some(turn)

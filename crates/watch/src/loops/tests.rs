@@ -1,6 +1,6 @@
 //! Turns as programs write them, and as none should.
 
-use super::layout::{CAPACITY, LOST, NAME, PERIOD, READ, THREAD, TURN, TURNS, WRITTEN, ring};
+use super::layout::{CAPACITY, CLOCK, LOST, NAME, PERIOD, READ, THREAD, TURN, TURNS, WRITTEN, ring};
 use super::*;
 use howlate_linux::clock;
 use howlate_model::MonotonicTime;
@@ -109,4 +109,20 @@ fn loops_beyond_the_last_ring_are_counted() {
     assert_eq!(loops.left_out(), 0);
     loops.memory.words()[TAKEN].store(RINGS as u64 + 3, Ordering::Relaxed);
     assert_eq!(loops.left_out(), 3);
+    loops.memory.words()[LOCKED_TAKEN].store(LOCKED as u64 + 2, Ordering::Relaxed);
+    assert_eq!(loops.left_out(), 5);
+}
+
+#[test]
+fn a_ring_that_was_taken_under_the_lock_has_a_number_of_its_own() {
+    let mut loops = Loops::create(true).unwrap();
+    loops.memory.words()[LOCKED_TAKEN].store(1, Ordering::Relaxed);
+    let (first, woke) = (ring(RINGS).start, now());
+    let turn = [(CLOCK, 1), (THREAD, 7 << 32 | 8), (TURNS + 1, woke), (WRITTEN, 1)];
+    turn.into_iter().for_each(|(word, value)| {
+        loops.memory.words()[first + word].store(value, Ordering::Relaxed);
+    });
+    let mut found = Vec::new();
+    let lost = loops.read(&mut |number, _, turn| found.push((number, turn.woke.as_nanos().unsigned_abs())));
+    assert_eq!((found, lost), (vec![(RINGS, woke)], 0), "by the clock, whatever others count by");
 }

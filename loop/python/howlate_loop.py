@@ -1,0 +1,153 @@
+"""Marks a periodic loop, so that `howlate watch -- python3 program.py` measures each of its turns.
+
+    from howlate_loop import Loop
+
+    loop = Loop("control", 1_000_000)  # its name; its period in nanoseconds
+    while True:
+        wait_for_the_next_turn()  # time.sleep, a timerfd, whatever it is
+        loop.wake()
+        work()
+        loop.done()
+
+Where the program knows the time that it asked for: loop.wake_at(nanoseconds of time.monotonic_ns()).
+Under howlate, a turn costs two readings of a clock and an entry in a ring of shared memory: no system call, no lock.
+Without howlate, each call is one branch. A loop belongs to one thread at a time; a fork gives each side its own.
+`howlate.h` is the same for C and C++, and has the same memory. For Linux, Python 3.8 or later; needs nothing else.
+"""
+
+import fcntl
+import mmap
+import operator
+import os
+import sys
+import threading
+import time
+
+__version__ = "0.1.0"
+__all__ = ["Loop"]
+
+# The memory: a head, then rings. Sizes in bytes; places in words of 64 bits, from the head's or the ring's first.
+_FIRST, _RING, _RINGS, _LOCKED, _CAPACITY, _LETTERS = 65_536, 131_072, 64, 16, 4_096, 32
+_MAGIC, _LOCKED_TAKEN = 64, 67
+_THREAD, _PERIOD, _NAME, _CLOCK, _WRITTEN, _READ, _LOST, _TURNS = 0, 1, 2, 6, 8, 16, 24, 64
+_LENGTH = _FIRST + (_RINGS + _LOCKED) * _RING
+
+# How many forks lie behind this process: a ring belongs to the one that took it.
+_forks = 0
+
+
+def _forked():
+    global _forks
+    _forks += 1
+
+
+os.register_at_fork(after_in_child=_forked)
+
+
+class Loop:
+    """A loop that howlate measures, if the program was started by it."""
+
+    __slots__ = ("_name", "_period", "_ring", "_memory", "_forks", "_written", "_read", "_expected", "_woke")
+
+    def __init__(self, name, period=0):
+        """A loop of this name, of which 31 bytes count, that is to turn every `period` nanoseconds; 0: at no fixed distance."""
+        self._name = name.encode(errors="replace").split(b"\0")[0][: _LETTERS - 1]
+        self._period = _nanoseconds(period)
+        self._join()
+
+    def wake(self):
+        """A turn begins."""
+        if self._ring is not None:
+            self._begin(0)
+
+    def wake_at(self, expected):
+        """A turn begins that was to begin at `expected`, in nanoseconds of time.monotonic_ns()."""
+        if self._ring is not None:
+            self._begin(_nanoseconds(expected))
+
+    def done(self):
+        """Its work is done."""
+        if self._ring is not None and self._woke:
+            self._put(time.monotonic_ns())
+
+    def is_measured(self):
+        """Whether a howlate measures it."""
+        return self._ring is not None
+
+    def _begin(self, expected):
+        now = time.monotonic_ns()
+        if self._woke:
+            self._put(0)
+        self._expected, self._woke = expected, now
+
+    def _put(self, done):
+        """Hands on the turn that began last, or counts it as lost where the ring is full."""
+        if self._forks != _forks:  # that ring is the parent's, and so was the turn
+            return self._join()
+        ring, written = self._ring, self._written
+        if written == 0:  # from now on howlate looks at the ring
+            ring[_THREAD] = os.getpid() << 32 | threading.get_native_id()
+        if written - self._read >= _CAPACITY:
+            self._read = ring[_READ]
+        if written - self._read >= _CAPACITY:
+            ring[_LOST] += 1
+        else:
+            at = _TURNS + written % _CAPACITY * 3
+            ring[at] = self._expected
+            ring[at + 1] = self._woke
+            ring[at + 2] = done
+            # Nothing in Python keeps this store behind those. Where a processor turned them round, howlate may find
+            # a turn that cannot have been: it counts it as lost.
+            self._written = ring[_WRITTEN] = written + 1
+        self._woke = 0
+
+    def _join(self):
+        """Joins the howlate that started this program; where there is none, the loop stays without. Again after a fork."""
+        self._ring, self._memory, self._forks = None, None, _forks
+        self._written = self._read = self._expected = self._woke = 0
+        try:
+            self._memory = _take(int(os.environ["HOWLATE_LOOPS"]))
+        except (KeyError, ValueError, OSError):
+            return
+        if self._memory is None:
+            return
+        ring = memoryview(self._memory).cast("Q")
+        for word in range(0, len(ring), mmap.PAGESIZE // 8):
+            ring[word] = 0  # no turn is to meet a page fault
+        start = _NAME * 8
+        self._memory[start : start + len(self._name)] = self._name
+        ring[_PERIOD] = self._period
+        ring[_CLOCK] = 1  # Python cannot read the processor's ticks
+        self._ring = ring
+
+
+def _nanoseconds(time):
+    """A time as the memory has it. Seconds would be taken for next to nothing, so no fraction is taken."""
+    try:
+        return min(max(operator.index(time), 0), 2**64 - 1)
+    except TypeError:
+        raise TypeError(f"nanoseconds are whole numbers, such as 1_000_000 for 1 ms, and not {time!r}") from None
+
+
+def _take(file):
+    """A ring of the memory behind `file`; None when none is left, or that is no memory of howlate."""
+    if os.fstat(file).st_size != _LENGTH:
+        return None
+    head = memoryview(mmap.mmap(file, mmap.PAGESIZE)).cast("Q")
+    if head[_MAGIC] != int.from_bytes(b"howlate1", sys.byteorder):
+        return None
+    number = _number(file, head)
+    return mmap.mmap(file, _RING, offset=_FIRST + (_RINGS + number) * _RING) if number < _LOCKED else None
+
+
+def _number(file, head):
+    """The next ring's. Python cannot count in memory that others count in as well, but under a lock of the file."""
+    own = os.open(f"/proc/self/fd/{file}", os.O_RDWR)  # a lock belongs to those who opened it together
+    try:
+        fcntl.flock(own, fcntl.LOCK_EX)
+        number = head[_LOCKED_TAKEN]
+        head[_LOCKED_TAKEN] = number + 1
+        fcntl.flock(own, fcntl.LOCK_UN)
+    finally:
+        os.close(own)
+    return number
