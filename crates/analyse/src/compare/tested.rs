@@ -45,6 +45,9 @@ pub struct Tested {
     pub units: (usize, usize),
     /// Wake-ups of a unit, the least.
     pub unit_wakeups: u64,
+    /// Pairs of turns that were left out, because one of them had too few wake-ups for this number.
+    #[serde(skip_serializing_if = "is_none_of_them")]
+    pub short_pairs: usize,
     /// What would settle it, where it is inconclusive.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub settled_by: Option<Settling>,
@@ -53,6 +56,11 @@ pub struct Tested {
     unit: Span,
     #[serde(skip)]
     test: Test,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "what serde asks for")]
+const fn is_none_of_them(pairs: &usize) -> bool {
+    *pairs == 0
 }
 
 /// The test behind it, kept until it is known how many there are.
@@ -131,6 +139,7 @@ impl Tested {
             p_corrected: p,
             units: (units.base.len(), units.new.len()),
             unit_wakeups: units.wakeups,
+            short_pairs: units.short,
             settled_by: None,
             unit,
             test,

@@ -26,6 +26,8 @@ pub(crate) struct Units {
     pub(crate) alike: bool,
     /// By how much the variance of ranks is larger than that of independent values.
     pub(crate) inflation: f64,
+    /// Pairs that were left out, because one of their turns has too few wake-ups.
+    pub(crate) short: usize,
 }
 
 /// Why a statistic has no units.
@@ -39,27 +41,27 @@ pub(crate) struct TooShort {
 impl Units {
     /// One value for each turn.
     pub(crate) fn of_pairs(base: Vec<f64>, new: Vec<f64>) -> Self {
-        Self { base, new, wakeups: 200, likeness: 0.0, alike: false, inflation: 1.0 }
+        Self { base, new, wakeups: 200, likeness: 0.0, alike: false, inflation: 1.0, short: 0 }
     }
 }
 
-/// Turns as units: those of the same round are a pair.
+/// Turns as units: those of the same round are a pair. One with a turn that has too few wake-ups for the statistic is left out, but
+/// not the half of them: those that are left would be turns of another kind.
 ///
 /// # Errors
 ///
-/// When a turn has too few wake-ups for the statistic.
+/// When as many pairs are left out as stay.
 pub(crate) fn pairs(statistic: Statistic, base: &[Piece], new: &[Piece]) -> Result<Units, TooShort> {
     let (base, new) = (turns(base), turns(new));
-    let both: Vec<_> = base.iter().filter_map(|(round, one)| Some((one, new.get(round)?))).collect();
-    let least = both.iter().map(|(one, other)| one.count().min(other.count())).min().unwrap_or(0);
-    if least < statistic.least() && !both.is_empty() {
-        return Err(TooShort { wakeups: least });
+    let both = base.iter().filter_map(|(round, one)| Some((one, new.get(round)?)));
+    let wakeups = |(one, other): &(&Distribution, &Distribution)| one.count().min(other.count());
+    let (long, short): (Vec<_>, Vec<_>) = both.partition(|pair| wakeups(pair) >= statistic.least());
+    if !short.is_empty() && short.len() >= long.len() {
+        return Err(TooShort { wakeups: short.iter().map(wakeups).min().unwrap_or(0) });
     }
-    let values = |of: fn(&(&Distribution, &Distribution)) -> Distribution| {
-        both.iter().filter_map(|pair| statistic.of(&of(pair))).collect()
-    };
-    let (base, new) = (values(|pair| pair.0.clone()), values(|pair| pair.1.clone()));
-    Ok(Units { base, new, wakeups: least, likeness: 0.0, alike: false, inflation: 1.0 })
+    let (base, new) = long.iter().filter_map(|(one, new)| statistic.of(one).zip(statistic.of(new))).unzip();
+    let wakeups = long.iter().map(wakeups).min().unwrap_or(0);
+    Ok(Units { base, new, wakeups, likeness: 0.0, alike: false, inflation: 1.0, short: short.len() })
 }
 
 /// The wake-ups of each turn.
@@ -110,7 +112,7 @@ fn joined(statistic: Statistic, base: &[Piece], new: &[Piece], wakeups: u64) -> 
     let (own, level) = ([&base[..], &new[..]], [&level.0[..], &level.1[..]]);
     let likeness = lag_one(&own).max(lag_one(&level));
     let inflation = inflation_beside(&own, &level);
-    Units { base, new, wakeups, likeness, alike: false, inflation }
+    Units { base, new, wakeups, likeness, alike: false, inflation, short: 0 }
 }
 
 /// Each side as one unit, where nothing is known of its course: threads side by side are no stretches.
@@ -130,7 +132,7 @@ pub(crate) fn whole(statistic: Statistic, base: &[Piece], new: &[Piece]) -> Resu
         return Err(TooShort { wakeups });
     }
     let unit = |all: &Distribution| statistic.of(all).into_iter().collect();
-    Ok(Units { base: unit(&base), new: unit(&new), wakeups, likeness: 0.0, alike: false, inflation: 1.0 })
+    Ok(Units { base: unit(&base), new: unit(&new), wakeups, likeness: 0.0, alike: false, inflation: 1.0, short: 0 })
 }
 
 /// Neighbouring blocks joined until each has about `wakeups`; what is left over joins the last.
@@ -168,6 +170,25 @@ mod tests {
         let units = pairs(Statistic::P50, &base, &new).unwrap();
         assert_eq!((units.base, units.new, units.wakeups), (vec![1.0, 7.0], vec![10.0, 70.0], 20));
         assert_eq!(pairs(Statistic::P99, &base, &new), Err(TooShort { wakeups: 20 }));
+    }
+
+    // round   0    1    2    3
+    // base  120  120  120   20
+    // new   120   20  120  120    pairs 1 and 3 are too short for p99
+    #[test]
+    fn a_pair_that_is_too_short_is_left_out_and_counted() {
+        let turns = |level: i64, counts: [usize; 4]| -> Vec<Piece> {
+            let turn = |(count, round): (usize, u32)| piece(round, round, &vec![level + i64::from(round); count]);
+            counts.into_iter().zip(0..).map(turn).collect()
+        };
+        let (base, new) = (turns(10, [120; 4]), turns(50, [120, 20, 120, 120]));
+        let units = pairs(Statistic::P99, &base, &new).unwrap();
+        assert_eq!((units.base, units.new, units.short), (vec![10.0, 12.0, 13.0], vec![50.0, 52.0, 53.0], 1));
+        assert_eq!(units.wakeups, 120);
+        let all = pairs(Statistic::P50, &base, &new).unwrap();
+        assert_eq!((all.base.len(), all.short, all.wakeups), (4, 0, 20), "a median takes fewer");
+        let half = turns(10, [120, 120, 120, 20]);
+        assert_eq!(pairs(Statistic::P99, &half, &new), Err(TooShort { wakeups: 20 }), "the half of them");
     }
 
     #[test]

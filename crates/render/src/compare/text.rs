@@ -54,6 +54,7 @@ fn section(report: &ComparisonReport<'_>, one: &Compared, width: usize) -> Strin
         let reason = tested.inconclusive.map(words::inconclusive);
         lines.extend(reason.filter(|reason| !lines.contains(reason)));
     }
+    lines.extend(one.statistics.iter().filter_map(words::short_pairs));
     lines.extend(one.left_out.iter().map(|left| words::left_out(*left, one.design)));
     for line in lines {
         text.push_str(&format!("  {}\n", paint(DIM, wrapped(&line, width, 2))));

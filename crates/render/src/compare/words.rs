@@ -230,6 +230,19 @@ pub(super) fn left_out(one: LeftOut, design: Design) -> String {
     )
 }
 
+/// Of which pairs a number says nothing, if of any.
+pub(crate) fn short_pairs(tested: &Tested) -> Option<String> {
+    let (pairs, short) = (tested.units.0, tested.short_pairs);
+    (short > 0).then(|| {
+        format!(
+            "{}: {short} of {} pairs of turns are left out, in which a turn has fewer than {} wake-ups.",
+            statistic(tested.statistic, Design::Interleaved),
+            pairs + short,
+            count(tested.statistic.least())
+        )
+    })
+}
+
 /// Why nothing is extrapolated: each reason once, however many conditions it is about.
 pub(super) fn refusals(refusals: &[Refusal]) -> Vec<String> {
     let mut lines = Vec::new();

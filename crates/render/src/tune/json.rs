@@ -149,6 +149,9 @@ struct Difference {
     detectable_ns: Option<f64>,
     /// Turns on each side.
     turns: usize,
+    /// Pairs of turns that were left out, because one of them had too few wake-ups for this number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    short_pairs: Option<usize>,
     /// What is said of it.
     verdict: Verdict,
 }
@@ -236,6 +239,7 @@ fn differences(tested: &[Tested]) -> BTreeMap<&'static str, Difference> {
             p: tested.p_corrected,
             detectable_ns: tested.detectable_ns,
             turns: tested.units.1,
+            short_pairs: Some(tested.short_pairs).filter(|short| *short > 0),
             verdict: tested.verdict,
         };
         (tested.statistic.name(), difference)

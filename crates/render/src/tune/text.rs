@@ -7,6 +7,7 @@ use howlate_model::Caveat;
 use super::forest::forest;
 use super::{Fate, Left, TuneReport, TuneRow, words};
 use crate::caveats::caveat;
+use crate::compare::short_pairs;
 use crate::condition::condition;
 use crate::machine::machine;
 use crate::numbers::micros_of;
@@ -195,6 +196,11 @@ fn notes(report: &TuneReport<'_>, width: usize) -> String {
     notes.extend(report.rows.iter().filter(|row| !row.without.is_empty()).map(|row| {
         format!("{} was tried without what could not be had: {}.", row.setting.knob, row.without.join("; "))
     }));
+    let short = |row: &TuneRow| {
+        let knob = row.setting.knob;
+        row.tested.iter().filter_map(short_pairs).map(|said| format!("{knob}, {said}")).collect::<Vec<_>>()
+    };
+    notes.extend(report.rows.iter().flat_map(short));
     let left = report.left.iter().flatten();
     notes.extend(
         left.map(|Left { path, before, now }| format!("{path} held `{before}`, and holds `{now}` now.")),
