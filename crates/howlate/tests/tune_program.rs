@@ -6,7 +6,7 @@ mod common;
 
 use std::process::{Child, Output, Stdio};
 
-use common::{OwnSettings, has_bpf, howlate, json, send, skip, stderr, wait_until};
+use common::{OwnSettings, has_bpf, howlate, json, run, send, skip, stderr, stdout, wait_until};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -122,6 +122,64 @@ fn a_program_has_a_setting_for_its_turns_only_and_goes_on_as_it_was() {
         assert_eq!(knob(&result, name)["status"], "not_tried", "{result}");
     }
     assert_eq!(knob(&result, "timer_slack")["to"], "1ns");
+}
+
+#[test]
+fn its_recording_is_read_like_any_other() {
+    let Some(own) = place() else { return };
+    let out = own.run().join("tune.jsonl");
+    let path = out.to_str().unwrap();
+    let sleeper = Sleeper::start();
+    let knobs = ["--knobs", "timer_slack", "--goal", "p50", "--turn", "40ms", "--budget", "1h"];
+    let output = ["--quiet", "--json", "--out", path];
+    let child = tune(&own, &[&[sleeper.pid().as_str()], &knobs[..], &output[..]].concat());
+    let turns_with = || {
+        let text = std::fs::read_to_string(&out).unwrap_or_default();
+        text.lines().filter(|line| line.starts_with("{\"finished\":{\"condition\":2,")).count()
+    };
+    wait_until("turns with the setting", || turns_with() > 5);
+    send(child.id(), Signal::INT);
+    result_of(&child.wait_with_output().unwrap());
+    let text = stdout(&run(&["show", path]));
+    for row in ["howlate with nothing", "howlate with timer_slack"] {
+        assert!(text.contains(row), "each row has its setting: {text}");
+    }
+    let shown = json(&["show", "--format", "json", path], 0);
+    let with = |knob: &str| {
+        let is_its = |one: &&Value| one["condition"]["tuned"]["knobs"][0] == knob;
+        shown["results"].as_array().unwrap().iter().filter(is_its).count()
+    };
+    assert_eq!((with("timer_slack"), with("nothing")), (1, 1), "{shown}");
+    let compared = run(&["compare", "--by", "knob", "--format", "json", path]);
+    let compared: Value = serde_json::from_slice(&compared.stdout).unwrap();
+    let pairs = compared["compared"].as_array().unwrap();
+    let sides: Vec<&Value> = pairs.iter().map(|pair| &pair["differs"][0]["new"]).collect();
+    assert_eq!(sides, ["nothing", "timer_slack"]);
+    assert!(
+        pairs[1]["statistics"].as_array().unwrap().iter().any(|one| one["statistic"] == "p50"),
+        "{compared}"
+    );
+    let page = run(&["report", "--format", "md", path]);
+    let page_text = stdout(&page);
+    assert_eq!(page.status.code(), Some(0), "{}", stderr(&page));
+    assert!(page_text.contains("timer\\_slack · other · slack 1 ns"), "{page_text}");
+}
+
+#[test]
+fn a_setting_of_the_machine_has_its_turns_of_a_program_too() {
+    let Some(own) = place() else { return };
+    let sleeper = Sleeper::start();
+    let knobs = ["--knobs", "stat_interval,timer_slack", "--beside-tuners"];
+    let child = tune(&own, &[&[sleeper.pid().as_str()], &knobs[..], &SHORT[..]].concat());
+    own.wait_for("120");
+    own.wait_for("1");
+    own.wait_for("120");
+    send(child.id(), Signal::INT);
+    let output = child.wait_with_output().unwrap();
+    let result = result_of(&output);
+    assert_eq!((own.value().as_str(), &result["restored"]), ("1", &Value::from(true)), "{}", stderr(&output));
+    let row = knob(&result, "stat_interval");
+    assert_eq!((&row["from"], &row["to"], &row["scope"]), (&"1".into(), &"120".into(), &"machine".into()));
 }
 
 #[test]

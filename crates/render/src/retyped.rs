@@ -6,7 +6,7 @@ use howlate_model::shell_word;
 /// Options of output with a value: what a run is saved as belongs to that run.
 pub(crate) const OUTPUT: [&str; 3] = ["--out", "-o", "--samples-out"];
 /// Commands that draw the order of their turns.
-const WITH_SEED: [&str; 4] = ["cyclic", "sleep", "notify", "run"];
+const WITH_SEED: [&str; 5] = ["cyclic", "sleep", "notify", "run", "tune"];
 
 /// The command that takes the same turns in the same order again, quoted so that a shell reads it the same.
 pub fn to_repeat(analysis: &Analysis) -> String {
@@ -19,8 +19,9 @@ fn again(arguments: &[String], seed: u64) -> Vec<String> {
     if !words.first().is_some_and(|command| WITH_SEED.contains(&command.as_str())) {
         return words;
     }
-    let mut words = without(&words, &["--seed"], &[]);
-    words.extend(["--seed".to_owned(), seed.to_string()]);
+    let mut words = without(&words, &["--seed"], &["--resume"]);
+    let options_end = words.iter().position(|word| word == "--").unwrap_or(words.len());
+    words.splice(options_end..options_end, ["--seed".to_owned(), seed.to_string()]);
     words
 }
 
@@ -57,6 +58,7 @@ mod tests {
         };
         let typed = "cyclic --out x.jsonl --policy fifo:80 -o y -oz --samples-out=w --seed=9 -q";
         assert_eq!(again(typed), "cyclic --policy fifo:80 -q --seed 7");
+        assert_eq!(again("tune --resume --out x -- cc -o y"), "tune --seed 7 -- cc -o y");
         assert_eq!(again("watch -o x -- cc -o y"), "watch -- cc -o y");
         assert_eq!(again("guest --kernel k --out x -- cyclic"), "guest --kernel k -- cyclic");
     }

@@ -86,7 +86,8 @@ fn shown(mut shown: Vec<&Outcome>) -> (Vec<&Outcome>, usize) {
     let all = shown.len();
     shown.sort_by_key(|one| Reverse(one.latency().max()));
     shown.truncate(MOST_SHOWN);
-    shown.sort_by_key(|one| (&one.condition.name, one.condition.thread, late_from(one)));
+    let setting = |one: &Outcome| one.condition.tuned.as_ref().map(ToString::to_string);
+    shown.sort_by_key(|one| (&one.condition.name, one.condition.thread, late_from(one), setting(one)));
     let left_out = all - shown.len();
     (shown, left_out)
 }
@@ -110,11 +111,17 @@ fn mostly(why: &Why) -> Option<String> {
     Some(format!("{} ({})", cause_in_words(&named), percent(first.share)))
 }
 
-/// `worker 3`; the first of a name has no number.
+/// `worker 3 with nice`; the first of a name has no number, and one as it is nothing that it has.
 fn name(outcome: &Outcome) -> String {
     let condition = &outcome.condition;
-    let name = legible(condition.name.as_deref().unwrap_or_default());
-    if condition.thread == 0 { name.into_owned() } else { format!("{name} {}", condition.thread) }
+    let mut name = legible(condition.name.as_deref().unwrap_or_default()).into_owned();
+    if condition.thread > 0 {
+        name.push_str(&format!(" {}", condition.thread));
+    }
+    if let Some(tuned) = &condition.tuned {
+        name.push_str(&format!(" with {tuned}"));
+    }
+    name
 }
 
 const fn late_from(outcome: &Outcome) -> &'static str {
