@@ -142,6 +142,7 @@ mod tests {
             findings: vec![],
             settings: vec![],
             late_above_ns: None,
+            tuning: None,
             instrument: Instrument::default(),
             conditions: vec![condition],
         })

@@ -90,6 +90,7 @@ mod testing {
             findings: vec![],
             settings: vec![],
             late_above_ns: None,
+            tuning: None,
             instrument: Instrument::default(),
             conditions: works.iter().map(condition).collect(),
         })

@@ -201,7 +201,7 @@ impl Error {
             Self::PlanFile { .. } => Some("`howlate run --help` shows a plan; `--dry-run` says what one would measure".into()),
             Self::RunRecorded { .. } => Some("`--resume` continues it; `--out` names another file".into()),
             Self::OtherConditions { .. } => Some(
-                "the plan, an option, the kernel or the CPUs have changed since; choose another name with `--out` and start afresh".into(),
+                "the plan, an option, a setting, the kernel, the CPUs or howlate have changed since; choose another name with `--out` and start afresh".into(),
             ),
             Self::NothingToCompare { differ } => Some(match differ.as_slice() {
                 [] => "give a second recording".into(),

@@ -10,16 +10,17 @@ use howlate_model::nearest;
 use howlate_plan::{Measure, PlanFile, Written};
 use howlate_record::read_text_within;
 
-use crate::cli::{Cli, Command, Guest, Output, Reasons, Run, WholeRun, names};
+use crate::cli::{Cli, Command, Guest, Output, Reasons, Run, Tune, TuneSubject, TuneWork, WholeRun, names};
 use crate::error::Error;
 use crate::plans;
 
 /// Commands that a plan can hold.
-const COMMANDS: [&str; 4] = ["sleep", "cyclic", "notify", "guest"];
+const COMMANDS: [&str; 8] =
+    ["sleep", "cyclic", "notify", "guest", "tune", "tune sleep", "tune cyclic", "tune notify"];
 
 /// Options that a plan's tables cannot hold: they belong to the whole run, or are no options of a measurement.
 fn not_in_tables() -> Vec<String> {
-    let others = ["help", "libvirt-xml", "no-save"].map(str::to_owned);
+    let others = ["help", "libvirt-xml", "no-save", "dry-run", "restore", "resume"].map(str::to_owned);
     [names::<WholeRun>(), names::<Output>(), names::<Reasons>(), others.into()].concat()
 }
 
@@ -39,6 +40,8 @@ pub(crate) struct Experiment {
     pub(crate) measures: Vec<Command>,
     /// The guests to measure in, if not here.
     pub(crate) guest: Option<Guest>,
+    /// What settings are tried on, if any are.
+    pub(crate) tuning: Option<TuneWork>,
     /// Every file that was read, without symbolic links; none of a plan that comes with the program.
     pub(crate) files: Vec<PathBuf>,
 }
@@ -48,11 +51,26 @@ impl Experiment {
     pub(crate) fn read(path: &Path) -> Result<Self, Error> {
         let mut experiment = Self::default();
         experiment.add(path, &mut Vec::new())?;
-        if experiment.measures.is_empty() {
-            let reason = "measures nothing; it needs a table such as `[[sleep]]`".to_owned();
-            return Err(Error::PlanFile { path: path.to_owned(), line: None, reason });
+        match experiment.amiss() {
+            Some(reason) => {
+                Err(Error::PlanFile { path: path.to_owned(), line: None, reason: reason.to_owned() })
+            }
+            None => Ok(experiment),
         }
-        Ok(experiment)
+    }
+
+    /// What is wrong with all of it together.
+    fn amiss(&self) -> Option<&'static str> {
+        let stands_alone = self.measures.is_empty() && self.guest.is_none() && self.settings.is_empty();
+        match &self.tuning {
+            Some(_) if !stands_alone => Some(
+                "tries settings, which takes turns and settings of its own: beside `[[tune]]` there can be no other table",
+            ),
+            None if self.measures.is_empty() => {
+                Some("measures nothing; it needs a table such as `[[sleep]]`")
+            }
+            _ => None,
+        }
     }
 
     /// Adds what a file asks for; `open` are the files that led to it.
@@ -100,6 +118,12 @@ impl Experiment {
         for measure in &file.measures {
             match command_of(measure, path)? {
                 Command::Guest(guest) => self.guest = Some(guest),
+                Command::Tune(Tune { subject: TuneSubject::Work(work) }) => {
+                    if self.tuning.replace(work).is_some() {
+                        let reason = "settings are tried on one thing at a time: a plan has one `[[tune]]`";
+                        return Err(Wrong { line: measure.line, reason: reason.to_owned() });
+                    }
+                }
                 command => self.measures.push(command),
             }
         }
@@ -140,17 +164,20 @@ fn command_of(measure: &Measure, path: &Path) -> Result<Command, Wrong> {
         );
         return Err(Wrong { line: measure.line, reason });
     }
-    let known = options_of(&measure.command);
+    // As on the command line.
+    let command = if measure.command == "tune" { "tune cyclic" } else { &measure.command };
+    let known = options_of(command);
     // The guests run this very plan.
     let rest = ["--", "run"].map(str::to_owned).into_iter().chain([path.display().to_string()]);
     let rest: Vec<String> = if measure.command == "guest" { rest.collect() } else { Vec::new() };
-    parsed(&measure.command, &measure.options, &known, measure.line, rest)
+    parsed(command, &measure.options, &known, measure.line, rest)
 }
 
 /// The options of a measuring command that a table can hold.
 fn options_of(command: &str) -> Vec<String> {
     let cli = Cli::command();
-    let arguments = cli.find_subcommand(command).into_iter().flat_map(clap::Command::get_arguments);
+    let found = command.split(' ').try_fold(&cli, |within, word| within.find_subcommand(word));
+    let arguments = found.into_iter().flat_map(clap::Command::get_arguments);
     let names = arguments.filter_map(|argument| argument.get_long()).map(str::to_owned);
     let elsewhere = not_in_tables();
     names.filter(|name| !elsewhere.contains(name)).collect()

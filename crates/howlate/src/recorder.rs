@@ -163,6 +163,7 @@ pub(crate) fn header(
         findings: environment.findings.clone(),
         settings: environment.settings.clone(),
         late_above_ns: None,
+        tuning: None,
         instrument: environment.instrument,
         conditions,
     }

@@ -206,8 +206,7 @@ fn threads_and_forks_of_python_have_loops_of_their_own() {
     let mut found: Vec<_> = loops(&document).into_iter().map(result).collect();
     found.sort_by_key(|one| (one.0.to_string(), one.1.as_u64()));
     let own = |name: &str, number: u64, turns: u64| (name.into(), number.into(), turns.into());
-    let wanted =
-        [own("parent", 0, 200), own("parent", 1, 99), own("pool", 0, 100), own("pool", 1, 100)];
+    let wanted = [own("parent", 0, 200), own("parent", 1, 99), own("pool", 0, 100), own("pool", 1, 100)];
     assert_eq!(found, wanted, "but the turn in which a child takes a ring");
 }
 

@@ -74,6 +74,41 @@ fn what_is_wrong_with_a_plan_is_told_with_its_line() {
 }
 
 #[test]
+fn a_plan_may_try_settings() {
+    let text = "[[tune.sleep]]\nfor = \"1ms\"\npolicy = \"other\"\nknobs = [\"nothing\", \"timer_slack\"]\ngoal = \"p50\"\nbudget = \"1us\"\n";
+    let plan = Plan::new(text);
+    let listed = plan.run(&["--dry-run"]);
+    assert_eq!(listed.status.code(), Some(0), "{}", stderr(&listed));
+    assert!(
+        stdout(&listed).contains("howlate tune --dry-run") && !plan.recording().exists(),
+        "{}",
+        stdout(&listed)
+    );
+    let tried = plan.run(&["--seed", "7", "--quiet", "--samples", "5"]);
+    assert_eq!(tried.status.code(), Some(3), "{}", stderr(&tried));
+    assert!(stdout(&tried).contains("The budget is too short"), "{}", stdout(&tried));
+    let header = Reader::open(&plan.recording()).unwrap().header().clone();
+    assert_eq!((header.command.as_str(), header.seed), ("tune", 7));
+    let tuning = header.tuning.unwrap();
+    assert_eq!((tuning.goal.as_str(), tuning.samples), ("p50", Some(5)));
+    let again = plan.run(&[]);
+    assert_eq!(again.status.code(), Some(2), "{}", stdout(&again));
+    assert!(stderr(&again).contains("--resume"), "{}", stderr(&again));
+    let done = plan.run(&["--resume", "--quiet", "--samples", "5"]);
+    assert_eq!((done.status.code(), stdout(&done)), (Some(3), stdout(&tried)), "it had come to its end");
+    for (more, says) in [
+        ("[[sleep]]\nfor = \"1ms\"\n", "there can be no other table"),
+        ("[system]\ngovernor = \"performance\"\n", "there can be no other table"),
+        ("[[tune.cyclic]]\nperiod = \"1ms\"\n", "a plan has one `[[tune]]`"),
+    ] {
+        let output = Plan::new(&format!("{text}\n{more}")).run(&["--dry-run"]);
+        assert!(output.status.code() == Some(2) && stderr(&output).contains(says), "{}", stderr(&output));
+    }
+    refused("[[tune]]\ndry-run = true\n", 2, "for the whole run");
+    refused("[[tune.slep]]\nfor = \"1ms\"\n", 1, "did you mean `tune sleep`?");
+}
+
+#[test]
 fn a_plan_that_makes_no_sense_as_a_whole_is_refused() {
     let check = |text: &str, says: &str| {
         let output = Plan::new(text).run(&["--dry-run"]);

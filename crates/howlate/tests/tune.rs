@@ -5,10 +5,11 @@
 mod common;
 
 use std::path::Path;
-use std::process::{Child, Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 
 use common::{
-    OwnSettings, SETTING, children, json, pause, run, send, skip, stderr, stdout, tune_shortly, wait_until,
+    OwnSettings, SETTING, children, howlate, json, pause, run, send, skip, stderr, stdout, tune_shortly,
+    wait_until,
 };
 use rustix::process::Signal;
 use serde_json::Value;
@@ -121,6 +122,61 @@ fn a_budget_that_is_too_short_says_how_long_it_has_to_be() {
     assert_eq!(output.status.code(), Some(3));
     let text = stdout(&output);
     assert!(text.contains("The budget is too short to tell anything: write `--budget "), "{text}");
+}
+
+/// What stands in a recording under this name, in order.
+fn lines(recording: &Path, name: &str) -> Vec<Value> {
+    let text = std::fs::read_to_string(recording).unwrap_or_default();
+    let whole = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    whole.filter_map(|mut line| Some(line.get_mut(name)?.take())).collect()
+}
+
+#[test]
+fn an_interrupted_run_goes_on_where_it_stopped() {
+    let folder = tempfile::tempdir().unwrap();
+    let recording = folder.path().join("tune.jsonl");
+    let asked = ["tune", "sleep", "--for", "1ms", "--policy", "other", "--knobs", "nothing,timer_slack"];
+    let more = ["--goal", "p50", "--samples", "10", "--out", recording.to_str().unwrap()];
+    let words = [&asked[..], &more[..], &["--budget", "20s"]].concat();
+    let mut first = howlate(&words);
+    let first = first.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    wait_until("some turns", || lines(&recording, "finished").len() > 5);
+    send(first.id(), Signal::INT);
+    let first = first.wait_with_output().unwrap();
+    assert_eq!(first.status.code(), Some(3), "{}", stderr(&first));
+    let to_go_on = format!("To go on: howlate {} --resume", words.join(" "));
+    assert!(stderr(&first).contains(&to_go_on), "{}", stderr(&first));
+    let taken = lines(&recording, "block");
+
+    // Decisions by another goal, or in another time, are not those that were made.
+    for other in [&["--budget", "30s"], &["--goal", "max"]] {
+        let words: Vec<&str> = asked.iter().chain(&more[2..]).chain(other).copied().collect();
+        let refused = run(&[&words[..], &["--resume"]].concat());
+        assert_eq!(refused.status.code(), Some(2), "{}", stdout(&refused));
+        assert!(stderr(&refused).contains("holds other conditions"), "{}", stderr(&refused));
+    }
+
+    let output = run(&[&words[..], &["--resume", "--json", "--quiet"]].concat());
+    let result: Value =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", stderr(&output)));
+    assert_as_published(&result);
+    assert!(result["self_test"]["differences"]["p50"].is_object(), "{result}");
+    assert_eq!((lines(&recording, "resumed").len(), lines(&recording, "end").len()), (1, 1));
+    assert_eq!(lines(&recording, "end")[0]["how"], "done");
+    let turn = |line: &Value| (line["condition"].as_u64().unwrap(), line["round"].as_u64().unwrap());
+    let mut turns: Vec<(u64, u64)> = lines(&recording, "finished").iter().map(turn).collect();
+    let taken_again = turns.len();
+    turns.sort_unstable();
+    turns.dedup();
+    assert_eq!(turns.len(), taken_again, "no turn was taken twice");
+    // The baseline against itself has ten rounds, however often it is interrupted.
+    let of_self_test: Vec<u64> =
+        turns.iter().filter(|one| one.0 == 1 && one.1 < 20).map(|one| one.1).collect();
+    assert_eq!(of_self_test[..10], [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    // What had been measured is still there, but for the turn that was interrupted.
+    let whole = lines(&recording, "block");
+    let kept = taken.iter().filter(|block| whole.contains(block)).count();
+    assert!(kept + 1 >= taken.len() && kept > 4, "{kept} of {}", taken.len());
 }
 
 /// Turns that have the same load share one, which comes to its pace once.

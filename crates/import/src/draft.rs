@@ -137,6 +137,7 @@ impl Draft {
             findings: Vec::new(),
             settings: Vec::new(),
             late_above_ns: None,
+            tuning: None,
             instrument: Instrument::default(),
             conditions,
         }

@@ -85,10 +85,28 @@ pub struct Header {
     /// Which wake-ups count as late in what is said of causes, where `--late-above` was typed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub late_above_ns: Option<Span>,
+    /// How `tune` decides what is measured next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tuning: Option<Tuning>,
     /// What measuring itself costs.
     pub instrument: Instrument,
     /// What is measured; blocks refer to these by index.
     pub conditions: Vec<Condition>,
+}
+
+/// What decisions while settings are tried follow from, together with the turns that were recorded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Tuning {
+    /// The number of a turn that is to become smaller: `p50`, `p99` or `max`.
+    pub goal: String,
+    /// The time that all turns together may take.
+    pub budget_ns: Span,
+    /// Wake-ups of a turn, where it ends after so many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub samples: Option<u64>,
+    /// How long a turn is, where it ends after a time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_ns: Option<Span>,
 }
 
 /// A run that went on after an interruption.

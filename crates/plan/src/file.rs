@@ -67,17 +67,30 @@ impl PlanFile {
             .map_err(|error| lines.error(error.span().unwrap_or(0..0), error.message().replace('\n', " ")))?;
         let mut plan = Self::default();
         for (key, value) in table.get_ref() {
-            plan.take(&lines, key, value)?;
+            plan.take(&lines, "", key, value)?;
         }
         plan.measures.sort_by_key(|measure| measure.line);
         plan.options.sort_by_key(|written| written.line);
         Ok(plan)
     }
 
-    fn take(&mut self, lines: &Lines, key: &Key, value: &Spanned<DeValue>) -> Result<(), FileError> {
-        let name = key.get_ref().as_ref();
+    /// `within` is the command that the table is one of: `[[tune.sleep]]` is `howlate tune sleep`.
+    fn take(
+        &mut self,
+        lines: &Lines,
+        within: &str,
+        key: &Key,
+        value: &Spanned<DeValue>,
+    ) -> Result<(), FileError> {
+        let name = format!("{within} {}", key.get_ref());
+        let name = name.trim_start();
         match (name, value.get_ref()) {
             ("system", DeValue::Table(table)) => self.settings = lines.settings(table)?,
+            (_, DeValue::Table(table)) if within.is_empty() && holds_commands(table) => {
+                for (key, value) in table {
+                    self.take(lines, name, key, value)?;
+                }
+            }
             (_, DeValue::Table(table)) => self.measures.push(lines.measure(name, key.span(), table)?),
             (_, DeValue::Array(array)) if holds_tables(array) => {
                 for one in array {
@@ -99,6 +112,16 @@ impl PlanFile {
 }
 
 type Key<'a> = Spanned<toml::de::DeString<'a>>;
+
+/// Whether all that is in a table are tables.
+fn holds_commands(table: &DeTable<'_>) -> bool {
+    let is_command = |value: &DeValue| match value {
+        DeValue::Table(_) => true,
+        DeValue::Array(array) => holds_tables(array),
+        _ => false,
+    };
+    !table.is_empty() && table.iter().all(|(_, value)| is_command(value.get_ref()))
+}
 
 fn holds_tables(array: &DeArray<'_>) -> bool {
     array.iter().any(|one| matches!(one.get_ref(), DeValue::Table(_)))
@@ -199,6 +222,16 @@ mod tests {
             plan.settings,
             [written("governor", &["performance"], 13), written("kernel.sched_rt_runtime_us", &["-1"], 14)]
         );
+    }
+
+    #[test]
+    fn a_table_within_a_table_is_a_command_of_two_words() {
+        let plan =
+            PlanFile::parse("[[tune.sleep]]\nfor = \"1ms\"\n\n[tune.cyclic]\nperiod = \"1ms\"\n").unwrap();
+        let found: Vec<_> =
+            plan.measures.iter().map(|one| (one.command.as_str(), one.line, one.options.len())).collect();
+        assert_eq!(found, [("tune sleep", 1, 1), ("tune cyclic", 4, 1)]);
+        assert!(plan.options.is_empty());
     }
 
     #[track_caller]

@@ -271,6 +271,7 @@ pub(crate) mod testing {
             findings: vec![],
             settings: vec![],
             late_above_ns: None,
+            tuning: None,
             instrument: Instrument::default(),
             conditions: (0..conditions).map(condition).collect(),
         }

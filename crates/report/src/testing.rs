@@ -51,6 +51,7 @@ pub(crate) fn analysis(conditions: Vec<Condition>) -> Analysis {
         findings: vec![],
         settings: vec![],
         late_above_ns: None,
+        tuning: None,
         instrument: Instrument::default(),
         conditions,
     })

@@ -1,6 +1,6 @@
 //! A recording as comparisons need it: the distribution of every block, in order.
 
-use howlate_model::{Block, Distribution, Header, Line, MonotonicTime, Worst};
+use howlate_model::{Block, Distribution, Header, Line, MonotonicTime, Span, Worst};
 
 use crate::Analysis;
 
@@ -11,6 +11,9 @@ pub struct Track {
     pub analysis: Analysis,
     /// The blocks of each condition, in the order in which they were recorded.
     pieces: Vec<Vec<Piece>>,
+    /// How long turns took, and until when that is known.
+    taken: Span,
+    taken_until: Option<MonotonicTime>,
 }
 
 /// What a comparison needs of a block.
@@ -45,12 +48,30 @@ impl Track {
     /// Begins with a recording's first line.
     pub fn new(header: Header) -> Self {
         let pieces = vec![Vec::new(); header.conditions.len()];
-        Self { analysis: Analysis::new(header), pieces }
+        Self { analysis: Analysis::new(header), pieces, taken: Span::ZERO, taken_until: None }
+    }
+
+    /// How long all turns took that came to their end, with what lies between them; not the time in which a run was interrupted.
+    pub const fn taken(&self) -> Span {
+        self.taken
+    }
+
+    fn time(&mut self, line: &Line) {
+        match line {
+            Line::Started(started) => self.taken_until = self.taken_until.or(Some(started.at_ns)),
+            Line::Finished(finished) => {
+                let since = self.taken_until.replace(finished.at_ns).unwrap_or(finished.at_ns);
+                self.taken = self.taken.plus(finished.at_ns.since(since));
+            }
+            Line::Resumed(_) => self.taken_until = None,
+            _ => {}
+        }
     }
 
     /// Takes in one line.
     pub fn add(&mut self, line: &Line) {
         self.analysis.add(line);
+        self.time(line);
         self.pieces.resize(self.analysis.header.conditions.len(), Vec::new());
         let Line::Block(block) = line else { return };
         if let Some(pieces) = self.pieces.get_mut(block.condition as usize) {
@@ -64,6 +85,42 @@ impl Track {
         let mut pieces: Vec<Piece> = conditions.iter().flat_map(of).collect();
         pieces.sort_by_key(|piece| piece.from);
         pieces
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use howlate_model::{Finished, Resumed};
+
+    use super::*;
+
+    fn finished(at: i64) -> Line {
+        let at_ns = MonotonicTime::from_nanos(at);
+        let (condition, round) = (0, 0);
+        Line::Finished(Finished {
+            condition,
+            round,
+            at_ns,
+            usage: None,
+            unfinished: false,
+            load: None,
+            error: None,
+        })
+    }
+
+    // 100      130   150  resumed 9000   9010
+    // |--turn--|-----|                   |    turns took 50: of the first after an interruption nobody knows when it began
+    #[test]
+    fn the_time_in_which_a_run_was_interrupted_is_not_that_of_its_turns() {
+        let mut track = Track::new(crate::testing::analysis_of(&[]).header);
+        [100, 130, 150].into_iter().for_each(|at| track.add(&finished(at)));
+        assert_eq!(track.taken(), Span::from_nanos(50));
+        let at_ns = MonotonicTime::from_nanos(9_000);
+        track.add(&Line::Resumed(Resumed { at_ns, started: String::new() }));
+        track.add(&finished(9_010));
+        assert_eq!(track.taken(), Span::from_nanos(50));
+        track.add(&finished(9_030));
+        assert_eq!(track.taken(), Span::from_nanos(70));
     }
 }
 

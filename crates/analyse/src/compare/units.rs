@@ -132,7 +132,15 @@ pub(crate) fn whole(statistic: Statistic, base: &[Piece], new: &[Piece]) -> Resu
         return Err(TooShort { wakeups });
     }
     let unit = |all: &Distribution| statistic.of(all).into_iter().collect();
-    Ok(Units { base: unit(&base), new: unit(&new), wakeups, likeness: 0.0, alike: false, inflation: 1.0, short: 0 })
+    Ok(Units {
+        base: unit(&base),
+        new: unit(&new),
+        wakeups,
+        likeness: 0.0,
+        alike: false,
+        inflation: 1.0,
+        short: 0,
+    })
 }
 
 /// Neighbouring blocks joined until each has about `wakeups`; what is left over joins the last.
@@ -178,7 +186,8 @@ mod tests {
     #[test]
     fn a_pair_that_is_too_short_is_left_out_and_counted() {
         let turns = |level: i64, counts: [usize; 4]| -> Vec<Piece> {
-            let turn = |(count, round): (usize, u32)| piece(round, round, &vec![level + i64::from(round); count]);
+            let turn =
+                |(count, round): (usize, u32)| piece(round, round, &vec![level + i64::from(round); count]);
             counts.into_iter().zip(0..).map(turn).collect()
         };
         let (base, new) = (turns(10, [120; 4]), turns(50, [120, 20, 120, 120]));

@@ -28,7 +28,8 @@ governor = \"performance\"\n\n  \
 [[sleep]]\n  \
 for = [\"100us\", \"1ms\"]\n  \
 policy = [\"other\", \"fifo:50\"]\n  \
-load = [\"idle\", \"cpu\"]")]
+load = [\"idle\", \"cpu\"]\n\n\
+A plan that tries settings has one table `[[tune.cyclic]]`, `[[tune.sleep]]` or `[[tune.notify]]`, and no other.")]
 pub(crate) struct Run {
     /// The plan: a file, or the name of one that comes with howlate
     #[arg(required_unless_present = "list", value_parser = known::plan(), hide_possible_values = true)]

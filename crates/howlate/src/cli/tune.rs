@@ -117,6 +117,9 @@ pub(crate) struct Tried<T: Args> {
     pub(crate) work: T,
     #[command(flatten)]
     pub(crate) how: HowToTune,
+    /// Continue an interrupted run, in the recording that --out names
+    #[arg(long, requires = "out", help_heading = "Settings")]
+    pub(crate) resume: bool,
 }
 
 /// How settings are tried.
@@ -207,11 +210,20 @@ impl FromStr for Chosen {
 
 impl TuneWork {
     /// What is measured, and how settings are tried on it.
-    pub(crate) const fn parts(&mut self) -> (&mut Measuring, &HowToTune) {
+    pub(crate) const fn parts(&mut self) -> (&mut Measuring, &mut HowToTune) {
         match self {
-            Self::Cyclic(tried) => (&mut tried.work.measuring, &tried.how),
-            Self::Sleep(tried) => (&mut tried.work.measuring, &tried.how),
-            Self::Notify(tried) => (&mut tried.work.measuring, &tried.how),
+            Self::Cyclic(tried) => (&mut tried.work.measuring, &mut tried.how),
+            Self::Sleep(tried) => (&mut tried.work.measuring, &mut tried.how),
+            Self::Notify(tried) => (&mut tried.work.measuring, &mut tried.how),
+        }
+    }
+
+    /// Whether an interrupted run is to be continued.
+    pub(crate) const fn resumes(&mut self) -> &mut bool {
+        match self {
+            Self::Cyclic(tried) => &mut tried.resume,
+            Self::Sleep(tried) => &mut tried.resume,
+            Self::Notify(tried) => &mut tried.resume,
         }
     }
 

@@ -7,7 +7,7 @@ use howlate_plan::{Plan, PlanError, together};
 use howlate_render as render;
 
 use super::{cyclic, notify, print_result, say_kept, sleep};
-use crate::cli::{Command, Guest, Run};
+use crate::cli::{Command, Guest, Output, Run, Tune, TuneSubject, TuneWork};
 use crate::environment::Environment;
 use crate::error::Error;
 use crate::experiment::Experiment;
@@ -30,6 +30,9 @@ pub(crate) fn run(mut args: Run) -> Result<Status, Error> {
     if let Some(guest) = experiment.guest.take().filter(|_| !args.here && !args.dry_run) {
         return in_guests(&args, guest);
     }
+    if let Some(work) = experiment.tuning.take() {
+        return tuning(args, work);
+    }
     let path = args.recording();
     let resume = Resume::of(&path, args.resume || args.dry_run)?;
     let seed = resume.seed().unwrap_or_else(|| args.run.options.seed());
@@ -46,6 +49,23 @@ pub(crate) fn run(mut args: Run) -> Result<Status, Error> {
     let not_restored = environment.put_back();
     not_restored.iter().for_each(|caveat| terminal::say(&format!("{}\n", render::caveat(caveat))));
     status
+}
+
+/// Tries settings on what the plan says, as if that had been typed after `howlate tune`.
+fn tuning(args: Run, mut work: TuneWork) -> Result<Status, Error> {
+    if args.reasons.why {
+        return Err(Error::NotForTune("--why"));
+    }
+    let path = args.recording();
+    Resume::of(&path, args.resume || args.dry_run)?;
+    *work.resumes() = args.resume;
+    let (measuring, how) = work.parts();
+    how.dry_run = args.dry_run;
+    measuring.extent.replace(&args.extent.options);
+    measuring.run = args.run.options;
+    measuring.output = Output { out: Some(path), ..args.output };
+    measuring.no_save = args.no_save;
+    super::tune::run(Tune { subject: TuneSubject::Work(work) })
 }
 
 /// The same run in each guest that the plan asks for.

@@ -3,12 +3,15 @@
 use std::path::Path;
 
 use howlate_analyse::Analysis;
+use howlate_analyse::compare::Track;
 use howlate_linux::clock;
 use howlate_model::{Line, Resumed, Turn};
 use howlate_plan::Plan;
 use howlate_record::{Progress, Reader, TurnOf, Writer, is_stream, progress};
 
 use super::Request;
+use super::replay::{ReplayError, parts, replay};
+use super::steps::{Step, Steps};
 use crate::environment::Environment;
 use crate::error::Error;
 use crate::recorder::{Recorder, date_and_time, header};
@@ -24,6 +27,13 @@ pub(super) struct Begun {
     pub(super) recorder: Recorder<Analysis>,
     /// The turns that are still to be taken.
     pub(super) turns: Vec<Turn>,
+}
+
+/// The same of a session that decides while it measures.
+pub(super) struct BegunInSteps {
+    pub(super) recorder: Recorder<Track>,
+    /// What is to be taken first, if anything is.
+    pub(super) step: Option<Step>,
 }
 
 impl Resume {
@@ -45,6 +55,25 @@ impl Resume {
         }
     }
 
+    /// The same where `steps` decide what is measured next.
+    pub(super) fn begin_in_steps(
+        self,
+        request: &Request<'_>,
+        environment: &Environment,
+        plan: &Plan,
+        steps: &mut impl Steps,
+    ) -> Result<BegunInSteps, Error> {
+        if let (Self::From(past), Some(path)) = (self, request.out) {
+            return resume_in_steps(&past, path, plan, steps);
+        }
+        let mut header = header(request.command, request.seed, environment, plan.conditions.clone());
+        header.node = request.identity.of(header.node);
+        header.tuning = Some(steps.tuning());
+        let recorder = request.recorder::<Track>(header, environment)?;
+        let step = steps.next(recorder.intake());
+        Ok(BegunInSteps { recorder, step })
+    }
+
     pub(super) fn begin(
         self,
         request: &Request<'_>,
@@ -62,6 +91,37 @@ impl Resume {
             }
         }
     }
+}
+
+fn resume_in_steps(
+    past: &Progress,
+    path: &Path,
+    plan: &Plan,
+    steps: &mut impl Steps,
+) -> Result<BegunInSteps, Error> {
+    let header = &past.header;
+    let is_other = header.conditions != plan.conditions
+        || header.tuning.as_ref() != Some(&steps.tuning())
+        || header.howlate != env!("CARGO_PKG_VERSION");
+    if is_other {
+        return Err(Error::OtherConditions { path: path.to_owned() });
+    }
+    // Threads side by side have neighbouring conditions, and a turn is worth nothing without all of them.
+    let width = plan.turns.first().map_or(1, |turn| turn.tasks.len().max(1));
+    let width = u32::try_from(width).unwrap_or(u32::MAX);
+    let is_whole = |(condition, round): TurnOf| {
+        let first = condition / width * width;
+        (first..first.saturating_add(width)).all(|one| past.finished.contains(&(one, round)))
+    };
+    let writer = Writer::resume(path, &is_whole)?;
+    let mut track = Track::new(past.header.clone());
+    let step = replay(Reader::open(path)?, &mut track, steps).map_err(|error| match error {
+        ReplayError::Read(error) => error.into(),
+        ReplayError::OtherTurns => Error::OtherConditions { path: path.to_owned() },
+    })?;
+    let mut recorder = Recorder::resume(track, writer);
+    recorder.keep(&Line::Resumed(Resumed { at_ns: clock::now(), started: date_and_time() }));
+    Ok(BegunInSteps { recorder, step })
 }
 
 fn resume(past: &Progress, path: &Path, plan: &Plan) -> Result<Begun, Error> {
@@ -84,8 +144,4 @@ fn resume(past: &Progress, path: &Path, plan: &Plan) -> Result<Begun, Error> {
 /// A turn is done when every one of its threads was.
 fn is_done(turn: &Turn, past: &Progress) -> bool {
     parts(turn).all(|part| past.finished.contains(&part))
-}
-
-fn parts(turn: &Turn) -> impl Iterator<Item = TurnOf> + '_ {
-    turn.tasks.iter().map(|task| (task.condition, task.round))
 }

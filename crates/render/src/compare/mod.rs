@@ -19,9 +19,9 @@ pub use junit::comparison_junit;
 pub use markdown::comparison_markdown;
 pub use self_test::{SelfTest, self_test, self_test_json};
 pub use tap::comparison_tap;
-pub(crate) use words::short_pairs;
 pub use text::{comparison_below, comparison_text};
 pub use told::{Told, ToldPair, ToldRow};
+pub(crate) use words::short_pairs;
 
 /// A comparison, and where it comes from.
 #[derive(Clone, Copy, Debug)]

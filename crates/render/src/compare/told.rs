@@ -59,8 +59,14 @@ impl<'a> ComparisonReport<'a> {
     pub fn told(&self) -> Told<'a> {
         let mut notes: Vec<String> = words::drift_warning(self).into_iter().map(str::to_owned).collect();
         notes.extend(words::caveats(self));
-        let each = self.comparison.compared.iter().flat_map(|one| one.statistics.iter().map(move |tested| (one, tested)));
-        notes.extend(each.filter_map(|(one, tested)| Some(format!("{}: {}", words::subject(one), words::short_pairs(tested)?))));
+        let each = self
+            .comparison
+            .compared
+            .iter()
+            .flat_map(|one| one.statistics.iter().map(move |tested| (one, tested)));
+        notes.extend(each.filter_map(|(one, tested)| {
+            Some(format!("{}: {}", words::subject(one), words::short_pairs(tested)?))
+        }));
         notes.extend(settle::sentence(self));
         Told {
             answer: words::answer(self),

@@ -84,7 +84,11 @@ mod tests {
         let moments = Moments { known, began, now };
         let when = |ticks| moments.when(ticks).map(MonotonicTime::as_nanos);
         assert_eq!([when(1_500), when(2_000), when(3_000)], [Some(260), Some(510), Some(760)]);
-        assert_eq!(moments.when_read(500), Some(MonotonicTime::from_nanos(500)), "a reading of the clock is one");
+        assert_eq!(
+            moments.when_read(500),
+            Some(MonotonicTime::from_nanos(500)),
+            "a reading of the clock is one"
+        );
         assert_eq!(moments.when_read(1_500), None, "to come");
         assert_eq!([when(0), when(4_100), when(u64::MAX)], [None; 3], "before it began, to come, never");
     }

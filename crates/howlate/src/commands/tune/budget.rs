@@ -1,13 +1,12 @@
 //! How much time which part of trying gets.
 
 use howlate_analyse::compare::Trial;
-use howlate_linux::clock;
-use howlate_model::{MonotonicTime, Span};
+use howlate_model::Span;
 
-/// Time that is shared out among the parts.
+/// Time that is shared out among the parts. It is that of the recorded turns, so that an interrupted run that goes on has the rest.
 pub(super) struct Budget {
-    began: MonotonicTime,
     whole: Span,
+    elapsed: Span,
     /// Turns that were taken so far.
     turns: u64,
 }
@@ -33,7 +32,16 @@ pub(super) struct Looks {
 
 impl Budget {
     pub(super) fn begin(whole: Span) -> Self {
-        Self { began: clock::now(), whole, turns: 0 }
+        Self { whole, elapsed: Span::ZERO, turns: 0 }
+    }
+
+    pub(super) const fn whole(&self) -> Span {
+        self.whole
+    }
+
+    /// All turns so far took so long.
+    pub(super) const fn has_taken(&mut self, elapsed: Span) {
+        self.elapsed = elapsed;
     }
 
     /// So many turns were planned.
@@ -41,17 +49,13 @@ impl Budget {
         self.turns += turns as u64;
     }
 
-    fn elapsed(&self) -> Span {
-        clock::now().since(self.began)
-    }
-
     /// What a turn has taken so far, its load and its threads' start included.
     fn each(&self) -> Span {
-        Span::from_nanos(self.elapsed().as_nanos() / self.turns.max(1))
+        Span::from_nanos(self.elapsed.as_nanos() / self.turns.max(1))
     }
 
     fn left_until(&self, percent: u64) -> Span {
-        Span::from_nanos(self.whole.as_nanos() / 100 * percent).minus(self.elapsed())
+        Span::from_nanos(self.whole.as_nanos() / 100 * percent).minus(self.elapsed)
     }
 
     /// How `arms` settings are looked at; the budget that it takes where there is too little.
@@ -60,7 +64,7 @@ impl Budget {
         let affordable = self.left_until(SCREENED_BY).as_nanos() / round.as_nanos().max(1);
         looks(usize::try_from(affordable).unwrap_or(usize::MAX), arms, confidence).ok_or_else(|| {
             let rounds = Trial::least_rounds(arms, 1, confidence) + SOME_MORE;
-            let needed = round.times(rounds as u64).plus(self.elapsed());
+            let needed = round.times(rounds as u64).plus(self.elapsed);
             // A quarter more: later turns may take longer.
             Span::from_nanos(needed.as_nanos() / SCREENED_BY * 125).rounded_up()
         })

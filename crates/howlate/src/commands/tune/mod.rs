@@ -12,9 +12,10 @@ mod scripted;
 mod trying;
 mod tuners;
 
+use howlate_analyse::compare::Track;
 use howlate_guard::{Guard, LockError};
 use howlate_knobs::{Scope, all};
-use howlate_model::Span;
+use howlate_model::{HowEnded, Span, shell_word};
 use howlate_plan::{Plan, Trials};
 use howlate_procfs::Root;
 use howlate_render as render;
@@ -25,7 +26,7 @@ use crate::cli::{Chosen, Format, Goal, HowToTune, Measuring, Tune, TuneSubject, 
 use crate::environment::Environment;
 use crate::error::Error;
 use crate::kept::Kept;
-use crate::session::{Request, Turning, measure_in_steps};
+use crate::session::{Parts, Request, Resume, Turning, measure_in_steps};
 use crate::status::Status;
 use crate::terminal;
 use candidates::Candidates;
@@ -40,11 +41,17 @@ pub(crate) fn run(asked: Tune) -> Result<Status, Error> {
 
 fn try_on_own_threads(mut work: TuneWork) -> Result<Status, Error> {
     refuse_what_is_not_for_tune(&mut work)?;
+    let resumes = *work.resumes();
     let (measuring, how) = work.parts();
-    let (how, seed) = (how.clone(), measuring.run.seed());
+    let how = how.clone();
     if how.restore {
         return restoring::restore(is_json(measuring.output.printed()));
     }
+    let resume = match measuring.output.out.as_deref() {
+        Some(out) if resumes => Resume::of(out, true)?,
+        _ => Resume::No,
+    };
+    let seed = resume.seed().unwrap_or_else(|| measuring.run.seed());
     choose_extent(&mut work);
     let environment = if how.dry_run { Environment::read() } else { Environment::begin()? };
     let plan = plan(&mut work, &environment, seed)?;
@@ -58,7 +65,7 @@ fn try_on_own_threads(mut work: TuneWork) -> Result<Status, Error> {
     if how.dry_run {
         return list(&candidates, &trials, &how, is_json(measuring.output.printed()));
     }
-    try_all(&plan, trials, (&candidates, guard), (&how, measuring), &environment, seed)
+    try_all(&plan, trials, (&candidates, guard), (&how, measuring), &environment, (seed, resume))
 }
 
 fn try_all(
@@ -67,7 +74,7 @@ fn try_all(
     (candidates, guard): (&Candidates, Guard),
     (how, measuring): (&HowToTune, &Measuring),
     environment: &Environment,
-    seed: u64,
+    (seed, resume): (u64, Resume),
 ) -> Result<Status, Error> {
     let turning = turning(candidates, guard, how, measuring.output.printing.quiet)?;
     let mut trying = Trying::new(trials, candidates, how);
@@ -76,7 +83,8 @@ fn try_all(
     let place = kept.path();
     let request =
         Request { kept: place.as_deref(), ..Request::of("tune", seed, &measuring.run, &measuring.output) };
-    let track = measure_in_steps(&request, environment, &plan, &mut trying, turning, None)?;
+    let parts = Parts { turning, engine: None };
+    let track = measure_in_steps(&request, environment, &plan, &mut trying, parts, resume)?;
     let report = report::of(candidates, &trying, &track);
     let format = measuring.output.printed();
     let text = if is_json(format) {
@@ -86,7 +94,20 @@ fn try_all(
     };
     terminal::print_or_json(&text, is_json(format))?;
     say_kept(kept, measuring.output.printing.quiet);
+    if measuring.output.out.is_some() && !measuring.output.printing.quiet {
+        say_how_to_go_on(&track);
+    }
     Ok(report::status(&report, &track))
+}
+
+/// What continues a run that was interrupted.
+fn say_how_to_go_on(track: &Track) {
+    let is_interrupted = track.analysis.end.as_ref().is_some_and(|end| end.how == HowEnded::Interrupted);
+    if is_interrupted {
+        let words = track.analysis.header.arguments.iter().filter(|word| *word != "--resume").map(shell_word);
+        let typed = words.collect::<Vec<_>>().join(" ");
+        terminal::say(&format!("To go on: howlate {typed} --resume\n"));
+    }
 }
 
 /// While another howlate has settings changed, those of the machine are not what they look like.

@@ -16,7 +16,7 @@ use super::candidates::{Candidate, Candidates};
 use super::report;
 use super::trying::Trying;
 use crate::cli::{Chosen, Goal, HowToTune};
-use crate::session::{Step, Steps};
+use crate::session::{Step, Steps, replay};
 
 fn testdata(path: &str) -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(path)
@@ -71,9 +71,9 @@ impl Machine {
 }
 
 impl Machine {
-    fn take(&mut self, turn: &Turn, conditions: &[Condition], track: &mut Track) {
+    fn take(&mut self, turn: &Turn, conditions: &[Condition]) -> Vec<Line> {
         let task = &turn.tasks[0];
-        self.refuse(&conditions[task.condition as usize], track);
+        let mut lines: Vec<Line> = self.refuse(&conditions[task.condition as usize]).into_iter().collect();
         let (condition, round) = (task.condition, task.round);
         let mut block = Block { condition, round, from_ns: self.now, ..Block::default() };
         for _ in 0..task.samples.unwrap_or_default() {
@@ -82,10 +82,10 @@ impl Machine {
             block.record(Wakeup { expected: self.now, ran: self.now.plus(late) }, None);
         }
         block.until_ns = self.now;
-        track.add(&Line::Block(Box::new(block)));
+        lines.push(Line::Block(Box::new(block)));
         let (usage, load, error) = (None, None, None);
         let at_ns = self.now;
-        track.add(&Line::Finished(Finished {
+        lines.push(Line::Finished(Finished {
             condition,
             round,
             at_ns,
@@ -94,16 +94,16 @@ impl Machine {
             load,
             error,
         }));
+        lines
     }
 
     /// What the kernel does not take beside others.
-    fn refuse(&self, condition: &Condition, track: &mut Track) {
+    fn refuse(&self, condition: &Condition) -> Option<Line> {
         let asked = condition.tuned.as_ref().map_or(0, |one| one.knobs.len());
-        if let Some(path) = self.refused_beside_others.filter(|_| asked > 1) {
-            let (setting, asked) = (path.to_owned(), "0".to_owned());
-            let reason = "Device or resource busy".to_owned();
-            track.add(&Line::Caveat(Caveat::SettingLeftOut { setting, asked, reason }));
-        }
+        let path = self.refused_beside_others.filter(|_| asked > 1)?;
+        let (setting, asked) = (path.to_owned(), "0".to_owned());
+        let reason = "Device or resource busy".to_owned();
+        Some(Line::Caveat(Caveat::SettingLeftOut { setting, asked, reason }))
     }
 
     /// How late a wake-up is.
@@ -147,16 +147,42 @@ fn found(
     how: &HowToTune,
 ) -> (String, String) {
     let mut trying = Trying::new(trials, candidates, how);
-    let mut conditions = trying.conditions().to_vec();
+    let mut track = track_of(&trying);
+    let first = trying.next(&track);
+    go_on(first, &mut trying, &mut track, |turn, conditions| machine.take(turn, conditions));
+    said(candidates, &trying, &track)
+}
+
+/// A recording without turns.
+fn track_of(trying: &Trying) -> Track {
     let mut header = Reader::open(&testdata("recordings/v1/cyclic.jsonl")).unwrap().header().clone();
-    header.conditions.clone_from(&conditions);
-    let mut track = Track::new(header);
-    while let Some(Step { conditions: new, turns }) = trying.next(&track) {
-        new.iter().for_each(|one| track.add(&Line::Condition(Box::new(one.clone()))));
-        conditions.extend(new);
-        turns.iter().for_each(|turn| machine.take(turn, &conditions, &mut track));
+    header.conditions = trying.conditions().to_vec();
+    Track::new(header)
+}
+
+/// Takes all steps from `step` on; returns what is recorded.
+fn go_on(
+    mut step: Option<Step>,
+    trying: &mut Trying,
+    track: &mut Track,
+    mut take: impl FnMut(&Turn, &[Condition]) -> Vec<Line>,
+) -> Vec<Line> {
+    let mut recorded = Vec::new();
+    while let Some(Step { conditions, turns }) = step {
+        let mut keep = |track: &mut Track, line: Line| {
+            track.add(&line);
+            recorded.push(line);
+        };
+        conditions.into_iter().for_each(|one| keep(track, Line::Condition(Box::new(one))));
+        let all = track.analysis.header.conditions.clone();
+        turns.iter().flat_map(|turn| take(turn, &all)).for_each(|line| keep(track, line));
+        step = trying.next(track);
     }
-    let report = report::of(candidates, &trying, &track);
+    recorded
+}
+
+fn said(candidates: &Candidates, trying: &Trying, track: &Track) -> (String, String) {
+    let report = report::of(candidates, trying, track);
     let text = anstream::adapter::strip_str(&render::tune_text(&report, 100)).to_string();
     (text, render::tune_json(&report).unwrap())
 }
@@ -189,4 +215,62 @@ fn a_set_of_which_one_setting_was_not_in_force_is_not_recommended() {
     assert_eq!(recommended(None), 2);
     assert_eq!(recommended(Some("/proc/sys/b")), 1);
     assert_eq!(recommended(Some("/proc/sys/a")), 1);
+}
+
+/// After any turn it may be interrupted. The rest of its turns is what an unbroken run would have had, and so is all that it finds:
+/// the time and the error that were spent stay spent.
+#[test]
+fn an_interrupted_run_decides_as_an_unbroken_one() {
+    // So little that the time decides how often is looked, and for how long is confirmed.
+    let how = HowToTune { budget: Span::from_secs(150), ..how() };
+    let candidates =
+        Candidates::of(&Root::at(testdata("systems/rt-kernel")), &how.knobs, trials().base(), None);
+    let anew = || Trying::new(trials(), &candidates, &how);
+    let (mut machine, mut trying) = (Machine::new(0, None), anew());
+    let mut track = track_of(&trying);
+    let first = trying.next(&track);
+    let recorded = go_on(first, &mut trying, &mut track, |turn, conditions| machine.take(turn, conditions));
+    let whole = said(&candidates, &trying, &track);
+    let ends = (1..=recorded.len()).filter(|end| matches!(recorded[*end - 1], Line::Finished(_)));
+    for end in ends.step_by(37).chain([0, recorded.len()]) {
+        let mut trying = anew();
+        let mut track = track_of(&trying);
+        let past = recorded[..end].iter().cloned().map(Ok);
+        let step = replay(past, &mut track, &mut trying).unwrap();
+        let again = |turn: &Turn, _: &[Condition]| lines_of(turn, &recorded);
+        let rest = go_on(step, &mut trying, &mut track, again);
+        assert_eq!(rest, recorded[end..], "after {end} lines of {}", recorded.len());
+        assert_eq!(said(&candidates, &trying, &track), whole);
+    }
+}
+
+fn lines_of(turn: &Turn, recorded: &[Line]) -> Vec<Line> {
+    let (condition, round) = (turn.tasks[0].condition, turn.tasks[0].round);
+    let is_its = |line: &&Line| match line {
+        Line::Block(block) => (block.condition, block.round) == (condition, round),
+        Line::Finished(finished) => (finished.condition, finished.round) == (condition, round),
+        _ => false,
+    };
+    recorded.iter().filter(is_its).cloned().collect()
+}
+
+/// Turns of another run are not taken for its own.
+#[test]
+fn what_another_run_has_recorded_is_refused() {
+    let how = how();
+    let candidates =
+        Candidates::of(&Root::at(testdata("systems/rt-kernel")), &how.knobs, trials().base(), None);
+    let mut trying = Trying::new(trials(), &candidates, &how);
+    let mut track = track_of(&trying);
+    let foreign = Finished {
+        condition: 0,
+        round: 999,
+        at_ns: MonotonicTime::from_nanos(1),
+        usage: None,
+        unfinished: false,
+        load: None,
+        error: None,
+    };
+    let past = [Ok(Line::Finished(foreign))];
+    assert!(replay(past.into_iter(), &mut track, &mut trying).is_err());
 }

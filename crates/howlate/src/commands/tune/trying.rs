@@ -6,7 +6,7 @@
 
 use howlate_analyse::compare::{Statistic, Track, Trial};
 use howlate_knobs::{Change, ThreadSetting};
-use howlate_model::{Caveat, Condition, Span, Write};
+use howlate_model::{Caveat, Condition, Span, Tuning, Write};
 use howlate_plan::Trials;
 use howlate_render as render;
 
@@ -401,7 +401,14 @@ fn share(steps: usize) -> f64 {
 }
 
 impl Steps for Trying {
+    fn tuning(&self) -> Tuning {
+        let turn = self.trials.turn();
+        let (samples, duration_ns) = (turn.tasks.first().and_then(|task| task.samples), turn.duration);
+        Tuning { goal: self.goal.name().to_owned(), budget_ns: self.budget.whole(), samples, duration_ns }
+    }
+
     fn next(&mut self, track: &Track) -> Option<Step> {
+        self.budget.has_taken(track.taken());
         match std::mem::replace(&mut self.stage, Stage::Begin) {
             Stage::Begin if self.needs.is_some() => self.end(),
             Stage::Begin => {

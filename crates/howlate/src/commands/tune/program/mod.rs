@@ -25,7 +25,7 @@ use crate::commands::watch::traced::Traced;
 use crate::environment::Environment;
 use crate::error::Error;
 use crate::kept::Kept;
-use crate::session::{Request, Turning, measure_in_steps};
+use crate::session::{Parts, Request, Resume, Turning, measure_in_steps};
 use crate::status::Status;
 use crate::terminal;
 use first_look::FirstLook;
@@ -133,8 +133,8 @@ fn measure(
         traced: None,
     };
     let plan = Plan { conditions: trying.conditions().to_vec(), ..plan.clone() };
-    let engine = Box::new(engine);
-    let track = measure_in_steps(&request, environment, &plan, trying, Some(machine), Some(engine))?;
+    let parts = Parts { turning: Some(machine), engine: Some(Box::new(engine)) };
+    let track = measure_in_steps(&request, environment, &plan, trying, parts, Resume::No)?;
     Ok((track, kept))
 }
 

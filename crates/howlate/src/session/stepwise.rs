@@ -1,0 +1,55 @@
+//! Measuring step by step.
+
+use howlate_analyse::compare::Track;
+use howlate_measure::Process;
+use howlate_model::{Engine, HowEnded, Line};
+use howlate_plan::Plan;
+
+use super::engines::Engines;
+use super::resume::BegunInSteps;
+use super::{Request, Resume, Session, Steps, Turning, bounds, check_loads};
+use crate::environment::Environment;
+use crate::error::Error;
+
+/// Who else has a part in the turns.
+#[derive(Default)]
+pub(crate) struct Parts<'a> {
+    /// Turns settings of the machine, where any may be tried.
+    pub(crate) turning: Option<Turning>,
+    /// Takes the turns, where they are none of howlate's own threads.
+    pub(crate) engine: Option<Box<dyn Engine + 'a>>,
+}
+
+/// Measures step by step, beginning with the conditions of `plan`, whose turns are not taken by themselves, or where an interrupted
+/// run stopped.
+pub(crate) fn measure_in_steps(
+    request: &Request<'_>,
+    environment: &Environment,
+    plan: &Plan,
+    steps: &mut impl Steps,
+    parts: Parts<'_>,
+    resume: Resume,
+) -> Result<Track, Error> {
+    check_loads(plan)?;
+    let BegunInSteps { recorder, step } = resume.begin_in_steps(request, environment, plan, steps)?;
+    let mut session = Session::begin(recorder, request.quiet);
+    session.loads.go_on = parts.turning.is_none();
+    session.turning = parts.turning;
+    session.display.add(&plan.conditions, &[]);
+    let process = Process::prepare(request.dma_latency_us);
+    session.knows(&[], environment, plan, &plan.turns, &process);
+    let bounds = bounds(request, environment, &process);
+    let mut engines = Engines::after(parts.engine, &environment.probes);
+    let (mut how, mut next) = (HowEnded::Done, step);
+    while let Some(step) = next {
+        session.display.add(&step.conditions, &step.turns);
+        let lines = step.conditions.into_iter().map(|condition| Line::Condition(Box::new(condition)));
+        lines.for_each(|line| session.recorder.keep(&line));
+        how = session.take_turns(&step.turns, &mut engines, &bounds)?;
+        next = if how == HowEnded::Done { steps.next(session.recorder.intake()) } else { None };
+    }
+    if how != HowEnded::Done {
+        steps.ended(session.recorder.intake());
+    }
+    Ok(session.end(how, environment))
+}
