@@ -118,7 +118,7 @@ pub(crate) struct Tried<T: Args> {
     #[command(flatten)]
     pub(crate) how: HowToTune,
     /// Continue an interrupted run, in the recording that --out names
-    #[arg(long, requires = "out", help_heading = "Settings")]
+    #[arg(long, requires = "out", hide_short_help = true, help_heading = "Settings")]
     pub(crate) resume: bool,
 }
 
