@@ -3,6 +3,7 @@
 mod bpf;
 mod dist;
 mod fuzz;
+mod kubernetes;
 mod lab;
 mod orders;
 mod storm;
@@ -20,6 +21,8 @@ The developer's commands:
   cargo xtask test --fast     the everyday loop: no installation, no slow tests
   cargo xtask test --consumers
                               the readers of results: HdrHistogram in five languages, Jenkins' schema, prove, KCIDB, …
+  cargo xtask test --kubernetes
+                              a fleet on a real cluster of this machine; builds Kubernetes, which takes long the first time
   cargo xtask bench           every benchmark; or one of: cyclic, cyclictest, fleet, instructions,
                               load, loop, memory, notify, report, show, size, statistics, top, truth, watch, why
   cargo xtask fuzz [--for 1h] [TARGET…]
@@ -47,6 +50,7 @@ fn main() -> ExitCode {
         ["test"] => test::run(test::Extent::Everything),
         ["test", "--fast"] => test::run(test::Extent::Fast),
         ["test", "--consumers"] => test::run(test::Extent::Consumers),
+        ["test", "--kubernetes"] => kubernetes::run(),
         ["cross", names @ ..] => cross::run(names),
         ["dist", words @ ..] => dist::run(words),
         ["fuzz", words @ ..] => fuzz::run(words),

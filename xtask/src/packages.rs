@@ -54,6 +54,17 @@ pub const FOR_CONSUMERS: &[Needed] = &[
     Needed { program: "mandoc", package: "mandoc" },
 ];
 
+/// What a cluster of this machine uses besides Kubernetes itself.
+pub const FOR_KUBERNETES: &[Needed] = &[
+    Needed { program: "etcd", package: "etcd-server" },
+    Needed { program: "containerd", package: "containerd" },
+    Needed { program: "runc", package: "runc" },
+    Needed { program: "podman", package: "podman" },
+    Needed { program: "openssl", package: "openssl" },
+    // It has no program of its own on the path.
+    Needed { program: "../lib/cni/ptp", package: "containernetworking-plugins" },
+];
+
 /// What the benchmarks use besides.
 pub const FOR_BENCHES: &[Needed] = &[
     Needed { program: "cyclictest", package: "rt-tests" },
@@ -83,11 +94,13 @@ pub const FOR_CROSS: &[Needed] = if cfg!(target_arch = "aarch64") {
 
 /// Packages that bring services, which tests start by themselves, and what those are called: none is to run, now or after
 /// the next start of the machine, because somebody tested here.
-const SERVICES: [(&str, &[&str]); 4] = [
+const SERVICES: [(&str, &[&str]); 6] = [
     ("openssh-server", &["ssh"]),
     ("munge", &["munge"]),
     ("slurm-wlm", &["slurmctld", "slurmd"]),
     ("prometheus", &["prometheus"]),
+    ("etcd-server", &["etcd"]),
+    ("containerd", &["containerd"]),
 ];
 
 /// Keeps systemctl from speaking to the first process: packages that are installed start nothing.

@@ -81,10 +81,11 @@ impl FleetError {
             Self::NoFleet { .. } => "give the folder that `howlate fleet run` made",
             Self::NotAProgram { .. } => "give a howlate with `--program`, such as a static one",
             Self::NoProgram { program: "ssh" } => "install the OpenSSH client",
+            Self::NoProgram { program: "kubectl" } => "install it, as your cluster's documentation says",
             Self::NoProgram { .. } => "run this where jobs are submitted, or use `--on ssh:HOST,…`",
             Self::Refused { .. } => "`--dry-run` prints what is run, to be tried by hand",
             Self::NoNodes { .. } => {
-                "a list has one host a line, labels after it, such as `n1 rack=7`; `sinfo` lists what Slurm has"
+                "a list has one host a line, labels after it, such as `n1 rack=7`; `sinfo` lists what Slurm has, `kubectl get nodes` what a cluster has"
             }
             Self::Twice { .. } => "name each node once: it measures once",
         };

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::pods::Pods;
 use crate::{FleetError, Host, PLAN, PROGRAM, SCRIPT, State, node_script};
 
 /// The description of the fleet.
@@ -20,8 +21,9 @@ pub struct Fleet {
     pub id: String,
     /// As `--on` was typed.
     pub on: String,
-    /// SHA-256 of the program, hexadecimal.
-    pub sha256: String,
+    /// SHA-256 of the program that is sent, hexadecimal; `None` where nodes have one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
     /// What `uname -m` says where the program runs, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<String>,
@@ -32,6 +34,9 @@ pub struct Fleet {
     /// How long a node may take, in seconds; as long as it takes if `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_s: Option<u64>,
+    /// What the pods of one on Kubernetes are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pods: Option<Pods>,
     /// The nodes.
     pub members: Vec<Member>,
     /// Where it is; absolute.
@@ -85,31 +90,41 @@ impl Fleet {
         }
     }
 
-    /// What each of its nodes runs.
-    pub fn script(&self) -> String {
-        node_script(&self.id, &self.sha256, self.machine.as_deref(), &self.words)
+    /// The hash of what is sent.
+    pub(crate) fn hash(&self) -> &str {
+        self.sha256.as_deref().unwrap_or_default()
     }
 
-    /// Makes the folder, and puts into it what is sent.
+    /// What each of its nodes runs.
+    pub fn script(&self) -> String {
+        node_script(&self.id, self.hash(), self.machine.as_deref(), &self.words)
+    }
+
+    /// Makes the folder, and puts into it what is sent: the plan, and `program` with the script where there is one.
     ///
     /// # Errors
     ///
     /// When there is a fleet already, or a file cannot be written.
-    pub fn create(mut self, program: &Path, plan: &str) -> Result<Self, FleetError> {
+    pub fn create(mut self, program: Option<&Path>, plan: &str) -> Result<Self, FleetError> {
         fs::create_dir_all(&self.folder).map_err(FleetError::file(&self.folder))?;
         self.folder = self.folder.canonicalize().map_err(FleetError::file(&self.folder))?;
         if self.path(DESCRIPTION).exists() {
             return Err(FleetError::Exists { path: self.folder });
         }
-        let sent = self.path(PROGRAM);
-        fs::copy(program, &sent).map_err(FleetError::file(program))?;
-        fs::set_permissions(&sent, fs::Permissions::from_mode(0o755)).map_err(FleetError::file(&sent))?;
-        for (name, text) in [(PLAN, plan), (SCRIPT, &self.script())] {
-            let path = self.path(name);
-            fs::write(&path, text).map_err(FleetError::file(&path))?;
+        self.write(PLAN, plan)?;
+        if let Some(program) = program {
+            let sent = self.path(PROGRAM);
+            fs::copy(program, &sent).map_err(FleetError::file(program))?;
+            fs::set_permissions(&sent, fs::Permissions::from_mode(0o755)).map_err(FleetError::file(&sent))?;
+            self.write(SCRIPT, &self.script())?;
         }
         self.save()?;
         Ok(self)
+    }
+
+    fn write(&self, name: &str, text: &str) -> Result<(), FleetError> {
+        let path = self.path(name);
+        fs::write(&path, text).map_err(FleetError::file(&path))
     }
 
     /// The fleet that a folder holds.
@@ -131,7 +146,7 @@ impl Fleet {
         }
         let is_word =
             |text: &str| !text.is_empty() && text.chars().all(|letter| letter.is_ascii_alphanumeric());
-        if !(is_word(&fleet.id) && is_word(&fleet.sha256)) {
+        if !is_word(&fleet.id) || !fleet.sha256.as_deref().is_none_or(is_word) {
             return Err(none("its id or its hash is none".to_owned()));
         }
         Ok(Self { folder, ..fleet })
@@ -179,11 +194,12 @@ mod tests {
         Fleet {
             id: "f1".into(),
             on: "ssh:n1".into(),
-            sha256: "abc".into(),
+            sha256: Some("abc".into()),
             machine: None,
             words: Vec::new(),
             at_once: 2,
             timeout_s: None,
+            pods: None,
             members: hosts.into_iter().map(|host| Member { host, ..Member::default() }).collect(),
             folder: folder.to_owned(),
         }
@@ -192,13 +208,14 @@ mod tests {
     #[test]
     fn a_fleet_is_a_folder_that_can_be_opened_again() {
         let folder = tempfile::tempdir().unwrap();
-        let mut made = fleet(folder.path(), "n1,root@n2").create(Path::new("/proc/self/exe"), "").unwrap();
+        let mut made =
+            fleet(folder.path(), "n1,root@n2").create(Some(Path::new("/proc/self/exe")), "").unwrap();
         made.members[1].ended = Some(State::Done { status: 3 });
         made.save().unwrap();
         let again = Fleet::open(folder.path()).unwrap();
         assert_eq!((again.members.clone(), again.open_nodes()), (made.members.clone(), vec![0]));
         assert_eq!(again.recording(1).file_name().unwrap(), "root@n2.jsonl");
-        assert!(matches!(made.create(Path::new("/proc/self/exe"), ""), Err(FleetError::Exists { .. })));
+        assert!(matches!(made.create(Some(Path::new("/proc/self/exe")), ""), Err(FleetError::Exists { .. })));
         let text = fs::read_to_string(folder.path().join(DESCRIPTION)).unwrap();
         for (found, hostile) in
             [("root@n2", "-oProxyCommand=x"), ("\"f1\"", "\"../x\""), ("\"abc\"", "\"a; b\"")]

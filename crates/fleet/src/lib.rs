@@ -7,10 +7,13 @@
 //! What nodes send is not trusted: it is bounded, names of files are never taken from it, and recordings are read as any
 //! others are.
 
+mod at_once;
 mod error;
 mod folder;
 mod host;
+mod kubernetes;
 mod node_script;
+mod pods;
 mod process;
 mod program;
 mod scheduler;
@@ -22,7 +25,9 @@ mod target;
 pub use error::FleetError;
 pub use folder::{Fleet, Member};
 pub use host::{Host, HostError};
+pub use kubernetes::{Kubernetes, serve_in_pod};
 pub use node_script::{PLAN, PROGRAM, SCRIPT, node_script};
+pub use pods::Pods;
 pub use program::Program;
 pub use scheduler::{Fetched, Scheduler};
 pub use slurm::Slurm;

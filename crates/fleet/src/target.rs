@@ -14,6 +14,11 @@ pub enum Target {
         /// The partition.
         partition: Option<String>,
     },
+    /// `kubectl`: pods in the cluster of a context, of the current one if none is named.
+    Kubernetes {
+        /// The context.
+        context: Option<String>,
+    },
     /// `ssh`, to each of these.
     Ssh(Vec<Host>),
     /// `ssh`, to each of those that a file lists.
@@ -24,7 +29,9 @@ pub enum Target {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TargetError {
     /// There is no such scheduler.
-    #[error("`{found}` is none of slurm, slurm:PARTITION, ssh:HOST,… and ssh:@FILE")]
+    #[error(
+        "`{found}` is none of slurm, slurm:PARTITION, kubernetes, kubernetes:CONTEXT, ssh:HOST,… and ssh:@FILE"
+    )]
     Unknown {
         /// What was typed.
         found: String,
@@ -39,6 +46,8 @@ impl fmt::Display for Target {
         match self {
             Self::Slurm { partition: None } => f.write_str("slurm"),
             Self::Slurm { partition: Some(name) } => write!(f, "slurm:{name}"),
+            Self::Kubernetes { context: None } => f.write_str("kubernetes"),
+            Self::Kubernetes { context: Some(name) } => write!(f, "kubernetes:{name}"),
             Self::Ssh(hosts) => {
                 let addresses: Vec<&str> = hosts.iter().map(|host| host.address.as_str()).collect();
                 write!(f, "ssh:{}", addresses.join(","))
@@ -58,6 +67,10 @@ impl FromStr for Target {
             Some(("slurm", name)) if name.parse::<Host>().is_ok_and(|host| host.labels.is_empty()) => {
                 Ok(Self::Slurm { partition: Some(name.to_owned()) })
             }
+            None if text == "kubernetes" => Ok(Self::Kubernetes { context: None }),
+            Some(("kubernetes", name)) if is_context(name) => {
+                Ok(Self::Kubernetes { context: Some(name.to_owned()) })
+            }
             Some(("ssh", list)) => match list.strip_prefix('@') {
                 Some("") => Err(unknown()),
                 Some(file) => Ok(Self::SshFile(file.into())),
@@ -68,6 +81,11 @@ impl FromStr for Target {
     }
 }
 
+/// Whether a context may be called so: `admin@lab`, `arn:aws:eks:eu-west-1:12345:cluster/lab`.
+fn is_context(name: &str) -> bool {
+    (1..=512).contains(&name.len()) && name.chars().all(|letter| letter.is_ascii_graphic())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -76,9 +94,25 @@ mod tests {
     fn a_target_names_its_scheduler() {
         assert_eq!("slurm".parse(), Ok(Target::Slurm { partition: None }));
         assert_eq!("slurm:rt".parse(), Ok(Target::Slurm { partition: Some("rt".into()) }));
+        let aws = "kubernetes:arn:aws:eks:eu-west-1:12345:cluster/lab";
+        for cluster in ["kubernetes", aws] {
+            let target: Target = cluster.parse().unwrap();
+            assert!(matches!(target, Target::Kubernetes { .. }) && target.to_string() == cluster, "{target}");
+        }
         assert_eq!("ssh:@lab.txt".parse(), Ok(Target::SshFile("lab.txt".into())));
         assert!(matches!("ssh:a,b".parse(), Ok(Target::Ssh(hosts)) if hosts.len() == 2));
-        for wrong in ["", "pbs", "slurm:", "ssh:", "ssh:@", "ssh:-x", "slurm:--x", "slurm:a b=c"] {
+        for wrong in [
+            "",
+            "pbs",
+            "slurm:",
+            "ssh:",
+            "ssh:@",
+            "ssh:-x",
+            "slurm:--x",
+            "slurm:a b=c",
+            "kubernetes:",
+            "kubernetes:a b",
+        ] {
             assert!(wrong.parse::<Target>().is_err(), "{wrong}");
         }
     }

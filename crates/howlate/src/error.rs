@@ -116,6 +116,8 @@ pub(crate) enum Error {
     FleetOther { path: PathBuf },
     #[error("`{found}` is set by the fleet itself")]
     FleetWord { found: String },
+    #[error("`{found}` {why}")]
+    FleetOption { found: &'static str, why: &'static str },
     #[error("`howlate run` does not take `{found}`")]
     FleetWords { found: String },
     #[error("there is no command `{0}`")]
@@ -245,6 +247,11 @@ impl Error {
             Self::FleetWord { .. } => {
                 Some("each node is called as its host, and its recording is put into the fleet's folder: see --folder".into())
             }
+            Self::FleetOption { found: "--nodes", .. } => {
+                Some("such as `--on kubernetes --nodes 3`, or `--every-node`".into())
+            }
+            Self::FleetOption { found: "--program", .. } => Some("name the image with `--image`".into()),
+            Self::FleetOption { .. } => Some("leave it out".into()),
             Self::FleetWords { .. } => Some("`howlate run --help` lists what it takes".into()),
             Self::NoCommand(_) => Some("`howlate --help` lists the commands".into()),
             Self::Load(error) => load_hint(error),

@@ -21,7 +21,7 @@ use std::io;
 use std::process::ExitCode;
 
 use clap::Parser;
-use howlate_linux::helper::Helper;
+use howlate_linux::helper::{Helper, THIS_PROGRAM};
 use howlate_render::legible;
 
 use crate::cli::{Cli, Command, with_work};
@@ -38,6 +38,10 @@ fn main() -> ExitCode {
     drop(howlate_linux::signal::make_file_limit_an_error());
     if let Some(served) = serve_as_helper() {
         return if served.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    }
+    if let Some(served) = howlate_fleet::serve_in_pod(THIS_PROGRAM, &mut terminal::log()) {
+        let failed = |error| terminal::say(&format!("error: {error}\n"));
+        return served.map_err(failed).map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS);
     }
     // As cyclictest, it has things to put back when the reader is gone, and ends by itself.
     if let Some(call) = commands::cyclictest::Call::from_arguments(std::env::args_os()) {

@@ -50,6 +50,11 @@ pub(crate) fn print_as_is(text: &str) -> io::Result<()> {
     out.flush()
 }
 
+/// Standard output for what is neither text nor for people: the log of a pod.
+pub(crate) fn log() -> impl Write {
+    io::stdout().lock()
+}
+
 /// Says something on standard error, which is for everything but results.
 pub(crate) fn say(text: &str) {
     // Nobody is left to be told when standard error is gone.

@@ -6,14 +6,14 @@ mod there;
 
 use std::fs::File;
 use std::io::Read;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use howlate_model::{shell_path, shell_word};
 
 use self::connection::{Connection, words};
+use crate::at_once::each;
 use crate::folder::Fleet;
 use crate::node_script::{PLAN, PROGRAM, SCRIPT};
 use crate::process::{after, complaint};
@@ -25,29 +25,6 @@ use crate::{FleetError, State};
 pub struct Ssh {
     /// Connections at once.
     pub at_once: usize,
-}
-
-impl Ssh {
-    /// Does the same for each node, so many at once; in the order of nodes.
-    fn each<T: Send>(&self, nodes: &[usize], one: impl Fn(usize) -> T + Sync) -> Vec<T> {
-        let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-        let work = || {
-            loop {
-                let place = next.fetch_add(1, Ordering::Relaxed);
-                let Some(node) = nodes.get(place) else { break };
-                let result = one(*node);
-                if let Ok(mut done) = done.lock() {
-                    done.push((place, result));
-                }
-            }
-        };
-        thread::scope(|scope| {
-            (0..self.at_once.min(nodes.len()).max(1)).for_each(|_| drop(scope.spawn(work)));
-        });
-        let mut done = done.into_inner().unwrap_or_default();
-        done.sort_by_key(|(place, _)| *place);
-        done.into_iter().map(|(_, result)| result).collect()
-    }
 }
 
 /// A server that is asked too much at once (`MaxStartups` of sshd_config(5)) has room again soon.
@@ -129,7 +106,7 @@ impl Scheduler for Ssh {
 
     fn start(&self, fleet: &mut Fleet, nodes: &[usize], interrupted: &AtomicBool) -> Result<(), FleetError> {
         let sent = Sent::of(fleet)?;
-        let results = self.each(nodes, |node| match interrupted.load(Ordering::Relaxed) {
+        let results = each(self.at_once, nodes, |node| match interrupted.load(Ordering::Relaxed) {
             true => None,
             false => Some(sent.start(fleet, node)),
         });
@@ -148,15 +125,17 @@ impl Scheduler for Ssh {
             // It may come back; until then nothing is known of it.
             Err(reason) => State::Unreachable { reason },
         };
-        Ok(self.each(nodes, one))
+        Ok(each(self.at_once, nodes, one))
     }
 
     fn fetch(&self, fleet: &Fleet, nodes: &[usize]) -> Result<Vec<Result<Fetched, String>>, FleetError> {
-        Ok(self.each(nodes, |node| fetching::fetch(fleet, node)))
+        Ok(each(self.at_once, nodes, |node| fetching::fetch(fleet, node)))
     }
 
     fn cancel(&self, fleet: &Fleet, nodes: &[usize]) -> Result<Vec<Result<(), String>>, FleetError> {
-        Ok(self.each(nodes, |node| Connection::to(fleet, node).says(&there::cancel(fleet, node)).map(drop)))
+        Ok(each(self.at_once, nodes, |node| {
+            Connection::to(fleet, node).says(&there::cancel(fleet, node)).map(drop)
+        }))
     }
 }
 
@@ -210,14 +189,5 @@ mod tests {
         {
             assert!(!is_lost(other), "{other}");
         }
-    }
-
-    #[test]
-    fn results_are_in_the_order_of_nodes() {
-        for at_once in [1, 3, 100] {
-            let each = Ssh { at_once }.each(&[5, 3, 9, 3], |node| node * 2);
-            assert_eq!(each, [10, 6, 18, 6]);
-        }
-        assert!(Ssh { at_once: 4 }.each(&[], |node| node).is_empty());
     }
 }

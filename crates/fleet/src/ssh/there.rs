@@ -28,7 +28,7 @@ const RUNS: &str = "[ \"$(readlink \"/proc/$(cat pid 2>/dev/null)/cwd\")\" = \"$
 
 /// Makes the folder there; says whether the program is there already.
 pub(super) fn prepare(fleet: &Fleet, node: usize) -> String {
-    let Fleet { sha256, .. } = fleet;
+    let sha256 = fleet.hash();
     format!(
         "umask 077\nmkdir -p {} && cd {}/.. || exit 1\nfound=$(sha256sum {sha256} 2>/dev/null)\necho {}\n\
          if [ \"${{found%% *}}\" = {sha256} ]; then echo there; else echo send; fi\n",
@@ -41,7 +41,7 @@ pub(super) fn prepare(fleet: &Fleet, node: usize) -> String {
 /// Takes the program from standard input: one command, which any shell hands on to `sh` as it is. What was cut off
 /// does not stay.
 pub(super) fn receive(fleet: &Fleet, node: usize) -> String {
-    let (part, sha256) = (format!("{}.{}.part", fleet.sha256, fleet.members[node].name()), &fleet.sha256);
+    let (part, sha256) = (format!("{}.{}.part", fleet.hash(), fleet.members[node].name()), fleet.hash());
     format!(
         "sh -c 'umask 077; mkdir -p {0} && cd {0}/.. && {{ cat > {part} && chmod 700 {part} && mv {part} {sha256} || {{ rm -f {part}; exit 1; }}; }}'",
         folder(fleet)
@@ -53,7 +53,7 @@ pub(super) fn receive(fleet: &Fleet, node: usize) -> String {
 pub(super) fn start(fleet: &Fleet, node: usize, plan: &str, script: &str) -> String {
     let words = fleet.members[node].words();
     let words: Vec<_> = words.iter().map(shell_word).collect();
-    let Fleet { sha256, .. } = fleet;
+    let sha256 = fleet.hash();
     // In neither text: it holds the fleet's id, which was drawn for it.
     let end = format!("END-OF-{}", fleet.id);
     let name = fleet.members[node].name();

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use howlate_fleet::Target;
 use howlate_model::Span;
 
-/// The same plan on many machines, over ssh or Slurm
+/// The same plan on many machines, over ssh, Slurm or Kubernetes
 #[derive(Args)]
 #[command(disable_help_subcommand = true)]
 pub(crate) struct Fleet {
@@ -41,6 +41,7 @@ pub(crate) enum FleetCommand {
 missing, or did not do all.\n\nExamples:\n  \
 howlate fleet run plan.toml --on ssh:n1,n2,root@n3 --timeout 10m\n  \
 howlate fleet run plan.toml --on slurm:rt --folder ~/rt-nodes\n  \
+howlate fleet run plan.toml --on kubernetes:lab --every-node --image registry.lab/howlate\n  \
 howlate fleet run plan.toml --on ssh:@lab.txt -- --fail-above 'max>1ms'\n  \
 howlate fleet run plan.toml --on ssh:@lab.txt --resume\n\n\
 Ctrl-C ends the waiting, and the nodes go on: `howlate fleet collect FOLDER` fetches what they find, `howlate fleet cancel FOLDER` ends \
@@ -49,8 +50,8 @@ them."
 pub(crate) struct FleetRun {
     /// The plan: one file, which includes no other
     pub(crate) plan: PathBuf,
-    /// Where: slurm or slurm:PARTITION, all of whose nodes measure; ssh:HOST,…; or ssh:@FILE with one host a line and labels such
-    /// as rack=7 after it
+    /// Where: slurm or slurm:PARTITION, all of whose nodes measure; kubernetes or kubernetes:CONTEXT; ssh:HOST,…; or ssh:@FILE
+    /// with one host a line and labels such as rack=7 after it
     #[arg(long, value_name = "NODES")]
     pub(crate) on: Target,
     /// The fleet's folder, where recordings are put; the plan's name with `-fleet` if left out
@@ -59,6 +60,18 @@ pub(crate) struct FleetRun {
     /// The program to send, such as a static one; this one if left out
     #[arg(long, value_name = "FILE")]
     pub(crate) program: Option<PathBuf>,
+    /// On so many nodes of a Kubernetes cluster, of its choice
+    #[arg(long, value_name = "N", conflicts_with = "every_node", value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    pub(crate) nodes: Option<u16>,
+    /// On every node of a Kubernetes cluster that takes pods
+    #[arg(long)]
+    pub(crate) every_node: bool,
+    /// The image with howlate, where pods on Kubernetes find it; localhost/howlate if left out
+    #[arg(long, value_name = "IMAGE")]
+    pub(crate) image: Option<String>,
+    /// CPUs of each pod on Kubernetes; 2 if left out
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) pod_cpus: Option<u16>,
     /// Connections open at once
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(crate) at_once: u16,
@@ -71,7 +84,7 @@ pub(crate) struct FleetRun {
     /// Go on with the fleet in the folder: measure on the nodes that are missing
     #[arg(long, conflicts_with = "dry_run")]
     pub(crate) resume: bool,
-    /// Only print the commands that would be run
+    /// Only print the commands that would be run, or what Kubernetes would be told
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Show no progress

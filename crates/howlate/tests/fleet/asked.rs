@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use crate::common::{howlate, stderr, stdout};
-use crate::folder;
+use crate::{folder, with_plan};
 
 #[test]
 fn what_cannot_be_started_is_refused_before_any_node_is_bothered() {
@@ -22,6 +22,14 @@ fn what_cannot_be_started_is_refused_before_any_node_is_bothered() {
         (&["run", "plan.toml", "--on", "ssh:n1", "--", "--no-such"], "`howlate run` does not take"),
         (&["status", "nowhere"], "holds no fleet"),
         (&["run", "plan.toml", "--on", "ssh:n1", "--resume"], "holds no fleet"),
+        (&["run", "plan.toml", "--on", "ssh:n1", "--every-node"], "`--every-node` is for `--on kubernetes`"),
+        (&["run", "plan.toml", "--on", "slurm", "--image", "x"], "`--image` is for `--on kubernetes`"),
+        (&["run", "plan.toml", "--on", "kubernetes"], "`--nodes` is missing"),
+        (&["run", "plan.toml", "--on", "kubernetes", "--nodes", "0"], "0 is not in 1..="),
+        (
+            &["run", "plan.toml", "--on", "kubernetes", "--nodes", "2", "--program", "x"],
+            "`--program` is not for Kubernetes",
+        ),
     ] {
         let output = howlate(&[&["fleet"], words].concat()).current_dir(folder.path()).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{words:?}");
@@ -53,4 +61,31 @@ fn a_dry_run_prints_commands_that_a_shell_takes() {
     std::fs::write(&path, printed).unwrap();
     assert!(Command::new("sh").arg("-n").arg(&path).status().unwrap().success());
     assert!(!folder.path().join("plan-fleet").exists());
+}
+
+#[test]
+fn what_kubernetes_would_be_told_is_for_kubectl_as_it_is() {
+    let folder = with_plan("why = true\n[[cyclic]]\nthreads = 1\nsamples = 200\n");
+    let words = ["fleet", "run", "plan.toml", "--on", "kubernetes", "--nodes", "2", "--dry-run"];
+    let output = howlate(&words).current_dir(folder.path()).output().unwrap();
+    let list: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let job = &list["items"][1];
+    assert_eq!((&job["kind"], &job["spec"]["completions"]), (&"Job".into(), &2.into()));
+    let pod = job["spec"]["template"]["spec"].to_string();
+    assert!(
+        pod.contains("\"PERFMON\"") && pod.contains("\"localhost/howlate\""),
+        "the plan asks for causes: {pod}"
+    );
+    assert!(!folder.path().join("plan-fleet").exists());
+}
+
+#[test]
+fn without_the_schedulers_client_it_is_said() {
+    let folder = folder();
+    for (on, words, client) in [("kubernetes", &["--nodes", "1"][..], "kubectl"), ("slurm", &[], "sinfo")] {
+        let words = [&["fleet", "run", "plan.toml", "--on", on], words].concat();
+        let output = howlate(&words).current_dir(folder.path()).env("PATH", folder.path()).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{on}");
+        assert!(stderr(&output).contains(&format!("there is no `{client}` here")), "{}", stderr(&output));
+    }
 }

@@ -1,10 +1,12 @@
-//! `howlate fleet`, with real servers on this machine where they are installed.
+//! `howlate fleet`, with real servers on this machine where they are installed, and a cluster that a script plays.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod asked;
 #[path = "../common/mod.rs"]
 mod common;
+mod kubernetes;
+mod over_kubernetes;
 mod over_slurm;
 mod over_ssh;
 mod slurm;

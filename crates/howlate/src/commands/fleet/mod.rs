@@ -7,7 +7,7 @@ mod waiting;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use howlate_fleet::{Fleet, FleetError, Scheduler, Slurm, Ssh, State, Target, TargetError};
+use howlate_fleet::{Fleet, FleetError, Kubernetes, Scheduler, Slurm, Ssh, State, Target, TargetError};
 use howlate_model::shell_path;
 
 use self::collecting::{collect, states, told};
@@ -47,9 +47,11 @@ fn opened(folder: &Path) -> Result<(Fleet, Box<dyn Scheduler>), Error> {
 }
 
 fn scheduler(on: &Target, at_once: u16) -> Box<dyn Scheduler> {
+    let at_once = usize::from(at_once);
     match on {
         Target::Slurm { partition } => Box::new(Slurm { partition: partition.clone() }),
-        Target::Ssh(_) | Target::SshFile(_) => Box::new(Ssh { at_once: usize::from(at_once) }),
+        Target::Kubernetes { context } => Box::new(Kubernetes { context: context.clone(), at_once }),
+        Target::Ssh(_) | Target::SshFile(_) => Box::new(Ssh { at_once }),
     }
 }
 
@@ -57,7 +59,7 @@ fn dry_run(asked: &FleetRun) -> Result<Status, Error> {
     let sent = Sent::of(asked)?;
     let fleet = sent.fleet(asked)?;
     let commands = scheduler(&asked.on, asked.at_once).dry_run(&fleet, &sent.plan);
-    terminal::print(&format!("{}\n{commands}", sent.dry_run(&fleet)))?;
+    terminal::print(&format!("{}{commands}", sent.dry_run(&fleet)))?;
     Ok(Status::Done)
 }
 
@@ -83,7 +85,8 @@ fn start(asked: &FleetRun) -> Result<Status, Error> {
 /// A new fleet, started.
 fn begun(asked: &FleetRun, interrupted: &AtomicBool) -> Result<(Fleet, Box<dyn Scheduler>), Error> {
     let sent = Sent::of(asked)?;
-    let mut fleet = sent.fleet(asked)?.create(&sent.program.path, &sent.plan)?;
+    let program = sent.program.as_ref().map(|program| program.path.as_path());
+    let mut fleet = sent.fleet(asked)?.create(program, &sent.plan)?;
     let scheduler = scheduler(&asked.on, asked.at_once);
     let all = fleet.open_nodes();
     scheduler.start(&mut fleet, &all, interrupted)?;
@@ -102,6 +105,7 @@ fn resumed(
     let is_missing = |state: &State| state.is_over() && !matches!(state, State::Done { .. });
     let missing: Vec<usize> = (0..states.len()).filter(|node| is_missing(&states[*node])).collect();
     fleet.at_once = asked.at_once;
+    fleet.pods = sent::pods(asked, fleet.pods.as_ref().is_some_and(|pods| pods.is_traced))?;
     fleet.timeout_s = asked.timeout.map(|most| most.as_nanos().div_ceil(1_000_000_000));
     missing.iter().for_each(|node| fleet.members[*node].ended = None);
     scheduler.start(&mut fleet, &missing, interrupted)?;

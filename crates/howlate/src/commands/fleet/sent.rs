@@ -3,12 +3,14 @@
 use std::path::Path;
 
 use clap::Parser;
-use howlate_fleet::{Fleet, FleetError, Host, Member, PLAN, PROGRAM, Program, SCRIPT, Slurm, Target};
+use howlate_fleet::{
+    Fleet, FleetError, Host, Kubernetes, Member, PLAN, PROGRAM, Pods, Program, SCRIPT, Slurm, Target,
+};
 use howlate_linux::helper::THIS_PROGRAM;
 use howlate_model::{shell_path, shell_word};
 use howlate_record::read_text_within;
 
-use crate::cli::{Cli, FleetRun};
+use crate::cli::{Cli, Command, FleetRun};
 use crate::error::Error;
 use crate::experiment::Experiment;
 use crate::recorder::new_id;
@@ -19,23 +21,32 @@ const LONGEST: u64 = 4 << 20;
 /// Options of `howlate run` that are the fleet's to say.
 const OURS: [&str; 6] = ["--out", "-o", "--node", "--anonymous", "--resume", "--dry-run"];
 
-/// The program and the plan.
+/// The image that is built from this project's Containerfile, as Podman calls it.
+const IMAGE: &str = "localhost/howlate";
+/// A measuring thread, and whoever watches it.
+const POD_CPUS: u16 = 2;
+
+/// The plan, and what runs it: a program that is sent, or pods that have one.
 pub(super) struct Sent {
-    pub(super) program: Program,
+    pub(super) program: Option<Program>,
     pub(super) plan: String,
+    pods: Option<Pods>,
 }
 
 impl Sent {
-    /// Reads both; the plan and the options of `howlate run` must be ones.
+    /// Reads what there is; the plan and the options of `howlate run` must be ones.
     pub(super) fn of(asked: &FleetRun) -> Result<Self, Error> {
-        if Experiment::read(&asked.plan)?.files.len() > 1 {
+        let experiment = Experiment::read(&asked.plan)?;
+        if experiment.files.len() > 1 {
             return Err(Error::FleetPlan { path: asked.plan.clone() });
         }
-        check(&asked.words)?;
-        let program = Program::read(asked.program.as_deref().unwrap_or(Path::new(THIS_PROGRAM)))?;
+        let is_traced = check(&asked.words)? || experiment.options.is_some_and(|run| run.reasons.why);
+        let pods = pods(asked, is_traced)?;
+        let file = asked.program.as_deref().unwrap_or(Path::new(THIS_PROGRAM));
+        let program = pods.is_none().then(|| Program::read(file)).transpose()?;
         let unreadable = |source| FleetError::File { path: asked.plan.clone(), source };
         let plan = read_text_within(&asked.plan, LONGEST).map_err(unreadable)?;
-        Ok(Self { program, plan })
+        Ok(Self { program, plan, pods })
     }
 
     /// The fleet that is asked for, before anything is made.
@@ -43,25 +54,27 @@ impl Sent {
         let fleet = Fleet {
             id: new_id().chars().take(12).collect(),
             on: asked.on.to_string(),
-            sha256: self.program.sha256.clone(),
-            machine: self.program.machine.clone(),
+            sha256: self.program.as_ref().map(|program| program.sha256.clone()),
+            machine: self.program.as_ref().and_then(|program| program.machine.clone()),
             words: asked.words.clone(),
             at_once: asked.at_once,
             timeout_s: asked.timeout.map(|most| most.as_nanos().div_ceil(1_000_000_000)),
-            members: hosts(&asked.on)?.into_iter().map(|host| Member { host, ..Member::default() }).collect(),
+            pods: self.pods.clone(),
+            members: hosts(asked)?.into_iter().map(|host| Member { host, ..Member::default() }).collect(),
             folder: std::path::absolute(super::folder(asked))?,
         };
         fleet.check()?;
         Ok(fleet)
     }
 
-    /// What makes the folder, as commands.
+    /// What makes the folder, as commands; nothing where nothing is sent.
     pub(super) fn dry_run(&self, fleet: &Fleet) -> String {
+        let Some(program) = &self.program else { return String::new() };
         let folder = shell_path(&fleet.folder);
-        let program = std::fs::read_link(&self.program.path).unwrap_or_else(|_| self.program.path.clone());
+        let program = std::fs::read_link(&program.path).unwrap_or_else(|_| program.path.clone());
         format!(
             "mkdir -p {folder} && cp {} {folder}/{PROGRAM}\ncat > {folder}/{PLAN} <<'PLAN'\n{}\nPLAN\ncat > {folder}/{SCRIPT} \
-             <<'SCRIPT'\n{}SCRIPT\n",
+             <<'SCRIPT'\n{}SCRIPT\n\n",
             shell_path(&program),
             self.plan.trim_end(),
             fleet.script()
@@ -69,23 +82,58 @@ impl Sent {
     }
 }
 
-/// Whether a fleet is the one that is asked for.
+/// What pods are to be, on Kubernetes; what is said of pods must not be said elsewhere.
+pub(super) fn pods(asked: &FleetRun, is_traced: bool) -> Result<Option<Pods>, Error> {
+    let refused = |found, why| Err(Error::FleetOption { found, why });
+    if !matches!(asked.on, Target::Kubernetes { .. }) {
+        let of_pods = [
+            (asked.nodes.is_some(), "--nodes"),
+            (asked.every_node, "--every-node"),
+            (asked.image.is_some(), "--image"),
+            (asked.pod_cpus.is_some(), "--pod-cpus"),
+        ];
+        let found = of_pods.into_iter().find_map(|(is_there, name)| is_there.then_some(name));
+        return found.map_or(Ok(None), |found| refused(found, "is for `--on kubernetes`"));
+    }
+    match (asked.nodes, asked.every_node, &asked.program) {
+        (_, _, Some(_)) => {
+            return refused("--program", "is not for Kubernetes, whose pods run the howlate of their image");
+        }
+        (None, false, _) => return refused("--nodes", "is missing: how many nodes of the cluster measure?"),
+        _ => {}
+    }
+    let image = asked.image.clone().unwrap_or_else(|| IMAGE.to_owned());
+    let cpus = asked.pod_cpus.unwrap_or(POD_CPUS);
+    Ok(Some(Pods { image, cpus, every_node: asked.every_node, is_traced }))
+}
+
+/// Whether a fleet is the one that is asked for; pods may be of another image.
 pub(super) fn must_be(fleet: &Fleet, asked: &FleetRun) -> Result<(), Error> {
+    let pods = pods(asked, false)?;
+    let is_every_node = |pods: &Option<Pods>| pods.as_ref().map(|pods| pods.every_node);
+    let is_as_many = asked.nodes.is_none_or(|nodes| usize::from(nodes) == fleet.members.len());
     let text = |path: &Path| {
         let failed = |source| FleetError::File { path: path.to_owned(), source };
         read_text_within(path, LONGEST).map_err(failed)
     };
     let is_same = text(&fleet.path(PLAN))? == text(&asked.plan)?;
-    match is_same && fleet.on == asked.on.to_string() && fleet.words == asked.words {
+    let is_there = is_as_many && is_every_node(&pods) == is_every_node(&fleet.pods);
+    match is_same && is_there && fleet.on == asked.on.to_string() && fleet.words == asked.words {
         true => Ok(()),
         false => Err(Error::FleetOther { path: fleet.folder.clone() }),
     }
 }
 
-/// The nodes of a target.
-fn hosts(on: &Target) -> Result<Vec<Host>, Error> {
-    match on {
+/// The nodes that measure. Which those of a Job are is for Kubernetes to say.
+fn hosts(asked: &FleetRun) -> Result<Vec<Host>, Error> {
+    match &asked.on {
         Target::Slurm { partition } => Ok(Slurm { partition: partition.clone() }.nodes()?),
+        Target::Kubernetes { context } => match asked.nodes {
+            Some(nodes) => {
+                Ok((0..nodes).map(|pod| format!("pod-{pod}").parse()).collect::<Result<_, _>>()?)
+            }
+            None => Ok(Kubernetes { context: context.clone(), at_once: 1 }.nodes()?),
+        },
         Target::Ssh(hosts) => Ok(hosts.clone()),
         Target::SshFile(path) => {
             let failed = |source| FleetError::File { path: path.clone(), source };
@@ -94,14 +142,15 @@ fn hosts(on: &Target) -> Result<Vec<Host>, Error> {
     }
 }
 
-/// Whether `howlate run` would take these words, and none is the fleet's to say.
-fn check(words: &[String]) -> Result<(), Error> {
+/// Whether `howlate run` would take these words, and none is the fleet's to say; returns whether they ask for causes.
+fn check(words: &[String]) -> Result<bool, Error> {
     let is_ours = |word: &&String| OURS.contains(&word.split('=').next().unwrap_or_default());
     if let Some(word) = words.iter().find(is_ours) {
         return Err(Error::FleetWord { found: word.clone() });
     }
     let all = ["howlate", "run", PLAN].into_iter().chain(words.iter().map(String::as_str));
-    Cli::try_parse_from(all)
-        .map(drop)
-        .map_err(|_| Error::FleetWords { found: words.iter().map(shell_word).collect::<Vec<_>>().join(" ") })
+    match Cli::try_parse_from(all).map(|cli| cli.command) {
+        Ok(Some(Command::Run(run))) => Ok(run.reasons.why),
+        _ => Err(Error::FleetWords { found: words.iter().map(shell_word).collect::<Vec<_>>().join(" ") }),
+    }
 }

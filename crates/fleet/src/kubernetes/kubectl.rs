@@ -1,0 +1,70 @@
+//! Running `kubectl`, as its user has configured it.
+
+use std::io::Read;
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+
+use crate::FleetError;
+use crate::process::{Run, Said, as_file};
+
+pub(super) const KUBECTL: &str = "kubectl";
+
+/// How long a cluster may take to answer.
+const ANSWER: Duration = Duration::from_secs(120);
+/// How long a log may take.
+const TRANSFER: Duration = Duration::from_secs(30 * 60);
+/// No list of pods is longer: a pod takes some 10 KB.
+const LONGEST_ANSWER: u64 = 512 << 20;
+
+/// The client, for the cluster of a context.
+pub(super) struct Kubectl<'a> {
+    pub(super) context: Option<&'a str>,
+}
+
+pub(super) fn refused(said: impl Into<String>) -> FleetError {
+    FleetError::Refused { program: KUBECTL, said: said.into() }
+}
+
+impl Kubectl<'_> {
+    fn words(&self, words: &[&str]) -> Vec<String> {
+        let context = self.context.map(|name| format!("--context={name}"));
+        context.into_iter().chain(words.iter().map(|word| (*word).to_owned())).collect()
+    }
+
+    /// What it says that ends well; `input` is what it reads.
+    pub(super) fn said(&self, words: &[&str], input: Option<&str>) -> Result<String, FleetError> {
+        let input = input.map(as_file).transpose().map_err(|error| refused(error.to_string()))?;
+        let words = self.words(words);
+        let said = Run { program: KUBECTL, words: &words, input, patience: ANSWER }.said()?;
+        if said.is_success() { Ok(said.out) } else { Err(refused(said.reason())) }
+    }
+
+    /// What it answers in JSON.
+    pub(super) fn answer<T: DeserializeOwned + Send + 'static>(
+        &self,
+        words: &[&str],
+    ) -> Result<T, FleetError> {
+        let words = self.words(&[words, &["--output=json"]].concat());
+        let run = Run { program: KUBECTL, words: &words, input: None, patience: ANSWER };
+        let (said, answer) = run
+            .heard(|out| Some(serde_json::from_reader(std::io::BufReader::new(out.take(LONGEST_ANSWER)))))?;
+        match answer {
+            _ if !said.is_success() => Err(refused(said.reason())),
+            Some(Ok(answer)) => Ok(answer),
+            Some(Err(error)) => Err(refused(format!("its answer is none that is known: {error}"))),
+            None => Err(refused("it answers nothing")),
+        }
+    }
+
+    /// Hands the log of a container to `take`.
+    pub(super) fn log<T: Send + Default + 'static>(
+        &self,
+        pod: &str,
+        container: &str,
+        take: impl FnOnce(Box<dyn Read>) -> T + Send + 'static,
+    ) -> Result<(Said, T), FleetError> {
+        let words = self.words(&["logs", &format!("--container={container}"), "--", pod]);
+        Run { program: KUBECTL, words: &words, input: None, patience: TRANSFER }.heard(take)
+    }
+}

@@ -1,0 +1,174 @@
+//! What the cluster is told. Nothing here runs anything.
+//!
+//! In a DaemonSet an init container measures, as its pods are started again when they end; what follows it waits.
+
+use serde_json::{Value, json};
+
+use super::pod::{MEASURES, RESTS};
+use crate::folder::Fleet;
+use crate::node_script::PLAN;
+use crate::pods::Pods;
+
+/// The label that all objects of a fleet have.
+pub(super) const FLEET: &str = "app.kubernetes.io/part-of";
+/// The label that tells apart the Jobs or DaemonSets of a fleet that was resumed.
+pub(super) const ATTEMPT: &str = "app.kubernetes.io/instance";
+/// The container that measures.
+pub(super) const MEASURE: &str = "measure";
+
+/// Where the plan is in a pod.
+const PLANS: &str = "/plan";
+/// A folder that the measurement may write.
+const WORK: &str = "/work";
+/// Where Kubernetes looks for the report.
+const REPORT: &str = "/dev/termination-log";
+/// Memory of a pod: the program, what its threads record, loads.
+const MEMORY: &str = "256Mi";
+/// What is left of a pod that only waits.
+const AT_REST: (&str, &str) = ("10m", "16Mi");
+/// How long a measurement that is ended may take to hand over what it has, in seconds.
+const LAST_WORDS: u64 = 60;
+
+/// What all objects of a fleet are labelled with.
+pub(super) fn label(fleet: &Fleet) -> String {
+    format!("{FLEET}=howlate-{}", fleet.id)
+}
+
+/// What a Job or DaemonSet is called.
+pub(super) fn name(fleet: &Fleet, attempt: u32) -> String {
+    format!("howlate-{}-{attempt}", fleet.id)
+}
+
+/// The plan, and the Job or DaemonSet in which these nodes measure it.
+pub(super) fn manifest(fleet: &Fleet, pods: &Pods, plan: &str, name: &str, nodes: &[usize]) -> Value {
+    let labels = labels(fleet, name);
+    let metadata = json!({"name": name, "labels": labels});
+    let plan = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {PLAN: plan}});
+    let pod = json!({"metadata": {"labels": labels}, "spec": pod(fleet, pods, name, nodes)});
+    let owner = match pods.every_node {
+        true => json!({
+            "apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": metadata,
+            "spec": {"selector": {"matchLabels": {ATTEMPT: name}}, "template": pod},
+        }),
+        false => json!({
+            "apiVersion": "batch/v1", "kind": "Job", "metadata": metadata,
+            // One that fails is no reason to end the others.
+            "spec": {"completionMode": "Indexed", "completions": nodes.len(), "parallelism": nodes.len(),
+                "backoffLimitPerIndex": 0, "template": pod},
+        }),
+    };
+    json!({"apiVersion": "v1", "kind": "List", "items": [plan, owner]})
+}
+
+fn labels(fleet: &Fleet, name: &str) -> Value {
+    json!({"app.kubernetes.io/name": "howlate", FLEET: format!("howlate-{}", fleet.id), ATTEMPT: name})
+}
+
+fn pod(fleet: &Fleet, pods: &Pods, name: &str, nodes: &[usize]) -> Value {
+    let mut pod = json!({
+        "terminationGracePeriodSeconds": LAST_WORDS,
+        "automountServiceAccountToken": false,
+        "enableServiceLinks": false,
+        "volumes": [{"name": "plan", "configMap": {"name": name}}, {"name": "work", "emptyDir": {}}],
+    });
+    let (measure, affinity) = (measure(fleet, pods), affinity(fleet, pods, nodes));
+    let parts = match pods.every_node {
+        true => json!({"initContainers": [measure], "containers": [rest(pods)], "affinity": affinity}),
+        false => json!({"containers": [measure], "affinity": affinity, "restartPolicy": "Never",
+            "activeDeadlineSeconds": fleet.timeout_s}),
+    };
+    for (key, value) in parts.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null()) {
+        pod[key] = value.clone();
+    }
+    pod
+}
+
+/// A pod of a Job is never beside another of the fleet, since they would disturb each other; that of a DaemonSet is on a
+/// node of the fleet.
+fn affinity(fleet: &Fleet, pods: &Pods, nodes: &[usize]) -> Value {
+    let term = |node: &usize| json!({"matchFields": [{"key": "metadata.name", "operator": "In", "values": [fleet.members[*node].host.address]}]});
+    match pods.every_node {
+        true => json!({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution":
+            {"nodeSelectorTerms": nodes.iter().map(term).collect::<Vec<_>>()}}}),
+        false => json!({"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{
+            "labelSelector": {"matchLabels": {FLEET: format!("howlate-{}", fleet.id)}}, "topologyKey": "kubernetes.io/hostname"}]}}),
+    }
+}
+
+/// Recordings are named after the node. Kubernetes replaces `$(NODE)`.
+fn measure(fleet: &Fleet, pods: &Pods) -> Value {
+    let plan = format!("{PLANS}/{PLAN}");
+    let ours = [MEASURES, REPORT, WORK, "run", &plan, "--node", "$(NODE)"].map(str::to_owned);
+    let typed = fleet.words.iter().map(|word| word.replace('$', "$$"));
+    let words: Vec<String> =
+        ours.into_iter().chain(typed).chain(["--quiet".to_owned(), "--no-save".to_owned()]).collect();
+    let mut container = container(pods, MEASURE, &words, (&pods.cpus.to_string(), MEMORY));
+    container["env"] = json!([{"name": "NODE", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}}]);
+    container["volumeMounts"] =
+        json!([{"name": "plan", "mountPath": PLANS, "readOnly": true}, {"name": "work", "mountPath": WORK}]);
+    // Real-time policies; locked memory; tracing by BPF.
+    let capabilities: &[&str] =
+        if pods.is_traced { &["SYS_NICE", "IPC_LOCK", "BPF", "PERFMON"] } else { &["SYS_NICE", "IPC_LOCK"] };
+    container["securityContext"]["capabilities"]["add"] = json!(capabilities);
+    container
+}
+
+fn rest(pods: &Pods) -> Value {
+    container(pods, "rest", &[RESTS.to_owned()], AT_REST)
+}
+
+/// With what it asks for equal to its limits: of class Guaranteed, and with whole CPUs under the static CPU manager.
+fn container(pods: &Pods, name: &str, words: &[String], (cpus, memory): (&str, &str)) -> Value {
+    let resources = json!({"cpu": cpus, "memory": memory});
+    json!({
+        "name": name,
+        "image": pods.image,
+        "imagePullPolicy": "IfNotPresent",
+        "args": words,
+        "resources": {"requests": resources, "limits": resources},
+        "terminationMessagePolicy": "FallbackToLogsOnError",
+        "securityContext": {"readOnlyRootFilesystem": true, "allowPrivilegeEscalation": false, "capabilities": {"drop": ["ALL"]}},
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Host;
+    use crate::folder::Member;
+
+    fn told(every_node: bool, words: &[&str]) -> Value {
+        let host = |name: &str| Member { host: name.parse::<Host>().unwrap(), ..Member::default() };
+        let fleet = Fleet {
+            id: "f1".into(),
+            on: "kubernetes".into(),
+            sha256: None,
+            machine: None,
+            words: words.iter().map(|word| (*word).to_owned()).collect(),
+            at_once: 2,
+            timeout_s: Some(600),
+            pods: None,
+            members: ["n1", "n2", "n3"].map(host).into(),
+            folder: "/nowhere".into(),
+        };
+        let pods = Pods { image: "registry/howlate:1".into(), cpus: 2, every_node, is_traced: every_node };
+        manifest(&fleet, &pods, "[[cyclic]]\n", &name(&fleet, 1), &[0, 2])
+    }
+
+    #[test]
+    fn a_job_has_a_pod_for_each_node() {
+        insta::assert_snapshot!(format!("{:#}", told(false, &["--fail-above", "max>1ms"])));
+    }
+
+    #[test]
+    fn a_daemon_set_measures_once_in_each_pod() {
+        insta::assert_snapshot!(format!("{:#}", told(true, &["--why"])));
+    }
+
+    #[test]
+    fn kubernetes_replaces_nothing_in_what_was_typed() {
+        let job = told(false, &["--label", "price=$(NODE) $5"]);
+        let words = &job["items"][1]["spec"]["template"]["spec"]["containers"][0]["args"];
+        assert!(words.as_array().unwrap().contains(&json!("price=$$(NODE) $$5")), "{words}");
+    }
+}

@@ -1,0 +1,60 @@
+//! The nodes of a cluster.
+
+use std::collections::BTreeMap;
+
+use super::kubectl::Kubectl;
+use super::object::{List, Object};
+use super::seen::first_line;
+use crate::FleetError;
+
+/// All nodes, each with why it is not used, if it is not.
+pub(super) fn nodes(kubectl: &Kubectl<'_>) -> Result<BTreeMap<String, Option<String>>, FleetError> {
+    let list: List = kubectl.answer(&["get", "nodes"])?;
+    Ok(list.items.iter().map(|node| (node.metadata.name.clone(), unusable(node))).collect())
+}
+
+/// A DaemonSet would make pods for some of these as well, which then wait.
+fn unusable(node: &Object) -> Option<String> {
+    let ready = node.status.conditions.iter().find(|one| one.kind == "Ready");
+    let taint =
+        node.spec.taints.iter().find(|taint| matches!(taint.effect.as_str(), "NoSchedule" | "NoExecute"));
+    match (ready, taint) {
+        (ready, _) if ready.is_none_or(|one| one.status != "True") => {
+            let message = ready.and_then(|one| one.message.as_deref()).and_then(first_line);
+            let message = message.map(|message| format!(" ({message})")).unwrap_or_default();
+            Some(format!("Kubernetes says that it is not ready{message}"))
+        }
+        _ if node.spec.unschedulable => Some("it is cordoned".to_owned()),
+        (_, Some(taint)) => Some(format!("it is tainted {}", first_line(&taint.key).unwrap_or_default())),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn nodes_that_are_not_used_have_a_reason() {
+        let node = |ready: &str, spec: serde_json::Value| -> Object {
+            let conditions = json!([{"type": "Ready", "status": ready, "message": "kubelet is gone"}]);
+            serde_json::from_value(json!({"spec": spec, "status": {"conditions": conditions}})).unwrap()
+        };
+        let taint = |effect: &str| json!({"taints": [{"key": "node-role.kubernetes.io/control-plane", "effect": effect}]});
+        for (node, expected) in [
+            (node("True", json!({})), None),
+            (node("True", taint("PreferNoSchedule")), None),
+            (node("True", taint("NoSchedule")), Some("it is tainted node-role.kubernetes.io/control-plane")),
+            (node("True", json!({"unschedulable": true})), Some("it is cordoned")),
+            (
+                node("Unknown", taint("NoSchedule")),
+                Some("Kubernetes says that it is not ready (kubelet is gone)"),
+            ),
+            (Object::default(), Some("Kubernetes says that it is not ready")),
+        ] {
+            assert_eq!(unusable(&node).as_deref(), expected);
+        }
+    }
+}

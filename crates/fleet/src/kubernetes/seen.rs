@@ -1,0 +1,323 @@
+//! What Kubernetes says of the pods of a fleet.
+
+use super::manifest::{ATTEMPT, MEASURE};
+use super::object::{Container, List, Object, Reason};
+use super::report::Report;
+use crate::State;
+use crate::folder::Member;
+use crate::process::last_line;
+
+/// A pod has the index of its Job here, and Kubernetes puts it there.
+const INDEX: &str = "batch.kubernetes.io/job-completion-index";
+
+/// What a container waits for that does not come by itself, or not soon.
+const WAITS_FOR_EVER: [&str; 7] = [
+    "ImagePullBackOff",
+    "ErrImageNeverPull",
+    "InvalidImageName",
+    "CreateContainerConfigError",
+    "CreateContainerError",
+    "RunContainerError",
+    "CrashLoopBackOff",
+];
+
+/// All objects of a fleet.
+pub(super) struct Seen(pub(super) List);
+
+/// What one node measures in.
+pub(super) enum Place<'a> {
+    Pod(&'a Object),
+    /// Its Job or DaemonSet makes one.
+    Coming,
+    /// It had one, and makes no other.
+    Gone,
+    /// Neither is there.
+    Removed,
+}
+
+/// The Job or DaemonSet that a node measures in, and its index in the Job.
+pub(super) fn job(member: &Member) -> Option<(&str, Option<&str>)> {
+    let job = member.job.as_deref()?;
+    Some(job.split_once('/').map_or((job, None), |(name, index)| (name, Some(index))))
+}
+
+impl Seen {
+    /// The Job or DaemonSet of this name.
+    pub(super) fn owner(&self, name: &str) -> Option<&Object> {
+        let is_owner =
+            |one: &&Object| matches!(one.kind.as_str(), "Job" | "DaemonSet") && one.metadata.name == name;
+        self.0.items.iter().find(is_owner)
+    }
+
+    /// Where a node measures.
+    pub(super) fn place(&self, member: &Member) -> Place<'_> {
+        let Some((name, index)) = job(member) else { return Place::Removed };
+        let is_its = |one: &&Object| {
+            one.kind == "Pod"
+                && one.metadata.labels.get(ATTEMPT).is_some_and(|attempt| attempt == name)
+                && match index {
+                    Some(index) => one.metadata.annotations.get(INDEX).is_some_and(|its| its == index),
+                    None => node(one) == Some(&member.host.address),
+                }
+        };
+        // Times are written so that the alphabet orders them.
+        let pod = self.0.items.iter().filter(is_its).max_by_key(|pod| &pod.metadata.creation_timestamp);
+        match (pod, self.owner(name)) {
+            (Some(pod), _) => Place::Pod(pod),
+            (None, None) => Place::Removed,
+            (None, Some(owner)) => {
+                let failed = owner.status.failed_indexes.as_deref().unwrap_or_default();
+                if index.is_some_and(|index| holds(failed, index)) { Place::Gone } else { Place::Coming }
+            }
+        }
+    }
+}
+
+/// The node of a pod: the one it runs on, or the one that its DaemonSet has made it for.
+fn node(pod: &Object) -> Option<&str> {
+    const MADE_FOR: &str = "/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms/0/matchFields/0/values/0";
+    pod.spec.node_name.as_deref().or_else(|| pod.spec.affinity.pointer(MADE_FOR)?.as_str())
+}
+
+/// Whether an index is one of `1,3-5`.
+fn holds(indexes: &str, index: &str) -> bool {
+    let Ok(index) = index.parse::<u32>() else { return false };
+    indexes.split(',').any(|part| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        matches!((first.parse::<u32>(), last.parse::<u32>()), (Ok(first), Ok(last)) if (first..=last).contains(&index))
+    })
+}
+
+/// The container of a pod that measures.
+fn measuring(pod: &Object) -> Option<&Container> {
+    let all = pod.status.init_container_statuses.iter().chain(&pod.status.container_statuses);
+    all.into_iter().find(|container| container.name == MEASURE)
+}
+
+/// What a pod has reported.
+pub(super) fn report(pod: &Object) -> Option<Report> {
+    let ended = measuring(pod)?.state.terminated.as_ref()?;
+    serde_json::from_str(ended.message.as_deref()?).ok()
+}
+
+/// Whether a pod has begun to measure and not ended.
+pub(super) fn runs(pod: &Object) -> bool {
+    measuring(pod).is_some_and(|container| container.state.running.is_some())
+}
+
+/// Whether there is nothing in a pod yet that could be lost.
+pub(super) fn has_not_begun(pod: &Object) -> bool {
+    measuring(pod)
+        .is_none_or(|container| container.state.running.is_none() && container.state.terminated.is_none())
+}
+
+/// How a pod is doing.
+pub(super) fn state(pod: &Object) -> State {
+    let status = &pod.status;
+    let ended_for = status.reason.as_deref().filter(|reason| *reason != "DeadlineExceeded");
+    match (measuring(pod), ended_for) {
+        _ if pod.metadata.deletion_timestamp.is_some() => State::Unreachable { reason: leaving(pod) },
+        (_, Some(reason)) if status.phase == "Failed" => failed(Some(reason), status.message.as_deref()),
+        (Some(container), _) => container_state(pod, container),
+        (None, _) if status.phase == "Failed" => failed(status.reason.as_deref(), status.message.as_deref()),
+        (None, _) => State::Waiting { reason: unscheduled(pod) },
+    }
+}
+
+fn leaving(pod: &Object) -> String {
+    match (pod.status.reason.as_deref(), node(pod)) {
+        (Some("NodeLost"), Some(node)) => format!("Kubernetes has lost node {}", shortly(node)),
+        _ => "somebody is removing its pod".to_owned(),
+    }
+}
+
+fn unscheduled(pod: &Object) -> String {
+    let condition =
+        pod.status.conditions.iter().find(|one| one.kind == "PodScheduled" && one.status == "False");
+    let message = condition.and_then(|one| one.message.as_deref()).and_then(first_line);
+    message.unwrap_or_else(|| "its pod is made".to_owned())
+}
+
+fn container_state(pod: &Object, container: &Container) -> State {
+    let state = &container.state;
+    if let Some(ended) = &state.terminated {
+        return report(pod).map_or_else(|| without_report(pod, ended), |report| report.state());
+    }
+    // A DaemonSet starts again what did not end well.
+    if let Some(ended) = &container.last_state.terminated {
+        return without_report(pod, ended);
+    }
+    match &state.waiting {
+        Some(waiting) => {
+            let reason = waiting.reason.as_deref().unwrap_or_default();
+            match WAITS_FOR_EVER.contains(&reason) {
+                true => failed(Some(reason), waiting.message.as_deref()),
+                false => State::Waiting { reason: in_words(Some(reason), waiting.message.as_deref()) },
+            }
+        }
+        None => State::Running,
+    }
+}
+
+/// One that ended and could not say how it went.
+fn without_report(pod: &Object, ended: &Reason) -> State {
+    let late = pod.status.reason.as_deref() == Some("DeadlineExceeded");
+    match ended.reason.as_deref() {
+        _ if late => State::Failed {
+            reason: "it was not done in time, and could not hand over what it had".to_owned(),
+        },
+        Some("OOMKilled") => {
+            State::Failed { reason: "it needed more memory than its pod has (OOMKilled)".to_owned() }
+        }
+        Some("Error" | "Completed") | None => {
+            let said = ended.message.as_deref().and_then(crate::process::complaint);
+            let reason =
+                said.unwrap_or_else(|| format!("its container ended with status {}", ended.exit_code));
+            State::Failed { reason }
+        }
+        reason => failed(reason, ended.message.as_deref()),
+    }
+}
+
+fn failed(reason: Option<&str>, message: Option<&str>) -> State {
+    State::Failed { reason: in_words(reason, message) }
+}
+
+/// `Evicted: The node was low on resource: memory.`
+fn in_words(reason: Option<&str>, message: Option<&str>) -> String {
+    let parts: Vec<String> = [reason, message].into_iter().flatten().filter_map(first_line).collect();
+    if parts.is_empty() { "Kubernetes does not say why".to_owned() } else { parts.join(": ") }
+}
+
+/// The first line, which is what went wrong; those after it are details.
+pub(super) fn first_line(text: &str) -> Option<String> {
+    text.lines().find_map(last_line)
+}
+
+/// Names are up to 253 letters in Kubernetes, and what one says may be longer.
+fn shortly(name: &str) -> String {
+    name.chars().take(253).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn pod(status: Value) -> Object {
+        serde_json::from_value(json!({"kind": "Pod", "spec": {"nodeName": "n1"}, "status": status})).unwrap()
+    }
+
+    fn measures(state: Value) -> Object {
+        pod(json!({"phase": "Running", "containerStatuses": [{"name": "measure", "state": state}]}))
+    }
+
+    #[track_caller]
+    fn says(pod: &Object, expected: &str) {
+        assert_eq!(state(pod).to_string(), expected);
+    }
+
+    #[test]
+    fn a_pod_waits_measures_and_is_done() {
+        says(&pod(json!({"phase": "Pending"})), "waits: its pod is made");
+        let message = "0/3 nodes are available: 3 Insufficient cpu.";
+        let conditions = json!([{"type": "PodScheduled", "status": "False", "message": message}]);
+        says(&pod(json!({"phase": "Pending", "conditions": conditions})), &format!("waits: {message}"));
+        says(&measures(json!({"waiting": {"reason": "ContainerCreating"}})), "waits: ContainerCreating");
+        says(&measures(json!({"running": {}})), "measures");
+        let done = |status: u8| {
+            let report = Report { status, recording: None, said: Some("no disk".into()) };
+            let message = serde_json::to_string(&report).unwrap();
+            measures(json!({"terminated": {"reason": "Completed", "exitCode": 0, "message": message}}))
+        };
+        says(&done(0), "done");
+        says(&done(1), "done; a limit was exceeded");
+        says(&done(143), "cancelled: what it measured until then counts");
+        says(&done(2), "failed: no disk");
+    }
+
+    #[test]
+    fn what_will_not_come_to_anything_has_failed() {
+        let waits = |reason: &str, message: &str| {
+            measures(json!({"waiting": {"reason": reason, "message": message}}))
+        };
+        says(
+            &waits("ImagePullBackOff", "Back-off pulling image \"nowhere/howlate\"\nmore"),
+            "failed: ImagePullBackOff: Back-off pulling image \"nowhere/howlate\"",
+        );
+        says(&waits("ErrImagePull", "no such host"), "waits: ErrImagePull: no such host");
+        let evicted = json!({"phase": "Failed", "reason": "Evicted", "message": "The node was low on resource: memory."});
+        says(&pod(evicted), "failed: Evicted: The node was low on resource: memory.");
+        let ended = |reason: &str, message: &str| {
+            measures(json!({"terminated": {"reason": reason, "exitCode": 137, "message": message}}))
+        };
+        says(&ended("OOMKilled", ""), "failed: it needed more memory than its pod has (OOMKilled)");
+        says(&ended("Error", ""), "failed: its container ended with status 137");
+        says(&ended("Error", "error: no such role\nhint: none"), "failed: no such role");
+        let again = json!([{"name": "measure", "state": {"running": {}}, "lastState": {"terminated": {"reason": "OOMKilled"}}}]);
+        says(
+            &pod(json!({"phase": "Pending", "initContainerStatuses": again})),
+            "failed: it needed more memory than its pod has (OOMKilled)",
+        );
+    }
+
+    #[test]
+    fn a_pod_that_leaves_does_not_answer() {
+        let lost = json!({"kind": "Pod", "metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"},
+            "spec": {"nodeName": "n1"}, "status": {"phase": "Running", "reason": "NodeLost"}});
+        says(&serde_json::from_value(lost).unwrap(), "does not answer: Kubernetes has lost node n1");
+    }
+
+    #[test]
+    fn the_newest_pod_of_an_index_counts_and_one_that_failed_is_gone() {
+        let made = |name: &str, index: &str, at: &str| {
+            json!({"kind": "Pod", "metadata": {"name": name, "creationTimestamp": at, "labels": {ATTEMPT: "howlate-f1-1"},
+                "annotations": {INDEX: index}}})
+        };
+        let objects = json!({"items": [
+            {"kind": "Job", "metadata": {"name": "howlate-f1-1"}, "status": {"failedIndexes": "2,4-6"}},
+            made("old", "0", "2026-01-01T00:00:00Z"), made("new", "0", "2026-01-01T00:01:00Z"),
+        ]});
+        let seen = Seen(serde_json::from_value(objects).unwrap());
+        let place = |job: &str| seen.place(&Member { job: Some(job.into()), ..Member::default() });
+        assert!(matches!(place("howlate-f1-1/0"), Place::Pod(pod) if pod.metadata.name == "new"));
+        assert!(matches!(place("howlate-f1-1/1"), Place::Coming));
+        assert!(matches!(place("howlate-f1-1/3"), Place::Coming));
+        for gone in ["2", "4", "5", "6"] {
+            assert!(matches!(place(&format!("howlate-f1-1/{gone}")), Place::Gone), "{gone}");
+        }
+        assert!(matches!(place("howlate-f1-2/0"), Place::Removed));
+    }
+
+    #[test]
+    fn a_pod_of_a_daemon_set_is_known_by_the_node_that_it_is_made_for() {
+        let terms = json!([{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n7"]}]}]);
+        let affinity = json!({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}});
+        let objects = json!({"items": [{"kind": "Pod", "metadata": {"labels": {ATTEMPT: "howlate-f1-1"}}, "spec": {"affinity": affinity}}]});
+        let seen = Seen(serde_json::from_value(objects).unwrap());
+        let member = |node: &str| Member {
+            host: node.parse().unwrap(),
+            job: Some("howlate-f1-1".into()),
+            ended: None,
+        };
+        assert!(matches!(seen.place(&member("n7")), Place::Pod(_)));
+        assert!(matches!(seen.place(&member("n8")), Place::Removed));
+    }
+
+    #[test]
+    fn whatever_is_answered_is_a_state_or_refused() {
+        for text in [
+            "{}",
+            r#"{"status":{"phase":"\u001b[2J"}}"#,
+            r#"{"status":{"containerStatuses":[{"name":"measure"}]}}"#,
+        ] {
+            drop(state(&serde_json::from_str(text).unwrap()).to_string());
+        }
+        let report = "x".repeat(100_000);
+        assert!(state(&measures(json!({"terminated": {"message": report}}))).to_string().len() < 400);
+        for text in ["[]", "7", r#"{"items":7}"#, r#"{"items":[{"metadata":7}]}"#, "{}"] {
+            assert!(serde_json::from_str::<List>(text).is_err(), "{text}");
+        }
+    }
+}
