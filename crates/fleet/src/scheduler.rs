@@ -5,12 +5,14 @@ use std::sync::atomic::AtomicBool;
 use crate::{Fleet, FleetError, State};
 
 /// What became of a recording that was to be fetched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fetched {
     /// It is here.
     Here,
     /// The node has none.
     None,
+    /// There was one, and nobody has it whole any more; why.
+    Lost(String),
 }
 
 /// Starts the script of a fleet on nodes, and brings back what it left.

@@ -7,14 +7,15 @@ use super::kubectl::Kubectl;
 use super::lines::{self, Written};
 use super::manifest::MEASURE;
 use super::object::Object;
-use super::seen::report;
+use super::states::report;
 use crate::folder::Fleet;
 use crate::scheduler::Fetched;
 
 /// What came out of the log.
 type Came = Option<io::Result<Written>>;
 
-/// Brings what a pod says that it has written, if it is whole.
+/// Brings what a pod says that it has written, if it is whole. A connection that ends too early looks the same as a log
+/// that was cut off, so it is read twice.
 pub(super) fn fetch(
     kubectl: &Kubectl<'_>,
     fleet: &Fleet,
@@ -22,6 +23,19 @@ pub(super) fn fetch(
     pod: &Object,
 ) -> Result<Fetched, String> {
     let Some(expected) = report(pod).and_then(|report| report.recording) else { return Ok(Fetched::None) };
+    match try_to_fetch(kubectl, fleet, node, pod, &expected)? {
+        Fetched::Lost(_) => try_to_fetch(kubectl, fleet, node, pod, &expected),
+        fetched => Ok(fetched),
+    }
+}
+
+fn try_to_fetch(
+    kubectl: &Kubectl<'_>,
+    fleet: &Fleet,
+    node: usize,
+    pod: &Object,
+    expected: &Written,
+) -> Result<Fetched, String> {
     let wrong = |error: io::Error| format!("its recording cannot be kept here: {error}");
     let part = tempfile::NamedTempFile::new_in(&fleet.folder).map_err(wrong)?;
     let into = part.reopen().map_err(wrong)?;
@@ -31,7 +45,9 @@ pub(super) fn fetch(
     if !said.is_success() {
         return Err(said.reason());
     }
-    is_whole(came, &expected)?;
+    if !is_whole(came, expected) {
+        return Ok(Fetched::Lost(lost(expected)));
+    }
     part.persist(fleet.recording(node)).map_err(|error| wrong(error.error))?;
     Ok(Fetched::Here)
 }
@@ -41,15 +57,16 @@ fn taken(out: Box<dyn Read>, into: File) -> Came {
 }
 
 /// Logs are cut off at their beginning when they grow too long, and at their end when a node is lost.
-fn is_whole(came: Came, expected: &Written) -> Result<(), String> {
-    match came {
-        Some(Ok(came)) if came == *expected => Ok(()),
-        _ => Err(format!(
-            "its log does not hold its recording of {} bytes as it was written: the kubelet keeps so much of a log \
-             (containerLogMaxSize), and a third of the recording must fit",
-            expected.bytes
-        )),
-    }
+fn is_whole(came: Came, expected: &Written) -> bool {
+    matches!(came, Some(Ok(came)) if came == *expected)
+}
+
+fn lost(expected: &Written) -> String {
+    format!(
+        "its log does not hold its recording of {} bytes as it was written: the kubelet keeps so much of a log \
+         (containerLogMaxSize), and a third of the recording must fit",
+        expected.bytes
+    )
 }
 
 #[cfg(test)]
@@ -61,12 +78,12 @@ mod tests {
         let mut log = Vec::new();
         let expected = lines::write(&b"a recording"[..], &mut log).unwrap();
         let came = |log: Vec<u8>| taken(Box::new(io::Cursor::new(log)), tempfile::tempfile().unwrap());
-        assert_eq!(is_whole(came(log.clone()), &expected), Ok(()));
+        assert!(is_whole(came(log.clone()), &expected));
         let mut other = Vec::new();
         lines::write(&b"another one"[..], &mut other).unwrap();
         for damaged in [Vec::new(), log[4..].to_vec(), other, [log, b"more\n".to_vec()].concat()] {
-            assert!(is_whole(came(damaged), &expected).is_err());
+            assert!(!is_whole(came(damaged), &expected));
         }
-        assert!(is_whole(None, &expected).is_err());
+        assert!(!is_whole(None, &expected));
     }
 }

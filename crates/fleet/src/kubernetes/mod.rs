@@ -9,17 +9,18 @@ mod lines;
 mod manifest;
 mod nodes;
 mod object;
+mod place;
 mod pod;
 mod report;
-mod seen;
+mod states;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
 
 use self::kubectl::{Kubectl, refused};
 use self::object::{List, Object};
+use self::place::{Place, Seen, job};
 pub use self::pod::serve_in_pod;
-use self::seen::{Place, Seen, job};
 use crate::at_once::each;
 use crate::folder::{Fleet, Member};
 use crate::node_script::PLAN;
@@ -89,16 +90,22 @@ impl Kubernetes {
         let asked = ["get", "events", "--field-selector=type=Warning"];
         let List { items: mut events } = self.kubectl().answer(&asked).unwrap_or_default();
         events.sort_by(|one, other| one.metadata.creation_timestamp.cmp(&other.metadata.creation_timestamp));
-        let warning =
-            |event: Object| Some((event.involved_object.name, seen::first_line(event.message.as_deref()?)?));
+        let warning = |event: Object| {
+            Some((event.involved_object.name, states::first_line(event.message.as_deref()?)?))
+        };
         events.into_iter().filter_map(warning).collect()
     }
 
-    /// Removes whatever there is of a fleet.
-    fn remove(&self, fleet: &Fleet) -> Result<(), FleetError> {
-        let label = manifest::label(fleet);
+    /// Makes what is called so, all of it or nothing.
+    fn create(&self, name: &str, manifest: &str) -> Result<(), FleetError> {
+        let made = self.kubectl().said(&["create", "--filename=-"], Some(manifest));
+        made.map(drop).inspect_err(|_| drop(self.remove(&format!("{}={name}", manifest::ATTEMPT))))
+    }
+
+    /// Removes whatever has a label.
+    fn remove(&self, label: &str) -> Result<(), FleetError> {
         let kinds = "jobs,daemonsets,pods,configmaps";
-        self.kubectl().said(&["delete", kinds, "--selector", &label, "--wait=false"], None).map(drop)
+        self.kubectl().said(&["delete", kinds, "--selector", label, "--wait=false"], None).map(drop)
     }
 }
 
@@ -138,12 +145,15 @@ impl Scheduler for Kubernetes {
         }
         // Whatever comes now, it is known what there is to cancel.
         fleet.save()?;
-        self.kubectl().said(&["create", "--filename=-"], Some(&manifest)).map(drop)
+        self.create(&name, &manifest).inspect_err(|_| {
+            nodes.iter().for_each(|node| fleet.members[*node].job = None);
+            drop(fleet.save());
+        })
     }
 
     fn look(&self, fleet: &Fleet, nodes: &[usize]) -> Result<Vec<State>, FleetError> {
-        if nodes.is_empty() {
-            return Ok(Vec::new());
+        if nodes.iter().all(|node| fleet.members[*node].job.is_none()) {
+            return Ok(vec![state(&Place::Nowhere); nodes.len()]);
         }
         let seen = self.seen(fleet)?;
         let places: Vec<Place<'_>> = nodes.iter().map(|node| seen.place(&fleet.members[*node])).collect();
@@ -173,7 +183,7 @@ impl Scheduler for Kubernetes {
             fetched.iter().all(Result::is_ok) && fleet.open_nodes().iter().all(|node| nodes.contains(node));
         if is_all {
             // It is here; what is left there is small, and can be removed by its label.
-            drop(self.remove(fleet));
+            drop(self.remove(&manifest::label(fleet)));
         }
         Ok(fetched)
     }
@@ -202,10 +212,11 @@ impl Scheduler for Kubernetes {
 fn state(place: &Place<'_>) -> State {
     const GONE: &str = "its pod is gone: its node was lost or drained, or somebody removed it";
     match place {
-        Place::Pod(pod) => seen::state(pod),
+        Place::Pod(pod) => states::state(pod),
         Place::Coming => State::Waiting { reason: "it has no pod yet".to_owned() },
         Place::Gone => State::Failed { reason: GONE.to_owned() },
         Place::Removed => State::Cancelled,
+        Place::Nowhere => State::NotStarted { reason: "not yet".to_owned() },
     }
 }
 
@@ -221,9 +232,9 @@ fn object<'a>(member: &'a Member, place: &Place<'a>) -> Option<&'a str> {
 fn end(kubectl: &Kubectl<'_>, pod: &Object) -> Result<(), FleetError> {
     const PASSED: &str = "--patch={\"spec\":{\"activeDeadlineSeconds\":1}}";
     let pod_name = format!("pod/{}", pod.metadata.name);
-    if seen::runs(pod) {
+    if states::runs(pod) {
         kubectl.said(&["patch", &pod_name, "--type=merge", PASSED], None)?;
-    } else if seen::has_not_begun(pod) {
+    } else if states::has_not_begun(pod) {
         kubectl.said(&["delete", &pod_name, "--wait=false"], None)?;
     }
     Ok(())

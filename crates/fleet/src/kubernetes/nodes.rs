@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::kubectl::Kubectl;
 use super::object::{List, Object};
-use super::seen::first_line;
+use super::states::first_line;
 use crate::FleetError;
 
 /// All nodes, each with why it is not used, if it is not.

@@ -57,9 +57,11 @@ def start(pod, spec, plan):
 
 def create(state):
     plan, owner = json.load(sys.stdin)["items"]
+    state["objects"].append(plan)
     if state["refuses"]:
+        save(state)
         fail("Error from server (Forbidden): " + state["refuses"])
-    state["objects"] += [plan, owner]
+    state["objects"].append(owner)
     template = owner["spec"]["template"]
     if owner["kind"] == "Job":
         assert owner["spec"]["completionMode"] == "Indexed"

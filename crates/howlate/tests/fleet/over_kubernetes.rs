@@ -22,7 +22,7 @@ fn pods_of_a_job_measure_and_what_became_of_the_others_is_named() {
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
     assert!(said(&output, "pod-0").starts_with("done"), "{}{}", stdout(&output), stderr(&output));
     assert_eq!(said(&output, "pod-1"), "failed: ImagePullBackOff: Back-off pulling image");
-    assert!(said(&output, "pod-2").contains("its log does not hold its recording of "));
+    assert!(said(&output, "pod-2").starts_with("failed: its log does not hold its recording of "));
     assert_eq!(said(&output, "pod-3"), "failed: Evicted: The node was low on resource: memory.");
     // Recordings are of nodes, whatever pod it was.
     let fleet = folder.path().join("plan-fleet");
@@ -34,8 +34,8 @@ fn pods_of_a_job_measure_and_what_became_of_the_others_is_named() {
     let again = [&words[..], &["--resume", "--image", "registry/howlate"]].concat();
     let output = cluster.fleet(folder.path(), &again);
     assert!(said(&output, "pod-1").starts_with("done"), "{}{}", stdout(&output), stderr(&output));
-    assert!(said(&output, "pod-3").starts_with("done"));
-    assert!(!cluster.objects().is_empty(), "what could not be fetched is still there");
+    assert!(said(&output, "pod-2").starts_with("done"));
+    assert!(cluster.objects().is_empty(), "what is over is removed: {:?}", cluster.objects());
     let other = cluster
         .fleet(folder.path(), &["run", "plan.toml", "--on", "kubernetes:lab", "--nodes", "4", "--resume"]);
     assert!(stderr(&other).contains("is a fleet of another plan"), "{}", stderr(&other));
@@ -95,7 +95,24 @@ fn a_cluster_that_is_not_there_or_refuses_says_so_in_one_line() {
     let refused = run("kubernetes");
     assert_eq!(refused.status.code(), Some(2));
     assert!(stderr(&refused).contains("exceeded quota: 1 of 1 used\n"), "{}", stderr(&refused));
-    let lost = cluster.fleet(folder.path(), &["status", "plan-fleet"]);
+    assert_eq!(cluster.objects().len(), 0, "nothing of it stays there");
+    let words = ["status", "plan-fleet"];
+    assert_eq!(said(&cluster.fleet(folder.path(), &words), "n1"), "not started: not yet");
+    cluster.refuses("");
+    let again =
+        cluster.fleet(folder.path(), &["run", "plan.toml", "--on", "kubernetes", "--every-node", "--resume"]);
+    assert_eq!(said(&again, "n1"), "done", "{}", stderr(&again));
+}
+
+#[test]
+fn a_fleet_that_the_cluster_does_not_know_is_not_given_up() {
+    let Some(cluster) = Cluster::start(&["n1"]) else { return };
+    let folder = folder_for_hours();
+    let words = ["run", "plan.toml", "--on", "kubernetes", "--nodes", "1", "--detach"];
+    assert_eq!(cluster.fleet(folder.path(), &words).status.code(), Some(0));
+    let cluster = Cluster::start(&["n1"]).unwrap();
+    let lost = cluster.fleet(folder.path(), &["collect", "plan-fleet"]);
+    assert_eq!(lost.status.code(), Some(2));
     assert!(stderr(&lost).contains("it knows nothing of this fleet"), "{}{}", stdout(&lost), stderr(&lost));
 }
 

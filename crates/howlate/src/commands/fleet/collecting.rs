@@ -62,6 +62,7 @@ fn fetch(fleet: &mut Fleet, scheduler: &dyn Scheduler, states: &mut [State]) -> 
         match (fetched, &state) {
             (Ok(Fetched::Here), _) | (Ok(Fetched::None), State::Failed { .. } | State::Cancelled) => {}
             (Ok(Fetched::None), _) => *state = State::Failed { reason: "it left no recording".to_owned() },
+            (Ok(Fetched::Lost(reason)), _) => *state = State::Failed { reason },
             // It is there still: the next time may do better.
             (Err(reason), _) => {
                 *state = State::Unreachable { reason };
