@@ -50,7 +50,7 @@ fn main() -> ExitCode {
         ["test"] => test::run(test::Extent::Everything),
         ["test", "--fast"] => test::run(test::Extent::Fast),
         ["test", "--consumers"] => test::run(test::Extent::Consumers),
-        ["test", "--kubernetes"] => kubernetes::run(),
+        ["test", "--kubernetes", ..] => kubernetes::run(),
         ["cross", names @ ..] => cross::run(names),
         ["dist", words @ ..] => dist::run(words),
         ["fuzz", words @ ..] => fuzz::run(words),

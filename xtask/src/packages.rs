@@ -61,6 +61,7 @@ pub const FOR_KUBERNETES: &[Needed] = &[
     Needed { program: "runc", package: "runc" },
     Needed { program: "podman", package: "podman" },
     Needed { program: "openssl", package: "openssl" },
+    Needed { program: "ip", package: "iproute2" },
     // It has no program of its own on the path.
     Needed { program: "../lib/cni/ptp", package: "containernetworking-plugins" },
 ];

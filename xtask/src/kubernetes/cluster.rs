@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{image, leftovers, succeeds};
+use super::{image, succeeds};
 
 /// How often it is looked whether something has come.
 const LOOK: Duration = Duration::from_millis(500);
@@ -19,36 +19,28 @@ const LOOKS: u32 = 480;
 
 /// Daemons that run; they end with this.
 pub(super) struct Cluster {
-    folder: tempfile::TempDir,
+    folder: PathBuf,
     programs: PathBuf,
     daemons: Vec<Child>,
 }
 
 impl Cluster {
-    /// With an image that has `howlate`.
-    pub(super) fn start(programs: &Path, howlate: &Path) -> io::Result<Self> {
-        // Two would remove each other's pods.
-        if let Some(group) = leftovers::groups().first() {
-            return Err(io::Error::other(format!(
-                "there is a kubelet on this machine, or was: {}",
-                group.display()
-            )));
-        }
-        let folder = tempfile::Builder::new().prefix("kubernetes").tempdir()?;
-        let mut cluster = Self { folder, programs: programs.to_owned(), daemons: Vec::new() };
-        let images = image::images(howlate, cluster.folder())?;
+    /// In a folder with the archive of its images.
+    pub(super) fn start(programs: &Path, folder: &Path) -> io::Result<Self> {
+        let mut cluster =
+            Self { folder: folder.to_owned(), programs: programs.to_owned(), daemons: Vec::new() };
         let [etcd, peer, api, kubelet] = ports()?;
         cluster.keys(api)?;
         cluster.etcd(etcd, peer)?;
         cluster.control_plane(etcd, api)?;
-        cluster.node(kubelet, &images)?;
+        cluster.node(kubelet)?;
         // The program is where tests expect it.
         std::os::unix::fs::symlink(cluster.programs.join("kubectl"), cluster.path("kubectl"))?;
         Ok(cluster)
     }
 
-    pub(super) fn folder(&self) -> &Path {
-        self.folder.path()
+    fn folder(&self) -> &Path {
+        &self.folder
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -138,7 +130,7 @@ impl Cluster {
         self.until("its accounts", &["get", "serviceaccount", "default"])
     }
 
-    fn node(&mut self, port: u16, images: &Path) -> io::Result<()> {
+    fn node(&mut self, port: u16) -> io::Result<()> {
         let folder = self.folder().display().to_string();
         fs::create_dir(self.path("cni"))?;
         let addresses = json!({"type": "host-local", "subnet": "10.88.77.0/24", "dataDir": format!("{folder}/addresses")});
@@ -150,7 +142,10 @@ impl Cluster {
         let socket = self.path("containerd.sock");
         wait_until("containerd", || socket.exists())?;
         let mut ctr = Command::new("ctr");
-        ctr.arg("--address").arg(&socket).args(["--namespace", "k8s.io", "images", "import"]).arg(images);
+        ctr.arg("--address")
+            .arg(&socket)
+            .args(["--namespace", "k8s.io", "images", "import"])
+            .arg(self.path(image::ARCHIVE));
         succeeds(ctr.stdout(Stdio::null()))?;
         self.write("kubelet.json", &kubelet(&folder, port))?;
         self.daemon(
@@ -207,7 +202,7 @@ impl Cluster {
         logs.map(end).collect()
     }
 
-    /// Removes what a failed test may have left there, ends all daemons, and removes what they leave on the machine.
+    /// Removes what a failed test may have left there, and ends all daemons.
     pub(super) fn end(self) -> io::Result<()> {
         let all = ["delete", "jobs,daemonsets,pods,configmaps", "--all", "--wait=true", "--grace-period=1"];
         drop(self.kubectl(&all).stdout(Stdio::null()).stderr(Stdio::null()).status());
@@ -226,7 +221,6 @@ impl Drop for Cluster {
             drop(daemon.kill());
             drop(daemon.wait());
         }
-        leftovers::remove(self.folder());
     }
 }
 
@@ -251,7 +245,7 @@ fn kubelet(folder: &str, port: u16) -> Value {
         "containerRuntimeEndpoint": format!("unix://{folder}/containerd.sock"),
         "cgroupDriver": "cgroupfs", "cgroupRoot": "/", "failCgroupV1": false, "failSwapOn": false, "enforceNodeAllocatable": [],
         "evictionHard": {"memory.available": "1Mi", "nodefs.available": "0%", "imagefs.available": "0%"},
-        "podLogsDir": format!("{folder}/logs"), "resolvConf": "",
+        "podLogsDir": format!("{folder}/logs"), "volumePluginDir": format!("{folder}/plugins"), "resolvConf": "",
     })
 }
 

@@ -11,8 +11,11 @@ pub(super) const HOWLATE: &str = "localhost/howlate:latest";
 /// It waits until it is ended, as the one of Kubernetes does.
 pub(super) const PAUSE: &str = "localhost/howlate-pause:latest";
 
-/// Both images as one archive in this folder.
-pub(super) fn images(program: &Path, folder: &Path) -> io::Result<PathBuf> {
+/// Both of them.
+pub(super) const ARCHIVE: &str = "images.tar";
+
+/// Puts the archive of both images into a folder.
+pub(super) fn images(program: &Path, folder: &Path) -> io::Result<()> {
     let root = folder.join("image");
     fs::create_dir_all(&root)?;
     succeeds(Command::new("strip").arg("-o").arg(root.join("howlate")).arg(program))?;
@@ -23,14 +26,13 @@ pub(super) fn images(program: &Path, folder: &Path) -> io::Result<PathBuf> {
     }
     build(folder, HOWLATE, "FROM scratch\nCOPY image /\nENTRYPOINT [\"/howlate\"]\n")?;
     build(folder, PAUSE, &format!("FROM {HOWLATE}\nENTRYPOINT [\"/howlate\", \"__pod-rests\"]\n"))?;
-    let archive = folder.join("images.tar");
+    let archive = folder.join(ARCHIVE);
     succeeds(
         podman(&["save", "--quiet", "--multi-image-archive", "--output"])
             .arg(&archive)
             .args([HOWLATE, PAUSE]),
     )?;
-    succeeds(&mut podman(&["rmi", "--force", HOWLATE, PAUSE]))?;
-    Ok(archive)
+    succeeds(&mut podman(&["rmi", "--force", HOWLATE, PAUSE]))
 }
 
 fn build(folder: &Path, name: &str, text: &str) -> io::Result<()> {
