@@ -125,7 +125,9 @@ impl Cluster {
         self.until("the API server", &["get", "--raw=/readyz"])?;
         let alone = ["--leader-elect=false".to_owned(), "--secure-port=0".to_owned()];
         let key = format!("--service-account-private-key-file={folder}/key");
-        self.daemon("kube-controller-manager", &[&[access.clone(), key], &alone[..]].concat())?;
+        // Its own would be made in a folder of the system.
+        let plugins = format!("--flex-volume-plugin-dir={folder}/plugins");
+        self.daemon("kube-controller-manager", &[&[access.clone(), key, plugins], &alone[..]].concat())?;
         self.daemon("kube-scheduler", &[&[access], &alone[..]].concat())?;
         self.until("its accounts", &["get", "serviceaccount", "default"])
     }

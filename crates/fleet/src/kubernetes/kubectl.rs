@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 
 use crate::FleetError;
-use crate::process::{Run, Said, as_file};
+use crate::process::{Run, Said, as_file, complaint};
 
 pub(super) const KUBECTL: &str = "kubectl";
 
@@ -26,6 +26,11 @@ pub(super) fn refused(said: impl Into<String>) -> FleetError {
     FleetError::Refused { program: KUBECTL, said: said.into() }
 }
 
+/// What went wrong, without the word that begins its messages.
+fn failed(said: &Said) -> FleetError {
+    refused(complaint(&said.error).unwrap_or_else(|| said.reason()))
+}
+
 impl Kubectl<'_> {
     fn words(&self, words: &[&str]) -> Vec<String> {
         let context = self.context.map(|name| format!("--context={name}"));
@@ -37,7 +42,7 @@ impl Kubectl<'_> {
         let input = input.map(as_file).transpose().map_err(|error| refused(error.to_string()))?;
         let words = self.words(words);
         let said = Run { program: KUBECTL, words: &words, input, patience: ANSWER }.said()?;
-        if said.is_success() { Ok(said.out) } else { Err(refused(said.reason())) }
+        if said.is_success() { Ok(said.out) } else { Err(failed(&said)) }
     }
 
     /// What it answers in JSON.
@@ -50,7 +55,7 @@ impl Kubectl<'_> {
         let (said, answer) = run
             .heard(|out| Some(serde_json::from_reader(std::io::BufReader::new(out.take(LONGEST_ANSWER)))))?;
         match answer {
-            _ if !said.is_success() => Err(refused(said.reason())),
+            _ if !said.is_success() => Err(failed(&said)),
             Some(Ok(answer)) => Ok(answer),
             Some(Err(error)) => Err(refused(format!("its answer is none that is known: {error}"))),
             None => Err(refused("it answers nothing")),

@@ -156,7 +156,7 @@ def main():
     if words[0].startswith("--context="):
         context = words.pop(0).split("=", 1)[1]
         if context != "lab":
-            fail(f"Error in configuration: context was not found for specified context: {context}")
+            fail(f'error: context "{context}" does not exist')
     with open(file("lock"), "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         state = load()

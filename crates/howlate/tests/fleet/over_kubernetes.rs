@@ -86,7 +86,7 @@ fn a_cluster_that_is_not_there_or_refuses_says_so_in_one_line() {
     let unknown = run("kubernetes:no-such");
     assert_eq!(unknown.status.code(), Some(2));
     assert!(
-        stderr(&unknown).starts_with("error: kubectl failed: Error in configuration: context was not found for specified context: no-such\n"),
+        stderr(&unknown).starts_with("error: kubectl failed: context \"no-such\" does not exist\n"),
         "{}",
         stderr(&unknown)
     );
