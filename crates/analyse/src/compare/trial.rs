@@ -262,6 +262,27 @@ mod tests {
         assert!(alarms <= 25, "{alarms} of 500");
     }
 
+    /// A setting that does nothing has five chances to seem to, on turns that are the same in part.
+    #[test]
+    fn looking_again_and_again_finds_no_more_than_looking_once() {
+        // So noisy that an improvement worth having is never excluded, and every look is had.
+        let found = |seed: &u64| {
+            let mut random = fastrand::Rng::with_seed(*seed);
+            let mut turns = || (0..160).map(|_| 60_000.0 + 60_000.0 * random.f64()).collect::<Vec<_>>();
+            let (base, new) = (turns(), turns());
+            let mut trial = Trial::new(1, Statistic::P50, 5, 0.95);
+            for rounds in (0..5).map(|look| 10 << look) {
+                let units = || Units::of_pairs(base[..rounds].to_vec(), new[..rounds].to_vec());
+                let of = |_, one: Statistic| (one == Statistic::P50).then(|| (units(), Span::from_secs(1)));
+                trial.look_at(of);
+            }
+            trial.arms[0].course == Course::Decided
+        };
+        let alarms = (0..300).filter(found);
+        let alarms = alarms.count();
+        assert!(alarms <= 15, "{alarms} of 300");
+    }
+
     #[test]
     fn what_helps_is_found_and_nothing_else_is_and_the_obvious_takes_one_look() {
         let mut effects = [0.0; 12];
