@@ -296,6 +296,40 @@ fn threads_forks_and_programs_have_loops_of_their_own() {
     assert_eq!(found, wanted);
 }
 
+/// More loops than there are rings, and one that turns without waiting.
+const TOO_MUCH: &str = r#"
+#include "howlate.h"
+int main(void) {
+    struct howlate busy = howlate_loop("busy", 1000);
+    int turn, loop;
+    for (turn = 0; turn < 200000; turn++) {
+        howlate_wake(&busy);
+        howlate_done(&busy);
+    }
+    for (loop = 0; loop < 66; loop++)
+        howlate_loop("one of many", 0);
+    return 0;
+}
+"#;
+
+#[test]
+fn what_is_lost_of_loops_is_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = program(folder.path(), TOO_MUCH) else { return };
+    let document = watched("none", &[program.to_str().unwrap()]);
+    let count = |name: &str| {
+        let caveats = document["caveats"].as_array().unwrap();
+        let found = caveats.iter().find(|one| one["caveat"] == name);
+        found.map_or(0, |one| one["count"].as_u64().unwrap())
+    };
+    assert_eq!(count("loops_not_measured"), 3, "64 of 67 have a ring: {document}");
+    let results = loops(&document);
+    assert_eq!(results.len(), 1, "the others never turned: {document}");
+    let (taken, lost) = (results[0]["count"].as_u64().unwrap(), count("samples_lost"));
+    assert!(taken > 0 && lost > 0, "{document}");
+    assert_eq!(taken + lost, 200_000, "each was taken, or counted as lost");
+}
+
 #[test]
 fn without_howlate_a_marked_program_runs_as_it_is() {
     let folder = tempfile::tempdir().unwrap();
