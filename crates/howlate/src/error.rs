@@ -13,6 +13,7 @@ use howlate_plan::{NotOne, PlanError};
 use howlate_record::{CreateError, NoSource, ReadError};
 use howlate_render::legible_lines;
 use howlate_report::NoPicture;
+use howlate_serve::ServeError;
 use howlate_trace::{Choice, Refusal, Tier};
 use howlate_watch::WatchError;
 
@@ -110,6 +111,8 @@ pub(crate) enum Error {
     Fleet(#[from] FleetError),
     #[error(transparent)]
     Host(#[from] HostError),
+    #[error(transparent)]
+    Serve(#[from] ServeError),
     #[error("{} includes another plan, and a fleet sends one file", path.display())]
     FleetPlan { path: PathBuf },
     #[error("{} is a fleet of another plan, other nodes or other options", path.display())]
@@ -242,6 +245,7 @@ impl Error {
             Self::ProgramFailed { .. } => Some("what was seen of it before that is above".into()),
             Self::Fleet(error) => error.hint(),
             Self::Host(_) => None,
+            Self::Serve(error) => error.hint(),
             Self::FleetPlan { .. } => Some("copy the other plan's tables into it".into()),
             Self::FleetOther { .. } => Some("resume it with the same plan, nodes and options; `--folder` names another folder".into()),
             Self::FleetWord { .. } => {

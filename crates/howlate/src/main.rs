@@ -93,6 +93,7 @@ fn run(cli: Cli) -> Result<ExitCode, Error> {
         Some(Command::Why(asked)) => commands::why::run(&asked),
         Some(Command::Fleet(asked)) => commands::fleet::run(&asked),
         Some(Command::Merge(asked)) => commands::merge::run(&asked),
+        Some(Command::Serve(asked)) => commands::serve::run(&asked),
         Some(Command::Report(asked)) => commands::report::run(&asked),
         Some(Command::Completions { shell }) => commands::pages::completions(shell),
         Some(Command::Man { name }) => commands::pages::man(name.as_deref()),

@@ -20,6 +20,7 @@ mod repeats;
 mod report;
 mod run;
 mod selfcheck;
+mod serve;
 mod top;
 mod tracing;
 mod tune;
@@ -48,6 +49,7 @@ pub(crate) use repeats::without_repeats;
 pub(crate) use report::{Report, ReportFormat};
 pub(crate) use run::Run;
 pub(crate) use selfcheck::Selfcheck;
+pub(crate) use serve::Serve;
 pub(crate) use top::Top;
 pub(crate) use tracing::Reasons;
 pub(crate) use tune::{Chosen, Goal, HowToTune, Tune, TuneProgram, TuneSubject, TuneWork, with_work};
@@ -104,6 +106,7 @@ pub(crate) enum Command {
     Selfcheck(Selfcheck),
     Show(Show),
     Report(Report),
+    Serve(Serve),
     Merge(Merge),
     Fleet(Fleet),
     /// Print a completion script for a shell

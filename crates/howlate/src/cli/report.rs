@@ -12,7 +12,7 @@ use super::known;
 ///
 /// The page holds everything it needs: it opens from a disk, asks no network for anything, prints, and can
 /// be read without its script. Several recordings stand side by side.
-#[derive(Args)]
+#[derive(Args, Default)]
 #[command(after_help = "Examples:\n  \
 howlate report run.jsonl\n  \
 howlate report stock.jsonl rt.jsonl -o kernels.html\n  \

@@ -16,7 +16,7 @@ use super::{Identity, Printing, file_name, known};
 /// Programs of your own can mark their loops, which needs no root: three lines of howlate.h, of the crate howlate-loop, or of the
 /// Python class in howlate_loop.py, say when a turn wakes, is done, and what its period is. Packages bring `include/howlate.h` and
 /// `share/howlate/python`; all are in the folder `loop` of howlate's source.
-#[derive(Args)]
+#[derive(Args, Default)]
 #[command(after_help = "Examples:\n  \
 howlate watch 4711 --duration 30s\n  \
 howlate watch ros2_control_no --late-above 500us --out robot.jsonl\n  \
@@ -57,4 +57,12 @@ pub(crate) struct Watch {
     pub(crate) identity: Identity,
     #[command(flatten)]
     pub(crate) printing: Printing,
+}
+
+impl Watch {
+    /// A running process, watched without a word; nothing is saved.
+    pub(crate) fn of(process: &str) -> Self {
+        let printing = Printing { quiet: true, ..Printing::default() };
+        Self { process: Some(process.to_owned()), no_save: true, printing, ..Self::default() }
+    }
 }

@@ -17,6 +17,7 @@ mod reading;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod selfcheck;
+pub(crate) mod serve;
 pub(crate) mod show;
 pub(crate) mod sleep;
 pub(crate) mod top;

@@ -32,8 +32,7 @@ pub(crate) fn run(asked: &Report) -> Result<Status, Error> {
         return Err(Error::NothingToOpen);
     }
     files.iter().flat_map(Files::all).try_for_each(must_be_new)?;
-    let tracks =
-        paths.iter().map(|path| reading::track(path, Texts::Legible)).collect::<Result<Vec<_>, _>>()?;
+    let tracks = tracks(&paths)?;
     let names = names(&paths, asked.format());
     if let Some(path) = &asked.prometheus {
         prometheus::write(path, tracks.iter().map(|track| &track.analysis), &names)?;
@@ -51,6 +50,17 @@ pub(crate) fn run(asked: &Report) -> Result<Status, Error> {
     let analyses = || tracks.iter().map(|track| &track.analysis);
     let is_worth_little = analyses().any(|one| reading::is_mixed(one) || reading::is_void(one));
     Ok(if is_worth_little { Status::NotTrustworthy } else { Status::Done })
+}
+
+/// The page that these recordings give when nothing else is asked for.
+pub(super) fn page_of(recordings: &[PathBuf]) -> Result<String, Error> {
+    let asked = Report::default();
+    let tracks = tracks(recordings)?;
+    Ok(made(&asked, &tracks, &names(recordings, asked.format()), None)?.text)
+}
+
+fn tracks(recordings: &[PathBuf]) -> Result<Vec<Track>, Error> {
+    recordings.iter().map(|path| reading::track(path, Texts::Legible)).collect()
 }
 
 /// What the recordings are called: on pages, which are for others, by their files alone where that tells them apart.

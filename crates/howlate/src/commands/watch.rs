@@ -10,8 +10,8 @@ mod watching;
 
 use howlate_analyse::Analysis;
 
-use self::subject::Subject;
-use self::watching::{Ended, Watching};
+pub(super) use self::subject::Subject;
+pub(super) use self::watching::{Ended, Look, Watching};
 use super::{print_result, say_kept};
 use crate::cli::{Output, Watch};
 use crate::environment::Environment;

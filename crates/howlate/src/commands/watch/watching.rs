@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Receiver;
 
 use howlate_analyse::Analysis;
 use howlate_linux::clock;
@@ -39,8 +40,11 @@ const LONG_PAST: Span = Span::from_secs(3_600);
 /// Threads that are shown meanwhile.
 const SHOWN: usize = 12;
 
+/// Takes a look at what is known so far.
+pub(in crate::commands) type Look = Box<dyn FnOnce(&Analysis) + Send>;
+
 /// A program that is being watched.
-pub(super) struct Watching {
+pub(in crate::commands) struct Watching {
     /// None where nothing but marked loops is measured.
     tracer: Option<Box<dyn Tracer>>,
     /// Why there is none.
@@ -51,6 +55,8 @@ pub(super) struct Watching {
     threads: Threads,
     followed: Followed,
     recorder: Recorder<Analysis>,
+    /// Who else wants to know meanwhile.
+    looks: Option<Receiver<Look>>,
     courtesy: Courtesy,
     place: Option<InPlace>,
     duration: Option<Span>,
@@ -70,7 +76,7 @@ pub(super) struct Watching {
 
 impl Watching {
     /// Begins to watch. A program that was started for it does not run yet.
-    pub(super) fn begin(
+    pub(in crate::commands) fn begin(
         asked: &Watch,
         environment: &Environment,
         subject: &mut Subject,
@@ -102,6 +108,7 @@ impl Watching {
             threads,
             followed,
             recorder,
+            looks: None,
             courtesy: Courtesy::from(now),
             place: watched.then(InPlace::default),
             duration: asked.duration,
@@ -116,8 +123,18 @@ impl Watching {
         })
     }
 
+    /// The same for others who look at it meanwhile.
+    pub(in crate::commands) fn showing(mut self, looks: Receiver<Look>) -> Self {
+        self.looks = Some(looks);
+        self
+    }
+
     /// Watches until the program, the time or the patience of whoever started it ends.
-    pub(super) fn until_the_end(mut self, subject: &mut Subject, interrupted: &AtomicBool) -> Ended {
+    pub(in crate::commands) fn until_the_end(
+        mut self,
+        subject: &mut Subject,
+        interrupted: &AtomicBool,
+    ) -> Ended {
         self.began = clock::now();
         self.own_since = self.began;
         let until = self.duration.map(|duration| self.began.plus(duration));
@@ -156,6 +173,9 @@ impl Watching {
             self.followed.ended(tid);
         }
         self.hand_on(clock::now());
+        for look in self.looks.iter().flat_map(Receiver::try_iter) {
+            look(self.recorder.analysis());
+        }
     }
 
     /// Takes in turns before sleeps: what is told of a turn's sleep is told after it. Whether threads are seen to come, or there
@@ -298,10 +318,10 @@ fn finished(condition: u32, at_ns: MonotonicTime) -> Line {
 }
 
 /// What came of watching.
-pub(super) struct Ended {
-    pub(super) analysis: Analysis,
+pub(in crate::commands) struct Ended {
+    pub(in crate::commands) analysis: Analysis,
     /// Why nothing did: there was no tracer, and the program has marked no loop.
-    pub(super) nothing: Option<Error>,
+    pub(in crate::commands) nothing: Option<Error>,
 }
 
 /// Follows all threads that there are.

@@ -1,0 +1,58 @@
+//! `howlate serve`
+
+mod program;
+mod saved;
+
+use std::sync::atomic::AtomicBool;
+
+use howlate_render::legible_lines;
+use howlate_serve::{Admission, Answer, Names, Server, Token};
+
+use self::saved::Saved;
+use crate::cli::Serve;
+use crate::environment::on_interrupt;
+use crate::error::Error;
+use crate::status::Status;
+use crate::terminal;
+
+/// Where the page and the metrics are.
+const PAGE: &str = "/";
+const METRICS: &str = "/metrics";
+
+pub(crate) fn run(asked: &Serve) -> Result<Status, Error> {
+    let server = server(asked)?;
+    match &asked.watch {
+        Some(process) => program::serve(process, &server),
+        None => recordings(asked, &server, &*on_interrupt()?),
+    }
+}
+
+/// The port, and who is answered there.
+fn server(asked: &Serve) -> Result<Server, Error> {
+    let address = asked.listen.address()?;
+    let token = asked.token_file.as_deref().map(Token::read).transpose()?;
+    let machine = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let names = Names::new([machine, asked.listen.host().to_owned()]);
+    Ok(Server::listen(address, Admission::at(address, token, asked.open, names)?)?)
+}
+
+fn recordings(asked: &Serve, server: &Server, end: &AtomicBool) -> Result<Status, Error> {
+    let saved = Saved::of(&asked.recordings)?;
+    say_where(server)?;
+    server.answer_until(end, &|path| match path {
+        PAGE => saved.page().map_or_else(not_now, Answer::Page),
+        METRICS => saved.metrics().map_or_else(not_now, Answer::Metrics),
+        _ => Answer::Nothing,
+    });
+    Ok(Status::Done)
+}
+
+/// Why something cannot be shown; it may come back.
+fn not_now(error: Error) -> Answer {
+    Answer::NotNow(legible_lines(&error.to_string()).into_owned())
+}
+
+fn say_where(server: &Server) -> Result<(), Error> {
+    let address = server.address();
+    Ok(terminal::print(&format!("page     http://{address}{PAGE}\nmetrics  http://{address}{METRICS}\n"))?)
+}

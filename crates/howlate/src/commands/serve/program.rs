@@ -1,0 +1,69 @@
+//! A program that is watched meanwhile: what is known of it so far.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel, sync_channel};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use howlate_analyse::Analysis;
+use howlate_render as render;
+use howlate_report::{Recording, Subject, page};
+use howlate_serve::{Answer, Server};
+
+use super::{METRICS, PAGE, say_where};
+use crate::cli::Watch;
+use crate::commands::watch::{Ended, Look, Subject as Watched, Watching};
+use crate::environment::Environment;
+use crate::error::Error;
+use crate::status::Status;
+
+/// How long whoever watches may take to show what is known: it looks up twenty times a second.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Watches `process` and shows what is known of it, until it ends. Nothing is saved.
+pub(super) fn serve(process: &str, server: &Server) -> Result<Status, Error> {
+    let environment = Environment::begin()?;
+    let mut watched = Watched::of(Some(process), &[], true)?;
+    let (ask, asked) = channel();
+    let watching = Watching::begin(&Watch::of(process), &environment, &mut watched, None)?.showing(asked);
+    say_where(server)?;
+    let (ask, name, end) = (Mutex::new(ask), watched.name().to_owned(), AtomicBool::new(false));
+    let Ended { nothing, .. } = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            server.answer_until(&end, &|path| match path {
+                PAGE => seen(&ask, page_of(name.clone())).map_or_else(late, Answer::Page),
+                METRICS => seen(&ask, metrics).map_or_else(late, Answer::Metrics),
+                _ => Answer::Nothing,
+            });
+        });
+        let ended = watching.until_the_end(&mut watched, &environment.interrupted);
+        end.store(true, Ordering::Relaxed);
+        ended
+    });
+    nothing.map_or(Ok(Status::Done), Err)
+}
+
+fn metrics(analysis: &Analysis) -> String {
+    // A name is a label only where there are several.
+    render::prometheus(&[analysis], &[String::new()])
+}
+
+fn page_of(name: String) -> impl FnOnce(&Analysis) -> String + Send + 'static {
+    move |analysis| page(&Subject { recordings: &[Recording::of(&name, analysis)], comparison: None })
+}
+
+/// What `make` makes of what is known by now; it is called by whoever watches, and knows it.
+fn seen(
+    ask: &Mutex<Sender<Look>>,
+    make: impl FnOnce(&Analysis) -> String + Send + 'static,
+) -> Option<Arc<str>> {
+    let (answer, answered) = sync_channel(1);
+    let look: Look = Box::new(move |analysis| drop(answer.send(make(analysis).into())));
+    ask.lock().unwrap_or_else(PoisonError::into_inner).send(look).ok()?;
+    answered.recv_timeout(PATIENCE).ok()
+}
+
+fn late() -> Answer {
+    Answer::NotNow("The watch is over, or takes too long to say what is known.".to_owned())
+}

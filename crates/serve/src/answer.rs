@@ -1,0 +1,107 @@
+//! What is sent back.
+
+use std::sync::Arc;
+
+/// What is at a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// A page that holds all it needs, and its own policy.
+    Page(Arc<str>),
+    /// Metrics, as Prometheus reads them.
+    Metrics(Arc<str>),
+    /// What should be there cannot be had now, and why.
+    NotNow(String),
+    /// There is nothing.
+    Nothing,
+}
+
+/// Why a request is not answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    NotHttp,
+    TooLong,
+    TooSlow,
+    NoToken,
+    OtherName,
+    /// Nothing here can be changed.
+    NotToRead,
+    TooMany,
+}
+
+/// An answer as it is sent, without its head.
+pub(crate) struct Sent {
+    status: &'static str,
+    kind: &'static str,
+    /// A header of this answer alone, with its end of line.
+    own: &'static str,
+    pub(crate) body: Arc<str>,
+}
+
+const PLAIN: &str = "text/plain; charset=utf-8";
+/// <https://prometheus.io/docs/instrumenting/exposition_formats/>
+const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
+/// What a page's own policy cannot say of it: nobody shows it in theirs.
+const PAGE_POLICY: &str =
+    "Content-Security-Policy: frame-ancestors 'none'; base-uri 'none'; form-action 'none'\r\n";
+const TEXT_POLICY: &str = "Content-Security-Policy: default-src 'none'; frame-ancestors 'none'\r\n";
+
+impl Sent {
+    /// The head, and nothing of the body.
+    pub(crate) fn head(&self) -> String {
+        let Self { status, kind, own, body } = self;
+        format!(
+            "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\nCache-Control: no-store\r\n\
+             X-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\nCross-Origin-Resource-Policy: same-origin\r\n\
+             {own}\r\n",
+            body.len()
+        )
+    }
+
+    fn text(status: &'static str, own: &'static str, text: &str) -> Self {
+        Self { status, kind: PLAIN, own, body: format!("{text}\n").into() }
+    }
+}
+
+impl From<Answer> for Sent {
+    fn from(answer: Answer) -> Self {
+        match answer {
+            Answer::Page(body) => {
+                Self { status: "200 OK", kind: "text/html; charset=utf-8", own: PAGE_POLICY, body }
+            }
+            Answer::Metrics(body) => Self { status: "200 OK", kind: METRICS, own: TEXT_POLICY, body },
+            Answer::NotNow(why) => Self::text("503 Service Unavailable", TEXT_POLICY, &why),
+            Answer::Nothing => {
+                Self::text("404 Not Found", TEXT_POLICY, "There is a page at / and metrics at /metrics.")
+            }
+        }
+    }
+}
+
+impl From<Refusal> for Sent {
+    fn from(refusal: Refusal) -> Self {
+        let (status, own, text) = match refusal {
+            Refusal::NotHttp => ("400 Bad Request", "", "This is no HTTP request."),
+            Refusal::TooLong => {
+                ("431 Request Header Fields Too Large", "", "The head of the request is too long.")
+            }
+            Refusal::TooSlow => ("408 Request Timeout", "", "The request took too long to come."),
+            Refusal::NoToken => (
+                "401 Unauthorized",
+                "WWW-Authenticate: Bearer realm=\"howlate\"\r\n",
+                "Send the token: curl --oauth2-bearer \"$(cat TOKEN-FILE)\" URL",
+            ),
+            Refusal::OtherName => (
+                "421 Misdirected Request",
+                "",
+                "This server does not go by that name: use its address, or give the name to `howlate serve --listen`.",
+            ),
+            Refusal::NotToRead => {
+                ("405 Method Not Allowed", "Allow: GET, HEAD\r\n", "Only GET and HEAD are answered.")
+            }
+            Refusal::TooMany => {
+                ("503 Service Unavailable", "Retry-After: 5\r\n", "Too many are being answered already.")
+            }
+        };
+        Self::text(status, own, text)
+    }
+}

@@ -1,0 +1,224 @@
+//! The port, and the connections that come to it.
+
+use std::io;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::{Builder, Scope};
+
+use howlate_linux::clock;
+use howlate_model::Span;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::admission::Admission;
+use crate::answer::{Answer, Refusal};
+use crate::connection::{answer, refuse};
+use crate::error::ServeError;
+
+/// Connections at once. Whoever comes then is sent away.
+const MOST: usize = 32;
+/// How soon Ctrl-C is seen, if the signal comes to another thread.
+const LOOK_EVERY: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+/// Where no connection can be taken, for want of file descriptors perhaps.
+const BREATHER: Span = Span::from_millis(100);
+
+/// What is at each path.
+pub type Contents<'a> = dyn Fn(&str) -> Answer + Sync + 'a;
+
+/// A port that is listened to.
+pub struct Server {
+    listener: TcpListener,
+    address: SocketAddr,
+    admission: Admission,
+}
+
+impl Server {
+    /// Listens to `address`.
+    ///
+    /// # Errors
+    ///
+    /// When it is not this machine's, somebody else listens to it, or it may not be listened to.
+    pub fn listen(address: SocketAddr, admission: Admission) -> Result<Self, ServeError> {
+        let refused = |source| ServeError::Port { address, source };
+        let listener = TcpListener::bind(address).map_err(refused)?;
+        listener.set_nonblocking(true).map_err(refused)?;
+        let address = listener.local_addr().map_err(refused)?;
+        Ok(Self { listener, address, admission })
+    }
+
+    /// The address, with the port that was given where any would do.
+    pub const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Answers with `contents` until `end` is set.
+    pub fn answer_until(&self, end: &AtomicBool, contents: &Contents<'_>) {
+        let answering = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            while !end.load(Ordering::Relaxed) {
+                let mut listened = [PollFd::new(&self.listener, PollFlags::IN)];
+                // Ctrl-C ends the wait early: there is nobody to take then, and nothing to say.
+                let _ = poll(&mut listened, Some(&LOOK_EVERY));
+                match self.listener.accept() {
+                    Ok((stream, _)) => self.take(scope, stream, &answering, end, contents),
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                    Err(_) => drop(clock::pause(BREATHER)),
+                }
+            }
+        });
+    }
+
+    fn take<'scope>(
+        &'scope self,
+        scope: &'scope Scope<'scope, '_>,
+        stream: TcpStream,
+        answering: &'scope AtomicUsize,
+        end: &'scope AtomicBool,
+        contents: &'scope Contents<'_>,
+    ) {
+        if answering.fetch_add(1, Ordering::Relaxed) >= MOST {
+            answering.fetch_sub(1, Ordering::Relaxed);
+            return refuse(stream, Refusal::TooMany);
+        }
+        let work = || {
+            answer(stream, &self.admission, contents, end);
+            answering.fetch_sub(1, Ordering::Relaxed);
+        };
+        if Builder::new().name("answer".to_owned()).spawn_scoped(scope, work).is_err() {
+            answering.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+
+    use super::*;
+    use crate::names::Names;
+    use crate::token::Token;
+
+    /// Ends a server, also where a test fails.
+    struct Ends<'a>(&'a AtomicBool);
+
+    impl Drop for Ends<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// What a server that is asked with each of `requests` in turn answers.
+    fn answers(admission: Admission, requests: &[&str]) -> Vec<String> {
+        let server = Server::listen("127.0.0.1:0".parse().unwrap(), admission).unwrap();
+        let address = server.address();
+        let end = AtomicBool::new(false);
+        let contents = |path: &str| match path {
+            "/" => Answer::Page("<p>".into()),
+            "/metrics" => Answer::Metrics("up 1\n".into()),
+            "/later" => Answer::NotNow("cannot read it".to_owned()),
+            _ => Answer::Nothing,
+        };
+        let ask = |request: &&str| {
+            let mut stream = TcpStream::connect(address).unwrap();
+            stream.write_all(request.as_bytes()).unwrap();
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).unwrap();
+            answer
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(|| server.answer_until(&end, &contents));
+            let _ends = Ends(&end);
+            requests.iter().map(ask).collect()
+        })
+    }
+
+    fn everybody() -> Admission {
+        Admission::Everybody(Names::new([]))
+    }
+
+    #[track_caller]
+    fn check(admission: Admission, request: &str, first: &str, last: &str) {
+        let all = answers(admission, &[request]);
+        assert!(all[0].starts_with(&format!("HTTP/1.1 {first}")), "{}", all[0]);
+        assert!(all[0].ends_with(last), "{}", all[0]);
+    }
+
+    #[test]
+    fn paths_are_answered_and_everything_else_is_refused() {
+        let to = |method: &str, path: &str| format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        check(everybody(), &to("GET", "/"), "200 OK", "\r\n\r\n<p>");
+        check(everybody(), &to("GET", "/metrics?name=x"), "200 OK", "\r\n\r\nup 1\n");
+        check(everybody(), &to("HEAD", "/metrics"), "200 OK", "\r\n\r\n");
+        check(everybody(), &to("GET", "/later"), "503 ", "cannot read it\n");
+        for path in ["/../../etc/passwd", "//", "/metrics/", "/%2e%2e/", "/Cargo.toml"] {
+            check(everybody(), &to("GET", path), "404 ", "metrics at /metrics.\n");
+        }
+        for method in ["POST", "PUT", "DELETE", "OPTIONS", "CONNECT"] {
+            check(everybody(), &to(method, "/"), "405 ", "are answered.\n");
+        }
+        check(everybody(), "\x16\x03\x01\r\n\r\n", "400 ", "no HTTP request.\n");
+        check(everybody(), &format!("GET /{}", "x".repeat(20_000)), "431 ", "too long.\n");
+    }
+
+    #[test]
+    fn a_name_that_is_not_ours_is_not_answered() {
+        check(everybody(), "GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n", "421 ", "--listen`.\n");
+    }
+
+    #[test]
+    fn with_a_token_only_who_knows_it_is_told_anything() {
+        let token = || Admission::WithToken(Token::new("0123456789abcdef").unwrap());
+        let with = |offered: &str| format!("GET /nowhere HTTP/1.1\r\nHost: any.example\r\n{offered}\r\n");
+        check(token(), &with("Authorization: Bearer 0123456789abcdef\r\n"), "404 ", "/metrics.\n");
+        for wrong in
+            ["", "Authorization: Bearer 0123456789abcdeX\r\n", "Authorization: Basic 0123456789abcdef\r\n"]
+        {
+            check(token(), &with(wrong), "401 ", "URL\n");
+        }
+    }
+
+    #[test]
+    fn every_answer_has_its_length_and_what_keeps_a_browser_from_more() {
+        for path in ["/", "/metrics", "/nowhere", "/later"] {
+            let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n");
+            let answer = answers(everybody(), &[&request]).remove(0);
+            let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+            assert!(head.contains(&format!("Content-Length: {}\r\n", body.len())), "{head}");
+            for header in
+                ["X-Content-Type-Options: nosniff", "frame-ancestors 'none'", "Cache-Control: no-store"]
+            {
+                assert!(head.contains(header), "{path} has no {header}");
+            }
+        }
+    }
+
+    #[test]
+    fn clients_that_send_nothing_do_not_keep_others_from_an_answer() {
+        let server = Server::listen("127.0.0.1:0".parse().unwrap(), everybody()).unwrap();
+        let (address, end) = (server.address(), AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            scope.spawn(|| server.answer_until(&end, &|_| Answer::Nothing));
+            let _ends = Ends(&end);
+            let silent: Vec<TcpStream> = (0..=MOST).map(|_| TcpStream::connect(address).unwrap()).collect();
+            // The last is one too many, unless the first are gone already: either way it is told.
+            let mut told = String::new();
+            (&silent[MOST]).read_to_string(&mut told).unwrap();
+            assert!(told.starts_with("HTTP/1.1 503 ") || told.starts_with("HTTP/1.1 408 "), "{told}");
+            for mut one in &silent {
+                told.clear();
+                one.read_to_string(&mut told).unwrap();
+                assert!(
+                    told.is_empty() || told.starts_with("HTTP/1.1 408 ") || told.starts_with("HTTP/1.1 503 "),
+                    "{told}"
+                );
+            }
+            drop(silent);
+            // Those that have just left may still be counted.
+            while !told.contains("HTTP/1.1 404 ") {
+                let mut late = TcpStream::connect(address).unwrap();
+                drop(late.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+                // One that is sent away before it was read is not always told.
+                drop(late.read_to_string(&mut told));
+            }
+        });
+    }
+}
