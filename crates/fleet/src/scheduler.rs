@@ -4,6 +4,11 @@ use std::sync::atomic::AtomicBool;
 
 use crate::{Fleet, FleetError, State};
 
+/// A recording of more bytes than this is not fetched.
+pub(crate) const LONGEST_RECORDING: u64 = 1 << 30;
+/// What is said of one.
+pub(crate) const TOO_LONG: &str = "its recording is longer than 1 GiB";
+
 /// What became of a recording that was to be fetched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fetched {

@@ -6,13 +6,14 @@ mod batch;
 mod command;
 mod queue;
 
-use std::fs;
+use std::fs::{self, Metadata};
+use std::io;
 use std::sync::atomic::AtomicBool;
 
 use self::command::said;
 use crate::folder::Fleet;
 use crate::node_script::{NODES, RECORDING};
-use crate::scheduler::{Fetched, Scheduler};
+use crate::scheduler::{Fetched, LONGEST_RECORDING, Scheduler, TOO_LONG};
 use crate::{FleetError, Host, State};
 
 /// Slurm takes arrays of so many tasks as it is installed (`MaxArraySize` 1001).
@@ -141,11 +142,60 @@ fn folder(fleet: &Fleet, node: usize) -> std::path::PathBuf {
 /// Puts a recording where the others are, and removes what is left.
 fn fetch(fleet: &Fleet, node: usize) -> Result<Fetched, String> {
     let folder = folder(fleet, node);
-    match fs::rename(folder.join(RECORDING), fleet.recording(node)) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Fetched::None),
-        moved => moved.map_err(|error| error.to_string())?,
+    let left = folder.join(RECORDING);
+    match left.symlink_metadata() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Fetched::None),
+        Err(error) => return Err(error.to_string()),
+        Ok(found) => may_be_one(&found)?,
     }
+    fs::rename(left, fleet.recording(node)).map_err(|error| error.to_string())?;
     drop(fs::remove_dir_all(folder));
     drop(fs::remove_dir(fleet.path(NODES)));
     Ok(Fetched::Here)
+}
+
+/// Whether what a node has left can be a recording: a link would be one of whatever it names.
+fn may_be_one(found: &Metadata) -> Result<(), String> {
+    match found.len() <= LONGEST_RECORDING {
+        _ if !found.is_file() => Err("what it left as its recording is no file".to_owned()),
+        false => Err(TOO_LONG.to_owned()),
+        true => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Member;
+
+    #[test]
+    fn what_a_node_leaves_is_fetched_if_it_can_be_a_recording() {
+        let home = tempfile::tempdir().unwrap();
+        let host: Host = "n1".parse().unwrap();
+        let member = Member { host, ..Member::default() };
+        let fleet = Fleet {
+            id: "f".to_owned(),
+            on: "slurm".to_owned(),
+            sha256: String::new(),
+            machine: None,
+            words: Vec::new(),
+            at_once: 1,
+            timeout_s: None,
+            members: vec![member],
+            folder: home.path().to_owned(),
+        };
+        let left = folder(&fleet, 0).join(RECORDING);
+        fs::create_dir_all(folder(&fleet, 0)).unwrap();
+        assert_eq!(fetch(&fleet, 0), Ok(Fetched::None));
+        // It takes no room on the disk.
+        fs::File::create(&left).unwrap().set_len(LONGEST_RECORDING + 1).unwrap();
+        assert_eq!(fetch(&fleet, 0), Err(TOO_LONG.to_owned()));
+        fs::remove_file(&left).unwrap();
+        std::os::unix::fs::symlink("/etc/passwd", &left).unwrap();
+        assert!(fetch(&fleet, 0).is_err_and(|said| said.contains("no file")));
+        fs::remove_file(&left).unwrap();
+        fs::write(&left, "{}\n").unwrap();
+        assert_eq!(fetch(&fleet, 0), Ok(Fetched::Here));
+        assert_eq!(fs::read_to_string(fleet.recording(0)).unwrap(), "{}\n");
+    }
 }

@@ -7,10 +7,7 @@ use super::connection::{Connection, TRANSFER};
 use super::there;
 use crate::folder::Fleet;
 use crate::process::after;
-use crate::scheduler::Fetched;
-
-/// A recording of more bytes than this is not fetched.
-const LONGEST_RECORDING: u64 = 1 << 30;
+use crate::scheduler::{Fetched, LONGEST_RECORDING, TOO_LONG};
 
 /// What came of the node.
 #[derive(Default)]
@@ -35,7 +32,7 @@ pub(super) fn fetch(fleet: &Fleet, node: usize) -> Result<Fetched, String> {
     let (said, came) =
         connection.told(&there::hand_over(fleet, node), TRANSFER, move |out| taken(&mark, out, into))?;
     match came {
-        Came::TooMany => Err("its recording is longer than 1 GiB".to_owned()),
+        Came::TooMany => Err(TOO_LONG.to_owned()),
         Came::NotKept(error) => Err(wrong(error)),
         _ if !said.is_success() => Err(said.reason()),
         Came::Nothing => Err("it answers something else".to_owned()),
