@@ -87,6 +87,8 @@ pub(crate) enum Error {
     NothingKept,
     #[error("{} was made without --why", path.display())]
     NothingTraced { path: PathBuf },
+    #[error("no periodic thread was measured, and an RT Dataset is about nothing else")]
+    NothingPeriodic,
     #[error("none of this can be traced: {0}")]
     NothingToTrace(String),
     #[error(transparent)]
@@ -237,6 +239,7 @@ impl Error {
             Self::Tracer { .. } => Some("`--tracer auto` takes the best available".into()),
             Self::NothingKept => Some("measure first, such as with `howlate cyclic`, or give the path of a recording".into()),
             Self::NothingTraced { .. } => Some("record again, such as with `howlate cyclic --why --out result.jsonl`".into()),
+            Self::NothingPeriodic => Some("measure with `howlate cyclic`, or choose another `--format`: `howlate show --help` lists them".into()),
             Self::NothingToTrace(_) => Some("leave --why out, or choose another --call or --by".into()),
             Self::Watch(error) => error.hint(),
             Self::NothingWatches(_) => Some("leave `--tracer` out, or mark the loops of the program: see `howlate watch --help`".into()),

@@ -36,6 +36,52 @@ fn periodic_threads() {
 }
 
 #[test]
+fn rt_datasets_are_what_their_plotter_reads() {
+    let lines = shown("cyclic", "osadl");
+    let sets: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let of_show: Value = serde_json::from_str(&shown("cyclic", "json")).unwrap();
+    assert_eq!(sets.len(), 2, "one for each policy");
+    let number = |value: &Value| value.as_u64().unwrap();
+    let mut counted = 0;
+    for set in &sets {
+        assert_eq!(set["format"], serde_json::json!({ "name": "RT Dataset", "version": "1.0" }));
+        for name in [
+            "/system/hostname",
+            "/processor/vendor",
+            "/processor/type",
+            "/processor/family",
+            "/kernel/version",
+            "/kernel/cmdline",
+            "/condition/cyclictest",
+            "/condition/load",
+            "/timestamps/origin",
+            "/timestamps/dataset",
+        ] {
+            assert!(set.pointer(name).is_some_and(Value::is_string), "{name}");
+        }
+        assert_eq!(set["condition"]["interval"], 1_000);
+        let cores = set["latency"]["cores"].as_array().unwrap();
+        let maxima = set["latency"]["maxima"].as_array().unwrap();
+        assert_eq!((cores.len(), maxima.len()), (3, 2), "the classes, and two CPUs");
+        let classes: Vec<u64> = cores[0].as_array().unwrap().iter().map(number).collect();
+        assert!(classes.iter().copied().eq(0..classes.len() as u64));
+        for (core, most) in cores[1..].iter().zip(maxima) {
+            let counts: Vec<u64> = core.as_array().unwrap().iter().map(number).collect();
+            assert_eq!(counts.len(), classes.len());
+            assert_eq!(counts.iter().rposition(|count| *count > 0).unwrap() as u64, number(most));
+            counted += counts.iter().sum::<u64>();
+        }
+        counted += set["latency"]["overflows"].as_array().unwrap().iter().map(number).sum::<u64>();
+    }
+    let all = of_show["results"].as_array().unwrap().iter().map(|one| number(&one["count"])).sum::<u64>();
+    assert_eq!(counted, all, "every wake-up is somewhere");
+    let recording = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/recordings/v1/sleep.jsonl");
+    let nothing = run(&["show", "--format", "osadl", recording]);
+    assert_eq!(nothing.status.code(), Some(2));
+    assert!(stderr(&nothing).contains("no periodic thread was measured"), "{}", stderr(&nothing));
+}
+
+#[test]
 fn limits_are_held_against_a_saved_recording() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/recordings/v1");
     let judged = |limits: &[&str], files: &[&str]| {

@@ -58,7 +58,7 @@ pub use compare::{
 };
 pub use condition::condition;
 pub use csv::{csv, intervals_csv};
-pub use export::{benchmark, hgrm, hlog, influx, junit, kcidb, lava, prometheus, tap, trace};
+pub use export::{benchmark, hgrm, hlog, influx, junit, kcidb, lava, osadl, prometheus, tap, trace};
 pub use findings::{Detail, findings};
 pub use heading::report;
 pub use json::{json, json_of_many, result_schema};

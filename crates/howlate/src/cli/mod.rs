@@ -290,6 +290,8 @@ pub(crate) enum Format {
     Benchmark,
     /// InfluxDB line protocol
     Influx,
+    /// OSADL's RT Dataset 1.0, one line per condition of periodic threads
+    Osadl,
     /// The worst wake-ups of --why, for ui.perfetto.dev
     Trace,
 }

@@ -10,7 +10,7 @@ use crate::terminal;
 
 /// Whether it is JSON, whose texts are as they were recorded.
 pub(super) const fn is_json(format: Format) -> bool {
-    matches!(format, Format::Json | Format::Kcidb | Format::Benchmark | Format::Trace)
+    matches!(format, Format::Json | Format::Kcidb | Format::Osadl | Format::Benchmark | Format::Trace)
 }
 
 /// What is to be printed, and where it comes from.
@@ -41,6 +41,7 @@ impl Shown<'_> {
             Format::Kcidb => render::kcidb(analyses, limits)?,
             Format::Benchmark => render::benchmark(analyses)?,
             Format::Trace => render::trace(analyses)?,
+            Format::Osadl => render::osadl(analyses).ok_or(Error::NothingPeriodic)?,
             Format::Influx => render::influx(analyses),
         })
     }

@@ -1,0 +1,127 @@
+//! Periodic threads as OSADL's RT Dataset 1.0, which its plotter draws: <https://github.com/osadl/Latencyplot>.
+//!
+//! A dataset is one condition on all its CPUs. Classes are microseconds, and what happened is counted, as cyclictest does.
+
+use howlate_analyse::{Analysis, Outcome};
+use howlate_model::{Distribution, Property, WorkKind};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::moment::begun;
+use crate::to_repeat;
+
+/// Classes of each core: 10 ms. What is later is counted beside them.
+const MOST_CLASSES: u64 = 10_000;
+const A_MICROSECOND: u64 = 1_000;
+
+/// A dataset a line, one for each condition of periodic threads, whatever their CPUs; `None` where there is none.
+pub fn osadl(analyses: &[Analysis]) -> Option<String> {
+    let of = |analysis: &Analysis| -> Vec<String> {
+        let conditions = conditions(analysis);
+        conditions.iter().map(|threads| format!("{}\n", dataset(analysis, threads))).collect()
+    };
+    let lines: String = analyses.iter().flat_map(of).collect();
+    (!lines.is_empty()).then_some(lines)
+}
+
+/// Threads that ran side by side, in the order of their CPUs.
+fn conditions(analysis: &Analysis) -> Vec<Vec<&Outcome>> {
+    let key = |one: &Outcome| -> Vec<String> {
+        let apart = |property: &&Property| !matches!(property, Property::Cpu | Property::Thread);
+        Property::ALL.iter().filter(apart).map(|property| property.typed(&one.condition)).collect()
+    };
+    let mut conditions: Vec<Vec<&Outcome>> = Vec::new();
+    let is_periodic = |one: &&Outcome| one.condition.work.kind() == WorkKind::Cyclic && one.count() > 0;
+    for outcome in analysis.outcomes().iter().filter(is_periodic) {
+        match conditions.iter_mut().find(|threads| key(threads[0]) == key(outcome)) {
+            Some(threads) => threads.push(outcome),
+            None => conditions.push(vec![outcome]),
+        }
+    }
+    conditions
+        .iter_mut()
+        .for_each(|threads| threads.sort_by_key(|one| (one.condition.cpu, one.condition.thread)));
+    conditions
+}
+
+fn dataset(analysis: &Analysis, threads: &[&Outcome]) -> Value {
+    let (header, condition) = (&analysis.header, &threads[0].condition);
+    let system = &header.system;
+    let host = condition.node.as_ref().or(header.node.name.as_ref());
+    let (vendor, kind) = system.processor.split_once(' ').unwrap_or((&system.processor, ""));
+    json!({
+        "format": { "name": "RT Dataset", "version": "1.0" },
+        "timestamps": { "origin": header.started, "dataset": made(analysis) },
+        "system": { "hostname": host.map_or("", String::as_str) },
+        "processor": { "family": system.architecture, "vendor": vendor, "type": kind },
+        "kernel": { "version": condition.kernel, "config": [], "cmdline": system.command_line },
+        "condition": {
+            "load": condition.load.to_string(),
+            "cycles": threads.iter().map(|one| one.count()).max(),
+            "interval": condition.work.length().as_nanos() / A_MICROSECOND,
+            "cyclictest": to_repeat(analysis),
+            "policy": Property::Policy.typed(condition),
+            "cpus": threads.iter().map(|one| one.condition.cpu).collect::<Vec<_>>(),
+        },
+        "latency": latency(threads),
+    })
+}
+
+/// When the dataset was made: with its recording, so that the same recording gives the same text.
+fn made(analysis: &Analysis) -> String {
+    let at = begun(analysis);
+    if at == Timestamp::UNIX_EPOCH { String::new() } else { at.to_string() }
+}
+
+/// The classes, then of each core how many wake-ups each of them has.
+fn latency(threads: &[&Outcome]) -> Value {
+    let maxima: Vec<u64> = threads.iter().map(|one| micros(one.latency())).collect();
+    let classes = maxima.iter().max().map_or(0, |most| most + 1).min(MOST_CLASSES);
+    let counted: Vec<(Vec<u64>, u64)> = threads.iter().map(|one| counts(one.latency(), classes)).collect();
+    let cores =
+        std::iter::once((0..classes).collect()).chain(counted.iter().map(|(counts, _)| counts.clone()));
+    json!({
+        "granularity": "microseconds",
+        "cores": cores.collect::<Vec<_>>(),
+        "maxima": maxima,
+        "overflows": counted.iter().map(|(_, beyond)| *beyond).collect::<Vec<_>>(),
+    })
+}
+
+/// The maximum in whole microseconds.
+fn micros(latency: &Distribution) -> u64 {
+    let nanos = latency.max().map_or(0, |max| max.as_nanos());
+    u64::try_from(nanos).unwrap_or(0) / A_MICROSECOND
+}
+
+/// How many wake-ups are in each class, and how many beyond.
+fn counts(latency: &Distribution, classes: u64) -> (Vec<u64>, u64) {
+    let mut counts = vec![0; usize::try_from(classes).unwrap_or(0)];
+    let (most, mut beyond) = (micros(latency), 0);
+    for bucket in latency.buckets() {
+        // A bucket that is wider than the class of the maximum does not go beyond it.
+        let class = (bucket.highest / A_MICROSECOND).min(most);
+        match usize::try_from(class).ok().and_then(|class| counts.get_mut(class)) {
+            Some(count) => *count += bucket.count,
+            None => beyond += bucket.count,
+        }
+    }
+    (counts, beyond)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use howlate_model::Latency;
+
+    #[test]
+    fn every_wake_up_is_in_its_class_or_beyond() {
+        let mut latency = Distribution::default();
+        for nanos in [-5, 0, 999, 1_000, 2_500, 2_600, 20_000_000] {
+            latency.record(Latency::from_nanos(nanos));
+        }
+        let (counts, beyond) = counts(&latency, 10);
+        assert_eq!((&counts[..4], beyond), (&[3, 1, 2, 0][..], 1));
+        assert_eq!(micros(&latency), 20_000);
+    }
+}
