@@ -19,7 +19,8 @@ const MOST_COLUMNS: usize = 8;
 /// All conditions in short, then each with its nodes and what is to be said of them.
 pub(crate) fn nodes(spreads: &[Spread], width: usize) -> String {
     let conditions: Vec<&[Spread]> = of_each_condition(spreads).collect();
-    let one_by_one: String = conditions.iter().map(|spreads| of_condition(spreads, width)).collect();
+    let is_told = ranked(spreads).len() < 3;
+    let one_by_one: String = conditions.iter().map(|spreads| of_condition(spreads, is_told, width)).collect();
     let short =
         nodes_in_short(spreads).map_or_else(String::new, |said| format!("{}\n\n", wrapped(&said, width, 0)));
     let overview = if conditions.len() > 1 { overview(spreads, &conditions, width) } else { String::new() };
@@ -92,13 +93,14 @@ fn rest(nodes: usize) -> String {
     }
 }
 
-/// One condition: a statistic each.
-fn of_condition(spreads: &[Spread], width: usize) -> String {
+/// One condition: a statistic each; what the whole `is_told` to be too few for is not said of each once more.
+fn of_condition(spreads: &[Spread], is_told: bool, width: usize) -> String {
     let title = format!("{}: {} nodes", condition(&spreads[0]), spreads[0].nodes.len());
     let mut text = format!("{} · latency in µs\n\n{}\n", paint(HEADING, title), table(spreads, width));
     for spread in spreads {
         text.push_str(&format!("{}\n", paint(DIM, wrapped(&apart(spread), width, 2))));
-        for sentence in sentences(spread, |node| paint(BOLD, node)) {
+        let sentences = if is_told { Vec::new() } else { sentences(spread, |node| paint(BOLD, node)) };
+        for sentence in sentences {
             text.push_str(&format!("{}\n", wrapped(&format!("  {sentence}"), width, 2)));
         }
     }

@@ -2,13 +2,13 @@
 
 use std::ffi::OsStr;
 
-use howlate_render::{legible, legible_lines, machine, markdown_text, to_repeat};
+use howlate_render::{legible, legible_lines, markdown_text, to_repeat};
 
 use crate::address::address;
 use crate::entry::{Entry, not_shown, shown};
 use crate::fleet::Fleet;
 use crate::meanings::meaning_lines;
-use crate::page::caveat_lines;
+use crate::page::{caveat_lines, where_it_was};
 use crate::pictures::{Source, first, picture};
 use crate::svg::drawn;
 use crate::{
@@ -86,14 +86,13 @@ fn results(recordings: &[Recording<'_>], entries: &[Entry<'_>]) -> String {
     if let Some(errors) = errors::errors(entries) {
         text.push_str(&format!("{}\n\n{}\n", errors.caption, errors.markdown()));
     }
-    let machines: String = recordings.iter().map(|one| where_it_was(one, recordings.len() > 1)).collect();
+    let machines: String = recordings.iter().map(|one| machine(one, recordings.len() > 1)).collect();
     text + &format!("{}\n\n{machines}", markdown_text(&names::common(entries)))
 }
 
-fn where_it_was(recording: &Recording<'_>, is_named: bool) -> String {
+fn machine(recording: &Recording<'_>, is_named: bool) -> String {
     let name = if is_named { format!("**{}**: ", markdown_text(recording.name)) } else { String::new() };
-    let header = &recording.analysis.header;
-    format!("{name}{} · {}\n\n", markdown_text(&machine(&header.system)), markdown_text(&header.started))
+    format!("{name}{}\n\n", markdown_text(&where_it_was(recording.analysis)))
 }
 
 fn repeat(recordings: &[Recording<'_>]) -> String {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use howlate_model::{Property, Span};
+use howlate_model::{Margin, Property, Span};
 use howlate_report::Chart;
 
 use super::known;
@@ -40,6 +40,9 @@ pub(crate) struct Report {
     /// compared by it without being asked. Several recordings are compared with the first
     #[arg(long, value_name = "PROPERTY", value_parser = known::known::<Property>(known::properties), hide_possible_values = true)]
     pub(crate) by: Option<Property>,
+    /// Differences within this, such as 5us or 5% of the base, are none, nor are those between machines; a tenth of their middle if left out
+    #[arg(long, value_name = "LENGTH|SHARE", allow_hyphen_values = true)]
+    pub(crate) margin: Option<Margin>,
     /// What comes later comes too late: how many did is said, and shown in the pictures. The period if left out
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub(crate) deadline: Option<Span>,

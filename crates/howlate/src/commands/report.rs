@@ -32,7 +32,8 @@ pub(crate) fn run(asked: &Report) -> Result<Status, Error> {
         return Err(Error::NothingToOpen);
     }
     files.iter().flat_map(Files::all).try_for_each(must_be_new)?;
-    let tracks = tracks(&paths)?;
+    let mut tracks = tracks(&paths)?;
+    tracks.iter_mut().for_each(|track| track.analysis.margin = asked.margin);
     let names = names(&paths, asked.format());
     if let Some(path) = &asked.prometheus {
         prometheus::write(path, tracks.iter().map(|track| &track.analysis), &names)?;
@@ -90,7 +91,7 @@ fn made(
     let comparison = comparison(asked, tracks)?;
     let comparison = comparison.as_ref().map(|comparison| ComparisonReport {
         comparison,
-        asked: HOW,
+        asked: criteria(asked),
         base: named[0],
         news: &named[1..],
     });
@@ -105,16 +106,19 @@ fn made(
 }
 
 /// As sure as `howlate compare` is when it is not asked otherwise.
-const HOW: Criteria = Criteria { confidence: 0.95, margin: None };
+const fn criteria(asked: &Report) -> Criteria {
+    Criteria { confidence: 0.95, margin: asked.margin }
+}
 
 /// What differs: the conditions by what was asked for, several recordings from the first, or what differs in a
 /// choice by that; `None` where there is nothing to compare.
 fn comparison(asked: &Report, tracks: &[Track]) -> Result<Option<Comparison>, Error> {
+    let how = criteria(asked);
     match (tracks, asked.by) {
-        (_, Some(property)) => compare::by(tracks, property, None, HOW).map(Some),
-        ([track], None) => Ok(by_choice(track)),
+        (_, Some(property)) => compare::by(tracks, property, None, how).map(Some),
+        ([track], None) => Ok(by_choice(track, how)),
         ([base, news @ ..], None) => {
-            Ok(Some(recordings(base, news, HOW)).filter(|found| !found.compared.is_empty()))
+            Ok(Some(recordings(base, news, how)).filter(|found| !found.compared.is_empty()))
         }
         ([], None) => Ok(None),
     }
@@ -133,13 +137,13 @@ const CHOICES: [Property; 7] = [
 
 /// The conditions of a recording by the first choice that differs, where the turns say anything of it. Ways to notify are
 /// ranked, and threads of a program are no choices.
-fn by_choice(track: &Track) -> Option<Comparison> {
+fn by_choice(track: &Track, how: Criteria) -> Option<Comparison> {
     let conditions = &track.analysis.header.conditions;
     let kind = render::property::common_kind(conditions)?;
     let first = |property: &Property| property.of(conditions.first()?);
     let differs = |property: &Property| conditions.iter().any(|one| property.of(one) != first(property));
     let property = CHOICES.into_iter().find(differs)?;
-    let found = within(track, property, None, HOW).ok()?;
+    let found = within(track, property, None, how).ok()?;
     let says = found.verdicts().any(|verdict| verdict != Verdict::Inconclusive);
     (says && !matches!(kind, WorkKind::Notify | WorkKind::Watch)).then_some(found)
 }

@@ -1,7 +1,7 @@
 //! What machine, what was asked, what was in force, what to know, how to repeat it.
 
 use howlate_analyse::Analysis;
-use howlate_model::{Condition, HowEnded, InForce, Setting, System};
+use howlate_model::{Caveat, Condition, HowEnded, InForce, Setting, System};
 use howlate_render::numbers::length;
 use howlate_render::{caveat, load_lines, machine, to_repeat};
 use maud::{Markup, html};
@@ -18,10 +18,17 @@ pub(crate) fn line(recordings: &[Recording<'_>]) -> Markup {
         @for recording in recordings {
             p class="quiet" {
                 @if recordings.len() > 1 { strong { (recording.name) } ": " }
-                (machine(&recording.analysis.header.system)) " · " (recording.analysis.header.started) (ended(recording.analysis))
+                (where_it_was(recording.analysis)) (ended(recording.analysis))
             }
         }
     }
+}
+
+/// The machine and when it began, without what is not known: merged recordings have no machine in common.
+pub(crate) fn where_it_was(analysis: &Analysis) -> String {
+    let mut parts = vec![machine(&analysis.header.system), analysis.header.started.clone()];
+    parts.retain(|part| !part.is_empty());
+    parts.join(" · ")
 }
 
 fn ended(analysis: &Analysis) -> &'static str {
@@ -83,12 +90,12 @@ fn loads(recordings: &[Recording<'_>]) -> Markup {
 /// Each caveat once, with how many conditions it is about.
 pub(crate) fn caveat_lines(entries: &[Entry<'_>], recordings: &[Recording<'_>]) -> Vec<String> {
     let mut lines: Vec<(String, usize)> = Vec::new();
-    let general = recordings.iter().flat_map(|recording| &recording.analysis.caveats);
+    let general = recordings.iter().flat_map(|recording| general(recording, recordings));
     let mut add = |text: String, conditions: usize| match lines.iter_mut().find(|(known, _)| *known == text) {
         Some((_, known)) => *known += conditions,
         None => lines.push((text, conditions)),
     };
-    general.for_each(|one| add(caveat(one), 0));
+    general.for_each(|one| add(one, 0));
     for entry in entries {
         entry.outcome.caveats().iter().for_each(|one| add(caveat(one), 1));
     }
@@ -99,6 +106,17 @@ pub(crate) fn caveat_lines(entries: &[Entry<'_>], recordings: &[Recording<'_>]) 
         some => format!("{text} ({some} of {all} conditions)"),
     };
     lines.into_iter().map(line).collect()
+}
+
+/// What is said of a recording as a whole; what is not said of all of them has its name before it, unless it names it itself.
+fn general(recording: &Recording<'_>, recordings: &[Recording<'_>]) -> Vec<String> {
+    let of_all = |one: &Caveat| recordings.iter().all(|other| other.analysis.caveats.contains(one));
+    let line = |one: &Caveat| {
+        let text = caveat(one);
+        let is_named = of_all(one) || text.contains(recording.name);
+        if is_named { text } else { format!("{}: {text}", recording.name) }
+    };
+    recording.analysis.caveats.iter().map(line).collect()
 }
 
 fn caveats(entries: &[Entry<'_>], recordings: &[Recording<'_>]) -> Markup {

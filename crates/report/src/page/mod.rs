@@ -6,7 +6,7 @@ mod figure;
 mod findings;
 mod policy;
 
-pub(crate) use about::caveat_lines;
+pub(crate) use about::{caveat_lines, where_it_was};
 use howlate_render::{ComparisonReport, legible_lines};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -99,12 +99,14 @@ fn header(source: Source<'_>, recordings: &[Recording<'_>]) -> Markup {
 /// What the machines of a fleet say; nothing where one has measured.
 fn nodes(source: Source<'_>) -> Markup {
     let Some(picture) = picture(Chart::Nodes, source) else { return html! {} };
+    // The picture's title tells the whole; with two nodes there is no more.
+    let is_new = |line: &String| !picture.title.contains(line.trim_end_matches('.'));
     html! {
         section id="fleet" {
             h2 { "Nodes" }
             @for fleet in source.fleets {
                 @if source.fleets.len() > 1 { h3 { (fleet.recording.name) } }
-                ul { @for line in fleet.sentences() { li { (prose::html(&line)) } } }
+                ul { @for line in fleet.sentences().into_iter().filter(is_new) { li { (prose::html(&line)) } } }
             }
             (figure::figure(&picture))
         }
