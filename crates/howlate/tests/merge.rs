@@ -192,3 +192,28 @@ fn machines_are_the_rows_of_a_picture() {
     let one = run(&["report", &format!("{path}/n1.jsonl"), "--chart", "nodes", "-o", "-"]);
     assert_eq!(one.status.code(), Some(2), "one machine is no fleet");
 }
+
+#[test]
+fn of_two_machines_it_is_said_once_that_they_are_too_few() {
+    let folder = fleet(&["n1", "n2"]);
+    let path = folder.path().to_str().unwrap();
+    let times = |output: &std::process::Output| {
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(output));
+        stdout(output).matches("nobody can say which one is the exception").count()
+    };
+    assert_eq!(times(&run(&["show", path])), 1);
+    assert_eq!(times(&run(&["report", path, "--format", "md"])), 1);
+    let page = stdout(&run(&["report", path, "-o", "-"]));
+    let section = page.split_once("<h2>Nodes</h2>").unwrap().1.split_once("<figure").unwrap().0;
+    assert!(!section.contains("nobody can say"), "{section}");
+}
+
+#[test]
+fn where_machines_have_nothing_in_common_nothing_stands_before_the_date() {
+    let folder = fleet(&["n1", "n2", "n3"]);
+    let path = folder.path().to_str().unwrap();
+    let note = stdout(&run(&["report", path, "--format", "md"]));
+    assert!(!note.lines().any(|line| line.trim_start().starts_with('·')), "{note}");
+    let page = stdout(&run(&["report", path, "-o", "-"]));
+    assert!(!page.contains("<p class=\"quiet\"> ·") && !page.contains("<p class=\"quiet\">·"));
+}

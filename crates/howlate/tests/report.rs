@@ -284,6 +284,15 @@ fn a_page_answers_as_compare_does() {
 }
 
 #[test]
+fn a_margin_is_the_same_as_that_of_compare() {
+    let with = |margin: &str| text(&["policies.jsonl", "--format", "md", "--margin", margin]);
+    // Whatever differs is within a minute.
+    let (wide, none) = (with("1m"), text(&["policies.jsonl", "--format", "md"]));
+    assert!(wide.contains("quivalent") && !none.contains("quivalent"), "{wide}\n{none}");
+    assert!(stderr(&report(&["cyclic.jsonl", "--margin", "5"])).contains("5"), "a margin has a unit");
+}
+
+#[test]
 fn a_deadline_runs_through_everything() {
     let [page, given] =
         [&["cyclic.jsonl", "-o", "-"][..], &["cyclic.jsonl", "-o", "-", "--deadline", "80us"]].map(text);

@@ -76,6 +76,51 @@ fn pyarrow_reads_what_the_recording_sums_up() {
     }
 }
 
+/// Prints the wake-ups of all blocks of each CPU and policy, and the greatest latency.
+const BLOCKS: &str = "
+import json, sys, pyarrow.parquet as parquet
+found = {}
+for row in parquet.read_table(sys.argv[1]).to_pylist():
+    count, worst = found.get((row['policy'], row['cpu']), (0, 0))
+    found[row['policy'], row['cpu']] = (count + row['count'], max(worst, row['max_ns']))
+    assert row['kind'] == 'cyclic' and row['length_ns'] == 1000000 and row['until_ns'] > row['from_ns']
+    assert row['p99_ns'] is None or row['planned'] >= 100
+print(json.dumps([[policy, cpu, *both] for (policy, cpu), both in sorted(found.items())]))
+";
+
+#[test]
+fn pyarrow_reads_blocks_that_sum_up_to_the_result() {
+    if std::env::var_os("HOWLATE_FAST").is_some() {
+        return skip("HOWLATE_FAST is set");
+    }
+    if python_with_pyarrow().is_none() {
+        return skip("pyarrow cannot be installed: python3 with pip and a package index are needed");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("blocks.parquet");
+    let recording = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/recordings/v1/cyclic.jsonl");
+    let words = ["show", recording, "--format", "json", "--blocks-out", path.to_str().unwrap()];
+    let result = json(&words, 0);
+    let read = python_with_pyarrow().unwrap().args(["-c", BLOCKS]).arg(&path).output().unwrap();
+    let found: Value = serde_json::from_str(&stdout(&read)).unwrap_or_else(|_| panic!("{}", stderr(&read)));
+    let mut wanted: Vec<(String, Value)> = Vec::new();
+    for one in result["results"].as_array().unwrap() {
+        let condition = &one["condition"];
+        let policy = match condition["priority"].as_u64() {
+            Some(priority) => format!("fifo:{priority}"),
+            None => "other".to_owned(),
+        };
+        let max = one["corrected_ns"]["max"].as_u64().max(one["latency_ns"]["max"].as_u64());
+        wanted.push((
+            format!("{policy} {}", condition["cpu"]),
+            json!([policy, condition["cpu"], one["count"], max]),
+        ));
+    }
+    wanted.sort_by(|one, other| one.0.cmp(&other.0));
+    assert_eq!(found, Value::from(wanted.into_iter().map(|(_, row)| row).collect::<Vec<_>>()));
+    assert_eq!(run(&words).status.code(), Some(2), "nothing is written over");
+}
+
 #[test]
 fn nothing_is_written_over() {
     let folder = tempfile::tempdir().unwrap();

@@ -14,6 +14,7 @@ mod samples;
 mod schema;
 mod sources;
 mod stream;
+mod table;
 mod writer;
 
 pub use bounded::{LineRead, read_line_within, read_text_within};
@@ -23,4 +24,5 @@ pub use resume::{Progress, TurnOf, progress};
 pub use samples::Samples;
 pub use schema::schema;
 pub use sources::{Merged, NoSource, Sources};
+pub use table::{Column, Values, write_table};
 pub use writer::{CreateError, Writer, is_stream};

@@ -29,7 +29,7 @@ pub use settling::Settling;
 pub(crate) use signed_rank::{SignedRank, least_pairs};
 pub use statistic::Statistic;
 pub use tested::Tested;
-pub use track::Track;
+pub use track::{Piece, Track};
 pub use trial::{Arm, Course, Level, Trial};
 pub use verdict::{Inconclusive, Verdict};
 
@@ -37,7 +37,6 @@ use howlate_model::{Condition, Margin, Property};
 use serde::Serialize;
 
 use matching::Match;
-use track::Piece;
 
 /// How sure, and how much is nothing.
 #[derive(Clone, Copy, Debug)]

@@ -18,14 +18,17 @@ pub struct Track {
 
 /// What a comparison needs of a block.
 #[derive(Clone, Debug)]
-pub(crate) struct Piece {
-    pub(crate) round: u32,
-    pub(crate) from: MonotonicTime,
-    pub(crate) until: MonotonicTime,
+pub struct Piece {
+    /// Which of the condition's turns it is of.
+    pub round: u32,
+    /// When it began.
+    pub from: MonotonicTime,
+    /// When it ended.
+    pub until: MonotonicTime,
     /// Wake-ups that happened; the rest of `latency` was swallowed by late ones.
-    pub(crate) happened: u64,
+    pub happened: u64,
     /// Corrected for coordinated omission, as limits are judged by.
-    pub(crate) latency: Distribution,
+    pub latency: Distribution,
     pub(crate) worst: Vec<Worst>,
 }
 
@@ -77,6 +80,11 @@ impl Track {
         if let Some(pieces) = self.pieces.get_mut(block.condition as usize) {
             pieces.push(Piece::of(block));
         }
+    }
+
+    /// The blocks of each condition, in the header's order.
+    pub fn blocks(&self) -> impl Iterator<Item = &[Piece]> {
+        self.pieces.iter().map(Vec::as_slice)
     }
 
     /// The blocks of these conditions together, in order of time.

@@ -5,7 +5,7 @@ use howlate_model::{CpuSet, Load as OneLoad, Span};
 
 use super::Printing;
 
-/// Apply a background load and nothing else, and say how much it does
+/// Apply a background load alone, and say how much it does
 #[derive(Args)]
 #[command(after_help = "\
 Built in: cpu, pipe, interrupt, hackbench, memory, disk, files, network, fork, timers, awake\n\

@@ -40,8 +40,8 @@ pub(crate) struct Report {
     /// compared by it without being asked. Several recordings are compared with the first
     #[arg(long, value_name = "PROPERTY", value_parser = known::known::<Property>(known::properties), hide_possible_values = true)]
     pub(crate) by: Option<Property>,
-    /// Differences within this, such as 5us or 5% of the base, are none, nor are those between machines; a tenth of their middle if left out
-    #[arg(long, value_name = "LENGTH|SHARE", allow_hyphen_values = true)]
+    /// Differences within this, such as 5us or 5% of the base, are none; between machines a tenth of their middle if left out
+    #[arg(long, value_name = "LENGTH|SHARE", allow_hyphen_values = true, hide_short_help = true)]
     pub(crate) margin: Option<Margin>,
     /// What comes later comes too late: how many did is said, and shown in the pictures. The period if left out
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]

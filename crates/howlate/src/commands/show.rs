@@ -1,5 +1,7 @@
 //! `howlate show`
 
+mod blocks;
+
 use howlate_analyse::Analysis;
 use howlate_render as render;
 
@@ -26,6 +28,11 @@ pub(crate) fn run(asked: &Show) -> Result<Status, Error> {
     let shown = Shown { analyses: &analyses, names: &names, limits: &asked.fail_above };
     if let Some(path) = &asked.prometheus {
         prometheus::write(path, &analyses, &names)?;
+    }
+    if let Some(path) = &asked.blocks_out {
+        let tracks: Vec<_> =
+            recordings.iter().map(|path| reading::track(path, texts)).collect::<Result<_, _>>()?;
+        blocks::write(path, &tracks, &names)?;
     }
     let text = match asked.format {
         Format::Text => text(asked, &analyses, &names),
