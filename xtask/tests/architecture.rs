@@ -33,6 +33,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("howlate-record", &["howlate-model", "howlate-private"]),
     ("howlate-trace", &["howlate-model", "howlate-linux", "howlate-procfs"]),
     ("howlate-watch", &["howlate-model", "howlate-linux", "howlate-procfs"]),
+    ("howlate-serve", &["howlate-model", "howlate-linux"]),
     // Other people build it in.
     ("howlate-loop", &[]),
     ("howlate-analyse", &["howlate-model"]),

@@ -15,6 +15,9 @@ pub enum Answer {
     Nothing,
 }
 
+/// What is at each path.
+pub type Contents<'a> = dyn Fn(&str) -> Answer + Sync + 'a;
+
 /// Why a request is not answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {

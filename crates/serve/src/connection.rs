@@ -9,9 +9,8 @@ use howlate_linux::clock;
 use howlate_model::{MonotonicTime, Span};
 
 use crate::admission::Admission;
-use crate::answer::{Refusal, Sent};
+use crate::answer::{Contents, Refusal, Sent};
 use crate::request::{LONGEST, Method, Request};
-use crate::server::Contents;
 
 /// How long a request may take to come.
 const TO_ASK: Span = Span::from_secs(5);

@@ -4,17 +4,33 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use crate::listen::Listen;
-use crate::token::NoToken;
+/// A shorter token can be guessed.
+pub(crate) const SHORTEST: usize = 16;
+/// A longer one would not fit the head of a request beside the rest.
+pub(crate) const LONGEST: usize = 1_024;
+
+/// Why a text is no token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoToken {
+    /// It can be guessed, or is not to be sent.
+    #[error("a token has {SHORTEST} to {LONGEST} characters; found {found}")]
+    Length {
+        /// How many it has.
+        found: usize,
+    },
+    /// A header could not carry it.
+    #[error("a token is one word of ASCII letters, digits and signs")]
+    NotOneWord,
+}
 
 /// Why nothing is served.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// Nobody knows the name.
-    #[error("{} is no address here: {source}", listen.host())]
+    #[error("{host} is no address here: {source}")]
     NoAddress {
         /// What was asked for.
-        listen: Listen,
+        host: String,
         /// What the resolver says.
         source: io::Error,
     },

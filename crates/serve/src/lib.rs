@@ -15,9 +15,9 @@ mod server;
 mod token;
 
 pub use admission::Admission;
-pub use answer::Answer;
-pub use error::ServeError;
+pub use answer::{Answer, Contents};
+pub use error::{NoToken, ServeError};
 pub use listen::Listen;
 pub use names::Names;
-pub use server::{Contents, Server};
-pub use token::{NoToken, Token};
+pub use server::Server;
+pub use token::Token;

@@ -29,7 +29,7 @@ impl Listen {
     ///
     /// When it is a name that nobody knows.
     pub fn address(&self) -> Result<SocketAddr, ServeError> {
-        let unknown = |source| ServeError::NoAddress { listen: self.clone(), source };
+        let unknown = |source| ServeError::NoAddress { host: self.host.clone(), source };
         let mut found = (self.host.as_str(), self.port).to_socket_addrs().map_err(unknown)?;
         found.next().ok_or_else(|| unknown(std::io::ErrorKind::NotFound.into()))
     }

@@ -10,7 +10,7 @@ use howlate_model::Span;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::admission::Admission;
-use crate::answer::{Answer, Refusal};
+use crate::answer::{Contents, Refusal};
 use crate::connection::{answer, refuse};
 use crate::error::ServeError;
 
@@ -20,9 +20,6 @@ const MOST: usize = 32;
 const LOOK_EVERY: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 /// Where no connection can be taken, for want of file descriptors perhaps.
 const BREATHER: Span = Span::from_millis(100);
-
-/// What is at each path.
-pub type Contents<'a> = dyn Fn(&str) -> Answer + Sync + 'a;
 
 /// A port that is listened to.
 pub struct Server {
@@ -94,6 +91,7 @@ mod tests {
     use std::io::{Read, Write};
 
     use super::*;
+    use crate::answer::Answer;
     use crate::names::Names;
     use crate::token::Token;
 

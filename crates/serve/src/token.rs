@@ -7,32 +7,14 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use crate::error::ServeError;
+use crate::error::{LONGEST, NoToken, SHORTEST, ServeError};
 
-/// A shorter one can be guessed.
-const SHORTEST: usize = 16;
-/// A longer one would not fit the head of a request beside the rest.
-const LONGEST: usize = 1_024;
 /// The right of every user to read a file.
 const READ_BY_ALL: u32 = 0o004;
 
 /// A token, kept as its digest alone.
 #[derive(Clone)]
 pub struct Token([u8; 32]);
-
-/// Why a text is no token.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NoToken {
-    /// It can be guessed, or is not to be sent.
-    #[error("a token has {SHORTEST} to {LONGEST} characters; found {found}")]
-    Length {
-        /// How many it has.
-        found: usize,
-    },
-    /// A header could not carry it.
-    #[error("a token is one word of ASCII letters, digits and signs")]
-    NotOneWord,
-}
 
 impl Token {
     /// The token that `text` is.
