@@ -13,13 +13,12 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::program::hexadecimal;
+use crate::scheduler::LONGEST_RECORDING;
 
 /// Bytes in a line: whole groups of base64, and shorter than what runtimes take for one line of a log (16 KiB).
 const IN_A_LINE: usize = 6_000;
 /// A longer line is none of ours.
 const LONGEST_LINE: u64 = 16 << 10;
-/// A recording of more bytes than this is not read.
-const LONGEST_RECORDING: u64 = 1 << 30;
 
 /// What was written.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -176,11 +176,12 @@ mod tests {
         let fleet = Fleet {
             id: "f".to_owned(),
             on: "slurm".to_owned(),
-            sha256: String::new(),
+            sha256: None,
             machine: None,
             words: Vec::new(),
             at_once: 1,
             timeout_s: None,
+            pods: None,
             members: vec![member],
             folder: home.path().to_owned(),
         };
