@@ -130,24 +130,39 @@ impl InPlace {
     pub(crate) fn show(&mut self, text: &str) {
         let room = height().map_or(usize::MAX, |rows| rows.saturating_sub(1).max(1));
         let text = text.trim_end().lines().take(room).collect::<Vec<_>>().join("\n");
-        // Up to the first line, clear to the end of the screen, no wrapping while it is written.
-        let up = if self.lines > 0 { format!("\x1b[{}A", self.lines) } else { String::new() };
-        move_and_say(&format!("{up}\r\x1b[J\x1b[?7l{}\n\x1b[?7h", shown(&text)));
+        move_and_say(&replacement(&shown(&text), self.lines));
         self.lines = text.lines().count();
     }
 
     /// Removes the text.
     pub(crate) fn clear(&mut self) {
         if self.lines > 0 {
-            move_and_say(&format!("\x1b[{}A\r\x1b[J", self.lines));
+            move_and_say(&format!("{}\x1b[A", replacement("", self.lines)));
             self.lines = 0;
         }
     }
 }
 
+/// What puts `text` in place of the last `lines`: up to the first of them, one line cleared and written after the other,
+/// then clear what is left below. Lines do not wrap meanwhile. Not all is cleared at first: a terminal that is asked to
+/// clear its whole screen may keep it in its history, and would keep every state of the display.
+fn replacement(text: &str, lines: usize) -> String {
+    let up = if lines > 0 { format!("\x1b[{lines}A") } else { String::new() };
+    let text = text.replace('\n', "\n\x1b[K");
+    format!("{up}\r\x1b[?7l\x1b[K{text}\n\x1b[J\x1b[?7h")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_replaced_is_never_cleared_from_its_first_line_on() {
+        assert_eq!(replacement("a\nb", 0), "\r\x1b[?7l\x1b[Ka\n\x1b[Kb\n\x1b[J\x1b[?7h");
+        assert_eq!(replacement("a", 2), "\x1b[2A\r\x1b[?7l\x1b[Ka\n\x1b[J\x1b[?7h");
+        // The last line is cleared too, where nothing takes its place.
+        assert_eq!(replacement("", 1), "\x1b[1A\r\x1b[?7l\x1b[K\n\x1b[J\x1b[?7h");
+    }
 
     #[test]
     fn a_terminal_gets_styles_and_nothing_else_that_it_understands() {

@@ -11,6 +11,9 @@ use crate::terminal::{InPlace, is_watched, width};
 /// How often the display changes.
 const EVERY: Span = Span::from_millis(250);
 
+/// The figures of a turn that is shorter would be gone before anybody has read them.
+const READABLE: Span = Span::from_millis(400);
+
 /// More threads than this are not listed one by one.
 const MOST_ROWS: usize = 40;
 
@@ -88,7 +91,7 @@ impl Display {
         });
         let rows = threads.iter().filter_map(|thread| row(thread, so_far)).take(MOST_ROWS);
         let rows: Vec<LiveRow<'_>> = rows.collect();
-        if rows.is_empty() {
+        if rows.is_empty() || self.current < READABLE {
             return status;
         }
         format!("{status}\n{}", live(&rows, &LoadAverage::read(&Root::live()).to_string(), width()))
