@@ -6,7 +6,9 @@ mod common;
 
 use std::process::{Command, Stdio};
 
-use common::{Background, ForAnyone, SETTING_NAME, has_caveat, is_root, json, run, shown, skip, stderr};
+use common::{
+    Background, ForAnyone, SETTING_NAME, has_caveat, is_root, json, run, shown, skip, stderr, stdout,
+};
 use rustix::process::Signal;
 
 #[test]
@@ -64,6 +66,11 @@ fn a_killed_run_without_wake_ups_is_3() {
         assert_eq!(run(arguments).status.code(), Some(3), "{arguments:?}");
     }
     assert_eq!(run(&["show", recorded]).status.code(), Some(0));
+    // Nor does it pass where only the XML is looked at.
+    let compared = run(&["compare", recorded, path, "--format", "junit"]);
+    assert_eq!(compared.status.code(), Some(3));
+    let xml = stdout(&compared);
+    assert!(xml.contains("<skipped message=\"median needs ") && !xml.contains("tests=\"0\""), "{xml}");
 }
 
 /// What is blamed wrongly is 1: see the tests of `commands/selfcheck`, which need no machine for it.

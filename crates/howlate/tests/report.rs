@@ -295,8 +295,8 @@ fn a_margin_is_the_same_as_that_of_compare() {
 #[test]
 fn a_deadline_runs_through_everything() {
     let [page, given] =
-        [&["cyclic.jsonl", "-o", "-"][..], &["cyclic.jsonl", "-o", "-", "--deadline", "80us"]].map(text);
-    let given = given.replace('\u{a0}', " ");
+        [&["cyclic.jsonl", "-o", "-"][..], &["cyclic.jsonl", "-o", "-", "--deadline", "80us"]]
+            .map(|arguments| text(arguments).replace('\u{a0}', " "));
     assert!(page.contains("A deadline of 1 ms (the period) would have been missed by"), "{page}");
     assert!(page.contains(">&gt; 1 ms</th>") && page.contains(">deadline 1 ms</text>"));
     assert!(given.contains("A deadline of 80 µs would have been missed by"), "{given}");

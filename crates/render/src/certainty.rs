@@ -8,7 +8,7 @@ use crate::numbers::count;
 pub fn what_the_maximum_supports(bound: Option<Bound>) -> Option<String> {
     let bound = bound.filter(|bound| bound.one_in > 1)?;
     Some(format!(
-        "fewer than 1 in {} exceed this maximum (95 % sure; late ones that come together are allowed for)",
+        "fewer than 1 in {} come later than the maximum (95 % sure; late ones that come together are allowed for)",
         count(bound.one_in)
     ))
 }

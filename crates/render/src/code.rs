@@ -18,7 +18,7 @@ impl Setting {
     const fn about(self) -> &'static str {
         match self {
             Self::TimerSlack => "no timer slack, in each thread; needs no privileges",
-            Self::Priority => "real-time priority, in each thread; takes root, or a limit",
+            Self::Priority => "real-time priority in each thread (root or a raised limit)",
         }
     }
 }

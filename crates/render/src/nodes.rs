@@ -68,7 +68,8 @@ fn overview(spreads: &[Spread], conditions: &[&[Spread]], width: usize) -> Strin
     let more = if more > 0 { format!("  … and {more} more conditions below\n") } else { String::new() };
     let title = paint(HEADING, "How far the median of each node is from the middle");
     format!(
-        "{title} · in µs, * stands out\n\n{}{}\n",
+        "{}\n\n{}{}\n",
+        wrapped(&format!("{title} · in µs, * stands out"), width, 0),
         table.text(width),
         paint(DIM, format!("{}{key}{more}", rest(ranked.len())))
     )
@@ -96,7 +97,8 @@ fn rest(nodes: usize) -> String {
 /// One condition: a statistic each; what the whole `is_told` to be too few for is not said of each once more.
 fn of_condition(spreads: &[Spread], is_told: bool, width: usize) -> String {
     let title = format!("{}: {} nodes", condition(&spreads[0]), spreads[0].nodes.len());
-    let mut text = format!("{} · latency in µs\n\n{}\n", paint(HEADING, title), table(spreads, width));
+    let heading = wrapped(&format!("{} · latency in µs", paint(HEADING, title)), width, 0);
+    let mut text = format!("{heading}\n\n{}\n", table(spreads, width));
     for spread in spreads {
         text.push_str(&format!("{}\n", paint(DIM, wrapped(&apart(spread), width, 2))));
         let sentences = if is_told { Vec::new() } else { sentences(spread, |node| paint(BOLD, node)) };
@@ -177,8 +179,7 @@ fn sentences(spread: &Spread, name: fn(&str) -> String) -> Vec<String> {
     }
     if out.is_empty() {
         said.push(format!(
-            "By the {}, no node is an exception: later than the others by more than {} µs and by more than chance, as few \
-             are.",
+            "By the {}, no node stands out: none is later than the others by more than {} µs and by more than chance.",
             spread.statistic.name(),
             micros_of(spread.margin_ns)
         ));

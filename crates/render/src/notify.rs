@@ -238,6 +238,9 @@ fn paragraphs(sentences: &[String], width: usize) -> String {
     format!("{}\n{}\n", paint(HEADING, "What this means"), lines.collect::<String>())
 }
 
+/// Of so many mechanisms the numbers are said one by one; of more, the table has them.
+const MOST_WITH_NUMBERS: usize = 4;
+
 /// Which to take after the longest gap, where it matters most which one is taken.
 fn recommendation(rankings: &[&Ranking]) -> Option<String> {
     let ranking = rankings.iter().max_by_key(|one| one.fastest.work.length())?;
@@ -246,6 +249,7 @@ fn recommendation(rankings: &[&Ranking]) -> Option<String> {
     let numbers =
         |mechanism: &Notifier| place(mechanism).map(|place| format!("{mechanism} ({})", takes(place)));
     let best: Vec<String> = ranking.best.iter().filter_map(numbers).collect();
+    let medians = ranking.best.iter().filter_map(|one| Some(place(one)?.p50_ns));
     let among = if ranking.best.iter().all(|one| one.burns_cpu()) {
         ""
     } else {
@@ -262,9 +266,16 @@ fn recommendation(rankings: &[&Ranking]) -> Option<String> {
         [one] => format!(
             "After {gap}, {one} is fastest{among}: every other is measurably later than at least one of them, at the median or at p99."
         ),
-        several => format!(
+        several if several.len() <= MOST_WITH_NUMBERS => format!(
             "After {gap}, the fastest{among} cannot be told apart: {}. Take any of them.",
             several.join(", ")
+        ),
+        several => format!(
+            "After {gap}, {} mechanisms{among} cannot be told apart (medians {} to {}): {}. Take any of them.",
+            several.len(),
+            medians.clone().min()?,
+            medians.clone().max()?,
+            ranking.best.iter().map(|one| one.name()).collect::<Vec<_>>().join(", ")
         ),
     };
     Some(text + &spinner(ranking))

@@ -145,12 +145,11 @@ fn reasons(rows: &[Row<'_>]) -> Option<String> {
     let first = rows.first()?;
     let went = |busy, when: &str| {
         let words = most(&first.outcome(busy)?.why_late(None)?)?;
-        Some(format!("{when}, to {words}"))
+        Some(format!("{when}, {words}"))
     };
     let went: Vec<String> =
-        [went(false, "idle"), went(true, "with all CPUs busy")].into_iter().flatten().collect();
-    let of_all =
-        format!("Where the time of the worst 1 in 100 went (ordinary scheduling): {}", went.join("; "));
+        [went(false, "when idle"), went(true, "with all CPUs busy")].into_iter().flatten().collect();
+    let of_all = format!("What held up the worst 1 in 100 (ordinary scheduling): {}", went.join("; "));
     (!went.is_empty()).then(|| format!("{of_all}. `howlate why` has all of it."))
 }
 
@@ -182,7 +181,7 @@ const SETTLES_LOAD: &str =
 const SETTLES_PRIORITY: &str = "howlate cyclic --policy other,fifo:80 --load cpu --out run.jsonl && \
                                 howlate compare run.jsonl --by policy";
 
-const HOW_TO_GET_PRIORITY: &str = "Start your program with `chrt --fifo 80 …`, or call sched_setscheduler(2); either takes root, or a limit \
+const HOW_TO_GET_PRIORITY: &str = "Start your program with `chrt --fifo 80 …`, or call sched_setscheduler(2); either needs root or a raised limit \
      (see `howlate doctor`).";
 
 fn load(now: &Row<'_>) -> Option<String> {

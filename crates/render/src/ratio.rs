@@ -2,16 +2,16 @@
 
 use howlate_analyse::Ratio;
 
-/// `, 3.1 to 4.2 times as much (95 %, 10 pairs of turns)`; where the turns do not bear out any number, that
+/// `, 3.1 to 4.2 times as much (95 %, 10 pairs of turns)`, or `times less`; where the turns do not bear out any number, that
 /// and what would settle it.
 pub fn times_as_much(ratio: Ratio, settled_by: &str) -> String {
     match ratio {
         Ratio::Settled { low, high, pairs } => {
             let (low, high, much) =
-                if low > 1.0 { (low, high, "much") } else { (1.0 / high, 1.0 / low, "little") };
+                if low > 1.0 { (low, high, "as much") } else { (1.0 / high, 1.0 / low, "less") };
             let [low, high] = [low, high].map(two_digits);
             let range = if low == high { low } else { format!("{low} to {high}") };
-            format!(", {range} times as {much} (95 %, {pairs} pairs of turns).")
+            format!(", {range} times {much} (95 %, {pairs} pairs of turns).")
         }
         Ratio::Open { pairs } => {
             let turns = match pairs {
@@ -36,7 +36,7 @@ mod tests {
     fn no_factor_stands_without_its_interval() {
         let said = |low, high| times_as_much(Ratio::Settled { low, high, pairs: 8 }, "more");
         assert_eq!(said(3.06, 12.4), ", 3.1 to 12 times as much (95 %, 8 pairs of turns).");
-        assert_eq!(said(0.25, 0.5), ", 2.0 to 4.0 times as little (95 %, 8 pairs of turns).");
+        assert_eq!(said(0.25, 0.5), ", 2.0 to 4.0 times less (95 %, 8 pairs of turns).");
         assert_eq!(
             times_as_much(Ratio::Open { pairs: 3 }, "howlate cyclic"),
             "; 3 pairs of turns do not settle how many times. `howlate cyclic` would."

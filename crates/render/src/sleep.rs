@@ -5,7 +5,7 @@ use howlate_model::{Latency, Property, Span};
 
 use crate::certainty::left_out;
 use crate::insights::what_this_means;
-use crate::numbers::{count, length, micros, micros_of};
+use crate::numbers::{count, length, micros, micros_of, round};
 use crate::property::phrases;
 use crate::prose::wrapped;
 use crate::sleep_overview::overview;
@@ -134,5 +134,5 @@ fn took(outcome: &Outcome) -> String {
 }
 
 fn millis(span: Span) -> String {
-    format!("{:.1}", span.as_secs_f64() * 1e3)
+    round(span.as_secs_f64() * 1e3)
 }

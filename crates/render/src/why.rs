@@ -40,7 +40,7 @@ pub fn why(analysis: &Analysis, above: Option<Span>, width: usize) -> String {
         outcomes.sort_by_key(|one| std::cmp::Reverse(one.latency().max()));
         outcomes.truncate(THREADS_SHOWN);
     }
-    outcomes.into_iter().filter_map(explained).collect()
+    outcomes.into_iter().filter_map(explained).collect::<Vec<_>>().join("\n")
 }
 
 const fn is_watched(outcome: &Outcome) -> bool {

@@ -75,7 +75,7 @@ fn supported(entries: &[Entry<'_>]) -> String {
     let least = entries.iter().map(|entry| entry.outcome.count()).min().unwrap_or(0);
     let supports =
         what_the_maximum_supports(Bound::least(entries.iter().filter_map(|entry| entry.outcome.bound())));
-    supports.map_or_else(String::new, |text| format!(" {} wake-ups say: {text}.", count(least)))
+    supports.map_or_else(String::new, |text| format!(" With {} wake-ups, {text}.", count(least)))
 }
 
 /// Of ways to notify, the one that leaves the CPU to others is said first.

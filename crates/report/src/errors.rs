@@ -1,7 +1,7 @@
 //! The table of errors: policies, loads, languages and kernels down, lengths of sleep across.
 
 use howlate_model::{Property, Span};
-use howlate_render::numbers::{micros, micros_of};
+use howlate_render::numbers::{length, micros, micros_of};
 use howlate_render::scale::Scale;
 
 use crate::chart::shade_on;
@@ -33,7 +33,7 @@ pub(crate) fn errors(entries: &[Entry<'_>]) -> Option<Table> {
         let cells = lengths.iter().map(|length| cell(&sleeps, name, *length, scale));
         std::iter::once(Cell::new(*name)).chain(cells).collect()
     };
-    let headings = std::iter::once("asked for".to_owned()).chain(lengths.iter().map(ToString::to_string));
+    let headings = std::iter::once("asked for".to_owned()).chain(lengths.iter().map(|one| length(*one)));
     (names.len() > 1).then(|| Table {
         caption: "Mean error in µs: how much later than asked sleeps return; the largest below it."
             .to_owned(),

@@ -47,6 +47,9 @@ impl Part {
 
     /// Its value, where it applies.
     pub(crate) fn value(self, entry: &Entry<'_>) -> Option<String> {
+        if self == Self::Of(Property::Knob) && self.of(entry).is_none() {
+            return Some(BASELINE.to_owned());
+        }
         self.of(entry).map(|had| match had {
             Had::Recording(name) => name.to_owned(),
             Had::Value(value) => property::value(&value),
@@ -55,12 +58,12 @@ impl Part {
 
     /// Its value with the word that says what it is.
     fn phrase(self, entry: &Entry<'_>) -> Option<String> {
-        self.of(entry).map(|had| match had {
-            Had::Recording(name) => name.to_owned(),
+        match self.of(entry) {
+            Some(Had::Recording(name)) => Some(name.to_owned()),
             // It stands first, and its name says enough.
-            Had::Value(Value::Knob(knobs)) => knobs.to_string(),
-            Had::Value(value) => property::phrase(&value),
-        })
+            Some(Had::Value(Value::Knob(_))) | None => self.value(entry),
+            Some(Had::Value(value)) => Some(property::phrase(&value)),
+        }
     }
 
     /// Its place among the parts by which entries are told apart by place before they are told apart by
@@ -111,22 +114,29 @@ fn names(entries: &[Entry<'_>], parts: &[Part]) -> usize {
 
 /// What `entry` is called by these parts.
 pub(crate) fn name(entry: &Entry<'_>, parts: &[Part]) -> String {
-    let words: Vec<String> = parts.iter().filter_map(|part| part.phrase(entry)).collect();
+    let is_tuned = parts.contains(&Part::Of(Property::Knob));
+    let says_more = |part: &&Part| !(is_tuned && FOLLOWS_FROM_A_KNOB.contains(part));
+    let words: Vec<String> = parts.iter().filter(says_more).filter_map(|part| part.phrase(entry)).collect();
     if words.is_empty() { "all wake-ups".to_owned() } else { words.join(" · ") }
 }
+
+/// What a setting that was tried changes of a condition: its name says it.
+const FOLLOWS_FROM_A_KNOB: [Part; 3] =
+    [Part::Of(Property::Policy), Part::Of(Property::Slack), Part::Of(Property::Mechanism)];
+
+/// The condition that settings are tried on, as `compare` calls it.
+const BASELINE: &str = "baseline";
 
 /// The same within a sentence, where `other` alone would mean anything.
 pub(crate) fn spoken(entry: &Entry<'_>, parts: &[Part]) -> String {
     let name = name(entry, parts);
-    let is_ordinary = |word: &&str| *word == "other";
-    match parts.contains(&Part::Of(Property::Policy)) && name.split(" · ").any(|word| is_ordinary(&word)) {
-        true => name
-            .split(" · ")
-            .map(|word| if is_ordinary(&word) { ORDINARY } else { word })
-            .collect::<Vec<_>>()
-            .join(" · "),
-        false => name,
-    }
+    let says_policy = parts.contains(&Part::Of(Property::Policy));
+    let said = |word| match word {
+        "other" if says_policy => ORDINARY,
+        BASELINE => "the baseline",
+        word => word,
+    };
+    name.split(" · ").map(said).collect::<Vec<_>>().join(" · ")
 }
 
 /// The policy of threads that ask for none.
@@ -136,8 +146,9 @@ const ORDINARY: &str = "ordinary scheduling (other)";
 pub(crate) fn common(entries: &[Entry<'_>]) -> String {
     let varying = varying(entries);
     let unsaid = [Part::Recording, Part::Of(Property::Kernel), Part::Of(Property::Thread)];
-    let is_common = |part: &Part| !varying.contains(part) && !unsaid.contains(part);
     let Some(first) = entries.first() else { return String::new() };
+    let is_common =
+        |part: &Part| !varying.contains(part) && !unsaid.contains(part) && part.of(first).is_some();
     let words: Vec<String> = Part::all().filter(is_common).filter_map(|part| part.phrase(first)).collect();
     words.join(" · ")
 }
@@ -222,13 +233,14 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_that_was_tried_is_named_before_what_it_changes() {
+    fn a_setting_that_was_tried_says_what_it_changes() {
         let mut tried = cyclic("fifo:80", 0);
         tried.tuned = Some(howlate_model::Tuned { knobs: vec!["fifo".into()], ..Default::default() });
         let analysis = analysis(vec![cyclic("other", 0), tried]);
         let entries = Entry::all(&[Recording::of("tune.jsonl", &analysis)]);
         let names: Vec<String> = entries.iter().map(|entry| name(entry, &varying(&entries))).collect();
-        assert_eq!(names, ["other", "fifo · fifo:80"]);
+        assert_eq!(names, ["baseline", "fifo"]);
+        assert_eq!(spoken(&entries[0], &varying(&entries)), "the baseline");
     }
 
     #[test]

@@ -13,16 +13,24 @@ pub(crate) fn html(text: &str) -> Markup {
 }
 
 /// The same, with no line ending between the digits of a number, or between it and its unit.
-fn unbroken(text: &str) -> String {
+pub(crate) fn unbroken(text: &str) -> String {
     let letters: Vec<char> = text.chars().collect();
     let is_within = |place: usize| {
-        let [before, after] = [place.checked_sub(1), Some(place + 1)].map(|at| letters.get(at?).copied());
-        before.is_some_and(|letter| letter.is_ascii_digit())
-            && after.is_some_and(|letter| letter.is_ascii_digit() || matches!(letter, 'µ' | '%'))
+        let before = place.checked_sub(1).and_then(|at| letters.get(at));
+        before.is_some_and(char::is_ascii_digit) && begins_with_what_belongs(&letters[place + 1..])
     };
     let kept =
         |(place, letter): (usize, &char)| if *letter == ' ' && is_within(place) { '\u{a0}' } else { *letter };
     letters.iter().enumerate().map(kept).collect()
+}
+
+/// Whether this goes on with more digits, or with a unit.
+fn begins_with_what_belongs(letters: &[char]) -> bool {
+    let word: String = letters.iter().take_while(|letter| letter.is_alphabetic()).collect();
+    let is_first = |of: fn(&char) -> bool| letters.first().is_some_and(of);
+    is_first(char::is_ascii_digit)
+        || is_first(|letter| *letter == '%')
+        || ["ns", "µs", "ms", "s", "min", "h"].contains(&word.as_str())
 }
 
 /// A sentence for Markdown.
@@ -68,6 +76,7 @@ mod tests {
     #[test]
     fn a_number_stays_in_its_line() {
         assert_eq!(unbroken("5 of 9 970, 3 µs"), "5 of 9\u{a0}970, 3\u{a0}µs");
+        assert_eq!(unbroken("4.00 ms. 2 sets, 95 %"), "4.00\u{a0}ms. 2 sets, 95\u{a0}%");
         assert_eq!(html("1 2 `3 4`").into_string(), "1\u{a0}2 <code>3 4</code>");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use howlate_analyse::compare::{Compared, Tested, Verdict};
+use howlate_analyse::compare::{Compared, LeftOut, Tested, Verdict};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use super::{ComparisonReport, words};
@@ -10,7 +10,7 @@ use crate::export::for_jenkins;
 use crate::legible;
 
 /// One suite per pair of conditions, one case per statistic: failed when it is worse, skipped when nothing can
-/// be said.
+/// be said; skipped too where nothing of a pair could be compared, lest an empty suite pass for a good one.
 ///
 /// # Errors
 ///
@@ -20,9 +20,25 @@ pub fn comparison_junit(report: &ComparisonReport<'_>) -> Result<String, String>
     for one in &report.comparison.compared {
         let mut suite = TestSuite::new(legible(&words::subject_name(one)).into_owned());
         suite.add_test_cases(one.statistics.iter().map(|tested| case(one, tested)));
+        if one.statistics.is_empty() {
+            suite.add_test_cases(one.left_out.iter().map(|left| left_out(one, *left)));
+        }
         junit.add_test_suite(suite);
     }
     for_jenkins(&junit)
+}
+
+/// A statistic that there is too little for.
+fn left_out(one: &Compared, left: LeftOut) -> TestCase {
+    let mut status = TestCaseStatus::skipped();
+    status.set_message(words::left_out(left, one.design));
+    named(TestCase::new(words::statistic(left.statistic, one.design), status))
+}
+
+fn named(mut case: TestCase) -> TestCase {
+    case.set_classname("howlate.compare");
+    case.set_time(Duration::ZERO);
+    case
 }
 
 fn case(one: &Compared, tested: &Tested) -> TestCase {
@@ -41,9 +57,7 @@ fn case(one: &Compared, tested: &Tested) -> TestCase {
         words::probability(tested.p_corrected)
     );
     status.set_message(found.as_str());
-    let mut case = TestCase::new(words::statistic(tested.statistic, one.design), status);
-    case.set_classname("howlate.compare");
-    case.set_time(Duration::ZERO);
+    let mut case = named(TestCase::new(words::statistic(tested.statistic, one.design), status));
     case.set_system_out(found);
     case
 }

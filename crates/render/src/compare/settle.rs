@@ -74,9 +74,11 @@ fn least_turn(one: &Compared, statistic: Statistic) -> Span {
     one.base.work.period().map_or(Span::ZERO, |period| period.times(statistic.least()))
 }
 
-/// Whole tenths of a second, as people type them.
+/// As people type them: whole seconds, or tenths of one where there are few.
 fn whole(span: Span) -> String {
-    let millis = span.as_nanos().div_ceil(100_000_000) * 100;
+    const SECOND: u64 = 1_000_000_000;
+    let step = if span.as_nanos() < 10 * SECOND { SECOND / 10 } else { SECOND };
+    let millis = span.as_nanos().div_ceil(step) * step / 1_000_000;
     if millis.is_multiple_of(1_000) { format!("{}s", millis / 1_000) } else { format!("{millis}ms") }
 }
 
@@ -125,5 +127,6 @@ mod tests {
     fn lengths_are_such_as_people_type() {
         assert_eq!(whole(Span::from_millis(4_000)), "4s");
         assert_eq!(whole(Span::from_nanos(2_340_000_001)), "2400ms");
+        assert_eq!(whole(Span::from_millis(147_700)), "148s");
     }
 }

@@ -193,8 +193,11 @@ fn notes(report: &ComparisonReport<'_>, width: usize) -> String {
         };
         format!(" Equivalent: the interval lies within ±{margin}.")
     });
+    let is_open = report.all().any(|(_, tested)| !words::detectable(tested).is_empty());
+    let detectable =
+        if is_open { "; detectable: a difference found with a chance of at least 80 %" } else { "" };
     let method = format!(
-        "{}. p is corrected for {comparisons} comparisons; detectable: a difference found with a chance of at least 80 %.{margin}",
+        "{}. p is corrected for {comparisons} comparisons{detectable}.{margin}",
         crate::prose::capitalised(&words::tally(report.comparison))
     );
     format!("{notes}{}\n", paint(DIM, wrapped(&method, width, 0)))

@@ -174,12 +174,13 @@ fn said(word: &str, largest: Option<(&Compared, &Tested)>) -> String {
     let differs: Vec<String> = one
         .differs
         .iter()
-        .map(|by| format!(" ({} {} → {})", by.property, value_of(by, &by.base), value_of(by, &by.new)))
+        .map(|by| format!(", {} {} → {}", by.property, value_of(by, &by.base), value_of(by, &by.new)))
         .collect();
+    let direction = if tested.difference_ns > 0.0 { "higher" } else { "lower" };
     format!(
-        "{word}: {} by {} µs ({}){}.",
+        "{word}: {} is {} µs {direction} ({}){}.",
         statistic(tested.statistic, one.design),
-        signed(tested.difference_ns),
+        micros_of(tested.difference_ns.abs()),
         percent(tested.percent(tested.difference_ns)),
         differs.concat()
     )

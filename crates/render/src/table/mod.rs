@@ -36,13 +36,20 @@ impl Columns {
 
     /// Whether each row stands in one line of `width`.
     pub(crate) fn stands_side_by_side(&self, width: usize) -> bool {
-        let columns: Vec<&Column> = self.columns.iter().collect();
-        Layout::of(&columns, self.names, width).is_side_by_side()
+        Layout::of(&self.with_something(), self.names, width).is_side_by_side()
+    }
+
+    /// The columns, but for those beside the names in which no row has anything.
+    fn with_something(&self) -> Vec<&Column> {
+        let has_some =
+            |column: &Column| column.cells.is_empty() || column.cells.iter().any(|cell| !cell.is_empty());
+        let kept = |(number, column): &(usize, &Column)| *number < self.names || has_some(column);
+        self.columns.iter().enumerate().filter(kept).map(|(_, column)| column).collect()
     }
 
     /// The table as text, without blanks at line ends, in lines of at most `width`; below it, what was left out.
     pub(crate) fn text(&self, width: usize) -> String {
-        let columns: Vec<&Column> = self.columns.iter().collect();
+        let columns = self.with_something();
         let layout = Layout::of(&columns, self.names, width);
         let left_out = match layout.left_out().join(", ") {
             none if none.is_empty() => none,
@@ -68,4 +75,20 @@ pub(crate) fn worst_in_bold(values: &[Option<i64>], show: impl Fn(i64) -> String
 pub(crate) fn transpose(columns: &[Vec<String>]) -> Vec<Vec<String>> {
     let rows = columns.first().map_or(0, Vec::len);
     (0..rows).map(|row| columns.iter().map(|column| column[row].clone()).collect()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_without_anything_takes_no_room() {
+        let table = |middle: &str| {
+            let mut table = Columns::new(&["name", "unseen", "p"].map(str::to_owned), 1);
+            table.row(vec!["one".to_owned(), middle.to_owned(), "0.01".to_owned()]);
+            anstream::adapter::strip_str(&table.text(80)).to_string()
+        };
+        assert_eq!(table(""), "  name     p\n  one   0.01\n");
+        assert!(table("±1").contains("unseen"), "{}", table("±1"));
+    }
 }

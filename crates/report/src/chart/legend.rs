@@ -10,19 +10,30 @@ use super::path::rounded;
 pub(crate) struct Named {
     pub(crate) hue: Hue,
     pub(crate) text: String,
-    /// Whether its marks are dots rather than a line.
-    pub(crate) is_dots: bool,
+    pub(crate) marks: Marks,
+}
+
+/// What a series is drawn with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Marks {
+    Line,
+    Dots,
+    Bars,
 }
 
 fn sample(one: &Named, x: f64, y: f64) -> Markup {
     let hue = one.hue;
-    if one.is_dots {
-        let dots = format!("M{0} {1}m4 0h0m9 0h0m9 0h0", rounded(x), rounded(y));
-        return html! { path class={ "dots " (hue.class()) } stroke-width="4" d=(dots) {} };
-    }
-    html! {
-        path class={ "line " (hue.class()) } stroke-dasharray=[hue.dashes()]
-            d=(format!("M{} {}h26", rounded(x), rounded(y))) {}
+    let (x, y) = (rounded(x), rounded(y));
+    match one.marks {
+        Marks::Line => html! {
+            path class={ "line " (hue.class()) } stroke-dasharray=[hue.dashes()] d=(format!("M{x} {y}h26")) {}
+        },
+        Marks::Dots => html! {
+            path class={ "dots " (hue.class()) } stroke-width="4" d=(format!("M{x} {y}m4 0h0m9 0h0m9 0h0")) {}
+        },
+        Marks::Bars => html! {
+            path class={ "piece " (hue.class()) } d=(format!("M{x} {y}m0 -5h26v10h-26z")) {}
+        },
     }
 }
 

@@ -23,7 +23,7 @@ pub(crate) use axis::Axis;
 pub(crate) use forest::{Difference, Forest, Group};
 pub(crate) use hue::{HUES, Hue};
 pub(crate) use lanes::{Lane, Lanes, Piece};
-pub(crate) use legend::{Named, legend, legend_svg};
+pub(crate) use legend::{Marks, Named, legend, legend_svg};
 pub(crate) use marks::{Along, Mark, SHADES};
 pub(crate) use matrix::{Field, Fields, Matrix, shade, shade_on};
 pub(crate) use plot::{End, Form, Plot};

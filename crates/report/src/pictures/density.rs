@@ -243,7 +243,7 @@ fn slower(entry: &Entry<'_>, rankings: &[Ranking]) -> Option<String> {
     let ranking = rankings.iter().find(is_it)?;
     let place = ranking.places.iter().find(|place| place.mechanism == mechanism)?;
     if ranking.fastest.work.notifier() == Some(mechanism) {
-        return Some("what others are held against".to_owned());
+        return Some("the reference".to_owned());
     }
     let interval = place.slower_ns?;
     let signed = |latency: Latency| {

@@ -23,7 +23,7 @@ const TABLE: usize = 100;
 const DATA: usize = 2_000;
 /// From shade to shade, so many margins above the middle of the nodes.
 const STEPS: [f64; 4] = [1.0, 2.0, 4.0, 8.0];
-const SHADES: [&str; 5] = ["to 1", "to 2", "to 4", "to 8", "more"];
+const SHADES: [&str; 5] = ["≤ 1", "≤ 2", "≤ 4", "≤ 8", "> 8"];
 
 /// The picture; nothing to draw where one machine has measured.
 pub(crate) fn picture(source: Source<'_>) -> Option<Picture> {
@@ -129,18 +129,28 @@ fn panels(fleet: &Fleet<'_>, is_named: bool) -> Vec<Panel> {
 }
 
 fn matrix(columns: &[Column<'_>], nodes: &[RankedNode<'_>]) -> Matrix {
+    // What is short enough needs no number to stand for it.
+    let is_short = columns.len() <= 3 && columns.iter().all(|column| column.name.chars().count() <= 12);
     let is_single = columns.len() == 1;
     let numbered = |(number, column): (usize, &Column<'_>)| format!("{} · {}", number + 1, column.name);
     let row = |node: &RankedNode<'_>| Fields {
         name: if node.stands_out > 0 { format!("▲ {}", node.node) } else { node.node.to_owned() },
         fields: columns.iter().map(|column| field(column, node.node)).collect(),
     };
-    let number = |number: usize| if is_single { String::new() } else { (number + 1).to_string() };
+    let heading = |(number, column): (usize, &Column<'_>)| match (is_single, is_short) {
+        (true, _) => String::new(),
+        (_, true) => column.name.clone(),
+        _ => (number + 1).to_string(),
+    };
     Matrix {
         across: if is_single { String::new() } else { "condition".to_owned() },
         down: "node".to_owned(),
-        key: if is_single { Vec::new() } else { columns.iter().enumerate().map(numbered).collect() },
-        columns: (0..columns.len()).map(number).collect(),
+        key: if is_single || is_short {
+            Vec::new()
+        } else {
+            columns.iter().enumerate().map(numbered).collect()
+        },
+        columns: columns.iter().enumerate().map(heading).collect(),
         rows: nodes[..with_names(nodes)].iter().map(row).collect(),
         strips: others(nodes).chunks(each(nodes)).map(|nodes| strip(columns, nodes)).collect(),
         shades: SHADES.to_vec(),
@@ -248,13 +258,24 @@ mod tests {
         assert!(
             (0..9).filter(|node| *node != 4).all(|node| svg.find(&format!(">n{node}<")).unwrap() > first)
         );
-        assert!(svg.contains("1 · other") && svg.contains("2 · fifo:80") && svg.contains("▲ 8"), "{svg}");
+        assert!(svg.contains(">other<") && svg.contains(">fifo:80<") && svg.contains("▲ 8"), "{svg}");
         assert!(
             picture.panels[0].data.lines().nth(1).unwrap().starts_with("n4,other,"),
             "{}",
             picture.panels[0].data
         );
         assert!(page.contains("other: n4 is later than the other nodes: its median by"), "{page}");
+    }
+
+    #[test]
+    fn what_is_too_long_for_a_column_has_a_number() {
+        let analysis = testing::fleet(3, &[]);
+        let fleets = Fleet::all(&[Recording::of("all.jsonl", &analysis)]);
+        let mut columns = columns(&fleets[0], NodeStatistic::ALL[0]);
+        columns[1].name.push_str(" · load stress-ng");
+        let drawn = matrix(&columns, &ranked(&fleets[0].spreads));
+        assert_eq!(drawn.columns, ["1", "2"]);
+        assert_eq!(drawn.key, ["1 · other", "2 · fifo:80 · load stress-ng"]);
     }
 
     #[test]

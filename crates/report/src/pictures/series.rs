@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use howlate_model::Property;
 
-use crate::chart::{HUES, Hue, Named};
+use crate::chart::{HUES, Hue, Marks, Named};
 use crate::entry::Entry;
 use crate::names::{Facet, Part, facets, name, varying};
 
@@ -66,14 +66,14 @@ pub(crate) fn series<'a>(entries: &[Entry<'a>]) -> Vec<Series<'a>> {
 pub(crate) fn legend(series: &[Series<'_>], more: impl Fn(&Series<'_>) -> String) -> Vec<Named> {
     let coloured = series.iter().filter(|one| one.hue != Hue::Rest);
     let mut all: Vec<Named> = coloured
-        .map(|one| Named { hue: one.hue, text: format!("{}: {}", one.name, more(one)), is_dots: false })
+        .map(|one| Named { hue: one.hue, text: format!("{}: {}", one.name, more(one)), marks: Marks::Line })
         .collect();
     let rest = series.iter().filter(|one| one.hue == Hue::Rest).count();
     if rest > 0 {
         all.push(Named {
             hue: Hue::Rest,
             text: format!("{rest} others, whose maxima are smaller"),
-            is_dots: false,
+            marks: Marks::Line,
         });
     }
     all

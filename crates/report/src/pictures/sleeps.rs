@@ -4,7 +4,7 @@ use howlate_model::Latency;
 use howlate_render::scale::Scale;
 
 use super::{Chart, Panel, Picture, data, words};
-use crate::chart::{Along, Axis, Drawing, Form, Hue, Mark, Named, Plot};
+use crate::chart::{Along, Axis, Drawing, Form, Hue, Mark, Marks, Named, Plot};
 use crate::entry::Entry;
 use crate::names::{name, varying};
 use crate::table::Table;
@@ -83,12 +83,12 @@ fn panel(entry: &Entry<'_>, name: String) -> Panel {
         form: Form::Alone,
         ends: Vec::new(),
     };
-    let legend = [(0, "in order", true), (1, "sorted", false)];
+    let legend = [(0, "in order", Marks::Dots), (1, "sorted", Marks::Line)];
     Panel {
         heading: name,
         drawing: Drawing::Plot(plot),
         legend: legend
-            .map(|(hue, text, is_dots)| Named { hue: Hue::of(hue), text: text.to_owned(), is_dots })
+            .map(|(hue, text, marks)| Named { hue: Hue::of(hue), text: text.to_owned(), marks })
             .into(),
         data: table_of(&in_order, &sorted),
     }

@@ -6,7 +6,7 @@ use howlate_render::scale::Scale;
 
 use super::series::left_out;
 use super::{Chart, Panel, Picture, data, words};
-use crate::chart::{Along, Axis, Drawing, Form, HUES, Hue, Mark, Named, Plot};
+use crate::chart::{Along, Axis, Drawing, Form, HUES, Hue, Mark, Marks, Named, Plot};
 use crate::entry::Entry;
 use crate::names::{Part, name, varying};
 use crate::table::Table;
@@ -117,7 +117,7 @@ fn panel(flights: &[Flight<'_>]) -> Panel {
             ends: Vec::new(),
         }),
         legend: named
-            .map(|(number, one)| Named { hue: Hue::of(number), text: one.name.clone(), is_dots: false })
+            .map(|(number, one)| Named { hue: Hue::of(number), text: one.name.clone(), marks: Marks::Line })
             .collect(),
         data: table_of(flights),
     }

@@ -7,7 +7,7 @@ use howlate_render::scale::Scale;
 use howlate_render::{part_in_words, segment_in_words};
 
 use super::{Chart, Panel, Picture, data, words};
-use crate::chart::{Axis, Drawing, Hue, Lane, Lanes, Named, Piece};
+use crate::chart::{Axis, Drawing, Hue, Lane, Lanes, Marks, Named, Piece};
 use crate::entry::Entry;
 use crate::names::{name, varying};
 use crate::table::Table;
@@ -184,7 +184,7 @@ fn lanes(heading: &str, why: &Why) -> Panel {
     let most = drawn.iter().map(|one| one.latency_ns.as_nanos().max(1).unsigned_abs()).max().unwrap_or(1);
     let is_there =
         |hue: Hue| drawn.iter().flat_map(|one| &one.parts).any(|part| self::hue(part.cause.kind) == hue);
-    let named = |(hue, text): &(Hue, &str)| Named { hue: *hue, text: (*text).to_owned(), is_dots: true };
+    let named = |(hue, text): &(Hue, &str)| Named { hue: *hue, text: (*text).to_owned(), marks: Marks::Bars };
     Panel {
         heading: heading.to_owned(),
         drawing: Drawing::Lanes(Lanes {
