@@ -1,7 +1,5 @@
 //! Counts in wider columns than a distribution's own, for pictures.
 
-use std::collections::BTreeMap;
-
 use howlate_model::Distribution;
 
 /// Columns per doubling of the latency. Their borders are borders of the distribution's own
@@ -12,7 +10,8 @@ const BITS: u32 = PER_DOUBLING.trailing_zeros();
 /// Counts per column; columns widen with the latency, as the axis of a logarithmic picture does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Columns {
-    counts: BTreeMap<u32, u64>,
+    /// Place and count of those that are not empty, ascending.
+    counts: Vec<(u32, u64)>,
 }
 
 /// One column that is not empty.
@@ -57,19 +56,25 @@ impl Columns {
                 _ => counts.push((place, bucket.count)),
             }
         }
-        Self { counts: counts.into_iter().collect() }
+        counts.shrink_to_fit();
+        Self { counts }
     }
 
     /// Counts all of `other` too.
     pub fn merge(&mut self, other: &Self) {
-        for (column, count) in &other.counts {
-            *self.counts.entry(*column).or_default() += count;
-        }
+        self.counts.extend_from_slice(&other.counts);
+        // Two ascending runs, which this sort finds and merges.
+        self.counts.sort();
+        self.counts.dedup_by(|next, kept| {
+            let same = next.0 == kept.0;
+            kept.1 += if same { next.1 } else { 0 };
+            same
+        });
     }
 
     /// The columns that are not empty, ascending.
     pub fn iter(&self) -> impl Iterator<Item = Column> + '_ {
-        self.counts.iter().map(|(&index, &count)| Column {
+        self.counts.iter().map(|&(index, count)| Column {
             from: lowest(index),
             until: lowest(index + 1),
             count,
@@ -78,12 +83,13 @@ impl Columns {
 
     /// How many latencies are in the column that holds `nanos` or in a higher one.
     pub fn reaching(&self, nanos: u64) -> u64 {
-        self.counts.range(index(nanos)..).map(|(_, count)| count).sum()
+        let from = self.counts.partition_point(|(place, _)| *place < index(nanos));
+        self.counts[from..].iter().map(|(_, count)| count).sum()
     }
 
     /// How many latencies there are.
     pub fn count(&self) -> u64 {
-        self.counts.values().sum()
+        self.counts.iter().map(|(_, count)| count).sum()
     }
 }
 

@@ -133,6 +133,7 @@ impl Outcome {
 
     pub(crate) fn finished(&mut self, finished: &Finished) {
         self.timeline.finished(finished);
+        self.turns.finished();
         if let Some(usage) = &finished.usage {
             self.usage.add(usage);
         }

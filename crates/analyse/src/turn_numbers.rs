@@ -37,11 +37,16 @@ impl TurnNumbers {
         match &mut self.now {
             Some((known, all)) if *known == round => all.merge(latency),
             _ => {
-                let before = self.now.replace((round, latency.clone()));
-                let room = self.over.len() < TURNS_KEPT;
-                self.over.extend(before.filter(|_| room).map(|(round, all)| TurnNumber::of(round, &all)));
+                self.finished();
+                self.now = Some((round, latency.clone()));
             }
         }
+    }
+
+    /// No more of the turn under way will come.
+    pub(crate) fn finished(&mut self) {
+        let (over, room) = (self.now.take(), self.over.len() < TURNS_KEPT);
+        self.over.extend(over.filter(|_| room).map(|(round, all)| TurnNumber::of(round, &all)));
     }
 
     pub(crate) fn all(&self) -> Vec<TurnNumber> {
