@@ -162,7 +162,7 @@ fn its_recording_is_read_like_any_other() {
     let page = run(&["report", "--format", "md", path]);
     let page_text = stdout(&page);
     assert_eq!(page.status.code(), Some(0), "{}", stderr(&page));
-    assert!(page_text.contains("timer\\_slack · slack 1 ns"), "{page_text}");
+    assert!(page_text.contains("| timer\\_slack |"), "{page_text}");
 }
 
 #[test]
