@@ -14,6 +14,8 @@ use crate::FleetError;
 const MOST_SAID: u64 = 1 << 20;
 /// How long messages may take after results.
 const MESSAGES: Duration = Duration::from_secs(1);
+/// The same of a program that failed, whose reason is among them; a busy machine hands them on late.
+const REASONS: Duration = Duration::from_secs(10);
 
 /// A program to run, to its end or for so long.
 pub(crate) struct Run<'a> {
@@ -89,8 +91,10 @@ impl Run<'_> {
             let error = format!("no answer within {} s", patience.as_secs());
             return Ok((Said { error, ..Said::default() }, T::default()));
         };
-        let error = error.recv_timeout(MESSAGES).unwrap_or_default();
+        let messages = error.recv_timeout(MESSAGES);
         let status = ended(&mut child).map_err(|source| no_program(program, source))?;
+        let late = || if status == Some(0) { None } else { error.recv_timeout(REASONS).ok() };
+        let error = messages.ok().or_else(late).unwrap_or_default();
         Ok((Said { status, out: String::new(), error }, taken))
     }
 
@@ -169,6 +173,14 @@ mod tests {
         assert_eq!((much.is_success(), much.out.len()), (true, 1 << 20));
         let none = Run { program: "no-such-program", words: &[], input: None, patience: MESSAGES }.said();
         assert!(matches!(none, Err(FleetError::NoProgram { .. })));
+    }
+
+    #[test]
+    fn the_reason_of_a_failure_is_waited_for() {
+        // Whoever holds standard error open for longer than results take is not waited for, unless it failed.
+        let late = "exec 3>&2 2>/dev/null; (sleep 1.5; echo late >&3) > /dev/null 3>&3 & exec 3>&-; exit";
+        assert_eq!(sh(&format!("{late} 1"), None, 600).reason(), "late");
+        assert_eq!(sh(&format!("{late} 0"), None, 600).error, "");
     }
 
     #[test]
