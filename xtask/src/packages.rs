@@ -136,7 +136,9 @@ pub fn provide(needed: &[Needed]) {
     println!("installing Debian packages: {}", missing.join(", "));
     let apt = |arguments: &[&str]| {
         let mut apt = Command::new("apt-get");
-        apt.args(arguments)
+        // Somebody else may be installing: their lock is waited for.
+        apt.args(["-o", "DPkg::Lock::Timeout=300"])
+            .args(arguments)
             .env("DEBIAN_FRONTEND", "noninteractive")
             .env(NOT_NOW.0, NOT_NOW.1)
             .status()

@@ -96,7 +96,10 @@ impl Buckets {
             self.counts.splice(0..0, std::iter::repeat_n(0, self.base - from));
             self.base = from;
         }
-        self.counts.resize(self.counts.len().max(until - self.base), 0);
+        // To the last byte: they seldom grow, and a fleet's analysis holds tens of thousands of them.
+        let places = self.counts.len().max(until - self.base);
+        self.counts.reserve_exact(places - self.counts.len());
+        self.counts.resize(places, 0);
     }
 
     /// Counts all of `other` too.

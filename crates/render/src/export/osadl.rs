@@ -2,6 +2,8 @@
 //!
 //! A dataset is one condition on all its CPUs. Classes are microseconds, and what happened is counted, as cyclictest does.
 
+use std::collections::HashMap;
+
 use howlate_analyse::{Analysis, Outcome};
 use howlate_model::{Distribution, Property, WorkKind};
 use jiff::Timestamp;
@@ -30,10 +32,11 @@ fn conditions(analysis: &Analysis) -> Vec<Vec<&Outcome>> {
         let apart = |property: &&Property| !matches!(property, Property::Cpu | Property::Thread);
         Property::ALL.iter().filter(apart).map(|property| property.typed(&one.condition)).collect()
     };
-    let mut conditions: Vec<Vec<&Outcome>> = Vec::new();
+    let (mut conditions, mut places) = (Vec::<Vec<&Outcome>>::new(), HashMap::new());
     let is_periodic = |one: &&Outcome| one.condition.work.kind() == WorkKind::Cyclic && one.count() > 0;
     for outcome in analysis.outcomes().iter().filter(is_periodic) {
-        match conditions.iter_mut().find(|threads| key(threads[0]) == key(outcome)) {
+        let place = *places.entry(key(outcome)).or_insert(conditions.len());
+        match conditions.get_mut(place) {
             Some(threads) => threads.push(outcome),
             None => conditions.push(vec![outcome]),
         }
