@@ -62,14 +62,7 @@ impl Columns {
 
     /// Counts all of `other` too.
     pub fn merge(&mut self, other: &Self) {
-        self.counts.extend_from_slice(&other.counts);
-        // Two ascending runs, which this sort finds and merges.
-        self.counts.sort();
-        self.counts.dedup_by(|next, kept| {
-            let same = next.0 == kept.0;
-            kept.1 += if same { next.1 } else { 0 };
-            same
-        });
+        add_counts(&mut self.counts, &other.counts);
     }
 
     /// The columns that are not empty, ascending.
@@ -91,6 +84,18 @@ impl Columns {
     pub fn count(&self) -> u64 {
         self.counts.iter().map(|(_, count)| count).sum()
     }
+}
+
+/// Adds counts of places to others, both ascending.
+pub(crate) fn add_counts<Place: Copy + Ord>(counts: &mut Vec<(Place, u64)>, more: &[(Place, u64)]) {
+    counts.extend_from_slice(more);
+    // Two ascending runs, which this sort finds and merges.
+    counts.sort();
+    counts.dedup_by(|next, kept| {
+        let same = next.0 == kept.0;
+        kept.1 += if same { next.1 } else { 0 };
+        same
+    });
 }
 
 /// Counts in columns of equal `width` from 0, and what lies beyond the last of them.

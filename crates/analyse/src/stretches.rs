@@ -9,6 +9,7 @@ use howlate_model::{Distribution, Latency};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::autocorrelation::{inflation_beside, is_too_alike, lag_one};
+use crate::columns::add_counts;
 use crate::{Interval, least_wakeups};
 
 /// Stretches kept. When there are more, neighbours are joined, so that memory stays constant.
@@ -37,16 +38,7 @@ impl Counts {
     }
 
     fn merge(&mut self, other: &Self) {
-        let mut both: Vec<(u64, u64)> = std::mem::take(&mut self.0);
-        both.extend_from_slice(&other.0);
-        // Two ascending runs, which this sort finds and merges.
-        both.sort();
-        both.dedup_by(|next, kept| {
-            let same = next.0 == kept.0;
-            kept.1 += if same { next.1 } else { 0 };
-            same
-        });
-        self.0 = both;
+        add_counts(&mut self.0, &other.0);
     }
 
     #[allow(clippy::cast_precision_loss, reason = "counts")]

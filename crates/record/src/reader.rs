@@ -218,21 +218,21 @@ struct Versioned {
 
 fn header(line: &[u8], path: &Path) -> Result<Header, ReadError> {
     let not = |reason: String| ReadError::NotARecording { path: path.to_owned(), reason };
-    let newer = |found: u64| ReadError::Newer { path: path.to_owned(), found };
-    let read = serde_json::from_slice(line);
-    match read {
-        Ok(Line::Header(header)) if header.format > FORMAT => Err(newer(u64::from(header.format))),
-        Ok(Line::Header(header)) => Ok(*header),
-        // A later header may have other fields.
-        read => match (serde_json::from_slice::<AnyHeader>(line), read) {
-            (Ok(any), _) if any.header.format > u64::from(FORMAT) => Err(newer(any.header.format)),
-            (Ok(_), Ok(_)) => Err(not("line 1 is no header".to_owned())),
-            (Ok(_), Err(error)) => Err(not(error.to_string())),
-            (Err(error), _) => Err(match error.classify() {
-                Category::Data => not("line 1 is no header with a format".to_owned()),
-                _ => not(format!("line 1 is not JSON ({error})")),
-            }),
-        },
+    let why = match serde_json::from_slice(line) {
+        Ok(Line::Header(header)) if header.format <= FORMAT => return Ok(*header),
+        Ok(_) => "line 1 is no header".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    // A later header may have other fields.
+    match serde_json::from_slice::<AnyHeader>(line) {
+        Ok(any) if any.header.format > u64::from(FORMAT) => {
+            Err(ReadError::Newer { path: path.to_owned(), found: any.header.format })
+        }
+        Ok(_) => Err(not(why)),
+        Err(error) => Err(not(match error.classify() {
+            Category::Data => "line 1 is no header with a format".to_owned(),
+            _ => format!("line 1 is not JSON ({error})"),
+        })),
     }
 }
 
