@@ -87,7 +87,8 @@ fn tests(extent: Extent) -> Tally {
     tally
 }
 
-/// A test program for each CPU at a time, as most wait; those that boot guests have the machine for themselves.
+/// A test program for each CPU at a time, and two more where somebody waits, as most only wait themselves; those that boot
+/// guests have the machine for themselves.
 fn programs_of(extent: Extent, skips: &Path) -> Tally {
     let mut tally = Tally::default();
     let mut command = cargo(&["test", "--workspace", "--no-run", "--message-format=json-render-diagnostics"]);
@@ -104,8 +105,9 @@ fn programs_of(extent: Extent, skips: &Path) -> Tally {
     tally.ran_to_the_end = true;
     let is_fast = extent == Extent::Fast;
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    let at_once = if is_fast { cpus + 2 } else { cpus };
     let (alone, together): (Vec<_>, Vec<_>) = programs.into_iter().partition(|one| one.needs_the_machine());
-    for (programs, at_once) in [(together, cpus + usize::from(is_fast)), (alone, 1)] {
+    for (programs, at_once) in [(together, at_once), (alone, 1)] {
         programs::run(programs, at_once, &Surroundings { skips, is_fast }, &mut |ended| {
             println!("== {} · {:.0} s", ended.name, ended.took.as_secs_f64());
             print!("{}", ended.text);

@@ -15,11 +15,14 @@ use serde_json::Value;
 /// Inputs of a property test in the everyday loop; proptest takes 256 if not told.
 const FEW_CASES: &str = "32";
 
+/// Kills of the storm in the everyday loop; 60 if not told.
+const FEW_KILLS: &str = "20";
+
 /// Those that boot guests: with others beside them these would miss their deadlines.
 const ALONE: [&str; 2] = ["guest", "guest_timerlat"];
 
 /// Those that take longest begin first, so that none of them is left at the end with nobody beside it.
-const LONGEST: [&str; 6] = ["plans", "legible", "tune", "browser", "consumers", "storm"];
+const LONGEST: [&str; 8] = ["plans", "legible", "tune", "browser", "consumers", "storm", "fleet", "compare"];
 
 /// What is the same for all test programs of a run.
 pub(super) struct Surroundings<'a> {
@@ -107,7 +110,10 @@ impl Program {
         command.envs(temporary.iter().map(|folder| ("TMPDIR", folder.path())));
         command.current_dir(&self.folder).env("HOWLATE_SKIPS", surroundings.skips);
         if surroundings.is_fast {
-            command.env("HOWLATE_FAST", "1").env("PROPTEST_CASES", FEW_CASES);
+            command
+                .env("HOWLATE_FAST", "1")
+                .env("PROPTEST_CASES", FEW_CASES)
+                .env("HOWLATE_STORM_KILLS", FEW_KILLS);
         }
         let (text, is_success) = match command.output() {
             Ok(output) => {
