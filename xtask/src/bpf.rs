@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use xtask::packages;
+use crate::packages;
 
 /// An object: its name, and what it is made from, the program first.
 pub struct Object {

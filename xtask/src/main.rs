@@ -1,18 +1,18 @@
 //! The developer's commands. `cargo xtask` without arguments lists them.
 
 mod bpf;
+mod cross;
 mod dist;
 mod fuzz;
 mod kubernetes;
 mod lab;
 mod orders;
+mod packages;
 mod storm;
 mod supply;
 mod test;
 
 use std::process::ExitCode;
-
-use xtask::cross;
 
 const USAGE: &str = "\
 The developer's commands:
@@ -58,7 +58,11 @@ fn main() -> ExitCode {
         ["orders"] => orders::run(),
         ["supply"] => supply::run(),
         ["bpf"] => bpf::run(),
-        ["bench" | "soak" | "capture-traces" | "capture-system", ..] => lab::run(&words),
+        ["bench", ..] => {
+            packages::provide(packages::FOR_BENCHES);
+            lab::run(&words)
+        }
+        ["soak" | "capture-traces" | "capture-system", ..] => lab::run(&words),
         [] | ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
             ExitCode::SUCCESS

@@ -23,8 +23,6 @@ use std::process::ExitCode;
 
 pub use program::built;
 
-use xtask::packages;
-
 type Bench = (&'static str, fn() -> std::io::Result<()>);
 
 const BENCHES: [Bench; 16] = [
@@ -53,7 +51,6 @@ pub fn run(names: &[&str]) -> ExitCode {
         eprintln!("error: there is no benchmark `{unknown}`; choose from {known}");
         return ExitCode::from(2);
     }
-    packages::provide(packages::FOR_BENCHES);
     for (name, bench) in BENCHES.iter().filter(|(name, _)| names.is_empty() || names.contains(name)) {
         println!("== {name}");
         if let Err(error) = bench() {

@@ -12,8 +12,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use xtask::cross::{self, Target};
-use xtask::packages;
+use crate::cross::{self, Target};
+use crate::packages;
 
 /// Builds for the architectures named, both if none is, into `target/downloads`.
 pub fn run(words: &[&str]) -> ExitCode {

@@ -11,8 +11,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
+use crate::packages;
 use tempfile::TempDir;
-use xtask::packages;
 
 use self::cluster::Cluster;
 

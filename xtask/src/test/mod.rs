@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
 use self::programs::Surroundings;
-use xtask::packages;
+use crate::packages;
 
 /// How much to test.
 #[derive(Clone, Copy, PartialEq, Eq)]
