@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use syn::visit::{self, Visit};
-use syn::{Attribute, ItemFn, ItemMod, ItemUse, Macro, UseTree, Visibility};
+use syn::{Attribute, ItemFn, ItemMod, ItemUse, Macro, MetaList, UseTree, Visibility};
 
 /// A path's words.
 type Words = Vec<String>;
@@ -61,6 +61,8 @@ fn a_circle_is_found_and_a_passed_on_name_is_none() {
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].contains("one.rs") && found[0].contains("two.rs") && !found[0].contains("lib.rs"));
     }
+    write("one.rs", "#[error(\"{}\", crate::two::two())] pub struct One;");
+    assert_eq!(circles().len(), 1);
 }
 
 /// The circles of the crate with this root, one line each.
@@ -154,14 +156,24 @@ impl<'ast> Visit<'ast> for Module {
         visit::visit_path(self, path);
     }
 
-    /// What stands in a macro is no syntax tree: its paths are found by their signs.
     fn visit_macro(&mut self, item: &'ast Macro) {
-        let text = item.tokens.to_string().replace(" :: ", "::");
-        let is_sign = |letter: char| !letter.is_alphanumeric() && letter != '_' && letter != ':';
-        let paths = text.split(is_sign).filter(|word| word.contains("::"));
-        self.paths.extend(paths.map(|path| path.split("::").map(str::to_owned).collect()));
+        self.paths.extend(paths_among(&item.tokens.to_string()));
         visit::visit_macro(self, item);
     }
+
+    /// `#[error("…", crate::limits::MOST)]` becomes code as well.
+    fn visit_meta_list(&mut self, item: &'ast MetaList) {
+        self.paths.extend(paths_among(&item.tokens.to_string()));
+        visit::visit_meta_list(self, item);
+    }
+}
+
+/// What stands in a macro or an attribute is no syntax tree: its paths are found by their signs.
+fn paths_among(tokens: &str) -> Vec<Words> {
+    let text = tokens.replace(" :: ", "::");
+    let is_sign = |letter: char| !letter.is_alphanumeric() && letter != '_' && letter != ':';
+    let paths = text.split(is_sign).filter(|word| word.contains("::"));
+    paths.map(|path| path.split("::").map(str::to_owned).collect()).collect()
 }
 
 /// The paths of a use tree: `a::{b, c::d}` is two.

@@ -6,15 +6,12 @@ use howlate_model::{
 };
 use jiff::Timestamp;
 
+use crate::MOST_ROOM;
 use crate::error::ImportError;
 use crate::json::SystemInfo;
 
 /// More threads, CPUs or tags than are read of one file: each takes up to 40 KiB.
 pub(crate) const MOST_SERIES: usize = 2_048;
-
-/// Bytes of memory that the distributions of one file may take: 1 000 threads that were up to ten milliseconds late. Whoever
-/// analyses them holds several copies, of two files to compare them.
-pub(crate) const MOST_ROOM: usize = 32 << 20;
 
 /// A file of another program, as a recording's header and the lines after it.
 #[derive(Clone, Debug)]

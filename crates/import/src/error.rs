@@ -22,7 +22,7 @@ pub enum ImportError {
     /// More threads with latencies further apart than any machine has.
     #[error(
         "it looks like the output of {program}, but its histograms take more than {} MiB, the most that is read",
-        crate::draft::MOST_ROOM >> 20
+        crate::MOST_ROOM >> 20
     )]
     Wide {
         /// What seems to have written it.

@@ -11,8 +11,9 @@ use hdrhistogram::serialization::interval_log::{
 use howlate_model::{Bucket, Distribution, Foreign, HIGHEST_TRACKED, ImportNote, Span, read_hdr};
 use jiff::Timestamp;
 
+use crate::MOST_ROOM;
 use crate::Read;
-use crate::draft::{Draft, Imported, MOST_ROOM, MOST_SERIES, Series, Stretch};
+use crate::draft::{Draft, Imported, MOST_SERIES, Series, Stretch};
 use crate::error::ImportError;
 use crate::histogram::count_in;
 

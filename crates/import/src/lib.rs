@@ -30,6 +30,10 @@ pub const LONGEST: usize = 32 << 20;
 /// The same of JSON, which takes many times its length once it is read.
 const LONGEST_JSON: usize = 8 << 20;
 
+/// Bytes of memory that the distributions of one file may take: 1 000 threads that were up to ten milliseconds late. Whoever
+/// analyses them holds several copies, of two files to compare them.
+const MOST_ROOM: usize = 32 << 20;
+
 /// What is made of a file; `None` if it is not of the format.
 type Read = Option<Result<Imported, ImportError>>;
 
