@@ -109,42 +109,16 @@ impl Analysis {
 mod tests {
     use super::*;
     use howlate_model::{
-        Block, InForce, Instrument, Latency, MonotonicTime, Policy, SeriesPoint, Sleeper, Span, Started,
-        System, Wait, Wakeup, Work,
+        Block, InForce, Latency, MonotonicTime, Policy, SeriesPoint, Sleeper, Span, Started, Wait, Wakeup,
+        Work,
     };
 
     fn analysis(work: Work) -> Analysis {
-        let condition = Condition {
-            work,
-            policy: Policy::OTHER,
-            slack_ns: None,
-            cpu: None,
-            thread: 0,
-            name: None,
-            load: howlate_model::Load::IDLE,
-            kernel: "6.1.0".into(),
-            on_host: None,
-            tuned: None,
-            node: None,
-        };
+        let condition = Condition::of(work, "6.1.0");
         Analysis::new(Header {
-            format: 1,
-            id: None,
             howlate: "0.1.0".into(),
             command: "cyclic".into(),
-            arguments: vec![],
-            started: String::new(),
-            at_ns: MonotonicTime::default(),
-            clock: "CLOCK_MONOTONIC".into(),
-            seed: 0,
-            node: howlate_model::Node::default(),
-            system: System::default(),
-            findings: vec![],
-            settings: vec![],
-            late_above_ns: None,
-            tuning: None,
-            instrument: Instrument::default(),
-            conditions: vec![condition],
+            ..Header::of(vec![condition])
         })
     }
 

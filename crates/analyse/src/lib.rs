@@ -58,42 +58,12 @@ mod testing {
     use super::*;
     #[cfg(test)]
     use howlate_model::{Block, Caveat, CpuSet, InForce, Line, Span, Started, Wakeup};
-    use howlate_model::{Condition, Header, Instrument, Load, MonotonicTime, Policy, System, Work};
+    use howlate_model::{Condition, Header, MonotonicTime, Policy, Work};
 
     /// A recording's analysis before anything was measured.
     pub(crate) fn analysis_of(works: &[Work]) -> Analysis {
-        let condition = |&work: &Work| Condition {
-            work,
-            policy: Policy::OTHER,
-            slack_ns: None,
-            cpu: Some(1),
-            thread: 0,
-            name: None,
-            load: Load::IDLE,
-            kernel: "6.1.0".into(),
-            on_host: None,
-            tuned: None,
-            node: None,
-        };
-        Analysis::new(Header {
-            format: 1,
-            id: None,
-            howlate: "0.1.0".into(),
-            command: String::new(),
-            arguments: vec![],
-            started: String::new(),
-            at_ns: MonotonicTime::default(),
-            clock: "CLOCK_MONOTONIC".into(),
-            seed: 0,
-            node: howlate_model::Node::default(),
-            system: System::default(),
-            findings: vec![],
-            settings: vec![],
-            late_above_ns: None,
-            tuning: None,
-            instrument: Instrument::default(),
-            conditions: works.iter().map(condition).collect(),
-        })
+        let condition = |&work: &Work| Condition { cpu: Some(1), ..Condition::of(work, "6.1.0") };
+        Analysis::new(Header { howlate: "0.1.0".into(), ..Header::of(works.iter().map(condition).collect()) })
     }
 
     /// The begin of a turn in which the policy was refused, so that it ran as `other`.

@@ -102,17 +102,12 @@ pub fn trace_mark(options: &Options, latency: Latency) -> String {
 /// What each thread measures, for a recording.
 pub fn conditions(turn: &Turn, kernel: &str) -> Vec<Condition> {
     let condition = |task: &Task| Condition {
-        work: task.work,
         policy: task.policy,
         slack_ns: task.slack,
         cpu: task.cpu,
         thread: task.condition,
-        name: None,
         load: turn.load.clone(),
-        kernel: kernel.to_owned(),
-        on_host: None,
-        tuned: None,
-        node: None,
+        ..Condition::of(task.work, kernel)
     };
     turn.tasks.iter().map(condition).collect()
 }

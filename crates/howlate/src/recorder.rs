@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use howlate_analyse::Analysis;
 use howlate_analyse::compare::Track;
 use howlate_linux::clock;
-use howlate_model::{Caveat, Condition, End, FORMAT, Header, HowEnded, Line};
+use howlate_model::{Caveat, Condition, End, Header, HowEnded, Line};
 use howlate_record::{CreateError, Writer};
 
 use crate::environment::Environment;
@@ -149,23 +149,19 @@ pub(crate) fn header(
     conditions: Vec<Condition>,
 ) -> Header {
     Header {
-        format: FORMAT,
         id: Some(new_id()),
         howlate: env!("CARGO_PKG_VERSION").to_owned(),
         command: command.to_owned(),
         arguments: std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect(),
         started: date_and_time(),
         at_ns: clock::now(),
-        clock: "CLOCK_MONOTONIC".to_owned(),
         seed,
         node: environment.node.clone(),
         system: environment.system.clone(),
         findings: environment.findings.clone(),
         settings: environment.settings.clone(),
-        late_above_ns: None,
-        tuning: None,
         instrument: environment.instrument,
-        conditions,
+        ..Header::of(conditions)
     }
 }
 

@@ -1,8 +1,8 @@
 //! What is known of a file, and the lines that it becomes.
 
 use howlate_model::{
-    Block, Caveat, Condition, Distribution, End, FORMAT, Foreign, Header, HowEnded, ImportNote, Instrument,
-    Line, Load, MonotonicTime, Policy, Span, System, Work,
+    Block, Caveat, Condition, Distribution, End, Foreign, Header, HowEnded, ImportNote, Line, MonotonicTime,
+    Policy, Span, System, Work,
 };
 use jiff::Timestamp;
 
@@ -75,23 +75,17 @@ impl Series {
     }
 
     fn condition(&self, kernel: &str) -> Condition {
+        let work = Work::Foreign {
+            mechanism: self.mechanism,
+            period_ns: self.period,
+            says_policy: self.policy.is_some(),
+            says_load: self.idle,
+        };
         Condition {
-            work: Work::Foreign {
-                mechanism: self.mechanism,
-                period_ns: self.period,
-                says_policy: self.policy.is_some(),
-                says_load: self.idle,
-            },
             policy: self.policy.unwrap_or(Policy::OTHER),
-            slack_ns: None,
             cpu: self.cpu,
             thread: self.thread,
-            name: None,
-            load: Load::IDLE,
-            kernel: kernel.to_owned(),
-            on_host: None,
-            tuned: None,
-            node: None,
+            ..Condition::of(work, kernel)
         }
     }
 }
@@ -120,23 +114,11 @@ impl Draft {
     fn header(&self) -> Header {
         let conditions = self.series.iter().map(|series| series.condition(&self.system.kernel)).collect();
         Header {
-            format: FORMAT,
-            id: None,
-            howlate: String::new(),
             command: self.program.clone(),
-            arguments: Vec::new(),
             started: self.started.clone(),
-            at_ns: MonotonicTime::default(),
             clock: String::new(),
-            seed: 0,
-            node: howlate_model::Node::default(),
             system: self.system.clone(),
-            findings: Vec::new(),
-            settings: Vec::new(),
-            late_above_ns: None,
-            tuning: None,
-            instrument: Instrument::default(),
-            conditions,
+            ..Header::of(conditions)
         }
     }
 

@@ -44,6 +44,25 @@ pub struct Condition {
     pub node: Option<String>,
 }
 
+impl Condition {
+    /// Work of one thread with ordinary scheduling, wherever the scheduler puts it, and nothing else going on.
+    pub fn of(work: Work, kernel: impl Into<String>) -> Self {
+        Self {
+            work,
+            policy: Policy::OTHER,
+            slack_ns: None,
+            cpu: None,
+            thread: 0,
+            name: None,
+            load: Load::IDLE,
+            kernel: kernel.into(),
+            on_host: None,
+            tuned: None,
+            node: None,
+        }
+    }
+}
+
 /// The kinds of work that are measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WorkKind {
@@ -221,18 +240,12 @@ mod tests {
 
     #[test]
     fn json_keeps_the_published_names() {
+        let work = Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_millis(1) };
         let condition = Condition {
-            work: Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_millis(1) },
             policy: "fifo:80".parse().unwrap(),
             slack_ns: Some(Span::from_nanos(1)),
             cpu: Some(1),
-            thread: 0,
-            name: None,
-            load: Load::IDLE,
-            kernel: "6.18.44".into(),
-            on_host: None,
-            tuned: None,
-            node: None,
+            ..Condition::of(work, "6.18.44")
         };
         let json = serde_json::to_string(&condition).unwrap();
         assert_eq!(

@@ -274,19 +274,7 @@ mod tests {
     use crate::{Notifier, Wait};
 
     fn condition(work: Work) -> Condition {
-        Condition {
-            work,
-            policy: Policy::OTHER,
-            slack_ns: None,
-            cpu: Some(1),
-            thread: 0,
-            name: None,
-            load: Load::IDLE,
-            kernel: "6.1.0".into(),
-            on_host: None,
-            tuned: None,
-            node: None,
-        }
+        Condition { cpu: Some(1), ..Condition::of(work, "6.1.0") }
     }
 
     fn typed(condition: &Condition) -> Vec<String> {

@@ -94,6 +94,31 @@ pub struct Header {
     pub conditions: Vec<Condition>,
 }
 
+impl Header {
+    /// Of a recording of which nothing else is known.
+    pub fn of(conditions: Vec<Condition>) -> Self {
+        Self {
+            format: FORMAT,
+            id: None,
+            howlate: String::new(),
+            command: String::new(),
+            arguments: Vec::new(),
+            started: String::new(),
+            at_ns: MonotonicTime::default(),
+            clock: "CLOCK_MONOTONIC".to_owned(),
+            seed: 0,
+            node: Node::default(),
+            system: System::default(),
+            findings: Vec::new(),
+            settings: Vec::new(),
+            late_above_ns: None,
+            tuning: None,
+            instrument: Instrument::default(),
+            conditions,
+        }
+    }
+}
+
 /// What decisions while settings are tried follow from, together with the turns that were recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Tuning {

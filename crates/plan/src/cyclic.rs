@@ -193,17 +193,12 @@ impl CyclicChoices {
         let condition = |(thread, &cpu): (usize, &Option<u32>)| {
             let (work, policy) = self.work(group, thread);
             Condition {
-                work,
                 policy,
                 slack_ns: group.slack,
                 cpu,
                 thread: u32::try_from(thread).unwrap_or(u32::MAX),
-                name: None,
                 load: group.load.clone(),
-                kernel: machine.kernel.clone(),
-                on_host: None,
-                tuned: None,
-                node: None,
+                ..Condition::of(work, &machine.kernel)
             }
         };
         threads.iter().enumerate().map(condition).collect()

@@ -156,34 +156,37 @@ impl NotifyChoices {
         let mut conditions = Vec::new();
         for &slack_ns in self.circumstances.slacks_for(policy) {
             for load in &self.circumstances.loads {
-                for &between in &self.between {
-                    for &receiver in &self.receivers {
-                        conditions.extend(self.gaps.iter().map(|&after_ns| Condition {
-                            work: Work::Notify {
-                                mechanism,
-                                after_ns,
-                                between,
-                                sender_cpu: Some(pair.sender),
-                                placement: Some(pair.placement),
-                                receiver,
-                                round_trip: self.round_trip,
-                            },
-                            policy,
-                            slack_ns,
-                            cpu: Some(pair.receiver),
-                            thread: 0,
-                            name: None,
-                            load: load.clone(),
-                            kernel: machine.kernel.clone(),
-                            on_host: None,
-                            tuned: None,
-                            node: None,
-                        }));
-                    }
+                for work in self.works(mechanism, pair) {
+                    conditions.push(Condition {
+                        policy,
+                        slack_ns,
+                        cpu: Some(pair.receiver),
+                        load: load.clone(),
+                        ..Condition::of(work, &machine.kernel)
+                    });
                 }
             }
         }
         conditions
+    }
+
+    /// One for each gap, state of the receiver's CPU, and what the two ends are.
+    fn works(&self, mechanism: Notifier, pair: Pair) -> Vec<Work> {
+        let mut works = Vec::new();
+        for &between in &self.between {
+            for &receiver in &self.receivers {
+                works.extend(self.gaps.iter().map(|&after_ns| Work::Notify {
+                    mechanism,
+                    after_ns,
+                    between,
+                    sender_cpu: Some(pair.sender),
+                    placement: Some(pair.placement),
+                    receiver,
+                    round_trip: self.round_trip,
+                }));
+            }
+        }
+        works
     }
 
     fn samples(&self) -> u64 {

@@ -92,19 +92,12 @@ impl SleepChoices {
         let mut places = Vec::new();
         for &slack_ns in choices.slacks_for(policy) {
             for load in &choices.loads {
-                let kernel = || machine.kernel.clone();
                 let place = |&cpu| Condition {
-                    work,
                     policy,
                     slack_ns,
                     cpu,
-                    thread: 0,
-                    name: None,
                     load: load.clone(),
-                    kernel: kernel(),
-                    on_host: None,
-                    tuned: None,
-                    node: None,
+                    ..Condition::of(work, &machine.kernel)
                 };
                 places.extend(cpus.iter().map(place));
             }

@@ -248,24 +248,13 @@ impl Merge {
 
 #[cfg(test)]
 mod tests {
-    use howlate_model::{Block, Load, Policy, Span, Wait, Work};
+    use howlate_model::{Block, Span, Wait, Work};
 
     use super::*;
 
     fn condition(kernel: &str, period: u64) -> Condition {
-        Condition {
-            work: Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_micros(period) },
-            policy: Policy::OTHER,
-            slack_ns: None,
-            cpu: None,
-            thread: 0,
-            name: None,
-            load: Load::IDLE,
-            kernel: kernel.into(),
-            on_host: None,
-            tuned: None,
-            node: None,
-        }
+        let work = Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_micros(period) };
+        Condition::of(work, kernel)
     }
 
     fn source(kernel: &str) -> Vec<Condition> {

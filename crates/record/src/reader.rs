@@ -238,42 +238,18 @@ fn header(line: &[u8], path: &Path) -> Result<Header, ReadError> {
 
 #[cfg(test)]
 pub(crate) mod testing {
-    use howlate_model::{
-        Block, Condition, Header, Instrument, MonotonicTime, Policy, Span, System, Wait, Wakeup, Work,
-    };
+    use howlate_model::{Block, Condition, Header, MonotonicTime, Span, Wait, Wakeup, Work};
 
     pub(crate) fn header(conditions: u32) -> Header {
-        let condition = |thread| Condition {
-            work: Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_millis(1) },
-            policy: Policy::OTHER,
-            slack_ns: None,
-            cpu: None,
-            thread,
-            name: None,
-            load: howlate_model::Load::IDLE,
-            kernel: "6.1.0".into(),
-            on_host: None,
-            tuned: None,
-            node: None,
-        };
+        let work = Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_millis(1) };
+        let condition = |thread| Condition { thread, ..Condition::of(work, "6.1.0") };
         Header {
-            format: howlate_model::FORMAT,
-            id: None,
             howlate: "0.1.0".into(),
             command: "cyclic".into(),
             arguments: vec!["cyclic".into()],
             started: "2026-01-01T00:00:00Z".into(),
-            at_ns: MonotonicTime::from_nanos(0),
-            clock: "CLOCK_MONOTONIC".into(),
             seed: 1,
-            node: howlate_model::Node::default(),
-            system: System::default(),
-            findings: vec![],
-            settings: vec![],
-            late_above_ns: None,
-            tuning: None,
-            instrument: Instrument::default(),
-            conditions: (0..conditions).map(condition).collect(),
+            ..Header::of((0..conditions).map(condition).collect())
         }
     }
 

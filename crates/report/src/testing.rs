@@ -2,8 +2,8 @@
 
 use howlate_analyse::Analysis;
 use howlate_model::{
-    Caveat, Condition, Header, InForce, Instrument, Latency, Line, Load, MonotonicTime, Policy, Sleeper,
-    Source, Span, Started, System, Wait, Work,
+    Caveat, Condition, Header, InForce, Latency, Line, MonotonicTime, Policy, Sleeper, Source, Span, Started,
+    Wait, Work,
 };
 
 /// A condition: `sleep LENGTH` or `cyclic`, under this policy.
@@ -15,17 +15,10 @@ pub(crate) fn condition(work: &str, policy: &str, cpu: Option<u32>) -> Condition
         None => Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_millis(1) },
     };
     Condition {
-        work,
         policy: policy.parse().unwrap(),
-        slack_ns: None,
         cpu,
         thread: cpu.unwrap_or(0),
-        name: None,
-        load: Load::IDLE,
-        kernel: "6.1.0".into(),
-        on_host: None,
-        tuned: None,
-        node: None,
+        ..Condition::of(work, "6.1.0")
     }
 }
 
@@ -36,25 +29,7 @@ pub(crate) fn cyclic(policy: &str, cpu: u32) -> Condition {
 
 /// A recording in which nothing was measured yet.
 pub(crate) fn analysis(conditions: Vec<Condition>) -> Analysis {
-    Analysis::new(Header {
-        format: 1,
-        id: None,
-        howlate: "0.1.0".into(),
-        command: "cyclic".into(),
-        arguments: vec![],
-        started: String::new(),
-        at_ns: MonotonicTime::default(),
-        clock: "CLOCK_MONOTONIC".into(),
-        seed: 0,
-        node: howlate_model::Node::default(),
-        system: System::default(),
-        findings: vec![],
-        settings: vec![],
-        late_above_ns: None,
-        tuning: None,
-        instrument: Instrument::default(),
-        conditions,
-    })
+    Analysis::new(Header { howlate: "0.1.0".into(), command: "cyclic".into(), ..Header::of(conditions) })
 }
 
 /// Adds a block of wake-ups, all equally late, to one of its conditions.

@@ -154,7 +154,7 @@ fn within(conditions: &[Condition], group: &Group, property: Property, base: &st
 #[cfg(test)]
 mod tests {
     use super::*;
-    use howlate_model::{Load, Policy, Span, Wait, Work};
+    use howlate_model::{Policy, Span, Wait, Work};
 
     fn track(policies: &[&str], cpus: &[u32], kernel: &str) -> Track {
         let work = Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_millis(1) };
@@ -165,19 +165,7 @@ mod tests {
         {
             let policy: Policy = policy.parse().unwrap();
             let (cpu, kernel) = (Some(cpu), kernel.to_owned());
-            header.conditions.push(Condition {
-                work,
-                policy,
-                slack_ns: None,
-                cpu,
-                thread,
-                name: None,
-                load: Load::default(),
-                kernel,
-                on_host: None,
-                tuned: None,
-                node: None,
-            });
+            header.conditions.push(Condition { policy, cpu, thread, ..Condition::of(work, kernel) });
         }
         Track::new(header)
     }

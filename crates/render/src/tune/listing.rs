@@ -112,25 +112,14 @@ pub fn tune_listing_json(
 
 #[cfg(test)]
 mod tests {
-    use howlate_model::{Load, Policy, Wait, Work};
+    use howlate_model::{Wait, Work};
 
     use super::*;
 
     #[test]
     fn a_narrow_terminal_has_names_above_what_is_said_of_them() {
-        let baseline = Condition {
-            work: Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_millis(1) },
-            policy: Policy::OTHER,
-            slack_ns: None,
-            cpu: Some(0),
-            thread: 0,
-            load: Load::IDLE,
-            kernel: String::new(),
-            name: None,
-            on_host: None,
-            tuned: None,
-            node: None,
-        };
+        let work = Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_millis(1) };
+        let baseline = Condition { cpu: Some(0), ..Condition::of(work, "") };
         let writes = (0..2).map(|number| Write {
             path: format!("/proc/irq/{number}/smp_affinity_list"),
             now: "0-1".into(),

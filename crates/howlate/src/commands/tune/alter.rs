@@ -136,24 +136,13 @@ fn waiting(work: Work, wait: Wait) -> Result<Work, Unaltered> {
 #[cfg(test)]
 mod tests {
     use howlate_knobs::{Writes, named};
-    use howlate_model::{Load, WriteKind};
+    use howlate_model::WriteKind;
 
     use super::*;
 
     fn condition(policy: &str) -> Condition {
-        Condition {
-            work: Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_millis(1) },
-            policy: policy.parse().unwrap(),
-            slack_ns: None,
-            cpu: None,
-            thread: 0,
-            name: None,
-            load: Load::IDLE,
-            kernel: String::new(),
-            on_host: None,
-            tuned: None,
-            node: None,
-        }
+        let work = Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_millis(1) };
+        Condition { policy: policy.parse().unwrap(), ..Condition::of(work, "") }
     }
 
     fn slack() -> Change {

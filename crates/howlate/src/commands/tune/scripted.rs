@@ -24,19 +24,8 @@ fn testdata(path: &str) -> std::path::PathBuf {
 
 /// A periodic thread beside busy ones.
 fn condition() -> Condition {
-    Condition {
-        work: Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_millis(1) },
-        policy: Policy::OTHER,
-        slack_ns: None,
-        cpu: None,
-        thread: 0,
-        name: None,
-        load: "cpu".parse().unwrap(),
-        kernel: "6.18.44".to_owned(),
-        on_host: None,
-        tuned: None,
-        node: None,
-    }
+    let work = Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_millis(1) };
+    Condition { load: "cpu".parse().unwrap(), ..Condition::of(work, "6.18.44") }
 }
 
 fn trials() -> Trials {

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use howlate_analyse::watch::{Awakening, Chains, Thread, Turned, Turns};
 use howlate_linux::clock;
 use howlate_model::{
-    Activation, CONDITIONS_MOST, Condition, Happened, InForce, Life, Line, Load, LoopTurn, MonotonicTime,
-    Started, Traced, Work,
+    Activation, CONDITIONS_MOST, Condition, Happened, InForce, Life, Line, LoopTurn, MonotonicTime, Started,
+    Traced, Work,
 };
 use howlate_procfs::Schedstat;
 use howlate_watch::{Identities, Identity, Marked, Threads, Told};
@@ -189,17 +189,11 @@ impl Followed {
         let now = clock::now();
         let in_force = in_force(tid, told);
         let condition = Condition {
-            work: Work::Watch { mechanism: activation },
             policy: in_force.policy,
-            slack_ns: None,
             cpu: Some(&in_force.cpus).filter(|cpus| cpus.len() == 1).and_then(|cpus| cpus.iter().next()),
             thread: identity.number,
             name: Some(identity.name.clone()),
-            load: Load::IDLE,
-            kernel: self.kernel.clone(),
-            on_host: None,
-            tuned: None,
-            node: None,
+            ..Condition::of(Work::Watch { mechanism: activation }, &self.kernel)
         };
         self.threads.push(Thread::new(number, now));
         self.names.push(identity.name.clone());

@@ -156,17 +156,9 @@ fn plan(asked: &TuneProgram, name: &str, facts: &Facts, look: &FirstLook, enviro
     let length = asked.turn.unwrap_or_else(|| look.turn(enough(asked.how.goal), TURN));
     let name = if asked.thread.is_empty() { name.to_owned() } else { asked.thread.join(",") };
     let of = |mechanism| Condition {
-        work: Work::Watch { mechanism },
         policy: facts.policy,
-        slack_ns: None,
-        cpu: None,
-        thread: 0,
         name: Some(name.clone()),
-        load: Load::IDLE,
-        kernel: environment.system.kernel.clone(),
-        on_host: None,
-        tuned: None,
-        node: None,
+        ..Condition::of(Work::Watch { mechanism }, &environment.system.kernel)
     };
     let conditions: Vec<Condition> = look.compared.iter().copied().map(of).collect();
     let tasks = conditions.iter().enumerate().map(|(number, one)| Task::of(number, one)).collect();
