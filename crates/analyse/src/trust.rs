@@ -2,6 +2,7 @@
 
 use howlate_model::{Caveat, HowEnded};
 
+use crate::watch::Rhythm;
 use crate::{Analysis, Outcome};
 
 /// Whether every condition was measured, to the end, with everything it was to have.
@@ -10,7 +11,12 @@ pub fn is_as_asked(analysis: &Analysis) -> bool {
     let ended_early = analysis.end.as_ref().is_none_or(|end| end.how != HowEnded::Done);
     !analysis.caveats.iter().any(Caveat::spoils)
         && !outcomes.iter().any(|outcome| outcome.caveats().iter().any(Caveat::spoils))
-        && (ended_early || outcomes.iter().all(|outcome| outcome.count() > 0))
+        && (ended_early || outcomes.iter().all(was_seen))
+}
+
+/// Whether it woke; turns of a loop may have no time that they are late from.
+fn was_seen(outcome: &Outcome) -> bool {
+    outcome.count() > 0 || outcome.rhythm.as_ref().is_some_and(Rhythm::has_turned)
 }
 
 /// What keeps this condition from being measured as asked; its own caveats first.

@@ -330,6 +330,38 @@ fn what_is_lost_of_loops_is_counted() {
     assert_eq!(taken + lost, 200_000, "each was taken, or counted as lost");
 }
 
+/// Nobody says when its turns are to begin.
+const NO_PERIOD: &str = r#"
+#include "howlate.h"
+#include <unistd.h>
+int main(void) {
+    struct howlate loop = howlate_loop("as it comes", 0);
+    int turn;
+    for (turn = 0; turn < 300; turn++) {
+        howlate_wake(&loop);
+        usleep(100);
+        howlate_done(&loop);
+    }
+    return 0;
+}
+"#;
+
+#[test]
+fn a_loop_without_a_time_of_its_own_has_the_length_of_its_work() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = program(folder.path(), NO_PERIOD) else { return };
+    let document = watched("none", &[program.to_str().unwrap()]);
+    let results = loops(&document);
+    assert_eq!(results.len(), 1, "{document}");
+    assert_eq!(results[0]["count"], 0, "nobody knows how late its turns were");
+    let turns = &results[0]["rhythm"]["turns"];
+    assert_eq!(turns["inferred"], 0, "there is no rhythm to infer from: {turns}");
+    assert!(turns["work_ns"]["p50"].is_u64(), "{turns}");
+    let text = run(&["watch", "--quiet", "--tracer", "none", "--", program.to_str().unwrap()]);
+    assert!(stdout(&text).contains("the work of 300 turns took"), "{}", stdout(&text));
+    assert!(stdout(&text).contains("`howlate_wake_at` would tell"), "{}", stdout(&text));
+}
+
 #[test]
 fn without_howlate_a_marked_program_runs_as_it_is() {
     let folder = tempfile::tempdir().unwrap();

@@ -110,6 +110,11 @@ pub const NO_TRACER: &str = "none";
 pub const WAKERS_KEPT: usize = 64;
 
 impl WatchedBlock {
+    /// Whether a turn that its program marked is known: one that ended, or one after another.
+    pub fn has_turned(&self) -> bool {
+        self.turns.as_ref().is_some_and(|turns| !turns.work.is_empty() || !self.intervals.is_empty())
+    }
+
     /// Counts one wake-up by `who`.
     pub fn woken(&mut self, who: &Who) {
         self.count(who, 1);

@@ -113,6 +113,11 @@ impl Rhythm {
         self.all.turns.as_ref()
     }
 
+    /// Whether its program marked turns, which may have no time at which they were to begin.
+    pub fn has_turned(&self) -> bool {
+        self.all.has_turned()
+    }
+
     /// What it got of CPUs; `None` where each of its wake-ups was seen.
     pub fn run_queue(&self) -> Option<RunQueueNumbers> {
         let all = self.all.run_queue?;

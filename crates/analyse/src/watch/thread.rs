@@ -140,7 +140,7 @@ impl Thread {
         let next = WatchedBlock { condition, from_ns: now, until_ns: now, turns, ..WatchedBlock::default() };
         let rhythm = WatchedBlock { until_ns: now, ..replace(&mut self.rhythm, next) };
         if self.ledger.is_empty() {
-            let is_known = rhythm.run_queue.is_some();
+            let is_known = rhythm.run_queue.is_some() || rhythm.has_turned();
             return is_known.then(|| Line::Watched(Box::new(rhythm))).into_iter().collect();
         }
         let why = WhyBlock {
@@ -257,6 +257,25 @@ mod tests {
         });
         assert_eq!(rhythm.run_queue().map(|got| (got.switch_ins, got.preempted)), Some((28, Some(2))));
         assert_eq!(thread.reasons(at(300_000_000), "none"), vec![]);
+    }
+
+    #[test]
+    fn turns_that_no_time_was_set_for_have_their_work() {
+        let mut thread = Thread::new(0, at(0));
+        thread.turns_every(Span::ZERO);
+        let turn = |number: i64| Turned {
+            awakening: None,
+            woke: at(number * 1_000),
+            worked: Some(Span::from_nanos(700)),
+            missed: 0,
+            inferred: false,
+        };
+        (1..=20).for_each(|number| thread.turned(&turn(number)));
+        assert_eq!(thread.block(at(30_000)), None, "nobody knows how late they were");
+        let lines = thread.reasons(at(30_000), "bpf");
+        let [Line::Watched(block)] = lines.as_slice() else { panic!("{lines:?}") };
+        assert_eq!(block.turns.as_ref().map(|turns| (turns.work.count(), turns.long)), Some((20, 0)));
+        assert_eq!(thread.reasons(at(40_000), "bpf"), vec![]);
     }
 
     #[test]

@@ -123,7 +123,7 @@ impl Turns {
             woke: turn.woke,
             worked: turn.done.map(|done| done.since(turn.woke)),
             missed: expected.map_or(0, |expected| expected.missed),
-            inferred: expected.is_none_or(|expected| expected.inferred),
+            inferred: expected.is_some_and(|expected| expected.inferred),
         }
     }
 

@@ -168,14 +168,15 @@ fn chain(outcome: &Outcome) -> String {
 fn loops(outcomes: &[&Outcome], width: usize) -> String {
     let line = |outcome: &&Outcome| {
         let turns = outcome.rhythm.as_ref()?.turns()?;
-        Some(format!("{}\n", wrapped(&turns_in_words(&name(outcome), turns), width, 2)))
+        let is_late_known = outcome.count() > 0;
+        Some(format!("{}\n", wrapped(&turns_in_words(&name(outcome), turns, is_late_known), width, 2)))
     };
     let lines: String = outcomes.iter().filter_map(line).collect();
     if lines.is_empty() { lines } else { format!("{lines}\n") }
 }
 
 /// `control: the work of 5,000 turns took 100 µs at the median, 3.00 ms at most; longer than its period of 1.00 ms in 50 (1.0 %).`
-fn turns_in_words(name: &str, turns: &TurnsBlock) -> String {
+fn turns_in_words(name: &str, turns: &TurnsBlock, is_late_known: bool) -> String {
     let (all, long) = (turns.work.count(), turns.long);
     let mut text = match (turns.work.quantile(0.5), turns.work.max()) {
         (Some(median), Some(most)) => {
@@ -197,6 +198,12 @@ fn turns_in_words(name: &str, turns: &TurnsBlock) -> String {
              `howlate_wake_at`, would tell",
             count(turns.inferred)
         ));
+    }
+    if !is_late_known {
+        text.push_str(
+            ". Nobody knows when its turns were to begin: it has no period, and no timer was seen to end a sleep before one; \
+             `howlate_wake_at` would tell",
+        );
     }
     text + "."
 }
