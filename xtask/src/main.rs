@@ -8,6 +8,9 @@ mod kubernetes;
 mod lab;
 mod orders;
 mod packages;
+#[cfg(test)]
+#[path = "../../crates/howlate/tests/common/skip.rs"]
+mod skip;
 mod storm;
 mod supply;
 mod test;

@@ -1,6 +1,7 @@
 //! `cargo xtask test`: everything needed to pass the tests.
 
 mod programs;
+mod tracefs;
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -106,9 +107,10 @@ fn programs_of(extent: Extent, skips: &Path) -> Tally {
     let is_fast = extent == Extent::Fast;
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     let at_once = if is_fast { cpus + 2 } else { cpus };
+    let surroundings = Surroundings { before: tracefs::words_before(), skips, is_fast };
     let (alone, together): (Vec<_>, Vec<_>) = programs.into_iter().partition(|one| one.needs_the_machine());
     for (programs, at_once) in [(together, at_once), (alone, 1)] {
-        programs::run(programs, at_once, &Surroundings { skips, is_fast }, &mut |ended| {
+        programs::run(programs, at_once, &surroundings, &mut |ended| {
             println!("== {} · {:.0} s", ended.name, ended.took.as_secs_f64());
             print!("{}", ended.text);
             ended.text.lines().for_each(|line| tally.add(line));

@@ -26,6 +26,8 @@ const LONGEST: [&str; 8] = ["plans", "legible", "tune", "browser", "consumers", 
 
 /// What is the same for all test programs of a run.
 pub(super) struct Surroundings<'a> {
+    /// The words of the command that starts them, before their own.
+    pub(super) before: &'a [&'a str],
     /// Where tests write that they skipped themselves.
     pub(super) skips: &'a Path,
     /// Whether somebody waits: what takes long skips itself, and of random inputs a few are enough.
@@ -104,9 +106,16 @@ impl Program {
         ALONE.contains(&self.name.as_str())
     }
 
+    fn command(&self, before: &[&str]) -> Command {
+        let Some((first, rest)) = before.split_first() else { return Command::new(&self.executable) };
+        let mut command = Command::new(first);
+        command.args(rest).arg(&self.executable);
+        command
+    }
+
     fn run(self, surroundings: &Surroundings<'_>) -> Ended {
         let (began, temporary) = (now(), temporary());
-        let mut command = Command::new(&self.executable);
+        let mut command = self.command(surroundings.before);
         command.envs(temporary.iter().map(|folder| ("TMPDIR", folder.path())));
         command.current_dir(&self.folder).env("HOWLATE_SKIPS", surroundings.skips);
         if surroundings.is_fast {
@@ -165,12 +174,14 @@ mod tests {
             folder: PathBuf::from("/"),
             executable: executable.into(),
         };
-        let mut ended = Vec::new();
-        let programs = ["true", "false", "/is/not/there"].map(of).into();
-        let surroundings = Surroundings { skips: Path::new("/dev/null"), is_fast: true };
-        run(programs, 2, &surroundings, &mut |one| ended.push((one.name, one.is_success)));
-        ended.sort();
-        let expected = [("/is/not/there", false), ("false", false), ("true", true)];
-        assert_eq!(ended, expected.map(|(name, is_success)| (name.to_owned(), is_success)));
+        for before in [&[][..], &["env", "--"]] {
+            let mut ended = Vec::new();
+            let programs = ["true", "false", "/is/not/there"].map(of).into();
+            let surroundings = Surroundings { before, skips: Path::new("/dev/null"), is_fast: true };
+            run(programs, 2, &surroundings, &mut |one| ended.push((one.name, one.is_success)));
+            ended.sort();
+            let expected = [("/is/not/there", false), ("false", false), ("true", true)];
+            assert_eq!(ended, expected.map(|(name, is_success)| (name.to_owned(), is_success)));
+        }
     }
 }
