@@ -1,9 +1,10 @@
 //! Short traces of real wake-ups, as `crates/analyse` replays them: `testdata/traces/TRACER[-KERNEL].json`.
 //!
-//! Of this machine, or of Debian's kernels: this program is then the guest's only one.
+//! Of this machine, or of Debian's kernels, also of those for aarch64: this program is then the guest's only one.
 
 use std::io;
 use std::path::PathBuf;
+use std::process::Command;
 
 use howlate_guest::{
     Acceleration, Architecture, Event, Guest, GuestCommand, HostSettings, Kernel, Program, Setup, TcgThreads,
@@ -19,6 +20,9 @@ const PERIOD: Span = Span::from_millis(2);
 /// Wake-ups that are traced, and those of them that are kept.
 const SLEEPS: usize = 50;
 const KEPT: usize = 10;
+/// What the names of kernels for it end with.
+const AARCH64: &str = "-aarch64";
+const TRIPLE: &str = "aarch64-unknown-linux-gnu";
 
 /// Prints the traces of this machine, one object with each tracer that can be had.
 pub fn print_here() -> io::Result<()> {
@@ -36,7 +40,10 @@ pub fn print_here() -> io::Result<()> {
 /// Writes the traces of those of Debian's kernels.
 pub fn of_guests(kernels: &[&str]) -> io::Result<()> {
     for name in kernels {
-        let printed = in_guest(name)?;
+        let printed = match name.strip_suffix(AARCH64) {
+            Some(kernel) => in_guest(kernel, Architecture::Aarch64)?,
+            None => in_guest(name, Architecture::HERE)?,
+        };
         let all: serde_json::Map<String, Value> = serde_json::from_str(&printed)?;
         for (tier, trace) in all {
             let path = folder().join(format!("{tier}-{name}.json"));
@@ -51,12 +58,32 @@ fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../testdata/traces")
 }
 
+/// This program, built for the guest.
+fn program(architecture: Architecture) -> io::Result<Program> {
+    if architecture == Architecture::HERE {
+        return Program::running().map_err(io::Error::other);
+    }
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize()?;
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["build", "--package", "howlate-lab", "--target", TRIPLE]).current_dir(&root);
+    cargo.env("RUSTFLAGS", "-C target-feature=+crt-static");
+    cargo.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc");
+    if !cargo.status()?.success() {
+        return Err(io::Error::other(
+            "it does not build; `cargo xtask cross aarch64` installs what it takes",
+        ));
+    }
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    Program::from_file(&target.join(TRIPLE).join("debug/howlate-lab"), architecture).map_err(io::Error::other)
+}
+
 /// What this program prints in a guest with that kernel.
-fn in_guest(name: &str) -> io::Result<String> {
+fn in_guest(name: &str, architecture: Architecture) -> io::Result<String> {
     let machine = VirtualMachine {
-        architecture: Architecture::HERE,
+        architecture,
         cpus: 2,
-        memory: 512 << 20,
+        // The first file system, with this program and all it has for debuggers, is held twice while it is unpacked.
+        memory: 1 << 30,
         acceleration: Acceleration::Only(Accelerator::Tcg),
         tcg_threads: TcgThreads::One,
         append: String::new(),
@@ -66,7 +93,7 @@ fn in_guest(name: &str) -> io::Result<String> {
         .map_err(io::Error::other)?;
     let command =
         GuestCommand { arguments: vec!["capture-traces".to_owned()], files: Vec::new(), prints: true };
-    let program = Program::running().map_err(io::Error::other)?;
+    let program = program(architecture)?;
     let settings = HostSettings { vcpu_policy: None, emulator_policy: None, vcpu_pin: Vec::new() };
     let mut guest = Guest::boot(Setup {
         machine: &machine,

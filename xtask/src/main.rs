@@ -42,7 +42,7 @@ The developer's commands:
   cargo xtask bpf             the programs for the kernel in crates/trace/bpf/, with clang
   cargo xtask capture-system FOLDER
                               copies what howlate reads of this machine, for a bug report and a test
-  cargo xtask capture-traces [standard] [rt]
+  cargo xtask capture-traces [standard] [rt] [standard-aarch64] [rt-aarch64]
                               short traces of this machine, printed; or of Debian's kernels, into testdata/traces/
 ";
 

@@ -33,7 +33,11 @@ fn replay(trace: Trace) -> Joiner {
 #[test]
 fn captured_traces_have_their_parts() {
     let traces = traces();
-    assert_eq!(traces.len(), 9, "one of each tracer, here and in Debian's 6.1 kernels");
+    assert_eq!(
+        traces.len(),
+        15,
+        "one of each tracer, here and in Debian's 6.1 kernels for two architectures"
+    );
     for path in traces {
         let trace: Trace = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
         let count = trace.wakeups.len();
