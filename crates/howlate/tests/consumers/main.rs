@@ -9,6 +9,7 @@ mod farms;
 mod hdr;
 mod manual;
 mod packages;
+mod perfetto;
 mod schemas;
 mod tap;
 mod xml;

@@ -39,9 +39,9 @@ fn of_condition(process: usize, outcome: &Outcome) -> Vec<Value> {
     events
 }
 
-/// What the format calls a thread stands for a CPU; 0 for none.
+/// What the format calls a thread stands for a CPU; 1 for none. Perfetto takes 0 for the thread that has the number of its process.
 fn lane(cpu: Option<u32>) -> u32 {
-    cpu.map_or(0, |cpu| cpu.saturating_add(1))
+    cpu.map_or(1, |cpu| cpu.saturating_add(2))
 }
 
 fn named(what: &str, process: usize, lane: u32, name: &str) -> Value {
