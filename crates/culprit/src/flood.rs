@@ -4,8 +4,9 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
 use std::os::fd::OwnedFd;
 
-use howlate_linux::clock;
-use howlate_model::{Known, Stamp};
+use howlate_linux::{clock, usage};
+use howlate_model::{Known, Span, Stamp};
+use howlate_procfs::Root;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with, sockopt};
 
 use crate::order::Told;
@@ -17,22 +18,51 @@ const RECEIVERS: usize = 400;
 const GROUP: Ipv4Addr = Ipv4Addr::new(239, 255, 107, 1);
 
 pub(crate) fn prepare(mut known: Known) -> io::Result<Work> {
+    if Root::live().read("/sys/kernel/realtime").as_deref() == Ok("1") {
+        return Err(io::Error::other(
+            "on PREEMPT_RT a softirq gives way to the thread that it would keep waiting",
+        ));
+    }
     let (receivers, to) =
         receivers().map_err(|error| reason("the loopback device cannot be used", &error))?;
     let sender = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
     sockopt::set_ip_multicast_if(&sender, &Ipv4Addr::LOCALHOST)?;
     Ok(Box::new(move |stretch| {
         sleep_until(stretch.start);
-        let mut from = clock::now();
-        while from < stretch.end {
+        let mut sent = Vec::new();
+        while sent.last().is_none_or(|last: &Sent| last.stamp.until < stretch.end) {
+            let switches = usage::of_this_thread().involuntary_switches;
+            let from = clock::now();
             sender.send_to(&[0], to)?;
-            let until = clock::now();
-            known.stamps.push(Stamp { from, until });
-            from = clock::now();
+            let stamp = Stamp { from, until: clock::now() };
+            let lost_cpu = usage::of_this_thread().involuntary_switches != switches;
+            sent.push(Sent { stamp, lost_cpu });
         }
         drop(receivers);
+        known.stamps = of_the_softirq(sent);
         Ok(Told { known: Some(known), ..Told::default() })
     }))
+}
+
+/// A packet that was sent.
+struct Sent {
+    stamp: Stamp,
+    /// Whether another thread got the CPU before the clock was read again: the softirq was over by then.
+    lost_cpu: bool,
+}
+
+/// When the softirq was at it. Of those that end with another thread on the CPU it is not known when the softirq ended: it is
+/// taken to have lasted no longer than half of the others, so that what that thread had is not taken for the softirq's.
+fn of_the_softirq(sent: Vec<Sent>) -> Vec<Stamp> {
+    let lasted = |one: &Sent| one.stamp.until.since(one.stamp.from);
+    let mut undisturbed: Vec<Span> = sent.iter().filter(|one| !one.lost_cpu).map(lasted).collect();
+    undisturbed.sort_unstable();
+    let usual = undisturbed.get(undisturbed.len() / 2).copied().unwrap_or(Span::ZERO);
+    let stamp = |one: Sent| {
+        let most = if one.lost_cpu { one.stamp.from.plus(usual) } else { one.stamp.until };
+        Stamp { from: one.stamp.from, until: one.stamp.until.min(most) }
+    };
+    sent.into_iter().map(stamp).collect()
 }
 
 /// Sockets that all receive what is sent to one address.
@@ -49,4 +79,31 @@ fn receiver(port: u16) -> io::Result<OwnedFd> {
     bind(&socket, &SocketAddrV4::new(GROUP, port))?;
     sockopt::set_ip_add_membership(&socket, &GROUP, &Ipv4Addr::LOCALHOST)?;
     Ok(socket)
+}
+
+#[cfg(test)]
+mod tests {
+    use howlate_model::MonotonicTime;
+
+    use super::*;
+
+    fn sent(from: i64, until: i64, lost_cpu: bool) -> Sent {
+        let at = MonotonicTime::from_nanos;
+        Sent { stamp: Stamp { from: at(from), until: at(until) }, lost_cpu }
+    }
+
+    #[test]
+    fn what_another_thread_had_is_not_the_softirqs() {
+        // 0    100  200  300  400
+        // |----|----|----|----|
+        // |NET_RX|  |NET_RX|other |     70 each
+        let stamps = of_the_softirq(vec![sent(0, 70, false), sent(100, 170, false), sent(200, 400, true)]);
+        let ends: Vec<i64> = stamps.iter().map(|one| one.until.as_nanos()).collect();
+        assert_eq!(ends, [70, 170, 270]);
+        // One that was over sooner was no longer for it.
+        let stamps = of_the_softirq(vec![sent(0, 70, false), sent(100, 120, true)]);
+        assert_eq!(stamps[1].until.as_nanos(), 120);
+        // Where none is known to its end, none is claimed.
+        assert_eq!(of_the_softirq(vec![sent(0, 70, true)])[0].until.as_nanos(), 0);
+    }
 }

@@ -112,6 +112,11 @@ impl SelfCheck {
                 )
             }));
         }
+        for one in &self.classes {
+            text.push_str(
+                &not_judged(one).map_or_else(String::new, |words| format!("{}\n", wrapped(&words, width, 2))),
+            );
+        }
         for refused in &self.refused {
             text.push_str(&format!(
                 "{}\n",
@@ -145,6 +150,18 @@ impl SelfCheck {
     }
 }
 
+/// Of which of its hits nothing follows.
+fn not_judged(one: &CheckedClass) -> Option<String> {
+    let score = one.score.as_ref().filter(|score| score.interrupt_late > 0)?;
+    Some(format!(
+        "{} {}: {} of the {} hits are not judged: the timer's interrupt came late, and no event tells why.",
+        paint(WARN, "!"),
+        one.class,
+        count(score.interrupt_late),
+        count(score.hits)
+    ))
+}
+
 fn row(one: &CheckedClass, score: &Score) -> Vec<String> {
     let error = |nanos: Option<u64>| {
         nanos.map_or_else(|| "–".to_owned(), |nanos| micros(i64::try_from(nanos).unwrap_or(i64::MAX)))
@@ -153,7 +170,7 @@ fn row(one: &CheckedClass, score: &Score) -> Vec<String> {
         one.class.to_owned(),
         word(one.result),
         count(score.hits),
-        if score.hits == 0 { "–".to_owned() } else { percent(score.share_found()) },
+        if score.judged() == 0 { "–".to_owned() } else { percent(score.share_found()) },
         count(score.blamed_wrongly),
         count(score.not_seen),
         error(score.error_p50_ns),
@@ -209,6 +226,14 @@ mod tests {
         let text = anstream::adapter::strip_str(&check().text(100)).to_string();
         assert!(text.contains("thread") && text.contains("missed") && text.contains("90 %"), "{text}");
         assert!(text.contains("throttled was not made: no control group."), "{text}");
+        assert!(!text.contains("not judged:"), "{text}");
+        let mut check = check();
+        check.classes[0].score.as_mut().unwrap().interrupt_late = 55;
+        let text = anstream::adapter::strip_str(&check.text(100)).to_string();
+        assert!(
+            text.contains("! thread: 55 of the 555 hits are not judged: ") && text.contains("100 %"),
+            "{text}"
+        );
     }
 
     #[test]

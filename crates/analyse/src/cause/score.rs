@@ -1,6 +1,6 @@
 //! What a tracer made of causes that were made on purpose.
 
-use howlate_model::{Explained, Kind, Known, Segment, Span, Wakeup};
+use howlate_model::{Explained, Kind, Known, Part, Segment, Span, Wakeup};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -33,6 +33,9 @@ pub struct Score {
     pub blamed_wrongly: u64,
     /// Hits on wake-ups whose parts are not known.
     pub not_seen: u64,
+    /// Hits that are not judged: for at least half of what was stamped the timer's interrupt had not come yet, and no event tells
+    /// why. No class keeps it off; a hypervisor does.
+    pub interrupt_late: u64,
     /// The median of |charged − stamped| over the hits that were found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_p50_ns: Option<u64>,
@@ -60,7 +63,7 @@ pub enum Verdict {
 impl Score {
     /// Whether enough of the hits were found, and every sum is right.
     pub fn verdict(&self) -> Verdict {
-        match self.hits {
+        match self.judged() {
             _ if self.not_adding_up > 0 => Verdict::Missed,
             few if few < HITS_NEEDED => Verdict::TooFew,
             _ if self.share_found() >= SHARE_NEEDED => Verdict::Found,
@@ -68,9 +71,14 @@ impl Score {
         }
     }
 
-    /// The share of the hits that was found, 0 to 1.
+    /// The hits that tell whether the tracer is right.
+    pub const fn judged(&self) -> u64 {
+        self.hits - self.interrupt_late
+    }
+
+    /// The share of them that was found, 0 to 1.
     pub fn share_found(&self) -> f64 {
-        share(self.found, self.hits)
+        share(self.found, self.judged())
     }
 
     /// The share of the wake-ups whose parts are known, 0 to 1.
@@ -149,6 +157,13 @@ fn hit(score: &mut Score, known: &Known, stamped: Span, explained: Option<&Expla
         score.found += 1;
         return Some(charged.as_nanos().abs_diff(stamped.as_nanos()));
     }
+    let not_come = total(explained, |segment| {
+        segment.cause.part == Part::InterruptDelivery && segment.cause.kind == Kind::Undetermined
+    });
+    if not_come >= half {
+        score.interrupt_late += 1;
+        return None;
+    }
     let to_others = total(explained, |segment| {
         segment.cause.kind.is_named() && segment.cause.kind != Kind::Kernel && !is_right(known, segment)
     });
@@ -175,7 +190,7 @@ fn late(score: &mut Score, one: &Judged) {
 
 #[cfg(test)]
 mod tests {
-    use howlate_model::{Cause, Latency, MonotonicTime, Part, Stamp};
+    use howlate_model::{Cause, Latency, MonotonicTime, Stamp};
 
     use super::*;
 
@@ -250,6 +265,36 @@ mod tests {
         let but = |few: i64| move |number: i64| (number >= few).then(right);
         assert_eq!(check(but(5), 95, 0, Verdict::Found).not_seen, 5);
         check(but(6), 94, 0, Verdict::Missed);
+    }
+
+    #[test]
+    fn an_interrupt_that_came_late_tells_nothing_of_the_tracer() {
+        let late = |kind, micros| {
+            let mut parts =
+                vec![segment(kind, "hog", 0, micros), segment(Kind::Thread, "hog", HOG, 400 - micros)];
+            parts[0].cause.part = Part::InterruptDelivery;
+            Some(parts)
+        };
+        let score = check(
+            |number| if number < 50 { late(Kind::Undetermined, 250) } else { Some(right()) },
+            50,
+            0,
+            Verdict::Found,
+        );
+        assert_eq!((score.interrupt_late, score.judged()), (50, 50));
+        check(
+            |number| if number < 90 { late(Kind::Undetermined, 250) } else { Some(right()) },
+            10,
+            0,
+            Verdict::TooFew,
+        );
+        // What a tracer knows better is its to be judged by.
+        check(
+            |number| if number < 50 { late(Kind::Interrupt, 250) } else { Some(right()) },
+            50,
+            50,
+            Verdict::Missed,
+        );
     }
 
     #[test]
