@@ -36,6 +36,7 @@ type Slice = (u64, u64, i64, i64, String);
 
 /// The slices of the document, each with the place that it is to have.
 fn written(document: &Value) -> Vec<Slice> {
+    #[allow(clippy::cast_possible_truncation, reason = "whole nanoseconds")]
     let nanos = |micros: &Value| (micros.as_f64().unwrap() * 1e3).round() as i64;
     let slice = |one: &Value| {
         let name = one["name"].as_str().unwrap().to_owned();
