@@ -1,5 +1,6 @@
 //! The developer's commands. `cargo xtask` without arguments lists them.
 
+mod book;
 mod bpf;
 mod cross;
 mod dist;
@@ -39,6 +40,7 @@ The developer's commands:
   cargo xtask cross [ARCH]    static programs for x86_64 and aarch64
   cargo xtask dist [--once] [ARCH]
                               what people download: programs, Debian packages, what is built in, checksums
+  cargo xtask book            docs/ as pages for a browser, in target/book
   cargo xtask bpf             the programs for the kernel in crates/trace/bpf/, with clang
   cargo xtask capture-system FOLDER
                               copies what howlate reads of this machine, for a bug report and a test
@@ -60,6 +62,7 @@ fn main() -> ExitCode {
         ["storm", words @ ..] => storm::run(words),
         ["orders"] => orders::run(),
         ["supply"] => supply::run(),
+        ["book"] => book::run(),
         ["bpf"] => bpf::run(),
         ["bench", ..] => {
             packages::provide(packages::FOR_BENCHES);

@@ -216,12 +216,17 @@ fn every_crate_is_in_the_code_map() {
 
 #[test]
 fn links_between_pages_lead_somewhere() {
-    let mut pages: Vec<PathBuf> =
-        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"].map(|page| root().join(page)).into();
-    for folder in ["docs", "docs/plans", "docs/tutorials"] {
-        pages.extend(fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap().path()));
-    }
-    for page in pages.iter().filter(|page| page.extension().is_some_and(|extension| extension == "md")) {
+    const OTHERS: [&str; 6] = [
+        "README.md",
+        "ARCHITECTURE.md",
+        "CHANGELOG.md",
+        "CONTRIBUTING.md",
+        "SECURITY.md",
+        "loop/python/README.md",
+    ];
+    let mut pages = pages(&root().join("docs"));
+    pages.extend(OTHERS.map(|page| root().join(page)));
+    for page in &pages {
         let text = fs::read_to_string(page).unwrap();
         for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
             let (target, heading) = link.split_once('#').unwrap_or((link, ""));
@@ -233,6 +238,31 @@ fn links_between_pages_lead_somewhere() {
             let is_there = heading.is_empty() || headings(&file).iter().any(|one| one == heading);
             assert!(is_there, "{} links to {link}, which has no such heading", page.display());
         }
+    }
+}
+
+/// Every page below a folder.
+fn pages(folder: &Path) -> Vec<PathBuf> {
+    let (folders, files): (Vec<_>, Vec<_>) =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).partition(|path| path.is_dir());
+    let is_page = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "md");
+    files.into_iter().filter(is_page).chain(folders.iter().flat_map(|folder| pages(folder))).collect()
+}
+
+#[test]
+fn every_page_has_its_place_in_the_book() {
+    let summary = root().join("docs/SUMMARY.md");
+    let text = fs::read_to_string(&summary).unwrap();
+    let links = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    let mut listed: Vec<PathBuf> =
+        links.map(|link| summary.with_file_name(link).canonicalize().unwrap()).collect();
+    listed.sort();
+    for two in listed.windows(2) {
+        assert!(two[0] != two[1], "{} has two places", two[0].display());
+    }
+    let docs = root().join("docs").canonicalize().unwrap();
+    for page in pages(&docs).iter().filter(|page| !page.ends_with("SUMMARY.md")) {
+        assert!(listed.contains(page), "docs/SUMMARY.md lacks {}", page.display());
     }
 }
 
