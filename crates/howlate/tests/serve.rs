@@ -8,7 +8,8 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
 
 use common::{howlate, is_installed, run, send, skip, stderr, wait_until};
 use rustix::process::Signal;
@@ -32,6 +33,7 @@ fn folder() -> TempDir {
 /// What a server answers: its head and its body.
 fn asked(address: &str, path: &str, headers: &str) -> io::Result<(String, String)> {
     let mut stream = TcpStream::connect(address)?;
+    stream.set_read_timeout(Some(Duration::from_secs(60)))?;
     write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n{headers}\r\n")?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer)?;
@@ -81,6 +83,18 @@ impl Drop for Served {
         drop(self.child.kill());
         drop(self.child.wait());
     }
+}
+
+/// What a server says that must not start; one that starts all the same is ended, and the test with it.
+#[track_caller]
+fn refused(arguments: &[&str]) -> Output {
+    let mut command = howlate(&[&["serve"], arguments].concat());
+    let mut server = Looping(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
+    wait_until("an end of a server that must not start", || server.0.try_wait().unwrap().is_some());
+    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+    server.0.stdout.take().unwrap().read_to_end(&mut stdout).unwrap();
+    server.0.stderr.take().unwrap().read_to_end(&mut stderr).unwrap();
+    Output { status: server.0.wait().unwrap(), stdout, stderr }
 }
 
 #[test]
@@ -136,19 +150,19 @@ fn others_are_answered_with_the_token_or_when_it_is_open() {
     let path = folder.path().to_str().unwrap();
     let token = folder.path().join("token");
     std::fs::write(&token, format!("{TOKEN}\n")).unwrap();
-    let with_token = ["serve", path, "--listen", "0.0.0.0:0", "--token-file", token.to_str().unwrap()];
+    let with_token = [path, "--listen", "0.0.0.0:0", "--token-file", token.to_str().unwrap()];
     std::fs::set_permissions(&token, PermissionsExt::from_mode(0o644)).unwrap();
-    let known = stderr(&run(&with_token));
+    let known = stderr(&refused(&with_token));
     assert!(
         known.contains("every user of this machine can read the token") && known.contains("chmod 600"),
         "{known}"
     );
-    let unprotected = run(&["serve", path, "--listen", "0.0.0.0:0"]);
+    let unprotected = refused(&[path, "--listen", "0.0.0.0:0"]);
     assert_eq!(unprotected.status.code(), Some(2));
     assert!(stderr(&unprotected).contains("`--open`"), "{}", stderr(&unprotected));
 
     std::fs::set_permissions(&token, PermissionsExt::from_mode(0o600)).unwrap();
-    let served = Served::start(&with_token[1..2].iter().chain(&with_token[4..]).copied().collect::<Vec<_>>());
+    let served = Served::start(&with_token[..1].iter().chain(&with_token[3..]).copied().collect::<Vec<_>>());
     for wrong in ["", "Authorization: Bearer 0123456789\r\n", "Authorization: Basic 0123456789\r\n"] {
         let (head, body) = served.get_with("/metrics", wrong);
         assert!(head.starts_with("HTTP/1.1 401 ") && !body.contains("howlate_run"), "{head}");
@@ -166,11 +180,11 @@ fn what_cannot_be_served_is_refused_before_a_port_is_taken() {
         (&["--listen", "192.0.2.1:0"], "`0.0.0.0` stands for all of them"),
         (&["--watch", "4194304"], "4194304"),
     ] {
-        let mut words = vec!["serve"];
+        let mut words = Vec::new();
         words.extend(if arguments.contains(&"--listen") { &[][..] } else { &["--listen", "127.0.0.1:0"] });
         words.extend(arguments);
         words.extend(arguments.contains(&"192.0.2.1:0").then_some("--open"));
-        let output = run(&words);
+        let output = refused(&words);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
         assert!(stderr(&output).contains(said), "{}", stderr(&output));
     }
