@@ -6,6 +6,8 @@ use clap::{Args, Subcommand};
 use howlate_fleet::Target;
 use howlate_model::Span;
 
+use super::known;
+
 /// The same plan on many machines, over ssh, Slurm or Kubernetes
 #[derive(Args)]
 #[command(disable_help_subcommand = true)]
@@ -40,7 +42,7 @@ pub(crate) enum FleetCommand {
     after_help = "Exit status: 0 every node did all that was asked, 1 a limit was exceeded somewhere, 2 could not, 3 some nodes are \
 missing, or did not do all.\n\nExamples:\n  \
 howlate fleet run plan.toml --on ssh:n1,n2,root@n3 --timeout 10m\n  \
-howlate fleet run plan.toml --on slurm:rt --folder ~/rt-nodes\n  \
+howlate fleet run rt-kernel --on slurm:rt --folder ~/rt-nodes\n  \
 howlate fleet run plan.toml --on kubernetes:lab --every-node --image registry.lab/howlate\n  \
 howlate fleet run plan.toml --on ssh:@lab.txt -- --fail-above 'max>1ms'\n  \
 howlate fleet run plan.toml --on ssh:@lab.txt --resume\n\n\
@@ -48,7 +50,8 @@ Ctrl-C ends the waiting, and the nodes go on: `howlate fleet collect FOLDER` fet
 them."
 )]
 pub(crate) struct FleetRun {
-    /// The plan: one file, which includes no other
+    /// The plan: a file, which includes no other, or the name of one that comes with howlate
+    #[arg(value_parser = known::plan(), hide_possible_values = true)]
     pub(crate) plan: PathBuf,
     /// Where: slurm or slurm:PARTITION, all of whose nodes measure; kubernetes or kubernetes:CONTEXT; ssh:HOST,…; or ssh:@FILE
     /// with one host a line and labels such as rack=7 after it

@@ -64,6 +64,25 @@ fn a_dry_run_prints_commands_that_a_shell_takes() {
 }
 
 #[test]
+fn a_plan_that_comes_with_the_program_is_known_by_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let dry_run = |plan: &str| {
+        let words = ["fleet", "run", plan, "--on", "ssh:n1", "--dry-run"];
+        howlate(&words).current_dir(folder.path()).output().unwrap()
+    };
+    let output = dry_run("python-sleep");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let built_in = include_str!("../../plans/python-sleep.toml");
+    assert!(stdout(&output).contains(built_in.trim_end()) && stdout(&output).contains("python-sleep-fleet"));
+    let unknown = dry_run("python-slep");
+    assert!(
+        unknown.status.code() == Some(2) && stderr(&unknown).contains("python-sleep"),
+        "{}",
+        stderr(&unknown)
+    );
+}
+
+#[test]
 fn what_kubernetes_would_be_told_is_for_kubectl_as_it_is() {
     let folder = with_plan("why = true\n[[cyclic]]\nthreads = 1\nsamples = 200\n");
     let words = ["fleet", "run", "plan.toml", "--on", "kubernetes", "--nodes", "2", "--dry-run"];

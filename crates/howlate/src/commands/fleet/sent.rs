@@ -13,6 +13,7 @@ use howlate_record::read_text_within;
 use crate::cli::{Cli, Command, FleetRun};
 use crate::error::Error;
 use crate::experiment::Experiment;
+use crate::plans;
 use crate::recorder::new_id;
 
 /// A longer plan, or list of hosts, is none.
@@ -44,9 +45,7 @@ impl Sent {
         let pods = pods(asked, is_traced)?;
         let file = asked.program.as_deref().unwrap_or(Path::new(THIS_PROGRAM));
         let program = pods.is_none().then(|| Program::read(file)).transpose()?;
-        let unreadable = |source| FleetError::File { path: asked.plan.clone(), source };
-        let plan = read_text_within(&asked.plan, LONGEST).map_err(unreadable)?;
-        Ok(Self { program, plan, pods })
+        Ok(Self { program, plan: plan(&asked.plan)?, pods })
     }
 
     /// The fleet that is asked for, before anything is made.
@@ -112,16 +111,21 @@ pub(super) fn must_be(fleet: &Fleet, asked: &FleetRun) -> Result<(), Error> {
     let pods = pods(asked, false)?;
     let is_every_node = |pods: &Option<Pods>| pods.as_ref().map(|pods| pods.every_node);
     let is_as_many = asked.nodes.is_none_or(|nodes| usize::from(nodes) == fleet.members.len());
-    let text = |path: &Path| {
-        let failed = |source| FleetError::File { path: path.to_owned(), source };
-        read_text_within(path, LONGEST).map_err(failed)
-    };
-    let is_same = text(&fleet.path(PLAN))? == text(&asked.plan)?;
+    let is_same = text(&fleet.path(PLAN))? == plan(&asked.plan)?;
     let is_there = is_as_many && is_every_node(&pods) == is_every_node(&fleet.pods);
     match is_same && is_there && fleet.on == asked.on.to_string() && fleet.words == asked.words {
         true => Ok(()),
         false => Err(Error::FleetOther { path: fleet.folder.clone() }),
     }
+}
+
+/// A plan's text: of one that comes with the program by its name, as `howlate run` takes it.
+fn plan(path: &Path) -> Result<String, FleetError> {
+    plans::named(path).map_or_else(|| text(path), |plan| Ok(plan.text.to_owned()))
+}
+
+fn text(path: &Path) -> Result<String, FleetError> {
+    read_text_within(path, LONGEST).map_err(|source| FleetError::File { path: path.to_owned(), source })
 }
 
 /// The nodes that measure. Which those of a Job are is for Kubernetes to say.
@@ -135,10 +139,7 @@ fn hosts(asked: &FleetRun) -> Result<Vec<Host>, Error> {
             None => Ok(Kubernetes { context: context.clone(), at_once: 1 }.nodes()?),
         },
         Target::Ssh(hosts) => Ok(hosts.clone()),
-        Target::SshFile(path) => {
-            let failed = |source| FleetError::File { path: path.clone(), source };
-            Ok(Host::lines(&read_text_within(path, LONGEST).map_err(failed)?)?)
-        }
+        Target::SshFile(path) => Ok(Host::lines(&text(path)?)?),
     }
 }
 
