@@ -18,6 +18,9 @@ const TARGETS: [Target; 2] = [
     Target { architecture: "aarch64", triple: "aarch64-unknown-linux-gnu", linker: "aarch64-linux-gnu-gcc" },
 ];
 
+/// What leaves PNG out of what people download.
+pub const WITHOUT_PNG: &[&str] = &["--no-default-features"];
+
 /// Builds for the architectures named, or for all.
 pub fn run(names: &[&str]) -> ExitCode {
     if let Some(unknown) = names.iter().find(|name| TARGETS.iter().all(|one| one.architecture != **name)) {
@@ -66,6 +69,8 @@ pub fn build(target: &Target, root: &Path, folder: &Path) -> io::Result<(PathBuf
     drop(Command::new("rustup").args(["target", "add", target.triple]).current_dir(root).output());
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["build", "--profile", "dist", "--locked", "--package", "howlate", "--target", target.triple]);
+    // Without PNG: what draws letters and pixels is large, and small systems have no fonts.
+    cargo.args(WITHOUT_PNG);
     cargo.env("RUSTFLAGS", flags(root)).env("CARGO_TARGET_DIR", folder).current_dir(root);
     if target.architecture != std::env::consts::ARCH {
         let name = target.triple.to_uppercase().replace('-', "_");

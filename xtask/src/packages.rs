@@ -13,6 +13,8 @@ pub const FOR_TESTS: &[Needed] = &[
     Needed { program: "cyclictest", package: "rt-tests" },
     Needed { program: "script", package: "bsdutils" },
     Needed { program: "stress-ng", package: "stress-ng" },
+    // Letters for pictures; a font is no program.
+    Needed { program: "../share/fonts/truetype/dejavu/DejaVuSans.ttf", package: "fonts-dejavu-core" },
     // A browser for reports.
     Needed { program: "chromium", package: "chromium" },
     Needed { program: "chromedriver", package: "chromium-driver" },

@@ -12,7 +12,7 @@ use howlate_model::{CpuSet, EngineError, shell_path};
 use howlate_plan::{NotOne, PlanError};
 use howlate_record::{CreateError, NoSource, ReadError};
 use howlate_render::legible_lines;
-use howlate_report::NoPicture;
+use howlate_report::{Chart, NoPicture, NoPng};
 use howlate_serve::ServeError;
 use howlate_trace::{Choice, Refusal, Tier};
 use howlate_watch::WatchError;
@@ -75,8 +75,12 @@ pub(crate) enum Error {
     NoPicture(NoPicture),
     #[error("cannot write {}: {source}", path.display())]
     Prometheus { path: PathBuf, source: io::Error },
-    #[error("--chart is one picture, which is SVG")]
-    ChartIsSvg,
+    #[error("{0}")]
+    NoPng(NoPng),
+    #[error("--chart is one picture: svg or png")]
+    ChartIsPicture,
+    #[error("{0} is one picture, and none is named")]
+    NoChart(&'static str),
     #[error("what goes to standard output cannot be opened")]
     NothingToOpen,
     #[error("cannot open {}: xdg-open {reason}", path.display())]
@@ -156,7 +160,7 @@ impl Error {
             }
             Self::Plan(_) => None,
             Self::NotOne(_) => Some("such as `howlate tune sleep --for 1ms`, or `howlate tune cyclic --period 1ms`".into()),
-            Self::ChartIsSvg => Some("leave out `--format`, or `--chart` for everything on a page".into()),
+            Self::ChartIsPicture => Some("leave out `--format`, or `--chart` for everything on a page".into()),
             Self::NotForTune("--why") => Some("`howlate why` says where lateness comes from".into()),
             Self::NotForTune("--rounds") => Some("there are as many turns as are needed; `--budget` limits how long they may take".into()),
             Self::NotForTune(_) => Some("save a recording with `--out`, and use it with `howlate show` or `howlate compare`".into()),
@@ -226,13 +230,9 @@ impl Error {
             Self::NoFolder(_) => {
                 Some("trees are made with `cargo xtask capture-system FOLDER`; leave `--root` out for this machine".into())
             }
-            Self::NoPicture(none) => {
-                let there_are: Vec<&str> = none.there_are().map(howlate_report::Chart::name).collect();
-                Some(match there_are.as_slice() {
-                    [] => "nothing was measured".into(),
-                    some => format!("choose `--chart` from {}", some.join(", ")),
-                })
-            }
+            Self::NoChart(_) => Some(format!("choose `--chart` from {}", Chart::ALL.map(Chart::name).join(", "))),
+            Self::NoPicture(none) => Some(picture_hint(none)),
+            Self::NoPng(reason) => png_hint(reason),
             Self::Prometheus { .. } => Some("name a file in a folder that exists and that you may write to, such as `/var/lib/prometheus/node-exporter/howlate.prom`".into()),
             Self::NothingToOpen => Some("name a file with `--out`".into()),
             Self::CannotOpen { path, .. } => Some(format!("it has been written: open {} in a browser", shell_path(path))),
@@ -275,6 +275,27 @@ fn cpu_hint(bindable: &CpuSet, isolated: &CpuSet) -> String {
         _ => format!("; CPUs {isolated} are isolated: `--cpus {isolated}`"),
     };
     format!("choose from these, with `--cpus {bindable}` or `--pair`{isolated}")
+}
+
+fn picture_hint(none: &NoPicture) -> String {
+    let there_are: Vec<&str> = none.there_are().map(Chart::name).collect();
+    match there_are.as_slice() {
+        [] => "nothing was measured".into(),
+        some => format!("choose `--chart` from {}", some.join(", ")),
+    }
+}
+
+fn png_hint(reason: &NoPng) -> Option<String> {
+    match reason {
+        NoPng::NoPicture(none) => Some(picture_hint(none)),
+        NoPng::NotBuiltIn => Some(
+            "write `--format svg`, and make pixels of it: `rsvg-convert -z 2 picture.svg -o picture.png` (`sudo apt-get install \
+             librsvg2-bin`); `cargo install howlate` builds a program that writes PNG itself"
+                .into(),
+        ),
+        NoPng::NoFont => Some("install one: `sudo apt-get install fonts-dejavu-core`; `--format svg` needs none".into()),
+        NoPng::NotDrawn(_) => Some("`--format svg` is the same picture".into()),
+    }
 }
 
 /// What others wrote may be in it: legible, and further lines cannot be taken for ours.

@@ -45,8 +45,13 @@ pub(crate) fn print_or_json(text: &str, is_json: bool) -> io::Result<()> {
 
 /// Prints on standard output exactly what is given, escape sequences too, for programs that read them.
 pub(crate) fn print_as_is(text: &str) -> io::Result<()> {
+    print_bytes(text.as_bytes())
+}
+
+/// Prints what need not be text, for programs.
+pub(crate) fn print_bytes(bytes: &[u8]) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())?;
+    out.write_all(bytes)?;
     out.flush()
 }
 
@@ -86,6 +91,11 @@ fn style_of(text: &str) -> &str {
 /// Whether somebody watches standard error.
 pub(crate) fn is_watched() -> bool {
     io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+}
+
+/// Whether standard output is a terminal.
+pub(crate) fn shows_results() -> bool {
+    io::stdout().is_terminal()
 }
 
 /// Columns to fill.

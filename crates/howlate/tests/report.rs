@@ -4,13 +4,14 @@
 
 mod common;
 
+use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Output;
+use std::process::{Command, Output, Stdio};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use common::{howlate, stderr, stdout};
+use common::{howlate, is_installed, skip, stderr, stdout};
 use sha2::{Digest, Sha256};
 
 /// One recording of each kind.
@@ -207,6 +208,137 @@ fn every_picture_is_an_image_of_its_own() {
     assert!(KINDS.iter().all(|kind| drawn.contains(kind)), "{drawn:?}");
 }
 
+/// A picture in pixels: its width and height, and three bytes for each pixel.
+fn pixels(image: &[u8]) -> (u32, u32, Vec<[u8; 3]>) {
+    let mut reader = png::Decoder::new(std::io::Cursor::new(image)).read_info().unwrap();
+    let mut bytes = vec![0; reader.output_buffer_size().unwrap()];
+    let read = reader.next_frame(&mut bytes).unwrap();
+    assert_eq!((read.color_type, read.bit_depth), (png::ColorType::Rgba, png::BitDepth::Eight));
+    let colours = bytes.chunks_exact(4).map(|pixel| [pixel[0], pixel[1], pixel[2]]).collect();
+    (read.width, read.height, colours)
+}
+
+/// Where the lines of the title begin in the SVG, as left, top, right and bottom in pixels.
+fn titles(image: &str) -> Vec<[u32; 4]> {
+    let document = roxmltree::Document::parse(image).unwrap();
+    let lines = document.descendants().filter(|node| node.attribute("class") == Some("title"));
+    // Sixteen units are around everything, and letters stand above their line.
+    lines
+        .map(|line| line.attribute("y").unwrap().parse::<f64>().unwrap())
+        .map(|y| [32, (2.0 * y - 24.0) as u32, 92, (2.0 * y) as u32])
+        .collect()
+}
+
+#[test]
+fn every_picture_can_be_had_in_pixels_with_its_words() {
+    if stderr(&report(&["cyclic.jsonl", "--chart", "density", "-o", "-", "--format", "png"]))
+        .contains("no font")
+    {
+        return skip("no font is installed");
+    }
+    for kind in KINDS {
+        let of = |name: &'static str| {
+            let output = report(&[&format!("{name}.jsonl"), "--format", "png", "--chart", kind]);
+            (output.status.code() == Some(0)).then_some((name, output.stdout))
+        };
+        let (name, image) = RECORDINGS.into_iter().find_map(of).unwrap();
+        let drawing = text(&[&format!("{name}.jsonl"), "--format", "svg", "--chart", kind]);
+        let (width, height, colours) = pixels(&image);
+        let root = roxmltree::Document::parse(&drawing).unwrap();
+        let size = |name| root.root_element().attribute(name).unwrap().parse::<f64>().unwrap().round() * 2.0;
+        assert_eq!((f64::from(width), f64::from(height)), (size("width"), size("height")), "{name} {kind}");
+        let paper = colours[0];
+        assert_eq!(paper, [255, 255, 255], "{name} {kind}");
+        let several = colours.iter().collect::<BTreeSet<_>>().len();
+        assert!(several > 20, "{name} {kind}: {several} colours");
+        for [left, top, right, bottom] in titles(&drawing) {
+            let place = |y: u32| (left..right).map(move |x| (y * width + x) as usize);
+            let ink = (top..bottom)
+                .flat_map(place)
+                .map(|place| colours[place])
+                .filter(|colour| colour.iter().all(|part| *part < 100));
+            assert!(ink.count() > 50, "{name} {kind}: a title");
+        }
+    }
+}
+
+#[test]
+fn pixels_are_light_or_dark_and_never_without_words() {
+    let of = |theme: &str| {
+        pixels(&report(&["cyclic.jsonl", "--chart", "time", "--format", "png", "--theme", theme]).stdout)
+    };
+    if !stderr(&report(&["cyclic.jsonl", "--chart", "time", "--format", "png"])).contains("no font") {
+        assert_eq!((of("light").2[0], of("dark").2[0]), ([255, 255, 255], [20, 24, 28]));
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("fonts.conf");
+    let none = format!("<fontconfig><dir>{}</dir></fontconfig>", folder.path().join("none").display());
+    std::fs::write(&config, none).unwrap();
+    let mut command = howlate(&["report", "cyclic.jsonl", "--chart", "time", "-o", "-", "--format", "png"]);
+    let output = command.current_dir(self::folder()).env("FONTCONFIG_FILE", &config).output().unwrap();
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
+    assert!(stderr(&output).contains("apt-get install fonts-"), "{}", stderr(&output));
+}
+
+/// What a terminal shows is a line on the file; what is piped is the picture.
+#[test]
+fn a_picture_does_not_fill_a_terminal() {
+    if !is_installed("script") {
+        return skip("script is not installed");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let recording = self::folder().join("stall.jsonl");
+    let on_terminal = |recording: &str, more: &str| {
+        let line = format!("{} report {recording} --chart time {more}", env!("CARGO_BIN_EXE_howlate"));
+        let mut command = Command::new("script");
+        command.args(["--quiet", "--return", "--command", &line, "/dev/null"]).current_dir(folder.path());
+        command.stdin(Stdio::null()).output().unwrap()
+    };
+    let recording = recording.to_str().unwrap();
+    let output = on_terminal(recording, "");
+    assert_eq!(output.status.code(), Some(0), "{}", stdout(&output));
+    assert!(stdout(&output).contains("Written to stall-time.svg ("), "{}", stdout(&output));
+    let written = std::fs::read_to_string(folder.path().join("stall-time.svg")).unwrap();
+    assert_eq!(written, text(&["stall.jsonl", "--chart", "time"]));
+    let again = on_terminal(recording, "");
+    assert!(again.status.code() == Some(2) && stdout(&again).contains("nothing is written over"));
+    let both = on_terminal(&format!("{recording} {recording}"), "");
+    assert!(stdout(&both).contains("Written to report-time.svg ("), "{}", stdout(&both));
+    assert!(stdout(&on_terminal(recording, "--out -")).starts_with("<svg"), "as asked");
+}
+
+#[test]
+fn the_name_of_a_file_says_what_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let recording = self::folder().join("stall.jsonl");
+    let run = |name: &str, more: &[&str]| {
+        let words = [&["report", recording.to_str().unwrap(), "-o", name], more].concat();
+        howlate(&words).current_dir(folder.path()).output().unwrap()
+    };
+    let begins = |name: &str| {
+        String::from_utf8_lossy(&std::fs::read(folder.path().join(name)).unwrap()[..4]).into_owned()
+    };
+    for (name, more, begin) in [
+        ("a.html", &[][..], "<!DO"),
+        ("a.md", &[], "## H"),
+        ("a.csv", &[], "reco"),
+        ("a.svg", &["--chart", "time"], ""),
+        ("b.svg", &["--chart", "time"], "<svg"),
+        ("a.png", &["--chart", "time", "--format", "svg"], "<svg"),
+        ("a.txt", &[], "<!DO"),
+    ] {
+        let output = run(name, more);
+        let is_beside = begin.is_empty();
+        assert_eq!(output.status.code(), Some(if is_beside { 2 } else { 0 }), "{name}: {}", stderr(&output));
+        assert!(is_beside || begins(name) == begin, "{name}: {}", begins(name));
+    }
+    for name in ["c.png", "c.svg"] {
+        let output = run(name, &[]);
+        assert_eq!(output.status.code(), Some(2), "{name}");
+        assert!(stderr(&output).contains("choose `--chart` from"), "{}", stderr(&output));
+    }
+}
+
 #[test]
 fn words_and_numbers_for_other_pages() {
     insta::assert_snapshot!("report-md", text(&["cyclic.jsonl", "--format", "md"]));
@@ -281,6 +413,40 @@ fn a_page_answers_as_compare_does() {
     assert_eq!((wrong.status.code(), stdout(&wrong).as_str()), (Some(2), ""));
     let wrong = report(&["cyclic.jsonl", "stall.jsonl", "--by", "policy", "-o", "-"]);
     assert_eq!(wrong.status.code(), Some(2), "{}", stderr(&wrong));
+}
+
+/// What people read has one sign for minus; what programs read has that of ASCII.
+#[test]
+fn there_is_one_sign_for_minus() {
+    let page = text(&["policies.jsonl", "-o", "-"]);
+    // Neither what is to be typed.
+    let unread = ["style", "code", "span class=\"whole\""];
+    let body = page.split("<script>").next().unwrap();
+    let read = body.split('<').filter(|part| !unread.iter().any(|one| part.starts_with(one)));
+    let read: Vec<&str> = read.filter_map(|part| Some(part.split_once('>')?.1)).collect();
+    let compared = stdout(
+        &howlate(&["compare", "policies.jsonl", "--by", "policy"]).current_dir(folder()).output().unwrap(),
+    );
+    let markdown = text(&["policies.jsonl", "--format", "md"]);
+    let ascii = |text: &&str| {
+        let after_hyphen =
+            text.split('-').skip(1).map(|rest| rest.starts_with(|letter: char| letter.is_ascii_digit()));
+        let begins = text.split('-').map(|before| before.is_empty() || before.ends_with([' ', '(', '|']));
+        after_hyphen.zip(begins).any(|(is_number, begins)| is_number && begins)
+    };
+    // Nice values are as they are typed.
+    let read: Vec<String> = read.iter().map(|text| text.replace("nice -20", "")).collect();
+    for text in read.iter().map(String::as_str).chain(compared.lines()).chain(markdown.lines()) {
+        assert!(!ascii(&text), "{text}");
+    }
+    for text in [&page, &compared, &markdown] {
+        assert!(text.contains("−99"), "{text}");
+    }
+    for format in ["csv", "json"] {
+        let shown =
+            howlate(&["show", "policies.jsonl", "--format", format]).current_dir(folder()).output().unwrap();
+        assert!(!stdout(&shown).contains('−'), "{format}");
+    }
 }
 
 #[test]
@@ -391,6 +557,8 @@ fn a_picture_must_be_named() {
     let named = text(&["cyclic.jsonl", "--chart", "density"]);
     assert!(named.starts_with("<svg") || named.starts_with("<?xml"), "{}", &named[..80]);
     assert_eq!(named, text(&["cyclic.jsonl", "--format", "svg", "--chart", "density"]));
+    let output = report(&["cyclic.jsonl", "--theme", "dark"]);
+    assert!(output.status.code() == Some(2) && stderr(&output).contains("--chart"), "{}", stderr(&output));
     let output = report(&["cyclic.jsonl", "--format", "md", "--chart", "density"]);
     assert_eq!((output.status.code(), stdout(&output)), (Some(2), String::new()));
     assert!(stderr(&output).contains("leave out `--format`"), "{}", stderr(&output));

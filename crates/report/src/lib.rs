@@ -17,6 +17,7 @@ mod meanings;
 mod names;
 mod page;
 mod pictures;
+mod png;
 mod prose;
 mod svg;
 mod table;
@@ -25,9 +26,11 @@ mod tables;
 mod testing;
 mod to_copy;
 
+pub use chart::Theme;
 pub use markdown::{Markdown, markdown};
 pub use page::page;
 pub use pictures::Chart;
+pub use png::{NoPng, png};
 pub use svg::{NoPicture, svg};
 
 use howlate_analyse::Analysis;

@@ -45,7 +45,7 @@ pub fn markdown(subject: &Subject<'_>, beside: Option<&OsStr>) -> Markdown {
         repeat(subject.recordings),
     ]
     .concat();
-    let picture = shown.map(|(_, picture)| drawn(&picture));
+    let picture = shown.map(|(_, picture)| drawn(&picture, None));
     Markdown { text: legible_lines(&text).into_owned(), picture }
 }
 

@@ -4,7 +4,7 @@ use howlate_render::{legible_lines, wrapped};
 use maud::{Markup, PreEscaped, html};
 
 use crate::Subject;
-use crate::chart::{COLOURS, Room, STYLE, legend_svg};
+use crate::chart::{Room, Theme, legend_svg, style};
 use crate::entry::Entry;
 use crate::fleet::Fleet;
 use crate::pictures::{Chart, Panel, Picture, Source, picture};
@@ -29,22 +29,22 @@ impl NoPicture {
     }
 }
 
-/// The picture of this kind.
+/// The picture of this kind; in the colours of whoever looks at it if no theme is given.
 ///
 /// # Errors
 ///
 /// When the recordings hold nothing to draw it from.
-pub fn svg(subject: &Subject<'_>, kind: Chart) -> Result<String, NoPicture> {
+pub fn svg(subject: &Subject<'_>, kind: Chart, theme: Option<Theme>) -> Result<String, NoPicture> {
     let entries = Entry::all(subject.recordings);
     let fleets = Fleet::all(subject.recordings);
     let source = Source { entries: &entries, comparison: subject.comparison, fleets: &fleets };
     let picture = picture(kind, source).ok_or_else(|| NoPicture::new(kind, source))?;
-    Ok(drawn(&picture))
+    Ok(drawn(&picture, theme))
 }
 
 /// A picture as the text of a file.
-pub(crate) fn drawn(picture: &Picture) -> String {
-    legible_lines(&document(picture).into_string()).into_owned()
+pub(crate) fn drawn(picture: &Picture, theme: Option<Theme>) -> String {
+    legible_lines(&document(picture, theme).into_string()).into_owned()
 }
 
 /// Letters of the title in a line, and how high a line is.
@@ -53,7 +53,7 @@ const LINE: f64 = 22.0;
 /// Around everything.
 const MARGIN: f64 = 16.0;
 
-fn document(picture: &Picture) -> Markup {
+fn document(picture: &Picture, theme: Option<Theme>) -> Markup {
     let title = wrapped(&picture.title, TITLE, 0);
     let mut top = MARGIN;
     let lines: Vec<Markup> = title.lines().map(|line| title_line(line, &mut top)).collect();
@@ -65,7 +65,7 @@ fn document(picture: &Picture) -> Markup {
             viewBox=(format!("-{MARGIN} 0 {width} {height}")) {
             title { (picture.title) }
             desc { (picture.about) }
-            style { (PreEscaped(COLOURS)) (PreEscaped(STYLE)) }
+            style { (PreEscaped(style(theme))) }
             rect class="paper" x=(-MARGIN) width=(width) height=(height) {}
             @for line in &lines { (line) }
             @for panel in &panels { (panel) }

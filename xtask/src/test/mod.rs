@@ -48,9 +48,14 @@ pub fn run(extent: Extent) -> ExitCode {
     if failed == 0 && tally.ran_to_the_end { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-const CHECKS: [(&str, &[&str]); 3] = [
+const CHECKS: [(&str, &[&str]); 4] = [
     ("format", &["fmt", "--all", "--check"]),
     ("lints", &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]),
+    // As people download it.
+    (
+        "lints without PNG",
+        &["clippy", "--package", "howlate", "--no-default-features", "--quiet", "--", "-D", "warnings"],
+    ),
     ("documentation", &["doc", "--workspace", "--no-deps", "--quiet"]),
 ];
 

@@ -6,7 +6,7 @@ use clap::builder::{PathBufValueParser, PossibleValue, TypedValueParser};
 use clap::{Arg, Command, Error};
 use howlate_knobs::all;
 use howlate_model::{LoadKind, Notifier, Property, Runtime, Wait};
-use howlate_report::Chart;
+use howlate_report::{Chart, Theme};
 
 use crate::plans;
 
@@ -74,6 +74,10 @@ pub(crate) fn charts() -> Vec<&'static str> {
     Chart::ALL.map(Chart::name).to_vec()
 }
 
+pub(crate) fn themes() -> Vec<&'static str> {
+    Theme::ALL.map(Theme::name).to_vec()
+}
+
 pub(crate) fn tracers() -> Vec<&'static str> {
     vec!["auto", "bpf", "tracefs", "switches", "none"]
 }
@@ -111,6 +115,7 @@ mod tests {
         are_taken::<By>(notifiers);
         are_taken::<Property>(properties);
         are_taken::<Chart>(charts);
+        are_taken::<Theme>(themes);
         are_taken::<Choice>(tracers);
         are_taken::<Chosen>(knobs);
         are_taken::<KernelSpec>(kernels);

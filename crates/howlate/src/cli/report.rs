@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use howlate_model::{Margin, Property, Span};
-use howlate_report::Chart;
+use howlate_report::{Chart, Theme};
 
 use super::known;
 
@@ -18,22 +18,25 @@ howlate report run.jsonl\n  \
 howlate report stock.jsonl rt.jsonl -o kernels.html\n  \
 howlate report run.jsonl --open\n  \
 howlate report run.jsonl --by policy --deadline 500us\n  \
-howlate report run.jsonl --format svg --chart percentiles > percentiles.svg\n  \
-howlate report run.jsonl --format md -o run.md        # and run.svg\n  \
+howlate report run.jsonl --chart percentiles -o percentiles.png\n  \
+howlate report run.jsonl --chart percentiles > percentiles.svg\n  \
+howlate report run.jsonl -o run.md                    # and run.svg\n  \
 howlate report run.jsonl --format md >> \"$GITHUB_STEP_SUMMARY\"")]
 pub(crate) struct Report {
     /// Recordings; the most recent run if left out
     #[arg(value_name = "RECORDING")]
     pub(crate) recordings: Vec<PathBuf>,
-    /// Where to write; `-` is standard output. A page goes to RECORDING.html in this folder if left out,
-    /// everything else to standard output. Markdown that goes to X.md has a picture beside it, X.svg. An existing
-    /// file is never written over
+    /// Where to write; `-` is standard output
+    ///
+    /// If left out, a page goes to RECORDING.html in this folder, a picture to RECORDING-PICTURE.svg or .png where standard
+    /// output is a terminal, everything else to standard output. Markdown that goes to X.md has a picture beside it, X.svg.
+    /// An existing file is never written over.
     #[arg(long, short, alias = "output", value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     /// Show what was written in the browser, or whatever else shows such files here (xdg-open)
     #[arg(long)]
     pub(crate) open: bool,
-    /// What to write: a page (html) if left out, a picture with --chart
+    /// What to write; if left out what the name of the file ends in, else a page (html), or a picture (svg) with --chart
     #[arg(long, value_enum)]
     format: Option<ReportFormat>,
     /// Compare conditions of one recording by this, such as policy or load; what differs in a single choice is
@@ -49,17 +52,40 @@ pub(crate) struct Report {
     /// Also write the results for Prometheus' node_exporter, replacing what the file held
     #[arg(long, value_name = "FILE")]
     pub(crate) prometheus: Option<PathBuf>,
-    /// One picture (svg) instead of the page: nodes, density, forest, overview, percentiles, time, sleeps, staircase, pairs,
+    /// One picture (svg or png) instead of the page: nodes, density, forest, overview, percentiles, time, sleeps, staircase, pairs,
     /// usual, worst or osadl
-    #[arg(long, value_name = "PICTURE", required_if_eq("format", "svg"), value_parser = known::known::<Chart>(known::charts), hide_possible_values = true)]
+    #[arg(long, value_name = "PICTURE", value_parser = known::known::<Chart>(known::charts), hide_possible_values = true)]
     pub(crate) chart: Option<Chart>,
+    /// Colours of the picture: light or dark; if left out, svg follows the setting of whoever looks at it, and png is light
+    #[arg(long, value_name = "THEME", requires = "chart", value_parser = known::known::<Theme>(known::themes), hide_possible_values = true, hide_short_help = true)]
+    pub(crate) theme: Option<Theme>,
 }
 
 impl Report {
-    /// What to write: a picture is asked for by its name alone.
+    /// What to write: a picture is asked for by its name alone, and the file may say what it is.
     pub(crate) fn format(&self) -> ReportFormat {
         let usual = if self.chart.is_some() { ReportFormat::Svg } else { ReportFormat::Html };
-        self.format.unwrap_or(usual)
+        let ending = || self.out.as_ref()?.extension()?.to_str();
+        let named = || ReportFormat::from_str(ending()?, true).ok();
+        self.format.or_else(named).unwrap_or(usual)
+    }
+}
+
+impl ReportFormat {
+    /// Whether it is one picture.
+    pub(crate) const fn is_picture(self) -> bool {
+        matches!(self, Self::Svg | Self::Png)
+    }
+
+    /// What files of it end in.
+    pub(crate) const fn ending(self) -> &'static str {
+        match self {
+            Self::Html => "html",
+            Self::Svg => "svg",
+            Self::Png => "png",
+            Self::Md => "md",
+            Self::Csv => "csv",
+        }
     }
 }
 
@@ -67,8 +93,10 @@ impl Report {
 pub(crate) enum ReportFormat {
     /// One page with everything
     Html,
-    /// One picture
+    /// One picture, to be enlarged as one likes
     Svg,
+    /// One picture in pixels
+    Png,
     /// Verdict, tables and causes as Markdown, with a picture beside the file
     Md,
     /// One row per condition

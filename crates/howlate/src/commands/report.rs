@@ -11,9 +11,9 @@ use howlate_analyse::Analysis;
 use howlate_analyse::compare::{Comparison, Criteria, Track, Verdict, recordings, within};
 use howlate_model::{Property, WorkKind};
 use howlate_render::{self as render, ComparisonReport};
-use howlate_report::{Markdown, Recording, Subject, markdown, page, svg};
+use howlate_report::{Markdown, Recording, Subject, markdown, page, png, svg};
 
-use self::files::{Files, must_be_new};
+use self::files::{Files, Made, must_be_new};
 use super::compare;
 use super::reading::{self, Texts};
 use super::{named_or_most_recent, prometheus};
@@ -23,8 +23,10 @@ use crate::status::Status;
 use crate::terminal;
 
 pub(crate) fn run(asked: &Report) -> Result<Status, Error> {
-    if asked.chart.is_some() && asked.format() != ReportFormat::Svg {
-        return Err(Error::ChartIsSvg);
+    match (asked.chart, asked.format()) {
+        (Some(_), format) if !format.is_picture() => return Err(Error::ChartIsPicture),
+        (None, format) if format.is_picture() => return Err(Error::NoChart(format.ending())),
+        _ => {}
     }
     let paths = named_or_most_recent(&asked.recordings)?;
     let files = files(asked, &paths);
@@ -40,11 +42,11 @@ pub(crate) fn run(asked: &Report) -> Result<Status, Error> {
     }
     let made = made(asked, &tracks, &names, files.as_ref().and_then(Files::picture_name))?;
     match files {
-        None => terminal::print_as_is(&made.text)?,
+        None => terminal::print_bytes(&made.content)?,
         Some(files) => {
             files.write(&made)?;
             if asked.open {
-                open::open(&files.text)?;
+                open::open(&files.content)?;
             }
         }
     }
@@ -57,7 +59,7 @@ pub(crate) fn run(asked: &Report) -> Result<Status, Error> {
 pub(super) fn page_of(recordings: &[PathBuf]) -> Result<String, Error> {
     let asked = Report::default();
     let tracks = tracks(recordings)?;
-    Ok(made(&asked, &tracks, &names(recordings, asked.format()), None)?.text)
+    told(&asked, &tracks, &names(recordings, asked.format()), |subject| Ok(page(subject)))
 }
 
 fn tracks(recordings: &[PathBuf]) -> Result<Vec<Track>, Error> {
@@ -76,12 +78,31 @@ fn names(paths: &[PathBuf], format: ReportFormat) -> Vec<String> {
 }
 
 /// What is written; `picture` is the name of the file that Markdown's picture goes to.
-fn made(
+fn made(asked: &Report, tracks: &[Track], names: &[String], picture: Option<&OsStr>) -> Result<Made, Error> {
+    told(asked, tracks, names, |subject| {
+        let content = match (asked.format(), asked.chart) {
+            (ReportFormat::Svg, Some(chart)) => {
+                svg(subject, chart, asked.theme).map_err(Error::NoPicture)?.into()
+            }
+            (ReportFormat::Png, Some(chart)) => png(subject, chart, asked.theme).map_err(Error::NoPng)?,
+            (ReportFormat::Md, _) => {
+                let Markdown { text, picture } = markdown(subject, picture);
+                return Ok(Made { content: text.into(), picture });
+            }
+            (ReportFormat::Csv, _) => render::csv(tracks.iter().map(|track| &track.analysis), names)?.into(),
+            (ReportFormat::Html | ReportFormat::Svg | ReportFormat::Png, _) => page(subject).into(),
+        };
+        Ok(Made { content, picture: None })
+    })
+}
+
+/// What `tell` makes of the recordings and of what differs.
+fn told<T>(
     asked: &Report,
     tracks: &[Track],
     names: &[String],
-    picture: Option<&OsStr>,
-) -> Result<Markdown, Error> {
+    tell: impl FnOnce(&Subject<'_>) -> Result<T, Error>,
+) -> Result<T, Error> {
     let recordings: Vec<Recording<'_>> = tracks
         .iter()
         .zip(names)
@@ -95,14 +116,7 @@ fn made(
         base: named[0],
         news: &named[1..],
     });
-    let subject = Subject { recordings: &recordings, comparison };
-    let alone = |text| Markdown { text, picture: None };
-    Ok(match (asked.format(), asked.chart) {
-        (ReportFormat::Svg, Some(chart)) => alone(svg(&subject, chart).map_err(Error::NoPicture)?),
-        (ReportFormat::Html | ReportFormat::Svg, _) => alone(page(&subject)),
-        (ReportFormat::Md, _) => markdown(&subject, picture),
-        (ReportFormat::Csv, _) => alone(render::csv(tracks.iter().map(|track| &track.analysis), names)?),
-    })
+    tell(&Subject { recordings: &recordings, comparison })
 }
 
 /// As sure as `howlate compare` is when it is not asked otherwise.
@@ -150,22 +164,32 @@ fn by_choice(track: &Track, how: Criteria) -> Option<Comparison> {
 
 /// The files to write; `None` for standard output.
 fn files(asked: &Report, recordings: &[PathBuf]) -> Option<Files> {
-    let text = match (&asked.out, asked.format()) {
-        (Some(path), _) if path.as_os_str() == "-" => return None,
-        (Some(path), _) => path.clone(),
-        (None, ReportFormat::Html) => usual_name(recordings),
-        (None, _) => return None,
+    let content = match &asked.out {
+        Some(path) if path.as_os_str() == "-" => return None,
+        Some(path) => path.clone(),
+        None => usual_file(asked, recordings)?,
     };
-    let beside = text.with_extension("svg");
-    let picture = (asked.format() == ReportFormat::Md && beside != text).then_some(beside);
-    Some(Files { text, picture })
+    let beside = content.with_extension("svg");
+    let picture = (asked.format() == ReportFormat::Md && beside != content).then_some(beside);
+    Some(Files { content, picture })
 }
 
-/// `run.html` for `run.jsonl`, `report.html` for several; in the folder that one is in.
-fn usual_name(recordings: &[PathBuf]) -> PathBuf {
+/// A page goes to a file, and so does a picture that would fill a terminal; what people read and programs take does not.
+/// `run.html` for `run.jsonl`, `run-density.svg` for one of its pictures; `report` for several recordings.
+fn usual_file(asked: &Report, recordings: &[PathBuf]) -> Option<PathBuf> {
+    let format = asked.format();
+    let fills_a_terminal = format.is_picture() && terminal::shows_results();
+    if format != ReportFormat::Html && !fills_a_terminal {
+        return None;
+    }
     let name = match recordings {
-        [one] => one.file_name(),
+        [one] => one.file_stem(),
         _ => None,
     };
-    Path::new(name.unwrap_or("report".as_ref())).with_extension("html")
+    let mut name = name.unwrap_or("report".as_ref()).to_owned();
+    if let Some(chart) = asked.chart {
+        name.push(format!("-{chart}"));
+    }
+    name.push(format!(".{}", format.ending()));
+    Some(name.into())
 }

@@ -17,6 +17,7 @@ mod rows;
 mod shelves;
 mod stack;
 mod strips;
+mod theme;
 
 pub(crate) use area::Area;
 pub(crate) use axis::Axis;
@@ -32,13 +33,15 @@ pub(crate) use room::Room;
 pub(crate) use rows::{Row, Rows};
 pub(crate) use shelves::Label;
 pub(crate) use strips::Strip;
+pub use theme::Theme;
+pub(crate) use theme::style;
 
 use maud::Markup;
 
 /// What colours there are, light and dark.
-pub(crate) const COLOURS: &str = include_str!("colours.css");
+const COLOURS: &str = include_str!("colours.css");
 /// How marks look.
-pub(crate) const STYLE: &str = include_str!("chart.css");
+const STYLE: &str = include_str!("chart.css");
 
 /// Something that can be drawn.
 pub(crate) enum Drawing {

@@ -5,21 +5,25 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use howlate_record::CreateError;
-use howlate_report::Markdown;
-
 use crate::error::Error;
 use crate::terminal;
+use howlate_record::CreateError;
 
-/// Where the text goes, and the picture that Markdown links.
+/// What was made: a text or a picture, and the picture that Markdown links.
+pub(super) struct Made {
+    pub(super) content: Vec<u8>,
+    pub(super) picture: Option<String>,
+}
+
+/// Where these go.
 pub(super) struct Files {
-    pub(super) text: PathBuf,
+    pub(super) content: PathBuf,
     pub(super) picture: Option<PathBuf>,
 }
 
 impl Files {
     pub(super) fn all(&self) -> impl Iterator<Item = &Path> {
-        std::iter::once(&self.text).chain(&self.picture).map(PathBuf::as_path)
+        std::iter::once(&self.content).chain(&self.picture).map(PathBuf::as_path)
     }
 
     /// What the text calls the picture, which stands beside it.
@@ -28,20 +32,20 @@ impl Files {
     }
 
     /// Writes what was made; the picture first, so that no text links what is missing.
-    pub(super) fn write(&self, made: &Markdown) -> Result<(), Error> {
+    pub(super) fn write(&self, made: &Made) -> Result<(), Error> {
         let picture = self.picture.as_deref().zip(made.picture.as_deref());
         if let Some((path, picture)) = picture {
-            write(path, picture)?;
+            write(path, picture.as_bytes())?;
         }
-        write(&self.text, &made.text).inspect_err(|_| {
+        write(&self.content, &made.content).inspect_err(|_| {
             if let Some((path, _)) = picture {
                 drop(std::fs::remove_file(path));
             }
         })?;
         let beside =
             picture.map_or_else(String::new, |(path, _)| format!(", and its picture to {}", path.display()));
-        let size = made.text.len().div_ceil(1_024);
-        terminal::say(&format!("Written to {} ({size} KiB){beside}.\n", self.text.display()));
+        let size = made.content.len().div_ceil(1_024);
+        terminal::say(&format!("Written to {} ({size} KiB){beside}.\n", self.content.display()));
         Ok(())
     }
 }
@@ -55,13 +59,13 @@ pub(super) fn must_be_new(path: &Path) -> Result<(), Error> {
 }
 
 /// Writes a new file; what is incomplete is not left behind.
-fn write(path: &Path, text: &str) -> Result<(), Error> {
+fn write(path: &Path, content: &[u8]) -> Result<(), Error> {
     let failed = |error: io::Error| match error.kind() {
         io::ErrorKind::AlreadyExists => CreateError::Exists { path: path.to_owned() },
         _ => CreateError::Io { path: path.to_owned(), source: error },
     };
     let mut file = File::create_new(path).map_err(failed)?;
-    file.write_all(text.as_bytes()).map_err(|error| {
+    file.write_all(content).map_err(|error| {
         drop(std::fs::remove_file(path));
         failed(error).into()
     })
