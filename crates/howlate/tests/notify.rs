@@ -161,6 +161,14 @@ fn a_recording_can_be_shown_in_every_form() {
     };
     assert_eq!(show("text"), printed);
     assert!(printed.contains("Later than the fastest that blocks") && printed.contains("What this means"));
+    let twice = "--by pipe,futex --after 10us --between processes,threads --samples 60 --no-save";
+    let twice = stdout(&notify(twice).output().unwrap());
+    let (tables, means) = twice.split_once("What this means").unwrap();
+    assert!(
+        tables.matches("samples").count() == 2 && !means.contains("samples"),
+        "after all tables: {twice}"
+    );
+    assert!(means.contains("processes: ") && means.contains("threads: "), "{means}");
     let csv = show("csv");
     assert!(csv.lines().next().unwrap().contains("messages_lost,messages_duplicated,messages_reordered"));
     assert_eq!(csv.lines().count(), 5);

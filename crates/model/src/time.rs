@@ -94,7 +94,8 @@ pub(crate) fn within_36_years<'de, D: Deserializer<'de>>(from: D) -> Result<i64,
 /// Three significant digits and a unit: `987 ns`, `5.61 µs`, `1.07 ms`, `12.3 s`.
 impl fmt::Display for Latency {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&three_digits(self.nanos))
+        // For people: as wide as a plus.
+        f.pad(&three_digits(self.nanos).replace('-', "−"))
     }
 }
 
@@ -298,7 +299,8 @@ mod tests {
             (999_500, "1.00 ms"),
             (1_071_234, "1.07 ms"),
             (12_345_678_901, "12.3 s"),
-            (-2_500, "-2.50 µs"),
+            (-2_500, "−2.50 µs"),
+            (-25, "−25 ns"),
         ] {
             assert_eq!(Latency::from_nanos(nanos).to_string(), shown, "{nanos}");
         }

@@ -12,7 +12,7 @@ use crate::prose::wrapped;
 use crate::style::{DIM, HEADING, paint};
 use crate::table::{Columns, transpose, worst_in_bold};
 
-/// The tables of each set of circumstances: one per mechanism, then the ranking.
+/// The tables of each set of circumstances: one per mechanism, then the ranking. What they mean follows them all.
 pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
     let found = Found::of(analysis);
     let mut text = String::new();
@@ -30,16 +30,20 @@ pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
         }
         let found = found.about(group[0]);
         text.push_str(&ranking_table(&found.rankings.iter().collect::<Vec<_>>(), width));
-        text.push_str(&paragraphs(&found.sentences(&group), width));
     }
-    text
+    text + &paragraphs(&sentences(analysis), width)
 }
 
-/// What the numbers mean, one sentence or two each; the circumstances first where there are several.
+/// What the numbers mean, one sentence or two each; the circumstances in which they differ first, where there are several.
 pub(crate) fn sentences(analysis: &Analysis) -> Vec<String> {
     let (found, groups) = (Found::of(analysis), groups(analysis));
+    let says = |group: &Vec<&Outcome>, property: &Property| phrases(group[0], &[*property]);
+    let varies =
+        |property: &Property| groups.iter().any(|group| says(group, property) != says(&groups[0], property));
+    let apart: Vec<Property> = CIRCUMSTANCES.into_iter().filter(varies).collect();
     let of_group = |group: &Vec<&Outcome>| {
-        let about = if groups.len() > 1 { format!("{}: ", circumstances(group[0])) } else { String::new() };
+        let about = phrases(group[0], &apart).join(" · ");
+        let about = if about.is_empty() { about } else { format!("{about}: ") };
         let sentences = found.about(group[0]).sentences(group);
         sentences.into_iter().map(|sentence| format!("{about}{sentence}")).collect::<Vec<_>>()
     };

@@ -17,10 +17,15 @@ pub fn micros_of(nanos: f64) -> String {
 #[allow(clippy::cast_possible_truncation, reason = "rounded to three digits first")]
 pub(crate) fn round(number: f64) -> String {
     match number.abs() {
-        size if size < 9.995 => format!("{number:.2}"),
-        size if size < 99.95 => format!("{number:.1}"),
+        size if size < 9.995 => with_minus(&format!("{number:.2}")),
+        size if size < 99.95 => with_minus(&format!("{number:.1}")),
         size => grouped(round_to_three(number, size) as i64),
     }
+}
+
+/// A number for people, whose minus is as wide as a plus; what programs read has the hyphen of ASCII.
+pub(crate) fn with_minus(number: &str) -> String {
+    number.replace('-', "−")
 }
 
 /// How many times `one` is as long as `other`; 0 where that has no answer.
@@ -43,7 +48,7 @@ pub(crate) fn grouped(number: i64) -> String {
         }
         text.push(digit);
     }
-    if number < 0 { format!("-{text}") } else { text }
+    if number < 0 { format!("−{text}") } else { text }
 }
 
 /// A count with its thousands apart.
@@ -105,7 +110,9 @@ mod tests {
             (180_449, "180"),
             (502_159_000, "502 000"),
             (1_234_567_890, "1 230 000"),
-            (-2_500, "-2.50"),
+            (-2_500, "−2.50"),
+            (-25_000, "−25.0"),
+            (-2_500_000, "−2 500"),
         ] {
             assert_eq!(micros(nanos), shown, "{nanos}");
         }

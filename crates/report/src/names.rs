@@ -1,5 +1,6 @@
 //! What a condition is called among others: by that in which it differs from them.
 
+use std::cmp::Reverse;
 use std::collections::HashSet;
 
 use howlate_model::{HasProperties, Property, Value, WorkKind};
@@ -117,7 +118,11 @@ pub(crate) fn name(entry: &Entry<'_>, parts: &[Part]) -> String {
     let is_tuned = parts.contains(&Part::Of(Property::Knob));
     let says_more = |part: &&Part| !(is_tuned && FOLLOWS_FROM_A_KNOB.contains(part));
     let words: Vec<String> = parts.iter().filter(says_more).filter_map(|part| part.phrase(entry)).collect();
-    if words.is_empty() { "all wake-ups".to_owned() } else { words.join(" · ") }
+    match words.as_slice() {
+        [] if entry.recording.analysis.header.tuning.is_some() => "as found".to_owned(),
+        [] => "all wake-ups".to_owned(),
+        some => some.join(" · "),
+    }
 }
 
 /// What a setting that was tried changes of a condition: its name says it.
@@ -175,8 +180,25 @@ pub(crate) fn facets<'a>(entries: &[Entry<'a>], most: usize) -> Vec<Facet<'a>> {
         None => split_again(whole, &in_order, fits),
     };
     by.sort_by_key(|part| Part::all().position(|one| one == *part));
+    headed(&by, groups)
+}
+
+/// Splits `entries` by the one part that makes the most groups, but no more than `most`; leaves them together where each
+/// makes more.
+pub(crate) fn facets_at_most<'a>(entries: &[Entry<'a>], most: usize) -> Vec<Facet<'a>> {
+    let mut parts = varying(entries);
+    parts.retain(|part| part.split_rank().is_some());
+    parts.sort_by_key(|part| Reverse(part.split_rank()));
+    let splits = parts.into_iter().map(|part| (vec![part], split(entries, part)));
+    let few = splits.filter(|(_, groups)| groups.len() <= most).max_by_key(|(_, groups)| groups.len());
+    let (by, groups) = few.unwrap_or_else(|| (Vec::new(), vec![entries.to_vec()]));
+    headed(&by, groups)
+}
+
+/// Groups, each by what its entries have in common of these parts.
+fn headed<'a>(by: &[Part], groups: Vec<Vec<Entry<'a>>>) -> Vec<Facet<'a>> {
     let facet = |entries: Vec<Entry<'a>>| {
-        let heading = if by.is_empty() { String::new() } else { name(&entries[0], &by) };
+        let heading = if by.is_empty() { String::new() } else { name(&entries[0], by) };
         Facet { heading, entries }
     };
     groups.into_iter().filter(|group| !group.is_empty()).map(facet).collect()
@@ -267,6 +289,22 @@ mod tests {
         assert_eq!(headings(1).len(), 6);
         let kept: usize = facets(&entries, 2).iter().map(|facet| facet.entries.len()).sum();
         assert_eq!(kept, entries.len());
+    }
+
+    #[test]
+    fn groups_are_few_enough_to_be_drawn() {
+        let lengths = ["10us", "100us", "1ms"];
+        let conditions = ["other", "fifo:80"]
+            .iter()
+            .flat_map(|policy| lengths.map(|length| condition(&format!("sleep {length}"), policy, None)));
+        let analysis = analysis(conditions.collect());
+        let entries = Entry::all(&[Recording::of("run.jsonl", &analysis)]);
+        let headings = |most: usize| {
+            facets_at_most(&entries, most).into_iter().map(|facet| facet.heading).collect::<Vec<_>>()
+        };
+        assert_eq!(headings(6), ["for 10 µs", "for 100 µs", "for 1 ms"]);
+        assert_eq!(headings(2), ["other", "fifo:80"]);
+        assert_eq!(headings(1), [""]);
     }
 
     #[test]

@@ -7,9 +7,26 @@ use maud::{Markup, html};
 pub(crate) fn html(text: &str) -> Markup {
     html! {
         @for (number, part) in text.split('`').enumerate() {
-            @if number % 2 == 1 { code { (part) } } @else { (unbroken(part)) }
+            @if number % 2 == 1 { (code(part)) } @else { (unbroken(part)) }
         }
     }
+}
+
+/// What is typed, with no line ending within an option: browsers end one after each hyphen otherwise.
+pub(crate) fn code(text: &str) -> Markup {
+    html! {
+        code {
+            @for (number, word) in text.split(' ').enumerate() {
+                @if number > 0 { " " }
+                @if word.starts_with('-') { (whole(word)) } @else { (word) }
+            }
+        }
+    }
+}
+
+/// A word that stays in its line.
+pub(crate) fn whole(word: &str) -> Markup {
+    html! { span class="whole" { (word) } }
 }
 
 /// The same, with no line ending between the digits of a number, or between it and its unit.
@@ -71,6 +88,7 @@ mod tests {
         assert_eq!(markdown("a_b: `x_y | z`."), r"a\_b: `x_y | z`.");
         assert_eq!(markdown("a `b` ``` <i> `"), r"a \`b\` \`\`\` &lt;i> \`");
         assert_eq!(html("<b> `a<b`").into_string(), "&lt;b&gt; <code>a&lt;b</code>");
+        assert_eq!(html("`a --b c`").into_string(), "<code>a <span class=\"whole\">--b</span> c</code>");
     }
 
     #[test]

@@ -44,7 +44,9 @@ fn top(report: &ComparisonReport<'_>, width: usize) -> String {
 
 fn section(report: &ComparisonReport<'_>, one: &Compared, width: usize) -> String {
     let title = paint(HEADING, wrapped(&words::subject(one), width, 0));
-    let about = wrapped(&format!("µs · {} · {}", words::design(one), words::columns(one)), width, 0);
+    let columns =
+        words::columns(report.comparison, one).map_or_else(String::new, |said| format!(" · {said}"));
+    let about = wrapped(&format!("µs · {}{columns}", words::design(one)), width, 0);
     let mut text = format!("{title}\n{}\n\n{}", paint(DIM, about), table(report, one, width));
     let mut lines: Vec<String> = Vec::new();
     // The line above the table says it.

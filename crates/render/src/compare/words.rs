@@ -8,7 +8,7 @@ use howlate_model::{Caveat, Property, Span, Value};
 
 use super::ComparisonReport;
 use crate::condition::CIRCUMSTANCES;
-use crate::numbers::{count, length, micros_of};
+use crate::numbers::{count, length, micros_of, with_minus};
 use crate::property::{phrase, phrases, typed_phrase, worded};
 
 /// What a statistic is called in tables.
@@ -78,14 +78,14 @@ pub(super) fn signed(nanos: f64) -> String {
     if nanos > 0.0 { format!("+{text}") } else { text }
 }
 
-/// A share in per cent, signed: `+4.2 %`, `-66 %`; from ten times on, `× 12`.
+/// A share in per cent, signed: `+4.2 %`, `−66 %`; from ten times on, `× 12`.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be positive")]
 pub(super) fn percent(value: Option<f64>) -> String {
     match value {
         None => "–".to_owned(),
         Some(value) if value >= 899.5 => format!("× {}", count((1.0 + value / 100.0).round() as u64)),
-        Some(value) if value.abs() < 9.95 => format!("{value:+.1} %"),
-        Some(value) => format!("{value:+.0} %"),
+        Some(value) if value.abs() < 9.95 => with_minus(&format!("{value:+.1} %")),
+        Some(value) => with_minus(&format!("{value:+.0} %")),
     }
 }
 
@@ -294,15 +294,19 @@ pub(super) const fn differ_by(design: Design) -> &'static str {
     }
 }
 
-/// What stands in the columns.
-pub(super) fn columns(one: &Compared) -> String {
-    let [base, new] = sides(one);
+/// What stands in the columns, said where the first pair of its kind is; of several pairs without the names of this one.
+pub(super) fn columns(comparison: &Comparison, one: &Compared) -> Option<String> {
+    let first = comparison.compared.iter().find(|other| other.design == one.design);
+    if first.is_some_and(|first| !std::ptr::eq(first, one)) {
+        return None;
+    }
+    let sides = if comparison.compared.len() > 1 { "each side".to_owned() } else { sides(one).join(", ") };
     let (unit, each) = match one.design {
-        Design::Distributions => return format!("{base}, {new}: all values of each"),
+        Design::Distributions => return Some(format!("{sides}: all its values")),
         Design::Interleaved => ("turns", "new minus base of each pair"),
         Design::Separate => ("stretches", "each stretch of new minus each of base"),
     };
-    format!("{base}, {new}: the centre of its {unit}; {}: the centre of {each}", differ_by(one.design))
+    Some(format!("{sides}: the centre of its {unit}; {}: the centre of {each}", differ_by(one.design)))
 }
 
 /// The name of a row about one side: its value of what differs, what else differs between the rows, and where there

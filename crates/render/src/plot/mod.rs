@@ -74,7 +74,7 @@ fn highest(outcomes: &[&Outcome]) -> Option<f64> {
 
 /// Words below or beside a picture say the same in ASCII.
 fn in_ascii(text: &str) -> String {
-    text.replace('µ', "u").replace('·', "-").replace('→', "->").replace('–', "-")
+    text.replace('µ', "u").replace('·', "-").replace('→', "->").replace(['–', '−'], "-")
 }
 
 /// A line of words, each at its place as far as there is room.

@@ -1,11 +1,11 @@
 //! What would be tried: every setting with its state, what would be written where, and the time.
 
-use howlate_model::{Condition, Span, Write, WriteKind};
+use howlate_model::{Condition, CpuSet, Span, Write, WriteKind};
 
 use super::json::{FORMAT, Listing, Setting, Stage};
 use super::setting::{Fate, Listed};
 use crate::condition::condition;
-use crate::numbers::rough;
+use crate::numbers::{length, rough};
 use crate::prose::wrapped;
 use crate::style::{DIM, GOOD, HEADING, paint};
 
@@ -35,11 +35,17 @@ fn row(one: &Listed, width: usize) -> String {
     };
     let change = match (one.from.is_empty(), one.from == one.to) {
         (true, _) => String::new(),
-        (false, true) => format!("{}; ", one.from),
-        (false, false) => format!("{} → {}; ", one.from, one.to),
+        (false, true) => format!("{}; ", readable(&one.from)),
+        (false, false) => format!("{} → {}; ", readable(&one.from), readable(&one.to)),
     };
     let writes = if one.fate == Fate::NotAsked { &[] } else { one.writes.as_slice() };
     named(one.knob, &format!("{change}{state}"), writes, width)
+}
+
+/// A length of time as people read it: `50 µs`; anything else as it is.
+fn readable(value: &str) -> String {
+    let span = value.parse::<Span>().ok().filter(|_| value.ends_with('s'));
+    span.map_or_else(|| value.to_owned(), length)
 }
 
 /// Columns that a setting's name takes, where there is room for what follows beside it; and where it stands above.
@@ -54,8 +60,8 @@ fn named(knob: &str, text: &str, writes: &[Write], width: usize) -> String {
     let gap = if is_narrow { format!("\n{:indent$}", "") } else { " ".to_owned() };
     let name = if is_narrow { knob.to_owned() } else { format!("{knob:<23}") };
     let mut shown = format!("  {name}{gap}{}\n", below(text));
-    for write in writes {
-        let lines = below(&written(write));
+    for line in joined(writes) {
+        let lines = below(&line);
         lines
             .lines()
             .for_each(|line| shown.push_str(&format!("{:indent$}{}\n", "", paint(DIM, line.trim_start()))));
@@ -63,14 +69,67 @@ fn named(knob: &str, text: &str, writes: &[Write], width: usize) -> String {
     shown
 }
 
+/// What would be written, a line each; files that are told apart by a number, and written alike, share one.
+fn joined(writes: &[Write]) -> Vec<String> {
+    let mut lines: Vec<Alike<'_>> = Vec::new();
+    for write in writes {
+        let path = Numbered::of(&write.path);
+        let said = written(write);
+        match lines.iter_mut().find(|line| line.said == said && line.path.is_beside(&path)) {
+            Some(line) => line.numbers.extend(path.number),
+            None => lines.push(Alike { path, said, numbers: path.number.into_iter().collect() }),
+        }
+    }
+    lines.iter().map(Alike::text).collect()
+}
+
+/// Files that are written alike.
+struct Alike<'a> {
+    path: Numbered<'a>,
+    said: String,
+    numbers: Vec<u32>,
+}
+
+impl Alike<'_> {
+    fn text(&self) -> String {
+        let Numbered { before, after, .. } = self.path;
+        let numbers: CpuSet = self.numbers.iter().copied().collect();
+        let numbers = if self.numbers.is_empty() { String::new() } else { numbers.to_string() };
+        format!("{before}{numbers}{after}: {}", self.said)
+    }
+}
+
+/// A path by the first number in it.
+#[derive(Clone, Copy)]
+struct Numbered<'a> {
+    before: &'a str,
+    number: Option<u32>,
+    after: &'a str,
+}
+
+impl<'a> Numbered<'a> {
+    fn of(path: &'a str) -> Self {
+        let whole = Self { before: path, number: None, after: "" };
+        let Some(begin) = path.find(|letter: char| letter.is_ascii_digit()) else { return whole };
+        let (before, rest) = path.split_at(begin);
+        let end = rest.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(rest.len());
+        let (digits, after) = rest.split_at(end);
+        digits.parse().map_or(whole, |number| Self { before, number: Some(number), after })
+    }
+
+    /// Whether nothing but the number tells them apart.
+    fn is_beside(&self, other: &Self) -> bool {
+        self.number.is_some() && self.before == other.before && self.after == other.after
+    }
+}
+
+/// What becomes of what a file holds.
 fn written(write: &Write) -> String {
     match write.kind() {
-        WriteKind::Request => format!("{}: {}, held open", write.path, write.value),
-        WriteKind::Setting if write.watched => {
-            format!("{}: {}, put back if it changes", write.path, write.now)
-        }
-        WriteKind::Setting if write.now == write.value => format!("{}: {}, as it is", write.path, write.now),
-        WriteKind::Setting => format!("{}: {} → {}", write.path, write.now, write.value),
+        WriteKind::Request => format!("{}, held open", write.value),
+        WriteKind::Setting if write.watched => format!("{}, put back if it changes", write.now),
+        WriteKind::Setting if write.now == write.value => format!("{}, as it is", write.now),
+        WriteKind::Setting => format!("{} → {}", write.now, write.value),
     }
 }
 
@@ -84,7 +143,7 @@ pub fn tune_announcement(listed: &[Listed], width: usize) -> Option<String> {
 }
 
 fn announced(one: &Listed, width: usize) -> String {
-    let line = format!("{} → {}; costs: {}", one.from, one.to, one.cost);
+    let line = format!("{} → {}; costs: {}", readable(&one.from), readable(&one.to), one.cost);
     named(one.knob, &line, &one.writes, width)
 }
 
@@ -115,6 +174,32 @@ mod tests {
     use howlate_model::{Wait, Work};
 
     use super::*;
+
+    fn write(path: &str, now: &str) -> Write {
+        Write { path: path.into(), now: now.into(), value: "0".into(), watched: false }
+    }
+
+    #[test]
+    fn files_that_a_number_tells_apart_share_a_line() {
+        let irq = |number: u32, now: &str| write(&format!("/proc/irq/{number}/smp_affinity_list"), now);
+        let writes = [irq(24, "0-1"), irq(25, "0-1"), irq(27, "0-1"), irq(26, "1"), write("/sys/a", "0-1")];
+        assert_eq!(
+            joined(&writes),
+            [
+                "/proc/irq/24-25,27/smp_affinity_list: 0-1 → 0",
+                "/proc/irq/26/smp_affinity_list: 1 → 0",
+                "/sys/a: 0-1 → 0"
+            ]
+        );
+    }
+
+    #[test]
+    fn lengths_are_as_people_read_them() {
+        assert_eq!(
+            ["50us", "1ns", "0", "0-1", "madvise"].map(readable),
+            ["50 µs", "1 ns", "0", "0-1", "madvise"]
+        );
+    }
 
     #[test]
     fn a_narrow_terminal_has_names_above_what_is_said_of_them() {

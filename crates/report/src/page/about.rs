@@ -18,7 +18,11 @@ pub(crate) fn line(recordings: &[Recording<'_>]) -> Markup {
         @for recording in recordings {
             p class="quiet" {
                 @if recordings.len() > 1 { strong { (recording.name) } ": " }
-                (where_it_was(recording.analysis)) (ended(recording.analysis))
+                @for (number, part) in where_and_when(recording.analysis).into_iter().enumerate() {
+                    @if number > 0 { " · " }
+                    @if part.contains(' ') { (part) } @else { (prose::whole(&part)) }
+                }
+                (ended(recording.analysis))
             }
         }
     }
@@ -26,9 +30,13 @@ pub(crate) fn line(recordings: &[Recording<'_>]) -> Markup {
 
 /// The machine and when it began, without what is not known: merged recordings have no machine in common.
 pub(crate) fn where_it_was(analysis: &Analysis) -> String {
+    where_and_when(analysis).join(" · ")
+}
+
+fn where_and_when(analysis: &Analysis) -> Vec<String> {
     let mut parts = vec![machine(&analysis.header.system), analysis.header.started.clone()];
     parts.retain(|part| !part.is_empty());
-    parts.join(" · ")
+    parts
 }
 
 fn ended(analysis: &Analysis) -> &'static str {

@@ -72,5 +72,5 @@ fn one(finding: &Finding) -> Markup {
 
 /// A command; or a sentence, in which commands stand between backquotes.
 pub(super) fn step(text: &str) -> Markup {
-    html! { @if text.contains('`') { (prose::html(text)) } @else { code { (text) } } }
+    html! { @if text.contains('`') { (prose::html(text)) } @else { (prose::code(text)) } }
 }

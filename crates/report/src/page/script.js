@@ -6,7 +6,7 @@
 function time(ns) {
   const size = Math.abs(ns);
   const [unit, scale] = size < 999.5 ? ["ns", 1] : size < 999500 ? ["µs", 1e3] : size < 999.5e6 ? ["ms", 1e6] : ["s", 1e9];
-  return Number((ns / scale).toPrecision(3)) + " " + unit;
+  return String(Number((ns / scale).toPrecision(3))).replace("-", "−") + " " + unit;
 }
 
 // Fields may be quoted, as the CSV of a name with a comma is.

@@ -4,7 +4,7 @@ use howlate_analyse::{CurvePoint, curve};
 use howlate_model::{Latency, Span};
 use howlate_render::scale::Scale;
 
-use super::series::{self, Series, left_out};
+use super::series::{self, Series};
 use super::{Chart, Panel, Picture, data, deadline_rule, words};
 use crate::chart::{Axis, Drawing, End, Form, Hue, Mark, Plot};
 use crate::deadline;
@@ -14,7 +14,7 @@ use crate::table::Table;
 
 /// The picture.
 pub(crate) fn picture(entries: &[Entry<'_>]) -> Picture {
-    let (facets, not_drawn) = series::panels(entries);
+    let facets = series::panels(entries);
     let drawn: Vec<Drawn<'_>> = facets.iter().map(|facet| Drawn::of(facet, entries)).collect();
     let scale = scale(&drawn, deadline::common(entries));
     Picture {
@@ -24,7 +24,7 @@ pub(crate) fn picture(entries: &[Entry<'_>]) -> Picture {
                 The best and the worst have bands: 95 % intervals that account for how much stretches of time differ; \
                 a run that is too short for one has none. Missed periods count with the latency they would have had."
             .to_owned(),
-        left_out: left_out(not_drawn),
+        left_out: None,
         panels: drawn.iter().map(|drawn| panel(drawn, scale, deadline::common(entries))).collect(),
         numbers: Some(numbers(entries)),
     }

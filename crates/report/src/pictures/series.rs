@@ -6,7 +6,7 @@ use howlate_model::Property;
 
 use crate::chart::{HUES, Hue, Marks, Named};
 use crate::entry::Entry;
-use crate::names::{Facet, Part, facets, name, varying};
+use crate::names::{Facet, Part, facets, facets_at_most, name, varying};
 
 /// A condition within a panel.
 pub(crate) struct Series<'a> {
@@ -18,12 +18,11 @@ pub(crate) struct Series<'a> {
 /// Panels in one picture; more are not looked at.
 const PANELS: usize = 6;
 
-/// Groups of conditions that can be drawn over one another, and how many conditions are left out.
-pub(crate) fn panels<'a>(entries: &[Entry<'a>]) -> (Vec<Facet<'a>>, usize) {
-    let mut all = facets(entries, HUES);
-    let left_out = all.get(PANELS..).unwrap_or_default().iter().map(|facet| facet.entries.len()).sum();
-    all.truncate(PANELS);
-    (all, left_out)
+/// Groups of conditions that can be drawn over one another. Where so many groups would be needed that some were not drawn,
+/// there are fewer, in which not every condition has a colour.
+pub(crate) fn panels<'a>(entries: &[Entry<'a>]) -> Vec<Facet<'a>> {
+    let all = facets(entries, HUES);
+    if all.len() > PANELS { facets_at_most(entries, PANELS) } else { all }
 }
 
 /// A group for each condition, in which its CPUs are drawn over one another, and how many conditions are left out.
