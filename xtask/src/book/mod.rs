@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use xtask::cross;
+use crate::cross;
 
 /// What makes the book where there is no other.
 const MDBOOK: &str = "0.5.4";

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::VERSION;
+use crate::cross::WITHOUT_PNG;
 use crate::supply::metadata;
-use xtask::cross::WITHOUT_PNG;
 
 /// Writes it; returns where.
 pub(crate) fn write(out: &Path) -> io::Result<PathBuf> {
