@@ -224,8 +224,8 @@ fn titles(image: &str) -> Vec<[u32; 4]> {
     let lines = document.descendants().filter(|node| node.attribute("class") == Some("title"));
     // Sixteen units are around everything, and letters stand above their line.
     lines
-        .map(|line| line.attribute("y").unwrap().parse::<f64>().unwrap())
-        .map(|y| [32, (2.0 * y - 24.0) as u32, 92, (2.0 * y) as u32])
+        .map(|line| line.attribute("y").unwrap().parse::<u32>().unwrap())
+        .map(|y| [32, 2 * y - 24, 92, 2 * y])
         .collect()
 }
 
