@@ -1,17 +1,16 @@
 //! Counts in wider columns than a distribution's own, for pictures.
 
-use howlate_model::Distribution;
+use howlate_model::{Distribution, Packed};
 
 /// Columns per doubling of the latency. Their borders are borders of the distribution's own
 /// buckets, so that no latency is counted in the wrong column.
-const PER_DOUBLING: u32 = 8;
+const PER_DOUBLING: usize = 8;
 const BITS: u32 = PER_DOUBLING.trailing_zeros();
 
 /// Counts per column; columns widen with the latency, as the axis of a logarithmic picture does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Columns {
-    /// Place and count of those that are not empty, ascending.
-    counts: Vec<(u32, u64)>,
+    counts: Packed,
 }
 
 /// One column that is not empty.
@@ -25,18 +24,16 @@ pub struct Column {
     pub count: u64,
 }
 
-const fn index(nanos: u64) -> u32 {
+#[allow(clippy::cast_possible_truncation, reason = "below 16, or at most 61")]
+const fn index(nanos: u64) -> usize {
     if nanos < PER_DOUBLING as u64 {
-        #[allow(clippy::cast_possible_truncation, reason = "below 8")]
-        return nanos as u32;
+        return nanos as usize;
     }
     let doubling = u64::BITS - 1 - nanos.leading_zeros() - BITS;
-    #[allow(clippy::cast_possible_truncation, reason = "below 16")]
-    let part = (nanos >> doubling) as u32;
-    doubling * PER_DOUBLING + part
+    doubling as usize * PER_DOUBLING + (nanos >> doubling) as usize
 }
 
-const fn lowest(index: u32) -> u64 {
+const fn lowest(index: usize) -> u64 {
     if index < 2 * PER_DOUBLING {
         return index as u64;
     }
@@ -48,54 +45,42 @@ impl Columns {
     /// The columns of a distribution.
     pub fn of(distribution: &Distribution) -> Self {
         // Buckets ascend, so those of one column follow one another.
-        let mut counts: Vec<(u32, u64)> = Vec::new();
-        for bucket in distribution.buckets() {
-            let place = index(bucket.lowest);
-            match counts.last_mut() {
-                Some((last, count)) if *last == place => *count += bucket.count,
-                _ => counts.push((place, bucket.count)),
+        let mut buckets =
+            distribution.buckets().map(|bucket| (index(bucket.lowest), bucket.count)).peekable();
+        let column = || {
+            let (place, mut count) = buckets.next()?;
+            while let Some((_, more)) = buckets.next_if(|next| next.0 == place) {
+                count += more;
             }
-        }
-        counts.shrink_to_fit();
-        Self { counts }
+            Some((place, count))
+        };
+        Self { counts: std::iter::from_fn(column).collect() }
     }
 
     /// Counts all of `other` too.
     pub fn merge(&mut self, other: &Self) {
-        add_counts(&mut self.counts, &other.counts);
+        self.counts.merge(&other.counts);
     }
 
     /// The columns that are not empty, ascending.
     pub fn iter(&self) -> impl Iterator<Item = Column> + '_ {
-        self.counts.iter().map(|&(index, count)| Column {
-            from: lowest(index),
-            until: lowest(index + 1),
+        self.counts.iter().map(|(place, count)| Column {
+            from: lowest(place),
+            until: lowest(place + 1),
             count,
         })
     }
 
     /// How many latencies are in the column that holds `nanos` or in a higher one.
     pub fn reaching(&self, nanos: u64) -> u64 {
-        let from = self.counts.partition_point(|(place, _)| *place < index(nanos));
-        self.counts[from..].iter().map(|(_, count)| count).sum()
+        let from = index(nanos);
+        self.counts.iter().filter(|(place, _)| *place >= from).map(|(_, count)| count).sum()
     }
 
     /// How many latencies there are.
     pub fn count(&self) -> u64 {
         self.counts.iter().map(|(_, count)| count).sum()
     }
-}
-
-/// Adds counts of places to others, both ascending.
-pub(crate) fn add_counts<Place: Copy + Ord>(counts: &mut Vec<(Place, u64)>, more: &[(Place, u64)]) {
-    counts.extend_from_slice(more);
-    // Two ascending runs, which this sort finds and merges.
-    counts.sort();
-    counts.dedup_by(|next, kept| {
-        let same = next.0 == kept.0;
-        kept.1 += if same { next.1 } else { 0 };
-        same
-    });
 }
 
 /// Counts in columns of equal `width` from 0, and what lies beyond the last of them.

@@ -5,11 +5,10 @@
 //! share is, and the distribution turns that into latencies. Source of the turning: Woodruff, JASA 47
 //! (1952); of the stretches: batch means, Schmeiser, Operations Research 30 (1982).
 
-use howlate_model::{Distribution, Latency};
+use howlate_model::{Bucket, Distribution, Latency};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::autocorrelation::{inflation_beside, is_too_alike, lag_one};
-use crate::columns::add_counts;
 use crate::{Interval, least_wakeups};
 
 /// Stretches kept. When there are more, neighbours are joined, so that memory stays constant.
@@ -22,47 +21,33 @@ const LEAST_WORTH: f64 = 3.0;
 /// The wake-ups of a condition by stretch, in order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stretches {
-    list: Vec<Counts>,
+    list: Vec<Distribution>,
     /// How many blocks the last stretch holds, and how many make one.
     blocks: usize,
     full: usize,
 }
 
-/// Latencies and how many there are of each: the buckets of a distribution that are not empty.
-#[derive(Clone, Debug, Default, PartialEq)]
-struct Counts(Vec<(u64, u64)>);
+/// How many are in the buckets up to the one of `value`.
+#[allow(clippy::cast_precision_loss, reason = "counts")]
+fn up_to(stretch: &Distribution, value: u64) -> f64 {
+    stretch.buckets().take_while(|one| one.lowest <= value).map(|one| one.count).sum::<u64>() as f64
+}
 
-impl Counts {
-    fn of(latency: &Distribution) -> Self {
-        Self(latency.buckets().map(|bucket| (bucket.lowest, bucket.count)).collect())
-    }
+/// The smallest latency that this share does not exceed; `None` where there are too few for it.
+#[allow(clippy::cast_precision_loss, reason = "counts")]
+fn quantile_of(stretch: &Distribution, quantile: f64) -> Option<u64> {
+    let mut below = 0;
+    let reaches = |one: &Bucket| {
+        below += one.count;
+        below as f64 >= quantile * wake_ups(stretch)
+    };
+    let enough = stretch.count() >= least_wakeups(quantile);
+    stretch.buckets().find(reaches).map(|one| one.lowest).filter(|_| enough)
+}
 
-    fn merge(&mut self, other: &Self) {
-        add_counts(&mut self.0, &other.0);
-    }
-
-    #[allow(clippy::cast_precision_loss, reason = "counts")]
-    fn up_to(&self, value: u64) -> f64 {
-        self.0.iter().take_while(|one| one.0 <= value).map(|one| one.1).sum::<u64>() as f64
-    }
-
-    /// The smallest latency that this share does not exceed; `None` where there are too few for it.
-    #[allow(clippy::cast_precision_loss, reason = "counts")]
-    fn quantile(&self, quantile: f64) -> Option<u64> {
-        let all = self.all();
-        let mut below = 0;
-        let reaches = |one: &&(u64, u64)| {
-            below += one.1;
-            below as f64 >= quantile * all
-        };
-        let enough = all >= least_wakeups(quantile) as f64;
-        self.0.iter().find(reaches).map(|one| one.0).filter(|_| enough)
-    }
-
-    #[allow(clippy::cast_precision_loss, reason = "counts")]
-    fn all(&self) -> f64 {
-        self.0.iter().map(|one| one.1).sum::<u64>() as f64
-    }
+#[allow(clippy::cast_precision_loss, reason = "counts")]
+const fn wake_ups(stretch: &Distribution) -> f64 {
+    stretch.count() as f64
 }
 
 impl Stretches {
@@ -72,11 +57,10 @@ impl Stretches {
             return;
         }
         self.full = self.full.max(1);
-        let counts = Counts::of(latency);
         match self.list.last_mut().filter(|_| self.blocks < self.full) {
-            Some(last) => last.merge(&counts),
+            Some(last) => last.merge(&latency.packed()),
             None => {
-                self.list.push(counts);
+                self.list.push(latency.packed());
                 self.blocks = 0;
             }
         }
@@ -89,7 +73,7 @@ impl Stretches {
     fn join(&mut self) {
         // The last one is new and has no neighbour: `MOST` is even.
         self.full *= 2;
-        let join = |pair: &[Counts]| {
+        let join = |pair: &[Distribution]| {
             let mut joined = pair[0].clone();
             pair[1..].iter().for_each(|other| joined.merge(other));
             joined
@@ -100,7 +84,7 @@ impl Stretches {
     /// A `quantile` of each stretch that has the wake-ups for it, in order.
     #[allow(clippy::cast_precision_loss, reason = "latencies are shown with three digits")]
     pub(crate) fn quantiles(&self, quantile: f64) -> Vec<f64> {
-        self.list.iter().filter_map(|one| one.quantile(quantile)).map(|value| value as f64).collect()
+        self.list.iter().filter_map(|one| quantile_of(one, quantile)).map(|value| value as f64).collect()
     }
 
     /// 95 % interval of a `quantile` of `all`, which is the distribution of these stretches; `None` when there are
@@ -137,8 +121,8 @@ impl Stretches {
     #[allow(clippy::cast_precision_loss, reason = "counts")]
     fn apart(&self, all: &Distribution, quantile: f64) -> Option<Vec<f64>> {
         let at = all.quantile(quantile)?.as_nanos().max(0).unsigned_abs();
-        let share = self.list.iter().map(|one| one.up_to(at)).sum::<f64>() / all.count() as f64;
-        Some(self.list.iter().map(|one| one.up_to(at) - share * one.all()).collect())
+        let share = self.list.iter().map(|one| up_to(one, at)).sum::<f64>() / all.count() as f64;
+        Some(self.list.iter().map(|one| up_to(one, at) - share * wake_ups(one)).collect())
     }
 }
 
@@ -193,7 +177,6 @@ mod tests {
         let mut stretches = Stretches::default();
         (0..1_000).for_each(|one| stretches.add(&distribution([one, one + 1, 7])));
         assert!(stretches.list.len() <= MOST && stretches.list.len() >= MOST / 2);
-        assert!((stretches.list.iter().map(Counts::all).sum::<f64>() - 3_000.0).abs() < 0.5);
-        assert!(stretches.list.iter().all(|one| one.0.is_sorted_by(|a, b| a.0 < b.0)));
+        assert_eq!(stretches.list.iter().map(Distribution::count).sum::<u64>(), 3_000);
     }
 }

@@ -132,6 +132,17 @@ impl Block {
         self.latency.record_all(latencies);
     }
 
+    /// What it holds, in little room; then it is empty and begins `at` this time, and keeps the room that it counts in.
+    pub(crate) fn cut(&mut self, at: MonotonicTime) -> Self {
+        let (latency, swallowed, send) =
+            (self.latency.packed(), take_packed(&mut self.swallowed), take_packed(&mut self.send));
+        let mut open = std::mem::take(&mut self.latency);
+        open.clear();
+        let (condition, round) = (self.condition, self.round);
+        let next = Self { condition, round, from_ns: at, until_ns: at, latency: open, ..Self::default() };
+        Self { latency, swallowed, send, ..std::mem::replace(self, next) }
+    }
+
     /// Counts all that a later stretch of the same condition and round holds.
     pub fn merge(&mut self, later: &Self) {
         self.until_ns = self.until_ns.max(later.until_ns);
@@ -150,6 +161,10 @@ impl Block {
         self.series
             .extend(later.series.iter().map(|point| SeriesPoint(point.0.saturating_add(shift), point.1)));
     }
+}
+
+fn take_packed(open: &mut Option<Distribution>) -> Option<Distribution> {
+    open.take().map(|open| open.packed())
 }
 
 /// From this latency on, a wake-up may be among the worst, or has swallowed periods: one comparison serves both.

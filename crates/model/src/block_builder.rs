@@ -70,12 +70,10 @@ impl BlockBuilder {
 
     /// Ends the current block at `now` and begins the next; `None` if nothing happened in it.
     pub fn close(&mut self, now: MonotonicTime) -> Option<Block> {
-        let (condition, round) = (self.block.condition, self.block.round);
-        let next = Block { condition, round, from_ns: now, until_ns: now, ..Block::default() };
-        let mut block = std::mem::replace(&mut self.block, next);
-        block.until_ns = now;
-        self.lost_before += block.lost;
-        let nothing = block.latency.is_empty() && block.lost == 0 && block.irregular.is_none();
+        self.block.until_ns = now;
+        self.lost_before += self.block.lost;
+        let nothing = self.block.latency.is_empty() && self.block.lost == 0 && self.block.irregular.is_none();
+        let block = self.block.cut(now);
         (!nothing).then_some(block)
     }
 }

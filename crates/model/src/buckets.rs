@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+use crate::packed::{Packed, Places};
+
 /// Values below this have a bucket each; above, every doubling has half as many buckets.
 const LINEAR: u64 = 256;
 /// log2 of the buckets per doubling.
@@ -13,19 +15,32 @@ const HALF_BITS: u32 = 7;
 /// Buckets per doubling, the steps in which room grows.
 const STEP: usize = 1 << HALF_BITS;
 
-/// Counts per bucket, from the doubling of the smallest value counted to that of the largest: latencies have a least
+/// Counts per bucket: open while single values are counted, else packed, which takes some 20 times less room.
+#[derive(Clone, Debug)]
+pub(crate) enum Buckets {
+    Open(Open),
+    Packed(Packed),
+}
+
+/// A count for each bucket from the doubling of the smallest value counted to that of the largest: latencies have a least
 /// one, and what lies below it is most of the buckets.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Buckets {
+pub(crate) struct Open {
     counts: Vec<u64>,
     /// The place of the first count among all buckets.
     base: usize,
 }
 
+impl Default for Buckets {
+    fn default() -> Self {
+        Self::Open(Open::default())
+    }
+}
+
 impl PartialEq for Buckets {
     /// Room that is not used makes no difference.
     fn eq(&self, other: &Self) -> bool {
-        self.iter().eq(other.iter())
+        self.full().eq(other.full())
     }
 }
 
@@ -64,20 +79,20 @@ const fn lowest(index: usize) -> u64 {
     ((index - ((shift as usize) << HALF_BITS)) as u64) << shift
 }
 
-impl Buckets {
-    /// Bytes that the counts take.
-    pub(crate) fn room(&self) -> usize {
-        self.counts.capacity() * size_of::<u64>()
+impl Open {
+    /// Counts what is in this place `n` times.
+    #[inline]
+    fn add_at(&mut self, index: usize, n: u64) {
+        match self.counts.get_mut(index.wrapping_sub(self.base)) {
+            Some(count) => *count = count.saturating_add(n),
+            None => self.add_beyond(index, n),
+        }
     }
 
     /// Counts `value` `n` times.
     #[inline]
     pub(crate) fn add(&mut self, value: u64, n: u64) {
-        let index = index(value);
-        match self.counts.get_mut(index.wrapping_sub(self.base)) {
-            Some(count) => *count += n,
-            None => self.add_beyond(index, n),
-        }
+        self.add_at(index(value), n);
     }
 
     #[cold]
@@ -96,32 +111,123 @@ impl Buckets {
             self.counts.splice(0..0, std::iter::repeat_n(0, self.base - from));
             self.base = from;
         }
-        // To the last byte: they seldom grow, and a fleet's analysis holds tens of thousands of them.
         let places = self.counts.len().max(until - self.base);
         self.counts.reserve_exact(places - self.counts.len());
         self.counts.resize(places, 0);
     }
 
-    /// Counts all of `other` too.
-    pub(crate) fn merge(&mut self, other: &Self) {
-        if other.counts.is_empty() {
-            return;
+    fn full(&self) -> OpenPlaces<'_> {
+        OpenPlaces { counts: &self.counts, next: self.base }
+    }
+}
+
+/// Places and counts of buckets that are not empty, ascending. Most are empty, and stand together: those are passed over
+/// eight at a time.
+#[derive(Clone, Debug)]
+pub(crate) struct OpenPlaces<'a> {
+    counts: &'a [u64],
+    next: usize,
+}
+
+impl Iterator for OpenPlaces<'_> {
+    type Item = (usize, u64);
+
+    #[inline]
+    fn next(&mut self) -> Option<(usize, u64)> {
+        const TOGETHER: usize = 8;
+        loop {
+            let (count, mut rest) = self.counts.split_first()?;
+            let (place, mut passed) = (self.next, 1);
+            while let Some((eight, more)) = rest.split_first_chunk::<TOGETHER>()
+                && eight.iter().fold(0, |all, count| all | count) == 0
+            {
+                (rest, passed) = (more, passed + TOGETHER);
+            }
+            (self.counts, self.next) = (rest, place + passed);
+            if *count > 0 {
+                return Some((place, *count));
+            }
         }
-        self.reach(other.base, other.base + other.counts.len());
-        for (index, count) in other.full() {
-            let mine = &mut self.counts[index - self.base];
-            *mine = mine.saturating_add(count);
+    }
+}
+
+/// Places and counts of buckets that are not empty, ascending.
+#[derive(Clone, Debug)]
+pub(crate) enum Full<'a> {
+    Open(OpenPlaces<'a>),
+    Packed(Places<'a>),
+}
+
+impl Iterator for Full<'_> {
+    type Item = (usize, u64);
+
+    #[inline]
+    fn next(&mut self) -> Option<(usize, u64)> {
+        match self {
+            Self::Open(places) => places.next(),
+            Self::Packed(places) => places.next(),
+        }
+    }
+}
+
+#[cold]
+fn opened(packed: &Packed) -> Open {
+    let mut open = Open::default();
+    packed.iter().for_each(|(place, count)| open.add_at(place, count));
+    open
+}
+
+impl Buckets {
+    /// Bytes that the counts take.
+    pub(crate) fn room(&self) -> usize {
+        match self {
+            Self::Open(open) => open.counts.capacity() * size_of::<u64>(),
+            Self::Packed(packed) => packed.words().len(),
         }
     }
 
-    /// Places and counts of the buckets that are not empty, ascending. Most are empty, and stand together: those are passed
-    /// over eight at a time.
-    pub(crate) fn full(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
-        const TOGETHER: usize = 8;
-        let chunks = (self.base..).step_by(TOGETHER).zip(self.counts.chunks(TOGETHER));
-        let full = chunks.filter(|(_, counts)| counts.iter().fold(0, |all, count| all | count) != 0);
-        let places = full.flat_map(|(from, counts)| (from..).zip(counts.iter().copied()));
-        places.filter(|(_, count)| *count > 0)
+    /// Lets `count` count into them; they are open from then on.
+    #[inline]
+    pub(crate) fn count(&mut self, count: impl FnOnce(&mut Open)) {
+        let mut open = match std::mem::take(self) {
+            Self::Open(open) => open,
+            Self::Packed(packed) => opened(&packed),
+        };
+        count(&mut open);
+        *self = Self::Open(open);
+    }
+
+    /// The same counts, packed.
+    pub(crate) fn packed(&self) -> Packed {
+        match self {
+            Self::Open(open) => open.full().collect(),
+            Self::Packed(packed) => packed.clone(),
+        }
+    }
+
+    /// Empties all buckets; an open one keeps its room.
+    pub(crate) fn clear(&mut self) {
+        match self {
+            Self::Open(open) => open.counts.fill(0),
+            Self::Packed(_) => *self = Self::default(),
+        }
+    }
+
+    /// Counts all of `other` too.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        match (&mut *self, other) {
+            (Self::Packed(mine), Self::Packed(others)) => mine.merge(others),
+            (Self::Open(open), _) if open.counts.is_empty() => self.clone_from(other),
+            _ => self.count(|open| other.full().for_each(|(place, count)| open.add_at(place, count))),
+        }
+    }
+
+    /// Places and counts of the buckets that are not empty, ascending.
+    pub(crate) fn full(&self) -> Full<'_> {
+        match self {
+            Self::Open(open) => Full::Open(open.full()),
+            Self::Packed(packed) => Full::Packed(packed.iter()),
+        }
     }
 
     /// Buckets that are not empty, ascending.
@@ -142,6 +248,11 @@ impl Buckets {
         Some(lowest(place) + ((1 << shift(place)) - 1))
     }
 
+    /// The place of the bucket that `value` is counted in.
+    pub(crate) const fn place(value: u64) -> usize {
+        index(value)
+    }
+
     /// The smallest value that shares a bucket with `value`.
     pub(crate) const fn lowest_alike(value: u64) -> u64 {
         lowest(index(value))
@@ -158,7 +269,7 @@ mod tests {
         #[test]
         fn every_value_is_in_its_bucket_and_the_bucket_is_narrow(value in 0..u64::MAX >> 1) {
             let mut buckets = Buckets::default();
-            buckets.add(value, 3);
+            buckets.count(|open| open.add(value, 3));
             let bucket = buckets.iter().next().unwrap();
             prop_assert!(bucket.lowest <= value && value <= bucket.highest && bucket.count == 3);
             prop_assert!(bucket.highest - bucket.lowest <= value / 100);
@@ -167,13 +278,22 @@ mod tests {
         #[test]
         fn room_grows_in_any_order(values in proptest::collection::vec(0..u64::MAX >> 1, 1..20), split in 0..20usize) {
             let mut all = Buckets::default();
-            values.iter().for_each(|value| all.add(*value, 1));
+            values.iter().for_each(|value| all.count(|open| open.add(*value, 1)));
             let (one, other) = values.split_at(split.min(values.len()));
             let (mut merged, mut later) = (Buckets::default(), Buckets::default());
-            one.iter().for_each(|value| merged.add(*value, 1));
-            other.iter().rev().for_each(|value| later.add(*value, 1));
+            one.iter().for_each(|value| merged.count(|open| open.add(*value, 1)));
+            other.iter().rev().for_each(|value| later.count(|open| open.add(*value, 1)));
+            // Whether either is open or packed makes no difference.
+            let packed = |buckets: &Buckets| Buckets::Packed(buckets.packed());
+            for (mut mine, other) in
+                [(packed(&merged), packed(&later)), (packed(&merged), later.clone()), (merged.clone(), packed(&later))]
+            {
+                mine.merge(&other);
+                prop_assert_eq!(&mine, &all);
+            }
             merged.merge(&later);
             prop_assert_eq!(&merged, &all);
+            prop_assert_eq!(&Buckets::Open(opened(&merged.packed())), &all);
             prop_assert_eq!(merged.iter().map(|bucket| bucket.count).sum::<u64>(), values.len() as u64);
             prop_assert_eq!(merged.at_rank(1).is_some(), true);
         }
@@ -183,7 +303,7 @@ mod tests {
             let hdr = Histogram::<u64>::new_with_bounds(1, 3_600_000_000_000, 2).unwrap();
             prop_assert_eq!(Buckets::lowest_alike(value), hdr.lowest_equivalent(value));
             let mut buckets = Buckets::default();
-            buckets.add(value, 1);
+            buckets.count(|open| open.add(value, 1));
             prop_assert_eq!(buckets.at_rank(1), Some(hdr.highest_equivalent(value)));
         }
     }

@@ -4,7 +4,6 @@ mod stored;
 
 use hdrhistogram::Histogram;
 use schemars::JsonSchema;
-use serde::Deserialize;
 
 pub use self::stored::MOST_COUNTED;
 use self::stored::Stored;
@@ -19,11 +18,11 @@ const SIGNIFICANT_DIGITS: u8 = 2;
 
 /// Latencies counted in log-linear buckets, with exact count, minimum, maximum and sum.
 ///
-/// Merging loses nothing. Memory depends on how many times the largest latency is the smallest, not on their number: 1 KiB
-/// for each doubling, 40 KiB from nothing to an hour. Recordings hold it as an `HdrHistogram`.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
-#[serde(try_from = "Stored")]
-#[schemars(with = "Stored")]
+/// Merging loses nothing. While it counts, memory depends on how many times the largest latency is the smallest, not on their
+/// number: 1 KiB for each doubling, 40 KiB from nothing to an hour. What was read, or [packed](Self::packed), takes a byte or
+/// two for each bucket that is not empty. Recordings hold it as an `HdrHistogram`.
+#[derive(Clone, Debug, PartialEq, JsonSchema)]
+#[schemars(with = "Stored<'_>")]
 pub struct Distribution {
     buckets: Buckets,
     count: u64,
@@ -55,6 +54,19 @@ impl Distribution {
         self.buckets.room()
     }
 
+    /// The same in as little room as it needs.
+    #[must_use]
+    pub fn packed(&self) -> Self {
+        Self { buckets: Buckets::Packed(self.buckets.packed()), ..*self }
+    }
+
+    /// Forgets everything; the room for counts stays.
+    pub(crate) fn clear(&mut self) {
+        let mut buckets = std::mem::take(&mut self.buckets);
+        buckets.clear();
+        *self = Self { buckets, ..Self::default() };
+    }
+
     /// Counts one latency. An early one (below zero) is counted at 0 and as early.
     #[inline]
     pub fn record(&mut self, latency: Latency) {
@@ -66,15 +78,17 @@ impl Distribution {
     pub fn record_all(&mut self, latencies: impl Iterator<Item = Latency>) {
         let (mut count, mut early) = (0, 0);
         let (mut min, mut max, mut sum) = (self.min, self.max, 0_i128);
-        for latency in latencies {
-            let nanos = latency.as_nanos();
-            self.buckets.add(tracked(nanos), 1);
-            count += 1;
-            min = min.min(nanos);
-            max = max.max(nanos);
-            sum += i128::from(nanos);
-            early += u64::from(nanos < 0);
-        }
+        self.buckets.count(|buckets| {
+            for latency in latencies {
+                let nanos = latency.as_nanos();
+                buckets.add(tracked(nanos), 1);
+                count += 1;
+                min = min.min(nanos);
+                max = max.max(nanos);
+                sum += i128::from(nanos);
+                early += u64::from(nanos < 0);
+            }
+        });
         (self.min, self.max) = (min, max);
         self.count += count;
         self.sum += sum;
@@ -85,7 +99,7 @@ impl Distribution {
     #[inline]
     pub fn record_n(&mut self, latency: Latency, n: u64) {
         let nanos = latency.as_nanos();
-        self.buckets.add(tracked(nanos), n);
+        self.buckets.count(|buckets| buckets.add(tracked(nanos), n));
         self.count += n;
         self.min = self.min.min(nanos);
         self.max = self.max.max(nanos);

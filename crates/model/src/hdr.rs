@@ -1,22 +1,26 @@
 //! Histograms in the encoding of `HdrHistogram`, V2, as others may have written them.
 //!
 //! The library's reader makes room for whatever sizes the bytes claim before it has seen the counts. This one
-//! takes count after count, inflates no more than it takes, and stops at the largest value that is wanted.
+//! takes count after count, inflates hardly more than it takes, and stops at the largest value that is wanted.
 //!
 //! Source: <https://github.com/HdrHistogram/HdrHistogram/blob/master/src/main/java/org/HdrHistogram/AbstractHistogram.java>,
 //! `encodeIntoByteBuffer`.
 
-use std::io::{self, Read};
+use std::io::{self, BufRead, BufReader, Read};
 
 use flate2::read::ZlibDecoder;
 
 use crate::Bucket;
+use crate::words::{LONGEST, first_word};
 
 const PLAIN: u32 = 0x1c84_9313;
 const COMPRESSED: u32 = 0x1c84_9314;
 
 /// More digits than the format has.
 const MOST_DIGITS: u32 = 5;
+
+/// Bytes that are inflated at a time.
+const INFLATED: usize = 512;
 
 /// Why bytes are not a histogram that can be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -61,13 +65,26 @@ impl HdrLayout {
         let linear = 2 * 10_u64.pow(self.digits);
         linear.next_power_of_two().trailing_zeros() - 1
     }
+}
+
+/// How places become values.
+#[derive(Clone, Copy)]
+struct Ranges {
+    half_bits: u32,
+    unit_bits: u32,
+}
+
+impl Ranges {
+    fn of(layout: HdrLayout) -> Self {
+        Self { half_bits: layout.half_bits(), unit_bits: layout.lowest.ilog2() }
+    }
 
     /// The smallest and the largest value of a bucket; `None` above 2⁶⁴.
+    #[inline]
     fn range(self, index: u64) -> Option<(u64, u64)> {
-        let half_bits = self.half_bits();
-        let doubling = (index >> half_bits).saturating_sub(1);
-        let within = index - (doubling << half_bits);
-        let shift = u32::try_from(doubling).ok()?.checked_add(self.lowest.ilog2())?;
+        let doubling = (index >> self.half_bits).saturating_sub(1);
+        let within = index - (doubling << self.half_bits);
+        let shift = u32::try_from(doubling).ok()?.checked_add(self.unit_bits)?;
         let lowest = within.checked_shl(shift).filter(|lowest| lowest >> shift == within)?;
         Some((lowest, lowest | ((1 << shift) - 1)))
     }
@@ -84,7 +101,8 @@ pub fn read_hdr(bytes: &[u8], within: u64, take: impl FnMut(Bucket)) -> Result<H
         PLAIN => counts(&mut bytes, within, take),
         COMPRESSED => {
             let length = number(&mut bytes)?;
-            let mut inflated = ZlibDecoder::new(bytes.take(u64::from(length)));
+            let packed = ZlibDecoder::new(bytes.take(u64::from(length)));
+            let mut inflated = BufReader::with_capacity(INFLATED, packed);
             if number(&mut inflated)? != PLAIN {
                 return Err(HdrError::OtherEncoding);
             }
@@ -95,9 +113,14 @@ pub fn read_hdr(bytes: &[u8], within: u64, take: impl FnMut(Bucket)) -> Result<H
 }
 
 /// What follows the first word.
-fn counts(bytes: &mut impl Read, within: u64, mut take: impl FnMut(Bucket)) -> Result<HdrLayout, HdrError> {
+fn counts(
+    bytes: &mut impl BufRead,
+    within: u64,
+    mut take: impl FnMut(Bucket),
+) -> Result<HdrLayout, HdrError> {
     let length = number(bytes)?;
     let layout = layout(bytes)?;
+    let ranges = Ranges::of(layout);
     let mut rest = bytes.take(u64::from(length));
     let mut index = 0_u64;
     while let Some(word) = count_or_empty(&mut rest)? {
@@ -105,7 +128,7 @@ fn counts(bytes: &mut impl Read, within: u64, mut take: impl FnMut(Bucket)) -> R
             index = index.saturating_add(word.unsigned_abs());
             continue;
         };
-        let range = layout.range(index).filter(|range| range.0 <= within);
+        let range = ranges.range(index).filter(|range| range.0 <= within);
         let (lowest, highest) = range.ok_or(HdrError::TooLarge { within })?;
         if count > 0 {
             take(Bucket { lowest, highest, count });
@@ -135,65 +158,43 @@ fn long(bytes: &mut impl Read) -> io::Result<u64> {
 }
 
 /// The next word: a count, or below zero the number of empty buckets. `None` at the end.
-///
-/// ZigZag LEB128, but at most nine bytes, of which the last has eight bits.
-fn count_or_empty(bytes: &mut io::Take<&mut impl Read>) -> io::Result<Option<i64>> {
+#[inline]
+fn count_or_empty(bytes: &mut io::Take<&mut impl BufRead>) -> io::Result<Option<i64>> {
     if bytes.limit() == 0 {
         return Ok(None);
     }
-    let mut word = 0;
-    for place in 0..9 {
-        let mut byte = [0];
-        bytes.read_exact(&mut byte)?;
-        let [byte] = byte;
-        let bits = if place < 8 { byte & 0x7f } else { byte };
-        word |= u64::from(bits) << (7 * place);
-        if byte & 0x80 == 0 {
-            break;
-        }
+    if let Some((word, length)) = first_word(bytes.fill_buf()?) {
+        bytes.consume(length);
+        return Ok(Some(word));
     }
-    Ok(Some((word >> 1).cast_signed() ^ -(word & 1).cast_signed()))
+    across_a_border(bytes).map(Some)
 }
 
-/// Writes counts in the plain encoding: `counts` are places and counts of buckets that are not empty, ascending, of a
-/// histogram with so many `digits` that was made for values up to `highest`.
-pub(crate) fn write_hdr(digits: u32, highest: u64, counts: impl Iterator<Item = (usize, u64)>) -> Vec<u8> {
-    let mut words = Vec::new();
-    let mut next = 0;
-    for (place, count) in counts {
-        match place - next {
-            0 => {}
-            1 => put_word(&mut words, 0),
-            empty => put_word(&mut words, -i64::try_from(empty).unwrap_or(i64::MAX)),
+/// A word of which only the beginning is there yet.
+#[cold]
+fn across_a_border(bytes: &mut impl Read) -> io::Result<i64> {
+    let mut word = [0; LONGEST];
+    let mut length = 0;
+    loop {
+        bytes.read_exact(&mut word[length..=length])?;
+        length += 1;
+        if let Some((word, _)) = first_word(&word[..length]) {
+            return Ok(word);
         }
-        put_word(&mut words, i64::try_from(count).unwrap_or(i64::MAX));
-        next = place + 1;
     }
-    if words.is_empty() {
-        // The library always writes the first bucket.
-        put_word(&mut words, 0);
-    }
+}
+
+/// Writes counts in the plain encoding: `words` are those of a histogram with so many `digits` that was made for values up
+/// to `highest`.
+pub(crate) fn write_hdr(digits: u32, highest: u64, words: &[u8]) -> Vec<u8> {
+    // The library always writes the first bucket.
+    let words = if words.is_empty() { &[0] } else { words };
     let length = u32::try_from(words.len()).unwrap_or(u32::MAX);
-    let mut bytes = [PLAIN, length, 0, digits].map(u32::to_be_bytes).concat();
-    bytes.extend([1, highest, 1_f64.to_bits()].map(u64::to_be_bytes).concat());
+    let mut bytes = Vec::with_capacity(40 + words.len());
+    bytes.extend([PLAIN, length, 0, digits].map(u32::to_be_bytes).as_flattened());
+    bytes.extend([1, highest, 1_f64.to_bits()].map(u64::to_be_bytes).as_flattened());
     bytes.extend(words);
     bytes
-}
-
-/// The inverse of [`count_or_empty`].
-fn put_word(bytes: &mut Vec<u8>, word: i64) {
-    let mut rest = (word.cast_unsigned() << 1) ^ (word >> 63).cast_unsigned();
-    for _ in 0..8 {
-        #[allow(clippy::cast_possible_truncation, reason = "the lowest seven bits")]
-        let bits = rest as u8 & 0x7f;
-        rest >>= 7;
-        if rest == 0 {
-            return bytes.push(bits);
-        }
-        bytes.push(bits | 0x80);
-    }
-    #[allow(clippy::cast_possible_truncation, reason = "eight bits are left of 64")]
-    bytes.push(rest as u8);
 }
 
 #[cfg(test)]

@@ -31,6 +31,7 @@ mod mechanism;
 mod nearest;
 mod node;
 mod notifier;
+mod packed;
 mod part;
 mod policy;
 mod policy_remedy;
@@ -51,6 +52,7 @@ mod wait;
 mod waits;
 mod wakeup;
 mod watched;
+mod words;
 
 pub use activation::Activation;
 pub use block::{
@@ -86,6 +88,7 @@ pub use mechanism::Mechanism;
 pub use nearest::nearest;
 pub use node::{Node, Source};
 pub use notifier::{Notifier, UnknownNotifier};
+pub use packed::{Packed, Places};
 pub use part::Part;
 pub use policy::{Nice, Policy, PolicyError, Priority};
 pub use policy_remedy::PolicyRemedy;

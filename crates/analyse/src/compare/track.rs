@@ -34,7 +34,7 @@ pub struct Piece {
 
 impl Piece {
     fn of(block: &Block) -> Self {
-        let mut latency = block.latency.clone();
+        let mut latency = block.latency.packed();
         block.swallowed.iter().for_each(|swallowed| latency.merge(swallowed));
         Self {
             round: block.round,

@@ -1,20 +1,23 @@
 //! A distribution as recordings hold it, and whether what was written can be true.
 
+use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{Distribution, HIGHEST_TRACKED, SIGNIFICANT_DIGITS};
 use crate::Latency;
 use crate::buckets::{Bucket, Buckets};
 use crate::hdr::{HdrLayout, read_hdr, write_hdr};
+use crate::packed::{Packed, Packing};
 
 /// A distribution as recordings hold it.
 #[derive(Serialize, Deserialize, JsonSchema)]
-pub(super) struct Stored {
+pub(super) struct Stored<'a> {
     count: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     min_ns: Option<i64>,
@@ -25,7 +28,8 @@ pub(super) struct Stored {
     #[serde(default, skip_serializing_if = "is_zero")]
     early: u64,
     /// Base64 of the HdrHistogram V2 encoding.
-    hdr: String,
+    #[serde(borrow)]
+    hdr: Cow<'a, str>,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
@@ -35,34 +39,36 @@ fn is_zero(count: &u64) -> bool {
 
 impl Serialize for Distribution {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let bytes = write_hdr(u32::from(SIGNIFICANT_DIGITS), self.hdr_highest(), self.buckets.full());
+        let bytes = match &self.buckets {
+            Buckets::Packed(packed) => self.as_hdr(packed),
+            open @ Buckets::Open(_) => self.as_hdr(&open.packed()),
+        };
         let stored = Stored {
             count: self.count(),
             min_ns: self.min().map(Latency::as_nanos),
             max_ns: self.max().map(Latency::as_nanos),
             sum_ns: self.sum,
             early: self.early,
-            hdr: BASE64.encode(bytes),
+            hdr: BASE64.encode(bytes).into(),
         };
         stored.serialize(serializer)
     }
 }
 
-impl TryFrom<Stored> for Distribution {
+impl<'de> Deserialize<'de> for Distribution {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::try_from(Stored::deserialize(deserializer)?).map_err(D::Error::custom)
+    }
+}
+
+impl TryFrom<Stored<'_>> for Distribution {
     type Error = String;
 
-    fn try_from(stored: Stored) -> Result<Self, String> {
-        let bytes = BASE64.decode(&stored.hdr).map_err(|error| format!("hdr is not base64: {error}"))?;
-        let (mut buckets, mut held) = (Buckets::default(), 0_u64);
-        let layout = read_hdr(&bytes, HIGHEST_TRACKED, |bucket| {
-            buckets.add(bucket.lowest, bucket.count);
-            held = held.saturating_add(bucket.count);
-        });
-        let HdrLayout { digits, lowest, .. } =
-            layout.map_err(|error| format!("hdr cannot be read: {error}"))?;
-        if digits != u32::from(SIGNIFICANT_DIGITS) || lowest != 1 {
-            return Err("hdr has other buckets than this format".to_owned());
-        }
+    fn try_from(stored: Stored<'_>) -> Result<Self, String> {
+        let bytes =
+            BASE64.decode(stored.hdr.as_bytes()).map_err(|error| format!("hdr is not base64: {error}"))?;
+        let (packed, seen) = unpacked(&bytes)?;
+        let held = seen.held;
         if held != stored.count {
             return Err(format!("count is {}, but hdr holds {held}", stored.count));
         }
@@ -74,18 +80,59 @@ impl TryFrom<Stored> for Distribution {
             (_, Some(min), Some(max)) => (min, max),
             _ => return Err("min_ns and max_ns are missing".to_owned()),
         };
+        let buckets = Buckets::Packed(packed);
         let read = Self { buckets, count: held, min, max, sum: stored.sum_ns, early: stored.early };
-        read.check().map(|()| read)
+        read.check(&seen).map(|()| read)
     }
+}
+
+/// What there is to know of buckets in order to judge what is said of them.
+#[derive(Default)]
+struct Seen {
+    held: u64,
+    /// The first and the last that are not empty.
+    ends: Option<(Bucket, Bucket)>,
+    /// The sums that they allow, where each value is the smallest of its bucket, and the largest.
+    least: i128,
+    most: i128,
+}
+
+impl Seen {
+    fn add(&mut self, bucket: Bucket) {
+        self.held = self.held.saturating_add(bucket.count);
+        self.ends = Some((self.ends.map_or(bucket, |(first, _)| first), bucket));
+        // At most 2⁴² times 2⁶⁴, of at most 2¹² buckets.
+        let times = |value: u64| (u128::from(value) * u128::from(bucket.count)).cast_signed();
+        self.least += times(bucket.lowest);
+        self.most += times(bucket.highest);
+    }
+}
+
+/// The counts in `bytes`, which may be anything.
+fn unpacked(bytes: &[u8]) -> Result<(Packed, Seen), String> {
+    let (mut packing, mut seen) = (Packing::with_room(bytes.len()), Seen::default());
+    let layout = read_hdr(bytes, HIGHEST_TRACKED, |bucket| {
+        seen.add(bucket);
+        packing.push(Buckets::place(bucket.lowest), bucket.count);
+    });
+    let HdrLayout { digits, lowest, .. } = layout.map_err(|error| format!("hdr cannot be read: {error}"))?;
+    if digits != u32::from(SIGNIFICANT_DIGITS) || lowest != 1 {
+        return Err("hdr has other buckets than this format".to_owned());
+    }
+    Ok((packing.packed(), seen))
 }
 
 /// More than a run can have: ten million wake-ups a second for 28 years.
 pub const MOST_COUNTED: u64 = 1 << 53;
 
 impl Distribution {
+    fn as_hdr(&self, counts: &Packed) -> Vec<u8> {
+        write_hdr(u32::from(SIGNIFICANT_DIGITS), self.hdr_highest(), counts.words())
+    }
+
     /// Whether what is stored beside the buckets can be true of them.
-    fn check(&self) -> Result<(), String> {
-        let (Some(first), Some(last)) = (self.buckets().next(), self.buckets().last()) else {
+    fn check(&self, seen: &Seen) -> Result<(), String> {
+        let Some((first, last)) = seen.ends else {
             let is_empty = self.sum == 0 && self.early == 0;
             return if is_empty {
                 Ok(())
@@ -103,22 +150,18 @@ impl Distribution {
         if (self.early > 0) != (self.min < 0) || self.early > of_zero {
             return Err(format!("early is {}, against min_ns and hdr", self.early));
         }
-        if !self.sums().contains(&self.sum) {
+        if !self.sums(seen, last).contains(&self.sum) {
             return Err(format!("sum_ns is {}, which the buckets of hdr cannot give", self.sum));
         }
         Ok(())
     }
 
     /// The sums that the buckets, the extremes and the number of early ones allow.
-    fn sums(&self) -> RangeInclusive<i128> {
-        let sum = |value: fn(&Bucket) -> u64| -> i128 {
-            self.buckets().map(|bucket| i128::from(value(&bucket)) * i128::from(bucket.count)).sum()
-        };
+    fn sums(&self, seen: &Seen, last: Bucket) -> RangeInclusive<i128> {
         let early = i128::from(self.early);
         let beyond = i128::from(self.max) - i128::from(HIGHEST_TRACKED);
-        let in_last = self.buckets().last().map_or(0, |bucket| bucket.count);
-        let lowest = sum(|bucket| bucket.lowest) + early * i128::from(self.min);
-        let highest = sum(|bucket| bucket.highest) - early + beyond.max(0) * i128::from(in_last);
+        let lowest = seen.least + early * i128::from(self.min);
+        let highest = seen.most - early + beyond.max(0) * i128::from(last.count);
         lowest..=highest
     }
 }

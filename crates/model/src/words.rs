@@ -1,0 +1,40 @@
+//! The words that counts are written in: in `HdrHistogram`'s V2 encoding, and in memory where room is short.
+//!
+//! ZigZag LEB128, but at most nine bytes, of which the last has eight bits. A word is a count or, below zero, the number of
+//! empty places that follow one another.
+
+/// The most bytes that a word takes.
+pub(crate) const LONGEST: usize = 9;
+
+/// The first word of `bytes` and how many of them it takes; `None` where they end before it does.
+#[inline]
+pub(crate) fn first_word(bytes: &[u8]) -> Option<(i64, usize)> {
+    let mut word = 0;
+    for place in 0..LONGEST {
+        let byte = *bytes.get(place)?;
+        let is_last = byte & 0x80 == 0 || place == LONGEST - 1;
+        let bits = if place < LONGEST - 1 { byte & 0x7f } else { byte };
+        word |= u64::from(bits) << (7 * place);
+        if is_last {
+            return Some(((word >> 1).cast_signed() ^ -(word & 1).cast_signed(), place + 1));
+        }
+    }
+    None
+}
+
+/// Appends a word: the inverse of [`first_word`].
+#[inline]
+pub(crate) fn put_word(bytes: &mut Vec<u8>, word: i64) {
+    let mut rest = (word.cast_unsigned() << 1) ^ (word >> 63).cast_unsigned();
+    for _ in 0..LONGEST - 1 {
+        #[allow(clippy::cast_possible_truncation, reason = "the lowest seven bits")]
+        let bits = rest as u8 & 0x7f;
+        rest >>= 7;
+        if rest == 0 {
+            return bytes.push(bits);
+        }
+        bytes.push(bits | 0x80);
+    }
+    #[allow(clippy::cast_possible_truncation, reason = "eight bits are left of 64")]
+    bytes.push(rest as u8);
+}
