@@ -11,6 +11,7 @@ mod columns;
 pub mod compare;
 mod curve;
 mod exceedance;
+mod grouped;
 mod insight;
 mod interval;
 mod limits;
@@ -38,6 +39,7 @@ pub use bound::Bound;
 pub use check::{Check, Kept, Unknown, checks};
 pub use columns::{Column, Columns, equal_columns};
 pub use curve::{CurvePoint, curve};
+pub use grouped::grouped;
 pub use insight::{
     Awake, CallSlack, Control, Insight, Origin, Priority, Step, Tick, TimerSlack, Turns, insights,
 };

@@ -43,11 +43,11 @@ pub struct Outcome {
     /// Whether a turn was cut short.
     pub unfinished: bool,
     /// Why its wake-ups were late; `None` where no turn was traced.
-    pub traces: Option<Traces>,
+    pub traces: Option<Box<Traces>>,
     /// Which of them count as late, where the run was asked to say so.
     late_above: Option<Span>,
     /// The rhythm of a watched thread; `None` for others.
-    pub rhythm: Option<Rhythm>,
+    pub rhythm: Option<Box<Rhythm>>,
     /// All wake-ups together.
     total: Block,
     caveats: Vec<Caveat>,
@@ -124,7 +124,7 @@ impl Outcome {
     }
 
     pub(crate) fn why(&mut self, why: &WhyBlock) {
-        self.traces.get_or_insert_with(|| Traces::by(&why.tracer)).add(why);
+        self.traces.get_or_insert_with(|| Box::new(Traces::by(&why.tracer))).add(why);
     }
 
     pub(crate) fn watched(&mut self, watched: &WatchedBlock) {
@@ -174,7 +174,7 @@ impl Outcome {
     pub fn known_missed(&self) -> Option<u64> {
         match self.condition.work {
             Work::Foreign { .. } => None,
-            Work::Watch { .. } => self.rhythm.as_ref().and_then(Rhythm::missed),
+            Work::Watch { .. } => self.rhythm.as_deref().and_then(Rhythm::missed),
             _ => Some(self.missed_periods()),
         }
     }

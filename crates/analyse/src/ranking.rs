@@ -1,13 +1,14 @@
 //! Which way to notify is fastest, by how much, and which cannot be told apart.
 
 use std::cmp::Ordering;
+use std::collections::HashMap;
 
 use howlate_model::{Condition, Latency, Notifier, ReceiverCpu, Span, Work};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::compare::{SignedRank, least_pairs};
-use crate::{Analysis, Interval, Outcome, TurnNumber};
+use crate::{Analysis, Interval, Outcome, TurnNumber, grouped};
 
 /// How sure everything is that a ranking says, all of it together.
 const ALPHA: f64 = 0.05;
@@ -73,14 +74,7 @@ fn notifications(analysis: &Analysis) -> impl Iterator<Item = &Outcome> {
 
 /// One ranking for each set of circumstances under which several mechanisms were measured.
 pub fn rankings(analysis: &Analysis) -> Vec<Ranking> {
-    let mut groups: Vec<Vec<&Outcome>> = Vec::new();
-    for outcome in notifications(analysis) {
-        let alike = |group: &&mut Vec<&Outcome>| circumstances(group[0]) == circumstances(outcome);
-        match groups.iter_mut().find(alike) {
-            Some(group) => group.push(outcome),
-            None => groups.push(vec![outcome]),
-        }
-    }
+    let groups = grouped(notifications(analysis).map(|outcome| (circumstances(outcome), outcome)));
     groups.iter().filter_map(|group| Contest::of(group)?.ranking()).collect()
 }
 
@@ -208,13 +202,7 @@ pub struct GapCost {
 
 /// The cost of the longest gap against the shortest, for every mechanism under all circumstances.
 pub fn gap_costs(analysis: &Analysis) -> Vec<GapCost> {
-    let mut sweeps: Vec<Vec<&Outcome>> = Vec::new();
-    for outcome in notifications(analysis) {
-        match sweeps.iter_mut().find(|sweep| gapless(sweep[0]) == gapless(outcome)) {
-            Some(sweep) => sweep.push(outcome),
-            None => sweeps.push(vec![outcome]),
-        }
-    }
+    let sweeps = grouped(notifications(analysis).map(|outcome| (gapless(outcome), outcome)));
     sweeps.iter().filter_map(|sweep| gap_cost(sweep)).collect()
 }
 
@@ -252,14 +240,17 @@ pub struct IdleCost {
 /// The cost of the idle CPU, for every condition that was measured both ways. Under a load the CPU does not idle by
 /// itself, so that such a condition tells nothing of it.
 pub fn idle_costs(analysis: &Analysis) -> Vec<IdleCost> {
-    let outcomes = analysis.outcomes();
+    let mut places: HashMap<&Condition, &Outcome> = HashMap::new();
+    for outcome in analysis.outcomes() {
+        places.entry(&outcome.condition).or_insert(outcome);
+    }
     let median = |outcome: &Outcome| outcome.latency().quantile(0.5);
     let cost = |left: &Outcome| {
         if !left.condition.load.is_idle() {
             return None;
         }
         let wanted = held_awake(&left.condition)?;
-        let awake = outcomes.iter().find(|other| other.condition == wanted)?;
+        let awake = places.get(&wanted)?;
         let (as_left, held_awake) = (median(left)?, median(awake)?);
         Some(IdleCost { condition: left.condition.clone(), as_left, held_awake })
     };

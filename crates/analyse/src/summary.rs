@@ -34,17 +34,18 @@ pub struct Summary {
 impl Summary {
     /// The summary of `distribution`; `None` when it is empty.
     pub fn of(distribution: &Distribution) -> Option<Self> {
-        let at = |quantile| distribution.quantile(quantile).map(Latency::as_nanos);
+        let [p50, p90, p95, p99, p99_9, p99_99] =
+            distribution.quantiles([0.5, 0.9, 0.95, 0.99, 0.999, 0.9999])?.map(Latency::as_nanos);
         Some(Self {
             min: distribution.min()?.as_nanos(),
             mean: tenths(distribution.mean_nanos()?),
             stddev: tenths(distribution.stddev_nanos()?),
-            p50: at(0.5)?,
-            p90: at(0.9)?,
-            p95: at(0.95)?,
-            p99: at(0.99)?,
-            p99_9: at(0.999)?,
-            p99_99: at(0.9999)?,
+            p50,
+            p90,
+            p95,
+            p99,
+            p99_9,
+            p99_99,
             max: distribution.max()?.as_nanos(),
         })
     }

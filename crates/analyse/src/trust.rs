@@ -16,7 +16,7 @@ pub fn is_as_asked(analysis: &Analysis) -> bool {
 
 /// Whether it woke; turns of a loop may have no time that they are late from.
 fn was_seen(outcome: &Outcome) -> bool {
-    outcome.count() > 0 || outcome.rhythm.as_ref().is_some_and(Rhythm::has_turned)
+    outcome.count() > 0 || outcome.rhythm.as_deref().is_some_and(Rhythm::has_turned)
 }
 
 /// What keeps this condition from being measured as asked; its own caveats first.

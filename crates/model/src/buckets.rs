@@ -238,14 +238,20 @@ impl Buckets {
         })
     }
 
-    /// The largest value of the bucket that holds the value of this rank, from 1.
-    pub(crate) fn at_rank(&self, rank: u64) -> Option<u64> {
-        let mut passed = 0_u64;
-        let place = self.full().find_map(|(place, count)| {
+    /// The largest values of the buckets that hold the values of these ranks, which ascend from 1.
+    pub(crate) fn at_ranks<const N: usize>(&self, ranks: [u64; N]) -> Option<[u64; N]> {
+        let (mut found, mut next, mut passed) = ([0; N], 0, 0_u64);
+        for (place, count) in self.full() {
             passed = passed.saturating_add(count);
-            (passed >= rank).then_some(place)
-        })?;
-        Some(lowest(place) + ((1 << shift(place)) - 1))
+            while next < N && passed >= ranks[next] {
+                found[next] = lowest(place) + ((1 << shift(place)) - 1);
+                next += 1;
+            }
+            if next == N {
+                return Some(found);
+            }
+        }
+        None
     }
 
     /// The place of the bucket that `value` is counted in.
@@ -295,7 +301,7 @@ mod tests {
             prop_assert_eq!(&merged, &all);
             prop_assert_eq!(&Buckets::Open(opened(&merged.packed())), &all);
             prop_assert_eq!(merged.iter().map(|bucket| bucket.count).sum::<u64>(), values.len() as u64);
-            prop_assert_eq!(merged.at_rank(1).is_some(), true);
+            prop_assert_eq!(merged.at_ranks([1]).is_some(), true);
         }
 
         #[test]
@@ -304,7 +310,7 @@ mod tests {
             prop_assert_eq!(Buckets::lowest_alike(value), hdr.lowest_equivalent(value));
             let mut buckets = Buckets::default();
             buckets.count(|open| open.add(value, 1));
-            prop_assert_eq!(buckets.at_rank(1), Some(hdr.highest_equivalent(value)));
+            prop_assert_eq!(buckets.at_ranks([1]), Some([hdr.highest_equivalent(value)]));
         }
     }
 }

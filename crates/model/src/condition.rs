@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// One combination of circumstances under which wake-ups are measured.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Condition {
     /// What the thread does.
     #[serde(flatten)]

@@ -19,8 +19,8 @@ const SIGNIFICANT_DIGITS: u8 = 2;
 /// Latencies counted in log-linear buckets, with exact count, minimum, maximum and sum.
 ///
 /// Merging loses nothing. While it counts, memory depends on how many times the largest latency is the smallest, not on their
-/// number: 1 KiB for each doubling, 40 KiB from nothing to an hour. What was read, or [packed](Self::packed), takes a byte or
-/// two for each bucket that is not empty. Recordings hold it as an `HdrHistogram`.
+/// number: 1 KiB for each doubling, 40 KiB from nothing to an hour. What is read or kept takes a byte or two for each bucket
+/// that is not empty. Recordings hold it as an `HdrHistogram`.
 #[derive(Clone, Debug, PartialEq, JsonSchema)]
 #[schemars(with = "Stored<'_>")]
 pub struct Distribution {
@@ -197,16 +197,29 @@ impl Distribution {
 
     /// The smallest latency that at least a share `quantile` (0 to 1) of all do not exceed,
     /// within 1 %, and never outside [min, max].
-    #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     pub fn quantile(&self, quantile: f64) -> Option<Latency> {
+        self.quantiles([quantile]).map(|[value]| value)
+    }
+
+    /// The same of several shares, which ascend, in one pass.
+    pub fn quantiles<const N: usize>(&self, quantiles: [f64; N]) -> Option<[Latency; N]> {
+        let ranks = quantiles.map(|quantile| self.rank(quantile));
+        let values = self.buckets.at_ranks(ranks.map(|rank| rank.clamp(1, self.count.max(1))))?;
+        let mut found = values.map(|value| i64::try_from(value).unwrap_or(i64::MAX));
+        for (value, rank) in found.iter_mut().zip(ranks) {
+            // The highest bucket may hold values beyond what it says; its largest is known.
+            let within = if rank >= self.count { self.max } else { *value };
+            *value = within.clamp(self.min, self.max);
+        }
+        Some(found.map(Latency::from_nanos))
+    }
+
+    /// How many latencies a share of them is.
+    #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    fn rank(&self, quantile: f64) -> u64 {
         // Less what the product may be off by, so that 0.07 of 100 is rank 7 and not 8. Exact for four digits
         // of a quantile up to 10¹¹ latencies.
-        let rank = (quantile * self.count as f64 * (1.0 - 4.0 * f64::EPSILON)).ceil() as u64;
-        let value = self.buckets.at_rank(rank.clamp(1, self.count.max(1)))?;
-        let value = i64::try_from(value).unwrap_or(i64::MAX);
-        // The highest bucket may hold values beyond what it says; its largest is known.
-        let value = if rank >= self.count { self.max } else { value };
-        Some(Latency::from_nanos(value.clamp(self.min, self.max)))
+        (quantile * self.count as f64 * (1.0 - 4.0 * f64::EPSILON)).ceil() as u64
     }
 
     /// The buckets that are not empty, ascending, in nanoseconds.

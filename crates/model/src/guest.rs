@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::{CpuSet, Finding, Instrument, Load, LoadReport, MonotonicTime, Policy, Span, System};
 
 /// What was done on the host while a condition was measured in a guest.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct OnHost {
     /// The background load on the host.
     pub load: Load,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::Span;
 
 /// Knobs that were turned for a condition.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Tuned {
     /// Their names.
     pub knobs: Vec<String>,
@@ -37,7 +37,7 @@ pub enum WriteKind {
 }
 
 /// A value that one of the kernel's files is to hold.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Write {
     /// The file.
     pub path: String,

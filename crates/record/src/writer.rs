@@ -65,6 +65,8 @@ pub struct Writer {
     written: u64,
     lost: u64,
     reason: Option<String>,
+    /// The line that is being written; its room is for all of them.
+    line: Vec<u8>,
 }
 
 /// Where lines go.
@@ -130,6 +132,7 @@ impl Writer {
             written: 0,
             lost: 0,
             reason: None,
+            line: Vec::new(),
         }
     }
 
@@ -166,13 +169,14 @@ impl Writer {
     }
 
     fn append(&mut self, line: &Line) -> io::Result<()> {
-        let mut bytes = serde_json::to_vec(line)?;
-        bytes.push(b'\n');
-        if let Err(error) = self.target.write_all(&bytes) {
+        self.line.clear();
+        serde_json::to_writer(&mut self.line, line)?;
+        self.line.push(b'\n');
+        if let Err(error) = self.target.write_all(&self.line) {
             self.cut_incomplete();
             return Err(error);
         }
-        self.complete += bytes.len() as u64;
+        self.complete += self.line.len() as u64;
         self.written += 1;
         Ok(())
     }

@@ -190,7 +190,7 @@ fn entry<'a>(outcome: &'a Outcome, findings: &[Finding]) -> Entry<'a> {
         worst: outcome.worst(),
         load_effect: outcome.load_effect.as_ref(),
         usage: outcome.usage,
-        rhythm: outcome.rhythm.as_ref().map(Rhythm::numbers),
+        rhythm: outcome.rhythm.as_deref().map(Rhythm::numbers),
         why: outcome.why_late(None).map(|why| why.with_remedies(findings)),
         caveats: noted(&outcome.caveats()),
     }

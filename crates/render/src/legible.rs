@@ -5,6 +5,7 @@
 //! None of them survives here; each is written as what it is, `\u{1b}`.
 
 use std::borrow::Cow;
+use std::io::{self, Write};
 
 use howlate_model::Line;
 use serde::Serialize;
@@ -69,8 +70,45 @@ pub fn legible_json(text: &str) -> Cow<'_, str> {
 ///
 /// When a text means something that it does not mean when it is legible, as a name of something known would.
 pub fn legible_value<T: Serialize + DeserializeOwned>(value: T) -> Result<T, serde_json::Error> {
+    if is_all_legible(&value)? {
+        return Ok(value);
+    }
     let mut tree = serde_json::to_value(&value)?;
     if make_legible(&mut tree) { serde_json::from_value(tree) } else { Ok(value) }
+}
+
+/// Whether a value has no text, and no name, that would have to be changed.
+fn is_all_legible(value: &impl Serialize) -> Result<bool, serde_json::Error> {
+    let mut seen = Seen { is_legible: true };
+    serde_json::to_writer(&mut seen, value)?;
+    Ok(seen.is_legible)
+}
+
+/// Looks at JSON as it is written, piece by piece, and keeps nothing.
+struct Seen {
+    is_legible: bool,
+}
+
+impl Write for Seen {
+    fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
+        self.is_legible = self.is_legible && is_legible_piece(piece);
+        Ok(piece.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// An escape is a piece of its own: of a quote, of a backslash, or of what is not legible.
+fn is_legible_piece(piece: &[u8]) -> bool {
+    if piece.first() == Some(&b'\\') {
+        return matches!(piece, b"\\\"" | b"\\\\");
+    }
+    if piece.iter().all(|byte| matches!(byte, b' '..=b'~')) {
+        return true;
+    }
+    std::str::from_utf8(piece).is_ok_and(|text| text.chars().all(is_legible))
 }
 
 /// A line of a recording with every text in it legible. Blocks hold none, and numbers that do not survive being
@@ -155,6 +193,7 @@ mod tests {
         let caveat = |path: &str| Caveat::UnknownConditions { path: path.to_owned(), lines: u64::MAX };
         assert_eq!(legible_value(caveat("a\x1b")).unwrap(), caveat("a\\u{1b}"));
         assert_eq!(legible_value(caveat("plain")).unwrap(), caveat("plain"));
+        assert_eq!(legible_value(caveat("\"µs\" \\ …")).unwrap(), caveat("\"µs\" \\ …"));
     }
 
     proptest! {
@@ -162,6 +201,11 @@ mod tests {
         fn nothing_illegible_is_left(text in any::<String>()) {
             prop_assert!(legible(&text).chars().all(is_legible));
             prop_assert!(legible_lines(&text).lines().all(|line| line.replace('\t', "").chars().all(is_legible)));
+        }
+
+        #[test]
+        fn what_is_legible_is_seen_to_be(text in any::<String>()) {
+            prop_assert_eq!(is_all_legible(&[&text]).unwrap(), text.chars().all(is_legible));
         }
 
         #[test]

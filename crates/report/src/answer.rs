@@ -36,7 +36,7 @@ pub(crate) fn answer(entries: &[Entry<'_>], compared: Option<&ComparisonReport<'
 
 /// Of threads that nobody saw woken: which one waited longest for a CPU.
 fn unseen(entries: &[Entry<'_>]) -> Option<String> {
-    let got = |entry: &Entry<'_>| entry.outcome.rhythm.as_ref()?.run_queue();
+    let got = |entry: &Entry<'_>| entry.outcome.rhythm.as_deref()?.run_queue();
     let waited = entries.iter().filter_map(|entry| Some((*entry, got(entry)?)));
     let (entry, got) = waited.max_by_key(|(_, got)| got.waited_ns)?;
     let waited = Latency::from_nanos(i64::try_from(got.waited_ns.as_nanos()).unwrap_or(i64::MAX));

@@ -13,6 +13,8 @@ use crate::Recording;
 pub(crate) struct Entry<'a> {
     pub(crate) recording: Recording<'a>,
     pub(crate) outcome: &'a Outcome,
+    /// The numbers of every planned wake-up, so that a stall counts for all that it swallowed.
+    judged: Option<Summary>,
 }
 
 /// Conditions that there is room for, each a row of several tables.
@@ -49,11 +51,15 @@ impl HasProperties for Entry<'_> {
 }
 
 impl<'a> Entry<'a> {
+    fn of(recording: Recording<'a>, outcome: &'a Outcome) -> Self {
+        Self { recording, outcome, judged: outcome.planned_summary() }
+    }
+
     /// Every condition of all recordings under which anything was measured.
     pub(crate) fn all(recordings: &[Recording<'a>]) -> Vec<Self> {
         let of = |recording: &Recording<'a>| {
             let recording = *recording;
-            recording.analysis.outcomes().iter().map(move |outcome| Self { recording, outcome })
+            recording.analysis.outcomes().iter().map(move |outcome| Self::of(recording, outcome))
         };
         recordings.iter().flat_map(of).collect()
     }
@@ -82,9 +88,9 @@ impl<'a> Entry<'a> {
         matches!(self.work(), Work::Notify { .. })
     }
 
-    /// The numbers of every planned wake-up, so that a stall counts for all that it swallowed.
-    pub(crate) fn judged(&self) -> Option<Summary> {
-        self.outcome.planned_summary()
+    /// The numbers of every planned wake-up; `None` where there is none.
+    pub(crate) const fn judged(&self) -> Option<Summary> {
+        self.judged
     }
 
     /// Whether what was asked for is what ran.

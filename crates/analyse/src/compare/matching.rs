@@ -1,11 +1,12 @@
 //! Which conditions are compared with which.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use howlate_model::{Condition, Property};
 
 use super::track::Track;
-use crate::Outcome;
+use crate::{Outcome, grouped};
 
 /// Two sets of conditions to compare, as indices into two recordings.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,8 +35,15 @@ fn matched() -> impl Iterator<Item = Property> {
 
 /// Conditions of a recording that are the same but for the thread and what is to be ignored.
 struct Group {
-    key: Vec<String>,
+    key: Rc<[String]>,
     members: Vec<usize>,
+}
+
+impl Group {
+    fn of(members: Vec<(Rc<[String]>, usize)>) -> Option<Self> {
+        let key = Rc::clone(&members.first()?.0);
+        Some(Self { key, members: members.into_iter().map(|(_, index)| index).collect() })
+    }
 }
 
 /// The conditions that ran as asked, each with its index. What was refused ran as something else, and is not
@@ -46,17 +54,15 @@ fn as_asked(track: &Track) -> impl Iterator<Item = (usize, &Condition)> {
 }
 
 fn groups(track: &Track, ignored: &[Property]) -> Vec<Group> {
-    let (mut groups, mut places) = (Vec::<Group>::new(), HashMap::new());
-    for (index, condition) in as_asked(track) {
-        let counts = |property: &Property| !ignored.contains(property);
-        let key: Vec<String> = matched().filter(counts).map(|property| property.typed(condition)).collect();
-        let place = *places.entry(key.clone()).or_insert(groups.len());
-        match groups.get_mut(place) {
-            Some(group) => group.members.push(index),
-            None => groups.push(Group { key, members: vec![index] }),
-        }
-    }
-    groups
+    let kept: Vec<Property> = matched().filter(|property| !ignored.contains(property)).collect();
+    let key = |condition: &Condition| -> Rc<[String]> {
+        kept.iter().map(|property| property.typed(condition)).collect()
+    };
+    let keyed = as_asked(track).map(|(index, condition)| {
+        let key = key(condition);
+        (Rc::clone(&key), (key, index))
+    });
+    grouped(keyed).into_iter().filter_map(Group::of).collect()
 }
 
 /// Pairs of the same conditions of two recordings. The kernel may differ, and what is one thing throughout
@@ -67,9 +73,9 @@ pub(crate) fn recordings(base: &Track, new: &Track) -> (Vec<Match>, usize) {
     let may_differ = |one: &Property| *one == Property::Kernel || differs_throughout(*one, base, new);
     let ignored: Vec<Property> = matched().filter(may_differ).collect();
     let (olds, news) = (groups(tracks.0, &ignored), groups(tracks.1, &ignored));
-    let by_key: HashMap<&[String], &Group> = news.iter().map(|new| (new.key.as_slice(), new)).collect();
+    let by_key: HashMap<&[String], &Group> = news.iter().map(|new| (&*new.key, new)).collect();
     let partner = |old: &Group| {
-        let found = by_key.get(old.key.as_slice())?;
+        let found = by_key.get(&*old.key)?;
         let differs = differences(&ignored, &base[old.members[0]], &new[found.members[0]]);
         Some(Match { base: old.members.clone(), new: found.members.clone(), differs })
     };

@@ -10,13 +10,11 @@ mod step;
 mod tick;
 mod turns;
 
-use std::collections::HashMap;
-
 use howlate_model::{Condition, Latency, LoadKind, Work};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{Analysis, Outcome};
+use crate::{Analysis, Outcome, grouped};
 pub use priority::Priority;
 pub use slack::{CallSlack, TimerSlack};
 pub use step::{Awake, Origin, Step};
@@ -87,15 +85,7 @@ fn indexed(analysis: &Analysis) -> impl Iterator<Item = Indexed<'_>> {
 
 /// Conditions of one machine together: only they are ever compared, and a fleet has too many to hold each against all.
 fn by_node<'a>(all: &[Indexed<'a>]) -> Vec<Vec<Indexed<'a>>> {
-    let (mut nodes, mut places) = (Vec::<Vec<Indexed<'_>>>::new(), HashMap::new());
-    for &one in all {
-        let place = *places.entry(&one.1.condition.node).or_insert(nodes.len());
-        match nodes.get_mut(place) {
-            Some(node) => node.push(one),
-            None => nodes.push(vec![one]),
-        }
-    }
-    nodes
+    grouped(all.iter().map(|one| (&one.1.condition.node, *one)))
 }
 
 /// Notification has a ranking of its own.

@@ -20,7 +20,7 @@ pub use numbers::NodeStatistic;
 pub use rank::{RankedNode, ranked};
 
 use crate::compare::median;
-use crate::{Analysis, Outcome};
+use crate::{Analysis, Outcome, grouped};
 use apart::{OF_MAD, Others, apart, mad};
 use benjamini_hochberg::benjamini_hochberg;
 use numbers::Measured;
@@ -126,19 +126,12 @@ const OF_NODES: [Property; 4] = [Property::Node, Property::Kernel, Property::Cpu
 
 /// The outcomes of each condition, whatever machine they are of. What was refused somewhere is a condition of its own.
 fn conditions(analysis: &Analysis) -> Vec<Vec<&Outcome>> {
-    let mut all: Vec<(Vec<String>, Vec<&Outcome>)> = Vec::new();
     let properties: Vec<Property> =
         Property::ALL.iter().copied().filter(|one| !OF_NODES.contains(one)).collect();
-    let mut places = std::collections::HashMap::new();
-    for outcome in analysis.outcomes().iter().filter(|outcome| outcome.count() > 0) {
-        let key: Vec<String> = properties.iter().map(|one| one.typed(outcome)).collect();
-        let place = *places.entry(key.clone()).or_insert_with(|| {
-            all.push((key, Vec::new()));
-            all.len() - 1
-        });
-        all[place].1.push(outcome);
-    }
-    all.into_iter().map(|(_, outcomes)| outcomes).collect()
+    let key =
+        |outcome: &Outcome| -> Vec<String> { properties.iter().map(|one| one.typed(outcome)).collect() };
+    let measured = analysis.outcomes().iter().filter(|outcome| outcome.count() > 0);
+    grouped(measured.map(|outcome| (key(outcome), outcome)))
 }
 
 fn spread(analysis: &Analysis, outcomes: &[&Outcome], statistic: NodeStatistic) -> Option<Spread> {

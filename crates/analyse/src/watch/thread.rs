@@ -227,7 +227,7 @@ mod tests {
         let analysis = watched(&turns);
         let outcome = &analysis.outcomes()[0];
         assert_eq!((outcome.count(), outcome.known_missed()), (19, Some(1)));
-        let rhythm = outcome.rhythm.as_ref().unwrap();
+        let rhythm = outcome.rhythm.as_deref().unwrap();
         // Distributions have two digits.
         assert!(rhythm.period().unwrap().as_nanos().abs_diff(1_000_000) <= 10_000);
         let why = outcome.why_late(None).unwrap();

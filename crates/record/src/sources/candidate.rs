@@ -6,8 +6,9 @@ use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use howlate_model::{Condition, Header, Line, MonotonicTime, Node, Source};
+use howlate_model::{Condition, FORMAT, Header, Line, MonotonicTime, Node, Source, System};
 use jiff::Timestamp;
+use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use super::called::{Called, Key, key};
@@ -43,20 +44,19 @@ impl Candidate {
         if !is_file.map_err(|error| format!("cannot read it: {error}"))? {
             return Err("it is no file".to_owned());
         }
-        let reader = Reader::open(path).map_err(|error| error.to_string())?;
-        let header = reader.header();
-        let is_merged = header.command == "merge";
+        let Beginning { id, command, started, at_ns, node, system, conditions, .. } = beginning(path)?;
+        let is_merged = command == "merge";
         let parts = if is_merged { parts(path)? } else { HashMap::new() };
-        let own = || key(&header.node, &header.system);
+        let own = || key(&node, &system);
         Ok(Self {
-            id: header.id.clone().unwrap_or_else(|| id_of(header)),
-            started: header.started.clone(),
-            at: header.at_ns,
-            node: header.node.clone(),
+            id: id.unwrap_or_default(),
+            started,
+            at: at_ns,
             key: if parts.len() == 1 { parts.values().next().cloned().unwrap_or_else(own) } else { own() },
+            node,
             parts,
             is_merged,
-            conditions: header.conditions.clone(),
+            conditions,
             paths: vec![path.to_owned()],
         })
     }
@@ -154,6 +154,44 @@ impl Candidate {
             instrument: header.instrument,
         }
     }
+}
+
+/// As much of a recording's first line as is to be known before the others are read: what was found on the machine is most
+/// of a small recording.
+#[derive(Deserialize)]
+struct FirstLine {
+    header: Beginning,
+}
+
+#[derive(Deserialize)]
+struct Beginning {
+    format: u32,
+    #[serde(default)]
+    id: Option<String>,
+    command: String,
+    started: String,
+    at_ns: MonotonicTime,
+    #[serde(default)]
+    node: Node,
+    system: System,
+    conditions: Vec<Condition>,
+}
+
+/// How a recording begins, with an id. The whole line is read where that does not give it, which also says what is wrong.
+fn beginning(path: &Path) -> Result<Beginning, String> {
+    let failed = |error: std::io::Error| format!("cannot read {}: {error}", path.display());
+    let mut lines = BufReader::with_capacity(1 << 14, File::open(path).map_err(failed)?);
+    let mut line = Vec::new();
+    read_line_within(&mut lines, LONGEST_LINE, &mut line).map_err(failed)?;
+    match serde_json::from_slice(&line) {
+        Ok(FirstLine { header }) if header.format <= FORMAT && header.id.is_some() => return Ok(header),
+        _ => {}
+    }
+    let reader = Reader::open(path).map_err(|error| error.to_string())?;
+    let Header { format, id, command, started, at_ns, node, system, conditions, .. } =
+        reader.header().clone();
+    let id = id.or_else(|| Some(id_of(reader.header())));
+    Ok(Beginning { format, id, command, started, at_ns, node, system, conditions })
 }
 
 /// What an earlier recording, which has no id, is known by: all that its first line says.

@@ -20,8 +20,9 @@ fn rows<'a>(report: &'a ComparisonReport<'_>) -> Option<(Vec<Statistic>, Vec<Row
     let compared = &report.comparison.compared;
     let is_there = |statistic: &Statistic| compared.iter().any(|one| of(one, *statistic).is_some());
     let statistics = Statistic::ALL.into_iter().filter(is_there).collect();
+    let names = words::Rows::of(report);
     (compared.len() > 1)
-        .then(|| (statistics, compared.iter().map(|one| (words::row(report, one, false), one)).collect()))
+        .then(|| (statistics, compared.iter().map(|one| (names.name(one, false), one)).collect()))
 }
 
 fn of(one: &Compared, statistic: Statistic) -> Option<&Tested> {

@@ -1,5 +1,7 @@
 //! A comparison for a terminal.
 
+use std::collections::HashSet;
+
 use howlate_analyse::compare::{Compared, Design, Inconclusive, Maximum, Tested, Verdict};
 use howlate_model::Margin;
 
@@ -121,8 +123,9 @@ fn maxima(report: &ComparisonReport<'_>, width: usize) -> String {
         ["", "wake-ups", "swallowed", "in", "max", "later ones, at most", "next hour", "once an hour"];
     let mut table = Columns::new(&headings.map(str::to_owned), 1);
     let (mut refusals, mut rows) = (Vec::new(), 0);
+    let (names, mut bases) = (words::Rows::of(report), HashSet::new());
     for one in &report.comparison.compared {
-        for (name, maximum) in named(report, one) {
+        for (name, maximum) in named(&names, one, bases.insert(&one.base)) {
             table.row(maximum_row(name, maximum));
             rows += 1;
             refusals.extend(maximum.not_extrapolated);
@@ -146,12 +149,11 @@ fn maxima(report: &ComparisonReport<'_>, width: usize) -> String {
 }
 
 /// The maxima of both sides with the names of their rows; that of a base which others are compared with as well stands
-/// there once.
-fn named<'a>(report: &'a ComparisonReport<'_>, one: &'a Compared) -> Vec<(String, &'a Maximum)> {
-    let first = report.comparison.compared.iter().find(|other| other.base == one.base);
-    let base = one.base_maximum.as_ref().filter(|_| first.is_some_and(|first| std::ptr::eq(first, one)));
-    let base = base.map(|maximum| (words::row(report, one, true), maximum));
-    let new = one.new_maximum.as_ref().map(|maximum| (words::row(report, one, false), maximum));
+/// there once, with the first of them.
+fn named<'a>(names: &words::Rows<'_>, one: &'a Compared, is_first: bool) -> Vec<(String, &'a Maximum)> {
+    let base = one.base_maximum.as_ref().filter(|_| is_first);
+    let base = base.map(|maximum| (names.name(one, true), maximum));
+    let new = one.new_maximum.as_ref().map(|maximum| (names.name(one, false), maximum));
     base.into_iter().chain(new).collect()
 }
 

@@ -1,5 +1,7 @@
 //! Comparisons in words.
 
+use std::collections::HashSet;
+
 use howlate_analyse::Analysis;
 use howlate_analyse::compare::{
     Compared, Comparison, Design, Difference, Inconclusive, LeftOut, Refusal, Statistic, Tested, Verdict,
@@ -309,23 +311,36 @@ pub(super) fn columns(comparison: &Comparison, one: &Compared) -> Option<String>
     Some(format!("{sides}: the centre of its {unit}; {}: the centre of {each}", differ_by(one.design)))
 }
 
-/// The name of a row about one side: its value of what differs, what else differs between the rows, and where there
-/// is nothing, its recording.
-pub(super) fn row(report: &ComparisonReport<'_>, one: &Compared, is_base: bool) -> String {
-    let condition = if is_base { &one.base } else { &one.new };
-    let value = |by: &Difference| value_of(by, if is_base { &by.base } else { &by.new });
-    let mut parts: Vec<String> = one.differs.iter().map(value).collect();
-    if parts.is_empty() {
-        parts.push(if is_base { report.base.0 } else { report.new_path(one) }.to_owned());
+/// Names of rows about one side of a pair of conditions.
+pub(super) struct Rows<'a> {
+    report: &'a ComparisonReport<'a>,
+    /// What differs between the pairs.
+    varying: Vec<Property>,
+}
+
+impl<'a> Rows<'a> {
+    pub(super) fn of(report: &'a ComparisonReport<'_>) -> Self {
+        let compared = &report.comparison.compared;
+        let varies = |property: &Property| {
+            let first = compared.first().map(|one| property.typed(&one.base));
+            compared.iter().any(|one| Some(property.typed(&one.base)) != first)
+        };
+        Self { report, varying: Property::ALL.iter().copied().filter(varies).collect() }
     }
-    let differs = |property: Property| one.differs.iter().any(|by| by.property == property.name());
-    let varies = |property: &Property| {
-        let first = property.typed(&one.base);
-        report.comparison.compared.iter().any(|other| property.typed(&other.base) != first)
-    };
-    let others = Property::ALL.iter().copied().filter(|property| !differs(*property)).filter(varies);
-    parts.extend(phrases(condition, &others.collect::<Vec<_>>()));
-    parts.join(" · ")
+
+    /// A side's value of what differs, what else differs between the rows, and where there is nothing, its recording.
+    pub(super) fn name(&self, one: &Compared, is_base: bool) -> String {
+        let condition = if is_base { &one.base } else { &one.new };
+        let value = |by: &Difference| value_of(by, if is_base { &by.base } else { &by.new });
+        let mut parts: Vec<String> = one.differs.iter().map(value).collect();
+        if parts.is_empty() {
+            parts.push(if is_base { self.report.base.0 } else { self.report.new_path(one) }.to_owned());
+        }
+        let differs = |property: Property| one.differs.iter().any(|by| by.property == property.name());
+        let others = self.varying.iter().copied().filter(|property| !differs(*property));
+        parts.extend(phrases(condition, &others.collect::<Vec<_>>()));
+        parts.join(" · ")
+    }
 }
 
 /// How the two sides were measured.
@@ -353,11 +368,12 @@ pub(super) fn drift_warning(report: &ComparisonReport<'_>) -> Option<&'static st
 /// What spoils a comparison: settings that were refused, runs that were cut, conditions without a partner.
 pub(super) fn caveats(report: &ComparisonReport<'_>) -> Vec<String> {
     let mut notes: Vec<String> = itself(report).collect();
+    let mut said: HashSet<String> = notes.iter().cloned().collect();
     for (path, analysis) in std::iter::once(&report.base).chain(report.news) {
         let of_conditions = analysis.outcomes().iter().flat_map(|outcome| outcome.caveats());
         for one in analysis.caveats.iter().cloned().chain(of_conditions) {
             let note = format!("{path}: {}", crate::caveats::caveat(&one));
-            if is_of_weight(&one) && !notes.contains(&note) {
+            if is_of_weight(&one) && said.insert(note.clone()) {
                 notes.push(note);
             }
         }

@@ -2,9 +2,7 @@
 //!
 //! A dataset is one condition on all its CPUs. Classes are microseconds, and what happened is counted, as cyclictest does.
 
-use std::collections::HashMap;
-
-use howlate_analyse::{Analysis, Outcome};
+use howlate_analyse::{Analysis, Outcome, grouped};
 use howlate_model::{Distribution, Property, WorkKind};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -32,15 +30,9 @@ fn conditions(analysis: &Analysis) -> Vec<Vec<&Outcome>> {
         let apart = |property: &&Property| !matches!(property, Property::Cpu | Property::Thread);
         Property::ALL.iter().filter(apart).map(|property| property.typed(&one.condition)).collect()
     };
-    let (mut conditions, mut places) = (Vec::<Vec<&Outcome>>::new(), HashMap::new());
     let is_periodic = |one: &&Outcome| one.condition.work.kind() == WorkKind::Cyclic && one.count() > 0;
-    for outcome in analysis.outcomes().iter().filter(is_periodic) {
-        let place = *places.entry(key(outcome)).or_insert(conditions.len());
-        match conditions.get_mut(place) {
-            Some(threads) => threads.push(outcome),
-            None => conditions.push(vec![outcome]),
-        }
-    }
+    let periodic = analysis.outcomes().iter().filter(is_periodic);
+    let mut conditions = grouped(periodic.map(|outcome| (key(outcome), outcome)));
     conditions
         .iter_mut()
         .for_each(|threads| threads.sort_by_key(|one| (one.condition.cpu, one.condition.thread)));

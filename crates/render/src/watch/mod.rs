@@ -52,8 +52,8 @@ fn activations(outcomes: &[&Outcome], late: Option<Span>) -> Columns {
     let mut columns: Vec<Vec<String>> = vec![
         cells(outcomes, name),
         cells(outcomes, |one| late_from(one).to_owned()),
-        cells(outcomes, |one| span(one.rhythm.as_ref().and_then(Rhythm::period))),
-        cells(outcomes, |one| span(one.rhythm.as_ref().and_then(Rhythm::jitter))),
+        cells(outcomes, |one| span(one.rhythm.as_deref().and_then(Rhythm::period))),
+        cells(outcomes, |one| span(one.rhythm.as_deref().and_then(Rhythm::jitter))),
         cells(outcomes, |one| count(one.count())),
         cells(outcomes, |one| one.known_missed().map_or_else(none, count)),
     ];
@@ -138,7 +138,7 @@ const fn late_from(outcome: &Outcome) -> &'static str {
 /// Who woke the threads that no timer woke.
 fn wakers(outcomes: &[&Outcome], width: usize) -> String {
     let line = |outcome: &&Outcome| {
-        let woken = outcome.rhythm.as_ref().map_or(&[][..], Rhythm::woken_by);
+        let woken = outcome.rhythm.as_deref().map_or(&[][..], Rhythm::woken_by);
         let one = |one: &howlate_model::Woken| format!("{} ({})", who(&one.by), count(one.count));
         let mut words: Vec<String> = woken.iter().take(WAKERS_TOLD).map(one).collect();
         if woken.len() > WAKERS_TOLD {
@@ -153,7 +153,7 @@ fn wakers(outcomes: &[&Outcome], width: usize) -> String {
 
 /// The way that its deadlines took as a rule: ` Its deadline came from a timer of worker, through main (400).`
 fn chain(outcome: &Outcome) -> String {
-    let ways = outcome.rhythm.as_ref().map_or(&[][..], Rhythm::handed_on);
+    let ways = outcome.rhythm.as_deref().map_or(&[][..], Rhythm::handed_on);
     let Some((HandedOn { through, count: times }, others)) = ways.split_first() else { return String::new() };
     let mut names = through.iter().map(|name| legible(name).into_owned());
     let first = names.next().unwrap_or_default();
@@ -167,7 +167,7 @@ fn chain(outcome: &Outcome) -> String {
 /// What the work of loops took that the program has marked, and how it is known when they were late.
 fn loops(outcomes: &[&Outcome], width: usize) -> String {
     let line = |outcome: &&Outcome| {
-        let turns = outcome.rhythm.as_ref()?.turns()?;
+        let turns = outcome.rhythm.as_deref()?.turns()?;
         let is_late_known = outcome.count() > 0;
         Some(format!("{}\n", wrapped(&turns_in_words(&name(outcome), turns, is_late_known), width, 2)))
     };

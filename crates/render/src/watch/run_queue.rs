@@ -34,7 +34,7 @@ pub(super) fn table(mut outcomes: Vec<&Outcome>, width: usize) -> String {
 }
 
 fn row(one: &Outcome) -> Vec<String> {
-    let (rhythm, got) = (one.rhythm.as_ref(), numbers(one));
+    let (rhythm, got) = (one.rhythm.as_deref(), numbers(one));
     vec![
         name(one),
         span(rhythm.and_then(Rhythm::period)),
@@ -47,5 +47,5 @@ fn row(one: &Outcome) -> Vec<String> {
 }
 
 fn numbers(one: &Outcome) -> Option<RunQueueNumbers> {
-    one.rhythm.as_ref().and_then(Rhythm::run_queue)
+    one.rhythm.as_deref().and_then(Rhythm::run_queue)
 }
