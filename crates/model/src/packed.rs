@@ -1,13 +1,15 @@
 //! Counts of places in as little room as they need: a byte or two for each place that is not empty.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 use crate::words::{first_word, put_word};
 
-/// Counts of places, of which those that are empty take no room. They can be read and added, but not changed one by one.
+/// Counts of places, of which those that are empty take no room. They can be read and added, but not changed one by one;
+/// copies share them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Packed {
-    words: Box<[u8]>,
+    words: Arc<[u8]>,
 }
 
 impl Packed {
@@ -96,7 +98,7 @@ impl Packing {
 
     /// All of them.
     pub(crate) fn packed(self) -> Packed {
-        Packed { words: self.words.into_boxed_slice() }
+        Packed { words: self.words.into() }
     }
 }
 
