@@ -117,7 +117,7 @@ impl Open {
     }
 
     fn full(&self) -> OpenPlaces<'_> {
-        OpenPlaces { counts: &self.counts, next: self.base }
+        OpenPlaces { counts: &self.counts, base: self.base, next: 0 }
     }
 }
 
@@ -126,6 +126,8 @@ impl Open {
 #[derive(Clone, Debug)]
 pub(crate) struct OpenPlaces<'a> {
     counts: &'a [u64],
+    /// The place of the first of them.
+    base: usize,
     next: usize,
 }
 
@@ -135,19 +137,21 @@ impl Iterator for OpenPlaces<'_> {
     #[inline]
     fn next(&mut self) -> Option<(usize, u64)> {
         const TOGETHER: usize = 8;
-        loop {
-            let (count, mut rest) = self.counts.split_first()?;
-            let (place, mut passed) = (self.next, 1);
-            while let Some((eight, more)) = rest.split_first_chunk::<TOGETHER>()
+        while let Some(count) = self.counts.get(self.next) {
+            let place = self.next;
+            if place.is_multiple_of(TOGETHER)
+                && let Some(eight) = self.counts.get(place..place + TOGETHER)
                 && eight.iter().fold(0, |all, count| all | count) == 0
             {
-                (rest, passed) = (more, passed + TOGETHER);
+                self.next += TOGETHER;
+                continue;
             }
-            (self.counts, self.next) = (rest, place + passed);
+            self.next += 1;
             if *count > 0 {
-                return Some((place, *count));
+                return Some((self.base + place, *count));
             }
         }
+        None
     }
 }
 

@@ -9,6 +9,18 @@ pub(crate) const LONGEST: usize = 9;
 /// The first word of `bytes` and how many of them it takes; `None` where they end before it does.
 #[inline]
 pub(crate) fn first_word(bytes: &[u8]) -> Option<(i64, usize)> {
+    match bytes.first() {
+        // Most words: what is below 64, and short gaps.
+        Some(byte) if byte & 0x80 == 0 => Some((signed(u64::from(*byte)), 1)),
+        _ => long_word(bytes),
+    }
+}
+
+const fn signed(word: u64) -> i64 {
+    (word >> 1).cast_signed() ^ -(word & 1).cast_signed()
+}
+
+fn long_word(bytes: &[u8]) -> Option<(i64, usize)> {
     let mut word = 0;
     for place in 0..LONGEST {
         let byte = *bytes.get(place)?;
@@ -16,7 +28,7 @@ pub(crate) fn first_word(bytes: &[u8]) -> Option<(i64, usize)> {
         let bits = if place < LONGEST - 1 { byte & 0x7f } else { byte };
         word |= u64::from(bits) << (7 * place);
         if is_last {
-            return Some(((word >> 1).cast_signed() ^ -(word & 1).cast_signed(), place + 1));
+            return Some((signed(word), place + 1));
         }
     }
     None
