@@ -111,6 +111,8 @@ impl Outcome {
         if let (Some(round), false) = (self.rounds.last_mut(), block.series.is_empty()) {
             round.extend_from_slice(&block.series);
         }
+        // Until the turn is over.
+        self.total.open();
         let series = std::mem::take(&mut self.total.series);
         self.total.merge(block);
         self.total.series = series;
@@ -134,6 +136,7 @@ impl Outcome {
     pub(crate) fn finished(&mut self, finished: &Finished) {
         self.timeline.finished(finished);
         self.turns.finished();
+        self.total.pack();
         if let Some(usage) = &finished.usage {
             self.usage.add(usage);
         }

@@ -35,7 +35,10 @@ pub(crate) struct TurnNumbers {
 impl TurnNumbers {
     pub(crate) fn add(&mut self, round: u32, latency: &Distribution) {
         match &mut self.now {
-            Some((known, all)) if *known == round => all.merge(latency),
+            Some((known, all)) if *known == round => {
+                all.open();
+                all.merge(latency);
+            }
             _ => {
                 self.finished();
                 self.now = Some((round, latency.clone()));

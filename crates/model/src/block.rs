@@ -143,6 +143,16 @@ impl Block {
         Self { latency, swallowed, send, ..std::mem::replace(self, next) }
     }
 
+    /// Takes the room in which later stretches are added quickly.
+    pub fn open(&mut self) {
+        self.latency.open();
+    }
+
+    /// Takes as little room as it needs; more may be added still.
+    pub fn pack(&mut self) {
+        self.latency = self.latency.packed();
+    }
+
     /// Counts all that a later stretch of the same condition and round holds.
     pub fn merge(&mut self, later: &Self) {
         self.until_ns = self.until_ns.max(later.until_ns);

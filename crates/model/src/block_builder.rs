@@ -81,7 +81,7 @@ impl BlockBuilder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Policy, Wait, Work};
+    use crate::{Latency, Policy, Wait, Work};
 
     fn at(nanos: i64) -> MonotonicTime {
         MonotonicTime::from_nanos(nanos)
@@ -106,6 +106,19 @@ mod tests {
             keep_series,
         };
         BlockBuilder::new(&task, at(9_000))
+    }
+
+    #[test]
+    fn blocks_hold_only_their_own_however_late_others_were() {
+        let mut builder = builder(false);
+        for late in [40, 1_000_000_000, 50, 8, 3_000_000, 60] {
+            let all = [7, late];
+            builder.record_all(all.into_iter().map(|late| wakeup(0, late)));
+            let block = builder.close(at(10_000)).unwrap();
+            let mut alone = crate::Distribution::default();
+            all.iter().for_each(|late| alone.record(Latency::from_nanos(*late)));
+            assert_eq!(block.latency, alone);
+        }
     }
 
     // 9000  9300 +5  9400 +250    10000        11000

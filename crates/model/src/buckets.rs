@@ -4,6 +4,7 @@
 //! finding a bucket takes a shift and an addition.
 
 use std::fmt;
+use std::ops::{Range, RangeInclusive};
 
 use crate::packed::{Packed, Places};
 
@@ -119,6 +120,19 @@ impl Open {
     fn full(&self) -> OpenPlaces<'_> {
         OpenPlaces { counts: &self.counts, base: self.base, next: 0 }
     }
+
+    /// The same of the buckets that hold these values and what lies between.
+    fn full_within(&self, values: &RangeInclusive<u64>) -> OpenPlaces<'_> {
+        let within = self.within(values);
+        OpenPlaces { counts: &self.counts[within.clone()], base: self.base + within.start, next: 0 }
+    }
+
+    /// Where the buckets of these values are among the counts.
+    fn within(&self, values: &RangeInclusive<u64>) -> Range<usize> {
+        let at = |place: usize| place.saturating_sub(self.base).min(self.counts.len());
+        let start = at(index(*values.start()));
+        start..at(index(*values.end()) + 1).max(start)
+    }
 }
 
 /// Places and counts of buckets that are not empty, ascending. Most are empty, and stand together: those are passed over
@@ -201,18 +215,26 @@ impl Buckets {
         *self = Self::Open(open);
     }
 
-    /// The same counts, packed.
-    pub(crate) fn packed(&self) -> Packed {
+    /// The same counts, packed. All are of `values`: what was counted once may have left far more room than that.
+    pub(crate) fn packed(&self, values: &RangeInclusive<u64>) -> Packed {
         match self {
-            Self::Open(open) => open.full().collect(),
+            Self::Open(open) => open.full_within(values).collect(),
             Self::Packed(packed) => packed.clone(),
         }
     }
 
-    /// Empties all buckets; an open one keeps its room.
-    pub(crate) fn clear(&mut self) {
+    /// Makes them open, for many more to be counted.
+    pub(crate) fn open(&mut self) {
+        self.count(|_| ());
+    }
+
+    /// Empties all buckets, which are of `values`; open ones keep their room.
+    pub(crate) fn clear(&mut self, values: &RangeInclusive<u64>) {
         match self {
-            Self::Open(open) => open.counts.fill(0),
+            Self::Open(open) => {
+                let within = open.within(values);
+                open.counts[within].fill(0);
+            }
             Self::Packed(_) => *self = Self::default(),
         }
     }
@@ -294,7 +316,7 @@ mod tests {
             one.iter().for_each(|value| merged.count(|open| open.add(*value, 1)));
             other.iter().rev().for_each(|value| later.count(|open| open.add(*value, 1)));
             // Whether either is open or packed makes no difference.
-            let packed = |buckets: &Buckets| Buckets::Packed(buckets.packed());
+            let packed = |buckets: &Buckets| Buckets::Packed(buckets.packed(&(0..=u64::MAX >> 1)));
             for (mut mine, other) in
                 [(packed(&merged), packed(&later)), (packed(&merged), later.clone()), (merged.clone(), packed(&later))]
             {
@@ -303,7 +325,7 @@ mod tests {
             }
             merged.merge(&later);
             prop_assert_eq!(&merged, &all);
-            prop_assert_eq!(&Buckets::Open(opened(&merged.packed())), &all);
+            prop_assert_eq!(&Buckets::Open(opened(&merged.packed(&(0..=u64::MAX >> 1)))), &all);
             prop_assert_eq!(merged.iter().map(|bucket| bucket.count).sum::<u64>(), values.len() as u64);
             prop_assert_eq!(merged.at_ranks([1]).is_some(), true);
         }

@@ -2,12 +2,15 @@
 
 mod stored;
 
+use std::ops::RangeInclusive;
+
 use hdrhistogram::Histogram;
 use schemars::JsonSchema;
 
 pub use self::stored::MOST_COUNTED;
 use self::stored::Stored;
 use crate::buckets::{Bucket, Buckets};
+use crate::packed::Packed;
 use crate::{Latency, Span};
 
 /// Latencies above this (one hour) are counted in its bucket; the exact maximum is kept beside it.
@@ -57,13 +60,27 @@ impl Distribution {
     /// The same in as little room as it needs.
     #[must_use]
     pub fn packed(&self) -> Self {
-        Self { buckets: Buckets::Packed(self.buckets.packed()), ..*self }
+        Self { buckets: Buckets::Packed(self.packed_buckets()), ..*self }
+    }
+
+    fn packed_buckets(&self) -> Packed {
+        self.buckets.packed(&self.values())
+    }
+
+    /// What is counted lies in here; the first is the larger where nothing is.
+    fn values(&self) -> RangeInclusive<u64> {
+        tracked(self.min)..=tracked(self.max)
+    }
+
+    /// Takes the room in which more is added quickly, until it is packed again.
+    pub fn open(&mut self) {
+        self.buckets.open();
     }
 
     /// Forgets everything; the room for counts stays.
     pub(crate) fn clear(&mut self) {
-        let mut buckets = std::mem::take(&mut self.buckets);
-        buckets.clear();
+        let (mut buckets, values) = (std::mem::take(&mut self.buckets), self.values());
+        buckets.clear(&values);
         *self = Self { buckets, ..Self::default() };
     }
 

@@ -96,15 +96,19 @@ fn outcome(analysis: &Analysis, index: u32) -> Option<&Outcome> {
     analysis.outcomes().iter().find(|outcome| outcome.condition == *condition)
 }
 
-fn timer_slack(TimerSlack { slack, median, without, .. }: &TimerSlack) -> String {
+fn timer_slack(TimerSlack { slack, median, without, traced, .. }: &TimerSlack) -> String {
     let typed = slack;
     let slack = length(*slack);
-    let seen = match without {
-        Some(control) => format!(
+    let seen = match (without, traced) {
+        (Some(control), _) => format!(
             "Timer slack: with {slack} of it, half of the wake-ups are more than {median} late; without it, {}.",
             control.median
         ),
-        None => format!(
+        (None, Some(traced)) => format!(
+            "Half of the wake-ups are more than {median} late. Timer slack is {} of the usual wake-up, as traced.",
+            length(*traced)
+        ),
+        (None, None) => format!(
             "Half of the wake-ups are more than {median} late, which is consistent with timer slack: the kernel may \
              add up to {slack} to each timeout of an ordinary thread. `--slack 1ns,{typed}` would tell."
         ),

@@ -1,6 +1,6 @@
 //! Timer slack: what the kernel may add to a timeout so that several can end together.
 
-use howlate_model::{Condition, Latency, Mechanism, Policy, Runtime, Span, Wait};
+use howlate_model::{Condition, Latency, Mechanism, Part, Policy, Runtime, Span, Wait};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -24,6 +24,9 @@ pub struct TimerSlack {
     /// The first of them again, but without slack. Absent: nobody measured that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub without: Option<Control>,
+    /// What slack took of a wake-up of the first, at the median of those that were traced. Absent: none was.
+    #[serde(rename = "traced_ns", skip_serializing_if = "Option::is_none")]
+    pub traced: Option<Span>,
 }
 
 /// Timeouts are as late as the slack that their call adds by itself.
@@ -81,13 +84,22 @@ fn timer_slack(condition: u32, outcome: &Outcome, idle: &[Indexed<'_>]) -> Optio
         same_but(outcome, other, |condition| condition.slack_ns = None)
             && timer_slack_of(other).is_some_and(|slack| slack < LEAST)
     };
-    let without = control(idle, is_control);
-    bears_out(median, without, slack).then(|| TimerSlack {
+    let (without, traced) = (control(idle, is_control), traced(outcome));
+    let was_seen = traced.is_none_or(|traced| traced.as_nanos() >= slack.as_nanos() / 2);
+    (was_seen && bears_out(median, without, slack)).then(|| TimerSlack {
         conditions: vec![condition],
         slack,
         median,
         without,
+        traced,
     })
+}
+
+/// What slack took of the usual wake-up, as a tracer saw it; `None` where none did.
+fn traced(outcome: &Outcome) -> Option<Span> {
+    let why = outcome.why_late(None).filter(|why| why.decomposed > 0)?;
+    let slack = why.parts.iter().find(|one| one.part == Part::TimerSlack);
+    Some(slack.map_or(Span::ZERO, |slack| Span::from_nanos(slack.p50_ns)))
 }
 
 /// One explanation for each call that adds slack of its own.
@@ -204,6 +216,7 @@ fn as_nanos(span: Span) -> i64 {
 mod tests {
     use super::*;
     use crate::insight::tests::{idle, sleeps};
+    use howlate_model::{Cause, Explained, Kind, Ledger, MonotonicTime, Segment, WhyBlock};
 
     const SLACK: Span = Span::from_micros(50);
 
@@ -223,6 +236,35 @@ mod tests {
         let late_anyway =
             [sleeps(Wait::ClockNanosleep, None, 72_000), sleeps(Wait::ClockNanosleep, Some(1), 70_000)];
         assert_eq!(find(&idle(&late_anyway)), []);
+    }
+
+    #[test]
+    fn what_a_tracer_saw_of_slack_is_stated_and_decides() {
+        let with_slack_of = |nanos| {
+            let mut one = sleeps(Wait::ClockNanosleep, None, 72_000);
+            one.why(&traced_sleeps(72_000, nanos));
+            [one]
+        };
+        let [seen] = find(&idle(&with_slack_of(50_000))).try_into().unwrap();
+        assert_eq!(seen.traced, Some(SLACK));
+        assert_eq!(find(&idle(&with_slack_of(3_000))), [], "it was something else");
+    }
+
+    /// Sleeps that are all so late, of which slack takes so much.
+    fn traced_sleeps(late: u64, slack: u64) -> WhyBlock {
+        let (at_ns, latency_ns) = (MonotonicTime::default(), Latency::from_nanos(late.cast_signed()));
+        let part = |part, kind, ns| {
+            let cause = Cause { part, kind, name: String::new() };
+            Segment { cause, pid: None, from_ns: at_ns, ns: Span::from_nanos(ns) }
+        };
+        let parts = vec![
+            part(Part::TimerSlack, Kind::TimerSlack, slack),
+            part(Part::WakeUp, Kind::Kernel, late - slack),
+        ];
+        let mut ledger = Ledger::default();
+        (0..50).for_each(|_| ledger.add(&Explained { at_ns, latency_ns, cpu: None, parts: parts.clone() }));
+        let (condition, round, beside, tracer) = (0, 1, 0, "bpf".to_owned());
+        WhyBlock { condition, round, beside, from_ns: at_ns, until_ns: at_ns, tracer, ledger }
     }
 
     #[test]

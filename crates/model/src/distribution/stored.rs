@@ -41,7 +41,7 @@ impl Serialize for Distribution {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let bytes = match &self.buckets {
             Buckets::Packed(packed) => self.as_hdr(packed),
-            open @ Buckets::Open(_) => self.as_hdr(&open.packed()),
+            Buckets::Open(_) => self.as_hdr(&self.packed_buckets()),
         };
         let stored = Stored {
             count: self.count(),

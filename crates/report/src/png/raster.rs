@@ -64,7 +64,7 @@ fn has_letters(text: &Text) -> bool {
 mod tests {
     use super::*;
 
-    const PICTURE: &str = r#"<svg xmlns="http://www.w3.org/2000/svg" width="60" height="20"><text x="2" y="16">1 ms</text></svg>"#;
+    const PICTURE: &str = r#"<svg xmlns="http://www.w3.org/2000/svg" width="60" height="20"><text x="2" y="16" font-family="sans-serif">1 ms</text></svg>"#;
 
     #[test]
     fn without_a_font_there_is_no_picture() {
