@@ -48,6 +48,10 @@ elif ! ../../{PROGRAM} --version > log 2>&1; then
 else
     ../../{PROGRAM} run ../../{PLAN} --node "$node" "$@" {words}--quiet --out {RECORDING} > log 2>&1
     status=$?
+    # The signal may come here only after it has come to the program, which says so in its last line.
+    case $(tail -n 1 {RECORDING} 2> /dev/null) in
+        *'"how":"interrupted"'*) cancelled=yes ;;
+    esac
     [ -z "$cancelled" ] || status={CANCELLED}
 fi
 echo $status > status.new && mv status.new status
@@ -120,5 +124,16 @@ mod tests {
             assert!(status == Some(2) && log.contains(expected), "{log}");
             assert_eq!(log.lines().count(), 1, "{log}");
         }
+    }
+
+    #[test]
+    fn a_signal_that_only_the_program_has_seen_cancels() {
+        let folder = tempfile::tempdir().unwrap();
+        let ends = |how: &str| {
+            let line = format!(r#"{{"end":{{"at_ns":9,"how":"{how}"}}}}"#);
+            let program = format!("#!/bin/sh\n[ \"$1\" = --version ] || echo '{line}' > run.jsonl\n");
+            said(folder.path(), &program, "", None).0
+        };
+        assert_eq!((ends("done"), ends("interrupted")), (Some(0), Some(i32::from(CANCELLED))));
     }
 }
