@@ -64,13 +64,14 @@ impl Ring {
         lost
     }
 
-    /// A turn, if it can have been one: after the one before, done after it began, and neither of them yet to come.
+    /// A turn, if it can have been one: not before the end of the one before, which a loop that waits for nothing begins at in the same
+    /// nanosecond; done after it began; and neither of them yet to come.
     fn turn(&mut self, words: &[AtomicU64], moments: &Moments, number: u64) -> Option<LoopTurn> {
         let place = TURNS + usize::try_from(number % CAPACITY).ok()? * TURN;
         let [expected, woke, done] = [0, 1, 2].map(|word| words[place + word].load(Ordering::Relaxed));
         let by_clock = words[CLOCK].load(Ordering::Relaxed) != 0;
         let when = |time| if by_clock { moments.when_read(time) } else { moments.when(time) };
-        let woke = when(woke).filter(|woke| self.last.is_none_or(|last| last < *woke))?;
+        let woke = when(woke).filter(|woke| self.last.is_none_or(|last| last <= *woke))?;
         let expected = told(expected, |nanos| near(nanos, woke))?;
         let done = told(done, |time| when(time).filter(|done| *done >= woke))?;
         let turn = LoopTurn { expected, woke, done };

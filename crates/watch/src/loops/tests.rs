@@ -87,6 +87,17 @@ fn what_does_not_fit_is_counted() {
 }
 
 #[test]
+fn a_turn_may_begin_as_the_one_before_ends() {
+    let mut program = Program::new();
+    let begun = now();
+    program.turn(0, begun, begun + 1_000);
+    program.turn(0, begun + 1_000, begun + 2_000);
+    while now() < begun + 2_000 {}
+    let (turns, none) = program.read();
+    assert_eq!((turns.len(), none), (2, 0));
+}
+
+#[test]
 fn what_cannot_have_been_is_no_turn() {
     let mut program = Program::new();
     let begun = now();
