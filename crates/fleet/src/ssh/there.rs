@@ -66,7 +66,7 @@ pub(super) fn start(fleet: &Fleet, node: usize, plan: &str, script: &str) -> Str
     format!(
         "umask 077\ncd {} || exit 1\nif {RUNS}; then exit 0; fi\n\
          command -v setsid > /dev/null || {{ echo \"there is no setsid\" >&2; exit 1; }}\ncd ../..\n\
-         ln ../{sha256} {PROGRAM} 2>/dev/null || [ -e {PROGRAM} ] || exit 1\n{}{}cd {NODES}/{name} || exit 1\nrm -f status\n\
+         ln ../{sha256} {PROGRAM} 2>/dev/null || [ -e {PROGRAM} ] || {{ echo \"the program is not there any more\" >&2; exit 1; }}\n{}{}cd {NODES}/{name} || exit 1\nrm -f status\n\
          setsid sh ../../{SCRIPT} {} < /dev/null > /dev/null 2>&1 &\necho $! > pid\n",
         node_folder(fleet, node),
         put(plan, PLAN),
