@@ -238,6 +238,7 @@ mod tests {
     use super::*;
     use crate::Recording;
     use crate::testing::{analysis, condition, cyclic};
+    use howlate_analyse::Analysis;
 
     #[test]
     fn conditions_are_called_by_what_differs() {
@@ -273,13 +274,17 @@ mod tests {
         assert_eq!(name(&entries[1], &varying(&entries)), "b.jsonl");
     }
 
-    #[test]
-    fn groups_are_as_few_as_fit() {
+    fn three_lengths_by_two_policies() -> Analysis {
         let lengths = ["10us", "100us", "1ms"];
         let conditions = ["other", "fifo:80"]
             .iter()
             .flat_map(|policy| lengths.map(|length| condition(&format!("sleep {length}"), policy, None)));
-        let analysis = analysis(conditions.collect());
+        analysis(conditions.collect())
+    }
+
+    #[test]
+    fn groups_are_as_few_as_fit() {
+        let analysis = three_lengths_by_two_policies();
         let entries = Entry::all(&[Recording::of("run.jsonl", &analysis)]);
         let headings =
             |most: usize| facets(&entries, most).into_iter().map(|facet| facet.heading).collect::<Vec<_>>();
@@ -293,11 +298,7 @@ mod tests {
 
     #[test]
     fn groups_are_few_enough_to_be_drawn() {
-        let lengths = ["10us", "100us", "1ms"];
-        let conditions = ["other", "fifo:80"]
-            .iter()
-            .flat_map(|policy| lengths.map(|length| condition(&format!("sleep {length}"), policy, None)));
-        let analysis = analysis(conditions.collect());
+        let analysis = three_lengths_by_two_policies();
         let entries = Entry::all(&[Recording::of("run.jsonl", &analysis)]);
         let headings = |most: usize| {
             facets_at_most(&entries, most).into_iter().map(|facet| facet.heading).collect::<Vec<_>>()
