@@ -7,11 +7,11 @@
 mod skip;
 
 use std::process::{Child, Command};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread;
 
-use howlate_linux::{clock, thread as linux_thread};
-use howlate_model::{AfterEach, Asleep, Holder, Span, Traced, Wakeup, Who, WokenBy};
+use howlate_linux::{clock, sched, thread as linux_thread};
+use howlate_model::{AfterEach, Asleep, CpuSet, Holder, Policy, Span, Traced, Wakeup, Who, WokenBy};
 use howlate_trace::{Choice, Tier, Tracer, open};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::thread::{ClockId, clock_nanosleep_absolute};
@@ -36,11 +36,32 @@ fn sleeper(after_each: Option<AfterEach>, tid: &Sender<u32>, may_begin: &Receive
     woken
 }
 
-/// Lets a thread sleep that `tracer` follows; returns its id and its wake-ups.
+/// Lets a thread sleep that `tracer` follows; returns its id and its wake-ups. Its CPU never idles meanwhile: some
+/// virtual machines raise no event for a switch that ends an idle CPU's rest.
 fn sleep_a_while(tracer: &mut dyn Tracer) -> (u32, Vec<Wakeup>) {
+    let cpu = CpuSet::from_iter(sched::bindable().unwrap().iter().next());
+    let (_sleeping, slept) = channel();
+    let its_cpu = cpu.clone();
+    thread::spawn(move || keep_awake(&its_cpu, &slept));
+    sleep_on(cpu, tracer)
+}
+
+/// Spins on `cpu`, and lets everybody else run there first, until nobody can send any more.
+fn keep_awake(cpu: &CpuSet, ended: &Receiver<()>) {
+    sched::bind(cpu).unwrap();
+    sched::set_policy(sched::THIS_THREAD, Policy::Idle).unwrap();
+    while ended.try_recv() == Err(TryRecvError::Empty) {
+        std::hint::spin_loop();
+    }
+}
+
+fn sleep_on(cpu: CpuSet, tracer: &mut dyn Tracer) -> (u32, Vec<Wakeup>) {
     let ((to_me, from_thread), (go, may_begin)) = (channel(), channel());
     let after_each = tracer.after_each();
-    let thread = thread::spawn(move || sleeper(after_each, &to_me, &may_begin));
+    let thread = thread::spawn(move || {
+        sched::bind(&cpu).unwrap();
+        sleeper(after_each, &to_me, &may_begin)
+    });
     let tid = from_thread.recv().unwrap();
     tracer.follow(tid, Span::from_micros(50)).unwrap();
     go.send(()).unwrap();
