@@ -15,6 +15,7 @@ mod skip;
 mod storm;
 mod supply;
 mod test;
+mod tracefs;
 
 use std::process::ExitCode;
 

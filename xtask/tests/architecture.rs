@@ -98,6 +98,28 @@ fn unsafe_stays_in_linux() {
     }
 }
 
+/// Who may read clocks in another way, and why.
+const READS_CLOCKS: &[(&str, &str)] =
+    &[("crates/guard/", "once a setting"), ("crates/probe/probes/", "a program of its own")];
+
+/// rustix looks for the vDSO with `dlsym(3)`, which a static program does not have: each of its readings is a system call
+/// there, eight times as long.
+#[test]
+fn clocks_are_read_through_libc() {
+    let mut files = Vec::new();
+    rust_files(&root().join("crates"), &mut files);
+    for file in files {
+        let name = file.strip_prefix(root()).unwrap().display().to_string();
+        if READS_CLOCKS.iter().any(|(who, _)| name.starts_with(who)) || name.contains("/tests/") {
+            continue;
+        }
+        for (number, line) in code(&file) {
+            let through_another = line.contains("clock_gettime") && !line.contains("libc::clock_gettime");
+            assert!(!through_another, "{name}:{}: read it with howlate_linux::clock", number + 1);
+        }
+    }
+}
+
 /// The lines of a file up to its tests, comments left out.
 fn code(file: &Path) -> Vec<(usize, String)> {
     let text = fs::read_to_string(file).unwrap();

@@ -24,6 +24,11 @@ impl Blocks {
         self.stretches.add(latency);
     }
 
+    /// Takes as little room as it needs; more may come still.
+    pub(crate) fn pack(&mut self) {
+        self.stretches.pack();
+    }
+
     /// Their numbers, where `all` are their wake-ups together.
     pub(crate) const fn numbers<'a>(&'a self, all: Cow<'a, Distribution>) -> BlockNumbers<'a> {
         BlockNumbers { blocks: self, all }

@@ -137,6 +137,7 @@ impl Outcome {
         self.timeline.finished(finished);
         self.turns.finished();
         self.total.pack();
+        self.planned_blocks.iter_mut().chain([&mut self.blocks]).for_each(Blocks::pack);
         if let Some(usage) = &finished.usage {
             self.usage.add(usage);
         }

@@ -5,6 +5,8 @@
 //! share is, and the distribution turns that into latencies. Source of the turning: Woodruff, JASA 47
 //! (1952); of the stretches: batch means, Schmeiser, Operations Research 30 (1982).
 
+use std::borrow::Cow;
+
 use howlate_model::{Bucket, Distribution, Latency};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -25,12 +27,6 @@ pub(crate) struct Stretches {
     /// How many blocks the last stretch holds, and how many make one.
     blocks: usize,
     full: usize,
-}
-
-/// How many are in the buckets up to the one of `value`.
-#[allow(clippy::cast_precision_loss, reason = "counts")]
-fn up_to(stretch: &Distribution, value: u64) -> f64 {
-    stretch.buckets().take_while(|one| one.lowest <= value).map(|one| one.count).sum::<u64>() as f64
 }
 
 /// The smallest latency that this share does not exceed; `None` where there are too few for it.
@@ -58,8 +54,12 @@ impl Stretches {
         }
         self.full = self.full.max(1);
         match self.list.last_mut().filter(|_| self.blocks < self.full) {
-            Some(last) => last.merge(&latency.packed()),
+            Some(last) => {
+                last.open();
+                last.merge(latency);
+            }
             None => {
+                self.pack();
                 self.list.push(latency.packed());
                 self.blocks = 0;
             }
@@ -67,6 +67,13 @@ impl Stretches {
         self.blocks += 1;
         if self.list.len() > MOST {
             self.join();
+        }
+    }
+
+    /// Takes as little room as it needs; more may come still.
+    pub(crate) fn pack(&mut self) {
+        if let Some(last) = self.list.last_mut() {
+            *last = last.packed();
         }
     }
 
@@ -104,7 +111,9 @@ impl Stretches {
     fn error(&self, all: &Distribution, quantile: f64) -> Option<f64> {
         let (n, m) = (all.count() as f64, self.list.len() as f64);
         // What is far out is mostly noise and hides how slowly the machine wanders; the median shows it.
-        let (apart, level) = (self.apart(all, quantile)?, self.apart(all, 0.5)?);
+        let (at, middle) = (value_at(all, quantile)?, value_at(all, 0.5)?);
+        let apart = self.apart(all, at);
+        let level = if at == middle { Cow::Borrowed(&apart) } else { Cow::Owned(self.apart(all, middle)) };
         let likeness = lag_one(&[&apart]).max(lag_one(&[&level]));
         let worth = m / inflation_beside(&[&apart], &[&level]);
         if self.list.len() < LEAST || worth < LEAST_WORTH || is_too_alike(likeness, apart.len()) {
@@ -117,13 +126,18 @@ impl Stretches {
         Some(t * (variance.sqrt() / n).max(least))
     }
 
-    /// How many more wake-ups of each stretch are at or below a quantile than its share of all.
+    /// How many more wake-ups of each stretch are at or below a value than its share of all.
     #[allow(clippy::cast_precision_loss, reason = "counts")]
-    fn apart(&self, all: &Distribution, quantile: f64) -> Option<Vec<f64>> {
-        let at = all.quantile(quantile)?.as_nanos().max(0).unsigned_abs();
-        let share = self.list.iter().map(|one| up_to(one, at)).sum::<f64>() / all.count() as f64;
-        Some(self.list.iter().map(|one| up_to(one, at) - share * wake_ups(one)).collect())
+    fn apart(&self, all: &Distribution, value: u64) -> Vec<f64> {
+        let below: Vec<f64> = self.list.iter().map(|one| one.up_to(value) as f64).collect();
+        let share = below.iter().sum::<f64>() / all.count() as f64;
+        self.list.iter().zip(below).map(|(one, below)| below - share * wake_ups(one)).collect()
     }
+}
+
+/// A `quantile` in nanoseconds.
+fn value_at(all: &Distribution, quantile: f64) -> Option<u64> {
+    Some(all.quantile(quantile)?.as_nanos().max(0).unsigned_abs())
 }
 
 /// The largest value of the bucket below the one of `value`; `value` itself where there is none.

@@ -12,7 +12,7 @@ const TURNS_KEPT: usize = 1024;
 pub struct TurnNumber {
     /// Which turn, from 0.
     pub round: u32,
-    /// Its median.
+    /// Its median, finer than a bucket.
     pub p50: Option<Latency>,
     /// Its 99th percentile.
     pub p99: Option<Latency>,
@@ -20,7 +20,7 @@ pub struct TurnNumber {
 
 impl TurnNumber {
     fn of(round: u32, all: &Distribution) -> Self {
-        Self { round, p50: percentile(all, 0.5), p99: percentile(all, 0.99) }
+        Self { round, p50: percentile(all, 0.5).and(all.median()), p99: percentile(all, 0.99) }
     }
 }
 

@@ -79,7 +79,7 @@ impl Ledger {
     pub(crate) fn read(vcpus: &[HostThread]) -> Option<Self> {
         let root = Root::live();
         let times = vcpus.iter().map(|thread| Schedstat::read(&root, thread.tid));
-        let steal = Stat::read(&root).all.and_then(|all| all.steal);
+        let steal = Stat::read(&root).all().and_then(|all| all.steal);
         Some(Self { steal: steal.map(ticks), vcpus: times.collect::<Option<_>>()? })
     }
 

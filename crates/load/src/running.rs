@@ -116,8 +116,8 @@ impl Running {
             from: self.last.at,
             until: now.at,
             parts: parts.collect(),
-            context_switches: added(|stat| stat.context_switches),
-            interrupts: added(|stat| stat.interrupts),
+            context_switches: added(Stat::context_switches),
+            interrupts: added(Stat::interrupts),
         };
         self.last = now;
         sample

@@ -146,11 +146,13 @@ impl Block {
     /// Takes the room in which later stretches are added quickly.
     pub fn open(&mut self) {
         self.latency.open();
+        self.swallowed.iter_mut().for_each(Distribution::open);
     }
 
     /// Takes as little room as it needs; more may be added still.
     pub fn pack(&mut self) {
         self.latency = self.latency.packed();
+        self.swallowed.iter_mut().for_each(|all| *all = all.packed());
     }
 
     /// Counts all that a later stretch of the same condition and round holds.

@@ -256,6 +256,13 @@ impl Buckets {
         }
     }
 
+    /// How many are counted up to the bucket of `value`.
+    pub(crate) fn up_to(&self, value: u64) -> u64 {
+        let last = index(value);
+        let within = self.full().take_while(|(place, _)| *place <= last);
+        within.fold(0, |sum, (_, count)| sum.saturating_add(count))
+    }
+
     /// Buckets that are not empty, ascending.
     pub(crate) fn iter(&self) -> impl Iterator<Item = Bucket> + '_ {
         self.full().map(|(index, count)| {

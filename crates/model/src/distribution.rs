@@ -231,12 +231,34 @@ impl Distribution {
         Some(found.map(Latency::from_nanos))
     }
 
+    /// The median of grouped data: those that share a bucket are taken to lie in it evenly. For differences of medians,
+    /// which may be smaller than a bucket; `quantile(0.5)` is a bucket's end.
+    pub fn median(&self) -> Option<Latency> {
+        let (half, mut below) = (u128::from(self.count).div_ceil(2), 0);
+        for bucket in self.buckets() {
+            let (count, width) = (u128::from(bucket.count), u128::from(bucket.highest - bucket.lowest) + 1);
+            if below + count >= half {
+                let within =
+                    i64::try_from(width * (2 * (half - below) - 1) / (2 * count)).unwrap_or(i64::MAX);
+                let lowest = i64::try_from(bucket.lowest).unwrap_or(i64::MAX);
+                return Some(Latency::from_nanos(lowest.saturating_add(within).clamp(self.min, self.max)));
+            }
+            below += count;
+        }
+        None
+    }
+
     /// How many latencies a share of them is.
     #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     fn rank(&self, quantile: f64) -> u64 {
         // Less what the product may be off by, so that 0.07 of 100 is rank 7 and not 8. Exact for four digits
         // of a quantile up to 10¹¹ latencies.
         (quantile * self.count as f64 * (1.0 - 4.0 * f64::EPSILON)).ceil() as u64
+    }
+
+    /// How many latencies are in the buckets up to the one of `value`, nanoseconds.
+    pub fn up_to(&self, value: u64) -> u64 {
+        self.buckets.up_to(value)
     }
 
     /// The buckets that are not empty, ascending, in nanoseconds.

@@ -64,11 +64,14 @@ impl Packed {
 impl FromIterator<(usize, u64)> for Packed {
     /// Of places that ascend, with counts above zero.
     fn from_iter<I: IntoIterator<Item = (usize, u64)>>(counts: I) -> Self {
-        let mut packing = Packing::default();
+        let mut packing = Packing::with_room(USUAL);
         counts.into_iter().for_each(|(place, count)| packing.push(place, count));
         packing.packed()
     }
 }
+
+/// Bytes that most take at most: room for more is found on the way.
+const USUAL: usize = 256;
 
 /// Counts that are being packed.
 #[derive(Debug, Default)]

@@ -37,7 +37,16 @@ fn long_word(bytes: &[u8]) -> Option<(i64, usize)> {
 /// Appends a word: the inverse of [`first_word`].
 #[inline]
 pub(crate) fn put_word(bytes: &mut Vec<u8>, word: i64) {
-    let mut rest = (word.cast_unsigned() << 1) ^ (word >> 63).cast_unsigned();
+    let word = (word.cast_unsigned() << 1) ^ (word >> 63).cast_unsigned();
+    match u8::try_from(word) {
+        // Most words.
+        Ok(byte) if byte & 0x80 == 0 => bytes.push(byte),
+        _ => put_long_word(bytes, word),
+    }
+}
+
+fn put_long_word(bytes: &mut Vec<u8>, word: u64) {
+    let mut rest = word;
     for _ in 0..LONGEST - 1 {
         #[allow(clippy::cast_possible_truncation, reason = "the lowest seven bits")]
         let bits = rest as u8 & 0x7f;

@@ -2,17 +2,10 @@
 
 use crate::Root;
 
-/// Counts at one moment; what the file lacks is `None` or empty.
+/// Counts at one moment. Each is looked for when it is asked for: the file is long, and most want two of its numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stat {
-    /// All CPUs together.
-    pub all: Option<CpuTicks>,
-    /// Each online CPU with its number.
-    pub cpus: Vec<(u32, CpuTicks)>,
-    /// Context switches.
-    pub context_switches: Option<u64>,
-    /// Interrupts serviced.
-    pub interrupts: Option<u64>,
+    text: String,
 }
 
 /// What CPUs spent their time on, in ticks of `USER_HZ`. Source: `proc_stat(5)`.
@@ -29,25 +22,38 @@ pub struct CpuTicks {
 impl Stat {
     /// Reads it.
     pub fn read(root: &Root) -> Self {
-        Self::parse(&root.read("/proc/stat").unwrap_or_default())
+        Self::parse(root.read("/proc/stat").unwrap_or_default())
     }
 
-    /// The file's text understood.
-    pub fn parse(text: &str) -> Self {
-        let mut stat = Self::default();
-        for (name, rest) in text.lines().filter_map(|line| line.split_once(' ')) {
-            match (name, name.strip_prefix("cpu")) {
-                ("ctxt", _) => stat.context_switches = first_number(rest),
-                ("intr", _) => stat.interrupts = first_number(rest),
-                (_, Some("")) => stat.all = CpuTicks::parse(rest),
-                (_, Some(number)) => {
-                    let cpu = number.parse().ok().zip(CpuTicks::parse(rest));
-                    stat.cpus.extend(cpu);
-                }
-                _ => {}
-            }
-        }
-        stat
+    /// The file's text.
+    pub fn parse(text: impl Into<String>) -> Self {
+        Self { text: text.into() }
+    }
+
+    /// Context switches; `None` where the file does not say, as everywhere here.
+    pub fn context_switches(&self) -> Option<u64> {
+        first_number(self.line("ctxt ")?)
+    }
+
+    /// Interrupts serviced.
+    pub fn interrupts(&self) -> Option<u64> {
+        first_number(self.line("intr ")?)
+    }
+
+    /// All CPUs together.
+    pub fn all(&self) -> Option<CpuTicks> {
+        CpuTicks::parse(self.line("cpu ")?)
+    }
+
+    /// Each online CPU with its number.
+    pub fn cpus(&self) -> Vec<(u32, CpuTicks)> {
+        let lines = self.text.lines().filter_map(|line| line.strip_prefix("cpu")?.split_once(' '));
+        lines.filter_map(|(number, ticks)| Some((number.parse().ok()?, CpuTicks::parse(ticks)?))).collect()
+    }
+
+    /// What follows the name of a line.
+    fn line(&self, name: &str) -> Option<&str> {
+        self.text.lines().find_map(|line| line.strip_prefix(name))
     }
 }
 
@@ -60,11 +66,13 @@ impl CpuTicks {
     /// `user nice system idle iowait irq softirq steal guest guest_nice`; the guest's time is in the
     /// user's already.
     fn parse(numbers: &str) -> Option<Self> {
-        let ticks: Vec<u64> =
-            numbers.split_whitespace().take(8).map_while(|tick| tick.parse().ok()).collect();
-        let idle = ticks.get(3)?.saturating_add(*ticks.get(4)?);
-        let whole = ticks.iter().fold(0_u64, |sum, tick| sum.saturating_add(*tick));
-        Some(Self { busy: whole.saturating_sub(idle), whole, steal: ticks.get(7).copied() })
+        let mut ticks = numbers.split_ascii_whitespace().map_while(|tick| tick.parse::<u64>().ok()).fuse();
+        let mut whole = 0_u64;
+        let mut next = || ticks.next().inspect(|tick| whole = whole.saturating_add(*tick));
+        let [_user, _nice, _system] = [next(), next(), next()];
+        let idle = next()?.saturating_add(next()?);
+        let [_irq, _softirq, steal] = [next(), next(), next()];
+        Some(Self { busy: whole.saturating_sub(idle), whole, steal })
     }
 
     /// What was added since `earlier`.
@@ -95,22 +103,22 @@ mod tests {
     #[test]
     fn totals_are_read_and_not_those_of_single_interrupts() {
         let stat = Stat::parse("cpu  1 2\nintr 900 7 0 0 893\nctxt 4711\nbtime 1\n");
-        assert_eq!((stat.interrupts, stat.context_switches), (Some(900), Some(4711)));
-        assert_eq!(stat.all, None, "two numbers say nothing of idle time");
+        assert_eq!((stat.interrupts(), stat.context_switches()), (Some(900), Some(4711)));
+        assert_eq!(stat.all(), None, "two numbers say nothing of idle time");
     }
 
     #[test]
     fn guests_are_not_counted_twice_and_waiting_for_a_disk_is_idle() {
         let stat = Stat::parse("cpu  1 2 3 4 5 6 7 8 9 10\ncpu3 1 0 0 9 0\n");
-        assert_eq!(stat.all, Some(CpuTicks { busy: 27, whole: 36, steal: Some(8) }));
-        assert_eq!(stat.cpus, [(3, CpuTicks { busy: 1, whole: 10, steal: None })]);
+        assert_eq!(stat.all(), Some(CpuTicks { busy: 27, whole: 36, steal: Some(8) }));
+        assert_eq!(stat.cpus(), [(3, CpuTicks { busy: 1, whole: 10, steal: None })]);
     }
 
     #[test]
     fn numbers_at_their_end_do_not_overflow() {
         let most = u64::MAX;
-        let stat = Stat::parse(&format!("cpu  {most} {most} 0 {most} {most} 0 0 0\n"));
-        let all = stat.all.unwrap();
+        let stat = Stat::parse(format!("cpu  {most} {most} 0 {most} {most} 0 0 0\n"));
+        let all = stat.all().unwrap();
         assert_eq!(all.plus(all).whole, most);
         assert_eq!(CpuTicks::default().since(all).busy, 0);
     }

@@ -29,7 +29,10 @@ impl Disturbance {
     pub fn read(root: &Root) -> Self {
         let groups =
             [Cgroup::v1(root), Cgroup::v2(root)].into_iter().flatten().flat_map(|group| group.upwards());
-        Self { quotas: groups.filter_map(|group| quota(root, &group)).collect(), cpus: Stat::read(root).cpus }
+        Self {
+            quotas: groups.filter_map(|group| quota(root, &group)).collect(),
+            cpus: Stat::read(root).cpus(),
+        }
     }
 
     /// How far the counters went since `earlier`.

@@ -85,7 +85,7 @@ fn switches(program: &mut Command) -> io::Result<f64> {
 }
 
 fn context_switches() -> io::Result<u64> {
-    let count = Stat::read(&Root::live()).context_switches;
+    let count = Stat::read(&Root::live()).context_switches();
     count.ok_or_else(|| io::Error::other("/proc/stat has no `ctxt`"))
 }
 

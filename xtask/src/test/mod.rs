@@ -1,14 +1,13 @@
 //! `cargo xtask test`: everything needed to pass the tests.
 
 mod programs;
-mod tracefs;
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
 use self::programs::Surroundings;
-use crate::packages;
+use crate::{packages, tracefs};
 
 /// How much to test.
 #[derive(Clone, Copy, PartialEq, Eq)]

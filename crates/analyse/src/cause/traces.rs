@@ -27,7 +27,7 @@ impl Traces {
         if !self.tracer.split(", ").any(|known| known == block.tracer) {
             self.tracer = format!("{}, {}", self.tracer, block.tracer);
         }
-        if let Some(median) = block.ledger.latency.quantile(0.5) {
+        if let Some(median) = block.ledger.latency.median() {
             self.medians.insert(block.beside, median);
         }
         self.ledger.merge(&block.ledger);

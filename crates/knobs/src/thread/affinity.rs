@@ -32,7 +32,7 @@ fn look(root: &Root) -> Look {
     if allowed.len() < 2 {
         return Look::Absent("this process may use only one CPU".to_owned());
     }
-    let quietest = Stat::read(root).cpus.into_iter().filter(|(cpu, _)| allowed.contains(*cpu));
+    let quietest = Stat::read(root).cpus().into_iter().filter(|(cpu, _)| allowed.contains(*cpu));
     match quietest.min_by_key(|(_, ticks)| ticks.busy) {
         Some((cpu, _)) => Look::thread(allowed.to_string(), cpu.to_string(), ThreadSetting::Cpu(cpu)),
         None => Look::Absent("/proc/stat does not say which CPU is quietest".to_owned()),

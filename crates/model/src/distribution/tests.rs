@@ -157,6 +157,18 @@ proptest! {
         prop_assert!((got - exact).abs() <= exact / 100 + 1, "{got} against {exact}");
     }
 
+    #[test]
+    fn the_median_is_finer_than_a_bucket_where_many_share_it(
+        from in 15_000..15_300i64,
+        spread in 1..3_000i64,
+    ) {
+        let values: Vec<i64> = (0..2_000).map(|n| from + n * spread / 2_000).collect();
+        let (exact, got) = (values[1_000], nanos(of(&values).median()));
+        // A bucket there is 64 ns wide; at its edges it is not full.
+        let off = if spread < 128 { 64 } else { 8 };
+        prop_assert!((got - exact).abs() <= off, "{got} against {exact}");
+    }
+
     /// In whole numbers: p/q of n values are at most the one of rank ⌈n·p / q⌉.
     #[test]
     fn ranks_match_exact_arithmetic(n in 1..100_000_000_000u64, share in 0..10_000u64, of in 0..4usize) {

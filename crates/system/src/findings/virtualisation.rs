@@ -32,7 +32,7 @@ pub(super) fn hypervisor(root: &Root) -> Option<Finding> {
 pub(super) fn steal(root: &Root) -> Option<Finding> {
     crate::hypervisor::hypervisor(root)?;
     let times = root.reading("/proc/stat").lines(|line| line.starts_with("cpu "));
-    let all = Stat::parse(times.text()?).all?;
+    let all = Stat::parse(times.text()?).all()?;
     let share = all.steal?.saturating_mul(10_000).checked_div(all.whole)?;
     let verdict = if share >= FELT { Verdict::Costs } else { Verdict::Note };
     let found = format!("the host took {}.{:02} % of CPU time since boot (steal)", share / 100, share % 100);

@@ -1,4 +1,4 @@
-//! The kernel's trace files: test programs see them mounted, and nobody else on the machine does.
+//! The kernel's trace files: tests and benches see them mounted, and nobody else on the machine does.
 
 use std::process::{Command, Stdio};
 
@@ -10,7 +10,7 @@ const MOUNTED: [&str; 6] = ["unshare", "--mount", "sh", "-c", MOUNT, "sh"];
 
 /// The words before those of a program that is to see tracefs mounted; none where this user may not mount it. Tests
 /// that need it then skip themselves, and say what is missing.
-pub(super) fn words_before() -> &'static [&'static str] {
+pub(crate) fn words_before() -> &'static [&'static str] {
     let mut tried = Command::new(MOUNTED[0]);
     tried.args(&MOUNTED[1..]).arg("true").stderr(Stdio::null());
     if tried.status().is_ok_and(|status| status.success()) { &MOUNTED } else { &[] }
