@@ -186,6 +186,21 @@ impl Iterator for Full<'_> {
             Self::Packed(places) => places.next(),
         }
     }
+
+    /// Which of the two it is, is asked once.
+    #[inline]
+    fn fold<B, F: FnMut(B, Self::Item) -> B>(self, init: B, f: F) -> B {
+        match self {
+            Self::Open(places) => places.fold(init, f),
+            Self::Packed(places) => places.fold(init, f),
+        }
+    }
+}
+
+/// How many are counted in places up to `last`.
+#[inline]
+fn sum_up_to(places: impl Iterator<Item = (usize, u64)>, last: usize) -> u64 {
+    places.take_while(|(place, _)| *place <= last).fold(0, |sum, (_, count)| sum.saturating_add(count))
 }
 
 #[cold]
@@ -258,9 +273,10 @@ impl Buckets {
 
     /// How many are counted up to the bucket of `value`.
     pub(crate) fn up_to(&self, value: u64) -> u64 {
-        let last = index(value);
-        let within = self.full().take_while(|(place, _)| *place <= last);
-        within.fold(0, |sum, (_, count)| sum.saturating_add(count))
+        match self.full() {
+            Full::Open(places) => sum_up_to(places, index(value)),
+            Full::Packed(places) => sum_up_to(places, index(value)),
+        }
     }
 
     /// Buckets that are not empty, ascending.
