@@ -4,6 +4,7 @@
 //! are put into one folder, with links to where things are there.
 
 mod links;
+mod options;
 mod source;
 
 use std::io;
@@ -39,6 +40,7 @@ fn make(root: &Path) -> io::Result<Vec<String>> {
     if !mdbook.status()?.success() {
         return Err(io::Error::other("mdbook failed"));
     }
+    options::keep_whole(&book)?;
     println!("{}", book.join("index.html").display());
     links::dead(&book)
 }
