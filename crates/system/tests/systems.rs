@@ -227,7 +227,7 @@ fn without_the_kernel_configuration_the_share_is_unknown() {
 fn kernels_that_divide_time_among_groups_still_throttle() {
     let config = "CONFIG_RT_GROUP_SCHED=y\nCONFIG_HZ=250\n";
     let (_copy, divided) = altered("raspberry-pi", "boot/config-6.12.34+rpt-rpi-v8", Some(config));
-    assert!(named(&divided, "rt_throttling").found.contains("950 ms of every 1000 ms"));
+    assert!(named(&divided, "rt_throttling").found.contains("950 ms of every second"));
     assert!(named(&findings("raspberry-pi"), "rt_throttling").found.contains("no longer"));
 }
 

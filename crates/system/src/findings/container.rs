@@ -76,10 +76,10 @@ impl Advice {
                 .undo("boot the node with the present kernel"),
             "podman" => self
                 .option(
-                    draft.apply(format!("echo 900000 | sudo tee {PODMAN_SHARE}   # on the host")),
+                    draft.apply(format!("echo 900000 | sudo tee {PODMAN_SHARE}")),
                     "--cpu-rt-runtime=800000 --cap-add=SYS_NICE --ulimit rtprio=99",
                 )
-                .undo(format!("echo 0 | sudo tee {PODMAN_SHARE}   # on the host")),
+                .undo(format!("echo 0 | sudo tee {PODMAN_SHARE}")),
             _ => self
                 .option(
                     draft.apply(

@@ -5,6 +5,7 @@ use howlate_procfs::{CommandLine, Kernel, Reading, Root};
 
 use super::container::Advice;
 use super::draft::{Draft, finding};
+use super::throttling::every;
 use crate::cgroup::Cgroup;
 use crate::container::container;
 use crate::kernel_config::KernelConfig;
@@ -75,7 +76,7 @@ fn by_share(root: &Root, group: &Cgroup, share: &Reading) -> Finding {
     let draft = if budget == 0 {
         finding(ID, Verdict::Blocks, format!("this control group ({name}) has no real-time running time"))
     } else {
-        let runs = format!("may run real-time threads for {} ms of every {whole} ms", budget / 1000);
+        let runs = format!("may run real-time threads for {} ms of {}", budget / 1000, every(whole));
         finding(ID, Verdict::Good, format!("this control group ({name}) {runs}"))
     };
     let draft = draft.seen(share).seen(&period).seen(&own_groups(root)).why(WHY);

@@ -58,24 +58,25 @@ fn without_limit(fair_server: bool) -> Draft {
     draft.why("Nothing cuts a busy real-time thread short. One that never sleeps takes its CPU for good.")
 }
 
+/// `every second`, `every 500 ms`.
+pub(super) fn every(millis: impl Into<i128>) -> String {
+    match millis.into() {
+        1000 => "every second".to_owned(),
+        millis => format!("every {millis} ms"),
+    }
+}
+
 fn throttled(budget: i64, whole: i64) -> Draft {
-    let (used, period, rest) = (budget / 1000, whole / 1000, (whole - budget) / 1000);
-    finding(
-        "rt_throttling",
-        Verdict::Note,
-        format!(
-            "real-time threads get at most {used} ms of every \
-        {period} ms"
-        ),
-    )
-    .why(
-        "A real-time thread that spins or computes without a break is stopped when the budget is \
+    let (used, every, rest) = (budget / 1000, every(whole / 1000), (whole - budget) / 1000);
+    finding("rt_throttling", Verdict::Note, format!("real-time threads get at most {used} ms of {every}"))
+        .why(
+            "A real-time thread that spins or computes without a break is stopped when the budget is \
             used up. One that sleeps does not notice.",
-    )
-    .typically(
-        format!("{rest} ms of every {period} ms for a thread that never sleeps"),
-        "sched(7), sched_rt_runtime_us",
-    )
+        )
+        .typically(
+            format!("{rest} ms of {every} for a thread that never sleeps"),
+            "sched(7), sched_rt_runtime_us",
+        )
 }
 
 fn superseded(budget: i64, whole: i64) -> Draft {
@@ -102,17 +103,17 @@ pub(super) fn fair_server(root: &Root) -> Option<Finding> {
     let period = root.reading(format!("{SERVER}/cpu0/period"));
     let millis = |nanos: u64| nanos / 1_000_000;
     let largest = runtimes.values().iter().filter_map(|value| value.parse().ok()).max().unwrap_or(0);
-    let whole = millis(period.number().unwrap_or(1_000_000_000));
+    let every = every(millis(period.number().unwrap_or(1_000_000_000)));
     let found = match millis(largest) {
         0 => "the fair server is off".to_owned(),
         kept => {
-            format!("the fair server keeps {kept} ms of every {whole} ms for ordinary threads that starve")
+            format!("the fair server keeps {kept} ms of {every} for ordinary threads that starve")
         }
     };
     let draft =
         finding("fair_server", Verdict::Note, found).examples(&runtimes).seen(&period).why(SERVER_WHY);
     let mend = |draft: Draft| {
-        let cost = format!("{} ms of every {whole} ms, only while ordinary threads starve", millis(largest));
+        let cost = format!("{} ms of {every}, only while ordinary threads starve", millis(largest));
         draft.typically(cost, SERVER_SOURCE).turn(root, "fair_server")
     };
     Some(draft.when(largest > 0, mend).end())
