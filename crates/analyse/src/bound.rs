@@ -28,13 +28,6 @@ pub struct Bound {
     pub(crate) inflation: f64,
 }
 
-impl Bound {
-    /// What the maxima of several conditions support: what the weakest does.
-    pub fn least(bounds: impl Iterator<Item = Self>) -> Option<Self> {
-        bounds.min_by_key(|bound| bound.one_in)
-    }
-}
-
 /// The largest latency of every stretch of a condition, in order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Maxima {

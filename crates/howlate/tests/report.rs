@@ -145,7 +145,8 @@ fn several_recordings_stand_side_by_side() {
 fn kernels_of_guests_are_told_apart() {
     let page = page(&["guest"]);
     for kernel in ["6.1.0-56-amd64", "6.1.0-56-rt-amd64"] {
-        assert!(page.contains(&format!("<th scope=\"row\">{kernel}</th>")), "{kernel} in the results");
+        let whole = format!("<th scope=\"row\"><span class=\"whole\">{kernel}</span></th>");
+        assert!(page.contains(&whole), "{kernel} in the results");
         assert!(page.contains(&format!("guest {kernel} (")), "{kernel} among the machines");
     }
 }
@@ -318,6 +319,8 @@ fn the_name_of_a_file_says_what_it_is() {
     let begins = |name: &str| {
         String::from_utf8_lossy(&std::fs::read(folder.path().join(name)).unwrap()[..4]).into_owned()
     };
+    let has_font = !stderr(&run("b.png", &["--chart", "time"])).contains("no font");
+    assert!(!has_font || begins("b.png") == "\u{fffd}PNG");
     for (name, more, begin) in [
         ("a.html", &[][..], "<!DO"),
         ("a.md", &[], "## H"),

@@ -1,9 +1,70 @@
 //! Caveats in words.
 
+use std::collections::HashMap;
+
 use howlate_model::{Caveat, CpuSet, ImportNote, PolicyRemedy};
 
 use crate::numbers::{count, length, rough};
 use crate::prose::capitalised;
+
+/// What caveats say, each sentence once and with how many say it. Those that differ by a number alone are said together,
+/// with the least and the largest.
+pub fn told<'a>(caveats: impl IntoIterator<Item = &'a Caveat>) -> Vec<(String, usize)> {
+    let mut all: Vec<(Vec<&Caveat>, usize)> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
+    for one in caveats {
+        let place = *places.entry(around(one, "")).or_insert(all.len());
+        match all.get_mut(place) {
+            Some((alike, times)) => {
+                alike.push(one);
+                *times += 1;
+            }
+            None => all.push((vec![one], 1)),
+        }
+    }
+    all.into_iter().map(|(alike, times)| (together(&alike), times)).collect()
+}
+
+/// What alike caveats say in one sentence.
+fn together(alike: &[&Caveat]) -> String {
+    let mut numbers: Vec<u64> = alike.iter().filter_map(|one| number(one)).collect();
+    numbers.sort_unstable();
+    match (alike.first(), numbers.as_slice()) {
+        (Some(one), [least, .., largest]) if least != largest => {
+            around(one, &format!("{} to {}", shown(one, *least), shown(one, *largest)))
+        }
+        (Some(one), _) => caveat(one),
+        (None, _) => String::new(),
+    }
+}
+
+/// The number by which alike caveats differ.
+const fn number(one: &Caveat) -> Option<u64> {
+    match one {
+        Caveat::Unfinished { got, .. } => Some(*got),
+        Caveat::MachineBusy { load_average_percent, .. } => Some(*load_average_percent),
+        _ => None,
+    }
+}
+
+fn shown(one: &Caveat, number: u64) -> String {
+    match one {
+        Caveat::MachineBusy { .. } => format!("{}.{}", number / 100, number / 10 % 10),
+        _ => count(number),
+    }
+}
+
+/// A caveat's sentence around what stands for its number.
+fn around(one: &Caveat, number: &str) -> String {
+    match one {
+        Caveat::Unfinished { reason, .. } => format!("Unfinished after {number} wake-ups: {reason}."),
+        Caveat::MachineBusy { cpus, .. } => format!(
+            "The machine was busy before this began (load average {number} on {}): \"idle\" is not idle, and explanations may be wrong.",
+            if *cpus == 1 { "1 CPU".to_owned() } else { format!("{cpus} CPUs") }
+        ),
+        other => caveat(other),
+    }
+}
 
 /// A caveat in one sentence: what was found, and what would help.
 pub fn caveat(caveat: &Caveat) -> String {
@@ -109,16 +170,13 @@ pub fn caveat(caveat: &Caveat) -> String {
         Caveat::EarlyWakeups { count: early } => {
             format!("{} wake-ups came too early; they count as 0.", count(*early))
         }
-        Caveat::Unfinished { got, reason } => format!("Unfinished after {} wake-ups: {reason}.", count(*got)),
+        Caveat::Unfinished { got, .. } => around(caveat, &shown(caveat, *got)),
         Caveat::PageFaults { minor, major } => {
             format!("Page faults in the measured threads: {} minor, {} major.", count(*minor), count(*major))
         }
-        Caveat::MachineBusy { load_average_percent, cpus } => format!(
-            "The machine was busy before this began (load average {}.{} on {}): \"idle\" is not idle, and explanations may be wrong.",
-            load_average_percent / 100,
-            load_average_percent / 10 % 10,
-            if *cpus == 1 { "1 CPU".to_owned() } else { format!("{cpus} CPUs") }
-        ),
+        Caveat::MachineBusy { load_average_percent, .. } => {
+            around(caveat, &shown(caveat, *load_average_percent))
+        }
         Caveat::LoadNice { load, nice } => {
             format!("The load {load} runs at nice {}, as howlate was started with, not at 0.", nice.get())
         }
@@ -205,8 +263,11 @@ pub fn policy_remedy(remedy: &PolicyRemedy) -> String {
                 .to_owned()
         }
         PolicyRemedy::Finding { found, apply, .. } => {
-            let steps: Vec<String> = apply.iter().map(|step| format!("`{step}`")).collect();
-            format!("{}: {}", capitalised(found), steps.join(", then "))
+            let (said, typed): (Vec<&String>, Vec<_>) = apply.iter().partition(|step| step.starts_with("# "));
+            let said: String =
+                said.iter().map(|step| format!("{} ", step.trim_start_matches("# "))).collect();
+            let typed: Vec<String> = typed.iter().map(|step| format!("`{step}`")).collect();
+            format!("{}: {said}{}", capitalised(found), typed.join(", then "))
         }
         PolicyRemedy::RootOnHost => "Run howlate guest as root on the host.".to_owned(),
     }
@@ -271,6 +332,29 @@ fn cpus(set: &CpuSet) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn caveats_that_differ_by_a_number_are_told_together() {
+        let cut = |got| Caveat::Unfinished { got, reason: "it was cut".to_owned() };
+        let busy = |load_average_percent| Caveat::MachineBusy { load_average_percent, cpus: 2 };
+        let lost = |count| Caveat::SamplesLost { count };
+        let said = told(&[cut(1144), busy(690), lost(1), cut(0), busy(671), lost(1), lost(2), cut(9)]);
+        assert_eq!(said[0], ("Unfinished after 0 to 1 144 wake-ups: it was cut.".to_owned(), 3));
+        assert!(said[1].0.contains("(load average 6.7 to 6.9 on 2 CPUs)"), "{}", said[1].0);
+        assert_eq!(said.iter().map(|(_, times)| *times).collect::<Vec<_>>(), [3, 2, 2, 1]);
+        assert_eq!(told(&[cut(5), cut(5)]), [("Unfinished after 5 wake-ups: it was cut.".to_owned(), 2)]);
+    }
+
+    #[test]
+    fn what_a_remedy_says_is_not_typed() {
+        let apply =
+            ["# on the host, not in the container:", "echo 1", "podman run"].map(str::to_owned).to_vec();
+        let remedy = PolicyRemedy::Finding { id: String::new(), found: "no time".to_owned(), apply };
+        assert_eq!(
+            policy_remedy(&remedy),
+            "No time: on the host, not in the container: `echo 1`, then `podman run`"
+        );
+    }
 
     #[test]
     fn isolated_cpus_are_offered_before_others() {

@@ -1,16 +1,20 @@
 //! How sure a number is.
 
-use howlate_analyse::{Bound, Outcome, least_wakeups};
+use howlate_analyse::{Outcome, least_wakeups};
 
 use crate::numbers::count;
 
-/// What the maximum of a result is worth.
-pub fn what_the_maximum_supports(bound: Option<Bound>) -> Option<String> {
-    let bound = bound.filter(|bound| bound.one_in > 1)?;
-    Some(format!(
-        "fewer than 1 in {} come later than the maximum (95 % sure; late ones that come together are allowed for)",
-        count(bound.one_in)
-    ))
+/// What the maxima of several conditions support: what the weakest does, with its number of wake-ups.
+pub fn what_the_maxima_support<'a>(outcomes: impl Iterator<Item = &'a Outcome>) -> Option<String> {
+    let bounds = outcomes.filter_map(|outcome| Some((outcome.bound()?, outcome.count())));
+    let (bound, wakeups) = bounds.min_by_key(|(bound, _)| bound.one_in)?;
+    (bound.one_in > 1).then(|| {
+        format!(
+            "With {} wake-ups, fewer than 1 in {} come later than the maximum (95 % sure; late ones that come together are allowed for).",
+            count(wakeups),
+            count(bound.one_in)
+        )
+    })
 }
 
 /// Why a percentile is not there, where one of these is left out for want of wake-ups.

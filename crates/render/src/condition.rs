@@ -3,7 +3,7 @@
 use howlate_analyse::Analysis;
 use howlate_model::{HasProperties, Property, Value, WorkKind};
 
-use crate::property::{phrase, phrases, typed_phrase, varying, worded};
+use crate::property::{phrase, phrases, telling, typed_phrase, worded};
 
 /// What follows the work in a condition's name.
 pub(crate) const CIRCUMSTANCES: [Property; 12] = [
@@ -59,9 +59,9 @@ pub(crate) fn among(analysis: &Analysis, indices: &[u32]) -> Option<String> {
     if indices.len() >= all.len() {
         return None;
     }
-    let varying = varying(&all);
+    let telling = telling(&all);
     let of = |index: &u32| analysis.header.conditions.get(*index as usize);
-    let name = |condition: &howlate_model::Condition| phrases(condition, &varying).join(" · ");
+    let name = |condition: &howlate_model::Condition| phrases(condition, &telling).join(" · ");
     let mut names: Vec<String> = indices.iter().filter_map(of).map(name).collect();
     let more = names.len().saturating_sub(MOST_NAMES);
     names.truncate(MOST_NAMES);

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use howlate_analyse::{Analysis, Bound, Interval, Outcome, percentile};
+use howlate_analyse::{Analysis, Interval, Outcome, percentile};
 use howlate_model::{Distribution, HasProperties, Latency, Property, WorkKind};
 
-use crate::certainty::{left_out, what_the_maximum_supports};
+use crate::certainty::{left_out, what_the_maxima_support};
 use crate::insights::what_this_means;
 use crate::numbers::{count, micros, rough};
 use crate::property::{self, heading, is_usual, varying};
@@ -116,12 +116,7 @@ fn certainty(outcomes: &[&Outcome], width: usize) -> String {
     if let [outcome] = outcomes {
         lines.extend(intervals(outcome));
     }
-    let least = outcomes.iter().map(|outcome| outcome.count()).min().unwrap_or(0);
-    if let Some(supports) =
-        what_the_maximum_supports(Bound::least(outcomes.iter().filter_map(|outcome| outcome.bound())))
-    {
-        lines.push(format!("With {} wake-ups, {supports}.", count(least)));
-    }
+    lines.extend(what_the_maxima_support(outcomes.iter().copied()));
     lines.iter().map(|line| format!("{}\n", paint(DIM, wrapped(line, width, 0)))).collect()
 }
 

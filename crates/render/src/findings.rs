@@ -3,7 +3,7 @@
 use anstyle::Style;
 use howlate_model::{Finding, Verdict};
 
-use crate::prose::lines;
+use crate::prose::{lines, text_width};
 use crate::steps::{is_command, step_lines};
 use crate::style::{BOLD, COMMAND, DIM, GOOD, HEADING, STOP, WARN, paint};
 
@@ -60,6 +60,8 @@ const PLAIN: Style = Style::new();
 /// Columns before what is said below a finding, and before what stands beside a label.
 const INDENT: usize = 4;
 const LABEL: usize = 11;
+/// Columns more before what stands below its label.
+const BELOW: usize = 2;
 
 /// The text so far.
 struct Page {
@@ -154,9 +156,18 @@ impl Page {
         }
     }
 
-    /// Text beside a label, broken to the width.
+    /// Text beside a label, broken to the width; below it, where a word is wider than what is beside.
     fn beside(&mut self, label: &str, style: Style, text: &str) {
-        for (number, line) in lines(text, self.width - INDENT - LABEL).iter().enumerate() {
+        let room = self.width - INDENT - LABEL;
+        let beside = lines(text, room);
+        if beside.iter().any(|line| text_width(line) > room) {
+            if !label.is_empty() {
+                self.line(INDENT, DIM, label);
+            }
+            let below = lines(text, self.width - INDENT - BELOW);
+            return below.iter().for_each(|line| self.line(INDENT + BELOW, style, line));
+        }
+        for (number, line) in beside.iter().enumerate() {
             self.labelled(if number == 0 { label } else { "" }, style, line);
         }
     }

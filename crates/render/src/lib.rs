@@ -49,8 +49,8 @@ mod tune;
 mod watch;
 mod why;
 
-pub use caveats::{caveat, policy_remedy};
-pub use certainty::what_the_maximum_supports;
+pub use caveats::{caveat, policy_remedy, told};
+pub use certainty::what_the_maxima_support;
 pub use code::{Code, code};
 pub use compare::{
     ComparisonReport, SelfTest, Told, ToldPair, ToldRow, comparison_below, comparison_json, comparison_junit,

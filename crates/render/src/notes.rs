@@ -1,10 +1,9 @@
 //! What to know besides the numbers.
 
-use std::collections::HashMap;
-
 use howlate_analyse::Analysis;
+use howlate_model::Caveat;
 
-use crate::caveats::caveat;
+use crate::caveats::told;
 use crate::numbers::count;
 use crate::prose::wrapped;
 use crate::style::{WARN, paint};
@@ -36,15 +35,15 @@ pub(crate) fn notes(analysis: &Analysis, width: usize) -> String {
 
 /// Their words, and of how many conditions they are; those of the whole recording are of none.
 fn once(analysis: &Analysis) -> Vec<(String, usize)> {
-    let mut notes: Vec<(String, usize)> = analysis.caveats.iter().map(|one| (caveat(one), 0)).collect();
-    let mut places: HashMap<String, usize> = notes.iter().map(|(note, _)| note.clone()).zip(0..).collect();
-    for one in analysis.outcomes().iter().flat_map(howlate_analyse::Outcome::caveats) {
-        let note = caveat(&one);
-        let place = *places.entry(note.clone()).or_insert_with(|| {
-            notes.push((note, 0));
-            notes.len() - 1
-        });
-        notes[place].1 += 1;
+    let of_conditions: Vec<Caveat> =
+        analysis.outcomes().iter().flat_map(howlate_analyse::Outcome::caveats).collect();
+    let mut notes: Vec<(String, usize)> =
+        told(&analysis.caveats).into_iter().map(|(note, _)| (note, 0)).collect();
+    for (note, conditions) in told(&of_conditions) {
+        match notes.iter_mut().find(|(known, _)| *known == note) {
+            Some((_, of)) => *of = conditions,
+            None => notes.push((note, conditions)),
+        }
     }
     notes
 }

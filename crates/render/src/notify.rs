@@ -202,7 +202,7 @@ fn ranking_table(rankings: &[&Ranking], width: usize) -> String {
     let mut table = Columns::new(&headings, 1);
     transpose(&columns).into_iter().for_each(|row| table.row(row));
     let first = paint(HEADING, "Later than the fastest that blocks (does not spin)");
-    let about = "µs, interval of the difference over rounds; 95 % for all pairs of the ranking together; ≈ not told apart";
+    let about = "µs, interval of the difference over rounds; 95 % for all pairs of the ranking together; ≈: not told apart; at: its own value, as rounds are too few for an interval";
     let title = wrapped(&format!("{first} · {}", paint(DIM, about)), width, 0);
     format!("{title}\n\n{}\n", table.text(width))
 }
@@ -297,11 +297,7 @@ fn spinner(ranking: &Ranking) -> String {
     let median = ranking.places.iter().find(|place| place.mechanism == *first).map(|place| place.p50_ns);
     let spinner = ranking.places.iter().find(|one| one.burns_cpu && Some(one.p50_ns) < median);
     spinner.map_or_else(String::new, |one| {
-        format!(
-            " {} is faster at the median ({}), but keeps a CPU busy all the time.",
-            one.mechanism,
-            takes(one)
-        )
+        format!(" {} is faster ({}), but keeps a CPU busy all the time.", one.mechanism, takes(one))
     })
 }
 
@@ -313,9 +309,9 @@ fn gap(costs: &[&GapCost], say_how: bool) -> Option<String> {
     let (least, most) = (costs.iter().min_by_key(added)?, costs.iter().max_by_key(added)?);
     let [short, long] = most.gaps.map(length);
     let range = if std::ptr::eq(*least, *most) {
-        signed(added(&most))
+        changed(added(&most))
     } else {
-        format!("{} ({}) to {} ({})", signed(added(&least)), name(least), signed(added(&most)), name(most))
+        format!("{} ({}) to {} ({})", changed(added(&least)), name(least), changed(added(&most)), name(most))
     };
     let remedy = match most.condition.work {
         Work::Notify { receiver: ReceiverCpu::AsLeft, .. } if say_how => {
@@ -323,7 +319,13 @@ fn gap(costs: &[&GapCost], say_how: bool) -> Option<String> {
         }
         _ => "",
     };
-    Some(format!("With a gap of {long} instead of {short}, the median changes by {range} µs.{remedy}"))
+    Some(format!("With a gap of {long} instead of {short}, the median is {range}.{remedy}"))
+}
+
+/// `11.5 µs longer`.
+fn changed(nanos: i64) -> String {
+    let by = if nanos < 0 { "shorter" } else { "longer" };
+    format!("{} µs {by}", micros(nanos.saturating_abs()))
 }
 
 /// How much of the longest gap's latency is the idle CPU.

@@ -13,6 +13,12 @@ pub fn micros_of(nanos: f64) -> String {
     round(nanos / 1e3)
 }
 
+/// Nanoseconds as microseconds with a sign: what is added or taken away.
+pub(crate) fn signed_micros(nanos: f64) -> String {
+    let text = micros_of(nanos);
+    if nanos > 0.0 { format!("+{text}") } else { text }
+}
+
 /// A number with three significant digits, thousands grouped: `0.53`, `4.20`, `412 000`.
 #[allow(clippy::cast_possible_truncation, reason = "rounded to three digits first")]
 pub(crate) fn round(number: f64) -> String {

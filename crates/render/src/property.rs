@@ -1,5 +1,7 @@
 //! The words of a condition's properties: the one table of them.
 
+use std::collections::HashSet;
+
 use crate::numbers::length;
 use howlate_model::{Between, HasProperties, Placement, Property, ReceiverCpu, Value, WorkKind};
 
@@ -35,8 +37,14 @@ pub const fn heading(property: Property, work: Option<WorkKind>) -> &'static str
 pub fn value(value: &Value<'_>) -> String {
     match value {
         Value::Length(_, span) | Value::Slack(span) => length(*span),
+        Value::Knob(tuned) => setting(&tuned.to_string()),
         other => typed(other),
     }
+}
+
+/// A setting that was tried; the one that turns nothing, for telling what chance finds, by what it does.
+pub(crate) fn setting(name: &str) -> String {
+    if name == "nothing" { "nothing changed".to_owned() } else { name.to_owned() }
 }
 
 /// A value with its lengths as they are typed, `1ms`: what programs know it by.
@@ -140,6 +148,20 @@ pub fn varying(conditions: &[impl HasProperties]) -> Vec<Property> {
         conditions.iter().any(|one| one.value(*property) != first)
     };
     Property::ALL.iter().copied().filter(differs).filter(|property| *property != Property::Kind).collect()
+}
+
+/// Those that it takes to name each of `conditions`: a thread that is told apart by its CPU needs no number.
+pub(crate) fn telling(conditions: &[impl HasProperties]) -> Vec<Property> {
+    let all = varying(conditions);
+    let without: Vec<Property> =
+        all.iter().copied().filter(|property| *property != Property::Thread).collect();
+    if told_apart(conditions, &without) == told_apart(conditions, &all) { without } else { all }
+}
+
+/// How many of `conditions` these properties tell apart.
+fn told_apart(conditions: &[impl HasProperties], properties: &[Property]) -> usize {
+    let typed = |one| properties.iter().map(|property| property.typed(one)).collect::<Vec<_>>();
+    conditions.iter().map(typed).collect::<HashSet<_>>().len()
 }
 
 /// What kind of work all of them are.

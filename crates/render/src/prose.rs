@@ -31,7 +31,8 @@ const HELD: char = '\u{a0}';
 /// What follows a number and is not to stand on another line.
 const UNITS: [&str; 10] = ["ns", "µs", "ms", "s", "min", "h", "%", "KiB", "MB/s", "CPUs"];
 
-/// `text`, in which numbers keep their thousands and units, and commands between `` ` `` that fit a line are whole.
+/// `text`, in which numbers keep their thousands and units, CPUs their numbers and what comes before a `·` that, and commands
+/// between `` ` `` that fit a line are whole.
 /// What is in the text as such a blank already is one from then on.
 fn held_together(text: &str, width: usize) -> String {
     let quoted = |(number, part): (usize, &str)| match number % 2 {
@@ -50,7 +51,9 @@ fn with_units(text: &str) -> String {
             || word.starts_with('%')
             || is_thousands(word);
         let ends_in_number = held.ends_with(|letter: char| letter.is_ascii_digit());
-        held.push(if is_unit && ends_in_number { HELD } else { ' ' });
+        let is_of_cpu = held.ends_with("CPU") && word.starts_with(|letter: char| letter.is_ascii_digit());
+        let is_held = is_unit && ends_in_number || is_of_cpu || word == "·";
+        held.push(if is_held { HELD } else { ' ' });
         held.push_str(word);
     }
     held
@@ -87,6 +90,7 @@ mod tests {
         assert_eq!(lines("try `ulimit -r 80` here", 17), ["try", "`ulimit -r 80`", "here"]);
         assert_eq!(lines("try `ulimit -r 80` here", 10), ["try", "`ulimit -r", "80` here"]);
         assert_eq!(lines("no-break-here-at-all", 8), ["no-break-here-at-all"]);
+        assert_eq!(lines("other · load idle · CPU 10", 8), ["other ·", "load", "idle ·", "CPU 10"]);
         let bold = crate::style::paint(crate::style::BOLD, "10 µs");
         assert_eq!((text_width(&bold), text_width("µ → –")), (5, 5));
         assert_eq!(wrapped("one two", 3, 2), "one two");

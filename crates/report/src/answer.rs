@@ -1,10 +1,10 @@
 //! The answer in a sentence or two.
 
-use howlate_analyse::{Bound, Ratio, Summary, ratio};
+use howlate_analyse::{Ratio, Summary, ratio};
 use howlate_model::{Latency, Property, Work, WorkKind};
 use howlate_render::numbers::count;
 use howlate_render::property::common_kind;
-use howlate_render::{ComparisonReport, meaning, times_as_much, what_the_maximum_supports};
+use howlate_render::{ComparisonReport, meaning, times_as_much, what_the_maxima_support};
 
 use crate::entry::Entry;
 use crate::names::{Part, common, spoken, varying};
@@ -72,10 +72,8 @@ fn single(entry: &Entry<'_>) -> String {
 
 /// What the maxima are worth.
 fn supported(entries: &[Entry<'_>]) -> String {
-    let least = entries.iter().map(|entry| entry.outcome.count()).min().unwrap_or(0);
-    let supports =
-        what_the_maximum_supports(Bound::least(entries.iter().filter_map(|entry| entry.outcome.bound())));
-    supports.map_or_else(String::new, |text| format!(" With {} wake-ups, {text}.", count(least)))
+    let supports = what_the_maxima_support(entries.iter().map(|entry| entry.outcome));
+    supports.map_or_else(String::new, |text| format!(" {text}"))
 }
 
 /// Of ways to notify, the one that leaves the CPU to others is said first.

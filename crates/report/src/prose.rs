@@ -7,21 +7,40 @@ use maud::{Markup, html};
 pub(crate) fn html(text: &str) -> Markup {
     html! {
         @for (number, part) in text.split('`').enumerate() {
-            @if number % 2 == 1 { (code(part)) } @else { (unbroken(part)) }
+            @if number % 2 == 1 { (code(part)) } @else { (plain(part)) }
         }
     }
 }
 
-/// What is typed, with no line ending within an option: browsers end one after each hyphen otherwise.
+/// Text without anything to type, for the page.
+pub(crate) fn plain(text: &str) -> Markup {
+    words(&unbroken(text))
+}
+
+/// What is typed.
 pub(crate) fn code(text: &str) -> Markup {
+    html! { code { (words(text)) } }
+}
+
+/// Words with no line ending within an option or a name: browsers end one after each hyphen otherwise.
+fn words(text: &str) -> Markup {
     html! {
-        code {
-            @for (number, word) in text.split(' ').enumerate() {
-                @if number > 0 { " " }
-                @if word.starts_with('-') { (whole(word)) } @else { (word) }
-            }
+        @for (number, word) in text.split(' ').enumerate() {
+            @if number > 0 { " " }
+            @if is_name(word) { (whole(word)) } @else { (word) }
         }
     }
+}
+
+/// Longer ones might be wider than a phone.
+const LONGEST: usize = 30;
+
+/// `--by`, `6.1.0-56-amd64`; not `wake-up`, nor what has no hyphen.
+fn is_name(word: &str) -> bool {
+    let has = |of: fn(char) -> bool| word.contains(of);
+    has(|letter| letter == '-')
+        && (word.starts_with('-') || has(|letter| letter.is_ascii_digit()))
+        && word.chars().count() <= LONGEST
 }
 
 /// A word that stays in its line.
@@ -29,12 +48,16 @@ pub(crate) fn whole(word: &str) -> Markup {
     html! { span class="whole" { (word) } }
 }
 
-/// The same, with no line ending between the digits of a number, or between it and its unit.
+/// The same, with no line ending between the digits of a number, between it and its unit, or between a CPU and its
+/// number, and none that begins with a `·`.
 pub(crate) fn unbroken(text: &str) -> String {
     let letters: Vec<char> = text.chars().collect();
     let is_within = |place: usize| {
-        let before = place.checked_sub(1).and_then(|at| letters.get(at));
-        before.is_some_and(char::is_ascii_digit) && begins_with_what_belongs(&letters[place + 1..])
+        let (before, after) = (&letters[..place], &letters[place + 1..]);
+        let is_number = |letter: Option<&char>| letter.is_some_and(char::is_ascii_digit);
+        is_number(before.last()) && begins_with_what_belongs(after)
+            || before.ends_with(&['C', 'P', 'U']) && is_number(after.first())
+            || after.first() == Some(&'·')
     };
     let kept =
         |(place, letter): (usize, &char)| if *letter == ' ' && is_within(place) { '\u{a0}' } else { *letter };
@@ -89,6 +112,17 @@ mod tests {
         assert_eq!(markdown("a `b` ``` <i> `"), r"a \`b\` \`\`\` &lt;i> \`");
         assert_eq!(html("<b> `a<b`").into_string(), "&lt;b&gt; <code>a&lt;b</code>");
         assert_eq!(html("`a --b c`").into_string(), "<code>a <span class=\"whole\">--b</span> c</code>");
+    }
+
+    #[test]
+    fn a_name_stays_in_its_line() {
+        let whole = |word: &str| format!("<span class=\"whole\">{word}</span>");
+        assert_eq!(
+            html("6.1.0-56-amd64 --quiet").into_string(),
+            whole("6.1.0-56-amd64") + " " + &whole("--quiet")
+        );
+        assert_eq!(html("a real-time wake-up").into_string(), "a real-time wake-up");
+        assert_eq!(html("other · CPU 0").into_string(), "other\u{a0}· CPU\u{a0}0");
     }
 
     #[test]

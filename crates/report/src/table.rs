@@ -3,7 +3,7 @@
 use howlate_render::markdown_text;
 use maud::{Markup, html};
 
-use crate::prose::markdown_plain;
+use crate::prose::{self, markdown_plain};
 
 /// A table with more rows scrolls within the page.
 const LONG: usize = 40;
@@ -78,11 +78,11 @@ impl Table {
 
     fn cell(&self, number: usize, cell: &Cell) -> Markup {
         if number < self.names {
-            return html! { th scope="row" { (cell.text) } };
+            return html! { th scope="row" { (prose::plain(&cell.text)) } };
         }
         html! {
             td class={ (self.class()) " " (cell.shade.unwrap_or_default()) } {
-                @if cell.is_worst { strong { (cell.text) } } @else { (cell.text) }
+                @if cell.is_worst { strong { (prose::plain(&cell.text)) } } @else { (prose::plain(&cell.text)) }
                 @if !cell.below.is_empty() { br; small { (cell.below) } }
             }
         }

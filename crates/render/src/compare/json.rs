@@ -83,7 +83,6 @@ pub fn comparison_json(report: &ComparisonReport<'_>) -> Result<String, serde_js
     };
     let mut caveats: Vec<String> = words::drift_warning(report).into_iter().map(str::to_owned).collect();
     caveats.extend(words::caveats(report));
-    caveats.iter_mut().for_each(|caveat| *caveat = caveat.replace('−', "-"));
     let (margin_ns, margin_percent) = margin(report);
     let document = Document {
         format: FORMAT,
@@ -95,8 +94,7 @@ pub fn comparison_json(report: &ComparisonReport<'_>) -> Result<String, serde_js
         margin_ns,
         margin_percent,
         verdict: report.comparison.verdict(),
-        // The numbers of a sentence are as those of the fields beside it.
-        answer: words::answer(report).replace('−', "-"),
+        answer: words::answer(report),
         comparisons: report.all().count(),
         compared: report.comparison.compared.iter().map(pair).collect(),
         caveats,

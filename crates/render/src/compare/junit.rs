@@ -8,6 +8,7 @@ use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 use super::{ComparisonReport, words};
 use crate::export::for_jenkins;
 use crate::legible;
+use crate::numbers::signed_micros;
 
 /// One suite per pair of conditions, one case per statistic: failed when it is worse, skipped when nothing can
 /// be said; skipped too where nothing of a pair could be compared, lest an empty suite pass for a good one.
@@ -51,7 +52,7 @@ fn case(one: &Compared, tested: &Tested) -> TestCase {
     let found = format!(
         "{}: {} µs ({}){}, p = {}",
         words::verdict(tested.verdict),
-        words::signed(tested.difference_ns),
+        signed_micros(tested.difference_ns),
         words::percent(tested.percent(tested.difference_ns)),
         interval.unwrap_or_default(),
         words::probability(tested.p_corrected)

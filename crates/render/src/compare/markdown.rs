@@ -4,7 +4,7 @@ use howlate_analyse::compare::{Compared, Design, Tested, Verdict};
 
 use super::{ComparisonReport, settle, summary, words};
 use crate::markdown_text;
-use crate::numbers::{micros, micros_of};
+use crate::numbers::{micros, micros_of, signed_micros};
 
 /// GitHub-flavoured Markdown: the answer, a table, the maxima and the notes folded away.
 pub fn comparison_markdown(report: &ComparisonReport<'_>) -> String {
@@ -33,7 +33,9 @@ pub fn comparison_markdown(report: &ComparisonReport<'_>) -> String {
 }
 
 fn section(report: &ComparisonReport<'_>, one: &Compared) -> String {
-    let mut text = format!("\n{} · {}\n\n", markdown_text(&words::subject(one)), words::design(one));
+    let about = [markdown_text(&words::subject(one)), words::design(one)];
+    let about: Vec<String> = about.into_iter().filter(|part| !part.is_empty()).collect();
+    let mut text = format!("\n{}\n\n", about.join(" · "));
     let [base, new] = words::sides(one).map(|side| markdown_text(&side));
     if one.design == Design::Distributions {
         let heading = format!("| µs | {base} | {new} | {} | |\n", words::differ_by(one.design));
@@ -73,7 +75,7 @@ fn numbers(one: &Compared, tested: &Tested) -> String {
         words::statistic(tested.statistic, one.design),
         micros_of(tested.base_ns),
         micros_of(tested.new_ns),
-        words::signed(tested.difference_ns),
+        signed_micros(tested.difference_ns),
         words::percent(tested.percent(tested.difference_ns))
     )
 }

@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 
-use howlate_analyse::compare::{Compared, Design, Inconclusive, Maximum, Tested, Verdict};
+use howlate_analyse::compare::{Compared, Design, Inconclusive, Maximum, Refusal, Tested, Verdict};
 use howlate_model::Margin;
 
 use super::{ComparisonReport, settle, summary, words};
 use crate::machine::machine;
-use crate::numbers::{count, length, micros, micros_of, rough};
+use crate::numbers::{count, length, micros, micros_of, rough, signed_micros};
 use crate::prose::wrapped;
 use crate::style::{BOLD, DIM, GOOD, HEADING, WARN, paint};
 use crate::table::Columns;
@@ -46,6 +46,10 @@ fn top(report: &ComparisonReport<'_>, width: usize) -> String {
 
 fn section(report: &ComparisonReport<'_>, one: &Compared, width: usize) -> String {
     let title = paint(HEADING, wrapped(&words::subject(one), width, 0));
+    if one.statistics.is_empty() {
+        let why = one.left_out.first().map(|left| words::left_out(*left, one.design)).unwrap_or_default();
+        return format!("{title}\n  {}\n\n", paint(DIM, wrapped(&why, width, 2)));
+    }
     let columns =
         words::columns(report.comparison, one).map_or_else(String::new, |said| format!(" · {said}"));
     let about = wrapped(&format!("µs · {}{columns}", words::design(one)), width, 0);
@@ -79,7 +83,7 @@ fn table(report: &ComparisonReport<'_>, one: &Compared, width: usize) -> String 
             words::statistic(tested.statistic, one.design).to_owned(),
             micros_of(tested.base_ns),
             micros_of(tested.new_ns),
-            words::signed(tested.difference_ns),
+            signed_micros(tested.difference_ns),
             words::percent(tested.percent(tested.difference_ns)),
             words::interval(tested.interval_ns),
             words::detectable(tested),
@@ -100,7 +104,7 @@ fn side_by_side(one: &Compared, width: usize) -> String {
             words::statistic(tested.statistic, one.design).to_owned(),
             micros_of(tested.base_ns),
             micros_of(tested.new_ns),
-            words::signed(tested.difference_ns),
+            signed_micros(tested.difference_ns),
             words::percent(tested.percent(tested.difference_ns)),
         ]);
     }
@@ -122,18 +126,17 @@ fn maxima(report: &ComparisonReport<'_>, width: usize) -> String {
     let headings =
         ["", "wake-ups", "swallowed", "in", "max", "later ones, at most", "next hour", "once an hour"];
     let mut table = Columns::new(&headings.map(str::to_owned), 1);
-    let (mut refusals, mut rows) = (Vec::new(), 0);
     let (names, mut bases) = (words::Rows::of(report), HashSet::new());
-    for one in &report.comparison.compared {
-        for (name, maximum) in named(&names, one, bases.insert(&one.base)) {
-            table.row(maximum_row(name, maximum));
-            rows += 1;
-            refusals.extend(maximum.not_extrapolated);
-        }
-    }
-    if rows == 0 {
+    let compared = report.comparison.compared.iter();
+    let rows: Vec<(String, &Maximum)> =
+        compared.flat_map(|one| named(&names, one, bases.insert(&one.base))).collect();
+    if rows.is_empty() {
         return String::new();
     }
+    let refusals: Vec<Refusal> = rows.iter().filter_map(|(_, maximum)| maximum.not_extrapolated).collect();
+    // A column in which nothing stands is not shown; why not is said below.
+    let none = if refusals.len() == rows.len() { "" } else { "–" };
+    rows.into_iter().for_each(|(name, maximum)| table.row(maximum_row(name, maximum, none)));
     let about = format!(
         "not compared: of two equal conditions one always has the larger. Swallowed: planned wake-ups that a late one \
          took with it. Later ones: at {} confidence, with late ones that come together counted in. Next hour: the \
@@ -157,9 +160,9 @@ fn named<'a>(names: &words::Rows<'_>, one: &'a Compared, is_first: bool) -> Vec<
     base.into_iter().chain(new).collect()
 }
 
-fn maximum_row(name: String, maximum: &Maximum) -> Vec<String> {
+fn maximum_row(name: String, maximum: &Maximum, none: &str) -> Vec<String> {
     let once = maximum.extrapolated.as_ref().map_or_else(
-        || "–".to_owned(),
+        || none.to_owned(),
         |fit| {
             let (low, high) = fit.interval_ns;
             format!("{} ({} … {})", micros_of(fit.hourly_ns), micros_of(low), micros_of(high))

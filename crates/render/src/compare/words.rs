@@ -9,9 +9,10 @@ use howlate_analyse::compare::{
 use howlate_model::{Caveat, Property, Span, Value};
 
 use super::ComparisonReport;
+use crate::caveats::told;
 use crate::condition::CIRCUMSTANCES;
-use crate::numbers::{count, length, micros_of, with_minus};
-use crate::property::{phrase, phrases, typed_phrase, worded};
+use crate::numbers::{count, length, micros_of, signed_micros, with_minus};
+use crate::property::{self, phrase, phrases, typed_phrase, worded};
 
 /// What a statistic is called in tables.
 pub(super) const fn statistic(statistic: Statistic, design: Design) -> &'static str {
@@ -38,20 +39,26 @@ pub(super) const fn verdict(verdict: Verdict) -> &'static str {
 
 /// What was compared: `policy other → fifo:80 · clock_nanosleep · every 1 ms · load cpu`.
 pub(super) fn subject(one: &Compared) -> String {
-    subject_in(one, phrase, value_of)
+    let differing = |by: &Difference| {
+        // What one types for the others is what people call them as well.
+        let is_setting = by.property == Property::Knob.name();
+        let name = if is_setting { property::heading(Property::Knob, None) } else { by.property };
+        format!("{name} {} → {}", value_of(by, &by.base), value_of(by, &by.new))
+    };
+    subject_in(one, phrase, differing)
 }
 
 /// The same with lengths as they are typed: what programs know it by, from run to run.
 pub(super) fn subject_name(one: &Compared) -> String {
-    subject_in(one, typed_phrase, |_, value| value.to_owned())
+    subject_in(one, typed_phrase, |by| format!("{} {} → {}", by.property, by.base, by.new))
 }
 
 /// A value of a difference, for people.
 fn value_of(by: &Difference, value: &str) -> String {
+    let is_of = |property: Property| property.name() == by.property;
     match value.parse::<Span>() {
-        Ok(span) if [Property::Length, Property::Slack].iter().any(|one| one.name() == by.property) => {
-            length(span)
-        }
+        Ok(span) if is_of(Property::Length) || is_of(Property::Slack) => length(span),
+        _ if is_of(Property::Knob) => property::setting(value),
         _ => value.to_owned(),
     }
 }
@@ -59,34 +66,26 @@ fn value_of(by: &Difference, value: &str) -> String {
 fn subject_in(
     one: &Compared,
     words: fn(&Value<'_>) -> String,
-    value: fn(&Difference, &str) -> String,
+    differing: fn(&Difference) -> String,
 ) -> String {
     let differs = |property: &Property| one.differs.iter().any(|by| by.property == property.name());
     let is_said = |property: &Property| *property != Property::Kernel || one.base.on_host.is_some();
     let work = [Property::Mechanism, Property::Length];
     let same = work.into_iter().chain(CIRCUMSTANCES).filter(|property| !differs(property)).filter(is_said);
-    let mut parts: Vec<String> = one
-        .differs
-        .iter()
-        .map(|by| format!("{} {} → {}", by.property, value(by, &by.base), value(by, &by.new)))
-        .collect();
+    let mut parts: Vec<String> = one.differs.iter().map(differing).collect();
     parts.extend(worded(&one.base, &same.collect::<Vec<_>>(), words));
     parts.join(" · ")
 }
 
-/// Nanoseconds as microseconds with a sign.
-pub(super) fn signed(nanos: f64) -> String {
-    let text = micros_of(nanos);
-    if nanos > 0.0 { format!("+{text}") } else { text }
-}
-
-/// A share in per cent, signed: `+4.2 %`, `−66 %`; from ten times on, `× 12`.
+/// A share in per cent, signed: `+4.2 %`, `−66 %`; from ten times on, `× 12`. What is left of almost nothing is `−99.9 %`.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be positive")]
 pub(super) fn percent(value: Option<f64>) -> String {
     match value {
         None => "–".to_owned(),
         Some(value) if value >= 899.5 => format!("× {}", count((1.0 + value / 100.0).round() as u64)),
         Some(value) if value.abs() < 9.95 => with_minus(&format!("{value:+.1} %")),
+        // A whole number would say that nothing is left.
+        Some(value) if value <= -99.5 && value > -100.0 => with_minus(&format!("{:+.1} %", value.max(-99.9))),
         Some(value) => with_minus(&format!("{value:+.0} %")),
     }
 }
@@ -99,7 +98,10 @@ pub(super) fn percent_of(share: f64) -> String {
 
 /// An interval in microseconds.
 pub(super) fn interval(interval: Option<(f64, f64)>) -> String {
-    interval.map_or_else(|| "–".to_owned(), |(low, high)| format!("{} … {}", signed(low), signed(high)))
+    interval.map_or_else(
+        || "–".to_owned(),
+        |(low, high)| format!("{} … {}", signed_micros(low), signed_micros(high)),
+    )
 }
 
 /// A probability with two digits.
@@ -226,9 +228,9 @@ pub(super) fn left_out(one: LeftOut, design: Design) -> String {
         Design::Separate | Design::Distributions => "per recording",
     };
     format!(
-        "{} needs {} wake-ups {of_what}; only {}.",
+        "{} needs {} {of_what}; only {}.",
         statistic(one.statistic, design),
-        count(one.needed),
+        if one.needed == 1 { "1 wake-up".to_owned() } else { format!("{} wake-ups", count(one.needed)) },
         count(one.wakeups)
     )
 }
@@ -314,18 +316,14 @@ pub(super) fn columns(comparison: &Comparison, one: &Compared) -> Option<String>
 /// Names of rows about one side of a pair of conditions.
 pub(super) struct Rows<'a> {
     report: &'a ComparisonReport<'a>,
-    /// What differs between the pairs.
-    varying: Vec<Property>,
+    /// What tells the pairs apart.
+    telling: Vec<Property>,
 }
 
 impl<'a> Rows<'a> {
     pub(super) fn of(report: &'a ComparisonReport<'_>) -> Self {
-        let compared = &report.comparison.compared;
-        let varies = |property: &Property| {
-            let first = compared.first().map(|one| property.typed(&one.base));
-            compared.iter().any(|one| Some(property.typed(&one.base)) != first)
-        };
-        Self { report, varying: Property::ALL.iter().copied().filter(varies).collect() }
+        let bases: Vec<_> = report.comparison.compared.iter().map(|one| &one.base).collect();
+        Self { report, telling: property::telling(&bases) }
     }
 
     /// A side's value of what differs, what else differs between the rows, and where there is nothing, its recording.
@@ -337,7 +335,7 @@ impl<'a> Rows<'a> {
             parts.push(if is_base { self.report.base.0 } else { self.report.new_path(one) }.to_owned());
         }
         let differs = |property: Property| one.differs.iter().any(|by| by.property == property.name());
-        let others = self.varying.iter().copied().filter(|property| !differs(*property));
+        let others = self.telling.iter().copied().filter(|property| !differs(*property));
         parts.extend(phrases(condition, &others.collect::<Vec<_>>()));
         parts.join(" · ")
     }
@@ -371,12 +369,10 @@ pub(super) fn caveats(report: &ComparisonReport<'_>) -> Vec<String> {
     let mut said: HashSet<String> = notes.iter().cloned().collect();
     for (path, analysis) in std::iter::once(&report.base).chain(report.news) {
         let of_conditions = analysis.outcomes().iter().flat_map(|outcome| outcome.caveats());
-        for one in analysis.caveats.iter().cloned().chain(of_conditions) {
-            let note = format!("{path}: {}", crate::caveats::caveat(&one));
-            if is_of_weight(&one) && said.insert(note.clone()) {
-                notes.push(note);
-            }
-        }
+        let of_weight: Vec<Caveat> =
+            analysis.caveats.iter().cloned().chain(of_conditions).filter(is_of_weight).collect();
+        let told = told(&of_weight).into_iter().map(|(note, _)| format!("{path}: {note}"));
+        notes.extend(told.filter(|note| said.insert(note.clone())));
     }
     if report.comparison.alone > 0 {
         let alone = report.comparison.alone;
@@ -419,5 +415,17 @@ pub(super) fn detectable(tested: &Tested) -> String {
         (Verdict::Better | Verdict::Worse, _) => String::new(),
         (_, None) => "–".to_owned(),
         (_, Some(least)) => format!("±{}", micros_of(least)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn almost_nothing_is_not_nothing() {
+        let shown =
+            [-100.0, -99.97, -99.6, -99.2, -4.24, 0.0, 66.6, 1_100.0].map(|value| percent(Some(value)));
+        assert_eq!(shown, ["−100 %", "−99.9 %", "−99.6 %", "−99 %", "−4.2 %", "+0.0 %", "+67 %", "× 12"]);
     }
 }

@@ -133,14 +133,18 @@ impl<'a> Layout<'a> {
         let mut text: Vec<String> = head.iter().map(indented).collect();
         for (row, line) in below.iter().enumerate() {
             text.extend(self.name(row));
-            text.push(indented(line));
+            // A row that heads others has no numbers.
+            text.extend((!line.trim().is_empty()).then(|| indented(line)));
         }
         joined(&text)
     }
 
-    /// What a row is called, with the headings that no longer stand above.
+    /// What a row is called, with the headings that no longer stand above where there are several.
     fn name(&self, row: usize) -> Vec<String> {
-        let parts: Vec<String> = self.names.iter().map(|column| column.named_cell(row)).collect();
+        let parts: Vec<String> = match self.names.as_slice() {
+            [only] => only.cells.get(row).cloned().into_iter().collect(),
+            several => several.iter().map(|column| column.named_cell(row)).collect(),
+        };
         let parts: Vec<String> = parts.into_iter().filter(|part| !part.trim().is_empty()).collect();
         let lines = lines(&parts.join(" · "), self.width.saturating_sub(2 * INDENT));
         lines.into_iter().map(|line| format!("{:INDENT$}{line}", "")).collect()

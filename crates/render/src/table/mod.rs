@@ -82,6 +82,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_row_that_is_stacked_is_called_by_its_name_alone() {
+        let mut table = Columns::new(&["cause", "share", "wake-ups"].map(str::to_owned), 1);
+        table.row(["when idle", "", ""].map(str::to_owned).to_vec());
+        table.row(["the hypervisor, or interrupts off", "24 %", "213"].map(str::to_owned).to_vec());
+        let text = anstream::adapter::strip_str(&table.text(44)).to_string();
+        let expected =
+            "    share  wake-ups\n  when idle\n  the hypervisor, or interrupts off\n     24 %       213\n";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
     fn a_column_without_anything_takes_no_room() {
         let table = |middle: &str| {
             let mut table = Columns::new(&["name", "unseen", "p"].map(str::to_owned), 1);

@@ -10,7 +10,7 @@ use crate::caveats::caveat;
 use crate::compare::short_pairs;
 use crate::condition::condition;
 use crate::machine::machine;
-use crate::numbers::micros_of;
+use crate::numbers::{micros_of, signed_micros};
 use crate::prose::wrapped;
 use crate::style::{BOLD, DIM, GOOD, HEADING, WARN, paint};
 use crate::table::Columns;
@@ -83,10 +83,10 @@ fn cells(report: &TuneReport<'_>, row: &TuneRow) -> Vec<String> {
 }
 
 fn difference(tested: &Tested) -> String {
-    let interval = tested
-        .interval_ns
-        .map_or_else(String::new, |(low, high)| format!(" ({} … {})", micros_of(low), micros_of(high)));
-    let text = format!("{}{interval}", micros_of(tested.difference_ns));
+    let interval = tested.interval_ns.map_or_else(String::new, |(low, high)| {
+        format!(" ({} … {})", signed_micros(low), signed_micros(high))
+    });
+    let text = format!("{}{interval}", signed_micros(tested.difference_ns));
     match tested.verdict {
         Verdict::Better => paint(GOOD, text),
         Verdict::Worse => paint(BOLD, text),

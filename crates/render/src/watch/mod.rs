@@ -11,6 +11,7 @@ use howlate_model::{Activation, HandedOn, Holder, Span, TurnsBlock, Who, Work};
 
 use crate::legible::legible;
 use crate::numbers::{count, micros};
+use crate::property::setting;
 use crate::prose::wrapped;
 use crate::table::{Columns, transpose, worst_in_bold};
 use crate::why::{cause_in_words, percent};
@@ -71,6 +72,10 @@ fn activations(outcomes: &[&Outcome], late: Option<Span>) -> Columns {
     headings.push("mostly by");
     columns.push(cells(outcomes, |one| one.why_late(late).and_then(|why| mostly(&why)).unwrap_or_else(none)));
     let headings: Vec<String> = headings.into_iter().map(str::to_owned).collect();
+    columns
+        .iter_mut()
+        .filter(|cells| cells.iter().all(|cell| *cell == none()))
+        .for_each(|cells| cells.fill(String::new()));
     let mut table = Columns::new(&headings, 2);
     transpose(&columns).into_iter().for_each(|row| table.row(row));
     table
@@ -119,7 +124,7 @@ fn name(outcome: &Outcome) -> String {
         name.push_str(&format!(" {}", condition.thread));
     }
     if let Some(tuned) = &condition.tuned {
-        name.push_str(&format!(" with {tuned}"));
+        name.push_str(&format!(" with {}", setting(&tuned.to_string())));
     }
     name
 }

@@ -24,8 +24,10 @@ pub(crate) struct End {
     pub(crate) text: String,
 }
 
-/// Room for names at the ends of lines, how far apart they are, and the width of a letter, about.
-const BESIDE: f64 = 170.0;
+/// Room for names at the ends of lines, at least and at most, and for the line to a name.
+const BESIDE: (f64, f64) = (170.0, 300.0);
+const BEFORE: f64 = 16.0;
+/// How far apart names are, and the width of a letter, about.
 const APART: f64 = 15.0;
 const LETTER: f64 = 6.6;
 
@@ -75,7 +77,7 @@ impl Plot {
     fn area(&self, room: Room) -> Area<'_> {
         Area {
             left: self.vertical.width(self.rows()),
-            right: room.width() - if self.has_ends(room) { BESIDE } else { 10.0 },
+            right: room.width() - if self.has_ends(room) { self.beside() } else { 10.0 },
             top: self.form.above(),
             bottom: self.height(room) - self.form.below(),
             horizontal: &self.horizontal,
@@ -100,8 +102,26 @@ impl Plot {
         html! {
             @for (end, y) in &placed {
                 path class={ "line " (end.hue.class()) } d=(format!("M{} {}L{} {}", rounded(area.right + 2.0), rounded(area.y(end.at)), rounded(area.right + 12.0), rounded(y - 4.0))) {}
-                text class={ "end " (end.hue.class()) } x=(rounded(area.right + 16.0)) y=(rounded(*y)) { (fitting(&end.text)) }
+                text class={ "end " (end.hue.class()) } x=(rounded(area.right + BEFORE)) y=(rounded(*y)) { (self.fitting(&end.text)) }
             }
+        }
+    }
+
+    /// Room for the longest name.
+    #[allow(clippy::cast_precision_loss, reason = "a handful of letters")]
+    fn beside(&self) -> f64 {
+        let longest = self.ends.iter().map(|end| end.text.chars().count()).max().unwrap_or(0);
+        (BEFORE + LETTER * (longest as f64 + 1.0)).clamp(BESIDE.0, BESIDE.1)
+    }
+
+    /// As much of a name as there is room for.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a handful of letters")]
+    fn fitting(&self, text: &str) -> String {
+        let room = ((self.beside() - BEFORE) / LETTER) as usize;
+        if text.chars().count() <= room {
+            text.to_owned()
+        } else {
+            text.chars().take(room - 1).chain(['…']).collect()
         }
     }
 
@@ -126,16 +146,5 @@ impl Plot {
                 @if self.has_ends(room) { (self.draw_ends(&area)) }
             }
         }
-    }
-}
-
-/// As much of a name as there is room for.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a handful of letters")]
-fn fitting(text: &str) -> String {
-    let room = ((BESIDE - 16.0) / LETTER) as usize;
-    if text.chars().count() <= room {
-        text.to_owned()
-    } else {
-        text.chars().take(room - 1).chain(['…']).collect()
     }
 }

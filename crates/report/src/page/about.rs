@@ -3,7 +3,7 @@
 use howlate_analyse::Analysis;
 use howlate_model::{Caveat, Condition, HowEnded, InForce, Setting, System};
 use howlate_render::numbers::length;
-use howlate_render::{caveat, load_lines, machine, to_repeat};
+use howlate_render::{load_lines, machine, to_repeat, told};
 use maud::{Markup, html};
 
 use super::findings;
@@ -104,9 +104,8 @@ pub(crate) fn caveat_lines(entries: &[Entry<'_>], recordings: &[Recording<'_>]) 
         None => lines.push((text, conditions)),
     };
     general.for_each(|one| add(one, 0));
-    for entry in entries {
-        entry.outcome.caveats().iter().for_each(|one| add(caveat(one), 1));
-    }
+    let of_conditions: Vec<Caveat> = entries.iter().flat_map(|entry| entry.outcome.caveats()).collect();
+    told(&of_conditions).into_iter().for_each(|(text, conditions)| add(text, conditions));
     let all = entries.len();
     let line = |(text, conditions): (String, usize)| match conditions {
         0 => text,
@@ -118,13 +117,14 @@ pub(crate) fn caveat_lines(entries: &[Entry<'_>], recordings: &[Recording<'_>]) 
 
 /// What is said of a recording as a whole; what is not said of all of them has its name before it, unless it names it itself.
 fn general(recording: &Recording<'_>, recordings: &[Recording<'_>]) -> Vec<String> {
-    let of_all = |one: &Caveat| recordings.iter().all(|other| other.analysis.caveats.contains(one));
-    let line = |one: &Caveat| {
-        let text = caveat(one);
-        let is_named = of_all(one) || text.contains(recording.name);
+    let says = |other: &Recording<'_>, text: &str| {
+        told(&other.analysis.caveats).iter().any(|(said, _)| said == text)
+    };
+    let line = |(text, _): (String, usize)| {
+        let is_named = recordings.iter().all(|other| says(other, &text)) || text.contains(recording.name);
         if is_named { text } else { format!("{}: {text}", recording.name) }
     };
-    recording.analysis.caveats.iter().map(line).collect()
+    told(&recording.analysis.caveats).into_iter().map(line).collect()
 }
 
 fn caveats(entries: &[Entry<'_>], recordings: &[Recording<'_>]) -> Markup {
@@ -228,7 +228,7 @@ fn in_force(entries: &[Entry<'_>]) -> Table {
     let named = |(names, settings): (Vec<String>, Vec<String>)| {
         let name = match names.as_slice() {
             [one] => one.clone(),
-            [first, .., last] => format!("{} conditions, {first} to {last}", names.len()),
+            [first, .., last] => format!("{} conditions, {first} … {last}", names.len()),
             [] => String::new(),
         };
         std::iter::once(name).chain(settings).collect()

@@ -13,8 +13,8 @@ pub(crate) fn figure(picture: &Picture) -> Markup {
     html! {
         figure id=(picture.kind) {
             figcaption {
-                h3 { (prose::unbroken(&picture.title)) }
-                p class="quiet" { (prose::unbroken(&picture.about)) }
+                h3 { (prose::plain(&picture.title)) }
+                p class="quiet" { (prose::plain(&picture.about)) }
             }
             div class=(layout) {
                 @for (number, one) in picture.panels.iter().enumerate() {

@@ -168,12 +168,15 @@ function switches(panel) {
   }
 }
 
-// What a cell is sorted by: 1 234, 12.3 µs, 4 %; words by themselves, nothing last.
+// What a cell is sorted by: 1 234, 12.3 µs, 4 %; words by themselves, nothing last. A second line of it does not count.
 function key(cell) {
-  const text = (cell?.firstChild?.textContent ?? "").trim().replaceAll("−", "-");
-  const number = /^([-+]?\d[\d  ]*(?:\.\d+)?) ?(ns|µs|ms|s|min|h)?\b/.exec(text);
+  const nodes = [...(cell?.childNodes ?? [])];
+  const end = nodes.findIndex((node) => node.nodeName === "BR");
+  const first = end < 0 ? nodes : nodes.slice(0, end);
+  const text = first.map((node) => node.textContent).join("").trim().replaceAll("−", "-");
+  const number = /^([-+]?\d[\d\s]*(?:\.\d+)?)\s?(ns|µs|ms|s|min|h)?\b/.exec(text);
   const unit = { ns: 1e-9, "µs": 1e-6, ms: 1e-3, s: 1, min: 60, h: 3600 };
-  if (number) return [0, Number(number[1].replaceAll(/[  ]/g, "")) * (unit[number[2]] ?? 1), text];
+  if (number) return [0, Number(number[1].replaceAll(/\s/g, "")) * (unit[number[2]] ?? 1), text];
   return [text === "–" || text === "" ? 2 : 1, 0, text];
 }
 

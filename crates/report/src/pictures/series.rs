@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use howlate_model::Property;
+use howlate_model::{Latency, Property};
 
 use crate::chart::{HUES, Hue, Marks, Named};
 use crate::entry::Entry;
@@ -61,25 +61,58 @@ pub(crate) fn series<'a>(entries: &[Entry<'a>]) -> Vec<Series<'a>> {
     all
 }
 
-/// The legend: each coloured series with `more` about it, the others together.
+/// The legend: each coloured series with `more` about it, the others together with what all of them stay below.
 pub(crate) fn legend(series: &[Series<'_>], more: impl Fn(&Series<'_>) -> String) -> Vec<Named> {
-    let coloured = series.iter().filter(|one| one.hue != Hue::Rest);
-    let mut all: Vec<Named> = coloured
-        .map(|one| Named { hue: one.hue, text: format!("{}: {}", one.name, more(one)), marks: Marks::Line })
-        .collect();
-    let rest = series.iter().filter(|one| one.hue == Hue::Rest).count();
-    if rest > 0 {
-        all.push(Named {
-            hue: Hue::Rest,
-            text: format!("{rest} others, whose maxima are smaller"),
-            marks: Marks::Line,
-        });
+    let (rest, coloured): (Vec<&Series<'_>>, Vec<_>) = series.iter().partition(|one| one.hue == Hue::Rest);
+    let named = |one: &Series<'_>| Named {
+        hue: one.hue,
+        text: format!("{}: {}", one.name, more(one)),
+        marks: Marks::Line,
+    };
+    let mut all: Vec<Named> = coloured.into_iter().map(named).collect();
+    match rest.as_slice() {
+        [] => {}
+        [only] => all.push(named(only)),
+        several => {
+            let most = several.iter().map(|one| one.entry.max()).max().unwrap_or(0);
+            let text = format!("{} others, at most {} late", several.len(), Latency::from_nanos(most));
+            all.push(Named { hue: Hue::Rest, text, marks: Marks::Line });
+        }
     }
     all
 }
 
 /// A sentence on conditions that are not drawn.
 pub(crate) fn left_out(count: usize) -> Option<String> {
-    (count > 0)
-        .then(|| format!("{count} more conditions are not drawn; their numbers are in the table of results."))
+    match count {
+        0 => None,
+        1 => Some("1 more condition is not drawn; its numbers are in the table of results.".to_owned()),
+        _ => {
+            Some(format!("{count} more conditions are not drawn; their numbers are in the table of results."))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Recording;
+    use crate::testing::{add, analysis, condition};
+
+    /// Seven lengths by seven policies would be seven panels of seven conditions each.
+    #[test]
+    fn every_condition_is_in_one_of_a_few_panels_and_in_their_legends() {
+        let policies = (1..=7).map(|priority| format!("fifo:{priority}"));
+        let lengths =
+            |policy: String| (1..=7).map(move |ms| condition(&format!("sleep {ms}ms"), &policy, None));
+        let mut all = analysis(policies.flat_map(lengths).collect());
+        (0..49).for_each(|one| add(&mut all, one, 10, 1_000_000 + 1_000 * i64::from(one)));
+        let entries = Entry::all(&[Recording::of("run.jsonl", &all)]);
+        let panels = panels(&entries);
+        let drawn: usize = panels.iter().map(|panel| panel.entries.len()).sum();
+        assert!(panels.len() <= PANELS && drawn == 49, "{} panels, {drawn} conditions", panels.len());
+        let legend = legend(&series(&entries), |_| String::new());
+        let rest = legend.iter().find(|named| named.hue == Hue::Rest).unwrap();
+        assert_eq!((legend.len(), rest.text.as_str()), (HUES + 1, "43 others, at most 1.04 ms late"));
+    }
 }

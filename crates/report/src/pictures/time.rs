@@ -24,9 +24,11 @@ const SPOTS: usize = 5;
 
 /// The picture; nothing to see where less than two stretches of time were kept.
 pub(crate) fn picture(entries: &[Entry<'_>]) -> Option<Picture> {
-    let mut drawn: Vec<Entry<'_>> =
-        entries.iter().copied().filter(|entry| entry.outcome.timeline().slices().len() > 1).collect();
-    let candidates = drawn.len();
+    let stretches = |entry: &Entry<'_>| entry.outcome.timeline().slices().len();
+    if entries.iter().all(|entry| stretches(entry) < 2) {
+        return None;
+    }
+    let mut drawn: Vec<Entry<'_>> = entries.iter().copied().filter(|entry| stretches(entry) > 0).collect();
     let mut by_max: Vec<usize> = (0..drawn.len()).collect();
     by_max.sort_by_key(|place| Reverse(drawn[*place].max()));
     by_max.truncate(STRIPS);
@@ -48,12 +50,12 @@ pub(crate) fn picture(entries: &[Entry<'_>]) -> Option<Picture> {
     };
     Some(Picture {
         kind: Chart::Time,
-        title: title(&drawn),
+        title: title(entries),
         about: "One strip per condition, all on the same axes. The darker, the more wake-ups were that late; the line above \
                 is the worst of each stretch of time, dots are the worst of all. Grey stretches ran under a background \
                 load; triangles mark missed periods and lost wake-ups."
             .to_owned(),
-        left_out: left_out(candidates - drawn.len()),
+        left_out: left_out(entries.len() - drawn.len()),
         panels: drawn.iter().enumerate().map(strip).collect(),
         numbers: Some(numbers(&drawn)),
     })
