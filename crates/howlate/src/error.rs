@@ -58,7 +58,7 @@ pub(crate) enum Error {
     #[error("--by compares conditions of one recording; found {found}")]
     ByTakesOne { found: usize },
     #[error("no condition of the base is in any other recording")]
-    NothingMatches,
+    NothingMatches { refused: Option<String> },
     #[error("no condition has {property} `{found}`")]
     NoSuchValue { property: &'static str, found: String, values: Vec<String> },
     #[error("no two conditions differ in {property} and nothing else")]
@@ -219,7 +219,10 @@ impl Error {
                 [first, ..] => format!("give a second recording, or `--by {first}` to compare its conditions"),
             }),
             Self::ByTakesOne { .. } => Some("leave --by out, or give one recording".into()),
-            Self::NothingMatches => {
+            Self::NothingMatches { refused: Some(refused) } => Some(format!(
+                "{refused} in one of them, which is another condition; its `howlate show` says what was missing"
+            )),
+            Self::NothingMatches { refused: None } => {
                 Some("`howlate show` lists the conditions of recordings; what differs must do so throughout".into())
             }
             Self::NoSuchValue { property, values, .. } => Some(format!("{property} is one of {}", values.join(", "))),

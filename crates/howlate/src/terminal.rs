@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
-use howlate_render::{legible_json, legible_lines};
+use howlate_render::{legible_json, legible_lines, wrapped};
 
 pub(crate) const ERROR: Style = AnsiColor::Red.on_default();
 pub(crate) const HINT: Style = AnsiColor::Cyan.on_default();
@@ -31,11 +31,21 @@ pub(crate) fn print(text: &str) -> io::Result<()> {
 pub(crate) fn explain(refused: &clap::Error) -> ExitCode {
     let text = refused.render().ansi().to_string();
     match refused.use_stderr() {
-        true => say(&text),
+        true => say(&columns_for_errors().map_or_else(|| text.clone(), |columns| broken(&text, columns))),
         // Nobody is left to be helped when standard output is gone.
         false => drop(print(&text)),
     }
     u8::try_from(refused.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
+}
+
+/// What the parser says of errors in lines that fit; it does that for help alone.
+fn broken(text: &str, columns: usize) -> String {
+    let line = |line: &str| {
+        let said = line.trim_start();
+        let indent = line.len() - said.len();
+        format!("{:indent$}{}\n", "", wrapped(said, columns, indent + 2))
+    };
+    text.lines().map(line).collect()
 }
 
 /// Prints a result for people, or JSON if it is that.
@@ -103,6 +113,12 @@ pub(crate) fn width() -> usize {
     let asked = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let terminal = || rustix::termios::tcgetwinsize(io::stdout()).ok().map(|size| usize::from(size.ws_col));
     asked.or_else(terminal).filter(|columns| *columns > 0).unwrap_or(USUAL).clamp(40, WIDEST)
+}
+
+/// Columns that errors have room for, where a terminal shows them.
+fn columns_for_errors() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(io::stderr()).ok()?;
+    Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
 }
 
 /// Lines that a terminal has room for; `None` where there is none to ask.

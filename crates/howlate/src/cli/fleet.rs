@@ -43,7 +43,7 @@ pub(crate) enum FleetCommand {
 missing, or did not do all.\n\nExamples:\n  \
 howlate fleet run plan.toml --on ssh:n1,n2,root@n3 --timeout 10m\n  \
 howlate fleet run rt-kernel --on slurm:rt --folder ~/rt-nodes\n  \
-howlate fleet run plan.toml --on kubernetes:lab --every-node --image registry.lab/howlate\n  \
+howlate fleet run plan.toml --on kubernetes:lab --every-node \\\n      --image registry.lab/howlate\n  \
 howlate fleet run plan.toml --on ssh:@lab.txt -- --fail-above 'max>1ms'\n  \
 howlate fleet run plan.toml --on ssh:@lab.txt --resume\n\n\
 Ctrl-C ends the waiting, and the nodes go on: `howlate fleet collect FOLDER` fetches what they find, `howlate fleet cancel FOLDER` ends \

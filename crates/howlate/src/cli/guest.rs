@@ -12,9 +12,9 @@ use super::{Identity, Printing, known};
 /// The same measurement inside other kernels, booted in QEMU
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
-howlate guest --kernel debian:standard --kernel debian:rt -- cyclic --policy fifo:80 --duration 30s\n  \
+howlate guest --kernel debian:standard --kernel debian:rt \\\n      -- cyclic --policy fifo:80 --duration 30s\n  \
 howlate guest --kernel ./bzImage --memory 1G --cpus 4 -- sleep --for 1ms\n  \
-howlate guest --kernel debian:rt --host-load idle,cpu --vcpu-policy other,fifo:1 -- cyclic --policy fifo:80")]
+howlate guest --kernel debian:rt --host-load idle,cpu \\\n      --vcpu-policy other,fifo:1 -- cyclic --policy fifo:80")]
 pub(crate) struct Guest {
     /// Kernels to boot: the path of an image, `host`, or debian:standard, debian:cloud, debian:rt
     #[arg(long, value_name = "KERNEL,…", value_delimiter = ',', required_unless_present = "libvirt_xml", value_parser = known::known::<KernelSpec>(known::kernels), hide_possible_values = true)]

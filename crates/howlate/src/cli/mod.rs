@@ -143,7 +143,7 @@ impl Command {
 #[command(after_help = "Examples:\n  \
 howlate cyclic --policy fifo:80 --duration 1m\n  \
 howlate cyclic --threads 5 --policy fifo:99 --staircase --distance 500us\n  \
-howlate cyclic --policy other,fifo:80 --load idle,cpu --fail-above 'p99.9>100us'")]
+howlate cyclic --policy other,fifo:80 --load idle,cpu \\\n      --fail-above 'p99.9>100us'")]
 pub(crate) struct Cyclic {
     /// Time between planned wake-ups
     #[arg(
@@ -188,8 +188,8 @@ pub(crate) struct Cyclic {
 /// How late sleeps return, by length, call, policy and load
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
-howlate sleep --for 0,10ns,100ns,1us,10us,100us,1ms,2ms,10ms --policy other,nice:-20,rr:99\n  \
-howlate sleep --for 1ms --call clock_nanosleep,timerfd,ppoll,busy_wait --out calls.jsonl\n  \
+howlate sleep --for 0,10ns,100ns,1us,10us,100us,1ms,2ms,10ms \\\n      --policy other,nice:-20,rr:99\n  \
+howlate sleep --for 1ms --call clock_nanosleep,timerfd,ppoll,busy_wait \\\n      --out calls.jsonl\n  \
 howlate sleep --for 100us,10ms --call python,cpp,node --policy other,fifo:99")]
 pub(crate) struct Sleep {
     /// How long to ask to sleep

@@ -20,7 +20,7 @@ howlate notify --by pipe,futex --after 1ms --why")]
 howlate notify\n  \
 howlate notify --policy other,fifo:80 --out notify.jsonl\n  \
 howlate notify --by all --after 100us\n  \
-howlate notify --by futex,eventfd --pair 0,1 --pair 1,1 --receiver as_left,held_awake\n  \
+howlate notify --by futex,eventfd --pair 0,1 --pair 1,1 \\\n      --receiver as_left,held_awake\n  \
 howlate notify --by pipe,futex --after 1ms --why")]
 pub(crate) struct Notify {
     /// How to notify, or `all`; `--help` lists them

@@ -4,7 +4,7 @@ mod self_test;
 
 use howlate_analyse::compare::{Comparison, Criteria, Track, Verdict, recordings, within};
 use howlate_analyse::{Analysis, is_as_asked};
-use howlate_model::Property;
+use howlate_model::{HasProperties, Property, Value};
 use howlate_render::{self as render, ComparisonReport};
 
 use super::reading::{self, Texts};
@@ -57,7 +57,16 @@ fn against_base(tracks: &[Track], asked: Criteria) -> Result<Comparison, Error> 
         return Err(Error::NothingToCompare { differ: differing(base) });
     }
     let comparison = recordings(base, news, asked);
-    if comparison.compared.is_empty() { Err(Error::NothingMatches) } else { Ok(comparison) }
+    match comparison.compared.first() {
+        Some(_) => Ok(comparison),
+        None => Err(Error::NothingMatches { refused: tracks.iter().find_map(refused) }),
+    }
+}
+
+/// A policy that was refused: what ran is not what the other recording has.
+fn refused(track: &Track) -> Option<String> {
+    let mut policies = track.analysis.outcomes().iter().filter_map(|outcome| outcome.value(Property::Policy));
+    policies.find(|policy| matches!(policy, Value::Refused { .. })).map(|policy| policy.to_string())
 }
 
 /// The properties in which the conditions of a recording differ.
