@@ -9,6 +9,7 @@ mod interrupts;
 pub(crate) mod isolation;
 mod memory;
 mod mitigations;
+mod period;
 mod permissions;
 mod preemption;
 mod quota;

@@ -5,7 +5,7 @@ use howlate_procfs::{CommandLine, Kernel, Reading, Root};
 
 use super::container::Advice;
 use super::draft::{Draft, finding};
-use super::throttling::every;
+use super::period::every;
 use crate::cgroup::Cgroup;
 use crate::container::container;
 use crate::kernel_config::KernelConfig;

@@ -5,6 +5,7 @@ use howlate_model::{Finding, Verdict};
 use howlate_procfs::{Kernel, Reading, Root};
 
 use super::draft::{Draft, finding};
+use super::period::every;
 use super::rt_group::divides;
 use crate::debugfs::Debugfs;
 
@@ -56,14 +57,6 @@ fn without_limit(fair_server: bool) -> Draft {
         );
     }
     draft.why("Nothing cuts a busy real-time thread short. One that never sleeps takes its CPU for good.")
-}
-
-/// `every second`, `every 500 ms`.
-pub(super) fn every(millis: impl Into<i128>) -> String {
-    match millis.into() {
-        1000 => "every second".to_owned(),
-        millis => format!("every {millis} ms"),
-    }
 }
 
 fn throttled(budget: i64, whole: i64) -> Draft {
