@@ -15,13 +15,13 @@ const BRACKETS: &str =
 /// A pair of conditions and its name.
 type Row<'a> = (String, &'a Compared);
 
-/// Columns and rows; `None` where one pair speaks for itself.
+/// Columns and rows; `None` where one pair speaks for itself, or none of them says anything.
 fn rows<'a>(report: &'a ComparisonReport<'_>) -> Option<(Vec<Statistic>, Vec<Row<'a>>)> {
     let compared = &report.comparison.compared;
     let is_there = |statistic: &Statistic| compared.iter().any(|one| of(one, *statistic).is_some());
-    let statistics = Statistic::ALL.into_iter().filter(is_there).collect();
+    let statistics: Vec<Statistic> = Statistic::ALL.into_iter().filter(is_there).collect();
     let names = words::Rows::of(report);
-    (compared.len() > 1)
+    (compared.len() > 1 && !statistics.is_empty())
         .then(|| (statistics, compared.iter().map(|one| (names.name(one, false), one)).collect()))
 }
 
