@@ -90,7 +90,7 @@ mod tests {
         assert_eq!(lines("try `ulimit -r 80` here", 17), ["try", "`ulimit -r 80`", "here"]);
         assert_eq!(lines("try `ulimit -r 80` here", 10), ["try", "`ulimit -r", "80` here"]);
         assert_eq!(lines("no-break-here-at-all", 8), ["no-break-here-at-all"]);
-        assert_eq!(lines("other · load idle · CPU 10", 8), ["other ·", "load", "idle ·", "CPU 10"]);
+        assert_eq!(lines("other · idle · CPU 10", 6), ["other ·", "idle ·", "CPU 10"]);
         let bold = crate::style::paint(crate::style::BOLD, "10 µs");
         assert_eq!((text_width(&bold), text_width("µ → –")), (5, 5));
         assert_eq!(wrapped("one two", 3, 2), "one two");
