@@ -120,22 +120,46 @@ fn counts(
 ) -> Result<HdrLayout, HdrError> {
     let length = number(bytes)?;
     let layout = layout(bytes)?;
-    let ranges = Ranges::of(layout);
+    let mut counts = Counts { ranges: Ranges::of(layout), within, index: 0 };
     let mut rest = bytes.take(u64::from(length));
-    let mut index = 0_u64;
-    while let Some(word) = count_or_empty(&mut rest)? {
+    while rest.limit() > 0 {
+        let words = rest.fill_buf()?;
+        let mut read = 0;
+        while let Some((word, length)) = first_word(&words[read..]) {
+            counts.word(word, &mut take)?;
+            read += length;
+        }
+        rest.consume(read);
+        if read == 0 {
+            counts.word(across_a_border(&mut rest)?, &mut take)?;
+        }
+    }
+    Ok(layout)
+}
+
+/// Where in the buckets the next word stands.
+struct Counts {
+    ranges: Ranges,
+    within: u64,
+    index: u64,
+}
+
+impl Counts {
+    /// A count, or below zero the number of empty buckets.
+    #[inline]
+    fn word(&mut self, word: i64, take: &mut impl FnMut(Bucket)) -> Result<(), HdrError> {
         let Ok(count) = u64::try_from(word) else {
-            index = index.saturating_add(word.unsigned_abs());
-            continue;
+            self.index = self.index.saturating_add(word.unsigned_abs());
+            return Ok(());
         };
-        let range = ranges.range(index).filter(|range| range.0 <= within);
-        let (lowest, highest) = range.ok_or(HdrError::TooLarge { within })?;
+        let range = self.ranges.range(self.index).filter(|range| range.0 <= self.within);
+        let (lowest, highest) = range.ok_or(HdrError::TooLarge { within: self.within })?;
         if count > 0 {
             take(Bucket { lowest, highest, count });
         }
-        index += 1;
+        self.index += 1;
+        Ok(())
     }
-    if rest.limit() > 0 { Err(HdrError::Damaged) } else { Ok(layout) }
 }
 
 fn layout(bytes: &mut impl Read) -> Result<HdrLayout, HdrError> {
@@ -155,19 +179,6 @@ fn long(bytes: &mut impl Read) -> io::Result<u64> {
     let mut word = [0; 8];
     bytes.read_exact(&mut word)?;
     Ok(u64::from_be_bytes(word))
-}
-
-/// The next word: a count, or below zero the number of empty buckets. `None` at the end.
-#[inline]
-fn count_or_empty(bytes: &mut io::Take<&mut impl BufRead>) -> io::Result<Option<i64>> {
-    if bytes.limit() == 0 {
-        return Ok(None);
-    }
-    if let Some((word, length)) = first_word(bytes.fill_buf()?) {
-        bytes.consume(length);
-        return Ok(Some(word));
-    }
-    across_a_border(bytes).map(Some)
 }
 
 /// A word of which only the beginning is there yet.

@@ -5,6 +5,7 @@
 //! the merged conditions, rounds go on from source to source, and all times are moved to one clock. Pure.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
 
 use howlate_model::{Condition, Line, MonotonicTime, Policy, Started};
 
@@ -13,8 +14,9 @@ use howlate_model::{Condition, Line, MonotonicTime, Policy, Started};
 pub struct Merge {
     /// Of the merged recording.
     conditions: Vec<Condition>,
-    /// Where the conditions of each description are, in order.
-    places: HashMap<String, Vec<u32>>,
+    /// Where the conditions of each hash are, in order.
+    places: HashMap<u64, Vec<u32>>,
+    hashing: RandomState,
     /// What is known of each condition.
     known: Vec<Known>,
     /// Boots of all sources before.
@@ -53,11 +55,6 @@ pub fn side_by_side(sources: &[Vec<Condition>]) -> Vec<Condition> {
     (0..most).flat_map(|place| sources.iter().filter_map(move |source| source.get(place).cloned())).collect()
 }
 
-/// What makes a condition the same as another: every field of it.
-pub(crate) fn description(condition: &Condition) -> String {
-    serde_json::to_string(condition).unwrap_or_default()
-}
-
 impl Merge {
     /// Into a recording of these conditions.
     pub fn into_conditions(conditions: Vec<Condition>) -> Self {
@@ -76,10 +73,16 @@ impl Merge {
     /// One more condition, even where there is one like it; returns its index.
     fn add(&mut self, condition: Condition) -> u32 {
         let index = u32::try_from(self.conditions.len()).unwrap_or(u32::MAX);
-        self.places.entry(description(&condition)).or_default().push(index);
+        self.places.entry(self.hashing.hash_one(&condition)).or_default().push(index);
         self.conditions.push(condition);
         self.known.push(Known::default());
         index
+    }
+
+    /// Where the conditions are that have every field in common with one, in order.
+    fn like(&self, condition: &Condition) -> impl Iterator<Item = u32> {
+        let alike = self.places.get(&self.hashing.hash_one(condition)).into_iter().flatten().copied();
+        alike.filter(move |place| self.conditions[*place as usize] == *condition)
     }
 
     /// A source begins that has these `conditions`, named as in the merged recording; `moved_by` nanoseconds
@@ -89,13 +92,14 @@ impl Merge {
     ///
     /// When one of them is not in the merged recording.
     pub fn begin(&mut self, conditions: &[Condition], moved_by: i64) -> Result<u32, UnknownCondition> {
-        let mut seen: HashMap<String, usize> = HashMap::new();
+        // By the first place of those alike.
+        let mut seen: HashMap<Option<u32>, usize> = HashMap::new();
         let mut taken = Vec::with_capacity(conditions.len());
         for condition in conditions {
-            let described = description(condition);
-            let before = seen.entry(described.clone()).or_default();
-            let place = self.places.get(&described).and_then(|places| places.get(*before));
-            taken.push(*place.ok_or_else(|| UnknownCondition(Box::new(condition.clone())))?);
+            let mut like = self.like(condition).peekable();
+            let before = seen.entry(like.peek().copied()).or_default();
+            let place = like.nth(*before);
+            taken.push(place.ok_or_else(|| UnknownCondition(Box::new(condition.clone())))?);
             *before += 1;
         }
         self.boots = self.boots.saturating_add(self.source.boots);
@@ -128,8 +132,7 @@ impl Merge {
     /// A condition that the source did not know at its start: the one like it that the source does not have yet, or a new
     /// one.
     fn found(&mut self, condition: Condition) {
-        let like = self.places.get(&description(&condition)).into_iter().flatten();
-        let free = like.copied().find(|place| !self.source.conditions.contains(place));
+        let free = self.like(&condition).find(|place| !self.source.conditions.contains(place));
         let place = free.unwrap_or_else(|| self.add(condition));
         self.source.conditions.push(place);
     }
@@ -140,8 +143,8 @@ impl Merge {
         let Some(condition) = self.conditions.get(asked as usize).cloned() else { return };
         let suits = |known: &Known| known.ran.is_none_or(|other| other == ran);
         if !suits(&self.known[asked as usize]) {
-            let like = self.places.get(&description(&condition)).into_iter().flatten().copied();
-            let free = like
+            let free = self
+                .like(&condition)
                 .filter(|place| !self.source.conditions.contains(place))
                 .find(|place| suits(&self.known[*place as usize]));
             let place = free.unwrap_or_else(|| self.add(condition));

@@ -8,6 +8,7 @@ use std::slice::from_ref;
 
 use howlate_model::{CONDITIONS_MOST, FORMAT, Header, Line};
 use serde::Deserialize;
+use serde::de::Error as _;
 use serde_json::error::Category;
 
 use crate::bounded::{LineRead, read_line_within, size};
@@ -128,6 +129,11 @@ impl Reader {
         &self.header
     }
 
+    /// The same of a reader that is not needed any more.
+    pub fn into_header(self) -> Header {
+        self.header
+    }
+
     /// The file.
     pub fn path(&self) -> &Path {
         &self.path
@@ -149,7 +155,7 @@ impl Reader {
     }
 
     fn parse(&mut self) -> Option<Result<Line, ReadError>> {
-        match serde_json::from_slice(&self.buffer) {
+        match parsed(&self.buffer) {
             Ok(Line::Header(_)) => {
                 Some(Err(ReadError::SecondHeader { path: self.path.clone(), line: self.number }))
             }
@@ -193,6 +199,12 @@ impl Iterator for Reader {
     }
 }
 
+/// A line as it is written. That it is UTF-8 is seen at once: text by text takes several times as long.
+pub(crate) fn parsed(line: &[u8]) -> Result<Line, serde_json::Error> {
+    let text = std::str::from_utf8(line).map_err(serde_json::Error::custom)?;
+    serde_json::from_str(text)
+}
+
 /// The conditions that a line is about.
 fn conditions(line: &Line) -> &[u32] {
     match line {
@@ -218,7 +230,7 @@ struct Versioned {
 
 fn header(line: &[u8], path: &Path) -> Result<Header, ReadError> {
     let not = |reason: String| ReadError::NotARecording { path: path.to_owned(), reason };
-    let why = match serde_json::from_slice(line) {
+    let why = match parsed(line) {
         Ok(Line::Header(header)) if header.format <= FORMAT => return Ok(*header),
         Ok(_) => "line 1 is no header".to_owned(),
         Err(error) => error.to_string(),
@@ -305,6 +317,9 @@ mod tests {
         let whole = std::fs::read_to_string(recording(folder.path())).unwrap();
         check(whole.replacen("\"hdr\":\"", "\"hdr\":\"!", 1).as_bytes(), "line 2 is damaged");
         check(whole.replacen("{\"block\"", "{\"blok\"", 1).as_bytes(), "line 2 is damaged");
+        let place = whole.find("\"hdr\"").unwrap();
+        let bytes = [&whole.as_bytes()[..=place], b"\xff", &whole.as_bytes()[place + 2..]].concat();
+        check(&bytes, "line 2 is damaged: invalid utf-8");
     }
 
     #[test]

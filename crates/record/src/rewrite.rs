@@ -8,6 +8,9 @@ use std::path::Path;
 use howlate_model::{Header, Line};
 use tempfile::NamedTempFile;
 
+/// Bytes that are written at a time.
+const BUFFER: usize = 1 << 18;
+
 /// The folder that a file is in.
 pub(crate) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
@@ -30,7 +33,8 @@ impl Rewriting {
     /// Begins one beside `path`.
     pub(crate) fn begin(path: &Path, header: &Header) -> io::Result<Self> {
         let folder = folder_of(path);
-        let mut new = Self { out: BufWriter::new(howlate_private::partial_in(folder)?), blocks: 0 };
+        let mut new =
+            Self { out: BufWriter::with_capacity(BUFFER, howlate_private::partial_in(folder)?), blocks: 0 };
         new.write(&Line::Header(Box::new(header.clone())))?;
         Ok(new)
     }

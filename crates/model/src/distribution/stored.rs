@@ -90,17 +90,20 @@ impl TryFrom<Stored<'_>> for Distribution {
 #[derive(Default)]
 struct Seen {
     held: u64,
-    /// The first and the last that are not empty.
-    ends: Option<(Bucket, Bucket)>,
+    /// The first that is not empty, and the last.
+    first: Option<Bucket>,
+    last: Option<Bucket>,
     /// The sums that they allow, where each value is the smallest of its bucket, and the largest.
     least: i128,
     most: i128,
 }
 
 impl Seen {
+    #[inline]
     fn add(&mut self, bucket: Bucket) {
         self.held = self.held.saturating_add(bucket.count);
-        self.ends = Some((self.ends.map_or(bucket, |(first, _)| first), bucket));
+        self.first.get_or_insert(bucket);
+        self.last = Some(bucket);
         // At most 2⁴² times 2⁶⁴, of at most 2¹² buckets.
         let times = |value: u64| (u128::from(value) * u128::from(bucket.count)).cast_signed();
         self.least += times(bucket.lowest);
@@ -132,7 +135,7 @@ impl Distribution {
 
     /// Whether what is stored beside the buckets can be true of them.
     fn check(&self, seen: &Seen) -> Result<(), String> {
-        let Some((first, last)) = seen.ends else {
+        let Some((first, last)) = seen.first.zip(seen.last) else {
             let is_empty = self.sum == 0 && self.early == 0;
             return if is_empty {
                 Ok(())

@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 
 use super::called::{Called, Key, key};
 use crate::bounded::{LineRead, read_line_within};
-use crate::reader::{LONGEST_LINE, Reader};
+use crate::reader::{LONGEST_LINE, Reader, parsed};
 
 /// How a line begins that tells which recording the next lines come from.
 const SOURCE: &[u8] = b"{\"source\"";
@@ -81,7 +81,7 @@ impl Candidate {
 
     /// Its first line, whole.
     pub(super) fn header(&self) -> Result<Header, String> {
-        Reader::open(self.path()).map(|reader| reader.header().clone()).map_err(|error| error.to_string())
+        Reader::open(self.path()).map(Reader::into_header).map_err(|error| error.to_string())
     }
 
     /// The file's name in what is said of it.
@@ -139,19 +139,20 @@ impl Candidate {
     }
 
     /// The line that stands before its lines.
-    pub(super) fn source(&self, header: &Header, called: &Called, moved_by: i64) -> Source {
+    pub(super) fn source(&self, header: Header, called: &Called, moved_by: i64) -> Source {
+        let Header { command, system, findings, settings, instrument, .. } = header;
         Source {
             id: self.id.clone(),
             called: called.name(&self.key).to_owned(),
             node: self.node.clone(),
-            command: header.command.clone(),
+            command,
             started: self.started.clone(),
             at_ns: MonotonicTime::from_nanos(self.at.as_nanos().saturating_add(moved_by)),
             moved_by_ns: moved_by,
-            system: header.system.clone(),
-            findings: header.findings.clone(),
-            settings: header.settings.clone(),
-            instrument: header.instrument,
+            system,
+            findings,
+            settings,
+            instrument,
         }
     }
 }
@@ -188,9 +189,9 @@ fn beginning(path: &Path) -> Result<Beginning, String> {
         _ => {}
     }
     let reader = Reader::open(path).map_err(|error| error.to_string())?;
-    let Header { format, id, command, started, at_ns, node, system, conditions, .. } =
-        reader.header().clone();
-    let id = id.or_else(|| Some(id_of(reader.header())));
+    let otherwise = id_of(reader.header());
+    let Header { format, id, command, started, at_ns, node, system, conditions, .. } = reader.into_header();
+    let id = id.or(Some(otherwise));
     Ok(Beginning { format, id, command, started, at_ns, node, system, conditions })
 }
 
@@ -210,7 +211,7 @@ fn parts(path: &Path) -> Result<HashMap<String, Key>, String> {
     let (mut parts, mut line) = (HashMap::new(), Vec::new());
     while read_line_within(&mut lines, LONGEST_LINE, &mut line).map_err(failed)? == LineRead::Line {
         if line.starts_with(SOURCE)
-            && let Ok(Line::Source(source)) = serde_json::from_slice(&line)
+            && let Ok(Line::Source(source)) = parsed(&line)
         {
             parts.insert(source.called.clone(), key(&source.node, &source.system));
         }

@@ -22,7 +22,7 @@ use self::called::{Called, key};
 use self::candidate::Candidate;
 pub use self::merged::Merged;
 use self::whole::{Ending, Whole};
-use crate::merge::{Merge, description, side_by_side};
+use crate::merge::{Merge, side_by_side};
 
 /// As many conditions are in the header; others follow it, so that no line is too long to be read.
 const IN_HEADER: usize = 8_192;
@@ -123,7 +123,7 @@ impl Sources {
             return true;
         }
         match Whole::read(candidate.path()) {
-            Ok(whole) => self.take(candidate, whole),
+            Ok((header, whole)) => self.take(candidate, header, whole),
             Err(reason) => {
                 self.next.push_back(Line::Caveat(Caveat::SourceLeftOut { path, reason }));
                 // What is damaged here may have come whole another time.
@@ -133,7 +133,7 @@ impl Sources {
         true
     }
 
-    fn take(&mut self, candidate: Candidate, whole: Whole) {
+    fn take(&mut self, candidate: Candidate, header: Header, whole: Whole) {
         let twins = candidate.twins().map(|path| Line::Caveat(Caveat::SourceTwice { path }));
         self.next.extend(twins);
         self.ends(&candidate, whole.ending());
@@ -147,7 +147,7 @@ impl Sources {
         self.counted.insert(candidate.id.clone());
         self.skips = false;
         if !candidate.is_merged() {
-            let source = candidate.source(whole.header(), &self.called, moved_by);
+            let source = candidate.source(header, &self.called, moved_by);
             self.next.push_back(Line::Source(Box::new(source)));
         }
         self.current = Some((candidate, whole));
@@ -270,22 +270,33 @@ fn candidates(paths: &[PathBuf]) -> (Vec<Candidate>, Vec<(String, String)>) {
 /// The conditions of all, each as often as the recording has it that has it most often.
 fn together(candidates: &[Candidate], called: &Called) -> Vec<Condition> {
     let each: Vec<Vec<Condition>> = candidates.iter().map(|one| one.conditions(called)).collect();
-    let mut wanted: HashMap<String, usize> = HashMap::new();
-    for conditions in &each {
-        let mut here: HashMap<String, usize> = HashMap::new();
-        for described in conditions.iter().map(description) {
-            let times = here.entry(described.clone()).or_default();
-            *times += 1;
-            let most = wanted.entry(described).or_default();
-            *most = (*most).max(*times);
-        }
+    let mut seen: HashMap<&Condition, Times> = HashMap::new();
+    for (recording, conditions) in each.iter().enumerate() {
+        conditions.iter().for_each(|condition| seen.entry(condition).or_default().add(recording));
     }
-    let mut is_wanted = |condition: &Condition| match wanted.get_mut(&description(condition)) {
-        Some(left) if *left > 0 => {
-            *left -= 1;
-            true
-        }
-        _ => false,
-    };
+    let mut is_wanted = |condition: &Condition| seen.get_mut(condition).is_some_and(Times::takes_one);
     side_by_side(&each).into_iter().filter(|condition| is_wanted(condition)).collect()
+}
+
+/// How often a condition is in recordings that are looked at one after the other.
+#[derive(Default)]
+struct Times {
+    most: usize,
+    recording: usize,
+    here: usize,
+}
+
+impl Times {
+    fn add(&mut self, recording: usize) {
+        self.here = if self.recording == recording { self.here + 1 } else { 1 };
+        self.recording = recording;
+        self.most = self.most.max(self.here);
+    }
+
+    /// Whether one more is wanted, which then is there.
+    fn takes_one(&mut self) -> bool {
+        let is_wanted = self.most > 0;
+        self.most = self.most.saturating_sub(1);
+        is_wanted
+    }
 }

@@ -13,7 +13,6 @@ const KEPT: u64 = 2 << 20;
 /// A recording that was read to its end without an error.
 #[derive(Debug)]
 pub(super) struct Whole {
-    header: Header,
     lines: Lines,
     ending: Ending,
 }
@@ -36,12 +35,11 @@ pub(super) enum Ending {
 }
 
 impl Whole {
-    /// Reads it to the end; the reason where that cannot be done.
-    pub(super) fn read(path: &Path) -> Result<Self, String> {
+    /// Reads it to the end, and gives its first line; the reason where that cannot be done.
+    pub(super) fn read(path: &Path) -> Result<(Header, Self), String> {
         let words = |error: ReadError| error.to_string();
         let length = std::fs::metadata(path).map_err(|error| error.to_string())?.len();
         let mut reader = Reader::open(path).map_err(words)?;
-        let header = reader.header().clone();
         let (mut kept, mut how) = (Vec::new(), None);
         for line in reader.by_ref() {
             let line = line.map_err(words)?;
@@ -65,11 +63,7 @@ impl Whole {
             true => Lines::Kept(kept.into_iter()),
             false => Lines::Again(Box::new(Reader::open(path).map_err(words)?)),
         };
-        Ok(Self { header, lines, ending })
-    }
-
-    pub(super) const fn header(&self) -> &Header {
-        &self.header
+        Ok((reader.into_header(), Self { lines, ending }))
     }
 
     pub(super) const fn ending(&self) -> Ending {
