@@ -5,6 +5,7 @@ use std::io::{self, BufRead, BufReader, Read, Seek, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -84,18 +85,19 @@ impl Run<'_> {
         let (program, patience) = (self.program, self.patience);
         let mut child = self.started()?;
         let out = beside(child.stdout.take(), |out| take(Box::new(out)));
-        let error = beside(child.stderr.take(), |mut error| text(&mut error));
+        let messages = Messages::of(child.stderr.take());
         let Ok(taken) = out.recv_timeout(patience) else {
             drop(child.kill());
             drop(child.wait());
             let error = format!("no answer within {} s", patience.as_secs());
             return Ok((Said { error, ..Said::default() }, T::default()));
         };
-        let messages = error.recv_timeout(MESSAGES);
+        let are_all = messages.end_within(MESSAGES);
         let status = ended(&mut child).map_err(|source| no_program(program, source))?;
-        let late = || if status == Some(0) { None } else { error.recv_timeout(REASONS).ok() };
-        let error = messages.ok().or_else(late).unwrap_or_default();
-        Ok((Said { status, out: String::new(), error }, taken))
+        if !are_all && status != Some(0) {
+            messages.end_within(REASONS);
+        }
+        Ok((Said { status, out: String::new(), error: messages.text() }, taken))
     }
 
     /// In a group of its own: Ctrl-C is for this program, which knows what to leave.
@@ -121,6 +123,51 @@ fn beside<R: Send + 'static, T: Send + 'static>(
         thread::spawn(move || sender.send(read(from)));
     }
     receiver
+}
+
+/// What a program says beside its results. Whatever it has started may hold the pipe open for longer than it runs itself:
+/// what was said until then counts.
+struct Messages {
+    said: Arc<Mutex<Vec<u8>>>,
+    end: Receiver<()>,
+}
+
+impl Messages {
+    fn of(from: Option<impl Read + Send + 'static>) -> Self {
+        let said = Arc::new(Mutex::new(Vec::new()));
+        let end = beside(from, {
+            let said = Arc::clone(&said);
+            move |from| drop(each_piece(from, |piece| keep(&said, piece)))
+        });
+        Self { said, end }
+    }
+
+    /// Whether they end so soon.
+    fn end_within(&self, patience: Duration) -> bool {
+        self.end.recv_timeout(patience).is_ok()
+    }
+
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.said.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
+    }
+}
+
+/// Hands on what comes, as it comes.
+fn each_piece(mut from: impl Read, take: impl Fn(&[u8])) -> io::Result<()> {
+    let mut piece = [0; 4_096];
+    loop {
+        match from.read(&mut piece)? {
+            0 => return Ok(()),
+            length => take(&piece[..length]),
+        }
+    }
+}
+
+/// Up to a limit; what follows is read and dropped, so that nobody waits for it.
+fn keep(said: &Mutex<Vec<u8>>, piece: &[u8]) {
+    let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
+    let room = usize::try_from(MOST_SAID).unwrap_or(usize::MAX).saturating_sub(said.len());
+    said.extend_from_slice(&piece[..room.min(piece.len())]);
 }
 
 fn no_program(program: &'static str, source: io::Error) -> FleetError {
@@ -181,6 +228,18 @@ mod tests {
         let late = "exec 3>&2 2>/dev/null; (sleep 1.5; echo late >&3) > /dev/null 3>&3 & exec 3>&-; exit";
         assert_eq!(sh(&format!("{late} 1"), None, 600).reason(), "late");
         assert_eq!(sh(&format!("{late} 0"), None, 600).error, "");
+    }
+
+    #[test]
+    fn messages_count_though_somebody_holds_their_pipe_open() {
+        let (from, mut into) = io::pipe().unwrap();
+        let messages = Messages::of(Some(from));
+        into.write_all(b"why").unwrap();
+        while messages.text() != "why" {
+            assert!(!messages.end_within(Duration::from_millis(1)));
+        }
+        drop(into);
+        assert!(messages.end_within(Duration::from_secs(600)));
     }
 
     #[test]

@@ -52,8 +52,11 @@ fn try_to_fetch(
     Ok(Fetched::Here)
 }
 
-fn taken(out: Box<dyn Read>, into: File) -> Came {
-    Some(lines::read(out, into))
+/// What is no recording is read to its end as well: `kubectl` would fail for another reason, and that would be reported.
+fn taken(mut out: Box<dyn Read>, into: File) -> Came {
+    let came = lines::read(&mut out, into);
+    drop(io::copy(&mut out, &mut io::sink()));
+    Some(came)
 }
 
 /// Logs are cut off at their beginning when they grow too long, and at their end when a node is lost.
@@ -63,8 +66,8 @@ fn is_whole(came: Came, expected: &Written) -> bool {
 
 fn lost(expected: &Written) -> String {
     format!(
-        "its log does not hold its recording of {} bytes as it was written: the kubelet keeps so much of a log \
-         (containerLogMaxSize), and a third of the recording must fit",
+        "its log does not hold its recording of {} bytes as it was written: the kubelet keeps the end of a log, 10 MiB \
+         if not told otherwise, and a third of a recording must fit; raise its containerLogMaxSize, or measure less",
         expected.bytes
     )
 }
