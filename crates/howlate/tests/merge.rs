@@ -126,8 +126,34 @@ fn the_machine_that_is_late_is_named() {
     assert_eq!(compared["compared"].as_array().unwrap().len(), 4, "each machine with itself");
 }
 
+#[test]
+fn of_very_many_pairs_those_that_differ_are_shown() {
+    let (base, new) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    for number in 0..205 {
+        let node = format!("n{number:03}");
+        let later = if number == 204 { 300 } else { 0 };
+        for (folder, late) in [(&base, 50), (&new, 50 + later)] {
+            let path = folder.path().join(&node).with_extension("jsonl");
+            std::fs::write(path, late_for(&node, late, 40)).unwrap();
+        }
+    }
+    let [base, new] = [&base, &new].map(|folder| folder.path().to_str().unwrap());
+    for format in ["text", "md"] {
+        let shown = stdout(&run(&["compare", "--format", format, base, new]));
+        assert!(shown.contains("n000") && shown.contains("n204") && !shown.contains("n200"), "{shown}");
+        assert!(shown.contains("5 more pairs of conditions, of which none differ: "), "{shown}");
+    }
+    let all = json(&["compare", "--format", "json", base, new], 1)["compared"].clone();
+    assert_eq!(all.as_array().unwrap().len(), 205);
+}
+
 /// A recording of `node` whose wake-ups are about so many microseconds late.
 fn late_by(node: &str, late: u32) -> String {
+    late_for(node, late, 9)
+}
+
+/// The same of so many blocks.
+fn late_for(node: &str, late: u32, blocks: u32) -> String {
     let text = of("cyclic", node, &serde_json::json!({ "name": node }));
     let mut lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let mut header = lines.next().unwrap();
@@ -136,11 +162,11 @@ fn late_by(node: &str, late: u32) -> String {
     let block = |second: u32| {
         let mut block = howlate_model::Block::default();
         let at = howlate_model::MonotonicTime::from_nanos;
-        let ran = at(i64::from(late + second % 3) * 1_000);
+        let ran = at(i64::from(late + second * second % 7 % 3) * 1_000);
         (0..200).for_each(|_| block.record(howlate_model::Wakeup { expected: at(0), ran }, None));
         serde_json::to_string(&howlate_model::Line::Block(Box::new(block))).unwrap()
     };
-    let blocks: Vec<String> = (0..9).map(block).collect();
+    let blocks: Vec<String> = (0..blocks).map(block).collect();
     format!("{header}\n{}\n{}\n", blocks.join("\n"), r#"{"end":{"at_ns":9,"how":"done"}}"#)
 }
 

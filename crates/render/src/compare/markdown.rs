@@ -2,6 +2,7 @@
 
 use howlate_analyse::compare::{Compared, Design, Tested, Verdict};
 
+use super::telling::{others, telling};
 use super::{ComparisonReport, settle, summary, words};
 use crate::markdown_text;
 use crate::numbers::{micros, micros_of, signed_micros};
@@ -9,9 +10,14 @@ use crate::numbers::{micros, micros_of, signed_micros};
 /// GitHub-flavoured Markdown: the answer, a table, the maxima and the notes folded away.
 pub fn comparison_markdown(report: &ComparisonReport<'_>) -> String {
     let mut text = format!("### howlate compare\n\n**{}**\n", markdown_text(&words::answer(report)));
-    text.push_str(&summary::markdown(report));
-    for one in &report.comparison.compared {
-        text.push_str(&section(report, one));
+    let comparison = telling(report.comparison);
+    let shown = ComparisonReport { comparison: &comparison, ..*report };
+    text.push_str(&summary::markdown(&shown));
+    for one in &comparison.compared {
+        text.push_str(&section(&shown, one));
+    }
+    if let Some(others) = others(report.comparison, &comparison) {
+        text.push_str(&format!("\n{others}\n"));
     }
     let mut notes: Vec<String> = words::drift_warning(report).into_iter().map(str::to_owned).collect();
     notes.extend(words::caveats(report));

@@ -7,6 +7,7 @@ mod self_test;
 mod settle;
 mod summary;
 mod tap;
+mod telling;
 mod text;
 mod told;
 mod words;

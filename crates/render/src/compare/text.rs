@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use howlate_analyse::compare::{Compared, Design, Inconclusive, Maximum, Refusal, Tested, Verdict};
 use howlate_model::Margin;
 
+use super::telling::{others, telling};
 use super::{ComparisonReport, settle, summary, words};
 use crate::machine::machine;
 use crate::numbers::{count, length, micros, micros_of, rough, signed_micros};
@@ -14,12 +15,17 @@ use crate::table::Columns;
 
 /// The answer, a table for each pair of conditions, and what to know.
 pub fn comparison_text(report: &ComparisonReport<'_>, width: usize) -> String {
+    let comparison = telling(report.comparison);
+    let shown = ComparisonReport { comparison: &comparison, ..*report };
     let mut text = format!("{}\n{}\n\n", top(report, width), wrapped(&words::answer(report), width, 0));
-    text.push_str(&summary::text(report, width));
-    for one in &report.comparison.compared {
-        text.push_str(&section(report, one, width));
+    text.push_str(&summary::text(&shown, width));
+    for one in &comparison.compared {
+        text.push_str(&section(&shown, one, width));
     }
-    text.push_str(&maxima(report, width));
+    text.push_str(&maxima(&shown, width));
+    if let Some(others) = others(report.comparison, &comparison) {
+        text.push_str(&format!("{}\n\n", wrapped(&others, width, 0)));
+    }
     text.push_str(&notes(report, width));
     text
 }
