@@ -2,17 +2,20 @@
 
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use howlate_linux::clock;
-use howlate_model::{Block, End, Finished, Header, HowEnded, Latency, Line, Node, Span, Usage};
+use howlate_model::{Block, Distribution, End, Finished, Header, HowEnded, Latency, Line, Node, Span, Usage};
 use howlate_record::{Reader, Writer};
 
 use super::program::built;
 
-/// One of each machine; `HOWLATE_BENCH_NODES` has another number.
-const NODES: u32 = 10_000;
+/// What each machine of a fleet measures, and how many there are; `HOWLATE_BENCH_NODES` has another number.
+const FLEETS: [(u32, &[&str]); 2] = [
+    (10_000, &["cyclic", "--policy", "other,fifo:80", "--load", "idle,pipe", "--threads", "1"]),
+    (1_000, &["notify", "--by", "pipe,futex", "--policy", "other,fifo:80"]),
+];
 const BLOCKS: u32 = 4;
 /// Wake-ups of a block: of all recordings, a thousand million in all.
 const KINDS: u32 = 1_000;
@@ -23,24 +26,30 @@ const LATE: u32 = 100;
 const BODIES: u32 = 64;
 
 /// What is asked of them, and the file that comes of it.
-const COMMANDS: [(&str, &[&str]); 3] = [
+const COMMANDS: [(&str, &[&str]); 4] = [
     ("merge", &["merge", "many", "-o", "all.jsonl"]),
     ("show", &["show", "many"]),
     ("report", &["report", "many", "-o", "all.html"]),
+    ("compare", &["compare", "many", "many"]),
 ];
 
 /// Writes them, then runs each command once: whole processes, with the most memory that each had. They stay in the folder
 /// that `HOWLATE_BENCH_FOLDER` names.
 pub fn run() -> io::Result<()> {
     let howlate = built()?;
-    let kept = std::env::var_os("HOWLATE_BENCH_FOLDER").map(Into::into);
+    let kept: Option<PathBuf> = std::env::var_os("HOWLATE_BENCH_FOLDER").map(Into::into);
     let temporary = tempfile::tempdir()?;
-    let folder = kept.unwrap_or_else(|| temporary.path().to_owned());
-    let size = write_all(&howlate, &folder)?;
+    let folder = kept.as_deref().unwrap_or(temporary.path());
+    FLEETS.iter().try_for_each(|(nodes, words)| of_fleet(&howlate, &folder.join(words[0]), *nodes, words))
+}
+
+fn of_fleet(howlate: &Path, folder: &Path, nodes: u32, words: &[&str]) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
+    let size = write_all(howlate, folder, nodes, words)?;
     for (name, words) in COMMANDS {
-        let (seconds, memory) = measured(Command::new(&howlate).args(words).current_dir(&folder))?;
+        let (seconds, memory) = measured(Command::new(howlate).args(words).current_dir(folder))?;
         let rate = size as f64 / 1e6 / seconds;
-        println!("{name:6} {seconds:.2} s, {rate:.0} MB/s, at most {memory} of memory");
+        println!("{name:7} {seconds:.2} s, {rate:.0} MB/s, at most {memory} of memory");
     }
     let size = |name: &str| fs::metadata(folder.join(name)).map_or(0, |file| file.len() / 1_024);
     println!("merged {} KiB, page {} KiB", size("all.jsonl"), size("all.html"));
@@ -48,11 +57,11 @@ pub fn run() -> io::Result<()> {
 }
 
 /// The recordings, below `folder`; returns their bytes.
-fn write_all(program: &Path, folder: &Path) -> io::Result<u64> {
-    let nodes = std::env::var("HOWLATE_BENCH_NODES").ok().and_then(|text| text.parse().ok()).unwrap_or(NODES);
+fn write_all(program: &Path, folder: &Path, nodes: u32, words: &[&str]) -> io::Result<u64> {
+    let nodes = std::env::var("HOWLATE_BENCH_NODES").ok().and_then(|text| text.parse().ok()).unwrap_or(nodes);
     let many = folder.join("many");
     fs::create_dir(&many)?;
-    let (header, mut size) = (header(program, folder)?, 0);
+    let (header, mut size) = (header(program, folder, words)?, 0);
     let bodies = (0..=BODIES).map(|number| body(folder, &header, number)).collect::<io::Result<Vec<_>>>()?;
     for node in 0..nodes {
         let body = if node % LATE == 1 { BODIES } else { node % BODIES };
@@ -61,7 +70,7 @@ fn write_all(program: &Path, folder: &Path) -> io::Result<u64> {
         size += text.len() as u64;
     }
     let wake_ups = u64::from(nodes * BLOCKS * KINDS) * OF_EACH_KIND * header.conditions.len() as u64;
-    println!("{nodes} recordings, {wake_ups} wake-ups, {} MB", size / 1_000_000);
+    println!("{}: {nodes} recordings, {wake_ups} wake-ups, {} MB", words[0], size / 1_000_000);
     Ok(size)
 }
 
@@ -85,11 +94,10 @@ fn body(folder: &Path, header: &Header, number: u32) -> io::Result<Vec<u8>> {
 }
 
 /// The header of a real, very short run.
-fn header(program: &Path, folder: &Path) -> io::Result<Header> {
+fn header(program: &Path, folder: &Path, words: &[&str]) -> io::Result<Header> {
     let path = folder.join("short.jsonl");
     let mut command = Command::new(program);
-    command.args(["cyclic", "--policy", "other,fifo:80", "--load", "idle,pipe", "--threads", "1"]);
-    command.args(["--samples", "1", "--rounds", "1", "--quiet", "--out"]).arg(&path);
+    command.args(words).args(["--samples", "1", "--rounds", "1", "--quiet", "--out"]).arg(&path);
     command.stdout(Stdio::null()).status()?;
     Ok(Reader::open(&path).map_err(io::Error::other)?.header().clone())
 }
@@ -101,7 +109,10 @@ fn write(path: &Path, header: &Header, late: i64, random: &mut fastrand::Rng) ->
         for round in 0..BLOCKS {
             let until_ns = at_ns.plus(Span::from_secs(1));
             let mut block = Block { condition, round, from_ns: at_ns, until_ns, ..Block::default() };
-            fill(&mut block, late, random);
+            fill(&mut block.latency, late, random);
+            if header.command == "notify" {
+                fill(block.send.get_or_insert_default(), 0, random);
+            }
             writer.write(&Line::Block(Box::new(block)));
         }
         let usage = Some(Usage { elapsed_ns: Span::from_secs(4), ..Usage::default() });
@@ -115,11 +126,11 @@ fn write(path: &Path, header: &Header, late: i64, random: &mut fastrand::Rng) ->
 }
 
 /// A bell around 50 µs, and a tail.
-fn fill(block: &mut Block, late: i64, random: &mut fastrand::Rng) {
+fn fill(latency: &mut Distribution, late: i64, random: &mut fastrand::Rng) {
     for _ in 0..KINDS {
         let bell: i64 = (0..4).map(|_| random.i64(10_000..15_000)).sum();
         let tail = if random.u8(..50) == 0 { random.i64(0..300_000) } else { 0 };
-        block.latency.record_n(Latency::from_nanos(bell + tail + late), OF_EACH_KIND);
+        latency.record_n(Latency::from_nanos(bell + tail + late), OF_EACH_KIND);
     }
 }
 
