@@ -39,11 +39,13 @@ pub(super) fn prepare(fleet: &Fleet, node: usize) -> String {
 }
 
 /// Takes the program from standard input: one command, which any shell hands on to `sh` as it is. What was cut off
-/// does not stay.
+/// does not stay. One that is there and right is not replaced: nodes of one home would miss it for a moment when they link to
+/// it, as link(2) finds no file where another has just taken its place.
 pub(super) fn receive(fleet: &Fleet, node: usize) -> String {
     let (part, sha256) = (format!("{}.{}.part", fleet.hash(), fleet.members[node].name()), fleet.hash());
     format!(
-        "sh -c 'umask 077; mkdir -p {0} && cd {0}/.. && {{ cat > {part} && chmod 700 {part} && mv {part} {sha256} || {{ rm -f {part}; exit 1; }}; }}'",
+        "sh -c 'umask 077; mkdir -p {0} && cd {0}/.. && {{ cat > {part} && chmod 700 {part} && {{ ln {part} {sha256} 2>/dev/null || \
+         [ \"$(sha256sum < {sha256})\" = \"$(sha256sum < {part})\" ] || mv {part} {sha256}; }} || {{ rm -f {part}; exit 1; }}; }}; rm -f {part}'",
         folder(fleet)
     )
 }
@@ -110,4 +112,50 @@ pub(super) fn cancel(fleet: &Fleet, node: usize) -> String {
         "cd {} 2>/dev/null || exit 0\nif {RUNS}; then kill -s TERM -- \"-$(cat pid)\"; fi\n",
         node_folder(fleet, node)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, File};
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    use std::process::Command;
+
+    use super::*;
+    use crate::folder::Member;
+
+    #[test]
+    fn a_program_that_is_there_and_right_is_not_replaced() {
+        let home = tempfile::tempdir().unwrap();
+        let sent = home.path().join("sent");
+        fs::write(&sent, "a program").unwrap();
+        let fleet = Fleet {
+            id: "f1".into(),
+            on: "ssh:n1".into(),
+            sha256: Some("abc".into()),
+            machine: None,
+            words: Vec::new(),
+            at_once: 1,
+            timeout_s: None,
+            pods: None,
+            members: vec![Member { host: "n1".parse().unwrap(), ..Member::default() }],
+            folder: home.path().to_owned(),
+        };
+        let place = home.path().join(".cache/howlate/fleet/abc");
+        let receive = || {
+            let mut sh = Command::new("sh");
+            sh.args(["-c", &receive(&fleet, 0)]).env("HOME", home.path());
+            assert!(sh.stdin(File::open(&sent).unwrap()).status().unwrap().success());
+            assert_eq!(fs::read_to_string(&place).unwrap(), "a program");
+            assert_eq!(fs::metadata(&place).unwrap().permissions().mode() & 0o777, 0o700);
+            assert_eq!(
+                fs::read_dir(place.parent().unwrap()).unwrap().count(),
+                2,
+                "the fleet's folder, and this"
+            );
+            fs::metadata(&place).unwrap().ino()
+        };
+        assert_eq!(receive(), receive());
+        fs::write(&place, "a prog").unwrap();
+        receive();
+    }
 }
