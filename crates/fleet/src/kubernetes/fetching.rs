@@ -52,11 +52,8 @@ fn try_to_fetch(
     Ok(Fetched::Here)
 }
 
-/// What is no recording is read to its end as well: `kubectl` would fail for another reason, and that would be reported.
-fn taken(mut out: Box<dyn Read>, into: File) -> Came {
-    let came = lines::read(&mut out, into);
-    drop(io::copy(&mut out, &mut io::sink()));
-    Some(came)
+fn taken(out: Box<dyn Read>, into: File) -> Came {
+    Some(lines::read(out, into))
 }
 
 /// Logs are cut off at their beginning when they grow too long, and at their end when a node is lost.
