@@ -12,8 +12,8 @@ use crate::bench::program::json;
 /// The tracers with a limit: by name, with the most that they may add, in µs.
 pub(super) const TIERS: [(Tier, f64); 2] = [(Tier::Bpf, 0.8), (Tier::Tracefs, 2.5)];
 
-const PAIRS: &str = "60";
-const DURATION: &str = "15s";
+const PAIRS: &str = "120";
+const DURATION: &str = "3m";
 
 /// On a CPU that never idles, as leaving idle takes tens of microseconds that differ from turn to turn.
 pub(super) fn run(howlate: &Path, (tier, most): (Tier, f64), limits: &mut Limits) -> io::Result<()> {
