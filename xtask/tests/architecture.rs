@@ -98,6 +98,26 @@ fn unsafe_stays_in_linux() {
     }
 }
 
+/// The lines of a file up to its tests, comments left out.
+fn code(file: &Path) -> Vec<(usize, String)> {
+    let text = fs::read_to_string(file).unwrap();
+    let lines = text.lines().take_while(|line| !line.starts_with("#[cfg(test)]"));
+    let code = lines.map(|line| line.split("// ").next().unwrap_or_default().trim_start_matches("///"));
+    code.map(str::to_owned).enumerate().collect()
+}
+
+/// The crates' files by name, but for their tests and those that an exception names, with their lines.
+fn code_but_of(exceptions: &[(&str, &str)]) -> Vec<(String, Vec<(usize, String)>)> {
+    let mut files = Vec::new();
+    rust_files(&root().join("crates"), &mut files);
+    let named =
+        files.into_iter().map(|file| (file.strip_prefix(root()).unwrap().display().to_string(), file));
+    let kept = named.filter(|(name, _)| {
+        !name.contains("/tests/") && !exceptions.iter().any(|(who, _)| name.starts_with(who))
+    });
+    kept.map(|(name, file)| (name, code(&file))).collect()
+}
+
 /// Who may read clocks in another way, and why.
 const READS_CLOCKS: &[(&str, &str)] =
     &[("crates/guard/", "once a setting"), ("crates/probe/probes/", "a program of its own")];
@@ -106,26 +126,12 @@ const READS_CLOCKS: &[(&str, &str)] =
 /// there, eight times as long.
 #[test]
 fn clocks_are_read_through_libc() {
-    let mut files = Vec::new();
-    rust_files(&root().join("crates"), &mut files);
-    for file in files {
-        let name = file.strip_prefix(root()).unwrap().display().to_string();
-        if READS_CLOCKS.iter().any(|(who, _)| name.starts_with(who)) || name.contains("/tests/") {
-            continue;
-        }
-        for (number, line) in code(&file) {
+    for (name, code) in code_but_of(READS_CLOCKS) {
+        for (number, line) in code {
             let through_another = line.contains("clock_gettime") && !line.contains("libc::clock_gettime");
             assert!(!through_another, "{name}:{}: read it with howlate_linux::clock", number + 1);
         }
     }
-}
-
-/// The lines of a file up to its tests, comments left out.
-fn code(file: &Path) -> Vec<(usize, String)> {
-    let text = fs::read_to_string(file).unwrap();
-    let lines = text.lines().take_while(|line| !line.starts_with("#[cfg(test)]"));
-    let code = lines.map(|line| line.split("// ").next().unwrap_or_default().trim_start_matches("///"));
-    code.map(str::to_owned).enumerate().collect()
 }
 
 /// Who may read the kernel's files without `procfs`, and why.
@@ -140,14 +146,8 @@ const READS_ITSELF: &[(&str, &str)] = &[
 
 #[test]
 fn the_kernels_files_are_read_in_one_place() {
-    let mut files = Vec::new();
-    rust_files(&root().join("crates"), &mut files);
-    for file in files {
-        let name = file.strip_prefix(root()).unwrap().display().to_string();
-        if READS_ITSELF.iter().any(|(who, _)| name.starts_with(who)) || name.contains("/tests/") {
-            continue;
-        }
-        for (number, line) in code(&file) {
+    for (name, code) in code_but_of(READS_ITSELF) {
+        for (number, line) in code {
             let kernels = line.contains("\"/proc/") || line.contains("\"/sys/");
             let reads = ["fs::read", "read_dir(", "read_to_string(", "File::open("]
                 .iter()
@@ -170,14 +170,7 @@ const WRITES: &[&str] =
 
 #[test]
 fn settings_of_the_machine_are_changed_in_one_place() {
-    let mut files = Vec::new();
-    rust_files(&root().join("crates"), &mut files);
-    for file in files {
-        let name = file.strip_prefix(root()).unwrap().display().to_string();
-        if CHANGES_SETTINGS.iter().any(|(who, _)| name.starts_with(who)) || name.contains("/tests/") {
-            continue;
-        }
-        let code = code(&file);
+    for (name, code) in code_but_of(CHANGES_SETTINGS) {
         let names = code.iter().any(|(_, line)| line.contains("\"/sys/") || line.contains("\"/proc/sys/"));
         let writes = code.iter().find(|(_, line)| WRITES.iter().any(|call| line.contains(call)));
         if let (true, Some((number, _))) = (names, writes) {
