@@ -1,5 +1,7 @@
 //! What to know besides the numbers.
 
+use std::collections::HashMap;
+
 use howlate_analyse::Analysis;
 use howlate_model::Caveat;
 
@@ -39,9 +41,11 @@ fn once(analysis: &Analysis) -> Vec<(String, usize)> {
         analysis.outcomes().iter().flat_map(howlate_analyse::Outcome::caveats).collect();
     let mut notes: Vec<(String, usize)> =
         told(&analysis.caveats).into_iter().map(|(note, _)| (note, 0)).collect();
+    // Of thousands of machines there are thousands: each is looked up, not looked for.
+    let places: HashMap<String, usize> = notes.iter().map(|(note, _)| note.clone()).zip(0..).collect();
     for (note, conditions) in told(&of_conditions) {
-        match notes.iter_mut().find(|(known, _)| *known == note) {
-            Some((_, of)) => *of = conditions,
+        match places.get(&note) {
+            Some(place) => notes[*place].1 = conditions,
             None => notes.push((note, conditions)),
         }
     }
