@@ -122,9 +122,11 @@ static __always_inline int watched(struct task_struct *p)
 	return named(p->tgid) || (control.children && known(p));
 }
 
+/* A name, by words: the compiler would go byte by byte where it does not know how the kernel aligns it. */
 static __always_inline void copy(char *to, const char *from)
 {
-	__builtin_memcpy(to, from, 16);
+	((u64 *)to)[0] = ((const u64 *)from)[0];
+	((u64 *)to)[1] = ((const u64 *)from)[1];
 }
 
 static __always_inline void push(struct cpu *c, u64 until, u32 kind, u32 id, struct task_struct *p)
@@ -586,6 +588,14 @@ int BPF_PROG(waking, struct task_struct *p)
 		stops_waiting(s);
 	if (s->stage != ASLEEP)
 		send(s, now, 1); /* it was about to sleep; it has its CPU still, or lost it on the way */
+	/* Before anything of its record is written: what is counted for all CPUs to see waits for what was written before. */
+	if (left) {
+		s->cpu = p->thread_info.cpu;
+		c->woke = c->in_tick || c->handler;
+		if ((target = on(s->cpu)))
+			waits_for(target);
+	}
+	s->stage = left ? WOKEN : NEVER_LEFT;
 	r->flags = 0;
 	r->deferred = 0;
 	if (c->timer)
@@ -599,13 +609,6 @@ int BPF_PROG(waking, struct task_struct *p)
 	r->waking = r->runnable = now;
 	r->switched_in = r->fault = r->called = s->pulled = r->older = 0;
 	r->losses = r->occupants = 0;
-	s->stage = left ? WOKEN : NEVER_LEFT;
-	if (!left)
-		return 0;
-	c->woke = c->in_tick || c->handler;
-	s->cpu = p->thread_info.cpu;
-	if ((target = on(s->cpu)))
-		waits_for(target);
 	return 0;
 }
 
