@@ -2,7 +2,7 @@
 
 use howlate_analyse::compare::{Compared, Design, Tested, Verdict};
 
-use super::telling::{others, telling};
+use super::worth_reading::{others, worth_reading};
 use super::{ComparisonReport, settle, summary, words};
 use crate::markdown_text;
 use crate::numbers::{micros, micros_of, signed_micros};
@@ -10,7 +10,7 @@ use crate::numbers::{micros, micros_of, signed_micros};
 /// GitHub-flavoured Markdown: the answer, a table, the maxima and the notes folded away.
 pub fn comparison_markdown(report: &ComparisonReport<'_>) -> String {
     let mut text = format!("### howlate compare\n\n**{}**\n", markdown_text(&words::answer(report)));
-    let comparison = telling(report.comparison);
+    let comparison = worth_reading(report.comparison);
     let shown = ComparisonReport { comparison: &comparison, ..*report };
     text.push_str(&summary::markdown(&shown));
     for one in &comparison.compared {

@@ -7,10 +7,10 @@ mod self_test;
 mod settle;
 mod summary;
 mod tap;
-mod telling;
 mod text;
 mod told;
 mod words;
+mod worth_reading;
 
 use howlate_analyse::Analysis;
 use howlate_analyse::compare::{Compared, Comparison, Criteria, Tested};

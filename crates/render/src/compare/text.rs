@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use howlate_analyse::compare::{Compared, Design, Inconclusive, Maximum, Refusal, Tested, Verdict};
 use howlate_model::Margin;
 
-use super::telling::{others, telling};
+use super::worth_reading::{others, worth_reading};
 use super::{ComparisonReport, settle, summary, words};
 use crate::machine::machine;
 use crate::numbers::{count, length, micros, micros_of, rough, signed_micros};
@@ -15,7 +15,7 @@ use crate::table::Columns;
 
 /// The answer, a table for each pair of conditions, and what to know.
 pub fn comparison_text(report: &ComparisonReport<'_>, width: usize) -> String {
-    let comparison = telling(report.comparison);
+    let comparison = worth_reading(report.comparison);
     let shown = ComparisonReport { comparison: &comparison, ..*report };
     let mut text = format!("{}\n{}\n\n", top(report, width), wrapped(&words::answer(report), width, 0));
     text.push_str(&summary::text(&shown, width));

@@ -10,7 +10,7 @@ use crate::numbers::count;
 const MOST: usize = 200;
 
 /// The pairs that people are shown: those that differ come first where they are too many, but stand in their order.
-pub(super) fn telling(comparison: &Comparison) -> Cow<'_, Comparison> {
+pub(super) fn worth_reading(comparison: &Comparison) -> Cow<'_, Comparison> {
     let Comparison { compared, alone } = comparison;
     if compared.len() <= MOST {
         return Cow::Borrowed(comparison);
