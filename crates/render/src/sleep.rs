@@ -87,12 +87,12 @@ type Number = (&'static str, fn(&Outcome) -> Option<i64>);
 
 #[allow(clippy::cast_possible_truncation, reason = "nanoseconds are enough of a mean")]
 const ERRORS: [Number; 6] = [
+    ("min", |outcome| outcome.summary().map(|summary| summary.min)),
     ("mean", |outcome| outcome.summary().map(|summary| summary.mean as i64)),
+    ("stddev", |outcome| outcome.summary().map(|summary| summary.stddev as i64)),
     ("median", |outcome| outcome.summary().map(|summary| summary.p50)),
     ("p99", |outcome| outcome.percentile(0.99).map(Latency::as_nanos)),
     ("max", |outcome| outcome.summary().map(|summary| summary.max)),
-    ("min", |outcome| outcome.summary().map(|summary| summary.min)),
-    ("stddev", |outcome| outcome.summary().map(|summary| summary.stddev as i64)),
 ];
 
 fn table(group: &[&Outcome], width: usize) -> String {

@@ -13,6 +13,7 @@ use crate::table::{Cell, Table, column};
 /// A heading, the smallest share of wake-ups that must be one at least, and the nanoseconds.
 type Number = (&'static str, f64, fn(&Summary) -> i64);
 
+/// What tells most comes first, as a narrow page shows no more without being moved; the others in the order of all tables.
 #[allow(clippy::cast_possible_truncation, reason = "nanoseconds are enough of a mean")]
 const NUMBERS: [Number; 7] = [
     ("median", 0.5, |summary| summary.p50),
@@ -20,8 +21,8 @@ const NUMBERS: [Number; 7] = [
     ("p99.9", 1e-3, |summary| summary.p99_9),
     ("p99.99", 1e-4, |summary| summary.p99_99),
     ("max", 0.5, |summary| summary.max),
-    ("mean", 0.5, |summary| summary.mean as i64),
     ("min", 0.5, |summary| summary.min),
+    ("mean", 0.5, |summary| summary.mean as i64),
 ];
 
 /// One row per condition: in what it differs, what was measured, how late.

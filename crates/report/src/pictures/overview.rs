@@ -95,7 +95,7 @@ fn row(entry: &Entry<'_>, name: String) -> Option<Row> {
     })
 }
 
-/// Mean with deviation, smallest, median, 95th and 99th percentile of each.
+/// Smallest, mean with deviation, median, 95th and 99th percentile and largest of each.
 fn numbers(entries: &[Entry<'_>]) -> Table {
     let parts = varying(entries);
     let mut ranked: Vec<&Entry<'_>> = entries.iter().collect();
@@ -103,13 +103,14 @@ fn numbers(entries: &[Entry<'_>]) -> Table {
     let row = |entry: &&Entry<'_>| {
         let one = entry.judged()?;
         let mut row = vec![name(entry, &parts), count(entry.outcome.planned().count())];
+        row.push(micros(one.min));
         row.extend([one.mean, one.stddev].map(micros_of));
-        row.extend([one.min, one.p50, one.p95, one.p99, one.max].map(micros));
+        row.extend([one.p50, one.p95, one.p99, one.max].map(micros));
         Some(row)
     };
     Table::plain(
         "How late, in µs, the best first",
-        &["condition", "planned wake-ups", "mean", "stddev", "min", "median", "p95", "p99", "max"],
+        &["condition", "planned wake-ups", "min", "mean", "stddev", "median", "p95", "p99", "max"],
         1,
         ranked.iter().filter_map(row).collect(),
     )
