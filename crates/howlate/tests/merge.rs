@@ -60,6 +60,10 @@ fn many_recordings_are_one_and_a_folder_is_read_as_that() {
         counts(&json(&["show", "--format", "json", &path(folder.path(), "n?.jsonl")], 0)),
         counts(&both)
     );
+    // Nobody has typed `merge` here; there, somebody has.
+    let title = |shown: &str| stdout(&run(&["show", shown])).lines().next().unwrap_or_default().to_owned();
+    assert!(title(&all).starts_with(&format!("howlate show {all} · ")), "{}", title(&all));
+    assert!(title(&out).starts_with("howlate merge · "), "{}", title(&out));
     let again = run(&["merge", &all, "-o", &out]);
     assert_eq!(again.status.code(), Some(2), "nothing is written over");
 }

@@ -13,11 +13,16 @@ use crate::{cyclic, foreign, guests, loads, nodes, notify, quick, sleep, watch, 
 
 /// The whole result of a recording, for a terminal.
 pub fn report(analysis: &Analysis, width: usize) -> String {
+    report_titled(analysis, &title(analysis), width)
+}
+
+/// The same under another title than the command that measured: of a folder, what was typed.
+pub fn report_titled(analysis: &Analysis, title: &str, width: usize) -> String {
     if analysis.header.command == "quick" {
         return quick::quick(analysis, width);
     }
     if analysis.members.len() > 1 {
-        return of_nodes(analysis, width);
+        return of_nodes(analysis, title, width);
     }
     let loads = loads::loads(analysis, width);
     let below =
@@ -25,7 +30,7 @@ pub fn report(analysis: &Analysis, width: usize) -> String {
     let why = why::why(analysis, None, width);
     format!(
         "{}\n{}{why}{loads}{below}{}",
-        top(analysis, width),
+        top(analysis, title, width),
         bodies(analysis, width),
         notes(analysis, width)
     )
@@ -35,7 +40,7 @@ pub fn report(analysis: &Analysis, width: usize) -> String {
 const MOST_ONE_BY_ONE: usize = 16;
 
 /// The same conditions on several machines.
-fn of_nodes(analysis: &Analysis, width: usize) -> String {
+fn of_nodes(analysis: &Analysis, title: &str, width: usize) -> String {
     let nodes = nodes::nodes(&nodes(analysis), width);
     let is_few = analysis.outcomes().len() <= MOST_ONE_BY_ONE;
     let one_by_one = if is_few { bodies(analysis, width) } else { String::new() };
@@ -44,7 +49,7 @@ fn of_nodes(analysis: &Analysis, width: usize) -> String {
     let why = why::why(analysis, None, width);
     format!(
         "{}{}\n\n{nodes}{one_by_one}{why}{}",
-        top(analysis, width),
+        top(analysis, title, width),
         paint(DIM, of),
         notes(analysis, width)
     )
@@ -81,7 +86,7 @@ fn bodies(analysis: &Analysis, width: usize) -> String {
 /// What writes the tables of one kind of work for a terminal of some width, and what tells the kind.
 type Column = (fn(&Analysis, usize) -> String, fn(Work) -> bool);
 
-fn top(analysis: &Analysis, width: usize) -> String {
+fn top(analysis: &Analysis, title: &str, width: usize) -> String {
     let header = &analysis.header;
     let how = match analysis.end.as_ref().map(|end| end.how) {
         Some(HowEnded::Done) => "",
@@ -91,7 +96,7 @@ fn top(analysis: &Analysis, width: usize) -> String {
         Some(HowEnded::NotRestored) => " · ended, because a setting could not be put back",
         None => " · did not end in order",
     };
-    let title = paint(HEADING, title(analysis));
+    let title = paint(HEADING, title);
     let host = if analysis.boots.is_empty() { "" } else { "host: " };
     let started = if header.started.is_empty() { String::new() } else { format!(" · {}", header.started) };
     let machine = match machine(&header.system) {

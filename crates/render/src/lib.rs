@@ -60,7 +60,7 @@ pub use condition::condition;
 pub use csv::{csv, intervals_csv};
 pub use export::{benchmark, hgrm, hlog, influx, junit, kcidb, lava, osadl, prometheus, tap, trace};
 pub use findings::{Detail, findings};
-pub use heading::report;
+pub use heading::{report, report_titled};
 pub use json::{json, json_of_many, result_schema};
 pub use legible::{
     is_legible, legible, legible_json, legible_line, legible_lines, legible_value, markdown_text, tap_text,

@@ -12,7 +12,7 @@ use howlate_model::{Caveat, Header, Line, Work};
 use howlate_record::{ReadError, Reader};
 use howlate_render::{legible, legible_line, legible_value};
 
-pub(crate) use self::files::files;
+pub(crate) use self::files::{files, is_several};
 use self::source::Source;
 use crate::error::Error;
 

@@ -2,11 +2,14 @@
 
 mod blocks;
 
+use std::path::{Path, PathBuf};
+
 use howlate_analyse::Analysis;
-use howlate_render as render;
+use howlate_model::shell_path;
+use howlate_render::{self as render, legible};
 
 use super::formats::{Shown, is_json};
-use super::reading::{self, Texts};
+use super::reading::{self, Texts, is_several};
 use super::why::is_explained;
 use super::{named_or_most_recent, prometheus};
 use crate::cli::{Format, Show};
@@ -35,7 +38,7 @@ pub(crate) fn run(asked: &Show) -> Result<Status, Error> {
         blocks::write(path, &tracks, &names)?;
     }
     let text = match asked.format {
-        Format::Text => text(asked, &analyses, &names),
+        Format::Text => text(asked, &recordings, &analyses),
         other => shown.as_text(other)?,
     };
     terminal::print_or_json(&text, is_json(asked.format))?;
@@ -53,14 +56,23 @@ fn worst(each: Vec<Status>) -> Status {
     if exceeded { Status::Exceeded } else { each.into_iter().max().unwrap_or(Status::Done) }
 }
 
-fn text(asked: &Show, analyses: &[Analysis], names: &[String]) -> String {
+fn text(asked: &Show, paths: &[PathBuf], analyses: &[Analysis]) -> String {
     let several = analyses.len() > 1;
-    let one = |(analysis, name): (&Analysis, &String)| {
-        let heading = if several { format!("{name}\n") } else { String::new() };
+    let one = |(analysis, path): (&Analysis, &PathBuf)| {
+        let heading = if several { format!("{}\n", reading::name(path)) } else { String::new() };
         let plots = if asked.plot { plots(asked, analysis) } else { String::new() };
-        format!("{heading}{}{plots}", render::report(analysis, terminal::width()))
+        format!("{heading}{}{plots}", report(analysis, path))
     };
-    analyses.iter().zip(names).map(one).collect::<Vec<_>>().join("\n")
+    analyses.iter().zip(paths).map(one).collect::<Vec<_>>().join("\n")
+}
+
+/// The result of a recording; of several that stand as one, no command has measured all.
+fn report(analysis: &Analysis, path: &Path) -> String {
+    if is_several(path) {
+        let typed = format!("howlate show {}", legible(&shell_path(path)));
+        return render::report_titled(analysis, &typed, terminal::width());
+    }
+    render::report(analysis, terminal::width())
 }
 
 fn plots(asked: &Show, analysis: &Analysis) -> String {
