@@ -38,7 +38,7 @@ pub(crate) enum Error {
     #[error("cannot read {}: {source}", path.display())]
     Import { path: PathBuf, source: ImportError },
     #[error("cannot read the plan {}: {source}", path.display())]
-    PlanUnreadable { path: PathBuf, source: io::Error },
+    PlanUnreadable { path: PathBuf, command: &'static str, source: io::Error },
     #[error("{}{}: {reason}", path.display(), line.map_or(String::new(), |line| format!(" line {line}")))]
     PlanFile { path: PathBuf, line: Option<usize>, reason: String },
     #[error("{} would be file {} of this plan; at most {most} may be included", path.display(), most + 1)]
@@ -205,7 +205,7 @@ impl Error {
                 let remedy = source.remedy().unwrap_or(READ_OF_OTHERS);
                 Some(remedy.into())
             }
-            Self::PlanUnreadable { path, .. } => Some(plans::hint(path)),
+            Self::PlanUnreadable { path, command, .. } => Some(plans::hint(path, command)),
             Self::PlanIncludes { .. } => {
                 Some("a file that is included twice counts twice: include each once, in the outermost plan".into())
             }

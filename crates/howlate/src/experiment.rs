@@ -34,6 +34,8 @@ const MOST_FILES: usize = 256;
 /// What a plan and the plans that it includes ask for.
 #[derive(Default)]
 pub(crate) struct Experiment {
+    /// What reads it, as typed.
+    command: &'static str,
     pub(crate) about: Option<String>,
     pub(crate) options: Option<Run>,
     pub(crate) settings: Vec<Wanted>,
@@ -47,9 +49,9 @@ pub(crate) struct Experiment {
 }
 
 impl Experiment {
-    /// Reads a plan.
-    pub(crate) fn read(path: &Path) -> Result<Self, Error> {
-        let mut experiment = Self::default();
+    /// Reads a plan for `command`, such as `howlate run`.
+    pub(crate) fn read(path: &Path, command: &'static str) -> Result<Self, Error> {
+        let mut experiment = Self { command, ..Self::default() };
         experiment.add(path, &mut Vec::new())?;
         match experiment.amiss() {
             Some(reason) => {
@@ -75,8 +77,11 @@ impl Experiment {
 
     /// Adds what a file asks for; `open` are the files that led to it.
     fn add(&mut self, path: &Path, open: &mut Vec<PathBuf>) -> Result<(), Error> {
-        let (real, text) =
-            read(path).map_err(|source| Error::PlanUnreadable { path: path.to_owned(), source })?;
+        let (real, text) = read(path).map_err(|source| Error::PlanUnreadable {
+            path: path.to_owned(),
+            command: self.command,
+            source,
+        })?;
         let at =
             |line: usize, reason: String| Error::PlanFile { path: path.to_owned(), line: Some(line), reason };
         let file = PlanFile::parse(&text).map_err(|error| at(error.line, error.reason))?;

@@ -36,11 +36,11 @@ pub(crate) fn named(path: &Path) -> Option<&'static BuiltIn> {
     ALL.iter().find(|plan| path == Path::new(plan.name))
 }
 
-/// What to type instead of a path that is no plan.
-pub(crate) fn hint(path: &Path) -> String {
+/// What to type instead of a path that is no plan; `command` is what took it, such as `howlate run`.
+pub(crate) fn hint(path: &Path, command: &str) -> String {
     let found = path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let meant = nearest(&found, ALL.iter().map(|plan| plan.name));
-    let meant = meant.map(|name| format!("did you mean `howlate run {name}`? "));
+    let meant = meant.map(|name| format!("did you mean `{command} {name}`? "));
     format!(
         "{}`howlate run --list` lists the plans that come with it; `howlate run --help` says how to write one",
         meant.unwrap_or_default()
@@ -68,6 +68,8 @@ mod tests {
         assert_eq!(named(Path::new("python-sleep")).unwrap().name, "python-sleep");
         assert!(named(Path::new("./python-sleep")).is_none());
         assert!(named(Path::new(file!())).is_none());
-        assert!(hint(Path::new("plans/python-slep.toml")).contains("`howlate run python-sleep`?"));
+        assert!(
+            hint(Path::new("plans/python-slep.toml"), "howlate run").contains("`howlate run python-sleep`?")
+        );
     }
 }

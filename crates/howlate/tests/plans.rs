@@ -163,6 +163,8 @@ fn plans_come_with_the_program() {
     let unknown = run(&["nanoslep", "--dry-run"]);
     assert_eq!(unknown.status.code(), Some(2));
     assert!(stderr(&unknown).contains("did you mean `howlate run nanosleep`?"), "{}", stderr(&unknown));
+    let fleet = howlate(&["fleet", "run", "nanosleeep", "--on", "ssh:n1"]).output().unwrap();
+    assert!(stderr(&fleet).contains("did you mean `howlate fleet run nanosleep`?"), "{}", stderr(&fleet));
     fs::write(folder.path().join("nanosleep"), "[[cyclic]]\nthreads = 1\n").unwrap();
     let mine = stdout(&run(&["nanosleep", "--dry-run"]));
     assert!(mine.contains("1 conditions in 1 turns"), "a file comes before a name: {mine}");

@@ -23,7 +23,7 @@ pub(crate) fn run(mut args: Run) -> Result<Status, Error> {
         terminal::print(&render::plan_list(&plans, terminal::width()))?;
         return Ok(Status::Done);
     }
-    let mut experiment = Experiment::read(args.plan())?;
+    let mut experiment = Experiment::read(args.plan(), "howlate run")?;
     if let Some(options) = experiment.options.take() {
         args.or(options);
     }

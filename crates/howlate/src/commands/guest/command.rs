@@ -56,7 +56,7 @@ fn with_limits(command: GuestCommand, measuring: Measuring, reasons: Reasons) ->
 /// The plan, and what it includes, come along with the same paths to each other.
 fn with_plan(mut command: GuestCommand, args: Run) -> Result<Task, Error> {
     refuse(&args.output)?;
-    let experiment = Experiment::read(args.plan())?;
+    let experiment = Experiment::read(args.plan(), "howlate guest … -- run")?;
     // Below a folder of their own: what is mounted in the guest would hide /tmp.
     let read = |path: &PathBuf| Ok((format!("/plans{}", path.display()), std::fs::read(path)?));
     command.files = experiment.files.iter().map(read).collect::<std::io::Result<_>>()?;
