@@ -39,6 +39,8 @@ impl TopView {
 
 const AND: &str = "  ";
 
+/// A key and what it does stand on one line.
 fn chosen(is: bool, what: &str) -> String {
+    let what = what.replace(' ', "\u{a0}");
     if is { paint(BOLD, what) } else { paint(DIM, what) }
 }

@@ -113,6 +113,21 @@ fn little_room_leaves_rows_out_and_says_so() {
 }
 
 #[test]
+fn where_lines_are_short_each_row_says_who_waits_and_for_what() {
+    let text = machine().text(&TopView::default(), 44);
+    let text = anstream::adapter::strip_str(&text).to_string();
+    let disk = "  dd, pid 13 · disk: bringing a file to disk (fsync)";
+    assert!(text.lines().any(|line| disk.starts_with(line) && line.contains("dd, pid 13 · disk")), "{text}");
+    assert!(!text.lines().any(|line| line.chars().count() > 44), "{text}");
+    // Rows of two lines share the room of rows of one.
+    let mut top = machine();
+    let one = top.table.processes[1].clone();
+    top.table.processes.extend((100..130).map(|pid| Waiter { pid: Some(pid), ..one.clone() }));
+    let text = top.text(&TopView { rows: Some(36), ..TopView::default() }, 44);
+    assert!(text.contains("29 more; `--json` has all."), "{text}");
+}
+
+#[test]
 fn what_was_lost_is_said() {
     let mut top = machine();
     top.table.lost.unseen = 7;

@@ -7,7 +7,7 @@ use super::words::{Rivals, nature, wait};
 use super::{Top, TopView};
 use crate::legible::legible;
 use crate::numbers::{count, micros, rough};
-use crate::prose::wrapped;
+use crate::prose::{text_width, wrapped};
 use crate::style::{DIM, HEADING, WARN, paint};
 use crate::table::Columns;
 use crate::why::percent;
@@ -18,6 +18,8 @@ const ROWS: usize = 20;
 const WORTH: f64 = 0.001;
 /// Lines that are no rows, at most: headings, and what is said below.
 const AROUND: usize = 18;
+/// Columns on both sides of who waits, where that stands on a line of its own.
+const INDENT: usize = 4;
 
 type Row<'a> = (&'a Waiter, &'a Wait);
 
@@ -152,7 +154,7 @@ fn part(which: Nature, rows: &[Row<'_>], view: &TopView, width: usize) -> String
     let room = if view.rows.is_some() { (room(view) / 3).max(2) } else { room(view) };
     match of_this.is_empty() {
         true => String::new(),
-        false => format!("{}\n{}", nature(which), table(&of_this, view, room, width)),
+        false => format!("{}\n{}", wrapped(nature(which), width, 2), table(&of_this, view, room, width)),
     }
 }
 
@@ -160,10 +162,17 @@ fn table(rows: &[Row<'_>], view: &TopView, room: usize, width: usize) -> String 
     if rows.is_empty() {
         return String::new();
     }
-    let shown = if view.process.is_some() { rows.len() } else { room };
-    let of = |rivals| columns(&rows[..shown.min(rows.len())], view, rivals);
+    let first = |room: usize| &rows[..if view.process.is_some() { rows.len() } else { room.min(rows.len()) }];
+    let of = |rivals| columns(first(room), view, rivals);
     let fits = Rivals::ALL.into_iter().map(of).find(|table| table.stands_side_by_side(width));
-    let table = fits.unwrap_or_else(|| of(Rivals::Name));
+    let (table, shown) = match fits {
+        Some(table) => (table, first(room).len()),
+        None => {
+            // Each takes two lines of what there are.
+            let rows = first(if view.rows.is_some() { room.div_ceil(2) } else { room });
+            (narrow(rows, view, width), rows.len())
+        }
+    };
     let more = match rows.len().saturating_sub(shown) {
         0 => String::new(),
         more => format!("  {more} more; `--json` has all.\n"),
@@ -200,6 +209,31 @@ fn cells((one, of_it): &Row<'_>, view: &TopView, rivals: Rivals) -> Vec<String> 
         percent(of_it.share),
     ]);
     cells
+}
+
+/// Who waits and for what on a line, the numbers below it: with numbers alone on a line, nobody knows whose they are.
+fn narrow(rows: &[Row<'_>], view: &TopView, width: usize) -> Columns {
+    let named = |rivals| -> Vec<String> { rows.iter().map(|row| named(row, view, rivals)).collect() };
+    let is_one_line = |names: &Vec<String>| names.iter().all(|name| text_width(name) + INDENT <= width);
+    let names = Rivals::ALL.into_iter().map(named).find(is_one_line).unwrap_or_else(|| named(Rivals::Name));
+    let headings = ["", "count", "mean", "max", "share"].map(str::to_owned);
+    let mut table = Columns::new(&headings, 1);
+    for (row, name) in rows.iter().zip(names) {
+        let numbers = cells(row, view, Rivals::Name).split_off(4);
+        table.row(std::iter::once(name).chain(numbers).collect());
+    }
+    table
+}
+
+/// `bash, pid 412 · pipe: reading a pipe`; of processes that have ended, how many threads they had.
+fn named((one, of_it): &Row<'_>, view: &TopView, rivals: Rivals) -> String {
+    let id = match (one.tid.filter(|_| view.shows_threads()), one.pid) {
+        (Some(tid), _) => format!(", tid {tid}"),
+        (None, Some(pid)) => format!(", pid {pid}"),
+        (None, None) if view.shows_threads() => String::new(),
+        (None, None) => format!(", {} ended", count(one.ended)),
+    };
+    format!("{}{id} · {}", legible(&one.name), wait(of_it, rivals))
 }
 
 /// Of one process: where in the kernel it waited, once for each reason.
