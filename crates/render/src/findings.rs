@@ -3,15 +3,12 @@
 use anstyle::Style;
 use howlate_model::{Finding, Verdict};
 
-use crate::prose::{lines, text_width};
+use crate::prose::{WIDEST, lines, text_width};
 use crate::steps::{is_command, step_lines};
 use crate::style::{BOLD, COMMAND, DIM, GOOD, HEADING, STOP, WARN, paint};
 
 /// Text narrower than this is harder to read than text that the terminal breaks.
 const NARROWEST: usize = 40;
-
-/// Text wider than this is hard to follow from one line to the next.
-const WIDEST: usize = 100;
 
 /// How much of each finding is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +24,12 @@ pub enum Detail {
 /// The text carries ANSI colours; whoever prints it strips them where they are not wanted.
 /// Commands can be copied.
 pub fn findings(findings: &[Finding], width: usize, detail: Detail) -> String {
-    let mut page = Page { text: String::new(), width: width.clamp(NARROWEST, WIDEST), detail };
+    let mut page = Page {
+        text: String::new(),
+        width: width.clamp(NARROWEST, WIDEST),
+        terminal: width.max(NARROWEST),
+        detail,
+    };
     for group in GROUPS {
         let members: Vec<&Finding> = findings.iter().filter(|one| one.verdict == group.verdict).collect();
         page.group(&group, &members);
@@ -66,7 +68,10 @@ const BELOW: usize = 2;
 /// The text so far.
 struct Page {
     text: String,
+    /// Of sentences.
     width: usize,
+    /// Of commands, which are better in one line.
+    terminal: usize,
     detail: Detail,
 }
 
@@ -135,7 +140,7 @@ impl Page {
                 self.beside(label, PLAIN, step);
                 continue;
             }
-            for (number, line) in step_lines(step, self.width - INDENT - LABEL).iter().enumerate() {
+            for (number, line) in step_lines(step, self.terminal - INDENT - LABEL).iter().enumerate() {
                 self.labelled(if number == 0 { label } else { "" }, COMMAND, line);
             }
         }
@@ -275,6 +280,17 @@ As it should be (1)
         let headings: Vec<&str> = text.lines().filter(|line| line.ends_with(')')).collect();
         assert_eq!(headings, ["Blocks real-time work (1)", "Worth knowing (1)", "As it should be (1)"]);
         assert_eq!(findings(&[], 80, Detail::Full), "");
+    }
+
+    #[test]
+    fn a_sentence_is_broken_where_a_command_goes_on() {
+        let command = format!("echo {}", "1 ".repeat(75).trim_end());
+        let mut wide = Finding { why: "word ".repeat(40).trim_end().to_owned(), ..slack() };
+        wide.remedy.iter_mut().for_each(|remedy| remedy.apply = vec![command.clone()]);
+        let text = plain(&findings(&[wide], 200, Detail::Brief));
+        assert!(text.lines().any(|line| line.ends_with(&command)), "{text}");
+        let widest = text.lines().filter(|line| line.ends_with("word")).map(str::len).max();
+        assert!(widest.is_some_and(|widest| (101..=WIDEST).contains(&widest)), "{text}");
     }
 
     #[test]

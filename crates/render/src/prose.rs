@@ -6,7 +6,7 @@ use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 const NARROWEST: usize = 40;
 
 /// Text wider than this is hard to read, however wide the terminal.
-const WIDEST: usize = 120;
+pub(crate) const WIDEST: usize = 120;
 
 /// `text` broken at `width`, further lines indented by `indent`.
 pub fn wrapped(text: &str, width: usize, indent: usize) -> String {
@@ -31,7 +31,7 @@ const HELD: char = '\u{a0}';
 /// What follows a number and is not to stand on another line.
 const UNITS: [&str; 10] = ["ns", "µs", "ms", "s", "min", "h", "%", "KiB", "MB/s", "CPUs"];
 
-/// `text`, in which numbers keep their thousands and units, CPUs their numbers and what comes before a `·` that, and commands
+/// `text`, in which numbers keep their thousands and units, CPUs and `×` their numbers and what comes before a `·` that, and commands
 /// between `` ` `` that fit a line are whole.
 /// What is in the text as such a blank already is one from then on.
 fn held_together(text: &str, width: usize) -> String {
@@ -52,7 +52,7 @@ fn with_units(text: &str) -> String {
             || is_thousands(word);
         let ends_in_number = held.ends_with(|letter: char| letter.is_ascii_digit());
         let is_of_cpu = held.ends_with("CPU") && word.starts_with(|letter: char| letter.is_ascii_digit());
-        let is_held = is_unit && ends_in_number || is_of_cpu || word == "·";
+        let is_held = is_unit && ends_in_number || is_of_cpu || word == "·" || held.ends_with('×');
         held.push(if is_held { HELD } else { ' ' });
         held.push_str(word);
     }
@@ -91,6 +91,7 @@ mod tests {
         assert_eq!(lines("try `ulimit -r 80` here", 10), ["try", "`ulimit -r", "80` here"]);
         assert_eq!(lines("no-break-here-at-all", 8), ["no-break-here-at-all"]);
         assert_eq!(lines("other · idle · CPU 10", 6), ["other ·", "idle ·", "CPU 10"]);
+        assert_eq!(lines("higher (× 1 810)", 10), ["higher", "(× 1 810)"]);
         let bold = crate::style::paint(crate::style::BOLD, "10 µs");
         assert_eq!((text_width(&bold), text_width("µ → –")), (5, 5));
         assert_eq!(wrapped("one two", 3, 2), "one two");
