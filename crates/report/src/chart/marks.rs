@@ -47,7 +47,7 @@ const DARKNESS: [&str; 6] = ["0.12", "0.24", "0.38", "0.54", "0.74", "0.98"];
 pub(crate) const SHADES: u8 = DARKNESS.len() as u8;
 
 impl Mark {
-    /// The same line without its name, where another bears it.
+    /// The same line without its name, where that is told elsewhere.
     pub(crate) fn unnamed(self) -> Self {
         match self {
             Self::Rule { along, at, .. } => Self::Rule { along, at, text: String::new() },
@@ -64,12 +64,20 @@ impl Mark {
             Self::Dots { hue, points, radius } => dots(area, *hue, points, *radius),
             Self::Spots { hue, spots } => spots_of(area, *hue, spots),
             Self::Heat { hue, rows, columns, shades } => heat(area, *hue, (*rows, *columns), shades),
-            Self::Rule { along, at, text } => rule(area, *along, *at, text),
+            Self::Rule { along, at, .. } => rule(area, *along, *at),
             Self::Shade { from, until } => shade(area, *from, *until),
             Self::Flag { hue, at } => flag(area, *hue, *at),
             Self::Note { text } => html! {
                 text class="note" x=(rounded(area.right)) y=(rounded(area.top - 14.0)) text-anchor="end" { (text) }
             },
+        }
+    }
+
+    /// What is written beside a mark, which no other is to cover.
+    pub(super) fn draw_name(&self, area: &Area<'_>) -> Option<Markup> {
+        match self {
+            Self::Rule { along, at, text } if !text.is_empty() => Some(rule_name(area, *along, *at, text)),
+            _ => None,
         }
     }
 }
@@ -159,32 +167,24 @@ fn heat(area: &Area<'_>, hue: Hue, (rows, columns): (usize, usize), shades: &[u8
     }
 }
 
-fn rule(area: &Area<'_>, along: Along, at: f64, text: &str) -> Markup {
-    let (path, x, y) = match along {
+fn rule(area: &Area<'_>, along: Along, at: f64) -> Markup {
+    let path = match along {
         Along::Horizontal => {
-            let y = area.y(at);
-            (
-                format!("M{} {}H{}", rounded(area.left), rounded(y), rounded(area.right)),
-                area.left + 4.0,
-                y - 4.0,
-            )
+            format!("M{} {}H{}", rounded(area.left), rounded(area.y(at)), rounded(area.right))
         }
-        Along::Vertical => {
-            let x = area.x(at);
-            (
-                format!("M{} {}V{}", rounded(x), rounded(area.bottom), rounded(area.top)),
-                x + 4.0,
-                area.top + 10.0,
-            )
-        }
+        Along::Vertical => format!("M{} {}V{}", rounded(area.x(at)), rounded(area.bottom), rounded(area.top)),
     };
-    let turned =
-        (along == Along::Vertical).then(|| format!("rotate(90 {} {})", rounded(x), rounded(area.top + 4.0)));
-    let y = if turned.is_some() { area.top + 4.0 } else { y };
-    html! {
-        path class="rule" d=(path) {}
-        text class="rule-name" x=(rounded(x)) y=(rounded(y)) transform=[turned] { (text) }
-    }
+    html! { path class="rule" d=(path) {} }
+}
+
+/// Above the left end of a level rule; beside the upper end of an upright one, downwards.
+fn rule_name(area: &Area<'_>, along: Along, at: f64, text: &str) -> Markup {
+    let (x, y) = match along {
+        Along::Horizontal => (area.left + 4.0, area.y(at) - 4.0),
+        Along::Vertical => (area.x(at) + 4.0, area.top + 4.0),
+    };
+    let turned = (along == Along::Vertical).then(|| format!("rotate(90 {} {})", rounded(x), rounded(y)));
+    html! { text class="rule-name" x=(rounded(x)) y=(rounded(y)) transform=[turned] { (text) } }
 }
 
 fn shade(area: &Area<'_>, from: f64, until: f64) -> Markup {

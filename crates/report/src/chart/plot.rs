@@ -143,6 +143,7 @@ impl Plot {
                 data-from=(scale.from()) data-to=(scale.to()) data-log=(u8::from(scale.is_logarithmic())) {
                 (axes::draw(&area, room, self.rows(), self.form != Form::Strip))
                 @for mark in &self.marks { (mark.draw(&area)) }
+                @for name in self.marks.iter().filter_map(|mark| mark.draw_name(&area)) { (name) }
                 @if self.has_ends(room) { (self.draw_ends(&area)) }
             }
         }

@@ -5,12 +5,13 @@ use std::ops::Range;
 
 use howlate_analyse::{Column, Slice};
 use howlate_model::{Latency, MonotonicTime, Worst};
-use howlate_render::numbers::count;
+use howlate_render::numbers::{count, length};
 use howlate_render::scale::Scale;
 
 use super::series::left_out;
 use super::{Chart, Panel, Picture, data, deadline_rule, words};
 use crate::chart::{Axis, Drawing, Form, Hue, Mark, Plot, SHADES};
+use crate::deadline;
 use crate::entry::Entry;
 use crate::names::{name, varying};
 use crate::table::Table;
@@ -39,26 +40,33 @@ pub(crate) fn picture(entries: &[Entry<'_>]) -> Option<Picture> {
     let last = drawn.len() - 1;
     let strip = |(number, entry): (usize, &Entry<'_>)| Panel {
         heading: name(entry, &parts),
-        drawing: Drawing::Plot(plot(
-            entry,
-            Scale::exactly(0.0, end),
-            latencies,
-            (number == 0, number == last),
-        )),
+        drawing: Drawing::Plot(plot(entry, Scale::exactly(0.0, end), latencies, number == last)),
         legend: Vec::new(),
         data: table_of(entry),
     };
     Some(Picture {
         kind: Chart::Time,
         title: title(entries),
-        about: "One strip per condition, all on the same axes. The darker, the more wake-ups were that late; the line above \
-                is the worst of each stretch of time, dots are the worst of all. Grey stretches ran under a background \
-                load; triangles mark missed periods and lost wake-ups."
-            .to_owned(),
+        about: about(&drawn, latencies),
         left_out: left_out(entries.len() - drawn.len()),
         panels: drawn.iter().enumerate().map(strip).collect(),
         numbers: Some(numbers(&drawn)),
     })
+}
+
+/// How to read it. The deadline is named here: in strips as low as these, its name would lie upon what is drawn.
+fn about(drawn: &[Entry<'_>], latencies: Scale) -> String {
+    let is_drawn = |entry: &Entry<'_>| deadline_rule(entry.deadline(), latencies).is_some();
+    let deadline = match deadline::common(drawn) {
+        Some(one) => format!(" Dotted: the deadline, {}.", length(one)),
+        None => " Dotted: the deadline.".to_owned(),
+    };
+    format!(
+        "One strip per condition, all on the same axes. The darker, the more wake-ups were that late; the line above is the \
+         worst of each stretch of time, dots are the worst of all. Grey stretches ran under a background load; triangles \
+         mark missed periods and lost wake-ups.{}",
+        if drawn.iter().any(is_drawn) { deadline } else { String::new() }
+    )
 }
 
 /// Seconds since the recording began.
@@ -93,18 +101,18 @@ fn title(entries: &[Entry<'_>]) -> String {
     }
 }
 
-fn plot(entry: &Entry<'_>, time: Scale, latencies: Scale, (is_first, is_last): (bool, bool)) -> Plot {
+fn plot(entry: &Entry<'_>, time: Scale, latencies: Scale, is_last: bool) -> Plot {
     Plot {
         horizontal: Axis::new(time, "since the start", words::seconds),
         vertical: Axis::new(latencies, "", words::time),
-        marks: marks(entry, time, latencies, is_first),
+        marks: marks(entry, time, latencies),
         form: if is_last { Form::LastStrip } else { Form::Strip },
         ends: Vec::new(),
     }
 }
 
 #[allow(clippy::cast_precision_loss, reason = "a picture")]
-fn marks(entry: &Entry<'_>, time: Scale, latencies: Scale, is_first: bool) -> Vec<Mark> {
+fn marks(entry: &Entry<'_>, time: Scale, latencies: Scale) -> Vec<Mark> {
     let slices = entry.outcome.timeline().slices();
     let top = |slice: &Slice| {
         let (from, until) = stretch(entry, slice);
@@ -119,9 +127,7 @@ fn marks(entry: &Entry<'_>, time: Scale, latencies: Scale, is_first: bool) -> Ve
     };
     let mut marks: Vec<Mark> = shades(entry);
     marks.push(heat(entry, time, latencies));
-    marks.extend(
-        deadline_rule(entry.deadline(), latencies).map(|rule| if is_first { rule } else { rule.unnamed() }),
-    );
+    marks.extend(deadline_rule(entry.deadline(), latencies).map(Mark::unnamed));
     marks.push(Mark::Tops { hue: Hue::of(0), tops: slices.iter().map(top).collect() });
     let troubled = slices.iter().filter(|slice| slice.missed_periods + slice.lost > 0);
     marks.extend(troubled.map(|slice| {
