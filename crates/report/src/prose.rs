@@ -48,7 +48,7 @@ pub(crate) fn whole(word: &str) -> Markup {
     html! { span class="whole" { (word) } }
 }
 
-/// The same, with no line ending between the digits of a number, between it and its unit, or between a CPU and its
+/// The same, with no line ending between the digits of a number, between it and its unit, or between a CPU or `×` and its
 /// number, and none that begins with a `·`.
 pub(crate) fn unbroken(text: &str) -> String {
     let letters: Vec<char> = text.chars().collect();
@@ -57,6 +57,7 @@ pub(crate) fn unbroken(text: &str) -> String {
         let is_number = |letter: Option<&char>| letter.is_some_and(char::is_ascii_digit);
         is_number(before.last()) && begins_with_what_belongs(after)
             || before.ends_with(&['C', 'P', 'U']) && is_number(after.first())
+            || before.ends_with(&['×'])
             || after.first() == Some(&'·')
     };
     let kept =
@@ -129,6 +130,7 @@ mod tests {
     fn a_number_stays_in_its_line() {
         assert_eq!(unbroken("5 of 9 970, 3 µs"), "5 of 9\u{a0}970, 3\u{a0}µs");
         assert_eq!(unbroken("4.00 ms. 2 sets, 95 %"), "4.00\u{a0}ms. 2 sets, 95\u{a0}%");
+        assert_eq!(unbroken("higher (× 1 810), so"), "higher (×\u{a0}1\u{a0}810), so");
         assert_eq!(html("1 2 `3 4`").into_string(), "1\u{a0}2 <code>3 4</code>");
     }
 }

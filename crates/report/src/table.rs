@@ -56,7 +56,7 @@ impl Table {
         html! {
             div class={ "scroll" @if self.rows.len() > LONG { " long" } } role="region" tabindex="0" aria-label=(self.caption) {
                 table {
-                    caption { (self.caption) }
+                    caption { (prose::plain(&self.caption)) }
                     thead {
                         tr {
                             @for (number, heading) in self.headings.iter().enumerate() {

@@ -91,6 +91,30 @@ fn keep(browser: &Browser, page: &Path, view: View) {
 }
 
 #[test]
+fn no_line_begins_with_a_separator_or_a_unit() {
+    let Some(browser) = browser() else { return };
+    // Where a `·` or a unit stands lower than what is before it.
+    let broken = "(() => { for (const one of document.querySelectorAll('details')) one.open = true; \
+         const walk = document.createTreeWalker(document.querySelector('main'), NodeFilter.SHOW_TEXT), found = []; \
+         const top = (node, at) => { const range = document.createRange(); range.setStart(node, at); \
+             range.setEnd(node, at + 1); const box = range.getBoundingClientRect(); return box.width ? box.top : NaN; }; \
+         for (let node; (node = walk.nextNode());) { \
+             const text = node.data, within = node.parentElement; \
+             if (within.closest('svg, pre, code')) continue; \
+             for (const match of text.matchAll(/(?<=\\S\\s)·|(?<=\\d\\s)(ns|µs|ms|s|%)(?!\\w)/g)) { \
+                 if (top(node, match.index) > top(node, match.index - 2) + 6) \
+                     found.push(text.slice(Math.max(0, match.index - 30), match.index + 9)); } } \
+         return found; })()";
+    for names in [&["notify"][..], &["cyclic"], &["policies"], &["guest"], &["why"]] {
+        let path = report(names);
+        for width in [320, 360, 400, 480] {
+            browser.open(&path, View { width, theme: "light", script: true });
+            assert_eq!(browser.evaluate(broken), serde_json::json!([]), "{names:?} {width}");
+        }
+    }
+}
+
+#[test]
 fn what_a_page_says_does_not_depend_on_its_script() {
     let Some(browser) = browser() else { return };
     let path = report(&["cyclic", "stall", "sleep"]);

@@ -4,6 +4,7 @@ use maud::{Markup, html};
 
 use super::Hue;
 use super::path::rounded;
+use crate::prose;
 
 /// A series and its name.
 #[derive(Clone, Debug)]
@@ -44,7 +45,7 @@ pub(crate) fn legend(series: &[Named]) -> Markup {
             @for one in series {
                 li data-series=(one.hue.class()) {
                     svg class="sample" viewBox="0 0 28 10" aria-hidden="true" { (sample(one, 1.0, 5.0)) }
-                    span { (one.text) }
+                    span { (prose::plain(&one.text)) }
                 }
             }
         }

@@ -19,8 +19,8 @@ pub(crate) fn line(recordings: &[Recording<'_>]) -> Markup {
             p class="quiet" {
                 @if recordings.len() > 1 { strong { (recording.name) } ": " }
                 @for (number, part) in where_and_when(recording.analysis).into_iter().enumerate() {
-                    @if number > 0 { " · " }
-                    @if part.contains(' ') { (part) } @else { (prose::whole(&part)) }
+                    @if number > 0 { "\u{a0}· " }
+                    @if part.contains(' ') { (prose::plain(&part)) } @else { (prose::whole(&part)) }
                 }
                 (ended(recording.analysis))
             }
@@ -72,7 +72,7 @@ pub(crate) fn sections(recordings: &[Recording<'_>], entries: &[Entry<'_>]) -> M
                 pre tabindex="0" { code { (to_repeat(recording.analysis)) } }
                 p class="quiet" {
                     "howlate " (recording.analysis.header.howlate) ", order drawn with seed " (recording.analysis.header.seed)
-                    ", recording " (recording.name) ". " (instrument(recording.analysis))
+                    ", recording " (recording.name) ". " (prose::plain(&instrument(recording.analysis)))
                 }
             }
         }
@@ -90,7 +90,7 @@ fn loads(recordings: &[Recording<'_>]) -> Markup {
     html! {
         @if !lines.is_empty() {
             h3 { "What the loads did" }
-            ul { @for line in &lines { li { (line) } } }
+            ul { @for line in &lines { li { (prose::html(line)) } } }
         }
     }
 }

@@ -31,7 +31,7 @@ pub(super) fn causes(entries: &[Entry<'_>]) -> Markup {
                         (of_one(entry, why))
                     } @else {
                         details open[number < OPEN] {
-                            summary { h3 { (name(entry, &parts)) } @if let Some(first) = why.causes.first() { ": " (first_in_words(first)) } }
+                            summary { h3 { (prose::plain(&name(entry, &parts))) } @if let Some(first) = why.causes.first() { ": " (prose::plain(&first_in_words(first))) } }
                             (of_one(entry, why))
                         }
                     }
@@ -91,7 +91,7 @@ fn todo<'a>(above: &[WhyCause], cause: &WhyCause, findings: &'a [Finding]) -> To
 fn row(cause: &WhyCause, todo: Todo<'_>) -> Markup {
     html! {
         tr {
-            th scope="row" { (cause_in_words(cause)) }
+            th scope="row" { (prose::plain(&cause_in_words(cause))) }
             td class="number" { (percent(cause.share)) }
             td class="number" { (howlate_render::numbers::count(cause.wakeups)) }
             td class="number" { (howlate_model::Latency::from_span(cause.max_ns)) }

@@ -41,7 +41,7 @@ fn panel(picture: &Picture, panel: &Panel, number: usize, has_whole_width: bool)
     html! {
         div class="panel" {
             div class="head" {
-                @if !panel.heading.is_empty() { h4 { (panel.heading) } }
+                @if !panel.heading.is_empty() { h4 { (prose::plain(&panel.heading)) } }
                 @if !panel.data.is_empty() {
                     p class="data" {
                         a download=(format!("{}-{}.csv", picture.kind, number + 1)) href=(data_uri(&panel.data))

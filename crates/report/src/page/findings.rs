@@ -59,7 +59,7 @@ fn group_of((verdict, heading, mark): (Verdict, &str, &str), findings: &[Finding
 fn one(finding: &Finding) -> Markup {
     html! {
         strong { (prose::html(&finding.found)) "." } " " (prose::html(&finding.why))
-        @if let Some(cost) = &finding.cost { " Typically " (cost.typical) " (" (cost.source) ")." }
+        @if let Some(cost) = &finding.cost { " Typically " (prose::plain(&cost.typical)) " (" (prose::plain(&cost.source)) ")." }
         @if let Some(remedy) = &finding.remedy {
             @for text in &remedy.apply { br; (step(text)) }
             @if !remedy.undo.is_empty() {

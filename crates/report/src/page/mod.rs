@@ -63,7 +63,7 @@ fn content(source: Source<'_>, recordings: &[Recording<'_>], pictures: &[Picture
         (nodes(source))
         section id="results" {
             h2 { "Results" }
-            p class="quiet" { (names::common(entries)) }
+            p class="quiet" { (prose::plain(&names::common(entries))) }
             @if let Some(picture) = picture(Chart::Density, source) { (figure::figure(&picture)) }
             (tables::results(entries).html())
             @if let Some(table) = errors::errors(entries) { (table.html()) }
