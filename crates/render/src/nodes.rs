@@ -179,8 +179,11 @@ fn sentences(spread: &Spread, name: fn(&str) -> String) -> Vec<String> {
     }
     if out.is_empty() {
         said.push(format!(
-            "By the {}, no node stands out: none is later than the others by more than {} µs and by more than chance.",
-            spread.statistic.name(),
+            "By {}, no node stands out: none is later than the others by more than {} µs and by more than chance.",
+            match spread.statistic {
+                NodeStatistic::P50 => "the median",
+                NodeStatistic::P99 => "p99",
+            },
             micros_of(spread.margin_ns)
         ));
     }

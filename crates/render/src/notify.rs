@@ -3,7 +3,7 @@
 use howlate_analyse::{
     Analysis, GapCost, IdleCost, Interval, Outcome, Place, Ranking, gap_costs, idle_costs, rankings,
 };
-use howlate_model::{Condition, HasProperties, Latency, Notifier, Property, ReceiverCpu, Work};
+use howlate_model::{Condition, HasProperties, Latency, Notifier, Policy, Property, ReceiverCpu, Work};
 
 use crate::certainty::left_out;
 use crate::numbers::{count, length, micros};
@@ -42,12 +42,23 @@ pub(crate) fn sentences(analysis: &Analysis) -> Vec<String> {
         |property: &Property| groups.iter().any(|group| says(group, property) != says(&groups[0], property));
     let apart: Vec<Property> = CIRCUMSTANCES.into_iter().filter(varies).collect();
     let of_group = |group: &Vec<&Outcome>| {
-        let about = phrases(group[0], &apart).join(" · ");
+        let words = phrases(group[0], &apart).into_iter().map(|phrase| in_words(phrase, group[0]));
+        let about = words.collect::<Vec<_>>().join(" · ");
         let about = if about.is_empty() { about } else { format!("{about}: ") };
         let sentences = found.about(group[0]).sentences(group);
         sentences.into_iter().map(|sentence| format!("{about}{sentence}")).collect::<Vec<_>>()
     };
     groups.iter().flat_map(of_group).collect()
+}
+
+/// A policy, which comes first, as a sentence begins with it; other phrases as they are.
+fn in_words(phrase: String, of: &Outcome) -> String {
+    let policy = of.condition.policy;
+    match phrase == policy.to_string() {
+        true if policy == Policy::OTHER => format!("Ordinary scheduling ({policy})"),
+        true if policy.is_realtime() => format!("Real-time priority ({policy})"),
+        _ => phrase,
+    }
 }
 
 fn groups(analysis: &Analysis) -> Vec<Vec<&Outcome>> {
@@ -134,9 +145,9 @@ type Number = (&'static str, fn(&Outcome) -> Option<i64>);
 
 #[allow(clippy::cast_possible_truncation, reason = "nanoseconds are enough of a mean")]
 const NUMBERS: [Number; 8] = [
+    ("min", |outcome| outcome.summary().map(|summary| summary.min)),
     ("mean", |outcome| outcome.summary().map(|summary| summary.mean as i64)),
     ("stddev", |outcome| outcome.summary().map(|summary| summary.stddev as i64)),
-    ("min", |outcome| outcome.summary().map(|summary| summary.min)),
     ("median", |outcome| outcome.summary().map(|summary| summary.p50)),
     ("p95", |outcome| outcome.percentile(0.95).map(Latency::as_nanos)),
     ("p99", |outcome| outcome.percentile(0.99).map(Latency::as_nanos)),
