@@ -30,7 +30,11 @@ fn common_and_varying(outcomes: &[&Outcome]) -> (Vec<String>, Vec<Property>) {
 }
 
 fn cell(outcome: &Outcome, property: Property) -> String {
-    outcome.value(property).map_or_else(|| "–".to_owned(), |value| property::value(&value))
+    match (outcome.value(property), property) {
+        (Some(value), _) => property::value(&value),
+        (None, Property::Knob) => property::BASELINE.to_owned(),
+        (None, _) => "–".to_owned(),
+    }
 }
 
 /// Which wake-ups a table is of.

@@ -42,6 +42,9 @@ pub fn value(value: &Value<'_>) -> String {
     }
 }
 
+/// The condition that settings are tried on, as `compare` calls it.
+pub const BASELINE: &str = "baseline";
+
 /// A setting that was tried; the one that turns nothing, for telling what chance finds, by what it does.
 pub(crate) fn setting(name: &str) -> String {
     if name == "nothing" { "nothing changed".to_owned() } else { name.to_owned() }

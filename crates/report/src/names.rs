@@ -49,7 +49,7 @@ impl Part {
     /// Its value, where it applies.
     pub(crate) fn value(self, entry: &Entry<'_>) -> Option<String> {
         if self == Self::Of(Property::Knob) && self.of(entry).is_none() {
-            return Some(BASELINE.to_owned());
+            return Some(property::BASELINE.to_owned());
         }
         self.of(entry).map(|had| match had {
             Had::Recording(name) => name.to_owned(),
@@ -129,16 +129,13 @@ pub(crate) fn name(entry: &Entry<'_>, parts: &[Part]) -> String {
 const FOLLOWS_FROM_A_KNOB: [Part; 3] =
     [Part::Of(Property::Policy), Part::Of(Property::Slack), Part::Of(Property::Mechanism)];
 
-/// The condition that settings are tried on, as `compare` calls it.
-const BASELINE: &str = "baseline";
-
 /// The same within a sentence, where `other` alone would mean anything.
 pub(crate) fn spoken(entry: &Entry<'_>, parts: &[Part]) -> String {
     let name = name(entry, parts);
     let says_policy = parts.contains(&Part::Of(Property::Policy));
     let said = |word| match word {
         "other" if says_policy => ORDINARY,
-        BASELINE => "the baseline",
+        property::BASELINE => "the baseline",
         word => word,
     };
     name.split(" · ").map(said).collect::<Vec<_>>().join(" · ")

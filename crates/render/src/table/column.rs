@@ -46,10 +46,10 @@ impl Column {
         self.cells.iter().map(|cell| text_width(cell)).max().unwrap_or(0)
     }
 
-    /// A cell after its heading, for where it does not stand below it: `policy fifo:80`.
-    pub(super) fn named_cell(&self, row: usize) -> String {
-        let cell = self.cells.get(row).map_or("", String::as_str);
-        if self.heading.is_empty() { cell.to_owned() } else { format!("{} {cell}", self.heading) }
+    /// A cell after its heading, for where it does not stand below it: `policy fifo:80`; nothing of one that has no value.
+    pub(super) fn named_cell(&self, row: usize) -> Option<String> {
+        let cell = self.cells.get(row).filter(|cell| *cell != "–")?;
+        Some(if self.heading.is_empty() { cell.clone() } else { format!("{} {cell}", self.heading) })
     }
 }
 

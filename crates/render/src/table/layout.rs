@@ -4,6 +4,7 @@ use comfy_table::{CellAlignment, ColumnConstraint, Table, Width, presets};
 
 use super::column::Column;
 use crate::prose::lines;
+use crate::style::{DIM, paint};
 
 /// Headings of columns that are left out where there is no room for all, the first first. A thread's number goes
 /// only where another column says the same; `p` is told by verdict and interval.
@@ -101,6 +102,7 @@ impl<'a> Layout<'a> {
         if !self.names.is_empty() {
             self.leave_out_until(is_one_band);
         }
+        self.leave_out("thread");
         let (names, numbers) = (self.extent(&self.names), self.bands.concat());
         self.is_stacked = !self.names.is_empty() && (is_one_band(self) || names > self.width / 2);
         let room = if self.is_stacked { below_names } else { self.width.saturating_sub(names) };
@@ -130,7 +132,8 @@ impl<'a> Layout<'a> {
         let rows = self.all.first().map_or(0, |column| column.cells.len());
         let (head, below) = grid.split_at(grid.len().saturating_sub(rows));
         let indented = |line: &String| format!("{:INDENT$}{line}", "");
-        let mut text: Vec<String> = head.iter().map(indented).collect();
+        let mut text: Vec<String> = self.heading_of_names().into_iter().collect();
+        text.extend(head.iter().map(indented));
         for (row, line) in below.iter().enumerate() {
             text.extend(self.name(row));
             // A row that heads others has no numbers.
@@ -139,11 +142,21 @@ impl<'a> Layout<'a> {
         joined(&text)
     }
 
+    /// What the names are of, above the headings of the numbers: tables that differ in nothing else are told apart by it.
+    fn heading_of_names(&self) -> Option<String> {
+        match self.names.as_slice() {
+            [only] if !only.heading.is_empty() => {
+                Some(format!("{:INDENT$}{}", "", paint(DIM, &only.heading)))
+            }
+            _ => None,
+        }
+    }
+
     /// What a row is called, with the headings that no longer stand above where there are several.
     fn name(&self, row: usize) -> Vec<String> {
         let parts: Vec<String> = match self.names.as_slice() {
             [only] => only.cells.get(row).cloned().into_iter().collect(),
-            several => several.iter().map(|column| column.named_cell(row)).collect(),
+            several => several.iter().filter_map(|column| column.named_cell(row)).collect(),
         };
         let parts: Vec<String> = parts.into_iter().filter(|part| !part.trim().is_empty()).collect();
         let lines = lines(&parts.join(" · "), self.width.saturating_sub(2 * INDENT));

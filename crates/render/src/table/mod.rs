@@ -87,9 +87,19 @@ mod tests {
         table.row(["when idle", "", ""].map(str::to_owned).to_vec());
         table.row(["the hypervisor, or interrupts off", "24 %", "213"].map(str::to_owned).to_vec());
         let text = anstream::adapter::strip_str(&table.text(44)).to_string();
-        let expected =
-            "    share  wake-ups\n  when idle\n  the hypervisor, or interrupts off\n     24 %       213\n";
+        let expected = "  cause\n    share  wake-ups\n  when idle\n  the hypervisor, or interrupts off\n     24 %       213\n";
         assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn a_name_of_several_parts_leaves_out_what_says_nothing() {
+        let headings = ["policy", "slack", "CPU", "thread", "wake-ups", "largest latency"];
+        let mut table = Columns::new(&headings.map(str::to_owned), 4);
+        table.row(["fifo:80", "–", "0", "0", "1 990", "96.9"].map(str::to_owned).to_vec());
+        let text = anstream::adapter::strip_str(&table.text(34)).to_string();
+        let names: Vec<&str> = text.lines().filter(|line| line.contains("policy")).collect();
+        assert_eq!(names, ["  policy fifo:80 · CPU 0"], "{text}");
+        assert!(text.ends_with("Not shown at this width: thread.\n"), "{text}");
     }
 
     #[test]
