@@ -116,7 +116,7 @@ fn table(spreads: &[Spread], width: usize) -> String {
     for spread in spreads {
         headings.extend([spread.statistic.name().to_owned(), "± in blocks".into(), "from middle".into()]);
     }
-    headings.push("worst".into());
+    headings.push("max".into());
     let mut table = Columns::new(&headings, 1);
     let order = &spreads[0].nodes;
     for node in order.iter().take(MOST_ROWS) {
