@@ -46,8 +46,9 @@ fn top(report: &ComparisonReport<'_>, width: usize) -> String {
     machines.extend(report.news.iter().map(|(_, one)| machine(&one.header.system)));
     machines.dedup();
     machines.retain(|one| !one.is_empty());
-    let machines: Vec<String> = machines.iter().map(|one| paint(DIM, wrapped(one, width, 0))).collect();
-    format!("{}\n{}\n", wrapped(&format!("{title} · {path}{paths}"), width, 0), machines.join("\n"))
+    let machines: String =
+        machines.iter().map(|one| format!("{}\n", paint(DIM, wrapped(one, width, 0)))).collect();
+    format!("{}\n{machines}", wrapped(&format!("{title} · {path}{paths}"), width, 0))
 }
 
 fn section(report: &ComparisonReport<'_>, one: &Compared, width: usize) -> String {
