@@ -6,7 +6,7 @@ use super::json::{FORMAT, Listing, Setting, Stage};
 use super::setting::{Fate, Listed};
 use crate::condition::condition;
 use crate::numbers::{length, rough};
-use crate::prose::wrapped;
+use crate::prose::{text_width, wrapped};
 use crate::style::{DIM, GOOD, HEADING, paint};
 
 /// Everything that would be tried on `baseline` within `budget`, and the rest with its reason.
@@ -61,7 +61,10 @@ fn named(knob: &str, text: &str, writes: &[Write], width: usize) -> String {
     let name = if is_narrow { knob.to_owned() } else { format!("{knob:<23}") };
     let mut shown = format!("  {name}{gap}{}\n", below(text));
     for line in joined(writes) {
-        let lines = below(&line);
+        // A path stays whole, and begins further left where it would not fit.
+        let is_long = line.split(' ').any(|word| text_width(word) > width.saturating_sub(indent));
+        let indent = if is_long { NARROW } else { indent };
+        let lines = wrapped(&line, width, indent);
         lines
             .lines()
             .for_each(|line| shown.push_str(&format!("{:indent$}{}\n", "", paint(DIM, line.trim_start()))));
