@@ -55,7 +55,7 @@ fn main() -> ExitCode {
         if error.is_a_reader_that_left() {
             return ExitCode::from(READER_LEFT);
         }
-        terminal::say(&error.message());
+        terminal::tell(&error.message());
         Status::CouldNot.into()
     })
 }

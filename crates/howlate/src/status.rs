@@ -6,7 +6,7 @@ use howlate_analyse::{Analysis, Judgement, Outcome, is_as_asked, judged};
 use howlate_model::{HowEnded, Latency, Limit, Statistic, Work};
 use howlate_render as render;
 
-use crate::terminal::{ERROR, paint, say};
+use crate::terminal::{ERROR, paint, tell};
 
 /// How the program ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,11 +35,11 @@ impl From<Status> for ExitCode {
 /// How a run with these `limits` ends, with a line for each of them that was exceeded or cannot be judged.
 pub(crate) fn of(analysis: &Analysis, limits: &[Limit]) -> Status {
     let stopped = stopped(analysis);
-    stopped.iter().for_each(|line| say(line));
+    stopped.iter().for_each(|line| tell(line));
     let judged: Vec<Judged> = analysis.outcomes().iter().flat_map(|one| judge(one, limits)).collect();
-    judged.iter().filter_map(|one| one.line.as_ref()).for_each(|line| say(line));
+    judged.iter().filter_map(|one| one.line.as_ref()).for_each(|line| tell(line));
     if judged.is_empty() {
-        limits.iter().for_each(|limit| say(&nothing_to_judge(*limit)));
+        limits.iter().for_each(|limit| tell(&nothing_to_judge(*limit)));
     }
     let whole = analysis.end.as_ref().is_some_and(|end| end.how == HowEnded::Done);
     // Only a whole run can show that a limit was kept.

@@ -31,14 +31,14 @@ pub(crate) fn print(text: &str) -> io::Result<()> {
 pub(crate) fn explain(refused: &clap::Error) -> ExitCode {
     let text = refused.render().ansi().to_string();
     match refused.use_stderr() {
-        true => say(&columns_for_errors().map_or_else(|| text.clone(), |columns| broken(&text, columns))),
+        true => tell(&text),
         // Nobody is left to be helped when standard output is gone.
         false => drop(print(&text)),
     }
     u8::try_from(refused.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
-/// What the parser says of errors in lines that fit; it does that for help alone.
+/// Sentences in lines that fit.
 fn broken(text: &str, columns: usize) -> String {
     let line = |line: &str| {
         let said = line.trim_start();
@@ -74,6 +74,12 @@ pub(crate) fn log() -> impl Write {
 pub(crate) fn say(text: &str) {
     // Nobody is left to be told when standard error is gone.
     drop(anstream::stderr().lock().write_all(shown(text).as_bytes()));
+}
+
+/// The same for sentences, in lines that fit the terminal if there is one. What is to be typed is said as one line instead,
+/// so that it can be copied.
+pub(crate) fn tell(text: &str) {
+    say(&columns_for_errors().map_or_else(|| text.to_owned(), |columns| broken(text, columns)));
 }
 
 /// What is not to be understood by the terminal, except for styles, is written as what it is.

@@ -22,7 +22,7 @@ const SHOW_EVERY: Span = Span::from_secs(1);
 pub(crate) fn run(args: &cli::Load) -> Result<Status, Error> {
     let interrupted = on_interrupt()?;
     for caveat in clear_up() {
-        terminal::say(&format!("{}\n", howlate_render::caveat(&caveat)));
+        terminal::tell(&format!("{}\n", howlate_render::caveat(&caveat)));
     }
     let load = load(args);
     check(&load)?;

@@ -45,7 +45,7 @@ fn said(caveat: &Caveat) -> Status {
             | Caveat::NoEnd { .. }
     );
     if is_of_files {
-        terminal::say(&format!("{}\n", render::caveat(caveat)));
+        terminal::tell(&format!("{}\n", render::caveat(caveat)));
     }
     if matches!(caveat, Caveat::SourceLeftOut { .. }) { Status::NotTrustworthy } else { Status::Done }
 }

@@ -47,7 +47,7 @@ pub(crate) fn run(mut args: Run) -> Result<Status, Error> {
     let status = take(&args, &mut experiment, &environment, seed, resume);
     // Where the run ended in order, the result has said so.
     let not_restored = environment.put_back();
-    not_restored.iter().for_each(|caveat| terminal::say(&format!("{}\n", render::caveat(caveat))));
+    not_restored.iter().for_each(|caveat| terminal::tell(&format!("{}\n", render::caveat(caveat))));
     status
 }
 
@@ -168,7 +168,7 @@ fn introduce(experiment: &Experiment, plan: &Plan, path: &Path, quiet: bool) {
     }
     let about = experiment.about.as_ref().map(|about| format!("{about}\n")).unwrap_or_default();
     let extent = render::extent(plan.conditions.len(), plan.turns.len(), plan.estimate());
-    terminal::say(&format!("{about}{extent}; recorded in {}\n", path.display()));
+    terminal::tell(&format!("{about}{extent}; recorded in {}\n", path.display()));
 }
 
 fn out_option(args: &Run) -> String {

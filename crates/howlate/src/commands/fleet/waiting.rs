@@ -7,7 +7,7 @@ use howlate_linux::clock;
 use howlate_model::{MonotonicTime, Span};
 
 use crate::error::Error;
-use crate::terminal::{InPlace, is_watched, say};
+use crate::terminal::{InPlace, is_watched, tell};
 
 /// Nodes are asked no more often than this, and later than after a tenth of the time that they have taken so far: who is
 /// asked often is late because of it.
@@ -89,7 +89,7 @@ impl<'a> Waiting<'a> {
         }
         for node in awaited {
             let name = self.fleet.members[*node].name();
-            say(&format!("{name} is not done after {} and is cancelled.\n", until.since(self.began)));
+            tell(&format!("{name} is not done after {} and is cancelled.\n", until.since(self.began)));
         }
         cancel(self.fleet, self.scheduler, awaited)?;
         (self.until, self.is_cancelled) = (Some(clock::now().plus(LAST_WORDS)), true);
@@ -120,7 +120,7 @@ pub(super) fn cancel(fleet: &Fleet, scheduler: &dyn Scheduler, nodes: &[usize]) 
     let mut is_all = true;
     for (node, cancelled) in nodes.iter().zip(scheduler.cancel(fleet, nodes)?) {
         if let Err(reason) = cancelled {
-            say(&format!("{} is not cancelled: {reason}\n", fleet.members[*node].name()));
+            tell(&format!("{} is not cancelled: {reason}\n", fleet.members[*node].name()));
             is_all = false;
         }
     }

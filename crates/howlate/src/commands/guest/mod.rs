@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Guest) -> Result<Status, Error> {
     match trouble {
         Ok(_) => Ok(status),
         Err(error) => {
-            terminal::say(&error.message());
+            terminal::tell(&error.message());
             Ok(status.max(Status::NotTrustworthy))
         }
     }

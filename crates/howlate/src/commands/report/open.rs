@@ -13,7 +13,7 @@ const SCREENS: [&str; 2] = ["DISPLAY", "WAYLAND_DISPLAY"];
 pub(super) fn open(path: &Path) -> Result<(), Error> {
     let has_screen = SCREENS.iter().any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
     if !has_screen {
-        terminal::say(
+        terminal::tell(
             "There is no display here (neither DISPLAY nor WAYLAND_DISPLAY is set): copy the file to where there is one.\n",
         );
         return Ok(());

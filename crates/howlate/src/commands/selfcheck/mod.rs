@@ -21,7 +21,7 @@ use made::Making;
 pub(crate) fn run(asked: &Selfcheck) -> Result<Status, Error> {
     let interrupted = on_interrupt()?;
     for caveat in clear_up() {
-        terminal::say(&format!("{}\n", howlate_render::caveat(&caveat)));
+        terminal::tell(&format!("{}\n", howlate_render::caveat(&caveat)));
     }
     let classes =
         if asked.classes.is_empty() { Class::ALL.to_vec() } else { without_repeats(&asked.classes) };

@@ -23,7 +23,7 @@ use crate::cli::Watch;
 use crate::environment::Environment;
 use crate::error::Error;
 use crate::recorder::{Recorder, header};
-use crate::terminal::{InPlace, is_watched, say};
+use crate::terminal::{InPlace, is_watched, tell};
 
 /// How often it is looked for what was seen, and for threads that have come or gone.
 const LOOK_EVERY: Span = Span::from_millis(50);
@@ -97,7 +97,7 @@ impl Watching {
         caveats.into_iter().chain(environment.refused.iter().cloned()).for_each(|one| recorder.caveat(one));
         let watched = subject.leaves_the_terminal_alone() && !asked.printing.quiet && is_watched();
         if !asked.printing.quiet && !tracer.as_deref().is_some_and(sees_wakers) {
-            say(what_is_left(accounts.is_some()));
+            tell(what_is_left(accounts.is_some()));
         }
         let now = clock::now();
         Ok(Self {
