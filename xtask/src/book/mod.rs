@@ -6,7 +6,10 @@
 mod links;
 mod options;
 mod source;
+mod tables;
 
+use std::ffi::OsStr;
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -40,9 +43,22 @@ fn make(root: &Path) -> io::Result<Vec<String>> {
     if !mdbook.status()?.success() {
         return Err(io::Error::other("mdbook failed"));
     }
-    options::keep_whole(&book)?;
+    each_page(&book, &|html| tables::labelled(&options::whole(html)))?;
     println!("{}", book.join("index.html").display());
     links::dead(&book)
+}
+
+/// Changes every page below `folder`.
+fn each_page(folder: &Path, change: &dyn Fn(&str) -> String) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            each_page(&path, change)?;
+        } else if path.extension() == Some(OsStr::new("html")) {
+            fs::write(&path, change(&fs::read_to_string(&path)?))?;
+        }
+    }
+    Ok(())
 }
 
 /// mdBook: that of this machine, or one that is installed once below `target`.

@@ -1,28 +1,11 @@
 //! Options stay in their line: browsers end one after each hyphen otherwise, `-` above and `-by` below.
 
-use std::ffi::OsStr;
-use std::fs;
-use std::io;
-use std::path::Path;
-
-/// Marks the options on every page below `folder` as words that are not broken.
-pub(super) fn keep_whole(folder: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.is_dir() {
-            keep_whole(&path)?;
-        } else if path.extension() == Some(OsStr::new("html")) {
-            fs::write(&path, whole(&fs::read_to_string(&path)?))?;
-        }
-    }
-    Ok(())
-}
-
 /// What begins code within a sentence; blocks of code have a `pre` around it, and scroll.
 const BEGIN: &str = "<code>";
 const END: &str = "</code>";
 
-fn whole(html: &str) -> String {
+/// Marks the options of a page as words that are not broken.
+pub(super) fn whole(html: &str) -> String {
     let mut parts = html.split(BEGIN);
     let mut text = parts.next().unwrap_or_default().to_owned();
     for part in parts {
