@@ -94,6 +94,11 @@ impl Browser {
         self.post("/url", &json!({"url": address(path)}));
     }
 
+    /// Shows the page as it is printed.
+    pub(crate) fn print(&self) {
+        self.command("Emulation.setEmulatedMedia", &json!({"media": "print"}));
+    }
+
     /// What a function of no parameters returns in the page, once it is settled.
     pub(crate) fn evaluate(&self, expression: &str) -> Value {
         let parameters = json!({"expression": expression, "returnByValue": true, "awaitPromise": true});

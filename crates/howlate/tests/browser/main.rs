@@ -115,6 +115,21 @@ fn no_line_begins_with_a_separator_or_a_unit() {
 }
 
 #[test]
+fn on_paper_nothing_is_hidden_behind_what_follows() {
+    let Some(browser) = browser() else { return };
+    browser.open(&report(&["cyclic"]), View { width: 800, theme: "light", script: true });
+    browser.print();
+    // More rows than are seen at once on a screen.
+    let hidden = browser.evaluate(
+        "(() => { const scroll = document.querySelector('#results > .scroll'), rows = scroll.querySelector('tbody'); \
+         scroll.classList.add('long'); \
+         for (let number = 0; number < 60; number++) rows.append(rows.rows[0].cloneNode(true)); \
+         return [rows.rows.length > 60, scroll.scrollHeight - scroll.clientHeight]; })()",
+    );
+    assert_eq!(hidden, serde_json::json!([true, 0]));
+}
+
+#[test]
 fn what_a_page_says_does_not_depend_on_its_script() {
     let Some(browser) = browser() else { return };
     let path = report(&["cyclic", "stall", "sleep"]);
