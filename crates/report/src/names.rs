@@ -152,7 +152,8 @@ pub(crate) fn common(entries: &[Entry<'_>]) -> String {
     let is_common =
         |part: &Part| !varying.contains(part) && !unsaid.contains(part) && part.of(first).is_some();
     let words: Vec<String> = Part::all().filter(is_common).filter_map(|part| part.phrase(first)).collect();
-    words.join(" · ")
+    // By itself, `other` would mean anything.
+    if words == ["other"] { ORDINARY.to_owned() } else { words.join(" · ") }
 }
 
 /// Entries that are shown together, and what they have in common among all.

@@ -23,10 +23,11 @@ const SPREAD: f64 = 1.4;
 
 /// The picture.
 pub(crate) fn picture(entries: &[Entry<'_>]) -> Picture {
-    let drawn = drawn(entries);
+    let rankings = all_rankings(entries);
+    let drawn = drawn(entries, &rankings);
     let parts = varying(entries);
     let scale = scale(&drawn);
-    let (by, rankings) = (group_part(&drawn, &parts), all_rankings(&drawn));
+    let by = group_part(&drawn, &parts);
     let ridges = Ridges {
         axis: Axis::new(scale, "latency", words::time),
         groups: groups(&drawn, by)
@@ -54,11 +55,14 @@ pub(crate) fn picture(entries: &[Entry<'_>]) -> Picture {
     }
 }
 
-/// Those that are drawn: where there are too many, those with the largest 99th percentiles; the best first.
-fn drawn<'a>(entries: &[Entry<'a>]) -> Vec<Entry<'a>> {
+/// Those that are drawn, the best first: where there are too many, those that others are held against, and the latest.
+fn drawn<'a>(entries: &[Entry<'a>], rankings: &[Ranking]) -> Vec<Entry<'a>> {
+    let is_reference = |entry: &Entry<'_>| rankings.iter().any(|one| one.fastest == entry.outcome.condition);
     let mut drawn = entries.to_vec();
+    drawn.sort_by_cached_key(|entry| (is_reference(entry), entry.rank()));
+    drawn = drawn.split_off(entries.len().saturating_sub(ROWS));
     drawn.sort_by_cached_key(Entry::rank);
-    drawn.split_off(entries.len().saturating_sub(ROWS))
+    drawn
 }
 
 fn about(rankings: &[Ranking]) -> String {
@@ -295,7 +299,11 @@ fn smoothed(counts: &[f64]) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
+    use howlate_model::{Between, Condition, Notifier, ReceiverCpu, Span};
+
     use super::*;
+    use crate::Recording;
+    use crate::testing::{analysis, turn};
 
     #[test]
     fn a_ridge_is_highest_where_most_values_lie() {
@@ -314,6 +322,35 @@ mod tests {
         };
         assert!(height(10_000.0) > 0.9 && height(100_000.0) < 0.01, "{heights:?}");
         assert!((0.08..0.14).contains(&height(1_000_000.0)), "{}", height(1_000_000.0));
+    }
+
+    #[test]
+    fn what_others_are_held_against_is_drawn() {
+        let notify = |by: u32| {
+            let work = Work::Notify {
+                mechanism: if by.is_multiple_of(2) { Notifier::Pipe } else { Notifier::Futex },
+                between: Between::Processes,
+                receiver: ReceiverCpu::AsLeft,
+                round_trip: false,
+                after_ns: Span::from_micros(u64::from(by / 2) + 1),
+                sender_cpu: Some(0),
+                placement: None,
+            };
+            Condition::of(work, "6.1.0")
+        };
+        let mut analysis = analysis((0..40).map(notify).collect());
+        for round in 0..8 {
+            (0..40)
+                .for_each(|one| turn(&mut analysis, one, round, if one % 2 == 0 { 10_000 } else { 90_000 }));
+        }
+        let (entries, rankings) = (Entry::all(&[Recording::of("run.jsonl", &analysis)]), rankings(&analysis));
+        let names = |entries: &[Entry<'_>]| -> Vec<Option<Notifier>> {
+            entries.iter().map(|one| one.work().notifier()).collect()
+        };
+        let drawn = names(&drawn(&entries, &rankings));
+        let references = drawn.iter().filter(|one| **one == Some(Notifier::Pipe)).count();
+        assert_eq!((drawn.len(), references), (ROWS, 20));
+        assert_eq!(drawn[0], Some(Notifier::Pipe), "the best comes first");
     }
 
     #[test]
