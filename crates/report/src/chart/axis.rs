@@ -25,7 +25,12 @@ impl Axis {
             let every = self.named.len().div_ceil(most);
             return self.named.iter().step_by(every).cloned().collect();
         }
-        self.scale.ticks(most).into_iter().map(|value| (value, (self.label)(value))).collect()
+        let ticks = |most: usize| -> Vec<(f64, String)> {
+            self.scale.ticks(most).into_iter().map(|value| (value, (self.label)(value))).collect()
+        };
+        // Values so close that their words are the same are too many.
+        let differ = |ticks: &Vec<(f64, String)>| ticks.windows(2).all(|two| two[0].1 != two[1].1);
+        (2..=most).rev().map(ticks).find(differ).unwrap_or_else(|| ticks(most))
     }
 
     /// Room that the words need to the left of the picture.
@@ -34,5 +39,21 @@ impl Axis {
         #[allow(clippy::cast_precision_loss, reason = "a handful of letters")]
         let letters = longest as f64;
         letters * 7.0 + 10.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_values_have_the_same_words() {
+        let tenths = |value: f64| format!("{value:.1}");
+        let words = |until: f64| -> Vec<String> {
+            let axis = Axis::new(Scale::exactly(10.0, until), "took", tenths);
+            axis.ticks(6).into_iter().map(|(_, text)| text).collect()
+        };
+        assert_eq!(words(10.2), ["10.0", "10.1", "10.2"]);
+        assert_eq!(words(11.0).len(), 6, "{:?}", words(11.0));
     }
 }
