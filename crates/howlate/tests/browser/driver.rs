@@ -2,7 +2,7 @@
 //!
 //! Source: <https://www.w3.org/TR/webdriver2/>, and the extension commands of chromedriver.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
@@ -33,6 +33,9 @@ pub(crate) struct View {
     pub(crate) script: bool,
 }
 
+/// How often the driver is started at most: of several that started at once, one has been seen to end before it listened.
+const STARTS: u32 = 10;
+
 /// A browser; it ends when dropped.
 pub(crate) struct Browser {
     driver: Child,
@@ -44,16 +47,23 @@ pub(crate) struct Browser {
 impl Browser {
     /// Starts one; `None` where there is none.
     pub(crate) fn start() -> Option<Self> {
-        let mut driver = Command::new("chromedriver")
-            .arg("--port=0")
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .ok()?;
-        let mut output = BufReader::new(driver.stdout.take().unwrap());
-        let mut lines = output.by_ref().lines().map_while(Result::ok);
-        let port = lines.find_map(|line| Some(line.split_once("successfully on port ")?.1.to_owned()));
-        let address = format!("http://127.0.0.1:{}/session", port.unwrap().trim_end_matches('.'));
+        let mut said = String::new();
+        for _ in 0..STARTS {
+            let mut command = Command::new("chromedriver");
+            command.arg("--port=0").stdout(Stdio::piped()).stderr(Stdio::null());
+            let mut driver = command.spawn().ok()?;
+            let mut output = BufReader::new(driver.stdout.take().unwrap());
+            match port(&mut output) {
+                Ok(port) => return Some(Self::of(driver, output, &port)),
+                Err(instead) => said = instead,
+            }
+            driver.wait().unwrap();
+        }
+        panic!("chromedriver does not listen: {said}");
+    }
+
+    fn of(driver: Child, output: BufReader<ChildStdout>, port: &str) -> Self {
+        let address = format!("http://127.0.0.1:{port}/session");
         let wanted = json!({"capabilities": {"alwaysMatch": {
             "goog:chromeOptions": {"args": ARGUMENTS},
             "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"},
@@ -61,7 +71,7 @@ impl Browser {
         let mut browser = Self { driver, _output: output, session: address };
         let begun = browser.post("", &wanted);
         browser.session = format!("{}/{}", browser.session, begun["sessionId"].as_str().unwrap());
-        Some(browser)
+        browser
     }
 
     fn post(&self, path: &str, body: &Value) -> Value {
@@ -128,6 +138,18 @@ impl Browser {
         let parameters = json!({"format": "png", "captureBeyondViewport": true});
         self.command("Page.captureScreenshot", &parameters)["data"].as_str().unwrap().to_owned()
     }
+}
+
+/// Which port the driver listens on; what it said where it ended instead.
+fn port(output: &mut BufReader<ChildStdout>) -> Result<String, String> {
+    let mut said = String::new();
+    for line in output.lines().map_while(Result::ok) {
+        if let Some((_, port)) = line.split_once("successfully on port ") {
+            return Ok(port.trim_end_matches('.').to_owned());
+        }
+        said += &format!("{line}\n");
+    }
+    Err(said)
 }
 
 impl Drop for Browser {
