@@ -115,6 +115,17 @@ fn no_line_begins_with_a_separator_or_a_unit() {
 }
 
 #[test]
+fn on_paper_commands_are_whole() {
+    let Some(browser) = browser() else { return };
+    browser.open(&report(&["why"]), View { width: 600, theme: "light", script: true });
+    browser.print();
+    let hidden = browser.evaluate(
+        "[...document.querySelectorAll('pre')].filter(one => one.scrollWidth > one.clientWidth).map(one => one.textContent)",
+    );
+    assert_eq!(hidden, serde_json::json!([]));
+}
+
+#[test]
 fn on_paper_nothing_is_hidden_behind_what_follows() {
     let Some(browser) = browser() else { return };
     browser.open(&report(&["cyclic"]), View { width: 800, theme: "light", script: true });
