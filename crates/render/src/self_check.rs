@@ -102,28 +102,29 @@ impl SelfCheck {
     pub fn text(&self, width: usize) -> String {
         let tracer = self.tracer.as_deref().unwrap_or("none");
         let title = format!("Known causes, made on CPU {}, and what tracer {tracer} made of them", self.cpu);
-        let mut text = format!("{}\n\n", paint(HEADING, wrapped(&title, width, 0)));
-        text.push_str(&self.table(width));
-        for one in &self.classes {
-            text.push_str(&one.reason.as_ref().map_or_else(String::new, |reason| {
-                format!(
-                    "{}\n",
-                    wrapped(&format!("{} {} was not made: {reason}.", paint(WARN, "!"), one.class), width, 2)
-                )
-            }));
-        }
-        for one in &self.classes {
-            text.push_str(
-                &not_judged(one).map_or_else(String::new, |words| format!("{}\n", wrapped(&words, width, 2))),
-            );
-        }
-        for refused in &self.refused {
-            text.push_str(&format!(
-                "{}\n",
-                wrapped(&format!("{} tracer {refused}", paint(WARN, "!")), width, 2)
-            ));
-        }
-        format!("{text}\n{}\n", paint(DIM, wrapped(&legend(), width, 0)))
+        let notes: Vec<String> = self.notes().map(|note| wrapped(&note, width, 2)).collect();
+        let parts = [
+            paint(HEADING, wrapped(&title, width, 0)),
+            self.table(width),
+            notes.join("\n"),
+            paint(DIM, wrapped(&legend(), width, 0)),
+        ];
+        let said: Vec<&str> =
+            parts.iter().map(|part| part.trim_end()).filter(|part| !part.is_empty()).collect();
+        said.join("\n\n") + "\n"
+    }
+
+    /// What was not made, what is not judged, and which tracers could not be had.
+    fn notes(&self) -> impl Iterator<Item = String> + '_ {
+        let warning = |words: String| format!("{} {words}", paint(WARN, "!"));
+        let not_made = |one: &CheckedClass| {
+            let reason = one.reason.as_ref()?;
+            Some(format!("{} was not made: {reason}.", one.class))
+        };
+        let of_classes =
+            self.classes.iter().filter_map(not_made).chain(self.classes.iter().filter_map(not_judged));
+        let refused = self.refused.iter().map(|refused| format!("tracer {refused}"));
+        of_classes.chain(refused).map(warning)
     }
 
     fn table(&self, width: usize) -> String {
@@ -141,12 +142,12 @@ impl SelfCheck {
         ];
         let mut table = Columns::new(&headings.map(str::to_owned), 2);
         let made = self.classes.iter().filter_map(|one| Some((one, one.score.as_ref()?)));
-        let mut rows = 0;
-        for (one, score) in made {
-            rows += 1;
-            table.row(row(one, score));
+        let mut rows = made.map(|(one, score)| row(one, score)).peekable();
+        if rows.peek().is_none() {
+            return String::new();
         }
-        if rows == 0 { String::new() } else { format!("{}\n", table.text(width)) }
+        rows.for_each(|cells| table.row(cells));
+        table.text(width)
     }
 }
 
@@ -154,8 +155,7 @@ impl SelfCheck {
 fn not_judged(one: &CheckedClass) -> Option<String> {
     let score = one.score.as_ref().filter(|score| score.interrupt_late > 0)?;
     Some(format!(
-        "{} {}: {} of the {} hits are not judged: the timer's interrupt came late, and no event tells why.",
-        paint(WARN, "!"),
+        "{}: {} of the {} hits are not judged: the timer's interrupt came late, and no event tells why.",
         one.class,
         count(score.interrupt_late),
         count(score.hits)
@@ -219,6 +219,16 @@ mod tests {
         check.classes.push(CheckedClass::made("thread", score));
         check.classes.push(CheckedClass::not_made("throttled", "no control group".into()));
         check
+    }
+
+    #[test]
+    fn one_empty_line_is_between_its_parts() {
+        let mut check = check();
+        for _ in 0..3 {
+            let text = anstream::adapter::strip_str(&check.text(100)).to_string();
+            assert!(!text.contains("\n\n\n") && text.contains(".\n") && text.contains("\n\nA hit"), "{text}");
+            check.classes.pop();
+        }
     }
 
     #[test]
