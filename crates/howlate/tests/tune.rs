@@ -301,22 +301,34 @@ fn what_cannot_be_put_back_ends_the_tuning() {
     assert_eq!((&left["before"], &result["restored"]), (&Value::from("1"), &Value::from(false)));
 }
 
-/// Stops it while the setting holds `value`.
+/// Stops it while the setting holds `value` and no order to change that is under way: its guardian, that goes on, knows that
+/// the setting is lent, and waits for orders.
 fn stopped_at(own: &OwnSettings, child: &mut Child, value: &str) {
-    let state = |pid: u32| {
-        let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        text.rsplit(')').next().unwrap_or_default().trim_start().chars().next()
-    };
+    let journal = || std::fs::read_to_string(own.run().join("howlate/settings")).unwrap_or_default();
+    let is_lent = || journal().lines().last().is_some_and(|entry| entry.starts_with("{\"Lent\""));
     loop {
         own.wait_for(value);
         send(child.id(), Signal::STOP);
         wait_until("a stopped process", || state(child.id()) == Some('T'));
-        if own.value() == value {
-            return;
+        if let Some(guardian) = guardian_of(child.id()) {
+            wait_until("a guardian without orders", || state(guardian) == Some('S'));
+            if is_lent() && own.value() == value {
+                return;
+            }
         }
         send(child.id(), Signal::CONT);
         pause(1);
     }
+}
+
+/// The letter of `/proc/PID/stat`.
+fn state(pid: u32) -> Option<char> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    text.rsplit(')').next().unwrap_or_default().trim_start().chars().next()
+}
+
+fn guardian_of(pid: u32) -> Option<u32> {
+    children(pid).into_iter().find(|(_, role)| role == "__guardian").map(|(guardian, _)| guardian)
 }
 
 #[test]
@@ -330,8 +342,7 @@ fn what_two_killed_processes_left_is_put_back_when_asked() {
     assert!(stderr(&busy).contains("another howlate keeps settings changed"), "{}", stderr(&busy));
     let second = own.howlate(&try_own(&["--budget", "1us", ANYWAY])).output().unwrap();
     assert_eq!(second.status.code(), Some(2), "it is told before anything is measured: {}", stdout(&second));
-    let (guardian, _) = children(child.id()).into_iter().find(|(_, word)| word == "__guardian").unwrap();
-    send(guardian, Signal::KILL);
+    send(guardian_of(child.id()).unwrap(), Signal::KILL);
     child.kill().unwrap();
     child.wait().unwrap();
     assert_eq!(own.value(), "120", "nobody is left to put it back");
