@@ -11,7 +11,7 @@ use howlate_model::{
 };
 
 use crate::loops::{Cyclic, Job, NEVER, NO_END, Sleep, Stop, WarmUp, run_warm};
-use crate::ring::RingWriter;
+use crate::ring::{Ring, RingWriter};
 use crate::settings;
 use crate::wait::{Noting, Waiter, Waiting, WithWaiter};
 use crate::wait_clock::ClockReading;
@@ -87,9 +87,9 @@ impl Measuring {
         self.rehearse();
         self.tell(Message::Ready(self.number, applied));
         let Some(cpus) = cpus else { return };
-        let start = self.gate.pass();
+        let (first, limits) = self.counted_from(self.gate.pass());
         let (before, began) = (usage::of_this_thread(), clock::now());
-        let result = self.measure(start);
+        let result = self.measure(first, limits);
         if self.first_ends {
             self.stop.ask();
         }
@@ -112,42 +112,37 @@ impl Measuring {
 
     /// Turns the loop a few times, so that no page of its code or of its memory is met for the first time while it measures.
     fn rehearse(&mut self) {
-        let (samples, until, stop_above) = (3, NO_END, NEVER);
-        let (soon, waiting) = (Span::from_micros(1), self.waiting());
+        const A_FEW: u64 = 3;
+        let soon = Span::from_micros(1);
+        let work = match self.task.work {
+            Work::Cyclic { mechanism, .. } => Work::Cyclic { mechanism, period_ns: soon },
+            Work::Sleep { mechanism, .. } => Work::Sleep { mechanism, target_ns: soon },
+            _ => return,
+        };
+        let limits = Limits { samples: A_FEW, until: NO_END, stop_above: NEVER };
+        let (warm_up, out) = (&mut WarmUp::new(A_FEW), &mut RingWriter::new(Ring::new(1)));
+        let turns = Turns { warm_up, stop: &self.stop, after_each: None, out };
         // What fails here fails again when it counts, and is told then.
-        drop(match self.task.work {
-            Work::Cyclic { mechanism, .. } => {
-                let first = clock::now().plus(soon);
-                let job = Cyclic { first, period: soon, samples, until, stop_above };
-                waiting.with(mechanism, Rehearsal { job, thread: self })
-            }
-            Work::Sleep { mechanism: Sleeper::Wait(wait), .. } => {
-                let job = Sleep { length: soon, samples, until, stop_above };
-                waiting.with(wait, Rehearsal { job, thread: self })
-            }
-            Work::Sleep { .. } | Work::Notify { .. } | Work::Watch { .. } | Work::Foreign { .. } => Ok(0),
-        });
+        drop(turns.of(work, clock::now().plus(soon), limits, self.waiting()));
         drop(signal::wake_up(thread::id()));
         let _ = usage::of_this_thread();
     }
 
-    fn measure(&mut self, start: MonotonicTime) -> io::Result<u64> {
-        let samples = self.task.samples.unwrap_or(u64::MAX);
-        let (stop_above, waiting) = (self.stop_above, self.waiting());
-        let until = self.lasts.map_or(NO_END, |lasts| start.plus(lead(&self.task)).plus(lasts));
-        match self.task.work {
-            Work::Cyclic { mechanism, period_ns: period } => {
-                let first = start.plus(self.task.phase);
-                let job = Cyclic { first, period, samples, until, stop_above };
-                waiting.with(mechanism, Measurement { job, thread: self })
-            }
-            Work::Sleep { mechanism: Sleeper::Wait(wait), target_ns: length } => {
-                let job = Sleep { length, samples, until, stop_above };
-                waiting.with(wait, Measurement { job, thread: self })
-            }
-            // Other engines take these.
-            _ => Err(io::ErrorKind::Unsupported.into()),
-        }
+    /// The first planned time and what ends the loop, where all threads start at `start`.
+    fn counted_from(&self, start: MonotonicTime) -> (MonotonicTime, Limits) {
+        let limits = Limits {
+            samples: self.task.samples.unwrap_or(u64::MAX),
+            until: self.lasts.map_or(NO_END, |lasts| start.plus(lead(&self.task)).plus(lasts)),
+            stop_above: self.stop_above,
+        };
+        (start.plus(self.task.phase), limits)
+    }
+
+    fn measure(&mut self, first: MonotonicTime, limits: Limits) -> io::Result<u64> {
+        let waiting = self.waiting();
+        let Self { task, warm_up, stop, after_each, out, .. } = self;
+        let turns = Turns { warm_up, stop, after_each: after_each.as_ref(), out };
+        turns.of(task.work, first, limits, waiting)
     }
 }
 
@@ -158,32 +153,54 @@ pub(crate) fn lead(task: &Task) -> Span {
     Span::from_nanos(phase).plus(task.work.length().times(task.warm_up))
 }
 
-/// A few turns of the loop whose wake-ups are forgotten.
-struct Rehearsal<'a, J> {
-    job: J,
-    thread: &'a mut Measuring,
+/// When a loop ends.
+struct Limits {
+    samples: u64,
+    until: MonotonicTime,
+    stop_above: Latency,
 }
 
-impl<J: Job> WithWaiter for Rehearsal<'_, J> {
-    fn with(self, waiter: &mut impl Waiter) -> io::Result<u64> {
-        self.job.run(waiter, &self.thread.stop, &mut self.thread.warm_up.forgotten)
+/// The warm-up and the loop that counts. A rehearsal is the same code to the last instruction: what it had not touched
+/// would be fetched while the loop measures.
+struct Turns<'a> {
+    warm_up: &'a mut WarmUp,
+    stop: &'a Stop,
+    after_each: Option<&'a AfterEach>,
+    out: &'a mut RingWriter,
+}
+
+impl Turns<'_> {
+    /// Does `work`; what is periodic begins at `first`.
+    fn of(self, work: Work, first: MonotonicTime, limits: Limits, waiting: Waiting) -> io::Result<u64> {
+        let Limits { samples, until, stop_above } = limits;
+        match work {
+            Work::Cyclic { mechanism, period_ns: period } => {
+                let job = Cyclic { first, period, samples, until, stop_above };
+                waiting.with(mechanism, TurnsOf { job, turns: self })
+            }
+            Work::Sleep { mechanism: Sleeper::Wait(wait), target_ns: length } => {
+                let job = Sleep { length, samples, until, stop_above };
+                waiting.with(wait, TurnsOf { job, turns: self })
+            }
+            // Other engines take these.
+            _ => Err(io::ErrorKind::Unsupported.into()),
+        }
     }
 }
 
-/// The warm-up, and the loop that counts.
-struct Measurement<'a, J> {
+struct TurnsOf<'a, J> {
     job: J,
-    thread: &'a mut Measuring,
+    turns: Turns<'a>,
 }
 
-impl<J: Job> WithWaiter for Measurement<'_, J> {
+impl<J: Job> WithWaiter for TurnsOf<'_, J> {
     fn with(self, waiter: &mut impl Waiter) -> io::Result<u64> {
-        let Measuring { warm_up, stop, out, after_each, .. } = self.thread;
+        let Self { job, turns: Turns { warm_up, stop, after_each, out } } = self;
         match after_each {
-            None => run_warm(&self.job, warm_up, waiter, stop, out),
+            None => run_warm(&job, warm_up, waiter, stop, out),
             Some(after_each) => {
                 let mut noting = Noting { waiter, noted: after_each.begin() };
-                run_warm(&self.job, warm_up, &mut noting, stop, out)
+                run_warm(&job, warm_up, &mut noting, stop, out)
             }
         }
     }

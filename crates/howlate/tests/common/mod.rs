@@ -48,7 +48,8 @@ pub(crate) fn run(arguments: &[&str]) -> Output {
 #[track_caller]
 pub(crate) fn json(arguments: &[&str], status: i32) -> Value {
     let output = run(arguments);
-    assert_eq!(output.status.code(), Some(status), "{}", stderr(&output));
+    let found = || format!("{arguments:?}: {}{}", stderr(&output), stdout(&output));
+    assert_eq!(output.status.code(), Some(status), "{}", found());
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
