@@ -99,7 +99,9 @@ impl Class {
     /// Time between two planned wake-ups of the measured thread.
     pub(crate) const fn period(self) -> Span {
         match self {
-            Self::OtherTimers | Self::TimerSlack => Span::from_millis(4),
+            Self::OtherTimers => Span::from_millis(4),
+            // No multiple of a tick's period: a tick within the slack serves the timer, and would do so each time.
+            Self::TimerSlack => Span::from_micros(4_300),
             Self::PageFault | Self::LateArming => Span::from_millis(2),
             _ => Span::from_millis(1),
         }

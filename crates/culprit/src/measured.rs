@@ -93,12 +93,35 @@ fn stamp(class: Class, wakeup: Wakeup, asked: MonotonicTime, woke: MonotonicTime
     match class {
         Class::LateArming => (asked > expected).then_some(Stamp { from: expected, until: asked }),
         Class::PageFault => Some(Stamp { from: woke, until: ran }),
-        // Whatever interrupts the CPU serves the timer meanwhile.
-        Class::TimerSlack => Some(Stamp { from: expected, until: expected.plus(class.slack()).min(ran) }),
+        Class::TimerSlack => slept_out(wakeup, class.slack()),
         _ => None,
     }
 }
 
+/// The whole of the slack, or nothing: any interrupt of the CPU meanwhile serves the timer sooner, and the thread cannot tell
+/// when that was.
+fn slept_out(Wakeup { expected, ran }: Wakeup, slack: Span) -> Option<Stamp> {
+    let until = expected.plus(slack);
+    (until <= ran).then_some(Stamp { from: expected, until })
+}
+
 fn compute_until(time: MonotonicTime) {
     while clock::now() < time {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slack_is_claimed_only_where_it_was_slept_out() {
+        let at = MonotonicTime::from_nanos;
+        let slept = |late: i64| {
+            slept_out(Wakeup { expected: at(1_000), ran: at(1_000 + late) }, Span::from_nanos(500))
+        };
+        assert_eq!(slept(499), None);
+        for late in [500, 700] {
+            assert_eq!(slept(late), Some(Stamp { from: at(1_000), until: at(1_500) }));
+        }
+    }
 }
