@@ -111,7 +111,7 @@ impl Measuring {
     }
 
     /// Turns the loop a few times, so that no page of its code or of its memory is met for the first time while it measures.
-    fn rehearse(&mut self) {
+    fn rehearse(&self) {
         const A_FEW: u64 = 3;
         let soon = Span::from_micros(1);
         let work = match self.task.work {
@@ -160,8 +160,8 @@ struct Limits {
     stop_above: Latency,
 }
 
-/// The warm-up and the loop that counts. A rehearsal is the same code to the last instruction: what it had not touched
-/// would be fetched while the loop measures.
+/// The warm-up and the loop that counts. A rehearsal is the same code, but for what a tracer does after each wake-up: what it
+/// had not touched would be fetched while the loop measures.
 struct Turns<'a> {
     warm_up: &'a mut WarmUp,
     stop: &'a Stop,
