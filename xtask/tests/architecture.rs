@@ -10,27 +10,27 @@ fn root() -> PathBuf {
 }
 
 /// Which crates of this project each crate may use. A stage knows the model and, where it must
-/// touch the kernel, `linux`, `procfs` and `private`; only the program knows all stages.
+/// touch the kernel, `linux`, `procfs` and `safe-path`; only the program knows all stages.
 const MAY_USE: &[(&str, &[&str])] = &[
     ("howlate-model", &[]),
     ("howlate-linux", &["howlate-model"]),
     ("howlate-procfs", &["howlate-model"]),
-    ("howlate-private", &[]),
+    ("howlate-safe-path", &[]),
     ("howlate-knobs", &["howlate-model", "howlate-procfs"]),
     // Its remedies are the knobs' own commands.
     ("howlate-system", &["howlate-model", "howlate-knobs", "howlate-procfs"]),
     ("howlate-plan", &["howlate-model"]),
     ("howlate-cyclictest", &["howlate-model"]),
-    ("howlate-load", &["howlate-model", "howlate-linux", "howlate-private", "howlate-procfs"]),
-    ("howlate-culprit", &["howlate-model", "howlate-linux", "howlate-procfs"]),
-    ("howlate-guard", &["howlate-model", "howlate-linux", "howlate-private", "howlate-procfs"]),
-    ("howlate-measure", &["howlate-model", "howlate-linux", "howlate-private"]),
-    ("howlate-probe", &["howlate-model", "howlate-linux", "howlate-private", "howlate-procfs"]),
+    ("howlate-load", &["howlate-model", "howlate-linux", "howlate-safe-path", "howlate-procfs"]),
+    ("howlate-inject", &["howlate-model", "howlate-linux", "howlate-procfs"]),
+    ("howlate-guard", &["howlate-model", "howlate-linux", "howlate-safe-path", "howlate-procfs"]),
+    ("howlate-measure", &["howlate-model", "howlate-linux", "howlate-safe-path"]),
+    ("howlate-runtimes", &["howlate-model", "howlate-linux", "howlate-safe-path", "howlate-procfs"]),
     ("howlate-fleet", &["howlate-model"]),
-    ("howlate-guest", &["howlate-model", "howlate-linux", "howlate-private", "howlate-procfs"]),
+    ("howlate-guest", &["howlate-model", "howlate-linux", "howlate-safe-path", "howlate-procfs"]),
     // A recorded command line is read as cyclictest reads it.
     ("howlate-import", &["howlate-model", "howlate-cyclictest"]),
-    ("howlate-record", &["howlate-model", "howlate-private"]),
+    ("howlate-record", &["howlate-model", "howlate-safe-path"]),
     ("howlate-trace", &["howlate-model", "howlate-linux", "howlate-procfs"]),
     ("howlate-watch", &["howlate-model", "howlate-linux", "howlate-procfs"]),
     ("howlate-serve", &["howlate-model", "howlate-linux"]),
@@ -72,7 +72,7 @@ fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
         let path = entry.path();
         // Programs that are measured are no part of the crate that carries them.
-        if path.is_dir() && !path.ends_with("crates/probe/probes") {
+        if path.is_dir() && !path.ends_with("crates/runtimes/programs") {
             rust_files(&path, found);
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             found.push(path);
@@ -120,7 +120,7 @@ fn code_but_of(exceptions: &[(&str, &str)]) -> Vec<(String, Vec<(usize, String)>
 
 /// Who may read clocks in another way, and why.
 const READS_CLOCKS: &[(&str, &str)] =
-    &[("crates/guard/", "once a setting"), ("crates/probe/probes/", "a program of its own")];
+    &[("crates/guard/", "once a setting"), ("crates/runtimes/programs/", "a program of its own")];
 
 /// rustix looks for the vDSO with `dlsym(3)`, which a static program does not have: each of its readings is a system call
 /// there, eight times as long.

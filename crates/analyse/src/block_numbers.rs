@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use howlate_model::{Block, Distribution, Span};
 
-use crate::stretches::Stretches;
+use crate::batches::Stretches;
 use crate::{Interval, least_wakeups};
 
 /// The wake-ups of a condition by stretch of time.

@@ -19,13 +19,13 @@ mod load_effect;
 mod member;
 pub mod nodes;
 mod outcome;
-mod planned;
+mod planned_wakeups;
 mod ranking;
 mod ratio;
 #[cfg(any(test, feature = "simulation"))]
 pub mod simulation;
 mod steps;
-mod stretches;
+mod batches;
 mod summary;
 mod timeline;
 mod trust;

@@ -4,7 +4,7 @@ use std::io;
 
 use howlate_model::{Caveat, Span};
 
-use crate::applied::Guard;
+use crate::scope::Guard;
 use crate::setting::{read, write};
 
 /// A control group that is removed when this is undone or dropped, or when the process is killed.

@@ -5,7 +5,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 use howlate_model::Caveat;
 
-use crate::before::Before;
+use crate::saved_setting::Before;
 use crate::journal::Journal;
 use crate::protocol::{Answer, Order};
 use crate::serve::GUARDIAN;

@@ -5,11 +5,11 @@ use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use howlate_model::Caveat;
-use howlate_private::{Folder, NotPrivate};
+use howlate_safe_path::{Folder, NotPrivate};
 use howlate_procfs::Root;
 use serde::{Deserialize, Serialize};
 
-use crate::before::{Before, Changes};
+use crate::saved_setting::{Before, Changes};
 use crate::setting::{can_be_put_back, is_same, read};
 
 /// Where root's journal is: gone after a restart, as the settings are.

@@ -3,7 +3,7 @@
 use howlate_model::Caveat;
 use serde::{Deserialize, Serialize};
 
-use crate::before::Before;
+use crate::saved_setting::Before;
 
 /// What a guardian is told.
 #[derive(Serialize, Deserialize)]

@@ -9,7 +9,7 @@ use howlate_linux::helper::{Helper, Lifetime};
 use howlate_linux::signal;
 use howlate_model::Caveat;
 
-use crate::before::{Before, Changes};
+use crate::saved_setting::{Before, Changes};
 use crate::journal::Journal;
 use crate::protocol::{Answer, Order};
 

@@ -5,7 +5,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use howlate_private::{Folder, Temporary};
+use howlate_safe_path::{Folder, Temporary};
 
 use crate::architecture::Architecture;
 use crate::checksum::sha256;
@@ -50,7 +50,7 @@ fn cache() -> Result<PathBuf, GuestError> {
     let caches = std::env::var_os("XDG_CACHE_HOME").filter(|path| !path.is_empty()).map(PathBuf::from);
     let folder = caches.or_else(home).ok_or(GuestError::NoCache)?.join("howlate/kernels");
     let folder = Folder::make(&folder)?.path().to_owned();
-    howlate_private::sweep(&folder);
+    howlate_safe_path::sweep(&folder);
     Ok(folder)
 }
 
@@ -220,7 +220,7 @@ fn is_as_signed(folder: &Path, signed: &str) -> bool {
         std::fs::read(folder.join(name)).is_ok_and(|content| sha256(&content) == sum)
     };
     let is_of_package = sums.lines().any(|line| line == format!("{signed}  {PACKAGE}"));
-    let private = howlate_private::check(folder).is_ok();
+    let private = howlate_safe_path::check(folder).is_ok();
     private && is_of_package && sums.contains("  vmlinuz\n") && sums.lines().all(as_unpacked)
 }
 

@@ -9,7 +9,7 @@ use std::sync::mpsc::{self, Receiver, SyncSender};
 
 use howlate_linux::{clock, parent};
 use howlate_model::{Accelerator, Caveat, HostThread, Span};
-use howlate_private::Temporary;
+use howlate_safe_path::Temporary;
 
 use crate::emulator::{Places, command};
 use crate::error::GuestError;

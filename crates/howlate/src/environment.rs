@@ -11,14 +11,14 @@ use howlate_linux::sched;
 use howlate_measure::measure_instrument;
 use howlate_model::{Caveat, Finding, Instrument, Node, Runtime, Setting, Sleeper, Span, System};
 use howlate_plan::Machine;
-use howlate_probe::Probes;
+use howlate_runtimes::Probes;
 use howlate_procfs::{Root, Status};
 use howlate_system::{describe, examine, node};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::error::Error;
-use crate::status_file;
+use crate::snapshot_file;
 use crate::terminal::{InPlace, is_watched};
 
 /// What is known before a plan is made.
@@ -127,8 +127,8 @@ fn describe_live(root: &Root) -> System {
 
 /// Removes what killed howlates have left, and puts their settings back; tells which.
 pub(crate) fn clear_up() -> Vec<Caveat> {
-    howlate_private::sweep(&std::env::temp_dir());
-    status_file::sweep(Path::new(status_file::FOLDER));
+    howlate_safe_path::sweep(&std::env::temp_dir());
+    snapshot_file::sweep(Path::new(snapshot_file::FOLDER));
     howlate_trace::clear_up();
     put_back_leftovers()
 }

@@ -8,13 +8,13 @@ mod commands;
 mod environment;
 mod error;
 mod experiment;
-mod kept;
+mod history;
 mod plans;
 mod recorder;
 mod remedy;
 mod session;
-mod status;
-mod status_file;
+mod exit_status;
+mod snapshot_file;
 mod terminal;
 
 use std::io;
@@ -26,7 +26,7 @@ use howlate_render::legible;
 
 use crate::cli::{Cli, Command, with_work};
 use crate::error::Error;
-use crate::status::Status;
+use crate::exit_status::Status;
 
 /// What shells know a program by that `SIGPIPE` ended, as in `… | head`. The signal itself would also
 /// end a run whose recording goes to a pipe.
@@ -62,7 +62,7 @@ fn main() -> ExitCode {
 
 /// Does a helper's work if this program has started itself again as one.
 fn serve_as_helper() -> Option<io::Result<()>> {
-    let others = [howlate_load::HELPER, howlate_culprit::HELPER, howlate_guard::GUARDIAN];
+    let others = [howlate_load::HELPER, howlate_inject::HELPER, howlate_guard::GUARDIAN];
     howlate_measure::HELPERS.iter().chain(&others).find_map(Helper::serve_if_asked)
 }
 

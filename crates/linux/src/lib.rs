@@ -10,7 +10,7 @@ pub mod clock;
 pub mod condition_variable;
 pub mod dma_latency;
 pub mod file;
-pub mod held;
+pub mod held_program;
 pub mod helper;
 pub mod interrupt;
 pub mod memory;

@@ -7,7 +7,7 @@ use howlate_linux::sched;
 use howlate_model::{Load, LoadKind, LoadPart};
 
 use crate::error::StartError;
-use crate::outside::{HACKBENCH, SHELL};
+use crate::external_program::{HACKBENCH, SHELL};
 use crate::{disk, files, stress_ng};
 
 /// Whether `load` can be applied here.

@@ -9,7 +9,7 @@ mod check;
 mod duty_cycle;
 mod error;
 mod helper;
-mod outside;
+mod external_program;
 mod processes;
 mod running;
 mod scoreboard;

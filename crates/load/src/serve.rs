@@ -37,7 +37,7 @@ fn serve(part: &LoadPart, cpus: &CpuSet) -> io::Result<()> {
     become_normal(cpus)?;
     let scoreboard = Scoreboard::open(stdout())?;
     let served = if part.kind.is_from_outside() {
-        outside::serve(part, cpus, &scoreboard)
+        external_program::serve(part, cpus, &scoreboard)
     } else {
         serve_workers(part, cpus, &scoreboard)
     };

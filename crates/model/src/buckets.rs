@@ -6,7 +6,7 @@
 use std::fmt;
 use std::ops::{Range, RangeInclusive};
 
-use crate::packed::{Packed, Places};
+use crate::compact_counts::{Packed, Places};
 
 /// Values below this have a bucket each; above, every doubling has half as many buckets.
 const LINEAR: u64 = 256;

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 pub use self::stored::MOST_COUNTED;
 use self::stored::Stored;
 use crate::buckets::{Bucket, Buckets};
-use crate::packed::Packed;
+use crate::compact_counts::Packed;
 use crate::{Latency, Span};
 
 /// Latencies above this (one hour) are counted in its bucket; the exact maximum is kept beside it.

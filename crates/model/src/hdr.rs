@@ -11,7 +11,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use flate2::read::ZlibDecoder;
 
 use crate::Bucket;
-use crate::words::{LONGEST, first_word};
+use crate::varint::{LONGEST, first_word};
 
 const PLAIN: u32 = 0x1c84_9313;
 const COMPRESSED: u32 = 0x1c84_9314;

@@ -20,18 +20,18 @@ mod foreign;
 mod guest;
 mod hdr;
 mod instrument;
-mod known;
+mod injected_cause;
 mod ledger;
-mod life;
+mod thread_life;
 mod limit;
 mod load;
 mod loop_turn;
 mod margin;
 mod mechanism;
-mod nearest;
+mod spelling;
 mod node;
 mod notifier;
-mod packed;
+mod compact_counts;
 mod part;
 mod policy;
 mod policy_remedy;
@@ -52,7 +52,7 @@ mod wait;
 mod waits;
 mod wakeup;
 mod watched;
-mod words;
+mod varint;
 
 pub use activation::Activation;
 pub use block::{
@@ -75,9 +75,9 @@ pub use foreign::{Foreign, ImportNote};
 pub use guest::{Accelerator, Boot, BootEnded, HostThread, OnHost, VcpuTime};
 pub use hdr::{HdrError, HdrLayout, read_hdr};
 pub use instrument::Instrument;
-pub use known::{Known, Stamp};
+pub use injected_cause::{Known, Stamp};
 pub use ledger::{ENTRIES_KEPT, Late, Ledger, NotDecomposed, OTHERS, Pid, Share, WhyBlock};
-pub use life::{Happened, Life};
+pub use thread_life::{Happened, Life};
 pub use limit::{Limit, LimitError, Statistic};
 pub use load::{
     Hackbench, Intensity, Load, LoadBlock, LoadError, LoadKind, LoadPart, LoadReport, Loads, PartEffect,
@@ -85,10 +85,10 @@ pub use load::{
 pub use loop_turn::LoopTurn;
 pub use margin::{Margin, MarginError};
 pub use mechanism::Mechanism;
-pub use nearest::nearest;
+pub use spelling::nearest;
 pub use node::{Node, Source};
 pub use notifier::{Notifier, UnknownNotifier};
-pub use packed::{Packed, Places};
+pub use compact_counts::{Packed, Places};
 pub use part::Part;
 pub use policy::{Nice, Policy, PolicyError, Priority};
 pub use policy_remedy::PolicyRemedy;

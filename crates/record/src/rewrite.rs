@@ -34,7 +34,7 @@ impl Rewriting {
     pub(crate) fn begin(path: &Path, header: &Header) -> io::Result<Self> {
         let folder = folder_of(path);
         let mut new =
-            Self { out: BufWriter::with_capacity(BUFFER, howlate_private::partial_in(folder)?), blocks: 0 };
+            Self { out: BufWriter::with_capacity(BUFFER, howlate_safe_path::partial_in(folder)?), blocks: 0 };
         new.write(&Line::Header(Box::new(header.clone())))?;
         Ok(new)
     }

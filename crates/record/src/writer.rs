@@ -116,7 +116,7 @@ impl Writer {
     ///
     /// When the file cannot be read or written; it then stays as it was.
     pub fn resume(path: &Path, keep: &dyn Fn(TurnOf) -> bool) -> Result<Self, CreateError> {
-        howlate_private::sweep(folder_of(path));
+        howlate_safe_path::sweep(folder_of(path));
         let (header, new) = resume::in_place(path, keep).map_err(|source| CreateError::of(path, source))?;
         let (length, blocks) = (new.length, new.blocks);
         Ok(Self { complete: length, blocks, ..Self::of(path, &header, Target::File(new.file)) })
@@ -240,7 +240,7 @@ impl Target {
         if is_stream(path) {
             return Stream::open(path, Arc::clone(interrupted)).map(Self::Stream);
         }
-        howlate_private::sweep(folder_of(path));
+        howlate_safe_path::sweep(folder_of(path));
         let file = File::create_new(path)?;
         lock::lock(&file)?;
         Ok(Self::File(file))

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use howlate_analyse::{Analysis, Interval, Outcome, percentile};
 use howlate_model::{Distribution, HasProperties, Latency, Property, WorkKind};
 
-use crate::certainty::{left_out, what_the_maxima_support};
+use crate::confidence::{left_out, what_the_maxima_support};
 use crate::insights::what_this_means;
 use crate::numbers::{count, micros, rough};
 use crate::property::{self, heading, is_usual, varying};

@@ -3,7 +3,7 @@
 //! Text for people carries ANSI styles; the caller strips them where the output is no terminal.
 
 mod caveats;
-mod certainty;
+mod confidence;
 mod code;
 mod compare;
 mod condition;
@@ -13,7 +13,7 @@ mod export;
 mod findings;
 mod foreign;
 mod guests;
-mod heading;
+mod result;
 mod insights;
 mod json;
 mod legible;
@@ -36,7 +36,7 @@ mod prose;
 mod published;
 mod quick;
 mod ratio;
-mod retyped;
+mod command_line;
 pub mod scale;
 mod self_check;
 mod sleep;
@@ -50,7 +50,7 @@ mod watch;
 mod why;
 
 pub use caveats::{caveat, policy_remedy, told};
-pub use certainty::what_the_maxima_support;
+pub use confidence::what_the_maxima_support;
 pub use code::{Code, code};
 pub use compare::{
     ComparisonReport, SelfTest, Told, ToldPair, ToldRow, comparison_below, comparison_json, comparison_junit,
@@ -60,7 +60,7 @@ pub use condition::condition;
 pub use csv::{csv, intervals_csv};
 pub use export::{benchmark, hgrm, hlog, influx, junit, kcidb, lava, osadl, prometheus, tap, trace};
 pub use findings::{Detail, findings};
-pub use heading::{report, report_titled};
+pub use result::{report, report_titled};
 pub use json::{json, json_of_many, result_schema};
 pub use legible::{
     is_legible, legible, legible_json, legible_line, legible_lines, legible_value, markdown_text, tap_text,
@@ -78,7 +78,7 @@ pub use progress::{boot_progress, progress, time_left};
 pub use prose::{capitalised, wrapped};
 pub use quick::quick;
 pub use ratio::times_as_much;
-pub use retyped::to_repeat;
+pub use command_line::to_repeat;
 pub use self_check::{CheckedClass, Outcome as CheckOutcome, SelfCheck};
 pub use top::{ORDERS, Top, TopView, top_schema};
 pub use tune::{

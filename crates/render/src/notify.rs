@@ -5,7 +5,7 @@ use howlate_analyse::{
 };
 use howlate_model::{Condition, HasProperties, Latency, Notifier, Policy, Property, ReceiverCpu, Work};
 
-use crate::certainty::left_out;
+use crate::confidence::left_out;
 use crate::numbers::{count, length, micros};
 use crate::property::phrases;
 use crate::prose::wrapped;

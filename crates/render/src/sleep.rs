@@ -3,7 +3,7 @@
 use howlate_analyse::{Analysis, Outcome};
 use howlate_model::{Latency, Property, Span};
 
-use crate::certainty::left_out;
+use crate::confidence::left_out;
 use crate::insights::what_this_means;
 use crate::numbers::{count, length, micros, micros_of, round};
 use crate::property::phrases;

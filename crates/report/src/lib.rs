@@ -13,7 +13,7 @@ mod entry;
 mod errors;
 mod fleet;
 mod markdown;
-mod meanings;
+mod explanations;
 mod names;
 mod page;
 mod pictures;
@@ -24,7 +24,7 @@ mod table;
 mod tables;
 #[cfg(test)]
 mod testing;
-mod to_copy;
+mod snippets;
 
 pub use chart::Theme;
 pub use markdown::{Markdown, markdown};

@@ -7,7 +7,7 @@ use howlate_render::{legible, legible_lines, markdown_text, to_repeat};
 use crate::address::address;
 use crate::entry::{Entry, not_shown, shown};
 use crate::fleet::Fleet;
-use crate::meanings::meaning_lines;
+use crate::explanations::meaning_lines;
 use crate::page::{caveat_lines, where_it_was};
 use crate::pictures::{Source, first, picture};
 use crate::svg::drawn;
@@ -40,7 +40,7 @@ pub fn markdown(subject: &Subject<'_>, beside: Option<&OsStr>) -> Markdown {
         subject.comparison.as_ref().map_or_else(String::new, comparison::markdown),
         causes::markdown(&entries),
         list("What this means", &meaning_lines(subject.recordings)),
-        to_copy::markdown(subject.recordings),
+        snippets::markdown(subject.recordings),
         list("What to know", &caveat_lines(&entries, subject.recordings)),
         repeat(subject.recordings),
     ]

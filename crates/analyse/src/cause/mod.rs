@@ -5,7 +5,7 @@
 //! `score` holds all that against causes that were made on purpose.
 
 mod decompose;
-mod handed_on;
+mod inherited_deadline;
 mod join;
 mod late;
 mod line;
@@ -15,7 +15,7 @@ mod traces;
 mod turn;
 
 pub use decompose::{Decomposed, decompose};
-pub use handed_on::handed_on;
+pub use inherited_deadline::handed_on;
 pub use join::{Joiner, Judged};
 pub use late::{ProbeEffect, Why, WhyCause, WhyLate, WhyPart, WhyRemedy};
 pub use remedy::remedy;

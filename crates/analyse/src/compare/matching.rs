@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use howlate_model::{Condition, Property};
 
-use super::track::Track;
+use super::block_series::Track;
 use crate::{Outcome, grouped};
 
 /// Two sets of conditions to compare, as indices into two recordings.

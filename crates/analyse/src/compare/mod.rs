@@ -10,13 +10,13 @@ mod mann_whitney;
 mod matching;
 mod maximum;
 mod self_test;
-mod settling;
+mod needed_runs;
 mod signed_rank;
 mod statistic;
-mod tested;
-mod track;
+mod test_result;
+mod block_series;
 mod trial;
-mod units;
+mod sampling_unit;
 mod verdict;
 
 pub(crate) use hodges_lehmann::between;
@@ -25,11 +25,11 @@ pub(crate) use mann_whitney::MannWhitney;
 pub use matching::Difference;
 pub use maximum::{Extrapolation, Maximum, Refusal};
 pub use self_test::{FalseAlarms, Share, false_alarms};
-pub use settling::Settling;
+pub use needed_runs::Settling;
 pub(crate) use signed_rank::{SignedRank, least_pairs};
 pub use statistic::Statistic;
-pub use tested::Tested;
-pub use track::{Piece, Track};
+pub use test_result::Tested;
+pub use block_series::{Piece, Track};
 pub use trial::{Arm, Course, Level, Trial};
 pub use verdict::{Inconclusive, Verdict};
 
@@ -185,11 +185,11 @@ fn compared(
     let condition = |track: &Track, at: usize| track.analysis.header.conditions[at].clone();
     let (old_pieces, new_pieces) = (base.pieces(&one.base), new.pieces(&one.new));
     let seed = base.analysis.header.seed;
-    let is_timed = |pieces: &[Piece]| !tested::covered(pieces).is_zero();
+    let is_timed = |pieces: &[Piece]| !test_result::covered(pieces).is_zero();
     let design = if is_timed(&old_pieces) && is_timed(&new_pieces) { design } else { Design::Distributions };
     // What a maximum is worth goes by the time that it took.
     let maximum = |pieces: &[Piece]| Maximum::of(pieces, asked.confidence, seed).filter(|_| is_timed(pieces));
-    let (statistics, left_out) = tested::all(design, &old_pieces, &new_pieces);
+    let (statistics, left_out) = test_result::all(design, &old_pieces, &new_pieces);
     Compared {
         recording,
         base: condition(base, one.base[0]),

@@ -5,8 +5,8 @@ use serde::Serialize;
 use super::mann_whitney::MannWhitney;
 use super::signed_rank::SignedRank;
 use super::statistic::Statistic;
-use super::track::Track;
-use super::units::{self, Units};
+use super::block_series::Track;
+use super::sampling_unit::{self, Units};
 
 /// Pairs of turns in each comparison: enough for one at 5 %, with some room.
 const PAIRS: usize = 8;
@@ -41,7 +41,7 @@ pub fn false_alarms(track: &Track, alpha: f64) -> Vec<FalseAlarms> {
     let (base, new) = all.split_at(all.len() / 2);
     let (base, new) = (track.pieces(base), track.pieces(new));
     let one = |statistic: Statistic| {
-        let units = units::pairs(statistic, &base, &new).ok()?;
+        let units = sampling_unit::pairs(statistic, &base, &new).ok()?;
         Some(FalseAlarms {
             statistic,
             interleaved: share(&units, alpha, interleaved),

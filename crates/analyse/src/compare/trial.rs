@@ -14,9 +14,9 @@ use serde::Serialize;
 
 use super::signed_rank::SignedRank;
 use super::statistic::Statistic;
-use super::tested::{Tested, covered};
-use super::track::Track;
-use super::units::{self, Units};
+use super::test_result::{Tested, covered};
+use super::block_series::Track;
+use super::sampling_unit::{self, Units};
 use super::verdict::Verdict;
 use super::{Criteria, hodges_lehmann, holm, least_pairs};
 
@@ -126,7 +126,7 @@ impl Trial {
                 pieces
             };
             let (base, new) = (pieces(base), pieces(&arm(number)));
-            let units = units::pairs(statistic, &base, &new).ok()?;
+            let units = sampling_unit::pairs(statistic, &base, &new).ok()?;
             Some((units, covered(&base).min(covered(&new))))
         });
     }
@@ -199,7 +199,7 @@ impl Level {
     ) -> Option<Self> {
         let mut pieces = track.pieces(conditions);
         pieces.retain(|piece| piece.round >= from);
-        let turns = units::pairs(statistic, &pieces, &pieces).ok()?.base;
+        let turns = sampling_unit::pairs(statistic, &pieces, &pieces).ok()?.base;
         let ns = hodges_lehmann::centre(&turns)?;
         Some(Self { ns, interval_ns: SignedRank::of(&turns).interval(1.0 - confidence) })
     }

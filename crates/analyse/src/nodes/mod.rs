@@ -3,7 +3,7 @@
 //! A node is one value per condition and statistic: the median of what its blocks say. What is compared are nodes with
 //! nodes, never blocks of one with blocks of another: that two machines differ is certain before anything is measured.
 
-mod apart;
+mod outliers;
 mod benjamini_hochberg;
 mod groups;
 mod numbers;
@@ -21,7 +21,7 @@ pub use rank::{RankedNode, ranked};
 
 use crate::compare::median;
 use crate::{Analysis, Outcome, grouped};
-use apart::{OF_MAD, Others, apart, mad};
+use outliers::{OF_MAD, Others, apart, mad};
 use benjamini_hochberg::benjamini_hochberg;
 use numbers::Measured;
 
@@ -172,7 +172,7 @@ fn judged(measured: &[Measured], margin: f64) -> Vec<NodeNumber> {
     let apart: Vec<_> = measured.iter().enumerate().map(beside).collect();
     let ps: Vec<f64> = apart.iter().map(|one| one.map_or(1.0, |one| one.p)).collect();
     let corrected = benjamini_hochberg(&ps);
-    let number = |((one, apart), p): ((&Measured, &Option<apart::Apart>), f64)| NodeNumber {
+    let number = |((one, apart), p): ((&Measured, &Option<outliers::Apart>), f64)| NodeNumber {
         node: one.node.clone(),
         value_ns: one.value,
         within_ns: one.within,

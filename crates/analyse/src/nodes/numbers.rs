@@ -6,7 +6,7 @@ use howlate_model::Property;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::apart::{OF_MAD, mad};
+use super::outliers::{OF_MAD, mad};
 use crate::Outcome;
 use crate::autocorrelation::inflation_beside;
 use crate::compare::median;

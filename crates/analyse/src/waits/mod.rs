@@ -1,12 +1,12 @@
 //! What the threads of a machine wait for: reasons from stacks, and sums over a while. Pure.
 
-mod adding;
+mod accumulator;
 mod functions;
 mod kind;
 mod reason;
 mod sum;
 
-pub use adding::{Adding, Order, Table, Wait, Waiter};
+pub use accumulator::{Adding, Order, Table, Wait, Waiter};
 pub use kind::{Nature, WaitKind};
 pub use reason::Reason;
 pub use sum::{Behind, Sum};

@@ -4,9 +4,9 @@ use std::fs::File;
 use std::io::{self, Read};
 
 use super::kubectl::Kubectl;
-use super::lines::{self, Written};
+use super::log_encoding::{self, Written};
 use super::manifest::MEASURE;
-use super::object::Object;
+use super::api_types::Object;
 use super::states::report;
 use crate::folder::Fleet;
 use crate::scheduler::Fetched;
@@ -53,7 +53,7 @@ fn try_to_fetch(
 }
 
 fn taken(out: Box<dyn Read>, into: File) -> Came {
-    Some(lines::read(out, into))
+    Some(log_encoding::read(out, into))
 }
 
 /// Logs are cut off at their beginning when they grow too long, and at their end when a node is lost.
@@ -76,11 +76,11 @@ mod tests {
     #[test]
     fn only_what_was_written_is_taken() {
         let mut log = Vec::new();
-        let expected = lines::write(&b"a recording"[..], &mut log).unwrap();
+        let expected = log_encoding::write(&b"a recording"[..], &mut log).unwrap();
         let came = |log: Vec<u8>| taken(Box::new(io::Cursor::new(log)), tempfile::tempfile().unwrap());
         assert!(is_whole(came(log.clone()), &expected));
         let mut other = Vec::new();
-        lines::write(&b"another one"[..], &mut other).unwrap();
+        log_encoding::write(&b"another one"[..], &mut other).unwrap();
         for damaged in [Vec::new(), log[4..].to_vec(), other, [log, b"more\n".to_vec()].concat()] {
             assert!(!is_whole(came(damaged), &expected));
         }

@@ -5,11 +5,11 @@
 
 mod fetching;
 mod kubectl;
-mod lines;
+mod log_encoding;
 mod manifest;
 mod nodes;
-mod object;
-mod place;
+mod api_types;
+mod assignment;
 mod pod;
 mod report;
 mod states;
@@ -18,10 +18,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
 
 use self::kubectl::{Kubectl, refused};
-use self::object::{List, Object};
-use self::place::{Place, Seen, job};
+use self::api_types::{List, Object};
+use self::assignment::{Place, Seen, job};
 pub use self::pod::serve_in_pod;
-use crate::at_once::each;
+use crate::parallel::each;
 use crate::folder::{Fleet, Member};
 use crate::node_script::PLAN;
 use crate::pods::Pods;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::kubectl::Kubectl;
-use super::object::{List, Object};
+use super::api_types::{List, Object};
 use super::states::first_line;
 use crate::FleetError;
 

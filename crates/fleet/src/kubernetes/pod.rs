@@ -13,7 +13,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use super::lines;
+use super::log_encoding;
 use super::report::Report;
 use crate::node_script::RECORDING;
 use crate::process::complaint;
@@ -59,7 +59,7 @@ fn measure(
     let status = if is_cancelled.load(Ordering::Relaxed) { CANCELLED } else { status(ended) };
     let said = complaint(&String::from_utf8_lossy(&fs::read(&log)?));
     let recording = match File::open(&recording) {
-        Ok(recording) => Some(lines::write(recording, out)?),
+        Ok(recording) => Some(log_encoding::write(recording, out)?),
         Err(_) => None,
     };
     fs::write(report, serde_json::to_string(&Report { status, recording, said })?)

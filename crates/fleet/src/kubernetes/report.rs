@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::lines::Written;
+use super::log_encoding::Written;
 use crate::State;
 
 /// How it ended, and what stands in its log.

@@ -1,8 +1,8 @@
 //! How a pod is doing.
 
 use super::manifest::MEASURE;
-use super::object::{Container, Object, Reason};
-use super::place::node;
+use super::api_types::{Container, Object, Reason};
+use super::assignment::node;
 use super::report::Report;
 use crate::State;
 use crate::process::last_line;
@@ -133,7 +133,7 @@ fn shortly(name: &str) -> String {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::super::object::List;
+    use super::super::api_types::List;
     use super::*;
 
     fn pod(status: Value) -> Object {

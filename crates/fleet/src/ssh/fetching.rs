@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 
 use super::connection::{Connection, TRANSFER};
-use super::there;
+use super::remote_script;
 use crate::folder::Fleet;
 use crate::process::after;
 use crate::scheduler::{Fetched, LONGEST_RECORDING, TOO_LONG};
@@ -27,10 +27,10 @@ pub(super) fn fetch(fleet: &Fleet, node: usize) -> Result<Fetched, String> {
     let wrong = |error: io::Error| format!("its recording cannot be kept here: {error}");
     let part = tempfile::NamedTempFile::new_in(&fleet.folder).map_err(wrong)?;
     let into = part.reopen().map_err(wrong)?;
-    let mark = there::mark(fleet);
+    let mark = remote_script::mark(fleet);
     let connection = Connection::to(fleet, node);
     let (said, came) =
-        connection.told(&there::hand_over(fleet, node), TRANSFER, move |out| taken(&mark, out, into))?;
+        connection.told(&remote_script::hand_over(fleet, node), TRANSFER, move |out| taken(&mark, out, into))?;
     match came {
         Came::TooMany => Err(TOO_LONG.to_owned()),
         Came::NotKept(error) => Err(wrong(error)),
@@ -40,7 +40,7 @@ pub(super) fn fetch(fleet: &Fleet, node: usize) -> Result<Fetched, String> {
         Came::Bytes(_) => {
             part.persist(fleet.recording(node)).map_err(|error| wrong(error.error))?;
             // It is here; what stays there is small, and a shell's to forget.
-            drop(connection.says(&there::remove(fleet, node)));
+            drop(connection.says(&remote_script::remove(fleet, node)));
             Ok(Fetched::Here)
         }
     }

@@ -2,7 +2,7 @@
 
 mod connection;
 mod fetching;
-mod there;
+mod remote_script;
 
 use std::fs::File;
 use std::io::Read;
@@ -13,7 +13,7 @@ use std::time::Duration;
 use howlate_model::{shell_path, shell_word};
 
 use self::connection::{Connection, words};
-use crate::at_once::each;
+use crate::parallel::each;
 use crate::folder::Fleet;
 use crate::node_script::{PLAN, PROGRAM, SCRIPT};
 use crate::process::{after, complaint};
@@ -65,19 +65,19 @@ impl Sent {
 
     fn try_to_start(&self, fleet: &Fleet, node: usize) -> Result<(), String> {
         let connection = Connection::to(fleet, node);
-        let found = connection.says(&there::prepare(fleet, node))?;
+        let found = connection.says(&remote_script::prepare(fleet, node))?;
         if answer(fleet, &found).trim() != "there" {
             let program = File::open(fleet.path(PROGRAM)).map_err(|error| error.to_string())?;
-            connection.sends(&there::receive(fleet, node), program)?;
+            connection.sends(&remote_script::receive(fleet, node), program)?;
         }
-        connection.says(&there::start(fleet, node, &self.plan, &self.script)).map(drop)
+        connection.says(&remote_script::start(fleet, node, &self.plan, &self.script)).map(drop)
     }
 }
 
 /// What follows the mark.
 fn answer(fleet: &Fleet, said: &str) -> String {
     let mut rest = String::new();
-    if let Some(mut from) = after(&there::mark(fleet), said.as_bytes()) {
+    if let Some(mut from) = after(&remote_script::mark(fleet), said.as_bytes()) {
         drop(from.read_to_string(&mut rest));
     }
     rest
@@ -95,9 +95,9 @@ impl Scheduler for Ssh {
             };
             let told = |script: &str| format!("<<'TOLD'\n{script}TOLD");
             [
-                call("sh -s", told(&there::prepare(fleet, node))),
-                call(&there::receive(fleet, node), format!("< {program}")),
-                call("sh -s", told(&there::start(fleet, node, plan, &script))),
+                call("sh -s", told(&remote_script::prepare(fleet, node))),
+                call(&remote_script::receive(fleet, node), format!("< {program}")),
+                call("sh -s", told(&remote_script::start(fleet, node, plan, &script))),
             ]
             .concat()
         };
@@ -120,7 +120,7 @@ impl Scheduler for Ssh {
     }
 
     fn look(&self, fleet: &Fleet, nodes: &[usize]) -> Result<Vec<State>, FleetError> {
-        let one = |node: usize| match Connection::to(fleet, node).says(&there::look(fleet, node)) {
+        let one = |node: usize| match Connection::to(fleet, node).says(&remote_script::look(fleet, node)) {
             Ok(said) => state(&answer(fleet, &said)),
             // It may come back; until then nothing is known of it.
             Err(reason) => State::Unreachable { reason },
@@ -134,7 +134,7 @@ impl Scheduler for Ssh {
 
     fn cancel(&self, fleet: &Fleet, nodes: &[usize]) -> Result<Vec<Result<(), String>>, FleetError> {
         Ok(each(self.at_once, nodes, |node| {
-            Connection::to(fleet, node).says(&there::cancel(fleet, node)).map(drop)
+            Connection::to(fleet, node).says(&remote_script::cancel(fleet, node)).map(drop)
         }))
     }
 }

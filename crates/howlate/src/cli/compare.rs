@@ -6,7 +6,7 @@ use std::str::FromStr;
 use clap::{Args, ValueEnum};
 use howlate_model::{Margin, Property, Span};
 
-use super::known;
+use super::completion_values;
 
 /// Whether two measurements differ, and by how much
 ///
@@ -24,7 +24,7 @@ pub(crate) struct Compare {
     #[arg(value_name = "RECORDING", required_unless_present = "self_test")]
     pub(crate) recordings: Vec<PathBuf>,
     /// Compare conditions of one recording: policy, load, mechanism, kernel, slack, cpu, length, receiver, …
-    #[arg(long, value_name = "PROPERTY", value_parser = known::known::<Property>(known::properties), hide_possible_values = true)]
+    #[arg(long, value_name = "PROPERTY", value_parser = completion_values::known::<Property>(completion_values::properties), hide_possible_values = true)]
     pub(crate) by: Option<Property>,
     /// With --by: the value that the others are compared with; the first measured if left out
     #[arg(long, value_name = "VALUE", requires = "by", allow_hyphen_values = true)]

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use howlate_fleet::Target;
 use howlate_model::Span;
 
-use super::known;
+use super::completion_values;
 
 /// The same plan on many machines, over ssh, Slurm or Kubernetes
 #[derive(Args)]
@@ -51,7 +51,7 @@ them."
 )]
 pub(crate) struct FleetRun {
     /// The plan: a file, which includes no other, or the name of one that comes with howlate
-    #[arg(value_parser = known::plan(), hide_possible_values = true)]
+    #[arg(value_parser = completion_values::plan(), hide_possible_values = true)]
     pub(crate) plan: PathBuf,
     /// Where: slurm or slurm:PARTITION, all of whose nodes measure; kubernetes or kubernetes:CONTEXT; ssh:HOST,…; or ssh:@FILE
     /// with one host a line and labels such as rack=7 after it

@@ -17,7 +17,7 @@ howlate guest --kernel ./bzImage --memory 1G --cpus 4 -- sleep --for 1ms\n  \
 howlate guest --kernel debian:rt --host-load idle,cpu \\\n      --vcpu-policy other,fifo:1 -- cyclic --policy fifo:80")]
 pub(crate) struct Guest {
     /// Kernels to boot: the path of an image, `host`, or debian:standard, debian:cloud, debian:rt
-    #[arg(long, value_name = "KERNEL,…", value_delimiter = ',', required_unless_present = "libvirt_xml", value_parser = known::known::<KernelSpec>(known::kernels), hide_possible_values = true)]
+    #[arg(long, value_name = "KERNEL,…", value_delimiter = ',', required_unless_present = "libvirt_xml", value_parser = completion_values::known::<KernelSpec>(completion_values::kernels), hide_possible_values = true)]
     pub(crate) kernel: Vec<KernelSpec>,
     /// What to measure in each guest: `cyclic`, `sleep` or `notify`, with its options
     #[arg(last = true, value_name = "COMMAND", required_unless_present = "libvirt_xml")]
@@ -55,7 +55,7 @@ pub(crate) struct Guest {
     #[arg(long, value_name = "LOAD,…", default_value = "idle", help_heading = "Host")]
     pub(crate) host_load: Vec<Loads>,
     /// Policies of the threads that run the guest's CPUs, such as fifo:1
-    #[arg(long, value_name = "POLICY,…", value_delimiter = ',', help_heading = "Host", value_parser = known::known::<Policy>(known::policies), hide_possible_values = true)]
+    #[arg(long, value_name = "POLICY,…", value_delimiter = ',', help_heading = "Host", value_parser = completion_values::known::<Policy>(completion_values::policies), hide_possible_values = true)]
     pub(crate) vcpu_policy: Vec<Policy>,
     /// Policy of QEMU's main thread
     #[arg(long, value_name = "POLICY", help_heading = "Host", hide_short_help = true)]

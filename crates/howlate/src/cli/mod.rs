@@ -3,12 +3,12 @@
 mod compare;
 #[cfg(test)]
 mod documented;
-mod extent;
-mod factors;
+mod run_options;
+mod condition_options;
 mod fleet;
 mod guest;
 mod identity;
-mod known;
+mod completion_values;
 mod load;
 mod measuring;
 mod merge;
@@ -24,7 +24,7 @@ mod serve;
 mod top;
 mod tracing;
 mod tune;
-mod typed;
+mod raw_words;
 mod watch;
 mod why;
 
@@ -34,8 +34,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use howlate_model::{Limit, Margin, Sleeper, Span, Wait};
 
 pub(crate) use compare::{Compare, ComparisonFormat};
-pub(crate) use extent::{Extent, WholeRun};
-pub(crate) use factors::Factors;
+pub(crate) use run_options::{Extent, WholeRun};
+pub(crate) use condition_options::Factors;
 pub(crate) use fleet::{Fleet, FleetCommand, FleetRun};
 pub(crate) use guest::Guest;
 pub(crate) use identity::Identity;
@@ -53,7 +53,7 @@ pub(crate) use serve::Serve;
 pub(crate) use top::Top;
 pub(crate) use tracing::Reasons;
 pub(crate) use tune::{Chosen, Goal, HowToTune, Tune, TuneProgram, TuneSubject, TuneWork, with_work};
-pub(crate) use typed::{Typed, names};
+pub(crate) use raw_words::{Typed, names};
 pub(crate) use watch::Watch;
 pub(crate) use why::Why;
 
@@ -162,7 +162,7 @@ pub(crate) struct Cyclic {
     /// clock_nanosleep (until a time), clock_nanosleep_relative, nanosleep, timerfd, posix_timer, ppoll, epoll_pwait2, futex,
     /// busy_wait, sleep_then_spin.
     #[arg(long, value_name = "CALL,…", value_delimiter = ',', default_value = "clock_nanosleep",
-        value_parser = known::known::<Wait>(known::waits), hide_possible_values = true)]
+        value_parser = completion_values::known::<Wait>(completion_values::waits), hide_possible_values = true)]
     pub(crate) call: Vec<Wait>,
     /// Added to the period of each further thread
     #[arg(
@@ -206,7 +206,7 @@ pub(crate) struct Sleep {
     /// System calls: clock_nanosleep, clock_nanosleep_relative, nanosleep, timerfd, posix_timer, ppoll, epoll_pwait2, futex,
     /// busy_wait, sleep_then_spin. Languages: python, c, cpp, rust, tokio, go, java, java_park, node, shell.
     #[arg(long, value_name = "CALL,…", value_delimiter = ',', default_value = "clock_nanosleep",
-        value_parser = known::known::<Sleeper>(known::sleepers), hide_possible_values = true)]
+        value_parser = completion_values::known::<Sleeper>(completion_values::sleepers), hide_possible_values = true)]
     pub(crate) call: Vec<Sleeper>,
     #[command(flatten)]
     pub(crate) measuring: Measuring,

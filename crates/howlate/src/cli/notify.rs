@@ -28,7 +28,7 @@ pub(crate) struct Notify {
     /// futex, semaphore, condvar, signal, signalfd, eventfd, pipe, fifo, socketpair, socketpair_dgram, socketpair_seqpacket,
     /// unix_stream, tcp, udp, posix_mq, sysv_sem, sysv_mq, io_uring, epoll_eventfd, epoll_pipe, busy_wait,
     /// busy_wait_no_pause, sched_yield; `all` for every one.
-    #[arg(long, value_name = "MECHANISM,…", value_delimiter = ',', value_parser = known::known::<By>(known::notifiers), hide_possible_values = true)]
+    #[arg(long, value_name = "MECHANISM,…", value_delimiter = ',', value_parser = completion_values::known::<By>(completion_values::notifiers), hide_possible_values = true)]
     #[arg(default_value = "semaphore,signal,pipe,socketpair,busy_wait")]
     pub(crate) by: Vec<By>,
     /// How long the sender sleeps before each notification

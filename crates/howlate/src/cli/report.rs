@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use howlate_model::{Margin, Property, Span};
 use howlate_report::{Chart, Theme};
 
-use super::known;
+use super::completion_values;
 
 /// One page with words, tables and pictures of saved recordings
 ///
@@ -41,7 +41,7 @@ pub(crate) struct Report {
     format: Option<ReportFormat>,
     /// Compare conditions of one recording by this, such as policy or load; what differs in a single choice is
     /// compared by it without being asked. Several recordings are compared with the first
-    #[arg(long, value_name = "PROPERTY", value_parser = known::known::<Property>(known::properties), hide_possible_values = true)]
+    #[arg(long, value_name = "PROPERTY", value_parser = completion_values::known::<Property>(completion_values::properties), hide_possible_values = true)]
     pub(crate) by: Option<Property>,
     /// Differences within this, such as 5us or 5% of the base, are none; between machines a tenth of their middle if left out
     #[arg(long, value_name = "LENGTH|SHARE", allow_hyphen_values = true, hide_short_help = true)]
@@ -54,10 +54,10 @@ pub(crate) struct Report {
     pub(crate) prometheus: Option<PathBuf>,
     /// One picture (svg or png) instead of the page: nodes, density, forest, overview, percentiles, time, sleeps, staircase, pairs,
     /// usual, worst or osadl
-    #[arg(long, value_name = "PICTURE", value_parser = known::known::<Chart>(known::charts), hide_possible_values = true)]
+    #[arg(long, value_name = "PICTURE", value_parser = completion_values::known::<Chart>(completion_values::charts), hide_possible_values = true)]
     pub(crate) chart: Option<Chart>,
     /// Colours of the picture: light or dark; if left out, svg follows the setting of whoever looks at it, and png is light
-    #[arg(long, value_name = "THEME", requires = "chart", value_parser = known::known::<Theme>(known::themes), hide_possible_values = true, hide_short_help = true)]
+    #[arg(long, value_name = "THEME", requires = "chart", value_parser = completion_values::known::<Theme>(completion_values::themes), hide_possible_values = true, hide_short_help = true)]
     pub(crate) theme: Option<Theme>,
 }
 

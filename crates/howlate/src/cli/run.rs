@@ -32,7 +32,7 @@ load = [\"idle\", \"cpu\"]\n\n\
 A plan that tries settings has one table `[[tune.cyclic]]`, `[[tune.sleep]]` or `[[tune.notify]]`, and no other.")]
 pub(crate) struct Run {
     /// The plan: a file, or the name of one that comes with howlate
-    #[arg(required_unless_present = "list", value_parser = known::plan(), hide_possible_values = true)]
+    #[arg(required_unless_present = "list", value_parser = completion_values::plan(), hide_possible_values = true)]
     plan: Option<PathBuf>,
     /// List the plans that come with howlate
     #[arg(long, conflicts_with = "plan")]

@@ -1,7 +1,7 @@
 //! `howlate selfcheck`
 
 use clap::Args;
-use howlate_culprit::Class;
+use howlate_inject::Class;
 use howlate_model::Span;
 use howlate_trace::Choice;
 
@@ -23,7 +23,7 @@ pub(crate) struct Selfcheck {
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, default_value = "5s")]
     pub(crate) duration: Span,
     /// How to trace: auto takes the best available; or bpf, tracefs, switches, none
-    #[arg(long, value_name = "TRACER", default_value = "auto", hide_short_help = true, value_parser = known::known::<Choice>(known::tracers), hide_possible_values = true)]
+    #[arg(long, value_name = "TRACER", default_value = "auto", hide_short_help = true, value_parser = completion_values::known::<Choice>(completion_values::tracers), hide_possible_values = true)]
     pub(crate) tracer: Choice,
     #[command(flatten)]
     pub(crate) printing: Printing,

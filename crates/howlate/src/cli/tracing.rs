@@ -5,7 +5,7 @@ use howlate_model::{Caveat, Span};
 use howlate_plan::Plan;
 use howlate_trace::Choice;
 
-use super::known;
+use super::completion_values;
 use crate::error::Error;
 use crate::session::Traced;
 
@@ -18,7 +18,7 @@ pub(crate) struct Reasons {
     #[arg(long, help_heading = "Reasons")]
     pub(crate) why: bool,
     /// How to trace: auto takes the best available; or bpf, tracefs, switches, none
-    #[arg(long, value_name = "TRACER", default_value = "auto", hide_short_help = true, value_parser = known::known::<Choice>(known::tracers), hide_possible_values = true, requires = "why", help_heading = "Reasons")]
+    #[arg(long, value_name = "TRACER", default_value = "auto", hide_short_help = true, value_parser = completion_values::known::<Choice>(completion_values::tracers), hide_possible_values = true, requires = "why", help_heading = "Reasons")]
     pub(crate) tracer: Choice,
     /// Which wake-ups count as late; those above the 99th percentile if left out
     #[arg(

@@ -59,7 +59,7 @@ pub(crate) struct TuneProgram {
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub(crate) turn: Option<Span>,
     /// What traces: auto takes the best that can be had here; or bpf, tracefs
-    #[arg(long, value_name = "TRACER", default_value = "auto", hide_short_help = true, value_parser = known::known::<Choice>(known::tracers), hide_possible_values = true)]
+    #[arg(long, value_name = "TRACER", default_value = "auto", hide_short_help = true, value_parser = completion_values::known::<Choice>(completion_values::tracers), hide_possible_values = true)]
     pub(crate) tracer: Choice,
     #[command(flatten)]
     pub(crate) how: HowToTune,
@@ -127,7 +127,7 @@ pub(crate) struct Tried<T: Args> {
 #[command(next_help_heading = "Settings")]
 pub(crate) struct HowToTune {
     /// Settings to try: names, `thread` for those of a thread, `machine`, or `all`; `--dry-run` lists them
-    #[arg(long, value_name = "NAME,…", value_delimiter = ',', default_value = "thread", value_parser = known::known::<Chosen>(known::knobs), hide_possible_values = true)]
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', default_value = "thread", value_parser = completion_values::known::<Chosen>(completion_values::knobs), hide_possible_values = true)]
     pub(crate) knobs: Vec<Chosen>,
     /// What to make smaller: p50, p99 or max
     #[arg(long, value_enum, default_value_t = Goal::P99, hide_possible_values = true)]

@@ -45,7 +45,7 @@ pub(crate) struct Watch {
     #[arg(long, value_name = "LIMIT")]
     pub(crate) fail_above: Vec<Limit>,
     /// How to trace: auto takes the best available; or bpf, tracefs, switches
-    #[arg(long, value_name = "TRACER", default_value = "auto", hide_short_help = true, value_parser = known::known::<Choice>(known::tracers), hide_possible_values = true)]
+    #[arg(long, value_name = "TRACER", default_value = "auto", hide_short_help = true, value_parser = completion_values::known::<Choice>(completion_values::tracers), hide_possible_values = true)]
     pub(crate) tracer: Choice,
     /// Save the recording
     #[arg(long, short, value_name = "FILE", value_parser = file_name, value_hint = ValueHint::FilePath)]

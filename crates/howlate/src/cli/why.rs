@@ -28,7 +28,7 @@ pub(crate) struct Why {
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub(crate) late_above: Option<Span>,
     /// How to trace: auto takes the best available; or bpf, tracefs, switches, none
-    #[arg(long, value_name = "TRACER", default_value = "auto", hide_short_help = true, value_parser = known::known::<Choice>(known::tracers), hide_possible_values = true, conflicts_with = "recordings")]
+    #[arg(long, value_name = "TRACER", default_value = "auto", hide_short_help = true, value_parser = completion_values::known::<Choice>(completion_values::tracers), hide_possible_values = true, conflicts_with = "recordings")]
     pub(crate) tracer: Choice,
     /// Save the recording
     #[arg(long, short, value_name = "FILE", conflicts_with = "recordings", value_parser = file_name)]

@@ -10,7 +10,7 @@ use howlate_render::{self as render, ComparisonReport};
 use super::reading::{self, Texts};
 use crate::cli::{Compare, ComparisonFormat};
 use crate::error::Error;
-use crate::status::Status;
+use crate::exit_status::Status;
 use crate::terminal;
 
 pub(crate) fn run(asked: &Compare) -> Result<Status, Error> {

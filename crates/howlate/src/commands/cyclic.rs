@@ -8,7 +8,7 @@ use crate::cli::Cyclic;
 use crate::cli::without_repeats;
 use crate::environment::Environment;
 use crate::error::Error;
-use crate::status::Status;
+use crate::exit_status::Status;
 
 /// Time per condition where nothing else was asked for.
 const DURATION: Span = Span::from_secs(10);

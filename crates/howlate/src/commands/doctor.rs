@@ -1,6 +1,6 @@
 //! `howlate doctor`
 
-mod left;
+mod leftover_settings;
 
 use howlate_model::Finding;
 use howlate_procfs::Root;
@@ -9,7 +9,7 @@ use howlate_system::{describe, examine};
 
 use crate::cli::Doctor;
 use crate::error::Error;
-use crate::status::Status;
+use crate::exit_status::Status;
 use crate::terminal;
 
 pub(crate) fn run(asked: &Doctor) -> Result<Status, Error> {
@@ -19,7 +19,7 @@ pub(crate) fn run(asked: &Doctor) -> Result<Status, Error> {
     let root = asked.root.as_ref().map_or_else(Root::live, Root::at);
     let mut found = examine(&root);
     if asked.root.is_none() {
-        found.splice(0..0, left::finding(&howlate_guard::left()));
+        found.splice(0..0, leftover_settings::finding(&howlate_guard::left()));
     }
     let text = if asked.json {
         json(&root, &found)?

@@ -11,7 +11,7 @@ use howlate_render::{LoadResult, PartEnd, load_effect};
 use crate::cli;
 use crate::environment::{clear_up, on_interrupt};
 use crate::error::Error;
-use crate::status::Status;
+use crate::exit_status::Status;
 use crate::terminal::{self, InPlace, is_watched};
 
 /// How often it looks whether something has ended.

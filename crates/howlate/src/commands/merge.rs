@@ -10,7 +10,7 @@ use super::reading::files;
 use crate::cli::Merge;
 use crate::error::Error;
 use crate::recorder::new_id;
-use crate::status::Status;
+use crate::exit_status::Status;
 use crate::terminal;
 
 pub(crate) fn run(asked: &Merge) -> Result<Status, Error> {

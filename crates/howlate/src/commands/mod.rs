@@ -33,9 +33,9 @@ use howlate_model::Limit;
 use crate::cli::{Measuring, Output, Reasons};
 use crate::environment::Environment;
 use crate::error::Error;
-use crate::kept::Kept;
+use crate::history::Kept;
 use crate::session::{Request, Resume, measure};
-use crate::status::{self, Status};
+use crate::exit_status::{self, Status};
 use crate::terminal;
 use formats::{Shown, is_json};
 
@@ -55,7 +55,7 @@ fn measure_and_print(
         Request { traced, kept: place.as_deref(), ..Request::of(command, seed, &args.run, &args.output) };
     let analysis = measure(&request, environment, &plan, Resume::No)?;
     print_result(&analysis, &args.output, &args.run.fail_above)?;
-    let status = status::of(&analysis, &args.run.fail_above);
+    let status = exit_status::of(&analysis, &args.run.fail_above);
     say_kept(kept, args.output.printing.quiet);
     Ok(status)
 }
@@ -70,7 +70,7 @@ fn say_kept(kept: Kept, quiet: bool) {
 /// The recordings that were named; the most recent run where none was.
 fn named_or_most_recent(named: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
     match named {
-        [] => Ok(vec![crate::kept::most_recent().ok_or(Error::NothingKept)?]),
+        [] => Ok(vec![crate::history::most_recent().ok_or(Error::NothingKept)?]),
         named => Ok(named.to_vec()),
     }
 }

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 
 use crate::cli::Cli;
 use crate::error::Error;
-use crate::status::Status;
+use crate::exit_status::Status;
 use crate::terminal;
 
 pub(crate) fn completions(shell: clap_complete::Shell) -> Result<Status, Error> {

@@ -19,7 +19,7 @@ use super::reading::{self, Texts};
 use super::{named_or_most_recent, prometheus};
 use crate::cli::{Report, ReportFormat};
 use crate::error::Error;
-use crate::status::Status;
+use crate::exit_status::Status;
 use crate::terminal;
 
 pub(crate) fn run(asked: &Report) -> Result<Status, Error> {

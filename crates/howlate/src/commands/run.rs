@@ -11,10 +11,10 @@ use crate::cli::{Command, Guest, Output, Run, Tune, TuneSubject, TuneWork};
 use crate::environment::Environment;
 use crate::error::Error;
 use crate::experiment::Experiment;
-use crate::kept::Kept;
+use crate::history::Kept;
 use crate::plans;
 use crate::session::{Request, Resume, measure};
-use crate::status::{self, Status};
+use crate::exit_status::{self, Status};
 use crate::terminal;
 
 pub(crate) fn run(mut args: Run) -> Result<Status, Error> {
@@ -104,7 +104,7 @@ fn take(
             out_option(args)
         ));
     }
-    Ok(status::of(&analysis, &options.fail_above))
+    Ok(exit_status::of(&analysis, &options.fail_above))
 }
 
 /// What would be measured, in the words of each measuring command's own options.

@@ -12,7 +12,7 @@ use self::saved::Saved;
 use crate::cli::Serve;
 use crate::environment::on_interrupt;
 use crate::error::Error;
-use crate::status::Status;
+use crate::exit_status::Status;
 use crate::terminal;
 
 /// Where the page and the metrics are.

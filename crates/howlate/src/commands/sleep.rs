@@ -6,7 +6,7 @@ use super::measure_and_print;
 use crate::cli::{Sleep, without_repeats};
 use crate::environment::Environment;
 use crate::error::Error;
-use crate::status::Status;
+use crate::exit_status::Status;
 
 pub(crate) fn run(args: &Sleep) -> Result<Status, Error> {
     let (environment, seed) = (Environment::begin()?, args.measuring.run.seed());

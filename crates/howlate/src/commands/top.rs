@@ -18,7 +18,7 @@ use self::keys::Keys;
 use crate::cli::Top;
 use crate::environment::on_interrupt;
 use crate::error::Error;
-use crate::status::Status;
+use crate::exit_status::Status;
 use crate::terminal::{self, InPlace, is_watched};
 
 /// Keys are looked for this often.

@@ -1,7 +1,7 @@
 //! `howlate watch`
 
 mod accounts;
-mod courtesy;
+mod background_priority;
 mod followed;
 pub(super) mod in_force;
 pub(super) mod subject;
@@ -16,8 +16,8 @@ use super::{print_result, say_kept};
 use crate::cli::{Output, Watch};
 use crate::environment::Environment;
 use crate::error::Error;
-use crate::kept::Kept;
-use crate::status::{self, Status};
+use crate::history::Kept;
+use crate::exit_status::{self, Status};
 
 pub(crate) fn run(asked: &Watch) -> Result<Status, Error> {
     let environment = Environment::begin()?;
@@ -33,7 +33,7 @@ pub(crate) fn run(asked: &Watch) -> Result<Status, Error> {
     }
     print(asked, &analysis)?;
     say_kept(kept, asked.printing.quiet);
-    let status = status::of(&analysis, &asked.fail_above);
+    let status = exit_status::of(&analysis, &asked.fail_above);
     failure.map_or(Ok(status), Err)
 }
 

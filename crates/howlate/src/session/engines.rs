@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use howlate_measure::{Notifications, Threads};
 use howlate_model::{Engine, EngineError, Turn};
-use howlate_probe::{Probes, Programs};
+use howlate_runtimes::{Probes, Programs};
 
 /// Every engine; a turn is taken by the first that can.
 pub(super) struct Engines<'a>(Vec<Box<dyn Engine + 'a>>);

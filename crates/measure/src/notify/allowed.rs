@@ -8,7 +8,7 @@ use howlate_linux::signal;
 use howlate_model::{Between, Notifier};
 
 use super::channel::{Await, Channel, Endpoint, Notify};
-use super::each::{With, with};
+use super::dispatch::{With, with};
 use super::shared::{Direction, words_for};
 
 /// Sends one message from a thread to itself.

@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::OwnedFd;
 
-use super::janitor::Janitor;
+use super::sysv_cleanup::Janitor;
 use super::shared::Direction;
 
 /// The sending end.

@@ -5,14 +5,14 @@
 //! number, so that a message that is lost, doubled or out of order never becomes a latency.
 
 mod allowed;
-mod awake;
+mod keep_awake;
 mod channel;
 mod channels;
 mod control;
-mod each;
+mod dispatch;
 mod engine;
 mod helper;
-mod janitor;
+mod sysv_cleanup;
 mod job;
 mod observer;
 pub(crate) mod pairing;
@@ -31,4 +31,4 @@ pub use engine::Notifications;
 use howlate_linux::helper::Helper;
 
 /// Every helper process that measuring needs.
-pub const HELPERS: [Helper; 2] = [receiver::RECEIVER, janitor::JANITOR];
+pub const HELPERS: [Helper; 2] = [receiver::RECEIVER, sysv_cleanup::JANITOR];

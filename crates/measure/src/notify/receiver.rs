@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::channel::{Await, Channel, Endpoint, Notify};
 use super::control;
-use super::each::{With, with};
+use super::dispatch::{With, with};
 use super::shared::{Arrivals, Direction, END};
 use crate::settings;
 

@@ -10,7 +10,7 @@ use howlate_linux::signal;
 use howlate_model::{Caveat, InForce, ProcessState, Span, Task};
 
 use super::channel::{Channel, Endpoint, Notify};
-use super::each::{With, with};
+use super::dispatch::{With, with};
 use super::job::{PATIENCE, Spec};
 use super::sender::{Answered, NoAnswer, Sending, SentLog};
 use super::shared::{Arrivals, END};

@@ -1,7 +1,7 @@
 //! The ways to wait, one small file each.
 
 mod clock_nanosleep;
-mod each;
+mod dispatch;
 mod epoll;
 mod futex;
 mod nanosleep;
@@ -13,7 +13,7 @@ mod spin;
 mod timerfd;
 
 pub(crate) use clock_nanosleep::{ClockNanosleep, ClockNanosleepRelative};
-pub(crate) use each::{Waiting, WithWaiter};
+pub(crate) use dispatch::{Waiting, WithWaiter};
 pub(crate) use epoll::EpollPwait2;
 pub(crate) use futex::Futex;
 pub(crate) use nanosleep::Nanosleep;

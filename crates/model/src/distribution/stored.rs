@@ -13,7 +13,7 @@ use super::{Distribution, HIGHEST_TRACKED, SIGNIFICANT_DIGITS};
 use crate::Latency;
 use crate::buckets::{Bucket, Buckets};
 use crate::hdr::{HdrLayout, read_hdr, write_hdr};
-use crate::packed::{Packed, Packing};
+use crate::compact_counts::{Packed, Packing};
 
 /// A distribution as recordings hold it.
 #[derive(Serialize, Deserialize, JsonSchema)]

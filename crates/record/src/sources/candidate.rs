@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use super::called::{Called, Key, key};
+use super::machine_names::{Called, Key, key};
 use crate::bounded::{LineRead, read_line_within};
 use crate::reader::{LONGEST_LINE, Reader, parsed};
 

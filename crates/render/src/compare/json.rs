@@ -98,7 +98,7 @@ pub fn comparison_json(report: &ComparisonReport<'_>) -> Result<String, serde_js
         comparisons: report.all().count(),
         compared: report.comparison.compared.iter().map(pair).collect(),
         caveats,
-        settle: settle::sentence(report),
+        settle: next_step::sentence(report),
     };
     serde_json::to_string_pretty(&document).map(|text| text + "\n")
 }

@@ -2,7 +2,7 @@
 
 use howlate_analyse::compare::{Compared, Design, Tested, Verdict};
 
-use super::worth_reading::{others, worth_reading};
+use super::selection::{others, worth_reading};
 use super::{ComparisonReport, settle, summary, words};
 use crate::markdown_text;
 use crate::numbers::{micros, micros_of, signed_micros};
@@ -21,7 +21,7 @@ pub fn comparison_markdown(report: &ComparisonReport<'_>) -> String {
     }
     let mut notes: Vec<String> = words::drift_warning(report).into_iter().map(str::to_owned).collect();
     notes.extend(words::caveats(report));
-    notes.extend(settle::sentence(report));
+    notes.extend(next_step::sentence(report));
     for note in notes {
         text.push_str(&format!("\n> {}\n", markdown_text(&note)));
     }

@@ -4,13 +4,13 @@ mod json;
 mod junit;
 mod markdown;
 mod self_test;
-mod settle;
+mod next_step;
 mod summary;
 mod tap;
 mod text;
-mod told;
+mod messages;
 mod words;
-mod worth_reading;
+mod selection;
 
 use howlate_analyse::Analysis;
 use howlate_analyse::compare::{Compared, Comparison, Criteria, Tested};
@@ -21,7 +21,7 @@ pub use markdown::comparison_markdown;
 pub use self_test::{SelfTest, self_test, self_test_json};
 pub use tap::comparison_tap;
 pub use text::{comparison_below, comparison_text};
-pub use told::{Told, ToldPair, ToldRow};
+pub use messages::{Told, ToldPair, ToldRow};
 pub(crate) use words::short_pairs;
 
 /// A comparison, and where it comes from.

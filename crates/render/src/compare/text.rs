@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use howlate_analyse::compare::{Compared, Design, Inconclusive, Maximum, Refusal, Tested, Verdict};
 use howlate_model::Margin;
 
-use super::worth_reading::{others, worth_reading};
+use super::selection::{others, worth_reading};
 use super::{ComparisonReport, settle, summary, words};
 use crate::machine::machine;
 use crate::numbers::{count, length, micros, micros_of, rough, signed_micros};
@@ -193,7 +193,7 @@ fn maximum_row(name: String, maximum: &Maximum, none: &str) -> Vec<String> {
 fn notes(report: &ComparisonReport<'_>, width: usize) -> String {
     let mut notes: Vec<String> = words::drift_warning(report).into_iter().map(str::to_owned).collect();
     notes.extend(words::caveats(report));
-    notes.extend(settle::sentence(report));
+    notes.extend(next_step::sentence(report));
     let notes: String =
         notes.iter().map(|note| format!("{} {}\n", paint(WARN, "!"), wrapped(note, width, 2))).collect();
     if words::is_untested(report.comparison) {

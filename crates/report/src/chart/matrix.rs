@@ -5,8 +5,8 @@ use maud::{Markup, html};
 
 use super::Room;
 use super::path::rounded;
-use super::shelves::cut;
-use super::strips::{Strip, strips, strips_height};
+use super::labelled_rows::cut;
+use super::thin_rows::{Strip, strips, strips_height};
 
 /// Fields in columns and rows, and below them strips, where there are too many rows to name each.
 #[derive(Default)]

@@ -12,11 +12,11 @@ mod matrix;
 mod path;
 mod plot;
 mod ridges;
-mod room;
+mod layout;
 mod rows;
-mod shelves;
+mod labelled_rows;
 mod stack;
-mod strips;
+mod thin_rows;
 mod theme;
 
 pub(crate) use area::Area;
@@ -29,10 +29,10 @@ pub(crate) use marks::{Along, Mark, SHADES};
 pub(crate) use matrix::{Field, Fields, Matrix, shade, shade_on};
 pub(crate) use plot::{End, Form, Plot};
 pub(crate) use ridges::{Range, Ridge, Ridges};
-pub(crate) use room::Room;
+pub(crate) use layout::Room;
 pub(crate) use rows::{Row, Rows};
-pub(crate) use shelves::Label;
-pub(crate) use strips::Strip;
+pub(crate) use labelled_rows::Label;
+pub(crate) use thin_rows::Strip;
 pub use theme::Theme;
 pub(crate) use theme::style;
 

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::path::{Path, rounded};
-use super::shelves::{Label, Shelf, Shelves};
+use super::labelled_rows::{Label, Shelf, Shelves};
 use super::{Area, Axis, Hue, Room};
 
 /// Groups of ridges on one axis.

@@ -12,7 +12,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::entry::{Entry, not_shown, shown};
 use crate::fleet::Fleet;
-use crate::meanings::meaning_lines;
+use crate::explanations::meaning_lines;
 use crate::pictures::{Chart, Picture, Source, is_among_the_pictures, picture};
 use crate::{Recording, Subject, answer, comparison, deadline, errors, names, prose, tables, to_copy};
 
@@ -157,7 +157,7 @@ fn meanings(recordings: &[Recording<'_>]) -> Markup {
             section id="meaning" {
                 h2 { "What this means" }
                 ul { @for line in &lines { li { (prose::html(line)) } } }
-                (to_copy::html(recordings))
+                (snippets::html(recordings))
             }
         }
     }

@@ -3,7 +3,7 @@
 use howlate_model::{Expiry, MonotonicTime};
 
 use super::event::Comm;
-use super::held::Deferral;
+use super::occupancy::Deferral;
 use super::holder::Has;
 use crate::names::{HRTIMER, Interrupts};
 

@@ -7,7 +7,7 @@ mod cpu;
 mod event;
 mod follow;
 mod format;
-mod held;
+mod occupancy;
 mod holder;
 mod instance;
 mod page;

@@ -2,7 +2,7 @@
 
 use howlate_model::{Asleep, Expiry, Lost, MonotonicTime, Occupant, Traced, Who, WokenBy};
 
-use super::held::Held;
+use super::occupancy::Held;
 use super::holder::Has;
 use crate::names::Interrupts;
 

@@ -11,7 +11,7 @@ use aya::{Btf, Ebpf, EbpfLoader};
 use howlate_model::{NOT_LOOKED_AT, Span, Stack, ThreadWaits, WaitsLost, WaitsRead};
 use howlate_procfs::{KernelSymbols, Root};
 
-use super::earlier::Earlier;
+use super::delta::Earlier;
 use super::record::Record;
 use super::{WaitReader, WaitSource};
 use crate::Refusal;

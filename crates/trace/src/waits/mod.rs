@@ -3,7 +3,7 @@
 #[cfg(target_endian = "little")]
 mod bpf;
 #[cfg(target_endian = "little")]
-mod earlier;
+mod delta;
 mod proc;
 #[cfg(target_endian = "little")]
 mod record;

@@ -10,7 +10,7 @@ use super::Late;
 use super::pareto::Pareto;
 use crate::compare::mann_whitney::MannWhitney;
 use crate::compare::ordered;
-use crate::compare::track::Piece;
+use crate::compare::block_series::Piece;
 
 /// Fewer clusters do not fix a tail.
 const LEAST_CLUSTERS: usize = 50;
@@ -132,7 +132,7 @@ fn compared(fit: Pareto, threshold: f64, clusters: &[f64]) -> Vec<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::track::testing::piece;
+    use crate::compare::block_series::testing::piece;
 
     /// Blocks of a second whose worst wake-ups are drawn from `tail`, above 1 000 ns.
     fn blocks(seconds: u32, tail: impl Fn(u32, f64) -> f64) -> Vec<Piece> {

@@ -7,7 +7,7 @@ mod pareto;
 use howlate_model::{Latency, Span, WORST_KEPT, Worst};
 use serde::Serialize;
 
-use super::track::Piece;
+use super::block_series::Piece;
 use crate::bound::Maxima;
 use crate::exceedance::{beaten_within, rate_at_most};
 pub use extrapolation::{Extrapolation, Refusal};
@@ -127,7 +127,7 @@ impl Late {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::track::testing::piece;
+    use crate::compare::block_series::testing::piece;
 
     /// A minute of blocks; in every sixth, a few wake-ups are late at once, each time later by a microsecond.
     fn minute(late: &[i64]) -> Vec<Piece> {

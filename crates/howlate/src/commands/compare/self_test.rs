@@ -5,7 +5,7 @@ use howlate_analyse::compare::{Track, false_alarms};
 use howlate_analyse::is_as_asked;
 use howlate_model::Span;
 use howlate_plan::{CyclicChoices, Plan};
-use howlate_private::Temporary;
+use howlate_safe_path::Temporary;
 use howlate_render::{self as render, SelfTest};
 
 use crate::cli::{Cli, Command, Compare, ComparisonFormat, Cyclic, Measuring};
@@ -13,7 +13,7 @@ use crate::commands::{cyclic, reading};
 use crate::environment::Environment;
 use crate::error::Error;
 use crate::session::{Request, Resume, measure};
-use crate::status::Status;
+use crate::exit_status::Status;
 use crate::terminal;
 
 /// Wake-ups of a turn: enough for a 99th percentile, a few for the warm-up.

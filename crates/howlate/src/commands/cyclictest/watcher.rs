@@ -11,7 +11,7 @@ use super::fifo::Fifo;
 use super::recording::Recording;
 use super::screen::Screen;
 use super::signals::Signals;
-use crate::status_file::StatusFile;
+use crate::snapshot_file::StatusFile;
 use crate::terminal::{print_as_is, say};
 
 /// Counts wake-ups, keeps the screen, answers signals.

@@ -8,7 +8,7 @@ use howlate_render as render;
 
 use super::reading::{self, Texts};
 use crate::error::Error;
-use crate::status::Status;
+use crate::exit_status::Status;
 use crate::terminal;
 
 /// How each node is doing.

@@ -1,7 +1,7 @@
 //! `howlate fleet`
 
 mod collecting;
-mod sent;
+mod submission;
 mod waiting;
 
 use std::path::{Path, PathBuf};
@@ -11,13 +11,13 @@ use howlate_fleet::{Fleet, FleetError, Kubernetes, Scheduler, Slurm, Ssh, State,
 use howlate_model::shell_path;
 
 use self::collecting::{collect, states, told};
-use self::sent::Sent;
+use self::submission::Sent;
 use self::waiting::Waiting;
 use super::reading;
 use crate::cli::{Fleet as Asked, FleetCommand, FleetRun};
 use crate::environment::on_interrupt;
 use crate::error::Error;
-use crate::status::Status;
+use crate::exit_status::Status;
 use crate::terminal;
 
 pub(crate) fn run(asked: &Asked) -> Result<Status, Error> {
@@ -100,12 +100,12 @@ fn resumed(
     interrupted: &AtomicBool,
 ) -> Result<(Fleet, Box<dyn Scheduler>), Error> {
     let (mut fleet, scheduler) = opened(folder)?;
-    sent::must_be(&fleet, asked)?;
+    submission::must_be(&fleet, asked)?;
     let states = states(&fleet, scheduler.as_ref())?;
     let is_missing = |state: &State| state.is_over() && !matches!(state, State::Done { .. });
     let missing: Vec<usize> = (0..states.len()).filter(|node| is_missing(&states[*node])).collect();
     fleet.at_once = asked.at_once;
-    fleet.pods = sent::pods(asked, fleet.pods.as_ref().is_some_and(|pods| pods.is_traced))?;
+    fleet.pods = submission::pods(asked, fleet.pods.as_ref().is_some_and(|pods| pods.is_traced))?;
     fleet.timeout_s = asked.timeout.map(|most| most.as_nanos().div_ceil(1_000_000_000));
     missing.iter().for_each(|node| fleet.members[*node].ended = None);
     scheduler.start(&mut fleet, &missing, interrupted)?;

@@ -15,7 +15,7 @@ use super::kinds::Bootable;
 use crate::cli::Guest;
 use crate::environment::on_interrupt;
 use crate::error::Error;
-use crate::status::Status;
+use crate::exit_status::Status;
 use crate::terminal::{self, InPlace, is_watched};
 
 /// One check in each guest.

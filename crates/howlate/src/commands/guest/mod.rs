@@ -23,8 +23,8 @@ use super::say_kept;
 use crate::cli::{Guest, without_repeats};
 use crate::environment::Environment;
 use crate::error::Error;
-use crate::kept::Kept;
-use crate::status::{self, Status};
+use crate::history::Kept;
+use crate::exit_status::{self, Status};
 use crate::terminal;
 
 pub(crate) fn run(args: &Guest) -> Result<Status, Error> {
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Guest) -> Result<Status, Error> {
     let text = if args.printing.json { render::json(&track.analysis)? } else { verdict::report(&track) };
     terminal::print_or_json(&text, args.printing.json)?;
     say_kept(kept, args.printing.quiet);
-    let status = status::of(&track.analysis, &limits);
+    let status = exit_status::of(&track.analysis, &limits);
     match trouble {
         Ok(_) => Ok(status),
         Err(error) => {

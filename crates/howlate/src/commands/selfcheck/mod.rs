@@ -1,11 +1,11 @@
 //! `howlate selfcheck`
 
-mod made;
+mod injection;
 mod quota;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use howlate_culprit::Class;
+use howlate_inject::Class;
 use howlate_linux::sched;
 use howlate_model::{CpuSet, Span};
 use howlate_render::{CheckedClass, SelfCheck, time_left};
@@ -14,9 +14,9 @@ use howlate_trace::{Choice, Tier, open};
 use crate::cli::{Selfcheck, without_repeats};
 use crate::environment::{clear_up, on_interrupt};
 use crate::error::Error;
-use crate::status::Status;
+use crate::exit_status::Status;
 use crate::terminal::{self, InPlace, is_watched};
-use made::Making;
+use injection::Making;
 
 pub(crate) fn run(asked: &Selfcheck) -> Result<Status, Error> {
     let interrupted = on_interrupt()?;

@@ -16,7 +16,7 @@ use crate::cli::Watch;
 use crate::commands::watch::{Ended, Look, Subject as Watched, Watching};
 use crate::environment::Environment;
 use crate::error::Error;
-use crate::status::Status;
+use crate::exit_status::Status;
 
 /// How long whoever watches may take to show what is known: it looks up twenty times a second.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -5,7 +5,7 @@ use howlate_model::{Condition, Write};
 use howlate_procfs::Root;
 use howlate_render::{Fate, Listed, PermanentWay};
 
-use super::alter::{Unaltered, altered, written};
+use super::apply::{Unaltered, altered, written};
 use super::facts::Facts;
 use crate::cli::Chosen;
 

@@ -1,6 +1,6 @@
 //! `howlate tune`
 
-mod alter;
+mod apply;
 mod budget;
 mod candidates;
 mod facts;
@@ -9,7 +9,7 @@ mod report;
 mod restoring;
 #[cfg(test)]
 mod scripted;
-mod trying;
+mod search;
 mod tuners;
 
 use howlate_analyse::compare::Track;
@@ -25,12 +25,12 @@ use super::{cyclic, notify, say_kept, sleep};
 use crate::cli::{Chosen, Format, Goal, HowToTune, Measuring, Tune, TuneSubject, TuneWork};
 use crate::environment::Environment;
 use crate::error::Error;
-use crate::kept::Kept;
+use crate::history::Kept;
 use crate::session::{Parts, Request, Resume, Turning, measure_in_steps};
-use crate::status::Status;
+use crate::exit_status::Status;
 use crate::terminal;
 use candidates::Candidates;
-use trying::Trying;
+use search::Trying;
 
 pub(crate) fn run(asked: Tune) -> Result<Status, Error> {
     match asked.subject {

@@ -6,8 +6,8 @@ use howlate_model::{HowEnded, Write, WriteKind};
 use howlate_render::{Confirmed, ConfirmedNumber, Fate, Left, Listed, TuneReport, TuneRow};
 
 use super::candidates::{Candidate, Candidates};
-use super::trying::{BASELINE, CONFIDENCE, Confirming, Trying};
-use crate::status::Status;
+use super::search::{BASELINE, CONFIDENCE, Confirming, Trying};
+use crate::exit_status::Status;
 
 /// Everything that is known now.
 pub(super) fn of<'a>(candidates: &Candidates, trying: &'a Trying, track: &'a Track) -> TuneReport<'a> {

@@ -4,7 +4,7 @@ use howlate_model::Caveat;
 use howlate_render as render;
 
 use crate::error::Error;
-use crate::status::Status;
+use crate::exit_status::Status;
 use crate::terminal;
 
 /// Puts back what a howlate left that was killed together with its guardian, and says what that was.

@@ -14,7 +14,7 @@ use howlate_render::{self as render, Fate};
 
 use super::candidates::{Candidate, Candidates};
 use super::report;
-use super::trying::Trying;
+use super::search::Trying;
 use crate::cli::{Chosen, Goal, HowToTune};
 use crate::session::{Step, Steps, replay};
 

@@ -15,7 +15,7 @@ use howlate_trace::{Refusal, Tracer};
 use howlate_watch::{Looked, Loops, Thread, Threads};
 
 use super::accounts::Accounts;
-use super::courtesy::Courtesy;
+use super::background_priority::Courtesy;
 use super::followed::Followed;
 use super::subject::Subject;
 use super::traced::{Traced, sees_wakers};

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use howlate_private::Temporary;
+use howlate_safe_path::Temporary;
 use rustix::fs::{FileType, Mode, OFlags, fcntl_setfl, mknodat, open};
 
 use super::descriptor::{Reading, Writing};

@@ -5,7 +5,7 @@ use std::io;
 use howlate_linux::sysv::{receive, send};
 
 use crate::notify::channel::{Await, Channel, Endpoint, Endpoints, Notify};
-use crate::notify::janitor::{Janitor, SysvKind};
+use crate::notify::sysv_cleanup::{Janitor, SysvKind};
 use crate::notify::shared::Direction;
 
 pub(crate) struct SysvMq;

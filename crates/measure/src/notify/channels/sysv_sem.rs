@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use howlate_linux::sysv::change_semaphore;
 
 use crate::notify::channel::{Await, Channel, Endpoint, Endpoints, Notify};
-use crate::notify::janitor::{Janitor, SysvKind};
+use crate::notify::sysv_cleanup::{Janitor, SysvKind};
 use crate::notify::shared::Direction;
 
 pub(crate) struct SysvSem;

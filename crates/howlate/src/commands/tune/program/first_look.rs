@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use howlate_linux::clock;
 use howlate_model::{Activation, Span};
 
-use super::sight::Sight;
+use super::observer::Sight;
 use crate::commands::watch::subject::Subject;
 
 /// So long at least, as programs begin with something else than they go on with.

@@ -1,9 +1,9 @@
 //! `howlate tune program`: settings tried from outside, on a program that goes on.
 
 mod first_look;
-mod outside;
-mod sight;
-mod windows;
+mod external_settings;
+mod observer;
+mod time_windows;
 
 use std::sync::atomic::Ordering;
 
@@ -16,7 +16,7 @@ use howlate_render::{self as render, TuneReport};
 
 use super::candidates::Candidates;
 use super::facts::Facts;
-use super::trying::Trying;
+use super::search::Trying;
 use super::{TURN, list, report, restoring, samples, turning};
 use crate::cli::{Goal, Identity, TuneProgram};
 use crate::commands::say_kept;
@@ -24,14 +24,14 @@ use crate::commands::watch::subject::Subject;
 use crate::commands::watch::traced::Traced;
 use crate::environment::Environment;
 use crate::error::Error;
-use crate::kept::Kept;
+use crate::history::Kept;
 use crate::session::{Parts, Request, Resume, Turning, measure_in_steps};
-use crate::status::Status;
+use crate::exit_status::Status;
 use crate::terminal;
 use first_look::FirstLook;
-use outside::Outside;
-use sight::{Sight, threads_of};
-use windows::{SETTLE, Windows};
+use external_settings::Outside;
+use observer::{Sight, threads_of};
+use time_windows::{SETTLE, Windows};
 
 pub(super) fn run(asked: &TuneProgram) -> Result<Status, Error> {
     if asked.how.restore {

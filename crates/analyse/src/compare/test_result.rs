@@ -1,0 +1,286 @@
+//! One statistic of two conditions: the difference, its interval, its p, the verdict.
+
+use howlate_model::Span;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::detectable::{POWER, Spread, pairs_to_see};
+use super::mann_whitney::{MannWhitney, least_size};
+use super::needed_runs::{Settling, neighbours_differ};
+use super::signed_rank::{self, SignedRank};
+use super::statistic::Statistic;
+use super::block_series::Piece;
+use super::sampling_unit::{self, TooShort, Units};
+use super::verdict::{Inconclusive, Verdict};
+use super::{Criteria, Design, LeftOut, hodges_lehmann};
+
+/// One comparison. Times are nanoseconds.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Tested {
+    /// What was compared.
+    pub statistic: Statistic,
+    /// The verdict, all comparisons of the command considered.
+    pub verdict: Verdict,
+    /// Why it is inconclusive, if it is.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub inconclusive: Option<Inconclusive>,
+    /// The base: the centre of its units (Hodges–Lehmann).
+    pub base_ns: f64,
+    /// The same of the new one.
+    pub new_ns: f64,
+    /// New minus base (Hodges–Lehmann estimate).
+    pub difference_ns: f64,
+    /// Interval of the difference, at the confidence asked for; absent when there are too few units.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "(f64, f64)")]
+    pub interval_ns: Option<(f64, f64)>,
+    /// The smallest difference that would have been found with a chance of at least 80 %.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detectable_ns: Option<f64>,
+    /// How probable so large a difference is by chance.
+    pub p: f64,
+    /// The same, corrected for the number of comparisons (Holm).
+    pub p_corrected: f64,
+    /// Units on each side: turns, or stretches of about `unit_wakeups`.
+    pub units: (usize, usize),
+    /// Wake-ups of a unit, the least.
+    pub unit_wakeups: u64,
+    /// Pairs of turns that were left out, because one of them had too few wake-ups for this number.
+    #[serde(skip_serializing_if = "is_none_of_them")]
+    pub short_pairs: usize,
+    /// What would settle it, where it is inconclusive.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub settled_by: Option<Settling>,
+    /// Measured time of a unit.
+    #[serde(skip)]
+    unit: Span,
+    #[serde(skip)]
+    test: Test,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "what serde asks for")]
+const fn is_none_of_them(pairs: &usize) -> bool {
+    *pairs == 0
+}
+
+/// The test behind it, kept until it is known how many there are.
+#[derive(Clone, Debug)]
+enum Test {
+    Pairs(SignedRank, Vec<f64>),
+    Stretches(MannWhitney, Units, Span),
+}
+
+/// Every statistic that there are enough wake-ups for, and those that there are not.
+pub(crate) fn all(design: Design, base: &[Piece], new: &[Piece]) -> (Vec<Tested>, Vec<LeftOut>) {
+    let (mut tested, mut left_out) = (Vec::new(), Vec::new());
+    for statistic in Statistic::ALL {
+        match Tested::of(statistic, design, base, new) {
+            Ok(one) => tested.extend(one),
+            Err(TooShort { wakeups }) => {
+                let needed = match design {
+                    Design::Interleaved | Design::Distributions => statistic.least(),
+                    Design::Separate => statistic.least_in_all(),
+                };
+                left_out.push(LeftOut { statistic, wakeups, needed });
+            }
+        }
+    }
+    (tested, left_out)
+}
+
+impl Tested {
+    fn of(
+        statistic: Statistic,
+        design: Design,
+        base: &[Piece],
+        new: &[Piece],
+    ) -> Result<Option<Self>, TooShort> {
+        let covered = covered(base).min(covered(new));
+        Ok(match design {
+            Design::Interleaved => Self::pairs(statistic, &sampling_unit::pairs(statistic, base, new)?, covered),
+            Design::Distributions => Self::stretches(statistic, sampling_unit::whole(statistic, base, new)?, covered),
+            Design::Separate => Self::stretches(statistic, sampling_unit::stretches(statistic, base, new)?, covered),
+        })
+    }
+
+    pub(crate) fn pairs(statistic: Statistic, units: &Units, covered: Span) -> Option<Self> {
+        let differences: Vec<f64> = units.new.iter().zip(&units.base).map(|(new, base)| new - base).collect();
+        let difference = hodges_lehmann::centre(&differences)?;
+        let test = SignedRank::of(&differences);
+        Self::new(statistic, units, (difference, test.p()), covered, Test::Pairs(test, differences))
+    }
+
+    fn stretches(statistic: Statistic, units: Units, covered: Span) -> Option<Self> {
+        let difference = hodges_lehmann::between(&units.base, &units.new)?;
+        let test = MannWhitney::of_series(&units.base, &units.new, units.inflation);
+        let p = test.p();
+        Self::new(statistic, &units.clone(), (difference, p), covered, Test::Stretches(test, units, covered))
+    }
+
+    fn new(
+        statistic: Statistic,
+        units: &Units,
+        (difference_ns, p): (f64, f64),
+        covered: Span,
+        test: Test,
+    ) -> Option<Self> {
+        let unit =
+            Span::from_nanos(covered.as_nanos() / (units.base.len().min(units.new.len()) as u64).max(1));
+        Some(Self {
+            statistic,
+            verdict: Verdict::Inconclusive,
+            inconclusive: None,
+            base_ns: hodges_lehmann::centre(&units.base)?,
+            new_ns: hodges_lehmann::centre(&units.new)?,
+            difference_ns,
+            interval_ns: None,
+            detectable_ns: None,
+            p,
+            p_corrected: p,
+            units: (units.base.len(), units.new.len()),
+            unit_wakeups: units.wakeups,
+            short_pairs: units.short,
+            settled_by: None,
+            unit,
+            test,
+        })
+    }
+
+    /// The difference in per cent of the base; `None` where the base is not above zero.
+    pub fn percent(&self, nanos: f64) -> Option<f64> {
+        (self.base_ns > 0.0).then(|| 100.0 * nanos / self.base_ns)
+    }
+
+    /// Draws the conclusion, one of `comparisons`, with p as `corrected` for them.
+    pub(crate) fn judge(&mut self, corrected: f64, comparisons: usize, asked: Criteria) {
+        // The level that the smallest p of all has to reach.
+        #[allow(clippy::cast_precision_loss, reason = "few comparisons")]
+        let level = asked.alpha() / comparisons as f64;
+        self.p_corrected = corrected;
+        self.inconclusive = self.test.too_little(level);
+        // Where stretches are too alike to be told from a drift, or there are none, neither is known.
+        let has_units =
+            !matches!(self.inconclusive, Some(Inconclusive::Drift { .. } | Inconclusive::TwoDistributions));
+        if has_units {
+            self.interval_ns = self.test.interval(asked.alpha());
+            self.detectable_ns = self.test.detectable(self.difference_ns, level, asked.alpha());
+        }
+        self.verdict = match self.inconclusive {
+            Some(_) => Verdict::Inconclusive,
+            None => self.conclusion(asked, level),
+        };
+        self.settled_by = has_units.then(|| self.inconclusive.map(|_| self.settling(asked, level))).flatten();
+    }
+
+    /// What would show a difference of the margin that was given, or of the size that was seen, but nobody looks
+    /// for less than a twentieth.
+    fn settling(&self, asked: Criteria, level: f64) -> Settling {
+        let margin = asked.margin.map(|margin| margin.nanos_around(self.base_ns));
+        let effect = margin.unwrap_or_else(|| self.difference_ns.abs().max(self.base_ns.abs() / 20.0));
+        let deviation = match &self.test {
+            // Each has the noise of two pairs.
+            Test::Pairs(_, differences) => neighbours_differ(&[differences]) / std::f64::consts::SQRT_2,
+            Test::Stretches(_, units, _) => neighbours_differ(&[&units.base, &units.new]),
+        };
+        let settling = Settling::of(deviation, effect, self.unit, level);
+        Settling { pairs: settling.pairs.max(signed_rank::least_pairs(level)), ..settling }
+    }
+
+    fn conclusion(&mut self, asked: Criteria, level: f64) -> Verdict {
+        let margin = asked.margin.map(|margin| margin.nanos_around(self.base_ns));
+        let within = |margin: f64| self.interval_ns.is_some_and(|(low, high)| -margin < low && high < margin);
+        match margin {
+            Some(margin) if within(margin) => Verdict::Equivalent,
+            _ if self.p_corrected <= asked.alpha() && self.difference_ns > 0.0 => Verdict::Worse,
+            _ if self.p_corrected <= asked.alpha() => Verdict::Better,
+            None => Verdict::NotDistinguishable,
+            Some(margin) => {
+                self.inconclusive = Some(self.test.wider_than(margin, level, asked.alpha()));
+                Verdict::Inconclusive
+            }
+        }
+    }
+}
+
+/// The time of all of them.
+pub(crate) fn covered(pieces: &[Piece]) -> Span {
+    let nanos = pieces.iter().map(|piece| piece.until.since(piece.from).as_nanos()).sum();
+    Span::from_nanos(nanos)
+}
+
+impl Test {
+    fn interval(&self, alpha: f64) -> Option<(f64, f64)> {
+        match self {
+            Self::Pairs(test, _) => test.interval(alpha),
+            Self::Stretches(test, ..) => test.interval(alpha),
+        }
+    }
+
+    /// What is compared, on both sides where it is not paired.
+    fn units(&self) -> usize {
+        match self {
+            Self::Pairs(_, differences) => differences.len(),
+            Self::Stretches(_, units, _) => units.base.len() + units.new.len() - 1,
+        }
+    }
+
+    #[allow(clippy::cast_precision_loss, reason = "few units")]
+    fn spread(&self, alpha: f64) -> Option<Spread> {
+        Spread::of_interval(self.interval(alpha)?, alpha, self.units() as f64 - 1.0)
+    }
+
+    fn least_p(&self) -> f64 {
+        match self {
+            Self::Pairs(_, differences) => signed_rank::least_p(differences.len()),
+            Self::Stretches(test, ..) => test.least_p(),
+        }
+    }
+
+    /// The smallest effect that would have been found at `level`: p has steps, so the level that counts is
+    /// the last step below it.
+    fn detectable(&self, difference: f64, level: f64, alpha: f64) -> Option<f64> {
+        let step = self.least_p();
+        let reached = match self {
+            Self::Pairs(test, _) => test.level(level),
+            Self::Stretches(..) => level,
+        };
+        let spread = self.spread(alpha)?;
+        let least = spread.detectable(reached, POWER).filter(|_| step <= level)?;
+        // Wild values widen an interval at a strict level by more than its spread tells.
+        let wide =
+            self.interval(reached).map_or(0.0, |(low, high)| (high - difference).max(difference - low));
+        Some(least.max(wide + spread.beyond(POWER)))
+    }
+
+    fn too_little(&self, level: f64) -> Option<Inconclusive> {
+        match self {
+            Self::Stretches(_, _, covered) if covered.is_zero() => Some(Inconclusive::TwoDistributions),
+            Self::Stretches(_, units, covered_ns) if units.alike => {
+                Some(Inconclusive::Drift { covered_ns: *covered_ns })
+            }
+            _ if self.least_p() <= level => None,
+            Self::Pairs(_, differences) => {
+                let needed = signed_rank::least_pairs(level);
+                Some(Inconclusive::TooFewPairs { pairs: differences.len(), needed })
+            }
+            Self::Stretches(test, units, _) => {
+                let needed = least_size(level, test);
+                let stretches = units.base.len().min(units.new.len());
+                Some(Inconclusive::TooFewStretches { stretches, needed })
+            }
+        }
+    }
+
+    #[allow(clippy::cast_precision_loss, reason = "few units")]
+    fn wider_than(&self, margin: f64, level: f64, alpha: f64) -> Inconclusive {
+        let units = match self {
+            Self::Pairs(_, differences) => differences.len(),
+            Self::Stretches(_, units, _) => units.base.len().min(units.new.len()),
+        };
+        let deviation = self.spread(alpha).map_or(0.0, |spread| spread.error * (units as f64).sqrt());
+        Inconclusive::WiderThanMargin {
+            units,
+            needed: pairs_to_see(margin, deviation, level, POWER).max(units + 1),
+        }
+    }
+}

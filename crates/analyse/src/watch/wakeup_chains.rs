@@ -1,0 +1,290 @@
+//! Deadlines that are handed on: a timer wakes one thread of a program, and that wakes the one which has something to do.
+//!
+//! A thread that another of its process woke, while that was at work because its timer's time had come, was to run at that
+//! time: runtimes such as tokio and Go let whichever thread waits in epoll wake the one that runs the task.
+
+use std::collections::{HashMap, VecDeque};
+
+use howlate_model::{Activation, Explained, Holder, MonotonicTime, Span, Traced, Wakeup, Who, WokenBy};
+
+use super::Awakening;
+use crate::cause::inherited_deadline;
+
+/// Nobody waits longer than this for what its waker did.
+const PATIENCE: Span = Span::from_millis(500);
+/// Threads that a deadline goes through, at most: what is further away is another matter.
+const LONGEST: usize = 4;
+/// Runs of each thread that are remembered.
+const REMEMBERED: usize = 256;
+
+/// The sleeps of a program's threads, and the deadlines that they hand on.
+#[derive(Debug, Default)]
+pub struct Chains {
+    threads: HashMap<u32, Thread>,
+}
+
+#[derive(Debug, Default)]
+struct Thread {
+    process: u32,
+    has_ended: bool,
+    waiting: VecDeque<Traced>,
+    /// Its last sleep, since which it may have lost its CPU.
+    before: Option<Traced>,
+    runs: VecDeque<Run>,
+}
+
+/// From one sleep of a thread to the next.
+#[derive(Debug)]
+struct Run {
+    from: MonotonicTime,
+    until: MonotonicTime,
+    /// What it was late for, if that was a time.
+    deadline: Option<Deadline>,
+}
+
+#[derive(Debug)]
+struct Deadline {
+    explained: Explained,
+    expected: MonotonicTime,
+    through: Vec<Who>,
+}
+
+/// What a sleep is to become.
+enum Found {
+    Known(Option<Awakening>),
+    /// What its waker was up to is not told yet.
+    Later,
+}
+
+impl Chains {
+    /// There is a thread of `process`, of which something may be seen.
+    pub fn follow(&mut self, tid: u32, process: u32) {
+        let thread = self.threads.entry(tid).or_default();
+        (thread.process, thread.has_ended) = (process, false);
+    }
+
+    /// Takes what was seen of a thread of `process`.
+    pub fn saw(&mut self, one: Traced, process: u32) {
+        let thread = self.threads.entry(one.tid).or_default();
+        thread.process = process;
+        thread.waiting.push_back(one);
+    }
+
+    /// A thread has ended: it is forgotten as soon as nothing of it is left to be told.
+    pub fn forget(&mut self, tid: u32) {
+        self.threads.get_mut(&tid).into_iter().for_each(|thread| thread.has_ended = true);
+    }
+
+    /// Whether anything may still be told of a thread.
+    pub fn knows(&self, tid: u32) -> bool {
+        self.threads.contains_key(&tid)
+    }
+
+    /// The sleeps that are known by now, each thread's in their order; `None` for those that were none. At the end, `now` is
+    /// long past.
+    pub fn settle(&mut self, now: MonotonicTime) -> Vec<(Traced, Option<Awakening>)> {
+        let mut settled = Vec::new();
+        let mut tids: Vec<u32> = self.threads.keys().copied().collect();
+        // One that is known may let another be.
+        while !tids.is_empty() {
+            let before = settled.len();
+            tids.retain(|tid| self.settle_one(*tid, now, &mut settled));
+            if settled.len() == before {
+                break;
+            }
+        }
+        self.threads.retain(|_, thread| !(thread.has_ended && thread.waiting.is_empty()));
+        settled
+    }
+
+    /// As many sleeps of a thread as are known; whether others wait.
+    fn settle_one(
+        &mut self,
+        tid: u32,
+        now: MonotonicTime,
+        settled: &mut Vec<(Traced, Option<Awakening>)>,
+    ) -> bool {
+        while let Some(one) = self.threads.get(&tid).and_then(|thread| thread.waiting.front()) {
+            let Found::Known(awakening) = self.find(one, now) else { return true };
+            let Some(thread) = self.threads.get_mut(&tid) else { return false };
+            let Some(one) = thread.waiting.pop_front() else { return false };
+            thread.ran(&one, awakening.as_ref());
+            settled.push((one, awakening));
+        }
+        false
+    }
+
+    fn find(&self, one: &Traced, now: MonotonicTime) -> Found {
+        let thread = &self.threads[&one.tid];
+        let Some(own) = Awakening::of(one, thread.before.as_ref()) else { return Found::Known(None) };
+        let Some((by, waker)) = self.waker(one, thread.process) else { return Found::Known(Some(own)) };
+        let runs = waker.runs.iter().rev();
+        let Some(run) = runs.into_iter().find(|run| run.from <= one.waking && one.waking <= run.until) else {
+            let is_to_come = waker.runs.back().is_none_or(|last| last.until < one.waking);
+            let may_wait = is_to_come && now.since(one.waking) < PATIENCE;
+            return if may_wait { Found::Later } else { Found::Known(Some(own)) };
+        };
+        let deadline = run.deadline.as_ref().filter(|deadline| deadline.through.len() < LONGEST);
+        Found::Known(Some(deadline.map_or(own.clone(), |deadline| deadline.hand_on(by, &own))))
+    }
+
+    /// The thread of the same process that ended a sleep, and who that is.
+    fn waker<'a>(&self, one: &'a Traced, process: u32) -> Option<(&'a Who, &Thread)> {
+        let WokenBy::Other(who) = &one.woken_by else { return None };
+        let waker = self.threads.get(&who.pid.filter(|_| who.holder == Holder::Thread)?)?;
+        (waker.process == process).then_some((who, waker))
+    }
+}
+
+impl Thread {
+    fn ran(&mut self, one: &Traced, awakening: Option<&Awakening>) {
+        self.before = Some(one.clone());
+        let timed = awakening.filter(|awakening| awakening.activation != Activation::Event);
+        let deadline = timed.map(|awakening| Deadline {
+            explained: awakening.parts.wakeup.clone(),
+            expected: awakening.wakeup.expected,
+            through: awakening.through.clone(),
+        });
+        if self.runs.len() == REMEMBERED {
+            self.runs.pop_front();
+        }
+        let until = one.asleep_again.unwrap_or(one.waking);
+        self.runs.push_back(Run { from: one.waking, until, deadline });
+    }
+}
+
+impl Deadline {
+    fn hand_on(&self, by: &Who, own: &Awakening) -> Awakening {
+        let wakeup = Wakeup { expected: self.expected, ran: own.wakeup.ran };
+        Awakening {
+            activation: Activation::HandedOn,
+            by: Some(by.clone()),
+            through: self.through.iter().chain([by]).cloned().collect(),
+            wakeup,
+            parts: handed_on(&self.explained, by, &own.parts, wakeup),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::watch::thread::testing::{at, by_timer, woken};
+    use howlate_model::{Kind, Part};
+
+    fn thread(tid: u32, name: &str) -> Who {
+        Who { holder: Holder::Thread, pid: Some(tid), name: name.to_owned() }
+    }
+
+    fn until(again: i64, one: Traced) -> Traced {
+        Traced { asleep_again: Some(at(again)), ..one }
+    }
+
+    /// A worker that a timer wakes, set to 1000; it wakes the main thread at 1500, which wakes a third at 1700.
+    fn tokio() -> [Traced; 3] {
+        [
+            until(2_000, by_timer(7, 1_000, 1_400)),
+            until(1_900, woken(8, thread(7, "tokio-rt-worker"), 1_500, 1_560)),
+            until(3_000, woken(9, thread(8, "main"), 1_700, 1_730)),
+        ]
+    }
+
+    fn settled(chains: &mut Chains, now: i64) -> Vec<(u32, Activation, i64, usize)> {
+        let mut all: Vec<_> = chains
+            .settle(at(now))
+            .into_iter()
+            .map(|(one, awakening)| {
+                let awakening = awakening.unwrap();
+                let parts: u64 = awakening.parts.wakeup.parts.iter().map(|part| part.ns.as_nanos()).sum();
+                let late = awakening.wakeup.latency().as_nanos();
+                assert_eq!(i64::try_from(parts).unwrap(), late, "{awakening:?}");
+                (one.tid, awakening.activation, late, awakening.through.len())
+            })
+            .collect();
+        all.sort_unstable_by_key(|one| one.0);
+        all
+    }
+
+    // 1000      1400          1500  1560         1700 1730
+    // |---------|-------------|-----|------------|----|
+    // timer     worker runs   main  runs         third runs
+    #[test]
+    fn who_is_woken_because_a_timers_time_had_come_is_late_from_that() {
+        let wanted = [
+            (7, Activation::Timer, 400, 0),
+            (8, Activation::HandedOn, 560, 1),
+            (9, Activation::HandedOn, 730, 2),
+        ];
+        // What a thread did is told when it sleeps again: in any order.
+        for order in [[0, 1, 2], [2, 1, 0], [1, 0, 2], [2, 0, 1]] {
+            let mut chains = Chains::default();
+            [7, 8, 9].into_iter().for_each(|tid| chains.follow(tid, 7));
+            let all = tokio();
+            let mut found = Vec::new();
+            for place in order {
+                chains.saw(all[place].clone(), 7);
+                found.extend(settled(&mut chains, 2_000));
+            }
+            found.sort_unstable_by_key(|one| one.0);
+            assert_eq!(found, wanted, "{order:?}");
+        }
+    }
+
+    #[test]
+    fn what_the_first_did_until_then_is_a_part() {
+        let mut chains = Chains::default();
+        tokio().into_iter().for_each(|one| chains.saw(one, 7));
+        let all = chains.settle(at(2_000));
+        let main = all.iter().find(|(one, _)| one.tid == 8).unwrap().1.clone().unwrap();
+        let work = main.parts.wakeup.parts.iter().find(|part| part.cause.part == Part::Blocked).unwrap();
+        assert_eq!((work.cause.kind, work.cause.name.as_str()), (Kind::Thread, "tokio-rt-worker"));
+        assert_eq!((work.from_ns, work.ns.as_nanos(), work.pid), (at(1_400), 100, Some(7)));
+        assert_eq!(main.by, Some(thread(7, "tokio-rt-worker")));
+    }
+
+    #[test]
+    fn who_slept_in_between_hands_nothing_on() {
+        let mut chains = Chains::default();
+        // The worker was woken by something else when it woke the main thread.
+        chains.saw(until(1_450, by_timer(7, 1_000, 1_400)), 7);
+        chains.saw(until(2_000, woken(7, thread(99, "other"), 1_480, 1_490)), 7);
+        chains.saw(until(1_900, woken(8, thread(7, "tokio-rt-worker"), 1_500, 1_560)), 7);
+        let found = settled(&mut chains, 2_000);
+        assert_eq!(found[2], (8, Activation::Event, 60, 0), "{found:?}");
+    }
+
+    #[test]
+    fn another_process_hands_nothing_on() {
+        let mut chains = Chains::default();
+        let [worker, main, _] = tokio();
+        chains.saw(worker, 7);
+        chains.saw(main, 70);
+        assert_eq!(settled(&mut chains, 2_000)[1], (8, Activation::Event, 60, 0));
+    }
+
+    #[test]
+    fn nobody_waits_for_ever_for_what_its_waker_did() {
+        let mut chains = Chains::default();
+        chains.follow(7, 7);
+        let [worker, main, _] = tokio();
+        chains.saw(main, 7);
+        chains.saw(until(900, by_timer(7, 100, 200)), 7);
+        assert_eq!(settled(&mut chains, 2_000).len(), 1, "only what the worker did before");
+        assert_eq!(settled(&mut chains, 600_000_000), [(8, Activation::Event, 60, 0)]);
+        chains.saw(worker, 7);
+        assert_eq!(settled(&mut chains, 600_000_000).len(), 1);
+    }
+
+    #[test]
+    fn a_chain_has_an_end() {
+        let mut chains = Chains::default();
+        chains.saw(until(100_000, by_timer(1, 1_000, 1_400)), 7);
+        for tid in 2..10 {
+            let woken_at = 1_500 + i64::from(tid) * 100;
+            chains.saw(until(100_000, woken(tid, thread(tid - 1, "link"), woken_at, woken_at + 10)), 7);
+        }
+        let found = settled(&mut chains, 2_000);
+        let handed: Vec<usize> = found.iter().map(|one| one.3).collect();
+        assert_eq!(handed, [0, 1, 2, 3, 4, 0, 0, 0, 0]);
+    }
+}

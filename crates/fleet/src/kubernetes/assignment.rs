@@ -1,0 +1,120 @@
+//! Which pod each node of a fleet measures in, of all objects that the cluster tells of.
+
+use super::manifest::ATTEMPT;
+use super::api_types::{List, Object};
+use crate::folder::Member;
+
+/// A pod has the index of its Job here, and Kubernetes puts it there.
+const INDEX: &str = "batch.kubernetes.io/job-completion-index";
+
+/// All objects of a fleet.
+pub(super) struct Seen(pub(super) List);
+
+/// What one node measures in.
+pub(super) enum Place<'a> {
+    Pod(&'a Object),
+    /// Its Job or DaemonSet makes one.
+    Coming,
+    /// It had one, and makes no other.
+    Gone,
+    /// Neither is there.
+    Removed,
+    /// It was not started.
+    Nowhere,
+}
+
+/// The Job or DaemonSet that a node measures in, and its index in the Job.
+pub(super) fn job(member: &Member) -> Option<(&str, Option<&str>)> {
+    let job = member.job.as_deref()?;
+    Some(job.split_once('/').map_or((job, None), |(name, index)| (name, Some(index))))
+}
+
+impl Seen {
+    /// The Job or DaemonSet of this name.
+    pub(super) fn owner(&self, name: &str) -> Option<&Object> {
+        let is_owner =
+            |one: &&Object| matches!(one.kind.as_str(), "Job" | "DaemonSet") && one.metadata.name == name;
+        self.0.items.iter().find(is_owner)
+    }
+
+    /// Where a node measures.
+    pub(super) fn place(&self, member: &Member) -> Place<'_> {
+        let Some((name, index)) = job(member) else { return Place::Nowhere };
+        let is_its = |one: &&Object| {
+            one.kind == "Pod"
+                && one.metadata.labels.get(ATTEMPT).is_some_and(|attempt| attempt == name)
+                && match index {
+                    Some(index) => one.metadata.annotations.get(INDEX).is_some_and(|its| its == index),
+                    None => node(one) == Some(&member.host.address),
+                }
+        };
+        // Times are written so that the alphabet orders them.
+        let pod = self.0.items.iter().filter(is_its).max_by_key(|pod| &pod.metadata.creation_timestamp);
+        match (pod, self.owner(name)) {
+            (Some(pod), _) => Place::Pod(pod),
+            (None, None) => Place::Removed,
+            (None, Some(owner)) => {
+                let failed = owner.status.failed_indexes.as_deref().unwrap_or_default();
+                if index.is_some_and(|index| holds(failed, index)) { Place::Gone } else { Place::Coming }
+            }
+        }
+    }
+}
+
+/// The node of a pod: the one it runs on, or the one that its DaemonSet has made it for.
+pub(super) fn node(pod: &Object) -> Option<&str> {
+    const MADE_FOR: &str = "/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms/0/matchFields/0/values/0";
+    pod.spec.node_name.as_deref().or_else(|| pod.spec.affinity.pointer(MADE_FOR)?.as_str())
+}
+
+/// Whether an index is one of `1,3-5`.
+fn holds(indexes: &str, index: &str) -> bool {
+    let Ok(index) = index.parse::<u32>() else { return false };
+    indexes.split(',').any(|part| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        matches!((first.parse::<u32>(), last.parse::<u32>()), (Ok(first), Ok(last)) if (first..=last).contains(&index))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_newest_pod_of_an_index_counts_and_one_that_failed_is_gone() {
+        let made = |name: &str, index: &str, at: &str| {
+            json!({"kind": "Pod", "metadata": {"name": name, "creationTimestamp": at, "labels": {ATTEMPT: "howlate-f1-1"},
+                "annotations": {INDEX: index}}})
+        };
+        let objects = json!({"items": [
+            {"kind": "Job", "metadata": {"name": "howlate-f1-1"}, "status": {"failedIndexes": "2,4-6"}},
+            made("old", "0", "2026-01-01T00:00:00Z"), made("new", "0", "2026-01-01T00:01:00Z"),
+        ]});
+        let seen = Seen(serde_json::from_value(objects).unwrap());
+        let place = |job: &str| seen.place(&Member { job: Some(job.into()), ..Member::default() });
+        assert!(matches!(place("howlate-f1-1/0"), Place::Pod(pod) if pod.metadata.name == "new"));
+        assert!(matches!(place("howlate-f1-1/1"), Place::Coming));
+        assert!(matches!(place("howlate-f1-1/3"), Place::Coming));
+        for gone in ["2", "4", "5", "6"] {
+            assert!(matches!(place(&format!("howlate-f1-1/{gone}")), Place::Gone), "{gone}");
+        }
+        assert!(matches!(place("howlate-f1-2/0"), Place::Removed));
+    }
+
+    #[test]
+    fn a_pod_of_a_daemon_set_is_known_by_the_node_that_it_is_made_for() {
+        let terms = json!([{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n7"]}]}]);
+        let affinity = json!({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}});
+        let objects = json!({"items": [{"kind": "Pod", "metadata": {"labels": {ATTEMPT: "howlate-f1-1"}}, "spec": {"affinity": affinity}}]});
+        let seen = Seen(serde_json::from_value(objects).unwrap());
+        let member = |node: &str| Member {
+            host: node.parse().unwrap(),
+            job: Some("howlate-f1-1".into()),
+            ended: None,
+        };
+        assert!(matches!(seen.place(&member("n7")), Place::Pod(_)));
+        assert!(matches!(seen.place(&member("n8")), Place::Removed));
+    }
+}

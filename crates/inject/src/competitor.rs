@@ -1,0 +1,66 @@
+//! `competitors`: ordinary threads that never sleep. `throttled`: one that uses up the quota of its control group.
+
+use howlate_linux::clock;
+use howlate_model::{Known, MonotonicTime, Span, Stamp};
+use howlate_procfs::Root;
+
+use crate::request::{Stretch, Told};
+use crate::clock_reader::clock_reader;
+use crate::work::{Work, sleep_until};
+
+/// The kernel is asked about gaps from this length on: a shorter one ends no period of a quota.
+const STOPPED: Span = Span::from_millis(1);
+
+pub(crate) fn prepare(mut known: Known, group_stat: Option<String>) -> Work {
+    Box::new(move |stretch| {
+        sleep_until(stretch.start);
+        known.stamps = match group_stat {
+            Some(file) => stops(&file, stretch),
+            None => runs(stretch),
+        };
+        Ok(Told { known: Some(known), ..Told::default() })
+    })
+}
+
+/// When it had the CPU: between the gaps.
+fn runs(stretch: Stretch) -> Vec<Stamp> {
+    let mut stamps = Vec::new();
+    let mut from = clock::now();
+    watch(stretch.end, |gap| {
+        stamps.push(Stamp { from, until: gap.from });
+        // Noting it down can cost it the CPU, which nobody would notice.
+        from = clock::now();
+    });
+    stamps.push(Stamp { from, until: clock::now() });
+    stamps
+}
+
+/// When the group had no time left: gaps in which the kernel has stopped it, for as long as the kernel says.
+fn stops(file: &str, stretch: Stretch) -> Vec<Stamp> {
+    let mut stamps = Vec::new();
+    let mut before = stopped(file);
+    watch(stretch.end, |gap| {
+        if gap.until.since(gap.from) < STOPPED {
+            return;
+        }
+        let after = stopped(file);
+        let lasted = after.minus(before);
+        before = after;
+        if !lasted.is_zero() {
+            stamps.push(Stamp { from: gap.from, until: at_most(gap.from.plus(lasted), gap.until) });
+        }
+    });
+    stamps
+}
+
+fn at_most(time: MonotonicTime, bound: MonotonicTime) -> MonotonicTime {
+    time.min(bound)
+}
+
+/// How long the group was stopped so far. Source: Documentation/scheduler/sched-bwc.rst, "Statistics".
+fn stopped(file: &str) -> Span {
+    let stat = Root::live().read(file).unwrap_or_default();
+    let of = |name: &str| stat.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok());
+    let nanos = of("throttled_time ").or_else(|| Some(of("throttled_usec ")? * 1_000));
+    Span::from_nanos(nanos.unwrap_or(0))
+}

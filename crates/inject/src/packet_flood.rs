@@ -1,0 +1,111 @@
+//! `softirq`: packets that the network's softirq hands to many receivers.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
+use std::os::fd::OwnedFd;
+
+use howlate_linux::{clock, usage};
+use howlate_model::{Known, Span, Stamp};
+use howlate_procfs::Root;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with, sockopt};
+
+use crate::request::Told;
+use crate::work::{Work, reason, sleep_until};
+
+/// Sockets that each packet is handed to, one after the other, within one softirq. Nobody reads them, so that soon each only
+/// refuses it: 27 µs for 400 of them on a fast CPU (Linux 6.18), which would be too short for a hit. More would come near to
+/// the 1024 descriptors that a process usually may have.
+const RECEIVERS: usize = 900;
+/// A group within one machine. Source: RFC 2365, section 6.1 (239.255.0.0/16 is local scope).
+const GROUP: Ipv4Addr = Ipv4Addr::new(239, 255, 107, 1);
+
+pub(crate) fn prepare(mut known: Known) -> io::Result<Work> {
+    if Root::live().read("/sys/kernel/realtime").as_deref() == Ok("1") {
+        return Err(io::Error::other(
+            "on PREEMPT_RT a softirq gives way to the thread that it would keep waiting",
+        ));
+    }
+    let (receivers, to) =
+        receivers().map_err(|error| reason("the loopback device cannot be used", &error))?;
+    let sender = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
+    sockopt::set_ip_multicast_if(&sender, &Ipv4Addr::LOCALHOST)?;
+    Ok(Box::new(move |stretch| {
+        sleep_until(stretch.start);
+        let mut sent = Vec::new();
+        while sent.last().is_none_or(|last: &Sent| last.stamp.until < stretch.end) {
+            let switches = usage::of_this_thread().involuntary_switches;
+            let from = clock::now();
+            sender.send_to(&[0], to)?;
+            let stamp = Stamp { from, until: clock::now() };
+            let lost_cpu = usage::of_this_thread().involuntary_switches != switches;
+            sent.push(Sent { stamp, lost_cpu });
+        }
+        drop(receivers);
+        known.stamps = of_the_softirq(sent);
+        Ok(Told { known: Some(known), ..Told::default() })
+    }))
+}
+
+/// A packet that was sent.
+struct Sent {
+    stamp: Stamp,
+    /// Whether another thread got the CPU before the clock was read again: the softirq was over by then.
+    lost_cpu: bool,
+}
+
+/// When the softirq was at it. Of those that end with another thread on the CPU it is not known when the softirq ended: it is
+/// taken to have lasted no longer than half of the others, so that what that thread had is not taken for the softirq's.
+fn of_the_softirq(sent: Vec<Sent>) -> Vec<Stamp> {
+    let lasted = |one: &Sent| one.stamp.until.since(one.stamp.from);
+    let mut undisturbed: Vec<Span> = sent.iter().filter(|one| !one.lost_cpu).map(lasted).collect();
+    undisturbed.sort_unstable();
+    let usual = undisturbed.get(undisturbed.len() / 2).copied().unwrap_or(Span::ZERO);
+    let stamp = |one: Sent| {
+        let most = if one.lost_cpu { one.stamp.from.plus(usual) } else { one.stamp.until };
+        Stamp { from: one.stamp.from, until: one.stamp.until.min(most) }
+    };
+    sent.into_iter().map(stamp).collect()
+}
+
+/// Sockets that all receive what is sent to one address.
+fn receivers() -> io::Result<(Vec<OwnedFd>, SocketAddrV4)> {
+    let first = receiver(0)?;
+    let port = SocketAddrV4::try_from(rustix::net::getsockname(&first)?)?.port();
+    let others = (1..RECEIVERS).map(|_| receiver(port)).collect::<io::Result<Vec<_>>>()?;
+    Ok((std::iter::once(first).chain(others).collect(), SocketAddrV4::new(GROUP, port)))
+}
+
+fn receiver(port: u16) -> io::Result<OwnedFd> {
+    let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
+    sockopt::set_socket_reuseaddr(&socket, true)?;
+    bind(&socket, &SocketAddrV4::new(GROUP, port))?;
+    sockopt::set_ip_add_membership(&socket, &GROUP, &Ipv4Addr::LOCALHOST)?;
+    Ok(socket)
+}
+
+#[cfg(test)]
+mod tests {
+    use howlate_model::MonotonicTime;
+
+    use super::*;
+
+    fn sent(from: i64, until: i64, lost_cpu: bool) -> Sent {
+        let at = MonotonicTime::from_nanos;
+        Sent { stamp: Stamp { from: at(from), until: at(until) }, lost_cpu }
+    }
+
+    #[test]
+    fn what_another_thread_had_is_not_the_softirqs() {
+        // 0    100  200  300  400
+        // |----|----|----|----|
+        // |NET_RX|  |NET_RX|other |     70 each
+        let stamps = of_the_softirq(vec![sent(0, 70, false), sent(100, 170, false), sent(200, 400, true)]);
+        let ends: Vec<i64> = stamps.iter().map(|one| one.until.as_nanos()).collect();
+        assert_eq!(ends, [70, 170, 270]);
+        // One that was over sooner was no longer for it.
+        let stamps = of_the_softirq(vec![sent(0, 70, false), sent(100, 120, true)]);
+        assert_eq!(stamps[1].until.as_nanos(), 120);
+        // Where none is known to its end, none is claimed.
+        assert_eq!(of_the_softirq(vec![sent(0, 70, true)])[0].until.as_nanos(), 0);
+    }
+}

@@ -1,0 +1,56 @@
+//! `other_timers`: hundreds of timers that expire just before the measured thread's, on the same CPU.
+
+use std::io;
+use std::os::fd::OwnedFd;
+
+use howlate_linux::clock::{self, timespec_at, timespec_for};
+use howlate_model::{Known, MonotonicTime, Span, Stamp};
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime,
+};
+
+use crate::request::Told;
+use crate::clock_reader::clock_reader;
+use crate::work::{Work, reason, sleep_until};
+
+/// How many.
+const TIMERS: usize = 600;
+/// How much earlier than the measured thread's they expire: the kernel serves those first that are due first.
+const EARLIER: Span = Span::from_nanos(500);
+
+pub(crate) fn prepare(mut known: Known, period: Span) -> io::Result<Work> {
+    let timers = (0..TIMERS).map(|_| timer()).collect::<io::Result<Vec<_>>>();
+    let timers = timers.map_err(|error| reason(&format!("cannot have {TIMERS} timers"), &error))?;
+    Ok(Box::new(move |stretch| {
+        for time in stretch.grid(period, period) {
+            // After the wake-up before, and long before this one.
+            sleep_until(time.minus(Span::from_nanos(period.as_nanos() / 2)));
+            let due = time.minus(EARLIER);
+            timers.iter().try_for_each(|timer| arm(timer, due))?;
+            known.stamps.extend(gone_at(due));
+        }
+        Ok(Told { known: Some(known), ..Told::default() })
+    }))
+}
+
+fn timer() -> io::Result<OwnedFd> {
+    Ok(timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)?)
+}
+
+fn arm(timer: &OwnedFd, due: MonotonicTime) -> io::Result<()> {
+    let times = Itimerspec { it_interval: timespec_for(Span::ZERO), it_value: timespec_at(due) };
+    timerfd_settime(timer, TimerfdTimerFlags::ABSTIME, &times)?;
+    Ok(())
+}
+
+/// The stretch around `due` in which the CPU was gone: the timers were served, and then the measured thread ran. `None` where
+/// they were armed too late to be served together.
+fn gone_at(due: MonotonicTime) -> Option<Stamp> {
+    let mut found = (clock::now() >= due).then_some(None);
+    watch(due.plus(Span::from_micros(20)), |gap| {
+        if gap.from < due && due <= gap.until {
+            found.get_or_insert(Some(gap));
+        }
+    });
+    found.flatten()
+}

@@ -1,0 +1,25 @@
+//! What a person may have meant.
+
+/// Names less alike than this are not what was meant. 1 is equal; `stress` and `stress-ng` have 0.93.
+const LEAST_ALIKE: f64 = 0.7;
+
+/// The one of `names` that is most like `found`, if any is much alike.
+pub fn nearest<'a>(found: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let alike = names.into_iter().map(|name| (strsim::jaro_winkler(found, name), name));
+    let best = alike.max_by(|one, other| one.0.total_cmp(&other.0));
+    best.filter(|(alike, _)| *alike >= LEAST_ALIKE).map(|(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::spelling;
+
+    #[test]
+    fn a_slip_of_the_finger_is_recognised() {
+        let names = ["idle", "cpu", "pipe", "interrupt", "stress-ng"];
+        assert_eq!(nearest("pip", names), Some("pipe"));
+        assert_eq!(nearest("interupts", names), Some("interrupt"));
+        assert_eq!(nearest("stress", names), Some("stress-ng"));
+        assert_eq!(nearest("xyzzy", names), None);
+    }
+}
