@@ -3,6 +3,7 @@
 
 mod analysis;
 mod autocorrelation;
+mod batches;
 mod block_numbers;
 mod bound;
 pub mod cause;
@@ -25,7 +26,6 @@ mod ratio;
 #[cfg(any(test, feature = "simulation"))]
 pub mod simulation;
 mod steps;
-mod batches;
 mod summary;
 mod timeline;
 mod trust;

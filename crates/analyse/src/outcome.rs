@@ -10,7 +10,7 @@ use howlate_model::{
 use crate::block_numbers::{BlockNumbers, Blocks};
 use crate::bound::{Bound, Maxima};
 use crate::cause::{Traces, Why};
-use crate::planned_wakeups::planned_wakeups;
+use crate::planned_wakeups::planned;
 use crate::turn_numbers::{TurnNumber, TurnNumbers};
 use crate::watch::Rhythm;
 use crate::{LoadEffect, Summary, Timeline, percentile};

@@ -7,12 +7,12 @@
 //! What nodes send is not trusted: it is bounded, names of files are never taken from it, and recordings are read as any
 //! others are.
 
-mod parallel;
 mod error;
 mod folder;
 mod host;
 mod kubernetes;
 mod node_script;
+mod parallel;
 mod pods;
 mod process;
 mod program;

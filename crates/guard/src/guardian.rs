@@ -5,9 +5,9 @@ use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 use howlate_model::Caveat;
 
-use crate::saved_setting::Before;
 use crate::journal::Journal;
 use crate::protocol::{Answer, Order};
+use crate::saved_setting::Before;
 use crate::serve::GUARDIAN;
 
 /// Why a guardian did not do its part.

@@ -5,8 +5,8 @@ use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use howlate_model::Caveat;
-use howlate_safe_path::{Folder, NotPrivate};
 use howlate_procfs::Root;
+use howlate_safe_path::{Folder, NotPrivate};
 use serde::{Deserialize, Serialize};
 
 use crate::saved_setting::{Before, Changes};

@@ -9,24 +9,24 @@
 //! each other's settings for the machine's own, a killed guardian is noticed and stood in for, and where both
 //! were killed, the next start puts back what they left ([`put_back_leftovers`]).
 
-mod scope;
-mod saved_setting;
 mod group;
 mod guardian;
 mod journal;
-mod registry;
 mod protocol;
+mod registry;
+mod requested;
+mod saved_setting;
+mod scope;
 mod serve;
 mod setting;
 mod thread;
 mod trace;
-mod requested;
 
-pub use scope::{Applied, Guard};
 pub use group::Group;
 pub use journal::{LockError, left, put_back_leftovers, restore};
+pub use requested::{Wanted, WantedError};
+pub use scope::{Applied, Guard};
 pub use serve::GUARDIAN;
 pub use setting::not_as_before;
 pub use thread::{Subject, is_there, read_of_thread, setting_of_thread};
 pub use trace::Trace;
-pub use requested::{Wanted, WantedError};

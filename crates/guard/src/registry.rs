@@ -5,9 +5,9 @@ use std::mem::take;
 
 use howlate_model::{Caveat, Setting, Write};
 
-use crate::saved_setting::{Before, Changes};
 use crate::guardian::{Guardian, Trouble};
 use crate::journal::{Journal, LockError};
+use crate::saved_setting::{Before, Changes};
 use crate::setting::{Kernel, Live, is_same, is_writable, read};
 
 /// Why a setting is not in force.

@@ -9,8 +9,8 @@ use howlate_model::{Caveat, Setting, Write, WriteKind};
 
 use crate::journal::LockError;
 use crate::registry::Keeper;
-use crate::setting::{is_same, read_or_why};
 use crate::requested::Wanted;
+use crate::setting::{is_same, read_or_why};
 
 /// Changes settings, and sees to it that all are put back: when it is ended or dropped with the
 /// last [`Applied`], or when the process is killed.

@@ -9,9 +9,9 @@ use howlate_linux::helper::{Helper, Lifetime};
 use howlate_linux::signal;
 use howlate_model::Caveat;
 
-use crate::saved_setting::{Before, Changes};
 use crate::journal::Journal;
 use crate::protocol::{Answer, Order};
+use crate::saved_setting::{Before, Changes};
 
 /// The helper process that puts settings back.
 pub const GUARDIAN: Helper = Helper { role: "__guardian", lifetime: Lifetime::OfInput, serve: |_| serve() };

@@ -11,8 +11,8 @@ use howlate_linux::sched;
 use howlate_measure::measure_instrument;
 use howlate_model::{Caveat, Finding, Instrument, Node, Runtime, Setting, Sleeper, Span, System};
 use howlate_plan::Machine;
-use howlate_runtimes::Probes;
 use howlate_procfs::{Root, Status};
+use howlate_runtimes::Probes;
 use howlate_system::{describe, examine, node};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};

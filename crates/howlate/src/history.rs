@@ -6,8 +6,8 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use howlate_safe_path::Folder;
 use howlate_record::is_stream;
+use howlate_safe_path::Folder;
 
 use crate::recorder::date_and_time;
 

@@ -7,13 +7,13 @@ mod cli;
 mod commands;
 mod environment;
 mod error;
+mod exit_status;
 mod experiment;
 mod history;
 mod plans;
 mod recorder;
 mod remedy;
 mod session;
-mod exit_status;
 mod snapshot_file;
 mod terminal;
 

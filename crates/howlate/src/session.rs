@@ -11,8 +11,8 @@ mod resume;
 mod steps;
 mod stepwise;
 mod tracing;
-mod turn_settings;
 mod turn_load;
+mod turn_settings;
 mod wakeup_file;
 
 use std::fmt::Display as Words;
@@ -48,8 +48,8 @@ pub(crate) use steps::{Step, Steps};
 pub(crate) use stepwise::{Parts, measure_in_steps};
 pub(crate) use tracing::Traced;
 use tracing::Tracing;
-pub(crate) use turn_settings::Turning;
 use turn_load::UnderLoad;
+pub(crate) use turn_settings::Turning;
 use wakeup_file::WakeupFile;
 
 /// Takes all turns of `plan` that are not taken already; returns what was found.

@@ -4,8 +4,8 @@ use howlate_linux::clock;
 use howlate_model::{Known, MonotonicTime, Span, Stamp};
 use howlate_procfs::Root;
 
+use crate::clock_reader::watch;
 use crate::request::{Stretch, Told};
-use crate::clock_reader::clock_reader;
 use crate::work::{Work, sleep_until};
 
 /// The kernel is asked about gaps from this length on: a shorter one ends no period of a quota.

@@ -6,20 +6,20 @@
 
 mod class;
 mod expected;
-mod request;
 mod injector;
+mod request;
 mod serve;
 mod work;
 
-mod packet_flood;
-mod timer_burst;
+mod clock_reader;
+mod competitor;
 mod cpu_hog;
 mod measured_thread;
-mod competitor;
+mod packet_flood;
 mod sigstop;
-mod clock_reader;
+mod timer_burst;
 
 pub use class::{Class, UnknownClass};
-pub use request::{Order, Part, Told};
 pub use injector::{NotMade, Party};
+pub use request::{Order, Part, Told};
 pub use serve::HELPER;

@@ -11,7 +11,7 @@ use crate::class::Asked;
 use crate::expected::{known, name};
 use crate::request::{Order, Part, Ready, Stretch};
 use crate::work::{Work, reason};
-use crate::{Class, flood, herd, hog, measured, rival, stopper};
+use crate::{Class, competitor, cpu_hog, measured_thread, packet_flood, sigstop, timer_burst};
 
 /// The helper process that takes one part in the making of a class.
 pub const HELPER: Helper = Helper { role: "__culprit", lifetime: Lifetime::OfParent, serve };

@@ -7,7 +7,7 @@ use howlate_linux::sched;
 use howlate_model::{CpuSet, Span, Stamp};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::expected::expected;
+use crate::expected::known;
 use crate::request::{Order, Told};
 use crate::work::{Work, sleep_until};
 

@@ -9,8 +9,8 @@ use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime,
 };
 
+use crate::clock_reader::watch;
 use crate::request::Told;
-use crate::clock_reader::clock_reader;
 use crate::work::{Work, reason, sleep_until};
 
 /// How many.

@@ -7,8 +7,8 @@ use std::process::{Child, ChildStderr, Command, Stdio};
 use howlate_linux::helper::input_ends_within;
 use howlate_linux::{clock, parent};
 use howlate_model::{CpuSet, LoadKind, LoadPart, Span};
-use howlate_safe_path::Temporary;
 use howlate_procfs::{Root, descendants};
+use howlate_safe_path::Temporary;
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, wait};
 
 use crate::scoreboard::Scoreboard;

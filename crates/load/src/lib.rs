@@ -8,8 +8,8 @@
 mod check;
 mod duty_cycle;
 mod error;
-mod helper;
 mod external_program;
+mod helper;
 mod processes;
 mod running;
 mod scoreboard;

@@ -11,7 +11,9 @@ use crate::processes::{cpu_time_of_descendants, cpu_time_with_children};
 use crate::scoreboard::Scoreboard;
 use crate::share::{STEP, Share};
 use crate::workers::Workers;
-use crate::{awake, cpu, disk, files, fork, hackbench, interrupt, memory, network, outside, pipe, timers};
+use crate::{
+    awake, cpu, disk, external_program, files, fork, hackbench, interrupt, memory, network, pipe, timers,
+};
 
 /// A load's helper process.
 pub const HELPER: Helper = Helper { role: "__load", lifetime: Lifetime::OfInput, serve: serve_and_say };

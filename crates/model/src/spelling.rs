@@ -12,7 +12,7 @@ pub fn nearest<'a>(found: &str, names: impl IntoIterator<Item = &'a str>) -> Opt
 
 #[cfg(test)]
 mod tests {
-    use super::spelling;
+    use super::nearest;
 
     #[test]
     fn a_slip_of_the_finger_is_recognised() {

@@ -3,17 +3,17 @@
 //! Text for people carries ANSI styles; the caller strips them where the output is no terminal.
 
 mod caveats;
-mod confidence;
 mod code;
+mod command_line;
 mod compare;
 mod condition;
+mod confidence;
 mod csv;
 mod cyclic;
 mod export;
 mod findings;
 mod foreign;
 mod guests;
-mod result;
 mod insights;
 mod json;
 mod legible;
@@ -36,7 +36,7 @@ mod prose;
 mod published;
 mod quick;
 mod ratio;
-mod command_line;
+mod result;
 pub mod scale;
 mod self_check;
 mod sleep;
@@ -50,17 +50,17 @@ mod watch;
 mod why;
 
 pub use caveats::{caveat, policy_remedy, told};
-pub use confidence::what_the_maxima_support;
 pub use code::{Code, code};
+pub use command_line::to_repeat;
 pub use compare::{
     ComparisonReport, SelfTest, Told, ToldPair, ToldRow, comparison_below, comparison_json, comparison_junit,
     comparison_markdown, comparison_tap, comparison_text, self_test, self_test_json,
 };
 pub use condition::condition;
+pub use confidence::what_the_maxima_support;
 pub use csv::{csv, intervals_csv};
 pub use export::{benchmark, hgrm, hlog, influx, junit, kcidb, lava, osadl, prometheus, tap, trace};
 pub use findings::{Detail, findings};
-pub use result::{report, report_titled};
 pub use json::{json, json_of_many, result_schema};
 pub use legible::{
     is_legible, legible, legible_json, legible_line, legible_lines, legible_value, markdown_text, tap_text,
@@ -78,7 +78,7 @@ pub use progress::{boot_progress, progress, time_left};
 pub use prose::{capitalised, wrapped};
 pub use quick::quick;
 pub use ratio::times_as_much;
-pub use command_line::to_repeat;
+pub use result::{report, report_titled};
 pub use self_check::{CheckedClass, Outcome as CheckOutcome, SelfCheck};
 pub use top::{ORDERS, Top, TopView, top_schema};
 pub use tune::{

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use howlate_analyse::Analysis;
 use howlate_model::Caveat;
 
-use crate::caveats::messages;
+use crate::caveats::told;
 use crate::numbers::count;
 use crate::prose::wrapped;
 use crate::style::{WARN, paint};

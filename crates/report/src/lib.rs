@@ -11,20 +11,20 @@ mod comparison;
 mod deadline;
 mod entry;
 mod errors;
+mod explanations;
 mod fleet;
 mod markdown;
-mod explanations;
 mod names;
 mod page;
 mod pictures;
 mod png;
 mod prose;
+mod snippets;
 mod svg;
 mod table;
 mod tables;
 #[cfg(test)]
 mod testing;
-mod snippets;
 
 pub use chart::Theme;
 pub use markdown::{Markdown, markdown};

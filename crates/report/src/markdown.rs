@@ -6,13 +6,13 @@ use howlate_render::{legible, legible_lines, markdown_text, to_repeat};
 
 use crate::address::address;
 use crate::entry::{Entry, not_shown, shown};
-use crate::fleet::Fleet;
 use crate::explanations::meaning_lines;
+use crate::fleet::Fleet;
 use crate::page::{caveat_lines, where_it_was};
 use crate::pictures::{Source, first, picture};
 use crate::svg::drawn;
 use crate::{
-    Recording, Subject, answer, causes, comparison, deadline, errors, names, prose, tables, to_copy,
+    Recording, Subject, answer, causes, comparison, deadline, errors, names, prose, snippets, tables,
 };
 
 /// The result as Markdown, and what it links.

@@ -5,7 +5,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus};
 
 use howlate_linux::clock;
-use howlate_linux::held::Held;
+use howlate_linux::held_program::Held;
 use howlate_model::Span;
 use rustix::process::{Pid, Signal, kill_process};
 

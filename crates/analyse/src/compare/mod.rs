@@ -3,33 +3,33 @@
 //! Wake-ups of one run are alike with their neighbours, so single ones are never compared: 56 000 of them were
 //! once worth 108. What is compared are turns, or stretches of recordings; see `docs/compare.md`.
 
+mod block_series;
 mod detectable;
 mod hodges_lehmann;
 mod holm;
 mod mann_whitney;
 mod matching;
 mod maximum;
-mod self_test;
 mod needed_runs;
+mod sampling_unit;
+mod self_test;
 mod signed_rank;
 mod statistic;
 mod test_result;
-mod block_series;
 mod trial;
-mod sampling_unit;
 mod verdict;
 
+pub use block_series::{Piece, Track};
 pub(crate) use hodges_lehmann::between;
 pub(crate) use holm::holm;
 pub(crate) use mann_whitney::MannWhitney;
 pub use matching::Difference;
 pub use maximum::{Extrapolation, Maximum, Refusal};
-pub use self_test::{FalseAlarms, Share, false_alarms};
 pub use needed_runs::Settling;
+pub use self_test::{FalseAlarms, Share, false_alarms};
 pub(crate) use signed_rank::{SignedRank, least_pairs};
 pub use statistic::Statistic;
 pub use test_result::Tested;
-pub use block_series::{Piece, Track};
 pub use trial::{Arm, Course, Level, Trial};
 pub use verdict::{Inconclusive, Verdict};
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use howlate_model::Distribution;
 
-use super::statistic::{LEAST, Statistic};
 use super::block_series::Piece;
+use super::statistic::{LEAST, Statistic};
 use crate::autocorrelation::{inflation_beside, is_too_alike, lag_one};
 
 /// About as many units are made at most.

@@ -2,11 +2,11 @@
 
 use serde::Serialize;
 
+use super::block_series::Track;
 use super::mann_whitney::MannWhitney;
+use super::sampling_unit::{self, Units};
 use super::signed_rank::SignedRank;
 use super::statistic::Statistic;
-use super::block_series::Track;
-use super::sampling_unit::{self, Units};
 
 /// Pairs of turns in each comparison: enough for one at 5 %, with some room.
 const PAIRS: usize = 8;

@@ -4,13 +4,13 @@ use howlate_model::Span;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::block_series::Piece;
 use super::detectable::{POWER, Spread, pairs_to_see};
 use super::mann_whitney::{MannWhitney, least_size};
 use super::needed_runs::{Settling, neighbours_differ};
+use super::sampling_unit::{self, TooShort, Units};
 use super::signed_rank::{self, SignedRank};
 use super::statistic::Statistic;
-use super::block_series::Piece;
-use super::sampling_unit::{self, TooShort, Units};
 use super::verdict::{Inconclusive, Verdict};
 use super::{Criteria, Design, LeftOut, hodges_lehmann};
 
@@ -97,9 +97,15 @@ impl Tested {
     ) -> Result<Option<Self>, TooShort> {
         let covered = covered(base).min(covered(new));
         Ok(match design {
-            Design::Interleaved => Self::pairs(statistic, &sampling_unit::pairs(statistic, base, new)?, covered),
-            Design::Distributions => Self::stretches(statistic, sampling_unit::whole(statistic, base, new)?, covered),
-            Design::Separate => Self::stretches(statistic, sampling_unit::stretches(statistic, base, new)?, covered),
+            Design::Interleaved => {
+                Self::pairs(statistic, &sampling_unit::pairs(statistic, base, new)?, covered)
+            }
+            Design::Distributions => {
+                Self::stretches(statistic, sampling_unit::whole(statistic, base, new)?, covered)
+            }
+            Design::Separate => {
+                Self::stretches(statistic, sampling_unit::stretches(statistic, base, new)?, covered)
+            }
         })
     }
 

@@ -12,11 +12,11 @@ use howlate_model::Span;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::block_series::Track;
+use super::sampling_unit::{self, Units};
 use super::signed_rank::SignedRank;
 use super::statistic::Statistic;
 use super::test_result::{Tested, covered};
-use super::block_series::Track;
-use super::sampling_unit::{self, Units};
 use super::verdict::Verdict;
 use super::{Criteria, hodges_lehmann, holm, least_pairs};
 

@@ -3,10 +3,10 @@
 //! A node is one value per condition and statistic: the median of what its blocks say. What is compared are nodes with
 //! nodes, never blocks of one with blocks of another: that two machines differ is certain before anything is measured.
 
-mod outliers;
 mod benjamini_hochberg;
 mod groups;
 mod numbers;
+mod outliers;
 mod rank;
 #[cfg(test)]
 mod tests;
@@ -21,9 +21,9 @@ pub use rank::{RankedNode, ranked};
 
 use crate::compare::median;
 use crate::{Analysis, Outcome, grouped};
-use outliers::{OF_MAD, Others, apart, mad};
 use benjamini_hochberg::benjamini_hochberg;
 use numbers::Measured;
+use outliers::{OF_MAD, Others, apart, mad};
 
 /// The share of nodes said to stand out, but that do not, is at most this on average.
 const FALSE_ALARMS: f64 = 0.05;

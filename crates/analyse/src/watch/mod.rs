@@ -4,16 +4,16 @@
 //! thread; `rhythm` reads those sums from a recording. `turns` does for loops that a program has marked what `awakening` does
 //! for sleeps, and `due` says when their turns were to begin.
 
-mod observed_wakeup;
-mod wakeup_chains;
 mod due;
 mod grid;
+mod observed_wakeup;
 mod rhythm;
 mod thread;
 mod turns;
+mod wakeup_chains;
 
 pub use observed_wakeup::Awakening;
-pub use wakeup_chains::Chains;
 pub use rhythm::{Rhythm, RhythmNumbers, RunQueueNumbers, TurnsNumbers};
 pub use thread::Thread;
 pub use turns::{Turned, Turns};
+pub use wakeup_chains::Chains;

@@ -8,7 +8,7 @@ use std::collections::{HashMap, VecDeque};
 use howlate_model::{Activation, Explained, Holder, MonotonicTime, Span, Traced, Wakeup, Who, WokenBy};
 
 use super::Awakening;
-use crate::cause::inherited_deadline;
+use crate::cause::handed_on;
 
 /// Nobody waits longer than this for what its waker did.
 const PATIENCE: Span = Span::from_millis(500);

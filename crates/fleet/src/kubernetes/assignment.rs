@@ -1,7 +1,7 @@
 //! Which pod each node of a fleet measures in, of all objects that the cluster tells of.
 
-use super::manifest::ATTEMPT;
 use super::api_types::{List, Object};
+use super::manifest::ATTEMPT;
 use crate::folder::Member;
 
 /// A pod has the index of its Job here, and Kubernetes puts it there.

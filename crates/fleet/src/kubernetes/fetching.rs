@@ -3,10 +3,10 @@
 use std::fs::File;
 use std::io::{self, Read};
 
+use super::api_types::Object;
 use super::kubectl::Kubectl;
 use super::log_encoding::{self, Written};
 use super::manifest::MEASURE;
-use super::api_types::Object;
 use super::states::report;
 use crate::folder::Fleet;
 use crate::scheduler::Fetched;

@@ -3,13 +3,13 @@
 //!
 //! Nothing is sent but the plan: pods run the howlate of their image.
 
+mod api_types;
+mod assignment;
 mod fetching;
 mod kubectl;
 mod log_encoding;
 mod manifest;
 mod nodes;
-mod api_types;
-mod assignment;
 mod pod;
 mod report;
 mod states;
@@ -17,13 +17,13 @@ mod states;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
 
-use self::kubectl::{Kubectl, refused};
 use self::api_types::{List, Object};
 use self::assignment::{Place, Seen, job};
+use self::kubectl::{Kubectl, refused};
 pub use self::pod::serve_in_pod;
-use crate::parallel::each;
 use crate::folder::{Fleet, Member};
 use crate::node_script::PLAN;
+use crate::parallel::each;
 use crate::pods::Pods;
 use crate::scheduler::{Fetched, Scheduler};
 use crate::{FleetError, Host, State};

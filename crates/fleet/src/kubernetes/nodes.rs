@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::kubectl::Kubectl;
 use super::api_types::{List, Object};
+use super::kubectl::Kubectl;
 use super::states::first_line;
 use crate::FleetError;
 

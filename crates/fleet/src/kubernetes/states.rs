@@ -1,8 +1,8 @@
 //! How a pod is doing.
 
-use super::manifest::MEASURE;
 use super::api_types::{Container, Object, Reason};
 use super::assignment::node;
+use super::manifest::MEASURE;
 use super::report::Report;
 use crate::State;
 use crate::process::last_line;

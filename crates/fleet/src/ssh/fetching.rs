@@ -29,8 +29,8 @@ pub(super) fn fetch(fleet: &Fleet, node: usize) -> Result<Fetched, String> {
     let into = part.reopen().map_err(wrong)?;
     let mark = remote_script::mark(fleet);
     let connection = Connection::to(fleet, node);
-    let (said, came) =
-        connection.told(&remote_script::hand_over(fleet, node), TRANSFER, move |out| taken(&mark, out, into))?;
+    let (said, came) = connection
+        .told(&remote_script::hand_over(fleet, node), TRANSFER, move |out| taken(&mark, out, into))?;
     match came {
         Came::TooMany => Err(TOO_LONG.to_owned()),
         Came::NotKept(error) => Err(wrong(error)),

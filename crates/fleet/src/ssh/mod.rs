@@ -13,9 +13,9 @@ use std::time::Duration;
 use howlate_model::{shell_path, shell_word};
 
 use self::connection::{Connection, words};
-use crate::parallel::each;
 use crate::folder::Fleet;
 use crate::node_script::{PLAN, PROGRAM, SCRIPT};
+use crate::parallel::each;
 use crate::process::{after, complaint};
 use crate::scheduler::{Fetched, Scheduler};
 use crate::{FleetError, State};

@@ -6,7 +6,7 @@ use clap::Args;
 use howlate_model::{CpuSet, Load, Loads, Policy, Span};
 use howlate_plan::Circumstances;
 
-use super::{known, without_repeats};
+use super::{completion_values, without_repeats};
 
 /// What conditions differ in, besides what is measured.
 #[derive(Args)]

@@ -7,7 +7,7 @@ use clap::Args;
 use howlate_guest::{Acceleration, Architecture, KernelSpec};
 use howlate_model::{Loads, Policy, Span};
 
-use super::{Identity, Printing, known};
+use super::{Identity, Printing, completion_values};
 
 /// The same measurement inside other kernels, booted in QEMU
 #[derive(Args)]

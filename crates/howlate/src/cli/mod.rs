@@ -1,14 +1,13 @@
 //! What can be typed.
 
 mod compare;
+mod completion_values;
+mod condition_options;
 #[cfg(test)]
 mod documented;
-mod run_options;
-mod condition_options;
 mod fleet;
 mod guest;
 mod identity;
-mod completion_values;
 mod load;
 mod measuring;
 mod merge;
@@ -16,15 +15,16 @@ mod notify;
 mod number;
 mod output;
 mod quick;
+mod raw_words;
 mod repeats;
 mod report;
 mod run;
+mod run_options;
 mod selfcheck;
 mod serve;
 mod top;
 mod tracing;
 mod tune;
-mod raw_words;
 mod watch;
 mod why;
 
@@ -34,7 +34,6 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use howlate_model::{Limit, Margin, Sleeper, Span, Wait};
 
 pub(crate) use compare::{Compare, ComparisonFormat};
-pub(crate) use run_options::{Extent, WholeRun};
 pub(crate) use condition_options::Factors;
 pub(crate) use fleet::{Fleet, FleetCommand, FleetRun};
 pub(crate) use guest::Guest;
@@ -45,15 +44,16 @@ pub(crate) use merge::Merge;
 pub(crate) use notify::Notify;
 pub(crate) use output::{Output, Printing, file_name};
 pub(crate) use quick::Quick;
+pub(crate) use raw_words::{Typed, names};
 pub(crate) use repeats::without_repeats;
 pub(crate) use report::{Report, ReportFormat};
 pub(crate) use run::Run;
+pub(crate) use run_options::{Extent, WholeRun};
 pub(crate) use selfcheck::Selfcheck;
 pub(crate) use serve::Serve;
 pub(crate) use top::Top;
 pub(crate) use tracing::Reasons;
 pub(crate) use tune::{Chosen, Goal, HowToTune, Tune, TuneProgram, TuneSubject, TuneWork, with_work};
-pub(crate) use raw_words::{Typed, names};
 pub(crate) use watch::Watch;
 pub(crate) use why::Why;
 

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use howlate_model::{Between, Notifier, ReceiverCpu, Span};
 use howlate_plan::Pairs;
 
-use super::{Measuring, Reasons, known, without_repeats};
+use super::{Measuring, Reasons, completion_values, without_repeats};
 
 /// How long one process needs to wake another
 ///

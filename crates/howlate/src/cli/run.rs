@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::{Extent, Output, Reasons, Typed, WholeRun, known};
+use super::{Extent, Output, Reasons, Typed, WholeRun, completion_values};
 
 /// A whole experiment: every condition of a plan, interleaved
 #[derive(Args)]

@@ -5,7 +5,7 @@ use howlate_inject::Class;
 use howlate_model::Span;
 use howlate_trace::Choice;
 
-use super::{Printing, known};
+use super::{Printing, completion_values};
 
 /// Provoke known causes of lateness, and count how many are found
 #[derive(Args)]

@@ -10,7 +10,7 @@ use howlate_knobs::{Knob, Scope, all, named};
 use howlate_model::{Span, nearest};
 use howlate_trace::Choice;
 
-use super::{Cyclic, Measuring, Notify, Printing, Sleep, file_name, known};
+use super::{Cyclic, Measuring, Notify, Printing, Sleep, completion_values, file_name};
 
 /// Which settings help on this machine, proved in interleaved turns
 #[derive(Args)]

@@ -7,7 +7,7 @@ use clap::{Args, ValueHint};
 use howlate_model::{Limit, Span};
 use howlate_trace::Choice;
 
-use super::{Identity, Printing, file_name, known};
+use super::{Identity, Printing, completion_values, file_name};
 
 /// How late the threads of your own program run, and why
 ///

@@ -6,7 +6,7 @@ use clap::Args;
 use howlate_model::Span;
 use howlate_trace::Choice;
 
-use super::{Identity, file_name, known};
+use super::{Identity, completion_values, file_name};
 
 /// Where lateness comes from, on this machine or in recordings
 ///

@@ -9,8 +9,8 @@ use howlate_render as render;
 use super::reading::files;
 use crate::cli::Merge;
 use crate::error::Error;
-use crate::recorder::new_id;
 use crate::exit_status::Status;
+use crate::recorder::new_id;
 use crate::terminal;
 
 pub(crate) fn run(asked: &Merge) -> Result<Status, Error> {

@@ -33,9 +33,9 @@ use howlate_model::Limit;
 use crate::cli::{Measuring, Output, Reasons};
 use crate::environment::Environment;
 use crate::error::Error;
+use crate::exit_status::{self, Status};
 use crate::history::Kept;
 use crate::session::{Request, Resume, measure};
-use crate::exit_status::{self, Status};
 use crate::terminal;
 use formats::{Shown, is_json};
 

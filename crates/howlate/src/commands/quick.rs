@@ -9,10 +9,10 @@ use super::print_result;
 use crate::cli::{Output, Quick, Reasons, WholeRun};
 use crate::environment::Environment;
 use crate::error::Error;
+use crate::exit_status::Status;
 use crate::history::Kept;
 use crate::remedy;
 use crate::session::{Request, Resume, measure};
-use crate::exit_status::Status;
 use crate::terminal;
 
 /// Time for each of six conditions: about 18 s in all.

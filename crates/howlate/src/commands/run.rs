@@ -10,11 +10,11 @@ use super::{cyclic, notify, print_result, say_kept, sleep};
 use crate::cli::{Command, Guest, Output, Run, Tune, TuneSubject, TuneWork};
 use crate::environment::Environment;
 use crate::error::Error;
+use crate::exit_status::{self, Status};
 use crate::experiment::Experiment;
 use crate::history::Kept;
 use crate::plans;
 use crate::session::{Request, Resume, measure};
-use crate::exit_status::{self, Status};
 use crate::terminal;
 
 pub(crate) fn run(mut args: Run) -> Result<Status, Error> {

@@ -16,8 +16,8 @@ use super::{print_result, say_kept};
 use crate::cli::{Output, Watch};
 use crate::environment::Environment;
 use crate::error::Error;
-use crate::history::Kept;
 use crate::exit_status::{self, Status};
+use crate::history::Kept;
 
 pub(crate) fn run(asked: &Watch) -> Result<Status, Error> {
     let environment = Environment::begin()?;

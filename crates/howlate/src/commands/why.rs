@@ -13,9 +13,9 @@ use super::{named_or_most_recent, print_result, reading, say_kept};
 use crate::cli::{Output, Printing, Reasons, WholeRun, Why};
 use crate::environment::Environment;
 use crate::error::Error;
+use crate::exit_status::Status;
 use crate::history::Kept;
 use crate::session::{Request, Resume, measure};
-use crate::exit_status::Status;
 use crate::terminal;
 
 /// Time for each of four conditions, and as long again for its traced turns: about 30 s in all.

@@ -3,8 +3,8 @@
 use std::io;
 use std::os::fd::OwnedFd;
 
-use super::sysv_cleanup::Janitor;
 use super::shared::Direction;
+use super::sysv_cleanup::Janitor;
 
 /// The sending end.
 pub(crate) trait Notify {

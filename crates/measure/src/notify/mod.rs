@@ -5,15 +5,14 @@
 //! number, so that a message that is lost, doubled or out of order never becomes a latency.
 
 mod allowed;
-mod keep_awake;
 mod channel;
 mod channels;
 mod control;
 mod dispatch;
 mod engine;
 mod helper;
-mod sysv_cleanup;
 mod job;
+mod keep_awake;
 mod observer;
 pub(crate) mod pairing;
 mod prepared;
@@ -22,6 +21,7 @@ mod receiver_handle;
 mod sender;
 mod sender_thread;
 pub(crate) mod shared;
+mod sysv_cleanup;
 #[cfg(test)]
 mod tests;
 

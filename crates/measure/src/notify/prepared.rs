@@ -10,10 +10,10 @@ use howlate_linux::shared_memory::SharedMemory;
 use howlate_linux::{clock, signal};
 use howlate_model::{Between, Caveat, Ended, InForce, Line, MonotonicTime, ReceiverCpu, Sink, Started, Task};
 
-use super::keep_awake::Awake;
 use super::channel::{Channel, Endpoint, Endpoints, Notify};
 use super::dispatch::{With, with};
 use super::job::{Job, PATIENCE};
+use super::keep_awake::Awake;
 use super::observer::Watch;
 use super::receiver::{Orders, Report};
 use super::receiver_handle::ReceiverHandle;

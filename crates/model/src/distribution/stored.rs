@@ -12,8 +12,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::{Distribution, HIGHEST_TRACKED, SIGNIFICANT_DIGITS};
 use crate::Latency;
 use crate::buckets::{Bucket, Buckets};
-use crate::hdr::{HdrLayout, read_hdr, write_hdr};
 use crate::compact_counts::{Packed, Packing};
+use crate::hdr::{HdrLayout, read_hdr, write_hdr};
 
 /// A distribution as recordings hold it.
 #[derive(Serialize, Deserialize, JsonSchema)]

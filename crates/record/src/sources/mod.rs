@@ -3,12 +3,12 @@
 //! What is known of each before its lines are read is little (`candidate.rs`), so that there may be thousands; then one
 //! after the other is read, and handed on only when it is known to be whole (`whole.rs`).
 
-mod machine_names;
 mod candidate;
+mod complete_lines;
+mod machine_names;
 mod merged;
 #[cfg(test)]
 mod tests;
-mod complete_lines;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::PathBuf;
@@ -18,10 +18,10 @@ use howlate_model::{
     System,
 };
 
-use self::machine_names::{Called, key};
 use self::candidate::Candidate;
-pub use self::merged::Merged;
 use self::complete_lines::{Ending, Whole};
+use self::machine_names::{Called, key};
+pub use self::merged::Merged;
 use crate::merge::{Merge, side_by_side};
 
 /// As many conditions are in the header; others follow it, so that no line is too long to be read.

@@ -4,7 +4,7 @@ use howlate_analyse::compare::{Compared, Tested, Verdict};
 use howlate_model::Margin;
 use serde::Serialize;
 
-use super::{ComparisonReport, settle, words};
+use super::{ComparisonReport, next_step, words};
 
 const FORMAT: u32 = 1;
 

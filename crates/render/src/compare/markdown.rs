@@ -3,7 +3,7 @@
 use howlate_analyse::compare::{Compared, Design, Tested, Verdict};
 
 use super::selection::{others, worth_reading};
-use super::{ComparisonReport, settle, summary, words};
+use super::{ComparisonReport, next_step, summary, words};
 use crate::markdown_text;
 use crate::numbers::{micros, micros_of, signed_micros};
 

@@ -2,7 +2,7 @@
 
 use howlate_analyse::compare::{Compared, Design, Tested};
 
-use super::{ComparisonReport, settle, words};
+use super::{ComparisonReport, next_step, words};
 use crate::numbers::{micros_of, signed_micros};
 
 /// A comparison in words.

@@ -3,14 +3,14 @@
 mod json;
 mod junit;
 mod markdown;
-mod self_test;
+mod messages;
 mod next_step;
+mod selection;
+mod self_test;
 mod summary;
 mod tap;
 mod text;
-mod messages;
 mod words;
-mod selection;
 
 use howlate_analyse::Analysis;
 use howlate_analyse::compare::{Compared, Comparison, Criteria, Tested};
@@ -18,10 +18,10 @@ use howlate_analyse::compare::{Compared, Comparison, Criteria, Tested};
 pub use json::comparison_json;
 pub use junit::comparison_junit;
 pub use markdown::comparison_markdown;
+pub use messages::{Told, ToldPair, ToldRow};
 pub use self_test::{SelfTest, self_test, self_test_json};
 pub use tap::comparison_tap;
 pub use text::{comparison_below, comparison_text};
-pub use messages::{Told, ToldPair, ToldRow};
 pub(crate) use words::short_pairs;
 
 /// A comparison, and where it comes from.

@@ -4,8 +4,8 @@ use howlate_analyse::compare::{Compared, Design, Settling, Statistic};
 use howlate_model::{Span, shell_word};
 
 use super::{ComparisonReport, words};
-use crate::numbers::rough;
 use crate::command_line::{OUTPUT, without};
+use crate::numbers::rough;
 
 /// Options that the new command has its own of, each with a value.
 const REPLACED: [&str; 4] = ["--rounds", "--duration", "--samples", "--seed"];

@@ -6,7 +6,7 @@ use howlate_analyse::compare::{Compared, Design, Inconclusive, Maximum, Refusal,
 use howlate_model::Margin;
 
 use super::selection::{others, worth_reading};
-use super::{ComparisonReport, settle, summary, words};
+use super::{ComparisonReport, next_step, summary, words};
 use crate::machine::machine;
 use crate::numbers::{count, length, micros, micros_of, rough, signed_micros};
 use crate::prose::wrapped;

@@ -9,7 +9,7 @@ use howlate_analyse::compare::{
 use howlate_model::{Caveat, Property, Span, Value};
 
 use super::ComparisonReport;
-use crate::caveats::messages;
+use crate::caveats::told;
 use crate::condition::CIRCUMSTANCES;
 use crate::numbers::{count, length, micros_of, signed_micros, with_minus};
 use crate::property::{self, phrase, phrases, typed_phrase, worded};

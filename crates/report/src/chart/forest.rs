@@ -2,8 +2,8 @@
 
 use maud::{Markup, html};
 
-use super::path::rounded;
 use super::labelled_rows::{Label, Shelf, Shelves};
+use super::path::rounded;
 use super::{Area, Axis, Hue, Room};
 
 /// Groups of differences on one axis.

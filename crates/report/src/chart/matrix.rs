@@ -4,8 +4,8 @@ use howlate_render::scale::Scale;
 use maud::{Markup, html};
 
 use super::Room;
-use super::path::rounded;
 use super::labelled_rows::cut;
+use super::path::rounded;
 use super::thin_rows::{Strip, strips, strips_height};
 
 /// Fields in columns and rows, and below them strips, where there are too many rows to name each.

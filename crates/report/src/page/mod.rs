@@ -11,10 +11,10 @@ use howlate_render::{ComparisonReport, legible_lines};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::entry::{Entry, not_shown, shown};
-use crate::fleet::Fleet;
 use crate::explanations::meaning_lines;
+use crate::fleet::Fleet;
 use crate::pictures::{Chart, Picture, Source, is_among_the_pictures, picture};
-use crate::{Recording, Subject, answer, comparison, deadline, errors, names, prose, tables, to_copy};
+use crate::{Recording, Subject, answer, comparison, deadline, errors, names, prose, snippets, tables};
 
 const STYLE: &str = concat!(
     include_str!("../chart/colours.css"),

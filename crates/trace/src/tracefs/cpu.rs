@@ -3,8 +3,8 @@
 use howlate_model::{Expiry, MonotonicTime};
 
 use super::event::Comm;
-use super::occupancy::Deferral;
 use super::holder::Has;
+use super::occupancy::Deferral;
 use crate::names::{HRTIMER, Interrupts};
 
 /// A timer that is being served.

@@ -7,9 +7,9 @@ mod cpu;
 mod event;
 mod follow;
 mod format;
-mod occupancy;
 mod holder;
 mod instance;
+mod occupancy;
 mod page;
 mod thread;
 

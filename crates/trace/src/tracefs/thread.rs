@@ -2,8 +2,8 @@
 
 use howlate_model::{Asleep, Expiry, Lost, MonotonicTime, Occupant, Traced, Who, WokenBy};
 
-use super::occupancy::Held;
 use super::holder::Has;
+use super::occupancy::Held;
 use crate::names::Interrupts;
 
 /// Stretches without CPU of one wake-up that are listed.

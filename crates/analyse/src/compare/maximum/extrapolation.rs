@@ -8,9 +8,9 @@ use serde::Serialize;
 
 use super::Late;
 use super::pareto::Pareto;
+use crate::compare::block_series::Piece;
 use crate::compare::mann_whitney::MannWhitney;
 use crate::compare::ordered;
-use crate::compare::block_series::Piece;
 
 /// Fewer clusters do not fix a tail.
 const LEAST_CLUSTERS: usize = 50;

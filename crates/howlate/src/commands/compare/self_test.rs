@@ -5,15 +5,15 @@ use howlate_analyse::compare::{Track, false_alarms};
 use howlate_analyse::is_as_asked;
 use howlate_model::Span;
 use howlate_plan::{CyclicChoices, Plan};
-use howlate_safe_path::Temporary;
 use howlate_render::{self as render, SelfTest};
+use howlate_safe_path::Temporary;
 
 use crate::cli::{Cli, Command, Compare, ComparisonFormat, Cyclic, Measuring};
 use crate::commands::{cyclic, reading};
 use crate::environment::Environment;
 use crate::error::Error;
-use crate::session::{Request, Resume, measure};
 use crate::exit_status::Status;
+use crate::session::{Request, Resume, measure};
 use crate::terminal;
 
 /// Wake-ups of a turn: enough for a 99th percentile, a few for the warm-up.

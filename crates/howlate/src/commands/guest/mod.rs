@@ -23,8 +23,8 @@ use super::say_kept;
 use crate::cli::{Guest, without_repeats};
 use crate::environment::Environment;
 use crate::error::Error;
-use crate::history::Kept;
 use crate::exit_status::{self, Status};
+use crate::history::Kept;
 use crate::terminal;
 
 pub(crate) fn run(args: &Guest) -> Result<Status, Error> {

@@ -5,8 +5,8 @@ use std::io;
 use howlate_linux::sysv::{receive, send};
 
 use crate::notify::channel::{Await, Channel, Endpoint, Endpoints, Notify};
-use crate::notify::sysv_cleanup::{Janitor, SysvKind};
 use crate::notify::shared::Direction;
+use crate::notify::sysv_cleanup::{Janitor, SysvKind};
 
 pub(crate) struct SysvMq;
 

@@ -6,8 +6,8 @@ use std::sync::atomic::Ordering;
 use howlate_linux::sysv::change_semaphore;
 
 use crate::notify::channel::{Await, Channel, Endpoint, Endpoints, Notify};
-use crate::notify::sysv_cleanup::{Janitor, SysvKind};
 use crate::notify::shared::Direction;
+use crate::notify::sysv_cleanup::{Janitor, SysvKind};
 
 pub(crate) struct SysvSem;
 

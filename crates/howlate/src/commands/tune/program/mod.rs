@@ -1,7 +1,7 @@
 //! `howlate tune program`: settings tried from outside, on a program that goes on.
 
-mod first_look;
 mod external_settings;
+mod first_look;
 mod observer;
 mod time_windows;
 
@@ -24,12 +24,12 @@ use crate::commands::watch::subject::Subject;
 use crate::commands::watch::traced::Traced;
 use crate::environment::Environment;
 use crate::error::Error;
+use crate::exit_status::Status;
 use crate::history::Kept;
 use crate::session::{Parts, Request, Resume, Turning, measure_in_steps};
-use crate::exit_status::Status;
 use crate::terminal;
-use first_look::FirstLook;
 use external_settings::Outside;
+use first_look::FirstLook;
 use observer::{Sight, threads_of};
 use time_windows::{SETTLE, Windows};
 
