@@ -24,6 +24,7 @@ mod injected_cause;
 mod instrument;
 mod ledger;
 mod limit;
+mod line;
 mod load;
 mod loop_turn;
 mod margin;
@@ -79,6 +80,7 @@ pub use injected_cause::{Known, Stamp};
 pub use instrument::Instrument;
 pub use ledger::{ENTRIES_KEPT, Late, Ledger, NotDecomposed, OTHERS, Pid, Share, WhyBlock};
 pub use limit::{Limit, LimitError, Statistic};
+pub use line::Reference;
 pub use load::{
     Hackbench, Intensity, Load, LoadBlock, LoadError, LoadKind, LoadPart, LoadReport, Loads, PartEffect,
 };

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 
-use howlate_model::{Condition, Line, MonotonicTime, Policy, Started};
+use howlate_model::{Condition, Line, MonotonicTime, Policy, Reference, Started};
 
 /// Renumbers the lines of one source after the other.
 #[derive(Debug, Default)]
@@ -155,84 +155,20 @@ impl Merge {
     }
 
     /// A line of the current source that names no new condition, as it stands in the merged recording.
-    pub fn line(&mut self, line: Line) -> Line {
-        match line {
-            Line::Started(mut started) => {
-                self.renumber(&mut started.condition, &mut started.round);
-                self.shift(&mut started.at_ns);
-                Line::Started(started)
+    pub fn line(&mut self, mut line: Line) -> Line {
+        line.visit_mut(&mut |reference| match reference {
+            Reference::Condition(condition) => *condition = self.merged(*condition),
+            Reference::Round(round) => *round = self.round(*round),
+            Reference::Boot(boot) => *boot = self.boot(*boot),
+            Reference::Time(time) => *time = MonotonicTime::from_nanos(self.moved(time.as_nanos())),
+            Reference::Moved(by) => *by = self.moved(*by),
+        });
+        for (condition, round) in line.turns() {
+            if let Some(known) = self.known.get_mut(condition as usize) {
+                known.next_round = known.next_round.max(round.saturating_add(1));
             }
-            Line::Block(mut block) => {
-                self.renumber(&mut block.condition, &mut block.round);
-                self.shift(&mut block.from_ns);
-                self.shift(&mut block.until_ns);
-                block.worst.iter_mut().for_each(|worst| self.shift(&mut worst.at_ns));
-                Line::Block(block)
-            }
-            Line::Finished(mut finished) => {
-                self.renumber(&mut finished.condition, &mut finished.round);
-                self.shift(&mut finished.at_ns);
-                Line::Finished(finished)
-            }
-            Line::Load(mut load) => {
-                load.conditions.iter_mut().for_each(|condition| *condition = self.merged(*condition));
-                load.round = self.round(load.round);
-                self.shift(&mut load.from_ns);
-                self.shift(&mut load.until_ns);
-                Line::Load(load)
-            }
-            Line::Why(mut why) => {
-                self.renumber(&mut why.condition, &mut why.round);
-                why.beside = self.round(why.beside);
-                self.shift(&mut why.from_ns);
-                self.shift(&mut why.until_ns);
-                why.ledger.shift(|time| self.shift(time));
-                Line::Why(why)
-            }
-            Line::Watched(mut watched) => {
-                watched.condition = self.merged(watched.condition);
-                self.shift(&mut watched.from_ns);
-                self.shift(&mut watched.until_ns);
-                Line::Watched(watched)
-            }
-            line => self.of_no_condition(line),
         }
-    }
-
-    /// Lines about a machine or the whole run.
-    fn of_no_condition(&mut self, line: Line) -> Line {
-        match line {
-            Line::Resumed(mut resumed) => {
-                self.shift(&mut resumed.at_ns);
-                Line::Resumed(resumed)
-            }
-            Line::Source(mut source) => {
-                self.shift(&mut source.at_ns);
-                source.moved_by_ns = source.moved_by_ns.saturating_add(self.source.moved_by);
-                Line::Source(source)
-            }
-            Line::Boot(mut boot) => {
-                self.source.boots = self.source.boots.max(boot.boot.saturating_add(1));
-                boot.boot = boot.boot.saturating_add(self.boots);
-                boot.first_round = self.round(boot.first_round);
-                boot.moved_by_ns = boot.moved_by_ns.saturating_add(self.source.moved_by);
-                self.shift(&mut boot.at_ns);
-                Line::Boot(boot)
-            }
-            Line::BootEnded(mut ended) => {
-                ended.boot = ended.boot.saturating_add(self.boots);
-                Line::BootEnded(ended)
-            }
-            line => line,
-        }
-    }
-
-    fn renumber(&mut self, condition: &mut u32, round: &mut u32) {
-        *condition = self.merged(*condition);
-        *round = self.round(*round);
-        if let Some(known) = self.known.get_mut(*condition as usize) {
-            known.next_round = known.next_round.max(round.saturating_add(1));
-        }
+        line
     }
 
     /// A condition that the source's header lacks, as in a damaged recording, is one that no reader knows.
@@ -244,8 +180,14 @@ impl Merge {
         of_source.saturating_add(self.source.first_round)
     }
 
-    fn shift(&self, time: &mut MonotonicTime) {
-        *time = MonotonicTime::from_nanos(time.as_nanos().saturating_add(self.source.moved_by));
+    /// Boots go on from source to source.
+    fn boot(&mut self, of_source: u32) -> u32 {
+        self.source.boots = self.source.boots.max(of_source.saturating_add(1));
+        of_source.saturating_add(self.boots)
+    }
+
+    const fn moved(&self, nanoseconds: i64) -> i64 {
+        nanoseconds.saturating_add(self.source.moved_by)
     }
 }
 

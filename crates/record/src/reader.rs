@@ -4,7 +4,6 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::slice::from_ref;
 
 use howlate_model::{CONDITIONS_MOST, FORMAT, Header, Line};
 use serde::Deserialize;
@@ -166,7 +165,7 @@ impl Reader {
                 {
                     self.header.conditions.push((**condition).clone());
                 }
-                self.unknown += u64::from(conditions(&line).iter().any(|&one| one as usize >= known));
+                self.unknown += u64::from(line.conditions().iter().any(|&one| one as usize >= known));
                 Some(Ok(line))
             }
             Err(_) if self.buffer.last() != Some(&b'\n') => {
@@ -203,18 +202,6 @@ impl Iterator for Reader {
 pub(crate) fn parsed(line: &[u8]) -> Result<Line, serde_json::Error> {
     let text = std::str::from_utf8(line).map_err(serde_json::Error::custom)?;
     serde_json::from_str(text)
-}
-
-/// The conditions that a line is about.
-fn conditions(line: &Line) -> &[u32] {
-    match line {
-        Line::Started(started) => from_ref(&started.condition),
-        Line::Block(block) => from_ref(&block.condition),
-        Line::Load(load) => &load.conditions,
-        Line::Watched(watched) => from_ref(&watched.condition),
-        Line::Finished(finished) => from_ref(&finished.condition),
-        _ => &[],
-    }
 }
 
 /// As much of a header as every version of the format has.
@@ -276,6 +263,8 @@ pub(crate) mod testing {
 
 #[cfg(test)]
 mod tests {
+    use howlate_model::{Ledger, MonotonicTime, WhyBlock};
+
     use super::testing::{block, header};
     use super::*;
     use crate::Writer;
@@ -288,6 +277,20 @@ mod tests {
         }
         writer.close();
         path
+    }
+
+    fn why(condition: u32) -> Line {
+        let time = MonotonicTime::default();
+        let (tracer, ledger) = ("bpf".to_owned(), Ledger::default());
+        Line::Why(Box::new(WhyBlock {
+            condition,
+            round: 1,
+            beside: 0,
+            from_ns: time,
+            until_ns: time,
+            tracer,
+            ledger,
+        }))
     }
 
     #[track_caller]
@@ -348,6 +351,18 @@ mod tests {
         let mut reader = Reader::open(&path).unwrap();
         assert_eq!(reader.by_ref().filter(Result::is_ok).count(), 4);
         assert_eq!(reader.of_unknown_conditions(), 2);
+    }
+
+    #[test]
+    fn causes_of_unknown_conditions_are_counted() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.jsonl");
+        let mut writer = Writer::create(&path, &header(2)).unwrap();
+        [0, 2].iter().for_each(|&one| writer.write(&why(one)));
+        writer.close();
+        let mut reader = Reader::open(&path).unwrap();
+        assert_eq!(reader.by_ref().filter(Result::is_ok).count(), 2);
+        assert_eq!(reader.of_unknown_conditions(), 1);
     }
 
     #[test]

@@ -76,22 +76,7 @@ pub(crate) fn in_place(path: &Path, keep: &dyn Fn(TurnOf) -> bool) -> io::Result
 }
 
 fn stays(line: &Line, keep: &dyn Fn(TurnOf) -> bool) -> bool {
-    match line {
-        Line::Started(started) => keep((started.condition, started.round)),
-        Line::Block(block) => keep((block.condition, block.round)),
-        Line::Load(load) => load.conditions.iter().all(|condition| keep((*condition, load.round))),
-        Line::Finished(finished) => keep((finished.condition, finished.round)),
-        Line::Why(why) => keep((why.condition, why.round)),
-        Line::End(_) => false,
-        Line::Header(_)
-        | Line::Condition(_)
-        | Line::Watched(_)
-        | Line::Caveat(_)
-        | Line::Resumed(_)
-        | Line::Boot(_)
-        | Line::BootEnded(_)
-        | Line::Source(_) => true,
-    }
+    !matches!(line, Line::End(_)) && line.turns().all(keep)
 }
 
 #[cfg(test)]

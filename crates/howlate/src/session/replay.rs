@@ -51,7 +51,7 @@ fn take_in(
     let (mut conditions, mut done) = (VecDeque::from(step.conditions), HashSet::new());
     while let Some(line) = lines.next_if(|line| match line {
         Ok(Line::Condition(_)) => !conditions.is_empty(),
-        Ok(line) => turn_of(line).is_none_or(|turn| asked.contains(&turn)),
+        Ok(line) => line.turns().next().is_none_or(|turn| asked.contains(&turn)),
         Err(_) => true,
     }) {
         let line = line?;
@@ -74,15 +74,4 @@ fn take_in(
 /// The turns of threads that a turn consists of.
 pub(super) fn parts(turn: &Turn) -> impl Iterator<Item = TurnOf> + '_ {
     turn.tasks.iter().map(|task| (task.condition, task.round))
-}
-
-/// The turn that a line is of; none where it belongs to the whole run.
-fn turn_of(line: &Line) -> Option<TurnOf> {
-    match line {
-        Line::Started(started) => Some((started.condition, started.round)),
-        Line::Block(block) => Some((block.condition, block.round)),
-        Line::Finished(finished) => Some((finished.condition, finished.round)),
-        Line::Load(load) => load.conditions.first().map(|condition| (*condition, load.round)),
-        _ => None,
-    }
 }

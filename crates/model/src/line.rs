@@ -1,0 +1,182 @@
+//! What a line is about, said once: conditions, a turn of them, times. No match has a wildcard, so that a new line is
+//! forgotten nowhere.
+
+use std::slice::from_ref;
+
+use crate::{Line, MonotonicTime};
+
+/// A number in a line that means something only in its recording.
+#[derive(Debug)]
+pub enum Reference<'a> {
+    /// The index of a condition.
+    Condition(&'a mut u32),
+    /// Which of its condition's turns.
+    Round(&'a mut u32),
+    /// Which of the run's boots.
+    Boot(&'a mut u32),
+    /// A reading of the recording's clock.
+    Time(&'a mut MonotonicTime),
+    /// Nanoseconds that were added to another clock's readings to get this one's.
+    Moved(&'a mut i64),
+}
+
+impl Line {
+    /// The conditions that it is about, by index: those measured meanwhile, where it is about a load.
+    pub fn conditions(&self) -> &[u32] {
+        match self {
+            Self::Started(started) => from_ref(&started.condition),
+            Self::Block(block) => from_ref(&block.condition),
+            Self::Load(load) => &load.conditions,
+            Self::Why(why) => from_ref(&why.condition),
+            Self::Watched(watched) => from_ref(&watched.condition),
+            Self::Finished(finished) => from_ref(&finished.condition),
+            Self::Header(_)
+            | Self::Condition(_)
+            | Self::Caveat(_)
+            | Self::Resumed(_)
+            | Self::Source(_)
+            | Self::Boot(_)
+            | Self::BootEnded(_)
+            | Self::End(_) => &[],
+        }
+    }
+
+    /// Which of its conditions' turns it belongs to; none where it belongs to the whole run.
+    pub const fn round(&self) -> Option<u32> {
+        match self {
+            Self::Started(started) => Some(started.round),
+            Self::Block(block) => Some(block.round),
+            Self::Load(load) => Some(load.round),
+            Self::Why(why) => Some(why.round),
+            Self::Finished(finished) => Some(finished.round),
+            Self::Header(_)
+            | Self::Condition(_)
+            | Self::Watched(_)
+            | Self::Caveat(_)
+            | Self::Resumed(_)
+            | Self::Source(_)
+            | Self::Boot(_)
+            | Self::BootEnded(_)
+            | Self::End(_) => None,
+        }
+    }
+
+    /// The turns that it belongs to, each as condition and round; none where it belongs to the whole run.
+    pub fn turns(&self) -> impl Iterator<Item = (u32, u32)> {
+        let of = |round| self.conditions().iter().map(move |condition| (*condition, round));
+        self.round().into_iter().flat_map(of)
+    }
+
+    /// Hands every reference to `change`.
+    pub fn visit_mut(&mut self, change: &mut impl FnMut(Reference<'_>)) {
+        use Reference::{Boot, Condition, Moved, Round, Time};
+        match self {
+            Self::Header(header) => change(Time(&mut header.at_ns)),
+            Self::Started(started) => {
+                change(Condition(&mut started.condition));
+                change(Round(&mut started.round));
+                change(Time(&mut started.at_ns));
+            }
+            Self::Block(block) => {
+                change(Condition(&mut block.condition));
+                change(Round(&mut block.round));
+                change(Time(&mut block.from_ns));
+                change(Time(&mut block.until_ns));
+                block.worst.iter_mut().for_each(|worst| change(Time(&mut worst.at_ns)));
+            }
+            Self::Load(load) => {
+                load.conditions.iter_mut().for_each(|condition| change(Condition(condition)));
+                change(Round(&mut load.round));
+                change(Time(&mut load.from_ns));
+                change(Time(&mut load.until_ns));
+            }
+            Self::Why(why) => {
+                change(Condition(&mut why.condition));
+                change(Round(&mut why.round));
+                change(Round(&mut why.beside));
+                change(Time(&mut why.from_ns));
+                change(Time(&mut why.until_ns));
+                why.ledger.shift(|time| change(Time(time)));
+            }
+            Self::Watched(watched) => {
+                change(Condition(&mut watched.condition));
+                change(Time(&mut watched.from_ns));
+                change(Time(&mut watched.until_ns));
+            }
+            Self::Finished(finished) => {
+                change(Condition(&mut finished.condition));
+                change(Round(&mut finished.round));
+                change(Time(&mut finished.at_ns));
+            }
+            Self::Resumed(resumed) => change(Time(&mut resumed.at_ns)),
+            Self::Source(source) => {
+                change(Time(&mut source.at_ns));
+                change(Moved(&mut source.moved_by_ns));
+            }
+            Self::Boot(boot) => {
+                change(Boot(&mut boot.boot));
+                change(Round(&mut boot.first_round));
+                change(Time(&mut boot.at_ns));
+                change(Moved(&mut boot.moved_by_ns));
+            }
+            Self::BootEnded(ended) => change(Boot(&mut ended.boot)),
+            Self::End(end) => change(Time(&mut end.at_ns)),
+            Self::Condition(_) | Self::Caveat(_) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Block, Finished, Latency, LoadBlock, Worst};
+
+    fn load(conditions: &[u32]) -> Line {
+        let (conditions, at) = (conditions.to_vec(), MonotonicTime::from_nanos(5));
+        let (from_ns, until_ns, round) = (at, at, 3);
+        Line::Load(LoadBlock {
+            conditions,
+            round,
+            from_ns,
+            until_ns,
+            parts: vec![],
+            context_switches: None,
+            interrupts: None,
+        })
+    }
+
+    #[test]
+    fn a_load_belongs_to_the_turns_of_all_conditions_beside_it() {
+        assert_eq!(load(&[4, 7]).turns().collect::<Vec<_>>(), [(4, 3), (7, 3)]);
+        assert_eq!(load(&[]).turns().next(), None);
+    }
+
+    #[test]
+    fn what_is_changed_is_what_is_referred_to() {
+        let worst = vec![Worst { at_ns: MonotonicTime::from_nanos(5), latency_ns: Latency::default() }];
+        let at_ns = MonotonicTime::from_nanos(5);
+        let finished = Finished {
+            condition: 1,
+            round: 2,
+            at_ns,
+            usage: None,
+            unfinished: false,
+            load: None,
+            error: None,
+        };
+        let block = Block { condition: 1, round: 2, worst, ..Block::default() };
+        for (mut line, times) in
+            [(Line::Block(Box::new(block)), 3), (Line::Finished(finished), 1), (load(&[1]), 2)]
+        {
+            let mut seen = 0;
+            line.visit_mut(&mut |reference| match reference {
+                Reference::Condition(condition) => *condition += 10,
+                Reference::Round(round) => *round += 20,
+                Reference::Time(_) => seen += 1,
+                Reference::Boot(_) | Reference::Moved(_) => panic!("no line on a machine"),
+            });
+            assert_eq!((line.conditions(), seen), (&[11][..], times), "{line:?}");
+            assert!(line.round() >= Some(22));
+        }
+    }
+}
