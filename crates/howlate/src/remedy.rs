@@ -1,6 +1,6 @@
 //! What to do about a refused policy: read the machine before advising.
 
-use howlate_model::{Caveat, Finding, Line, Policy, PolicyRemedy};
+use howlate_model::{Caveat, Finding, FindingId, Line, Policy, PolicyRemedy};
 
 /// Completes the caveats of a line with what would help.
 pub(crate) fn advise(line: &mut Line, findings: &[Finding]) {
@@ -16,16 +16,18 @@ pub(crate) fn advise(line: &mut Line, findings: &[Finding]) {
 pub(crate) fn for_policy(policy: Policy, findings: &[Finding]) -> PolicyRemedy {
     match policy {
         Policy::Other { .. } | Policy::Batch | Policy::Idle => PolicyRemedy::NiceLimit,
-        Policy::Fifo { priority } | Policy::Rr { priority } => in_the_way("rt_group_scheduling", findings)
-            .or_else(|| in_the_way("realtime_permission", findings))
-            .unwrap_or(PolicyRemedy::RealtimeLimit { priority }),
+        Policy::Fifo { priority } | Policy::Rr { priority } => {
+            in_the_way(&FindingId::RtGroupScheduling, findings)
+                .or_else(|| in_the_way(&FindingId::RealtimePermission, findings))
+                .unwrap_or(PolicyRemedy::RealtimeLimit { priority })
+        }
         Policy::Deadline { .. } => PolicyRemedy::DeadlineRights,
     }
 }
 
 /// A finding that blocks and says what to type.
-fn in_the_way(id: &str, findings: &[Finding]) -> Option<PolicyRemedy> {
-    let blocks = |one: &&Finding| one.id == id && one.verdict == howlate_model::Verdict::Blocks;
+fn in_the_way(id: &FindingId, findings: &[Finding]) -> Option<PolicyRemedy> {
+    let blocks = |one: &&Finding| &one.id == id && one.verdict == howlate_model::Verdict::Blocks;
     let finding = findings.iter().find(blocks)?;
     let apply = finding.remedy.as_ref()?.apply.clone();
     let (id, found) = (finding.id.clone(), finding.found.clone());

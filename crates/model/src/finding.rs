@@ -1,13 +1,17 @@
-//! What `howlate doctor` finds. Values, not words about them.
+//! What `howlate doctor` finds. What it is about and what it means are values; what was found, why it matters and what to do
+//! are sentences, finished where the machine was read.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::FindingId;
 
 /// One property of the system that bears on punctuality.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
     /// A stable name for scripts: `clocksource`, `rt_group_scheduling`, ….
-    pub id: String,
+    #[schemars(with = "String")]
+    pub id: FindingId,
     /// What it means for punctuality.
     pub verdict: Verdict,
     /// What was found, in one line.

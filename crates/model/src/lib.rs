@@ -17,6 +17,7 @@ mod distribution;
 mod engine;
 mod exchange;
 mod finding;
+mod finding_id;
 mod foreign;
 mod guest;
 mod hdr;
@@ -73,6 +74,7 @@ pub use engine::{
 };
 pub use exchange::{Between, Irregular, Placement, ReceiverCpu};
 pub use finding::{Cost, Evidence, Finding, Remedy, Verdict};
+pub use finding_id::FindingId;
 pub use foreign::{Foreign, ImportNote};
 pub use guest::{Accelerator, Boot, BootEnded, HostThread, OnHost, VcpuTime};
 pub use hdr::{HdrError, HdrLayout, read_hdr};

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Priority;
+use crate::{FindingId, Priority};
 
 /// What helps against a refused policy. A value: `howlate-render` words it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -21,7 +21,8 @@ pub enum PolicyRemedy {
     /// A finding of `howlate doctor` stands in the way.
     Finding {
         /// Its name.
-        id: String,
+        #[schemars(with = "String")]
+        id: FindingId,
         /// What was found.
         found: String,
         /// What to type.

@@ -331,6 +331,8 @@ fn cpus(set: &CpuSet) -> String {
 
 #[cfg(test)]
 mod tests {
+    use howlate_model::FindingId;
+
     use super::*;
 
     #[test]
@@ -349,7 +351,8 @@ mod tests {
     fn what_a_remedy_says_is_not_typed() {
         let apply =
             ["# on the host, not in the container:", "echo 1", "podman run"].map(str::to_owned).to_vec();
-        let remedy = PolicyRemedy::Finding { id: String::new(), found: "no time".to_owned(), apply };
+        let remedy =
+            PolicyRemedy::Finding { id: FindingId::RtGroupScheduling, found: "no time".to_owned(), apply };
         assert_eq!(
             policy_remedy(&remedy),
             "No time: on the host, not in the container: `echo 1`, then `podman run`"

@@ -157,7 +157,7 @@ impl Page {
             self.beside(label, DIM, &format!("{}: {value}", evidence.path));
         }
         if self.detail == Detail::Full {
-            self.labelled("name", DIM, &finding.id);
+            self.labelled("name", DIM, finding.id.name());
         }
     }
 
@@ -195,11 +195,11 @@ fn styled(style: Style, text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use howlate_model::{Cost, Evidence, Remedy};
+    use howlate_model::{Cost, Evidence, FindingId, Remedy};
 
-    fn finding(id: &str, verdict: Verdict, found: &str) -> Finding {
+    fn finding(id: FindingId, verdict: Verdict, found: &str) -> Finding {
         Finding {
-            id: id.into(),
+            id,
             verdict,
             found: found.into(),
             evidence: vec![Evidence { path: "/proc/self/timerslack_ns".into(), value: "50000".into() }],
@@ -220,7 +220,7 @@ mod tests {
                 ],
                 undo: vec!["echo 50000 > /proc/$$/timerslack_ns".into()],
             }),
-            ..finding("timer_slack", Verdict::Costs, "timers of this process may expire 50 µs late")
+            ..finding(FindingId::TimerSlack, Verdict::Costs, "timers of this process may expire 50 µs late")
         }
     }
 
@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn what_costs_comes_with_reason_and_remedy() {
-        let good = finding("swap", Verdict::Good, "there is no swap");
+        let good = finding(FindingId::Swap, Verdict::Good, "there is no swap");
         let text = plain(&findings(&[slack(), good], 72, Detail::Brief));
         let expected = "\
 Costs punctuality (1)
@@ -261,7 +261,8 @@ As it should be (1)
 
     #[test]
     fn evidence_is_shown_in_full_and_where_reading_failed() {
-        let unknown = finding("tick", Verdict::Unknown, "how often the tick comes could not be read");
+        let unknown =
+            finding(FindingId::Tick, Verdict::Unknown, "how often the tick comes could not be read");
         assert!(findings(&[unknown], 80, Detail::Brief).contains("timerslack_ns: 50000"));
         assert!(!findings(&[slack()], 80, Detail::Brief).contains("timerslack_ns: 50000"));
         let full = plain(&findings(&[slack()], 80, Detail::Full));
@@ -272,9 +273,9 @@ As it should be (1)
     #[test]
     fn groups_are_ordered_and_empty_ones_left_out() {
         let all = [
-            finding("a", Verdict::Good, "a"),
-            finding("b", Verdict::Blocks, "b"),
-            finding("c", Verdict::Note, "c"),
+            finding(FindingId::Smt, Verdict::Good, "a"),
+            finding(FindingId::Tick, Verdict::Blocks, "b"),
+            finding(FindingId::Turbo, Verdict::Note, "c"),
         ];
         let text = plain(&findings(&all, 80, Detail::Brief));
         let headings: Vec<&str> = text.lines().filter(|line| line.ends_with(')')).collect();

@@ -2,7 +2,7 @@
 
 use howlate_analyse::cause::{ProbeEffect, Why, WhyCause, remedy};
 use howlate_analyse::{Analysis, Outcome};
-use howlate_model::{Explained, Finding, Kind, Latency, NO_TRACER, Part, Segment, Span, Work};
+use howlate_model::{Explained, Finding, FindingId, Kind, Latency, NO_TRACER, Part, Segment, Span, Work};
 
 use crate::condition::condition;
 use crate::legible::legible;
@@ -51,7 +51,7 @@ fn one<'a>(
     outcome: &Outcome,
     why: &Why,
     findings: &'a [Finding],
-    told: &mut Vec<&'a str>,
+    told: &mut Vec<&'a FindingId>,
     width: usize,
 ) -> String {
     let title = format!("Why: {}", condition(&outcome.condition));
@@ -122,11 +122,10 @@ pub(crate) fn most(why: &Why) -> Option<String> {
 }
 
 /// What can be done about causes that count, as far as it was not `told`, each with what is to be typed.
-fn remedies<'a>(why: &Why, findings: &'a [Finding], told: &mut Vec<&'a str>, width: usize) -> String {
+fn remedies<'a>(why: &Why, findings: &'a [Finding], told: &mut Vec<&'a FindingId>, width: usize) -> String {
     let mut text = String::new();
     for cause in why.causes.iter().take(CAUSES_SHOWN).filter(|cause| cause.share >= WORTH_A_REMEDY) {
-        let Some(finding) = remedy(cause.kind, findings).filter(|one| !told.contains(&one.id.as_str()))
-        else {
+        let Some(finding) = remedy(cause.kind, findings).filter(|one| !told.contains(&&one.id)) else {
             continue;
         };
         told.push(&finding.id);
@@ -337,7 +336,7 @@ mod tests {
         let why = Why::of(&ledger, "bpf", Some(Span::ZERO), None);
         let remedy = Some(howlate_model::Remedy { apply: vec!["ulimit -r 80".into()], undo: Vec::new() });
         let finding = Finding {
-            id: "realtime_permission".into(),
+            id: FindingId::RealtimePermission,
             verdict: howlate_model::Verdict::Blocks,
             found: "no real-time policy may be used".into(),
             evidence: Vec::new(),

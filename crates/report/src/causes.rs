@@ -1,7 +1,7 @@
 //! Who made the late wake-ups late, and what can be done about it, for Markdown.
 
 use howlate_analyse::cause::{Why, WhyCause, WhyRemedy};
-use howlate_model::Latency;
+use howlate_model::{FindingId, Latency};
 use howlate_render::numbers::count;
 use howlate_render::{cause_in_words, late_in_words, markdown_text, percent};
 
@@ -55,10 +55,10 @@ fn row(cause: &WhyCause) -> Vec<String> {
 
 /// Each remedy once, at the first cause that it bears on.
 fn remedies(causes: &[WhyCause]) -> String {
-    let mut told: Vec<&str> = Vec::new();
+    let mut told: Vec<&FindingId> = Vec::new();
     let mut text = String::new();
     for (cause, remedy) in causes.iter().filter_map(|cause| Some((cause, cause.remedy.as_ref()?))) {
-        if !told.contains(&remedy.finding.as_str()) {
+        if !told.contains(&&remedy.finding) {
             told.push(&remedy.finding);
             text.push_str(&what_to_do(cause, remedy));
         }
@@ -100,7 +100,7 @@ mod tests {
         let mut known = analysis(vec![cyclic("fifo:80", 0)]);
         add(&mut known, 0, 10, 5_000);
         known.header.findings = vec![Finding {
-            id: "realtime_permission".into(),
+            id: FindingId::RealtimePermission,
             verdict: Verdict::Blocks,
             found: "no real-time policy may be used".into(),
             evidence: Vec::new(),

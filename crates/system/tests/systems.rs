@@ -20,7 +20,11 @@ fn findings(system: &str) -> Vec<Finding> {
 
 #[track_caller]
 fn named(findings: &[Finding], id: &str) -> Finding {
-    findings.iter().find(|finding| finding.id == id).unwrap_or_else(|| panic!("no finding {id}")).clone()
+    findings
+        .iter()
+        .find(|finding| finding.id.name() == id)
+        .unwrap_or_else(|| panic!("no finding {id}"))
+        .clone()
 }
 
 /// The tree of a system with one file written anew, or removed.
@@ -80,7 +84,7 @@ fn each_system_is_examined() {
 fn names_are_unique_and_every_finding_is_complete() {
     for system in SYSTEMS {
         let findings = findings(system);
-        let ids: BTreeSet<&str> = findings.iter().map(|finding| finding.id.as_str()).collect();
+        let ids: BTreeSet<&str> = findings.iter().map(|finding| finding.id.name()).collect();
         assert_eq!(ids.len(), findings.len(), "{system}");
         for finding in &findings {
             assert!(!finding.evidence.is_empty(), "{system}: {} shows nothing", finding.id);
@@ -137,7 +141,7 @@ fn this_machine_is_described_and_examined() {
     assert!(!system.online.is_empty());
     assert_eq!(system.cpus.len(), system.online.len());
     let findings = examine(&root);
-    assert!(findings.iter().any(|finding| finding.id == "realtime_permission"));
+    assert!(findings.iter().any(|finding| finding.id.name() == "realtime_permission"));
     assert!(root.asked().contains(&"/proc/self/status".to_owned()));
 }
 
@@ -245,7 +249,7 @@ fn interrupts_are_sent_away_from_isolated_cpus_and_back() {
 fn a_real_time_kernel_is_recognised() {
     let findings = findings("rt-kernel");
     assert_eq!(named(&findings, "realtime_kernel").verdict, Verdict::Good);
-    assert!(!findings.iter().any(|finding| finding.id == "preemption"));
+    assert!(!findings.iter().any(|finding| finding.id.name() == "preemption"));
     assert_eq!(
         named(&findings, "isolated_cpus").found,
         "isolated CPUs: 2-3; measure there with `--cpus 2-3`"
@@ -266,7 +270,7 @@ fn a_slow_clock_and_a_busy_host_are_told() {
 #[test]
 fn the_mark_of_a_container_image_is_not_a_container() {
     let (_copy, findings) = altered("vm", ".dockerenv", Some(""));
-    assert!(!findings.iter().any(|finding| finding.id == "container"));
+    assert!(!findings.iter().any(|finding| finding.id.name() == "container"));
 }
 
 #[test]

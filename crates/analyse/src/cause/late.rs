@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use howlate_model::{Explained, Kind, Late, Ledger, NotDecomposed, Part, Share, Span};
+use howlate_model::{Explained, FindingId, Kind, Late, Ledger, NotDecomposed, Part, Share, Span};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -105,7 +105,8 @@ pub struct WhyCause {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct WhyRemedy {
     /// The finding's name, as `howlate doctor --json` has it.
-    pub finding: String,
+    #[schemars(with = "String")]
+    pub finding: FindingId,
     /// What was found.
     pub found: String,
     /// Commands, or one sentence where no command does it.

@@ -1,29 +1,35 @@
 //! What doctor found that bears on a cause.
 
+use howlate_model::FindingId::{
+    self, CpuDmaLatency, CpuQuota, FairServer, Hypervisor, IdleStates, InterruptAffinity, IsolatedCpus,
+    MemoryLock, Mitigations, NicePermission, NohzFull, NumaBalancing, Preemption, RealtimeKernel,
+    RealtimePermission, RtGroupScheduling, RtThrottling, Steal, Swap, TimerMigration, TimerSlack,
+    TransparentHugePages,
+};
 use howlate_model::{Finding, Kind, Remedy, Verdict};
 
 use super::{Why, WhyRemedy};
 
-/// The findings that bear on each kind of cause, by their stable names, the nearest first.
-const BEARING: &[(Kind, &[&str])] = &[
-    (Kind::TimerSlack, &["timer_slack"]),
-    (Kind::IdleExit, &["idle_states", "cpu_dma_latency", "steal", "hypervisor"]),
-    (Kind::Interrupt, &["interrupt_affinity"]),
-    (Kind::Softirq, &["interrupt_affinity", "isolated_cpus"]),
-    (Kind::Thread, &["rt_group_scheduling", "realtime_permission", "isolated_cpus", "nice_permission"]),
-    (Kind::OtherTimers, &["timer_migration", "nohz_full"]),
-    (Kind::Throttled, &["cpu_quota"]),
-    (Kind::RtThrottled, &["rt_throttling", "fair_server", "rt_group_scheduling"]),
-    (Kind::PageFault, &["memory_lock", "swap", "transparent_huge_pages", "numa_balancing"]),
-    (Kind::Hypervisor, &["steal", "hypervisor"]),
-    (Kind::Undetermined, &["steal", "hypervisor"]),
-    (Kind::Kernel, &["realtime_kernel", "preemption", "mitigations"]),
+/// The findings that bear on each kind of cause, the nearest first.
+const BEARING: &[(Kind, &[FindingId])] = &[
+    (Kind::TimerSlack, &[TimerSlack]),
+    (Kind::IdleExit, &[IdleStates, CpuDmaLatency, Steal, Hypervisor]),
+    (Kind::Interrupt, &[InterruptAffinity]),
+    (Kind::Softirq, &[InterruptAffinity, IsolatedCpus]),
+    (Kind::Thread, &[RtGroupScheduling, RealtimePermission, IsolatedCpus, NicePermission]),
+    (Kind::OtherTimers, &[TimerMigration, NohzFull]),
+    (Kind::Throttled, &[CpuQuota]),
+    (Kind::RtThrottled, &[RtThrottling, FairServer, RtGroupScheduling]),
+    (Kind::PageFault, &[MemoryLock, Swap, TransparentHugePages, NumaBalancing]),
+    (Kind::Hypervisor, &[Steal, Hypervisor]),
+    (Kind::Undetermined, &[Steal, Hypervisor]),
+    (Kind::Kernel, &[RealtimeKernel, Preemption, Mitigations]),
 ];
 
 /// The nearest finding that says what to do about causes of this kind. `None` where doctor found nothing to be done.
 pub fn remedy(kind: Kind, findings: &[Finding]) -> Option<&Finding> {
     let bearing = BEARING.iter().find(|(of, _)| *of == kind)?.1;
-    bearing.iter().find_map(|id| findings.iter().find(|one| one.id == *id && helps(one)))
+    bearing.iter().find_map(|id| findings.iter().find(|one| &one.id == id && helps(one)))
 }
 
 impl Why {
@@ -54,24 +60,24 @@ mod tests {
 
     use super::*;
 
-    fn finding(id: &str, verdict: Verdict, apply: &[&str]) -> Finding {
+    fn finding(id: FindingId, verdict: Verdict, apply: &[&str]) -> Finding {
         let apply = apply.iter().map(|text| (*text).to_owned()).collect();
         let remedy = Some(Remedy { apply, undo: Vec::new() });
         let (found, why) = (String::new(), String::new());
-        Finding { id: id.into(), verdict, found, evidence: Vec::new(), why, cost: None, remedy }
+        Finding { id, verdict, found, evidence: Vec::new(), why, cost: None, remedy }
     }
 
     #[test]
     fn the_nearest_finding_that_can_be_acted_on_is_the_remedy() {
         let all = [
-            finding("isolated_cpus", Verdict::Note, &["isolcpus=1"]),
-            finding("realtime_permission", Verdict::Blocks, &["ulimit -r 80"]),
-            finding("timer_slack", Verdict::Good, &["nothing"]),
-            finding("cpu_quota", Verdict::Costs, &[]),
+            finding(IsolatedCpus, Verdict::Note, &["isolcpus=1"]),
+            finding(RealtimePermission, Verdict::Blocks, &["ulimit -r 80"]),
+            finding(TimerSlack, Verdict::Good, &["nothing"]),
+            finding(CpuQuota, Verdict::Costs, &[]),
         ];
-        let id = |kind| remedy(kind, &all).map(|one| one.id.as_str());
-        assert_eq!(id(Kind::Thread), Some("realtime_permission"));
-        assert_eq!(id(Kind::Softirq), Some("isolated_cpus"));
+        let id = |kind| remedy(kind, &all).map(|one| one.id.clone());
+        assert_eq!(id(Kind::Thread), Some(RealtimePermission));
+        assert_eq!(id(Kind::Softirq), Some(IsolatedCpus));
         assert_eq!(id(Kind::TimerSlack), None, "it is as it should be");
         assert_eq!(id(Kind::Throttled), None, "it says nothing to type");
         assert_eq!(id(Kind::LateArming), None, "that is the program's own");
@@ -87,13 +93,13 @@ mod tests {
         let (at_ns, latency_ns) = (MonotonicTime::default(), Latency::from_nanos(100));
         let mut ledger = Ledger::default();
         ledger.add(&Explained { at_ns, latency_ns, cpu: None, parts });
-        let findings = [finding("realtime_permission", Verdict::Blocks, &["ulimit -r 80"])];
+        let findings = [finding(RealtimePermission, Verdict::Blocks, &["ulimit -r 80"])];
         let why = Why::of(&ledger, "bpf", Some(Span::ZERO), None).with_remedies(&findings);
         let told: Vec<_> = why.causes.iter().map(|one| one.remedy.as_ref()).collect();
         let beside = told[0].unwrap();
         assert_eq!(
-            (beside.finding.as_str(), &beside.apply[..]),
-            ("realtime_permission", &["ulimit -r 80".to_owned()][..])
+            (&beside.finding, &beside.apply[..]),
+            (&RealtimePermission, &["ulimit -r 80".to_owned()][..])
         );
         assert_eq!(told[1], None);
     }

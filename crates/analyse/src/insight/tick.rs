@@ -1,6 +1,6 @@
 //! Sleeps that end on ticks.
 
-use howlate_model::{Header, Policy, Span, Verdict, Wait};
+use howlate_model::{FindingId, Header, Policy, Span, Verdict, Wait};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -22,7 +22,7 @@ pub struct Tick {
 /// Without high-resolution timers, medians of short sleeps are at about a tick. Where the timers are known
 /// to be active, something else made the sleeps that late.
 pub(super) fn find(idle: &[Indexed<'_>], header: &Header) -> Option<Tick> {
-    let timers = header.findings.iter().find(|finding| finding.id == "high_resolution_timers");
+    let timers = header.findings.iter().find(|finding| finding.id == FindingId::HighResolutionTimers);
     let verdict = timers.map_or(Verdict::Unknown, |finding| finding.verdict);
     let tick = Span::from_nanos(1_000_000_000 / u64::from(header.system.tick_hz.filter(|hz| *hz > 0)?));
     let short: Vec<&Indexed<'_>> = idle.iter().filter(|(_, outcome)| is_short(outcome, tick)).collect();
@@ -57,7 +57,7 @@ mod tests {
         let mut header = analysis_of(&[]).header;
         header.system.tick_hz = Some(250);
         header.findings.extend(verdict.map(|verdict| Finding {
-            id: "high_resolution_timers".into(),
+            id: FindingId::HighResolutionTimers,
             verdict,
             found: String::new(),
             evidence: vec![],

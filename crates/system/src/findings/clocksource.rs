@@ -1,6 +1,6 @@
 //! The counter behind every reading of the clock.
 
-use howlate_model::{Finding, Verdict};
+use howlate_model::{Finding, FindingId, Verdict};
 use howlate_procfs::Root;
 
 use super::draft::{Draft, finding};
@@ -23,11 +23,11 @@ const WHY: &str = "Every reading of the clock reads this counter. One in a devic
 pub(super) fn examine(root: &Root) -> Option<Finding> {
     let (current, available) = (root.reading(CURRENT), root.reading(AVAILABLE));
     let Some(name) = current.text() else {
-        let draft = finding("clocksource", Verdict::Unknown, "the clock source could not be read");
+        let draft = finding(FindingId::Clocksource, Verdict::Unknown, "the clock source could not be read");
         return Some(draft.seen(&current).why(WHY).end());
     };
     let verdict = verdict(name);
-    let draft = finding("clocksource", verdict, format!("the clock source is {name}"));
+    let draft = finding(FindingId::Clocksource, verdict, format!("the clock source is {name}"));
     let draft = draft.seen(&current).seen(&available).why(WHY);
     let names = available.text().unwrap_or_default();
     let quick = names.split_whitespace().find(|name| QUICK.contains(name));

@@ -1,6 +1,6 @@
 //! The container, and how to ask its runtime for what it withholds.
 
-use howlate_model::{Finding, Verdict};
+use howlate_model::{Finding, FindingId, Verdict};
 use howlate_procfs::Root;
 
 use super::draft::{Draft, finding};
@@ -9,7 +9,7 @@ use crate::container::container;
 pub(super) fn examine(root: &Root) -> Option<Finding> {
     let container = container(root)?;
     let found = format!("this runs in a container: {}", container.runtime);
-    let draft = finding("container", Verdict::Note, found).seen(&container.reading).why(
+    let draft = finding(FindingId::Container, Verdict::Note, found).seen(&container.reading).why(
         "Containers share the host's kernel: they add limits, not delay. Most settings below can only be \
             changed on the host.",
     );

@@ -1,7 +1,7 @@
 //! A finding being written.
 
 use howlate_knobs::{Files, boot_remedy};
-use howlate_model::{Cost, Finding, Remedy, Verdict};
+use howlate_model::{Cost, Finding, FindingId, Remedy, Verdict};
 use howlate_procfs::{Reading, Root};
 
 /// Collects the parts of a finding in the order in which they are read.
@@ -11,9 +11,9 @@ pub(super) struct Draft {
 }
 
 /// Starts a finding: its stable name, what it means, and what was found.
-pub(super) fn finding(id: &str, verdict: Verdict, found: impl Into<String>) -> Draft {
+pub(super) fn finding(id: FindingId, verdict: Verdict, found: impl Into<String>) -> Draft {
     let finding = Finding {
-        id: id.to_owned(),
+        id,
         verdict,
         found: found.into(),
         evidence: Vec::new(),

@@ -1,7 +1,7 @@
 //! How fast the CPUs run, and who decides.
 
 use howlate_knobs::Files;
-use howlate_model::{Finding, Verdict};
+use howlate_model::{Finding, FindingId, Verdict};
 use howlate_procfs::Root;
 
 use super::draft::{Draft, finding};
@@ -23,7 +23,7 @@ pub(super) fn governor(root: &Root) -> Option<Finding> {
     let fixed = governors.values() == ["performance"];
     let verdict = if fixed { Verdict::Good } else { Verdict::Costs };
     let found = format!("the frequency governor is {}{}", governors.values().join(" and "), range(root));
-    let draft = finding("frequency_governor", verdict, found).examples(&governors).why(
+    let draft = finding(FindingId::FrequencyGovernor, verdict, found).examples(&governors).why(
         "A CPU that has been idle runs slowly at first. Everything after the wake-up then takes longer, \
             until the governor raises the frequency.",
     );
@@ -33,9 +33,10 @@ pub(super) fn governor(root: &Root) -> Option<Finding> {
 fn no_scaling(root: &Root) -> Option<Finding> {
     let online = root.reading("/sys/devices/system/cpu/online");
     online.text()?;
-    let draft = finding("frequency_governor", Verdict::Note, "this kernel does not set CPU frequencies")
-        .seen(&root.reading(format!("{POLICIES}/policy0/scaling_governor")))
-        .why("The firmware or the host decides how fast the CPUs run.");
+    let draft =
+        finding(FindingId::FrequencyGovernor, Verdict::Note, "this kernel does not set CPU frequencies")
+            .seen(&root.reading(format!("{POLICIES}/policy0/scaling_governor")))
+            .why("The firmware or the host decides how fast the CPUs run.");
     Some(draft.end())
 }
 
@@ -81,12 +82,13 @@ pub(super) fn preference(root: &Root) -> Option<Finding> {
         "balance_performance" | "default" => Verdict::Note,
         _ => Verdict::Costs,
     };
-    let draft = finding("energy_preference", verdict, format!("the processor is told to prefer {values}"))
-        .examples(&preferences)
-        .why(
-            "The processor raises its own frequency; the preference decides how readily. While the \
+    let draft =
+        finding(FindingId::EnergyPreference, verdict, format!("the processor is told to prefer {values}"))
+            .examples(&preferences)
+            .why(
+                "The processor raises its own frequency; the preference decides how readily. While the \
             governor is `performance` it cannot be changed.",
-        );
+            );
     Some(draft.when(verdict != Verdict::Good, |draft| draft.turn(root, "energy_preference")).end())
 }
 
@@ -99,7 +101,7 @@ pub(super) fn turbo(root: &Root) -> Option<Finding> {
         (None, None) => return None,
     };
     let found = if on { "turbo frequencies are on" } else { "turbo frequencies are off" };
-    let draft = finding("turbo", Verdict::Note, found).seen(seen).why(
+    let draft = finding(FindingId::Turbo, Verdict::Note, found).seen(seen).why(
         "Turbo is faster, but by how much depends on temperature and on the other cores. Without it, the same \
             code takes about the same time every time.",
     );

@@ -1,6 +1,6 @@
 //! How deeply idle CPUs sleep, and how long they take to come back.
 
-use howlate_model::{Finding, IdleState, Verdict};
+use howlate_model::{Finding, FindingId, IdleState, Verdict};
 use howlate_procfs::{CommandLine, Reading, Root, list_of_cpus};
 
 use super::draft::{Draft, finding};
@@ -41,7 +41,7 @@ fn unmanaged(root: &Root) -> Finding {
         ),
         (false, false) => (Verdict::Note, "this kernel manages no idle states"),
     };
-    finding("idle_states", verdict, found).seen(&driver).seen(&line.only(&["idle"])).why(WHY).end()
+    finding(FindingId::IdleStates, verdict, found).seen(&driver).seen(&line.only(&["idle"])).why(WHY).end()
 }
 
 /// The states of one CPU as evidence, each in one line.
@@ -68,13 +68,13 @@ fn shallow(root: &Root, cpu: u32, deepest: &IdleState) -> Finding {
     } else {
         (Verdict::Good, format!("idle CPUs sleep no deeper than {name}, which takes {exit} µs to leave"))
     };
-    show(root, finding("idle_states", verdict, found), cpu).why(WHY).end()
+    show(root, finding(FindingId::IdleStates, verdict, found), cpu).why(WHY).end()
 }
 
 fn deep(root: &Root, cpu: u32, deepest: &IdleState) -> Finding {
     let IdleState { name, exit_latency_us: exit, residency_us: residency, .. } = deepest;
     let found = format!("idle CPUs may sleep as deeply as {name}, which takes up to {exit} µs to leave");
-    let draft = show(root, finding("idle_states", Verdict::Costs, found), cpu).why(WHY).typically(
+    let draft = show(root, finding(FindingId::IdleStates, Verdict::Costs, found), cpu).why(WHY).typically(
         format!(
             "up to {exit} µs when a CPU is idle for {residency} µs or more; exits of 150 to 230 \
                 µs have been seen on recent Xeons"
@@ -101,7 +101,7 @@ pub(super) fn latency_request(root: &Root) -> Option<Finding> {
         true => (Verdict::Good, "this process may keep CPUs out of deep idle states while it runs"),
         false => (Verdict::Note, "this process may not keep CPUs out of deep idle states"),
     };
-    let draft = finding("cpu_dma_latency", verdict, found).seen(&seen).why(
+    let draft = finding(FindingId::CpuDmaLatency, verdict, found).seen(&seen).why(
         "A program that holds this file open with 0 written to it keeps every CPU awake, and closing it \
             lets them idle again. Real-time programs, cyclictest among them, do this.",
     );

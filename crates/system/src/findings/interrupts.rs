@@ -1,7 +1,7 @@
 //! Which CPUs interrupts may be sent to.
 
 use howlate_knobs::Files;
-use howlate_model::{CpuSet, Finding, Verdict};
+use howlate_model::{CpuSet, Finding, FindingId, Verdict};
 use howlate_procfs::{Root, list_of_cpus};
 
 use super::draft::{Draft, finding};
@@ -31,7 +31,7 @@ fn anywhere(interrupts: &Files, online: &CpuSet) -> Draft {
     let free =
         interrupts.only(|list| list.parse().is_ok_and(|list: CpuSet| online.without(&list).is_empty()));
     let found = format!("{} of {} interrupts may be sent to any CPU", free.len(), interrupts.len());
-    finding("interrupt_affinity", Verdict::Note, found).examples(&free)
+    finding(FindingId::InterruptAffinity, Verdict::Note, found).examples(&free)
 }
 
 fn near(root: &Root, interrupts: &Files, isolated: &CpuSet) -> Draft {
@@ -39,7 +39,7 @@ fn near(root: &Root, interrupts: &Files, isolated: &CpuSet) -> Draft {
     if close.is_empty() {
         let found =
             format!("none of {} interrupts may be sent to the isolated CPUs {isolated}", interrupts.len());
-        return finding("interrupt_affinity", Verdict::Good, found).examples(interrupts);
+        return finding(FindingId::InterruptAffinity, Verdict::Good, found).examples(interrupts);
     }
     let found = format!(
         "{} of {} interrupts may be sent to the isolated CPUs {isolated}: {}",
@@ -47,7 +47,7 @@ fn near(root: &Root, interrupts: &Files, isolated: &CpuSet) -> Draft {
         interrupts.len(),
         close.names()
     );
-    let draft = finding("interrupt_affinity", Verdict::Costs, found).examples(&close);
+    let draft = finding(FindingId::InterruptAffinity, Verdict::Costs, found).examples(&close);
     // Interrupts that the kernel manages for a device answer EIO and stay where they are.
     draft.turn(root, "irq_affinity")
 }

@@ -1,6 +1,6 @@
 //! CPUs that the scheduler and the tick leave alone.
 
-use howlate_model::{CpuSet, Finding, Verdict};
+use howlate_model::{CpuSet, Finding, FindingId, Verdict};
 use howlate_procfs::{CommandLine, Reading, Root, list_of_cpus};
 
 use super::draft::finding;
@@ -31,7 +31,7 @@ pub(super) fn isolated(root: &Root) -> Option<Finding> {
         format!("isolated CPUs: {isolated}; measure there with `--cpus {isolated}`")
     };
     let verdict = if none { Verdict::Note } else { Verdict::Good };
-    let draft = finding("isolated_cpus", verdict, found)
+    let draft = finding(FindingId::IsolatedCpus, verdict, found)
         .seen(&reading)
         .seen(&CommandLine::of(root).only(&["isolcpus"]))
         .why(
@@ -54,7 +54,7 @@ pub(super) fn tickless(root: &Root) -> Option<Finding> {
         format!("CPUs without a tick (nohz_full): {tickless}")
     };
     let verdict = if none { Verdict::Note } else { Verdict::Good };
-    let draft = finding("nohz_full", verdict, found)
+    let draft = finding(FindingId::NohzFull, verdict, found)
         .seen(&reading)
         .seen(&line.only(&["nohz_full", "rcu_nocbs"]))
         .why(

@@ -1,6 +1,6 @@
 //! What the kernel does to memory behind a program's back.
 
-use howlate_model::{Finding, Verdict};
+use howlate_model::{Finding, FindingId, Verdict};
 use howlate_procfs::{Root, chosen, list_of_cpus};
 
 use super::draft::{Draft, finding};
@@ -17,7 +17,7 @@ pub(super) fn huge_pages(root: &Root) -> Option<Finding> {
     let always = choice == "always";
     let verdict = if always { Verdict::Costs } else { Verdict::Good };
     let found = format!("transparent huge pages: {choice}");
-    let draft = finding("transparent_huge_pages", verdict, found)
+    let draft = finding(FindingId::TransparentHugePages, verdict, found)
         .seen(&reading)
         .seen(&root.reading("/sys/kernel/mm/transparent_hugepage/defrag"))
         .why(
@@ -40,8 +40,10 @@ pub(super) fn swap(root: &Root) -> Option<Finding> {
         format!("memory can be swapped out to {}", areas.join(", "))
     };
     let verdict = if none { Verdict::Good } else { Verdict::Note };
-    let draft =
-        finding("swap", verdict, found).seen(&swaps).seen(&root.reading("/proc/sys/vm/swappiness")).why(
+    let draft = finding(FindingId::Swap, verdict, found)
+        .seen(&swaps)
+        .seen(&root.reading("/proc/sys/vm/swappiness"))
+        .why(
             "A page that was swapped out is read back when it is touched, and the thread waits. Locked \
             memory (mlockall) stays.",
         );
@@ -58,7 +60,7 @@ pub(super) fn numa_balancing(root: &Root) -> Option<Finding> {
     let on = now != "0";
     let verdict = if on { Verdict::Costs } else { Verdict::Good };
     let found = if on { "NUMA balancing is on" } else { "NUMA balancing is off" };
-    let draft = finding("numa_balancing", verdict, found).seen(&reading).why(
+    let draft = finding(FindingId::NumaBalancing, verdict, found).seen(&reading).why(
         "To find out which node uses a page, the kernel unmaps it; the next access takes a page fault, \
             and the page may be copied.",
     );

@@ -1,6 +1,6 @@
 //! What protection against leaks through the processor is in force.
 
-use howlate_model::{Finding, Verdict};
+use howlate_model::{Finding, FindingId, Verdict};
 use howlate_procfs::{CommandLine, Reading, Root};
 
 use super::draft::finding;
@@ -22,7 +22,7 @@ pub(super) fn examine(root: &Root) -> Option<Finding> {
         (false, 0) => "no processor flaw is mitigated here".to_owned(),
         (false, count) => format!("{count} of {} processor flaws are mitigated", all.len()),
     };
-    let draft = finding("mitigations", Verdict::Note, found).why(
+    let draft = finding(FindingId::Mitigations, Verdict::Note, found).why(
         "Mitigations slow down entering the kernel and switching between threads. They protect \
             secrets: leave them on unless every program on the machine is trusted.",
     );

@@ -1,6 +1,6 @@
 //! What this process may ask of the scheduler and of memory.
 
-use howlate_model::{Finding, Verdict};
+use howlate_model::{Finding, FindingId, Verdict};
 use howlate_procfs::Root;
 
 use super::container::Advice;
@@ -39,7 +39,7 @@ pub(super) fn realtime(root: &Root) -> Option<Finding> {
             "whether this process may ask for real-time priorities could not be read".to_owned(),
         ),
     };
-    let draft = finding("realtime_permission", verdict, found)
+    let draft = finding(FindingId::RealtimePermission, verdict, found)
         .seen(&process.status.evidence("CapEff"))
         .seen(&limits.lines(|line| line.starts_with("Max realtime priority")))
         .when(process.in_user_namespace(), |draft| draft.seen(&process.uid_map))
@@ -96,7 +96,7 @@ pub(super) fn memory_lock(root: &Root) -> Option<Finding> {
         }
         _ => (Verdict::Unknown, "how much memory this process may lock could not be read".to_owned()),
     };
-    let draft = finding("memory_lock", verdict, found)
+    let draft = finding(FindingId::MemoryLock, verdict, found)
         .seen(&process.status.evidence("CapEff"))
         .seen(&limits.lines(|line| line.starts_with("Max locked memory")))
         .why(
@@ -125,7 +125,7 @@ pub(super) fn nice(root: &Root) -> Option<Finding> {
         (false, 0..) => (Verdict::Note, "this process may not set nice values below 0".to_owned()),
         (false, _) => (Verdict::Note, format!("this process may set nice values down to {lowest}")),
     };
-    let draft = finding("nice_permission", verdict, found)
+    let draft = finding(FindingId::NicePermission, verdict, found)
         .seen(&limits.lines(|line| line.starts_with("Max nice priority")))
         .why(
             "A thread with nice -20 is preferred to other ordinary threads: the next best thing where \
@@ -151,7 +151,7 @@ pub(super) fn seccomp(root: &Root) -> Option<Finding> {
         return None;
     }
     let draft = finding(
-        "seccomp",
+        FindingId::Seccomp,
         Verdict::Note,
         "a seccomp filter decides which system calls this \
         process may make",
@@ -183,7 +183,7 @@ pub(super) fn capabilities(root: &Root) -> Option<Finding> {
         _ => format!("this process holds {}; it lacks {}", held.join(", "), missing.join(", ")),
     };
     let verdict = if missing.is_empty() { Verdict::Good } else { Verdict::Note };
-    let draft = finding("capabilities", verdict, found)
+    let draft = finding(FindingId::Capabilities, verdict, found)
         .seen(&process.status.evidence("CapEff"))
         .when(confined, |draft| draft.seen(&process.uid_map))
         .why(

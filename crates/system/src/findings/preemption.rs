@@ -1,7 +1,7 @@
 //! Whether the kernel lets itself be interrupted in favour of a thread that woke up.
 
 use howlate_knobs::Writes;
-use howlate_model::{Finding, Verdict};
+use howlate_model::{Finding, FindingId, Verdict};
 use howlate_procfs::{CommandLine, Kernel, Reading, Root, chosen};
 
 use super::draft::{Draft, finding};
@@ -19,10 +19,11 @@ pub(super) fn realtime_kernel(root: &Root) -> Option<Finding> {
         Other kernels are often as fast, but nothing bounds their worst case.";
     if is_realtime(root) {
         let flag = root.reading("/sys/kernel/realtime");
-        let draft = finding("realtime_kernel", Verdict::Good, "this is a PREEMPT_RT kernel").seen(&build);
+        let draft =
+            finding(FindingId::RealtimeKernel, Verdict::Good, "this is a PREEMPT_RT kernel").seen(&build);
         return Some(draft.when(!flag.is_missing(), |draft| draft.seen(&flag)).why(why).end());
     }
-    let draft = finding("realtime_kernel", Verdict::Note, "this is not a PREEMPT_RT kernel")
+    let draft = finding(FindingId::RealtimeKernel, Verdict::Note, "this is not a PREEMPT_RT kernel")
         .seen(&build)
         .why(why)
         .typically(
@@ -61,7 +62,7 @@ pub(super) fn model(root: &Root) -> Option<Finding> {
     };
     let why = "A thread that was woken waits until kernel code running on its CPU can be preempted. With the \
         full model, that is almost everywhere outside locks.";
-    let draft = seen.iter().fold(finding("preemption", verdict, found), Draft::seen).why(why);
+    let draft = seen.iter().fold(finding(FindingId::Preemption, verdict, found), Draft::seen).why(why);
     let now = mode.as_deref().unwrap_or("none");
     Some(draft.when(verdict == Verdict::Costs, |draft| mend(draft, root, dynamic, now)).end())
 }

@@ -1,6 +1,6 @@
 //! The CPU time that this control group may use up.
 
-use howlate_model::{Finding, Verdict};
+use howlate_model::{Finding, FindingId, Verdict};
 use howlate_procfs::{Reading, Root};
 
 use super::container::Advice;
@@ -65,7 +65,7 @@ pub(super) fn examine(root: &Root) -> Option<Finding> {
         .reading(tightest.group.file("cpu.stat"))
         .lines(|line| line.starts_with("nr_") || line.starts_with("throttled"));
     let draft = match tightest.quota_us {
-        None => finding("cpu_quota", Verdict::Good, "this control group has no CPU quota"),
+        None => finding(FindingId::CpuQuota, Verdict::Good, "this control group has no CPU quota"),
         Some(quota) => limited(&tightest, quota, &stat),
     };
     let draft = draft.seen(&tightest.reading).seen(&stat).why(
@@ -87,7 +87,7 @@ fn limited(tightest: &Quota, quota: u64, stat: &Reading) -> Draft {
         0 => format!("up to the rest of a period of {} ms", tightest.period_us / 1000),
         rest => format!("up to {rest} ms for a thread that runs alone, longer when several run"),
     };
-    finding("cpu_quota", Verdict::Costs, found)
+    finding(FindingId::CpuQuota, Verdict::Costs, found)
         .typically(typical, "Documentation/scheduler/sched-bwc.rst; kubernetes/kubernetes issue 67577")
 }
 

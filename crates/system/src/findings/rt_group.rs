@@ -1,6 +1,6 @@
 //! Whether this control group may run real-time threads at all.
 
-use howlate_model::{Finding, Verdict};
+use howlate_model::{Finding, FindingId, Verdict};
 use howlate_procfs::{CommandLine, Kernel, Reading, Root};
 
 use super::container::Advice;
@@ -10,7 +10,7 @@ use crate::cgroup::Cgroup;
 use crate::container::container;
 use crate::kernel_config::KernelConfig;
 
-const ID: &str = "rt_group_scheduling";
+const ID: FindingId = FindingId::RtGroupScheduling;
 const BUILD: &str = "CONFIG_RT_GROUP_SCHED";
 const WHY: &str = "This kernel divides real-time running time among control groups. A group without any \
     is refused SCHED_FIFO and SCHED_RR with EPERM, whatever its capabilities.";

@@ -1,6 +1,6 @@
 //! How much later than asked the kernel may let an ordinary thread's timer expire.
 
-use howlate_model::{Finding, Verdict};
+use howlate_model::{Finding, FindingId, Verdict};
 use howlate_procfs::Root;
 
 use super::draft::finding;
@@ -14,7 +14,7 @@ pub(super) fn examine(root: &Root) -> Option<Finding> {
     let costs = nanos > UNNOTICED;
     let verdict = if costs { Verdict::Costs } else { Verdict::Good };
     let found = format!("timers of this process may expire {} µs late", nanos / 1000);
-    let draft = finding("timer_slack", verdict, found).seen(&slack).why(
+    let draft = finding(FindingId::TimerSlack, verdict, found).seen(&slack).why(
         "The kernel delays the sleeps and timeouts of ordinary threads by up to this much, so that \
             several can end together. Real-time threads and timerfd are exempt.",
     );

@@ -1,6 +1,6 @@
 //! Whether two CPUs share a core.
 
-use howlate_model::{Finding, Verdict};
+use howlate_model::{Finding, FindingId, Verdict};
 use howlate_procfs::Root;
 
 use super::draft::finding;
@@ -21,7 +21,7 @@ pub(super) fn examine(root: &Root) -> Option<Finding> {
         "no core is shared: SMT is switched off"
     };
     let verdict = if shared { Verdict::Note } else { Verdict::Good };
-    let draft = finding("smt", verdict, found).seen(&active).seen(&control).why(
+    let draft = finding(FindingId::Smt, verdict, found).seen(&active).seen(&control).why(
         "CPUs of one core compete for its caches and execution units. Keep the sibling of a real-time CPU idle, or \
             switch sharing off.",
     );

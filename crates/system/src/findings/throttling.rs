@@ -1,7 +1,7 @@
 //! The share of every CPU that is kept for ordinary threads.
 
 use howlate_knobs::Files;
-use howlate_model::{Finding, Verdict};
+use howlate_model::{Finding, FindingId, Verdict};
 use howlate_procfs::{Kernel, Reading, Root};
 
 use super::draft::{Draft, finding};
@@ -42,14 +42,14 @@ pub(super) fn sysctl(root: &Root) -> Option<Finding> {
 }
 
 fn unknown(runtime: &Reading) -> Finding {
-    finding("rt_throttling", Verdict::Unknown, "the budget of real-time threads could not be read")
+    finding(FindingId::RtThrottling, Verdict::Unknown, "the budget of real-time threads could not be read")
         .seen(runtime)
         .why("Real-time threads that use up this budget are stopped until the next period.")
         .end()
 }
 
 fn without_limit(fair_server: bool) -> Draft {
-    let draft = finding("rt_throttling", Verdict::Note, "real-time threads are not throttled");
+    let draft = finding(FindingId::RtThrottling, Verdict::Note, "real-time threads are not throttled");
     if fair_server {
         return draft.why(
             "A busy real-time thread is still cut short by the fair server, which keeps time for ordinary \
@@ -61,15 +61,19 @@ fn without_limit(fair_server: bool) -> Draft {
 
 fn throttled(budget: i64, whole: i64) -> Draft {
     let (used, every, rest) = (budget / 1000, every(whole / 1000), (whole - budget) / 1000);
-    finding("rt_throttling", Verdict::Note, format!("real-time threads get at most {used} ms of {every}"))
-        .why(
-            "A real-time thread that spins or computes without a break is stopped when the budget is \
+    finding(
+        FindingId::RtThrottling,
+        Verdict::Note,
+        format!("real-time threads get at most {used} ms of {every}"),
+    )
+    .why(
+        "A real-time thread that spins or computes without a break is stopped when the budget is \
             used up. One that sleeps does not notice.",
-        )
-        .typically(
-            format!("{rest} ms of {every} for a thread that never sleeps"),
-            "sched(7), sched_rt_runtime_us",
-        )
+    )
+    .typically(
+        format!("{rest} ms of {every} for a thread that never sleeps"),
+        "sched(7), sched_rt_runtime_us",
+    )
 }
 
 fn superseded(budget: i64, whole: i64) -> Draft {
@@ -78,7 +82,7 @@ fn superseded(budget: i64, whole: i64) -> Draft {
         budget / 1000,
         whole / 1000
     );
-    finding("rt_throttling", Verdict::Note, found).why(
+    finding(FindingId::RtThrottling, Verdict::Note, found).why(
         "Since Linux 6.12 the fair server keeps time for ordinary threads. These two files still bound what \
          deadline threads and groups may reserve.",
     )
@@ -103,8 +107,10 @@ pub(super) fn fair_server(root: &Root) -> Option<Finding> {
             format!("the fair server keeps {kept} ms of {every} for ordinary threads that starve")
         }
     };
-    let draft =
-        finding("fair_server", Verdict::Note, found).examples(&runtimes).seen(&period).why(SERVER_WHY);
+    let draft = finding(FindingId::FairServer, Verdict::Note, found)
+        .examples(&runtimes)
+        .seen(&period)
+        .why(SERVER_WHY);
     let mend = |draft: Draft| {
         let cost = format!("{} ms of {every}, only while ordinary threads starve", millis(largest));
         draft.typically(cost, SERVER_SOURCE).turn(root, "fair_server")
@@ -119,7 +125,7 @@ const SERVER_SOURCE: &str = "Linux commits 5f6bd380 and d741f297 (50 ms of 1 s b
 fn server_unknown(root: &Root) -> Finding {
     let seen = root.reading(format!("{SERVER}/cpu0/runtime"));
     let found = "the fair server's share could not be read; it is 50 ms of every second by default";
-    let draft = finding("fair_server", Verdict::Unknown, found).seen(&seen).why(SERVER_WHY);
+    let draft = finding(FindingId::FairServer, Verdict::Unknown, found).seen(&seen).why(SERVER_WHY);
     match Debugfs::of(root, &seen) {
         Debugfs::Refused(refusal) if refusal.path != seen.path => draft.seen(&refusal),
         Debugfs::Refused(_) | Debugfs::Mounted => draft,

@@ -1,12 +1,12 @@
 //! Whether timers expire between ticks, and on which CPU.
 
-use howlate_model::{Finding, Verdict};
+use howlate_model::{Finding, FindingId, Verdict};
 use howlate_procfs::{CommandLine, Reading, Root, list_of_cpus};
 
 use super::draft::finding;
 use crate::kernel_config::KernelConfig;
 
-const ID: &str = "high_resolution_timers";
+const ID: FindingId = FindingId::HighResolutionTimers;
 const WHY: &str = "Without them a sleep can only end at a tick.";
 
 /// Whether high-resolution timers are active: best from `/proc/timer_list`, which only
@@ -89,7 +89,7 @@ pub(super) fn migration(root: &Root) -> Option<Finding> {
         (true, false) => (Verdict::Note, "timers set from interrupts on idle CPUs may move to another CPU"),
         (false, _) => (Verdict::Good, "timers stay on the CPU that set them"),
     };
-    let draft = finding("timer_migration", verdict, found).seen(&migration).seen(&tickless).why(
+    let draft = finding(FindingId::TimerMigration, verdict, found).seen(&migration).seen(&tickless).why(
         "A timer that moved expires on another CPU, which must then wake this one. A thread that sets the \
             timer of its own sleep keeps its CPU busy meanwhile, so that its timer stays, unless the CPU is \
             one of `nohz_full`.",

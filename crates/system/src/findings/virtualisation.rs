@@ -1,6 +1,6 @@
 //! The host below a guest.
 
-use howlate_model::{Finding, Verdict};
+use howlate_model::{Finding, FindingId, Verdict};
 use howlate_procfs::{Root, Stat};
 
 use super::draft::{Draft, finding};
@@ -12,7 +12,7 @@ const FELT: u64 = 100;
 pub(super) fn hypervisor(root: &Root) -> Option<Finding> {
     let hypervisor = crate::hypervisor::hypervisor(root)?;
     let found = format!("this machine is a guest ({})", hypervisor.name);
-    let draft = finding("hypervisor", Verdict::Costs, found)
+    let draft = finding(FindingId::Hypervisor, Verdict::Costs, found)
         .seen(&hypervisor.reading)
         .why(
             "The host decides when a virtual CPU runs. Timer interrupts pass through it, and an idle \
@@ -36,7 +36,7 @@ pub(super) fn steal(root: &Root) -> Option<Finding> {
     let share = all.steal?.saturating_mul(10_000).checked_div(all.whole)?;
     let verdict = if share >= FELT { Verdict::Costs } else { Verdict::Note };
     let found = format!("the host took {}.{:02} % of CPU time since boot (steal)", share / 100, share % 100);
-    let draft = finding("steal", verdict, found).seen(&times).why(
+    let draft = finding(FindingId::Steal, verdict, found).seen(&times).why(
         "While time is stolen the virtual CPU stands still, and so does every thread on it. Not every \
             host reports it.",
     );

@@ -1,6 +1,6 @@
 //! The kernel's watch over itself.
 
-use howlate_model::{Finding, Verdict};
+use howlate_model::{Finding, FindingId, Verdict};
 use howlate_procfs::Root;
 
 use super::draft::finding;
@@ -23,7 +23,7 @@ pub(super) fn examine(root: &Root) -> Option<Finding> {
         "the lockup watchdogs are off".to_owned()
     };
     let verdict = if on { Verdict::Note } else { Verdict::Good };
-    let draft = finding("watchdogs", verdict, found)
+    let draft = finding(FindingId::Watchdogs, verdict, found)
         .seen(&switch)
         .seen(&hard)
         .seen(&threshold)

@@ -1,6 +1,6 @@
 //! Settings that a killed howlate has left changed.
 
-use howlate_model::{Caveat, Evidence, Finding, Remedy, Verdict};
+use howlate_model::{Caveat, Evidence, Finding, FindingId, Remedy, Verdict};
 use howlate_render::numbers::count;
 
 /// One finding for all that was `left`, with what puts it back; `None` where nothing was.
@@ -15,7 +15,7 @@ pub(super) fn finding(left: &[Caveat]) -> Option<Finding> {
     };
     let why = "The process that puts settings back was killed too. The next howlate that measures does so before it begins.";
     Some(Finding {
-        id: "left_settings".to_owned(),
+        id: FindingId::LeftSettings,
         verdict: Verdict::Costs,
         found,
         evidence,
