@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The kernel's types, with the fields used here only. CO-RE finds each field in the kernel that runs. */
+/* The kernel's types, with the fields used here only. CO-RE finds each field in the kernel that runs, whatever the structure
+ * around it is called: `hrtimer.node` is a `timerqueue_node` up to Linux 7.0, and a `timerqueue_linked_node` since.
+ *
+ * A number that has not always been as wide, or whose sign tells nothing, is unsigned here: the loader then reads as many
+ * bytes as the kernel has; of a signed one, it refuses the whole object. A field that some kernels lack is asked after with
+ * `bpf_core_field_exists` wherever it is read; `testdata/kernels/` shows what each of them has. */
 #pragma once
 
 #define KERNEL __attribute__((preserve_access_index))
@@ -27,7 +32,7 @@ struct thread_info {
 } KERNEL;
 
 struct rt_rq {
-	int rt_throttled;
+	unsigned int rt_throttled;
 } KERNEL;
 
 struct rq {
@@ -36,7 +41,7 @@ struct rq {
 } KERNEL;
 
 struct cfs_rq {
-	int throttle_count;
+	unsigned int throttle_count;
 	struct rq *rq;
 } KERNEL;
 
@@ -57,8 +62,9 @@ struct sched_info {
 
 struct task_struct {
 	struct thread_info thread_info;
-	int pid, tgid, prio, static_prio, on_rq, on_cpu, exit_state;
-	unsigned int flags, __state, policy, rt_priority;
+	int pid, tgid, prio, static_prio;
+	unsigned int on_rq, on_cpu; /* int; a byte since Linux 7.1 */
+	unsigned int exit_state, flags, __state, policy, rt_priority;
 	unsigned long long timer_slack_ns;
 	struct sched_entity se;
 	struct sched_rt_entity rt;
