@@ -26,6 +26,8 @@ pub struct Attributes {
 impl Attributes {
     /// `sched_getattr(tid, …)`. A slice that is the kernel's usual one stands as none, so that it stays the kernel's.
     ///
+    /// Source: <https://man7.org/linux/man-pages/man2/sched_setattr.2.html>
+    ///
     /// # Errors
     ///
     /// `ESRCH` when there is no such thread.
@@ -44,6 +46,8 @@ impl Attributes {
     }
 
     /// `sched_setattr(tid, …)`.
+    ///
+    /// Source: <https://man7.org/linux/man-pages/man2/sched_setattr.2.html>
     ///
     /// # Errors
     ///

@@ -27,6 +27,8 @@ fn read(clock: libc::clockid_t) -> i64 {
 }
 
 /// `clock_gettime(CLOCK_REALTIME)`, in nanoseconds since 1970.
+///
+/// Source: <https://man7.org/linux/man-pages/man2/clock_getres.2.html>
 #[inline]
 pub fn realtime() -> i64 {
     read(libc::CLOCK_REALTIME)
@@ -44,6 +46,8 @@ pub fn realtime_ahead() -> i64 {
 }
 
 /// `clock_getres(CLOCK_MONOTONIC)`: 1 ns with high-resolution timers, one tick without.
+///
+/// Source: <https://man7.org/linux/man-pages/man2/clock_getres.2.html>
 pub fn resolution() -> Span {
     from_timespec(clock_getres(ClockId::Monotonic))
 }

@@ -17,6 +17,8 @@ pub const ONE_REQUEST: Span = Span::from_secs(1);
 /// `sigaction(2)`: from now on each of `signals` sets `requested`. One that comes later than
 /// [`ONE_REQUEST`] after the first ends the process at once with `status`, whatever it does.
 ///
+/// Source: <https://man7.org/linux/man-pages/man2/sigaction.2.html>
+///
 /// # Errors
 ///
 /// When a signal cannot be handled, such as `SIGKILL`.

@@ -52,6 +52,8 @@ impl Pages {
     /// `mmap(MAP_PRIVATE | MAP_ANONYMOUS)`: `len` bytes that read as 0 and cost no memory until they are touched,
     /// in pages of the smallest size (`MADV_NOHUGEPAGE`).
     ///
+    /// Source: <https://man7.org/linux/man-pages/man2/mmap.2.html>
+    ///
     /// # Errors
     ///
     /// `ENOMEM`; `EAGAIN` where memory is locked beyond the limit.
@@ -73,6 +75,8 @@ impl Pages {
 
     /// `madvise(MADV_DONTNEED)`: gives the memory back to the kernel; it reads as 0, and each page costs a page fault when it
     /// is touched next.
+    ///
+    /// Source: <https://man7.org/linux/man-pages/man2/madvise.2.html>
     ///
     /// # Errors
     ///

@@ -33,6 +33,8 @@ pub fn create_nameless(name: &CStr) -> io::Result<OwnedFd> {
 
 /// `mq_send(queue, message, 8, 0)`.
 ///
+/// Source: <https://man7.org/linux/man-pages/man3/mq_send.3.html>
+///
 /// # Errors
 ///
 /// `Interrupted` when a signal handler ran while the queue was full.
@@ -45,6 +47,8 @@ pub fn send(queue: impl AsFd, message: [u8; 8]) -> io::Result<()> {
 }
 
 /// `mq_receive(queue, …)`.
+///
+/// Source: <https://man7.org/linux/man-pages/man3/mq_receive.3.html>
 ///
 /// # Errors
 ///

@@ -24,6 +24,8 @@ fn dies_with(command: &mut Command, parent: Pid) {
 
 /// `prctl(PR_SET_PDEATHSIG, SIGKILL)` for the calling process, which `parent` started.
 ///
+/// Source: <https://man7.org/linux/man-pages/man2/PR_SET_PDEATHSIG.2const.html>
+///
 /// # Errors
 ///
 /// `ESRCH` when the parent ended before it could have been missed.

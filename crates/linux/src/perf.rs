@@ -87,6 +87,8 @@ impl SwitchRecords {
 
     /// `ioctl(PERF_EVENT_IOC_DISABLE)`: records no more; what was recorded can still be read.
     ///
+    /// Source: <https://man7.org/linux/man-pages/man2/perf_event_open.2.html>
+    ///
     /// # Errors
     ///
     /// None in practice.

@@ -58,6 +58,8 @@ impl PosixTimer {
 
     /// `timer_settime(TIMER_ABSTIME)`: expires once, at `time`.
     ///
+    /// Source: <https://man7.org/linux/man-pages/man2/timer_settime.2.html>
+    ///
     /// # Errors
     ///
     /// `EINVAL` for a time before the clock's start.
@@ -67,6 +69,8 @@ impl PosixTimer {
     }
 
     /// `timer_settime(0)`: expires once, after `span`. A span of 0 expires at once.
+    ///
+    /// Source: <https://man7.org/linux/man-pages/man2/timer_settime.2.html>
     ///
     /// # Errors
     ///
@@ -89,6 +93,8 @@ impl PosixTimer {
     }
 
     /// `sigwaitinfo(2)`: waits for the expiry.
+    ///
+    /// Source: <https://man7.org/linux/man-pages/man2/sigwaitinfo.2.html>
     ///
     /// # Errors
     ///

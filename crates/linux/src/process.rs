@@ -42,6 +42,8 @@ pub fn fork(work: impl FnOnce() -> i32) -> io::Result<u32> {
 
 /// `fork(2)`: a child that ends at once. Returns its process id.
 ///
+/// Source: <https://man7.org/linux/man-pages/man2/fork.2.html>
+///
 /// # Errors
 ///
 /// `EAGAIN` at a limit on processes, `ENOMEM`.

@@ -52,6 +52,8 @@ pub struct QueuedSignal {
 
 impl QueuedSignal {
     /// `pthread_sigmask(SIG_BLOCK)`: gets the calling thread ready to wait.
+    ///
+    /// Source: <https://man7.org/linux/man-pages/man3/pthread_sigmask.3.html>
     pub fn block(lane: usize) -> Self {
         let signals = SignalSet::of(number_of(lane));
         signals.block();
@@ -59,6 +61,8 @@ impl QueuedSignal {
     }
 
     /// `sigwaitinfo(2)`: the number that came with the signal.
+    ///
+    /// Source: <https://man7.org/linux/man-pages/man2/sigwaitinfo.2.html>
     ///
     /// # Errors
     ///

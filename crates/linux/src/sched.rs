@@ -59,6 +59,8 @@ pub fn set_slice(slice: Span) -> io::Result<()> {
 /// `sched_getattr(0, …)`: the slice that the fair scheduler gives the calling thread; `None` where the kernel does not say, or
 /// the policy has none.
 ///
+/// Source: <https://man7.org/linux/man-pages/man2/sched_setattr.2.html>
+///
 /// # Errors
 ///
 /// None in practice: the calling thread exists.
@@ -69,6 +71,8 @@ pub fn slice() -> io::Result<Option<Span>> {
 }
 
 /// `sched_getattr(tid, …)`: the policy in force, with the nice value it runs at.
+///
+/// Source: <https://man7.org/linux/man-pages/man2/sched_setattr.2.html>
 ///
 /// # Errors
 ///
@@ -156,6 +160,8 @@ pub(crate) fn get_attr(tid: u32) -> io::Result<libc::sched_attr> {
 
 /// `sched_setaffinity(0, …)`: binds the calling thread to `cpus`.
 ///
+/// Source: <https://man7.org/linux/man-pages/man2/sched_setaffinity.2.html>
+///
 /// # Errors
 ///
 /// `EINVAL` when none of them is online and allowed; a CPU above 1023 cannot be named.
@@ -165,6 +171,8 @@ pub fn bind(cpus: &CpuSet) -> io::Result<()> {
 
 /// `sched_setaffinity(tid, …)`: binds a thread, of whichever process, to `cpus`. `tid` 0 is the
 /// calling thread.
+///
+/// Source: <https://man7.org/linux/man-pages/man2/sched_setaffinity.2.html>
 ///
 /// # Errors
 ///
@@ -189,6 +197,8 @@ fn pid(tid: u32) -> Option<Pid> {
 
 /// `sched_getaffinity(0, …)`: where the calling thread may run.
 ///
+/// Source: <https://man7.org/linux/man-pages/man2/sched_setaffinity.2.html>
+///
 /// # Errors
 ///
 /// None in practice: the calling thread exists.
@@ -197,6 +207,8 @@ pub fn affinity() -> io::Result<CpuSet> {
 }
 
 /// `sched_getaffinity(tid, …)`: where a thread may run. `tid` 0 is the calling thread.
+///
+/// Source: <https://man7.org/linux/man-pages/man2/sched_setaffinity.2.html>
 ///
 /// # Errors
 ///

@@ -33,6 +33,8 @@ impl Semaphore {
 
     /// `sem_post(3)`.
     ///
+    /// Source: <https://man7.org/linux/man-pages/man3/sem_post.3.html>
+    ///
     /// # Errors
     ///
     /// `EOVERFLOW` after 2³¹ − 1 posts that nobody waited for.
@@ -44,6 +46,8 @@ impl Semaphore {
     }
 
     /// `sem_wait(3)`.
+    ///
+    /// Source: <https://man7.org/linux/man-pages/man3/sem_wait.3.html>
     ///
     /// # Errors
     ///

@@ -60,6 +60,8 @@ impl SharedMemory {
 
     /// `mmap(2)`: maps the memory behind `file`.
     ///
+    /// Source: <https://man7.org/linux/man-pages/man2/mmap.2.html>
+    ///
     /// # Errors
     ///
     /// `InvalidInput` when the file is too short or can still shrink; `ENOMEM`.
@@ -91,6 +93,8 @@ impl SharedMemory {
     }
 
     /// The low half of word number `index`, which `futex(2)` can wait on.
+    ///
+    /// Source: <https://man7.org/linux/man-pages/man2/futex.2.html>
     ///
     /// # Panics
     ///

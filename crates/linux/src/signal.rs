@@ -16,6 +16,8 @@ extern "C" fn do_nothing(_: i32) {}
 
 /// `sigaction(2)`: gives the wake-up signal a handler that does nothing, without `SA_RESTART`.
 ///
+/// Source: <https://man7.org/linux/man-pages/man2/sigaction.2.html>
+///
 /// # Errors
 ///
 /// None in practice.
@@ -35,6 +37,8 @@ fn handle_by_nothing(signal: i32) -> io::Result<()> {
 /// `sigaction(2)`: a write beyond the limit on the size of files (`ulimit -f`) fails with `EFBIG`, instead of
 /// ending the program. Programs that are started begin with the usual `SIGXFSZ` again.
 ///
+/// Source: <https://man7.org/linux/man-pages/man2/sigaction.2.html>
+///
 /// # Errors
 ///
 /// None in practice.
@@ -43,6 +47,8 @@ pub fn make_file_limit_an_error() -> io::Result<()> {
 }
 
 /// `tgkill(getpid(), tid, …)`: ends the wait that thread `tid` of this process is in, if any.
+///
+/// Source: <https://man7.org/linux/man-pages/man2/tgkill.2.html>
 ///
 /// # Errors
 ///
@@ -55,6 +61,8 @@ pub fn wake_up(tid: u32) -> io::Result<()> {
 }
 
 /// `pthread_sigmask(2)`: keeps every signal but the wake-up one away from the calling thread.
+///
+/// Source: <https://man7.org/linux/man-pages/man3/pthread_sigmask.3.html>
 pub fn block_all_but_wake_up() {
     SignalSet::all_but(wake_signal()).block_only();
 }

@@ -60,6 +60,8 @@ impl Drop for Id {
 
 /// `semop(2)`: adds `change` to the semaphore; waits while that would make it negative.
 ///
+/// Source: <https://man7.org/linux/man-pages/man2/semop.2.html>
+///
 /// # Errors
 ///
 /// `Interrupted` when a signal handler ran, `EIDRM` when the id was removed.
@@ -79,6 +81,8 @@ struct Message {
 
 /// `msgsnd(2)` of a number.
 ///
+/// Source: <https://man7.org/linux/man-pages/man2/msgop.2.html>
+///
 /// # Errors
 ///
 /// `Interrupted` when a signal handler ran while the queue was full, `EIDRM` when the id was removed.
@@ -91,6 +95,8 @@ pub fn send(id: i32, number: u64) -> io::Result<()> {
 }
 
 /// `msgrcv(2)` of a number.
+///
+/// Source: <https://man7.org/linux/man-pages/man2/msgop.2.html>
 ///
 /// # Errors
 ///

@@ -7,11 +7,15 @@ use howlate_model::Span;
 use rustix::thread::{current_timer_slack, set_current_timer_slack};
 
 /// `gettid(2)`.
+///
+/// Source: <https://man7.org/linux/man-pages/man2/gettid.2.html>
 pub fn id() -> u32 {
     rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs()
 }
 
 /// `prctl(PR_GET_TIMERSLACK)`: how much the kernel may add to this thread's timeouts.
+///
+/// Source: <https://man7.org/linux/man-pages/man2/PR_GET_TIMERSLACK.2const.html>
 ///
 /// # Errors
 ///

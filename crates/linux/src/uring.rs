@@ -39,6 +39,8 @@ impl FutexRing {
 
     /// `IORING_OP_FUTEX_WAIT`: waits while the word holds `value`.
     ///
+    /// Source: <https://man7.org/linux/man-pages/man2/io_uring_enter.2.html>
+    ///
     /// # Errors
     ///
     /// `Interrupted` when a signal handler ran; `EINVAL` before Linux 6.7.
@@ -60,6 +62,8 @@ impl FutexRing {
     }
 
     /// `IORING_OP_FUTEX_WAKE`: wakes one that waits.
+    ///
+    /// Source: <https://man7.org/linux/man-pages/man2/io_uring_enter.2.html>
     ///
     /// # Errors
     ///

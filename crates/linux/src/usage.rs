@@ -12,6 +12,8 @@ pub fn of_this_thread() -> Usage {
 }
 
 /// `getrusage(RUSAGE_CHILDREN)`: of all children that have ended and were waited for, and of theirs.
+///
+/// Source: <https://man7.org/linux/man-pages/man2/getrusage.2.html>
 pub fn of_ended_children() -> Usage {
     of(libc::RUSAGE_CHILDREN)
 }
