@@ -16,6 +16,7 @@ mod number;
 mod output;
 mod quick;
 mod raw_words;
+#[path = "../../../plan/src/repeats.rs"]
 mod repeats;
 mod report;
 mod run;
