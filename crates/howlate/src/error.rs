@@ -14,7 +14,8 @@ use howlate_record::{CreateError, NoSource, ReadError};
 use howlate_render::legible_lines;
 use howlate_report::{Chart, NoPicture, NoPng};
 use howlate_serve::ServeError;
-use howlate_trace::{Choice, Refusal, Tier};
+use howlate_session::SessionError;
+use howlate_trace::{Choice, Refusal, TracerMissing};
 use howlate_watch::WatchError;
 
 use crate::plans;
@@ -25,8 +26,6 @@ use crate::terminal::{ERROR, HINT, paint};
 pub(crate) enum Error {
     #[error(transparent)]
     Plan(#[from] PlanError),
-    #[error(transparent)]
-    Engine(#[from] EngineError),
     #[error(transparent)]
     Create(#[from] CreateError),
     #[error(transparent)]
@@ -43,10 +42,8 @@ pub(crate) enum Error {
     PlanFile { path: PathBuf, line: Option<usize>, reason: String },
     #[error("{} would be file {} of this plan; at most {most} may be included", path.display(), most + 1)]
     PlanIncludes { path: PathBuf, most: usize },
-    #[error("{} holds a run already, and nothing is written over", path.display())]
-    RunRecorded { path: PathBuf },
-    #[error("{} holds other conditions than this plan gives here and now", path.display())]
-    OtherConditions { path: PathBuf },
+    #[error(transparent)]
+    Session(#[from] SessionError),
     #[error(transparent)]
     Load(#[from] StartError),
     #[error("cannot write the result: {0}")]
@@ -85,8 +82,8 @@ pub(crate) enum Error {
     NothingToOpen,
     #[error("cannot open {}: xdg-open {reason}", path.display())]
     CannotOpen { path: PathBuf, reason: String },
-    #[error("the tracer {tier} cannot be had: {refusal}")]
-    Tracer { tier: Tier, refusal: Refusal },
+    #[error(transparent)]
+    Tracer(#[from] TracerMissing),
     #[error("no run is kept here")]
     NothingKept,
     #[error("{} was made without --why", path.display())]
@@ -175,24 +172,8 @@ impl Error {
             Self::NotForGuests(word) if word.starts_with('-') => Some("leave it out: only the recording leaves a guest".into()),
             Self::NotForGuests(_) => Some("commands that measure can: `-- cyclic …`, `-- sleep …`, `-- notify …`, `-- run PLAN`; `-- selfcheck` as well".into()),
             Self::OutputOfGuest(option) => Some(format!("write it before the `--`: `howlate guest {option} … -- …`")),
-            Self::Engine(EngineError::Thread { .. }) => {
-                Some("the limit on threads may be reached: see `ulimit -u` and the cgroup's pids.max".into())
-            }
-            Self::Engine(EngineError::ReadBack { .. }) => {
-                Some("a seccomp filter may forbid sched_getattr(2); in a container, try `--security-opt seccomp=unconfined`".into())
-            }
-            Self::Engine(EngineError::NotTaken { .. }) => None,
-            Self::Create(CreateError::Exists { path }) => {
-                let file = path.is_file().then(|| format!(", or remove it first: `rm {}`", shell_path(path)));
-                Some(format!("choose another name{}", file.unwrap_or_default()))
-            }
-            Self::Create(CreateError::Busy { .. }) => Some("wait until it ends, or choose another name with `--out`".into()),
-            Self::Create(CreateError::Io { source, .. }) if source.kind() == io::ErrorKind::StorageFull => {
-                Some("make room there, or choose a path on another disk".into())
-            }
-            Self::Create(CreateError::Io { .. }) => {
-                Some("choose a path in a folder that exists and that you may write to, such as `result.jsonl`".into())
-            }
+            Self::Session(error) => session_hint(error),
+            Self::Create(error) => Some(create_hint(error)),
             Self::Read(error) => Some(read_hint(error)),
             Self::Sources(NoSource::Unreadable { .. }) => {
                 Some("give recordings that were made with `--out`; `howlate show FILE` says what is wrong with one".into())
@@ -210,10 +191,6 @@ impl Error {
                 Some("a file that is included twice counts twice: include each once, in the outermost plan".into())
             }
             Self::PlanFile { .. } => Some("`howlate run --help` shows a plan; `--dry-run` says what one would measure".into()),
-            Self::RunRecorded { .. } => Some("`--resume` continues it; `--out` names another file".into()),
-            Self::OtherConditions { .. } => Some(
-                "the plan, an option, a setting, the kernel, the CPUs or howlate have changed since; choose another name with `--out` and start afresh".into(),
-            ),
             Self::NothingToCompare { differ } => Some(match differ.as_slice() {
                 [] => "give a second recording".into(),
                 [first, ..] => format!("give a second recording, or `--by {first}` to compare its conditions"),
@@ -239,7 +216,7 @@ impl Error {
             Self::Prometheus { .. } => Some("name a file in a folder that exists and that you may write to, such as `/var/lib/prometheus/node-exporter/howlate.prom`".into()),
             Self::NothingToOpen => Some("name a file with `--out`".into()),
             Self::CannotOpen { path, .. } => Some(format!("it has been written: open {} in a browser", shell_path(path))),
-            Self::Tracer { .. } => Some("`--tracer auto` takes the best available".into()),
+            Self::Tracer(_) => Some(OTHER_TRACER.into()),
             Self::NothingKept => Some("measure first, such as with `howlate cyclic`, or give the path of a recording".into()),
             Self::NothingTraced { .. } => Some("record again, such as with `howlate cyclic --why --out result.jsonl`".into()),
             Self::NothingPeriodic => Some("measure with `howlate cyclic`, or choose another `--format`: `howlate show --help` lists them".into()),
@@ -266,6 +243,45 @@ impl Error {
             Self::NoCommand(_) => Some("`howlate --help` lists the commands".into()),
             Self::Load(error) => load_hint(error),
             Self::Output(_) | Self::Json(_) => None,
+        }
+    }
+}
+
+/// Where a tracer was asked for by name.
+const OTHER_TRACER: &str = "`--tracer auto` takes the best available";
+
+fn session_hint(error: &SessionError) -> Option<String> {
+    match error {
+        SessionError::Load(error) => load_hint(error),
+        SessionError::Create(error) => Some(create_hint(error)),
+        SessionError::Read(error) => Some(read_hint(error)),
+        SessionError::Tracer(_) => Some(OTHER_TRACER.into()),
+        SessionError::Engine(EngineError::Thread { .. }) => {
+            Some("the limit on threads may be reached: see `ulimit -u` and the cgroup's pids.max".into())
+        }
+        SessionError::Engine(EngineError::ReadBack { .. }) => {
+            Some("a seccomp filter may forbid sched_getattr(2); in a container, try `--security-opt seccomp=unconfined`".into())
+        }
+        SessionError::Engine(EngineError::NotTaken { .. }) => None,
+        SessionError::RunRecorded { .. } => Some("`--resume` continues it; `--out` names another file".into()),
+        SessionError::OtherConditions { .. } => Some(
+            "the plan, an option, a setting, the kernel, the CPUs or howlate have changed since; choose another name with `--out` and start afresh".into(),
+        ),
+    }
+}
+
+fn create_hint(error: &CreateError) -> String {
+    match error {
+        CreateError::Exists { path } => {
+            let file = path.is_file().then(|| format!(", or remove it first: `rm {}`", shell_path(path)));
+            format!("choose another name{}", file.unwrap_or_default())
+        }
+        CreateError::Busy { .. } => "wait until it ends, or choose another name with `--out`".into(),
+        CreateError::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
+            "make room there, or choose a path on another disk".into()
+        }
+        CreateError::Io { .. } => {
+            "choose a path in a folder that exists and that you may write to, such as `result.jsonl`".into()
         }
     }
 }

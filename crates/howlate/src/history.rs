@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use howlate_record::is_stream;
 use howlate_safe_path::Folder;
 
-use crate::recorder::date_and_time;
+use howlate_session::date_and_time;
 
 /// Runs that are kept at most; the oldest go first.
 const MOST: usize = 64;

@@ -5,19 +5,12 @@
 
 mod cli;
 mod commands;
-#[path = "../../session/src/environment.rs"]
 mod environment;
 mod error;
 mod exit_status;
 mod experiment;
 mod history;
 mod plans;
-#[path = "../../session/src/recorder.rs"]
-mod recorder;
-#[path = "../../session/src/remedy.rs"]
-mod remedy;
-#[path = "../../session/src/session.rs"]
-mod session;
 mod snapshot_file;
 mod terminal;
 

@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
-use howlate_render::{legible_json, legible_lines, wrapped};
+use howlate_render::{Screen, legible_json, legible_lines, wrapped};
 
 pub(crate) const ERROR: Style = AnsiColor::Red.on_default();
 pub(crate) const HINT: Style = AnsiColor::Cyan.on_default();
@@ -154,6 +154,25 @@ fn move_and_say(text: &str) {
 #[derive(Default)]
 pub(crate) struct InPlace {
     lines: usize,
+}
+
+/// Where progress is shown, if somebody watches and wants it.
+pub(crate) fn screen(quiet: bool) -> Option<Box<dyn Screen>> {
+    (!quiet && is_watched()).then(|| Box::new(InPlace::default()) as Box<dyn Screen>)
+}
+
+impl Screen for InPlace {
+    fn show(&mut self, text: &str) {
+        self.show(text);
+    }
+
+    fn clear(&mut self) {
+        self.clear();
+    }
+
+    fn width(&self) -> usize {
+        width()
+    }
 }
 
 impl InPlace {

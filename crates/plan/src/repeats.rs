@@ -1,7 +1,7 @@
 //! Values that were typed twice.
 
 /// The same value typed twice is meant once.
-pub(crate) fn without_repeats<T: Clone + PartialEq>(values: &[T]) -> Vec<T> {
+pub fn without_repeats<T: Clone + PartialEq>(values: &[T]) -> Vec<T> {
     let mut once: Vec<T> = Vec::new();
     for value in values {
         if !once.contains(value) {

@@ -38,6 +38,7 @@ mod quick;
 mod ratio;
 mod result;
 pub mod scale;
+mod screen;
 mod self_check;
 mod sleep;
 mod sleep_overview;
@@ -79,6 +80,7 @@ pub use prose::{capitalised, wrapped};
 pub use quick::quick;
 pub use ratio::times_as_much;
 pub use result::{report, report_titled};
+pub use screen::Screen;
 pub use self_check::{CheckedClass, Outcome as CheckOutcome, SelfCheck};
 pub use top::{ORDERS, Top, TopView, top_schema};
 pub use tune::{

@@ -4,7 +4,7 @@ use howlate_model::{Caveat, CpuSet, System, Turn};
 use howlate_procfs::{LoadAverage, Root};
 
 /// Caveats that follow from the plan and the number of CPUs.
-pub(super) fn contention(turns: &[Turn], system: &System) -> Vec<Caveat> {
+pub(crate) fn contention(turns: &[Turn], system: &System) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     let measured = turns.iter().map(measured_cpus).max_by_key(CpuSet::len).unwrap_or_default();
     let threads = turns.iter().map(|turn| turn.tasks.len()).max().unwrap_or(0);
@@ -35,7 +35,7 @@ fn busy(cpus: usize) -> Option<Caveat> {
         .then_some(Caveat::MachineBusy { load_average_percent, cpus })
 }
 
-pub(super) fn measured_cpus(turn: &Turn) -> CpuSet {
+pub(crate) fn measured_cpus(turn: &Turn) -> CpuSet {
     turn.tasks.iter().flat_map(|task| [task.cpu, task.work.sender_cpu()]).flatten().collect()
 }
 
@@ -55,7 +55,7 @@ fn housekeeping(measured: &CpuSet, system: &System) -> Option<CpuSet> {
 
 /// Where the observer runs during `turn`; `None`: anywhere. When it must share, it shares
 /// with the one that notifies rather than with the one that is measured.
-pub(super) fn observer_cpus(turn: &Turn, system: &System) -> Option<CpuSet> {
+pub(crate) fn observer_cpus(turn: &Turn, system: &System) -> Option<CpuSet> {
     let measured = measured_cpus(turn);
     let receivers: CpuSet = turn.tasks.iter().filter_map(|task| task.cpu).collect();
     let senders = || turn.tasks.iter().filter_map(|task| task.work.sender_cpu()).collect::<CpuSet>();

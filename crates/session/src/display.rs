@@ -4,9 +4,7 @@ use howlate_analyse::Analysis;
 use howlate_linux::clock;
 use howlate_model::{Condition, MonotonicTime, Progress, Span, Turn};
 use howlate_procfs::{LoadAverage, Root};
-use howlate_render::{LiveRow, live, progress};
-
-use crate::terminal::{InPlace, is_watched, width};
+use howlate_render::{LiveRow, Screen, live, progress};
 
 /// How often the display changes.
 const EVERY: Span = Span::from_millis(250);
@@ -17,9 +15,9 @@ const READABLE: Span = Span::from_millis(400);
 /// More threads than this are not listed one by one.
 const MOST_ROWS: usize = 40;
 
-/// Progress on a terminal; nothing elsewhere.
+/// Progress where there is a screen; nothing elsewhere.
 pub(crate) struct Display {
-    place: Option<InPlace>,
+    screen: Option<Box<dyn Screen>>,
     conditions: Vec<Condition>,
     turns: usize,
     turn: usize,
@@ -33,9 +31,9 @@ pub(crate) struct Display {
 }
 
 impl Display {
-    pub(crate) fn new(quiet: bool) -> Self {
+    pub(crate) fn new(screen: Option<Box<dyn Screen>>) -> Self {
         Self {
-            place: (!quiet && is_watched()).then(InPlace::default),
+            screen,
             conditions: Vec::new(),
             turns: 0,
             turn: 0,
@@ -58,7 +56,7 @@ impl Display {
 
     /// How often it changes; `None` where there is none.
     pub(crate) fn changes_every(&self) -> Option<Span> {
-        self.place.is_some().then_some(EVERY)
+        self.screen.is_some().then_some(EVERY)
     }
 
     /// A turn begins.
@@ -73,35 +71,32 @@ impl Display {
     /// Threads have come further; `so_far` is what has been recorded of all turns.
     pub(crate) fn progress(&mut self, threads: &[Progress], so_far: &Analysis) {
         let now = clock::now();
-        if self.place.is_none() || now < self.next {
+        let Some(width) = self.screen.as_ref().map(|screen| screen.width()).filter(|_| now >= self.next)
+        else {
             return;
-        }
+        };
         self.next = now.plus(EVERY);
-        let text = self.text(threads, so_far, now);
-        if let Some(place) = &mut self.place {
-            place.show(&text);
-        }
+        let text = self.text(threads, so_far, now, width);
+        self.screen.iter_mut().for_each(|screen| screen.show(&text));
     }
 
-    fn text(&self, threads: &[Progress], so_far: &Analysis, now: MonotonicTime) -> String {
+    fn text(&self, threads: &[Progress], so_far: &Analysis, now: MonotonicTime, width: usize) -> String {
         let gone = now.since(self.turn_began).min(self.current);
         let left = self.left.minus(gone);
         let status = self.conditions.get(self.now).map_or_else(String::new, |condition| {
-            progress(self.turn, self.turns, condition, [left, self.whole], width())
+            progress(self.turn, self.turns, condition, [left, self.whole], width)
         });
         let rows = threads.iter().filter_map(|thread| row(thread, so_far)).take(MOST_ROWS);
         let rows: Vec<LiveRow<'_>> = rows.collect();
         if rows.is_empty() || self.current < READABLE {
             return status;
         }
-        format!("{status}\n{}", live(&rows, &LoadAverage::read(&Root::live()).to_string(), width()))
+        format!("{status}\n{}", live(&rows, &LoadAverage::read(&Root::live()).to_string(), width))
     }
 
     /// Removes the display.
     pub(crate) fn clear(&mut self) {
-        if let Some(place) = &mut self.place {
-            place.clear();
-        }
+        self.screen.iter_mut().for_each(|screen| screen.clear());
     }
 }
 

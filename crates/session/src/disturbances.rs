@@ -4,10 +4,10 @@ use howlate_model::{Caveat, CpuSet, System, Turn};
 use howlate_procfs::Root;
 use howlate_system::Disturbance;
 
-use super::affinity::measured_cpus;
+use crate::affinity::measured_cpus;
 
 /// Sums over the turns so far.
-pub(super) struct Disturbances {
+pub(crate) struct Disturbances {
     root: Root,
     before: Disturbance,
     /// Of all turns: a quota stops the load as well as what is measured.
@@ -18,18 +18,18 @@ pub(super) struct Disturbances {
 }
 
 impl Disturbances {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let (all, idle, before) = (Disturbance::default(), Disturbance::default(), Disturbance::default());
         Self { root: Root::live(), before, all, idle, measured: CpuSet::default() }
     }
 
     /// A turn begins.
-    pub(super) fn turn_begins(&mut self) {
+    pub(crate) fn turn_begins(&mut self) {
         self.before = Disturbance::read(&self.root);
     }
 
     /// The turn ended.
-    pub(super) fn turn_ended(&mut self, turn: &Turn) {
+    pub(crate) fn turn_ended(&mut self, turn: &Turn) {
         let during = Disturbance::read(&self.root).since(&self.before);
         self.all.add(&during);
         if turn.load.is_idle() {
@@ -39,7 +39,7 @@ impl Disturbances {
     }
 
     /// What there is to know at the end.
-    pub(super) fn caveats(&self, system: &System) -> Vec<Caveat> {
+    pub(crate) fn caveats(&self, system: &System) -> Vec<Caveat> {
         self.all.quotas().chain(self.idle.siblings(&self.measured, &system.cpus)).collect()
     }
 }

@@ -7,21 +7,21 @@ use howlate_model::{Engine, EngineError, Turn};
 use howlate_runtimes::{Probes, Programs};
 
 /// Every engine; a turn is taken by the first that can.
-pub(super) struct Engines<'a>(Vec<Box<dyn Engine + 'a>>);
+pub(crate) struct Engines<'a>(Vec<Box<dyn Engine + 'a>>);
 
 impl<'a> Engines<'a> {
-    pub(super) fn of(probes: &'a RefCell<Probes>) -> Self {
+    pub(crate) fn of(probes: &'a RefCell<Probes>) -> Self {
         let programs = Programs { probes };
         Self(vec![Box::new(Threads), Box::new(Notifications), Box::new(programs)])
     }
 
     /// The same behind another one.
-    pub(super) fn after(first: Option<Box<dyn Engine + 'a>>, probes: &'a RefCell<Probes>) -> Self {
+    pub(crate) fn after(first: Option<Box<dyn Engine + 'a>>, probes: &'a RefCell<Probes>) -> Self {
         Self(first.into_iter().chain(Self::of(probes).0).collect())
     }
 
     /// The one that takes `turn`.
-    pub(super) fn for_turn(&mut self, turn: &Turn) -> Result<&mut (dyn Engine + 'a), EngineError> {
+    pub(crate) fn for_turn(&mut self, turn: &Turn) -> Result<&mut (dyn Engine + 'a), EngineError> {
         let mechanism = turn.tasks.first().map(|task| task.work.mechanism().to_string());
         let engine = self.0.iter_mut().find(|engine| engine.takes(turn));
         let not_taken = || EngineError::NotTaken { mechanism: mechanism.unwrap_or_default() };

@@ -13,7 +13,7 @@ use howlate_record::{CreateError, Writer};
 use crate::environment::Environment;
 
 /// What takes in the lines of a recording as they come.
-pub(crate) trait Intake {
+pub trait Intake {
     /// Begins with a recording's first line.
     fn new(header: Header) -> Self;
     /// Takes in one line.
@@ -51,7 +51,7 @@ impl Intake for Track {
 }
 
 /// A recording under way.
-pub(crate) struct Recorder<T> {
+pub struct Recorder<T> {
     intake: T,
     writer: Option<Writer>,
     /// The file, where nobody asked for it.
@@ -61,7 +61,7 @@ pub(crate) struct Recorder<T> {
 impl<T: Intake> Recorder<T> {
     /// Begins a recording, in the file `out` if one was asked for; gives up waiting for the reader of a pipe
     /// when `interrupted` is set.
-    pub(crate) fn begin(
+    pub fn begin(
         header: Header,
         out: Option<&Path>,
         interrupted: &Arc<AtomicBool>,
@@ -71,14 +71,14 @@ impl<T: Intake> Recorder<T> {
     }
 
     /// The same in a file that nobody asked for: a disk that is full takes nothing away from the run.
-    pub(crate) fn keeping(header: Header, path: Option<&Path>, interrupted: &Arc<AtomicBool>) -> Self {
+    pub fn keeping(header: Header, path: Option<&Path>, interrupted: &Arc<AtomicBool>) -> Self {
         let writer = path.and_then(|path| Writer::create_until(path, &header, interrupted).ok());
         let unasked = path.filter(|_| writer.is_some()).map(Path::to_owned);
         Self { intake: T::new(header), writer, unasked }
     }
 
     /// A recording in the file `out`, or else in the one that is kept.
-    pub(crate) fn somewhere(
+    pub fn somewhere(
         header: Header,
         out: Option<&Path>,
         kept: Option<&Path>,
@@ -91,12 +91,12 @@ impl<T: Intake> Recorder<T> {
     }
 
     /// Goes on with a recording that was interrupted.
-    pub(crate) const fn resume(intake: T, writer: Writer) -> Self {
+    pub const fn resume(intake: T, writer: Writer) -> Self {
         Self { intake, writer: Some(writer), unasked: None }
     }
 
     /// Keeps a line; a caveat that is known already is not said again.
-    pub(crate) fn keep(&mut self, line: &Line) {
+    pub fn keep(&mut self, line: &Line) {
         if let Line::Caveat(caveat) = line
             && self.analysis().caveats.contains(caveat)
         {
@@ -109,22 +109,22 @@ impl<T: Intake> Recorder<T> {
     }
 
     /// Keeps a caveat that belongs to no single condition.
-    pub(crate) fn caveat(&mut self, caveat: Caveat) {
+    pub fn caveat(&mut self, caveat: Caveat) {
         self.keep(&Line::Caveat(caveat));
     }
 
     /// What is known so far.
-    pub(crate) fn analysis(&self) -> &Analysis {
+    pub fn analysis(&self) -> &Analysis {
         self.intake.analysis()
     }
 
     /// What takes in the lines.
-    pub(crate) const fn intake(&self) -> &T {
+    pub const fn intake(&self) -> &T {
         &self.intake
     }
 
     /// No more will come; without `how`, it did not end in order.
-    pub(crate) fn end(mut self, how: Option<HowEnded>) -> T {
+    pub fn end(mut self, how: Option<HowEnded>) -> T {
         let incomplete = self.writer.as_ref().and_then(Writer::incomplete).filter(|_| self.unasked.is_none());
         incomplete.into_iter().for_each(|caveat| self.caveat(caveat));
         if let Some(how) = how {
@@ -142,12 +142,7 @@ impl<T: Intake> Recorder<T> {
 }
 
 /// The first line of a recording that begins now.
-pub(crate) fn header(
-    command: &str,
-    seed: u64,
-    environment: &Environment,
-    conditions: Vec<Condition>,
-) -> Header {
+pub fn header(command: &str, seed: u64, environment: &Environment, conditions: Vec<Condition>) -> Header {
     Header {
         id: Some(new_id()),
         howlate: env!("CARGO_PKG_VERSION").to_owned(),
@@ -166,11 +161,11 @@ pub(crate) fn header(
 }
 
 /// Now, RFC 3339, to the second.
-pub(crate) fn date_and_time() -> String {
+pub fn date_and_time() -> String {
     jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
 /// What a recording is known by, wherever it is copied to.
-pub(crate) fn new_id() -> String {
+pub fn new_id() -> String {
     format!("{:032x}", fastrand::u128(..))
 }

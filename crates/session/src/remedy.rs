@@ -13,7 +13,7 @@ pub(crate) fn advise(line: &mut Line, findings: &[Finding]) {
 }
 
 /// What would let this process have `policy`.
-pub(crate) fn for_policy(policy: Policy, findings: &[Finding]) -> PolicyRemedy {
+pub fn for_policy(policy: Policy, findings: &[Finding]) -> PolicyRemedy {
     match policy {
         Policy::Other { .. } | Policy::Batch | Policy::Idle => PolicyRemedy::NiceLimit,
         Policy::Fifo { priority } | Policy::Rr { priority } => {

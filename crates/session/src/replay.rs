@@ -10,11 +10,12 @@ use howlate_analyse::compare::Track;
 use howlate_model::{Line, Turn};
 use howlate_record::{ReadError, TurnOf};
 
-use super::steps::{Step, Steps};
+use crate::steps::{Step, Steps};
 
 /// What a run cannot go on after.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum ReplayError {
+pub enum ReplayError {
+    /// The recording cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
     /// It does not hold what these steps would have measured.
@@ -26,7 +27,7 @@ type Recorded = Result<Line, ReadError>;
 
 /// Takes `lines` in, step by step; returns the step that is to be taken now, or what is missing of it. `None` where the run had come
 /// to its end.
-pub(crate) fn replay(
+pub fn replay(
     lines: impl Iterator<Item = Recorded>,
     track: &mut Track,
     steps: &mut impl Steps,
@@ -72,6 +73,6 @@ fn take_in(
 }
 
 /// The turns of threads that a turn consists of.
-pub(super) fn parts(turn: &Turn) -> impl Iterator<Item = TurnOf> + '_ {
+pub(crate) fn parts(turn: &Turn) -> impl Iterator<Item = TurnOf> + '_ {
     turn.tasks.iter().map(|task| (task.condition, task.round))
 }

@@ -2,53 +2,41 @@
 
 use std::path::Path;
 
-use howlate_model::{Header, Span};
+use howlate_model::{Header, Node, Span};
 use howlate_record::CreateError;
+use howlate_render::Screen;
 
-use super::Traced;
-use crate::cli::{Identity, Output, WholeRun};
 use crate::environment::Environment;
 use crate::recorder::{Intake, Recorder};
+use crate::tracing::Traced;
 
 /// What a command asks of its session.
-pub(crate) struct Request<'a> {
+pub struct Request<'a> {
     /// `cyclic`, `sleep`, `notify`, `run` or `quick`.
-    pub(crate) command: &'a str,
-    pub(crate) seed: u64,
+    pub command: &'a str,
+    /// What the order of turns was drawn with.
+    pub seed: u64,
     /// Where the recording is to go.
-    pub(crate) out: Option<&'a Path>,
+    pub out: Option<&'a Path>,
     /// Where it is kept if it is to go nowhere.
-    pub(crate) kept: Option<&'a Path>,
+    pub kept: Option<&'a Path>,
     /// Where every wake-up is to go, as Parquet.
-    pub(crate) samples_out: Option<&'a Path>,
-    /// What the recording calls this machine.
-    pub(crate) identity: &'a Identity,
-    pub(crate) dma_latency_us: Option<i32>,
-    pub(crate) stop_above: Option<Span>,
-    pub(crate) quiet: bool,
+    pub samples_out: Option<&'a Path>,
+    /// This machine as the recording calls it.
+    pub node: Node,
+    /// What `/dev/cpu_dma_latency` is to be held at.
+    pub dma_latency_us: Option<i32>,
+    /// It is stopped by a wake-up that is later than this.
+    pub stop_above: Option<Span>,
+    /// Where progress is shown, if anywhere.
+    pub screen: Option<Box<dyn Screen>>,
     /// The turns to trace, if any.
-    pub(crate) traced: Option<Traced>,
+    pub traced: Option<Traced>,
 }
 
-impl<'a> Request<'a> {
-    /// What was typed after `command`, with turns in an order drawn with `seed`.
-    pub(crate) fn of(command: &'a str, seed: u64, run: &WholeRun, output: &'a Output) -> Self {
-        Self {
-            command,
-            seed,
-            out: output.out.as_deref(),
-            kept: None,
-            samples_out: output.samples_out.as_deref(),
-            identity: &output.identity,
-            dma_latency_us: run.dma_latency,
-            stop_above: run.stop_above,
-            quiet: output.printing.quiet,
-            traced: None,
-        }
-    }
-
+impl Request<'_> {
     /// Begins its recording.
-    pub(super) fn recorder<T: Intake>(
+    pub(crate) fn recorder<T: Intake>(
         &self,
         header: Header,
         environment: &Environment,

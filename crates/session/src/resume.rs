@@ -9,46 +9,48 @@ use howlate_model::{Line, Resumed, Turn};
 use howlate_plan::Plan;
 use howlate_record::{Progress, Reader, TurnOf, Writer, is_stream, progress};
 
-use super::Request;
-use super::replay::{ReplayError, parts, replay};
-use super::steps::{Step, Steps};
 use crate::environment::Environment;
-use crate::error::Error;
+use crate::error::SessionError;
 use crate::recorder::{Recorder, date_and_time, header};
+use crate::replay::{ReplayError, parts, replay};
+use crate::request::Request;
+use crate::steps::{Step, Steps};
 
 /// Whether a session resumes an earlier part of the same run.
-pub(crate) enum Resume {
+pub enum Resume {
+    /// It begins anew.
     No,
+    /// It goes on after this.
     From(Box<Progress>),
 }
 
 /// A session that can go on.
-pub(super) struct Begun {
-    pub(super) recorder: Recorder<Analysis>,
+pub(crate) struct Begun {
+    pub(crate) recorder: Recorder<Analysis>,
     /// The turns that are still to be taken.
-    pub(super) turns: Vec<Turn>,
+    pub(crate) turns: Vec<Turn>,
 }
 
 /// The same of a session that decides while it measures.
-pub(super) struct BegunInSteps {
-    pub(super) recorder: Recorder<Track>,
+pub(crate) struct BegunInSteps {
+    pub(crate) recorder: Recorder<Track>,
     /// What is to be taken first, if anything is.
-    pub(super) step: Option<Step>,
+    pub(crate) step: Option<Step>,
 }
 
 impl Resume {
     /// What the recording at `path` holds, if there is one and it is to be resumed.
-    pub(crate) fn of(path: &Path, resume: bool) -> Result<Self, Error> {
+    pub fn of(path: &Path, resume: bool) -> Result<Self, SessionError> {
         match (path.exists(), resume) {
             (false, _) => Ok(Self::No),
             (true, false) if is_stream(path) => Ok(Self::No),
             (true, true) => Ok(Self::From(Box::new(progress(path)?))),
-            (true, false) => Err(Error::RunRecorded { path: path.to_owned() }),
+            (true, false) => Err(SessionError::RunRecorded { path: path.to_owned() }),
         }
     }
 
     /// What the order of turns was drawn with.
-    pub(crate) fn seed(&self) -> Option<u64> {
+    pub fn seed(&self) -> Option<u64> {
         match self {
             Self::No => None,
             Self::From(past) => Some(past.header.seed),
@@ -56,35 +58,35 @@ impl Resume {
     }
 
     /// The same where `steps` decide what is measured next.
-    pub(super) fn begin_in_steps(
+    pub(crate) fn begin_in_steps(
         self,
         request: &Request<'_>,
         environment: &Environment,
         plan: &Plan,
         steps: &mut impl Steps,
-    ) -> Result<BegunInSteps, Error> {
+    ) -> Result<BegunInSteps, SessionError> {
         if let (Self::From(past), Some(path)) = (self, request.out) {
             return resume_in_steps(&past, path, plan, steps);
         }
         let mut header = header(request.command, request.seed, environment, plan.conditions.clone());
-        header.node = request.identity.of(header.node);
+        header.node = request.node.clone();
         header.tuning = Some(steps.tuning());
         let recorder = request.recorder::<Track>(header, environment)?;
         let step = steps.next(recorder.intake());
         Ok(BegunInSteps { recorder, step })
     }
 
-    pub(super) fn begin(
+    pub(crate) fn begin(
         self,
         request: &Request<'_>,
         environment: &Environment,
         plan: &Plan,
-    ) -> Result<Begun, Error> {
+    ) -> Result<Begun, SessionError> {
         match (self, request.out) {
             (Self::From(past), Some(path)) => resume(&past, path, plan),
             _ => {
                 let mut header = header(request.command, request.seed, environment, plan.conditions.clone());
-                header.node = request.identity.of(header.node);
+                header.node = request.node.clone();
                 header.late_above_ns = request.traced.and_then(|traced| traced.late_above);
                 let recorder = request.recorder(header, environment)?;
                 Ok(Begun { recorder, turns: plan.turns.clone() })
@@ -98,13 +100,13 @@ fn resume_in_steps(
     path: &Path,
     plan: &Plan,
     steps: &mut impl Steps,
-) -> Result<BegunInSteps, Error> {
+) -> Result<BegunInSteps, SessionError> {
     let header = &past.header;
     let is_other = header.conditions != plan.conditions
         || header.tuning.as_ref() != Some(&steps.tuning())
         || header.howlate != env!("CARGO_PKG_VERSION");
     if is_other {
-        return Err(Error::OtherConditions { path: path.to_owned() });
+        return Err(SessionError::OtherConditions { path: path.to_owned() });
     }
     // Threads side by side have neighbouring conditions, and a turn is worth nothing without all of them.
     let width = plan.turns.first().map_or(1, |turn| turn.tasks.len().max(1));
@@ -117,16 +119,16 @@ fn resume_in_steps(
     let mut track = Track::new(past.header.clone());
     let step = replay(Reader::open(path)?, &mut track, steps).map_err(|error| match error {
         ReplayError::Read(error) => error.into(),
-        ReplayError::OtherTurns => Error::OtherConditions { path: path.to_owned() },
+        ReplayError::OtherTurns => SessionError::OtherConditions { path: path.to_owned() },
     })?;
     let mut recorder = Recorder::resume(track, writer);
     recorder.keep(&Line::Resumed(Resumed { at_ns: clock::now(), started: date_and_time() }));
     Ok(BegunInSteps { recorder, step })
 }
 
-fn resume(past: &Progress, path: &Path, plan: &Plan) -> Result<Begun, Error> {
+fn resume(past: &Progress, path: &Path, plan: &Plan) -> Result<Begun, SessionError> {
     if past.header.conditions != plan.conditions {
-        return Err(Error::OtherConditions { path: path.to_owned() });
+        return Err(SessionError::OtherConditions { path: path.to_owned() });
     }
     let (done, turns): (Vec<Turn>, Vec<Turn>) =
         plan.turns.iter().cloned().partition(|turn| is_done(turn, past));

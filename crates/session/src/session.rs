@@ -1,84 +1,64 @@
-//! One measurement from plan to result: load, threads, recording, display.
-
-mod affinity;
-mod display;
-mod disturbances;
-mod engines;
-mod loads;
-mod replay;
-mod request;
-mod resume;
-mod steps;
-mod stepwise;
-mod tracing;
-mod turn_load;
-mod turn_settings;
-mod wakeup_file;
+//! Taking the turns of a plan, one after the other: their settings, their load, the engine, and what becomes of their lines.
 
 use std::fmt::Display as Words;
-use std::mem::take;
 use std::sync::Arc;
 
 use howlate_analyse::Analysis;
 use howlate_linux::clock;
 use howlate_load::{Running, StartError};
 use howlate_measure::Process;
-use howlate_model::{
-    Bounds, Caveat, Finished, HowEnded, Line, LoadReport, MonotonicTime, Progress, Sink, Span, Turn, Wakeup,
-    Write,
-};
-use howlate_plan::Plan;
+use howlate_model::{Bounds, Caveat, Finished, HowEnded, Line, Turn, Write};
+use howlate_plan::{Plan, without_repeats};
+use howlate_render::Screen;
 
-use crate::cli::without_repeats;
+use crate::affinity::{contention, observer_cpus};
+use crate::display::Display;
+use crate::disturbances::Disturbances;
+use crate::engines::Engines;
 use crate::environment::Environment;
-use crate::error::Error;
+use crate::error::SessionError;
+use crate::loads::Loads;
+use crate::measured_turn::MeasuredTurn;
 use crate::recorder::{Intake, Recorder};
-use crate::remedy;
-use affinity::{contention, observer_cpus};
-use display::Display;
-use disturbances::Disturbances;
-use engines::Engines;
-use loads::Loads;
-#[cfg(test)]
-pub(crate) use replay::replay;
-pub(crate) use request::Request;
-use resume::Begun;
-pub(crate) use resume::Resume;
-pub(crate) use steps::{Step, Steps};
-pub(crate) use stepwise::{Parts, measure_in_steps};
-pub(crate) use tracing::Traced;
-use tracing::Tracing;
-use turn_load::UnderLoad;
-pub(crate) use turn_settings::Turning;
-use wakeup_file::WakeupFile;
+use crate::request::Request;
+use crate::resume::{Begun, Resume};
+use crate::traced_turn::TracedTurn;
+use crate::tracing::Tracing;
+use crate::turn_load::UnderLoad;
+use crate::turn_settings::Turning;
+use crate::wakeup_file::WakeupFile;
 
 /// Takes all turns of `plan` that are not taken already; returns what was found.
-pub(crate) fn measure(
-    request: &Request<'_>,
+///
+/// # Errors
+///
+/// When nothing could be measured.
+pub fn measure(
+    request: Request<'_>,
     environment: &Environment,
     plan: &Plan,
     resume: Resume,
-) -> Result<Analysis, Error> {
+) -> Result<Analysis, SessionError> {
     check_loads(plan)?;
     let (tracing, untraced) = request.traced.map(Tracing::begin).transpose()?.unwrap_or_default();
-    let Begun { recorder, mut turns } = resume.begin(request, environment, plan)?;
+    let Begun { recorder, mut turns } = resume.begin(&request, environment, plan)?;
     if let (Some(traced), None) = (request.traced, &tracing) {
         turns.retain(|turn| !Tracing::is_traced(traced.from_round, turn));
     }
     let header = &recorder.analysis().header;
     let wakeups = request.samples_out.map(|path| WakeupFile::create(path, header)).transpose()?;
-    let mut session = Session::begin(recorder, request.quiet);
+    let process = Process::prepare(request.dma_latency_us);
+    let bounds = bounds(&request, environment, &process);
+    let mut session = Session::begin(recorder, request.screen);
     (session.wakeups, session.tracing) = (wakeups, tracing);
     session.display.add(&plan.conditions, &turns);
-    let process = Process::prepare(request.dma_latency_us);
     session.knows(&untraced, environment, plan, &turns, &process);
-    let bounds = bounds(request, environment, &process);
     let how = session.take_turns(&turns, &mut Engines::of(&environment.probes), &bounds);
     Ok(session.end(how?, environment))
 }
 
 /// What bounds every turn.
-fn bounds(request: &Request<'_>, environment: &Environment, process: &Process) -> Bounds {
+pub(crate) fn bounds(request: &Request<'_>, environment: &Environment, process: &Process) -> Bounds {
     Bounds {
         stop_above: request.stop_above,
         interrupted: Arc::clone(&environment.interrupted),
@@ -88,49 +68,43 @@ fn bounds(request: &Request<'_>, environment: &Environment, process: &Process) -
 }
 
 /// So that nothing is measured in vain before a load that cannot be applied.
-fn check_loads(plan: &Plan) -> Result<(), StartError> {
+pub(crate) fn check_loads(plan: &Plan) -> Result<(), StartError> {
     let loads = plan.conditions.iter().map(|condition| condition.load.clone());
     let once = without_repeats(&loads.collect::<Vec<_>>());
     once.iter().try_for_each(howlate_load::check)
 }
 
 /// A measurement under way.
-struct Session<T> {
-    recorder: Recorder<T>,
+pub(crate) struct Session<T> {
+    pub(crate) recorder: Recorder<T>,
     wakeups: Option<WakeupFile>,
-    display: Display,
+    pub(crate) display: Display,
     disturbances: Disturbances,
     tracing: Option<Tracing>,
     /// Puts settings of the machine in force for turns of conditions that ask for them.
-    turning: Option<Turning>,
+    pub(crate) turning: Option<Turning>,
     /// Where the loads of turns come from.
-    loads: Loads,
-    /// The load of the current turn.
-    load: Option<UnderLoad>,
-    /// Ends of threads' turns, held back until the load has reported.
-    finished: Vec<Finished>,
+    pub(crate) loads: Loads,
     /// Conditions whose program failed; it would fail again.
     failed: Vec<u32>,
 }
 
 impl<T: Intake> Session<T> {
-    fn begin(recorder: Recorder<T>, quiet: bool) -> Self {
+    pub(crate) fn begin(recorder: Recorder<T>, screen: Option<Box<dyn Screen>>) -> Self {
         Self {
             recorder,
             wakeups: None,
-            display: Display::new(quiet),
+            display: Display::new(screen),
             disturbances: Disturbances::new(),
             tracing: None,
             turning: None,
             loads: Loads::default(),
-            load: None,
-            finished: Vec::new(),
             failed: Vec::new(),
         }
     }
 
     /// Keeps what is to be said before anything is measured.
-    fn knows(
+    pub(crate) fn knows(
         &mut self,
         untraced: &[Caveat],
         environment: &Environment,
@@ -144,12 +118,12 @@ impl<T: Intake> Session<T> {
         }
     }
 
-    fn take_turns(
+    pub(crate) fn take_turns(
         &mut self,
         turns: &[Turn],
         engines: &mut Engines<'_>,
         bounds: &Bounds,
-    ) -> Result<HowEnded, Error> {
+    ) -> Result<HowEnded, SessionError> {
         for turn in turns {
             self.display.turn_begins(turn);
             if turn.tasks.iter().any(|task| self.failed.contains(&task.condition)) {
@@ -205,7 +179,7 @@ impl<T: Intake> Session<T> {
         turn: &Turn,
         engines: &mut Engines<'_>,
         bounds: &Bounds,
-    ) -> Result<HowEnded, Error> {
+    ) -> Result<HowEnded, SessionError> {
         match self.loads.begin(&turn.load) {
             Ok(load) => self.take_turn(turn, load, engines, bounds),
             Err(error) => Ok(self.cannot_be_taken(turn, &error)),
@@ -229,98 +203,54 @@ impl<T: Intake> Session<T> {
         HowEnded::Done
     }
 
-    /// Measures under `load`, by the first engine that can.
+    /// Measures under `load`, by the first engine that can; traces instead, if the turn is one to be traced.
     fn take_turn(
         &mut self,
         turn: &Turn,
         load: Running,
         engines: &mut Engines<'_>,
         bounds: &Bounds,
-    ) -> Result<HowEnded, Error> {
+    ) -> Result<HowEnded, SessionError> {
         self.wakeups.iter_mut().for_each(|file| file.turn_begins(turn));
         load.caveats().into_iter().for_each(|caveat| self.recorder.caveat(caveat));
-        self.load = Some(UnderLoad::begin(load, turn));
+        let load = UnderLoad::begin(load, turn);
         let observer_cpus = observer_cpus(turn, &self.recorder.analysis().header.system);
         let poll_interval = self.display.changes_every();
-        self.disturbances.turn_begins();
-        self.trace(turn);
-        let after_each = self.tracing.as_ref().and_then(Tracing::after_each);
-        let bounds = Bounds { observer_cpus, poll_interval, after_each, ..bounds.clone() };
-        let ended = engines.for_turn(turn)?.run(turn, &bounds, self)?;
-        self.disturbances.turn_ended(turn);
-        self.turn_ended();
+        let mut bounds = Bounds { observer_cpus, poll_interval, ..bounds.clone() };
+        let engine = engines.for_turn(turn)?;
+        let Self { recorder, display, disturbances, loads, .. } = self;
+        disturbances.turn_begins();
+        let joining = match self.tracing.as_mut().map(|tracing| tracing.turn_begins(turn)) {
+            Some(Ok(joining)) => joining,
+            // The turn is like any other then.
+            Some(Err(refused)) => {
+                self.tracing = None;
+                recorder.caveat(refused);
+                None
+            }
+            None => None,
+        };
+        let ended = match joining {
+            Some(joining) => {
+                bounds.after_each = joining.after_each();
+                let mut traced = TracedTurn::begin(recorder, display, joining, load);
+                let ended = engine.run(turn, &bounds, &mut traced)?;
+                disturbances.turn_ended(turn);
+                traced.end(loads);
+                ended
+            }
+            None => {
+                let mut measured = MeasuredTurn::begin(recorder, display, self.wakeups.as_mut(), load);
+                let ended = engine.run(turn, &bounds, &mut measured)?;
+                disturbances.turn_ended(turn);
+                self.failed.extend(measured.end(loads));
+                ended
+            }
+        };
         Ok(ended.how)
     }
 
-    /// Begins to trace, if `turn` is one to be traced; without a tracer that fails now, the turn is like any other.
-    fn trace(&mut self, turn: &Turn) {
-        let Some(tracing) = &mut self.tracing else { return };
-        if let Err(refusal) = tracing.turn_begins(turn) {
-            let tracer = tracing.name().to_owned();
-            self.tracing = None;
-            self.recorder.caveat(Caveat::TracerRefused { tracer, reason: refusal.to_string() });
-        }
-    }
-
-    fn is_traced(&self) -> bool {
-        self.tracing.as_ref().is_some_and(Tracing::is_under_way)
-    }
-
-    /// Once for all threads whose block ended at `until`.
-    fn sample_load(&mut self, until: MonotonicTime) {
-        let lines = self.load.as_mut().map_or_else(Vec::new, |load| load.sample(until));
-        lines.iter().for_each(|line| self.recorder.keep(line));
-    }
-
-    /// What a turn that was traced leaves: why its wake-ups were late, and nothing else.
-    fn traced_turn_ended(&mut self) {
-        self.finished.clear();
-        let (lines, _) = self.load_ended();
-        let caveats = lines.into_iter().filter(|line| matches!(line, Line::Caveat(_)));
-        let why = self.tracing.as_mut().map_or_else(Vec::new, Tracing::turn_ended);
-        caveats.chain(why).for_each(|line| self.recorder.keep(&line));
-    }
-
-    /// Lines of a turn that is traced: its latencies are not those of the result.
-    fn traced_line(&mut self, line: &Line) {
-        if let Line::Started(started) = line {
-            self.follow(started.condition, started.in_force.tid, started.in_force.slack_ns);
-        }
-    }
-
-    /// Follows a thread of a turn that is traced.
-    fn follow(&mut self, condition: u32, tid: u32, slack: Span) {
-        let Some(tracing) = &mut self.tracing else { return };
-        if let Err(refusal) = tracing.started(condition, tid, slack) {
-            let tracer = tracing.name().to_owned();
-            self.recorder.caveat(Caveat::TracerRefused { tracer, reason: refusal.to_string() });
-        }
-    }
-
-    /// What the load of the turn did.
-    fn load_ended(&mut self) -> (Vec<Line>, Option<LoadReport>) {
-        let load = self.load.take();
-        load.map(|load| load.end(&mut self.loads)).unwrap_or_default()
-    }
-
-    fn turn_ended(&mut self) {
-        if self.is_traced() {
-            return self.traced_turn_ended();
-        }
-        let (lines, report) = self.load_ended();
-        lines.iter().for_each(|line| self.recorder.keep(line));
-        for mut finished in take(&mut self.finished) {
-            finished.load.clone_from(&report);
-            let outcome = self.recorder.analysis().outcomes().get(finished.condition as usize);
-            let is_program = outcome.is_some_and(|one| one.condition.work.runtime().is_some());
-            if is_program && finished.error.is_some() {
-                self.failed.push(finished.condition);
-            }
-            self.recorder.keep(&Line::Finished(finished));
-        }
-    }
-
-    fn end(mut self, how: HowEnded, environment: &Environment) -> T {
+    pub(crate) fn end(mut self, how: HowEnded, environment: &Environment) -> T {
         self.display.clear();
         let turned_back = self.turning.take().map_or_else(Vec::new, Turning::finish);
         let not_restored = turned_back.into_iter().chain(environment.put_back());
@@ -329,44 +259,5 @@ impl<T: Intake> Session<T> {
         let known = not_restored.chain(disturbances).chain(missing);
         known.for_each(|caveat| self.recorder.caveat(caveat));
         self.recorder.end(Some(how))
-    }
-}
-
-impl<T: Intake> Sink for Session<T> {
-    fn line(&mut self, mut line: Line) {
-        if self.is_traced() {
-            return self.traced_line(&line);
-        }
-        remedy::advise(&mut line, &self.recorder.analysis().header.findings);
-        match line {
-            Line::Finished(finished) => self.finished.push(finished),
-            Line::Block(block) => {
-                self.sample_load(block.until_ns);
-                self.wakeups.iter_mut().for_each(|file| file.block(&block));
-                self.recorder.keep(&Line::Block(block));
-            }
-            line => self.recorder.keep(&line),
-        }
-    }
-
-    fn progress(&mut self, threads: &[Progress]) {
-        self.display.progress(threads, self.recorder.analysis());
-        let lines = self.tracing.as_mut().map_or_else(Vec::new, Tracing::poll);
-        lines.iter().for_each(|line| self.recorder.keep(line));
-    }
-
-    fn program_started(&mut self, condition: u32, tid: u32, slack: Span) {
-        self.follow(condition, tid, slack);
-    }
-
-    fn wants_wakeups(&self) -> bool {
-        self.wakeups.is_some() || self.is_traced()
-    }
-
-    fn wakeups(&mut self, thread: usize, wakeups: &[Wakeup]) {
-        match self.tracing.as_mut().filter(|tracing| tracing.is_under_way()) {
-            Some(tracing) => tracing.wakeups(thread, wakeups),
-            None => self.wakeups.iter_mut().for_each(|file| file.wakeups(thread, wakeups)),
-        }
     }
 }

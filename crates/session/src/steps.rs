@@ -4,14 +4,15 @@ use howlate_analyse::compare::Track;
 use howlate_model::{Condition, Tuning, Turn};
 
 /// Turns to take next.
-pub(crate) struct Step {
+pub struct Step {
     /// Conditions that were not known before; turns refer to them by the indices that follow.
-    pub(crate) conditions: Vec<Condition>,
-    pub(crate) turns: Vec<Turn>,
+    pub conditions: Vec<Condition>,
+    /// In their order.
+    pub turns: Vec<Turn>,
 }
 
 /// Whoever decides what is measured next.
-pub(crate) trait Steps {
+pub trait Steps {
     /// What it decides by, beside what is known.
     fn tuning(&self) -> Tuning;
     /// The next turns, now that so much is known; `None` when nothing more is to be measured.

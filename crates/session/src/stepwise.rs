@@ -5,40 +5,47 @@ use howlate_measure::Process;
 use howlate_model::{Engine, HowEnded, Line};
 use howlate_plan::Plan;
 
-use super::engines::Engines;
-use super::resume::BegunInSteps;
-use super::{Request, Resume, Session, Steps, Turning, bounds, check_loads};
+use crate::engines::Engines;
 use crate::environment::Environment;
-use crate::error::Error;
+use crate::error::SessionError;
+use crate::request::Request;
+use crate::resume::{BegunInSteps, Resume};
+use crate::session::{Session, bounds, check_loads};
+use crate::steps::Steps;
+use crate::turn_settings::Turning;
 
 /// Who else has a part in the turns.
 #[derive(Default)]
-pub(crate) struct Parts<'a> {
+pub struct Parts<'a> {
     /// Turns settings of the machine, where any may be tried.
-    pub(crate) turning: Option<Turning>,
+    pub turning: Option<Turning>,
     /// Takes the turns, where they are none of howlate's own threads.
-    pub(crate) engine: Option<Box<dyn Engine + 'a>>,
+    pub engine: Option<Box<dyn Engine + 'a>>,
 }
 
 /// Measures step by step, beginning with the conditions of `plan`, whose turns are not taken by themselves, or where an interrupted
 /// run stopped.
-pub(crate) fn measure_in_steps(
-    request: &Request<'_>,
+///
+/// # Errors
+///
+/// When nothing could be measured.
+pub fn measure_in_steps(
+    request: Request<'_>,
     environment: &Environment,
     plan: &Plan,
     steps: &mut impl Steps,
     parts: Parts<'_>,
     resume: Resume,
-) -> Result<Track, Error> {
+) -> Result<Track, SessionError> {
     check_loads(plan)?;
-    let BegunInSteps { recorder, step } = resume.begin_in_steps(request, environment, plan, steps)?;
-    let mut session = Session::begin(recorder, request.quiet);
+    let BegunInSteps { recorder, step } = resume.begin_in_steps(&request, environment, plan, steps)?;
+    let process = Process::prepare(request.dma_latency_us);
+    let bounds = bounds(&request, environment, &process);
+    let mut session = Session::begin(recorder, request.screen);
     session.loads.go_on = parts.turning.is_none();
     session.turning = parts.turning;
     session.display.add(&plan.conditions, &[]);
-    let process = Process::prepare(request.dma_latency_us);
     session.knows(&[], environment, plan, &plan.turns, &process);
-    let bounds = bounds(request, environment, &process);
     let mut engines = Engines::after(parts.engine, &environment.probes);
     let (mut how, mut next) = (HowEnded::Done, step);
     while let Some(step) = next {

@@ -3,10 +3,10 @@
 use howlate_load::{Ended, Running, Sample};
 use howlate_model::{Caveat, Line, Load, LoadBlock, LoadReport, MonotonicTime, Turn};
 
-use super::loads::Loads;
+use crate::loads::Loads;
 
 /// A load under way, and what is measured under it.
-pub(super) struct UnderLoad {
+pub(crate) struct UnderLoad {
     running: Running,
     load: Load,
     conditions: Vec<u32>,
@@ -16,7 +16,7 @@ pub(super) struct UnderLoad {
 }
 
 impl UnderLoad {
-    pub(super) fn begin(running: Running, turn: &Turn) -> Self {
+    pub(crate) fn begin(running: Running, turn: &Turn) -> Self {
         Self {
             running,
             load: turn.load.clone(),
@@ -27,7 +27,7 @@ impl UnderLoad {
     }
 
     /// What the load did since the last sample, unless that was for blocks that ended at `until` too.
-    pub(super) fn sample(&mut self, until: MonotonicTime) -> Vec<Line> {
+    pub(crate) fn sample(&mut self, until: MonotonicTime) -> Vec<Line> {
         if self.sampled_at.replace(until) == Some(until) { Vec::new() } else { self.lines() }
     }
 
@@ -54,7 +54,7 @@ impl UnderLoad {
     }
 
     /// What the load did in a turn without blocks, and in all. It ends, unless `loads` lets it go on.
-    pub(super) fn end(mut self, loads: &mut Loads) -> (Vec<Line>, Option<LoadReport>) {
+    pub(crate) fn end(mut self, loads: &mut Loads) -> (Vec<Line>, Option<LoadReport>) {
         let lines = if self.sampled_at.is_none() { self.lines() } else { Vec::new() };
         let report = self.running.report();
         loads.end(self.load, self.running);

@@ -9,7 +9,7 @@ use howlate_model::{Caveat, Span, Write};
 const SETTLE: Span = Span::from_millis(50);
 
 /// Puts settings in force for a turn, and back after it.
-pub(crate) struct Turning {
+pub struct Turning {
     guard: Guard,
     applied: Option<Applied>,
     settle: Span,
@@ -17,18 +17,18 @@ pub(crate) struct Turning {
 
 impl Turning {
     /// With the guard that has the journal.
-    pub(crate) const fn by(guard: Guard) -> Self {
+    pub const fn by(guard: Guard) -> Self {
         Self { guard, applied: None, settle: SETTLE }
     }
 
     /// The same where no setting of the machine is tried, but whoever takes turns changes others: they are put back at the end.
-    pub(crate) const fn of_others(guard: Guard) -> Self {
+    pub const fn of_others(guard: Guard) -> Self {
         Self { guard, applied: None, settle: Span::ZERO }
     }
 
     /// Puts `writes` in force as far as the kernel lets it, and waits for the machine to settle; tells what it did not
     /// let, and why the turn cannot be taken where it let nothing. Nothing stays changed then, unless that is told.
-    pub(super) fn begin(&mut self, writes: &[Write]) -> (Vec<Caveat>, Result<(), String>) {
+    pub(crate) fn begin(&mut self, writes: &[Write]) -> (Vec<Caveat>, Result<(), String>) {
         let mut caveats = Vec::new();
         if !writes.is_empty() {
             let mut applied = self.guard.lend(writes);
@@ -46,12 +46,12 @@ impl Turning {
     }
 
     /// Puts them back; tells what could not be, and what somebody else has changed meanwhile.
-    pub(super) fn end(&mut self) -> Vec<Caveat> {
+    pub(crate) fn end(&mut self) -> Vec<Caveat> {
         self.applied.take().map(Applied::undo).unwrap_or_default()
     }
 
     /// Puts back whatever is left, and lets the journal go.
-    pub(super) fn finish(mut self) -> Vec<Caveat> {
+    pub(crate) fn finish(mut self) -> Vec<Caveat> {
         let caveats = self.end();
         caveats.into_iter().chain(self.guard.end()).collect()
     }

@@ -6,7 +6,7 @@ use howlate_model::{Block, Caveat, Header, MonotonicTime, Turn, Wakeup};
 use howlate_record::{CreateError, Samples, TurnOf};
 
 /// A file of wake-ups under way.
-pub(super) struct WakeupFile {
+pub(crate) struct WakeupFile {
     file: Samples,
     /// Condition and round of each thread of the current turn.
     threads: Vec<TurnOf>,
@@ -17,18 +17,18 @@ pub(super) struct WakeupFile {
 }
 
 impl WakeupFile {
-    pub(super) fn create(path: &Path, header: &Header) -> Result<Self, CreateError> {
+    pub(crate) fn create(path: &Path, header: &Header) -> Result<Self, CreateError> {
         let file = Samples::create(path, header)?;
         Ok(Self { file, threads: Vec::new(), in_blocks: false, missing: 0 })
     }
 
-    pub(super) fn turn_begins(&mut self, turn: &Turn) {
+    pub(crate) fn turn_begins(&mut self, turn: &Turn) {
         self.threads = turn.tasks.iter().map(|task| (task.condition, task.round)).collect();
         self.in_blocks = turn.tasks.iter().any(|task| task.work.wait().is_none());
     }
 
     /// Wake-ups of a thread of the current turn.
-    pub(super) fn wakeups(&mut self, thread: usize, wakeups: &[Wakeup]) {
+    pub(crate) fn wakeups(&mut self, thread: usize, wakeups: &[Wakeup]) {
         if self.in_blocks {
             return;
         }
@@ -37,7 +37,7 @@ impl WakeupFile {
         }
     }
 
-    pub(super) fn block(&mut self, block: &Block) {
+    pub(crate) fn block(&mut self, block: &Block) {
         if !self.in_blocks {
             return;
         }
@@ -54,7 +54,7 @@ impl WakeupFile {
     }
 
     /// Completes the file; tells what is not in it.
-    pub(super) fn close(self) -> Option<Caveat> {
+    pub(crate) fn close(self) -> Option<Caveat> {
         let path = self.file.path().display().to_string();
         match self.file.close() {
             Ok(()) if self.missing == 0 => None,

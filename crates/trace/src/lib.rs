@@ -11,6 +11,7 @@ mod cpus;
 mod fields;
 #[cfg(target_endian = "little")]
 mod loading;
+mod missing;
 mod names;
 mod namespace;
 mod quota;
@@ -22,6 +23,7 @@ mod tracefs;
 mod waits;
 
 pub use choice::{Choice, Opened, clear_up, open};
+pub use missing::{TracerMissing, open_as_asked};
 pub use refusal::Refusal;
 pub use tier::Tier;
 pub use waits::{WaitChoice, WaitReader, WaitSource, read_waits};

@@ -4,9 +4,9 @@ use std::str::FromStr;
 
 use clap::Args;
 use howlate_model::{CpuSet, Load, Loads, Policy, Span};
-use howlate_plan::Circumstances;
+use howlate_plan::{Circumstances, without_repeats};
 
-use super::{completion_values, without_repeats};
+use super::completion_values;
 
 /// What conditions differ in, besides what is measured.
 #[derive(Args)]

@@ -16,8 +16,6 @@ mod number;
 mod output;
 mod quick;
 mod raw_words;
-#[path = "../../../plan/src/repeats.rs"]
-mod repeats;
 mod report;
 mod run;
 mod run_options;
@@ -46,7 +44,6 @@ pub(crate) use notify::Notify;
 pub(crate) use output::{Output, Printing, file_name};
 pub(crate) use quick::Quick;
 pub(crate) use raw_words::{Typed, names};
-pub(crate) use repeats::without_repeats;
 pub(crate) use report::{Report, ReportFormat};
 pub(crate) use run::Run;
 pub(crate) use run_options::{Extent, WholeRun};

@@ -4,9 +4,9 @@ use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 use howlate_model::{Between, Notifier, ReceiverCpu, Span};
-use howlate_plan::Pairs;
+use howlate_plan::{Pairs, without_repeats};
 
-use super::{Measuring, Reasons, completion_values, without_repeats};
+use super::{Measuring, Reasons, completion_values};
 
 /// How long one process needs to wake another
 ///

@@ -7,7 +7,7 @@ use howlate_trace::Choice;
 
 use super::completion_values;
 use crate::error::Error;
-use crate::session::Traced;
+use howlate_session::Traced;
 
 /// Turns that are traced beside those that are not.
 #[derive(Args, Clone, Copy, Default)]

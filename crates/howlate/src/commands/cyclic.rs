@@ -1,20 +1,20 @@
 //! `howlate cyclic`
 
 use howlate_model::Span;
-use howlate_plan::{CyclicChoices, Plan, PlanError};
+use howlate_plan::{CyclicChoices, Plan, PlanError, without_repeats};
 
 use super::measure_and_print;
 use crate::cli::Cyclic;
-use crate::cli::without_repeats;
-use crate::environment::Environment;
+use crate::environment;
 use crate::error::Error;
 use crate::exit_status::Status;
+use howlate_session::Environment;
 
 /// Time per condition where nothing else was asked for.
 const DURATION: Span = Span::from_secs(10);
 
 pub(crate) fn run(args: &Cyclic) -> Result<Status, Error> {
-    let (environment, seed) = (Environment::begin()?, args.measuring.run.seed());
+    let (environment, seed) = (environment::begin()?, args.measuring.run.seed());
     let plan = plan(args, &environment, seed)?;
     measure_and_print("cyclic", &args.measuring, &environment, plan, seed, args.reasons)
 }

@@ -10,8 +10,8 @@ use super::reading::files;
 use crate::cli::Merge;
 use crate::error::Error;
 use crate::exit_status::Status;
-use crate::recorder::new_id;
 use crate::terminal;
+use howlate_session::new_id;
 
 pub(crate) fn run(asked: &Merge) -> Result<Status, Error> {
     let mut paths: Vec<PathBuf> = Vec::new();

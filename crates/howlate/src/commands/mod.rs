@@ -30,14 +30,14 @@ use std::path::PathBuf;
 use howlate_analyse::Analysis;
 use howlate_model::Limit;
 
-use crate::cli::{Measuring, Output, Reasons};
-use crate::environment::Environment;
+use crate::cli::{Measuring, Output, Reasons, WholeRun};
 use crate::error::Error;
 use crate::exit_status::{self, Status};
 use crate::history::Kept;
-use crate::session::{Request, Resume, measure};
 use crate::terminal;
 use formats::{Shown, is_json};
+use howlate_session::Environment;
+use howlate_session::{Request, Resume, measure};
 
 /// Measures a plan, prints the result, judges it.
 fn measure_and_print(
@@ -51,13 +51,38 @@ fn measure_and_print(
     let traced = reasons.add_to(&mut plan, seed)?;
     let kept = Kept::begin(command, args.output.out.as_deref(), args.no_save);
     let place = kept.path();
-    let request =
-        Request { traced, kept: place.as_deref(), ..Request::of(command, seed, &args.run, &args.output) };
-    let analysis = measure(&request, environment, &plan, Resume::No)?;
+    let request = Request {
+        traced,
+        kept: place.as_deref(),
+        ..request(command, seed, environment, &args.run, &args.output)
+    };
+    let analysis = measure(request, environment, &plan, Resume::No)?;
     print_result(&analysis, &args.output, &args.run.fail_above)?;
     let status = exit_status::of(&analysis, &args.run.fail_above);
     say_kept(kept, args.output.printing.quiet);
     Ok(status)
+}
+
+/// What was typed after `command`, as a session is asked for it; turns are in an order drawn with `seed`.
+fn request<'a>(
+    command: &'a str,
+    seed: u64,
+    environment: &Environment,
+    run: &WholeRun,
+    output: &'a Output,
+) -> Request<'a> {
+    Request {
+        command,
+        seed,
+        out: output.out.as_deref(),
+        kept: None,
+        samples_out: output.samples_out.as_deref(),
+        node: output.identity.of(environment.node.clone()),
+        dma_latency_us: run.dma_latency,
+        stop_above: run.stop_above,
+        screen: terminal::screen(output.printing.quiet),
+        traced: None,
+    }
 }
 
 /// Ends a run that is kept, and tells whoever watches how to see it again.

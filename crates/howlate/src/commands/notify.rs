@@ -2,16 +2,17 @@
 
 use howlate_measure::is_allowed;
 use howlate_model::Notifier;
-use howlate_plan::{NotifyChoices, Plan, PlanError};
+use howlate_plan::{NotifyChoices, Plan, PlanError, without_repeats};
 
 use super::measure_and_print;
-use crate::cli::{Notify, without_repeats};
-use crate::environment::Environment;
+use crate::cli::Notify;
+use crate::environment;
 use crate::error::Error;
 use crate::exit_status::Status;
+use howlate_session::Environment;
 
 pub(crate) fn run(args: &Notify) -> Result<Status, Error> {
-    let (environment, seed) = (Environment::begin()?, args.measuring.run.seed());
+    let (environment, seed) = (environment::begin()?, args.measuring.run.seed());
     let plan = plan(args, &environment, seed)?;
     measure_and_print("notify", &args.measuring, &environment, plan, seed, args.reasons)
 }

@@ -5,15 +5,15 @@ use howlate_plan::{Circumstances, CyclicChoices};
 use howlate_render::quick;
 use howlate_trace::{Choice, Tier, open};
 
-use super::print_result;
+use super::{print_result, request};
 use crate::cli::{Output, Quick, Reasons, WholeRun};
-use crate::environment::Environment;
+use crate::environment;
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::history::Kept;
-use crate::remedy;
-use crate::session::{Request, Resume, measure};
 use crate::terminal;
+use howlate_session as session;
+use howlate_session::{Request, Resume, measure};
 
 /// Time for each of six conditions: about 18 s in all.
 const PER_CONDITION: Span = Span::from_secs(3);
@@ -23,7 +23,7 @@ const PER_CONDITION_AND_TRACED: Span = Span::from_millis(1_700);
 const ROUNDS: u32 = 8;
 
 pub(crate) fn run(asked: &Quick) -> Result<Status, Error> {
-    let environment = Environment::begin()?;
+    let environment = environment::begin()?;
     let realtime = realtime_policy();
     let may_trace = may_trace();
     let choices = choices(realtime, if may_trace { PER_CONDITION_AND_TRACED } else { PER_CONDITION });
@@ -41,9 +41,9 @@ pub(crate) fn run(asked: &Quick) -> Result<Status, Error> {
     let request = Request {
         traced,
         kept: place.as_deref(),
-        ..Request::of("quick", seed, &WholeRun::default(), &output)
+        ..request("quick", seed, &environment, &WholeRun::default(), &output)
     };
-    let analysis = measure(&request, &environment, &plan, Resume::No)?;
+    let analysis = measure(request, &environment, &plan, Resume::No)?;
     if asked.printing.json {
         kept.end();
         print_result(&analysis, &output, &[])?;
@@ -51,7 +51,7 @@ pub(crate) fn run(asked: &Quick) -> Result<Status, Error> {
     }
     let mut text = quick(&analysis, terminal::width());
     if realtime.is_none() {
-        let remedy = remedy::for_policy(WITH_PRIORITY, &environment.findings);
+        let remedy = session::for_policy(WITH_PRIORITY, &environment.findings);
         let hint = howlate_render::policy_remedy(&remedy);
         let said = format!("Real-time priority could not be tried. {hint}");
         text.push_str(&format!("\n{}\n", howlate_render::wrapped(&said, terminal::width(), 0)));

@@ -6,16 +6,17 @@ use howlate_model::{Caveat, Condition, HowEnded, Loads, Span, shell_path};
 use howlate_plan::{Plan, PlanError, together};
 use howlate_render as render;
 
-use super::{cyclic, notify, print_result, say_kept, sleep};
+use super::{cyclic, notify, print_result, request, say_kept, sleep};
 use crate::cli::{Command, Guest, Output, Run, Tune, TuneSubject, TuneWork};
-use crate::environment::Environment;
+use crate::environment;
 use crate::error::Error;
 use crate::exit_status::{self, Status};
 use crate::experiment::Experiment;
 use crate::history::Kept;
 use crate::plans;
-use crate::session::{Request, Resume, measure};
 use crate::terminal;
+use howlate_session::Environment;
+use howlate_session::{Request, Resume, measure};
 
 pub(crate) fn run(mut args: Run) -> Result<Status, Error> {
     if args.list {
@@ -43,7 +44,7 @@ pub(crate) fn run(mut args: Run) -> Result<Status, Error> {
         terminal::print(&render::plan(&rows, turns, &plan.left_out, estimate, terminal::width()))?;
         return Ok(Status::Done);
     }
-    let environment = Environment::begin_with(&experiment.settings)?;
+    let environment = environment::begin_with(&experiment.settings)?;
     let status = take(&args, &mut experiment, &environment, seed, resume);
     // Where the run ended in order, the result has said so.
     let not_restored = environment.put_back();
@@ -91,13 +92,15 @@ fn take(
     let traced = args.reasons.add_to(&mut plan, seed)?;
     let path = args.recording();
     let options = &args.run.options;
-    let request = Request { out: Some(&path), traced, ..Request::of("run", seed, options, &args.output) };
+    let request =
+        Request { out: Some(&path), traced, ..request("run", seed, environment, options, &args.output) };
+    let quiet = args.output.printing.quiet;
     let kept = Kept::begin("run", Some(&path), args.no_save);
-    introduce(experiment, &plan, &path, request.quiet);
-    let analysis = measure(&request, environment, &plan, resume)?;
+    introduce(experiment, &plan, &path, quiet);
+    let analysis = measure(request, environment, &plan, resume)?;
     print_result(&analysis, &args.output, &options.fail_above)?;
-    say_kept(kept, request.quiet);
-    if analysis.end.as_ref().is_some_and(|end| end.how == HowEnded::Interrupted) && !request.quiet {
+    say_kept(kept, quiet);
+    if analysis.end.as_ref().is_some_and(|end| end.how == HowEnded::Interrupted) && !quiet {
         terminal::say(&format!(
             "To go on: howlate run {} --resume{}\n",
             shell_path(args.plan()),

@@ -1,15 +1,17 @@
 //! `howlate sleep`
 
-use howlate_plan::{Plan, PlanError, SleepChoices};
+use howlate_plan::{Plan, PlanError, SleepChoices, without_repeats};
 
 use super::measure_and_print;
-use crate::cli::{Sleep, without_repeats};
-use crate::environment::Environment;
+use crate::cli::Sleep;
+use crate::environment;
 use crate::error::Error;
 use crate::exit_status::Status;
+use crate::terminal;
+use howlate_session::Environment;
 
 pub(crate) fn run(args: &Sleep) -> Result<Status, Error> {
-    let (environment, seed) = (Environment::begin()?, args.measuring.run.seed());
+    let (environment, seed) = (environment::begin()?, args.measuring.run.seed());
     let plan = plan(args, &environment, seed)?;
     measure_and_print("sleep", &args.measuring, &environment, plan, seed, args.reasons)
 }
@@ -26,7 +28,9 @@ pub(crate) fn plan(args: &Sleep, environment: &Environment, seed: u64) -> Result
         duration: measuring.extent.duration,
         rounds: args.reasons.rounds(measuring.extent.rounds),
     };
-    environment.prepare(&choices.sleepers, measuring.output.printing.quiet);
+    let mut screen = terminal::screen(measuring.output.printing.quiet);
+    environment.prepare(&choices.sleepers, |doing| screen.iter_mut().for_each(|screen| screen.show(doing)));
+    screen.iter_mut().for_each(|screen| screen.clear());
     let plan = choices.plan(&environment.machine())?;
     Ok(measuring.cut(plan))
 }

@@ -14,13 +14,13 @@ pub(super) use self::subject::Subject;
 pub(super) use self::watching::{Ended, Look, Watching};
 use super::{print_result, say_kept};
 use crate::cli::{Output, Watch};
-use crate::environment::Environment;
+use crate::environment;
 use crate::error::Error;
 use crate::exit_status::{self, Status};
 use crate::history::Kept;
 
 pub(crate) fn run(asked: &Watch) -> Result<Status, Error> {
-    let environment = Environment::begin()?;
+    let environment = environment::begin()?;
     let mut subject = Subject::of(asked.process.as_deref(), &asked.program, asked.printing.json)?;
     let kept = Kept::begin("watch", asked.out.as_deref(), asked.no_save);
     let watching = Watching::begin(asked, &environment, &mut subject, kept.path().as_deref())?;

@@ -9,14 +9,14 @@ use howlate_render as render;
 
 use super::quick::realtime_policy;
 use super::reading::Texts;
-use super::{named_or_most_recent, print_result, reading, say_kept};
+use super::{named_or_most_recent, print_result, reading, request, say_kept};
 use crate::cli::{Output, Printing, Reasons, WholeRun, Why};
-use crate::environment::Environment;
+use crate::environment;
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::history::Kept;
-use crate::session::{Request, Resume, measure};
 use crate::terminal;
+use howlate_session::{Request, Resume, measure};
 
 /// Time for each of four conditions, and as long again for its traced turns: about 30 s in all.
 const PER_CONDITION: Span = Span::from_millis(3_600);
@@ -32,7 +32,7 @@ pub(crate) fn run(asked: &Why) -> Result<Status, Error> {
 
 /// Why this machine is late: as a program is and with real-time priority, idle and busy.
 fn look(asked: &Why) -> Result<Status, Error> {
-    let environment = Environment::begin()?;
+    let environment = environment::begin()?;
     let choices = choices(realtime_policy());
     let mut plan = choices.plan(&environment.machine())?;
     let seed = choices.circumstances.seed;
@@ -43,9 +43,12 @@ fn look(asked: &Why) -> Result<Status, Error> {
     let output = Output { out: asked.out.clone(), identity, printing, ..Output::default() };
     let kept = Kept::begin("why", asked.out.as_deref(), asked.no_save);
     let place = kept.path();
-    let request =
-        Request { traced, kept: place.as_deref(), ..Request::of("why", seed, &WholeRun::default(), &output) };
-    let analysis = measure(&request, &environment, &plan, Resume::No)?;
+    let request = Request {
+        traced,
+        kept: place.as_deref(),
+        ..request("why", seed, &environment, &WholeRun::default(), &output)
+    };
+    let analysis = measure(request, &environment, &plan, Resume::No)?;
     print_result(&analysis, &output, &[])?;
     say_kept(kept, asked.quiet);
     Ok(if is_explained(&analysis) { Status::Done } else { Status::NotTrustworthy })

@@ -9,12 +9,13 @@ use howlate_render::{self as render, SelfTest};
 use howlate_safe_path::Temporary;
 
 use crate::cli::{Cli, Command, Compare, ComparisonFormat, Cyclic, Measuring};
-use crate::commands::{cyclic, reading};
-use crate::environment::Environment;
+use crate::commands::{cyclic, reading, request};
+use crate::environment;
 use crate::error::Error;
 use crate::exit_status::Status;
-use crate::session::{Request, Resume, measure};
 use crate::terminal;
+use howlate_session::Environment;
+use howlate_session::{Request, Resume, measure};
 
 /// Wake-ups of a turn: enough for a 99th percentile, a few for the warm-up.
 const WAKEUPS: u64 = 110;
@@ -27,7 +28,7 @@ const LEAST_ROUNDS: u32 = 8;
 
 pub(crate) fn run(asked: &Compare) -> Result<Status, Error> {
     let cyclic = typed(&asked.cyclic);
-    let environment = Environment::begin()?;
+    let environment = environment::begin()?;
     let (choices, turn) = choices(&cyclic, asked.duration);
     let plan = choices.plan(&environment.machine())?;
     let track = recorded(&cyclic, &environment, &plan, choices.circumstances.seed)?;
@@ -79,7 +80,8 @@ fn recorded(asked: &Cyclic, environment: &Environment, plan: &Plan, seed: u64) -
     let folder = Temporary::folder()?;
     let Measuring { run, output, .. } = &asked.measuring;
     let path = output.out.clone().unwrap_or_else(|| folder.path().join("self-test.jsonl"));
-    let request = Request { out: Some(&path), stop_above: None, ..Request::of("cyclic", seed, run, output) };
-    measure(&request, environment, plan, Resume::No)?;
+    let request =
+        Request { out: Some(&path), stop_above: None, ..request("cyclic", seed, environment, run, output) };
+    measure(request, environment, plan, Resume::No)?;
     reading::track(&path, reading::Texts::AsRecorded)
 }

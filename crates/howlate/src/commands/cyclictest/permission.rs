@@ -9,7 +9,7 @@ use howlate_system::examine;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::failure::Failure;
-use crate::remedy;
+use howlate_session as session;
 
 /// Tries `policy` on a thread of its own, where priorities need a right.
 pub(crate) fn check(policy: Policy) -> Result<(), Failure> {
@@ -18,7 +18,7 @@ pub(crate) fn check(policy: Policy) -> Result<(), Failure> {
     let tried = std::thread::spawn(move || sched::set_policy(sched::THIS_THREAD, policy));
     let result = tried.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()));
     result.map_err(|reason| {
-        let remedy = howlate_render::policy_remedy(&remedy::for_policy(policy, &examine(&Root::live())));
+        let remedy = howlate_render::policy_remedy(&session::for_policy(policy, &examine(&Root::live())));
         Failure::Policy { policy, reason, remedy }
     })
 }

@@ -8,9 +8,9 @@ use howlate_cyclictest::{Clock, Options, conditions};
 use howlate_model::{Caveat, HowEnded, Line, Turn};
 
 use super::failure::Failure;
-use crate::environment::Environment;
-use crate::recorder::{Recorder, header};
 use crate::terminal::say;
+use howlate_session::Environment;
+use howlate_session::{Recorder, header};
 
 /// A recording of the run, if one was asked for.
 pub(crate) struct Recording(Option<Recorder<Analysis>>);

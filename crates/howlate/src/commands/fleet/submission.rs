@@ -14,7 +14,7 @@ use crate::cli::{Cli, Command, FleetRun};
 use crate::error::Error;
 use crate::experiment::Experiment;
 use crate::plans;
-use crate::recorder::new_id;
+use howlate_session::new_id;
 
 /// A longer plan, or list of hosts, is none.
 const LONGEST: u64 = 4 << 20;

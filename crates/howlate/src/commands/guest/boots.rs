@@ -11,9 +11,9 @@ use howlate_model::{
 use howlate_record::{Merge, side_by_side};
 
 use super::kinds::Bootable;
-use crate::environment::Environment;
 use crate::error::Error;
-use crate::recorder::{Recorder, header};
+use howlate_session::Environment;
+use howlate_session::{Recorder, header};
 
 /// A recording of all boots, under way.
 pub(super) struct Boots {

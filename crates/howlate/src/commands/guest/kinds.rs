@@ -2,9 +2,10 @@
 
 use howlate_guest::{HostSettings, Kernel};
 use howlate_model::{Condition, Load, OnHost, Policy};
+use howlate_plan::without_repeats;
 
 use super::settings;
-use crate::cli::{Guest, without_repeats};
+use crate::cli::Guest;
 
 /// One kind of guest, and how to boot it.
 pub(super) struct Bootable {

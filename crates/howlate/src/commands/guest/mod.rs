@@ -12,6 +12,7 @@ use howlate_guest::{
     libvirt_xml,
 };
 use howlate_model::HowEnded;
+use howlate_plan::without_repeats;
 use howlate_record::Writer;
 use howlate_render as render;
 
@@ -20,8 +21,8 @@ use self::command::Task;
 use self::kinds::kinds;
 use self::rounds::Rounds;
 use super::say_kept;
-use crate::cli::{Guest, without_repeats};
-use crate::environment::Environment;
+use crate::cli::Guest;
+use crate::environment;
 use crate::error::Error;
 use crate::exit_status::{self, Status};
 use crate::history::Kept;
@@ -46,7 +47,7 @@ pub(crate) fn run(args: &Guest) -> Result<Status, Error> {
         Task::Measure(command, limits, _) => (command, limits),
         Task::Check(command) => return Check { args, machine, program, kinds, command }.run(),
     };
-    let mut environment = Environment::begin()?;
+    let mut environment = environment::begin()?;
     environment.node = args.identity.of(environment.node);
     let kept = Kept::begin("guest", args.out.as_deref(), args.no_save);
     let place = kept.path();

@@ -14,9 +14,9 @@ use howlate_render::boot_progress;
 use super::boots::{Booted, Boots};
 use super::kinds::Bootable;
 use crate::cli::Guest;
-use crate::environment::Environment;
 use crate::error::Error;
 use crate::terminal::{InPlace, is_watched};
+use howlate_session::Environment;
 
 /// All boots of a run.
 pub(super) struct Rounds<'a> {

@@ -9,7 +9,7 @@ use howlate_record::{ReadError, Reader, Sources};
 
 use super::files::{files, is_several};
 use crate::error::Error;
-use crate::recorder::new_id;
+use howlate_session::new_id;
 
 /// How every recording begins.
 const HEADER: &[u8] = b"{\"header\"";

@@ -8,10 +8,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use howlate_inject::Class;
 use howlate_linux::sched;
 use howlate_model::{CpuSet, Span};
+use howlate_plan::without_repeats;
 use howlate_render::{CheckedClass, SelfCheck, time_left};
-use howlate_trace::{Choice, Tier, open};
+use howlate_trace::{Choice, Tier, open_as_asked};
 
-use crate::cli::{Selfcheck, without_repeats};
+use crate::cli::Selfcheck;
 use crate::environment::{clear_up, on_interrupt};
 use crate::error::Error;
 use crate::exit_status::Status;
@@ -43,10 +44,7 @@ pub(crate) fn run(asked: &Selfcheck) -> Result<Status, Error> {
 
 /// The tracer that there will be, and the CPU. One that is asked for by name and cannot be had ends it here.
 fn begin(tracer: Choice) -> Result<(SelfCheck, Option<Tier>), Error> {
-    let opened = open(tracer, &[std::process::id()]);
-    if let (Choice::Only(tier), Some((_, refusal))) = (tracer, opened.refused.first()) {
-        return Err(Error::Tracer { tier, refusal: refusal.clone() });
-    }
+    let opened = open_as_asked(tracer, &[std::process::id()])?;
     let tier = opened.tracer.as_ref().map(|tracer| tracer.tier());
     let refused = opened.refused.iter().map(|(tier, reason)| format!("{tier}: {reason}"));
     // The kernel's own work prefers the first one.

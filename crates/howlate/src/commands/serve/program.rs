@@ -14,7 +14,7 @@ use howlate_serve::{Answer, Server};
 use super::{METRICS, PAGE, say_where};
 use crate::cli::Watch;
 use crate::commands::watch::{Ended, Look, Subject as Watched, Watching};
-use crate::environment::Environment;
+use crate::environment;
 use crate::error::Error;
 use crate::exit_status::Status;
 
@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Watches `process` and shows what is known of it, until it ends. Nothing is saved.
 pub(super) fn serve(process: &str, server: &Server) -> Result<Status, Error> {
-    let environment = Environment::begin()?;
+    let environment = environment::begin()?;
     let mut watched = Watched::of(Some(process), &[], true)?;
     let (ask, asked) = channel();
     let watching = Watching::begin(&Watch::of(process), &environment, &mut watched, None)?.showing(asked);

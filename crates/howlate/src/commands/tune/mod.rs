@@ -21,15 +21,16 @@ use howlate_procfs::Root;
 use howlate_render as render;
 
 use super::formats::is_json;
-use super::{cyclic, notify, say_kept, sleep};
+use super::{cyclic, notify, request, say_kept, sleep};
 use crate::cli::{Chosen, Format, Goal, HowToTune, Measuring, Tune, TuneSubject, TuneWork};
-use crate::environment::Environment;
+use crate::environment;
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::history::Kept;
-use crate::session::{Parts, Request, Resume, Turning, measure_in_steps};
 use crate::terminal;
 use candidates::Candidates;
+use howlate_session::Environment;
+use howlate_session::{Parts, Request, Resume, Turning, measure_in_steps};
 use search::Trying;
 
 pub(crate) fn run(asked: Tune) -> Result<Status, Error> {
@@ -53,7 +54,7 @@ fn try_on_own_threads(mut work: TuneWork) -> Result<Status, Error> {
     };
     let seed = resume.seed().unwrap_or_else(|| measuring.run.seed());
     choose_extent(&mut work);
-    let environment = if how.dry_run { Environment::read() } else { Environment::begin()? };
+    let environment = if how.dry_run { Environment::read() } else { environment::begin()? };
     let plan = plan(&mut work, &environment, seed)?;
     let trials = Trials::of(plan.clone(), seed)?;
     let guard = Guard::default();
@@ -81,10 +82,12 @@ fn try_all(
     let plan = Plan { conditions: trying.conditions().to_vec(), ..plan.clone() };
     let kept = Kept::begin("tune", measuring.output.out.as_deref(), measuring.no_save);
     let place = kept.path();
-    let request =
-        Request { kept: place.as_deref(), ..Request::of("tune", seed, &measuring.run, &measuring.output) };
+    let request = Request {
+        kept: place.as_deref(),
+        ..request("tune", seed, environment, &measuring.run, &measuring.output)
+    };
     let parts = Parts { turning, engine: None };
-    let track = measure_in_steps(&request, environment, &plan, &mut trying, parts, resume)?;
+    let track = measure_in_steps(request, environment, &plan, &mut trying, parts, resume)?;
     let report = report::of(candidates, &trying, &track);
     let format = measuring.output.printed();
     let text = if is_json(format) {

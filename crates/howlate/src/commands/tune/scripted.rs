@@ -16,7 +16,7 @@ use super::candidates::{Candidate, Candidates};
 use super::report;
 use super::search::Trying;
 use crate::cli::{Chosen, Goal, HowToTune};
-use crate::session::{Step, Steps, replay};
+use howlate_session::{Step, Steps, replay};
 
 fn testdata(path: &str) -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(path)

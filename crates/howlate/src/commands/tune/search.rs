@@ -14,7 +14,7 @@ use super::apply::{altered, written};
 use super::budget::{Budget, Looks};
 use super::candidates::Candidates;
 use crate::cli::HowToTune;
-use crate::session::{Step, Steps};
+use howlate_session::{Step, Steps};
 
 /// What turns nothing.
 const NOTHING: Change = Change::Thread(ThreadSetting::Nothing);

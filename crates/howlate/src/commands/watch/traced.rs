@@ -4,7 +4,7 @@ use std::os::unix::fs::MetadataExt;
 
 use howlate_model::Caveat;
 use howlate_procfs::Root;
-use howlate_trace::{Choice, Opened, Tier, Tracer, open};
+use howlate_trace::{Choice, Opened, Tier, Tracer, TracerMissing, open};
 use howlate_watch::WatchError;
 
 use super::accounts::Accounts;
@@ -53,7 +53,7 @@ impl Traced {
         let tracer = tracer.filter(|_| is_seen || accounts.is_some());
         let untraced = match refused.first() {
             _ if tracer.is_some() => None,
-            Some((tier, refusal)) => Some(Error::Tracer { tier: *tier, refusal: refusal.clone() }),
+            Some((tier, refusal)) => Some(TracerMissing { tier: *tier, refusal: refusal.clone() }.into()),
             None => Some(Error::NothingWatches(choice)),
         };
         let caveats = refused.iter().map(|(tier, reason)| Caveat::TracerRefused {

@@ -11,7 +11,7 @@ use howlate_model::{
     block_length,
 };
 use howlate_procfs::Root;
-use howlate_trace::{Refusal, Tracer};
+use howlate_trace::{Refusal, Tracer, TracerMissing};
 use howlate_watch::{Looked, Loops, Thread, Threads};
 
 use super::accounts::Accounts;
@@ -20,10 +20,10 @@ use super::followed::Followed;
 use super::subject::Subject;
 use super::traced::{Traced, sees_wakers};
 use crate::cli::Watch;
-use crate::environment::Environment;
 use crate::error::Error;
-use crate::recorder::{Recorder, header};
 use crate::terminal::{InPlace, is_watched, tell};
+use howlate_session::Environment;
+use howlate_session::{Recorder, header};
 
 /// How often it is looked for what was seen, and for threads that have come or gone.
 const LOOK_EVERY: Span = Span::from_millis(50);
@@ -332,7 +332,7 @@ fn attach(
     followed: &mut Followed,
 ) -> Result<(), Error> {
     let tier = tracer.tier();
-    let refused = |refusal| Error::Tracer { tier, refusal };
+    let refused = |refusal| TracerMissing { tier, refusal };
     if with_children {
         tracer.with_children().map_err(refused)?;
     }

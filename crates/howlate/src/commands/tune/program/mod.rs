@@ -18,18 +18,20 @@ use super::candidates::Candidates;
 use super::facts::Facts;
 use super::search::Trying;
 use super::{TURN, list, report, restoring, samples, turning};
-use crate::cli::{Goal, Identity, TuneProgram};
+use crate::cli::{Goal, TuneProgram};
 use crate::commands::say_kept;
 use crate::commands::watch::subject::Subject;
 use crate::commands::watch::traced::Traced;
-use crate::environment::Environment;
+use crate::environment;
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::history::Kept;
-use crate::session::{Parts, Request, Resume, Turning, measure_in_steps};
 use crate::terminal;
 use external_settings::Outside;
 use first_look::FirstLook;
+use howlate_session::Environment;
+use howlate_session::{Parts, Request, Resume, Turning, measure_in_steps};
+use howlate_trace::TracerMissing;
 use observer::{Sight, threads_of};
 use time_windows::{SETTLE, Windows};
 
@@ -40,7 +42,7 @@ pub(super) fn run(asked: &TuneProgram) -> Result<Status, Error> {
     if asked.how.dry_run {
         return list_for(asked);
     }
-    let environment = Environment::begin()?;
+    let environment = environment::begin()?;
     let guard = Guard::default();
     guard.begin()?;
     let mut subject = Subject::of(asked.process.as_deref(), &asked.program, asked.printing.json)?;
@@ -57,7 +59,7 @@ fn see(asked: &TuneProgram, subject: &mut Subject) -> Result<(Sight, Vec<Caveat>
     let Traced { mut tracer, untraced, caveats, .. } = Traced::choose(asked.tracer, subject)?;
     if let Some(tracer) = &mut tracer {
         let tier = tracer.tier();
-        let refused = |refusal| Error::Tracer { tier, refusal };
+        let refused = |refusal| TracerMissing { tier, refusal };
         if asked.follow {
             tracer.with_children().map_err(refused)?;
         }
@@ -119,22 +121,22 @@ fn measure(
     (machine, engine): (Turning, Windows<'_>),
 ) -> Result<(Track, Kept), Error> {
     let kept = Kept::begin("tune", asked.out.as_deref(), asked.no_save);
-    let (place, identity) = (kept.path(), Identity::default());
+    let place = kept.path();
     let request = Request {
         command: "tune",
         seed,
         out: asked.out.as_deref(),
         kept: place.as_deref(),
         samples_out: None,
-        identity: &identity,
+        node: environment.node.clone(),
         dma_latency_us: None,
         stop_above: None,
-        quiet: asked.printing.quiet,
+        screen: terminal::screen(asked.printing.quiet),
         traced: None,
     };
     let plan = Plan { conditions: trying.conditions().to_vec(), ..plan.clone() };
     let parts = Parts { turning: Some(machine), engine: Some(Box::new(engine)) };
-    let track = measure_in_steps(&request, environment, &plan, trying, parts, Resume::No)?;
+    let track = measure_in_steps(request, environment, &plan, trying, parts, Resume::No)?;
     Ok((track, kept))
 }
 

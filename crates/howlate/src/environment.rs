@@ -1,0 +1,48 @@
+//! What a command begins with: signals that end it, what killed howlates have left, and a look at the machine.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use howlate_guard::{Wanted, put_back_leftovers};
+use howlate_linux::interrupt::on_request_to_end;
+use howlate_model::Caveat;
+use howlate_procfs::{Root, Status};
+use howlate_session::Environment;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+use crate::error::Error;
+use crate::snapshot_file;
+
+/// Listens for signals first, so that none ends the program without a word, then looks.
+pub(crate) fn begin() -> Result<Environment, Error> {
+    Ok(Environment::begin(on_interrupt()?, clear_up()))
+}
+
+/// The same with settings of the machine changed before it is looked at.
+pub(crate) fn begin_with(wanted: &[Wanted]) -> Result<Environment, Error> {
+    Ok(Environment::begin_with(wanted, on_interrupt()?, clear_up()))
+}
+
+/// Removes what killed howlates have left, and puts their settings back; tells which.
+pub(crate) fn clear_up() -> Vec<Caveat> {
+    howlate_safe_path::sweep(&std::env::temp_dir());
+    snapshot_file::sweep(Path::new(snapshot_file::FOLDER));
+    howlate_trace::clear_up();
+    put_back_leftovers()
+}
+
+/// What a shell makes of a program that Ctrl-C ends.
+const INTERRUPTED_TWICE: i32 = 130;
+
+/// Set by Ctrl-C, `SIGTERM` and a closed terminal; another request, a second or more later, ends the
+/// program at once. What was recorded until then stays.
+pub(crate) fn on_interrupt() -> Result<Arc<AtomicBool>, Error> {
+    let interrupted = Arc::new(AtomicBool::new(false));
+    // Whoever started this, such as `nohup`, may want it to outlive its terminal.
+    let ignored = Status::read(&Root::live()).ignores(SIGHUP);
+    let hangup = (!ignored).then_some(SIGHUP);
+    let signals: Vec<i32> = [SIGINT, SIGTERM].into_iter().chain(hangup).collect();
+    on_request_to_end(&signals, &interrupted, INTERRUPTED_TWICE)?;
+    Ok(interrupted)
+}

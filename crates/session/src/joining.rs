@@ -1,0 +1,136 @@
+//! What a tracer sees of a turn's threads, joined with their wake-ups.
+
+use std::collections::HashMap;
+use std::mem::{replace, take};
+
+use howlate_analyse::cause::Joiner;
+use howlate_linux::clock;
+use howlate_model::{AfterEach, Caveat, Line, MonotonicTime, Span, Turn, Wait, Wakeup, WhyBlock, Work};
+use howlate_trace::{Refusal, Tracer};
+
+/// Causes of long turns are handed on this often, so that a crash costs no more.
+const HANDED_ON_EVERY: Span = Span::from_secs(60);
+
+/// Time for the kernel to settle after its code was patched, and for the last sleep of a thread to be told.
+pub(crate) const SETTLING: Span = Span::from_millis(10);
+
+/// A tracer, and the turn that it watches.
+pub(crate) struct Joining<'a> {
+    tracer: &'a mut dyn Tracer,
+    from_round: u32,
+    /// When the causes began that were not handed on yet.
+    from: MonotonicTime,
+    /// In the order of the turn's tasks.
+    threads: Vec<Thread>,
+    /// When the tracer was last read.
+    read_at: MonotonicTime,
+    /// Which of them has which id.
+    by_tid: HashMap<u32, usize>,
+}
+
+struct Thread {
+    condition: u32,
+    round: u32,
+    has_slack: bool,
+    joiner: Joiner,
+}
+
+impl Thread {
+    fn of(task: &howlate_model::Task) -> Self {
+        Self {
+            condition: task.condition,
+            round: task.round,
+            has_slack: has_slack(&task.work),
+            joiner: Joiner::new(matches!(task.work, Work::Notify { .. })),
+        }
+    }
+}
+
+impl<'a> Joining<'a> {
+    /// Of the threads of `turn`, with a tracer that has been started.
+    pub(crate) fn begin(tracer: &'a mut dyn Tracer, from_round: u32, turn: &Turn) -> Self {
+        let now = clock::now();
+        let threads = turn.tasks.iter().map(Thread::of).collect();
+        Self { tracer, from_round, from: now, threads, read_at: now, by_tid: HashMap::new() }
+    }
+
+    /// What each thread of the turn is to do after its wake-ups.
+    pub(crate) fn after_each(&self) -> Option<AfterEach> {
+        self.tracer.after_each()
+    }
+
+    /// A thread of the turn has begun; its timer slack is `slack`.
+    pub(crate) fn started(&mut self, condition: u32, tid: u32, slack: Span) -> Result<(), Caveat> {
+        // A program is told of when it starts, and again when it says that it is ready.
+        if self.by_tid.contains_key(&tid) {
+            return Ok(());
+        }
+        let Some(number) = self.threads.iter().position(|thread| thread.condition == condition) else {
+            return Ok(());
+        };
+        self.by_tid.insert(tid, number);
+        let slack = if self.threads[number].has_slack { slack } else { Span::ZERO };
+        self.tracer.follow(tid, slack).map_err(|reason| refusal(self.tracer.tier().name(), &reason))
+    }
+
+    /// Wake-ups of a thread of the turn.
+    pub(crate) fn wakeups(&mut self, thread: usize, wakeups: &[Wakeup]) {
+        if let Some(thread) = self.threads.get_mut(thread) {
+            thread.joiner.woke(wakeups.iter().copied());
+        }
+    }
+
+    /// Takes in what the tracer saw. Often enough, so that it need not lose anything.
+    pub(crate) fn poll(&mut self) -> Vec<Line> {
+        let (mut seen, began) = (Vec::new(), clock::now());
+        let lost = self.tracer.read(&mut |one| seen.push(one));
+        let now = clock::now();
+        let since = replace(&mut self.read_at, began);
+        // Which thread's they were cannot be told, so that they spoil the wake-ups of all.
+        self.threads.iter_mut().for_each(|thread| thread.joiner.lost(lost, since, now));
+        for one in seen {
+            if let Some(thread) = self.by_tid.get(&one.tid).and_then(|number| self.threads.get_mut(*number)) {
+                thread.joiner.saw(one);
+            }
+        }
+        if now.since(self.from) < HANDED_ON_EVERY { Vec::new() } else { self.hand_on(now) }
+    }
+
+    /// The turn is over: what came of it.
+    pub(crate) fn end(mut self) -> Vec<Line> {
+        drop(clock::pause(SETTLING));
+        self.tracer.stop();
+        let mut lines = self.poll();
+        self.threads.iter_mut().for_each(|thread| thread.joiner.end());
+        lines.extend(self.hand_on(clock::now()));
+        lines
+    }
+
+    /// The causes since the last time, one line per thread.
+    fn hand_on(&mut self, now: MonotonicTime) -> Vec<Line> {
+        let from = replace(&mut self.from, now);
+        let (tracer, from_round) = (self.tracer.tier().name(), self.from_round);
+        let line = |thread: &mut Thread| {
+            Line::Why(Box::new(WhyBlock {
+                condition: thread.condition,
+                round: thread.round,
+                beside: thread.round.saturating_sub(from_round),
+                from_ns: from,
+                until_ns: now,
+                tracer: tracer.to_owned(),
+                ledger: take(&mut thread.joiner.ledger),
+            }))
+        };
+        self.threads.iter_mut().map(line).collect()
+    }
+}
+
+/// What is to be said of a tracer that cannot be had.
+pub(crate) fn refusal(tracer: &str, reason: &Refusal) -> Caveat {
+    Caveat::TracerRefused { tracer: tracer.to_owned(), reason: reason.to_string() }
+}
+
+/// Whether the wait of such work is one that timer slack lengthens. A receiver waits for no time.
+fn has_slack(work: &Work) -> bool {
+    !matches!(work, Work::Notify { .. }) && work.wait().is_none_or(Wait::has_slack)
+}

@@ -1,0 +1,41 @@
+//! One measurement from plan to result: the machine is looked at, each turn is taken by the first engine that can, under
+//! its load and with its settings, and every line goes to the recording and to the analysis.
+//!
+//! It joins the stages and knows no command line: what is asked of it is a [`Request`], and what it shows meanwhile goes to
+//! a [`Screen`](howlate_render::Screen) that it is handed.
+
+mod affinity;
+mod display;
+mod disturbances;
+mod engines;
+mod environment;
+mod error;
+mod joining;
+mod loads;
+mod measured_turn;
+mod recorder;
+mod remedy;
+mod replay;
+mod request;
+mod resume;
+mod session;
+mod steps;
+mod stepwise;
+mod traced_turn;
+mod tracing;
+mod turn_load;
+mod turn_settings;
+mod wakeup_file;
+
+pub use environment::Environment;
+pub use error::SessionError;
+pub use recorder::{Intake, Recorder, date_and_time, header, new_id};
+pub use remedy::for_policy;
+pub use replay::{ReplayError, replay};
+pub use request::Request;
+pub use resume::Resume;
+pub use session::measure;
+pub use steps::{Step, Steps};
+pub use stepwise::{Parts, measure_in_steps};
+pub use tracing::Traced;
+pub use turn_settings::Turning;

@@ -1,0 +1,83 @@
+//! A turn that is measured: its lines are the result.
+
+use howlate_model::{Finished, Line, MonotonicTime, Progress, Sink, Wakeup};
+
+use crate::display::Display;
+use crate::loads::Loads;
+use crate::recorder::{Intake, Recorder};
+use crate::remedy;
+use crate::turn_load::UnderLoad;
+use crate::wakeup_file::WakeupFile;
+
+/// What becomes of the lines of a turn that is measured.
+pub(crate) struct MeasuredTurn<'a, T> {
+    recorder: &'a mut Recorder<T>,
+    display: &'a mut Display,
+    wakeups: Option<&'a mut WakeupFile>,
+    load: UnderLoad,
+    /// Ends of threads' turns, held back until the load has reported.
+    finished: Vec<Finished>,
+}
+
+impl<'a, T: Intake> MeasuredTurn<'a, T> {
+    pub(crate) const fn begin(
+        recorder: &'a mut Recorder<T>,
+        display: &'a mut Display,
+        wakeups: Option<&'a mut WakeupFile>,
+        load: UnderLoad,
+    ) -> Self {
+        Self { recorder, display, wakeups, load, finished: Vec::new() }
+    }
+
+    /// Once for all threads whose block ended at `until`.
+    fn sample_load(&mut self, until: MonotonicTime) {
+        for line in self.load.sample(until) {
+            self.recorder.keep(&line);
+        }
+    }
+
+    /// The turn is over; returns the conditions whose program failed.
+    pub(crate) fn end(self, loads: &mut Loads) -> Vec<u32> {
+        let Self { recorder, load, finished, .. } = self;
+        let (lines, report) = load.end(loads);
+        lines.iter().for_each(|line| recorder.keep(line));
+        let mut failed = Vec::new();
+        for mut finished in finished {
+            finished.load.clone_from(&report);
+            let outcome = recorder.analysis().outcomes().get(finished.condition as usize);
+            let is_program = outcome.is_some_and(|one| one.condition.work.runtime().is_some());
+            if is_program && finished.error.is_some() {
+                failed.push(finished.condition);
+            }
+            recorder.keep(&Line::Finished(finished));
+        }
+        failed
+    }
+}
+
+impl<T: Intake> Sink for MeasuredTurn<'_, T> {
+    fn line(&mut self, mut line: Line) {
+        remedy::advise(&mut line, &self.recorder.analysis().header.findings);
+        match line {
+            Line::Finished(finished) => self.finished.push(finished),
+            Line::Block(block) => {
+                self.sample_load(block.until_ns);
+                self.wakeups.iter_mut().for_each(|file| file.block(&block));
+                self.recorder.keep(&Line::Block(block));
+            }
+            line => self.recorder.keep(&line),
+        }
+    }
+
+    fn progress(&mut self, threads: &[Progress]) {
+        self.display.progress(threads, self.recorder.analysis());
+    }
+
+    fn wants_wakeups(&self) -> bool {
+        self.wakeups.is_some()
+    }
+
+    fn wakeups(&mut self, thread: usize, wakeups: &[Wakeup]) {
+        self.wakeups.iter_mut().for_each(|file| file.wakeups(thread, wakeups));
+    }
+}

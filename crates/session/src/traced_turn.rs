@@ -1,0 +1,66 @@
+//! A turn that is traced: its wake-ups are split into parts, and are none of the result.
+
+use howlate_model::{Line, Progress, Sink, Span, Wakeup};
+
+use crate::display::Display;
+use crate::joining::Joining;
+use crate::loads::Loads;
+use crate::recorder::{Intake, Recorder};
+use crate::turn_load::UnderLoad;
+
+/// What becomes of the lines of a turn that is traced: why its wake-ups were late, and nothing else.
+pub(crate) struct TracedTurn<'a, T> {
+    recorder: &'a mut Recorder<T>,
+    display: &'a mut Display,
+    joining: Joining<'a>,
+    load: UnderLoad,
+}
+
+impl<'a, T: Intake> TracedTurn<'a, T> {
+    pub(crate) const fn begin(
+        recorder: &'a mut Recorder<T>,
+        display: &'a mut Display,
+        joining: Joining<'a>,
+        load: UnderLoad,
+    ) -> Self {
+        Self { recorder, display, joining, load }
+    }
+
+    /// The turn is over. Of its load only what is to be known of it is kept.
+    pub(crate) fn end(self, loads: &mut Loads) {
+        let (lines, _) = self.load.end(loads);
+        let caveats = lines.into_iter().filter(|line| matches!(line, Line::Caveat(_)));
+        for line in caveats.chain(self.joining.end()) {
+            self.recorder.keep(&line);
+        }
+    }
+}
+
+impl<T: Intake> Sink for TracedTurn<'_, T> {
+    fn line(&mut self, line: Line) {
+        if let Line::Started(started) = line {
+            self.program_started(started.condition, started.in_force.tid, started.in_force.slack_ns);
+        }
+    }
+
+    fn progress(&mut self, threads: &[Progress]) {
+        self.display.progress(threads, self.recorder.analysis());
+        for line in self.joining.poll() {
+            self.recorder.keep(&line);
+        }
+    }
+
+    fn program_started(&mut self, condition: u32, tid: u32, slack: Span) {
+        if let Err(caveat) = self.joining.started(condition, tid, slack) {
+            self.recorder.caveat(caveat);
+        }
+    }
+
+    fn wants_wakeups(&self) -> bool {
+        true
+    }
+
+    fn wakeups(&mut self, thread: usize, wakeups: &[Wakeup]) {
+        self.joining.wakeups(thread, wakeups);
+    }
+}
