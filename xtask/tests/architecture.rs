@@ -178,6 +178,49 @@ fn the_kernels_files_are_read_in_one_place() {
     }
 }
 
+/// Files of the kernel that are parsed in `procfs`, each once, as the ends of their paths.
+const PARSED_ONCE: &[&str] = &[
+    "}/cgroup",
+    "self/cgroup",
+    "}/status",
+    "self/status",
+    "}/stat",
+    "}/limits",
+    "self/limits",
+    "mountinfo",
+    "self/mounts",
+    "cpu.max",
+    "cpu.stat",
+    "cpu.cfs_quota_us",
+    "cpu.cfs_period_us",
+    "scaling_governor",
+];
+
+/// Who names such a file elsewhere, and why.
+const NAMES_THEM: &[(&str, &str)] = &[
+    ("crates/procfs/", "it is the parser"),
+    ("crates/guard/src/group.rs", "writes a quota, and reads back what it wrote"),
+    (
+        "crates/guard/src/thread.rs",
+        "tells why a thread cannot be asked for its age, with the kernel's own words",
+    ),
+];
+
+#[test]
+fn the_kernels_files_are_parsed_in_one_place() {
+    for (name, code) in code_but_of(NAMES_THEM) {
+        for (number, line) in code {
+            let named = PARSED_ONCE.iter().find(|file| line.contains(&format!("{file}\"")));
+            assert!(
+                named.is_none(),
+                "{name}:{}: {} is parsed in crates/procfs",
+                number + 1,
+                named.unwrap_or(&"")
+            );
+        }
+    }
+}
+
 /// Who may write below `/sys` and `/proc/sys`, and why.
 const CHANGES_SETTINGS: &[(&str, &str)] = &[
     ("crates/guard/", "it puts back what it changes, or says why it does not"),

@@ -62,8 +62,12 @@ impl Group {
         if now == value { Ok(()) } else { Err(format!("{name}: the kernel took `{value}` and kept `{now}`")) }
     }
 
-    /// A file of the group.
-    pub fn file(&self, name: &str) -> String {
+    /// Its folder.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    fn file(&self, name: &str) -> String {
         format!("{}/{name}", self.path)
     }
 

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use howlate_procfs::Root;
+
 use crate::setting::is_setting;
 
 /// A setting that is to have a value.
@@ -22,9 +24,6 @@ pub struct WantedError {
     /// What was written.
     pub name: String,
 }
-
-/// Where each CPU's frequency governor is. Source: Documentation/admin-guide/pm/cpufreq.rst.
-const CPUS: &str = "/sys/devices/system/cpu";
 
 impl Wanted {
     /// A setting by one of its three kinds of name.
@@ -53,11 +52,9 @@ impl Wanted {
     }
 }
 
+/// In the order of their names, as it was recorded ever since.
 fn governors() -> Result<Vec<String>, String> {
-    let entries = std::fs::read_dir(CPUS).map_err(|error| format!("{CPUS}: {error}"))?;
-    let cpus = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let file = |cpu: String| format!("{CPUS}/{cpu}/cpufreq/scaling_governor");
-    let mut files: Vec<String> = cpus.map(file).filter(|file| Path::new(file).exists()).collect();
+    let mut files = howlate_procfs::governors(&Root::live());
     files.sort();
     match files.is_empty() {
         true => Err("this machine does not let Linux choose the CPU frequency".to_owned()),

@@ -2,7 +2,7 @@
 
 use howlate_linux::clock;
 use howlate_model::{Known, MonotonicTime, Span, Stamp};
-use howlate_procfs::Root;
+use howlate_procfs::{CpuStat, Root};
 
 use crate::clock_reader::watch;
 use crate::request::{Stretch, Told};
@@ -11,11 +11,11 @@ use crate::work::{Work, sleep_until};
 /// The kernel is asked about gaps from this length on: a shorter one ends no period of a quota.
 const STOPPED: Span = Span::from_millis(1);
 
-pub(crate) fn prepare(mut known: Known, group_stat: Option<String>) -> Work {
+pub(crate) fn prepare(mut known: Known, group: Option<String>) -> Work {
     Box::new(move |stretch| {
         sleep_until(stretch.start);
-        known.stamps = match group_stat {
-            Some(file) => stops(&file, stretch),
+        known.stamps = match group {
+            Some(folder) => stops(&folder, stretch),
             None => runs(stretch),
         };
         Ok(Told { known: Some(known), ..Told::default() })
@@ -36,14 +36,14 @@ fn runs(stretch: Stretch) -> Vec<Stamp> {
 }
 
 /// When the group had no time left: gaps in which the kernel has stopped it, for as long as the kernel says.
-fn stops(file: &str, stretch: Stretch) -> Vec<Stamp> {
+fn stops(group: &str, stretch: Stretch) -> Vec<Stamp> {
     let mut stamps = Vec::new();
-    let mut before = stopped(file);
+    let mut before = stopped(group);
     watch(stretch.end, |gap| {
         if gap.until.since(gap.from) < STOPPED {
             return;
         }
-        let after = stopped(file);
+        let after = stopped(group);
         let lasted = after.minus(before);
         before = after;
         if !lasted.is_zero() {
@@ -57,10 +57,7 @@ fn at_most(time: MonotonicTime, bound: MonotonicTime) -> MonotonicTime {
     time.min(bound)
 }
 
-/// How long the group was stopped so far. Source: Documentation/scheduler/sched-bwc.rst, "Statistics".
-fn stopped(file: &str) -> Span {
-    let stat = Root::live().read(file).unwrap_or_default();
-    let of = |name: &str| stat.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok());
-    let nanos = of("throttled_time ").or_else(|| Some(of("throttled_usec ")? * 1_000));
-    Span::from_nanos(nanos.unwrap_or(0))
+/// How long the group was stopped so far.
+fn stopped(group: &str) -> Span {
+    CpuStat::in_folder(&Root::live(), group).throttled_time().unwrap_or_default()
 }

@@ -28,8 +28,8 @@ pub struct Order {
     pub lasts: Span,
     /// For makers: the measured process.
     pub measured: Option<u32>,
-    /// For makers of `throttled`: the file in which the kernel counts the group's stops.
-    pub group_stat: Option<String>,
+    /// For makers of `throttled`: the folder of the group whose quota it uses up.
+    pub group: Option<String>,
 }
 
 /// What a helper process says before it begins.

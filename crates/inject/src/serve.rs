@@ -59,7 +59,7 @@ fn prepare_maker(order: &Order) -> io::Result<Work> {
         Class::Competitors | Class::Throttled => {
             bind(order.cpu)?;
             has_policy(Policy::OTHER)?;
-            Ok(competitor::prepare(known(order), order.group_stat.clone()))
+            Ok(competitor::prepare(known(order), order.group.clone()))
         }
         Class::OtherTimers => {
             bind(order.cpu)?;

@@ -1,7 +1,7 @@
 //! What this process may change.
 
 use howlate_model::Policy;
-use howlate_procfs::{Root, Status};
+use howlate_procfs::{Limits, Root, Status, UNLIMITED};
 
 /// Bits of `CAP_IPC_LOCK` and `CAP_SYS_NICE`. Source: `include/uapi/linux/capability.h`.
 const IPC_LOCK: u32 = 14;
@@ -22,16 +22,16 @@ pub(crate) struct Rights {
 impl Rights {
     pub(crate) fn of(root: &Root) -> Self {
         let status = Status::read(root);
-        let limits = root.read("/proc/self/limits").unwrap_or_default();
-        let uid = status.field("Uid").and_then(|ids| ids.split_whitespace().nth(1));
+        let limits = Limits::read(root);
+        let soft = |name: &str| limits.soft(name).unwrap_or(0);
         let capable = status.field("CapEff").is_none_or(|mask| !mask.trim_matches('0').is_empty());
         Self {
-            is_privileged: capable || uid == Some("0"),
+            is_privileged: capable || status.effective_user() == Some(0),
             sys_nice: status.has_bit("CapEff", SYS_NICE).unwrap_or(false),
-            nice: soft(&limits, "Max nice priority"),
-            priority: soft(&limits, "Max realtime priority"),
+            nice: soft("Max nice priority"),
+            priority: soft("Max realtime priority"),
             locks_memory: status.has_bit("CapEff", IPC_LOCK) != Some(false)
-                || soft(&limits, "Max locked memory") == u64::MAX,
+                || soft("Max locked memory") == UNLIMITED,
         }
     }
 
@@ -69,14 +69,6 @@ impl Rights {
             return Some("it takes root".to_owned());
         }
         root.writable(path).err().map(|error| format!("{path}: {error}"))
-    }
-}
-
-fn soft(limits: &str, name: &str) -> u64 {
-    let rest = limits.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default();
-    match rest.split_whitespace().next() {
-        Some("unlimited") => u64::MAX,
-        number => number.and_then(|number| number.parse().ok()).unwrap_or(0),
     }
 }
 

@@ -4,13 +4,21 @@
 //! One file of this crate for each file of the kernel that more than one stage reads. Nothing is
 //! written. A file that is missing is a fact about the machine, with its reason as a type.
 
+mod cgroup;
+mod cgroup_membership;
 mod chosen;
 mod command_line;
 mod cpu_info;
+mod cpu_quota;
+mod cpu_stat;
 mod cpus;
+mod governors;
 mod kernel;
 mod kernel_symbols;
+mod limits;
 mod load_average;
+mod mounts;
+mod process_stat;
 mod processes;
 mod reading;
 mod root;
@@ -18,14 +26,22 @@ mod schedstat;
 mod stat;
 mod status;
 
+pub use cgroup::{Cgroup, CgroupVersion, CpuCgroups};
+pub use cgroup_membership::CgroupMembership;
 pub use chosen::chosen;
 pub use command_line::CommandLine;
 pub use cpu_info::CpuInfo;
+pub use cpu_quota::CpuQuota;
+pub use cpu_stat::CpuStat;
 pub use cpus::{list_of_cpus, node_of};
+pub use governors::{FREQUENCY_POLICIES, GOVERNOR, governor, governors};
 pub use kernel::Kernel;
 pub use kernel_symbols::KernelSymbols;
+pub use limits::{Limits, UNLIMITED};
 pub use load_average::LoadAverage;
-pub use processes::{children, descendants, of_ended_children, threads};
+pub use mounts::{Mount, Mounts};
+pub use process_stat::ProcessStat;
+pub use processes::{children, descendants, threads};
 pub use reading::{Reading, Unreadable};
 pub use root::{REFUSED, Root};
 pub use schedstat::{OwnSchedstat, Schedstat};
@@ -35,7 +51,27 @@ pub use status::Status;
 use howlate_model::Span;
 use rustix::param::clock_ticks_per_second;
 
+/// This process, where the number of another could stand.
+pub const SELF: &str = "self";
+
 /// A time that the kernel gives in ticks of `USER_HZ`, 10 ms nearly everywhere.
 pub fn ticks(count: u64) -> Span {
     Span::from_nanos(count.saturating_mul(1_000_000_000 / clock_ticks_per_second().max(1)))
+}
+
+#[cfg(test)]
+mod testing {
+    use crate::Root;
+
+    /// A tree that holds these files.
+    pub(crate) fn tree(files: &[(&str, &str)]) -> (tempfile::TempDir, Root) {
+        let folder = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let file = folder.path().join(path.trim_start_matches('/'));
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(file, text).unwrap();
+        }
+        let root = Root::at(folder.path());
+        (folder, root)
+    }
 }

@@ -1,8 +1,6 @@
 //! `/proc/PID`: a process, its threads, and those that it started, and theirs.
 
-use howlate_model::Span;
-
-use crate::{Root, ticks};
+use crate::Root;
 
 /// The threads of a process; empty when it is gone.
 pub fn threads(root: &Root, pid: u32) -> Vec<u32> {
@@ -30,49 +28,21 @@ pub fn descendants(root: &Root, pid: u32) -> Vec<u32> {
     found
 }
 
-/// CPU time of children of `pid` that have ended, to a tick: `cutime` and `cstime` of `/proc/PID/stat`.
-pub fn of_ended_children(root: &Root, pid: u32) -> Span {
-    /// Places after the name, which stands in brackets. Source: proc_pid_stat(5), fields 16 and 17.
-    const PLACES: std::ops::Range<usize> = 13..15;
-    let stat = root.read(&format!("/proc/{pid}/stat")).unwrap_or_default();
-    let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
-    let times = fields.get(PLACES).into_iter().flatten().filter_map(|field| field.parse::<u64>().ok());
-    ticks(times.fold(0, u64::saturating_add))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn tree(files: &[(&str, &str)]) -> (tempfile::TempDir, Root) {
-        let folder = tempfile::tempdir().unwrap();
-        for (path, text) in files {
-            let file = folder.path().join(path);
-            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-            std::fs::write(file, text).unwrap();
-        }
-        let root = Root::at(folder.path());
-        (folder, root)
-    }
+    use crate::testing::tree;
 
     #[test]
     fn descendants_are_children_of_all_threads_and_theirs() {
         let (_folder, root) = tree(&[
-            ("proc/7/task/7/children", "20 21 \n"),
-            ("proc/7/task/8/children", "22"),
-            ("proc/21/task/21/children", "30"),
+            ("/proc/7/task/7/children", "20 21 \n"),
+            ("/proc/7/task/8/children", "22"),
+            ("/proc/21/task/21/children", "30"),
         ]);
         assert_eq!(threads(&root, 7), [7, 8]);
         assert_eq!(children(&root, 7), [20, 21, 22]);
         assert_eq!(descendants(&root, 7), [20, 21, 22, 30]);
         assert!(descendants(&root, 99).is_empty());
-    }
-
-    #[test]
-    fn a_name_may_hold_brackets() {
-        let line = "7 (a) b) S 1 7 7 0 -1 4 0 0 0 0 10 20 3 4 20 0 1";
-        let (_folder, root) = tree(&[("proc/7/stat", line)]);
-        assert_eq!(of_ended_children(&root, 7), ticks(7));
-        assert_eq!(of_ended_children(&root, 8), Span::ZERO);
     }
 }

@@ -1,8 +1,16 @@
-//! `/proc/self/status`: what this process is and may do.
+//! `/proc/PID/status`: what a process is, what it does, and what it may do.
+//!
+//! By our own: procfs-core 0.18 cuts a name at its colon, and refuses the whole file where one of twenty fields is missing.
 
-use crate::{Reading, Root};
+use std::fmt::Display;
 
-/// The file with the outcome of reading it.
+use howlate_model::CpuSet;
+
+use crate::{Reading, Root, SELF};
+
+/// The file with the outcome of reading it. Each field is looked for when it is asked for.
+///
+/// Source: `proc_pid_status(5)`.
 #[derive(Clone, Debug)]
 pub struct Status {
     /// What was read.
@@ -12,14 +20,68 @@ pub struct Status {
 impl Status {
     /// Of this process.
     pub fn read(root: &Root) -> Self {
-        Self { reading: root.reading("/proc/self/status") }
+        Self::of(root, SELF)
+    }
+
+    /// Of a process or thread.
+    pub fn of(root: &Root, process: impl Display) -> Self {
+        Self { reading: root.reading(format!("/proc/{process}/status")) }
     }
 
     /// One field: `CapEff`, `Cpus_allowed_list`.
     pub fn field(&self, name: &str) -> Option<&str> {
-        let value = |line: &'_ str| line.strip_prefix(name)?.strip_prefix(':').map(str::len);
-        let line = self.reading.text()?.lines().find(|line| value(line).is_some())?;
-        Some(line[name.len() + 1..].trim())
+        let mut lines = self.reading.text()?.lines();
+        lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim)
+    }
+
+    /// The first number of a field: `Tgid`, `VmRSS` in KiB.
+    pub fn number(&self, name: &str) -> Option<u64> {
+        self.field(name)?.split_whitespace().next()?.parse().ok()
+    }
+
+    /// The process that a thread belongs to.
+    pub fn process(&self) -> Option<u32> {
+        self.number("Tgid")?.try_into().ok()
+    }
+
+    /// The process that it was started by, or left to.
+    pub fn parent(&self) -> Option<u32> {
+        self.number("PPid")?.try_into().ok()
+    }
+
+    /// The CPUs that it may use; none where that is not said.
+    pub fn cpus_allowed(&self) -> CpuSet {
+        self.field("Cpus_allowed_list").and_then(|list| list.parse().ok()).unwrap_or_default()
+    }
+
+    /// The user whose rights it has.
+    pub fn effective_user(&self) -> Option<u32> {
+        self.field("Uid")?.split_whitespace().nth(1)?.parse().ok()
+    }
+
+    /// Whether it neither runs nor wants to, and goes on some time: asleep, stopped, or an idle thread of the kernel.
+    pub fn is_asleep(&self) -> bool {
+        self.is_in_state(&['S', 'D', 'T', 't', 'I'])
+    }
+
+    /// Whether it has ended, and only its parent has not asked how.
+    pub fn has_ended(&self) -> bool {
+        self.is_in_state(&['Z', 'X'])
+    }
+
+    fn is_in_state(&self, states: &[char]) -> bool {
+        self.field("State").is_some_and(|state| state.starts_with(states))
+    }
+
+    /// Whether it has memory of its own, as no thread of the kernel has, and nothing that has ended.
+    pub fn has_memory(&self) -> bool {
+        self.field("VmSize").is_some()
+    }
+
+    /// Whether all memory is locked that is there.
+    pub fn is_memory_locked(&self) -> bool {
+        let (locked, resident) = (self.number("VmLck"), self.number("VmRSS"));
+        locked.zip(resident).is_some_and(|(locked, resident)| locked >= resident && locked > 0)
     }
 
     /// Whether the bit is set in a field that is a mask: `CapEff`, `SigIgn`.
@@ -62,5 +124,40 @@ mod tests {
         assert_eq!(status.field("Cpus_allowed"), Some("3"));
         assert_eq!(status.field("Cpus"), None);
         assert_eq!(status.evidence("Cpus_allowed").text(), Some("Cpus_allowed:\t3"));
+        assert_eq!(status.cpus_allowed().to_string(), "0-1");
+    }
+
+    #[test]
+    fn a_name_may_hold_what_parts_fields() {
+        for name in ["a b", "loop) S 1 (x", "kworker/0:1-events", "State: Z"] {
+            let status = status(&format!("Name:\t{name}\nUmask:\t0022\nState:\tS (sleeping)\nTgid:\t7"));
+            assert_eq!(status.field("Name"), Some(name));
+            assert!(status.is_asleep() && !status.has_ended(), "{name}");
+            assert_eq!(status.process(), Some(7));
+        }
+    }
+
+    /// What Linux 6.18 says of a process whose parent does not ask: no memory any more.
+    #[test]
+    fn a_zombie_has_no_memory() {
+        let zombie = status(
+            "Name:\ttrue\nState:\tZ (zombie)\nTgid:\t4711\nNgid:\t0\nPid:\t4711\nPPid:\t4709\nTracerPid:\t0\n\
+             Uid:\t1000\t0\t0\t0\nGid:\t0\t0\t0\t0\nFDSize:\t0\nGroups:\t\nThreads:\t1\nSigQ:\t0/192512",
+        );
+        assert!(zombie.has_ended() && !zombie.is_asleep() && !zombie.has_memory());
+        assert!(!zombie.is_memory_locked());
+        assert_eq!((zombie.process(), zombie.parent()), (Some(4711), Some(4709)));
+        assert_eq!((zombie.effective_user(), zombie.number("VmRSS")), (Some(0), None));
+        assert_eq!(zombie.field("Groups"), Some(""));
+    }
+
+    #[test]
+    fn memory_is_locked_where_all_of_it_is() {
+        for (locked, resident, expected) in [(8, 8, true), (9, 8, true), (7, 8, false), (0, 0, false)] {
+            let status =
+                status(&format!("VmSize:\t99 kB\nVmLck:\t       {locked} kB\nVmRSS:\t    {resident} kB"));
+            assert_eq!(status.is_memory_locked(), expected, "{locked} of {resident}");
+            assert!(status.has_memory());
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Whether this process runs in a container, and whose.
 
-use howlate_procfs::{Reading, Root};
+use howlate_procfs::{CgroupMembership, Reading, Root, SELF};
 
 /// A container, and the file that gave it away.
 pub(crate) struct Container {
@@ -53,7 +53,7 @@ fn declared(root: &Root) -> Option<Container> {
 }
 
 fn by_group(root: &Root) -> Option<Container> {
-    let reading = root.reading("/proc/self/cgroup");
+    let reading = CgroupMembership::of(root, SELF).reading;
     let hints = [
         ("kubepods", "kubernetes"),
         ("/docker", "docker"),

@@ -50,7 +50,7 @@ fn architecture(root: &Root) -> String {
 }
 
 fn allowed(root: &Root) -> CpuSet {
-    Status::read(root).field("Cpus_allowed_list").and_then(|list| list.parse().ok()).unwrap_or_default()
+    Status::read(root).cpus_allowed()
 }
 
 /// `MemTotal` is in KiB, whatever the unit says: `proc_meminfo(5)`.

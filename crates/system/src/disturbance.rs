@@ -1,9 +1,7 @@
 //! What disturbed a measurement from outside: a quota that was used up, a core's other half that was busy.
 
 use howlate_model::{Caveat, Cpu, CpuSet, Span};
-use howlate_procfs::{CpuTicks, Root, Stat};
-
-use crate::cgroup::Cgroup;
+use howlate_procfs::{Cgroup, CpuCgroups, CpuStat, CpuTicks, Root, SELF, Stat};
 
 /// A core's other half that is busier than this, in percent, takes a noticeable share of it.
 const FELT: u64 = 5;
@@ -27,10 +25,9 @@ struct Quota {
 impl Disturbance {
     /// The counters as they stand.
     pub fn read(root: &Root) -> Self {
-        let groups =
-            [Cgroup::v1(root), Cgroup::v2(root)].into_iter().flatten().flat_map(|group| group.upwards());
+        let groups = CpuCgroups::of(root, SELF).upwards();
         Self {
-            quotas: groups.filter_map(|group| quota(root, &group)).collect(),
+            quotas: groups.iter().filter_map(|group| quota(root, group)).collect(),
             cpus: Stat::read(root).cpus(),
         }
     }
@@ -101,19 +98,14 @@ impl Disturbance {
     }
 }
 
-/// Source: `Documentation/scheduler/sched-bwc.rst`, `Documentation/admin-guide/cgroup-v2.rst`.
+/// The counters of a group; `None` where it cannot have a quota.
 fn quota(root: &Root, group: &Cgroup) -> Option<Quota> {
-    let stat = root.read(&group.file("cpu.stat")).ok()?;
-    let number = |name: &str| {
-        stat.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse::<u64>().ok())
-    };
-    let stopped_ns =
-        number("throttled_time").or_else(|| Some(number("throttled_usec")?.saturating_mul(1_000)));
+    let stat = CpuStat::of(root, group);
     Some(Quota {
         group: group.name().to_owned(),
-        periods: number("nr_periods")?,
-        stopped: number("nr_throttled")?,
-        stopped_ns: stopped_ns.unwrap_or(0),
+        periods: stat.periods()?,
+        stopped: stat.throttled()?,
+        stopped_ns: stat.throttled_time().unwrap_or_default().as_nanos(),
     })
 }
 

@@ -8,7 +8,6 @@
 //! - [`node`] tells which machine it is.
 //! - [`examine`] returns one finding for each property that bears on punctuality.
 
-mod cgroup;
 mod container;
 mod debugfs;
 mod describe;
@@ -20,7 +19,6 @@ mod kernel_config;
 mod node;
 mod process;
 
-pub use cgroup::cpu_groups;
 pub use describe::describe;
 pub use disturbance::Disturbance;
 pub use findings::examine;

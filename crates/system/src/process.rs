@@ -41,15 +41,6 @@ impl Process {
     }
 }
 
-/// The soft limit of a resource, from `/proc/self/limits`; `None` inside means unlimited.
-pub(crate) fn soft_limit(limits: &Reading, name: &str) -> Option<Option<u64>> {
-    let rest = limits.text()?.lines().find_map(|line| line.strip_prefix(name))?;
-    match rest.split_whitespace().next()? {
-        "unlimited" => Some(None),
-        number => number.parse().ok().map(Some),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -67,18 +58,5 @@ mod tests {
         assert!(!holder.in_user_namespace());
         assert!(process("", "0 1000 1\n1 100000 65536").in_user_namespace());
         assert_eq!(process("", "").holds("CAP_SYS_NICE"), None);
-    }
-
-    #[test]
-    fn limits_have_a_number_or_none() {
-        let limits = Reading {
-            path: "/proc/self/limits".into(),
-            content: Ok(
-                "Max locked memory  8388608  unlimited  bytes\nMax nice priority  unlimited  0".into()
-            ),
-        };
-        assert_eq!(soft_limit(&limits, "Max locked memory"), Some(Some(8_388_608)));
-        assert_eq!(soft_limit(&limits, "Max nice priority"), Some(None));
-        assert_eq!(soft_limit(&limits, "Max else"), None);
     }
 }

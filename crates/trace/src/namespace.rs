@@ -1,6 +1,6 @@
 //! Whether process ids in here are those that the kernel's events carry, and whose thread one is.
 
-use howlate_procfs::Root;
+use howlate_procfs::{Root, Status};
 
 use crate::Refusal;
 
@@ -16,8 +16,7 @@ pub(crate) fn has_the_kernels_ids() -> Result<(), Refusal> {
 
 /// The process of a thread; `None` once it has ended.
 pub(crate) fn process_of(tid: u32) -> Option<u32> {
-    let status = Root::live().read(&format!("/proc/{tid}/status")).ok()?;
-    status.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()
+    Status::of(&Root::live(), tid).process()
 }
 
 #[cfg(test)]

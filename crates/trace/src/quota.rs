@@ -8,7 +8,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use howlate_model::{Holder, MonotonicTime, Span, Traced, Who};
-use howlate_procfs::Root;
+use howlate_procfs::{Cgroup, CpuCgroups, CpuQuota, CpuStat, Root};
 
 /// Times that are remembered; sleeps that are told later than that many readings are of threads that hardly run.
 const REMEMBERED: usize = 1024;
@@ -18,10 +18,8 @@ const KEPT: Span = Span::from_micros(100);
 
 /// A group that controls CPU time.
 struct Group {
-    /// As `/proc/PID/cgroup` has it.
-    path: String,
-    /// The file that tells how often it was out of quota.
-    stat: String,
+    cgroup: Cgroup,
+    /// How often it was out of quota.
     times: u64,
     has_quota: bool,
 }
@@ -51,34 +49,25 @@ impl Quotas {
 
     /// Takes in the group of a thread, and those above it.
     pub(crate) fn follow(&mut self, tid: u32, now: MonotonicTime) {
-        let listed = self.root.read(&format!("/proc/{tid}/cgroup")).unwrap_or_default();
-        let mounts = self.root.read("/proc/self/mounts").unwrap_or_default();
-        let all = listed.lines().filter_map(|line| group(line, &mounts)).flat_map(upwards);
-        let mine = all.map(|(folder, path)| self.place(&folder, path)).collect();
+        let all = CpuCgroups::of(&self.root, tid).upwards();
+        let mine = all.into_iter().map(|cgroup| self.place(cgroup)).collect();
         self.of_thread.insert(tid, mine);
         self.read_at = now;
     }
 
-    fn place(&mut self, folder: &str, path: String) -> usize {
-        let stat = format!("{folder}/cpu.stat");
-        if let Some(known) = self.groups.iter().position(|group| group.stat == stat) {
+    fn place(&mut self, cgroup: Cgroup) -> usize {
+        if let Some(known) = self.groups.iter().position(|group| group.cgroup == cgroup) {
             return known;
         }
-        let (times, has_quota) = (self.times(&stat), self.has_quota(folder));
-        self.groups.push(Group { path, stat, times, has_quota });
+        let quota = CpuQuota::of(&self.root, &cgroup);
+        let has_quota = quota.is_some_and(|quota| quota.quota_us.is_some());
+        self.groups.push(Group { times: self.times(&cgroup), cgroup, has_quota });
         self.groups.len() - 1
-    }
-
-    /// `4000 10000` of v2, `4000` of v1; `max 10000` and `-1` are none.
-    fn has_quota(&self, folder: &str) -> bool {
-        let read = |file: &str| self.root.read(&format!("{folder}/{file}"));
-        let text = read("cpu.max").or_else(|_| read("cpu.cfs_quota_us")).unwrap_or_default();
-        text.split_whitespace().next().is_some_and(|quota| quota.parse::<u64>().is_ok())
     }
 
     /// Looks which groups were out of quota since the last time.
     pub(crate) fn look(&mut self, now: MonotonicTime) {
-        let times: Vec<u64> = self.groups.iter().map(|group| self.times(&group.stat)).collect();
+        let times: Vec<u64> = self.groups.iter().map(|group| self.times(&group.cgroup)).collect();
         let from = std::mem::replace(&mut self.read_at, now);
         let mut groups = Vec::new();
         for (number, (group, times)) in self.groups.iter_mut().zip(times).enumerate() {
@@ -94,10 +83,8 @@ impl Quotas {
         }
     }
 
-    fn times(&self, file: &str) -> u64 {
-        let stat = self.root.read(file).unwrap_or_default();
-        let times = stat.lines().find_map(|line| line.strip_prefix("nr_throttled "));
-        times.and_then(|times| times.trim().parse().ok()).unwrap_or(0)
+    fn times(&self, cgroup: &Cgroup) -> u64 {
+        CpuStat::of(&self.root, cgroup).throttled().unwrap_or(0)
     }
 
     /// The groups of its thread that were out of quota while it was awake after this sleep.
@@ -119,7 +106,9 @@ impl Quotas {
         let limited: Vec<usize> =
             mine.iter().copied().filter(|group| self.groups[*group].has_quota).collect();
         let only = |groups: &[usize]| if let [only] = groups { self.groups.get(*only) } else { None };
-        only(&limited).or_else(|| only(used_up)).map_or_else(String::new, |group| group.path.clone())
+        only(&limited)
+            .or_else(|| only(used_up))
+            .map_or_else(String::new, |group| group.cgroup.name().to_owned())
     }
 
     /// Names the group whose quota kept the thread: where the kernel said so when the thread was woken or lost its CPU; and
@@ -171,48 +160,12 @@ const fn nobody_knows() -> Who {
     Who { holder: Holder::NotSeen, pid: None, name: String::new() }
 }
 
-/// The folder of a thread's group in a hierarchy that controls CPU time: its mount, and the path below, from a line such
-/// as `1:cpu,cpuacct:/a/b` of cgroup v1, or `0::/a/b` of v2.
-fn group(line: &str, mounts: &str) -> Option<(String, String)> {
-    let mut words = line.splitn(3, ':').skip(1);
-    let (controllers, path) = (words.next()?, words.next()?);
-    let is_cpu = |list: &str| list.split(',').any(|one| one == "cpu");
-    let unified = controllers.is_empty();
-    let mount = mounts.lines().find_map(|line| {
-        let words: Vec<&str> = line.split(' ').collect();
-        let [_, place, kind, options, ..] = words.as_slice() else { return None };
-        let wanted = if unified { *kind == "cgroup2" } else { *kind == "cgroup" && is_cpu(options) };
-        wanted.then(|| (*place).to_owned())
-    });
-    (unified || is_cpu(controllers)).then_some(())?;
-    Some((mount?, path.trim_end_matches('/').to_owned()))
-}
-
-/// The folders of a group and of those above it, each with its path.
-fn upwards((mount, path): (String, String)) -> Vec<(String, String)> {
-    let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
-    let named = |path: &str| if path.is_empty() { "/".to_owned() } else { path.to_owned() };
-    ends.map(|end| (format!("{mount}{}", &path[..end]), named(&path[..end]))).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use howlate_model::{Occupant, Span, WokenBy};
 
-    const MOUNTS: &str = "cgroup /sys/fs/cgroup/cpu cgroup rw,cpu,cpuacct 0 0\ncgroup /sys/fs/cgroup/memory cgroup rw,memory 0 0\ncgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0\n";
-
-    #[test]
-    fn groups_are_found_in_both_hierarchies() {
-        let files = |line: &str| group(line, MOUNTS).map(upwards);
-        let (cpu, unified) = ("/sys/fs/cgroup/cpu", "/sys/fs/cgroup/unified");
-        let expected = [("", "/"), ("/a", "/a"), ("/a/b", "/a/b")];
-        let expected = expected.map(|(below, path)| (format!("{cpu}{below}"), path.to_owned()));
-        assert_eq!(files("1:cpu,cpuacct:/a/b"), Some(expected.to_vec()));
-        assert_eq!(files("0::/"), Some(vec![(unified.to_owned(), "/".to_owned())]));
-        assert_eq!(files("2:memory:/a"), None);
-        assert_eq!(files("2:cpuset:/a"), None);
-    }
+    const MOUNTINFO: &str = "34 31 0:29 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct\n";
 
     fn woken(waking: i64, again: i64) -> Traced {
         let at = MonotonicTime::from_nanos;
@@ -232,7 +185,7 @@ mod tests {
         fn new() -> Self {
             let tree = Self(tempfile::tempdir().unwrap());
             tree.write("proc/7/cgroup", "1:cpu:/a/b\n");
-            tree.write("proc/self/mounts", MOUNTS);
+            tree.write("proc/self/mountinfo", MOUNTINFO);
             for group in ["", "a/", "a/b/"] {
                 tree.stopped(group, 3);
             }

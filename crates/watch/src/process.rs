@@ -1,6 +1,6 @@
 //! The process that is meant by an id or a name.
 
-use howlate_procfs::Root;
+use howlate_procfs::{ProcessStat, Root, Status};
 
 use crate::WatchError;
 
@@ -12,9 +12,6 @@ pub struct Process {
     /// What it is called.
     pub name: String,
 }
-
-/// A thread that belongs to the kernel: `PF_KTHREAD` of its `sched.h`, in the flags of proc_pid_stat(5).
-const KERNEL_THREAD: u64 = 0x0020_0000;
 
 /// Finds the process `asked` for: its id, that of one of its threads, or its name. `own` is this process.
 ///
@@ -29,18 +26,17 @@ pub fn find(root: &Root, asked: &str, own: u32) -> Result<Process, WatchError> {
 }
 
 fn by_id(root: &Root, pid: u32, own: u32) -> Result<Process, WatchError> {
-    let status = root.read(&format!("/proc/{pid}/status")).map_err(|_| WatchError::NoProcess { pid })?;
-    let field = |name: &str| field(&status, name);
-    let name = field("Name").unwrap_or_default().to_owned();
-    let pid = field("Tgid").and_then(|tgid| tgid.parse().ok()).unwrap_or(pid);
+    let status = Status::of(root, pid);
+    status.reading.text().ok_or(WatchError::NoProcess { pid })?;
+    let name = status.field("Name").unwrap_or_default().to_owned();
+    let pid = status.process().unwrap_or(pid);
     if pid == own {
         return Err(WatchError::Myself { pid });
     }
-    if field("State").is_some_and(|state| state.starts_with(['Z', 'X'])) {
-        let parent = field("PPid").and_then(|parent| parent.parse().ok()).unwrap_or(1);
-        return Err(WatchError::Zombie { pid, name, parent });
+    if status.has_ended() {
+        return Err(WatchError::Zombie { pid, name, parent: status.parent().unwrap_or(1) });
     }
-    if is_of_the_kernel(root, pid) {
+    if ProcessStat::of(root, pid).is_some_and(|stat| stat.is_of_the_kernel()) {
         return Err(WatchError::Kernel { pid, name });
     }
     Ok(Process { pid, name })
@@ -57,18 +53,6 @@ fn by_name(root: &Root, name: &str, own: u32) -> Result<Process, WatchError> {
         [pid] => by_id(root, *pid, own),
         _ => Err(WatchError::Several { name: name.to_owned(), pids }),
     }
-}
-
-fn field<'a>(status: &'a str, name: &str) -> Option<&'a str> {
-    let value = |line: &'a str| line.strip_prefix(name)?.strip_prefix(':').map(str::trim);
-    status.lines().find_map(value)
-}
-
-fn is_of_the_kernel(root: &Root, pid: u32) -> bool {
-    let stat = root.read(&format!("/proc/{pid}/stat")).unwrap_or_default();
-    // After the name, which stands in brackets and may hold any: state, parent, …, flags as the seventh.
-    let flags = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(6)?.parse::<u64>().ok());
-    flags.is_some_and(|flags| flags & KERNEL_THREAD != 0)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use howlate_model::{Life, Policy, Span};
-use howlate_procfs::{Root, descendants, threads};
+use howlate_procfs::{ProcessStat, Root, descendants, threads};
 
 /// A thread that has come.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -124,9 +124,7 @@ impl Threads {
 
     /// Whether the process has ended.
     pub fn is_over(&self) -> bool {
-        let stat = self.root.read(&format!("/proc/{}/stat", self.process));
-        let state = stat.ok().and_then(|stat| stat.rsplit(')').next()?.trim_start().chars().next());
-        state.is_none_or(|state| matches!(state, 'Z' | 'X'))
+        ProcessStat::of(&self.root, self.process).is_none_or(|stat| stat.has_ended())
     }
 }
 

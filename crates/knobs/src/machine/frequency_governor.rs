@@ -5,6 +5,8 @@
 //!
 //! Source: Documentation/admin-guide/pm/{cpufreq,intel_pstate,amd-pstate}.rst.
 
+use howlate_procfs::{FREQUENCY_POLICIES, GOVERNOR};
+
 use crate::files::Files;
 use crate::knob::{Knob, Look, Scope};
 
@@ -14,9 +16,9 @@ pub(crate) const KNOB: Knob = Knob {
     what: "the highest frequency at all times",
     cost: "power and heat",
     look: |root| {
-        let files = |name: &str| Files::of(root, "/sys/devices/system/cpu/cpufreq", "policy", name);
+        let files = |name: &str| Files::of(root, FREQUENCY_POLICIES, "policy", name);
         let preferences = files("energy_performance_preference").as_they_are();
-        Look::files(files("scaling_governor").write("performance").watching(preferences))
+        Look::files(files(GOVERNOR).write("performance").watching(preferences))
     },
     texts: &[],
 };

@@ -2,7 +2,6 @@
 //!
 //! Source: `sched_setaffinity(2)`, `proc_stat(5)`.
 
-use howlate_model::CpuSet;
 use howlate_procfs::{Root, Stat, Status};
 
 use crate::change::ThreadSetting;
@@ -27,8 +26,7 @@ pub(crate) const KNOB: Knob = Knob {
 };
 
 fn look(root: &Root) -> Look {
-    let allowed: CpuSet =
-        Status::read(root).field("Cpus_allowed_list").and_then(|list| list.parse().ok()).unwrap_or_default();
+    let allowed = Status::read(root).cpus_allowed();
     if allowed.len() < 2 {
         return Look::Absent("this process may use only one CPU".to_owned());
     }

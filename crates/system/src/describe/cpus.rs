@@ -1,7 +1,7 @@
 //! One CPU: its siblings, its governor and its idle states.
 
 use howlate_model::{Cpu, CpuSet, IdleState};
-use howlate_procfs::{Root, list_of_cpus, node_of};
+use howlate_procfs::{Root, governor, list_of_cpus, node_of};
 
 pub(super) fn cpu(root: &Root, number: u32) -> Cpu {
     let directory = format!("/sys/devices/system/cpu/cpu{number}");
@@ -10,7 +10,7 @@ pub(super) fn cpu(root: &Root, number: u32) -> Cpu {
         siblings: siblings(root, &directory),
         cache: last_level_cache(root, &directory),
         node: node_of(root, number),
-        governor: root.read(&format!("{directory}/cpufreq/scaling_governor")).ok(),
+        governor: governor(root, number).content.ok(),
         idle_states: idle_states(root, number),
     }
 }

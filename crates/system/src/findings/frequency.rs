@@ -2,21 +2,20 @@
 
 use howlate_knobs::Files;
 use howlate_model::{Finding, FindingId, Verdict};
-use howlate_procfs::Root;
+use howlate_procfs::{FREQUENCY_POLICIES, GOVERNOR, Root};
 
 use super::draft::{Draft, finding};
 
-const POLICIES: &str = "/sys/devices/system/cpu/cpufreq";
 const NO_TURBO: &str = "/sys/devices/system/cpu/intel_pstate/no_turbo";
 const BOOST: &str = "/sys/devices/system/cpu/cpufreq/boost";
 
 fn policies(root: &Root, name: &str) -> Files {
-    Files::of(root, POLICIES, "policy", name)
+    Files::of(root, FREQUENCY_POLICIES, "policy", name)
 }
 
 /// The governor of every frequency policy.
 pub(super) fn governor(root: &Root) -> Option<Finding> {
-    let governors = policies(root, "scaling_governor");
+    let governors = policies(root, GOVERNOR);
     if governors.is_empty() {
         return no_scaling(root);
     }
@@ -33,15 +32,14 @@ pub(super) fn governor(root: &Root) -> Option<Finding> {
 fn no_scaling(root: &Root) -> Option<Finding> {
     let online = root.reading("/sys/devices/system/cpu/online");
     online.text()?;
-    let draft =
-        finding(FindingId::FrequencyGovernor, Verdict::Note, "this kernel does not set CPU frequencies")
-            .seen(&root.reading(format!("{POLICIES}/policy0/scaling_governor")))
-            .why("The firmware or the host decides how fast the CPUs run.");
+    let draft = finding(FindingId::FrequencyGovernor, Verdict::Note, "this kernel does not set CPU frequencies")
+        .seen(&root.reading(format!("{FREQUENCY_POLICIES}/policy0/{GOVERNOR}")))
+        .why("The firmware or the host decides how fast the CPUs run.");
     Some(draft.end())
 }
 
 fn kilohertz(root: &Root, name: &str) -> Option<u64> {
-    root.reading(format!("{POLICIES}/policy0/{name}")).number()
+    root.reading(format!("{FREQUENCY_POLICIES}/policy0/{name}")).number()
 }
 
 /// Lowest and highest frequency, in MHz, where both are known.

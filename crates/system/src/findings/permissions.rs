@@ -1,13 +1,12 @@
 //! What this process may ask of the scheduler and of memory.
 
 use howlate_model::{Finding, FindingId, Verdict};
-use howlate_procfs::Root;
+use howlate_procfs::{Limits, Root, UNLIMITED};
 
 use super::container::Advice;
 use super::draft::{Draft, finding};
-use crate::process::{CAPABILITIES, Process, soft_limit};
+use crate::process::{CAPABILITIES, Process};
 
-const LIMITS: &str = "/proc/self/limits";
 const NAMESPACE: &str = "capabilities do not reach outside this user namespace";
 
 /// Whether a capability counts where it is asked for: in the first user namespace.
@@ -19,9 +18,9 @@ fn holds(process: &Process, capability: &str) -> Option<bool> {
 ///
 /// Source: `sched(7)`, privileges and resource limits.
 pub(super) fn realtime(root: &Root) -> Option<Finding> {
-    let (process, limits) = (Process::of(root), root.reading(LIMITS));
-    let limit = soft_limit(&limits, "Max realtime priority");
-    let highest = limit.map(|limit| limit.unwrap_or(99).min(99));
+    let (process, limits) = (Process::of(root), Limits::read(root));
+    let limit = limits.soft("Max realtime priority");
+    let highest = limit.map(|limit| limit.min(99));
     let (verdict, found) = match (holds(&process, "CAP_SYS_NICE"), highest) {
         (Some(true), _) => {
             (Verdict::Good, "this process may ask for any real-time priority (CAP_SYS_NICE)".to_owned())
@@ -41,7 +40,7 @@ pub(super) fn realtime(root: &Root) -> Option<Finding> {
     };
     let draft = finding(FindingId::RealtimePermission, verdict, found)
         .seen(&process.status.evidence("CapEff"))
-        .seen(&limits.lines(|line| line.starts_with("Max realtime priority")))
+        .seen(&limits.evidence("Max realtime priority"))
         .when(process.in_user_namespace(), |draft| draft.seen(&process.uid_map))
         .why(
             "SCHED_FIFO and SCHED_RR need CAP_SYS_NICE, or a limit on real-time priority above 0. \
@@ -82,23 +81,23 @@ const ROOMY: u64 = 64 << 20;
 
 /// Whether memory may be locked, so that no page is fetched at the wrong moment.
 pub(super) fn memory_lock(root: &Root) -> Option<Finding> {
-    let (process, limits) = (Process::of(root), root.reading(LIMITS));
-    let (verdict, found) = match (holds(&process, "CAP_IPC_LOCK"), soft_limit(&limits, "Max locked memory")) {
+    let (process, limits) = (Process::of(root), Limits::read(root));
+    let (verdict, found) = match (holds(&process, "CAP_IPC_LOCK"), limits.soft("Max locked memory")) {
         (Some(true), _) => (Verdict::Good, "this process may lock all its memory (CAP_IPC_LOCK)".to_owned()),
-        (_, Some(None)) => {
+        (_, Some(UNLIMITED)) => {
             (Verdict::Good, "this process may lock all its memory (RLIMIT_MEMLOCK)".to_owned())
         }
-        (Some(false), Some(Some(bytes))) if bytes >= ROOMY => {
+        (Some(false), Some(bytes)) if bytes >= ROOMY => {
             (Verdict::Good, format!("this process may lock {} MiB of memory", bytes >> 20))
         }
-        (Some(false), Some(Some(bytes))) => {
+        (Some(false), Some(bytes)) => {
             (Verdict::Costs, format!("this process may lock only {} KiB of memory", bytes >> 10))
         }
         _ => (Verdict::Unknown, "how much memory this process may lock could not be read".to_owned()),
     };
     let draft = finding(FindingId::MemoryLock, verdict, found)
         .seen(&process.status.evidence("CapEff"))
-        .seen(&limits.lines(|line| line.starts_with("Max locked memory")))
+        .seen(&limits.evidence("Max locked memory"))
         .why(
             "Memory that is not locked can be dropped or moved; the next access waits for a page fault. \
             mlockall fails when the limit is smaller than the program.",
@@ -115,9 +114,9 @@ fn grant_lock(root: &Root, draft: Draft) -> Draft {
 
 /// Whether an ordinary thread may be given more weight.
 pub(super) fn nice(root: &Root) -> Option<Finding> {
-    let (process, limits) = (Process::of(root), root.reading(LIMITS));
+    let (process, limits) = (Process::of(root), Limits::read(root));
     // The limit is 20 less the nice value: getrlimit(2), RLIMIT_NICE.
-    let ceiling = soft_limit(&limits, "Max nice priority")?.unwrap_or(40).min(40);
+    let ceiling = limits.soft("Max nice priority")?.min(40);
     let free = holds(&process, "CAP_SYS_NICE") == Some(true);
     let lowest = 20_i64 - i64::try_from(ceiling).unwrap_or(40);
     let (verdict, found) = match (free, lowest) {
@@ -125,12 +124,10 @@ pub(super) fn nice(root: &Root) -> Option<Finding> {
         (false, 0..) => (Verdict::Note, "this process may not set nice values below 0".to_owned()),
         (false, _) => (Verdict::Note, format!("this process may set nice values down to {lowest}")),
     };
-    let draft = finding(FindingId::NicePermission, verdict, found)
-        .seen(&limits.lines(|line| line.starts_with("Max nice priority")))
-        .why(
-            "A thread with nice -20 is preferred to other ordinary threads: the next best thing where \
+    let draft = finding(FindingId::NicePermission, verdict, found).seen(&limits.evidence("Max nice priority")).why(
+        "A thread with nice -20 is preferred to other ordinary threads: the next best thing where \
             real-time policies are refused.",
-        );
+    );
     let grant = |draft: Draft| {
         let draft = draft.typically(
             "2.5 ms at p99 beside two busy threads, against 29 µs with nice -20",

@@ -1,43 +1,26 @@
 //! The CPU time that this control group may use up.
 
 use howlate_model::{Finding, FindingId, Verdict};
-use howlate_procfs::{Reading, Root};
+use howlate_procfs::{Cgroup, CgroupVersion, CpuCgroups, CpuQuota, CpuStat, Root, SELF};
 
 use super::container::Advice;
 use super::draft::{Draft, finding};
-use crate::cgroup::{Cgroup, Version};
 
-/// A quota of a group, with the file it was read from.
+/// A quota of a group.
 struct Quota {
     group: Cgroup,
-    reading: Reading,
-    /// Microseconds of CPU time; `None` means no limit.
-    quota_us: Option<u64>,
-    period_us: u64,
+    quota: CpuQuota,
 }
 
 impl Quota {
-    /// `cpu.max` holds quota and period, `cpu.cfs_quota_us` the quota alone.
     fn of(root: &Root, group: Cgroup) -> Option<Self> {
-        let (reading, period_us) = match group.version {
-            Version::Two => {
-                let reading = root.reading(group.file("cpu.max"));
-                let period = reading.text().and_then(|text| text.split_whitespace().nth(1)?.parse().ok());
-                (reading, period)
-            }
-            Version::One => {
-                let period = root.reading(group.file("cpu.cfs_period_us")).number();
-                (root.reading(group.file("cpu.cfs_quota_us")), period)
-            }
-        };
-        let quota_us = reading.text()?.split_whitespace().next()?.parse().ok();
-        Some(Self { group, reading, quota_us, period_us: period_us.unwrap_or(100_000) })
+        CpuQuota::of(root, &group).map(|quota| Self { group, quota })
     }
 
     /// CPUs' worth of time, in hundredths; no limit compares as the most.
     fn hundredths(&self) -> u64 {
-        let hundredfold = self.quota_us.map(|quota: u64| quota.saturating_mul(100));
-        hundredfold.and_then(|quota| quota.checked_div(self.period_us)).unwrap_or(u64::MAX)
+        let hundredfold = self.quota.quota_us.map(|quota: u64| quota.saturating_mul(100));
+        hundredfold.and_then(|quota| quota.checked_div(self.quota.period_us)).unwrap_or(u64::MAX)
     }
 
     /// CPUs' worth of time, for people.
@@ -47,10 +30,10 @@ impl Quota {
 
     /// The command that writes a quota.
     fn write(&self, quota: &str) -> String {
-        let path = &self.reading.path;
+        let path = &self.quota.reading.path;
         match self.group.version {
-            Version::Two => format!("echo \"{quota} {}\" | sudo tee {path}", self.period_us),
-            Version::One => format!("echo {quota} | sudo tee {path}"),
+            CgroupVersion::Two => format!("echo \"{quota} {}\" | sudo tee {path}", self.quota.period_us),
+            CgroupVersion::One => format!("echo {quota} | sudo tee {path}"),
         }
     }
 }
@@ -59,32 +42,27 @@ impl Quota {
 ///
 /// Source: `Documentation/scheduler/sched-bwc.rst`, `Documentation/admin-guide/cgroup-v2.rst`.
 pub(super) fn examine(root: &Root) -> Option<Finding> {
-    let groups = [Cgroup::v1(root), Cgroup::v2(root)].into_iter().flatten().flat_map(|group| group.upwards());
+    let groups = CpuCgroups::of(root, SELF).upwards().into_iter();
     let tightest = groups.filter_map(|group| Quota::of(root, group)).min_by_key(Quota::hundredths)?;
-    let stat = root
-        .reading(tightest.group.file("cpu.stat"))
-        .lines(|line| line.starts_with("nr_") || line.starts_with("throttled"));
-    let draft = match tightest.quota_us {
+    let stat = CpuStat::of(root, &tightest.group);
+    let draft = match tightest.quota.quota_us {
         None => finding(FindingId::CpuQuota, Verdict::Good, "this control group has no CPU quota"),
         Some(quota) => limited(&tightest, quota, &stat),
     };
-    let draft = draft.seen(&tightest.reading).seen(&stat).why(
+    let draft = draft.seen(&tightest.quota.reading).seen(&stat.reading).why(
         "When the group has used up its quota, all its threads are stopped until the next period. \
             Several threads running at once use it up sooner. Real-time threads are exempt.",
     );
-    Some(draft.when(tightest.quota_us.is_some(), |draft| lift(root, draft, &tightest)).end())
+    Some(draft.when(tightest.quota.quota_us.is_some(), |draft| lift(root, draft, &tightest)).end())
 }
 
-fn limited(tightest: &Quota, quota: u64, stat: &Reading) -> Draft {
-    let count = |name: &str| {
-        let lines = stat.text().unwrap_or_default().lines();
-        lines.filter_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok()).next().unwrap_or(0)
-    };
-    let (name, cpus) = (tightest.group.name(), tightest.cpus());
-    let stopped = format!("{} of {} periods", count("nr_throttled "), count("nr_periods "));
+fn limited(tightest: &Quota, quota: u64, stat: &CpuStat) -> Draft {
+    let (name, cpus, period_us) = (tightest.group.name(), tightest.cpus(), tightest.quota.period_us);
+    let count = |count: Option<u64>| count.unwrap_or(0);
+    let stopped = format!("{} of {} periods", count(stat.throttled()), count(stat.periods()));
     let found = format!("this control group ({name}) may use {cpus} CPUs, and was stopped in {stopped}");
-    let typical = match tightest.period_us.saturating_sub(quota) / 1000 {
-        0 => format!("up to the rest of a period of {} ms", tightest.period_us / 1000),
+    let typical = match period_us.saturating_sub(quota) / 1000 {
+        0 => format!("up to the rest of a period of {} ms", period_us / 1000),
         rest => format!("up to {rest} ms for a thread that runs alone, longer when several run"),
     };
     finding(FindingId::CpuQuota, Verdict::Costs, found)
@@ -92,11 +70,11 @@ fn limited(tightest: &Quota, quota: u64, stat: &Reading) -> Draft {
 }
 
 fn lift(root: &Root, draft: Draft, tightest: &Quota) -> Draft {
-    let now = tightest.quota_us.unwrap_or(0).to_string();
+    let now = tightest.quota.quota_us.unwrap_or(0).to_string();
     match Advice::of(root) {
         Some(advice) => advice.quota(draft, &now, &tightest.cpus()),
         None => {
-            let unlimited = if tightest.group.version == Version::Two { "max" } else { "-1" };
+            let unlimited = if tightest.group.version == CgroupVersion::Two { "max" } else { "-1" };
             draft.apply(tightest.write(unlimited)).undo(tightest.write(&now))
         }
     }

@@ -1,12 +1,13 @@
 //! Whether this control group may run real-time threads at all.
 
 use howlate_model::{Finding, FindingId, Verdict};
-use howlate_procfs::{CommandLine, Kernel, Reading, Root};
+use howlate_procfs::{
+    Cgroup, CgroupMembership, CommandLine, CpuCgroups, CpuQuota, Kernel, Reading, Root, SELF,
+};
 
 use super::container::Advice;
 use super::draft::{Draft, finding};
 use super::period::every;
-use crate::cgroup::Cgroup;
 use crate::container::container;
 use crate::kernel_config::KernelConfig;
 
@@ -20,7 +21,7 @@ const WHY: &str = "This kernel divides real-time running time among control grou
 ///
 /// Source: `Documentation/scheduler/sched-rt-group.rst`, `Documentation/admin-guide/cgroup-v2.rst`.
 pub(super) fn examine(root: &Root) -> Option<Finding> {
-    if let Some(group) = Cgroup::v1(root) {
+    if let Some(group) = CpuCgroups::of(root, SELF).v1 {
         let share = root.reading(group.file("cpu.rt_runtime_us"));
         if !share.is_missing() {
             return Some(by_share(root, &group, &share));
@@ -36,7 +37,7 @@ pub(super) fn examine(root: &Root) -> Option<Finding> {
 /// Whether the kernel divides real-time running time among groups; `None` when that cannot
 /// be told. The share file exists only where it does.
 pub(super) fn divides(root: &Root) -> Option<bool> {
-    let shown = Cgroup::v1(root).is_some_and(|group| root.has(&group.file("cpu.rt_runtime_us")));
+    let shown = CpuCgroups::of(root, SELF).v1.is_some_and(|group| root.has(&group.file("cpu.rt_runtime_us")));
     if shown { Some(true) } else { enabled(root) }
 }
 
@@ -59,12 +60,7 @@ fn evidence(root: &Root, draft: Draft) -> Draft {
 
 /// The lines about the hierarchies that divide CPU time.
 fn own_groups(root: &Root) -> Reading {
-    let divides = |line: &str| {
-        line.split(':')
-            .nth(1)
-            .is_some_and(|names| names.is_empty() || names.split(',').any(|name| name == "cpu"))
-    };
-    root.reading("/proc/self/cgroup").lines(divides)
+    CgroupMembership::of(root, SELF).about_cpu_time()
 }
 
 fn by_share(root: &Root, group: &Cgroup, share: &Reading) -> Finding {
@@ -95,12 +91,11 @@ fn mend_share(root: &Root, draft: Draft, group: &Cgroup) -> Draft {
 
 fn by_unified(root: &Root) -> Finding {
     // Where a v1 hierarchy divides CPU time, the unified one says nothing about it.
-    let by_v1 =
-        own_groups(root).text().is_some_and(|groups| groups.lines().any(|line| !line.starts_with("0::")));
-    let Some(group) = Cgroup::v2(root).filter(|_| !by_v1) else {
+    let by_v1 = CgroupMembership::of(root, SELF).v1("cpu").is_some();
+    let Some(group) = CpuCgroups::of(root, SELF).v2.filter(|_| !by_v1) else {
         return unknown(root).end();
     };
-    match group.upwards().into_iter().find(|group| root.has(&group.file("cpu.max"))) {
+    match group.upwards().into_iter().find(|group| root.has(&CpuQuota::file(group))) {
         Some(controlled) => refused(root, &controlled),
         None => top(root),
     }
@@ -110,7 +105,7 @@ fn refused(root: &Root, group: &Cgroup) -> Finding {
     let found = "real-time threads are refused: the kernel divides their time among control groups, and \
         cgroup v2 gives this group none";
     let draft =
-        evidence(root, finding(ID, Verdict::Blocks, found)).seen(&root.reading(group.file("cpu.max")));
+        evidence(root, finding(ID, Verdict::Blocks, found)).seen(&root.reading(CpuQuota::file(group)));
     mend_unified(root, draft.why(WHY), group).end()
 }
 
@@ -154,8 +149,8 @@ fn not_divided(root: &Root) -> Finding {
 
 /// Without the build's configuration only a group with its own CPU settings is suspect.
 fn by_guess(root: &Root) -> Option<Finding> {
-    let group = Cgroup::v2(root)?;
-    let controlled = group.upwards().into_iter().any(|group| root.has(&group.file("cpu.max")));
+    let group = CpuCgroups::of(root, SELF).v2?;
+    let controlled = group.upwards().into_iter().any(|group| root.has(&CpuQuota::file(&group)));
     controlled.then(|| unknown(root).end())
 }
 

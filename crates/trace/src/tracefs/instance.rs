@@ -12,7 +12,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use howlate_linux::file::open_without_waiting;
-use howlate_procfs::Root;
+use howlate_procfs::{Mounts, Root};
 
 use crate::Refusal;
 
@@ -22,17 +22,8 @@ const NAME: &str = "howlate-";
 const MOST: u32 = 16;
 
 /// Where tracefs is mounted; `None` where it is not.
-pub(super) fn mount_point(mounts: &str) -> Option<PathBuf> {
-    let tracefs = |line: &str| {
-        let mut words = line.split(' ');
-        let (place, kind) = (words.nth(1)?, words.next()?);
-        (kind == "tracefs").then(|| PathBuf::from(place))
-    };
-    mounts.lines().find_map(tracefs)
-}
-
 fn mounted() -> Option<PathBuf> {
-    mount_point(&Root::live().read("/proc/self/mounts").ok()?)
+    Mounts::read(&Root::live()).find(|mount| mount.kind == "tracefs").map(|mount| PathBuf::from(&mount.point))
 }
 
 /// Removes what killed processes have left.
@@ -167,13 +158,6 @@ fn is_locked_down() -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn tracefs_is_found_wherever_it_is() {
-        let mounts = "proc /proc proc rw 0 0\nnone /mnt/trace tracefs rw,relatime 0 0\n";
-        assert_eq!(mount_point(mounts), Some(PathBuf::from("/mnt/trace")));
-        assert_eq!(mount_point("tracefs /proc proc rw 0 0\n"), None);
-    }
 
     #[test]
     fn what_somebody_holds_is_left_alone() {

@@ -7,7 +7,7 @@ use howlate_linux::clock;
 use howlate_model::{
     MonotonicTime, NOT_LOOKED_AT, Ongoing, ReasonWaits, Span, Stack, ThreadWaits, Waits, WaitsRead,
 };
-use howlate_procfs::{Root, Schedstat, threads};
+use howlate_procfs::{Root, Schedstat, Status, threads};
 
 use super::{WaitReader, WaitSource};
 use crate::Refusal;
@@ -41,15 +41,14 @@ struct Thread {
     read: MonotonicTime,
 }
 
-/// The lines of `/proc/TID/status` that matter here.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Status {
+/// What a thread is at.
+struct Doing {
     name: String,
-    is_asleep: bool,
-    has_ended: bool,
     /// It has memory of its own, as no thread of the kernel has.
     is_program: bool,
     sleeps: u64,
+    /// Where; `None` if it does not.
+    asleep: Option<u64>,
 }
 
 impl Sampling {
@@ -96,15 +95,15 @@ impl Sampling {
 
     fn first_look(&mut self, pid: u32, tid: u32, process: &str, now: MonotonicTime) -> Option<Thread> {
         let account = Schedstat::read(&self.root, tid)?;
-        let (status, asleep) = self.status(tid)?;
+        let doing = self.doing(tid)?;
         Some(Thread {
             pid,
             process: process.to_owned(),
-            of_kernel: !status.is_program,
-            name: status.name,
+            of_kernel: !doing.is_program,
+            name: doing.name,
             account,
-            sleeps: status.sleeps,
-            asleep,
+            sleeps: doing.sleeps,
+            asleep: doing.asleep,
             changed: now,
             read: now,
         })
@@ -118,25 +117,25 @@ impl Sampling {
         let new = match account == known.account {
             true => known.unchanged(tid, seen, now),
             false => {
-                let (status, asleep) = self.status(tid)?;
-                known.changed(tid, seen, now, (account, status, asleep))
+                let doing = self.doing(tid)?;
+                known.changed(tid, seen, now, (account, doing))
             }
         };
         self.threads.insert(tid, known);
         Some(new)
     }
 
-    /// What it is at, and where it sleeps if it does.
-    fn status(&mut self, tid: u32) -> Option<(Status, Option<u64>)> {
-        let status = Status::parse(&self.root.read(&format!("/proc/{tid}/status")).ok()?);
-        if status.has_ended {
-            return None;
-        }
-        let asleep = status.is_asleep.then(|| {
+    /// What it is at, and where it sleeps if it does; `None` once it has ended.
+    fn doing(&mut self, tid: u32) -> Option<Doing> {
+        let status = Status::of(&self.root, tid);
+        status.reading.text().filter(|_| !status.has_ended())?;
+        let asleep = status.is_asleep().then(|| {
             let function = self.root.read(&format!("/proc/{tid}/wchan")).unwrap_or_default();
             self.number(&function)
         });
-        Some((status, asleep))
+        let name = status.field("Name").unwrap_or_default().to_owned();
+        let sleeps = status.number("voluntary_ctxt_switches").unwrap_or(0);
+        Some(Doing { name, is_program: status.has_memory(), sleeps, asleep })
     }
 
     /// The number of a function; whose programs are not one's own sleep in `0`.
@@ -188,16 +187,16 @@ impl Thread {
         tid: u32,
         seen: Span,
         now: MonotonicTime,
-        (account, status, asleep): (Schedstat, Status, Option<u64>),
+        (account, doing): (Schedstat, Doing),
     ) -> ThreadWaits {
         let Schedstat { ran, waited, turns } = account.since(self.account);
         let slept = now.since(self.changed).minus(ran).minus(waited);
-        let sleeps = status.sleeps.saturating_sub(self.sleeps) + u64::from(self.asleep.is_some());
-        let stack = self.asleep.or(asleep).unwrap_or(NOT_LOOKED_AT);
+        let sleeps = doing.sleeps.saturating_sub(self.sleeps) + u64::from(self.asleep.is_some());
+        let stack = self.asleep.or(doing.asleep).unwrap_or(NOT_LOOKED_AT);
         let looked_at = u64::from(stack != NOT_LOOKED_AT);
         let reason = ReasonWaits { stack, waits: several(slept, sleeps.max(1)), looked_at };
-        self.name = status.name;
-        (self.account, self.sleeps, self.asleep, self.changed) = (account, status.sleeps, asleep, now);
+        self.name = doing.name;
+        (self.account, self.sleeps, self.asleep, self.changed) = (account, doing.sleeps, doing.asleep, now);
         ThreadWaits {
             cpu: if waited.is_zero() { Waits::default() } else { several(waited, turns.max(1)) },
             reasons: if slept.is_zero() || sleeps == 0 { Vec::new() } else { vec![reason] },
@@ -209,27 +208,6 @@ impl Thread {
 /// So many waits of this time together: the longest one is no shorter than their mean.
 const fn several(time: Span, count: u64) -> Waits {
     Waits { time, count, longest: Span::from_nanos(time.as_nanos() / count) }
-}
-
-impl Status {
-    fn parse(text: &str) -> Self {
-        let mut status = Self::default();
-        for line in text.lines() {
-            let Some((field, value)) = line.split_once(':') else { continue };
-            let value = value.trim();
-            match field {
-                "Name" => value.clone_into(&mut status.name),
-                "State" => {
-                    status.is_asleep = value.starts_with(['S', 'D', 'T', 't', 'I']);
-                    status.has_ended = value.starts_with(['Z', 'X']);
-                }
-                "VmSize" => status.is_program = true,
-                "voluntary_ctxt_switches" => status.sleeps = value.parse().unwrap_or(0),
-                _ => {}
-            }
-        }
-        status
-    }
 }
 
 #[cfg(test)]

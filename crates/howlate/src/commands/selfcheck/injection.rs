@@ -64,14 +64,14 @@ impl Making<'_> {
     /// Starts all processes, up to the moment when they wait for the start.
     fn gather(&self) -> Result<Parties, String> {
         let quota = self.class.needs_quota().then(Quota::make).transpose()?;
-        let group_stat = quota.as_ref().map(Quota::stat);
+        let group = quota.as_ref().map(Quota::folder);
         let order = |part, measured| Order {
             class: self.class,
             part,
             cpu: self.cpu,
             lasts: self.lasts,
             measured,
-            group_stat: group_stat.clone(),
+            group: group.clone(),
         };
         let start = |order| Party::start(&order).map_err(|reason| reason.to_string());
         let measured = start(order(Part::Measured, None))?;

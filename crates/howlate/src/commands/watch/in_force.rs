@@ -2,7 +2,7 @@
 
 use howlate_linux::sched;
 use howlate_model::{CpuSet, InForce, Policy, Span};
-use howlate_procfs::Root;
+use howlate_procfs::{Root, Status};
 use howlate_watch::Told;
 
 /// What a thread of somebody else's is subject to, as far as the kernel tells; one that has ended, what was told of it.
@@ -16,19 +16,8 @@ pub(in crate::commands) fn in_force(tid: u32, told: Option<&Told>) -> InForce {
         policy: policy.unwrap_or(Policy::OTHER),
         slack_ns: slack.unwrap_or_default(),
         cpus: sched::affinity_of(tid).unwrap_or_else(|_| CpuSet::default()),
-        memory_locked: is_locked(&root.read(&format!("/proc/{tid}/status")).unwrap_or_default()),
+        memory_locked: Status::of(&root, tid).is_memory_locked(),
         dma_latency_us: None,
         slice_ns: None,
     }
-}
-
-/// Whether all memory of a process is locked that it has.
-fn is_locked(status: &str) -> bool {
-    let kilobytes = |name: &str| -> Option<u64> {
-        let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
-        line.split_whitespace().next()?.parse().ok()
-    };
-    kilobytes("VmLck")
-        .zip(kilobytes("VmRSS"))
-        .is_some_and(|(locked, resident)| locked >= resident && locked > 0)
 }

@@ -1,0 +1,143 @@
+//! The control groups that control a process's CPU time, and where their files are.
+
+use std::fmt::Display;
+
+use crate::{CgroupMembership, Mounts, Root};
+
+/// Which of the two hierarchies a group belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CgroupVersion {
+    /// One hierarchy for each controller: cgroup v1.
+    One,
+    /// The unified hierarchy: cgroup v2.
+    Two,
+}
+
+/// A group in a hierarchy that controls CPU time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cgroup {
+    /// Its hierarchy.
+    pub version: CgroupVersion,
+    /// Where the hierarchy is mounted.
+    pub mount: String,
+    /// The group's path below the mount; empty for the top.
+    path: String,
+}
+
+impl Cgroup {
+    /// The file `name` of this group.
+    pub fn file(&self, name: &str) -> String {
+        format!("{}/{name}", self.folder())
+    }
+
+    /// The folder with its files.
+    pub fn folder(&self) -> String {
+        format!("{}{}", self.mount, self.path)
+    }
+
+    /// This group, then the ones above it up to the mount.
+    pub fn upwards(&self) -> Vec<Self> {
+        let mut groups = vec![self.clone()];
+        let mut path = self.path.as_str();
+        while let Some((above, _)) = path.rsplit_once('/') {
+            groups.push(Self { path: above.to_owned(), ..self.clone() });
+            path = above;
+        }
+        groups
+    }
+
+    /// The group's name for people: `/` for the top.
+    pub fn name(&self) -> &str {
+        if self.path.is_empty() { "/" } else { &self.path }
+    }
+}
+
+/// The groups of one process that control its CPU time; of both hierarchies, where a machine has both.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CpuCgroups {
+    /// In the `cpu` hierarchy of cgroup v1.
+    pub v1: Option<Cgroup>,
+    /// In the unified hierarchy.
+    pub v2: Option<Cgroup>,
+}
+
+impl CpuCgroups {
+    /// Of a process or thread.
+    pub fn of(root: &Root, process: impl Display) -> Self {
+        let (membership, mounts) = (CgroupMembership::of(root, process), Mounts::read(root));
+        let v1 = mounts.find(|mount| mount.kind == "cgroup" && mount.has_option("cpu"));
+        let v2 = mounts.find(|mount| mount.kind == "cgroup2");
+        let group = |version, path: Option<&str>, mount: Option<&crate::Mount>| {
+            let (path, mount) = path.zip(mount)?;
+            Some(Cgroup { version, mount: mount.point.clone(), path: below(path, &mount.top) })
+        };
+        Self {
+            v1: group(CgroupVersion::One, membership.v1("cpu"), v1),
+            v2: group(CgroupVersion::Two, membership.v2(), v2),
+        }
+    }
+
+    /// Its groups, each followed by the ones above it.
+    pub fn upwards(&self) -> Vec<Cgroup> {
+        [&self.v1, &self.v2].into_iter().flatten().flat_map(Cgroup::upwards).collect()
+    }
+}
+
+/// The path below what is mounted. A group outside of it is shown with `..`, and its
+/// files are out of reach: the top of what is visible stands for it.
+fn below(path: &str, top: &str) -> String {
+    let inside =
+        path.strip_prefix(top.trim_end_matches('/')).filter(|rest| rest.is_empty() || rest.starts_with('/'));
+    let inside = inside.unwrap_or(path);
+    if inside.contains("/..") { String::new() } else { inside.trim_end_matches('/').to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::tree;
+
+    #[test]
+    fn paths_are_relative_to_the_mount() {
+        for (path, top, expected) in [
+            ("/docker/1f", "/", "/docker/1f"),
+            ("/docker/1f", "/docker/1f", ""),
+            ("/docker/1f/pod", "/docker/1f", "/pod"),
+            ("/docker/1fe", "/docker/1f", "/docker/1fe"),
+            ("/", "/", ""),
+            ("/../other", "/", ""),
+        ] {
+            assert_eq!(below(path, top), expected, "{path} below {top}");
+        }
+    }
+
+    #[test]
+    fn upwards_ends_at_the_mount() {
+        let (mount, path) = ("/sys/fs/cgroup".to_owned(), "/a/b".to_owned());
+        let group = Cgroup { version: CgroupVersion::Two, mount, path };
+        let folders: Vec<String> = group.upwards().iter().map(Cgroup::folder).collect();
+        assert_eq!(folders, ["/sys/fs/cgroup/a/b", "/sys/fs/cgroup/a", "/sys/fs/cgroup"]);
+        let names: Vec<String> = group.upwards().iter().map(|group| group.name().to_owned()).collect();
+        assert_eq!(names, ["/a/b", "/a", "/"]);
+    }
+
+    #[test]
+    fn a_process_has_a_group_in_each_hierarchy() {
+        let (cpu, unified) = (
+            "34 31 0:29 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct",
+            "41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw",
+        );
+        let mounts =
+            format!("33 31 0:30 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n{cpu}\n{unified}");
+        let (_folder, root) = tree(&[
+            ("/proc/self/mountinfo", &mounts),
+            ("/proc/7/cgroup", "4:memory:/m\n1:cpu,cpuacct:/a/b\n0::/"),
+            ("/proc/8/cgroup", "2:cpuset:/a"),
+        ]);
+        let folders =
+            |pid: u32| CpuCgroups::of(&root, pid).upwards().iter().map(Cgroup::folder).collect::<Vec<_>>();
+        let below = ["/a/b", "/a", ""].map(|path| format!("/sys/fs/cgroup/cpu{path}"));
+        assert_eq!(folders(7), [&below[..], &["/sys/fs/cgroup/unified".to_owned()]].concat());
+        assert!(folders(8).is_empty() && folders(9).is_empty());
+    }
+}

@@ -1,0 +1,54 @@
+//! `/proc/PID/limits`: how much a process may have of each resource.
+
+use crate::{Reading, Root, SELF};
+
+/// The file of this process with the outcome of reading it.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// What was read.
+    pub reading: Reading,
+}
+
+/// No limit: `RLIM_INFINITY` of `getrlimit(2)`.
+pub const UNLIMITED: u64 = u64::MAX;
+
+impl Limits {
+    /// Those of this process.
+    pub fn read(root: &Root) -> Self {
+        Self { reading: root.reading(format!("/proc/{SELF}/limits")) }
+    }
+
+    /// The soft limit of a resource: `Max locked memory`. `None` where it is not said.
+    ///
+    /// Source: `proc_pid_limits(5)`; a name holds spaces, and ends where the numbers begin.
+    pub fn soft(&self, name: &str) -> Option<u64> {
+        let rest = self.reading.text()?.lines().find_map(|line| line.strip_prefix(name))?;
+        match rest.split_whitespace().next()? {
+            "unlimited" => Some(UNLIMITED),
+            number => number.parse().ok(),
+        }
+    }
+
+    /// The line of one resource as evidence.
+    pub fn evidence(&self, name: &str) -> Reading {
+        self.reading.lines(|line| line.starts_with(name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_have_a_number_or_none() {
+        let text = "Limit                     Soft Limit           Hard Limit           Units     \n\
+                    Max locked memory         8388608              unlimited            bytes     \n\
+                    Max nice priority         unlimited            0                              ";
+        let limits =
+            Limits { reading: Reading { path: "/proc/self/limits".into(), content: Ok(text.into()) } };
+        assert_eq!(limits.soft("Max locked memory"), Some(8_388_608));
+        assert_eq!(limits.soft("Max nice priority"), Some(UNLIMITED));
+        assert_eq!(limits.soft("Max else"), None);
+        assert!(limits.evidence("Max nice priority").text().is_some_and(|line| line.starts_with("Max nice")));
+    }
+}

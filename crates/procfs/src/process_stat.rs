@@ -1,0 +1,76 @@
+//! `/proc/PID/stat`: a process in one line of numbers.
+
+use std::fmt::Display;
+
+use howlate_model::Span;
+
+use crate::{Root, ticks};
+
+/// A thread that belongs to the kernel: `PF_KTHREAD` of its `sched.h`.
+const KERNEL_THREAD: u64 = 0x0020_0000;
+
+/// Places of fields after the name, which is the second. Source: `proc_pid_stat(5)`, fields 3, 9, 16 and 17.
+const STATE: usize = 0;
+const FLAGS: usize = 6;
+const OF_ENDED_CHILDREN: [usize; 2] = [13, 14];
+
+/// What follows the name, which stands in brackets and may hold any.
+#[derive(Clone, Debug)]
+pub struct ProcessStat {
+    fields: String,
+}
+
+impl ProcessStat {
+    /// Reads that of a process or thread; `None` when it is gone.
+    pub fn of(root: &Root, process: impl Display) -> Option<Self> {
+        let text = root.read(&format!("/proc/{process}/stat")).ok()?;
+        text.rsplit(')').next().map(|fields| Self { fields: fields.to_owned() })
+    }
+
+    fn field(&self, place: usize) -> Option<&str> {
+        self.fields.split_whitespace().nth(place)
+    }
+
+    fn number(&self, place: usize) -> Option<u64> {
+        self.field(place)?.parse().ok()
+    }
+
+    /// Whether it has ended, and only its parent has not asked how; so has one that says nothing.
+    pub fn has_ended(&self) -> bool {
+        self.field(STATE).is_none_or(|state| state.starts_with(['Z', 'X']))
+    }
+
+    /// Whether it belongs to the kernel.
+    pub fn is_of_the_kernel(&self) -> bool {
+        self.number(FLAGS).is_some_and(|flags| flags & KERNEL_THREAD != 0)
+    }
+
+    /// CPU time of its children that have ended, to a tick: `cutime` and `cstime`.
+    pub fn of_ended_children(&self) -> Span {
+        ticks(OF_ENDED_CHILDREN.iter().filter_map(|place| self.number(*place)).fold(0, u64::saturating_add))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::tree;
+
+    #[test]
+    fn a_name_may_hold_brackets() {
+        let line = "7 (a) b) S 1 7 7 0 -1 4 0 0 0 0 10 20 3 4 20 0 1";
+        let kernel = "2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0 0 0 0 0 20 0 1";
+        let (_folder, root) = tree(&[
+            ("/proc/7/stat", line),
+            ("/proc/2/stat", kernel),
+            ("/proc/9/stat", "9 (S 1) Z 1 9"),
+            ("/proc/10/stat", ""),
+        ]);
+        let stat = |pid: u32| ProcessStat::of(&root, pid).unwrap();
+        assert_eq!((stat(7).of_ended_children(), stat(7).has_ended()), (ticks(7), false));
+        assert_eq!((stat(7).is_of_the_kernel(), stat(2).is_of_the_kernel()), (false, true));
+        assert!(stat(9).has_ended() && stat(10).has_ended());
+        assert_eq!(stat(9).of_ended_children(), Span::ZERO);
+        assert!(ProcessStat::of(&root, 8).is_none());
+    }
+}
