@@ -46,7 +46,7 @@ impl Own {
     }
 }
 
-const HELLO: &str = "echo 'howlate-runtimes 1 realtime my language 4.2'\n";
+const HELLO: &str = "echo 'howlate-probe 1 realtime my language 4.2'\n";
 
 /// Sleeps as it is told to.
 const SLEEPS: &str = "\
@@ -208,10 +208,10 @@ fn a_program_that_fails_fails_alone_and_says_why() {
         ("exit 3", "ended too early (exit status: 3)"),
         ("echo 'no module named clock' >&2; exit 1", "its last words: no module named clock"),
         ("kill -SEGV $$", "signal: 11"),
-        ("echo Hello, world", "its first line must be `howlate-runtimes 1 monotonic"),
-        ("echo 'howlate-runtimes 1 monotonic x'; echo 1 2 3", "it printed `1 2 3`"),
-        ("echo 'howlate-runtimes 1 monotonic x'; echo 1 2", "is its clock CLOCK_MONOTONIC?"),
-        ("echo 'howlate-runtimes 1 monotonic x'; echo end", "said `end` after 0 of 3 sleeps"),
+        ("echo Hello, world", "its first line must be `howlate-probe 1 monotonic"),
+        ("echo 'howlate-probe 1 monotonic x'; echo 1 2 3", "it printed `1 2 3`"),
+        ("echo 'howlate-probe 1 monotonic x'; echo 1 2", "is its clock CLOCK_MONOTONIC?"),
+        ("echo 'howlate-probe 1 monotonic x'; echo end", "said `end` after 0 of 3 sleeps"),
         ("head -c 100000 /dev/zero", "its first line must be"),
     ];
     for (script, says) in cases {
@@ -346,7 +346,7 @@ def other():
     time.sleep(1000)
 threading.Thread(target=other, daemon=True).start()
 apart.wait()
-print('howlate-runtimes 1 monotonic python')
+print('howlate-probe 1 monotonic python')
 for _ in range(2000):
     start = time.monotonic_ns()
     time.sleep(0.001)

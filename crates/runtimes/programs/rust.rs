@@ -32,7 +32,7 @@ fn main() -> io::Result<()> {
     let asked = Duration::from_nanos(length);
     let mut out = io::stdout().lock();
     let compiler = option_env!("HOWLATE_COMPILER").unwrap_or("Rust");
-    writeln!(out, "howlate-runtimes 1 monotonic {compiler}: std::thread::sleep")?;
+    writeln!(out, "howlate-probe 1 monotonic {compiler}: std::thread::sleep")?;
 
     let mut readings = Vec::with_capacity(MOST);
     let mut next_print = now() + SECOND;

@@ -134,7 +134,7 @@ pub enum Failed {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProtocolError {
     /// The first line is another program's.
-    #[error("its first line must be `howlate-runtimes {wanted} monotonic …`, and is {found}")]
+    #[error("its first line must be `howlate-probe {wanted} monotonic …`, and is {found}")]
     FirstLine {
         /// The version that is known.
         wanted: &'static str,

@@ -14,7 +14,7 @@ pub(crate) enum Clock {
     Realtime,
 }
 
-/// The first line: `howlate-runtimes 1 monotonic Python 3.11.7: time.sleep, by clock_nanosleep`.
+/// The first line: `howlate-probe 1 monotonic Python 3.11.7: time.sleep, by clock_nanosleep`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Hello {
     pub(crate) clock: Clock,
@@ -28,7 +28,7 @@ impl Hello {
     /// What is wrong with the line.
     pub(crate) fn parse(line: &str) -> Result<Self, ProtocolError> {
         let mut words = line.splitn(4, ' ');
-        if words.next() != Some("howlate-runtimes") {
+        if words.next() != Some("howlate-probe") {
             return Err(ProtocolError::FirstLine { wanted: VERSION, found: quoted(line) });
         }
         let version = words.next().unwrap_or_default();
@@ -85,13 +85,13 @@ mod tests {
 
     #[test]
     fn the_first_line_says_clock_and_version() {
-        let hello = Hello::parse("howlate-runtimes 1 monotonic Python 3.11.7: time.sleep").unwrap();
+        let hello = Hello::parse("howlate-probe 1 monotonic Python 3.11.7: time.sleep").unwrap();
         assert_eq!(hello, Hello { clock: Clock::Monotonic, text: "Python 3.11.7: time.sleep".into() });
-        assert_eq!(Hello::parse("howlate-runtimes 1 realtime").unwrap().text, "");
+        assert_eq!(Hello::parse("howlate-probe 1 realtime").unwrap().text, "");
         for (line, says) in [
-            ("Hello, world", "must be `howlate-runtimes 1 monotonic"),
-            ("howlate-runtimes 2 monotonic x", "version `2`"),
-            ("howlate-runtimes 1 boottime x", "and is `boottime`"),
+            ("Hello, world", "must be `howlate-probe 1 monotonic"),
+            ("howlate-probe 2 monotonic x", "version `2`"),
+            ("howlate-probe 1 boottime x", "and is `boottime`"),
             ("", "and is ``"),
         ] {
             let error = Hello::parse(line).unwrap_err().to_string();

@@ -6,9 +6,9 @@ pub(crate) const TARGET: Target = Target { name: "probe", seeds, body };
 
 fn seeds() -> Vec<Vec<u8>> {
     let talks = [
-        "howlate-runtimes 1 monotonic Python 3.11.7: time.sleep\n1000 1100\n1200 1400\n1500 1501\nend\n",
-        "howlate-runtimes 1 realtime C\n1700000000000000000 1700000000000000100\n1700000000000000200 1700000000000000900\nend\n",
-        "howlate-runtimes 2 monotonic\n",
+        "howlate-probe 1 monotonic Python 3.11.7: time.sleep\n1000 1100\n1200 1400\n1500 1501\nend\n",
+        "howlate-probe 1 realtime C\n1700000000000000000 1700000000000000100\n1700000000000000200 1700000000000000900\nend\n",
+        "howlate-probe 2 monotonic\n",
         "-bash: no such file\n",
     ];
     talks.iter().map(|talk| talk.as_bytes().to_vec()).collect()

@@ -55,7 +55,7 @@ fn main() -> io::Result<()> {
     let number = |place| std::env::args().nth(place).and_then(|text| text.parse::<u64>().ok());
     let (Some(length), Some(count)) = (number(1), number(2)) else { std::process::exit(2) };
     let compiler = option_env!("HOWLATE_COMPILER").unwrap_or("Rust");
-    println!("howlate-runtimes 1 monotonic tokio {}, {compiler}: tokio::time::sleep", version());
+    println!("howlate-probe 1 monotonic tokio {}, {compiler}: tokio::time::sleep", version());
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(measure(Duration::from_nanos(length), count))
 }
