@@ -9,9 +9,6 @@ mod kubernetes;
 mod lab;
 mod orders;
 mod packages;
-#[cfg(test)]
-#[path = "../../crates/howlate/tests/common/skip.rs"]
-mod skip;
 mod storm;
 mod supply;
 mod test;

@@ -26,7 +26,7 @@ mod tests {
     fn tests_see_trace_files_that_nobody_else_sees() {
         let before = std::fs::read_to_string(MOUNTS).unwrap();
         let Some((first, rest)) = words_before().split_first() else {
-            return crate::skip::skip("tracefs cannot be mounted here");
+            return howlate_testing::skip("tracefs cannot be mounted here");
         };
         let output = Command::new(first).args(rest).args(["cat", MOUNTS]).output().unwrap();
         let inside = String::from_utf8(output.stdout).unwrap();

@@ -6,7 +6,7 @@ mod common;
 
 use std::process::Output;
 
-use common::{howlate, json, run, stderr, stdout};
+use common::{howlate, json, run, stderr, stdout, values};
 use serde_json::Value;
 
 const POLICIES: [&str; 4] = ["compare", "policies.jsonl", "--by", "policy"];
@@ -27,8 +27,8 @@ fn compared_json(arguments: &[&[&str]], status: i32) -> Value {
 
 #[test]
 fn every_format_of_conditions_that_took_turns() {
-    for format in ["text", "json", "junit", "tap", "md"] {
-        let output = compared(&[&POLICIES, &["--format", format]]);
+    for format in values("compare", "--format") {
+        let output = compared(&[&POLICIES, &["--format", &format]]);
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         insta::assert_snapshot!(format!("policies-{format}"), stdout(&output));
     }
@@ -36,8 +36,8 @@ fn every_format_of_conditions_that_took_turns() {
 
 #[test]
 fn every_format_of_two_recordings() {
-    for format in ["text", "json", "junit", "tap", "md"] {
-        let output = compared(&[&IDLE, &["--format", format]]);
+    for format in values("compare", "--format") {
+        let output = compared(&[&IDLE, &["--format", &format]]);
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         insta::assert_snapshot!(format!("idle-{format}"), stdout(&output));
     }

@@ -8,8 +8,8 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
 use common::{
-    OwnSettings, SETTING, children, howlate, json, pause, run, send, skip, stderr, stdout, tune_shortly,
-    wait_until,
+    OwnSettings, SETTING, children, howlate, is_root, json, pause, run, send, skip, stderr, stdout,
+    tune_shortly, wait_until,
 };
 use rustix::process::Signal;
 use serde_json::Value;
@@ -51,8 +51,10 @@ fn every_setting_is_listed_with_its_state_and_nothing_is_measured() {
 #[test]
 fn what_would_be_written_is_what_the_machine_has_now() {
     let listed = json(&["tune", "--knobs", "machine", "--dry-run", "--json"], 0);
+    let mut written = 0;
     for row in listed["knobs"].as_array().unwrap() {
         for write in row["writes"].as_array().unwrap().iter().filter(|_| row["scope"] == "machine") {
+            written += 1;
             let path = write["path"].as_str().unwrap();
             // Some files show a choice with the one that is chosen marked.
             let now = write["now"].as_str().unwrap();
@@ -60,6 +62,10 @@ fn what_would_be_written_is_what_the_machine_has_now() {
             assert!(holds || path.starts_with("/dev/"), "{path}: {now}");
         }
     }
+    if !is_root() {
+        return skip("only root may write settings of the machine");
+    }
+    assert!(written > 0, "nothing would be written: {listed}");
 }
 
 /// An effect as large as the slack itself.
@@ -88,15 +94,18 @@ fn timer_slack_is_found_and_confirmed() {
     assert_as_published(&result);
     // On a machine that is too busy it says so: no turns in that time, or an effect of that size could not have been seen.
     if let Some(needed) = result["needs_budget_ns"].as_u64() {
-        return assert!(needed > 60_000_000_000, "{result}");
+        assert!(needed > 60_000_000_000, "{result}");
+        return skip("the machine is too busy: turns would take longer than the budget");
     }
     let slack = &knob(&result, "timer_slack")["differences"]["p50"];
+    assert!(slack["difference_ns"].as_f64().unwrap() < 0.0, "{result}");
     for of in [slack, &result["confirmed"]["p50"]] {
         if of["verdict"] != "better" {
-            return assert!(of["detectable_ns"].as_f64().is_none_or(|ns| ns > 4e6), "{result}");
+            assert_eq!(of["verdict"], "not_distinguishable", "{result}");
+            assert!(of["detectable_ns"].as_f64().is_none_or(|ns| ns > 4e6), "{result}");
+            return skip("the machine is too busy to tell 5 ms of slack from chance");
         }
     }
-    assert!(slack["difference_ns"].as_f64().unwrap() < 0.0);
     let recommended = result["recommended"].as_array().unwrap();
     assert!(recommended.contains(&Value::from("timer_slack")), "{result}");
     let answer = result["answer"].as_str().unwrap();

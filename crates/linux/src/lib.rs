@@ -31,7 +31,3 @@ pub mod thread;
 pub mod ticks;
 pub mod uring;
 pub mod usage;
-
-#[cfg(test)]
-#[path = "../../howlate/tests/common/skip.rs"]
-mod skip;

@@ -203,7 +203,7 @@ mod tests {
     #[test]
     fn a_thread_that_sleeps_is_switched_out_and_in_and_what_is_lost_is_told() {
         let Ok(mut records) = SwitchRecords::of_thread(thread::id(), page_size()) else {
-            return crate::skip::skip("perf_event_open is not permitted here");
+            return howlate_testing::skip("perf_event_open is not permitted here");
         };
         let full = sleep_and_read(&mut records, 200);
         assert!(full.len() >= 100 && full.iter().all(|kind| *kind == SWITCH), "{full:?}");

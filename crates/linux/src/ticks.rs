@@ -51,7 +51,9 @@ mod tests {
 
     #[test]
     fn both_go_on() {
-        let Some(one) = now() else { return };
+        let Some(one) = now() else {
+            return howlate_testing::skip("programs do not read this processor's ticks alike");
+        };
         let other = now().unwrap();
         assert!(other.ticks > one.ticks && other.clock >= one.clock);
     }

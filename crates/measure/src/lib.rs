@@ -23,7 +23,3 @@ pub use instrument::measure_instrument;
 pub use notify::{HELPERS, Notifications, is_allowed};
 pub use run::Threads;
 pub use settings::Process;
-
-#[cfg(test)]
-#[path = "../../howlate/tests/common/skip.rs"]
-mod skip;

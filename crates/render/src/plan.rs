@@ -11,7 +11,14 @@ use crate::table::Columns;
 
 /// `54 conditions in 270 turns, about 12.0 min`.
 pub fn extent(conditions: usize, turns: usize, estimate: Span) -> String {
-    format!("{conditions} conditions in {turns} turns, about {}", rough(estimate))
+    let (condition, turn) = (some(conditions, "condition"), some(turns, "turn"));
+    format!("{condition} in {turn}, about {}", rough(estimate))
+}
+
+/// `1 turn`, `2 turns`.
+fn some(count: usize, of: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {of}{plural}")
 }
 
 /// Plans by name, with what each asks.

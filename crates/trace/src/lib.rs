@@ -80,7 +80,3 @@ pub trait Tracer {
     /// Ends following; what was seen can still be read.
     fn stop(&mut self);
 }
-
-#[cfg(test)]
-#[path = "../../howlate/tests/common/skip.rs"]
-mod skip;

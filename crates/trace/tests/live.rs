@@ -3,15 +3,13 @@
 #![allow(missing_docs)]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-#[path = "../../howlate/tests/common/skip.rs"]
-mod skip;
-
 use std::process::{Child, Command};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread;
 
 use howlate_linux::{clock, sched, thread as linux_thread};
 use howlate_model::{AfterEach, Asleep, CpuSet, Holder, Policy, Span, Traced, Wakeup, Who, WokenBy};
+use howlate_testing::skip;
 use howlate_trace::{Choice, Tier, Tracer, open};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::thread::{ClockId, clock_nanosleep_absolute};
@@ -73,7 +71,7 @@ fn every_sleep_is_seen_with_its_own_times() {
     for tier in Tier::ALL {
         let mut opened = open(Choice::Only(tier), &[std::process::id()]);
         let Some(tracer) = &mut opened.tracer else {
-            skip::skip(&format!("{tier}: {}", opened.refused[0].1));
+            skip(&format!("{tier}: {}", opened.refused[0].1));
             continue;
         };
         tracer.start().unwrap();
@@ -114,7 +112,7 @@ fn who_stopped_a_program_is_known_although_it_slept_again_before_it_ended() {
         let mut opened = open(Choice::Only(tier), &[sleeps.id()]);
         let Some(tracer) = &mut opened.tracer else {
             sleeps.kill().unwrap();
-            skip::skip(&format!("{tier}: {}", opened.refused[0].1));
+            skip(&format!("{tier}: {}", opened.refused[0].1));
             continue;
         };
         await_state(&sleeps, 'S');

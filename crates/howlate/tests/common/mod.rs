@@ -3,8 +3,6 @@
 #![allow(dead_code, reason = "each test program uses its part")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-mod skip;
-
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -18,7 +16,7 @@ use signal_hook::consts::{SIGHUP, SIGINT};
 use tempfile::TempDir;
 
 #[allow(unused_imports, reason = "each test program uses its part")]
-pub(crate) use skip::skip;
+pub(crate) use howlate_testing::skip;
 
 /// The program, its settings independent of whoever runs the tests.
 pub(crate) fn howlate(arguments: &[&str]) -> Command {
@@ -69,6 +67,16 @@ pub(crate) fn commands() -> Vec<String> {
     // What goes on from the line above is further in.
     let names = listed.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
     names.filter(|name| !matches!(*name, "" | "help")).map(str::to_owned).collect()
+}
+
+/// The values that an option takes, which the program lists when it refuses another.
+#[track_caller]
+pub(crate) fn values(command: &str, option: &str) -> Vec<String> {
+    let said = stderr(&run(&[command, option, "?"]));
+    let list = ["[possible values: ", "choose from "].iter().find_map(|before| said.split_once(before));
+    let list = list.unwrap_or_else(|| panic!("{command} {option}: {said}")).1;
+    let list = list.split([']', '\n']).next().unwrap();
+    list.split(", ").map(str::to_owned).collect()
 }
 
 /// Whether a program is on the path; one that is there and fails is no reason to skip a test.

@@ -78,7 +78,7 @@ const fn needs_the_program(notifier: Notifier) -> bool {
 fn every_mechanism_wakes_a_thread() {
     for notifier in Notifier::ALL.into_iter().filter(|one| !needs_the_program(*one)) {
         if let Err(reason) = super::is_allowed(notifier) {
-            crate::skip::skip(&format!("{notifier}: {reason}"));
+            howlate_testing::skip(&format!("{notifier}: {reason}"));
             continue;
         }
         for round_trip in [false, true] {

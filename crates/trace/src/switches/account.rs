@@ -73,7 +73,7 @@ mod tests {
         let tid = tid.join().unwrap();
         let taken: Vec<_> = accounts.take().collect();
         if taken.is_empty() {
-            return crate::skip::skip("this kernel keeps no account of waiting");
+            return howlate_testing::skip("this kernel keeps no account of waiting");
         }
         assert!(taken.iter().all(|(of, one)| *of == tid && one.from == wakeup.ran && one.until > one.from));
         assert!(taken[0].1.waited <= taken[1].1.waited);
