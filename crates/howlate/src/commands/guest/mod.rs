@@ -1,9 +1,9 @@
 //! `howlate guest`
 
 mod boots;
-mod check;
 mod command;
 mod kinds;
+mod printing;
 mod rounds;
 mod verdict;
 
@@ -16,9 +16,9 @@ use howlate_plan::without_repeats;
 use howlate_record::Writer;
 use howlate_render as render;
 
-use self::check::Check;
 use self::command::Task;
 use self::kinds::kinds;
+use self::printing::Check;
 use self::rounds::Rounds;
 use super::say_kept;
 use crate::cli::Guest;
