@@ -78,6 +78,58 @@ pub enum GuestError {
         /// Its folder.
         folder: PathBuf,
     },
+    /// A package is not the one that the signed list names.
+    #[error("the package {package} is damaged: found {bytes} bytes with SHA-256 {found}, wanted {wanted}")]
+    PackageDamaged {
+        /// Its name and version.
+        package: String,
+        /// Its length.
+        bytes: usize,
+        /// Its checksum.
+        found: String,
+        /// The one that Debian has signed.
+        wanted: String,
+    },
+    /// apt's sources name no mirror of Debian.
+    #[error("apt's sources name no mirror of Debian: found {}, wanted one such as http://deb.debian.org/debian", if found.is_empty() { "none".to_owned() } else { found.join(", ") })]
+    NoMirror {
+        /// What they name.
+        found: Vec<String>,
+    },
+    /// The keys that Debian signs with are not there.
+    #[error("Debian's signatures cannot be checked: there is no {wanted}")]
+    NoKeyring {
+        /// The file.
+        wanted: &'static str,
+    },
+    /// The mirror does not answer, and there is no list of earlier.
+    #[error("Debian's lists of packages cannot be fetched from {mirror}: `apt-get update` said: {said}")]
+    MirrorAway {
+        /// Where it is.
+        mirror: String,
+        /// apt's words.
+        said: String,
+    },
+    /// The mirror has no such suite.
+    #[error("Debian has no suite `{asked}` with kernels; it has {}", there.join(", "))]
+    NoSuchSuite {
+        /// What was asked for.
+        asked: String,
+        /// What may have been meant.
+        nearest: Option<String>,
+        /// What there is.
+        there: Vec<String>,
+    },
+    /// No suite has a kernel of this version.
+    #[error("Debian has no kernel {asked} ({kind}); it has {}", there.join(", "))]
+    NoSuchVersion {
+        /// What was asked for.
+        asked: String,
+        /// Which kind.
+        kind: &'static str,
+        /// What there is.
+        there: Vec<String>,
+    },
     /// apt does not know the package.
     #[error("apt knows no package {package}")]
     NoSuchPackage {
@@ -190,7 +242,7 @@ impl GuestError {
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Image { path, .. } if path.starts_with("/boot") => {
-                "give the path of a kernel image with `--kernel`, or one of debian:standard, debian:cloud, debian:rt".into()
+                "give the path of a kernel image with `--kernel`, or one of debian:standard, debian:cloud, debian:rt, debian:trixie, …".into()
             }
             Self::Image { .. } | Self::NoKernel { .. } => {
                 "give the path of a bzImage, such as `--kernel arch/x86/boot/bzImage` or `--kernel /boot/vmlinuz-…`".into()
@@ -201,6 +253,20 @@ impl GuestError {
             Self::NoCache | Self::CacheNotPrivate(_) => "name a folder that is yours alone: `XDG_CACHE_HOME=/root/.cache howlate guest …`".into(),
             Self::CacheDamaged { folder } => {
                 format!("remove it, and it is fetched again: `rm -r {}`", howlate_model::shell_path(folder))
+            }
+            Self::PackageDamaged { .. } => "start again, and it is fetched again; if it stays so, name another mirror in apt's sources".into(),
+            Self::NoMirror { .. } => {
+                "on Debian, name a mirror in /etc/apt/sources.list; elsewhere give the path of a kernel image with `--kernel`".into()
+            }
+            Self::NoKeyring { .. } => "install them: `sudo apt-get install debian-archive-keyring`".into(),
+            Self::MirrorAway { .. } => {
+                "try again when it answers, name another mirror in apt's sources, or give the path of a kernel image with `--kernel`".into()
+            }
+            Self::NoSuchSuite { nearest: Some(nearest), .. } => {
+                format!("did you mean `debian:{nearest}`? `howlate guest --list` shows all kernels")
+            }
+            Self::NoSuchSuite { .. } | Self::NoSuchVersion { .. } => {
+                "`howlate guest --list` shows all kernels, with what to type for each".into()
             }
             Self::NoSuchPackage { .. } | Self::Apt { .. } => {
                 "on Debian, `sudo apt-get update` may help; elsewhere give the path of a kernel image with `--kernel`".into()

@@ -130,7 +130,7 @@ fn find_port() -> Option<std::ffi::OsString> {
 /// Runs howlate again, as an ordinary process.
 fn run(task: &Task, port: &Path) -> io::Result<Over> {
     let mut command = Command::new(THIS_PROGRAM);
-    command.args(&task.arguments).arg("--quiet");
+    command.args(&task.arguments);
     if !task.prints {
         command.arg("--out").arg(port);
     }

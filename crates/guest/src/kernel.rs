@@ -9,6 +9,9 @@ use crate::kernel_spec::KernelSpec;
 use crate::modules::modules_in;
 use crate::{debian, image};
 
+/// The first kernel that the programs of tracer `bpf` load on: docs/why.md, "How it knows".
+const FIRST_FOR_BPF: (u32, u32) = (5, 18);
+
 /// A kernel that can be booted.
 #[derive(Clone, Debug)]
 pub struct Kernel {
@@ -41,13 +44,26 @@ impl Kernel {
                 let release = rustix::system::uname().release().to_string_lossy().into_owned();
                 Self::from_file(asked, &PathBuf::from(format!("/boot/vmlinuz-{release}")), architecture)
             }
-            KernelSpec::Debian(flavour) => {
-                let folder = debian::provide(*flavour, architecture, say)?;
+            KernelSpec::Debian(kernel) => {
+                let folder = debian::provide(kernel, architecture, say)?;
                 let mut kernel = Self::from_file(asked, &folder.join("vmlinuz"), architecture)?;
                 kernel.modules = modules_in(&[folder]);
                 Ok(kernel)
             }
         }
+    }
+
+    /// What cannot be traced in it, because it is older than the tracer's programs know.
+    pub fn traced_with_less(&self) -> Option<String> {
+        let version = version(&self.release)?;
+        (version < FIRST_FOR_BPF).then(|| {
+            let (major, minor) = FIRST_FOR_BPF;
+            format!(
+                "Linux {} is older than {major}.{minor}, which tracer `bpf` needs: `--why` and `selfcheck` take `tracefs` there, which names less, and `top` \
+                 sees states only. `howlate guest --list` shows newer kernels.\n",
+                self.release
+            )
+        })
     }
 
     fn from_file(asked: &KernelSpec, path: &Path, architecture: Architecture) -> Result<Self, GuestError> {
@@ -57,5 +73,30 @@ impl Kernel {
         let installed = PathBuf::from(format!("/lib/modules/{release}/kernel/drivers"));
         let modules = modules_in(&[installed.join("virtio"), installed.join("char")]);
         Ok(Self { asked: asked.clone(), release, sha256: sha256(&bytes), image: path.to_owned(), modules })
+    }
+}
+
+/// The first two numbers of a release.
+fn version(release: &str) -> Option<(u32, u32)> {
+    let mut numbers = release.split(|character: char| !character.is_ascii_digit());
+    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_older_kernel_lacks_is_said() {
+        let said = |release: &str| {
+            let (asked, sha256) = (KernelSpec::Host, String::new());
+            Kernel { asked, release: release.to_owned(), sha256, image: PathBuf::new(), modules: Vec::new() }
+                .traced_with_less()
+        };
+        assert!(said("5.10.0-32-amd64").unwrap().contains("older than 5.18"));
+        assert!(said("4.19.0").is_some() && said("5.17.15+").is_some());
+        for release in ["5.18.0-1-amd64", "6.1.0-56-rt-amd64", "7.3.4+deb13-amd64", "7.3", "10.0.1", "next"] {
+            assert_eq!(said(release), None, "{release}");
+        }
     }
 }

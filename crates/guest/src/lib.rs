@@ -29,6 +29,7 @@ mod setup;
 mod task;
 
 pub use architecture::Architecture;
+pub use debian::{ListedKernel, debian_kernels};
 pub use emulator::version as emulator_version;
 pub use emulator::{Acceleration, TcgThreads, VirtualMachine};
 pub use error::GuestError;
@@ -37,7 +38,7 @@ pub use host::HostSettings;
 pub use init::{is_inside, serve_as_init};
 pub use initramfs::GuestCommand;
 pub use kernel::Kernel;
-pub use kernel_spec::{Flavour, KernelSpec};
+pub use kernel_spec::{DebianKernel, DebianOrigin, Flavour, KernelSpec};
 pub use libvirt::libvirt_xml;
 pub use order::counterbalanced;
 pub use program::Program;

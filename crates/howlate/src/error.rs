@@ -170,7 +170,7 @@ impl Error {
             Self::Locked(_) => Some("run it as root, or name a folder of yours in XDG_RUNTIME_DIR; without a program, `--knobs thread` changes only howlate's own threads".into()),
             Self::Guest(error) => error.hint(),
             Self::NotForGuests(word) if word.starts_with('-') => Some("leave it out: only the recording leaves a guest".into()),
-            Self::NotForGuests(_) => Some("commands that measure can: `-- cyclic …`, `-- sleep …`, `-- notify …`, `-- run PLAN`; `-- selfcheck` as well".into()),
+            Self::NotForGuests(_) => Some("commands that measure can: `-- cyclic …`, `-- sleep …`, `-- notify …`, `-- run PLAN`; `-- selfcheck`, `-- doctor` and `-- top` as well".into()),
             Self::OutputOfGuest(option) => Some(format!("write it before the `--`: `howlate guest {option} … -- …`")),
             Self::Session(error) => session_hint(error),
             Self::Create(error) => Some(create_hint(error)),

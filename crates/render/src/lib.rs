@@ -16,6 +16,7 @@ mod foreign;
 mod guests;
 mod insights;
 mod json;
+mod kernels;
 mod legible;
 mod live;
 mod load_result;
@@ -63,6 +64,7 @@ pub use csv::{csv, intervals_csv};
 pub use export::{benchmark, hgrm, hlog, influx, junit, kcidb, lava, osadl, prometheus, tap, trace};
 pub use findings::{Detail, findings};
 pub use json::{json, json_of_many, result_schema};
+pub use kernels::{KernelRow, kernel_list};
 pub use legible::{
     is_legible, legible, legible_json, legible_line, legible_lines, legible_value, markdown_text, tap_text,
 };

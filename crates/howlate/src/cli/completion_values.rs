@@ -87,7 +87,20 @@ pub(crate) fn knobs() -> Vec<&'static str> {
 }
 
 pub(crate) fn kernels() -> Vec<&'static str> {
-    vec!["host", "debian:standard", "debian:cloud", "debian:rt"]
+    vec![
+        "host",
+        "debian:standard",
+        "debian:cloud",
+        "debian:rt",
+        "debian:stable",
+        "debian:stable:rt",
+        "debian:backports",
+        "debian:backports:rt",
+        "debian:testing",
+        "debian:testing:rt",
+        "debian:unstable",
+        "debian:unstable:rt",
+    ]
 }
 
 #[cfg(test)]

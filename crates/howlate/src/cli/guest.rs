@@ -13,15 +13,23 @@ use super::{Identity, Printing, completion_values};
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
 howlate guest --kernel debian:standard --kernel debian:rt \\\n      -- cyclic --policy fifo:80 --duration 30s\n  \
+howlate guest --kernel debian:trixie,debian:backports:rt -- cyclic --why\n  \
 howlate guest --kernel ./bzImage --memory 1G --cpus 4 -- sleep --for 1ms\n  \
+howlate guest --list\n  \
 howlate guest --kernel debian:rt --host-load idle,cpu \\\n      --vcpu-policy other,fifo:1 -- cyclic --policy fifo:80")]
 pub(crate) struct Guest {
-    /// Kernels to boot: the path of an image, `host`, or debian:standard, debian:cloud, debian:rt
-    #[arg(long, value_name = "KERNEL,…", value_delimiter = ',', required_unless_present = "libvirt_xml", value_parser = completion_values::known::<KernelSpec>(completion_values::kernels), hide_possible_values = true)]
+    /// Kernels to boot: the path of an image, `host`, or one of Debian's, such as debian:rt
+    ///
+    /// debian:standard, debian:cloud and debian:rt are what apt would install here; debian:trixie, debian:backports:rt and so on the
+    /// newest of a suite, debian:7.3 the newest of a version. --list shows them all.
+    #[arg(long, value_name = "KERNEL,…", value_delimiter = ',', required_unless_present_any = ["libvirt_xml", "list"], value_parser = completion_values::known::<KernelSpec>(completion_values::kernels), hide_possible_values = true)]
     pub(crate) kernel: Vec<KernelSpec>,
     /// What to measure in each guest: `cyclic`, `sleep` or `notify`, with its options
-    #[arg(last = true, value_name = "COMMAND", required_unless_present = "libvirt_xml")]
+    #[arg(last = true, value_name = "COMMAND", required_unless_present_any = ["libvirt_xml", "list"])]
     pub(crate) command: Vec<String>,
+    /// Only list Debian's kernels on this machine's mirror
+    #[arg(long, conflicts_with_all = ["kernel", "command", "libvirt_xml", "out"])]
+    pub(crate) list: bool,
 
     /// CPUs of each guest
     #[arg(long, value_name = "N", default_value = "2", help_heading = "Guest", value_parser = clap::value_parser!(u32).range(1..=64))]

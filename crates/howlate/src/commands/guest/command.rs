@@ -6,7 +6,7 @@ use clap::Parser;
 use howlate_guest::GuestCommand;
 use howlate_model::Limit;
 
-use crate::cli::{Cli, Command, Format, Measuring, Output, Printing, Reasons, Run, Selfcheck};
+use crate::cli::{Cli, Command, Doctor, Format, Measuring, Output, Printing, Reasons, Run, Selfcheck, Top};
 use crate::error::Error;
 use crate::experiment::Experiment;
 
@@ -14,14 +14,47 @@ use crate::experiment::Experiment;
 pub(super) enum Task {
     /// To measure; the result of all of them must keep these limits. Also why, perhaps.
     Measure(GuestCommand, Vec<Limit>, Reasons),
-    /// To check the tracer inside.
-    Check(GuestCommand),
+    /// To print something.
+    Print(GuestCommand, Printed),
+}
+
+/// What a command that prints does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Printed {
+    /// It checks the tracer inside.
+    Check,
+    /// It looks at the guest's machine.
+    Doctor,
+    /// It looks at what is waited for.
+    Top,
+}
+
+impl Printed {
+    /// The name, in JSON, of what one guest printed.
+    pub(super) const fn one(self) -> &'static str {
+        match self {
+            Self::Check => "check",
+            Self::Doctor => "doctor",
+            Self::Top => "top",
+        }
+    }
+
+    /// The name, in JSON, of what all guests printed.
+    pub(super) const fn all(self) -> &'static str {
+        match self {
+            Self::Check => "checks",
+            Self::Doctor | Self::Top => "printed",
+        }
+    }
 }
 
 impl Task {
     /// Whether the guests trace.
     pub(super) const fn traces(&self) -> bool {
-        matches!(self, Self::Check(_) | Self::Measure(_, _, Reasons { why: true, .. }))
+        matches!(
+            self,
+            Self::Print(_, Printed::Check | Printed::Top) | Self::Measure(_, _, Reasons { why: true, .. })
+        )
     }
 }
 
@@ -33,6 +66,8 @@ pub(super) fn prepare(words: &[String]) -> Result<Task, Error> {
     let command = GuestCommand { arguments, files: Vec::new(), prints: false };
     match cli.command {
         Some(Command::Selfcheck(args)) => check(command, &args),
+        Some(Command::Doctor(args)) => doctor(command, &args),
+        Some(Command::Top(args)) => top(command, &args),
         Some(Command::Cyclic(args)) => with_limits(command, args.measuring, args.reasons),
         Some(Command::Sleep(args)) => with_limits(command, args.measuring, args.reasons),
         Some(Command::Notify(args)) => with_limits(command, args.measuring, args.reasons),
@@ -41,21 +76,44 @@ pub(super) fn prepare(words: &[String]) -> Result<Task, Error> {
     }
 }
 
-fn check(command: GuestCommand, args: &Selfcheck) -> Result<Task, Error> {
-    if args.printing.json {
-        return Err(Error::OutputOfGuest("--json"));
-    }
-    Ok(Task::Check(GuestCommand { prints: true, ..command }))
+fn check(mut command: GuestCommand, args: &Selfcheck) -> Result<Task, Error> {
+    command.arguments.push("--quiet".to_owned());
+    prints(command, Printed::Check, args.printing.json)
 }
 
-fn with_limits(command: GuestCommand, measuring: Measuring, reasons: Reasons) -> Result<Task, Error> {
+/// A captured tree is on the host.
+fn doctor(command: GuestCommand, args: &Doctor) -> Result<Task, Error> {
+    if args.root.is_some() {
+        return Err(Error::NotForGuests("--root".to_owned()));
+    }
+    prints(command, Printed::Doctor, args.json)
+}
+
+/// One table: nobody sits at the guest's terminal.
+fn top(mut command: GuestCommand, args: &Top) -> Result<Task, Error> {
+    if !args.once {
+        command.arguments.push("--once".to_owned());
+    }
+    prints(command, Printed::Top, args.json)
+}
+
+fn prints(command: GuestCommand, printed: Printed, is_json: bool) -> Result<Task, Error> {
+    if is_json {
+        return Err(Error::OutputOfGuest("--json"));
+    }
+    Ok(Task::Print(GuestCommand { prints: true, ..command }, printed))
+}
+
+fn with_limits(mut command: GuestCommand, measuring: Measuring, reasons: Reasons) -> Result<Task, Error> {
     refuse(&measuring.output)?;
+    command.arguments.push("--quiet".to_owned());
     Ok(Task::Measure(command, measuring.run.fail_above, reasons))
 }
 
 /// The plan, and what it includes, come along with the same paths to each other.
 fn with_plan(mut command: GuestCommand, args: Run) -> Result<Task, Error> {
     refuse(&args.output)?;
+    command.arguments.push("--quiet".to_owned());
     let experiment = Experiment::read(args.plan(), "howlate guest … -- run")?;
     // Below a folder of their own: what is mounted in the guest would hide /tmp.
     let read = |path: &PathBuf| Ok((format!("/plans{}", path.display()), std::fs::read(path)?));

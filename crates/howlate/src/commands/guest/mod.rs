@@ -3,6 +3,7 @@
 mod boots;
 mod command;
 mod kinds;
+mod list;
 mod printing;
 mod rounds;
 mod verdict;
@@ -18,7 +19,7 @@ use howlate_render as render;
 
 use self::command::Task;
 use self::kinds::kinds;
-use self::printing::Check;
+use self::printing::Printing;
 use self::rounds::Rounds;
 use super::say_kept;
 use crate::cli::Guest;
@@ -33,6 +34,9 @@ pub(crate) fn run(args: &Guest) -> Result<Status, Error> {
         terminal::print(&libvirt_xml(&settings(args), args.cpus))?;
         return Ok(Status::Done);
     }
+    if args.list {
+        return list::run(args);
+    }
     let task = command::prepare(&args.command)?;
     args.out.as_deref().map(Writer::check).transpose()?;
     let architecture = args.arch.unwrap_or(Architecture::HERE);
@@ -41,11 +45,18 @@ pub(crate) fn run(args: &Guest) -> Result<Status, Error> {
     let program = program(args, machine.architecture)?;
     let find = |kernel| Kernel::find(kernel, machine.architecture, &mut |text| terminal::say(text));
     let kernels = without_repeats(&args.kernel).iter().map(find).collect::<Result<Vec<_>, _>>()?;
+    kernels
+        .iter()
+        .filter(|_| task.traces())
+        .filter_map(Kernel::traced_with_less)
+        .for_each(|lost| terminal::say(&lost));
     let kinds = kinds(&kernels, args);
     kinds.iter().try_for_each(|one| howlate_load::check(&one.on_host.load))?;
     let (command, limits) = match task {
         Task::Measure(command, limits, _) => (command, limits),
-        Task::Check(command) => return Check { args, machine, program, kinds, command }.run(),
+        Task::Print(command, printed) => {
+            return Printing { args, machine, program, kinds, command, printed }.run();
+        }
     };
     let mut environment = environment::begin()?;
     environment.node = args.identity.of(environment.node);

@@ -1,4 +1,4 @@
-//! `howlate guest … -- selfcheck`: whether the tracer tells the truth in other kernels.
+//! `howlate guest … -- selfcheck`, `-- doctor`, `-- top --once`: commands whose result is what they print, in other kernels.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -11,6 +11,7 @@ use howlate_model::Accelerator;
 use howlate_render::boot_progress;
 use serde_json::{Value, json};
 
+use super::command::Printed;
 use super::kinds::Bootable;
 use crate::cli::Guest;
 use crate::environment::on_interrupt;
@@ -18,16 +19,17 @@ use crate::error::Error;
 use crate::exit_status::Status;
 use crate::terminal::{self, InPlace, is_watched};
 
-/// One check in each guest.
-pub(super) struct Check<'a> {
+/// One such command in each guest.
+pub(super) struct Printing<'a> {
     pub(super) args: &'a Guest,
     pub(super) machine: VirtualMachine,
     pub(super) program: Program,
     pub(super) kinds: Vec<Bootable>,
     pub(super) command: GuestCommand,
+    pub(super) printed: Printed,
 }
 
-impl Check<'_> {
+impl Printing<'_> {
     /// Boots one guest after the other, and prints what each found.
     pub(super) fn run(mut self) -> Result<Status, Error> {
         if self.args.out.is_some() {
@@ -47,13 +49,15 @@ impl Check<'_> {
             status = status.max(of_this);
             let kernel = &self.kinds[index].name;
             if is_json {
-                found.push(json!({"kernel": kernel, "check": serde_json::from_str::<Value>(&printed)?}));
+                found.push(
+                    json!({"kernel": kernel, self.printed.one(): serde_json::from_str::<Value>(&printed)?}),
+                );
             } else {
                 terminal::print(&format!("Linux {kernel}\n\n{printed}\n"))?;
             }
         }
         if is_json {
-            let all = json!({"format": 1, "howlate": env!("CARGO_PKG_VERSION"), "command": "guest", "checks": found});
+            let all = json!({"format": 1, "howlate": env!("CARGO_PKG_VERSION"), "command": "guest", self.printed.all(): found});
             terminal::print_as_is(&(serde_json::to_string_pretty(&all)? + "\n"))?;
         }
         Ok(status)
