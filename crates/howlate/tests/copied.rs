@@ -28,6 +28,33 @@ fn offered(recording: &str, language: &str) -> String {
     lines.join("\n") + "\n"
 }
 
+/// What `howlate tune` offers to have a setting for good, in one language.
+fn offered_by_tune(knob: &str, language: &str) -> String {
+    let listed = common::json(&["tune", "--knobs", knob, "--dry-run", "--json"], 0);
+    let row = listed["knobs"].as_array().unwrap().iter().find(|row| row["knob"] == knob).unwrap();
+    let ways = row["permanent"].as_array().unwrap();
+    let way =
+        ways.iter().find(|way| way["by"] == language).unwrap_or_else(|| panic!("{language} in {listed}"));
+    way["apply"].as_str().unwrap().to_owned()
+}
+
+/// Two commands that change the same setting by other calls would leave nobody sure which of them is right.
+#[test]
+fn show_and_tune_offer_the_same() {
+    for (recording, knob) in [("cyclic.jsonl", "timer_slack"), ("policies.jsonl", "fifo")] {
+        for language in ["C", "Rust", "Python"] {
+            let (shown, tuned) = (offered(recording, language), offered_by_tune(knob, language));
+            let statements = shown.lines().filter(|line| !line.starts_with('#'));
+            for statement in statements.map(|line| line.split("   //").next().unwrap().trim()) {
+                assert!(
+                    tuned.contains(statement),
+                    "{language}: {statement} of show is not in tune's {tuned}"
+                );
+            }
+        }
+    }
+}
+
 /// The output of a program that is given `code`; `None` where it is not installed.
 fn given(program: &[&str], code: &str) -> Option<Output> {
     let mut command = Command::new(program[0]);

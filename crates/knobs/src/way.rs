@@ -1,6 +1,6 @@
 //! How a knob is turned for good, in the ways that people use.
 
-use howlate_model::{Remedy, shell_word};
+use howlate_model::{Remedy, Snippet, shell_word};
 
 use crate::change::Change;
 use crate::writes::Writes;
@@ -16,16 +16,25 @@ pub struct Way {
     pub undo: String,
 }
 
-/// The same as constants: what the code of a program says, or a unit of systemd.
+/// The same as constants: what stands in a unit of systemd or in a program.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Text(pub(crate) &'static str, pub(crate) &'static str);
+pub(crate) enum Text {
+    /// By what, and the line.
+    Line(&'static str, &'static str),
+    /// Code that is offered elsewhere as well.
+    Code(&'static Snippet),
+}
 
 /// Taking a line out again is the undo of all that is written into a program or a unit.
 const TAKE_OUT: &str = "remove the line again";
 
 impl Text {
     pub(crate) fn way(self) -> Way {
-        Way { by: self.0, apply: self.1.to_owned(), undo: TAKE_OUT.to_owned() }
+        let (by, apply) = match self {
+            Self::Line(by, line) => (by, line.to_owned()),
+            Self::Code(snippet) => (snippet.language.name(), snippet.one_line()),
+        };
+        Way { by, apply, undo: TAKE_OUT.to_owned() }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Lines of code that change a setting of the thread that runs them, to be copied into a program.
 
 use howlate_analyse::{Analysis, Insight};
-use howlate_model::{Mechanism, Runtime};
+use howlate_model::{FIFO_CODE, Language, Mechanism, Runtime, Snippets, TIMER_SLACK_CODE};
 
 use crate::prose::capitalised;
 use crate::style::{COMMAND, DIM, HEADING, paint};
@@ -14,6 +14,13 @@ enum Setting {
 }
 
 impl Setting {
+    const fn snippets(self) -> Snippets {
+        match self {
+            Self::TimerSlack => TIMER_SLACK_CODE,
+            Self::Priority => FIFO_CODE,
+        }
+    }
+
     /// What it does, and what it takes.
     const fn about(self) -> &'static str {
         match self {
@@ -23,75 +30,15 @@ impl Setting {
     }
 }
 
-/// What programs are written in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Language {
-    C,
-    Cpp,
-    Rust,
-    Python,
-    /// Whatever is started from it has the setting.
-    Shell,
-}
-
-impl Language {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::C => "C",
-            Self::Cpp => "C++",
-            Self::Rust => "Rust",
-            Self::Python => "Python",
-            Self::Shell => "shell",
-        }
-    }
-
-    /// The languages to show to those who measured `mechanism`: its own, or those in which people call the kernel.
-    const fn of(mechanism: Mechanism) -> &'static [Self] {
-        match mechanism {
-            Mechanism::Runtime(Runtime::Python) => &[Self::Python],
-            Mechanism::Runtime(Runtime::C) => &[Self::C],
-            Mechanism::Runtime(Runtime::Cpp) => &[Self::Cpp],
-            Mechanism::Runtime(Runtime::Rust | Runtime::Tokio) => &[Self::Rust],
-            Mechanism::Runtime(_) => &[Self::Shell],
-            _ => &[Self::C, Self::Cpp, Self::Rust, Self::Python],
-        }
-    }
-
-    /// The lines, each short enough for a narrow terminal.
-    const fn lines(self, setting: Setting) -> &'static [&'static str] {
-        match (setting, self) {
-            (Setting::TimerSlack, Self::C | Self::Cpp) => {
-                &["#include <sys/prctl.h>", "prctl(PR_SET_TIMERSLACK, 1UL, 0, 0, 0);"]
-            }
-            (Setting::TimerSlack, Self::Rust) => &[
-                "use libc::*;   // crate libc; in an unsafe block:",
-                "prctl(PR_SET_TIMERSLACK, 1 as c_ulong);",
-            ],
-            // 29: PR_SET_TIMERSLACK of linux/prctl.h, for which Python has no name.
-            (Setting::TimerSlack, Self::Python) => {
-                &["import ctypes", "PR_SET_TIMERSLACK = 29", "ctypes.CDLL(None).prctl(PR_SET_TIMERSLACK, 1)"]
-            }
-            (Setting::TimerSlack, Self::Shell) => &["echo 1 > /proc/$$/timerslack_ns", "./my-program"],
-            (Setting::Priority, Self::C) => &[
-                "#include <sched.h>",
-                "struct sched_param p = { .sched_priority = 80 };",
-                "sched_setscheduler(0, SCHED_FIFO, &p);",
-            ],
-            (Setting::Priority, Self::Cpp) => &[
-                "#include <sched.h>",
-                "sched_param p{}; p.sched_priority = 80;",
-                "sched_setscheduler(0, SCHED_FIFO, &p);",
-            ],
-            (Setting::Priority, Self::Rust) => &[
-                "use libc::*;   // crate libc; in an unsafe block:",
-                "let p = sched_param { sched_priority: 80 };",
-                "sched_setscheduler(0, SCHED_FIFO, &p);",
-            ],
-            (Setting::Priority, Self::Python) => {
-                &["import os", "p = os.sched_param(80)", "os.sched_setscheduler(0, os.SCHED_FIFO, p)"]
-            }
-            (Setting::Priority, Self::Shell) => &["chrt --fifo 80 ./my-program"],
-        }
+/// The languages to show to those who measured `mechanism`: its own, or those in which people call the kernel.
+const fn languages_for(mechanism: Mechanism) -> &'static [Language] {
+    match mechanism {
+        Mechanism::Runtime(Runtime::Python) => &[Language::Python],
+        Mechanism::Runtime(Runtime::C) => &[Language::C],
+        Mechanism::Runtime(Runtime::Cpp) => &[Language::Cpp],
+        Mechanism::Runtime(Runtime::Rust | Runtime::Tokio) => &[Language::Rust],
+        Mechanism::Runtime(_) => &[Language::Shell],
+        _ => &[Language::C, Language::Cpp, Language::Rust, Language::Python],
     }
 }
 
@@ -100,7 +47,7 @@ impl Language {
 pub struct Code {
     setting: Setting,
     /// The lines for each language; languages that say the same stand together (`C, C++`).
-    pub each: Vec<(String, &'static [&'static str])>,
+    pub each: Vec<(String, Vec<String>)>,
 }
 
 impl Code {
@@ -130,7 +77,7 @@ pub fn code(analysis: &Analysis) -> Vec<Code> {
 fn languages(analysis: &Analysis, conditions: &[u32]) -> Vec<Language> {
     let mut languages: Vec<Language> = Vec::new();
     let conditions = conditions.iter().filter_map(|one| analysis.header.conditions.get(*one as usize));
-    for language in conditions.flat_map(|one| Language::of(one.work.mechanism())) {
+    for language in conditions.flat_map(|one| languages_for(one.work.mechanism())) {
         if !languages.contains(language) {
             languages.push(*language);
         }
@@ -138,10 +85,10 @@ fn languages(analysis: &Analysis, conditions: &[u32]) -> Vec<Language> {
     languages
 }
 
-fn each(setting: Setting, languages: &[Language]) -> Vec<(String, &'static [&'static str])> {
-    let mut each: Vec<(String, &[&str])> = Vec::new();
+fn each(setting: Setting, languages: &[Language]) -> Vec<(String, Vec<String>)> {
+    let mut each: Vec<(String, Vec<String>)> = Vec::new();
     for language in languages {
-        let lines = language.lines(setting);
+        let lines = setting.snippets().written_in(*language).lines();
         match each.iter_mut().find(|(_, known)| *known == lines) {
             Some((names, _)) => *names = format!("{names}, {}", language.name()),
             None => each.push((language.name().to_owned(), lines)),

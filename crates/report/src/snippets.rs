@@ -38,7 +38,7 @@ pub(crate) fn html(recordings: &[Recording<'_>]) -> Markup {
 
 /// The same as fenced blocks.
 pub(crate) fn markdown(recordings: &[Recording<'_>]) -> String {
-    let block = |(language, lines): &(String, &'static [&'static str])| {
+    let block = |(language, lines): &(String, Vec<String>)| {
         format!("{language}:\n\n```{}\n{}\n```\n\n", highlighted(language), lines.join("\n"))
     };
     let of_one = |code: &Code| folded(&heading(code), &code.each.iter().map(block).collect::<String>());

@@ -15,15 +15,15 @@ pub(crate) const KNOB: Knob = Knob {
     cost: "power and heat: no CPU sleeps; less turbo for other CPUs",
     look,
     texts: &[
-        Text(
+        Text::Line(
             "C",
             r#"int f = open("/dev/cpu_dma_latency", O_WRONLY); int32_t us = 0; write(f, &us, 4);   /* and leave it open */"#,
         ),
-        Text(
+        Text::Line(
             "Python",
             r#"f = open("/dev/cpu_dma_latency", "wb", 0); f.write(bytes(4))   # and leave it open"#,
         ),
-        Text(
+        Text::Line(
             "shell",
             r#"exec 3> /dev/cpu_dma_latency; printf '\\0\\0\\0\\0' >&3   # as long as this shell lives"#,
         ),

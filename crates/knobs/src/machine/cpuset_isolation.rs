@@ -13,7 +13,7 @@ pub(crate) const KNOB: Knob = Knob {
     what: "CPUs reserved for one control group",
     cost: "fewer CPUs for everything else",
     look,
-    texts: &[Text(
+    texts: &[Text::Line(
         "systemd",
         "AllowedCPUs=N, and `isolated` in cpuset.cpus.partition of the unit's control group",
     )],

@@ -11,5 +11,5 @@ pub(crate) const KNOB: Knob = Knob {
     what: "the kernel can be preempted almost everywhere",
     cost: "a little throughput",
     look: |root| Look::file(root, "/sys/kernel/debug/sched/preempt", "full"),
-    texts: &[Text("boot", "preempt=full")],
+    texts: &[Text::Line("boot", "preempt=full")],
 };

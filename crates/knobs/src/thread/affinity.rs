@@ -15,13 +15,13 @@ pub(crate) const KNOB: Knob = Knob {
     cost: "the scheduler cannot move the thread away when that CPU is busy",
     look,
     texts: &[
-        Text("systemd", "CPUAffinity=N"),
-        Text(
+        Text::Line("systemd", "CPUAffinity=N"),
+        Text::Line(
             "C",
             "cpu_set_t s; CPU_ZERO(&s); CPU_SET(N, &s); pthread_setaffinity_np(pthread_self(), sizeof s, &s);",
         ),
-        Text("Python", "os.sched_setaffinity(0, {N})"),
-        Text("shell", "taskset -c N ./my-program"),
+        Text::Line("Python", "os.sched_setaffinity(0, {N})"),
+        Text::Line("shell", "taskset -c N ./my-program"),
     ],
 };
 

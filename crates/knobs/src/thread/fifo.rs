@@ -2,6 +2,8 @@
 //!
 //! Source: `sched(7)`; measured by howlate's authors beside two busy threads: p99 2472 µs before, 20 µs after.
 
+use howlate_model::FIFO_CODE;
+
 use crate::change::ThreadSetting;
 use crate::knob::{Knob, Look, Scope};
 use crate::way::Text;
@@ -13,16 +15,10 @@ pub(crate) const KNOB: Knob = Knob {
     cost: "a thread that never sleeps takes its CPU away from everything else: limit its work, or set RLIMIT_RTTIME",
     look: |_| Look::thread("other", "fifo:80", ThreadSetting::fifo()),
     texts: &[
-        Text("systemd", "CPUSchedulingPolicy=fifo and CPUSchedulingPriority=80"),
-        Text(
-            "C",
-            "struct sched_param p = { .sched_priority = 80 }; pthread_setschedparam(pthread_self(), SCHED_FIFO, &p);",
-        ),
-        Text(
-            "Rust",
-            "libc::sched_setscheduler(0, libc::SCHED_FIFO, &libc::sched_param { sched_priority: 80 });   // in an unsafe block",
-        ),
-        Text("Python", "os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(80))"),
-        Text("shell", "chrt -f 80 ./my-program"),
+        Text::Line("systemd", "CPUSchedulingPolicy=fifo and CPUSchedulingPriority=80"),
+        Text::Code(&FIFO_CODE.c),
+        Text::Code(&FIFO_CODE.rust),
+        Text::Code(&FIFO_CODE.python),
+        Text::Code(&FIFO_CODE.shell),
     ],
 };

@@ -17,9 +17,9 @@ pub(crate) const KNOB: Knob = Knob {
         None => Look::thread("howlate's threads have it", "the same", ThreadSetting::AlreadySo),
     },
     texts: &[
-        Text("systemd", "LimitMEMLOCK=infinity, and mlockall in the program"),
-        Text("C", "mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT);"),
-        Text("Rust", "rustix::mm::mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE)?;"),
-        Text("Python", "ctypes.CDLL(None).mlockall(3)"),
+        Text::Line("systemd", "LimitMEMLOCK=infinity, and mlockall in the program"),
+        Text::Line("C", "mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT);"),
+        Text::Line("Rust", "rustix::mm::mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE)?;"),
+        Text::Line("Python", "ctypes.CDLL(None).mlockall(3)"),
     ],
 };

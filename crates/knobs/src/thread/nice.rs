@@ -13,10 +13,10 @@ pub(crate) const KNOB: Knob = Knob {
     cost: "other ordinary threads on the CPU wait while this one computes",
     look: |_| Look::thread("0", "-20", ThreadSetting::nice()),
     texts: &[
-        Text("systemd", "Nice=-20"),
-        Text("C", "setpriority(PRIO_PROCESS, 0, -20);   /* in each thread */"),
-        Text("Rust", "rustix::process::setpriority_process(None, -20)?;   // in each thread"),
-        Text("Python", "os.setpriority(os.PRIO_PROCESS, 0, -20)"),
-        Text("shell", "nice -n -20 ./my-program"),
+        Text::Line("systemd", "Nice=-20"),
+        Text::Line("C", "setpriority(PRIO_PROCESS, 0, -20);   /* in each thread */"),
+        Text::Line("Rust", "rustix::process::setpriority_process(None, -20)?;   // in each thread"),
+        Text::Line("Python", "os.setpriority(os.PRIO_PROCESS, 0, -20)"),
+        Text::Line("shell", "nice -n -20 ./my-program"),
     ],
 };

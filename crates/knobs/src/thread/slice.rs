@@ -17,11 +17,11 @@ pub(crate) const KNOB: Knob = Knob {
     cost: "work that takes longer than a slice is interrupted more often",
     look,
     texts: &[
-        Text(
+        Text::Line(
             "C",
             "struct sched_attr a = { .size = 48, .sched_runtime = 100000 }; syscall(SYS_sched_setattr, 0, &a, 0);   /* in each thread */",
         ),
-        Text("shell", "chrt --other --sched-runtime 100000 0 ./my-program   # util-linux 2.41"),
+        Text::Line("shell", "chrt --other --sched-runtime 100000 0 ./my-program   # util-linux 2.41"),
     ],
 };
 

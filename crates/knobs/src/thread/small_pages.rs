@@ -13,9 +13,9 @@ pub(crate) const KNOB: Knob = Knob {
     cost: "programs that use a lot of memory run more slowly",
     look: |_| Look::thread("howlate's loops have it", "the same", ThreadSetting::AlreadySo),
     texts: &[
-        Text("systemd", "MemoryTHP=disable (systemd 258)"),
-        Text("C", "prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);"),
-        Text("Rust", "libc::prctl(libc::PR_SET_THP_DISABLE, 1, 0, 0, 0);   // in an unsafe block"),
-        Text("Python", "ctypes.CDLL(None).prctl(41, 1, 0, 0, 0)   # PR_SET_THP_DISABLE"),
+        Text::Line("systemd", "MemoryTHP=disable (systemd 258)"),
+        Text::Line("C", "prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);"),
+        Text::Line("Rust", "libc::prctl(libc::PR_SET_THP_DISABLE, 1, 0, 0, 0);   // in an unsafe block"),
+        Text::Line("Python", "ctypes.CDLL(None).prctl(41, 1, 0, 0, 0)   # PR_SET_THP_DISABLE"),
     ],
 };

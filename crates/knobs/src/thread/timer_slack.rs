@@ -2,7 +2,7 @@
 //!
 //! Source: `PR_SET_TIMERSLACK(2const)`.
 
-use howlate_model::Span;
+use howlate_model::{Span, TIMER_SLACK_CODE};
 use howlate_procfs::Root;
 
 use crate::change::ThreadSetting;
@@ -16,11 +16,11 @@ pub(crate) const KNOB: Knob = Knob {
     cost: "wake-ups are no longer grouped: a little power",
     look,
     texts: &[
-        Text("systemd", "TimerSlackNSec=1ns"),
-        Text("C", "prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);   /* in each thread */"),
-        Text("Rust", "rustix::thread::set_current_timer_slack(NonZeroU64::new(1))?;   // in each thread"),
-        Text("Python", "ctypes.CDLL(None).prctl(29, 1, 0, 0, 0)   # PR_SET_TIMERSLACK, in each thread"),
-        Text("shell", "echo 1 > /proc/$$/timerslack_ns   # this shell and what it starts"),
+        Text::Line("systemd", "TimerSlackNSec=1ns"),
+        Text::Code(&TIMER_SLACK_CODE.c),
+        Text::Code(&TIMER_SLACK_CODE.rust),
+        Text::Code(&TIMER_SLACK_CODE.python),
+        Text::Code(&TIMER_SLACK_CODE.shell),
     ],
 };
 

@@ -15,11 +15,11 @@ pub(crate) const KNOB: Knob = Knob {
     cost: "one descriptor, and two calls for each wake-up",
     look: |_| Look::thread("a sleep", "timerfd", ThreadSetting::Wait(Wait::Timerfd)),
     texts: &[
-        Text(
+        Text::Line(
             "C",
             "int t = timerfd_create(CLOCK_MONOTONIC, 0); timerfd_settime(t, TFD_TIMER_ABSTIME, &next, 0); read(t, &n, 8);",
         ),
-        Text(
+        Text::Line(
             "Python",
             "t = os.timerfd_create(time.CLOCK_MONOTONIC); os.timerfd_settime(t, initial=period, interval=period); os.read(t, 8)   # 3.13",
         ),
