@@ -1,8 +1,9 @@
 //! How sure a number is.
 
-use howlate_analyse::{Outcome, least_wakeups};
+use howlate_analyse::Outcome;
 
 use crate::numbers::count;
+use crate::result_columns::ColumnSpec;
 
 /// What the maxima of several conditions support: what the weakest does, with its number of wake-ups.
 pub fn what_the_maxima_support<'a>(outcomes: impl Iterator<Item = &'a Outcome>) -> Option<String> {
@@ -18,11 +19,10 @@ pub fn what_the_maxima_support<'a>(outcomes: impl Iterator<Item = &'a Outcome>) 
 }
 
 /// Why a percentile is not there, where one of these is left out for want of wake-ups.
-pub(crate) fn left_out(outcomes: &[&Outcome], percentiles: &[(&str, f64)]) -> Option<String> {
-    let is_missing = |(_, quantile): &&(&str, f64)| {
-        outcomes.iter().any(|outcome| outcome.planned().count() < least_wakeups(*quantile))
-    };
-    let needs = |(name, quantile): &(&str, f64)| format!("{name} needs {}", count(least_wakeups(*quantile)));
+pub(crate) fn left_out(outcomes: &[&Outcome], percentiles: &[ColumnSpec]) -> Option<String> {
+    let is_missing =
+        |column: &&ColumnSpec| outcomes.iter().any(|outcome| outcome.planned().count() < column.least);
+    let needs = |column: &ColumnSpec| format!("{} needs {}", column.heading, count(column.least));
     let missing: Vec<String> = percentiles.iter().filter(is_missing).map(needs).collect();
     (!missing.is_empty()).then(|| format!("–: too few wake-ups: {}.", missing.join(", ")))
 }

@@ -3,10 +3,13 @@
 use std::io;
 
 use csv::Writer;
-use howlate_analyse::{Analysis, Outcome, Summary};
+use howlate_analyse::{Analysis, Outcome};
 use howlate_model::{Condition, HasProperties, Property, Work};
 
-const HEADINGS: [&str; 41] = [
+use crate::result_columns::ALL;
+
+/// Headings before those of the result's columns, and after them.
+const BEFORE: [&str; 13] = [
     "recording",
     "kind",
     "mechanism",
@@ -20,16 +23,8 @@ const HEADINGS: [&str; 41] = [
     "count",
     "missed_periods",
     "unfinished",
-    "min_ns",
-    "mean_ns",
-    "stddev_ns",
-    "p50_ns",
-    "p90_ns",
-    "p95_ns",
-    "p99_ns",
-    "p99.9_ns",
-    "p99.99_ns",
-    "max_ns",
+];
+const AFTER: [&str; 18] = [
     "corrected_p99_ns",
     "elapsed_ns",
     "user_ns",
@@ -57,7 +52,8 @@ const HEADINGS: [&str; 41] = [
 /// None in practice: it writes to memory.
 pub fn csv<'a>(analyses: impl IntoIterator<Item = &'a Analysis>, names: &[String]) -> io::Result<String> {
     let mut out = Writer::from_writer(Vec::new());
-    out.write_record(HEADINGS)?;
+    let numbers = ALL.map(|column| column.name_with_unit());
+    out.write_record(BEFORE.into_iter().chain(numbers.iter().map(String::as_str)).chain(AFTER))?;
     for (analysis, name) in analyses.into_iter().zip(names) {
         for outcome in analysis.outcomes() {
             out.write_record(row(outcome, name))?;
@@ -83,8 +79,6 @@ fn length_of(condition: &Condition) -> Option<u64> {
 fn row(outcome: &Outcome, name: &str) -> Vec<String> {
     let condition = &outcome.condition;
     let summary = outcome.summary();
-    let number = |of: fn(&Summary) -> i64| optional(summary.as_ref().map(of));
-    let decimal = |of: fn(&Summary) -> f64| optional(summary.as_ref().map(of));
     let mut cells = vec![
         name.to_owned(),
         condition.work.kind().name().to_owned(),
@@ -99,21 +93,14 @@ fn row(outcome: &Outcome, name: &str) -> Vec<String> {
         outcome.count().to_string(),
         optional(outcome.known_missed()),
         outcome.unfinished.to_string(),
-        number(|summary| summary.min),
-        decimal(|summary| summary.mean),
-        decimal(|summary| summary.stddev),
-        number(|summary| summary.p50),
-        number(|summary| summary.p90),
-        number(|summary| summary.p95),
-        number(|summary| summary.p99),
-        number(|summary| summary.p99_9),
-        number(|summary| summary.p99_99),
-        number(|summary| summary.max),
+    ];
+    cells.extend(ALL.map(|column| optional(summary.as_ref().map(|summary| column.value(summary)))));
+    cells.extend([
         optional(outcome.corrected_summary().map(|summary| summary.p99)),
         outcome.usage.elapsed_ns.as_nanos().to_string(),
         outcome.usage.user_ns.as_nanos().to_string(),
         outcome.usage.system_ns.as_nanos().to_string(),
-    ];
+    ]);
     cells.extend(notification(outcome));
     let on_host = condition.on_host.as_ref();
     cells.push(optional(on_host.map(|on_host| &on_host.load)));

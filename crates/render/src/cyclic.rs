@@ -2,16 +2,17 @@
 
 use std::borrow::Cow;
 
-use howlate_analyse::{Analysis, Interval, Outcome, percentile};
-use howlate_model::{Distribution, HasProperties, Latency, Property, WorkKind};
+use howlate_analyse::{Analysis, Interval, Outcome};
+use howlate_model::{Distribution, HasProperties, Property, WorkKind};
 
 use crate::confidence::{left_out, what_the_maxima_support};
 use crate::insights::what_this_means;
-use crate::numbers::{count, micros, rough};
+use crate::numbers::{count, rough};
 use crate::property::{self, heading, is_usual, varying};
 use crate::prose::wrapped;
+use crate::result_columns::{MAX, MEAN, MEDIAN, MIN, P99, P99_9, RowNumbers};
 use crate::style::{DIM, paint};
-use crate::table::{Columns, transpose, worst_in_bold};
+use crate::table::Columns;
 
 /// What all conditions have in common, in words, and the properties in which they differ.
 fn common_and_varying(outcomes: &[&Outcome]) -> (Vec<String>, Vec<Property>) {
@@ -78,45 +79,21 @@ pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
 }
 
 fn table(outcomes: &[&Outcome], varying: &[Property], counted: Counted, width: usize) -> String {
-    let heading = |property: &Property| heading(*property, Some(WorkKind::Cyclic)).to_owned();
-    let mut headings: Vec<String> = varying.iter().map(heading).collect();
-    let left = headings.len();
-    let mut columns: Vec<Vec<String>> = varying
-        .iter()
-        .map(|property| outcomes.iter().map(|outcome| cell(outcome, *property)).collect())
-        .collect();
-    headings.push("wake-ups".to_owned());
-    columns.push(outcomes.iter().map(|outcome| count(outcome.count())).collect());
-    headings.push("missed".to_owned());
-    columns.push(outcomes.iter().map(|outcome| count(outcome.missed_periods())).collect());
-    for (heading, of) in NUMBERS {
-        headings.push(heading.to_owned());
-        let values: Vec<Option<i64>> = outcomes.iter().map(|outcome| of(&counted.of(outcome))).collect();
-        columns.push(worst_in_bold(&values, micros));
+    let mut table = Columns::without_columns(varying.len());
+    for property in varying {
+        let cells = outcomes.iter().map(|outcome| cell(outcome, *property));
+        table.column(heading(*property, Some(WorkKind::Cyclic)), cells);
     }
-    let mut table = Columns::new(&headings, left);
-    transpose(&columns).into_iter().for_each(|row| table.row(row));
+    table.column("wake-ups", outcomes.iter().map(|outcome| count(outcome.count())));
+    table.column("missed", outcomes.iter().map(|outcome| count(outcome.missed_periods())));
+    let numbers = outcomes.iter().map(|outcome| RowNumbers::supported_by(&counted.of(outcome)));
+    table.results(&[MIN, MEAN, MEDIAN, P99, P99_9, MAX], &numbers.collect::<Vec<_>>());
     table.text(width)
 }
 
-/// A heading, and the nanoseconds below it, where there are enough wake-ups for it.
-type Number = (&'static str, fn(&Distribution) -> Option<i64>);
-
-const PERCENTILES: [(&str, f64); 2] = [("p99", 0.99), ("p99.9", 0.999)];
-
-#[allow(clippy::cast_possible_truncation, reason = "nanoseconds are enough of a mean")]
-const NUMBERS: [Number; 6] = [
-    ("min", |all| all.min().map(Latency::as_nanos)),
-    ("mean", |all| all.mean_nanos().map(|mean| mean as i64)),
-    ("median", |all| all.quantile(0.5).map(Latency::as_nanos)),
-    ("p99", |all| percentile(all, 0.99).map(Latency::as_nanos)),
-    ("p99.9", |all| percentile(all, 0.999).map(Latency::as_nanos)),
-    ("max", |all| all.max().map(Latency::as_nanos)),
-];
-
 /// How sure the numbers are; for one condition in words, for several the widest statement.
 fn certainty(outcomes: &[&Outcome], width: usize) -> String {
-    let mut lines: Vec<String> = left_out(outcomes, &PERCENTILES).into_iter().collect();
+    let mut lines: Vec<String> = left_out(outcomes, &[P99, P99_9]).into_iter().collect();
     if let [outcome] = outcomes {
         lines.extend(intervals(outcome));
     }

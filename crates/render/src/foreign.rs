@@ -1,42 +1,21 @@
 //! Tables of what other programs measured.
 
-use howlate_analyse::{Analysis, Outcome, Summary};
+use howlate_analyse::{Analysis, Outcome};
 
-use crate::numbers::{count, micros};
-use crate::table::{Columns, transpose, worst_in_bold};
-
-/// A heading, and the nanoseconds below it.
-type Number = (&'static str, fn(&Summary) -> i64);
-
-const NUMBERS: [Number; 5] = [
-    ("min", |summary| summary.min),
-    ("median", |summary| summary.p50),
-    ("p99", |summary| summary.p99),
-    ("p99.9", |summary| summary.p99_9),
-    ("max", |summary| summary.max),
-];
+use crate::numbers::count;
+use crate::result_columns::{MAX, MEDIAN, MIN, P99, P99_9, RowNumbers};
+use crate::table::Columns;
 
 /// One row per thread or CPU of its file.
 pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
     let outcomes = analysis.outcomes();
-    let mut columns: Vec<Vec<String>> =
-        vec![cells(outcomes, |one| one.condition.work.mechanism().to_string()), cells(outcomes, place)];
-    columns.push(cells(outcomes, |one| count(one.count())));
-    let summaries: Vec<Option<Summary>> = outcomes.iter().map(Outcome::summary).collect();
-    for (_, of) in NUMBERS {
-        let values: Vec<Option<i64>> = summaries.iter().map(|summary| summary.as_ref().map(of)).collect();
-        columns.push(worst_in_bold(&values, micros));
-    }
-    let named = ["measured by", "of", "values"].into_iter();
-    let headings: Vec<String> =
-        named.chain(NUMBERS.iter().map(|(heading, _)| *heading)).map(str::to_owned).collect();
-    let mut table = Columns::new(&headings, 2);
-    transpose(&columns).into_iter().for_each(|row| table.row(row));
+    let mut table = Columns::without_columns(2);
+    table.column("measured by", outcomes.iter().map(|one| one.condition.work.mechanism().to_string()));
+    table.column("of", outcomes.iter().map(place));
+    table.column("values", outcomes.iter().map(|one| count(one.count())));
+    let numbers = outcomes.iter().map(|one| RowNumbers::all_of(one.summary()));
+    table.results(&[MIN, MEDIAN, P99, P99_9, MAX], &numbers.collect::<Vec<_>>());
     format!("Results of another program · µs\n\n{}\n", table.text(width))
-}
-
-fn cells(outcomes: &[Outcome], of: impl Fn(&Outcome) -> String) -> Vec<String> {
-    outcomes.iter().map(of).collect()
 }
 
 fn place(outcome: &Outcome) -> String {

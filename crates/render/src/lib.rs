@@ -2,6 +2,7 @@
 //!
 //! Text for people carries ANSI styles; the caller strips them where the output is no terminal.
 
+mod cause_table;
 mod caveats;
 mod code;
 mod command_line;
@@ -10,6 +11,7 @@ mod condition;
 mod confidence;
 mod csv;
 mod cyclic;
+mod ending;
 mod export;
 mod findings;
 mod foreign;
@@ -38,6 +40,7 @@ mod published;
 mod quick;
 mod ratio;
 mod result;
+pub mod result_columns;
 pub mod scale;
 mod screen;
 mod self_check;
@@ -51,6 +54,7 @@ mod tune;
 mod watch;
 mod why;
 
+pub use cause_table::{CauseRow, CauseTable};
 pub use caveats::{caveat, policy_remedy, told};
 pub use code::{Code, code};
 pub use command_line::to_repeat;
@@ -61,6 +65,7 @@ pub use compare::{
 pub use condition::condition;
 pub use confidence::what_the_maxima_support;
 pub use csv::{csv, intervals_csv};
+pub use ending::ending_after_title;
 pub use export::{benchmark, hgrm, hlog, influx, junit, kcidb, lava, osadl, prometheus, tap, trace};
 pub use findings::{Detail, findings};
 pub use json::{json, json_of_many, result_schema};
@@ -78,7 +83,7 @@ pub use nodes::{node_sentences, nodes_in_short};
 pub use plan::{extent, plan, plan_list};
 pub use plot::{Symbols, plots};
 pub use progress::{boot_progress, progress, time_left};
-pub use prose::{capitalised, wrapped};
+pub use prose::{capitalised, unbroken, wrapped};
 pub use quick::quick;
 pub use ratio::times_as_much;
 pub use result::{report, report_titled};
@@ -91,4 +96,4 @@ pub use tune::{
     tune_schema, tune_text,
 };
 pub use watch::watched_live;
-pub use why::{cause_in_words, late_in_words, part_in_words, percent, segment_in_words, why};
+pub use why::{cause_in_words, part_in_words, percent, segment_in_words, why};

@@ -1,12 +1,13 @@
 //! The figures so far while it is measured, in the words of the result: one line per thread, refreshed in place.
 
-use howlate_analyse::{Outcome, percentile};
+use howlate_analyse::Outcome;
 use howlate_model::{HasProperties, Latency, Property};
 
 use crate::numbers::{count, micros};
 use crate::property;
+use crate::result_columns::{MAX, MEDIAN, P99, RowNumbers};
 use crate::style::{DIM, paint};
-use crate::table::{Columns, transpose, worst_in_bold};
+use crate::table::{Columns, worst_in_bold};
 
 /// What is known so far of one thread's condition.
 #[derive(Clone, Copy, Debug)]
@@ -23,32 +24,18 @@ pub fn live(rows: &[LiveRow<'_>], load_average: &str, width: usize) -> String {
     let value = |row: &LiveRow<'_>, property: Property| {
         row.so_far.value(property).map_or_else(|| "–".to_owned(), |value| property::value(&value))
     };
-    let mut headings: Vec<String> = named.map(|property| property::heading(property, None).to_owned()).into();
-    let mut columns: Vec<Vec<String>> =
-        named.map(|property| rows.iter().map(|row| value(row, property)).collect()).into();
-    let is_periodic = rows.iter().any(|row| row.so_far.condition.work.period().is_some());
-    headings.push("wake-ups".to_owned());
-    columns.push(rows.iter().map(|row| count(row.so_far.count())).collect());
-    if is_periodic {
-        headings.push("missed".to_owned());
-        columns.push(rows.iter().map(|row| count(row.so_far.missed_periods())).collect());
+    let mut table = Columns::without_columns(named.len());
+    for property in named {
+        table.column(property::heading(property, None), rows.iter().map(|row| value(row, property)));
     }
-    for (heading, of) in NUMBERS {
-        headings.push(heading.to_owned());
-        columns.push(worst_in_bold(&rows.iter().map(of).collect::<Vec<_>>(), micros));
+    table.column("wake-ups", rows.iter().map(|row| count(row.so_far.count())));
+    if rows.iter().any(|row| row.so_far.condition.work.period().is_some()) {
+        table.column("missed", rows.iter().map(|row| count(row.so_far.missed_periods())));
     }
-    let mut table = Columns::new(&headings, named.len());
-    transpose(&columns).into_iter().for_each(|row| table.row(row));
+    let last: Vec<Option<i64>> = rows.iter().map(|row| row.last.map(Latency::as_nanos)).collect();
+    table.column("last", worst_in_bold(&last, micros));
+    let numbers = rows.iter().map(|row| RowNumbers::supported_by(&row.so_far.planned()));
+    table.results(&[MEDIAN, P99, MAX], &numbers.collect::<Vec<_>>());
     let about = format!("so far · latency in µs · load average {load_average}");
     format!("{}\n{}", paint(DIM, about), table.text(width))
 }
-
-/// A heading, and the nanoseconds below it, where there are enough wake-ups for it.
-type Number = (&'static str, fn(&LiveRow<'_>) -> Option<i64>);
-
-const NUMBERS: [Number; 4] = [
-    ("last", |row| row.last.map(Latency::as_nanos)),
-    ("median", |row| percentile(&row.so_far.planned(), 0.5).map(Latency::as_nanos)),
-    ("p99", |row| percentile(&row.so_far.planned(), 0.99).map(Latency::as_nanos)),
-    ("max", |row| row.so_far.planned().max().map(Latency::as_nanos)),
-];

@@ -9,8 +9,9 @@ use crate::confidence::left_out;
 use crate::numbers::{count, length, micros};
 use crate::property::phrases;
 use crate::prose::wrapped;
+use crate::result_columns::{ColumnSpec, MAX, MEAN, MEDIAN, MIN, P95, P99, RowNumbers, STDDEV};
 use crate::style::{DIM, HEADING, paint};
-use crate::table::{Columns, transpose, worst_in_bold};
+use crate::table::{Columns, worst_in_bold};
 
 /// The tables of each set of circumstances: one per mechanism, then the ranking. What they mean follows them all.
 pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
@@ -25,7 +26,7 @@ pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
         for one in tables_of(&group) {
             text.push_str(&format!("{}\n", table(&one, width)));
         }
-        if let Some(why) = left_out(&group, &[("p95", 0.95), ("p99", 0.99)]) {
+        if let Some(why) = left_out(&group, &[P95, P99]) {
             text.push_str(&format!("{}\n\n", paint(DIM, wrapped(&why, width, 0))));
         }
         let found = found.about(group[0]);
@@ -140,20 +141,8 @@ const fn is_round_trip(condition: &Condition) -> bool {
     matches!(condition.work, Work::Notify { round_trip: true, .. })
 }
 
-/// A heading, and the nanoseconds below it.
-type Number = (&'static str, fn(&Outcome) -> Option<i64>);
-
-#[allow(clippy::cast_possible_truncation, reason = "nanoseconds are enough of a mean")]
-const NUMBERS: [Number; 8] = [
-    ("min", |outcome| outcome.summary().map(|summary| summary.min)),
-    ("mean", |outcome| outcome.summary().map(|summary| summary.mean as i64)),
-    ("stddev", |outcome| outcome.summary().map(|summary| summary.stddev as i64)),
-    ("median", |outcome| outcome.summary().map(|summary| summary.p50)),
-    ("p95", |outcome| outcome.percentile(0.95).map(Latency::as_nanos)),
-    ("p99", |outcome| outcome.percentile(0.99).map(Latency::as_nanos)),
-    ("max", |outcome| outcome.summary().map(|summary| summary.max)),
-    ("send", |outcome| outcome.send_summary().map(|summary| summary.p50)),
-];
+/// What each mechanism is reported by, besides what the call itself takes.
+const NUMBERS: [ColumnSpec; 7] = [MIN, MEAN, STDDEV, MEDIAN, P95, P99, MAX];
 
 /// One table for each mechanism; or, when there is one gap only, one for all, fastest first.
 fn tables_of<'a>(group: &[&'a Outcome]) -> Vec<Vec<&'a Outcome>> {
@@ -179,18 +168,15 @@ fn table(group: &[&Outcome], width: usize) -> String {
     } else {
         format!("after {}", length(first.length()))
     };
-    let mut headings: Vec<String> = vec![title, "samples".into()];
-    let mut columns: Vec<Vec<String>> = vec![
-        group.iter().map(|outcome| name(&outcome.condition)).collect(),
-        group.iter().map(|outcome| count(outcome.count())).collect(),
-    ];
-    for (heading, of) in NUMBERS {
-        headings.push(heading.to_owned());
-        let values: Vec<Option<i64>> = group.iter().map(|outcome| of(outcome)).collect();
-        columns.push(worst_in_bold(&values, micros));
-    }
-    let mut table = Columns::new(&headings, 1);
-    transpose(&columns).into_iter().for_each(|row| table.row(row));
+    let mut table = Columns::without_columns(1);
+    table.column(&title, group.iter().map(|outcome| name(&outcome.condition)));
+    table.column("samples", group.iter().map(|outcome| count(outcome.count())));
+    table.results(
+        &NUMBERS,
+        &group.iter().map(|one| RowNumbers::supported_by(one.latency())).collect::<Vec<_>>(),
+    );
+    let send = |outcome: &&Outcome| outcome.send_summary().map(|summary| MEDIAN.nanos(&summary));
+    table.column("send", worst_in_bold(&group.iter().map(send).collect::<Vec<_>>(), micros));
     table.text(width)
 }
 
@@ -198,20 +184,18 @@ fn table(group: &[&Outcome], width: usize) -> String {
 fn ranking_table(rankings: &[&Ranking], width: usize) -> String {
     let Some(order) = rankings.first() else { return String::new() };
     let mechanisms: Vec<Notifier> = order.places.iter().map(|place| place.mechanism).collect();
-    let mut headings = vec![String::new()];
-    let mut columns = vec![mechanisms.iter().map(ToString::to_string).collect::<Vec<_>>()];
+    let mut table = Columns::without_columns(1);
+    table.column("", mechanisms.iter().map(ToString::to_string));
     for ranking in rankings {
         for (name, number) in NUMBERS_RANKED {
-            headings.push(format!("{name} after {}", length(ranking.fastest.work.length())));
+            let heading = format!("{name} after {}", length(ranking.fastest.work.length()));
             let place = |one: &Notifier| ranking.places.iter().find(|place| place.mechanism == *one);
             let cell = |one: &Notifier| {
                 place(one).map_or_else(|| "–".to_owned(), |place| later(number(place), place, ranking))
             };
-            columns.push(mechanisms.iter().map(cell).collect());
+            table.column(&heading, mechanisms.iter().map(cell));
         }
     }
-    let mut table = Columns::new(&headings, 1);
-    transpose(&columns).into_iter().for_each(|row| table.row(row));
     let first = paint(HEADING, "Later than the fastest that blocks (does not spin)");
     let about = "µs, interval of the difference over rounds; 95 % for all pairs of the ranking together; ≈: not told apart; at: its own value, as rounds are too few for an interval";
     let title = wrapped(&format!("{first} · {}", paint(DIM, about)), width, 0);

@@ -29,40 +29,42 @@ pub(crate) fn lines(text: &str, width: usize) -> Vec<String> {
 const HELD: char = '\u{a0}';
 
 /// What follows a number and is not to stand on another line.
-const UNITS: [&str; 10] = ["ns", "µs", "ms", "s", "min", "h", "%", "KiB", "MB/s", "CPUs"];
+const UNITS: [&str; 9] = ["ns", "µs", "ms", "s", "min", "h", "KiB", "MB/s", "CPUs"];
 
-/// `text`, in which numbers keep their thousands and units, CPUs and `×` their numbers and what comes before a `·` that, and commands
-/// between `` ` `` that fit a line are whole.
+/// `text`, in which commands between `` ` `` that fit a line are whole, and the rest is [`unbroken`].
 /// What is in the text as such a blank already is one from then on.
 fn held_together(text: &str, width: usize) -> String {
     let quoted = |(number, part): (usize, &str)| match number % 2 {
         1 if text_width(part) + 3 <= width => part.replace(' ', "\u{a0}"),
         1 => part.to_owned(),
-        _ => with_units(part),
+        _ => unbroken(part),
     };
     text.split('`').enumerate().map(quoted).collect::<Vec<_>>().join("`")
 }
 
-fn with_units(text: &str) -> String {
-    let mut words = text.split(' ');
-    let mut held = words.next().unwrap_or_default().to_owned();
-    for word in words {
-        let is_unit = UNITS.contains(&word.trim_end_matches([',', '.', ';', ':', ')', '%']))
-            || word.starts_with('%')
-            || is_thousands(word);
-        let ends_in_number = held.ends_with(|letter: char| letter.is_ascii_digit());
-        let is_of_cpu = held.ends_with("CPU") && word.starts_with(|letter: char| letter.is_ascii_digit());
-        let is_held = is_unit && ends_in_number || is_of_cpu || word == "·" || held.ends_with('×');
-        held.push(if is_held { HELD } else { ' ' });
-        held.push_str(word);
-    }
-    held
+/// `text` with blanks at which no line is broken where [`is_held`] says so: the one rule for terminals, pages and Markdown.
+pub fn unbroken(text: &str) -> String {
+    let kept = |(place, letter): (usize, char)| match letter {
+        ' ' if is_held(&text[..place], &text[place + 1..]) => HELD,
+        other => other,
+    };
+    text.char_indices().map(kept).collect()
 }
 
-/// Three digits and nothing but punctuation: what follows a blank within a large number.
-fn is_thousands(word: &str) -> bool {
-    let digits = word.trim_end_matches(|letter: char| letter.is_ascii_punctuation());
-    digits.len() == 3 && digits.bytes().all(|byte| byte.is_ascii_digit())
+/// Whether no line is broken at the blank between these: numbers keep their thousands and units, CPUs and `×` their
+/// numbers, and what comes before a `·` that.
+fn is_held(before: &str, after: &str) -> bool {
+    let is_number = before.ends_with(|letter: char| letter.is_ascii_digit());
+    let has_number = after.starts_with(|letter: char| letter.is_ascii_digit());
+    is_number && (has_number || begins_with_unit(after))
+        || before.ends_with("CPU") && has_number
+        || before.ends_with('×')
+        || after.starts_with('·')
+}
+
+fn begins_with_unit(text: &str) -> bool {
+    let word = text.split([' ', HELD]).next().unwrap_or_default();
+    word.starts_with('%') || UNITS.contains(&word.trim_end_matches([',', '.', ';', ':', ')']))
 }
 
 /// The columns that `text` takes up in a terminal, its styles not counted.
@@ -78,7 +80,40 @@ pub fn capitalised(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    const WORDS: [&str; 14] =
+        ["9", "970", "µs,", "50", "%", "CPU", "12", "·", "×", "MB/s)", "KiB.", "late", "min", "h"];
+
+    proptest! {
+        /// Blanks alone change, and no line ends where the rule holds, however narrow it is.
+        #[test]
+        fn no_line_ends_where_it_must_not(
+            words in prop::collection::vec(prop::sample::select(&WORDS[..]), 1..20),
+            width in 1..30_usize,
+        ) {
+            let text = words.join(" ");
+            prop_assert_eq!(unbroken(&text).replace(HELD, " "), text.clone());
+            prop_assert_eq!(unbroken(&unbroken(&text)), unbroken(&text));
+            let lines = lines(&text, width);
+            prop_assert_eq!(lines.join(" "), text);
+            for pair in lines.windows(2) {
+                prop_assert!(!is_held(&pair[0], &pair[1]), "{pair:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_number_keeps_what_belongs_to_it() {
+        let held = |text: &str| unbroken(text).replace(HELD, "_");
+        assert_eq!(held("5 of 9 970, 3 µs"), "5 of 9_970, 3_µs");
+        assert_eq!(held("4.00 ms. 2 sets, 95 %"), "4.00_ms. 2 sets, 95_%");
+        assert_eq!(held("higher (× 1 810), so"), "higher (×_1_810), so");
+        assert_eq!(held("64 KiB, 3 MB/s, 1.80 CPUs"), "64_KiB, 3_MB/s, 1.80_CPUs");
+        assert_eq!(held("other · CPU 0"), "other_· CPU_0");
+    }
 
     #[test]
     fn lines_are_broken_between_words_by_what_is_seen() {

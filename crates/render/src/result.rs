@@ -2,8 +2,9 @@
 
 use howlate_analyse::Analysis;
 use howlate_analyse::nodes::nodes;
-use howlate_model::{HowEnded, Work};
+use howlate_model::Work;
 
+use crate::ending::ending_after_title;
 use crate::machine::machine;
 use crate::notes::notes;
 use crate::numbers::{count, length};
@@ -88,14 +89,7 @@ type Column = (fn(&Analysis, usize) -> String, fn(Work) -> bool);
 
 fn top(analysis: &Analysis, title: &str, width: usize) -> String {
     let header = &analysis.header;
-    let how = match analysis.end.as_ref().map(|end| end.how) {
-        Some(HowEnded::Done) => "",
-        Some(HowEnded::Interrupted) => " · interrupted",
-        Some(HowEnded::StoppedAbove) => " · stopped at the threshold",
-        Some(HowEnded::ProgramEnded) => " · ended with the program",
-        Some(HowEnded::NotRestored) => " · ended, because a setting could not be put back",
-        None => " · did not end in order",
-    };
+    let how = ending_after_title(analysis);
     let title = paint(HEADING, title);
     let host = if analysis.boots.is_empty() { "" } else { "host: " };
     let started = if header.started.is_empty() { String::new() } else { format!(" · {}", header.started) };

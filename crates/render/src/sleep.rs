@@ -1,16 +1,17 @@
 //! Tables of sleeps.
 
 use howlate_analyse::{Analysis, Outcome};
-use howlate_model::{Latency, Property, Span};
+use howlate_model::{Property, Span};
 
 use crate::confidence::left_out;
 use crate::insights::what_this_means;
-use crate::numbers::{count, length, micros, micros_of, round};
+use crate::numbers::{count, length, micros_of, round};
 use crate::property::phrases;
 use crate::prose::wrapped;
+use crate::result_columns::{ColumnSpec, MAX, MEAN, MEDIAN, MIN, P99, RowNumbers, STDDEV};
 use crate::sleep_overview::overview;
 use crate::style::{DIM, HEADING, paint};
-use crate::table::{Columns, transpose, worst_in_bold};
+use crate::table::Columns;
 
 /// One table for each set of circumstances, then what the numbers mean.
 pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
@@ -20,7 +21,7 @@ pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
         text.push('\n');
     }
     let all: Vec<&Outcome> = analysis.outcomes().iter().collect();
-    if let Some(why) = left_out(&all, &[("p99", 0.99)]) {
+    if let Some(why) = left_out(&all, &[P99]) {
         text.push_str(&format!("{}\n\n", paint(DIM, wrapped(&why, width, 0))));
     }
     text.push_str(&runtimes(analysis.outcomes(), width));
@@ -82,44 +83,27 @@ fn title(outcome: &Outcome) -> String {
         .join(" · ")
 }
 
-/// The numbers that each length is reported by, in nanoseconds.
-type Number = (&'static str, fn(&Outcome) -> Option<i64>);
-
-#[allow(clippy::cast_possible_truncation, reason = "nanoseconds are enough of a mean")]
-const ERRORS: [Number; 6] = [
-    ("min", |outcome| outcome.summary().map(|summary| summary.min)),
-    ("mean", |outcome| outcome.summary().map(|summary| summary.mean as i64)),
-    ("stddev", |outcome| outcome.summary().map(|summary| summary.stddev as i64)),
-    ("median", |outcome| outcome.summary().map(|summary| summary.p50)),
-    ("p99", |outcome| outcome.percentile(0.99).map(Latency::as_nanos)),
-    ("max", |outcome| outcome.summary().map(|summary| summary.max)),
-];
+/// What each length is reported by.
+const ERRORS: [ColumnSpec; 6] = [MIN, MEAN, STDDEV, MEDIAN, P99, MAX];
 
 fn table(group: &[&Outcome], width: usize) -> String {
     let call = |outcome: &&Outcome| outcome.condition.work.mechanism().to_string();
     let first = group.first().map_or_else(String::new, call);
     let several = group.iter().any(|outcome| call(outcome) != first);
-    let mut headings: Vec<String> = vec!["asked".into(), "sleeps".into(), "took (mean)".into()];
-    let mut columns: Vec<Vec<String>> = vec![
-        group.iter().map(|outcome| length(outcome.condition.work.length())).collect(),
-        group.iter().map(|outcome| count(outcome.count())).collect(),
-        group.iter().map(|outcome| took(outcome)).collect(),
-    ];
+    let mut table = Columns::without_columns(if several { 2 } else { 1 });
+    table.column("asked", group.iter().map(|outcome| length(outcome.condition.work.length())));
     if several {
-        headings.insert(1, "call".into());
-        columns.insert(1, group.iter().map(call).collect());
+        table.column("call", group.iter().map(call));
     }
-    for (heading, of) in ERRORS {
-        headings.push(heading.to_owned());
-        let values: Vec<Option<i64>> = group.iter().map(|outcome| of(outcome)).collect();
-        columns.push(worst_in_bold(&values, micros));
-    }
-    headings.extend(["elapsed", "user", "sys"].map(str::to_owned));
-    columns.push(group.iter().map(|outcome| millis(outcome.usage.elapsed_ns)).collect());
-    columns.push(group.iter().map(|outcome| millis(outcome.usage.user_ns)).collect());
-    columns.push(group.iter().map(|outcome| millis(outcome.usage.system_ns)).collect());
-    let mut table = Columns::new(&headings, if several { 2 } else { 1 });
-    transpose(&columns).into_iter().for_each(|row| table.row(row));
+    table.column("sleeps", group.iter().map(|outcome| count(outcome.count())));
+    table.column("took (mean)", group.iter().map(|outcome| took(outcome)));
+    table.results(
+        &ERRORS,
+        &group.iter().map(|one| RowNumbers::supported_by(one.latency())).collect::<Vec<_>>(),
+    );
+    table.column("elapsed", group.iter().map(|outcome| millis(outcome.usage.elapsed_ns)));
+    table.column("user", group.iter().map(|outcome| millis(outcome.usage.user_ns)));
+    table.column("sys", group.iter().map(|outcome| millis(outcome.usage.system_ns)));
     let units = paint(DIM, "µs later than asked; elapsed, user and sys: ms for all sleeps");
     let of_one = if several { String::new() } else { format!("{first} · ") };
     let title = title(group[0]);

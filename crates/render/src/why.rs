@@ -1,9 +1,10 @@
 //! Why wake-ups were late, for a terminal: the usual wake-up beside the late ones, the causes, the worst.
 
-use howlate_analyse::cause::{ProbeEffect, Why, WhyCause, remedy};
+use howlate_analyse::cause::{ProbeEffect, Why, WhyCause};
 use howlate_analyse::{Analysis, Outcome};
 use howlate_model::{Explained, Finding, FindingId, Kind, Latency, NO_TRACER, Part, Segment, Span, Work};
 
+use crate::cause_table::CauseTable;
 use crate::condition::condition;
 use crate::legible::legible;
 use crate::numbers::{count, micros};
@@ -12,8 +13,7 @@ use crate::steps::step_lines;
 use crate::style::{COMMAND, DIM, HEADING, paint};
 use crate::table::Columns;
 
-/// Causes and worst wake-ups that are shown; the JSON has all.
-const CAUSES_SHOWN: usize = 8;
+/// Worst wake-ups that are shown; the JSON has all.
 const WORST_SHOWN: usize = 3;
 /// Threads of a watched program whose reasons are shown, those that were latest; the JSON has all.
 const THREADS_SHOWN: usize = 4;
@@ -61,8 +61,9 @@ fn one<'a>(
         text.push_str(&parts(why, width));
         text.push('\n');
     }
-    text.push_str(&causes(why, width));
-    text.push_str(&remedies(why, findings, told, width));
+    let table = CauseTable::new(why, findings);
+    text.push_str(&causes(&table, width));
+    text.push_str(&remedies(&table, told, width));
     for worst in why.worst.iter().take(WORST_SHOWN) {
         text.push_str(&time_line(worst, width));
     }
@@ -87,30 +88,13 @@ fn parts(why: &Why, width: usize) -> String {
     table.text(width)
 }
 
-/// How many were late, and how much of that is not explained.
-pub fn late_in_words(why: &Why) -> String {
-    let late = &why.late;
-    let were = if late.count == 1 { "was" } else { "were" };
-    let what = if why.tracer == NO_TRACER { "turns" } else { "traced wake-ups" };
-    let unexplained = percent(late.unexplained_share());
-    let above = Latency::from_nanos(i64::try_from(late.above_ns.as_nanos()).unwrap_or(i64::MAX));
-    let total = Latency::from_nanos(i64::try_from(late.total_ns).unwrap_or(i64::MAX));
-    format!(
-        "{} of the {what} {were} at least {above} late, {total} in total, {unexplained} of it unexplained. It went to:",
-        count(late.count)
-    )
-}
-
 /// Who made the late ones late.
-fn causes(why: &Why, width: usize) -> String {
-    let sentence = late_in_words(why);
-    let headings = ["cause", "share", "wake-ups", "largest"].map(str::to_owned);
-    let mut table = Columns::new(&headings, 1);
-    for cause in why.causes.iter().take(CAUSES_SHOWN) {
-        let largest = micros(i64::try_from(cause.max_ns.as_nanos()).unwrap_or(i64::MAX));
-        table.row(vec![cause_in_words(cause), percent(cause.share), count(cause.wakeups), largest]);
+fn causes(causes: &CauseTable<'_>, width: usize) -> String {
+    let mut table = Columns::new(&CauseTable::HEADINGS.map(str::to_owned), 1);
+    for row in &causes.rows {
+        table.row(row.cells_with(micros(row.largest.as_nanos())).into());
     }
-    format!("{}\n\n{}\n", wrapped(&sentence, width, 0), table.text(width))
+    format!("{}\n\n{}\n", wrapped(&causes.sentence, width, 0), table.text(width))
 }
 
 /// The causes that took most of the late time, in a few words: `rustc (68 %) and timer slack (19 %)`. `None` where none took much.
@@ -122,14 +106,14 @@ pub(crate) fn most(why: &Why) -> Option<String> {
 }
 
 /// What can be done about causes that count, as far as it was not `told`, each with what is to be typed.
-fn remedies<'a>(why: &Why, findings: &'a [Finding], told: &mut Vec<&'a FindingId>, width: usize) -> String {
+fn remedies<'a>(causes: &CauseTable<'a>, told: &mut Vec<&'a FindingId>, width: usize) -> String {
     let mut text = String::new();
-    for cause in why.causes.iter().take(CAUSES_SHOWN).filter(|cause| cause.share >= WORTH_A_REMEDY) {
-        let Some(finding) = remedy(cause.kind, findings).filter(|one| !told.contains(&&one.id)) else {
+    for row in causes.rows.iter().filter(|row| row.share >= WORTH_A_REMEDY) {
+        let Some(finding) = row.first_finding().filter(|one| !told.contains(&&one.id)) else {
             continue;
         };
         told.push(&finding.id);
-        let sentence = format!("{}: {}. What to do:", cause_in_words(cause), legible(&finding.found));
+        let sentence = format!("{}: {}. What to do:", row.cause, legible(&finding.found));
         text.push_str(&format!("{}\n", wrapped(&sentence, width, 2)));
         for step in finding.remedy.iter().flat_map(|remedy| &remedy.apply) {
             let lines = step_lines(&legible(step), width.saturating_sub(4));
@@ -314,7 +298,7 @@ mod tests {
         (0..100).for_each(|_| ledger.add(&explained(3_000, Kind::IdleExit, "")));
         ledger.add(&explained(398_000, Kind::Thread, "hog"));
         let why = Why::of(&ledger, "bpf", Some(Span::from_micros(100)), None);
-        let text = anstream::adapter::strip_str(&causes(&why, 100)).to_string();
+        let text = anstream::adapter::strip_str(&causes(&CauseTable::new(&why, &[]), 100)).to_string();
         assert!(
             text.contains("1 of the traced wake-ups was at least 98.3 µs late, 400 µs in total"),
             "{text}"
@@ -345,11 +329,12 @@ mod tests {
             remedy,
         };
         let (findings, mut told) = ([finding], Vec::new());
-        let text = remedies(&why, &findings, &mut told, 100);
-        assert_eq!(remedies(&why, &findings, &mut told, 100), "", "it was told");
+        let table = CauseTable::new(&why, &findings);
+        let text = remedies(&table, &mut told, 100);
+        assert_eq!(remedies(&table, &mut told, 100), "", "it was told");
         let text = anstream::adapter::strip_str(&text).to_string();
         assert_eq!(text, "hog, pid 4711: no real-time policy may be used. What to do:\n    ulimit -r 80\n\n");
-        assert_eq!(remedies(&why, &[], &mut Vec::new(), 100), "");
+        assert_eq!(remedies(&CauseTable::new(&why, &[]), &mut Vec::new(), 100), "");
     }
 
     #[test]

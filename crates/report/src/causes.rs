@@ -1,75 +1,61 @@
 //! Who made the late wake-ups late, and what can be done about it, for Markdown.
 
-use howlate_analyse::cause::{Why, WhyCause, WhyRemedy};
-use howlate_model::{FindingId, Latency};
-use howlate_render::numbers::count;
-use howlate_render::{cause_in_words, late_in_words, markdown_text, percent};
+use std::cmp::Reverse;
+
+use howlate_model::Finding;
+use howlate_render::{CauseRow, CauseTable, markdown_text};
 
 use crate::entry::Entry;
 use crate::names::{name, varying};
 use crate::prose::{self, folded};
 use crate::table::Table;
 
-/// Conditions and causes that are shown; the recording has all.
-const CONDITIONS: usize = 12;
-const CAUSES: usize = 8;
+/// Conditions that are shown; the recording has all.
+pub(crate) const CONDITIONS: usize = 12;
 /// Conditions that are open at first: the worst.
-const OPEN: usize = 2;
+pub(crate) const OPEN: usize = 2;
+
+/// The causes of each condition that was traced, the worst first.
+pub(crate) fn traced<'a>(entries: &[Entry<'a>]) -> Vec<(Entry<'a>, CauseTable<'a>)> {
+    let table = |entry: &Entry<'a>| {
+        let findings = &entry.recording.analysis.header.findings;
+        Some((*entry, CauseTable::new(&entry.outcome.why_late(None)?, findings)))
+    };
+    let mut traced: Vec<_> = entries.iter().filter_map(table).collect();
+    traced.sort_by_cached_key(|(entry, _)| Reverse(entry.rank()));
+    traced
+}
 
 /// Empty where nothing was traced.
 pub(crate) fn markdown(entries: &[Entry<'_>]) -> String {
     let parts = varying(entries);
-    let traced = entries.iter().filter_map(|entry| Some((entry, why(entry)?)));
-    let mut traced: Vec<(&Entry<'_>, Why)> = traced.collect();
-    traced.sort_by_cached_key(|(entry, _)| std::cmp::Reverse(entry.rank()));
-    let of_one = |(number, (entry, why)): (usize, &(&Entry<'_>, Why))| {
+    let of_one = |(number, (entry, causes)): (usize, &(Entry<'_>, CauseTable<'_>))| {
         let title = if parts.is_empty() { "Why".to_owned() } else { format!("Why: {}", name(entry, &parts)) };
-        let text = of_one(why);
+        let text = of_one(causes);
         if number < OPEN {
             format!("**{}**\n\n{text}", markdown_text(&title))
         } else {
             folded(&title, &format!("{text}\n"))
         }
     };
-    traced.iter().take(CONDITIONS).enumerate().map(of_one).collect()
+    traced(entries).iter().take(CONDITIONS).enumerate().map(of_one).collect()
 }
 
-fn why(entry: &Entry<'_>) -> Option<Why> {
-    Some(entry.outcome.why_late(None)?.with_remedies(&entry.recording.analysis.header.findings))
-}
-
-fn of_one(why: &Why) -> String {
-    let sentence = prose::markdown(&late_in_words(why));
-    let shown = &why.causes[..why.causes.len().min(CAUSES)];
-    let rows = shown.iter().map(row).collect();
-    let table = Table::plain("", &["cause", "share", "wake-ups", "largest"], 1, rows).markdown();
-    let todo = remedies(shown);
+fn of_one(causes: &CauseTable<'_>) -> String {
+    let sentence = prose::markdown(&causes.sentence);
+    let rows = causes.rows.iter().map(|row| row.cells().into()).collect();
+    let table = Table::plain("", &CauseTable::HEADINGS, 1, rows).markdown();
+    // Each remedy once, at the first cause that it bears on.
+    let todo = causes.rows.iter().filter_map(|row| Some(what_to_do(row, row.first_finding()?)));
+    let todo: String = todo.collect();
     let gap = if todo.is_empty() { "" } else { "\n" };
     format!("{sentence}\n\n{table}\n{todo}{gap}")
 }
 
-fn row(cause: &WhyCause) -> Vec<String> {
-    let largest = Latency::from_span(cause.max_ns).to_string();
-    vec![cause_in_words(cause), percent(cause.share), count(cause.wakeups), largest]
-}
-
-/// Each remedy once, at the first cause that it bears on.
-fn remedies(causes: &[WhyCause]) -> String {
-    let mut told: Vec<&FindingId> = Vec::new();
-    let mut text = String::new();
-    for (cause, remedy) in causes.iter().filter_map(|cause| Some((cause, cause.remedy.as_ref()?))) {
-        if !told.contains(&&remedy.finding) {
-            told.push(&remedy.finding);
-            text.push_str(&what_to_do(cause, remedy));
-        }
-    }
-    text
-}
-
-fn what_to_do(cause: &WhyCause, remedy: &WhyRemedy) -> String {
-    let steps: Vec<String> = remedy.apply.iter().map(|text| step(text)).collect();
-    let (cause, found) = (markdown_text(&cause_in_words(cause)), prose::markdown(&remedy.found));
-    format!("- {cause}: {found}. What to do: {}\n", steps.join("; "))
+fn what_to_do(row: &CauseRow<'_>, finding: &Finding) -> String {
+    let steps = finding.remedy.iter().flat_map(|remedy| &remedy.apply).map(|text| step(text));
+    let (cause, found) = (markdown_text(&row.cause), prose::markdown(&finding.found));
+    format!("- {cause}: {found}. What to do: {}\n", steps.collect::<Vec<_>>().join("; "))
 }
 
 /// A command; or a sentence, in which commands stand between backquotes.
@@ -80,8 +66,8 @@ fn step(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use howlate_model::{
-        Cause, Explained, Finding, Kind, Ledger, Line, MonotonicTime, Part, Remedy, Segment, Span, Verdict,
-        WhyBlock,
+        Cause, Explained, Finding, Kind, Latency, Ledger, Line, MonotonicTime, Part, Remedy, Segment, Span,
+        Verdict, WhyBlock,
     };
 
     use super::*;

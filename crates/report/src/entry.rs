@@ -110,6 +110,11 @@ impl<'a> Entry<'a> {
         self.outcome.planned().count() as f64 * tail >= 1.0 - 1e-9
     }
 
+    /// Whether it has so many wake-ups.
+    pub(crate) fn has_at_least(&self, wakeups: u64) -> bool {
+        self.outcome.planned().count() >= wakeups
+    }
+
     /// The largest latency.
     pub(crate) fn max(&self) -> i64 {
         self.outcome.latency().max().map_or(i64::MIN, howlate_model::Latency::as_nanos)

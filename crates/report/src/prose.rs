@@ -1,6 +1,6 @@
 //! Sentences, in which what is typed stands between backquotes.
 
-use howlate_render::markdown_text;
+use howlate_render::{markdown_text, unbroken};
 use maud::{Markup, html};
 
 /// A sentence for the page.
@@ -46,32 +46,6 @@ fn is_name(word: &str) -> bool {
 /// A word that stays in its line.
 pub(crate) fn whole(word: &str) -> Markup {
     html! { span class="whole" { (word) } }
-}
-
-/// The same, with no line ending between the digits of a number, between it and its unit, or between a CPU or `×` and its
-/// number, and none that begins with a `·`.
-pub(crate) fn unbroken(text: &str) -> String {
-    let letters: Vec<char> = text.chars().collect();
-    let is_within = |place: usize| {
-        let (before, after) = (&letters[..place], &letters[place + 1..]);
-        let is_number = |letter: Option<&char>| letter.is_some_and(char::is_ascii_digit);
-        is_number(before.last()) && begins_with_what_belongs(after)
-            || before.ends_with(&['C', 'P', 'U']) && is_number(after.first())
-            || before.ends_with(&['×'])
-            || after.first() == Some(&'·')
-    };
-    let kept =
-        |(place, letter): (usize, &char)| if *letter == ' ' && is_within(place) { '\u{a0}' } else { *letter };
-    letters.iter().enumerate().map(kept).collect()
-}
-
-/// Whether this goes on with more digits, or with a unit.
-fn begins_with_what_belongs(letters: &[char]) -> bool {
-    let word: String = letters.iter().take_while(|letter| letter.is_alphabetic()).collect();
-    let is_first = |of: fn(&char) -> bool| letters.first().is_some_and(of);
-    is_first(char::is_ascii_digit)
-        || is_first(|letter| *letter == '%')
-        || ["ns", "µs", "ms", "s", "min", "h"].contains(&word.as_str())
 }
 
 /// A sentence for Markdown.
@@ -128,9 +102,6 @@ mod tests {
 
     #[test]
     fn a_number_stays_in_its_line() {
-        assert_eq!(unbroken("5 of 9 970, 3 µs"), "5 of 9\u{a0}970, 3\u{a0}µs");
-        assert_eq!(unbroken("4.00 ms. 2 sets, 95 %"), "4.00\u{a0}ms. 2 sets, 95\u{a0}%");
-        assert_eq!(unbroken("higher (× 1 810), so"), "higher (×\u{a0}1\u{a0}810), so");
         assert_eq!(html("1 2 `3 4`").into_string(), "1\u{a0}2 <code>3 4</code>");
     }
 }

@@ -4,26 +4,21 @@ use howlate_analyse::{Summary, percentile};
 use howlate_model::Latency;
 use howlate_render::numbers::{count, length, micros};
 use howlate_render::property::common_kind;
+use howlate_render::result_columns::{ColumnSpec, MAX, MEAN, MEDIAN, MIN, P99, P99_9, P99_99};
 
 use crate::deadline;
 use crate::entry::Entry;
 use crate::names::{name, varying};
-use crate::table::{Cell, Table, column};
-
-/// A heading, the smallest share of wake-ups that must be one at least, and the nanoseconds.
-type Number = (&'static str, f64, fn(&Summary) -> i64);
+use crate::table::{Cell, Table, column as cells_of};
 
 /// What tells most comes first, as a narrow page shows no more without being moved; the others in the order of all tables.
-#[allow(clippy::cast_possible_truncation, reason = "nanoseconds are enough of a mean")]
-const NUMBERS: [Number; 7] = [
-    ("median", 0.5, |summary| summary.p50),
-    ("p99", 0.01, |summary| summary.p99),
-    ("p99.9", 1e-3, |summary| summary.p99_9),
-    ("p99.99", 1e-4, |summary| summary.p99_99),
-    ("max", 0.5, |summary| summary.max),
-    ("min", 0.5, |summary| summary.min),
-    ("mean", 0.5, |summary| summary.mean as i64),
-];
+const NUMBERS: [ColumnSpec; 7] = [MEDIAN, P99, P99_9, P99_99, MAX, MIN, MEAN];
+
+/// Those that are left where there is little room.
+const BRIEF: [ColumnSpec; 4] = [MEDIAN, P99, P99_9, MAX];
+
+/// One wake-up says nothing of how late others are.
+const LEAST: u64 = 2;
 
 /// One row per condition: in what it differs, what was measured, how late.
 pub(crate) fn results(entries: &[Entry<'_>]) -> Table {
@@ -38,15 +33,16 @@ pub(crate) fn results(entries: &[Entry<'_>]) -> Table {
         headings.push(heading.to_owned());
         columns.push(cells);
     };
-    for (heading, tail, of) in NUMBERS {
+    for column in NUMBERS {
         let value = |(entry, summary): (&Entry<'_>, &Option<Summary>)| {
-            summary.as_ref().filter(|_| entry.supports(tail)).map(of)
+            let summary = summary.as_ref().filter(|_| entry.has_at_least(column.least.max(LEAST)));
+            summary.map(|summary| column.nanos(summary))
         };
         let values: Vec<Option<i64>> = entries.iter().zip(&summaries).map(value).collect();
         if values.iter().any(Option::is_some) {
-            add(heading, column(&values, micros));
+            add(column.heading, cells_of(&values, micros));
         }
-        if heading == "max" {
+        if column.heading == MAX.heading {
             too_late(entries, &mut add);
         }
     }
@@ -68,7 +64,8 @@ pub(crate) fn brief(entries: &[Entry<'_>]) -> Table {
     let whole = results(entries);
     let parts = varying(entries);
     let is_kept = |heading: &str| {
-        heading.starts_with("> ") || ["median", "p99", "p99.9", "max", "wake-ups"].contains(&heading)
+        let is_number = BRIEF.iter().any(|column| column.heading == heading);
+        is_number || heading.starts_with("> ") || heading == "wake-ups"
     };
     let kept: Vec<usize> =
         (whole.names..whole.headings.len()).filter(|place| is_kept(&whole.headings[*place])).collect();
@@ -102,7 +99,7 @@ fn losses(entries: &[Entry<'_>], add: &mut impl FnMut(&str, Vec<Cell>)) {
     if missed.iter().any(|number| *number > 0) {
         add("missed", missed.iter().map(|number| Cell::new(count(*number))).collect());
         let raw = |entry: &Entry<'_>| percentile(entry.outcome.latency(), 0.99).map(Latency::as_nanos);
-        add("p99 raw", column(&entries.iter().map(raw).collect::<Vec<_>>(), micros));
+        add("p99 raw", cells_of(&entries.iter().map(raw).collect::<Vec<_>>(), micros));
     }
     let irregular = |entry: &Entry<'_>| {
         let one = entry.outcome.irregular();

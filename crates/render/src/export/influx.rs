@@ -6,6 +6,7 @@ use howlate_model::{HasProperties, Property};
 use jiff::Timestamp;
 
 use super::moment::begun;
+use crate::result_columns::{ColumnSpec, MAX, MEDIAN, MIN, P99, P99_9};
 
 /// What only some conditions have. Of lines with the same tags and the same time a database keeps the last.
 const TOLD_APART_BY: [(&str, Property); 8] = [
@@ -62,20 +63,15 @@ fn tags(command: &str, outcome: &Outcome) -> Vec<(&'static str, String)> {
     tags
 }
 
-fn fields(outcome: &Outcome) -> Vec<(&'static str, i64)> {
+fn fields(outcome: &Outcome) -> Vec<(String, i64)> {
     let count = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
-    let mut fields = vec![("count", count(outcome.count()))];
-    fields.extend(outcome.known_missed().map(|missed| ("missed_periods", count(missed))));
+    let mut fields = vec![("count".to_owned(), count(outcome.count()))];
+    fields.extend(outcome.known_missed().map(|missed| ("missed_periods".to_owned(), count(missed))));
     if let Some(summary) = outcome.summary() {
-        fields.extend([
-            ("min_ns", summary.min),
-            ("p50_ns", summary.p50),
-            ("p99_ns", summary.p99),
-            ("p99.9_ns", summary.p99_9),
-            ("max_ns", summary.max),
-        ]);
+        let number = |column: ColumnSpec| (column.name_with_unit(), column.nanos(&summary));
+        fields.extend([MIN, MEDIAN, P99, P99_9, MAX].map(number));
     }
-    fields.extend(outcome.corrected_summary().map(|summary| ("corrected_p99_ns", summary.p99)));
+    fields.extend(outcome.corrected_summary().map(|summary| ("corrected_p99_ns".to_owned(), summary.p99)));
     fields
 }
 

@@ -1,16 +1,14 @@
 //! A run as calls of LAVA's `lava-test-case`, for a shell in its overlay:
 //! <https://docs.lavasoftware.org/lava/writing-tests.html>.
 
-use howlate_analyse::{Analysis, Check, Kept, Summary, checks};
+use howlate_analyse::{Analysis, Check, Kept, checks};
 use howlate_model::{Limit, Statistic};
 
 use super::names::tags;
-
-/// A number's name, and its nanoseconds.
-type Number = (&'static str, fn(&Summary) -> i64);
+use crate::result_columns::{ColumnSpec, MAX, MEDIAN, P99};
 
 /// What is handed on of every condition besides its limits.
-const MEASURED: [Number; 3] = [("p50", |one| one.p50), ("p99", |one| one.p99), ("max", |one| one.max)];
+const MEASURED: [ColumnSpec; 3] = [MEDIAN, P99, MAX];
 
 /// One line per number of each condition, in microseconds, then one per limit.
 pub fn lava(analyses: &[Analysis], limits: &[Limit]) -> String {
@@ -33,8 +31,8 @@ fn numbers(check: &Check<'_>, tag: &str) -> String {
     let Some(summary) = check.outcome.corrected_summary().or_else(|| check.outcome.summary()) else {
         return format!("lava-test-case {tag} --result {result}\n");
     };
-    let line = |(name, of): &Number| {
-        let micros = nanos_as_micros(of(&summary).unsigned_abs());
+    let line = |column: &ColumnSpec| {
+        let (name, micros) = (column.name, nanos_as_micros(column.nanos(&summary).unsigned_abs()));
         format!("lava-test-case {tag}-{name} --result {result} --measurement {micros} --units us\n")
     };
     MEASURED.iter().map(line).collect()

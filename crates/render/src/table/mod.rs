@@ -4,6 +4,8 @@
 mod column;
 mod layout;
 
+use crate::numbers::micros;
+use crate::result_columns::{ColumnSpec, RowNumbers};
 use crate::style::{BOLD, DIM, paint};
 use column::Column;
 use layout::Layout;
@@ -20,6 +22,31 @@ impl Columns {
     pub(crate) fn new(headings: &[String], left: usize) -> Self {
         let column = |(number, heading): (usize, &String)| Column::new(heading, number < left);
         Self { columns: headings.iter().enumerate().map(column).collect(), names: left }
+    }
+
+    /// A table whose columns are yet to be added, of which the first `left` are left-aligned and name the rows.
+    pub(crate) const fn without_columns(left: usize) -> Self {
+        Self { columns: Vec::new(), names: left }
+    }
+
+    /// Adds a column.
+    pub(crate) fn column(&mut self, heading: &str, cells: impl IntoIterator<Item = String>) {
+        let is_left = self.columns.len() < self.names;
+        self.columns.push(Column { cells: cells.into_iter().collect(), ..Column::new(heading, is_left) });
+    }
+
+    /// Adds columns of results in µs, the worst of each in bold.
+    pub(crate) fn results(&mut self, columns: &[ColumnSpec], rows: &[RowNumbers]) {
+        for column in columns {
+            let values: Vec<Option<i64>> = rows.iter().map(|row| row.nanos(column)).collect();
+            self.column(column.heading, worst_in_bold(&values, micros));
+        }
+    }
+
+    /// Empties the columns in which nothing is known of any row, so that they take no room.
+    pub(crate) fn empty_unknown(&mut self) {
+        let is_unknown = |column: &&mut Column| column.cells.iter().all(|cell| cell == "–");
+        self.columns.iter_mut().filter(is_unknown).for_each(|column| column.cells.fill(String::new()));
     }
 
     /// Left-aligns one more column.

@@ -1,9 +1,10 @@
 //! What settings came to, in words.
 
 use howlate_analyse::compare::{Arm, Statistic, Tested, Verdict};
-use howlate_model::{Activation, HowEnded};
+use howlate_model::Activation;
 
 use super::{TuneReport, TunedProgram};
+use crate::ending::early_ending;
 use crate::numbers::{length, micros_of};
 
 /// What a number is called.
@@ -28,7 +29,7 @@ pub(super) fn time(nanos: f64) -> String {
 /// The whole answer.
 pub(super) fn answer(report: &TuneReport<'_>) -> String {
     let recommended = report.recommended();
-    match (report.promised().filter(|_| !recommended.is_empty()), ended_early(report)) {
+    match (report.promised().filter(|_| !recommended.is_empty()), early_ending(report.analysis)) {
         (Some(number), _) => promise(report, &recommended, number),
         (None, Some(why)) => format!("{why}, before all was tried: nothing is confirmed."),
         (None, None) => no_promise(report),
@@ -63,17 +64,6 @@ const fn compared(activation: Activation) -> &'static str {
         Activation::Event | Activation::Unseen => {
             "how long they take from the moment at which a thread was woken"
         }
-    }
-}
-
-/// Why it did not come to its end, if so.
-fn ended_early(report: &TuneReport<'_>) -> Option<&'static str> {
-    match report.analysis.end.as_ref()?.how {
-        HowEnded::Done => None,
-        HowEnded::Interrupted => Some("It was interrupted"),
-        HowEnded::StoppedAbove => Some("It was stopped at the threshold"),
-        HowEnded::ProgramEnded => Some("The program ended"),
-        HowEnded::NotRestored => Some("It ended, because a setting of the machine could not be put back"),
     }
 }
 

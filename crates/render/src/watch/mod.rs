@@ -6,14 +6,15 @@ use std::cmp::Reverse;
 
 use howlate_analyse::cause::{Why, WhyCause};
 use howlate_analyse::watch::{Rhythm, Thread};
-use howlate_analyse::{Analysis, Outcome, Summary};
+use howlate_analyse::{Analysis, Outcome};
 use howlate_model::{Activation, HandedOn, Holder, Span, TurnsBlock, Who, Work};
 
 use crate::legible::legible;
 use crate::numbers::{count, micros};
 use crate::property::setting;
 use crate::prose::wrapped;
-use crate::table::{Columns, transpose, worst_in_bold};
+use crate::result_columns::{MAX, MEDIAN, P99, RowNumbers};
+use crate::table::Columns;
 use crate::why::{cause_in_words, percent};
 
 /// Threads that have a row.
@@ -21,12 +22,6 @@ const MOST_SHOWN: usize = 40;
 /// Threads whose wakers are told one by one, and as many of each.
 const THREADS_TOLD: usize = 8;
 const WAKERS_TOLD: usize = 4;
-
-/// A heading, and the nanoseconds below it.
-type Number = (&'static str, fn(&Summary) -> i64);
-
-const NUMBERS: [Number; 3] =
-    [("median", |summary| summary.p50), ("p99", |summary| summary.p99), ("max", |summary| summary.max)];
 
 /// One row per thread and kind of activation, and who woke them.
 pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
@@ -49,35 +44,22 @@ pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
 
 /// A row for each thread and kind of activation: what woke it, how often, how late, and mostly by what.
 fn activations(outcomes: &[&Outcome], late: Option<Span>) -> Columns {
-    let mut headings = vec!["thread", "late from", "period", "jitter", "wake-ups", "missed"];
-    let mut columns: Vec<Vec<String>> = vec![
-        cells(outcomes, name),
-        cells(outcomes, |one| late_from(one).to_owned()),
-        cells(outcomes, |one| span(one.rhythm.as_deref().and_then(Rhythm::period))),
-        cells(outcomes, |one| span(one.rhythm.as_deref().and_then(Rhythm::jitter))),
-        cells(outcomes, |one| count(one.count())),
-        cells(outcomes, |one| one.known_missed().map_or_else(none, count)),
-    ];
+    let mut table = Columns::without_columns(2);
+    table.column("thread", cells(outcomes, name));
+    table.column("late from", cells(outcomes, |one| late_from(one).to_owned()));
+    table.column("period", cells(outcomes, |one| span(one.rhythm.as_deref().and_then(Rhythm::period))));
+    table.column("jitter", cells(outcomes, |one| span(one.rhythm.as_deref().and_then(Rhythm::jitter))));
+    table.column("wake-ups", cells(outcomes, |one| count(one.count())));
+    table.column("missed", cells(outcomes, |one| one.known_missed().map_or_else(none, count)));
     if late.is_some() {
-        headings.push("late");
-        columns
-            .push(cells(outcomes, |one| one.why_late(late).map_or_else(none, |why| count(why.late.count))));
+        let number = |one: &Outcome| one.why_late(late).map_or_else(none, |why| count(why.late.count));
+        table.column("late", cells(outcomes, number));
     }
-    let summaries: Vec<Option<Summary>> = outcomes.iter().map(|one| one.summary()).collect();
-    for (heading, of) in NUMBERS {
-        headings.push(heading);
-        let values: Vec<Option<i64>> = summaries.iter().map(|summary| summary.as_ref().map(of)).collect();
-        columns.push(worst_in_bold(&values, micros));
-    }
-    headings.push("mostly by");
-    columns.push(cells(outcomes, |one| one.why_late(late).and_then(|why| mostly(&why)).unwrap_or_else(none)));
-    let headings: Vec<String> = headings.into_iter().map(str::to_owned).collect();
-    columns
-        .iter_mut()
-        .filter(|cells| cells.iter().all(|cell| *cell == none()))
-        .for_each(|cells| cells.fill(String::new()));
-    let mut table = Columns::new(&headings, 2);
-    transpose(&columns).into_iter().for_each(|row| table.row(row));
+    let numbers = outcomes.iter().map(|one| RowNumbers::all_of(one.summary()));
+    table.results(&[MEDIAN, P99, MAX], &numbers.collect::<Vec<_>>());
+    let mostly_by = |one: &Outcome| one.why_late(late).and_then(|why| mostly(&why)).unwrap_or_else(none);
+    table.column("mostly by", cells(outcomes, mostly_by));
+    table.empty_unknown();
     table
 }
 

@@ -1,9 +1,9 @@
 //! What machine, what was asked, what was in force, what to know, how to repeat it.
 
 use howlate_analyse::Analysis;
-use howlate_model::{Caveat, Condition, HowEnded, InForce, Setting, System};
+use howlate_model::{Caveat, Condition, InForce, Setting, System};
 use howlate_render::numbers::length;
-use howlate_render::{load_lines, machine, to_repeat, told};
+use howlate_render::{ending_after_title, load_lines, machine, to_repeat, told};
 use maud::{Markup, html};
 
 use super::findings;
@@ -22,7 +22,7 @@ pub(crate) fn line(recordings: &[Recording<'_>]) -> Markup {
                     @if number > 0 { "\u{a0}· " }
                     @if part.contains(' ') { (prose::plain(&part)) } @else { (prose::whole(&part)) }
                 }
-                (ended(recording.analysis))
+                (ending_after_title(recording.analysis))
             }
         }
     }
@@ -37,17 +37,6 @@ fn where_and_when(analysis: &Analysis) -> Vec<String> {
     let mut parts = vec![machine(&analysis.header.system), analysis.header.started.clone()];
     parts.retain(|part| !part.is_empty());
     parts
-}
-
-fn ended(analysis: &Analysis) -> &'static str {
-    match analysis.end.as_ref().map(|end| end.how) {
-        Some(HowEnded::Done) => "",
-        Some(HowEnded::Interrupted) => " · interrupted",
-        Some(HowEnded::StoppedAbove) => " · stopped at the threshold",
-        Some(HowEnded::ProgramEnded) => " · ended with the program",
-        Some(HowEnded::NotRestored) => " · ended, because a setting could not be put back",
-        None => " · did not end in order",
-    }
 }
 
 /// Everything that a reader needs to judge the results.

@@ -1,0 +1,97 @@
+//! Who made the late wake-ups late, and what can be done about it, as rows: the terminal, the page and Markdown paint them.
+
+use howlate_analyse::cause::{Why, WhyCause, remedy};
+use howlate_model::{Finding, Latency, NO_TRACER};
+
+use crate::numbers::count;
+use crate::why::{cause_in_words, percent};
+
+/// Causes that are shown; the JSON has all.
+const CAUSES_SHOWN: usize = 8;
+
+/// The causes of one condition, those that cost the most first.
+#[derive(Clone, Debug)]
+pub struct CauseTable<'a> {
+    /// How many were late, and how much of that is not explained.
+    pub sentence: String,
+    /// One for each cause.
+    pub rows: Vec<CauseRow<'a>>,
+}
+
+/// A cause.
+#[derive(Clone, Debug)]
+pub struct CauseRow<'a> {
+    /// Who it was.
+    pub cause: String,
+    /// Its share of the late time, 0 to 1.
+    pub share: f64,
+    /// In how many of the late wake-ups.
+    wakeups: u64,
+    /// The most in one.
+    pub(crate) largest: Latency,
+    /// What `howlate doctor` found that says what to do.
+    pub finding: Option<&'a Finding>,
+    /// Whether a row above has the same finding.
+    pub is_told_above: bool,
+}
+
+impl<'a> CauseTable<'a> {
+    /// What stands above the cells of a row.
+    pub const HEADINGS: [&'static str; 4] = ["cause", "share", "wake-ups", "largest"];
+
+    /// The causes that `why` names, each with the nearest of `findings`.
+    pub fn new(why: &Why, findings: &'a [Finding]) -> Self {
+        let mut rows: Vec<CauseRow<'a>> = Vec::new();
+        for cause in why.causes.iter().take(CAUSES_SHOWN) {
+            let finding = remedy(cause.kind, findings);
+            let is_told_above = rows
+                .iter()
+                .filter_map(|row| row.finding)
+                .any(|told| Some(&told.id) == finding.map(|one| &one.id));
+            rows.push(CauseRow::new(cause, finding, is_told_above));
+        }
+        Self { sentence: late_in_words(why), rows }
+    }
+}
+
+impl<'a> CauseRow<'a> {
+    fn new(cause: &WhyCause, finding: Option<&'a Finding>, is_told_above: bool) -> Self {
+        Self {
+            cause: cause_in_words(cause),
+            share: cause.share,
+            wakeups: cause.wakeups,
+            largest: Latency::from_span(cause.max_ns),
+            finding,
+            is_told_above,
+        }
+    }
+
+    /// The finding at the first cause that it bears on.
+    pub fn first_finding(&self) -> Option<&'a Finding> {
+        self.finding.filter(|_| !self.is_told_above)
+    }
+
+    /// What stands below the headings, the largest with its unit.
+    pub fn cells(&self) -> [String; 4] {
+        self.cells_with(self.largest.to_string())
+    }
+
+    /// The same, the largest as the table has it.
+    pub(crate) fn cells_with(&self, largest: String) -> [String; 4] {
+        [self.cause.clone(), percent(self.share), count(self.wakeups), largest]
+    }
+}
+
+/// How many were late, and how much of that is not explained.
+fn late_in_words(why: &Why) -> String {
+    let late = &why.late;
+    let were = if late.count == 1 { "was" } else { "were" };
+    let what = if why.tracer == NO_TRACER { "turns" } else { "traced wake-ups" };
+    let unexplained = percent(late.unexplained_share());
+    let above = Latency::from_span(late.above_ns);
+    let total = Latency::from_nanos(i64::try_from(late.total_ns).unwrap_or(i64::MAX));
+    format!(
+        "{} of the {what} {were} at least {above} late, {total} in total, {unexplained} of it unexplained. It went to:",
+        count(late.count)
+    )
+}

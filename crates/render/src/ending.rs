@@ -1,0 +1,32 @@
+//! How a run ended, where it did not do all that was asked.
+
+use howlate_analyse::Analysis;
+use howlate_model::HowEnded;
+
+/// In a word or two, and as a sentence without its full stop; `None` where it did all.
+const fn words(how: HowEnded) -> Option<(&'static str, &'static str)> {
+    match how {
+        HowEnded::Done => None,
+        HowEnded::Interrupted => Some(("interrupted", "It was interrupted")),
+        HowEnded::StoppedAbove => Some(("stopped at the threshold", "It was stopped at the threshold")),
+        HowEnded::ProgramEnded => Some(("ended with the program", "The program ended")),
+        HowEnded::NotRestored => Some((
+            "ended, because a setting could not be put back",
+            "It ended, because a setting of the machine could not be put back",
+        )),
+    }
+}
+
+/// What follows a title: ` · interrupted`; empty where the run did all that was asked.
+pub fn ending_after_title(analysis: &Analysis) -> String {
+    let short = match &analysis.end {
+        Some(end) => words(end.how).map(|(short, _)| short),
+        None => Some("did not end in order"),
+    };
+    short.map_or_else(String::new, |short| format!(" · {short}"))
+}
+
+/// As a sentence without its full stop; `None` where the run did all that was asked, or nobody knows how it ended.
+pub(crate) fn early_ending(analysis: &Analysis) -> Option<&'static str> {
+    words(analysis.end.as_ref()?.how).map(|(_, sentence)| sentence)
+}
