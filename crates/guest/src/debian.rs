@@ -67,7 +67,8 @@ pub fn debian_kernels(
     let suites = Apt::of_all_suites(architecture, &cache, say)?.suites()?;
     let listed = |suite: &suites::Suite, kernel: &Fetchable| {
         let release = kernel.image.release(architecture)?;
-        let origin = DebianOrigin::Version(kernel.image.version.upstream().to_owned());
+        // The whole version: suites may have the same one of the kernel.
+        let origin = DebianOrigin::Version(kernel.image.version.0.clone());
         Some(ListedKernel {
             suite: suite.name().to_owned(),
             release: release.name.to_owned(),

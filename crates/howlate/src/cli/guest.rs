@@ -13,12 +13,10 @@ use super::{Identity, Printing, completion_values};
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
 howlate guest --kernel debian:standard --kernel debian:rt \\\n      -- cyclic --policy fifo:80 --duration 30s\n  \
-howlate guest --kernel debian:trixie,debian:backports:rt -- cyclic --why\n  \
 howlate guest --kernel ./bzImage --memory 1G --cpus 4 -- sleep --for 1ms\n  \
-howlate guest --list\n  \
 howlate guest --kernel debian:rt --host-load idle,cpu \\\n      --vcpu-policy other,fifo:1 -- cyclic --policy fifo:80")]
 pub(crate) struct Guest {
-    /// Kernels to boot: the path of an image, `host`, or one of Debian's, such as debian:rt
+    /// Kernels to boot: the path of an image, `host`, or one of Debian's (see --list)
     ///
     /// debian:standard, debian:cloud and debian:rt are what apt would install here; debian:trixie, debian:backports:rt and so on the
     /// newest of a suite, debian:7.3 the newest of a version. --list shows them all.
@@ -28,7 +26,7 @@ pub(crate) struct Guest {
     #[arg(last = true, value_name = "COMMAND", required_unless_present_any = ["libvirt_xml", "list"])]
     pub(crate) command: Vec<String>,
     /// Only list Debian's kernels on this machine's mirror
-    #[arg(long, conflicts_with_all = ["kernel", "command", "libvirt_xml", "out"])]
+    #[arg(long, hide_short_help = true, conflicts_with_all = ["kernel", "command", "libvirt_xml", "out"])]
     pub(crate) list: bool,
 
     /// CPUs of each guest
