@@ -571,6 +571,14 @@ static __always_inline void woken_by(struct record *r, struct cpu *c)
 	}
 }
 
+/* What comes after it was woken. */
+static __always_inline void begins_anew(struct thread *s)
+{
+	struct record *r = &s->record;
+	r->switched_in = r->fault = r->called = s->pulled = r->older = 0;
+	r->losses = r->occupants = 0;
+}
+
 SEC("tp_btf/sched_waking")
 int BPF_PROG(waking, struct task_struct *p)
 {
@@ -607,8 +615,34 @@ int BPF_PROG(waking, struct task_struct *p)
 		r->flags |= RT_THROTTLED;
 	r->tid = p->pid;
 	r->waking = r->runnable = now;
-	r->switched_in = r->fault = r->called = s->pulled = r->older = 0;
-	r->losses = r->occupants = 0;
+	begins_anew(s);
+	return 0;
+}
+
+/* Since Linux 7.1 a program's timer whose time has passed is not set any more: nobody sleeps, and nobody is woken. That is
+ * a sleep without length, which ends where it begins. */
+SEC("tp_btf/hrtimer_start_expired")
+int BPF_PROG(has_passed, struct hrtimer *timer)
+{
+	struct task_struct *p = bpf_get_current_task_btf();
+	if (!watched(p))
+		return 0;
+	struct thread *s = bpf_task_storage_get(&threads, p, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!s || s->stage == WOKEN || s->stage == OVER)
+		return 0;
+	struct record *r = &s->record;
+	u64 now = bpf_ktime_get_ns();
+	s64 ahead = timer->base->offset;
+	send(s, now, 1);
+	s->stage = NEVER_LEFT;
+	r->flags = BY_TIMER;
+	r->soft = timer->_softexpires - ahead;
+	r->hard = timer->node.expires - ahead;
+	r->first_served = r->served = r->waking = r->runnable = now;
+	r->tid = r->by = p->pid;
+	copy(r->by_comm, p->comm);
+	r->interrupt = r->deferred = r->idle_since = 0;
+	begins_anew(s);
 	return 0;
 }
 
@@ -851,7 +885,7 @@ int page_fault(void *ctx)
 	if (!watched(p))
 		return 0;
 	struct thread *s = known(p);
-	if (s && s->stage == RUNS && !s->record.fault)
+	if (s && (s->stage == RUNS || s->stage == NEVER_LEFT) && !s->record.fault)
 		s->record.fault = bpf_ktime_get_ns();
 	return 0;
 }

@@ -26,10 +26,11 @@ const WATCHED: usize = 4;
 /// No process has this id.
 const NOBODY: u32 = u32::MAX;
 
-const PROGRAMS: [Program; 18] = [
+const PROGRAMS: [Program; 19] = [
     helpful("tick_begins", "local_timer_entry"),
     helpful("tick_ends", "local_timer_exit"),
     needed("timer_served", "hrtimer_expire_entry"),
+    helpful("has_passed", "hrtimer_start_expired"),
     needed("handler_begins", "irq_handler_entry"),
     needed("handler_ends", "irq_handler_exit"),
     needed("deferred", "softirq_raise"),

@@ -51,6 +51,8 @@ pub(super) enum What {
         soft: MonotonicTime,
         hard: MonotonicTime,
     },
+    /// A timer was to be set to a time that has passed: the thread does not sleep.
+    TimerPassed,
     /// A timer is served.
     TimerServed {
         timer: u64,
@@ -167,6 +169,7 @@ fn reader(name: &str, format: &Format) -> Option<Reader> {
                 Some(What::Signal { number: number.id(record)?, thread: thread.id(record)? })
             })
         }
+        "hrtimer_start_expired" => Box::new(|_| Some(What::TimerPassed)),
         "irq_handler_exit" => Box::new(|_| Some(What::HandlerEnds)),
         "local_timer_entry" => Box::new(|_| Some(What::TickBegins)),
         "local_timer_exit" => Box::new(|_| Some(What::TickEnds)),

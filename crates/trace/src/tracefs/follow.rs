@@ -77,8 +77,20 @@ impl Follower {
         match event.what {
             What::Switch { .. } => self.switch(event, seen),
             What::Waking { thread, on } => self.waking(thread, on, event, seen),
+            What::TimerPassed => self.timer_passed(event, seen),
             _ => self.passing(event),
         }
+    }
+
+    /// A sleep without length, which ends where it begins; of its timer, only that it was too late is told.
+    fn timer_passed(&mut self, event: &Event, seen: &mut dyn FnMut(Traced)) {
+        let running = self.cpus.entry(event.cpu).or_default().holder();
+        let Some(thread) = self.threads.get_mut(&event.pid) else { return };
+        thread.finish(Some(event.at), &mut self.interrupts, seen);
+        thread.sleeps(event.at, Asleep::Waiting);
+        thread.waits_on(event.cpu);
+        thread.woken(None, running.named(&mut self.interrupts), event.at, None);
+        thread.stage = Stage::NeverLeft;
     }
 
     /// Nothing more will come: hands on what has not slept again.
@@ -123,7 +135,11 @@ impl Follower {
             What::PageFault => {
                 self.threads.get_mut(&event.pid).into_iter().for_each(|thread| thread.faults(event.at));
             }
-            What::TimerSet { .. } | What::Missed | What::Switch { .. } | What::Waking { .. } => {}
+            What::TimerSet { .. }
+            | What::TimerPassed
+            | What::Missed
+            | What::Switch { .. }
+            | What::Waking { .. } => {}
         }
     }
 

@@ -33,11 +33,12 @@ use instance::Instance;
 use page::{Item, Layout, items};
 
 /// The events, each with its system, and whether there is no doing without.
-const EVENTS: [(&str, &str, bool); 14] = [
+const EVENTS: [(&str, &str, bool); 15] = [
     ("sched", "sched_switch", true),
     ("sched", SCHED_WAKING, true),
     ("sched", SCHED_MIGRATE, true),
     ("timer", HRTIMER_START, true),
+    ("timer", HRTIMER_PASSED, false),
     ("timer", "hrtimer_expire_entry", true),
     ("irq", "irq_handler_entry", true),
     ("irq", "irq_handler_exit", true),
@@ -53,14 +54,17 @@ const EVENTS: [(&str, &str, bool); 14] = [
 const SCHED_WAKING: &str = "sched_waking";
 const SCHED_MIGRATE: &str = "sched_migrate_task";
 const HRTIMER_START: &str = "hrtimer_start";
+/// Since Linux 7.1.
+const HRTIMER_PASSED: &str = "hrtimer_start_expired";
 const SOFTIRQ_RAISE: &str = "softirq_raise";
 const PAGE_FAULT: &str = "page_fault_user";
 
 /// Events of followed threads alone, with the field that has the thread: others need not take room.
-const OF_THREADS: [(&str, &str); 4] = [
+const OF_THREADS: [(&str, &str); 5] = [
     (SCHED_WAKING, "pid"),
     (SCHED_MIGRATE, "pid"),
     (HRTIMER_START, "common_pid"),
+    (HRTIMER_PASSED, "common_pid"),
     (PAGE_FAULT, "common_pid"),
 ];
 

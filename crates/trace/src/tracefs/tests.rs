@@ -358,6 +358,24 @@ fn a_thread_that_never_left_has_no_switch() {
     assert!(seen[0].occupants.is_empty());
 }
 
+/// 2000 asks for a time that has passed, 2300 sleeps.
+#[test]
+fn a_time_that_has_passed_is_a_sleep_without_length() {
+    let mut events = timely(8);
+    let passed = event(2_000, 0, ME, What::TimerPassed);
+    events.extend([passed, event(2_100, 0, ME, What::PageFault), switch(2_300, 0, (ME, 1), 8)]);
+    let asked = events.len() - 3;
+    // It had slept since the end of that time-line.
+    events.insert(asked, switch(1_900, 0, (8, 0), ME));
+    let seen = follow(&events);
+    let one = seen.last().unwrap();
+    assert_eq!((one.asleep_since, one.waking, one.runnable), (Some(at(2_000)), at(2_000), at(2_000)));
+    assert_eq!((one.switched_in, one.first_fault), (None, Some(at(2_100))));
+    assert_eq!(one.asleep_again, Some(at(2_300)));
+    assert!(matches!(&one.woken_by, WokenBy::Other(who) if who.pid == Some(ME)), "{one:?}");
+    assert_eq!(seen[seen.len() - 2].asleep_again, Some(at(1_300)), "the one before is as it was");
+}
+
 #[test]
 fn nothing_is_made_up_around_what_is_missing() {
     let mut events = timely(8);

@@ -182,7 +182,7 @@ impl Thread {
 
     /// It meets a page that is not there.
     pub(super) fn faults(&mut self, at: MonotonicTime) {
-        if self.stage == Stage::Runs {
+        if matches!(self.stage, Stage::Runs | Stage::NeverLeft) {
             self.sleep.iter_mut().for_each(|sleep| sleep.first_fault = sleep.first_fault.or(Some(at)));
         }
     }
