@@ -1,0 +1,47 @@
+//! The programs for the kernel against the types of kernels that people run, without booting them: `testdata/kernels/`.
+
+#![allow(missing_docs)]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+
+use aya_obj::Object;
+use aya_obj::btf::Btf;
+
+const OBJECTS: [(&str, &[u8]); 2] =
+    [("wakeups", include_bytes!("../bpf/wakeups.bpf.o")), ("waits", include_bytes!("../bpf/waits.bpf.o"))];
+
+/// The files with their types, each in a folder by the name of its kernel.
+fn kernels() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/kernels");
+    let folders = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    folders.filter(|path| path.is_dir()).map(|path| path.join("types.btf")).collect()
+}
+
+/// An error, and what it came from.
+fn in_full(error: &dyn Error) -> String {
+    error.source().map_or_else(|| error.to_string(), |source| format!("{error}: {}", in_full(source)))
+}
+
+#[test]
+fn every_program_finds_its_fields_in_every_kernel() {
+    let mut refused = Vec::new();
+    for path in kernels() {
+        let types = Btf::parse_file(&path, Default::default()).unwrap();
+        for (name, bytes) in OBJECTS {
+            let mut object = Object::parse(bytes).unwrap();
+            if let Err(error) = object.relocate_btf(&types) {
+                refused.push(format!("{name}, {}: {}", path.display(), in_full(&error)));
+            }
+        }
+    }
+    assert!(refused.is_empty(), "{refused:#?}");
+}
+
+#[test]
+fn there_are_ordinary_and_real_time_kernels() {
+    let is_rt = |path: &PathBuf| path.to_string_lossy().contains("-rt-");
+    let all = kernels();
+    assert_eq!((all.len(), all.iter().filter(|path| is_rt(path)).count()), (8, 4));
+}
