@@ -66,8 +66,8 @@ fn step(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use howlate_model::{
-        Cause, Explained, Finding, Kind, Latency, Ledger, Line, MonotonicTime, Part, Remedy, Segment, Span,
-        Verdict, WhyBlock,
+        Cause, Explained, Finding, FindingId, Kind, Latency, Ledger, Line, MonotonicTime, Part, Remedy,
+        Segment, Span, Verdict, WhyBlock,
     };
 
     use super::*;

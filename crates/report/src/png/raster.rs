@@ -61,10 +61,6 @@ fn has_letters(text: &Text) -> bool {
 }
 
 #[cfg(test)]
-#[path = "../../../howlate/tests/common/skip.rs"]
-mod skip;
-
-#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -78,7 +74,7 @@ mod tests {
     #[test]
     fn a_picture_is_twice_as_large_and_has_ink() {
         if fonts().is_empty() {
-            return skip::skip("this machine has no fonts");
+            return howlate_testing::skip("this machine has no fonts");
         }
         let pixels = Pixmap::decode_png(&png(PICTURE, fonts()).unwrap()).unwrap();
         assert_eq!((pixels.width(), pixels.height()), (120, 40));

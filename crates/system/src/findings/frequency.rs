@@ -32,9 +32,10 @@ pub(super) fn governor(root: &Root) -> Option<Finding> {
 fn no_scaling(root: &Root) -> Option<Finding> {
     let online = root.reading("/sys/devices/system/cpu/online");
     online.text()?;
-    let draft = finding(FindingId::FrequencyGovernor, Verdict::Note, "this kernel does not set CPU frequencies")
-        .seen(&root.reading(format!("{FREQUENCY_POLICIES}/policy0/{GOVERNOR}")))
-        .why("The firmware or the host decides how fast the CPUs run.");
+    let draft =
+        finding(FindingId::FrequencyGovernor, Verdict::Note, "this kernel does not set CPU frequencies")
+            .seen(&root.reading(format!("{FREQUENCY_POLICIES}/policy0/{GOVERNOR}")))
+            .why("The firmware or the host decides how fast the CPUs run.");
     Some(draft.end())
 }
 

@@ -124,10 +124,11 @@ pub(super) fn nice(root: &Root) -> Option<Finding> {
         (false, 0..) => (Verdict::Note, "this process may not set nice values below 0".to_owned()),
         (false, _) => (Verdict::Note, format!("this process may set nice values down to {lowest}")),
     };
-    let draft = finding(FindingId::NicePermission, verdict, found).seen(&limits.evidence("Max nice priority")).why(
-        "A thread with nice -20 is preferred to other ordinary threads: the next best thing where \
+    let draft =
+        finding(FindingId::NicePermission, verdict, found).seen(&limits.evidence("Max nice priority")).why(
+            "A thread with nice -20 is preferred to other ordinary threads: the next best thing where \
             real-time policies are refused.",
-    );
+        );
     let grant = |draft: Draft| {
         let draft = draft.typically(
             "2.5 ms at p99 beside two busy threads, against 29 µs with nice -20",
