@@ -57,7 +57,7 @@ impl Analysis {
             Line::Started(started) => self.with(started.condition, |outcome| outcome.started(started)),
             Line::Block(block) => self.with(block.condition, |outcome| outcome.block(block)),
             Line::Load(load) => {
-                let effect = LoadEffect::of(load);
+                let effect = LoadEffect::from_block(load);
                 load.conditions.iter().for_each(|one| self.with(*one, |outcome| outcome.load(&effect)));
             }
             Line::Watched(watched) => self.with(watched.condition, |outcome| outcome.watched(watched)),
@@ -114,11 +114,11 @@ mod tests {
     };
 
     fn analysis(work: Work) -> Analysis {
-        let condition = Condition::of(work, "6.1.0");
+        let condition = Condition::new(work, "6.1.0");
         Analysis::new(Header {
             howlate: "0.1.0".into(),
             command: "cyclic".into(),
-            ..Header::of(vec![condition])
+            ..Header::for_conditions(vec![condition])
         })
     }
 

@@ -2,7 +2,7 @@
 
 use howlate_model::{Caveat, Limit};
 
-use crate::limits::{Judgement, judged, value};
+use crate::limits::{Judgement, judge, value};
 use crate::trust::spoiled;
 use crate::{Analysis, Outcome};
 
@@ -16,12 +16,12 @@ pub struct Check<'a> {
     /// The value that the limit is about: nanoseconds, or a count; `None` where nothing was measured.
     pub value: Option<u64>,
     /// Whether it keeps it.
-    pub kept: Kept,
+    pub kept: LimitVerdict,
 }
 
 /// Whether a limit is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Kept {
+pub enum LimitVerdict {
     /// It is.
     Yes,
     /// It is exceeded, whatever else is wrong.
@@ -53,23 +53,23 @@ pub fn checks<'a>(analysis: &'a Analysis, limits: &[Limit]) -> Vec<Check<'a>> {
     let asked: Vec<Option<Limit>> =
         if limits.is_empty() { vec![None] } else { limits.iter().copied().map(Some).collect() };
     let of = |outcome: &'a Outcome| {
-        asked.clone().into_iter().map(move |limit| Check::of(outcome, limit, analysis))
+        asked.clone().into_iter().map(move |limit| Check::judge(outcome, limit, analysis))
     };
     analysis.outcomes().iter().flat_map(of).collect()
 }
 
 impl<'a> Check<'a> {
-    fn of(outcome: &'a Outcome, limit: Option<Limit>, analysis: &Analysis) -> Self {
+    fn judge(outcome: &'a Outcome, limit: Option<Limit>, analysis: &Analysis) -> Self {
         let value = limit.and_then(|limit| value(outcome, &outcome.planned(), limit.statistic));
-        let kept = match (limit.map(|limit| judged(outcome, limit)), spoiled(outcome, analysis)) {
-            (Some(Judgement::Exceeded(_)), _) => Kept::No,
-            (_, Some(caveat)) => Kept::Unknown(Unknown::Spoiled(caveat)),
-            _ if outcome.count() == 0 => Kept::Unknown(Unknown::NotMeasured),
+        let kept = match (limit.map(|limit| judge(outcome, limit)), spoiled(outcome, analysis)) {
+            (Some(Judgement::Exceeded(_)), _) => LimitVerdict::No,
+            (_, Some(caveat)) => LimitVerdict::Unknown(Unknown::Spoiled(caveat)),
+            _ if outcome.count() == 0 => LimitVerdict::Unknown(Unknown::NotMeasured),
             (Some(Judgement::TooFew { needed, count }), None) => {
-                Kept::Unknown(Unknown::TooFew { needed, count })
+                LimitVerdict::Unknown(Unknown::TooFew { needed, count })
             }
-            (Some(Judgement::NotSaid), None) => Kept::Unknown(Unknown::NotSaid),
-            _ => Kept::Yes,
+            (Some(Judgement::NotSaid), None) => LimitVerdict::Unknown(Unknown::NotSaid),
+            _ => LimitVerdict::Yes,
         };
         Self { outcome, limit, value, kept }
     }
@@ -90,7 +90,7 @@ mod tests {
         analysis
     }
 
-    fn kept(analysis: &Analysis, limits: &[&str]) -> Vec<Kept> {
+    fn kept(analysis: &Analysis, limits: &[&str]) -> Vec<LimitVerdict> {
         let limits: Vec<Limit> = limits.iter().map(|limit| limit.parse().unwrap()).collect();
         checks(analysis, &limits).into_iter().map(|check| check.kept).collect()
     }
@@ -98,8 +98,11 @@ mod tests {
     #[test]
     fn each_limit_is_held_against_each_condition() {
         let both = analysis(&[5_000, 50_000]);
-        assert_eq!(kept(&both, &["max>10us", "p50>100us"]), [Kept::Yes, Kept::Yes, Kept::No, Kept::Yes]);
-        assert_eq!(kept(&both, &[]), [Kept::Yes, Kept::Yes]);
+        assert_eq!(
+            kept(&both, &["max>10us", "p50>100us"]),
+            [LimitVerdict::Yes, LimitVerdict::Yes, LimitVerdict::No, LimitVerdict::Yes]
+        );
+        assert_eq!(kept(&both, &[]), [LimitVerdict::Yes, LimitVerdict::Yes]);
     }
 
     #[test]
@@ -107,11 +110,11 @@ mod tests {
         let mut one = analysis(&[50_000]);
         let ended = Caveat::LoadEnded { load: "cpu".into(), words: "it was done".into() };
         one.add(&Line::Caveat(ended.clone()));
-        let unknown = Kept::Unknown(Unknown::Spoiled(ended));
-        assert_eq!(kept(&one, &["max>10us", "max>100us"]), [Kept::No, unknown.clone()]);
+        let unknown = LimitVerdict::Unknown(Unknown::Spoiled(ended));
+        assert_eq!(kept(&one, &["max>10us", "max>100us"]), [LimitVerdict::No, unknown.clone()]);
         assert_eq!(kept(&one, &[]), [unknown]);
-        assert_eq!(kept(&analysis(&[0]), &["max>1s"]), [Kept::Unknown(Unknown::NotMeasured)]);
-        let few = Kept::Unknown(Unknown::TooFew { needed: 100, count: 20 });
+        assert_eq!(kept(&analysis(&[0]), &["max>1s"]), [LimitVerdict::Unknown(Unknown::NotMeasured)]);
+        let few = LimitVerdict::Unknown(Unknown::TooFew { needed: 100, count: 20 });
         assert_eq!(kept(&analysis(&[50_000]), &["p99>1ms"]), [few]);
     }
 }

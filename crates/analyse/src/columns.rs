@@ -43,7 +43,7 @@ const fn lowest(index: usize) -> u64 {
 
 impl Columns {
     /// The columns of a distribution.
-    pub fn of(distribution: &Distribution) -> Self {
+    pub fn from_distribution(distribution: &Distribution) -> Self {
         // Buckets ascend, so those of one column follow one another.
         let mut buckets =
             distribution.buckets().map(|bucket| (index(bucket.lowest), bucket.count)).peekable();
@@ -121,14 +121,14 @@ mod tests {
         #[test]
         fn no_latency_is_lost(latencies in prop::collection::vec(0_i64..1_000_000_000, 0..200)) {
             let all = of(&latencies);
-            prop_assert_eq!(Columns::of(&all).count(), all.count());
+            prop_assert_eq!(Columns::from_distribution(&all).count(), all.count());
             let (counts, beyond) = equal_columns(&all, 30_000_000, 30);
             prop_assert_eq!(counts.iter().sum::<u64>() + beyond, all.count());
         }
 
         #[test]
         fn columns_hold_what_is_between_their_borders(latencies in prop::collection::vec(0_i64..1_000_000, 1..50)) {
-            for column in Columns::of(&of(&latencies)).iter() {
+            for column in Columns::from_distribution(&of(&latencies)).iter() {
                 let within = |nanos: &&i64| (column.from..column.until).contains(&nanos.unsigned_abs());
                 prop_assert_eq!(latencies.iter().filter(within).count() as u64, column.count);
             }
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn what_reaches_a_latency_is_counted() {
-        let columns = Columns::of(&of(&[10, 100, 1_000, 10_000]));
+        let columns = Columns::from_distribution(&of(&[10, 100, 1_000, 10_000]));
         assert_eq!((columns.reaching(100), columns.reaching(100_000), columns.reaching(0)), (3, 0, 4));
     }
 }

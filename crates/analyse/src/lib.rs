@@ -36,7 +36,7 @@ pub mod watch;
 pub use analysis::Analysis;
 pub use block_numbers::BlockNumbers;
 pub use bound::Bound;
-pub use check::{Check, Kept, Unknown, checks};
+pub use check::{Check, LimitVerdict, Unknown, checks};
 pub use columns::{Column, Columns, equal_columns};
 pub use curve::{CurvePoint, curve};
 pub use grouped::grouped;
@@ -44,11 +44,11 @@ pub use insight::{
     Awake, CallSlack, Control, Insight, Origin, Priority, Step, Tick, TimerSlack, Turns, insights,
 };
 pub use interval::{Interval, exceeded_at_most, least_wakeups, percentile, quantile_ranks};
-pub use limits::{Judgement, judged};
+pub use limits::{Judgement, judge};
 pub use load_effect::LoadEffect;
 pub use member::Member;
 pub use outcome::Outcome;
-pub use ranking::{GapCost, IdleCost, Place, Ranking, gap_costs, idle_costs, rankings};
+pub use ranking::{GapCost, IdleCost, RankedMechanism, Ranking, gap_costs, idle_costs, rankings};
 pub use ratio::{Ratio, ratio};
 pub use summary::Summary;
 pub use timeline::{Slice, Timeline, Turn};
@@ -64,8 +64,11 @@ mod testing {
 
     /// A recording's analysis before anything was measured.
     pub(crate) fn analysis_of(works: &[Work]) -> Analysis {
-        let condition = |&work: &Work| Condition { cpu: Some(1), ..Condition::of(work, "6.1.0") };
-        Analysis::new(Header { howlate: "0.1.0".into(), ..Header::of(works.iter().map(condition).collect()) })
+        let condition = |&work: &Work| Condition { cpu: Some(1), ..Condition::new(work, "6.1.0") };
+        Analysis::new(Header {
+            howlate: "0.1.0".into(),
+            ..Header::for_conditions(works.iter().map(condition).collect())
+        })
     }
 
     /// The begin of a turn in which the policy was refused, so that it ran as `other`.

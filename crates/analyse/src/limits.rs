@@ -24,7 +24,7 @@ pub enum Judgement {
 
 /// Whether `outcome` keeps `limit`. Every planned wake-up counts, so that a stall counts for every period
 /// that it took.
-pub fn judged(outcome: &Outcome, limit: Limit) -> Judgement {
+pub fn judge(outcome: &Outcome, limit: Limit) -> Judgement {
     let all = outcome.planned();
     let (needed, count) = (needed(limit.statistic), all.count());
     if limit.statistic == Statistic::Missed && outcome.known_missed().is_none() {
@@ -69,7 +69,7 @@ mod tests {
         let work = Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_millis(1) };
         let mut analysis = analysis_of(&[work]);
         let judge =
-            |analysis: &crate::Analysis, limit: &str| judged(&analysis.outcomes()[0], limit.parse().unwrap());
+            |analysis: &crate::Analysis, limit: &str| judge(&analysis.outcomes()[0], limit.parse().unwrap());
         assert_eq!(judge(&analysis, "max>1us"), Judgement::TooFew { needed: 1, count: 0 });
         (0..4).for_each(|round| analysis.add(&block_of(0, round, 5_000)));
         assert_eq!(judge(&analysis, "p99>1us"), Judgement::TooFew { needed: 100, count: 80 });

@@ -22,7 +22,7 @@ pub struct LoadEffect {
 
 impl LoadEffect {
     /// What one stretch holds.
-    pub(crate) fn of(block: &LoadBlock) -> Self {
+    pub(crate) fn from_block(block: &LoadBlock) -> Self {
         Self {
             elapsed_ns: block.elapsed(),
             parts: block.parts.clone(),
@@ -89,13 +89,13 @@ mod tests {
     #[test]
     fn stretches_add_up_and_the_time_between_them_does_not_count() {
         const SECOND: i64 = 1_000_000_000;
-        let mut effect = LoadEffect::of(&block(0, SECOND, 300));
-        effect.add(&LoadEffect::of(&block(9 * SECOND, 10 * SECOND, 100)));
+        let mut effect = LoadEffect::from_block(&block(0, SECOND, 300));
+        effect.add(&LoadEffect::from_block(&block(9 * SECOND, 10 * SECOND, 100)));
         assert_eq!(effect.elapsed_ns, Span::from_secs(2));
         assert_eq!(effect.parts[0].operations, Some(400));
         assert_eq!((effect.context_switches, effect.interrupts), (Some(20), None));
         assert_eq!(effect.per_second(400).map(f64::round), Some(200.0));
         assert_eq!(effect.idle_parts().count(), 0);
-        assert_eq!(LoadEffect::of(&block(0, SECOND, 0)).idle_parts().count(), 1);
+        assert_eq!(LoadEffect::from_block(&block(0, SECOND, 0)).idle_parts().count(), 1);
     }
 }

@@ -16,7 +16,7 @@ pub struct Member {
 }
 
 impl Member {
-    fn of(source: &Source) -> Self {
+    fn from_source(source: &Source) -> Self {
         let labels = source.node.labels.iter().map(|(key, value)| (format!("label:{key}"), value.clone()));
         let properties = of_system(&source.system).into_iter().chain(labels).collect();
         Self { name: source.called.clone(), recordings: 1, properties }
@@ -44,5 +44,5 @@ fn of_system(system: &System) -> impl IntoIterator<Item = (String, String)> + us
 pub(crate) fn add(members: &mut BTreeMap<String, Member>, source: &Source) {
     let known = members.entry(source.called.clone()).or_default();
     let recordings = known.recordings + 1;
-    *known = Member { recordings, ..Member::of(source) };
+    *known = Member { recordings, ..Member::from_source(source) };
 }

@@ -185,7 +185,7 @@ impl Outcome {
 
     /// The numbers of every planned wake-up; `None` when there is none.
     pub fn planned_summary(&self) -> Option<Summary> {
-        Summary::of(&self.planned())
+        Summary::from_distribution(&self.planned())
     }
 
     /// How many of the planned wake-ups came later than `deadline`, and of how many. What shares a bucket with the
@@ -209,7 +209,7 @@ impl Outcome {
 
     /// The numbers of all latencies; `None` when there is none.
     pub fn summary(&self) -> Option<Summary> {
-        Summary::of(&self.total.latency)
+        Summary::from_distribution(&self.total.latency)
     }
 
     /// What a share of every planned wake-up is at most late; `None` where there are too few for that share.
@@ -224,7 +224,7 @@ impl Outcome {
 
     /// The numbers of the calls that notify; `None` where there is none.
     pub fn send_summary(&self) -> Option<Summary> {
-        self.total.send.as_ref().and_then(Summary::of)
+        self.total.send.as_ref().and_then(Summary::from_distribution)
     }
 
     /// Notifications that did not arrive once and in order.

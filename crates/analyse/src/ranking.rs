@@ -20,7 +20,7 @@ pub struct Ranking {
     /// not burn a CPU, or of all when every one does.
     pub fastest: Condition,
     /// All of them.
-    pub places: Vec<Place>,
+    pub places: Vec<RankedMechanism>,
     /// Those that leave the CPU to others and that no other of these beats, in order of their medians. One beats
     /// another that is told apart from it as earlier at the median or at p99, and as later at neither.
     pub best: Vec<Notifier>,
@@ -39,7 +39,7 @@ impl Ranking {
 
 /// One way to notify within a ranking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Place {
+pub struct RankedMechanism {
     /// Which.
     pub mechanism: Notifier,
     /// Its median latency.
@@ -58,7 +58,7 @@ pub struct Place {
     pub slower_p99_ns: Option<Interval>,
 }
 
-impl Place {
+impl RankedMechanism {
     /// Whether the difference to the fastest is certain to be one, at the median or at p99.
     pub fn is_told_apart(&self) -> bool {
         let apart = |by: Interval| by.low.as_nanos() > 0 || by.high.as_nanos() < 0;
@@ -75,7 +75,7 @@ fn notifications(analysis: &Analysis) -> impl Iterator<Item = &Outcome> {
 /// One ranking for each set of circumstances under which several mechanisms were measured.
 pub fn rankings(analysis: &Analysis) -> Vec<Ranking> {
     let groups = grouped(notifications(analysis).map(|outcome| (circumstances(outcome), outcome)));
-    groups.iter().filter_map(|group| Contest::of(group)?.ranking()).collect()
+    groups.iter().filter_map(|group| Contest::from_outcome(group)?.ranking()).collect()
 }
 
 /// The condition, its mechanism left out.
@@ -96,7 +96,7 @@ struct Rival<'a> {
 }
 
 impl<'a> Rival<'a> {
-    fn of(outcome: &'a Outcome) -> Option<Self> {
+    fn from_outcome(outcome: &'a Outcome) -> Option<Self> {
         let (mechanism, p50) = (outcome.condition.work.notifier()?, outcome.latency().quantile(0.5)?);
         Some(Self { outcome, mechanism, p50, turns: outcome.turns() })
     }
@@ -117,8 +117,8 @@ struct Contest<'a> {
 impl<'a> Contest<'a> {
     /// `None` when there is nothing to compare.
     #[allow(clippy::cast_precision_loss, reason = "few mechanisms")]
-    fn of(group: &[&'a Outcome]) -> Option<Self> {
-        let mut rivals: Vec<Rival<'a>> = group.iter().filter_map(|one| Rival::of(one)).collect();
+    fn from_outcome(group: &[&'a Outcome]) -> Option<Self> {
+        let mut rivals: Vec<Rival<'a>> = group.iter().filter_map(|one| Rival::from_outcome(one)).collect();
         rivals.sort_by_key(|one| one.p50);
         let pairs = rivals.len() * rivals.len().saturating_sub(1) / 2;
         // Every pair, by its median and by its p99: whichever two look best were chosen among all.
@@ -131,7 +131,7 @@ impl<'a> Contest<'a> {
             let other = !std::ptr::eq(rival.outcome, fastest.outcome);
             let slower = |of: Number| if other { self.interval(rival, fastest, of) } else { None };
             let p99 = rival.outcome.latency().quantile(0.99);
-            Place {
+            RankedMechanism {
                 mechanism: rival.mechanism,
                 p50_ns: rival.p50,
                 p99_ns: p99.filter(|_| rival.outcome.count() >= 100),
@@ -174,7 +174,7 @@ impl<'a> Contest<'a> {
     /// By how much one is later than another, round by round, so that what slows both hits neither.
     #[allow(clippy::cast_possible_truncation, reason = "a difference of two latencies")]
     fn interval(&self, one: &Rival<'_>, than: &Rival<'_>, of: Number) -> Option<Interval> {
-        let (low, high) = SignedRank::of(&differences(one, than, of)).interval(self.level)?;
+        let (low, high) = SignedRank::from_differences(&differences(one, than, of)).interval(self.level)?;
         Some(Interval { low: Latency::from_nanos(low as i64), high: Latency::from_nanos(high as i64) })
     }
 }

@@ -47,7 +47,7 @@ pub fn ratio(
     let pairs = ratios.len();
     #[allow(clippy::cast_precision_loss, reason = "a handful of statements")]
     let alpha = ALPHA / statements.max(1) as f64;
-    match SignedRank::of(&ratios).interval(alpha) {
+    match SignedRank::from_differences(&ratios).interval(alpha) {
         Some((low, high)) if low > 0.0 || high < 0.0 => {
             Ratio::Settled { low: low.exp(), high: high.exp(), pairs }
         }

@@ -33,7 +33,7 @@ pub struct Summary {
 
 impl Summary {
     /// The summary of `distribution`; `None` when it is empty.
-    pub fn of(distribution: &Distribution) -> Option<Self> {
+    pub fn from_distribution(distribution: &Distribution) -> Option<Self> {
         let [p50, p90, p95, p99, p99_9, p99_99] =
             distribution.quantiles([0.5, 0.9, 0.95, 0.99, 0.999, 0.9999])?.map(Latency::as_nanos);
         Some(Self {
@@ -64,7 +64,7 @@ mod tests {
     fn a_known_distribution_has_its_known_numbers() {
         let mut all = Distribution::default();
         (1..=1_000).for_each(|nanos| all.record(Latency::from_nanos(nanos)));
-        let summary = Summary::of(&all).unwrap();
+        let summary = Summary::from_distribution(&all).unwrap();
         let within =
             |got: i64, exact: i64| assert!((got - exact).abs() <= exact / 100, "{got} against {exact}");
         assert_eq!((summary.min, summary.max), (1, 1_000));
@@ -74,6 +74,6 @@ mod tests {
         within(summary.p99_9, 999);
         assert_eq!(format!("{:.1}", summary.mean), "500.5");
         assert!((summary.stddev - 288.7).abs() < 2.9, "{}", summary.stddev);
-        assert_eq!(Summary::of(&Distribution::default()), None);
+        assert_eq!(Summary::from_distribution(&Distribution::default()), None);
     }
 }

@@ -30,14 +30,14 @@ pub struct Slice {
 }
 
 impl Slice {
-    fn of(block: &Block) -> Option<Self> {
+    fn from_block(block: &Block) -> Option<Self> {
         Some(Self {
             from: block.from_ns,
             until: block.until_ns,
             min: block.latency.min()?.as_nanos(),
             max: block.latency.max()?.as_nanos(),
-            columns: Columns::of(&block.latency),
-            swallowed: block.swallowed.as_ref().map(Columns::of).unwrap_or_default(),
+            columns: Columns::from_distribution(&block.latency),
+            swallowed: block.swallowed.as_ref().map(Columns::from_distribution).unwrap_or_default(),
             missed_periods: block.missed_periods,
             lost: block.lost,
         })
@@ -100,7 +100,7 @@ impl Timeline {
     }
 
     pub(crate) fn block(&mut self, block: &Block) {
-        let Some(slice) = Slice::of(block) else { return };
+        let Some(slice) = Slice::from_block(block) else { return };
         match self.slices.last_mut() {
             Some(last) if self.in_last < self.joined.max(1) => {
                 last.join(&slice);

@@ -19,7 +19,7 @@ pub struct TurnNumber {
 }
 
 impl TurnNumber {
-    fn of(round: u32, all: &Distribution) -> Self {
+    fn from_distribution(round: u32, all: &Distribution) -> Self {
         Self { round, p50: percentile(all, 0.5).and(all.median()), p99: percentile(all, 0.99) }
     }
 }
@@ -49,11 +49,12 @@ impl TurnNumbers {
     /// No more of the turn under way will come.
     pub(crate) fn finished(&mut self) {
         let (over, room) = (self.now.take(), self.over.len() < TURNS_KEPT);
-        self.over.extend(over.filter(|_| room).map(|(round, all)| TurnNumber::of(round, &all)));
+        self.over
+            .extend(over.filter(|_| room).map(|(round, all)| TurnNumber::from_distribution(round, &all)));
     }
 
     pub(crate) fn all(&self) -> Vec<TurnNumber> {
-        let now = self.now.iter().map(|(round, all)| TurnNumber::of(*round, all));
+        let now = self.now.iter().map(|(round, all)| TurnNumber::from_distribution(*round, all));
         self.over.iter().copied().chain(now).collect()
     }
 }

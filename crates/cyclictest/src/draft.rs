@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::affinity::{self, CpuMasks};
 use crate::compat::Compat;
-use crate::getopt::Given;
+use crate::getopt::GivenOption;
 use crate::number::{is_number, leading, seconds};
 use crate::options::{Affinity, Align, HistogramAsked, Options, PolicyName, Power, Unit};
 use crate::table::Opt;
@@ -47,7 +47,7 @@ impl Draft {
         }
     }
 
-    pub(crate) fn take(&mut self, given: &Given<Opt>, masks: &CpuMasks) {
+    pub(crate) fn take(&mut self, given: &GivenOption<Opt>, masks: &CpuMasks) {
         let text = given.value.as_deref().unwrap_or_default();
         let path = || Some(PathBuf::from(text));
         let options = &mut self.options;
@@ -81,7 +81,7 @@ impl Draft {
         }
     }
 
-    fn place(&mut self, given: &Given<Opt>, text: &str, masks: &CpuMasks) {
+    fn place(&mut self, given: &GivenOption<Opt>, text: &str, masks: &CpuMasks) {
         match given.id {
             Opt::Smp => self.smp(),
             Opt::Threads if self.smp => self.warnings.push(Warning::ThreadsIgnored),
@@ -106,7 +106,7 @@ impl Draft {
         self.options.affinity = Affinity::All;
     }
 
-    fn number(&mut self, given: &Given<Opt>, text: &str) {
+    fn number(&mut self, given: &GivenOption<Opt>, text: &str) {
         let value = leading(text);
         if text.starts_with('-') && !is_number(text) {
             let (option, value) = (given.typed.clone(), text.to_owned());
@@ -170,13 +170,13 @@ impl Draft {
     }
 
     /// An old name of an option that is still there.
-    fn renamed(&mut self, given: &Given<Opt>, now: &'static str) {
+    fn renamed(&mut self, given: &GivenOption<Opt>, now: &'static str) {
         self.warnings.push(Warning::Renamed { typed: given.typed.clone(), now });
         let text = given.value.as_deref().unwrap_or_default();
         if given.id == Opt::RetiredPolicy {
             self.policy(text);
         } else {
-            self.number(&Given { id: Opt::Latency, ..given.clone() }, text);
+            self.number(&GivenOption { id: Opt::Latency, ..given.clone() }, text);
         }
     }
 }

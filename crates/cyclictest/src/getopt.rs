@@ -20,7 +20,7 @@ pub(crate) enum Takes {
 
 /// An option that is known.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Known<T> {
+pub(crate) struct OptionSpec<T> {
     /// `a` of `-a`.
     pub(crate) short: Option<char>,
     /// `affinity` of `--affinity`.
@@ -33,7 +33,7 @@ pub(crate) struct Known<T> {
 
 /// An option that was typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Given<T> {
+pub(crate) struct GivenOption<T> {
     pub(crate) id: T,
     /// As typed, such as `-n`.
     pub(crate) typed: String,
@@ -64,8 +64,8 @@ fn quoted(names: &[&str]) -> String {
 /// Reads `words`, the program's name left out. Words that are no options are ignored.
 pub(crate) fn getopt<T: Copy + PartialEq>(
     words: &[String],
-    known: &[Known<T>],
-) -> Result<Vec<Given<T>>, Unreadable> {
+    known: &[OptionSpec<T>],
+) -> Result<Vec<GivenOption<T>>, Unreadable> {
     let mut reading =
         Reading { words: words.iter().map(String::as_str).peekable(), known, given: Vec::new() };
     while let Some(word) = reading.words.next() {
@@ -83,8 +83,8 @@ pub(crate) fn getopt<T: Copy + PartialEq>(
 
 struct Reading<'a, T, I: Iterator<Item = &'a str>> {
     words: std::iter::Peekable<I>,
-    known: &'a [Known<T>],
-    given: Vec<Given<T>>,
+    known: &'a [OptionSpec<T>],
+    given: Vec<GivenOption<T>>,
 }
 
 impl<'a, T: Copy + PartialEq, I: Iterator<Item = &'a str>> Reading<'a, T, I> {
@@ -99,7 +99,7 @@ impl<'a, T: Copy + PartialEq, I: Iterator<Item = &'a str>> Reading<'a, T, I> {
                 Takes::Nothing => None,
                 _ => self.value(known.takes, attached, Unreadable::ShortNeedsValue(short))?,
             };
-            self.given.push(Given { id: known.id, typed: format!("-{short}"), value });
+            self.given.push(GivenOption { id: known.id, typed: format!("-{short}"), value });
             if !matches!(known.takes, Takes::Nothing) {
                 break;
             }
@@ -118,13 +118,13 @@ impl<'a, T: Copy + PartialEq, I: Iterator<Item = &'a str>> Reading<'a, T, I> {
             (Takes::Nothing, None) => None,
             (takes, attached) => self.value(takes, attached, Unreadable::LongNeedsValue(full))?,
         };
-        self.given.push(Given { id: known.id, typed: format!("--{full}"), value });
+        self.given.push(GivenOption { id: known.id, typed: format!("--{full}"), value });
         Ok(())
     }
 
     /// The option of this long name, or of the only one that begins so.
-    fn named(&self, name: &str, typed: &str) -> Result<(Known<T>, &'static str), Unreadable> {
-        let named = |one: &Known<T>| one.long.map(|long| (*one, long));
+    fn named(&self, name: &str, typed: &str) -> Result<(OptionSpec<T>, &'static str), Unreadable> {
+        let named = |one: &OptionSpec<T>| one.long.map(|long| (*one, long));
         let all = || self.known.iter().filter_map(named);
         if let Some(exact) = all().find(|(_, long)| *long == name) {
             return Ok(exact);
@@ -161,23 +161,29 @@ impl<'a, T: Copy + PartialEq, I: Iterator<Item = &'a str>> Reading<'a, T, I> {
 mod tests {
     use super::*;
 
-    const KNOWN: [Known<u8>; 7] = [
+    const KNOWN: [OptionSpec<u8>; 7] = [
         known(Some('q'), "quiet", Takes::Nothing, b'q'),
         known(Some('p'), "priority", Takes::Value, b'p'),
         known(None, "priospread", Takes::Nothing, b's'),
         known(None, "policy", Takes::Value, b'y'),
         known(Some('t'), "threads", Takes::MaybeValue(|next| next.starts_with('4')), b't'),
         known(Some('u'), "unbuffered", Takes::Nothing, b'u'),
-        Known { short: None, long: Some("quite-new"), abbreviates: false, takes: Takes::Value, id: b'n' },
+        OptionSpec {
+            short: None,
+            long: Some("quite-new"),
+            abbreviates: false,
+            takes: Takes::Value,
+            id: b'n',
+        },
     ];
 
-    const fn known(short: Option<char>, long: &'static str, takes: Takes, id: u8) -> Known<u8> {
-        Known { short, long: Some(long), abbreviates: true, takes, id }
+    const fn known(short: Option<char>, long: &'static str, takes: Takes, id: u8) -> OptionSpec<u8> {
+        OptionSpec { short, long: Some(long), abbreviates: true, takes, id }
     }
 
     fn read(line: &[&str]) -> Result<String, String> {
         let words: Vec<String> = line.iter().map(|&word| word.to_owned()).collect();
-        let shown = |one: &Given<u8>| match &one.value {
+        let shown = |one: &GivenOption<u8>| match &one.value {
             Some(value) => format!("{}={value}", char::from(one.id)),
             None => char::from(one.id).to_string(),
         };

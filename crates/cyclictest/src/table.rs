@@ -2,7 +2,7 @@
 
 use crate::affinity::looks_like_cpus;
 use crate::compat::Compat;
-use crate::getopt::{Known, Takes};
+use crate::getopt::{OptionSpec, Takes};
 use crate::number::{is_number, leading};
 
 /// What an option means.
@@ -174,16 +174,21 @@ const RETIRED: &[(Option<char>, Option<&str>, Takes, Opt)] = &[
 ];
 
 /// What `getopt` must know to read the options of this dialect.
-pub(crate) fn known(compat: Compat) -> Vec<Known<Opt>> {
-    let known = |entry: &Entry, abbreviates| Known {
+pub(crate) fn known(compat: Compat) -> Vec<OptionSpec<Opt>> {
+    let known = |entry: &Entry, abbreviates| OptionSpec {
         short: entry.short,
         long: Some(entry.long),
         abbreviates,
         takes: entry.takes,
         id: entry.id,
     };
-    let retired =
-        RETIRED.iter().map(|&(short, long, takes, id)| Known { short, long, abbreviates: false, takes, id });
+    let retired = RETIRED.iter().map(|&(short, long, takes, id)| OptionSpec {
+        short,
+        long,
+        abbreviates: false,
+        takes,
+        id,
+    });
     let current = entries(compat).map(|entry| known(entry, true));
     current.chain(OWN.iter().map(|entry| known(entry, false))).chain(retired).collect()
 }

@@ -107,7 +107,7 @@ pub fn conditions(turn: &Turn, kernel: &str) -> Vec<Condition> {
         cpu: task.cpu,
         thread: task.condition,
         load: turn.load.clone(),
-        ..Condition::of(task.work, kernel)
+        ..Condition::new(task.work, kernel)
     };
     turn.tasks.iter().map(condition).collect()
 }

@@ -29,14 +29,14 @@ pub(crate) struct Run<'a> {
 
 /// What a program said, and how it ended.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Said {
+pub(crate) struct Output {
     /// Its exit status; `None` when a signal ended it.
     pub(crate) status: Option<i32>,
     pub(crate) out: String,
     pub(crate) error: String,
 }
 
-impl Said {
+impl Output {
     pub(crate) const fn is_success(&self) -> bool {
         matches!(self.status, Some(0))
     }
@@ -73,31 +73,31 @@ pub(crate) fn as_file(text: &str) -> io::Result<File> {
 
 impl Run<'_> {
     /// What it says.
-    pub(crate) fn said(self) -> Result<Said, FleetError> {
-        self.heard(|mut out| text(&mut out)).map(|(said, out)| Said { out, ..said })
+    pub(crate) fn output(self) -> Result<Output, FleetError> {
+        self.heard(|mut out| text(&mut out)).map(|(said, out)| Output { out, ..said })
     }
 
     /// Hands what it writes to `take`, which reads to the end; what it says otherwise.
     pub(crate) fn heard<T: Send + Default + 'static>(
         self,
         take: impl FnOnce(Box<dyn Read>) -> T + Send + 'static,
-    ) -> Result<(Said, T), FleetError> {
+    ) -> Result<(Output, T), FleetError> {
         let (program, patience) = (self.program, self.patience);
         let mut child = self.started()?;
         let out = beside(child.stdout.take(), |out| take(Box::new(out)));
-        let messages = Messages::of(child.stderr.take());
+        let messages = Messages::drain(child.stderr.take());
         let Ok(taken) = out.recv_timeout(patience) else {
             drop(child.kill());
             drop(child.wait());
             let error = format!("no answer within {} s", patience.as_secs());
-            return Ok((Said { error, ..Said::default() }, T::default()));
+            return Ok((Output { error, ..Output::default() }, T::default()));
         };
         let are_all = messages.end_within(MESSAGES);
         let status = ended(&mut child).map_err(|source| no_program(program, source))?;
         if !are_all && status != Some(0) {
             messages.end_within(REASONS);
         }
-        Ok((Said { status, out: String::new(), error: messages.text() }, taken))
+        Ok((Output { status, out: String::new(), error: messages.text() }, taken))
     }
 
     /// In a group of its own: Ctrl-C is for this program, which knows what to leave.
@@ -133,7 +133,7 @@ struct Messages {
 }
 
 impl Messages {
-    fn of(from: Option<impl Read + Send + 'static>) -> Self {
+    fn drain(from: Option<impl Read + Send + 'static>) -> Self {
         let said = Arc::new(Mutex::new(Vec::new()));
         let end = beside(from, {
             let said = Arc::clone(&said);
@@ -207,9 +207,9 @@ pub(crate) fn after(mark: &str, from: impl Read) -> Option<impl BufRead> {
 mod tests {
     use super::*;
 
-    fn sh(script: &str, input: Option<File>, patience: u64) -> Said {
+    fn sh(script: &str, input: Option<File>, patience: u64) -> Output {
         let words = ["-c".to_owned(), script.to_owned()];
-        Run { program: "sh", words: &words, input, patience: Duration::from_secs(patience) }.said().unwrap()
+        Run { program: "sh", words: &words, input, patience: Duration::from_secs(patience) }.output().unwrap()
     }
 
     #[test]
@@ -218,7 +218,7 @@ mod tests {
         assert_eq!((said.status, said.out.as_str(), said.reason().as_str()), (Some(3), "yes", "no"));
         let much = sh("head -c 3000000 /dev/zero", None, 600);
         assert_eq!((much.is_success(), much.out.len()), (true, 1 << 20));
-        let none = Run { program: "no-such-program", words: &[], input: None, patience: MESSAGES }.said();
+        let none = Run { program: "no-such-program", words: &[], input: None, patience: MESSAGES }.output();
         assert!(matches!(none, Err(FleetError::NoProgram { .. })));
     }
 
@@ -233,7 +233,7 @@ mod tests {
     #[test]
     fn messages_count_though_somebody_holds_their_pipe_open() {
         let (from, mut into) = io::pipe().unwrap();
-        let messages = Messages::of(Some(from));
+        let messages = Messages::drain(Some(from));
         into.write_all(b"why").unwrap();
         while messages.text() != "why" {
             assert!(!messages.end_within(Duration::from_millis(1)));

@@ -7,7 +7,7 @@ use howlate_model::Caveat;
 
 use crate::journal::Journal;
 use crate::protocol::{Answer, Order};
-use crate::saved_setting::Before;
+use crate::saved_setting::SavedSetting;
 use crate::serve::GUARDIAN;
 
 /// Why a guardian did not do its part.
@@ -48,7 +48,7 @@ impl Guardian {
     }
 
     /// Returns when the guardian knows it, so that the change may be made.
-    pub(crate) fn remember(&mut self, change: &Before) -> Result<(), Trouble> {
+    pub(crate) fn remember(&mut self, change: &SavedSetting) -> Result<(), Trouble> {
         self.tell(&Order::Remember(change.clone()))
     }
 

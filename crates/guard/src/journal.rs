@@ -9,7 +9,7 @@ use howlate_procfs::Root;
 use howlate_safe_path::{Folder, NotPrivate};
 use serde::{Deserialize, Serialize};
 
-use crate::saved_setting::{Before, Changes};
+use crate::saved_setting::{Changes, SavedSetting};
 use crate::setting::{can_be_put_back, is_same, read};
 
 /// Where root's journal is: gone after a restart, as the settings are.
@@ -39,7 +39,7 @@ enum Entry {
     /// First: which start of the machine the rest is of.
     Boot(String),
     /// About to be changed.
-    Change(Before),
+    Change(SavedSetting),
     /// Changed, and only lent.
     Lent(u32, String),
     /// Taken back.
@@ -82,7 +82,7 @@ impl Journal {
         self.file.try_clone()
     }
 
-    pub(crate) fn note(&mut self, change: &Before) -> io::Result<()> {
+    pub(crate) fn note(&mut self, change: &SavedSetting) -> io::Result<()> {
         self.append(&Entry::Change(change.clone()))
     }
 
@@ -116,7 +116,7 @@ impl Journal {
         self.append(&Entry::Boot(boot()))?;
         let numbered = (0..=u32::MAX).rev().zip(refused.all.iter().rev()).collect::<Vec<_>>();
         for (id, change) in numbered.into_iter().rev() {
-            self.append(&Entry::Change(Before { id, ..change.clone() }))?;
+            self.append(&Entry::Change(SavedSetting { id, ..change.clone() }))?;
         }
         Ok(())
     }
@@ -207,7 +207,7 @@ fn put_back(changes: Changes) -> (Vec<Caveat>, Changes) {
     (caveats, refused)
 }
 
-fn left_behind(change: &Before) -> Option<Caveat> {
+fn left_behind(change: &SavedSetting) -> Option<Caveat> {
     if change.made {
         let path = change.path.clone();
         return Path::new(&path).exists().then_some(Caveat::GroupLeftBehind { path });
@@ -225,8 +225,15 @@ mod tests {
     use super::*;
     use std::fs;
 
-    fn change(id: u32, path: &str) -> Before {
-        Before { id, path: path.to_owned(), value: "1".to_owned(), made: false, lent: None, since: None }
+    fn change(id: u32, path: &str) -> SavedSetting {
+        SavedSetting {
+            id,
+            path: path.to_owned(),
+            value: "1".to_owned(),
+            made: false,
+            lent: None,
+            since: None,
+        }
     }
 
     fn text(entries: &[Entry]) -> String {

@@ -3,13 +3,13 @@
 use howlate_model::Caveat;
 use serde::{Deserialize, Serialize};
 
-use crate::saved_setting::Before;
+use crate::saved_setting::SavedSetting;
 
 /// What a guardian is told.
 #[derive(Serialize, Deserialize)]
 pub(crate) enum Order {
     /// About to be changed.
-    Remember(Before),
+    Remember(SavedSetting),
     /// It was changed, and holds this: whoever changes it from now on keeps what he has set.
     Lend(u32, String),
     /// To be taken back now.

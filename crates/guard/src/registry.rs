@@ -7,7 +7,7 @@ use howlate_model::{Caveat, Setting, Write};
 
 use crate::guardian::{Guardian, Trouble};
 use crate::journal::{Journal, LockError};
-use crate::saved_setting::{Before, Changes};
+use crate::saved_setting::{Changes, SavedSetting};
 use crate::setting::{Kernel, Live, is_same, is_writable, read};
 
 /// Why a setting is not in force.
@@ -70,13 +70,13 @@ impl Keeper {
 
     fn change_from(&mut self, before: String, path: &str, value: &str) -> Result<(Setting, u32), NotSet> {
         self.last_id += 1;
-        let change = Before {
+        let change = SavedSetting {
             id: self.last_id,
             path: path.to_owned(),
             value: before.clone(),
             made: false,
             lent: None,
-            since: Before::since(path),
+            since: SavedSetting::since(path),
         };
         let is_so = is_same(&before, value);
         if !is_so || is_writable(path) {
@@ -94,7 +94,7 @@ impl Keeper {
     pub(crate) fn make(&mut self, path: &str) -> Result<u32, NotSet> {
         self.last_id += 1;
         let id = self.last_id;
-        self.remember(&Before {
+        self.remember(&SavedSetting {
             id,
             path: path.to_owned(),
             value: String::new(),
@@ -106,7 +106,7 @@ impl Keeper {
         Ok(id)
     }
 
-    fn remember(&mut self, change: &Before) -> Result<(), NotSet> {
+    fn remember(&mut self, change: &SavedSetting) -> Result<(), NotSet> {
         match self.guardian()?.remember(change) {
             Ok(()) => {}
             Err(Trouble::Refused(reason)) => return Err(NotSet::NotRemembered(reason)),
@@ -135,7 +135,7 @@ impl Keeper {
     }
 
     /// Starts another one in the place of one that was killed, and tells it all.
-    fn replace_guardian(&mut self, change: &Before) -> Result<(), NotSet> {
+    fn replace_guardian(&mut self, change: &SavedSetting) -> Result<(), NotSet> {
         self.lost_guardian();
         let known = self.changes.clone();
         let guardian = self.guardian()?;

@@ -12,7 +12,7 @@ use crate::thread::{OfThread, ticks_now};
 
 /// One change, as it is to be taken back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Before {
+pub(crate) struct SavedSetting {
     /// Counted up by the process that measures.
     pub(crate) id: u32,
     pub(crate) path: String,
@@ -33,7 +33,7 @@ pub(crate) struct Before {
 const UNTIL_EMPTY: Span = Span::from_secs(2);
 const LOOK_EVERY: Span = Span::from_millis(5);
 
-impl Before {
+impl SavedSetting {
     /// Removes what was made; the reason if it is still there then.
     fn remove(&self) -> Option<Caveat> {
         let mut patience = UNTIL_EMPTY;
@@ -101,7 +101,7 @@ impl Before {
 /// Changes in force, oldest first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Changes {
-    pub(crate) all: Vec<Before>,
+    pub(crate) all: Vec<SavedSetting>,
 }
 
 impl Changes {
@@ -132,7 +132,7 @@ impl Changes {
         const MOST: usize = 8;
         let mut caveats = Vec::new();
         for _ in 0..MOST {
-            let heirs: Vec<Before> = self.all.iter().rev().flat_map(Before::of_heirs).collect();
+            let heirs: Vec<SavedSetting> = self.all.iter().rev().flat_map(SavedSetting::of_heirs).collect();
             if heirs.is_empty() {
                 break;
             }
@@ -152,10 +152,10 @@ impl Changes {
 }
 
 /// A change, and what is to be told of taking it back.
-type Told = (Before, Caveat);
+type Unreversed = (SavedSetting, Caveat);
 
 /// Takes each back; returns what the kernel refused, and what else is to be told.
-fn try_each(changes: Vec<Before>) -> (Vec<Told>, Vec<Told>) {
+fn try_each(changes: Vec<SavedSetting>) -> (Vec<Unreversed>, Vec<Unreversed>) {
     let is_refused = |caveat: &Caveat| matches!(caveat, Caveat::SettingNotRestored { .. });
     let tried = changes.into_iter().filter_map(|one| one.put_back().map(|caveat| (one, caveat)));
     tried.partition(|(_, caveat)| is_refused(caveat))
@@ -166,8 +166,8 @@ mod tests {
     use super::*;
     use crate::setting::scripted::Scripted;
 
-    fn change(id: u32, path: &std::path::Path, value: &str) -> Before {
-        Before {
+    fn change(id: u32, path: &std::path::Path, value: &str) -> SavedSetting {
+        SavedSetting {
             id,
             path: path.to_str().unwrap().to_owned(),
             value: value.to_owned(),
@@ -181,7 +181,8 @@ mod tests {
     fn found(now: &str, lent: bool, write: fn(&str) -> io::Result<String>) -> (Option<Caveat>, String) {
         let kernel = Scripted::new(now, write);
         let lent = lent.then(|| "5".to_owned());
-        let told = Before { lent, ..change(1, std::path::Path::new("/sys/a"), "1") }.put_back_in(&kernel);
+        let told =
+            SavedSetting { lent, ..change(1, std::path::Path::new("/sys/a"), "1") }.put_back_in(&kernel);
         (told, kernel.read("/sys/a").unwrap())
     }
 
@@ -241,7 +242,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let made = folder.path().join("group");
         fs::create_dir(&made).unwrap();
-        let change = Before { made: true, ..change(1, &made, "") };
+        let change = SavedSetting { made: true, ..change(1, &made, "") };
         assert_eq!((change.put_back(), made.exists()), (None, false));
         assert_eq!(change.put_back(), None, "gone already is what is wanted");
         fs::create_dir(&made).unwrap();

@@ -23,7 +23,7 @@ impl Guard {
     /// Puts all that is wanted in force, as far as the machine lets it, until what is returned is
     /// undone or dropped.
     pub fn apply(&self, wanted: &[Wanted]) -> Applied {
-        let mut applied = Applied::of(self);
+        let mut applied = Applied::new(self);
         for one in wanted {
             match one.paths() {
                 Ok(paths) => paths.iter().for_each(|path| applied.change(one, path)),
@@ -46,7 +46,7 @@ impl Guard {
     /// The same for settings that are only lent: a file that holds something else than it did when it was looked at is left
     /// out, and what somebody else writes into one meanwhile stays.
     pub fn lend(&self, writes: &[Write]) -> Applied {
-        let mut applied = Applied::of(self);
+        let mut applied = Applied::new(self);
         for write in writes {
             match write.kind() {
                 WriteKind::Request => applied.hold(write),
@@ -82,7 +82,7 @@ pub struct Applied {
 }
 
 impl Applied {
-    fn of(guard: &Guard) -> Self {
+    fn new(guard: &Guard) -> Self {
         let (settings, caveats, ids, held) = Default::default();
         Self { guard: guard.clone(), settings, caveats, ids, held }
     }

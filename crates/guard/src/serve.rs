@@ -11,7 +11,7 @@ use howlate_model::Caveat;
 
 use crate::journal::Journal;
 use crate::protocol::{Answer, Order};
-use crate::saved_setting::{Before, Changes};
+use crate::saved_setting::{Changes, SavedSetting};
 
 /// The helper process that puts settings back.
 pub const GUARDIAN: Helper = Helper { role: "__guardian", lifetime: Lifetime::OfInput, serve: |_| serve() };
@@ -47,7 +47,7 @@ impl Serving {
         }
     }
 
-    fn remember(&mut self, change: Before) -> Answer {
+    fn remember(&mut self, change: SavedSetting) -> Answer {
         match self.journal.note(&change) {
             Ok(()) => {
                 self.changes.all.push(change);

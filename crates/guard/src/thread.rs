@@ -64,7 +64,7 @@ pub fn is_there(name: &str) -> bool {
 /// When there is no such thread, or the kernel does not tell.
 pub fn read_of_thread(subject: Subject, tid: u32) -> io::Result<String> {
     match subject {
-        Subject::Scheduling => Attributes::of(tid).map(|now| now.to_string()),
+        Subject::Scheduling => Attributes::of_thread(tid).map(|now| now.to_string()),
         Subject::TimerSlack => std::fs::read_to_string(slack_file(tid)).map(|now| now.trim().to_owned()),
         Subject::Cpus => sched::affinity_of(tid).map(|now| now.to_string()),
     }

@@ -67,7 +67,7 @@ impl TcgThreads {
     ///
     /// Switching them changes the kernel's code while it runs, by way of a breakpoint. Where translation is not locked
     /// against that, a CPU may keep the breakpoint for ever, and the guest stands still.
-    pub fn of(version: &str, traces: bool) -> Self {
+    pub fn for_version(version: &str, traces: bool) -> Self {
         let mut numbers = version.split('.').map_while(|number| number.parse().ok());
         let known = numbers.next().zip(numbers.next());
         if traces && known.is_none_or(|version| version < LOCKS_PAGES) { Self::One } else { Self::PerCpu }
@@ -185,7 +185,7 @@ mod tests {
             ("unknown", true, TcgThreads::One),
             ("7.2.22", false, TcgThreads::PerCpu),
         ] {
-            assert_eq!(TcgThreads::of(version, traces), wanted, "{version}");
+            assert_eq!(TcgThreads::for_version(version, traces), wanted, "{version}");
         }
     }
 }

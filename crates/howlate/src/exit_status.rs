@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use howlate_analyse::{Analysis, Judgement, Outcome, is_as_asked, judged};
+use howlate_analyse::{Analysis, Judgement, Outcome, is_as_asked, judge};
 use howlate_model::{HowEnded, Latency, Limit, Statistic, Work};
 use howlate_render as render;
 
@@ -33,10 +33,10 @@ impl From<Status> for ExitCode {
 }
 
 /// How a run with these `limits` ends, with a line for each of them that was exceeded or cannot be judged.
-pub(crate) fn of(analysis: &Analysis, limits: &[Limit]) -> Status {
+pub(crate) fn overall(analysis: &Analysis, limits: &[Limit]) -> Status {
     let stopped = stopped(analysis);
     stopped.iter().for_each(|line| tell(line));
-    let judged: Vec<Judged> = analysis.outcomes().iter().flat_map(|one| judge(one, limits)).collect();
+    let judged: Vec<Judged> = analysis.outcomes().iter().flat_map(|one| judge_outcome(one, limits)).collect();
     judged.iter().filter_map(|one| one.line.as_ref()).for_each(|line| tell(line));
     if judged.is_empty() {
         limits.iter().for_each(|limit| tell(&nothing_to_judge(*limit)));
@@ -73,11 +73,11 @@ struct Judged {
     line: Option<String>,
 }
 
-fn judge(outcome: &Outcome, limits: &[Limit]) -> Vec<Judged> {
+fn judge_outcome(outcome: &Outcome, limits: &[Limit]) -> Vec<Judged> {
     let line = |what: &str, found: String| {
         Some(format!("{} {found} ({})\n", paint(ERROR, what), render::condition(outcome)))
     };
-    let one = |limit: &Limit| match judged(outcome, *limit) {
+    let one = |limit: &Limit| match judge(outcome, *limit) {
         Judgement::Kept => Judged { status: Status::Done, line: None },
         Judgement::Exceeded(value) => {
             let found = format!(

@@ -7,7 +7,7 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, Parser};
 use howlate_guard::Wanted;
 use howlate_model::nearest;
-use howlate_plan::{Measure, PlanFile, Written};
+use howlate_plan::{Measure, PlanEntry, PlanFile};
 use howlate_record::read_text_within;
 
 use crate::cli::{Cli, Command, Guest, Output, Reasons, Run, Tune, TuneSubject, TuneWork, WholeRun, names};
@@ -154,7 +154,7 @@ trait At {
     fn wrong(&self, reason: String) -> Wrong;
 }
 
-impl At for Written {
+impl At for PlanEntry {
     fn wrong(&self, reason: String) -> Wrong {
         Wrong { line: self.line, reason }
     }
@@ -191,7 +191,7 @@ fn options_of(command: &str) -> Vec<String> {
 /// `command` with `options` and the `rest`, as if it had been typed.
 fn parsed(
     command: &str,
-    options: &[Written],
+    options: &[PlanEntry],
     known: &[String],
     line: usize,
     rest: Vec<String>,
@@ -230,7 +230,7 @@ fn choice<T: AsRef<str>>(found: &str, known: &[T]) -> String {
     }
 }
 
-fn in_words(option: &Written) -> Vec<String> {
+fn in_words(option: &PlanEntry) -> Vec<String> {
     let word = |value: &String| match value.is_empty() {
         true => format!("--{}", option.name),
         false => format!("--{}={value}", option.name),
@@ -239,7 +239,7 @@ fn in_words(option: &Written) -> Vec<String> {
 }
 
 /// The parser's complaint, with the line of the option that it is about.
-fn explained(error: &clap::Error, options: &[Written], line: usize) -> Wrong {
+fn explained(error: &clap::Error, options: &[PlanEntry], line: usize) -> Wrong {
     let about = match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(text)) => text.as_str(),
         Some(ContextValue::Strings(texts)) => texts.first().map_or("", String::as_str),

@@ -20,14 +20,14 @@ const RECORDING: &str = "jsonl";
 const UNDER_WAY: &str = "unfinished";
 
 /// Where one run is kept.
-pub(crate) struct Kept {
+pub(crate) struct HistoryEntry {
     folder: Option<PathBuf>,
     name: String,
     /// The recording that was asked for elsewhere, to be found from here.
     elsewhere: Option<PathBuf>,
 }
 
-impl Kept {
+impl HistoryEntry {
     /// A place for a run of `command`, whose recording was asked to go to `out`; none where nothing is to be kept,
     /// or nothing can be.
     pub(crate) fn begin(command: &str, out: Option<&Path>, no_save: bool) -> Self {
@@ -147,8 +147,12 @@ fn remove_oldest(folder: &Path) {
 mod tests {
     use super::*;
 
-    fn kept(folder: &Path, name: &str, elsewhere: Option<&Path>) -> Kept {
-        Kept { folder: Some(folder.into()), name: name.into(), elsewhere: elsewhere.map(Path::to_owned) }
+    fn kept(folder: &Path, name: &str, elsewhere: Option<&Path>) -> HistoryEntry {
+        HistoryEntry {
+            folder: Some(folder.into()),
+            name: name.into(),
+            elsewhere: elsewhere.map(Path::to_owned),
+        }
     }
 
     fn names(folder: &Path) -> Vec<String> {

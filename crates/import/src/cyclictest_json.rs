@@ -29,11 +29,11 @@ struct File {
     /// 1 where values are nanoseconds; 0 where they are microseconds.
     #[serde(default)]
     resolution_in_ns: u8,
-    thread: BTreeMap<String, Thread>,
+    thread: BTreeMap<String, ThreadRecord>,
 }
 
 #[derive(Deserialize)]
-struct Thread {
+struct ThreadRecord {
     #[serde(default)]
     histogram: Buckets,
     cycles: u64,
@@ -64,7 +64,7 @@ fn imported(file: &File) -> Result<Imported, ImportError> {
         let counts = counts(thread, unit)?;
         overflows += counts.overflows;
         let number = number as usize;
-        let mut series = Series::of(Foreign::Cyclictest, number, counts.distribution());
+        let mut series = Series::new(Foreign::Cyclictest, number, counts.distribution());
         series.cpu = u32::try_from(thread.cpu).ok();
         series.period = asked.as_ref().and_then(|asked| period(asked, number));
         series.policy = asked.as_ref().map(|asked| policy(asked, number));
@@ -76,7 +76,7 @@ fn imported(file: &File) -> Result<Imported, ImportError> {
 }
 
 /// Cycles that are in no bucket were beyond the last.
-fn counts(thread: &Thread, unit: u64) -> Result<Linear, ImportError> {
+fn counts(thread: &ThreadRecord, unit: u64) -> Result<Linear, ImportError> {
     if thread.histogram.is_empty() && thread.cycles > 0 {
         let remedy = "let cyclictest write one: `cyclictest -h 1000 --json=FILE`";
         return Err(ImportError::NoHistogram { program: PROGRAM, remedy });

@@ -33,7 +33,7 @@ fn imported(text: &str) -> Result<Imported, ImportError> {
     draft.notes.push(ImportNote::WholeMicroseconds);
     draft.notes.extend(overflow_note(table.overflows()));
     let threads = table.columns.into_iter().map(Linear::distribution).enumerate();
-    draft.series = threads.map(|(thread, all)| Series::of(Foreign::Cyclictest, thread, all)).collect();
+    draft.series = threads.map(|(thread, all)| Series::new(Foreign::Cyclictest, thread, all)).collect();
     draft.finish(PROGRAM)
 }
 

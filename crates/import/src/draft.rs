@@ -56,7 +56,7 @@ pub(crate) struct Stretch {
 
 impl Series {
     /// A series of which only the distribution is known.
-    pub(crate) fn of(mechanism: Foreign, thread: usize, latency: Distribution) -> Self {
+    pub(crate) fn new(mechanism: Foreign, thread: usize, latency: Distribution) -> Self {
         let whole = Stretch { from: Span::ZERO, until: Span::ZERO, latency };
         Self {
             mechanism,
@@ -85,7 +85,7 @@ impl Series {
             policy: self.policy.unwrap_or(Policy::OTHER),
             cpu: self.cpu,
             thread: self.thread,
-            ..Condition::of(work, kernel)
+            ..Condition::new(work, kernel)
         }
     }
 }
@@ -118,7 +118,7 @@ impl Draft {
             started: self.started.clone(),
             clock: String::new(),
             system: self.system.clone(),
-            ..Header::of(conditions)
+            ..Header::for_conditions(conditions)
         }
     }
 

@@ -27,7 +27,7 @@ fn imported(text: &str) -> Result<Imported, ImportError> {
     let sections: Vec<&str> = text.split(SECTION).filter(|section| section.contains("Percentile")).collect();
     let mut draft = Draft { program: PROGRAM.to_owned(), ..Draft::default() };
     for (thread, section) in sections.iter().enumerate() {
-        draft.series.push(Series::of(Foreign::HdrHistogram, thread, percentiles(section, unit)?));
+        draft.series.push(Series::new(Foreign::HdrHistogram, thread, percentiles(section, unit)?));
     }
     if unit > 1e3 {
         draft.notes.push(ImportNote::UnitTaken { unit: "milliseconds".to_owned() });

@@ -96,7 +96,7 @@ impl Tags {
         self.places.insert(tag.to_owned(), place);
         self.series.push(Series {
             stretches: Vec::new(),
-            ..Series::of(Foreign::HdrHistogram, place, Distribution::default())
+            ..Series::new(Foreign::HdrHistogram, place, Distribution::default())
         });
         Ok(place)
     }

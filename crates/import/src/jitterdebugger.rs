@@ -44,7 +44,7 @@ fn imported(file: &File, unit: u64) -> Result<Imported, ImportError> {
         linear.add_all(buckets(&cpu.histogram, PROGRAM)?)?;
         linear.overflowed(cpu.count.saturating_sub(linear.counted()), Some(cpu.max))?;
         overflows += linear.overflows;
-        let mut series = Series::of(Foreign::Jitterdebugger, thread, linear.distribution());
+        let mut series = Series::new(Foreign::Jitterdebugger, thread, linear.distribution());
         series.cpu = Some(number);
         draft.series.push(series);
     }

@@ -80,7 +80,7 @@ fn imported(file: &File) -> Result<Imported, ImportError> {
     for (core, counts) in cores.iter().enumerate() {
         let mut linear = Linear::new(PROGRAM, unit);
         linear.add_all(values.iter().copied().zip(counts.iter().copied()))?;
-        let mut series = Series::of(Foreign::Cyclictest, core, linear.distribution());
+        let mut series = Series::new(Foreign::Cyclictest, core, linear.distribution());
         series.cpu = u32::try_from(core).ok();
         series.period = file.condition.interval.map(Span::from_micros);
         series.idle = file.condition.load == "idle";

@@ -22,11 +22,11 @@ struct File {
     start_time: String,
     #[serde(default)]
     sysinfo: SystemInfo,
-    thread: BTreeMap<String, Thread>,
+    thread: BTreeMap<String, OslatThread>,
 }
 
 #[derive(Deserialize)]
-struct Thread {
+struct OslatThread {
     cpu: u32,
     #[serde(default)]
     max: u64,
@@ -50,7 +50,7 @@ fn imported(file: &File) -> Result<Imported, ImportError> {
         ..Draft::default()
     };
     for (number, thread) in by_number(&file.thread, PROGRAM)? {
-        let mut series = Series::of(Foreign::Oslat, number as usize, counts(thread)?.distribution());
+        let mut series = Series::new(Foreign::Oslat, number as usize, counts(thread)?.distribution());
         series.cpu = Some(thread.cpu);
         draft.series.push(series);
     }
@@ -59,7 +59,7 @@ fn imported(file: &File) -> Result<Imported, ImportError> {
 }
 
 /// The last bucket holds what is longer too: all but the longest count at its beginning.
-fn counts(thread: &Thread) -> Result<Linear, ImportError> {
+fn counts(thread: &OslatThread) -> Result<Linear, ImportError> {
     let mut linear = Linear::new(PROGRAM, 1_000);
     let mut buckets = buckets(&thread.histogram, PROGRAM)?;
     let longest = buckets.last_mut().filter(|(last, count)| *last < thread.max && *count > 0);

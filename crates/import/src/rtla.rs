@@ -43,7 +43,7 @@ fn imported(text: &str, tracer: &str) -> Result<Imported, ImportError> {
 
 impl Column {
     fn series(&self, place: usize, counts: Linear) -> Series {
-        Series { cpu: Some(self.cpu), ..Series::of(self.mechanism, place, counts.distribution()) }
+        Series { cpu: Some(self.cpu), ..Series::new(self.mechanism, place, counts.distribution()) }
     }
 }
 

@@ -80,7 +80,7 @@ impl Instance {
             linear.add(end.min(self.max.unwrap_or(end)), count)?;
         }
         linear.overflowed(self.samples.saturating_sub(linear.counted()), self.max)?;
-        let mut series = Series::of(Foreign::StressNg, thread, linear.distribution());
+        let mut series = Series::new(Foreign::StressNg, thread, linear.distribution());
         series.period = self.delay.map(Span::from_nanos);
         series.policy = self.policy.as_deref().and_then(policy);
         Ok(series)

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use howlate_model::{Kind, Policy, Priority, Span};
+use howlate_model::{CauseKind, Policy, Priority, Span};
 use serde::{Deserialize, Serialize};
 
 /// A cause that can be made on purpose.
@@ -60,16 +60,16 @@ impl Class {
     }
 
     /// What a tracer has to call it.
-    pub const fn kind(self) -> Kind {
+    pub const fn kind(self) -> CauseKind {
         match self {
-            Self::Thread | Self::Competitors => Kind::Thread,
-            Self::Stopped => Kind::Stopped,
-            Self::Throttled => Kind::Throttled,
-            Self::OtherTimers => Kind::OtherTimers,
-            Self::Softirq => Kind::Softirq,
-            Self::PageFault => Kind::PageFault,
-            Self::TimerSlack => Kind::TimerSlack,
-            Self::LateArming => Kind::LateArming,
+            Self::Thread | Self::Competitors => CauseKind::Thread,
+            Self::Stopped => CauseKind::Stopped,
+            Self::Throttled => CauseKind::Throttled,
+            Self::OtherTimers => CauseKind::OtherTimers,
+            Self::Softirq => CauseKind::Softirq,
+            Self::PageFault => CauseKind::PageFault,
+            Self::TimerSlack => CauseKind::TimerSlack,
+            Self::LateArming => CauseKind::LateArming,
         }
     }
 
@@ -109,19 +109,19 @@ impl Class {
 
     /// The policy of the measured thread. Those that only ordinary threads meet need one; where others would disturb what is
     /// made, it has real-time priority if it may.
-    pub(crate) const fn measured_as(self) -> Asked {
+    pub(crate) const fn measured_as(self) -> RequestedPolicy {
         let fifo = Policy::Fifo { priority: Priority::USUAL };
         match self {
-            Self::Thread => Asked::Needed(fifo),
-            Self::Competitors | Self::Throttled | Self::TimerSlack => Asked::Needed(Policy::OTHER),
-            _ => Asked::IfAllowed(fifo),
+            Self::Thread => RequestedPolicy::Needed(fifo),
+            Self::Competitors | Self::Throttled | Self::TimerSlack => RequestedPolicy::Needed(Policy::OTHER),
+            _ => RequestedPolicy::IfAllowed(fifo),
         }
     }
 }
 
 /// A policy that a thread is to have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Asked {
+pub(crate) enum RequestedPolicy {
     /// There is no making the class without.
     Needed(Policy),
     /// Less disturbed with it.

@@ -1,24 +1,24 @@
 //! `competitors`: ordinary threads that never sleep. `throttled`: one that uses up the quota of its control group.
 
 use howlate_linux::clock;
-use howlate_model::{Known, MonotonicTime, Span, Stamp};
+use howlate_model::{InjectedCause, MonotonicTime, Span, Stamp};
 use howlate_procfs::{CpuStat, Root};
 
 use crate::clock_reader::watch;
-use crate::request::{Stretch, Told};
+use crate::request::{InjectorReport, Stretch};
 use crate::work::{Work, sleep_until};
 
 /// The kernel is asked about gaps from this length on: a shorter one ends no period of a quota.
 const STOPPED: Span = Span::from_millis(1);
 
-pub(crate) fn prepare(mut known: Known, group: Option<String>) -> Work {
+pub(crate) fn prepare(mut known: InjectedCause, group: Option<String>) -> Work {
     Box::new(move |stretch| {
         sleep_until(stretch.start);
         known.stamps = match group {
             Some(folder) => stops(&folder, stretch),
             None => runs(stretch),
         };
-        Ok(Told { known: Some(known), ..Told::default() })
+        Ok(InjectorReport { known: Some(known), ..InjectorReport::default() })
     })
 }
 

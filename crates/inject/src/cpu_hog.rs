@@ -1,9 +1,9 @@
 //! `thread`: a thread of higher priority that takes the CPU for a set time, again and again.
 
 use howlate_linux::clock;
-use howlate_model::{Known, Span, Stamp};
+use howlate_model::{InjectedCause, Span, Stamp};
 
-use crate::request::Told;
+use crate::request::InjectorReport;
 use crate::work::{Work, sleep_until};
 
 /// How long it takes the CPU.
@@ -13,7 +13,7 @@ const EVERY: Span = Span::from_millis(9);
 /// It begins this long before the measured thread is to be woken, at least, and at most.
 const BEFORE: [u64; 2] = [50_000, 350_000];
 
-pub(crate) fn prepare(mut known: Known) -> Work {
+pub(crate) fn prepare(mut known: InjectedCause) -> Work {
     Box::new(move |stretch| {
         for (number, time) in (0_u64..).zip(stretch.grid(EVERY, EVERY)) {
             let earlier = BEFORE[0] + number * 7_919 % (BEFORE[1] - BEFORE[0]);
@@ -25,6 +25,6 @@ pub(crate) fn prepare(mut known: Known) -> Work {
             }
             known.stamps.push(Stamp { from, until });
         }
-        Ok(Told { known: Some(known), ..Told::default() })
+        Ok(InjectorReport { known: Some(known), ..InjectorReport::default() })
     })
 }

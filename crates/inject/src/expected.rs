@@ -1,6 +1,6 @@
 //! What the maker of a class is to be called.
 
-use howlate_model::Known;
+use howlate_model::InjectedCause;
 
 use crate::Class;
 use crate::request::{Order, Part};
@@ -24,11 +24,11 @@ pub(crate) fn name(order: &Order) -> String {
 }
 
 /// What the maker of `order` is to be called: itself, where a thread is to blame.
-pub(crate) fn known(order: &Order) -> Known {
+pub(crate) fn known(order: &Order) -> InjectedCause {
     let (name, pid) = match order.class {
         Class::Thread | Class::Competitors | Class::Stopped => (name(order), Some(std::process::id())),
         Class::Softirq => ("NET_RX".to_owned(), None),
         _ => (String::new(), None),
     };
-    Known { kind: order.class.kind(), name, pid, stamps: Vec::new() }
+    InjectedCause { kind: order.class.kind(), name, pid, stamps: Vec::new() }
 }

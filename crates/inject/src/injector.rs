@@ -6,7 +6,7 @@ use std::thread::{JoinHandle, spawn};
 
 use howlate_model::MonotonicTime;
 
-use crate::request::{Order, Ready, Told};
+use crate::request::{InjectorReport, Order, Ready};
 use crate::serve::HELPER;
 
 /// Why a class cannot be made here.
@@ -77,7 +77,7 @@ impl Party {
     /// # Errors
     ///
     /// When it failed.
-    pub fn told(mut self) -> Result<Told, NotMade> {
+    pub fn wait_for_report(mut self) -> Result<InjectorReport, NotMade> {
         let empty = spawn(|| Ok(String::new()));
         let text = std::mem::replace(&mut self.told, empty).join().unwrap_or_else(|_| Ok(String::new()))?;
         Ok(serde_json::from_str(&text)?)

@@ -21,5 +21,5 @@ mod timer_burst;
 
 pub use class::{Class, UnknownClass};
 pub use injector::{NotMade, Party};
-pub use request::{Order, Part, Told};
+pub use request::{InjectorReport, Order, Part};
 pub use serve::HELPER;

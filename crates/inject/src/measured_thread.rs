@@ -5,10 +5,10 @@ use std::io;
 
 use howlate_linux::clock;
 use howlate_linux::memory::Pages;
-use howlate_model::{Known, MonotonicTime, Span, Stamp, Wakeup};
+use howlate_model::{InjectedCause, MonotonicTime, Span, Stamp, Wakeup};
 
 use crate::Class;
-use crate::request::{Stretch, Told};
+use crate::request::{InjectorReport, Stretch};
 use crate::work::{Work, sleep_until};
 
 /// How late class `late_arming` asks at most: a part of its period.
@@ -40,8 +40,8 @@ pub(crate) fn prepare(class: Class) -> io::Result<Work> {
     Ok(Box::new(move |stretch| measure(class, habit, stretch)))
 }
 
-fn measure(class: Class, mut habit: Habit, stretch: Stretch) -> io::Result<Told> {
-    let mut told = Told::default();
+fn measure(class: Class, mut habit: Habit, stretch: Stretch) -> io::Result<InjectorReport> {
+    let mut told = InjectorReport::default();
     let mut stamps = Vec::new();
     let mut number = 0;
     for expected in stretch.grid(class.period(), Span::ZERO) {
@@ -61,8 +61,8 @@ fn measure(class: Class, mut habit: Habit, stretch: Stretch) -> io::Result<Told>
             compute_until(ran.plus(WORK));
         }
     }
-    let known = || Known { kind: class.kind(), name: String::new(), pid: None, stamps };
-    Ok(Told { known: (class.makers() == 0).then(known), ..told })
+    let known = || InjectedCause { kind: class.kind(), name: String::new(), pid: None, stamps };
+    Ok(InjectorReport { known: (class.makers() == 0).then(known), ..told })
 }
 
 /// What it does before it asks to be woken; returns when it asks.

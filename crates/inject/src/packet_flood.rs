@@ -5,11 +5,11 @@ use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
 use std::os::fd::OwnedFd;
 
 use howlate_linux::{clock, usage};
-use howlate_model::{Known, Span, Stamp};
+use howlate_model::{InjectedCause, Span, Stamp};
 use howlate_procfs::Root;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with, sockopt};
 
-use crate::request::Told;
+use crate::request::InjectorReport;
 use crate::work::{Work, reason, sleep_until};
 
 /// Sockets that each packet is handed to, one after the other, within one softirq. Nobody reads them, so that soon each only
@@ -19,7 +19,7 @@ const RECEIVERS: usize = 900;
 /// A group within one machine. Source: RFC 2365, section 6.1 (239.255.0.0/16 is local scope).
 const GROUP: Ipv4Addr = Ipv4Addr::new(239, 255, 107, 1);
 
-pub(crate) fn prepare(mut known: Known) -> io::Result<Work> {
+pub(crate) fn prepare(mut known: InjectedCause) -> io::Result<Work> {
     if Root::live().read("/sys/kernel/realtime").as_deref() == Ok("1") {
         return Err(io::Error::other(
             "on PREEMPT_RT a softirq gives way to the thread that it would keep waiting",
@@ -42,7 +42,7 @@ pub(crate) fn prepare(mut known: Known) -> io::Result<Work> {
         }
         drop(receivers);
         known.stamps = of_the_softirq(sent);
-        Ok(Told { known: Some(known), ..Told::default() })
+        Ok(InjectorReport { known: Some(known), ..InjectorReport::default() })
     }))
 }
 

@@ -1,6 +1,6 @@
 //! What a helper process is told, and what it tells.
 
-use howlate_model::{Known, MonotonicTime, Span, Wakeup};
+use howlate_model::{InjectedCause, MonotonicTime, Span, Wakeup};
 use serde::{Deserialize, Serialize};
 
 use crate::Class;
@@ -42,14 +42,14 @@ pub(crate) enum Ready {
 
 /// What a helper process has to tell in the end.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Told {
+pub struct InjectorReport {
     /// Of the measured thread: every wake-up, in order.
     pub wakeups: Vec<(MonotonicTime, MonotonicTime)>,
     /// What it made, and when.
-    pub known: Option<Known>,
+    pub known: Option<InjectedCause>,
 }
 
-impl Told {
+impl InjectorReport {
     /// The wake-ups, the time asked for and the time they became.
     pub fn wakeups(&self) -> impl Iterator<Item = Wakeup> {
         self.wakeups.iter().map(|(expected, ran)| Wakeup { expected: *expected, ran: *ran })

@@ -7,7 +7,7 @@ use howlate_linux::helper::{Helper, Lifetime};
 use howlate_linux::{memory, sched, thread};
 use howlate_model::{CpuSet, MonotonicTime, Policy, Priority};
 
-use crate::class::Asked;
+use crate::class::RequestedPolicy;
 use crate::expected::{known, name};
 use crate::request::{Order, Part, Ready, Stretch};
 use crate::work::{Work, reason};
@@ -86,9 +86,9 @@ fn bind(cpu: u32) -> io::Result<()> {
 fn become_measured(class: Class) -> io::Result<()> {
     thread::set_timer_slack(class.slack())?;
     match class.measured_as() {
-        Asked::Needed(policy) => has_policy(policy),
+        RequestedPolicy::Needed(policy) => has_policy(policy),
         // Without the right it stays as it is, and others disturb it.
-        Asked::IfAllowed(policy) => {
+        RequestedPolicy::IfAllowed(policy) => {
             drop(has_policy(policy));
             Ok(())
         }

@@ -8,7 +8,7 @@ use howlate_model::{CpuSet, Span, Stamp};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::expected::known;
-use crate::request::{Order, Told};
+use crate::request::{InjectorReport, Order};
 use crate::work::{Work, sleep_until};
 
 /// How often: ten periods of the measured thread.
@@ -36,6 +36,6 @@ pub(crate) fn prepare(order: &Order) -> io::Result<Work> {
             kill_process(process, Signal::CONT)?;
             known.stamps.push(Stamp { from, until });
         }
-        Ok(Told { known: Some(known), ..Told::default() })
+        Ok(InjectorReport { known: Some(known), ..InjectorReport::default() })
     }))
 }

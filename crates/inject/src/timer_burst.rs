@@ -4,13 +4,13 @@ use std::io;
 use std::os::fd::OwnedFd;
 
 use howlate_linux::clock::{self, timespec_at, timespec_for};
-use howlate_model::{Known, MonotonicTime, Span, Stamp};
+use howlate_model::{InjectedCause, MonotonicTime, Span, Stamp};
 use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime,
 };
 
 use crate::clock_reader::watch;
-use crate::request::Told;
+use crate::request::InjectorReport;
 use crate::work::{Work, reason, sleep_until};
 
 /// How many.
@@ -18,7 +18,7 @@ const TIMERS: usize = 600;
 /// How much earlier than the measured thread's they expire: the kernel serves those first that are due first.
 const EARLIER: Span = Span::from_nanos(500);
 
-pub(crate) fn prepare(mut known: Known, period: Span) -> io::Result<Work> {
+pub(crate) fn prepare(mut known: InjectedCause, period: Span) -> io::Result<Work> {
     let timers = (0..TIMERS).map(|_| timer()).collect::<io::Result<Vec<_>>>();
     let timers = timers.map_err(|error| reason(&format!("cannot have {TIMERS} timers"), &error))?;
     Ok(Box::new(move |stretch| {
@@ -29,7 +29,7 @@ pub(crate) fn prepare(mut known: Known, period: Span) -> io::Result<Work> {
             timers.iter().try_for_each(|timer| arm(timer, due))?;
             known.stamps.extend(gone_at(due));
         }
-        Ok(Told { known: Some(known), ..Told::default() })
+        Ok(InjectorReport { known: Some(known), ..InjectorReport::default() })
     }))
 }
 

@@ -6,10 +6,10 @@ use howlate_linux::clock;
 use howlate_model::MonotonicTime;
 use rustix::thread::{ClockId, clock_nanosleep_absolute};
 
-use crate::request::{Stretch, Told};
+use crate::request::{InjectorReport, Stretch};
 
 /// Something prepared that is done from one time to another.
-pub(crate) type Work = Box<dyn FnOnce(Stretch) -> io::Result<Told>>;
+pub(crate) type Work = Box<dyn FnOnce(Stretch) -> io::Result<InjectorReport>>;
 
 /// The kernel's reason, in a sentence.
 pub(crate) fn reason(what: &str, error: &io::Error) -> io::Error {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use howlate_model::{Remedy, Write};
 use howlate_procfs::{Reading, Root, chosen};
 
-use crate::writes::{Writes, written};
+use crate::writes::{Writes, write_command};
 
 /// The files `DIRECTORY/ENTRY/NAME` of all entries that have one.
 pub struct Files {
@@ -18,7 +18,7 @@ pub struct Files {
 
 impl Files {
     /// Reads the setting `name` of every entry of `directory` that is `stem` and a number.
-    pub fn of(root: &Root, directory: &str, stem: &str, name: &str) -> Self {
+    pub fn list(root: &Root, directory: &str, stem: &str, name: &str) -> Self {
         let numbered = |entry: &str| {
             let number = entry.strip_prefix(stem).filter(|number| !number.is_empty());
             number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
@@ -115,6 +115,6 @@ impl Files {
             (all, Some(pattern)) if all.len() == self.entries.len() => pattern.clone(),
             (many, _) => format!("{{{}}}", many.join(",")),
         };
-        written(value, &format!("{}/{entry}/{}", self.directory, self.name))
+        write_command(value, &format!("{}/{entry}/{}", self.directory, self.name))
     }
 }

@@ -167,7 +167,7 @@ fn state(look: Look, root: &Root) -> State {
 
 /// Whether this process may make the change.
 fn may(root: &Root, change: &Change) -> Status {
-    let rights = Rights::of(root);
+    let rights = Rights::read(root);
     let refused = match change {
         Change::Boot(_) => return Status::BootOnly,
         Change::Thread(ThreadSetting::AlreadySo) => return Status::InForce,

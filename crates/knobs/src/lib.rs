@@ -18,7 +18,7 @@ pub use change::{Change, ThreadSetting};
 pub use files::Files;
 pub use knob::{Knob, Scope, State, Status};
 pub use way::{Way, boot_remedy};
-pub use writes::{Writes, written};
+pub use writes::{Writes, write_command};
 
 use howlate_model::Remedy;
 use howlate_procfs::Root;

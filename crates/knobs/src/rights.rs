@@ -20,7 +20,7 @@ pub(crate) struct Rights {
 }
 
 impl Rights {
-    pub(crate) fn of(root: &Root) -> Self {
+    pub(crate) fn read(root: &Root) -> Self {
         let status = Status::read(root);
         let limits = Limits::read(root);
         let soft = |name: &str| limits.soft(name).unwrap_or(0);
@@ -79,7 +79,7 @@ mod tests {
 
     fn rights(capabilities: &str, limits: &str) -> Rights {
         let status = format!("Uid:\t1000\t1000\t1000\t1000\nCapEff:\t{capabilities}\n");
-        Rights::of(&tree(&[("/proc/self/status", &status), ("/proc/self/limits", limits)]).1)
+        Rights::read(&tree(&[("/proc/self/status", &status), ("/proc/self/limits", limits)]).1)
     }
 
     #[test]

@@ -32,7 +32,10 @@ impl Writes {
         let (path, now, value) = (path.to_owned(), now.to_owned(), value.to_owned());
         Self {
             patterns: vec![(path.clone(), value.clone())],
-            remedy: Remedy { apply: vec![written(&value, &path)], undo: vec![written(&now, &path)] },
+            remedy: Remedy {
+                apply: vec![write_command(&value, &path)],
+                undo: vec![write_command(&now, &path)],
+            },
             each: vec![Write { path, now, value, watched: false }],
             watched: Vec::new(),
         }
@@ -83,7 +86,7 @@ fn distinct<'a>(values: impl Iterator<Item = &'a str>) -> String {
 }
 
 /// The command that writes a value to one of the kernel's files.
-pub fn written(value: &str, path: &str) -> String {
+pub fn write_command(value: &str, path: &str) -> String {
     format!("echo {value} | sudo tee {path}")
 }
 

@@ -31,7 +31,7 @@ impl Attributes {
     /// # Errors
     ///
     /// `ESRCH` when there is no such thread.
-    pub fn of(tid: u32) -> io::Result<Self> {
+    pub fn of_thread(tid: u32) -> io::Result<Self> {
         let attr = get_attr(tid)?;
         let is_usual = has_slices(attr.sched_policy) && attr.sched_runtime == usual_slice();
         Ok(Self {
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn what_is_read_is_written_as_one_line_and_read_again() {
-        let own = Attributes::of(THIS_THREAD).unwrap();
+        let own = Attributes::of_thread(THIS_THREAD).unwrap();
         assert!(own.is_fair() && !own.is_realtime(), "{own}");
         assert_eq!(own.to_string().parse::<Attributes>().unwrap(), own);
         let fifo = own.with_policy("fifo:80".parse().unwrap());
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn one_part_is_changed_and_the_rest_is_as_it_was() {
         let thread = std::thread::spawn(|| {
-            let now = || Attributes::of(THIS_THREAD).unwrap();
+            let now = || Attributes::of_thread(THIS_THREAD).unwrap();
             let nicer = now().with_policy(Policy::Other { nice: Nice::new(19) });
             nicer.set(THIS_THREAD).unwrap();
             let short = nicer.with_slice(Span::from_micros(700));

@@ -43,7 +43,7 @@ impl PosixTimer {
     }
 
     fn on(clock: libc::clockid_t) -> io::Result<Self> {
-        let signals = SignalSet::of(expiry_signal());
+        let signals = SignalSet::only(expiry_signal());
         signals.block();
         // SAFETY: an all-zero sigevent is valid; the fields that matter are set below.
         let mut event: libc::sigevent = unsafe { MaybeUninit::zeroed().assume_init() };

@@ -55,7 +55,7 @@ impl QueuedSignal {
     ///
     /// Source: <https://man7.org/linux/man-pages/man3/pthread_sigmask.3.html>
     pub fn block(lane: usize) -> Self {
-        let signals = SignalSet::of(number_of(lane));
+        let signals = SignalSet::only(number_of(lane));
         signals.block();
         Self { signals }
     }

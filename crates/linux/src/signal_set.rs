@@ -10,7 +10,7 @@ pub(crate) struct SignalSet(libc::sigset_t);
 
 impl SignalSet {
     /// Just one; `signal` must be one that this system has.
-    pub(crate) fn of(signal: i32) -> Self {
+    pub(crate) fn only(signal: i32) -> Self {
         Self::of_all(&[signal])
     }
 

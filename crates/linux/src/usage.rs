@@ -8,17 +8,17 @@ use howlate_model::{Span, Usage};
 ///
 /// Source: <https://man7.org/linux/man-pages/man2/getrusage.2.html>
 pub fn of_this_thread() -> Usage {
-    of(libc::RUSAGE_THREAD)
+    read(libc::RUSAGE_THREAD)
 }
 
 /// `getrusage(RUSAGE_CHILDREN)`: of all children that have ended and were waited for, and of theirs.
 ///
 /// Source: <https://man7.org/linux/man-pages/man2/getrusage.2.html>
 pub fn of_ended_children() -> Usage {
-    of(libc::RUSAGE_CHILDREN)
+    read(libc::RUSAGE_CHILDREN)
 }
 
-fn of(whose: i32) -> Usage {
+fn read(whose: i32) -> Usage {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: `usage` has room for a rusage; the call fills it.
     unsafe { libc::getrusage(whose, usage.as_mut_ptr()) };

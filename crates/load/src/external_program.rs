@@ -77,7 +77,7 @@ impl Program {
         // Even when this helper itself is killed.
         parent::dies_with_this_thread(&mut command);
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
-        let stderr = child.stderr.take().map(StderrTail::of);
+        let stderr = child.stderr.take().map(StderrTail::new);
         Ok(Self { child, stderr })
     }
 

@@ -49,7 +49,7 @@ impl Helper {
             .stderr(Stdio::piped())
             .spawn()
             .map_err(failed)?;
-        let stderr = child.stderr.take().map(StderrTail::of);
+        let stderr = child.stderr.take().map(StderrTail::new);
         let mut helper = Self {
             part: part.clone(),
             cpus,

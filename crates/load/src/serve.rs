@@ -59,7 +59,7 @@ fn comm(part: &LoadPart) -> CString {
 }
 
 fn serve_workers(part: &LoadPart, cpus: &CpuSet, scoreboard: &Scoreboard) -> io::Result<()> {
-    let mut share = Share::of(part, counters(part, cpus), cpus);
+    let mut share = Share::new(part, counters(part, cpus), cpus);
     share.iter().for_each(|share| scoreboard.set_window(share.window()));
     let mut workers = Workers::new(scoreboard, cpus);
     start(part, &mut workers)?;

@@ -24,7 +24,7 @@ pub(crate) struct Share {
 
 impl Share {
     /// That of `part` with this many `workers` on `cpus`; `None` where it works all the time.
-    pub(crate) fn of(part: &LoadPart, workers: usize, cpus: &CpuSet) -> Option<Self> {
+    pub(crate) fn new(part: &LoadPart, workers: usize, cpus: &CpuSet) -> Option<Self> {
         let percent = part.intensity.percent();
         if percent == 100 || part.kind.is_from_outside() {
             return None;
@@ -68,7 +68,7 @@ mod tests {
     fn settled(part: &str, taken: impl Fn(f64) -> f64) -> (f64, f64) {
         let load: howlate_model::Load = part.parse().unwrap();
         let cpus: CpuSet = "0-1".parse().unwrap();
-        let mut share = Share::of(&load.parts()[0], 4, &cpus).unwrap();
+        let mut share = Share::new(&load.parts()[0], 4, &cpus).unwrap();
         let (mut now, mut cpu, mut last) = (MonotonicTime::from_nanos(1), 0.0, 0.0);
         for _ in 0..60 {
             let open = share.window().as_secs_f64() / CYCLE.as_secs_f64();

@@ -15,7 +15,7 @@ pub(crate) struct StderrTail<R> {
 }
 
 impl<R: Read + AsFd> StderrTail<R> {
-    pub(crate) fn of(pipe: R) -> Self {
+    pub(crate) fn new(pipe: R) -> Self {
         // A pipe that still waits gives its lines late, at worst.
         let _ = fcntl_getfl(&pipe).and_then(|flags| fcntl_setfl(&pipe, flags | OFlags::NONBLOCK));
         Self { pipe, kept: Vec::new() }

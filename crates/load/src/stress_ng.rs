@@ -11,12 +11,12 @@ use crate::error::StartError;
 pub(crate) const PROGRAM: &str = "stress-ng";
 
 /// What stress-ng itself says it has.
-struct Known {
+struct Catalogue {
     classes: Vec<String>,
     stressors: Vec<String>,
 }
 
-impl Known {
+impl Catalogue {
     fn ask() -> Self {
         let said = |arguments: &[&str]| {
             let output = Command::new(PROGRAM).args(arguments).output();
@@ -35,21 +35,21 @@ impl Known {
 
 /// `name` as a class or a stressor; where both have the name, `class=NAME` and `stressor=NAME` choose, and the class is meant
 /// otherwise.
-enum Chosen<'a> {
+enum Selection<'a> {
     Class(&'a str),
     Stressor(&'a str),
 }
 
-fn choose<'a>(name: &'a str, known: &Known) -> Result<Chosen<'a>, StartError> {
+fn choose<'a>(name: &'a str, known: &Catalogue) -> Result<Selection<'a>, StartError> {
     let (class, stressor) = (name.strip_prefix("class="), name.strip_prefix("stressor="));
     let has = |names: &[String], name: &str| names.iter().any(|known| known == name);
     if let Some(class) = class.or(Some(name)).filter(|name| stressor.is_none() && has(&known.classes, name)) {
-        return Ok(Chosen::Class(class));
+        return Ok(Selection::Class(class));
     }
     if let Some(stressor) =
         stressor.or(Some(name)).filter(|name| class.is_none() && has(&known.stressors, name))
     {
-        return Ok(Chosen::Stressor(stressor));
+        return Ok(Selection::Stressor(stressor));
     }
     let found = class.or(stressor).unwrap_or(name).to_owned();
     let names = known.classes.iter().chain(&known.stressors).map(String::as_str);
@@ -59,17 +59,17 @@ fn choose<'a>(name: &'a str, known: &Known) -> Result<Chosen<'a>, StartError> {
 
 /// Whether stress-ng has what is asked for.
 pub(crate) fn check(name: &str) -> Result<(), StartError> {
-    choose(name, &Known::ask()).map(drop)
+    choose(name, &Catalogue::ask()).map(drop)
 }
 
 /// The command that applies `name` with `workers` of each stressor until it is ended; files go below `folder`.
 pub(crate) fn command(name: &str, workers: usize, folder: &Path) -> Result<Command, StartError> {
-    let known = Known::ask();
+    let known = Catalogue::ask();
     let count = workers.to_string();
     let mut command = Command::new(PROGRAM);
     match choose(name, &known)? {
-        Chosen::Class(class) => command.args(["--class", class, "--all", &count]),
-        Chosen::Stressor(stressor) => command.args([&format!("--{stressor}"), &count]),
+        Selection::Class(class) => command.args(["--class", class, "--all", &count]),
+        Selection::Stressor(stressor) => command.args([&format!("--{stressor}"), &count]),
     };
     command.args(["--timeout", "0", "--quiet", "--temp-path"]).arg(folder);
     Ok(command)
@@ -81,10 +81,10 @@ mod tests {
 
     fn chosen(name: &str) -> Result<&'static str, StartError> {
         let words = |text: &str| text.split(' ').map(str::to_owned).collect();
-        let known = Known { classes: words("cpu pipe vm"), stressors: words("cpu pipe fork switch") };
+        let known = Catalogue { classes: words("cpu pipe vm"), stressors: words("cpu pipe fork switch") };
         choose(name, &known).map(|chosen| match chosen {
-            Chosen::Class(_) => "class",
-            Chosen::Stressor(_) => "stressor",
+            Selection::Class(_) => "class",
+            Selection::Stressor(_) => "stressor",
         })
     }
 

@@ -23,7 +23,7 @@ impl Engine for Threads {
 
     fn run(&mut self, turn: &Turn, bounds: &Bounds, sink: &mut dyn Sink) -> Result<Ended, EngineError> {
         signal::prepare_wake_up().map_err(|source| EngineError::Thread { thread: 0, source })?;
-        let clock = ClockReading::of(bounds.clock);
+        let clock = ClockReading::for_clock(bounds.clock);
         let mut observer = start(turn, bounds, clock, sink)?;
         let _affinity = bounds.observer_cpus.as_ref().map(Affinity::set);
         let began = observer.wait_until_ready(|soon| clock.start(bounds.start, soon))?;

@@ -19,7 +19,7 @@ const TOO_CLOSE: i64 = 100_000_000;
 
 impl ClockReading {
     /// Where `clock` is now.
-    pub(crate) fn of(clock: WaitClock) -> Self {
+    pub(crate) fn for_clock(clock: WaitClock) -> Self {
         match clock {
             WaitClock::Monotonic => Self::Monotonic,
             WaitClock::Realtime => Self::Realtime { ahead: clock::realtime_ahead() },

@@ -8,7 +8,7 @@ use crate::{Latency, MonotonicTime, Part, Span};
 /// What kind of thing took the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum CauseKind {
     /// The thread itself: it asked too late.
     LateArming,
     /// The thread itself: the work of the turn before took longer than there was time.
@@ -45,7 +45,7 @@ pub enum Kind {
     Unexplained,
 }
 
-impl Kind {
+impl CauseKind {
     /// The published name.
     pub const fn name(self) -> &'static str {
         match self {
@@ -81,7 +81,7 @@ pub struct Cause {
     /// Where on the way.
     pub part: Part,
     /// What kind of thing.
-    pub kind: Kind,
+    pub kind: CauseKind,
     /// The thread's comm, the interrupt's or softirq's name, the group's path; empty where there is none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub name: String,

@@ -46,7 +46,7 @@ pub struct Condition {
 
 impl Condition {
     /// Work of one thread with ordinary scheduling, wherever the scheduler puts it, and nothing else going on.
-    pub fn of(work: Work, kernel: impl Into<String>) -> Self {
+    pub fn new(work: Work, kernel: impl Into<String>) -> Self {
         Self {
             work,
             policy: Policy::OTHER,
@@ -245,7 +245,7 @@ mod tests {
             policy: "fifo:80".parse().unwrap(),
             slack_ns: Some(Span::from_nanos(1)),
             cpu: Some(1),
-            ..Condition::of(work, "6.18.44")
+            ..Condition::new(work, "6.18.44")
         };
         let json = serde_json::to_string(&condition).unwrap();
         assert_eq!(

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Kind, MonotonicTime, Span, Wakeup};
+use crate::{CauseKind, MonotonicTime, Span, Wakeup};
 
 /// A stretch of time in which whoever made a cause was at it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,9 +23,9 @@ impl Stamp {
 
 /// A cause that was made, and what a tracer has to call it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Known {
+pub struct InjectedCause {
     /// What kind of thing.
-    pub kind: Kind,
+    pub kind: CauseKind,
     /// The thread's comm, the softirq's name; empty where the kind has none.
     pub name: String,
     /// The thread's id, where it is a thread.

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub use self::share::{Pid, Share};
 use self::slice::{Slice, lower_edge, slice_of};
 use self::stored::Stored;
-use crate::{Cause, Distribution, Explained, Kind, Latency, MonotonicTime, Part, Span, WORST_KEPT};
+use crate::{Cause, CauseKind, Distribution, Explained, Latency, MonotonicTime, Part, Span, WORST_KEPT};
 
 /// Entries of causes by lateness that are kept apart; when there are more, new names of the same part and
 /// kind share one entry.
@@ -108,7 +108,7 @@ impl Ledger {
         let slice = self.slices.entry(slice_of(nanos)).or_default();
         slice.count += 1;
         slice.total += nanos;
-        let cause = Cause { part: Part::NotSeen, kind: Kind::Unexplained, name: String::new() };
+        let cause = Cause { part: Part::NotSeen, kind: CauseKind::Unexplained, name: String::new() };
         let share = Share { total: nanos, wakeups: 1, max: Span::from_nanos(nanos), pid: Pid::None };
         slice.enter(cause, share);
     }

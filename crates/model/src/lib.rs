@@ -63,7 +63,7 @@ pub use block::{
 };
 pub use block_builder::BlockBuilder;
 pub use buckets::Bucket;
-pub use cause::{Cause, Explained, Kind, Segment};
+pub use cause::{Cause, CauseKind, Explained, Segment};
 pub use caveat::Caveat;
 pub use compact_counts::{Packed, Places};
 pub use condition::{Condition, Work, WorkKind};
@@ -79,7 +79,7 @@ pub use finding_id::FindingId;
 pub use foreign::{Foreign, ImportNote};
 pub use guest::{Accelerator, Boot, BootEnded, HostThread, OnHost, VcpuTime};
 pub use hdr::{HdrError, HdrLayout, read_hdr};
-pub use injected_cause::{Known, Stamp};
+pub use injected_cause::{InjectedCause, Stamp};
 pub use instrument::Instrument;
 pub use ledger::{ENTRIES_KEPT, Late, Ledger, NotDecomposed, OTHERS, Pid, Share, WhyBlock};
 pub use limit::{Limit, LimitError, Statistic};
@@ -109,7 +109,7 @@ pub use system::{Cpu, IdleState, System};
 pub use task::{Task, Turn};
 pub use thread_life::{Happened, Life};
 pub use time::{Latency, MonotonicTime, Span, SpanError};
-pub use traced::{Asleep, Deferred, Expiry, Holder, Lost, Occupant, Traced, Who, WokenBy};
+pub use traced::{Asleep, Deferred, Expiry, Holder, Lost, Occupant, TracedSleep, Who, WokenBy};
 pub use tuned::{Tuned, Write, WriteKind};
 pub use wait::{UnknownMechanism, Wait};
 pub use waits::{

@@ -191,7 +191,7 @@ const fn cpus(work: Work, receiver: u32) -> Value<'static> {
 
 impl Property {
     /// What a condition has of it.
-    pub fn of(self, condition: &Condition) -> Option<Value<'_>> {
+    pub fn value_in(self, condition: &Condition) -> Option<Value<'_>> {
         condition.value(self)
     }
 
@@ -274,7 +274,7 @@ mod tests {
     use crate::{Notifier, Wait};
 
     fn condition(work: Work) -> Condition {
-        Condition { cpu: Some(1), ..Condition::of(work, "6.1.0") }
+        Condition { cpu: Some(1), ..Condition::new(work, "6.1.0") }
     }
 
     fn typed(condition: &Condition) -> Vec<String> {

@@ -96,7 +96,7 @@ pub struct Header {
 
 impl Header {
     /// Of a recording of which nothing else is known.
-    pub fn of(conditions: Vec<Condition>) -> Self {
+    pub fn for_conditions(conditions: Vec<Condition>) -> Self {
         Self {
             format: FORMAT,
             id: None,

@@ -13,15 +13,15 @@ const OF_THE_VALUE: [&str; 4] = ["type", "minimum", "maximum", "items"];
 
 /// The schema of a type as it is read, draft 2020-12.
 pub fn schema_as_read<T: JsonSchema>() -> Schema {
-    of::<T>(SchemaSettings::draft2020_12().for_deserialize())
+    generate::<T>(SchemaSettings::draft2020_12().for_deserialize())
 }
 
 /// The schema of a type as it is written, draft 2020-12.
 pub fn schema_as_written<T: JsonSchema>() -> Schema {
-    of::<T>(SchemaSettings::draft2020_12().for_serialize())
+    generate::<T>(SchemaSettings::draft2020_12().for_serialize())
 }
 
-fn of<T: JsonSchema>(settings: SchemaSettings) -> Schema {
+fn generate<T: JsonSchema>(settings: SchemaSettings) -> Schema {
     settings.with_transform(RecursiveTransform(standardise)).into_generator().into_root_schema_for::<T>()
 }
 

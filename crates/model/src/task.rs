@@ -33,7 +33,7 @@ pub struct Task {
 
 impl Task {
     /// The first turn of condition `number`: until its time is over, without warm-up.
-    pub fn of(number: usize, condition: &Condition) -> Self {
+    pub fn from_condition(number: usize, condition: &Condition) -> Self {
         let number = u32::try_from(number).unwrap_or(u32::MAX);
         let (policy, slack, cpu) = (condition.policy, condition.slack_ns, condition.cpu);
         let slice = condition.tuned.as_ref().and_then(|tuned| tuned.slice_ns);

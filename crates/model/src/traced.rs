@@ -122,7 +122,7 @@ pub struct Lost {
 ///
 /// All times are of `CLOCK_MONOTONIC`. What was not seen is absent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Traced {
+pub struct TracedSleep {
     /// The thread.
     pub tid: u32,
     /// When it had gone to sleep.
@@ -163,7 +163,7 @@ pub struct Traced {
     pub asleep_again: Option<MonotonicTime>,
 }
 
-impl Traced {
+impl TracedSleep {
     /// One that was woken `waking` from a wait of its own; nothing else was seen yet.
     pub const fn woken(tid: u32, waking: MonotonicTime, woken_by: WokenBy) -> Self {
         Self {

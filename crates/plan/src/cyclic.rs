@@ -198,7 +198,7 @@ impl CyclicChoices {
                 cpu,
                 thread: u32::try_from(thread).unwrap_or(u32::MAX),
                 load: group.load.clone(),
-                ..Condition::of(work, &machine.kernel)
+                ..Condition::new(work, &machine.kernel)
             }
         };
         threads.iter().enumerate().map(condition).collect()
@@ -223,7 +223,7 @@ impl CyclicChoices {
             let phase = self.phase(group.period, thread, threads);
             let samples =
                 [samples, duration.map(|time| periods_in(time, length))].into_iter().flatten().min();
-            Task { round, samples, warm_up, phase, ..Task::of(number, condition) }
+            Task { round, samples, warm_up, phase, ..Task::from_condition(number, condition) }
         };
         let tasks: Vec<Task> = of_group.enumerate().map(task).collect();
         let for_samples = tasks.iter().filter_map(needed).max();

@@ -14,11 +14,11 @@ pub struct PlanFile {
     /// What the experiment is about, in a sentence.
     pub about: Option<String>,
     /// Other plans whose measurements belong to this one.
-    pub include: Vec<Written>,
+    pub include: Vec<PlanEntry>,
     /// Options of the whole run.
-    pub options: Vec<Written>,
+    pub options: Vec<PlanEntry>,
     /// Settings of the machine.
-    pub settings: Vec<Written>,
+    pub settings: Vec<PlanEntry>,
     /// Measuring commands, in the order in which they are written.
     pub measures: Vec<Measure>,
 }
@@ -29,14 +29,14 @@ pub struct Measure {
     /// Its name.
     pub command: String,
     /// Its options.
-    pub options: Vec<Written>,
+    pub options: Vec<PlanEntry>,
     /// The line it begins on, from 1.
     pub line: usize,
 }
 
 /// One key with its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Written {
+pub struct PlanEntry {
     /// The key.
     pub name: String,
     /// Its values: one, or those of a list; none for `false`, an empty one for `true`.
@@ -141,20 +141,20 @@ impl Lines<'_> {
     }
 
     fn measure(&self, command: &str, span: Range<usize>, table: &DeTable<'_>) -> Result<Measure, FileError> {
-        let mut options: Vec<Written> =
+        let mut options: Vec<PlanEntry> =
             table.iter().map(|(key, value)| self.written(key, value)).collect::<Result<_, _>>()?;
         options.sort_by_key(|written| written.line);
         Ok(Measure { command: command.to_owned(), options, line: self.line(span) })
     }
 
     /// `kernel.x = 1` is TOML for a table in a table; people mean the sysctl.
-    fn settings(&self, table: &DeTable<'_>) -> Result<Vec<Written>, FileError> {
+    fn settings(&self, table: &DeTable<'_>) -> Result<Vec<PlanEntry>, FileError> {
         let mut settings = Vec::new();
         for (key, value) in table {
             if let DeValue::Table(inner) = value.get_ref() {
                 let prefix = key.get_ref();
                 let inner = self.settings(inner)?.into_iter();
-                settings.extend(inner.map(|one| Written { name: format!("{prefix}.{}", one.name), ..one }));
+                settings.extend(inner.map(|one| PlanEntry { name: format!("{prefix}.{}", one.name), ..one }));
             } else {
                 settings.push(self.written(key, value)?);
             }
@@ -163,7 +163,7 @@ impl Lines<'_> {
         Ok(settings)
     }
 
-    fn written(&self, key: &Key<'_>, value: &Spanned<DeValue<'_>>) -> Result<Written, FileError> {
+    fn written(&self, key: &Key<'_>, value: &Spanned<DeValue<'_>>) -> Result<PlanEntry, FileError> {
         let values = match value.get_ref() {
             DeValue::Array(array) if array.is_empty() => {
                 let reason =
@@ -176,7 +176,7 @@ impl Lines<'_> {
             DeValue::Boolean(false) => Vec::new(),
             _ => vec![self.scalar(key, value)?],
         };
-        Ok(Written { name: key.get_ref().to_string(), values, line: self.line(key.span()) })
+        Ok(PlanEntry { name: key.get_ref().to_string(), values, line: self.line(key.span()) })
     }
 
     fn scalar(&self, key: &Key<'_>, value: &Spanned<DeValue<'_>>) -> Result<String, FileError> {
@@ -199,8 +199,8 @@ impl Lines<'_> {
 mod tests {
     use super::*;
 
-    fn written(name: &str, values: &[&str], line: usize) -> Written {
-        Written { name: name.into(), values: values.iter().map(|&value| value.into()).collect(), line }
+    fn written(name: &str, values: &[&str], line: usize) -> PlanEntry {
+        PlanEntry { name: name.into(), values: values.iter().map(|&value| value.into()).collect(), line }
     }
 
     #[test]

@@ -18,7 +18,7 @@ mod traced;
 mod trials;
 
 pub use cyclic::{CyclicChoices, Threads};
-pub use file::{FileError, Measure, PlanFile, Written};
+pub use file::{FileError, Measure, PlanEntry, PlanFile};
 pub use notify::NotifyChoices;
 pub use pairs::Pairs;
 pub use repeats::without_repeats;

@@ -162,7 +162,7 @@ impl NotifyChoices {
                         slack_ns,
                         cpu: Some(pair.receiver),
                         load: load.clone(),
-                        ..Condition::of(work, &machine.kernel)
+                        ..Condition::new(work, &machine.kernel)
                     });
                 }
             }

@@ -57,7 +57,7 @@ impl Single {
             Extent::Samples(samples, _) => Some(samples),
             Extent::Time(_) => None,
         };
-        Task { round, samples, warm_up, keep_series: true, ..Task::of(self.number, condition) }
+        Task { round, samples, warm_up, keep_series: true, ..Task::from_condition(self.number, condition) }
     }
 }
 

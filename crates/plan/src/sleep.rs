@@ -97,7 +97,7 @@ impl SleepChoices {
                     slack_ns,
                     cpu,
                     load: load.clone(),
-                    ..Condition::of(work, &machine.kernel)
+                    ..Condition::new(work, &machine.kernel)
                 };
                 places.extend(cpus.iter().map(place));
             }

@@ -34,7 +34,7 @@ impl Trials {
     /// # Errors
     ///
     /// When it has several.
-    pub fn of(plan: Plan, seed: u64) -> Result<Self, NotOne> {
+    pub fn from_plan(plan: Plan, seed: u64) -> Result<Self, NotOne> {
         let found = plan.turns.len();
         let turn = plan.turns.into_iter().next().filter(|_| found == 1).ok_or(NotOne { found })?;
         Ok(Self { width: plan.conditions.len(), conditions: plan.conditions, turn, seed })
@@ -80,7 +80,7 @@ impl Trials {
         let first = self.indices(variant).start;
         let task = |task: &Task| {
             let number = first + task.condition as usize;
-            let altered = Task::of(number, &self.conditions[number]);
+            let altered = Task::from_condition(number, &self.conditions[number]);
             Task {
                 round,
                 samples: task.samples,
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn every_round_has_each_variant_once_with_its_settings() {
-        let mut trials = Trials::of(choices(&[1]).plan(&machine()).unwrap(), 3).unwrap();
+        let mut trials = Trials::from_plan(choices(&[1]).plan(&machine()).unwrap(), 3).unwrap();
         assert_eq!(trials.add(|_| None), None);
         assert_eq!((trials.add(|one| Some(one.clone())), trials.add(slice)), (Some(1), Some(2)));
         let turns = trials.turns(&[0, 2], 5..8);
@@ -144,6 +144,6 @@ mod tests {
     #[test]
     fn more_than_one_condition_is_refused() {
         let two = choices(&[1, 2]).plan(&machine()).unwrap();
-        assert_eq!(Trials::of(two, 3).unwrap_err(), NotOne { found: 2 });
+        assert_eq!(Trials::from_plan(two, 3).unwrap_err(), NotOne { found: 2 });
     }
 }

@@ -10,7 +10,7 @@ pub struct CommandLine {
 
 impl CommandLine {
     /// Reads it.
-    pub fn of(root: &Root) -> Self {
+    pub fn read(root: &Root) -> Self {
         Self { reading: root.reading("/proc/cmdline") }
     }
 

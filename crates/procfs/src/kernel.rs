@@ -12,7 +12,7 @@ pub struct Kernel {
 
 impl Kernel {
     /// Reads both; what cannot be read is empty.
-    pub fn of(root: &Root) -> Self {
+    pub fn read(root: &Root) -> Self {
         let read = |path| root.read(path).unwrap_or_default();
         Self { release: read("/proc/sys/kernel/osrelease"), build: read("/proc/sys/kernel/version") }
     }

@@ -10,7 +10,7 @@ use std::path::Path;
 /// # Errors
 ///
 /// `ResourceBusy` when another process holds it.
-pub(crate) fn of(path: &Path) -> io::Result<File> {
+pub(crate) fn open(path: &Path) -> io::Result<File> {
     loop {
         let file = File::open(path)?;
         lock(&file)?;

@@ -18,7 +18,7 @@ pub struct Merge {
     places: HashMap<u64, Vec<u32>>,
     hashing: RandomState,
     /// What is known of each condition.
-    known: Vec<Known>,
+    known: Vec<MergedCondition>,
     /// Boots of all sources before.
     boots: u32,
     source: Source,
@@ -26,7 +26,7 @@ pub struct Merge {
 
 /// What is known of a merged condition.
 #[derive(Clone, Copy, Debug, Default)]
-struct Known {
+struct MergedCondition {
     /// The first round that no source has used.
     next_round: u32,
     /// The policy that ran, as the first turn read it back: what ran as something else is kept apart.
@@ -75,7 +75,7 @@ impl Merge {
         let index = u32::try_from(self.conditions.len()).unwrap_or(u32::MAX);
         self.places.entry(self.hashing.hash_one(&condition)).or_default().push(index);
         self.conditions.push(condition);
-        self.known.push(Known::default());
+        self.known.push(MergedCondition::default());
         index
     }
 
@@ -141,7 +141,7 @@ impl Merge {
     fn keep_apart(&mut self, started: &Started) {
         let (asked, ran) = (self.merged(started.condition), started.in_force.policy);
         let Some(condition) = self.conditions.get(asked as usize).cloned() else { return };
-        let suits = |known: &Known| known.ran.is_none_or(|other| other == ran);
+        let suits = |known: &MergedCondition| known.ran.is_none_or(|other| other == ran);
         if !suits(&self.known[asked as usize]) {
             let free = self
                 .like(&condition)
@@ -199,7 +199,7 @@ mod tests {
 
     fn condition(kernel: &str, period: u64) -> Condition {
         let work = Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_micros(period) };
-        Condition::of(work, kernel)
+        Condition::new(work, kernel)
     }
 
     fn source(kernel: &str) -> Vec<Condition> {

@@ -241,14 +241,14 @@ pub(crate) mod testing {
 
     pub(crate) fn header(conditions: u32) -> Header {
         let work = Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_millis(1) };
-        let condition = |thread| Condition { thread, ..Condition::of(work, "6.1.0") };
+        let condition = |thread| Condition { thread, ..Condition::new(work, "6.1.0") };
         Header {
             howlate: "0.1.0".into(),
             command: "cyclic".into(),
             arguments: vec!["cyclic".into()],
             started: "2026-01-01T00:00:00Z".into(),
             seed: 1,
-            ..Header::of((0..conditions).map(condition).collect())
+            ..Header::for_conditions((0..conditions).map(condition).collect())
         }
     }
 

@@ -62,7 +62,7 @@ pub fn progress(path: &Path) -> Result<Progress, ReadError> {
 /// Rewrites the recording at `path` without its end and without the turns that `keep` denies.
 pub(crate) fn in_place(path: &Path, keep: &dyn Fn(TurnOf) -> bool) -> io::Result<(Header, Rewritten)> {
     // Held until the new one is in its place, which is locked from its beginning.
-    let _lock = lock::of(path)?;
+    let _lock = lock::open(path)?;
     let reader = Reader::open(path).map_err(io::Error::other)?;
     let header = reader.header().clone();
     let mut out = Rewriting::begin(path, &header)?;

@@ -57,11 +57,11 @@ impl Samples {
     ///
     /// When the file exists, or cannot be written.
     pub fn create(path: &Path, header: &Header) -> Result<Self, CreateError> {
-        let file = File::create_new(path).map_err(|source| CreateError::of(path, source))?;
+        let file = File::create_new(path).map_err(|source| CreateError::new(path, source))?;
         let writer = begin(file, header).map_err(|error| {
             // An empty file would only be in the way of the next attempt.
             drop(std::fs::remove_file(path));
-            CreateError::of(path, std::io::Error::other(error))
+            CreateError::new(path, std::io::Error::other(error))
         })?;
         Ok(Self { writer, path: path.to_owned(), waiting: Columns::default(), failed: None })
     }
@@ -111,7 +111,7 @@ impl Samples {
             None => self.flush(),
         };
         let closed = flushed.and_then(|()| self.writer.close());
-        closed.map(drop).map_err(|error| CreateError::of(&self.path, std::io::Error::other(error)))
+        closed.map(drop).map_err(|error| CreateError::new(&self.path, std::io::Error::other(error)))
     }
 }
 

@@ -31,14 +31,14 @@ pub type Column = (String, Values);
 ///
 /// When the file exists, or cannot be written; then there is none.
 pub fn write_table(path: &Path, columns: &[Column]) -> Result<(), CreateError> {
-    let file = File::create_new(path).map_err(|source| CreateError::of(path, source))?;
-    written(file, columns).map_err(|error| {
+    let file = File::create_new(path).map_err(|source| CreateError::new(path, source))?;
+    write_rows(file, columns).map_err(|error| {
         drop(std::fs::remove_file(path));
-        CreateError::of(path, std::io::Error::other(error))
+        CreateError::new(path, std::io::Error::other(error))
     })
 }
 
-fn written(file: File, columns: &[Column]) -> Result<(), ParquetError> {
+fn write_rows(file: File, columns: &[Column]) -> Result<(), ParquetError> {
     let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
     let schema = Arc::new(parse_message_type(&schema(columns))?);
     let mut writer = SerializedFileWriter::new(file, schema, Arc::new(properties))?;

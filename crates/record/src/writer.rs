@@ -44,7 +44,7 @@ pub enum CreateError {
 }
 
 impl CreateError {
-    pub(crate) fn of(path: &Path, source: io::Error) -> Self {
+    pub(crate) fn new(path: &Path, source: io::Error) -> Self {
         match source.kind() {
             io::ErrorKind::AlreadyExists => Self::Exists { path: path.to_owned() },
             io::ErrorKind::ResourceBusy => Self::Busy { path: path.to_owned() },
@@ -97,9 +97,9 @@ impl Writer {
         header: &Header,
         interrupted: &Arc<AtomicBool>,
     ) -> Result<Self, CreateError> {
-        let failed = |source| CreateError::of(path, source);
+        let failed = |source| CreateError::new(path, source);
         let target = Target::open(path, interrupted).map_err(failed)?;
-        let mut writer = Self::of(path, header, target);
+        let mut writer = Self::new(path, header, target);
         let begun = writer.append(&Line::Header(Box::new(header.clone())));
         if let (Err(_), Target::File(_)) = (&begun, &writer.target) {
             // An empty file would only be in the way of the next attempt.
@@ -117,12 +117,12 @@ impl Writer {
     /// When the file cannot be read or written; it then stays as it was.
     pub fn resume(path: &Path, keep: &dyn Fn(TurnOf) -> bool) -> Result<Self, CreateError> {
         howlate_safe_path::sweep(folder_of(path));
-        let (header, new) = resume::in_place(path, keep).map_err(|source| CreateError::of(path, source))?;
+        let (header, new) = resume::in_place(path, keep).map_err(|source| CreateError::new(path, source))?;
         let (length, blocks) = (new.length, new.blocks);
-        Ok(Self { complete: length, blocks, ..Self::of(path, &header, Target::File(new.file)) })
+        Ok(Self { complete: length, blocks, ..Self::new(path, &header, Target::File(new.file)) })
     }
 
-    fn of(path: &Path, header: &Header, target: Target) -> Self {
+    fn new(path: &Path, header: &Header, target: Target) -> Self {
         Self {
             target,
             path: path.to_owned(),
@@ -147,7 +147,7 @@ impl Writer {
         }
         File::create_new(path)
             .and_then(|_| std::fs::remove_file(path))
-            .map_err(|source| CreateError::of(path, source))
+            .map_err(|source| CreateError::new(path, source))
     }
 
     /// Where it is.

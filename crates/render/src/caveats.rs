@@ -9,7 +9,7 @@ use crate::prose::capitalised;
 
 /// What caveats say, each sentence once and with how many say it. Those that differ by a number alone are said together,
 /// with the least and the largest.
-pub fn told<'a>(caveats: impl IntoIterator<Item = &'a Caveat>) -> Vec<(String, usize)> {
+pub fn sentences<'a>(caveats: impl IntoIterator<Item = &'a Caveat>) -> Vec<(String, usize)> {
     let mut all: Vec<(Vec<&Caveat>, usize)> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
     for one in caveats {
@@ -340,11 +340,14 @@ mod tests {
         let cut = |got| Caveat::Unfinished { got, reason: "it was cut".to_owned() };
         let busy = |load_average_percent| Caveat::MachineBusy { load_average_percent, cpus: 2 };
         let lost = |count| Caveat::SamplesLost { count };
-        let said = told(&[cut(1144), busy(690), lost(1), cut(0), busy(671), lost(1), lost(2), cut(9)]);
+        let said = sentences(&[cut(1144), busy(690), lost(1), cut(0), busy(671), lost(1), lost(2), cut(9)]);
         assert_eq!(said[0], ("Unfinished after 0 to 1 144 wake-ups: it was cut.".to_owned(), 3));
         assert!(said[1].0.contains("(load average 6.7 to 6.9 on 2 CPUs)"), "{}", said[1].0);
         assert_eq!(said.iter().map(|(_, times)| *times).collect::<Vec<_>>(), [3, 2, 2, 1]);
-        assert_eq!(told(&[cut(5), cut(5)]), [("Unfinished after 5 wake-ups: it was cut.".to_owned(), 2)]);
+        assert_eq!(
+            sentences(&[cut(5), cut(5)]),
+            [("Unfinished after 5 wake-ups: it was cut.".to_owned(), 2)]
+        );
     }
 
     #[test]

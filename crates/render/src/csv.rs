@@ -73,7 +73,7 @@ fn optional(value: Option<impl ToString>) -> String {
 
 /// Nanoseconds that one wake-up takes when nothing is late, where that is known.
 fn length_of(condition: &Condition) -> Option<u64> {
-    Property::Length.of(condition).map(|_| condition.work.length().as_nanos())
+    Property::Length.value_in(condition).map(|_| condition.work.length().as_nanos())
 }
 
 fn row(outcome: &Outcome, name: &str) -> Vec<String> {

@@ -79,17 +79,17 @@ pub fn legible_value<T: Serialize + DeserializeOwned>(value: T) -> Result<T, ser
 
 /// Whether a value has no text, and no name, that would have to be changed.
 fn is_all_legible(value: &impl Serialize) -> Result<bool, serde_json::Error> {
-    let mut seen = Seen { is_legible: true };
+    let mut seen = JsonScanner { is_legible: true };
     serde_json::to_writer(&mut seen, value)?;
     Ok(seen.is_legible)
 }
 
 /// Looks at JSON as it is written, piece by piece, and keeps nothing.
-struct Seen {
+struct JsonScanner {
     is_legible: bool,
 }
 
-impl Write for Seen {
+impl Write for JsonScanner {
     fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
         self.is_legible = self.is_legible && is_legible_piece(piece);
         Ok(piece.len())

@@ -55,12 +55,12 @@ mod watch;
 mod why;
 
 pub use cause_table::{CauseRow, CauseTable};
-pub use caveats::{caveat, policy_remedy, told};
+pub use caveats::{caveat, policy_remedy, sentences};
 pub use code::{Code, code};
 pub use command_line::to_repeat;
 pub use compare::{
-    ComparisonReport, SelfTest, Told, ToldPair, ToldRow, comparison_below, comparison_json, comparison_junit,
-    comparison_markdown, comparison_tap, comparison_text, self_test, self_test_json,
+    ComparisonReport, Messages, SelfTest, ToldPair, ToldRow, comparison_below, comparison_json,
+    comparison_junit, comparison_markdown, comparison_tap, comparison_text, self_test, self_test_json,
 };
 pub use condition::condition;
 pub use confidence::what_the_maxima_support;
@@ -91,7 +91,7 @@ pub use screen::Screen;
 pub use self_check::{CheckedClass, Outcome as CheckOutcome, SelfCheck};
 pub use top::{ORDERS, Top, TopView, top_schema};
 pub use tune::{
-    Confirmed, ConfirmedNumber, Fate, Left, Listed, PermanentWay, TuneReport, TuneRow, TunedProgram,
+    Confirmed, ConfirmedNumber, Fate, Listed, PermanentWay, TuneReport, TuneRow, TunedProgram, Unrestored,
     tune_announcement, tune_json, tune_listing, tune_listing_json, tune_restored, tune_restored_json,
     tune_schema, tune_text,
 };

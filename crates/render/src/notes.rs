@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use howlate_analyse::Analysis;
 use howlate_model::Caveat;
 
-use crate::caveats::told;
+use crate::caveats::sentences;
 use crate::numbers::count;
 use crate::prose::wrapped;
 use crate::style::{WARN, paint};
@@ -40,10 +40,10 @@ fn once(analysis: &Analysis) -> Vec<(String, usize)> {
     let of_conditions: Vec<Caveat> =
         analysis.outcomes().iter().flat_map(howlate_analyse::Outcome::caveats).collect();
     let mut notes: Vec<(String, usize)> =
-        told(&analysis.caveats).into_iter().map(|(note, _)| (note, 0)).collect();
+        sentences(&analysis.caveats).into_iter().map(|(note, _)| (note, 0)).collect();
     // Of thousands of machines there are thousands: each is looked up, not looked for.
     let places: HashMap<String, usize> = notes.iter().map(|(note, _)| note.clone()).zip(0..).collect();
-    for (note, conditions) in told(&of_conditions) {
+    for (note, conditions) in sentences(&of_conditions) {
         match places.get(&note) {
             Some(place) => notes[*place].1 = conditions,
             None => notes.push((note, conditions)),

@@ -1,7 +1,7 @@
 //! Tables of notifications, and what they mean.
 
 use howlate_analyse::{
-    Analysis, GapCost, IdleCost, Interval, Outcome, Place, Ranking, gap_costs, idle_costs, rankings,
+    Analysis, GapCost, IdleCost, Interval, Outcome, RankedMechanism, Ranking, gap_costs, idle_costs, rankings,
 };
 use howlate_model::{Condition, HasProperties, Latency, Notifier, Policy, Property, ReceiverCpu, Work};
 
@@ -15,7 +15,7 @@ use crate::table::{Columns, worst_in_bold};
 
 /// The tables of each set of circumstances: one per mechanism, then the ranking. What they mean follows them all.
 pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
-    let found = Found::of(analysis);
+    let found = NotifyFindings::new(analysis);
     let mut text = String::new();
     for group in groups(analysis) {
         text.push_str(&format!("{}\n", paint(HEADING, wrapped(&circumstances(group[0]), width, 0))));
@@ -37,7 +37,7 @@ pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
 
 /// What the numbers mean, one sentence or two each; the circumstances in which they differ first, where there are several.
 pub(crate) fn sentences(analysis: &Analysis) -> Vec<String> {
-    let (found, groups) = (Found::of(analysis), groups(analysis));
+    let (found, groups) = (NotifyFindings::new(analysis), groups(analysis));
     let says = |group: &Vec<&Outcome>, property: &Property| phrases(group[0], &[*property]);
     let varies =
         |property: &Property| groups.iter().any(|group| says(group, property) != says(&groups[0], property));
@@ -68,14 +68,14 @@ fn groups(analysis: &Analysis) -> Vec<Vec<&Outcome>> {
 }
 
 /// What the analysis says of notifications.
-struct Found {
+struct NotifyFindings {
     rankings: Vec<Ranking>,
     costs: Vec<GapCost>,
     idle: Vec<IdleCost>,
 }
 
-impl Found {
-    fn of(analysis: &Analysis) -> Self {
+impl NotifyFindings {
+    fn new(analysis: &Analysis) -> Self {
         Self { rankings: rankings(analysis), costs: gap_costs(analysis), idle: idle_costs(analysis) }
     }
 
@@ -206,7 +206,7 @@ fn ranking_table(rankings: &[&Ranking], width: usize) -> String {
 type Ranked = (Option<Latency>, Option<Interval>);
 
 /// What takes it from a place.
-type Taken = fn(&Place) -> Ranked;
+type Taken = fn(&RankedMechanism) -> Ranked;
 
 /// What mechanisms are ranked by.
 const NUMBERS_RANKED: [(&str, Taken); 2] = [
@@ -214,7 +214,7 @@ const NUMBERS_RANKED: [(&str, Taken); 2] = [
     ("p99", |place| (place.p99_ns, place.slower_p99_ns)),
 ];
 
-fn later((number, by): Ranked, place: &Place, ranking: &Ranking) -> String {
+fn later((number, by): Ranked, place: &RankedMechanism, ranking: &Ranking) -> String {
     let Some(number) = number else { return "–".to_owned() };
     let is_first = ranking.fastest.work.notifier() == Some(place.mechanism);
     match by {
@@ -281,7 +281,7 @@ fn recommendation(rankings: &[&Ranking]) -> Option<String> {
 }
 
 /// Its median and its 99th percentile.
-fn takes(place: &Place) -> String {
+fn takes(place: &RankedMechanism) -> String {
     let p99 = place.p99_ns.map_or_else(String::new, |p99| format!(", p99 {p99}"));
     format!("median {}{p99}", place.p50_ns)
 }

@@ -83,7 +83,7 @@ pub(crate) struct RowNumbers {
 impl RowNumbers {
     /// Numbers for which there are enough of `all`.
     pub(crate) fn supported_by(all: &Distribution) -> Self {
-        Self { summary: Summary::of(all), samples: all.count() }
+        Self { summary: Summary::from_distribution(all), samples: all.count() }
     }
 
     /// Every number, however few they are of.
@@ -108,7 +108,7 @@ mod tests {
     fn columns_are_called_as_the_json_calls_them() {
         let mut all = Distribution::default();
         all.record(Latency::from_nanos(5));
-        let json = serde_json::to_value(Summary::of(&all)).unwrap();
+        let json = serde_json::to_value(Summary::from_distribution(&all)).unwrap();
         let mut names = ALL.map(|column| column.name);
         names.sort_unstable();
         assert_eq!(json.as_object().unwrap().keys().collect::<Vec<_>>(), names);

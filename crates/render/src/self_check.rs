@@ -57,7 +57,7 @@ pub enum Outcome {
 
 impl CheckedClass {
     /// A class that was made.
-    pub fn made(class: &'static str, score: Score) -> Self {
+    pub fn from_score(class: &'static str, score: Score) -> Self {
         let result = match score.verdict() {
             Verdict::Found => Outcome::Found,
             Verdict::Missed => Outcome::Missed,
@@ -216,7 +216,7 @@ mod tests {
             named_ns: 990,
             ..Score::default()
         };
-        check.classes.push(CheckedClass::made("thread", score));
+        check.classes.push(CheckedClass::from_score("thread", score));
         check.classes.push(CheckedClass::not_made("throttled", "no control group".into()));
         check
     }

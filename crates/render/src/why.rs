@@ -2,7 +2,9 @@
 
 use howlate_analyse::cause::{ProbeEffect, Why, WhyCause};
 use howlate_analyse::{Analysis, Outcome};
-use howlate_model::{Explained, Finding, FindingId, Kind, Latency, NO_TRACER, Part, Segment, Span, Work};
+use howlate_model::{
+    CauseKind, Explained, Finding, FindingId, Latency, NO_TRACER, Part, Segment, Span, Work,
+};
 
 use crate::cause_table::CauseTable;
 use crate::condition::condition;
@@ -221,7 +223,7 @@ pub const fn part_in_words(part: Part) -> &'static str {
 /// Who it was, for people.
 pub fn cause_in_words(cause: &WhyCause) -> String {
     let name = cause.name.as_deref().unwrap_or_default();
-    if cause.kind == Kind::Kernel {
+    if cause.kind == CauseKind::Kernel {
         let words = Part::ALL.into_iter().find(|part| part.name() == name).map(part_in_words);
         return format!("kernel: {}", words.unwrap_or_default());
     }
@@ -233,39 +235,41 @@ pub fn cause_in_words(cause: &WhyCause) -> String {
 pub fn segment_in_words(segment: &Segment) -> String {
     let part = part_in_words(segment.cause.part);
     match segment.cause.kind {
-        Kind::Kernel | Kind::TimerSlack | Kind::OtherTimers | Kind::PageFault | Kind::LateArming => {
-            part.to_owned()
-        }
+        CauseKind::Kernel
+        | CauseKind::TimerSlack
+        | CauseKind::OtherTimers
+        | CauseKind::PageFault
+        | CauseKind::LateArming => part.to_owned(),
         kind => format!("{part} ({})", who(kind, &segment.cause.name, segment.pid)),
     }
 }
 
-fn who(kind: Kind, name: &str, pid: Option<u32>) -> String {
+fn who(kind: CauseKind, name: &str, pid: Option<u32>) -> String {
     // Any process may call a thread what it likes.
     let name = legible(name);
     let pid = pid.map_or_else(String::new, |pid| format!(", pid {pid}"));
     match kind {
-        Kind::LateArming => "asked too late".to_owned(),
-        Kind::LongWork => "its own long work".to_owned(),
-        Kind::TimerSlack => "timer slack".to_owned(),
-        Kind::IdleExit => "leaving idle".to_owned(),
-        Kind::Interrupt => format!("interrupt {name}"),
-        Kind::Softirq => format!("softirq {name}"),
-        Kind::Thread if name.is_empty() => "other threads".to_owned(),
-        Kind::Thread => format!("{name}{pid}"),
-        Kind::OtherTimers => "other timers".to_owned(),
-        Kind::Kernel => "kernel".to_owned(),
-        Kind::Stopped if name.is_empty() => "stopped".to_owned(),
-        Kind::Stopped => format!("stopped by {name}{pid}"),
-        Kind::Throttled if name.is_empty() => "quota of the control group".to_owned(),
-        Kind::Throttled => format!("quota of the control group {name}"),
-        Kind::RtThrottled => "real-time throttling".to_owned(),
-        Kind::PageFault => "page faults".to_owned(),
-        Kind::Migration => "move to another CPU".to_owned(),
-        Kind::Hypervisor => "hypervisor".to_owned(),
-        Kind::Undetermined if name.is_empty() => "undetermined".to_owned(),
-        Kind::Undetermined => format!("interrupts off in {name}{pid}, or the hypervisor"),
-        Kind::Unexplained => "unexplained".to_owned(),
+        CauseKind::LateArming => "asked too late".to_owned(),
+        CauseKind::LongWork => "its own long work".to_owned(),
+        CauseKind::TimerSlack => "timer slack".to_owned(),
+        CauseKind::IdleExit => "leaving idle".to_owned(),
+        CauseKind::Interrupt => format!("interrupt {name}"),
+        CauseKind::Softirq => format!("softirq {name}"),
+        CauseKind::Thread if name.is_empty() => "other threads".to_owned(),
+        CauseKind::Thread => format!("{name}{pid}"),
+        CauseKind::OtherTimers => "other timers".to_owned(),
+        CauseKind::Kernel => "kernel".to_owned(),
+        CauseKind::Stopped if name.is_empty() => "stopped".to_owned(),
+        CauseKind::Stopped => format!("stopped by {name}{pid}"),
+        CauseKind::Throttled if name.is_empty() => "quota of the control group".to_owned(),
+        CauseKind::Throttled => format!("quota of the control group {name}"),
+        CauseKind::RtThrottled => "real-time throttling".to_owned(),
+        CauseKind::PageFault => "page faults".to_owned(),
+        CauseKind::Migration => "move to another CPU".to_owned(),
+        CauseKind::Hypervisor => "hypervisor".to_owned(),
+        CauseKind::Undetermined if name.is_empty() => "undetermined".to_owned(),
+        CauseKind::Undetermined => format!("interrupts off in {name}{pid}, or the hypervisor"),
+        CauseKind::Unexplained => "unexplained".to_owned(),
     }
 }
 
@@ -274,7 +278,7 @@ mod tests {
     use super::*;
     use howlate_model::{Cause, Ledger, MonotonicTime};
 
-    fn explained(ns: u64, kind: Kind, name: &str) -> Explained {
+    fn explained(ns: u64, kind: CauseKind, name: &str) -> Explained {
         let segment = |part, kind, name: &str, ns| Segment {
             cause: Cause { part, kind, name: name.into() },
             pid: (!name.is_empty()).then_some(4_711),
@@ -287,7 +291,7 @@ mod tests {
             cpu: Some(1),
             parts: vec![
                 segment(Part::Waiting, kind, name, ns),
-                segment(Part::Return, Kind::Kernel, "", 2_000),
+                segment(Part::Return, CauseKind::Kernel, "", 2_000),
             ],
         }
     }
@@ -295,9 +299,9 @@ mod tests {
     #[test]
     fn the_culprit_is_named_with_its_share() {
         let mut ledger = Ledger::default();
-        (0..100).for_each(|_| ledger.add(&explained(3_000, Kind::IdleExit, "")));
-        ledger.add(&explained(398_000, Kind::Thread, "hog"));
-        let why = Why::of(&ledger, "bpf", Some(Span::from_micros(100)), None);
+        (0..100).for_each(|_| ledger.add(&explained(3_000, CauseKind::IdleExit, "")));
+        ledger.add(&explained(398_000, CauseKind::Thread, "hog"));
+        let why = Why::from_ledger(&ledger, "bpf", Some(Span::from_micros(100)), None);
         let text = anstream::adapter::strip_str(&causes(&CauseTable::new(&why, &[]), 100)).to_string();
         assert!(
             text.contains("1 of the traced wake-ups was at least 98.3 µs late, 400 µs in total"),
@@ -316,8 +320,8 @@ mod tests {
     #[test]
     fn a_cause_has_doctors_remedy_beside_it() {
         let mut ledger = Ledger::default();
-        (0..100).for_each(|_| ledger.add(&explained(400_000, Kind::Thread, "hog")));
-        let why = Why::of(&ledger, "bpf", Some(Span::ZERO), None);
+        (0..100).for_each(|_| ledger.add(&explained(400_000, CauseKind::Thread, "hog")));
+        let why = Why::from_ledger(&ledger, "bpf", Some(Span::ZERO), None);
         let remedy = Some(howlate_model::Remedy { apply: vec!["ulimit -r 80".into()], undo: Vec::new() });
         let finding = Finding {
             id: FindingId::RealtimePermission,
@@ -340,11 +344,11 @@ mod tests {
     #[test]
     fn the_first_causes_are_named_in_a_few_words() {
         let mut ledger = Ledger::default();
-        (0..3).for_each(|_| ledger.add(&explained(300_000, Kind::Thread, "hog")));
-        ledger.add(&explained(300_000, Kind::IdleExit, ""));
-        let why = Why::of(&ledger, "bpf", Some(Span::ZERO), None);
+        (0..3).for_each(|_| ledger.add(&explained(300_000, CauseKind::Thread, "hog")));
+        ledger.add(&explained(300_000, CauseKind::IdleExit, ""));
+        let why = Why::from_ledger(&ledger, "bpf", Some(Span::ZERO), None);
         assert_eq!(most(&why).as_deref(), Some("hog, pid 4711 (75 %) and leaving idle (25 %)"));
-        assert_eq!(most(&Why::of(&Ledger::default(), "bpf", None, None)), None);
+        assert_eq!(most(&Why::from_ledger(&Ledger::default(), "bpf", None, None)), None);
     }
 
     #[test]

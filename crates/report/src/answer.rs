@@ -54,13 +54,13 @@ fn is_watched(entry: &Entry<'_>) -> bool {
 
 /// Threads of a program are no choices: the one that fares worst is told.
 fn worst(threads: &[Entry<'_>]) -> String {
-    let p99 = |entry: &&Entry<'_>| entry.judged().map(|summary| summary.p99);
+    let p99 = |entry: &&Entry<'_>| entry.judged_summary().map(|summary| summary.p99);
     let worst = threads.iter().max_by_key(p99).map(single);
     format!("The worst of {}: {}", threads.len(), worst.unwrap_or_default())
 }
 
 fn single(entry: &Entry<'_>) -> String {
-    let Some(summary) = entry.judged() else { return String::new() };
+    let Some(summary) = entry.judged_summary() else { return String::new() };
     let (share, of) = share(&[*entry]);
     let [p50, within, max] = [summary.p50, of(&summary), summary.max].map(Latency::from_nanos);
     format!(
@@ -161,7 +161,7 @@ struct Choice<'a> {
 fn worst_of_each<'a>(entries: &[Entry<'a>], choice: &[Part], of: fn(&Summary) -> i64) -> Vec<Choice<'a>> {
     let mut ranked: Vec<Choice<'a>> = Vec::new();
     for entry in entries {
-        let (name, Some(late)) = (spoken(entry, choice), entry.judged().map(|one| of(&one))) else {
+        let (name, Some(late)) = (spoken(entry, choice), entry.judged_summary().map(|one| of(&one))) else {
             continue;
         };
         match ranked.iter_mut().find(|known| known.name == name) {
@@ -224,7 +224,7 @@ mod tests {
         for (condition, late) in [(0, 10_000), (1, 1_000_000), (2, 20_000), (3, 50_000)] {
             add(&mut analysis, condition, 1_000, late);
         }
-        let entries = Entry::all(&[Recording::of("run.jsonl", &analysis)]);
+        let entries = Entry::all(&[Recording::new("run.jsonl", &analysis)]);
         assert_eq!(
             answer(&entries, None),
             "With fifo:80, 99 of 100 wake-ups come within 50.0 µs, whatever the CPU; with ordinary scheduling \
@@ -239,7 +239,7 @@ mod tests {
         refuse(&mut analysis, 1);
         add(&mut analysis, 0, 1_000, 34_000);
         add(&mut analysis, 1, 1_000, 10_000);
-        let entries = Entry::all(&[Recording::of("run.jsonl", &analysis)]);
+        let entries = Entry::all(&[Recording::new("run.jsonl", &analysis)]);
         assert_eq!(spoken(&entries[1], &varying(&entries)), "fifo:80 refused, ran as other");
         let said = answer(&entries, None);
         assert!(said.starts_with("clock_nanosleep · every 1 ms · other"), "{said}");
@@ -253,7 +253,7 @@ mod tests {
             turn(&mut analysis, 0, round, 90_000 + i64::from(round) * 100);
             turn(&mut analysis, 1, round, 30_000);
         }
-        let entries = Entry::all(&[Recording::of("run.jsonl", &analysis)]);
+        let entries = Entry::all(&[Recording::new("run.jsonl", &analysis)]);
         let said = answer(&entries, None);
         assert!(said.contains("; turn by turn, 3.0 times as much (95 %, 8 pairs)."), "{said}");
     }
@@ -262,7 +262,7 @@ mod tests {
     fn nothing_is_said_of_nothing() {
         let analysis = analysis(vec![cyclic("other", 0)]);
         assert_eq!(
-            answer(&Entry::all(&[Recording::of("run.jsonl", &analysis)]), None),
+            answer(&Entry::all(&[Recording::new("run.jsonl", &analysis)]), None),
             "Nothing was measured."
         );
     }

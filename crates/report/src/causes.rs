@@ -66,7 +66,7 @@ fn step(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use howlate_model::{
-        Cause, Explained, Finding, FindingId, Kind, Latency, Ledger, Line, MonotonicTime, Part, Remedy,
+        Cause, CauseKind, Explained, Finding, FindingId, Latency, Ledger, Line, MonotonicTime, Part, Remedy,
         Segment, Span, Verdict, WhyBlock,
     };
 
@@ -75,7 +75,7 @@ mod tests {
     use crate::testing::{add, analysis, cyclic};
 
     fn waited(name: &str) -> Explained {
-        let cause = Cause { part: Part::Waiting, kind: Kind::Thread, name: name.into() };
+        let cause = Cause { part: Part::Waiting, kind: CauseKind::Thread, name: name.into() };
         let (from_ns, ns) = (MonotonicTime::default(), Span::from_micros(400));
         let parts = vec![Segment { cause, pid: Some(7), from_ns, ns }];
         Explained { at_ns: from_ns, latency_ns: Latency::from_span(ns), cpu: Some(0), parts }
@@ -99,10 +99,10 @@ mod tests {
         ["hog", "a|b"].map(waited).iter().for_each(|one| ledger.add(one));
         let (from_ns, until_ns, tracer) = (at, at, "bpf".to_owned());
         let block = WhyBlock { condition: 0, round: 1, beside: 0, from_ns, until_ns, tracer, ledger };
-        let untraced = [Recording::of("a", &known.clone())].map(|one| markdown(&Entry::all(&[one])));
+        let untraced = [Recording::new("a", &known.clone())].map(|one| markdown(&Entry::all(&[one])));
         assert_eq!(untraced, [""]);
         known.add(&Line::Why(Box::new(block)));
-        let text = markdown(&Entry::all(&[Recording::of("a", &known)])).replace('\u{a0}', " ");
+        let text = markdown(&Entry::all(&[Recording::new("a", &known)])).replace('\u{a0}', " ");
         assert!(text.contains("| hog, pid 7 | 50 % | 1 | 400 µs |"), "{text}");
         assert!(text.contains("| a\\|b, pid 7 |"), "{text}");
         assert_eq!(text.matches("What to do: `ulimit -r 80`").count(), 1, "{text}");

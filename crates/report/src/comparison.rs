@@ -1,6 +1,6 @@
 //! What `compare` says, for the page and for Markdown.
 
-use howlate_render::{ComparisonReport, Told, ToldPair, ToldRow, markdown_text};
+use howlate_render::{ComparisonReport, Messages, ToldPair, ToldRow, markdown_text};
 
 use crate::prose;
 use crate::table::{Cell, Table};
@@ -9,7 +9,7 @@ use crate::table::{Cell, Table};
 const PAIRS: usize = 24;
 
 /// Everything that was tested: a row for each statistic of each pair.
-pub(crate) fn table(told: &Told<'_>) -> Table {
+pub(crate) fn table(told: &Messages<'_>) -> Table {
     let interval = format!("{} interval", told.confidence);
     let headings =
         ["compared", "number", "base", "new", "differ by", "", &interval, "detectable", "p", "verdict"];
@@ -22,7 +22,7 @@ pub(crate) fn table(told: &Told<'_>) -> Table {
     table
 }
 
-fn caption(told: &Told<'_>) -> String {
+fn caption(told: &Messages<'_>) -> String {
     let more = told.pairs.len().saturating_sub(PAIRS);
     let more =
         if more == 0 { String::new() } else { format!(" {more} more pairs: `howlate compare` prints them.") };
@@ -36,7 +36,7 @@ fn detectable(row: &ToldRow<'_>) -> String {
     if row.detectable.is_empty() { "–".to_owned() } else { row.detectable.clone() }
 }
 
-fn rows(told: &Told<'_>, numbers: impl Fn(&ToldRow<'_>) -> Vec<String>) -> Vec<Vec<String>> {
+fn rows(told: &Messages<'_>, numbers: impl Fn(&ToldRow<'_>) -> Vec<String>) -> Vec<Vec<String>> {
     let row = |pair: &ToldPair<'_>, row: &ToldRow<'_>| {
         let mut cells = vec![pair.subject.clone(), row.statistic.to_owned()];
         cells.extend(numbers(row));
@@ -56,14 +56,14 @@ fn embolden(table: &mut Table) {
 
 /// A table of few columns, and what to know; the verdict stands above everything.
 pub(crate) fn markdown(comparison: &ComparisonReport<'_>) -> String {
-    let told = comparison.told();
+    let told = comparison.messages();
     let notes: String = told.notes.iter().map(|note| format!("- {}\n", prose::markdown(note))).collect();
     let gap = if notes.is_empty() { "" } else { "\n" };
     format!("**{}**\n\n{}{gap}{notes}\n", markdown_text(&title(&told)), brief(&told).markdown())
 }
 
 /// What was compared, where it is one pair.
-fn title(told: &Told<'_>) -> String {
+fn title(told: &Messages<'_>) -> String {
     match told.pairs.as_slice() {
         [only] => format!("What differs: {}", only.subject),
         _ => "What differs".to_owned(),
@@ -71,7 +71,7 @@ fn title(told: &Told<'_>) -> String {
 }
 
 /// The table for pages that are narrow: a pair is named in its first row, or above where there is only one.
-fn brief(told: &Told<'_>) -> Table {
+fn brief(told: &Messages<'_>) -> Table {
     let interval = format!("{} interval", told.confidence);
     let mut rows = rows(told, |one| {
         let [base, new, _] = one.numbers.clone();

@@ -112,7 +112,7 @@ mod tests {
         add(&mut analysis, 0, 9_997, 40_000);
         add(&mut analysis, 0, 3, 1_500_000);
         add(&mut analysis, 1, 10_000, 20_000);
-        let mut recording = Recording::of("run.jsonl", &analysis);
+        let mut recording = Recording::new("run.jsonl", &analysis);
         assert_eq!(
             sentence(&Entry::all(&[recording])).unwrap(),
             "A deadline of 1 ms (the period) would have been missed by 3 of 10 000 turns with ordinary scheduling (other), \
@@ -138,7 +138,7 @@ mod tests {
             add(&mut analysis, condition, 100 - late, 20_000);
             add(&mut analysis, condition, late, 1_500_000);
         }
-        let entries = Entry::all(&[Recording::of("run.jsonl", &analysis)]);
+        let entries = Entry::all(&[Recording::new("run.jsonl", &analysis)]);
         assert_eq!(
             sentence(&entries[..4]).unwrap(),
             "A deadline of 1 ms (the period) would have been missed by 30 of 100 turns with batch, by 3 of 100 with \
@@ -154,6 +154,6 @@ mod tests {
     fn a_sleep_has_no_deadline_of_its_own() {
         let mut analysis = analysis(vec![condition("sleep 1ms", "other", None)]);
         add(&mut analysis, 0, 100, 60_000);
-        assert_eq!(sentence(&Entry::all(&[Recording::of("run.jsonl", &analysis)])), None);
+        assert_eq!(sentence(&Entry::all(&[Recording::new("run.jsonl", &analysis)])), None);
     }
 }

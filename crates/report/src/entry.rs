@@ -51,7 +51,7 @@ impl HasProperties for Entry<'_> {
 }
 
 impl<'a> Entry<'a> {
-    fn of(recording: Recording<'a>, outcome: &'a Outcome) -> Self {
+    fn new(recording: Recording<'a>, outcome: &'a Outcome) -> Self {
         Self { recording, outcome, judged: outcome.planned_summary() }
     }
 
@@ -59,7 +59,7 @@ impl<'a> Entry<'a> {
     pub(crate) fn all(recordings: &[Recording<'a>]) -> Vec<Self> {
         let of = |recording: &Recording<'a>| {
             let recording = *recording;
-            recording.analysis.outcomes().iter().map(move |outcome| Self::of(recording, outcome))
+            recording.analysis.outcomes().iter().map(move |outcome| Self::new(recording, outcome))
         };
         recordings.iter().flat_map(of).collect()
     }
@@ -89,7 +89,7 @@ impl<'a> Entry<'a> {
     }
 
     /// The numbers of every planned wake-up; `None` where there is none.
-    pub(crate) const fn judged(&self) -> Option<Summary> {
+    pub(crate) const fn judged_summary(&self) -> Option<Summary> {
         self.judged
     }
 
@@ -101,7 +101,7 @@ impl<'a> Entry<'a> {
     /// Its number of nanoseconds by which it is ranked: what is usual for notifications, the 99th
     /// percentile for punctuality.
     pub(crate) fn rank(&self) -> Option<i64> {
-        self.judged().map(|summary| if self.is_notify() { summary.p50 } else { summary.p99 })
+        self.judged_summary().map(|summary| if self.is_notify() { summary.p50 } else { summary.p99 })
     }
 
     /// Whether it has enough wake-ups for this share of them to be one at least.
@@ -132,7 +132,7 @@ mod tests {
         let mut analysis = analysis((0..number).map(|cpu| cyclic("other", cpu)).collect());
         (0..number)
             .for_each(|cpu| add(&mut analysis, cpu, 200, if cpu == 5 || cpu == 9 { 1_000 } else { 50_000 }));
-        let all = Entry::all(&[Recording::of("run.jsonl", &analysis)]);
+        let all = Entry::all(&[Recording::new("run.jsonl", &analysis)]);
         let shown = shown(&all);
         let cpus: Vec<u32> = shown.iter().filter_map(|entry| entry.outcome.condition.cpu).collect();
         assert_eq!(cpus, (0..number).filter(|cpu| ![5, 9].contains(cpu)).collect::<Vec<_>>());

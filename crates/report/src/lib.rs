@@ -50,7 +50,7 @@ pub struct Recording<'a> {
 
 impl<'a> Recording<'a> {
     /// A recording without a deadline of its own.
-    pub const fn of(name: &'a str, analysis: &'a Analysis) -> Self {
+    pub const fn new(name: &'a str, analysis: &'a Analysis) -> Self {
         Self { name, analysis, deadline: None }
     }
 }

@@ -10,7 +10,7 @@ use crate::explanations::meaning_lines;
 use crate::fleet::Fleet;
 use crate::page::{caveat_lines, where_it_was};
 use crate::pictures::{Source, first, picture};
-use crate::svg::drawn;
+use crate::svg::draw;
 use crate::{
     Recording, Subject, answer, causes, comparison, deadline, errors, names, prose, snippets, tables,
 };
@@ -45,14 +45,14 @@ pub fn markdown(subject: &Subject<'_>, beside: Option<&OsStr>) -> Markdown {
         repeat(subject.recordings),
     ]
     .concat();
-    let picture = shown.map(|(_, picture)| drawn(&picture, None));
+    let picture = shown.map(|(_, picture)| draw(&picture, None));
     Markdown { text: legible_lines(&text).into_owned(), picture }
 }
 
 /// What differs, how late, and what a deadline would have cost.
 fn verdict(subject: &Subject<'_>, entries: &[Entry<'_>]) -> String {
     let heading = answer::heading(entries);
-    let told = subject.comparison.as_ref().map(|one| one.told().answer);
+    let told = subject.comparison.as_ref().map(|one| one.messages().answer);
     let told = told.map_or_else(String::new, |told| format!("**{}**\n\n", prose::markdown(&told)));
     let answer = answer::answer(entries, subject.comparison.as_ref());
     let mut text = format!("## {heading}\n\n{told}{}\n\n", prose::markdown(&answer));

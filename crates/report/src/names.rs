@@ -19,7 +19,7 @@ pub(crate) enum Part {
 
 /// What an entry has of a part.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Had<'a> {
+enum PartValue<'a> {
     Recording(&'a str),
     Value(Value<'a>),
 }
@@ -39,31 +39,31 @@ impl Part {
         }
     }
 
-    fn of<'a>(self, entry: &'a Entry<'_>) -> Option<Had<'a>> {
+    fn value_in<'a>(self, entry: &'a Entry<'_>) -> Option<PartValue<'a>> {
         match self {
-            Self::Recording => Some(Had::Recording(entry.recording.name)),
-            Self::Of(property) => entry.value(property).map(Had::Value),
+            Self::Recording => Some(PartValue::Recording(entry.recording.name)),
+            Self::Of(property) => entry.value(property).map(PartValue::Value),
         }
     }
 
     /// Its value, where it applies.
     pub(crate) fn value(self, entry: &Entry<'_>) -> Option<String> {
-        if self == Self::Of(Property::Knob) && self.of(entry).is_none() {
+        if self == Self::Of(Property::Knob) && self.value_in(entry).is_none() {
             return Some(property::BASELINE.to_owned());
         }
-        self.of(entry).map(|had| match had {
-            Had::Recording(name) => name.to_owned(),
-            Had::Value(value) => property::value(&value),
+        self.value_in(entry).map(|had| match had {
+            PartValue::Recording(name) => name.to_owned(),
+            PartValue::Value(value) => property::value(&value),
         })
     }
 
     /// Its value with the word that says what it is.
     fn phrase(self, entry: &Entry<'_>) -> Option<String> {
-        match self.of(entry) {
-            Some(Had::Recording(name)) => Some(name.to_owned()),
+        match self.value_in(entry) {
+            Some(PartValue::Recording(name)) => Some(name.to_owned()),
             // It stands first, and its name says enough.
-            Some(Had::Value(Value::Knob(_))) | None => self.value(entry),
-            Some(Had::Value(value)) => Some(property::phrase(&value)),
+            Some(PartValue::Value(Value::Knob(_))) | None => self.value(entry),
+            Some(PartValue::Value(value)) => Some(property::phrase(&value)),
         }
     }
 
@@ -93,8 +93,8 @@ impl Part {
 /// The parts in which `entries` differ.
 pub(crate) fn varying(entries: &[Entry<'_>]) -> Vec<Part> {
     let differs = |part: &Part| {
-        let first = entries.first().and_then(|entry| part.of(entry));
-        entries.iter().any(|entry| part.of(entry) != first)
+        let first = entries.first().and_then(|entry| part.value_in(entry));
+        entries.iter().any(|entry| part.value_in(entry) != first)
     };
     let mut parts: Vec<Part> = Part::all().filter(differs).collect();
     // A thread that is told apart by its CPU needs no number.
@@ -150,7 +150,7 @@ pub(crate) fn common(entries: &[Entry<'_>]) -> String {
     let unsaid = [Part::Recording, Part::Of(Property::Kernel), Part::Of(Property::Thread)];
     let Some(first) = entries.first() else { return String::new() };
     let is_common =
-        |part: &Part| !varying.contains(part) && !unsaid.contains(part) && part.of(first).is_some();
+        |part: &Part| !varying.contains(part) && !unsaid.contains(part) && part.value_in(first).is_some();
     let words: Vec<String> = Part::all().filter(is_common).filter_map(|part| part.phrase(first)).collect();
     // By itself, `other` would mean anything.
     if words == ["other"] { ORDINARY.to_owned() } else { words.join(" · ") }
@@ -246,7 +246,7 @@ mod tests {
             cyclic("other", 1),
             cyclic("fifo:80", 1),
         ]);
-        let entries = Entry::all(&[Recording::of("run.jsonl", &analysis)]);
+        let entries = Entry::all(&[Recording::new("run.jsonl", &analysis)]);
         let parts = varying(&entries);
         assert_eq!(name(&entries[1], &parts), "fifo:80 · CPU 0");
         assert_eq!(common(&entries), "clock_nanosleep · every 1 ms · load idle");
@@ -258,7 +258,7 @@ mod tests {
         let mut tried = cyclic("fifo:80", 0);
         tried.tuned = Some(howlate_model::Tuned { knobs: vec!["fifo".into()], ..Default::default() });
         let analysis = analysis(vec![cyclic("other", 0), tried]);
-        let entries = Entry::all(&[Recording::of("tune.jsonl", &analysis)]);
+        let entries = Entry::all(&[Recording::new("tune.jsonl", &analysis)]);
         let names: Vec<String> = entries.iter().map(|entry| name(entry, &varying(&entries))).collect();
         assert_eq!(names, ["baseline", "fifo"]);
         assert_eq!(spoken(&entries[0], &varying(&entries)), "the baseline");
@@ -267,7 +267,7 @@ mod tests {
     #[test]
     fn recordings_are_told_apart() {
         let analysis = analysis(vec![cyclic("other", 0)]);
-        let recordings = ["a.jsonl", "b.jsonl"].map(|name| Recording::of(name, &analysis));
+        let recordings = ["a.jsonl", "b.jsonl"].map(|name| Recording::new(name, &analysis));
         let entries = Entry::all(&recordings);
         assert_eq!(name(&entries[1], &varying(&entries)), "b.jsonl");
     }
@@ -283,7 +283,7 @@ mod tests {
     #[test]
     fn groups_are_as_few_as_fit() {
         let analysis = three_lengths_by_two_policies();
-        let entries = Entry::all(&[Recording::of("run.jsonl", &analysis)]);
+        let entries = Entry::all(&[Recording::new("run.jsonl", &analysis)]);
         let headings =
             |most: usize| facets(&entries, most).into_iter().map(|facet| facet.heading).collect::<Vec<_>>();
         assert_eq!(headings(6), [""]);
@@ -297,7 +297,7 @@ mod tests {
     #[test]
     fn groups_are_few_enough_to_be_drawn() {
         let analysis = three_lengths_by_two_policies();
-        let entries = Entry::all(&[Recording::of("run.jsonl", &analysis)]);
+        let entries = Entry::all(&[Recording::new("run.jsonl", &analysis)]);
         let headings = |most: usize| {
             facets_at_most(&entries, most).into_iter().map(|facet| facet.heading).collect::<Vec<_>>()
         };
@@ -309,7 +309,7 @@ mod tests {
     #[test]
     fn threads_side_by_side_are_never_split() {
         let analysis = analysis((0..200).map(|cpu| cyclic("fifo:80", cpu)).collect());
-        let entries = Entry::all(&[Recording::of("run.jsonl", &analysis)]);
+        let entries = Entry::all(&[Recording::new("run.jsonl", &analysis)]);
         assert_eq!(facets(&entries, 6).len(), 1);
     }
 }

@@ -39,11 +39,11 @@ pub fn svg(subject: &Subject<'_>, kind: Chart, theme: Option<Theme>) -> Result<S
     let fleets = Fleet::all(subject.recordings);
     let source = Source { entries: &entries, comparison: subject.comparison, fleets: &fleets };
     let picture = picture(kind, source).ok_or_else(|| NoPicture::new(kind, source))?;
-    Ok(drawn(&picture, theme))
+    Ok(draw(&picture, theme))
 }
 
 /// A picture as the text of a file.
-pub(crate) fn drawn(picture: &Picture, theme: Option<Theme>) -> String {
+pub(crate) fn draw(picture: &Picture, theme: Option<Theme>) -> String {
     legible_lines(&document(picture, theme).into_string()).into_owned()
 }
 

@@ -28,7 +28,7 @@ pub(crate) fn results(entries: &[Entry<'_>]) -> Table {
     let text = |text: Option<String>| Cell::new(text.unwrap_or_else(|| "–".to_owned()));
     let mut columns: Vec<Vec<Cell>> =
         parts.iter().map(|part| entries.iter().map(|entry| text(part.value(entry))).collect()).collect();
-    let summaries: Vec<Option<Summary>> = entries.iter().map(Entry::judged).collect();
+    let summaries: Vec<Option<Summary>> = entries.iter().map(Entry::judged_summary).collect();
     let mut add = |heading: &str, cells: Vec<Cell>| {
         headings.push(heading.to_owned());
         columns.push(cells);

@@ -18,7 +18,7 @@ pub(crate) fn condition(work: &str, policy: &str, cpu: Option<u32>) -> Condition
         policy: policy.parse().unwrap(),
         cpu,
         thread: cpu.unwrap_or(0),
-        ..Condition::of(work, "6.1.0")
+        ..Condition::new(work, "6.1.0")
     }
 }
 
@@ -29,7 +29,11 @@ pub(crate) fn cyclic(policy: &str, cpu: u32) -> Condition {
 
 /// A recording in which nothing was measured yet.
 pub(crate) fn analysis(conditions: Vec<Condition>) -> Analysis {
-    Analysis::new(Header { howlate: "0.1.0".into(), command: "cyclic".into(), ..Header::of(conditions) })
+    Analysis::new(Header {
+        howlate: "0.1.0".into(),
+        command: "cyclic".into(),
+        ..Header::for_conditions(conditions)
+    })
 }
 
 /// Adds a block of wake-ups, all equally late, to one of its conditions.

@@ -14,7 +14,7 @@ pub(crate) struct Conversion {
 
 impl Conversion {
     /// For readings of `clock` from now on.
-    pub(crate) fn of(clock: Clock) -> Self {
+    pub(crate) fn for_clock(clock: Clock) -> Self {
         let ahead = match clock {
             Clock::Monotonic => 0,
             Clock::Realtime => clock::realtime_ahead(),
@@ -33,7 +33,8 @@ mod tests {
 
     #[test]
     fn both_clocks_lead_to_the_same_time() {
-        let (monotonic, realtime) = (Conversion::of(Clock::Monotonic), Conversion::of(Clock::Realtime));
+        let (monotonic, realtime) =
+            (Conversion::for_clock(Clock::Monotonic), Conversion::for_clock(Clock::Realtime));
         let before = clock::now();
         let same = realtime.to_monotonic(clock::realtime());
         assert_eq!(monotonic.to_monotonic(5), MonotonicTime::from_nanos(5));

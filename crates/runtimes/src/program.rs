@@ -88,7 +88,7 @@ impl Probes {
     }
 
     fn make(&mut self, runtime: Runtime, say: &mut impl FnMut(&str)) -> State {
-        let Some(recipe) = Recipe::of(runtime) else {
+        let Some(recipe) = Recipe::for_runtime(runtime) else {
             return State::Ready(Program { words: vec![runtime.name().into()], last: None });
         };
         let cache = match self.cache.take().map_or_else(Cache::open, Ok) {

@@ -112,7 +112,7 @@ const TOKIO_SOURCES: &[Source] = &[
 
 impl Recipe {
     /// How `runtime`'s program is made; `None` for a program of the user's own, which is there already.
-    pub(crate) fn of(runtime: Runtime) -> Option<Self> {
+    pub(crate) fn for_runtime(runtime: Runtime) -> Option<Self> {
         Some(match runtime {
             Runtime::Python => Self::interpreted(source!("python.py"), PYTHON),
             Runtime::Node => Self::interpreted(source!("node.js"), NODE),
@@ -124,7 +124,7 @@ impl Recipe {
             Runtime::Java => {
                 Self { start: Start::Class(JAVA, "Java"), ..Self::compiled(source!("Java.java"), JAVAC) }
             }
-            Runtime::JavaPark => Self { last: Some("park"), ..Self::of(Runtime::Java)? },
+            Runtime::JavaPark => Self { last: Some("park"), ..Self::for_runtime(Runtime::Java)? },
             Runtime::Tokio => {
                 Self { start: Start::Program("target/release/probe"), ..Self::compiled(TOKIO_SOURCES, CARGO) }
             }

@@ -100,7 +100,7 @@ impl ProgramTurn<'_> {
         let count = self.task.samples.unwrap_or(u64::MAX).saturating_add(self.task.warm_up);
         let command = probes.command(runtime, self.task.work.length(), count)?;
         let name = command.get_program().display().to_string();
-        Sleeping::start(command, settings::of(self.task))
+        Sleeping::start(command, settings::from_task(self.task))
             .map_err(|error| Failed::NotStarted { program: name, words: error.to_string() })
     }
 
@@ -193,7 +193,7 @@ impl ProgramTurn<'_> {
         hello: &Hello,
         now: MonotonicTime,
     ) -> io::Result<()> {
-        self.conversion = Some(Conversion::of(hello.clock));
+        self.conversion = Some(Conversion::for_clock(hello.clock));
         self.until = self.cut_after.map_or(NEVER, |span| now.plus(span));
         let in_force = program.in_force(applied.slack_in_force, self.bounds.process.dma_latency_us)?;
         let apart = program.threads_apart(in_force.policy);

@@ -6,7 +6,7 @@ use howlate_linux::child::{Applied, Settings};
 use howlate_model::{Caveat, CpuSet, InForce, Policy, Refused, Task};
 
 /// What a program is to be started with.
-pub(crate) fn of(task: &Task) -> Settings {
+pub(crate) fn from_task(task: &Task) -> Settings {
     let bound = task.cpu.filter(|_| !is_deadline(task.policy));
     Settings { policy: task.policy, slack: task.slack, cpus: bound.map(|cpu| CpuSet::from_iter([cpu])) }
 }

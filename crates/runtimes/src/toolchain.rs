@@ -13,7 +13,7 @@ use crate::recipe::{Interpreter, Recipe, Tool};
 
 /// Why `runtime` cannot be measured on this machine, and what would help; `None` if it can.
 pub fn missing(runtime: Runtime) -> Option<Missing> {
-    match (runtime, Recipe::of(runtime)) {
+    match (runtime, Recipe::for_runtime(runtime)) {
         (Runtime::Own(program), _) => not_a_program(Path::new(program.path())),
         (_, Some(recipe)) => recipe.tools().find(|tool| find(*tool).is_none()).map(not_installed),
         (_, None) => None,

@@ -35,14 +35,14 @@ impl Request {
         let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
         let mut request = httparse::Request::new(&mut headers);
         match request.parse(bytes) {
-            Ok(httparse::Status::Complete(_)) => Self::of(&request).map(Some),
+            Ok(httparse::Status::Complete(_)) => Self::from_head(&request).map(Some),
             Ok(httparse::Status::Partial) if bytes.len() < LONGEST => Ok(None),
             Ok(httparse::Status::Partial) | Err(httparse::Error::TooManyHeaders) => Err(Refusal::TooLong),
             Err(_) => Err(Refusal::NotHttp),
         }
     }
 
-    fn of(request: &httparse::Request<'_, '_>) -> Result<Self, Refusal> {
+    fn from_head(request: &httparse::Request<'_, '_>) -> Result<Self, Refusal> {
         let target = request.path.filter(|target| target.starts_with('/')).ok_or(Refusal::NotHttp)?;
         // Version 1.0 need not say it; nobody who asks for pages or metrics leaves it out.
         let host = only(request, "host")?.ok_or(Refusal::NotHttp)?;

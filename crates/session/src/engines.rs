@@ -10,14 +10,14 @@ use howlate_runtimes::{Probes, Programs};
 pub(crate) struct Engines<'a>(Vec<Box<dyn Engine + 'a>>);
 
 impl<'a> Engines<'a> {
-    pub(crate) fn of(probes: &'a RefCell<Probes>) -> Self {
+    pub(crate) fn new(probes: &'a RefCell<Probes>) -> Self {
         let programs = Programs { probes };
         Self(vec![Box::new(Threads), Box::new(Notifications), Box::new(programs)])
     }
 
     /// The same behind another one.
     pub(crate) fn after(first: Option<Box<dyn Engine + 'a>>, probes: &'a RefCell<Probes>) -> Self {
-        Self(first.into_iter().chain(Self::of(probes).0).collect())
+        Self(first.into_iter().chain(Self::new(probes).0).collect())
     }
 
     /// The one that takes `turn`.
@@ -54,7 +54,7 @@ mod tests {
             round_trip: false,
         };
         let probes = RefCell::new(Probes::default());
-        let engines = Engines::of(&probes);
+        let engines = Engines::new(&probes);
         for work in [
             Work::Cyclic { mechanism: Wait::Timerfd, period_ns: length },
             sleep(Sleeper::Wait(Wait::Ppoll)),

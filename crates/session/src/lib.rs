@@ -37,5 +37,5 @@ pub use resume::Resume;
 pub use session::measure;
 pub use steps::{Step, Steps};
 pub use stepwise::{Parts, measure_in_steps};
-pub use tracing::Traced;
+pub use tracing::TraceOptions;
 pub use turn_settings::Turning;

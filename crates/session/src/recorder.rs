@@ -156,7 +156,7 @@ pub fn header(command: &str, seed: u64, environment: &Environment, conditions: V
         findings: environment.findings.clone(),
         settings: environment.settings.clone(),
         instrument: environment.instrument,
-        ..Header::of(conditions)
+        ..Header::for_conditions(conditions)
     }
 }
 

@@ -8,7 +8,7 @@ use howlate_render::Screen;
 
 use crate::environment::Environment;
 use crate::recorder::{Intake, Recorder};
-use crate::tracing::Traced;
+use crate::tracing::TraceOptions;
 
 /// What a command asks of its session.
 pub struct Request<'a> {
@@ -31,7 +31,7 @@ pub struct Request<'a> {
     /// Where progress is shown, if anywhere.
     pub screen: Option<Box<dyn Screen>>,
     /// The turns to trace, if any.
-    pub traced: Option<Traced>,
+    pub traced: Option<TraceOptions>,
 }
 
 impl Request<'_> {

@@ -40,7 +40,7 @@ pub(crate) struct BegunInSteps {
 
 impl Resume {
     /// What the recording at `path` holds, if there is one and it is to be resumed.
-    pub fn of(path: &Path, resume: bool) -> Result<Self, SessionError> {
+    pub fn open(path: &Path, resume: bool) -> Result<Self, SessionError> {
         match (path.exists(), resume) {
             (false, _) => Ok(Self::No),
             (true, false) if is_stream(path) => Ok(Self::No),

@@ -53,7 +53,7 @@ pub fn measure(
     (session.wakeups, session.tracing) = (wakeups, tracing);
     session.display.add(&plan.conditions, &turns);
     session.knows(&untraced, environment, plan, &turns, &process);
-    let how = session.take_turns(&turns, &mut Engines::of(&environment.probes), &bounds);
+    let how = session.take_turns(&turns, &mut Engines::new(&environment.probes), &bounds);
     Ok(session.end(how?, environment))
 }
 

@@ -9,7 +9,7 @@ use crate::joining::{Joining, SETTLING, refusal};
 
 /// What is to be traced, and how.
 #[derive(Clone, Copy, Debug)]
-pub struct Traced {
+pub struct TraceOptions {
     /// The tracer that was asked for.
     pub tracer: Choice,
     /// Turns from this round on are traced; each is beside the one that many rounds before.
@@ -27,7 +27,7 @@ pub(crate) struct Tracing {
 impl Tracing {
     /// The tracer that is to be used, and what is to be said of those that are not. None at all is an error only where
     /// one was asked for by name.
-    pub(crate) fn begin(wanted: Traced) -> Result<(Option<Self>, Vec<Caveat>), SessionError> {
+    pub(crate) fn begin(wanted: TraceOptions) -> Result<(Option<Self>, Vec<Caveat>), SessionError> {
         let Opened { tracer, refused } = open_as_asked(wanted.tracer, &[std::process::id()])?;
         let caveats = refused.iter().map(|(tier, reason)| refusal(tier.name(), reason)).collect();
         let from_round = wanted.from_round;

@@ -21,7 +21,7 @@ pub(crate) enum Debugfs {
 
 impl Debugfs {
     /// Of the file that `seen` is a reading of.
-    pub(crate) fn of(root: &Root, seen: &Reading) -> Self {
+    pub(crate) fn read(root: &Root, seen: &Reading) -> Self {
         if let Some(refusal) = locked_down(root).or_else(|| refused_to_an_administrator(root, seen)) {
             return Self::Refused(refusal);
         }
@@ -38,16 +38,16 @@ fn locked_down(root: &Root) -> Option<Reading> {
         let locked = text.contains("[integrity]") || text.contains("[confidentiality]");
         return locked.then(|| state.clone());
     }
-    let line = CommandLine::of(root);
+    let line = CommandLine::read(root);
     if line.value("lockdown").is_some_and(|value| matches!(value, "integrity" | "confidentiality")) {
         return Some(line.only(&["lockdown"]));
     }
-    let config = KernelConfig::of(root);
+    let config = KernelConfig::read(root);
     FORCED.into_iter().find(|option| config.has(option) == Some(true)).map(|option| config.only(&[option]))
 }
 
 /// Who is not root is refused anyway, which says nothing about root.
 fn refused_to_an_administrator(root: &Root, seen: &Reading) -> Option<Reading> {
     let is_refused = seen.content == Err(Unreadable::Permission);
-    (is_refused && Process::of(root).holds("CAP_SYS_ADMIN") == Some(true)).then(|| seen.clone())
+    (is_refused && Process::read(root).holds("CAP_SYS_ADMIN") == Some(true)).then(|| seen.clone())
 }

@@ -14,7 +14,7 @@ use crate::kernel_config::KernelConfig;
 
 /// Describes the machine. What cannot be read is left empty.
 pub fn describe(root: &Root) -> System {
-    let kernel = Kernel::of(root);
+    let kernel = Kernel::read(root);
     let online = list_of_cpus(root, "/sys/devices/system/cpu/online");
     System {
         preemption: preemption(root),
@@ -41,7 +41,7 @@ pub fn describe(root: &Root) -> System {
 const CLOCKSOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 
 fn tick_hz(root: &Root) -> Option<u32> {
-    KernelConfig::of(root).value("CONFIG_HZ")?.parse().ok()
+    KernelConfig::read(root).value("CONFIG_HZ")?.parse().ok()
 }
 
 /// The kernel says so itself since Linux 6.1; before, this program's own stands for it.

@@ -16,17 +16,17 @@ fn named_preemption(kernel: &Kernel) -> Option<&'static str> {
 /// offer it; the build string says so on all.
 pub(crate) fn is_realtime(root: &Root) -> bool {
     root.read("/sys/kernel/realtime").as_deref() == Ok("1")
-        || named_preemption(&Kernel::of(root)) == Some("PREEMPT_RT")
+        || named_preemption(&Kernel::read(root)) == Some("PREEMPT_RT")
 }
 
 /// The preemption model of the build.
 pub(crate) fn preemption(root: &Root) -> Option<String> {
     let built = || {
-        let config = KernelConfig::of(root);
+        let config = KernelConfig::read(root);
         let options = ["PREEMPT_RT", "PREEMPT_VOLUNTARY", "PREEMPT_NONE", "PREEMPT_LAZY", "PREEMPT"];
         options.into_iter().find(|model| config.value(&format!("CONFIG_{model}")) == Some("y"))
     };
-    let named = named_preemption(&Kernel::of(root));
+    let named = named_preemption(&Kernel::read(root));
     let model = if is_realtime(root) { Some("PREEMPT_RT") } else { named };
     model.or_else(built).map(str::to_owned)
 }

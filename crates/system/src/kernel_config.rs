@@ -10,7 +10,7 @@ pub(crate) struct KernelConfig {
 impl KernelConfig {
     /// Distributions keep it as `/boot/config-RELEASE` or under `/lib/modules`; kernels
     /// built with `CONFIG_IKCONFIG_PROC` offer it as `/proc/config.gz`.
-    pub(crate) fn of(root: &Root) -> Self {
+    pub(crate) fn read(root: &Root) -> Self {
         let release = root.read("/proc/sys/kernel/osrelease").unwrap_or_default();
         let boot = root.reading(format!("/boot/config-{release}"));
         let found = [boot.clone()]

@@ -21,7 +21,7 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    pub(crate) fn of(root: &Root) -> Self {
+    pub(crate) fn read(root: &Root) -> Self {
         Self { status: Status::read(root), uid_map: root.reading("/proc/self/uid_map") }
     }
 

@@ -28,7 +28,7 @@ pub use refusal::Refusal;
 pub use tier::Tier;
 pub use waits::{WaitChoice, WaitReader, WaitSource, read_waits};
 
-use howlate_model::{AfterEach, Life, Span, Traced};
+use howlate_model::{AfterEach, Life, Span, TracedSleep};
 
 /// What follows wake-ups of this process, and of others that are named.
 pub trait Tracer {
@@ -75,7 +75,7 @@ pub trait Tracer {
     }
 
     /// Hands on what was seen since the last call, each thread's sleeps in their order; returns how many were lost.
-    fn read(&mut self, seen: &mut dyn FnMut(Traced)) -> u64;
+    fn read(&mut self, seen: &mut dyn FnMut(TracedSleep)) -> u64;
 
     /// Ends following; what was seen can still be read.
     fn stop(&mut self);

@@ -26,7 +26,7 @@ pub(crate) struct Interrupts(Option<BTreeMap<u32, String>>);
 impl Interrupts {
     /// Those of a `/proc/interrupts`.
     #[cfg(test)]
-    pub(crate) fn of(text: &str) -> Self {
+    pub(crate) fn parse(text: &str) -> Self {
         Self(Some(parse(text)))
     }
 

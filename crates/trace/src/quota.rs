@@ -7,7 +7,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use howlate_model::{Holder, MonotonicTime, Span, Traced, Who};
+use howlate_model::{Holder, MonotonicTime, Span, TracedSleep, Who};
 use howlate_procfs::{Cgroup, CpuCgroups, CpuQuota, CpuStat, Root};
 
 /// Times that are remembered; sleeps that are told later than that many readings are of threads that hardly run.
@@ -88,7 +88,7 @@ impl Quotas {
     }
 
     /// The groups of its thread that were out of quota while it was awake after this sleep.
-    fn used_up(&self, one: &Traced) -> Vec<usize> {
+    fn used_up(&self, one: &TracedSleep) -> Vec<usize> {
         let until = one.asleep_again.unwrap_or(self.read_at);
         let then = self.used_up.iter().filter(|used| used.from <= until && one.waking <= used.until);
         let mine = self.of_thread.get(&one.tid).map_or(&[][..], Vec::as_slice);
@@ -101,7 +101,7 @@ impl Quotas {
 
     /// The path of the group whose quota kept the thread: the only one that has a quota, or that was out of it then. Empty
     /// where that cannot be told.
-    fn name(&self, one: &Traced, used_up: &[usize]) -> String {
+    fn name(&self, one: &TracedSleep, used_up: &[usize]) -> String {
         let mine = self.of_thread.get(&one.tid).map_or(&[][..], Vec::as_slice);
         let limited: Vec<usize> =
             mine.iter().copied().filter(|group| self.groups[*group].has_quota).collect();
@@ -113,7 +113,7 @@ impl Quotas {
 
     /// Names the group whose quota kept the thread: where the kernel said so when the thread was woken or lost its CPU; and
     /// where the group ran out of time while the thread waited, which shows in a CPU that had nothing else to do.
-    pub(crate) fn name_group(&self, one: &mut Traced) {
+    pub(crate) fn name_group(&self, one: &mut TracedSleep) {
         let used_up = self.used_up(one);
         let (woken_without, ran_out) = (one.throttled, !used_up.is_empty());
         if !woken_without && !ran_out && !one.lost.iter().any(|lost| lost.throttled) {
@@ -131,7 +131,7 @@ impl Quotas {
     }
 
     /// Blames nobody for what may have been the quota; and the quota, where the CPU had nothing else to do.
-    pub(crate) fn doubt(&self, one: &mut Traced) {
+    pub(crate) fn doubt(&self, one: &mut TracedSleep) {
         let used_up = self.used_up(one);
         if used_up.is_empty() {
             return;
@@ -167,14 +167,14 @@ mod tests {
 
     const MOUNTINFO: &str = "34 31 0:29 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct\n";
 
-    fn woken(waking: i64, again: i64) -> Traced {
+    fn woken(waking: i64, again: i64) -> TracedSleep {
         let at = MonotonicTime::from_nanos;
         let who = Who { holder: Holder::Thread, pid: Some(9), name: "hog".into() };
-        Traced {
+        TracedSleep {
             occupants: vec![Occupant { who: who.clone(), ns: Span::from_nanos(5) }],
             switched_in: Some(at(waking + 5)),
             asleep_again: Some(at(again)),
-            ..Traced::woken(7, at(waking), WokenBy::Other(who))
+            ..TracedSleep::woken(7, at(waking), WokenBy::Other(who))
         }
     }
 

@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread;
 
 use howlate_linux::{clock, sched, thread as linux_thread};
-use howlate_model::{AfterEach, Asleep, CpuSet, Holder, Policy, Span, Traced, Wakeup, Who, WokenBy};
+use howlate_model::{AfterEach, Asleep, CpuSet, Holder, Policy, Span, TracedSleep, Wakeup, Who, WokenBy};
 use howlate_testing::skip;
 use howlate_trace::{Choice, Tier, Tracer, open};
 use rustix::process::{Pid, Signal, kill_process};
@@ -77,7 +77,7 @@ fn every_sleep_is_seen_with_its_own_times() {
         tracer.start().unwrap();
         let (tid, woken) = sleep_a_while(tracer.as_mut());
         tracer.stop();
-        let mut seen: Vec<Traced> = Vec::new();
+        let mut seen: Vec<TracedSleep> = Vec::new();
         let lost = tracer.read(&mut |one| seen.push(one));
         seen.retain(|one| one.tid == tid);
         assert_eq!(lost, 0);
@@ -161,7 +161,7 @@ fn stopper(asleep: Asleep) -> Option<Who> {
 }
 
 /// Whether this is the sleep that ended with `wakeup`, and its times are in order.
-fn is_of(one: &Traced, wakeup: Wakeup) -> bool {
+fn is_of(one: &TracedSleep, wakeup: Wakeup) -> bool {
     let Some(switched_in) = one.switched_in else { return false };
     let in_order = one.waking <= one.runnable
         && one.runnable <= switched_in

@@ -23,7 +23,7 @@ pub struct Identities {
 
 impl Identities {
     /// What `tid` is called; `name` is asked for where that is new.
-    pub fn of(&mut self, tid: u32, name: impl FnOnce() -> String) -> Identity {
+    pub fn identify(&mut self, tid: u32, name: impl FnOnce() -> String) -> Identity {
         if let Some(known) = self.of.get(&tid) {
             return known.clone();
         }
@@ -64,14 +64,14 @@ mod tests {
     #[test]
     fn those_of_one_name_are_numbered_and_numbers_are_used_again() {
         let mut all = Identities::default();
-        let mut number = |tid, name: &str| all.of(tid, || name.to_owned()).number;
+        let mut number = |tid, name: &str| all.identify(tid, || name.to_owned()).number;
         assert_eq!([number(7, "pool"), number(8, "pool"), number(9, "main"), number(7, "?")], [0, 1, 0, 0]);
         assert_eq!(all.forget(7), Some(Identity { name: "pool".to_owned(), number: 0 }));
         assert_eq!(all.forget(7), None);
-        assert_eq!(all.of(10, || "pool".to_owned()).number, 0);
-        assert_eq!(all.of(11, || "pool".to_owned()).number, 2);
+        assert_eq!(all.identify(10, || "pool".to_owned()).number, 0);
+        assert_eq!(all.identify(11, || "pool".to_owned()).number, 2);
         for tid in 100..10_000 {
-            all.of(tid, || "short".to_owned());
+            all.identify(tid, || "short".to_owned());
             assert_eq!(all.forget(tid).unwrap().number, 0);
         }
         assert_eq!(all.all().count(), 4);

@@ -16,4 +16,4 @@ pub use identity::{Identities, Identity};
 pub use loops::{Loops, Marked, ticks_are_the_clock};
 pub use process::{Process, find};
 pub use program::{Program, Stopped};
-pub use threads::{Looked, Thread, Threads, Told};
+pub use threads::{Looked, ThreadStart, Threads, WatchedThread};

@@ -7,7 +7,7 @@ use howlate_procfs::{ProcessStat, Root, descendants, threads};
 
 /// A thread that has come.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Thread {
+pub struct WatchedThread {
     /// Its id.
     pub tid: u32,
     /// The process that it belongs to.
@@ -18,14 +18,14 @@ pub struct Thread {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Looked {
     /// Threads that have come.
-    pub come: Vec<Thread>,
+    pub come: Vec<WatchedThread>,
     /// Threads that have gone.
     pub gone: Vec<u32>,
 }
 
 /// What a tracer told of a thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct ThreadStart {
     /// The policy in force; `None` where it did not tell all of it.
     pub policy: Option<Policy>,
     /// The timer slack in force.
@@ -45,12 +45,12 @@ pub struct Threads {
     known: HashMap<u32, u32>,
     names: HashMap<u32, String>,
     /// Those that a tracer tells of.
-    told: HashMap<u32, Told>,
+    told: HashMap<u32, ThreadStart>,
 }
 
 impl Threads {
     /// Those of `process`, and of its children if asked for.
-    pub fn of(root: Root, process: u32, with_children: bool) -> Self {
+    pub fn new(root: Root, process: u32, with_children: bool) -> Self {
         let (known, names, told) = (HashMap::new(), HashMap::new(), HashMap::new());
         Self { root, process, with_children, known, names, told }
     }
@@ -61,11 +61,11 @@ impl Threads {
         if self.with_children {
             processes.extend(descendants(&self.root, self.process));
         }
-        let of = |pid: &u32| -> Vec<Thread> {
+        let of = |pid: &u32| -> Vec<WatchedThread> {
             let tids = threads(&self.root, *pid);
-            tids.into_iter().map(|tid| Thread { tid, pid: *pid }).collect()
+            tids.into_iter().map(|tid| WatchedThread { tid, pid: *pid }).collect()
         };
-        let all: Vec<Thread> = processes.iter().flat_map(of).collect();
+        let all: Vec<WatchedThread> = processes.iter().flat_map(of).collect();
         let here: HashMap<u32, u32> = all.iter().map(|one| (one.tid, one.pid)).collect();
         let come = all.into_iter().filter(|one| !self.known.contains_key(&one.tid)).collect();
         let gone = self
@@ -86,11 +86,11 @@ impl Threads {
     /// Takes what a tracer told of a thread.
     pub fn tell(&mut self, life: Life) {
         let Life { tid, process, name, policy, slack, .. } = life;
-        self.told.insert(tid, Told { policy, slack, process, name });
+        self.told.insert(tid, ThreadStart { policy, slack, process, name });
     }
 
     /// What was told of a thread most recently.
-    pub fn told(&self, tid: u32) -> Option<&Told> {
+    pub fn find(&self, tid: u32) -> Option<&ThreadStart> {
         self.told.get(&tid)
     }
 
@@ -146,15 +146,18 @@ mod tests {
         make("proc/7/task/7/children", "20");
         make("proc/20/task/20/children", "");
         make("proc/20/comm", "child\n");
-        let mut alone = Threads::of(Root::at(folder.path()), 7, false);
-        assert_eq!(alone.look().come, [Thread { tid: 7, pid: 7 }]);
-        let mut threads = Threads::of(Root::at(folder.path()), 7, true);
-        assert_eq!(threads.look().come, [Thread { tid: 7, pid: 7 }, Thread { tid: 20, pid: 20 }]);
+        let mut alone = Threads::new(Root::at(folder.path()), 7, false);
+        assert_eq!(alone.look().come, [WatchedThread { tid: 7, pid: 7 }]);
+        let mut threads = Threads::new(Root::at(folder.path()), 7, true);
+        assert_eq!(
+            threads.look().come,
+            [WatchedThread { tid: 7, pid: 7 }, WatchedThread { tid: 20, pid: 20 }]
+        );
         assert_eq!(threads.name(20).as_deref(), Some("child"));
         assert_eq!(threads.name(7), None);
         make("proc/7/task/8/children", "");
         std::fs::remove_dir_all(folder.path().join("proc/20")).unwrap();
-        assert_eq!(threads.look(), Looked { come: vec![Thread { tid: 8, pid: 7 }], gone: vec![20] });
+        assert_eq!(threads.look(), Looked { come: vec![WatchedThread { tid: 8, pid: 7 }], gone: vec![20] });
         assert_eq!(threads.name(20).as_deref(), Some("child"), "gone, and its name is known");
         threads.forget(20);
         assert_eq!(threads.name(20), None);

@@ -27,7 +27,7 @@ fn body(input: &[u8]) {
     let comparison = recordings(&track, std::slice::from_ref(&track), asked);
     let report =
         ComparisonReport { comparison: &comparison, asked, base: ("a", analysis), news: &[("a", analysis)] };
-    let of = [Recording::of("a", analysis)];
+    let of = [Recording::new("a", analysis)];
     let subject = Subject { recordings: &of, comparison: Some(report) };
     let noted = markdown(&subject, Some("run.svg".as_ref()));
     let pages = noted.text + &noted.picture.unwrap_or_default() + &page(&subject);

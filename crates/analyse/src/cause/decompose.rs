@@ -1,8 +1,8 @@
 //! One wake-up, split into its parts.
 
 use howlate_model::{
-    Asleep, Expiry, Explained, Holder, Kind, Lost, MonotonicTime, Occupant, Part, Span, Traced, Wakeup, Who,
-    WokenBy,
+    Asleep, CauseKind, Expiry, Explained, Holder, Lost, MonotonicTime, Occupant, Part, Span, TracedSleep,
+    Wakeup, Who, WokenBy,
 };
 
 use super::line::{Charge, TimeLine};
@@ -26,12 +26,12 @@ const PLAIN_DELIVERY: Span = Span::from_micros(10);
 /// The parts begin at the time asked for, end at the thread's own reading of the clock, and leave no gap.
 pub fn decompose(
     wakeup: Wakeup,
-    before: Option<&Traced>,
-    seen: &[Traced],
+    before: Option<&TracedSleep>,
+    seen: &[TracedSleep],
     notified: bool,
 ) -> Option<Decomposed> {
     let last = seen.last()?;
-    let mut line = TimeLine::of(wakeup);
+    let mut line = TimeLine::from_wakeup(wakeup);
     kept_from_asking(&mut line, before, seen.first().and_then(|first| first.asleep_since));
     for (number, one) in seen.iter().enumerate() {
         sleep(&mut line, one, wakeup, number == 0, notified);
@@ -50,8 +50,8 @@ pub fn decompose(
 
 /// Splits the lateness of a message whose receiver had not gone to sleep since `before`: sending is all of it, but for where
 /// it had lost its CPU.
-pub(super) fn found_awake(wakeup: Wakeup, before: &Traced) -> Decomposed {
-    let mut line = TimeLine::of(wakeup);
+pub(super) fn found_awake(wakeup: Wakeup, before: &TracedSleep) -> Decomposed {
+    let mut line = TimeLine::from_wakeup(wakeup);
     for lost in &before.lost {
         line.cut_as_far(lost.from, Charge::kernel(Part::Sending));
         line.cut_as_far(lost.until, lost_to(lost));
@@ -62,84 +62,89 @@ pub(super) fn found_awake(wakeup: Wakeup, before: &Traced) -> Decomposed {
 }
 
 /// Before it slept: it asked too late, but not where others had its CPU.
-fn kept_from_asking(line: &mut TimeLine, before: Option<&Traced>, asleep: Option<MonotonicTime>) {
+fn kept_from_asking(line: &mut TimeLine, before: Option<&TracedSleep>, asleep: Option<MonotonicTime>) {
     let Some((before, asleep)) = before.zip(asleep) else { return };
     for lost in before.lost.iter().filter(|lost| lost.until <= asleep) {
-        line.cut_as_far(lost.from, Charge::of(Part::Arming, Kind::LateArming));
+        line.cut_as_far(lost.from, Charge::from_wakeup(Part::Arming, CauseKind::LateArming));
         line.cut_as_far(lost.until, Charge { part: Part::Arming, ..lost_to(lost) });
     }
     // Others had its CPU as well, and nobody knows when.
     if before.lost_more > 0 {
-        line.cut_as_far(asleep, Charge::of(Part::Arming, Kind::Undetermined));
+        line.cut_as_far(asleep, Charge::from_wakeup(Part::Arming, CauseKind::Undetermined));
     }
 }
 
 /// Until the thread was woken and could run.
-fn sleep(line: &mut TimeLine, one: &Traced, wakeup: Wakeup, first: bool, notified: bool) {
+fn sleep(line: &mut TimeLine, one: &TracedSleep, wakeup: Wakeup, first: bool, notified: bool) {
     if let (true, Some(asleep)) = (first, one.asleep_since) {
-        line.cut_as_far(asleep, Charge::of(Part::Arming, Kind::LateArming));
+        line.cut_as_far(asleep, Charge::from_wakeup(Part::Arming, CauseKind::LateArming));
     }
     match &one.woken_by {
         WokenBy::Timer(expiry) => timer(line, expiry),
         WokenBy::NotSeen { slack, runnable_known } => {
             let hard = wakeup.expected.plus(*slack);
-            line.cut_as_far(hard.min(one.waking), Charge::of(Part::TimerSlack, Kind::TimerSlack));
+            line.cut_as_far(
+                hard.min(one.waking),
+                Charge::from_wakeup(Part::TimerSlack, CauseKind::TimerSlack),
+            );
             // The wait for the CPU may be in it otherwise.
             let part = if *runnable_known { Part::BeforeRunnable } else { Part::NotSeen };
-            line.cut_as_far(one.waking, Charge::of(part, Kind::Undetermined));
+            line.cut_as_far(one.waking, Charge::from_wakeup(part, CauseKind::Undetermined));
         }
         WokenBy::Other(_) if notified => line.cut_as_far(one.waking, Charge::kernel(Part::Sending)),
         WokenBy::Other(_) => line.cut_as_far(one.waking, blocked(&one.asleep)),
     }
-    let moved = if one.migrated { Kind::Migration } else { Kind::Kernel };
-    line.cut_as_far(one.runnable, Charge::of(Part::WakeUp, moved));
+    let moved = if one.migrated { CauseKind::Migration } else { CauseKind::Kernel };
+    line.cut_as_far(one.runnable, Charge::from_wakeup(Part::WakeUp, moved));
 }
 
 /// What kept a thread asleep that no timer woke.
 fn blocked(asleep: &Asleep) -> Charge {
     match asleep {
-        Asleep::Waiting => Charge::of(Part::Blocked, Kind::Unexplained),
+        Asleep::Waiting => Charge::from_wakeup(Part::Blocked, CauseKind::Unexplained),
         Asleep::Stopped(by) => {
             let pid = by.as_ref().and_then(|who| who.pid);
             let name = by.as_ref().map_or("", |who| who.name.as_str());
-            Charge { pid, ..Charge::of(Part::Blocked, Kind::Stopped).named(name) }
+            Charge { pid, ..Charge::from_wakeup(Part::Blocked, CauseKind::Stopped).named(name) }
         }
     }
 }
 
 /// Between two sleeps of one wait the thread ran past the time asked for: back from a stop, it has to arm its timer anew.
-fn arming(one: &Traced) -> Charge {
+fn arming(one: &TracedSleep) -> Charge {
     match &one.asleep {
         Asleep::Stopped(_) => Charge { part: Part::Arming, ..blocked(&one.asleep) },
-        Asleep::Waiting => Charge::of(Part::Arming, Kind::LateArming),
+        Asleep::Waiting => Charge::from_wakeup(Part::Arming, CauseKind::LateArming),
     }
 }
 
 /// From the time asked for until the timer was served.
 fn timer(line: &mut TimeLine, expiry: &Expiry) {
-    line.cut_as_far(expiry.soft, Charge::of(Part::Arming, Kind::LateArming));
+    line.cut_as_far(expiry.soft, Charge::from_wakeup(Part::Arming, CauseKind::LateArming));
     // Another timer's interrupt may come first and serve this one with it, even before the hard time.
     let deferred = expiry.deferred.as_ref();
     let came = expiry.interrupt.or(deferred.map(|one| one.interrupt)).unwrap_or(expiry.first_served);
-    line.cut_as_far(expiry.hard.min(came), Charge::of(Part::TimerSlack, Kind::TimerSlack));
+    line.cut_as_far(expiry.hard.min(came), Charge::from_wakeup(Part::TimerSlack, CauseKind::TimerSlack));
     let Some(interrupt) = expiry.interrupt else { return softirq(line, expiry) };
     deliver(line, &expiry.interrupted, expiry.idle_since, interrupt);
     line.cut_as_far(expiry.first_served, Charge::kernel(Part::InterruptEntry));
-    line.cut_as_far(expiry.served, Charge::of(Part::OtherTimers, Kind::OtherTimers));
+    line.cut_as_far(expiry.served, Charge::from_wakeup(Part::OtherTimers, CauseKind::OtherTimers));
 }
 
 /// The same where a softirq served the timer: it waits for its turn, on `PREEMPT_RT` in a thread of its own.
 fn softirq(line: &mut TimeLine, expiry: &Expiry) {
     let Some(deferred) = &expiry.deferred else {
-        return line
-            .cut_as_far(expiry.served, Charge::of(Part::TimerSoftirq, Kind::Softirq).named("HRTIMER"));
+        return line.cut_as_far(
+            expiry.served,
+            Charge::from_wakeup(Part::TimerSoftirq, CauseKind::Softirq).named("HRTIMER"),
+        );
     };
     deliver(line, &deferred.interrupted, expiry.idle_since, deferred.interrupt);
     for occupant in &deferred.occupants {
         let until = line.cursor().plus(occupant.ns).min(expiry.served);
         line.cut_as_far(until, held(Part::TimerSoftirq, &occupant.who));
     }
-    line.cut_as_far(expiry.served, Charge::of(Part::TimerSoftirq, Kind::Unexplained));
+    line.cut_as_far(expiry.served, Charge::from_wakeup(Part::TimerSoftirq, CauseKind::Unexplained));
 }
 
 /// From a timer's time until its interrupt. A CPU that came to be idle only then was not leaving idle before.
@@ -161,28 +166,29 @@ fn deliver(
 fn delivery(interrupted: &Who, length: Span) -> Charge {
     let part = Part::InterruptDelivery;
     match interrupted.holder {
-        Holder::Idle => Charge::of(part, Kind::IdleExit),
+        Holder::Idle => Charge::from_wakeup(part, CauseKind::IdleExit),
         // Interrupts are off in a handler, so that another one has to wait.
-        Holder::Interrupt => Charge::of(part, Kind::Interrupt).named(&interrupted.name),
+        Holder::Interrupt => Charge::from_wakeup(part, CauseKind::Interrupt).named(&interrupted.name),
         Holder::Thread | Holder::Softirq if length <= PLAIN_DELIVERY => Charge::kernel(part),
         // Interrupts off in what was interrupted, or the hypervisor, or the machine: no event tells.
-        Holder::Thread | Holder::Softirq => {
-            Charge { pid: interrupted.pid, ..Charge::of(part, Kind::Undetermined).named(&interrupted.name) }
-        }
-        Holder::NotSeen | Holder::Quota => Charge::of(part, Kind::Undetermined),
+        Holder::Thread | Holder::Softirq => Charge {
+            pid: interrupted.pid,
+            ..Charge::from_wakeup(part, CauseKind::Undetermined).named(&interrupted.name)
+        },
+        Holder::NotSeen | Holder::Quota => Charge::from_wakeup(part, CauseKind::Undetermined),
     }
 }
 
 /// What the quota of a control group took; the group is named where it is known.
 fn quota(part: Part, who: &Who) -> Charge {
     let group = if who.holder == Holder::Quota { &who.name } else { "" };
-    Charge::of(part, Kind::Throttled).named(group)
+    Charge::from_wakeup(part, CauseKind::Throttled).named(group)
 }
 
 /// From being able to run until being switched in, by who had the CPU.
-fn wait(line: &mut TimeLine, one: &Traced) {
+fn wait(line: &mut TimeLine, one: &TracedSleep) {
     if let (Some(called), Some(switched_in), true) = (one.called, one.switched_in, had_nothing_to_do(one)) {
-        line.cut_as_far(called, Charge::of(Part::Called, Kind::IdleExit));
+        line.cut_as_far(called, Charge::from_wakeup(Part::Called, CauseKind::IdleExit));
         line.cut_as_far(switched_in, Charge::kernel(Part::Waiting));
     }
     for occupant in &one.occupants {
@@ -190,22 +196,22 @@ fn wait(line: &mut TimeLine, one: &Traced) {
         line.cut_as_far(one.switched_in.map_or(until, |at| until.min(at)), occupied(occupant, one));
     }
     if let Some(switched_in) = one.switched_in {
-        line.cut(switched_in, Charge::of(Part::Waiting, Kind::Unexplained));
+        line.cut(switched_in, Charge::from_wakeup(Part::Waiting, CauseKind::Unexplained));
     }
 }
 
 /// Whether nobody had the CPU that it waited for.
-fn had_nothing_to_do(one: &Traced) -> bool {
+fn had_nothing_to_do(one: &TracedSleep) -> bool {
     !one.throttled
         && !one.rt_throttled
         && one.unnamed.is_zero()
         && one.occupants.iter().all(|occupant| occupant.who.holder == Holder::Idle)
 }
 
-fn occupied(occupant: &Occupant, waiting: &Traced) -> Charge {
+fn occupied(occupant: &Occupant, waiting: &TracedSleep) -> Charge {
     // Who had the CPU meanwhile is no cause of a wait for time.
     if waiting.rt_throttled {
-        Charge::of(Part::Waiting, Kind::RtThrottled)
+        Charge::from_wakeup(Part::Waiting, CauseKind::RtThrottled)
     } else if waiting.throttled {
         quota(Part::Waiting, &occupant.who)
     } else {
@@ -216,17 +222,19 @@ fn occupied(occupant: &Occupant, waiting: &Traced) -> Charge {
 /// Whoever had the CPU is the cause.
 fn held(part: Part, who: &Who) -> Charge {
     match who.holder {
-        Holder::Idle => Charge::of(part, Kind::IdleExit),
-        Holder::Thread => Charge { pid: who.pid, ..Charge::of(part, Kind::Thread).named(&who.name) },
-        Holder::Interrupt => Charge::of(part, Kind::Interrupt).named(&who.name),
-        Holder::Softirq => Charge::of(part, Kind::Softirq).named(&who.name),
+        Holder::Idle => Charge::from_wakeup(part, CauseKind::IdleExit),
+        Holder::Thread => {
+            Charge { pid: who.pid, ..Charge::from_wakeup(part, CauseKind::Thread).named(&who.name) }
+        }
+        Holder::Interrupt => Charge::from_wakeup(part, CauseKind::Interrupt).named(&who.name),
+        Holder::Softirq => Charge::from_wakeup(part, CauseKind::Softirq).named(&who.name),
         Holder::Quota => quota(part, who),
-        Holder::NotSeen => Charge::of(part, Kind::Undetermined),
+        Holder::NotSeen => Charge::from_wakeup(part, CauseKind::Undetermined),
     }
 }
 
 /// What happened after the switch: page faults, and the CPU lost again.
-fn runs(line: &mut TimeLine, one: &Traced) {
+fn runs(line: &mut TimeLine, one: &TracedSleep) {
     for lost in &one.lost {
         line.cut_as_far(lost.from, until_lost(one, lost.from));
         line.cut_as_far(lost.until, lost_to(lost));
@@ -236,7 +244,7 @@ fn runs(line: &mut TimeLine, one: &Traced) {
     }
 }
 
-fn until_lost(one: &Traced, from: MonotonicTime) -> Charge {
+fn until_lost(one: &TracedSleep, from: MonotonicTime) -> Charge {
     if one.first_fault.is_some_and(|fault| fault < from) {
         returning(one)
     } else {
@@ -250,23 +258,23 @@ pub(super) fn lost_to(lost: &Lost) -> Charge {
         return quota(Part::LostAgain, who);
     }
     let kind = match who.holder {
-        Holder::Idle | Holder::NotSeen | Holder::Quota => Kind::Undetermined,
-        Holder::Thread => Kind::Thread,
-        Holder::Interrupt => Kind::Interrupt,
-        Holder::Softirq => Kind::Softirq,
+        Holder::Idle | Holder::NotSeen | Holder::Quota => CauseKind::Undetermined,
+        Holder::Thread => CauseKind::Thread,
+        Holder::Interrupt => CauseKind::Interrupt,
+        Holder::Softirq => CauseKind::Softirq,
     };
-    Charge { pid: who.pid, ..Charge::of(Part::LostAgain, kind).named(&who.name) }
+    Charge { pid: who.pid, ..Charge::from_wakeup(Part::LostAgain, kind).named(&who.name) }
 }
 
 /// The rest, up to the thread's own reading.
-fn returning(one: &Traced) -> Charge {
+fn returning(one: &TracedSleep) -> Charge {
     match one.first_fault {
-        Some(_) => Charge::of(Part::PageFault, Kind::PageFault),
+        Some(_) => Charge::from_wakeup(Part::PageFault, CauseKind::PageFault),
         None => Charge::kernel(Part::Return),
     }
 }
 
 /// What is left after the listed stretches without CPU: where there were more, nobody knows what it had in between.
-fn rest(one: &Traced, otherwise: Charge) -> Charge {
-    if one.lost_more > 0 { Charge::of(Part::LostAgain, Kind::Undetermined) } else { otherwise }
+fn rest(one: &TracedSleep, otherwise: Charge) -> Charge {
+    if one.lost_more > 0 { Charge::from_wakeup(Part::LostAgain, CauseKind::Undetermined) } else { otherwise }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use howlate_model::{Explained, Ledger, MonotonicTime, NotDecomposed, Traced, Wakeup};
+use howlate_model::{Explained, Ledger, MonotonicTime, NotDecomposed, TracedSleep, Wakeup};
 
 use super::decompose::{Decomposed, decompose, found_awake};
 
@@ -14,7 +14,7 @@ const KEPT: usize = 65_536;
 /// Both come in the order of time, each in its own time: a sleep is known when the next one begins.
 #[derive(Debug, Default)]
 pub struct Joiner {
-    seen: VecDeque<Traced>,
+    seen: VecDeque<TracedSleep>,
     waiting: VecDeque<Wakeup>,
     before: Option<MonotonicTime>,
     /// Stretches of time in which the tracer lost something, in order and apart.
@@ -23,7 +23,7 @@ pub struct Joiner {
     lost_until: Option<MonotonicTime>,
     notified: bool,
     /// The sleep of the thread before those that are still to be looked at.
-    last: Option<Traced>,
+    last: Option<TracedSleep>,
     /// What came of it.
     pub ledger: Ledger,
     /// Every wake-up by itself, where that is wanted.
@@ -57,7 +57,7 @@ impl Joiner {
     }
 
     /// Takes what was seen of the thread.
-    pub fn saw(&mut self, one: Traced) {
+    pub fn saw(&mut self, one: TracedSleep) {
         if self.seen.len() == KEPT {
             self.seen.pop_front();
         }
@@ -116,7 +116,7 @@ impl Joiner {
             self.seen.pop_front();
         }
         let mine = self.seen.iter().take_while(|one| one.waking <= wakeup.ran).count();
-        let mine: Vec<Traced> = self.seen.drain(..mine).collect();
+        let mine: Vec<TracedSleep> = self.seen.drain(..mine).collect();
         // Sleeps that ended before the time asked for have no part in it.
         let past =
             mine.iter().take_while(|one| is_past(one, wakeup)).count().min(mine.len().saturating_sub(1));
@@ -137,7 +137,7 @@ impl Joiner {
 
     /// Splits `wakeup` by `mine`, of which the first ones are `past`; of a receiver that nobody had to wake, by what it was
     /// up to.
-    fn explain(&self, wakeup: Wakeup, mine: &[Traced], past: usize) -> Option<Decomposed> {
+    fn explain(&self, wakeup: Wakeup, mine: &[TracedSleep], past: usize) -> Option<Decomposed> {
         let before = past.checked_sub(1).map_or(self.last.as_ref(), |last| mine.get(last));
         let awake = before.filter(|before| self.notified && mine.is_empty() && was_awake(before, wakeup));
         match awake {
@@ -157,11 +157,11 @@ impl Joiner {
 }
 
 /// Whether the thread had run since before `wakeup` was due until after it.
-fn was_awake(before: &Traced, wakeup: Wakeup) -> bool {
+fn was_awake(before: &TracedSleep, wakeup: Wakeup) -> bool {
     let ran = before.switched_in.is_some_and(|switched_in| switched_in <= wakeup.expected);
     ran && before.asleep_again.is_some_and(|again| again >= wakeup.ran)
 }
 
-fn is_past(one: &Traced, wakeup: Wakeup) -> bool {
+fn is_past(one: &TracedSleep, wakeup: Wakeup) -> bool {
     one.asleep_again.is_some_and(|again| again <= wakeup.expected)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use howlate_model::{Explained, FindingId, Kind, Late, Ledger, NotDecomposed, Part, Share, Span};
+use howlate_model::{CauseKind, Explained, FindingId, Late, Ledger, NotDecomposed, Part, Share, Span};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -78,7 +78,7 @@ pub struct WhyLate {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct WhyCause {
     /// What kind of thing.
-    pub kind: Kind,
+    pub kind: CauseKind,
     /// Its name; for the kernel's own way the part's; absent where there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
@@ -117,7 +117,7 @@ pub struct WhyRemedy {
 
 impl Why {
     /// Reads `ledger`; late is what is above `above`, or above the 99th percentile.
-    pub fn of(
+    pub fn from_ledger(
         ledger: &Ledger,
         tracer: &str,
         above: Option<Span>,
@@ -137,7 +137,7 @@ impl Why {
                 above_ns: late.above,
                 count: late.count,
                 total_ns: late.total,
-                unexplained_ns: of_kind(&late, Kind::Unexplained),
+                unexplained_ns: of_kind(&late, CauseKind::Unexplained),
             },
             causes: causes(&late),
             worst: ledger.worst().to_vec(),
@@ -157,7 +157,7 @@ fn p99(ledger: &Ledger) -> Span {
     Span::from_nanos(p99.unsigned_abs())
 }
 
-fn of_kind(late: &Late, kind: Kind) -> u64 {
+fn of_kind(late: &Late, kind: CauseKind) -> u64 {
     late.causes.iter().filter(|(cause, _)| cause.kind == kind).map(|(_, share)| share.total).sum()
 }
 
@@ -183,10 +183,11 @@ fn parts(ledger: &Ledger) -> Vec<WhyPart> {
 
 /// Grouped by who, wherever on the way it was met; the kernel's own way, and what nobody knows, by its parts.
 fn causes(late: &Late) -> Vec<WhyCause> {
-    let mut who: BTreeMap<(Kind, String, Option<Part>), Share> = BTreeMap::new();
+    let mut who: BTreeMap<(CauseKind, String, Option<Part>), Share> = BTreeMap::new();
     for (cause, one) in &late.causes {
-        let name = if cause.kind == Kind::Kernel { cause.part.name().to_owned() } else { cause.name.clone() };
-        let is_unknown = cause.kind == Kind::Undetermined && name.is_empty();
+        let name =
+            if cause.kind == CauseKind::Kernel { cause.part.name().to_owned() } else { cause.name.clone() };
+        let is_unknown = cause.kind == CauseKind::Undetermined && name.is_empty();
         let part = is_unknown.then_some(cause.part);
         who.entry((cause.kind, name, part)).and_modify(|known| known.add(one)).or_insert(*one);
     }

@@ -1,6 +1,6 @@
 //! The line from the time asked for to the time it became, cut piece by piece.
 
-use howlate_model::{Cause, Explained, Kind, MonotonicTime, Part, Segment, Wakeup};
+use howlate_model::{Cause, CauseKind, Explained, MonotonicTime, Part, Segment, Wakeup};
 
 /// A wake-up's time-line under construction. Whatever is cut off it, the pieces add up.
 pub(super) struct TimeLine {
@@ -13,7 +13,7 @@ pub(super) struct TimeLine {
 /// Who a piece is charged to.
 pub(super) struct Charge {
     pub(super) part: Part,
-    pub(super) kind: Kind,
+    pub(super) kind: CauseKind,
     pub(super) name: String,
     pub(super) pid: Option<u32>,
 }
@@ -21,10 +21,10 @@ pub(super) struct Charge {
 impl Charge {
     /// Time of the kernel's own way.
     pub(super) const fn kernel(part: Part) -> Self {
-        Self::of(part, Kind::Kernel)
+        Self::from_wakeup(part, CauseKind::Kernel)
     }
 
-    pub(super) const fn of(part: Part, kind: Kind) -> Self {
+    pub(super) const fn from_wakeup(part: Part, kind: CauseKind) -> Self {
         Self { part, kind, name: String::new(), pid: None }
     }
 
@@ -34,7 +34,7 @@ impl Charge {
 }
 
 impl TimeLine {
-    pub(super) const fn of(wakeup: Wakeup) -> Self {
+    pub(super) const fn from_wakeup(wakeup: Wakeup) -> Self {
         Self { end: wakeup.ran, cursor: wakeup.expected, parts: Vec::new(), clamped: 0 }
     }
 

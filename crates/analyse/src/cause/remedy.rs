@@ -6,28 +6,28 @@ use howlate_model::FindingId::{
     RealtimePermission, RtGroupScheduling, RtThrottling, Steal, Swap, TimerMigration, TimerSlack,
     TransparentHugePages,
 };
-use howlate_model::{Finding, Kind, Remedy, Verdict};
+use howlate_model::{CauseKind, Finding, Remedy, Verdict};
 
 use super::{Why, WhyRemedy};
 
 /// The findings that bear on each kind of cause, the nearest first.
-const BEARING: &[(Kind, &[FindingId])] = &[
-    (Kind::TimerSlack, &[TimerSlack]),
-    (Kind::IdleExit, &[IdleStates, CpuDmaLatency, Steal, Hypervisor]),
-    (Kind::Interrupt, &[InterruptAffinity]),
-    (Kind::Softirq, &[InterruptAffinity, IsolatedCpus]),
-    (Kind::Thread, &[RtGroupScheduling, RealtimePermission, IsolatedCpus, NicePermission]),
-    (Kind::OtherTimers, &[TimerMigration, NohzFull]),
-    (Kind::Throttled, &[CpuQuota]),
-    (Kind::RtThrottled, &[RtThrottling, FairServer, RtGroupScheduling]),
-    (Kind::PageFault, &[MemoryLock, Swap, TransparentHugePages, NumaBalancing]),
-    (Kind::Hypervisor, &[Steal, Hypervisor]),
-    (Kind::Undetermined, &[Steal, Hypervisor]),
-    (Kind::Kernel, &[RealtimeKernel, Preemption, Mitigations]),
+const BEARING: &[(CauseKind, &[FindingId])] = &[
+    (CauseKind::TimerSlack, &[TimerSlack]),
+    (CauseKind::IdleExit, &[IdleStates, CpuDmaLatency, Steal, Hypervisor]),
+    (CauseKind::Interrupt, &[InterruptAffinity]),
+    (CauseKind::Softirq, &[InterruptAffinity, IsolatedCpus]),
+    (CauseKind::Thread, &[RtGroupScheduling, RealtimePermission, IsolatedCpus, NicePermission]),
+    (CauseKind::OtherTimers, &[TimerMigration, NohzFull]),
+    (CauseKind::Throttled, &[CpuQuota]),
+    (CauseKind::RtThrottled, &[RtThrottling, FairServer, RtGroupScheduling]),
+    (CauseKind::PageFault, &[MemoryLock, Swap, TransparentHugePages, NumaBalancing]),
+    (CauseKind::Hypervisor, &[Steal, Hypervisor]),
+    (CauseKind::Undetermined, &[Steal, Hypervisor]),
+    (CauseKind::Kernel, &[RealtimeKernel, Preemption, Mitigations]),
 ];
 
 /// The nearest finding that says what to do about causes of this kind. `None` where doctor found nothing to be done.
-pub fn remedy(kind: Kind, findings: &[Finding]) -> Option<&Finding> {
+pub fn remedy(kind: CauseKind, findings: &[Finding]) -> Option<&Finding> {
     let bearing = BEARING.iter().find(|(of, _)| *of == kind)?.1;
     bearing.iter().find_map(|id| findings.iter().find(|one| &one.id == id && helps(one)))
 }
@@ -76,11 +76,11 @@ mod tests {
             finding(CpuQuota, Verdict::Costs, &[]),
         ];
         let id = |kind| remedy(kind, &all).map(|one| one.id.clone());
-        assert_eq!(id(Kind::Thread), Some(RealtimePermission));
-        assert_eq!(id(Kind::Softirq), Some(IsolatedCpus));
-        assert_eq!(id(Kind::TimerSlack), None, "it is as it should be");
-        assert_eq!(id(Kind::Throttled), None, "it says nothing to type");
-        assert_eq!(id(Kind::LateArming), None, "that is the program's own");
+        assert_eq!(id(CauseKind::Thread), Some(RealtimePermission));
+        assert_eq!(id(CauseKind::Softirq), Some(IsolatedCpus));
+        assert_eq!(id(CauseKind::TimerSlack), None, "it is as it should be");
+        assert_eq!(id(CauseKind::Throttled), None, "it says nothing to type");
+        assert_eq!(id(CauseKind::LateArming), None, "that is the program's own");
     }
 
     #[test]
@@ -89,12 +89,12 @@ mod tests {
             let cause = Cause { part: Part::Waiting, kind, name: String::new() };
             Segment { cause, pid: None, from_ns: MonotonicTime::default(), ns: Span::from_nanos(ns) }
         };
-        let parts = vec![part(Kind::Thread, 70), part(Kind::LateArming, 30)];
+        let parts = vec![part(CauseKind::Thread, 70), part(CauseKind::LateArming, 30)];
         let (at_ns, latency_ns) = (MonotonicTime::default(), Latency::from_nanos(100));
         let mut ledger = Ledger::default();
         ledger.add(&Explained { at_ns, latency_ns, cpu: None, parts });
         let findings = [finding(RealtimePermission, Verdict::Blocks, &["ulimit -r 80"])];
-        let why = Why::of(&ledger, "bpf", Some(Span::ZERO), None).with_remedies(&findings);
+        let why = Why::from_ledger(&ledger, "bpf", Some(Span::ZERO), None).with_remedies(&findings);
         let told: Vec<_> = why.causes.iter().map(|one| one.remedy.as_ref()).collect();
         let beside = told[0].unwrap();
         assert_eq!(

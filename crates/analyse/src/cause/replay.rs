@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use howlate_model::{Explained, MonotonicTime, Traced, Wakeup};
+use howlate_model::{Explained, MonotonicTime, TracedSleep, Wakeup};
 use serde::Deserialize;
 
 use super::Joiner;
@@ -13,7 +13,7 @@ use super::Joiner;
 struct Trace {
     /// For each wake-up the time asked for, and the thread's own reading.
     wakeups: Vec<[MonotonicTime; 2]>,
-    seen: Vec<Traced>,
+    seen: Vec<TracedSleep>,
 }
 
 fn traces() -> Vec<PathBuf> {

@@ -1,6 +1,6 @@
 //! What a tracer made of causes that were made on purpose.
 
-use howlate_model::{Explained, Kind, Known, Part, Segment, Span, Wakeup};
+use howlate_model::{CauseKind, Explained, InjectedCause, Part, Segment, Span, Wakeup};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -98,7 +98,7 @@ fn share(part: u64, whole: u64) -> f64 {
 }
 
 /// Holds what was found against what was made.
-pub fn score(made: &[Known], judged: &[Judged]) -> Score {
+pub fn score(made: &[InjectedCause], judged: &[Judged]) -> Score {
     let mut score = Score::default();
     let mut errors = Vec::new();
     let mut left: Vec<&[howlate_model::Stamp]> = made.iter().map(|known| known.stamps.as_slice()).collect();
@@ -145,7 +145,12 @@ fn stamped(left: &mut &[howlate_model::Stamp], wakeup: Wakeup) -> Span {
 }
 
 /// Judges one hit; returns how far off it was, if it was found.
-fn hit(score: &mut Score, known: &Known, stamped: Span, explained: Option<&Explained>) -> Option<u64> {
+fn hit(
+    score: &mut Score,
+    known: &InjectedCause,
+    stamped: Span,
+    explained: Option<&Explained>,
+) -> Option<u64> {
     score.hits += 1;
     let Some(explained) = explained else {
         score.not_seen += 1;
@@ -158,20 +163,20 @@ fn hit(score: &mut Score, known: &Known, stamped: Span, explained: Option<&Expla
         return Some(charged.as_nanos().abs_diff(stamped.as_nanos()));
     }
     let not_come = total(explained, |segment| {
-        segment.cause.part == Part::InterruptDelivery && segment.cause.kind == Kind::Undetermined
+        segment.cause.part == Part::InterruptDelivery && segment.cause.kind == CauseKind::Undetermined
     });
     if not_come >= half {
         score.interrupt_late += 1;
         return None;
     }
     let to_others = total(explained, |segment| {
-        segment.cause.kind.is_named() && segment.cause.kind != Kind::Kernel && !is_right(known, segment)
+        segment.cause.kind.is_named() && segment.cause.kind != CauseKind::Kernel && !is_right(known, segment)
     });
     score.blamed_wrongly += u64::from(to_others >= half);
     None
 }
 
-fn is_right(known: &Known, segment: &Segment) -> bool {
+fn is_right(known: &InjectedCause, segment: &Segment) -> bool {
     segment.cause.kind == known.kind
         && (known.name.is_empty() || segment.cause.name == known.name)
         && (known.pid.is_none() || segment.pid == known.pid)
@@ -200,7 +205,7 @@ mod tests {
         MonotonicTime::from_nanos(micros * 1_000)
     }
 
-    fn segment(kind: Kind, name: &str, pid: u32, micros: u64) -> Segment {
+    fn segment(kind: CauseKind, name: &str, pid: u32, micros: u64) -> Segment {
         let part = Part::Waiting;
         let cause = Cause { part, kind, name: name.into() };
         Segment { cause, pid: (pid > 0).then_some(pid), from_ns: at(0), ns: Span::from_micros(micros) }
@@ -214,10 +219,10 @@ mod tests {
     }
 
     /// A hog that takes the CPU from 50 µs before each of `count` wake-ups, for 350 µs of their 400 µs.
-    fn hog(count: i64) -> Known {
+    fn hog(count: i64) -> InjectedCause {
         let stamp = |number: i64| Stamp { from: at(number * 1_000 - 50), until: at(number * 1_000 + 350) };
-        Known {
-            kind: Kind::Thread,
+        InjectedCause {
+            kind: CauseKind::Thread,
             name: "hog".into(),
             pid: Some(HOG),
             stamps: (0..count).map(stamp).collect(),
@@ -225,7 +230,7 @@ mod tests {
     }
 
     fn right() -> Vec<Segment> {
-        vec![segment(Kind::Thread, "hog", HOG, 348), segment(Kind::Kernel, "", 0, 52)]
+        vec![segment(CauseKind::Thread, "hog", HOG, 348), segment(CauseKind::Kernel, "", 0, 52)]
     }
 
     #[track_caller]
@@ -251,12 +256,12 @@ mod tests {
 
     #[test]
     fn wrong_blame_fails_a_class() {
-        let of = |kind, name, pid| vec![segment(kind, name, pid, 348), segment(Kind::Kernel, "", 0, 52)];
-        check(|_| Some(of(Kind::Thread, "another", 99)), 0, 100, Verdict::Missed);
-        check(|_| Some(of(Kind::Thread, "hog", 99)), 0, 100, Verdict::Missed);
-        check(|_| Some(of(Kind::Softirq, "hog", HOG)), 0, 100, Verdict::Missed);
+        let of = |kind, name, pid| vec![segment(kind, name, pid, 348), segment(CauseKind::Kernel, "", 0, 52)];
+        check(|_| Some(of(CauseKind::Thread, "another", 99)), 0, 100, Verdict::Missed);
+        check(|_| Some(of(CauseKind::Thread, "hog", 99)), 0, 100, Verdict::Missed);
+        check(|_| Some(of(CauseKind::Softirq, "hog", HOG)), 0, 100, Verdict::Missed);
         // Nobody is blamed, but nothing is found either.
-        let score = check(|_| Some(of(Kind::Undetermined, "", 0)), 0, 0, Verdict::Missed);
+        let score = check(|_| Some(of(CauseKind::Undetermined, "", 0)), 0, 0, Verdict::Missed);
         assert!((score.share_named() - 0.13).abs() < 1e-9);
     }
 
@@ -271,26 +276,26 @@ mod tests {
     fn an_interrupt_that_came_late_tells_nothing_of_the_tracer() {
         let late = |kind, micros| {
             let mut parts =
-                vec![segment(kind, "hog", 0, micros), segment(Kind::Thread, "hog", HOG, 400 - micros)];
+                vec![segment(kind, "hog", 0, micros), segment(CauseKind::Thread, "hog", HOG, 400 - micros)];
             parts[0].cause.part = Part::InterruptDelivery;
             Some(parts)
         };
         let score = check(
-            |number| if number < 50 { late(Kind::Undetermined, 250) } else { Some(right()) },
+            |number| if number < 50 { late(CauseKind::Undetermined, 250) } else { Some(right()) },
             50,
             0,
             Verdict::Found,
         );
         assert_eq!((score.interrupt_late, score.judged()), (50, 50));
         check(
-            |number| if number < 90 { late(Kind::Undetermined, 250) } else { Some(right()) },
+            |number| if number < 90 { late(CauseKind::Undetermined, 250) } else { Some(right()) },
             10,
             0,
             Verdict::TooFew,
         );
         // What a tracer knows better is its to be judged by.
         check(
-            |number| if number < 50 { late(Kind::Interrupt, 250) } else { Some(right()) },
+            |number| if number < 50 { late(CauseKind::Interrupt, 250) } else { Some(right()) },
             50,
             50,
             Verdict::Missed,
@@ -313,9 +318,13 @@ mod tests {
 
     #[test]
     fn several_makers_are_told_apart() {
-        let other = Known { name: "other".into(), pid: Some(78), ..hog(50) };
-        let both =
-            |_| Some(vec![segment(Kind::Thread, "hog", HOG, 200), segment(Kind::Thread, "other", 78, 200)]);
+        let other = InjectedCause { name: "other".into(), pid: Some(78), ..hog(50) };
+        let both = |_| {
+            Some(vec![
+                segment(CauseKind::Thread, "hog", HOG, 200),
+                segment(CauseKind::Thread, "other", 78, 200),
+            ])
+        };
         let all: Vec<Judged> = (0..50).map(|number| judged(number, both(number))).collect();
         let score = score(&[hog(50), other], &all);
         assert_eq!((score.hits, score.found, score.wakeups, score.late_ns), (100, 100, 50, 20_000_000));

@@ -3,8 +3,8 @@
 use std::slice::from_ref;
 
 use howlate_model::{
-    Asleep, Deferred, Expiry, Holder, Kind, Lost, MonotonicTime, NotDecomposed, Occupant, Part, Span, Traced,
-    Wakeup, Who, WokenBy,
+    Asleep, CauseKind, Deferred, Expiry, Holder, Lost, MonotonicTime, NotDecomposed, Occupant, Part, Span,
+    TracedSleep, Wakeup, Who, WokenBy,
 };
 use proptest::prelude::*;
 
@@ -27,8 +27,8 @@ fn idle() -> Who {
 }
 
 /// Deadline 1000, slack 50, interrupt at 1100, served 1130 (first 1120), runnable 1150, switched in at 1200.
-fn timely() -> Traced {
-    Traced {
+fn timely() -> TracedSleep {
+    TracedSleep {
         tid: 7,
         asleep_since: Some(at(100)),
         asleep: Asleep::Waiting,
@@ -66,7 +66,7 @@ const fn at_const(nanos: i64) -> MonotonicTime {
 }
 
 #[track_caller]
-fn check(wakeup: Wakeup, seen: &[Traced], expected: &[(Part, Kind, &str, u64)]) -> Decomposed {
+fn check(wakeup: Wakeup, seen: &[TracedSleep], expected: &[(Part, CauseKind, &str, u64)]) -> Decomposed {
     let known = decompose(wakeup, None, seen, false).unwrap();
     let parts: Vec<_> = known
         .wakeup
@@ -99,24 +99,24 @@ fn every_nanosecond_has_its_part() {
         WAKEUP,
         &[timely()],
         &[
-            (Part::TimerSlack, Kind::TimerSlack, "", 50),
-            (Part::InterruptDelivery, Kind::IdleExit, "", 50),
-            (Part::InterruptEntry, Kind::Kernel, "", 20),
-            (Part::OtherTimers, Kind::OtherTimers, "", 10),
-            (Part::WakeUp, Kind::Kernel, "", 20),
-            (Part::Waiting, Kind::IdleExit, "", 50),
-            (Part::Return, Kind::Kernel, "", 40),
+            (Part::TimerSlack, CauseKind::TimerSlack, "", 50),
+            (Part::InterruptDelivery, CauseKind::IdleExit, "", 50),
+            (Part::InterruptEntry, CauseKind::Kernel, "", 20),
+            (Part::OtherTimers, CauseKind::OtherTimers, "", 10),
+            (Part::WakeUp, CauseKind::Kernel, "", 20),
+            (Part::Waiting, CauseKind::IdleExit, "", 50),
+            (Part::Return, CauseKind::Kernel, "", 40),
         ],
     );
     assert_eq!((known.clamped, known.wakeup.cpu), (0, Some(1)));
 }
 
 /// The same as a tracer sees it that knows of switches and waiting alone.
-fn switched(runnable: Option<i64>, slack: u64) -> Traced {
+fn switched(runnable: Option<i64>, slack: u64) -> TracedSleep {
     let runnable_at = at(runnable.unwrap_or(1_200));
     let ns = at(1_200).since(runnable_at);
     let nobody = Who { holder: Holder::NotSeen, pid: None, name: String::new() };
-    Traced {
+    TracedSleep {
         woken_by: WokenBy::NotSeen { slack: span(slack), runnable_known: runnable.is_some() },
         waking: runnable_at,
         runnable: runnable_at,
@@ -130,22 +130,22 @@ fn switches_alone_tell_four_parts() {
     // 1000   1050          1150   1200    1240
     // |slack |before it ran|waits |return |
     let known = [
-        (Part::TimerSlack, Kind::TimerSlack, "", 50),
-        (Part::BeforeRunnable, Kind::Undetermined, "", 100),
-        (Part::Waiting, Kind::Undetermined, "", 50),
-        (Part::Return, Kind::Kernel, "", 40),
+        (Part::TimerSlack, CauseKind::TimerSlack, "", 50),
+        (Part::BeforeRunnable, CauseKind::Undetermined, "", 100),
+        (Part::Waiting, CauseKind::Undetermined, "", 50),
+        (Part::Return, CauseKind::Kernel, "", 40),
     ];
     assert_eq!(check(WAKEUP, &[switched(Some(1_150), 50)], &known).clamped, 0);
     // Its account was not read: the wait may be in what is before the switch.
-    let unknown = [known[0], (Part::NotSeen, Kind::Undetermined, "", 150), known[3]];
+    let unknown = [known[0], (Part::NotSeen, CauseKind::Undetermined, "", 150), known[3]];
     check(WAKEUP, &[switched(None, 50)], &unknown);
     // Another timer's interrupt came within the slack.
-    let early = [(Part::TimerSlack, Kind::TimerSlack, "", 150), known[2], known[3]];
+    let early = [(Part::TimerSlack, CauseKind::TimerSlack, "", 150), known[2], known[3]];
     check(WAKEUP, &[switched(Some(1_150), 5_000)], &early);
     // It went to sleep too late, when the slack was over.
-    let late = Traced { asleep_since: Some(at(1_090)), ..switched(Some(1_150), 50) };
-    let arming = (Part::Arming, Kind::LateArming, "", 90);
-    let expected = [arming, (Part::BeforeRunnable, Kind::Undetermined, "", 60), known[2], known[3]];
+    let late = TracedSleep { asleep_since: Some(at(1_090)), ..switched(Some(1_150), 50) };
+    let arming = (Part::Arming, CauseKind::LateArming, "", 90);
+    let expected = [arming, (Part::BeforeRunnable, CauseKind::Undetermined, "", 60), known[2], known[3]];
     check(WAKEUP, &[late], &expected);
 }
 
@@ -154,16 +154,16 @@ fn what_nobody_knows_is_told_by_its_part() {
     let mut joiner = Joiner::new(false);
     joiner.saw(switched(Some(1_150), 50));
     joiner.woke([WAKEUP]);
-    let why = Why::of(&joiner.ledger, "switches", Some(Span::ZERO), None);
-    let undetermined = why.causes.iter().filter(|one| one.kind == Kind::Undetermined);
+    let why = Why::from_ledger(&joiner.ledger, "switches", Some(Span::ZERO), None);
+    let undetermined = why.causes.iter().filter(|one| one.kind == CauseKind::Undetermined);
     let parts: Vec<_> = undetermined.map(|one| (one.part, one.late_ns)).collect();
     assert_eq!(parts, [(Some(Part::BeforeRunnable), 100), (Some(Part::Waiting), 50)]);
-    assert!(why.causes.iter().all(|one| one.part.is_none() || one.kind == Kind::Undetermined));
+    assert!(why.causes.iter().all(|one| one.part.is_none() || one.kind == CauseKind::Undetermined));
 }
 
 #[test]
 fn a_reading_after_the_threads_own_is_counted() {
-    let one = Traced { switched_in: Some(at(1_250)), ..timely() };
+    let one = TracedSleep { switched_in: Some(at(1_250)), ..timely() };
     assert_eq!(decompose(WAKEUP, None, &[one], false).unwrap().clamped, 1);
 }
 
@@ -173,10 +173,10 @@ fn an_interrupt_that_came_for_another_timer_before_ours() {
     let WokenBy::Timer(expiry) = &mut one.woken_by else { unreachable!() };
     (expiry.interrupt, expiry.first_served) = (Some(at(980)), at(990));
     let expected = [
-        (Part::OtherTimers, Kind::OtherTimers, "", 130),
-        (Part::WakeUp, Kind::Kernel, "", 20),
-        (Part::Waiting, Kind::IdleExit, "", 50),
-        (Part::Return, Kind::Kernel, "", 40),
+        (Part::OtherTimers, CauseKind::OtherTimers, "", 130),
+        (Part::WakeUp, CauseKind::Kernel, "", 20),
+        (Part::Waiting, CauseKind::IdleExit, "", 50),
+        (Part::Return, CauseKind::Kernel, "", 40),
     ];
     check(WAKEUP, &[one], &expected);
 }
@@ -190,21 +190,26 @@ fn who_had_the_cpu_is_named() {
     let waiting: Vec<_> = known.wakeup.parts.iter().filter(|one| one.cause.part == Part::Waiting).collect();
     assert_eq!((waiting[0].cause.name.as_str(), waiting[0].pid, waiting[0].ns), ("hog", Some(9), span(30)));
     assert_eq!(waiting[1].ns, span(15));
-    assert_eq!((waiting[2].cause.kind, waiting[2].ns), (Kind::Unexplained, span(5)));
+    assert_eq!((waiting[2].cause.kind, waiting[2].ns), (CauseKind::Unexplained, span(5)));
     whole(&known, WAKEUP);
 }
 
 #[test]
 fn a_late_interrupt_is_blamed_by_what_the_cpu_did() {
     for (interrupted, late, kind, name) in [
-        (idle(), 60_000, Kind::IdleExit, ""),
-        (thread(9, "hog"), 5_000, Kind::Kernel, ""),
-        (thread(9, "hog"), 60_000, Kind::Undetermined, "hog"),
-        (Who { holder: Holder::Interrupt, pid: None, name: "eth0".into() }, 60_000, Kind::Interrupt, "eth0"),
+        (idle(), 60_000, CauseKind::IdleExit, ""),
+        (thread(9, "hog"), 5_000, CauseKind::Kernel, ""),
+        (thread(9, "hog"), 60_000, CauseKind::Undetermined, "hog"),
+        (
+            Who { holder: Holder::Interrupt, pid: None, name: "eth0".into() },
+            60_000,
+            CauseKind::Interrupt,
+            "eth0",
+        ),
         (
             Who { holder: Holder::Softirq, pid: None, name: "NET_RX".into() },
             60_000,
-            Kind::Undetermined,
+            CauseKind::Undetermined,
             "NET_RX",
         ),
     ] {
@@ -237,7 +242,7 @@ fn a_cpu_that_was_busy_until_late_was_not_leaving_idle_before() {
     let wakeup = Wakeup { ran: at(100_000), ..WAKEUP };
     let known = decompose(wakeup, None, &[one], false).unwrap();
     let parts = known.wakeup.parts[1..3].iter().map(|one| (one.cause.kind, one.ns.as_nanos()));
-    assert_eq!(parts.collect::<Vec<_>>(), [(Kind::Undetermined, 30_000), (Kind::IdleExit, 10_000)]);
+    assert_eq!(parts.collect::<Vec<_>>(), [(CauseKind::Undetermined, 30_000), (CauseKind::IdleExit, 10_000)]);
     whole(&known, wakeup);
 }
 
@@ -274,16 +279,16 @@ fn a_timer_left_to_a_thread_waits_behind_whoever_has_the_cpu() {
         .iter()
         .map(|one| (one.cause.part, one.cause.kind, one.cause.name.as_str(), one.ns.as_nanos()));
     let wanted = [
-        (Part::TimerSlack, Kind::TimerSlack, "", 50),
-        (Part::InterruptDelivery, Kind::Kernel, "", 50),
-        (Part::TimerSoftirq, Kind::Interrupt, "local_timer", 10),
-        (Part::TimerSoftirq, Kind::Thread, "hog", 70),
-        (Part::TimerSoftirq, Kind::Softirq, "HRTIMER", 8),
+        (Part::TimerSlack, CauseKind::TimerSlack, "", 50),
+        (Part::InterruptDelivery, CauseKind::Kernel, "", 50),
+        (Part::TimerSoftirq, CauseKind::Interrupt, "local_timer", 10),
+        (Part::TimerSoftirq, CauseKind::Thread, "hog", 70),
+        (Part::TimerSoftirq, CauseKind::Softirq, "HRTIMER", 8),
         // The record of who had the CPU was too short for the rest.
-        (Part::TimerSoftirq, Kind::Unexplained, "", 2),
-        (Part::WakeUp, Kind::Kernel, "", 5),
-        (Part::Waiting, Kind::Thread, "ktimers/0", 5),
-        (Part::Return, Kind::Kernel, "", 40),
+        (Part::TimerSoftirq, CauseKind::Unexplained, "", 2),
+        (Part::WakeUp, CauseKind::Kernel, "", 5),
+        (Part::Waiting, CauseKind::Thread, "ktimers/0", 5),
+        (Part::Return, CauseKind::Kernel, "", 40),
     ];
     assert_eq!(found.collect::<Vec<_>>(), wanted);
 }
@@ -296,7 +301,7 @@ fn a_thread_that_was_not_asleep_yet_was_armed_late() {
     let first = &known.wakeup.parts[0];
     assert_eq!(
         (first.cause.part, first.cause.kind, first.ns.as_nanos()),
-        (Part::Arming, Kind::LateArming, 90)
+        (Part::Arming, CauseKind::LateArming, 90)
     );
     whole(&known, WAKEUP);
 }
@@ -306,7 +311,7 @@ fn a_stop_is_followed_through_all_its_sleeps() {
     // 500 woken by the stop's signal, stopped at 520; 5000 woken by the going on; sleeps again at 5100 for a time that
     // has passed, is woken by the timer at 5200 and runs at 5240.
     let stop = thread(44, "stopper");
-    let by_other = |waking: i64, ran: i64, slept: i64, asleep: Asleep| Traced {
+    let by_other = |waking: i64, ran: i64, slept: i64, asleep: Asleep| TracedSleep {
         woken_by: WokenBy::Other(stop.clone()),
         asleep,
         waking: at(waking),
@@ -317,12 +322,12 @@ fn a_stop_is_followed_through_all_its_sleeps() {
         ..timely()
     };
     let first = by_other(500, 510, 520, Asleep::Waiting);
-    let second = Traced {
+    let second = TracedSleep {
         asleep_since: Some(at(520)),
         ..by_other(5_000, 5_000, 5_100, Asleep::Stopped(Some(stop.clone())))
     };
     let mut third =
-        Traced { waking: at(5_190), runnable: at(5_195), switched_in: Some(at(5_200)), ..timely() };
+        TracedSleep { waking: at(5_190), runnable: at(5_195), switched_in: Some(at(5_200)), ..timely() };
     let WokenBy::Timer(expiry) = &mut third.woken_by else { unreachable!() };
     (expiry.interrupt, expiry.first_served, expiry.served) = (Some(at(5_150)), at(5_160), at(5_180));
     third.occupants = vec![];
@@ -336,9 +341,9 @@ fn a_stop_is_followed_through_all_its_sleeps() {
     let (first, second) = (&worst.parts[0], &worst.parts[1]);
     assert_eq!(
         (first.cause.kind, first.cause.name.as_str(), first.ns),
-        (Kind::Stopped, "stopper", span(4_000))
+        (CauseKind::Stopped, "stopper", span(4_000))
     );
-    assert_eq!((second.cause.kind, second.cause.part), (Kind::Stopped, Part::Arming));
+    assert_eq!((second.cause.kind, second.cause.part), (CauseKind::Stopped, Part::Arming));
     assert_eq!(worst.parts.iter().map(|one| one.ns.as_nanos()).sum::<u64>(), 4_240);
 }
 
@@ -348,7 +353,7 @@ fn a_quota_that_is_used_up_on_the_way_back() {
     one.lost = vec![Lost { from: at(1_205), until: at(1_230), to: idle(), throttled: true }];
     let known = decompose(WAKEUP, None, &[one], false).unwrap();
     let lost = known.wakeup.parts.iter().find(|one| one.cause.part == Part::LostAgain).unwrap();
-    assert_eq!((lost.cause.kind, lost.ns), (Kind::Throttled, span(25)));
+    assert_eq!((lost.cause.kind, lost.ns), (CauseKind::Throttled, span(25)));
     whole(&known, WAKEUP);
 }
 
@@ -359,14 +364,18 @@ fn whoever_runs_while_a_group_has_no_time_is_not_blamed() {
     one.throttled = true;
     let known = decompose(WAKEUP, None, &[one], false).unwrap();
     let waiting = known.wakeup.parts.iter().find(|one| one.cause.part == Part::Waiting).unwrap();
-    assert_eq!((waiting.cause.kind, waiting.cause.name.as_str(), waiting.pid), (Kind::Throttled, "", None));
+    assert_eq!(
+        (waiting.cause.kind, waiting.cause.name.as_str(), waiting.pid),
+        (CauseKind::Throttled, "", None)
+    );
 }
 
 #[test]
 fn what_follows_the_last_stretch_that_is_listed_is_not_the_way_back() {
     let mut one = timely();
     one.lost = vec![Lost { from: at(1_205), until: at(1_210), to: thread(9, "hog"), throttled: false }];
-    for (lost_more, part, kind) in [(0, Part::Return, Kind::Kernel), (1, Part::LostAgain, Kind::Undetermined)]
+    for (lost_more, part, kind) in
+        [(0, Part::Return, CauseKind::Kernel), (1, Part::LostAgain, CauseKind::Undetermined)]
     {
         one.lost_more = lost_more;
         let known = decompose(WAKEUP, None, &[one.clone()], false).unwrap();
@@ -384,7 +393,7 @@ fn the_group_that_had_no_time_is_named() {
     for throttled in [true, false] {
         one.throttled = throttled;
         let known = decompose(WAKEUP, None, &[one.clone()], false).unwrap();
-        let named = known.wakeup.parts.iter().filter(|one| one.cause.kind == Kind::Throttled);
+        let named = known.wakeup.parts.iter().filter(|one| one.cause.kind == CauseKind::Throttled);
         let named: Vec<_> = named.map(|one| (one.cause.name.as_str(), one.ns.as_nanos())).collect();
         assert_eq!(named, [("/a/b", 50), ("/a/b", 25)]);
     }
@@ -396,13 +405,13 @@ fn whoever_kept_a_thread_from_asking_is_charged_with_it() {
     let mut late = timely();
     late.asleep_since = Some(at(1_040));
     let wakeup = Wakeup { expected: at(1_000), ran: at(1_240) };
-    let mut earlier = Traced { asleep_again: Some(at(1_040)), asleep_since: Some(at(1)), ..timely() };
+    let mut earlier = TracedSleep { asleep_again: Some(at(1_040)), asleep_since: Some(at(1)), ..timely() };
     (earlier.waking, earlier.runnable, earlier.switched_in) = (at(700), at(710), Some(at(720)));
     earlier.lost = vec![Lost { from: at(900), until: at(1_030), to: thread(9, "rival"), throttled: false }];
     // Where others had its CPU besides, of whom nothing is known, the rest was not its own doing either.
-    for (lost_more, rest) in [(0, Kind::LateArming), (1, Kind::Undetermined)] {
+    for (lost_more, rest) in [(0, CauseKind::LateArming), (1, CauseKind::Undetermined)] {
         let mut joiner = Joiner::new(false).keeping();
-        joiner.saw(Traced { lost_more, ..earlier.clone() });
+        joiner.saw(TracedSleep { lost_more, ..earlier.clone() });
         joiner.woke([Wakeup { expected: at(600), ran: at(740) }]);
         joiner.saw(late.clone());
         joiner.woke([wakeup]);
@@ -411,7 +420,7 @@ fn whoever_kept_a_thread_from_asking_is_charged_with_it() {
         let (first, second) = (&explained.parts[0], &explained.parts[1]);
         assert_eq!(
             (first.cause.part, first.cause.kind, first.cause.name.as_str(), first.pid, first.ns),
-            (Part::Arming, Kind::Thread, "rival", Some(9), span(30))
+            (Part::Arming, CauseKind::Thread, "rival", Some(9), span(30))
         );
         assert_eq!((second.cause.part, second.cause.kind, second.ns), (Part::Arming, rest, span(10)));
         assert_eq!(explained.parts.iter().map(|one| one.ns.as_nanos()).sum::<u64>(), 240);
@@ -423,15 +432,15 @@ fn an_idle_cpu_is_called_before_it_switches() {
     let mut one = timely();
     one.woken_by = WokenBy::Other(thread(9, "sender"));
     one.called = Some(at(1_180));
-    let parts = |one: &Traced| -> Vec<_> {
+    let parts = |one: &TracedSleep| -> Vec<_> {
         let known = decompose(WAKEUP, None, from_ref(one), true).unwrap();
         known.wakeup.parts.iter().map(|part| (part.cause.part, part.cause.kind, part.ns.as_nanos())).collect()
     };
-    let (waiting, idle) = (Part::Waiting, Kind::IdleExit);
-    assert_eq!(parts(&one)[2..4], [(Part::Called, idle, 30), (waiting, Kind::Kernel, 20)]);
+    let (waiting, idle) = (Part::Waiting, CauseKind::IdleExit);
+    assert_eq!(parts(&one)[2..4], [(Part::Called, idle, 30), (waiting, CauseKind::Kernel, 20)]);
     // Who had the CPU meanwhile was in the way, and not the call.
     one.occupants = vec![Occupant { who: thread(9, "hog"), ns: span(50) }];
-    assert_eq!(parts(&one)[2], (waiting, Kind::Thread, 50));
+    assert_eq!(parts(&one)[2], (waiting, CauseKind::Thread, 50));
 }
 
 #[test]
@@ -440,7 +449,7 @@ fn page_faults_take_the_rest() {
     one.first_fault = Some(at(1_210));
     let known = decompose(WAKEUP, None, &[one], false).unwrap();
     let last = known.wakeup.parts.last().unwrap();
-    assert_eq!((last.cause.kind, last.ns), (Kind::PageFault, span(30)));
+    assert_eq!((last.cause.kind, last.ns), (CauseKind::PageFault, span(30)));
 }
 
 #[test]
@@ -475,7 +484,7 @@ fn wake_ups_find_their_own_sleeps() {
     joiner.end();
     assert_eq!((joiner.ledger.decomposed, joiner.ledger.unknown(), joiner.ledger.lost_events), (2, 2, 3));
     assert_eq!(joiner.ledger.not_decomposed[&NotDecomposed::LostEvents], 1);
-    let why = Why::of(&joiner.ledger, "bpf", Some(Span::ZERO), None);
+    let why = Why::from_ledger(&joiner.ledger, "bpf", Some(Span::ZERO), None);
     assert_eq!(why.late.unexplained_ns, 480);
     assert_eq!(why.causes.iter().map(|one| one.late_ns).sum::<u64>(), why.late.total_ns);
 }
@@ -501,7 +510,7 @@ fn what_happened_around_a_loss_is_not_attributed() {
 }
 
 /// Sent at 1000; woken at 1090, switched in at 1200 and back at 1240.
-fn notified() -> Traced {
+fn notified() -> TracedSleep {
     let mut one = timely();
     one.woken_by = WokenBy::Other(thread(3, "sender"));
     (one.waking, one.runnable) = (at(1_090), at(1_090));
@@ -522,17 +531,17 @@ fn a_message_is_sent_wakes_and_comes_in() {
     };
     // 1250 sent again, before it slept at 1300.
     joiner.woke([Wakeup { expected: at(1_250), ran: at(1_270) }]);
-    joiner.saw(Traced { waking: at(5_000), asleep_again: Some(at(6_000)), ..notified() });
+    joiner.saw(TracedSleep { waking: at(5_000), asleep_again: Some(at(6_000)), ..notified() });
     joiner.end();
     assert_eq!(joiner.ledger.unknown(), 0);
     let kept = joiner.into_kept();
     let first = [
-        (Part::Sending, Kind::Kernel, 90),
-        (Part::Waiting, Kind::IdleExit, 110),
-        (Part::Return, Kind::Kernel, 40),
+        (Part::Sending, CauseKind::Kernel, 90),
+        (Part::Waiting, CauseKind::IdleExit, 110),
+        (Part::Return, CauseKind::Kernel, 40),
     ];
     assert_eq!(parts(&kept[0]), first);
-    assert_eq!(parts(&kept[1]), [(Part::Sending, Kind::Kernel, 20)], "nobody had to wake it");
+    assert_eq!(parts(&kept[1]), [(Part::Sending, CauseKind::Kernel, 20)], "nobody had to wake it");
 }
 
 fn any_time() -> impl Strategy<Value = MonotonicTime> {
@@ -590,8 +599,8 @@ prop_compose! {
                     occupants in proptest::collection::vec((any_who(), 0..2_000u64), 0..5),
                     lost in proptest::collection::vec((any_time(), any_time(), any_who(), any::<bool>()), 0..3),
                     first_fault in proptest::option::of(any_time()),
-                    flags in any::<(bool, bool, bool, bool)>()) -> Traced {
-        Traced {
+                    flags in any::<(bool, bool, bool, bool)>()) -> TracedSleep {
+        TracedSleep {
             tid: 7,
             asleep_since: times.2,
             asleep: if flags.3 { Asleep::Stopped(None) } else { Asleep::Waiting },
@@ -635,6 +644,6 @@ proptest! {
         let known = decompose(wakeup, None, &[one], false).unwrap();
         let waited: Vec<_> = known.wakeup.parts.iter().filter(|one| one.cause.part == Part::Waiting).collect();
         prop_assert_eq!(waited.iter().map(|one| one.ns.as_nanos()).sum::<u64>(), total);
-        prop_assert!(waited.iter().all(|one| one.cause.kind != Kind::Unexplained));
+        prop_assert!(waited.iter().all(|one| one.cause.kind != CauseKind::Unexplained));
     }
 }

@@ -36,7 +36,7 @@ impl Traces {
     /// Why the wake-ups were late: those at least `above` late, or above the 99th percentile; `untraced` are the
     /// turns that the traced ones were taken beside.
     pub(crate) fn why(&self, above: Option<Span>, untraced: &[TurnNumber]) -> Why {
-        Why::of(&self.ledger, &self.tracer, above, self.effect(untraced))
+        Why::from_ledger(&self.ledger, &self.tracer, above, self.effect(untraced))
     }
 
     /// What tracing adds to the median: the differences of turns that were taken side by side. `None` where there are

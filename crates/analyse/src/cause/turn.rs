@@ -1,6 +1,6 @@
 //! A turn of a marked loop, split into its parts: what its own work took before it slept, and what came after.
 
-use howlate_model::{Cause, Explained, Kind, MonotonicTime, Part, Segment, Traced, Wakeup};
+use howlate_model::{Cause, CauseKind, Explained, MonotonicTime, Part, Segment, TracedSleep, Wakeup};
 
 use super::decompose::{Decomposed, decompose, lost_to};
 use super::line::{Charge, TimeLine};
@@ -11,7 +11,7 @@ pub struct Beforehand<'a> {
     /// From when to when the turn before was at work, where the program said so.
     pub work: Option<(MonotonicTime, MonotonicTime)>,
     /// The sleep before that work, since which the thread may have lost its CPU.
-    pub slept: Option<&'a Traced>,
+    pub slept: Option<&'a TracedSleep>,
     /// Whether it is known that it did not sleep since.
     pub awake: bool,
 }
@@ -19,7 +19,7 @@ pub struct Beforehand<'a> {
 /// Splits the lateness of a turn by `seen`, the sleeps of its wait, as far as a tracer saw any.
 ///
 /// Up to the time at which the work of the turn before was done, it is that which was long, but for where others had the CPU.
-pub fn turn(wakeup: Wakeup, before: Beforehand<'_>, seen: &[Traced]) -> Decomposed {
+pub fn turn(wakeup: Wakeup, before: Beforehand<'_>, seen: &[TracedSleep]) -> Decomposed {
     let decomposed = decompose(wakeup, before.slept, seen, false);
     match decomposed {
         Some(all) => Decomposed { wakeup: worked(all.wakeup, before.work), ..all },
@@ -29,7 +29,7 @@ pub fn turn(wakeup: Wakeup, before: Beforehand<'_>, seen: &[Traced]) -> Decompos
 
 /// The wait was not seen, or there was none.
 fn without_sleep(wakeup: Wakeup, before: Beforehand<'_>) -> Decomposed {
-    let mut line = TimeLine::of(wakeup);
+    let mut line = TimeLine::from_wakeup(wakeup);
     for lost in before.slept.iter().flat_map(|slept| &slept.lost) {
         own(&mut line, lost.from, before);
         line.cut_as_far(lost.until, Charge { part: Part::Arming, ..lost_to(lost) });
@@ -38,7 +38,10 @@ fn without_sleep(wakeup: Wakeup, before: Beforehand<'_>) -> Decomposed {
     if before.slept.is_some_and(|slept| slept.lost_more > 0) {
         let until = if before.awake { Some(wakeup.ran) } else { before.work.map(|(_, done)| done) };
         if let Some(until) = until {
-            line.cut_as_far(until.min(wakeup.ran), Charge::of(Part::Arming, Kind::Undetermined));
+            line.cut_as_far(
+                until.min(wakeup.ran),
+                Charge::from_wakeup(Part::Arming, CauseKind::Undetermined),
+            );
         }
     }
     own(&mut line, wakeup.ran, before);
@@ -49,17 +52,17 @@ fn without_sleep(wakeup: Wakeup, before: Beforehand<'_>) -> Decomposed {
 /// Up to `until` the thread had its CPU: before its work, at it, and after.
 fn own(line: &mut TimeLine, until: MonotonicTime, before: Beforehand<'_>) {
     if let Some((began, done)) = before.work {
-        line.cut_as_far(began.min(until), Charge::of(Part::Arming, Kind::LateArming));
-        line.cut_as_far(done.min(until), Charge::of(Part::Arming, Kind::LongWork));
+        line.cut_as_far(began.min(until), Charge::from_wakeup(Part::Arming, CauseKind::LateArming));
+        line.cut_as_far(done.min(until), Charge::from_wakeup(Part::Arming, CauseKind::LongWork));
     }
     line.cut_as_far(until, rest(before));
 }
 
 const fn rest(before: Beforehand<'_>) -> Charge {
     if before.awake {
-        Charge::of(Part::Arming, Kind::LateArming)
+        Charge::from_wakeup(Part::Arming, CauseKind::LateArming)
     } else {
-        Charge::of(Part::NotSeen, Kind::Unexplained)
+        Charge::from_wakeup(Part::NotSeen, CauseKind::Unexplained)
     }
 }
 
@@ -72,20 +75,20 @@ fn worked(all: Explained, work: Option<(MonotonicTime, MonotonicTime)>) -> Expla
 
 /// The pieces of `part` before, in and after the work; only what is charged to the thread itself is cut.
 fn apart(part: Segment, began: MonotonicTime, done: MonotonicTime) -> Vec<Segment> {
-    if part.cause.kind != Kind::LateArming {
+    if part.cause.kind != CauseKind::LateArming {
         return vec![part];
     }
     let end = part.from_ns.plus(part.ns);
     let within = |time: MonotonicTime| time.clamp(part.from_ns, end);
     let (began, done) = (within(began), within(done));
-    let piece = |from: MonotonicTime, until: MonotonicTime, kind: Kind| {
+    let piece = |from: MonotonicTime, until: MonotonicTime, kind: CauseKind| {
         let cause = Cause { kind, ..part.cause.clone() };
         Segment { cause, from_ns: from, ns: until.since(from), ..part.clone() }
     };
     let pieces = [
-        piece(part.from_ns, began, Kind::LateArming),
-        piece(began, done, Kind::LongWork),
-        piece(done, end, Kind::LateArming),
+        piece(part.from_ns, began, CauseKind::LateArming),
+        piece(began, done, CauseKind::LongWork),
+        piece(done, end, CauseKind::LateArming),
     ];
     pieces.into_iter().filter(|piece| !piece.ns.is_zero()).collect()
 }
@@ -99,7 +102,7 @@ mod tests {
         MonotonicTime::from_nanos(nanos)
     }
 
-    fn parts(all: &Decomposed) -> Vec<(Part, Kind, u64)> {
+    fn parts(all: &Decomposed) -> Vec<(Part, CauseKind, u64)> {
         let parts = &all.wakeup.parts;
         assert_eq!(
             i64::try_from(parts.iter().map(|part| part.ns.as_nanos()).sum::<u64>()).unwrap(),
@@ -119,10 +122,13 @@ mod tests {
     fn without_a_tracer_work_and_the_rest_are_told_apart() {
         let long = Beforehand { work: Some((at(0), at(3_000))), ..Beforehand::default() };
         let found = parts(&turn(late(1_000, 3_050), long, &[]));
-        assert_eq!(found, [(Part::Arming, Kind::LongWork, 2_000), (Part::NotSeen, Kind::Unexplained, 50)]);
+        assert_eq!(
+            found,
+            [(Part::Arming, CauseKind::LongWork, 2_000), (Part::NotSeen, CauseKind::Unexplained, 50)]
+        );
         let short = Beforehand { work: Some((at(0), at(200))), ..Beforehand::default() };
         let found = parts(&turn(late(1_000, 1_400), short, &[]));
-        assert_eq!(found, [(Part::NotSeen, Kind::Unexplained, 400)]);
+        assert_eq!(found, [(Part::NotSeen, CauseKind::Unexplained, 400)]);
     }
 
     // 1000   1500      2500   3000   3050
@@ -132,16 +138,16 @@ mod tests {
     fn who_made_the_work_long_is_named() {
         let hog = Who { holder: Holder::Thread, pid: Some(9), name: "hog".to_owned() };
         let lost = vec![Lost { from: at(1_500), until: at(2_500), to: hog.clone(), throttled: false }];
-        let mut slept = Traced { lost, ..Traced::woken(7, at(0), WokenBy::Other(hog)) };
-        let found = |slept: &Traced| {
+        let mut slept = TracedSleep { lost, ..TracedSleep::woken(7, at(0), WokenBy::Other(hog)) };
+        let found = |slept: &TracedSleep| {
             let before = Beforehand { work: Some((at(0), at(3_000))), slept: Some(slept), awake: true };
             parts(&turn(late(1_000, 3_050), before, &[]))
         };
-        let known = [(Part::Arming, Kind::LongWork, 500), (Part::Arming, Kind::Thread, 1_000)];
-        let rest = [(Part::Arming, Kind::LongWork, 500), (Part::Arming, Kind::LateArming, 50)];
+        let known = [(Part::Arming, CauseKind::LongWork, 500), (Part::Arming, CauseKind::Thread, 1_000)];
+        let rest = [(Part::Arming, CauseKind::LongWork, 500), (Part::Arming, CauseKind::LateArming, 50)];
         assert_eq!(found(&slept), [known, rest].concat());
         slept.lost_more = 1;
-        assert_eq!(found(&slept), [&known[..], &[(Part::Arming, Kind::Undetermined, 550)]].concat());
+        assert_eq!(found(&slept), [&known[..], &[(Part::Arming, CauseKind::Undetermined, 550)]].concat());
     }
 
     // 1000   1300       1800    1900          2000   2060
@@ -150,17 +156,17 @@ mod tests {
     #[test]
     fn what_it_did_before_it_slept_was_work_until_that_was_done() {
         let by = WokenBy::Other(Who { holder: Holder::Idle, pid: None, name: String::new() });
-        let seen = Traced {
+        let seen = TracedSleep {
             asleep_since: Some(at(1_900)),
             switched_in: Some(at(2_060)),
-            ..Traced::woken(7, at(2_000), by)
+            ..TracedSleep::woken(7, at(2_000), by)
         };
         let before = Beforehand { work: Some((at(1_300), at(1_800))), ..Beforehand::default() };
         let all = turn(late(1_000, 2_060), before, &[seen]);
         let found = parts(&all);
-        assert_eq!(found[0], (Part::Arming, Kind::LateArming, 300), "the turn before had not begun");
-        assert_eq!(found[1], (Part::Arming, Kind::LongWork, 500));
-        assert_eq!(found[2], (Part::Arming, Kind::LateArming, 100));
+        assert_eq!(found[0], (Part::Arming, CauseKind::LateArming, 300), "the turn before had not begun");
+        assert_eq!(found[1], (Part::Arming, CauseKind::LongWork, 500));
+        assert_eq!(found[2], (Part::Arming, CauseKind::LateArming, 100));
         assert_eq!(all.wakeup.parts[2].from_ns, at(1_800));
         assert_eq!(Span::from_nanos(found.iter().map(|part| part.2).sum()), Span::from_nanos(1_060));
     }

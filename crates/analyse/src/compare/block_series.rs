@@ -33,7 +33,7 @@ pub struct Piece {
 }
 
 impl Piece {
-    fn of(block: &Block) -> Self {
+    fn from_block(block: &Block) -> Self {
         let mut latency = block.latency.packed();
         block.swallowed.iter().for_each(|swallowed| latency.merge(swallowed));
         Self {
@@ -55,7 +55,7 @@ impl Track {
     }
 
     /// How long all turns took that came to their end, with what lies between them; not the time in which a run was interrupted.
-    pub const fn taken(&self) -> Span {
+    pub const fn duration(&self) -> Span {
         self.taken
     }
 
@@ -78,7 +78,7 @@ impl Track {
         self.pieces.resize(self.analysis.header.conditions.len(), Vec::new());
         let Line::Block(block) = line else { return };
         if let Some(pieces) = self.pieces.get_mut(block.condition as usize) {
-            pieces.push(Piece::of(block));
+            pieces.push(Piece::from_block(block));
         }
     }
 
@@ -122,13 +122,13 @@ mod tests {
     fn the_time_in_which_a_run_was_interrupted_is_not_that_of_its_turns() {
         let mut track = Track::new(crate::testing::analysis_of(&[]).header);
         [100, 130, 150].into_iter().for_each(|at| track.add(&finished(at)));
-        assert_eq!(track.taken(), Span::from_nanos(50));
+        assert_eq!(track.duration(), Span::from_nanos(50));
         let at_ns = MonotonicTime::from_nanos(9_000);
         track.add(&Line::Resumed(Resumed { at_ns, started: String::new() }));
         track.add(&finished(9_010));
-        assert_eq!(track.taken(), Span::from_nanos(50));
+        assert_eq!(track.duration(), Span::from_nanos(50));
         track.add(&finished(9_030));
-        assert_eq!(track.taken(), Span::from_nanos(70));
+        assert_eq!(track.duration(), Span::from_nanos(70));
     }
 }
 
@@ -142,6 +142,6 @@ pub(crate) mod testing {
         let at = |nanos: i64| MonotonicTime::from_nanos(i64::from(second) * 1_000_000_000 + nanos);
         let mut block = Block { round, from_ns: at(0), until_ns: at(1_000_000_000), ..Block::default() };
         late.iter().for_each(|late| block.record(Wakeup { expected: at(0), ran: at(*late) }, None));
-        Piece::of(&block)
+        Piece::from_block(&block)
     }
 }

@@ -23,7 +23,7 @@ pub(crate) struct MannWhitney {
 
 impl MannWhitney {
     /// Compares every value of `new` with every one of `base`; values are independent.
-    pub(crate) fn of(base: &[f64], new: &[f64]) -> Self {
+    pub(crate) fn from_samples(base: &[f64], new: &[f64]) -> Self {
         let all: Vec<f64> = new.iter().flat_map(|new| base.iter().map(move |base| new - base)).collect();
         let sizes = (base.len(), new.len());
         Self { differences: ordered(&all), null: null(sizes), inflation: 1.0 }
@@ -31,7 +31,7 @@ impl MannWhitney {
 
     /// The same of values that are like their neighbours: the variance of ranks is that many times larger.
     pub(crate) fn of_series(base: &[f64], new: &[f64], inflation: f64) -> Self {
-        Self { inflation, ..Self::of(base, new) }
+        Self { inflation, ..Self::from_samples(base, new) }
     }
 
     /// The smallest p that these sizes allow: all of one below all of the other.
@@ -116,8 +116,8 @@ mod tests {
             let p = |u: usize| 2.0 * null((m, n))[u];
             assert!(p(critical) <= 0.05 && p(critical + 1) > 0.05, "{m} {n}: {}", p(critical));
         }
-        assert!((MannWhitney::of(&[1.0; 4], &[2.0; 4]).p() - 2.0 / 70.0).abs() < 1e-12);
-        assert_eq!(least_size(0.05, &MannWhitney::of(&[], &[])), 4);
+        assert!((MannWhitney::from_samples(&[1.0; 4], &[2.0; 4]).p() - 2.0 / 70.0).abs() < 1e-12);
+        assert_eq!(least_size(0.05, &MannWhitney::from_samples(&[], &[])), 4);
     }
 
     #[test]
@@ -131,13 +131,13 @@ mod tests {
     fn test_and_interval_agree() {
         let base = [1.0, 4.0, 2.5, 3.0, 8.0, 2.2, 3.7];
         let new = [5.0, 7.1, 3.3, 9.0, 6.4, 4.4];
-        let (low, high) = MannWhitney::of(&base, &new).interval(0.05).unwrap();
+        let (low, high) = MannWhitney::from_samples(&base, &new).interval(0.05).unwrap();
         let p = |shift: f64| {
             let moved: Vec<f64> = new.iter().map(|one| one - shift).collect();
-            MannWhitney::of(&base, &moved).p()
+            MannWhitney::from_samples(&base, &moved).p()
         };
         assert!(p(low - 0.01) <= 0.05 && p(low + 0.01) > 0.05, "{low}");
         assert!(p(high + 0.01) <= 0.05 && p(high - 0.01) > 0.05, "{high}");
-        assert_eq!(MannWhitney::of(&[1.0], &[2.0]).interval(0.05), None);
+        assert_eq!(MannWhitney::from_samples(&[1.0], &[2.0]).interval(0.05), None);
     }
 }

@@ -40,7 +40,7 @@ struct Group {
 }
 
 impl Group {
-    fn of(members: Vec<(Rc<[String]>, usize)>) -> Option<Self> {
+    fn from_members(members: Vec<(Rc<[String]>, usize)>) -> Option<Self> {
         let key = Rc::clone(&members.first()?.0);
         Some(Self { key, members: members.into_iter().map(|(_, index)| index).collect() })
     }
@@ -62,7 +62,7 @@ fn groups(track: &Track, ignored: &[Property]) -> Vec<Group> {
         let key = key(condition);
         (Rc::clone(&key), (key, index))
     });
-    grouped(keyed).into_iter().filter_map(Group::of).collect()
+    grouped(keyed).into_iter().filter_map(Group::from_members).collect()
 }
 
 /// Pairs of the same conditions of two recordings. The kernel may differ, and what is one thing throughout
@@ -171,7 +171,7 @@ mod tests {
         {
             let policy: Policy = policy.parse().unwrap();
             let (cpu, kernel) = (Some(cpu), kernel.to_owned());
-            header.conditions.push(Condition { policy, cpu, thread, ..Condition::of(work, kernel) });
+            header.conditions.push(Condition { policy, cpu, thread, ..Condition::new(work, kernel) });
         }
         Track::new(header)
     }

@@ -144,7 +144,7 @@ pub fn recordings(base: &Track, news: &[Track], asked: Criteria) -> Comparison {
         let one = |one: &Match| compared(number, (base, new), one, Design::Separate, asked);
         comparison.compared.extend(matches.iter().map(one));
     }
-    judged(comparison, asked)
+    judge(comparison, asked)
 }
 
 /// Compares the conditions of one recording that differ in `property` and nothing else.
@@ -160,7 +160,7 @@ pub fn within(
 ) -> Result<Comparison, Vec<String>> {
     let one = |one: &Match| compared(0, (track, track), one, design(track, one), asked);
     let matches = matching::property(track, property, base)?;
-    Ok(judged(Comparison { compared: matches.iter().map(one).collect(), alone: 0 }, asked))
+    Ok(judge(Comparison { compared: matches.iter().map(one).collect(), alone: 0 }, asked))
 }
 
 /// Turns that share a round were interleaved; a single one was not.
@@ -188,7 +188,8 @@ fn compared(
     let is_timed = |pieces: &[Piece]| !test_result::covered(pieces).is_zero();
     let design = if is_timed(&old_pieces) && is_timed(&new_pieces) { design } else { Design::Distributions };
     // What a maximum is worth goes by the time that it took.
-    let maximum = |pieces: &[Piece]| Maximum::of(pieces, asked.confidence, seed).filter(|_| is_timed(pieces));
+    let maximum =
+        |pieces: &[Piece]| Maximum::from_pieces(pieces, asked.confidence, seed).filter(|_| is_timed(pieces));
     let (statistics, left_out) = test_result::all(design, &old_pieces, &new_pieces);
     Compared {
         recording,
@@ -204,7 +205,7 @@ fn compared(
 }
 
 /// Judges everything, now that it is known how many comparisons there are.
-fn judged(mut comparison: Comparison, asked: Criteria) -> Comparison {
+fn judge(mut comparison: Comparison, asked: Criteria) -> Comparison {
     let mut all: Vec<&mut Tested> =
         comparison.compared.iter_mut().flat_map(|one| one.statistics.iter_mut()).collect();
     let corrected = holm(&all.iter().map(|tested| tested.p).collect::<Vec<_>>());

@@ -26,7 +26,7 @@ impl Settling {
 
     /// Turns of at least the length of a unit, as many as it takes to see `effect` where pairs of them differ by
     /// `deviation`.
-    pub(crate) fn of(deviation: f64, effect: f64, unit: Span, level: f64) -> Self {
+    pub(crate) fn new(deviation: f64, effect: f64, unit: Span, level: f64) -> Self {
         let pairs = if effect > 0.0 { pairs_to_see(effect, deviation, level, POWER) } else { Self::MOST };
         Self { pairs: pairs.clamp(Self::LEAST, Self::MOST), turn_ns: unit.max(Self::SHORTEST) }
     }
@@ -51,7 +51,7 @@ mod tests {
 
     #[test]
     fn the_noise_says_how_many_turns_it_takes() {
-        let of = |deviation: f64, effect: f64| Settling::of(deviation, effect, Span::from_millis(7), 0.05);
+        let of = |deviation: f64, effect: f64| Settling::new(deviation, effect, Span::from_millis(7), 0.05);
         assert_eq!(of(1.0, 5.0).pairs, Settling::LEAST);
         // (1.96 + 1.036)² · (15 / 5)² = 80.8
         assert_eq!(of(15.0, 5.0).pairs, 81);

@@ -59,7 +59,8 @@ pub(crate) fn pairs(statistic: Statistic, base: &[Piece], new: &[Piece]) -> Resu
     if !short.is_empty() && short.len() >= long.len() {
         return Err(TooShort { wakeups: short.iter().map(wakeups).min().unwrap_or(0) });
     }
-    let (base, new) = long.iter().filter_map(|(one, new)| statistic.of(one).zip(statistic.of(new))).unzip();
+    let (base, new) =
+        long.iter().filter_map(|(one, new)| statistic.value_in(one).zip(statistic.value_in(new))).unzip();
     let wakeups = long.iter().map(wakeups).min().unwrap_or(0);
     Ok(Units { base, new, wakeups, likeness: 0.0, alike: false, inflation: 1.0, short: short.len() })
 }
@@ -105,7 +106,7 @@ pub(crate) fn stretches(statistic: Statistic, base: &[Piece], new: &[Piece]) -> 
 fn joined(statistic: Statistic, base: &[Piece], new: &[Piece], wakeups: u64) -> Units {
     let (old_units, new_units) = (join(base, wakeups), join(new, wakeups));
     let values = |units: &[Distribution], of: Statistic| -> Vec<f64> {
-        units.iter().filter_map(|unit| of.of(unit)).collect()
+        units.iter().filter_map(|unit| of.value_in(unit)).collect()
     };
     let of = |of: Statistic| (values(&old_units, of), values(&new_units, of));
     let ((base, new), level) = (of(statistic), of(Statistic::P50));
@@ -131,7 +132,7 @@ pub(crate) fn whole(statistic: Statistic, base: &[Piece], new: &[Piece]) -> Resu
     if wakeups < statistic.least() {
         return Err(TooShort { wakeups });
     }
-    let unit = |all: &Distribution| statistic.of(all).into_iter().collect();
+    let unit = |all: &Distribution| statistic.value_in(all).into_iter().collect();
     Ok(Units {
         base: unit(&base),
         new: unit(&new),

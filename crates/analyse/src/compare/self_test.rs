@@ -60,14 +60,14 @@ fn share(units: &Units, alpha: f64, p: fn(&[f64], &[f64]) -> f64) -> Share {
 
 fn interleaved(base: &[f64], new: &[f64]) -> f64 {
     let differences: Vec<f64> = new.iter().zip(base).map(|(new, base)| new - base).collect();
-    SignedRank::of(&differences).p()
+    SignedRank::from_differences(&differences).p()
 }
 
 /// The first half of the rounds against the second, both sides together in the order of rounds.
 fn sequential(base: &[f64], new: &[f64]) -> f64 {
     let all: Vec<f64> = base.iter().zip(new).flat_map(|(base, new)| [*base, *new]).collect();
     let (first, second) = all.split_at(all.len() / 2);
-    MannWhitney::of(first, second).p()
+    MannWhitney::from_samples(first, second).p()
 }
 
 /// Source: Clopper & Pearson, Biometrika 26 (1934).

@@ -29,7 +29,7 @@ pub(crate) struct SignedRank {
 }
 
 impl SignedRank {
-    pub(crate) fn of(differences: &[f64]) -> Self {
+    pub(crate) fn from_differences(differences: &[f64]) -> Self {
         let ranks = doubled_ranks(differences);
         let sum = |of: fn(f64) -> bool| -> usize {
             differences.iter().zip(&ranks).filter(|(one, _)| of(**one)).map(|(_, rank)| rank).sum()
@@ -137,7 +137,7 @@ mod tests {
             (&[0.0; 6], 1.0),
             (&[], 1.0),
         ] {
-            assert!((SignedRank::of(differences).p() - p).abs() < 1e-12, "{differences:?}");
+            assert!((SignedRank::from_differences(differences).p() - p).abs() < 1e-12, "{differences:?}");
         }
     }
 
@@ -164,18 +164,21 @@ mod tests {
     fn six_pairs_are_the_fewest_at_five_per_cent_and_eight_at_one() {
         assert!(least_p(5) > 0.05 && least_p(6) < 0.05);
         assert!(least_p(7) > 0.01 && least_p(8) < 0.01);
-        assert_eq!(SignedRank::of(&[1.0; 5]).interval(0.05), None);
-        assert_eq!(SignedRank::of(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).interval(0.05), Some((1.0, 6.0)));
+        assert_eq!(SignedRank::from_differences(&[1.0; 5]).interval(0.05), None);
+        assert_eq!(
+            SignedRank::from_differences(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).interval(0.05),
+            Some((1.0, 6.0))
+        );
     }
 
     /// The interval, checked the long way: shift the differences and test them.
     #[test]
     fn the_interval_holds_the_shifts_that_are_not_rejected() {
         let differences = [-3.0, 2.1, -4.2, -1.0, -5.3, -2.4, 1.5, -6.0, 0.6];
-        let (low, high) = SignedRank::of(&differences).interval(0.05).unwrap();
+        let (low, high) = SignedRank::from_differences(&differences).interval(0.05).unwrap();
         let p = |shift: f64| {
             let shifted: Vec<f64> = differences.iter().map(|one| one - shift).collect();
-            SignedRank::of(&shifted).p()
+            SignedRank::from_differences(&shifted).p()
         };
         assert!(p(low - 0.01) <= 0.05 && p(low + 0.01) > 0.05, "{low}");
         assert!(p(high + 0.01) <= 0.05 && p(high - 0.01) > 0.05, "{high}");
@@ -184,9 +187,9 @@ mod tests {
     #[test]
     fn one_wild_pair_does_not_decide() {
         let mut differences: Vec<f64> = (0..20).map(|pair| 1.0 + f64::from(pair * 7 % 20) / 40.0).collect();
-        let calm = SignedRank::of(&differences).interval(0.05).unwrap();
+        let calm = SignedRank::from_differences(&differences).interval(0.05).unwrap();
         differences[0] = 5_000.0;
-        let wild = SignedRank::of(&differences).interval(0.05).unwrap();
+        let wild = SignedRank::from_differences(&differences).interval(0.05).unwrap();
         assert!(wild.1 - calm.1 < 0.3, "{calm:?} {wild:?}");
     }
 }

@@ -58,7 +58,7 @@ impl Statistic {
     }
 
     /// Its value in nanoseconds.
-    pub(crate) fn of(self, all: &Distribution) -> Option<f64> {
+    pub(crate) fn value_in(self, all: &Distribution) -> Option<f64> {
         let value = match self {
             Self::P50 => all.quantile(0.5),
             Self::P99 => all.quantile(0.99),

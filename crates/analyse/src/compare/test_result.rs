@@ -74,7 +74,7 @@ enum Test {
 pub(crate) fn all(design: Design, base: &[Piece], new: &[Piece]) -> (Vec<Tested>, Vec<LeftOut>) {
     let (mut tested, mut left_out) = (Vec::new(), Vec::new());
     for statistic in Statistic::ALL {
-        match Tested::of(statistic, design, base, new) {
+        match Tested::compute(statistic, design, base, new) {
             Ok(one) => tested.extend(one),
             Err(TooShort { wakeups }) => {
                 let needed = match design {
@@ -89,7 +89,7 @@ pub(crate) fn all(design: Design, base: &[Piece], new: &[Piece]) -> (Vec<Tested>
 }
 
 impl Tested {
-    fn of(
+    fn compute(
         statistic: Statistic,
         design: Design,
         base: &[Piece],
@@ -112,7 +112,7 @@ impl Tested {
     pub(crate) fn pairs(statistic: Statistic, units: &Units, covered: Span) -> Option<Self> {
         let differences: Vec<f64> = units.new.iter().zip(&units.base).map(|(new, base)| new - base).collect();
         let difference = hodges_lehmann::centre(&differences)?;
-        let test = SignedRank::of(&differences);
+        let test = SignedRank::from_differences(&differences);
         Self::new(statistic, units, (difference, test.p()), covered, Test::Pairs(test, differences))
     }
 
@@ -188,7 +188,7 @@ impl Tested {
             Test::Pairs(_, differences) => neighbours_differ(&[differences]) / std::f64::consts::SQRT_2,
             Test::Stretches(_, units, _) => neighbours_differ(&[&units.base, &units.new]),
         };
-        let settling = Settling::of(deviation, effect, self.unit, level);
+        let settling = Settling::new(deviation, effect, self.unit, level);
         Settling { pairs: settling.pairs.max(signed_rank::least_pairs(level)), ..settling }
     }
 

@@ -84,7 +84,7 @@ impl Arm {
         self.of(goal).filter(|one| one.verdict == Verdict::Better).map_or(0.0, share)
     }
 
-    fn judged(&self, goal: Statistic) -> Course {
+    fn judge(&self, goal: Statistic) -> Course {
         match self.of(goal) {
             Some(tested) if matches!(tested.verdict, Verdict::Better | Verdict::Worse) => Course::Decided,
             Some(tested) if is_hopeless(tested) => Course::Hopeless,
@@ -158,7 +158,7 @@ impl Trial {
                 }
             }
             if is_open {
-                arm.course = arm.judged(self.goal);
+                arm.course = arm.judge(self.goal);
             }
         }
     }
@@ -201,7 +201,7 @@ impl Level {
         pieces.retain(|piece| piece.round >= from);
         let turns = sampling_unit::pairs(statistic, &pieces, &pieces).ok()?.base;
         let ns = hodges_lehmann::centre(&turns)?;
-        Some(Self { ns, interval_ns: SignedRank::of(&turns).interval(1.0 - confidence) })
+        Some(Self { ns, interval_ns: SignedRank::from_differences(&turns).interval(1.0 - confidence) })
     }
 }
 

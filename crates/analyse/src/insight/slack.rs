@@ -216,7 +216,7 @@ fn as_nanos(span: Span) -> i64 {
 mod tests {
     use super::*;
     use crate::insight::tests::{idle, sleeps};
-    use howlate_model::{Cause, Explained, Kind, Ledger, MonotonicTime, Segment, WhyBlock};
+    use howlate_model::{Cause, CauseKind, Explained, Ledger, MonotonicTime, Segment, WhyBlock};
 
     const SLACK: Span = Span::from_micros(50);
 
@@ -258,8 +258,8 @@ mod tests {
             Segment { cause, pid: None, from_ns: at_ns, ns: Span::from_nanos(ns) }
         };
         let parts = vec![
-            part(Part::TimerSlack, Kind::TimerSlack, slack),
-            part(Part::WakeUp, Kind::Kernel, late - slack),
+            part(Part::TimerSlack, CauseKind::TimerSlack, slack),
+            part(Part::WakeUp, CauseKind::Kernel, late - slack),
         ];
         let mut ledger = Ledger::default();
         (0..50).for_each(|_| ledger.add(&Explained { at_ns, latency_ns, cpu: None, parts: parts.clone() }));

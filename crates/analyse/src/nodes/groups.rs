@@ -92,7 +92,7 @@ fn shift(
     if group.len().min(others.len()) < LEAST {
         return None;
     }
-    let test = MannWhitney::of(&others, &group);
+    let test = MannWhitney::from_samples(&others, &group);
     let shift = GroupShift {
         property: property.to_owned(),
         value: value.to_owned(),

@@ -139,7 +139,7 @@ fn spread(analysis: &Analysis, outcomes: &[&Outcome], statistic: NodeStatistic) 
     let values: Vec<f64> = measured.iter().map(|one| one.value).collect();
     let centre = median(&values).filter(|_| values.len() > 1)?;
     let margin = analysis.margin.unwrap_or(USUAL_MARGIN).nanos_around(centre);
-    let mut nodes = judged(&measured, margin);
+    let mut nodes = judge(&measured, margin);
     nodes.sort_by(|one, other| other.value_ns.total_cmp(&one.value_ns));
     let mut condition = outcomes[0].condition.clone();
     (condition.node, condition.cpu, condition.thread) = (None, None, 0);
@@ -160,12 +160,12 @@ fn spread(analysis: &Analysis, outcomes: &[&Outcome], statistic: NodeStatistic) 
 }
 
 /// Each node beside the others.
-fn judged(measured: &[Measured], margin: f64) -> Vec<NodeNumber> {
+fn judge(measured: &[Measured], margin: f64) -> Vec<NodeNumber> {
     let values: Vec<f64> = measured.iter().map(|one| one.value).collect();
     let usual = median(&measured.iter().map(|one| one.variance).collect::<Vec<_>>()).unwrap_or(0.0);
     // One of so many moves neither the median nor the spread.
-    let all = (values.len() > MANY).then(|| Others::of(&values)).flatten();
-    let without = |place: usize| Others::of(&[&values[..place], &values[place + 1..]].concat());
+    let all = (values.len() > MANY).then(|| Others::from_values(&values)).flatten();
+    let without = |place: usize| Others::from_values(&[&values[..place], &values[place + 1..]].concat());
     let beside = |(place, one): (usize, &Measured)| {
         apart(one.value, all.or_else(|| without(place))?, one.variance - usual)
     };

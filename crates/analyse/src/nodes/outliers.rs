@@ -56,7 +56,7 @@ pub(crate) fn apart(one: f64, others: Others, excess: f64) -> Option<Apart> {
 impl Others {
     /// Of these values; `None` below two.
     #[allow(clippy::cast_precision_loss, reason = "thousands of nodes")]
-    pub(crate) fn of(values: &[f64]) -> Option<Self> {
+    pub(crate) fn from_values(values: &[f64]) -> Option<Self> {
         let m = values.len() as f64;
         if values.len() < ROBUST_FROM {
             let centre = mean(values).filter(|_| values.len() > 1)?;
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     fn beside(one: f64, others: &[f64], excess: f64) -> Option<Apart> {
-        apart(one, Others::of(others)?, excess)
+        apart(one, Others::from_values(others)?, excess)
     }
 
     #[test]

@@ -34,7 +34,7 @@ fn measured(fleet: Fleet, late: usize, shift: f64, random: &mut fastrand::Rng) -
 
 /// Which nodes stand out by more than 2 µs.
 fn named(measured: &[Measured]) -> Vec<usize> {
-    let judged = judged(measured, 2_000.0);
+    let judged = judge(measured, 2_000.0);
     judged.iter().filter(|one| one.stands_out).map(|one| one.node.parse().unwrap()).collect()
 }
 
@@ -87,7 +87,7 @@ fn a_difference_within_the_margin_is_none() {
     let fleet = Fleet { nodes: 20, between: 10.0, within: 10.0 };
     let measured = measured(fleet, 1, 1_500.0, &mut fastrand::Rng::with_seed(1));
     assert!(named(&measured).is_empty());
-    assert!(judged(&measured, 1_000.0)[0].stands_out);
+    assert!(judge(&measured, 1_000.0)[0].stands_out);
 }
 
 const WORK: Work = Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_millis(1) };

@@ -74,7 +74,7 @@ mod tests {
             let mut machine = series::Simulated::new(Series::Autoregressive, seed);
             let mut second = || (0..100).map(|_| machine.latency()).collect::<Vec<_>>();
             let (base, new) = (second(), second());
-            crate::compare::MannWhitney::of(&base, &new).p() <= 0.05
+            crate::compare::MannWhitney::from_samples(&base, &new).p() <= 0.05
         };
         let alarms = (0..30).filter(|seed| alarm(*seed)).count();
         assert!(alarms > 10, "{alarms} of 30");

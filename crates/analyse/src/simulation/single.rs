@@ -27,7 +27,7 @@ struct Truth {
 
 impl Truth {
     #[allow(clippy::cast_possible_truncation, reason = "simulated latencies are small")]
-    fn of(series: Series, trials: u64) -> Self {
+    fn new(series: Series, trials: u64) -> Self {
         let known = KNOWN as usize * trials.max(100) as usize;
         // Many machines rather than one for long: what wanders slowly is seen from all sides.
         let machine = |seed: u64| {
@@ -58,7 +58,7 @@ impl Truth {
 
 /// What is said of one condition that was measured for so many wake-ups of a millisecond each.
 pub fn single(series: Series, wakeups: u64, seeds: Range<u64>) -> Vec<Tally> {
-    let truth = Truth::of(series, seeds.end - seeds.start);
+    let truth = Truth::new(series, seeds.end - seeds.start);
     tallied(seeds, |seed| {
         let mut machine = Clocked::new(Simulated::new(series, seed));
         let mut track = track(1);
@@ -74,7 +74,8 @@ pub fn single(series: Series, wakeups: u64, seeds: Range<u64>) -> Vec<Tally> {
         let max = outcome.latency().max().unwrap_or_default();
         let bounds = |one_in: u64| truth.share_beyond(max) <= 1.0 / one_in.max(1) as f64;
         let bound = outcome.bound().map(|bound| bound.one_in);
-        let compared = Maximum::of(&track.pieces(&[0]), 0.95, seed).and_then(|one| one.later_at_most_one_in);
+        let compared =
+            Maximum::from_pieces(&track.pieces(&[0]), 0.95, seed).and_then(|one| one.later_at_most_one_in);
         said.push((format!("{how}: has a bound of the maximum"), None, bound.is_some()));
         said.push((format!("{how}: bound of the maximum"), Some(0.95), bound.is_none_or(bounds)));
         said.push((format!("{how}: the same in compare"), Some(0.95), compared.is_none_or(bounds)));

@@ -14,7 +14,7 @@ const NAMES_KEPT: u64 = 2;
 
 /// Where a thread waited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Place {
+enum WaitSite {
     Cpu,
     At(u64),
     NoRoom,
@@ -22,11 +22,11 @@ enum Place {
 
 /// One thread since the while began.
 #[derive(Debug, Default)]
-struct Thread {
+struct ThreadState {
     last: ThreadWaits,
     read: u64,
     seen: Span,
-    sums: BTreeMap<Place, Sum>,
+    sums: BTreeMap<WaitSite, Sum>,
     behind: Vec<Behind>,
     /// What it waited for when the while began.
     before: Option<Ongoing>,
@@ -36,7 +36,7 @@ struct Thread {
 #[derive(Debug, Default)]
 pub struct Adding {
     reasons: HashMap<u64, (Reason, Vec<String>)>,
-    threads: HashMap<u32, Thread>,
+    threads: HashMap<u32, ThreadState>,
     /// Threads that have ended, by process.
     past: HashMap<u32, (String, u64, Sums)>,
     /// Processes that have ended, by name: how many, of the kernel or not.
@@ -138,12 +138,12 @@ impl Adding {
         let thread = self.threads.entry(one.tid).or_default();
         thread.read = self.reading;
         thread.seen = thread.seen.plus(one.seen);
-        thread.sums.entry(Place::Cpu).or_default().over(one.cpu, 0);
+        thread.sums.entry(WaitSite::Cpu).or_default().over(one.cpu, 0);
         for reason in &one.reasons {
-            let into = thread.sums.entry(Place::At(reason.stack)).or_default();
+            let into = thread.sums.entry(WaitSite::At(reason.stack)).or_default();
             into.over(reason.waits, reason.looked_at);
         }
-        thread.sums.entry(Place::NoRoom).or_default().over(one.more_reasons, 0);
+        thread.sums.entry(WaitSite::NoRoom).or_default().over(one.more_reasons, 0);
         thread.behind.extend(behind);
         let (tid, ended) = (one.tid, one.ended);
         thread.last = one;
@@ -166,7 +166,7 @@ impl Adding {
     /// Threads and names that are gone.
     fn forget(&mut self) {
         let reading = self.reading;
-        let gone = |(tid, thread): (&u32, &Thread)| (thread.read < reading).then_some(*tid);
+        let gone = |(tid, thread): (&u32, &ThreadState)| (thread.read < reading).then_some(*tid);
         let gone: Vec<u32> = self.threads.iter().filter_map(gone).collect();
         gone.into_iter().for_each(|tid| self.end(tid));
         self.names.retain(|_, (_, seen)| *seen + NAMES_KEPT >= reading);
@@ -195,7 +195,7 @@ impl Adding {
     }
 
     /// What a thread waited for in this while.
-    fn sums(&self, thread: &Thread) -> Sums {
+    fn sums(&self, thread: &ThreadState) -> Sums {
         let mut all = Sums { seen: thread.seen, ..Sums::default() };
         let mut places = thread.sums.clone();
         if let Some(Ongoing { stack, lasts }) = thread.last.ongoing {
@@ -212,13 +212,13 @@ impl Adding {
         all
     }
 
-    fn reason(&self, place: Place) -> (Reason, u64) {
+    fn reason(&self, place: WaitSite) -> (Reason, u64) {
         match place {
-            Place::Cpu => (Reason::of(WaitKind::Cpu), NOT_LOOKED_AT),
-            Place::NoRoom => (Reason::of(WaitKind::NotSeen), NOT_LOOKED_AT),
-            Place::At(id) => {
+            WaitSite::Cpu => (Reason::from_kind(WaitKind::Cpu), NOT_LOOKED_AT),
+            WaitSite::NoRoom => (Reason::from_kind(WaitKind::NotSeen), NOT_LOOKED_AT),
+            WaitSite::At(id) => {
                 let known = self.reasons.get(&id).map(|(reason, _)| reason.clone());
-                (known.unwrap_or_else(|| Reason::of(WaitKind::NotSeen)), id)
+                (known.unwrap_or_else(|| Reason::from_kind(WaitKind::NotSeen)), id)
             }
         }
     }
@@ -301,10 +301,10 @@ impl Adding {
     }
 }
 
-const fn place(stack: Option<u64>) -> Place {
+const fn place(stack: Option<u64>) -> WaitSite {
     match stack {
-        None => Place::Cpu,
-        Some(id) => Place::At(id),
+        None => WaitSite::Cpu,
+        Some(id) => WaitSite::At(id),
     }
 }
 

@@ -21,7 +21,7 @@ static BY_NAME: LazyLock<HashMap<&str, (WaitKind, &str)>> =
 
 impl Reason {
     /// A reason without a place in the kernel.
-    pub fn of(kind: WaitKind) -> Self {
+    pub fn from_kind(kind: WaitKind) -> Self {
         Self { kind, at: String::new() }
     }
 
@@ -50,7 +50,7 @@ impl Reason {
     fn unknown(inside: &[String]) -> Self {
         match inside.first() {
             Some(name) => Self { kind: WaitKind::Other, at: name.clone() },
-            None => Self::of(WaitKind::NotSeen),
+            None => Self::from_kind(WaitKind::NotSeen),
         }
     }
 }

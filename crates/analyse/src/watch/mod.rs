@@ -14,6 +14,6 @@ mod wakeup_chains;
 
 pub use observed_wakeup::Awakening;
 pub use rhythm::{Rhythm, RhythmNumbers, RunQueueNumbers, TurnsNumbers};
-pub use thread::Thread;
-pub use turns::{Turned, Turns};
+pub use thread::ThreadSummary;
+pub use turns::{CompletedTurn, Turns};
 pub use wakeup_chains::Chains;

@@ -2,7 +2,7 @@
 
 use std::slice::from_ref;
 
-use howlate_model::{Activation, Asleep, MonotonicTime, Span, Traced, Wakeup, Who, WokenBy};
+use howlate_model::{Activation, Asleep, MonotonicTime, Span, TracedSleep, Wakeup, Who, WokenBy};
 
 use crate::cause::{Decomposed, decompose};
 
@@ -27,7 +27,7 @@ pub struct Awakening {
 impl Awakening {
     /// Reads `one`; `before` is the thread's sleep before, since which it may have lost its CPU. `None` where it was no wake-up: the
     /// thread had not left its CPU, it was stopped rather than asleep, or nobody saw what woke it.
-    pub fn of(one: &Traced, before: Option<&Traced>) -> Option<Self> {
+    pub fn from_sleep(one: &TracedSleep, before: Option<&TracedSleep>) -> Option<Self> {
         let (activation, by, expected) = match &one.woken_by {
             WokenBy::Timer(expiry) => (Activation::Timer, None, expiry.soft),
             WokenBy::Other(who) if one.switched_in.is_some() && one.asleep == Asleep::Waiting => {
@@ -46,7 +46,7 @@ impl Awakening {
 
 /// When it ran: at the switch, or after those stretches in which its group had no time left before it was back in its
 /// program.
-fn ran(one: &Traced) -> MonotonicTime {
+fn ran(one: &TracedSleep) -> MonotonicTime {
     let mut ran = one.switched_in.unwrap_or(one.waking);
     let is_set_aside = one.lost.first().is_some_and(|lost| lost.throttled);
     for lost in one.lost.iter().filter(|_| is_set_aside) {
@@ -62,7 +62,7 @@ fn ran(one: &Traced) -> MonotonicTime {
 mod tests {
     use super::*;
     use crate::watch::thread::testing::{at, by_timer, woken};
-    use howlate_model::{Holder, Kind, Lost, Occupant};
+    use howlate_model::{CauseKind, Holder, Lost, Occupant};
 
     fn hog() -> Who {
         Who { holder: Holder::Thread, pid: Some(9), name: "hog".to_owned() }
@@ -75,17 +75,17 @@ mod tests {
     fn a_timer_is_late_from_the_time_that_it_was_set_to() {
         let mut one = by_timer(7, 1_000, 1_400);
         one.occupants.push(Occupant { who: hog(), ns: Span::from_nanos(300) });
-        let seen = Awakening::of(&one, None).unwrap();
+        let seen = Awakening::from_sleep(&one, None).unwrap();
         assert_eq!((seen.activation, seen.by), (Activation::Timer, None));
         assert_eq!(seen.wakeup, Wakeup { expected: at(1_000), ran: at(1_400) });
         let parts = &seen.parts.wakeup.parts;
         assert_eq!(parts.iter().map(|part| part.ns.as_nanos()).sum::<u64>(), 400);
-        assert!(parts.iter().any(|part| part.cause.kind == Kind::Thread && part.cause.name == "hog"));
+        assert!(parts.iter().any(|part| part.cause.kind == CauseKind::Thread && part.cause.name == "hog"));
     }
 
     #[test]
     fn an_event_is_late_from_the_moment_at_which_it_woke() {
-        let seen = Awakening::of(&woken(7, hog(), 2_000, 2_060), None).unwrap();
+        let seen = Awakening::from_sleep(&woken(7, hog(), 2_000, 2_060), None).unwrap();
         assert_eq!((seen.activation, seen.by), (Activation::Event, Some(hog())));
         assert_eq!(seen.wakeup.latency().as_nanos(), 60);
     }
@@ -94,13 +94,13 @@ mod tests {
     fn what_did_not_sleep_was_not_woken() {
         let mut one = woken(7, hog(), 2_000, 2_060);
         one.switched_in = None;
-        assert_eq!(Awakening::of(&one, None), None);
+        assert_eq!(Awakening::from_sleep(&one, None), None);
         let mut timer = by_timer(7, 1_000, 1_400);
         timer.switched_in = None;
-        let seen = Awakening::of(&timer, None).unwrap();
+        let seen = Awakening::from_sleep(&timer, None).unwrap();
         assert_eq!(seen.wakeup.ran, timer.waking, "its time had come nevertheless");
-        let stopped = Traced { asleep: Asleep::Stopped(None), ..woken(7, hog(), 2_000, 2_060) };
-        assert_eq!(Awakening::of(&stopped, None), None);
+        let stopped = TracedSleep { asleep: Asleep::Stopped(None), ..woken(7, hog(), 2_000, 2_060) };
+        assert_eq!(Awakening::from_sleep(&stopped, None), None);
     }
 
     #[test]
@@ -108,10 +108,10 @@ mod tests {
         let lost = |from, until, throttled| Lost { from: at(from), until: at(until), to: hog(), throttled };
         let mut one = by_timer(7, 1_000, 1_400);
         one.lost = vec![lost(1_405, 9_000, true), lost(9_000, 9_500, false), lost(90_000, 99_000, false)];
-        assert_eq!(Awakening::of(&one, None).unwrap().wakeup.ran, at(9_500));
+        assert_eq!(Awakening::from_sleep(&one, None).unwrap().wakeup.ran, at(9_500));
         one.lost.remove(0);
         assert_eq!(
-            Awakening::of(&one, None).unwrap().wakeup.ran,
+            Awakening::from_sleep(&one, None).unwrap().wakeup.ran,
             at(1_400),
             "it ran, and lost its CPU later"
         );

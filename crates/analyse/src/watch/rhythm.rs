@@ -135,8 +135,8 @@ impl Rhythm {
         RhythmNumbers {
             period_ns: self.period(),
             jitter_ns: self.jitter(),
-            steps_ns: Summary::of(&self.all.steps),
-            intervals_ns: Summary::of(&self.all.intervals),
+            steps_ns: Summary::from_distribution(&self.all.steps),
+            intervals_ns: Summary::from_distribution(&self.all.intervals),
             missed: self.missed(),
             woken_by: self.all.woken_by.clone(),
             handed_on: self.all.handed_on.clone(),
@@ -147,7 +147,7 @@ impl Rhythm {
 }
 
 fn turns(all: &TurnsBlock) -> TurnsNumbers {
-    let (period_ns, work_ns) = (all.period_ns, Summary::of(&all.work));
+    let (period_ns, work_ns) = (all.period_ns, Summary::from_distribution(&all.work));
     TurnsNumbers { period_ns, work_ns, long: all.long, inferred: all.inferred }
 }
 

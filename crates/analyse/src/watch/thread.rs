@@ -7,11 +7,11 @@ use howlate_model::{
 };
 
 use super::grid::Grid;
-use super::{Awakening, Turned};
+use super::{Awakening, CompletedTurn};
 
 /// The wake-ups of one thread by one kind of activation: what a condition of a recording is about.
 #[derive(Debug)]
-pub struct Thread {
+pub struct ThreadSummary {
     block: Block,
     ledger: Ledger,
     rhythm: WatchedBlock,
@@ -25,7 +25,7 @@ pub struct Thread {
     pub waited: Option<Span>,
 }
 
-impl Thread {
+impl ThreadSummary {
     /// The thread of this condition, watched from `from` on.
     pub fn new(condition: u32, from: MonotonicTime) -> Self {
         Self {
@@ -70,7 +70,7 @@ impl Thread {
     }
 
     /// Takes the next turn of its loop.
-    pub fn turned(&mut self, one: &Turned) {
+    pub fn turned(&mut self, one: &CompletedTurn) {
         self.ran(one.woke);
         if let Some(turns) = &mut self.rhythm.turns {
             one.worked.into_iter().for_each(|length| turns.worked(length));
@@ -162,14 +162,14 @@ fn length(span: Span) -> Latency {
 
 #[cfg(test)]
 pub(super) mod testing {
-    use howlate_model::{Expiry, Holder, MonotonicTime, Traced, Who, WokenBy};
+    use howlate_model::{Expiry, Holder, MonotonicTime, TracedSleep, Who, WokenBy};
 
     pub(in crate::watch) fn at(nanos: i64) -> MonotonicTime {
         MonotonicTime::from_nanos(nanos)
     }
 
     /// Woken by its timer, which was set to `expected` and served 100 ns later.
-    pub(in crate::watch) fn by_timer(tid: u32, expected: i64, ran: i64) -> Traced {
+    pub(in crate::watch) fn by_timer(tid: u32, expected: i64, ran: i64) -> TracedSleep {
         let idle = Who { holder: Holder::Idle, pid: None, name: String::new() };
         let expiry = Expiry {
             soft: at(expected),
@@ -181,15 +181,15 @@ pub(super) mod testing {
             served: at(expected + 50),
             deferred: None,
         };
-        Traced { woken_by: WokenBy::Timer(expiry), ..woken(tid, idle, expected + 100, ran) }
+        TracedSleep { woken_by: WokenBy::Timer(expiry), ..woken(tid, idle, expected + 100, ran) }
     }
 
     /// Woken by `who`.
-    pub(in crate::watch) fn woken(tid: u32, who: Who, waking: i64, ran: i64) -> Traced {
-        Traced {
+    pub(in crate::watch) fn woken(tid: u32, who: Who, waking: i64, ran: i64) -> TracedSleep {
+        TracedSleep {
             asleep_since: Some(at(0)),
             switched_in: Some(at(ran)),
-            ..Traced::woken(tid, at(waking), WokenBy::Other(who))
+            ..TracedSleep::woken(tid, at(waking), WokenBy::Other(who))
         }
     }
 }
@@ -207,9 +207,9 @@ mod tests {
         let condition =
             analysis_of(&[Work::Watch { mechanism: Activation::Timer }]).header.conditions[0].clone();
         analysis.add(&Line::Condition(Box::new(condition)));
-        let mut thread = Thread::new(0, at(0));
+        let mut thread = ThreadSummary::new(0, at(0));
         for (expected, late) in turns {
-            thread.woke(&Awakening::of(&by_timer(7, *expected, expected + late), None).unwrap());
+            thread.woke(&Awakening::from_sleep(&by_timer(7, *expected, expected + late), None).unwrap());
         }
         thread.block(at(1_000_000_000)).iter().for_each(|line| analysis.add(line));
         thread.reasons(at(1_000_000_000), "bpf").iter().for_each(|line| analysis.add(line));
@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn where_nobody_saw_what_woke_it_its_runs_and_waits_are_known() {
-        let mut thread = Thread::new(0, at(0));
+        let mut thread = ThreadSummary::new(0, at(0));
         (1..=20).for_each(|turn| thread.slept(at(turn * 5_000_000), u64::from(turn % 10 == 0)));
         thread.got(23, Span::from_micros(46));
         assert_eq!((thread.count, thread.waited), (23, Some(Span::from_micros(46))));
@@ -261,9 +261,9 @@ mod tests {
 
     #[test]
     fn turns_that_no_time_was_set_for_have_their_work() {
-        let mut thread = Thread::new(0, at(0));
+        let mut thread = ThreadSummary::new(0, at(0));
         thread.turns_every(Span::ZERO);
-        let turn = |number: i64| Turned {
+        let turn = |number: i64| CompletedTurn {
             awakening: None,
             woke: at(number * 1_000),
             worked: Some(Span::from_nanos(700)),

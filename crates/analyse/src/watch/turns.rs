@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use howlate_model::{Activation, LoopTurn, MonotonicTime, Span, Traced, Wakeup, WokenBy};
+use howlate_model::{Activation, LoopTurn, MonotonicTime, Span, TracedSleep, Wakeup, WokenBy};
 
 use super::Awakening;
 use super::due::{Due, Expected, TELLING};
@@ -20,15 +20,15 @@ pub struct Turns {
     has_learnt: bool,
     traced: bool,
     waiting: VecDeque<LoopTurn>,
-    seen: VecDeque<Traced>,
+    seen: VecDeque<TracedSleep>,
     /// The turn before, and the last sleep that was over then.
     before: Option<LoopTurn>,
-    slept: Option<Traced>,
+    slept: Option<TracedSleep>,
 }
 
 /// A turn of which all is known that will be.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Turned {
+pub struct CompletedTurn {
     /// How late it was, and why; `None` where nobody knows when it was to begin.
     pub awakening: Option<Awakening>,
     /// When it began.
@@ -61,7 +61,7 @@ impl Turns {
     }
 
     /// Takes the next sleep of its thread.
-    pub fn saw(&mut self, one: Traced) {
+    pub fn saw(&mut self, one: TracedSleep) {
         if self.seen.len() == KEPT {
             self.seen.pop_front();
         }
@@ -69,7 +69,7 @@ impl Turns {
     }
 
     /// The turns that are known by now.
-    pub fn settle(&mut self, now: MonotonicTime) -> Vec<Turned> {
+    pub fn settle(&mut self, now: MonotonicTime) -> Vec<CompletedTurn> {
         let mut settled = Vec::new();
         while let Some(turn) = self.waiting.front().copied() {
             let is_old = now.since(turn.woke) >= PATIENCE;
@@ -83,7 +83,7 @@ impl Turns {
     }
 
     /// Those that are left: nothing more will come.
-    pub fn end(&mut self) -> Vec<Turned> {
+    pub fn end(&mut self) -> Vec<CompletedTurn> {
         let mut settled = Vec::new();
         while let Some(turn) = self.waiting.front().copied() {
             settled.push(self.take(turn));
@@ -102,7 +102,7 @@ impl Turns {
         !self.traced || again.is_some_and(|again| again >= turn.woke)
     }
 
-    fn take(&mut self, turn: LoopTurn) -> Turned {
+    fn take(&mut self, turn: LoopTurn) -> CompletedTurn {
         if !std::mem::replace(&mut self.has_learnt, true) {
             self.due.learn(self.waiting.iter());
         }
@@ -118,7 +118,7 @@ impl Turns {
             self.explain(wakeup, work, &mine)
         });
         self.slept = mine.into_iter().last().or(self.slept.take());
-        Turned {
+        CompletedTurn {
             awakening,
             woke: turn.woke,
             worked: turn.done.map(|done| done.since(turn.woke)),
@@ -128,7 +128,7 @@ impl Turns {
     }
 
     /// The sleeps between the work of the turn before and this one.
-    fn sleeps(&mut self, before: Option<LoopTurn>, turn: LoopTurn) -> Vec<Traced> {
+    fn sleeps(&mut self, before: Option<LoopTurn>, turn: LoopTurn) -> Vec<TracedSleep> {
         let since = before.map(|before| before.done.unwrap_or(before.woke));
         while self.seen.front().is_some_and(|one| since.is_some_and(|since| one.waking <= since)) {
             self.slept = self.seen.pop_front();
@@ -141,12 +141,12 @@ impl Turns {
         &self,
         wakeup: Wakeup,
         work: Option<(MonotonicTime, MonotonicTime)>,
-        mine: &[Traced],
+        mine: &[TracedSleep],
     ) -> Awakening {
         let slept = self.slept.as_ref();
         let awake = slept.and_then(|slept| slept.asleep_again).is_some_and(|again| again >= wakeup.ran);
         // Sleeps that ended before the time asked for have no part in it.
-        let is_past = |one: &&Traced| one.asleep_again.is_some_and(|again| again <= wakeup.expected);
+        let is_past = |one: &&TracedSleep| one.asleep_again.is_some_and(|again| again <= wakeup.expected);
         let past = mine.iter().take_while(is_past).count().min(mine.len().saturating_sub(1));
         let parts = turn(wakeup, Beforehand { work, slept, awake }, &mine[past..]);
         Awakening { activation: Activation::Loop, by: None, through: Vec::new(), wakeup, parts }
@@ -161,7 +161,7 @@ fn work(before: LoopTurn, next: &Expected) -> Option<(MonotonicTime, MonotonicTi
 }
 
 /// The time that a timer was set to, if that ended the sleep.
-fn timer(one: &Traced) -> Option<MonotonicTime> {
+fn timer(one: &TracedSleep) -> Option<MonotonicTime> {
     match &one.woken_by {
         WokenBy::Timer(expiry) => Some(expiry.soft),
         WokenBy::Other(_) | WokenBy::NotSeen { .. } => None,
@@ -172,19 +172,19 @@ fn timer(one: &Traced) -> Option<MonotonicTime> {
 mod tests {
     use super::*;
     use crate::watch::thread::testing::{at, by_timer};
-    use howlate_model::{Kind, Part};
+    use howlate_model::{CauseKind, Part};
 
     const PERIOD: i64 = 1_000_000;
 
     /// A hundred turns with a little work, and one of long work; the timer leaves out what went by.
-    fn program() -> Vec<(LoopTurn, Traced)> {
+    fn program() -> Vec<(LoopTurn, TracedSleep)> {
         let mut turns = Vec::new();
         let mut due = PERIOD;
         for number in 0..100 {
             let (woke, work) = (due + 5_000, if number == 50 { 2_500_000 } else { 100_000 });
             let turn = LoopTurn { expected: None, woke: at(woke), done: Some(at(woke + work)) };
             let again = woke + work + 3_000;
-            let slept = Traced {
+            let slept = TracedSleep {
                 asleep_since: Some(at(due - 500_000)),
                 asleep_again: Some(at(again)),
                 ..by_timer(7, due, woke - 1_000)
@@ -254,7 +254,7 @@ mod tests {
         assert_eq!(second.wakeup.expected, at(2_000_000));
         let kinds: Vec<_> =
             second.parts.wakeup.parts.iter().map(|part| (part.cause.kind, part.ns.as_nanos())).collect();
-        assert_eq!(kinds, [(Kind::LongWork, 1_500_000), (Kind::LateArming, 500)]);
+        assert_eq!(kinds, [(CauseKind::LongWork, 1_500_000), (CauseKind::LateArming, 500)]);
     }
 
     #[test]

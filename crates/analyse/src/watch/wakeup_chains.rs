@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use howlate_model::{Activation, Explained, Holder, MonotonicTime, Span, Traced, Wakeup, Who, WokenBy};
+use howlate_model::{Activation, Explained, Holder, MonotonicTime, Span, TracedSleep, Wakeup, Who, WokenBy};
 
 use super::Awakening;
 use crate::cause::handed_on;
@@ -20,16 +20,16 @@ const REMEMBERED: usize = 256;
 /// The sleeps of a program's threads, and the deadlines that they hand on.
 #[derive(Debug, Default)]
 pub struct Chains {
-    threads: HashMap<u32, Thread>,
+    threads: HashMap<u32, ChainThread>,
 }
 
 #[derive(Debug, Default)]
-struct Thread {
+struct ChainThread {
     process: u32,
     has_ended: bool,
-    waiting: VecDeque<Traced>,
+    waiting: VecDeque<TracedSleep>,
     /// Its last sleep, since which it may have lost its CPU.
-    before: Option<Traced>,
+    before: Option<TracedSleep>,
     runs: VecDeque<Run>,
 }
 
@@ -50,7 +50,7 @@ struct Deadline {
 }
 
 /// What a sleep is to become.
-enum Found {
+enum Resolution {
     Known(Option<Awakening>),
     /// What its waker was up to is not told yet.
     Later,
@@ -64,7 +64,7 @@ impl Chains {
     }
 
     /// Takes what was seen of a thread of `process`.
-    pub fn saw(&mut self, one: Traced, process: u32) {
+    pub fn saw(&mut self, one: TracedSleep, process: u32) {
         let thread = self.threads.entry(one.tid).or_default();
         thread.process = process;
         thread.waiting.push_back(one);
@@ -82,7 +82,7 @@ impl Chains {
 
     /// The sleeps that are known by now, each thread's in their order; `None` for those that were none. At the end, `now` is
     /// long past.
-    pub fn settle(&mut self, now: MonotonicTime) -> Vec<(Traced, Option<Awakening>)> {
+    pub fn settle(&mut self, now: MonotonicTime) -> Vec<(TracedSleep, Option<Awakening>)> {
         let mut settled = Vec::new();
         let mut tids: Vec<u32> = self.threads.keys().copied().collect();
         // One that is known may let another be.
@@ -102,10 +102,10 @@ impl Chains {
         &mut self,
         tid: u32,
         now: MonotonicTime,
-        settled: &mut Vec<(Traced, Option<Awakening>)>,
+        settled: &mut Vec<(TracedSleep, Option<Awakening>)>,
     ) -> bool {
         while let Some(one) = self.threads.get(&tid).and_then(|thread| thread.waiting.front()) {
-            let Found::Known(awakening) = self.find(one, now) else { return true };
+            let Resolution::Known(awakening) = self.find(one, now) else { return true };
             let Some(thread) = self.threads.get_mut(&tid) else { return false };
             let Some(one) = thread.waiting.pop_front() else { return false };
             thread.ran(&one, awakening.as_ref());
@@ -114,30 +114,32 @@ impl Chains {
         false
     }
 
-    fn find(&self, one: &Traced, now: MonotonicTime) -> Found {
+    fn find(&self, one: &TracedSleep, now: MonotonicTime) -> Resolution {
         let thread = &self.threads[&one.tid];
-        let Some(own) = Awakening::of(one, thread.before.as_ref()) else { return Found::Known(None) };
-        let Some((by, waker)) = self.waker(one, thread.process) else { return Found::Known(Some(own)) };
+        let Some(own) = Awakening::from_sleep(one, thread.before.as_ref()) else {
+            return Resolution::Known(None);
+        };
+        let Some((by, waker)) = self.waker(one, thread.process) else { return Resolution::Known(Some(own)) };
         let runs = waker.runs.iter().rev();
         let Some(run) = runs.into_iter().find(|run| run.from <= one.waking && one.waking <= run.until) else {
             let is_to_come = waker.runs.back().is_none_or(|last| last.until < one.waking);
             let may_wait = is_to_come && now.since(one.waking) < PATIENCE;
-            return if may_wait { Found::Later } else { Found::Known(Some(own)) };
+            return if may_wait { Resolution::Later } else { Resolution::Known(Some(own)) };
         };
         let deadline = run.deadline.as_ref().filter(|deadline| deadline.through.len() < LONGEST);
-        Found::Known(Some(deadline.map_or(own.clone(), |deadline| deadline.hand_on(by, &own))))
+        Resolution::Known(Some(deadline.map_or(own.clone(), |deadline| deadline.hand_on(by, &own))))
     }
 
     /// The thread of the same process that ended a sleep, and who that is.
-    fn waker<'a>(&self, one: &'a Traced, process: u32) -> Option<(&'a Who, &Thread)> {
+    fn waker<'a>(&self, one: &'a TracedSleep, process: u32) -> Option<(&'a Who, &ChainThread)> {
         let WokenBy::Other(who) = &one.woken_by else { return None };
         let waker = self.threads.get(&who.pid.filter(|_| who.holder == Holder::Thread)?)?;
         (waker.process == process).then_some((who, waker))
     }
 }
 
-impl Thread {
-    fn ran(&mut self, one: &Traced, awakening: Option<&Awakening>) {
+impl ChainThread {
+    fn ran(&mut self, one: &TracedSleep, awakening: Option<&Awakening>) {
         self.before = Some(one.clone());
         let timed = awakening.filter(|awakening| awakening.activation != Activation::Event);
         let deadline = timed.map(|awakening| Deadline {
@@ -170,18 +172,18 @@ impl Deadline {
 mod tests {
     use super::*;
     use crate::watch::thread::testing::{at, by_timer, woken};
-    use howlate_model::{Kind, Part};
+    use howlate_model::{CauseKind, Part};
 
     fn thread(tid: u32, name: &str) -> Who {
         Who { holder: Holder::Thread, pid: Some(tid), name: name.to_owned() }
     }
 
-    fn until(again: i64, one: Traced) -> Traced {
-        Traced { asleep_again: Some(at(again)), ..one }
+    fn until(again: i64, one: TracedSleep) -> TracedSleep {
+        TracedSleep { asleep_again: Some(at(again)), ..one }
     }
 
     /// A worker that a timer wakes, set to 1000; it wakes the main thread at 1500, which wakes a third at 1700.
-    fn tokio() -> [Traced; 3] {
+    fn tokio() -> [TracedSleep; 3] {
         [
             until(2_000, by_timer(7, 1_000, 1_400)),
             until(1_900, woken(8, thread(7, "tokio-rt-worker"), 1_500, 1_560)),
@@ -237,7 +239,7 @@ mod tests {
         let all = chains.settle(at(2_000));
         let main = all.iter().find(|(one, _)| one.tid == 8).unwrap().1.clone().unwrap();
         let work = main.parts.wakeup.parts.iter().find(|part| part.cause.part == Part::Blocked).unwrap();
-        assert_eq!((work.cause.kind, work.cause.name.as_str()), (Kind::Thread, "tokio-rt-worker"));
+        assert_eq!((work.cause.kind, work.cause.name.as_str()), (CauseKind::Thread, "tokio-rt-worker"));
         assert_eq!((work.from_ns, work.ns.as_nanos(), work.pid), (at(1_400), 100, Some(7)));
         assert_eq!(main.by, Some(thread(7, "tokio-rt-worker")));
     }

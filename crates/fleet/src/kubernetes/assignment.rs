@@ -8,10 +8,10 @@ use crate::folder::Member;
 const INDEX: &str = "batch.kubernetes.io/job-completion-index";
 
 /// All objects of a fleet.
-pub(super) struct Seen(pub(super) List);
+pub(super) struct ClusterObjects(pub(super) List);
 
 /// What one node measures in.
-pub(super) enum Place<'a> {
+pub(super) enum Assignment<'a> {
     Pod(&'a Object),
     /// Its Job or DaemonSet makes one.
     Coming,
@@ -29,7 +29,7 @@ pub(super) fn job(member: &Member) -> Option<(&str, Option<&str>)> {
     Some(job.split_once('/').map_or((job, None), |(name, index)| (name, Some(index))))
 }
 
-impl Seen {
+impl ClusterObjects {
     /// The Job or DaemonSet of this name.
     pub(super) fn owner(&self, name: &str) -> Option<&Object> {
         let is_owner =
@@ -38,8 +38,8 @@ impl Seen {
     }
 
     /// Where a node measures.
-    pub(super) fn place(&self, member: &Member) -> Place<'_> {
-        let Some((name, index)) = job(member) else { return Place::Nowhere };
+    pub(super) fn place(&self, member: &Member) -> Assignment<'_> {
+        let Some((name, index)) = job(member) else { return Assignment::Nowhere };
         let is_its = |one: &&Object| {
             one.kind == "Pod"
                 && one.metadata.labels.get(ATTEMPT).is_some_and(|attempt| attempt == name)
@@ -51,11 +51,15 @@ impl Seen {
         // Times are written so that the alphabet orders them.
         let pod = self.0.items.iter().filter(is_its).max_by_key(|pod| &pod.metadata.creation_timestamp);
         match (pod, self.owner(name)) {
-            (Some(pod), _) => Place::Pod(pod),
-            (None, None) => Place::Removed,
+            (Some(pod), _) => Assignment::Pod(pod),
+            (None, None) => Assignment::Removed,
             (None, Some(owner)) => {
                 let failed = owner.status.failed_indexes.as_deref().unwrap_or_default();
-                if index.is_some_and(|index| holds(failed, index)) { Place::Gone } else { Place::Coming }
+                if index.is_some_and(|index| holds(failed, index)) {
+                    Assignment::Gone
+                } else {
+                    Assignment::Coming
+                }
             }
         }
     }
@@ -92,15 +96,15 @@ mod tests {
             {"kind": "Job", "metadata": {"name": "howlate-f1-1"}, "status": {"failedIndexes": "2,4-6"}},
             made("old", "0", "2026-01-01T00:00:00Z"), made("new", "0", "2026-01-01T00:01:00Z"),
         ]});
-        let seen = Seen(serde_json::from_value(objects).unwrap());
+        let seen = ClusterObjects(serde_json::from_value(objects).unwrap());
         let place = |job: &str| seen.place(&Member { job: Some(job.into()), ..Member::default() });
-        assert!(matches!(place("howlate-f1-1/0"), Place::Pod(pod) if pod.metadata.name == "new"));
-        assert!(matches!(place("howlate-f1-1/1"), Place::Coming));
-        assert!(matches!(place("howlate-f1-1/3"), Place::Coming));
+        assert!(matches!(place("howlate-f1-1/0"), Assignment::Pod(pod) if pod.metadata.name == "new"));
+        assert!(matches!(place("howlate-f1-1/1"), Assignment::Coming));
+        assert!(matches!(place("howlate-f1-1/3"), Assignment::Coming));
         for gone in ["2", "4", "5", "6"] {
-            assert!(matches!(place(&format!("howlate-f1-1/{gone}")), Place::Gone), "{gone}");
+            assert!(matches!(place(&format!("howlate-f1-1/{gone}")), Assignment::Gone), "{gone}");
         }
-        assert!(matches!(place("howlate-f1-2/0"), Place::Removed));
+        assert!(matches!(place("howlate-f1-2/0"), Assignment::Removed));
     }
 
     #[test]
@@ -108,13 +112,13 @@ mod tests {
         let terms = json!([{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n7"]}]}]);
         let affinity = json!({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}});
         let objects = json!({"items": [{"kind": "Pod", "metadata": {"labels": {ATTEMPT: "howlate-f1-1"}}, "spec": {"affinity": affinity}}]});
-        let seen = Seen(serde_json::from_value(objects).unwrap());
+        let seen = ClusterObjects(serde_json::from_value(objects).unwrap());
         let member = |node: &str| Member {
             host: node.parse().unwrap(),
             job: Some("howlate-f1-1".into()),
             ended: None,
         };
-        assert!(matches!(seen.place(&member("n7")), Place::Pod(_)));
-        assert!(matches!(seen.place(&member("n8")), Place::Removed));
+        assert!(matches!(seen.place(&member("n7")), Assignment::Pod(_)));
+        assert!(matches!(seen.place(&member("n8")), Assignment::Removed));
     }
 }

@@ -5,14 +5,14 @@ use std::io::{self, Read};
 
 use super::api_types::Object;
 use super::kubectl::Kubectl;
-use super::log_encoding::{self, Written};
+use super::log_encoding::{self, Encoded};
 use super::manifest::MEASURE;
 use super::states::report;
 use crate::folder::Fleet;
 use crate::scheduler::Fetched;
 
 /// What came out of the log.
-type Came = Option<io::Result<Written>>;
+type FetchOutcome = Option<io::Result<Encoded>>;
 
 /// Brings what a pod says that it has written, if it is whole. A connection that ends too early looks the same as a log
 /// that was cut off, so it is read twice.
@@ -34,7 +34,7 @@ fn try_to_fetch(
     fleet: &Fleet,
     node: usize,
     pod: &Object,
-    expected: &Written,
+    expected: &Encoded,
 ) -> Result<Fetched, String> {
     let wrong = |error: io::Error| format!("its recording cannot be kept here: {error}");
     let part = tempfile::NamedTempFile::new_in(&fleet.folder).map_err(wrong)?;
@@ -52,16 +52,16 @@ fn try_to_fetch(
     Ok(Fetched::Here)
 }
 
-fn taken(out: Box<dyn Read>, into: File) -> Came {
+fn taken(out: Box<dyn Read>, into: File) -> FetchOutcome {
     Some(log_encoding::read(out, into))
 }
 
 /// Logs are cut off at their beginning when they grow too long, and at their end when a node is lost.
-fn is_whole(came: Came, expected: &Written) -> bool {
+fn is_whole(came: FetchOutcome, expected: &Encoded) -> bool {
     matches!(came, Some(Ok(came)) if came == *expected)
 }
 
-fn lost(expected: &Written) -> String {
+fn lost(expected: &Encoded) -> String {
     format!(
         "its log does not hold its recording of {} bytes as it was written: the kubelet keeps the end of a log, 10 MiB \
          if not told otherwise, and a third of a recording must fit; raise its containerLogMaxSize, or measure less",

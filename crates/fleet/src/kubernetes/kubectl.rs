@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 
 use crate::FleetError;
-use crate::process::{Run, Said, as_file, complaint};
+use crate::process::{Output, Run, as_file, complaint};
 
 pub(super) const KUBECTL: &str = "kubectl";
 
@@ -27,7 +27,7 @@ pub(super) fn refused(said: impl Into<String>) -> FleetError {
 }
 
 /// What went wrong, without the word that begins its messages.
-fn failed(said: &Said) -> FleetError {
+fn failed(said: &Output) -> FleetError {
     refused(complaint(&said.error).unwrap_or_else(|| said.reason()))
 }
 
@@ -38,10 +38,10 @@ impl Kubectl<'_> {
     }
 
     /// What it says that ends well; `input` is what it reads.
-    pub(super) fn said(&self, words: &[&str], input: Option<&str>) -> Result<String, FleetError> {
+    pub(super) fn output(&self, words: &[&str], input: Option<&str>) -> Result<String, FleetError> {
         let input = input.map(as_file).transpose().map_err(|error| refused(error.to_string()))?;
         let words = self.words(words);
-        let said = Run { program: KUBECTL, words: &words, input, patience: ANSWER }.said()?;
+        let said = Run { program: KUBECTL, words: &words, input, patience: ANSWER }.output()?;
         if said.is_success() { Ok(said.out) } else { Err(failed(&said)) }
     }
 
@@ -68,7 +68,7 @@ impl Kubectl<'_> {
         pod: &str,
         container: &str,
         take: impl FnOnce(Box<dyn Read>) -> T + Send + 'static,
-    ) -> Result<(Said, T), FleetError> {
+    ) -> Result<(Output, T), FleetError> {
         let words = self.words(&["logs", &format!("--container={container}"), "--", pod]);
         Run { program: KUBECTL, words: &words, input: None, patience: TRANSFER }.heard(take)
     }

@@ -22,7 +22,7 @@ const LONGEST_LINE: u64 = 16 << 10;
 
 /// What was written.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Written {
+pub(super) struct Encoded {
     /// Bytes of the recording.
     pub(super) bytes: u64,
     /// SHA-256 of them, hexadecimal.
@@ -41,8 +41,8 @@ impl<W> Counted<W> {
         Self { into, bytes: 0, hash: Sha256::new() }
     }
 
-    fn written(self) -> Written {
-        Written { bytes: self.bytes, sha256: hexadecimal(&self.hash.finalize()) }
+    fn written(self) -> Encoded {
+        Encoded { bytes: self.bytes, sha256: hexadecimal(&self.hash.finalize()) }
     }
 }
 
@@ -92,7 +92,7 @@ impl<W: Write> Write for Lines<W> {
 }
 
 /// Writes a recording as lines.
-pub(super) fn write(mut recording: impl Read, into: impl Write) -> io::Result<Written> {
+pub(super) fn write(mut recording: impl Read, into: impl Write) -> io::Result<Encoded> {
     let lines = Lines { into, rest: Vec::with_capacity(IN_A_LINE) };
     let mut packed = Counted::new(GzEncoder::new(lines, Compression::best()));
     io::copy(&mut recording, &mut packed)?;
@@ -104,7 +104,7 @@ pub(super) fn write(mut recording: impl Read, into: impl Write) -> io::Result<Wr
 }
 
 /// Reads what was written so, whatever comes.
-pub(super) fn read(lines: impl Read, into: impl Write) -> io::Result<Written> {
+pub(super) fn read(lines: impl Read, into: impl Write) -> io::Result<Encoded> {
     let mut lines = BufReader::new(lines);
     let mut unpacked = GzDecoder::new(Counted::new(into));
     let mut line = Vec::new();

@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
 
 use self::api_types::{List, Object};
-use self::assignment::{Place, Seen, job};
+use self::assignment::{Assignment, ClusterObjects, job};
 use self::kubectl::{Kubectl, refused};
 pub use self::pod::serve_in_pod;
 use crate::folder::{Fleet, Member};
@@ -73,7 +73,7 @@ impl Kubernetes {
     }
 
     /// All that the cluster knows of a fleet; its plan, if nothing else.
-    fn seen(&self, fleet: &Fleet) -> Result<Seen, FleetError> {
+    fn seen(&self, fleet: &Fleet) -> Result<ClusterObjects, FleetError> {
         let label = manifest::label(fleet);
         let list: List =
             self.kubectl().answer(&["get", "configmaps,jobs,daemonsets,pods", "--selector", &label])?;
@@ -81,7 +81,7 @@ impl Kubernetes {
             true => Err(refused(
                 "it knows nothing of this fleet: is it another cluster or namespace than it was started in?",
             )),
-            false => Ok(Seen(list)),
+            false => Ok(ClusterObjects(list)),
         }
     }
 
@@ -98,14 +98,14 @@ impl Kubernetes {
 
     /// Makes what is called so, all of it or nothing.
     fn create(&self, name: &str, manifest: &str) -> Result<(), FleetError> {
-        let made = self.kubectl().said(&["create", "--filename=-"], Some(manifest));
+        let made = self.kubectl().output(&["create", "--filename=-"], Some(manifest));
         made.map(drop).inspect_err(|_| drop(self.remove(&format!("{}={name}", manifest::ATTEMPT))))
     }
 
     /// Removes whatever has a label.
     fn remove(&self, label: &str) -> Result<(), FleetError> {
         let kinds = "jobs,daemonsets,pods,configmaps";
-        self.kubectl().said(&["delete", kinds, "--selector", label, "--wait=false"], None).map(drop)
+        self.kubectl().output(&["delete", kinds, "--selector", label, "--wait=false"], None).map(drop)
     }
 }
 
@@ -153,10 +153,11 @@ impl Scheduler for Kubernetes {
 
     fn look(&self, fleet: &Fleet, nodes: &[usize]) -> Result<Vec<State>, FleetError> {
         if nodes.iter().all(|node| fleet.members[*node].job.is_none()) {
-            return Ok(vec![state(&Place::Nowhere); nodes.len()]);
+            return Ok(vec![state(&Assignment::Nowhere); nodes.len()]);
         }
         let seen = self.seen(fleet)?;
-        let places: Vec<Place<'_>> = nodes.iter().map(|node| seen.place(&fleet.members[*node])).collect();
+        let places: Vec<Assignment<'_>> =
+            nodes.iter().map(|node| seen.place(&fleet.members[*node])).collect();
         let mut states: Vec<State> = places.iter().map(state).collect();
         if states.iter().any(|state| matches!(state, State::Waiting { .. })) {
             let warnings = self.warnings();
@@ -176,7 +177,7 @@ impl Scheduler for Kubernetes {
         }
         let (seen, kubectl) = (self.seen(fleet)?, self.kubectl());
         let fetched = each(self.at_once, nodes, |node| match seen.place(&fleet.members[node]) {
-            Place::Pod(pod) => fetching::fetch(&kubectl, fleet, node, pod),
+            Assignment::Pod(pod) => fetching::fetch(&kubectl, fleet, node, pod),
             _ => Ok(Fetched::None),
         });
         let is_all =
@@ -199,31 +200,31 @@ impl Scheduler for Kubernetes {
             nodes.iter().filter_map(|node| job(&fleet.members[*node])).map(|(name, _)| name).collect();
         for owner in owners.into_iter().filter_map(|name| seen.owner(name)) {
             let what = format!("{}/{}", owner.kind.to_lowercase(), owner.metadata.name);
-            kubectl.said(&["delete", &what, "--cascade=orphan"], None)?;
+            kubectl.output(&["delete", &what, "--cascade=orphan"], None)?;
         }
         Ok(each(self.at_once, nodes, |node| match seen.place(&fleet.members[node]) {
-            Place::Pod(pod) => end(&kubectl, pod).map_err(|error| error.to_string()),
+            Assignment::Pod(pod) => end(&kubectl, pod).map_err(|error| error.to_string()),
             _ => Ok(()),
         }))
     }
 }
 
 /// How a node is doing, as far as its pod shows.
-fn state(place: &Place<'_>) -> State {
+fn state(place: &Assignment<'_>) -> State {
     const GONE: &str = "its pod is gone: its node was lost or drained, or somebody removed it";
     match place {
-        Place::Pod(pod) => states::state(pod),
-        Place::Coming => State::Waiting { reason: "it has no pod yet".to_owned() },
-        Place::Gone => State::Failed { reason: GONE.to_owned() },
-        Place::Removed => State::Cancelled,
-        Place::Nowhere => State::NotStarted { reason: "not yet".to_owned() },
+        Assignment::Pod(pod) => states::state(pod),
+        Assignment::Coming => State::Waiting { reason: "it has no pod yet".to_owned() },
+        Assignment::Gone => State::Failed { reason: GONE.to_owned() },
+        Assignment::Removed => State::Cancelled,
+        Assignment::Nowhere => State::NotStarted { reason: "not yet".to_owned() },
     }
 }
 
 /// What is in the way of a node that waits: its pod, or what has yet to make one.
-fn object<'a>(member: &'a Member, place: &Place<'a>) -> Option<&'a str> {
+fn object<'a>(member: &'a Member, place: &Assignment<'a>) -> Option<&'a str> {
     match place {
-        Place::Pod(pod) => Some(&pod.metadata.name),
+        Assignment::Pod(pod) => Some(&pod.metadata.name),
         _ => job(member).map(|(name, _)| name),
     }
 }
@@ -233,9 +234,9 @@ fn end(kubectl: &Kubectl<'_>, pod: &Object) -> Result<(), FleetError> {
     const PASSED: &str = "--patch={\"spec\":{\"activeDeadlineSeconds\":1}}";
     let pod_name = format!("pod/{}", pod.metadata.name);
     if states::runs(pod) {
-        kubectl.said(&["patch", &pod_name, "--type=merge", PASSED], None)?;
+        kubectl.output(&["patch", &pod_name, "--type=merge", PASSED], None)?;
     } else if states::has_not_begun(pod) {
-        kubectl.said(&["delete", &pod_name, "--wait=false"], None)?;
+        kubectl.output(&["delete", &pod_name, "--wait=false"], None)?;
     }
     Ok(())
 }

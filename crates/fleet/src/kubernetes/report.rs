@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::log_encoding::Written;
+use super::log_encoding::Encoded;
 use crate::State;
 
 /// How it ended, and what stands in its log.
@@ -11,7 +11,7 @@ pub(super) struct Report {
     /// The program's exit status.
     pub(super) status: u8,
     /// The recording; none was left if `None`.
-    pub(super) recording: Option<Written>,
+    pub(super) recording: Option<Encoded>,
     /// The last line that was said.
     pub(super) said: Option<String>,
 }

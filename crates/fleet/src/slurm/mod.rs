@@ -10,7 +10,7 @@ use std::fs::{self, Metadata};
 use std::io;
 use std::sync::atomic::AtomicBool;
 
-use self::command::said;
+use self::command::output;
 use crate::folder::Fleet;
 use crate::node_script::{NODES, RECORDING};
 use crate::scheduler::{Fetched, LONGEST_RECORDING, Scheduler, TOO_LONG};
@@ -62,7 +62,7 @@ impl Slurm {
     /// else for Slurm to say, and one may get two.
     fn submit(&self, fleet: &mut Fleet, nodes: &[usize]) -> Result<(), FleetError> {
         let options = batch::options(fleet, self.partition.as_deref(), nodes.len());
-        let out = said("sbatch", &options, Some(&batch::task(fleet, nodes)))?;
+        let out = output("sbatch", &options, Some(&batch::task(fleet, nodes)))?;
         let job = out.trim().split(';').next().unwrap_or_default().to_owned();
         if job.parse::<u64>().is_err() {
             return Err(FleetError::Refused { program: "sbatch", said: format!("`{job}` is no job") });
@@ -73,7 +73,7 @@ impl Slurm {
         // Whatever comes now, it is known what there is to cancel.
         fleet.save()?;
         nodes.iter().for_each(|node| bind(fleet, *node));
-        said("scontrol", &["release".to_owned(), job], None).map(drop)
+        output("scontrol", &["release".to_owned(), job], None).map(drop)
     }
 }
 
@@ -81,8 +81,8 @@ impl Slurm {
 fn bind(fleet: &mut Fleet, node: usize) {
     let member = &mut fleet.members[node];
     let Some(job) = member.job.clone() else { return };
-    if let Err(error) = said("scontrol", &batch::bind(&job, &member.host.address), None) {
-        drop(said("scancel", &[job], None));
+    if let Err(error) = output("scontrol", &batch::bind(&job, &member.host.address), None) {
+        drop(output("scancel", &[job], None));
         (member.job, member.ended) = (None, Some(State::NotStarted { reason: error.to_string() }));
     }
 }
@@ -128,7 +128,7 @@ impl Scheduler for Slurm {
         let jobs: Vec<String> = nodes.iter().filter_map(|node| fleet.members[*node].job.clone()).collect();
         let cancelled = match jobs.is_empty() {
             true => Ok(()),
-            false => said("scancel", &jobs, None).map(drop).map_err(|error| error.to_string()),
+            false => output("scancel", &jobs, None).map(drop).map_err(|error| error.to_string()),
         };
         Ok(vec![cancelled; nodes.len()])
     }

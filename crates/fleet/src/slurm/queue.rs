@@ -6,7 +6,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use super::batch::job_name;
-use super::command::said;
+use super::command::output;
 use crate::process::{complaint, last_line};
 use crate::{FleetError, State};
 
@@ -18,7 +18,7 @@ fn words(words: &[&str]) -> Vec<String> {
 pub(super) fn nodes(partition: Option<&str>) -> Result<BTreeMap<String, Option<String>>, FleetError> {
     let mut asked = words(&["--noheader", "--Node", "--format=%P|%N|%T|%E"]);
     asked.extend(partition.map(|name| format!("--partition={name}")));
-    Ok(nodes_in(&said("sinfo", &asked, None)?, partition.is_some()))
+    Ok(nodes_in(&output("sinfo", &asked, None)?, partition.is_some()))
 }
 
 /// Reads what `sinfo` says: one line for each node and partition, the default of which has a star.
@@ -47,7 +47,7 @@ fn unusable(state: &str, reason: Option<&str>) -> Option<String> {
 pub(super) fn tasks(fleet: &str) -> Result<BTreeMap<String, State>, FleetError> {
     let mut asked = words(&["--noheader", "--array", "--format=%i|%T|%r"]);
     asked.push(format!("--name={}", job_name(fleet)));
-    Ok(tasks_in(&said("squeue", &asked, None)?))
+    Ok(tasks_in(&output("squeue", &asked, None)?))
 }
 
 fn tasks_in(said: &str) -> BTreeMap<String, State> {
@@ -65,7 +65,7 @@ fn tasks_in(said: &str) -> BTreeMap<String, State> {
 
 /// What became of a task that is in no queue and left no status.
 pub(super) fn gone(job: &str) -> State {
-    let known = said("scontrol", &words(&["--oneliner", "show", "job", job]), None).unwrap_or_default();
+    let known = output("scontrol", &words(&["--oneliner", "show", "job", job]), None).unwrap_or_default();
     let state = known.split_whitespace().find_map(|word| word.strip_prefix("JobState="));
     let reason = match state {
         Some("CANCELLED") => return State::Cancelled,

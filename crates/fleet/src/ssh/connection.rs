@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::FleetError;
 use crate::folder::Fleet;
-use crate::process::{Run, Said, as_file};
+use crate::process::{Output, Run, as_file};
 
 /// Nobody is asked for a password in the middle of many hosts, and a host that is gone is known to be.
 const OPTIONS: [&str; 4] =
@@ -37,16 +37,16 @@ impl<'a> Connection<'a> {
     pub(super) fn says(&self, script: &str) -> Result<String, String> {
         let words = words(self.address, "sh -s");
         let input = as_file(script).map_err(|error| error.to_string())?;
-        answered(Run { program: "ssh", words: &words, input: Some(input), patience: ANSWER }.said())
+        answered(Run { program: "ssh", words: &words, input: Some(input), patience: ANSWER }.output())
     }
 
     /// The same with what it says handed to `take`.
-    pub(super) fn told<T: Send + Default + 'static>(
+    pub(super) fn run<T: Send + Default + 'static>(
         &self,
         script: &str,
         patience: Duration,
         take: impl FnOnce(Box<dyn Read>) -> T + Send + 'static,
-    ) -> Result<(Said, T), String> {
+    ) -> Result<(Output, T), String> {
         let words = words(self.address, "sh -s");
         let input = as_file(script).map_err(|error| error.to_string())?;
         let run = Run { program: "ssh", words: &words, input: Some(input), patience };
@@ -56,12 +56,12 @@ impl<'a> Connection<'a> {
     /// Runs a command that reads a file.
     pub(super) fn sends(&self, command: &str, file: File) -> Result<(), String> {
         let words = words(self.address, command);
-        answered(Run { program: "ssh", words: &words, input: Some(file), patience: TRANSFER }.said())
+        answered(Run { program: "ssh", words: &words, input: Some(file), patience: TRANSFER }.output())
             .map(drop)
     }
 }
 
-fn answered(said: Result<Said, FleetError>) -> Result<String, String> {
+fn answered(said: Result<Output, FleetError>) -> Result<String, String> {
     match said {
         Ok(said) if said.is_success() => Ok(said.out),
         Ok(said) => Err(said.reason()),

@@ -11,7 +11,7 @@ use crate::scheduler::{Fetched, LONGEST_RECORDING, TOO_LONG};
 
 /// What came of the node.
 #[derive(Default)]
-enum Came {
+enum FetchOutcome {
     /// The connection ended before anything came.
     #[default]
     Nothing,
@@ -30,14 +30,14 @@ pub(super) fn fetch(fleet: &Fleet, node: usize) -> Result<Fetched, String> {
     let mark = remote_script::mark(fleet);
     let connection = Connection::to(fleet, node);
     let (said, came) = connection
-        .told(&remote_script::hand_over(fleet, node), TRANSFER, move |out| taken(&mark, out, into))?;
+        .run(&remote_script::hand_over(fleet, node), TRANSFER, move |out| taken(&mark, out, into))?;
     match came {
-        Came::TooMany => Err(TOO_LONG.to_owned()),
-        Came::NotKept(error) => Err(wrong(error)),
+        FetchOutcome::TooMany => Err(TOO_LONG.to_owned()),
+        FetchOutcome::NotKept(error) => Err(wrong(error)),
         _ if !said.is_success() => Err(said.reason()),
-        Came::Nothing => Err("it answers something else".to_owned()),
-        Came::Bytes(0) => Ok(Fetched::None),
-        Came::Bytes(_) => {
+        FetchOutcome::Nothing => Err("it answers something else".to_owned()),
+        FetchOutcome::Bytes(0) => Ok(Fetched::None),
+        FetchOutcome::Bytes(_) => {
             part.persist(fleet.recording(node)).map_err(|error| wrong(error.error))?;
             // It is here; what stays there is small, and a shell's to forget.
             drop(connection.says(&remote_script::remove(fleet, node)));
@@ -47,11 +47,11 @@ pub(super) fn fetch(fleet: &Fleet, node: usize) -> Result<Fetched, String> {
 }
 
 /// Copies what follows the mark. One that sends more than a recording may have is read no further.
-fn taken(mark: &str, out: Box<dyn Read>, mut into: File) -> Came {
-    let Some(from) = after(mark, out) else { return Came::Nothing };
+fn taken(mark: &str, out: Box<dyn Read>, mut into: File) -> FetchOutcome {
+    let Some(from) = after(mark, out) else { return FetchOutcome::Nothing };
     match io::copy(&mut from.take(LONGEST_RECORDING + 1), &mut into) {
-        Ok(copied) if copied > LONGEST_RECORDING => Came::TooMany,
-        Ok(copied) => Came::Bytes(copied),
-        Err(error) => Came::NotKept(error),
+        Ok(copied) if copied > LONGEST_RECORDING => FetchOutcome::TooMany,
+        Ok(copied) => FetchOutcome::Bytes(copied),
+        Err(error) => FetchOutcome::NotKept(error),
     }
 }

@@ -44,7 +44,7 @@ struct Sent {
 }
 
 impl Sent {
-    fn of(fleet: &Fleet) -> Result<Self, FleetError> {
+    fn new(fleet: &Fleet) -> Result<Self, FleetError> {
         let text = |name: &str| {
             let path = fleet.path(name);
             std::fs::read_to_string(&path).map_err(FleetError::file(&path))
@@ -105,7 +105,7 @@ impl Scheduler for Ssh {
     }
 
     fn start(&self, fleet: &mut Fleet, nodes: &[usize], interrupted: &AtomicBool) -> Result<(), FleetError> {
-        let sent = Sent::of(fleet)?;
+        let sent = Sent::new(fleet)?;
         let results = each(self.at_once, nodes, |node| match interrupted.load(Ordering::Relaxed) {
             true => None,
             false => Some(sent.start(fleet, node)),

@@ -12,12 +12,12 @@ use crate::plans;
 
 /// A parser, and values that it is known to take.
 #[derive(Clone)]
-pub(crate) struct Known<P> {
+pub(crate) struct Completable<P> {
     parser: P,
     values: fn() -> Vec<&'static str>,
 }
 
-impl<P: TypedValueParser> TypedValueParser for Known<P> {
+impl<P: TypedValueParser> TypedValueParser for Completable<P> {
     type Value = P::Value;
 
     fn parse_ref(
@@ -37,13 +37,16 @@ impl<P: TypedValueParser> TypedValueParser for Known<P> {
 type Parser<T> = fn(&str) -> Result<T, <T as FromStr>::Err>;
 
 /// What `T` reads, of which these are known.
-pub(crate) fn known<T: FromStr>(values: fn() -> Vec<&'static str>) -> Known<Parser<T>> {
-    Known { parser: T::from_str, values }
+pub(crate) fn known<T: FromStr>(values: fn() -> Vec<&'static str>) -> Completable<Parser<T>> {
+    Completable { parser: T::from_str, values }
 }
 
 /// A plan's name, or the path of any file.
-pub(crate) fn plan() -> Known<PathBufValueParser> {
-    Known { parser: PathBufValueParser::new(), values: || plans::ALL.iter().map(|plan| plan.name).collect() }
+pub(crate) fn plan() -> Completable<PathBufValueParser> {
+    Completable {
+        parser: PathBufValueParser::new(),
+        values: || plans::ALL.iter().map(|plan| plan.name).collect(),
+    }
 }
 
 pub(crate) fn policies() -> Vec<&'static str> {
@@ -109,7 +112,7 @@ mod tests {
     use howlate_model::{Loads, Policy, Sleeper};
     use howlate_trace::Choice;
 
-    use super::super::Chosen;
+    use super::super::KnobSelection;
     use super::super::notify::By;
     use super::*;
 
@@ -130,7 +133,7 @@ mod tests {
         are_taken::<Chart>(charts);
         are_taken::<Theme>(themes);
         are_taken::<Choice>(tracers);
-        are_taken::<Chosen>(knobs);
+        are_taken::<KnobSelection>(knobs);
         are_taken::<KernelSpec>(kernels);
     }
 }

@@ -21,7 +21,7 @@ fn pages() -> Vec<PathBuf> {
 
 /// Where something to type stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum TextLocation {
     /// A line of its own, to be copied.
     Line,
     /// Within a sentence, which may leave out what it is not about.
@@ -30,7 +30,7 @@ enum Place {
 
 /// Lines of blocks, those that go on joined, without the column of remarks; and what stands between backquotes in
 /// sentences and tables.
-fn typed(text: &str) -> Vec<(Place, String)> {
+fn typed(text: &str) -> Vec<(TextLocation, String)> {
     let text = text.split("\\\n").enumerate().map(joined).collect::<String>();
     let mut typed = Vec::new();
     let mut is_fenced = false;
@@ -39,10 +39,10 @@ fn typed(text: &str) -> Vec<(Place, String)> {
             is_fenced = !is_fenced;
         } else if is_fenced || line.starts_with("    ") {
             let line = line.trim();
-            typed.push((Place::Line, line.split("     ").next().unwrap_or(line).to_owned()));
+            typed.push((TextLocation::Line, line.split("     ").next().unwrap_or(line).to_owned()));
         } else {
             let quoted = line.split('`').skip(1).step_by(2);
-            typed.extend(quoted.map(|part| (Place::Sentence, part.replace("\\|", "|"))));
+            typed.extend(quoted.map(|part| (TextLocation::Sentence, part.replace("\\|", "|"))));
         }
     }
     typed
@@ -84,15 +84,15 @@ fn calls(line: &str) -> Vec<Vec<String>> {
 }
 
 /// Why a call would be refused.
-fn refused(call: &[String], place: Place) -> Option<String> {
+fn refused(call: &[String], place: TextLocation) -> Option<String> {
     let error = Cli::try_parse_from(with_work(call.iter().map(Into::into))).err()?;
     let is_accepted = match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => true,
         ErrorKind::MissingRequiredArgument | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            place == Place::Sentence
+            place == TextLocation::Sentence
         }
         ErrorKind::InvalidValue => {
-            place == Place::Sentence && error.to_string().contains("but none was supplied")
+            place == TextLocation::Sentence && error.to_string().contains("but none was supplied")
         }
         _ => false,
     };
@@ -123,7 +123,7 @@ fn what_help_shows_can_be_typed() {
         let below = command.get_after_help().map(ToString::to_string).unwrap_or_default();
         for call in below.lines().filter(|line| line.starts_with("  ")).flat_map(calls) {
             count += 1;
-            let why = refused(&call, Place::Line);
+            let why = refused(&call, TextLocation::Line);
             wrong.extend(why.map(|why| format!("{}: {}\n{why}", command.get_name(), call.join(" "))));
         }
     }
@@ -140,10 +140,14 @@ fn a_call_is_found_with_its_own_words() {
     assert_eq!(calls("howlate load 'cmd:a b' > x"), [["howlate", "load", "cmd:a b"]]);
     assert_eq!(calls("podman run howlate doctor"), Vec::<Vec<String>>::new());
     let found = typed("a `b` c\n    howlate \\\n  d      said of it\n```\ne\n```");
-    let found: Vec<(Place, &str)> = found.iter().map(|(place, text)| (*place, text.as_str())).collect();
-    assert_eq!(found, [(Place::Sentence, "b"), (Place::Line, "howlate  d"), (Place::Line, "e")]);
+    let found: Vec<(TextLocation, &str)> =
+        found.iter().map(|(place, text)| (*place, text.as_str())).collect();
+    assert_eq!(
+        found,
+        [(TextLocation::Sentence, "b"), (TextLocation::Line, "howlate  d"), (TextLocation::Line, "e")]
+    );
     let call = ["howlate", "cyclic", "--no-such"].map(str::to_owned);
-    assert!(refused(&call, Place::Sentence).is_some());
+    assert!(refused(&call, TextLocation::Sentence).is_some());
     let call = ["howlate", "compare"].map(str::to_owned);
-    assert!(refused(&call, Place::Line).is_some() && refused(&call, Place::Sentence).is_none());
+    assert!(refused(&call, TextLocation::Line).is_some() && refused(&call, TextLocation::Sentence).is_none());
 }

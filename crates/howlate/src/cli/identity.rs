@@ -22,7 +22,7 @@ pub(crate) struct Identity {
 
 impl Identity {
     /// This machine as it is to be called.
-    pub(crate) fn of(&self, mut node: Node) -> Node {
+    pub(crate) fn apply(&self, mut node: Node) -> Node {
         node.name = self.node.clone().or(node.name).filter(|_| !self.anonymous);
         node.labels.extend(self.label.iter().map(|Label(key, value)| (key.clone(), value.clone())));
         node
@@ -70,7 +70,7 @@ mod tests {
     #[test]
     fn an_anonymous_machine_has_no_name() {
         let here = Node { name: Some("n1".into()), ..Node::default() };
-        let of = |identity: Identity| identity.of(here.clone()).name;
+        let of = |identity: Identity| identity.apply(here.clone()).name;
         assert_eq!(of(Identity::default()).as_deref(), Some("n1"));
         assert_eq!(
             of(Identity { node: Some("left".into()), ..Identity::default() }).as_deref(),

@@ -7,7 +7,7 @@ use howlate_trace::Choice;
 
 use super::completion_values;
 use crate::error::Error;
-use howlate_session::Traced;
+use howlate_session::TraceOptions;
 
 /// Turns that are traced beside those that are not.
 #[derive(Args, Clone, Copy, Default)]
@@ -47,12 +47,12 @@ impl Reasons {
     }
 
     /// Adds the traced turns to a plan.
-    pub(crate) fn add_to(self, plan: &mut Plan, seed: u64) -> Result<Option<Traced>, Error> {
+    pub(crate) fn add_to(self, plan: &mut Plan, seed: u64) -> Result<Option<TraceOptions>, Error> {
         if !self.why {
             return Ok(None);
         }
         let from_round = plan.add_traced(seed).ok_or_else(|| Error::NothingToTrace(reasons(plan)))?;
-        Ok(Some(Traced { tracer: self.tracer, from_round, late_above: self.late_above }))
+        Ok(Some(TraceOptions { tracer: self.tracer, from_round, late_above: self.late_above }))
     }
 }
 

@@ -127,8 +127,8 @@ pub(crate) struct Tried<T: Args> {
 #[command(next_help_heading = "Settings")]
 pub(crate) struct HowToTune {
     /// Settings to try: names, `thread` for those of a thread, `machine`, or `all`; `--dry-run` lists them
-    #[arg(long, value_name = "NAME,…", value_delimiter = ',', default_value = "thread", value_parser = completion_values::known::<Chosen>(completion_values::knobs), hide_possible_values = true)]
-    pub(crate) knobs: Vec<Chosen>,
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', default_value = "thread", value_parser = completion_values::known::<KnobSelection>(completion_values::knobs), hide_possible_values = true)]
+    pub(crate) knobs: Vec<KnobSelection>,
     /// What to make smaller: p50, p99 or max
     #[arg(long, value_enum, default_value_t = Goal::P99, hide_possible_values = true)]
     pub(crate) goal: Goal,
@@ -169,13 +169,13 @@ impl Goal {
 
 /// Settings, by one of their names or by what they hold for.
 #[derive(Clone, Copy)]
-pub(crate) enum Chosen {
+pub(crate) enum KnobSelection {
     All,
     Of(Scope),
     One(&'static str),
 }
 
-impl Chosen {
+impl KnobSelection {
     /// Whether it means this one. What turns nothing has to be named.
     pub(crate) fn means(self, knob: &Knob) -> bool {
         match self {
@@ -187,7 +187,7 @@ impl Chosen {
     }
 }
 
-impl FromStr for Chosen {
+impl FromStr for KnobSelection {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -273,11 +273,11 @@ mod tests {
 
     #[test]
     fn names_are_known_and_nothing_has_to_be_named() {
-        let Ok(Chosen::One("timer_slack")) = "timer_slack".parse() else { panic!("it is one") };
-        let wrong = "timerslack".parse::<Chosen>().err().unwrap_or_default();
+        let Ok(KnobSelection::One("timer_slack")) = "timer_slack".parse() else { panic!("it is one") };
+        let wrong = "timerslack".parse::<KnobSelection>().err().unwrap_or_default();
         assert!(wrong.contains("did you mean `timer_slack`?"), "{wrong}");
         let nothing = named("nothing").unwrap();
-        assert!(!Chosen::All.means(nothing) && !Chosen::Of(Scope::Thread).means(nothing));
-        assert!(Chosen::One("nothing").means(nothing));
+        assert!(!KnobSelection::All.means(nothing) && !KnobSelection::Of(Scope::Thread).means(nothing));
+        assert!(KnobSelection::One("nothing").means(nothing));
     }
 }

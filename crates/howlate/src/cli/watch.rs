@@ -61,7 +61,7 @@ pub(crate) struct Watch {
 
 impl Watch {
     /// A running process, watched without a word; nothing is saved.
-    pub(crate) fn of(process: &str) -> Self {
+    pub(crate) fn parse(process: &str) -> Self {
         let printing = Printing { quiet: true, ..Printing::default() };
         Self { process: Some(process.to_owned()), no_save: true, printing, ..Self::default() }
     }

@@ -73,7 +73,7 @@ fn refused(track: &Track) -> Option<String> {
 fn differing(track: &Track) -> Vec<&'static str> {
     let conditions = &track.analysis.header.conditions;
     let differs = |property: &Property| {
-        conditions.iter().any(|condition| property.of(condition) != property.of(&conditions[0]))
+        conditions.iter().any(|condition| property.value_in(condition) != property.value_in(&conditions[0]))
     };
     Property::choices().filter(differs).map(Property::name).collect()
 }

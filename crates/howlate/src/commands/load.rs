@@ -38,7 +38,7 @@ pub(crate) fn run(args: &cli::Load) -> Result<Status, Error> {
 
 /// All loads args for, as one.
 fn load(args: &cli::Load) -> Load {
-    let load = Load::of(args.loads.iter().flat_map(|load| load.parts().to_vec()).collect());
+    let load = Load::from_parts(args.loads.iter().flat_map(|load| load.parts().to_vec()).collect());
     match &args.load_cpus {
         Some(cpus) => load.bound_to(cpus),
         None => load,

@@ -33,7 +33,7 @@ use howlate_model::Limit;
 use crate::cli::{Measuring, Output, Reasons, WholeRun};
 use crate::error::Error;
 use crate::exit_status::{self, Status};
-use crate::history::Kept;
+use crate::history::HistoryEntry;
 use crate::terminal;
 use formats::{Shown, is_json};
 use howlate_session::Environment;
@@ -49,7 +49,7 @@ fn measure_and_print(
     reasons: Reasons,
 ) -> Result<Status, Error> {
     let traced = reasons.add_to(&mut plan, seed)?;
-    let kept = Kept::begin(command, args.output.out.as_deref(), args.no_save);
+    let kept = HistoryEntry::begin(command, args.output.out.as_deref(), args.no_save);
     let place = kept.path();
     let request = Request {
         traced,
@@ -58,7 +58,7 @@ fn measure_and_print(
     };
     let analysis = measure(request, environment, &plan, Resume::No)?;
     print_result(&analysis, &args.output, &args.run.fail_above)?;
-    let status = exit_status::of(&analysis, &args.run.fail_above);
+    let status = exit_status::overall(&analysis, &args.run.fail_above);
     say_kept(kept, args.output.printing.quiet);
     Ok(status)
 }
@@ -77,7 +77,7 @@ fn request<'a>(
         out: output.out.as_deref(),
         kept: None,
         samples_out: output.samples_out.as_deref(),
-        node: output.identity.of(environment.node.clone()),
+        node: output.identity.apply(environment.node.clone()),
         dma_latency_us: run.dma_latency,
         stop_above: run.stop_above,
         screen: terminal::screen(output.printing.quiet),
@@ -86,7 +86,7 @@ fn request<'a>(
 }
 
 /// Ends a run that is kept, and tells whoever watches how to see it again.
-fn say_kept(kept: Kept, quiet: bool) {
+fn say_kept(kept: HistoryEntry, quiet: bool) {
     if kept.end() && !quiet && terminal::is_watched() {
         terminal::say("Saved; show it again with: howlate show\n");
     }

@@ -46,7 +46,7 @@ pub(crate) fn man(name: Option<&str>) -> Result<Status, Error> {
 fn page(command: Command) -> Result<String, Error> {
     let title = command.get_display_name().unwrap_or_else(|| command.get_name()).to_uppercase();
     let below = command.get_after_long_help().or_else(|| command.get_after_help());
-    let below = sections::of(&below.map(ToString::to_string).unwrap_or_default());
+    let below = sections::sections(&below.map(ToString::to_string).unwrap_or_default());
     let has_options = command.get_arguments().any(|argument| !argument.is_hide_set());
     let has_version = command.get_version().is_some();
     let has_commands = command.get_subcommands().any(|one| !one.is_hide_set());

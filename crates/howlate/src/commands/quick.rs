@@ -10,7 +10,7 @@ use crate::cli::{Output, Quick, Reasons, WholeRun};
 use crate::environment;
 use crate::error::Error;
 use crate::exit_status::Status;
-use crate::history::Kept;
+use crate::history::HistoryEntry;
 use crate::terminal;
 use howlate_session as session;
 use howlate_session::{Request, Resume, measure};
@@ -36,7 +36,7 @@ pub(crate) fn run(asked: &Quick) -> Result<Status, Error> {
         printing: asked.printing,
         ..Output::default()
     };
-    let kept = Kept::begin("quick", asked.out.as_deref(), asked.no_save);
+    let kept = HistoryEntry::begin("quick", asked.out.as_deref(), asked.no_save);
     let place = kept.path();
     let request = Request {
         traced,

@@ -13,7 +13,7 @@ use howlate_model::{Property, WorkKind};
 use howlate_render::{self as render, ComparisonReport};
 use howlate_report::{Markdown, Recording, Subject, markdown, page, png, svg};
 
-use self::files::{Files, Made, must_be_new};
+use self::files::{Artifact, Files, must_be_new};
 use super::compare;
 use super::reading::{self, Texts};
 use super::{named_or_most_recent, prometheus};
@@ -78,7 +78,12 @@ fn names(paths: &[PathBuf], format: ReportFormat) -> Vec<String> {
 }
 
 /// What is written; `picture` is the name of the file that Markdown's picture goes to.
-fn made(asked: &Report, tracks: &[Track], names: &[String], picture: Option<&OsStr>) -> Result<Made, Error> {
+fn made(
+    asked: &Report,
+    tracks: &[Track],
+    names: &[String],
+    picture: Option<&OsStr>,
+) -> Result<Artifact, Error> {
     told(asked, tracks, names, |subject| {
         let content = match (asked.format(), asked.chart) {
             (ReportFormat::Svg, Some(chart)) => {
@@ -87,12 +92,12 @@ fn made(asked: &Report, tracks: &[Track], names: &[String], picture: Option<&OsS
             (ReportFormat::Png, Some(chart)) => png(subject, chart, asked.theme).map_err(Error::NoPng)?,
             (ReportFormat::Md, _) => {
                 let Markdown { text, picture } = markdown(subject, picture);
-                return Ok(Made { content: text.into(), picture });
+                return Ok(Artifact { content: text.into(), picture });
             }
             (ReportFormat::Csv, _) => render::csv(tracks.iter().map(|track| &track.analysis), names)?.into(),
             (ReportFormat::Html | ReportFormat::Svg | ReportFormat::Png, _) => page(subject).into(),
         };
-        Ok(Made { content, picture: None })
+        Ok(Artifact { content, picture: None })
     })
 }
 
@@ -154,8 +159,9 @@ const CHOICES: [Property; 7] = [
 fn by_choice(track: &Track, how: Criteria) -> Option<Comparison> {
     let conditions = &track.analysis.header.conditions;
     let kind = render::property::common_kind(conditions)?;
-    let first = |property: &Property| property.of(conditions.first()?);
-    let differs = |property: &Property| conditions.iter().any(|one| property.of(one) != first(property));
+    let first = |property: &Property| property.value_in(conditions.first()?);
+    let differs =
+        |property: &Property| conditions.iter().any(|one| property.value_in(one) != first(property));
     let property = CHOICES.into_iter().find(differs)?;
     let found = within(track, property, None, how).ok()?;
     let says = found.verdicts().any(|verdict| verdict != Verdict::Inconclusive);

@@ -12,7 +12,7 @@ use crate::environment;
 use crate::error::Error;
 use crate::exit_status::{self, Status};
 use crate::experiment::Experiment;
-use crate::history::Kept;
+use crate::history::HistoryEntry;
 use crate::plans;
 use crate::terminal;
 use howlate_session::Environment;
@@ -35,7 +35,7 @@ pub(crate) fn run(mut args: Run) -> Result<Status, Error> {
         return tuning(args, work);
     }
     let path = args.recording();
-    let resume = Resume::of(&path, args.resume || args.dry_run)?;
+    let resume = Resume::open(&path, args.resume || args.dry_run)?;
     let seed = resume.seed().unwrap_or_else(|| args.run.options.seed());
     if args.dry_run {
         let mut plan = plan(&mut experiment, &args, &Environment::read(), seed)?;
@@ -58,7 +58,7 @@ fn tuning(args: Run, mut work: TuneWork) -> Result<Status, Error> {
         return Err(Error::NotForTune("--why"));
     }
     let path = args.recording();
-    Resume::of(&path, args.resume || args.dry_run)?;
+    Resume::open(&path, args.resume || args.dry_run)?;
     *work.resumes() = args.resume;
     let (measuring, how) = work.parts();
     how.dry_run = args.dry_run;
@@ -95,7 +95,7 @@ fn take(
     let request =
         Request { out: Some(&path), traced, ..request("run", seed, environment, options, &args.output) };
     let quiet = args.output.printing.quiet;
-    let kept = Kept::begin("run", Some(&path), args.no_save);
+    let kept = HistoryEntry::begin("run", Some(&path), args.no_save);
     introduce(experiment, &plan, &path, quiet);
     let analysis = measure(request, environment, &plan, resume)?;
     print_result(&analysis, &args.output, &options.fail_above)?;
@@ -107,7 +107,7 @@ fn take(
             out_option(args)
         ));
     }
-    Ok(exit_status::of(&analysis, &options.fail_above))
+    Ok(exit_status::overall(&analysis, &options.fail_above))
 }
 
 /// What would be measured, in the words of each measuring command's own options.

@@ -37,7 +37,7 @@ fn server(asked: &Serve) -> Result<Server, Error> {
 }
 
 fn recordings(asked: &Serve, server: &Server, end: &AtomicBool) -> Result<Status, Error> {
-    let saved = Saved::of(&asked.recordings)?;
+    let saved = Saved::open(&asked.recordings)?;
     say_where(server)?;
     server.answer_until(end, &|path| match path {
         PAGE => saved.page().map_or_else(not_now, Answer::Page),

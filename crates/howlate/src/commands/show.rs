@@ -47,7 +47,7 @@ pub(crate) fn run(asked: &Show) -> Result<Status, Error> {
         let is_worth_little = analyses.iter().any(|one| reading::is_mixed(one) || reading::is_void(one));
         return Ok(if is_worth_little { Status::NotTrustworthy } else { Status::Done });
     }
-    Ok(worst(analyses.iter().map(|analysis| exit_status::of(analysis, &asked.fail_above)).collect()))
+    Ok(worst(analyses.iter().map(|analysis| exit_status::overall(analysis, &asked.fail_above)).collect()))
 }
 
 /// A limit that was exceeded is so whatever else is wrong.

@@ -17,12 +17,12 @@ use crate::cli::{Output, Watch};
 use crate::environment;
 use crate::error::Error;
 use crate::exit_status::{self, Status};
-use crate::history::Kept;
+use crate::history::HistoryEntry;
 
 pub(crate) fn run(asked: &Watch) -> Result<Status, Error> {
     let environment = environment::begin()?;
-    let mut subject = Subject::of(asked.process.as_deref(), &asked.program, asked.printing.json)?;
-    let kept = Kept::begin("watch", asked.out.as_deref(), asked.no_save);
+    let mut subject = Subject::new(asked.process.as_deref(), &asked.program, asked.printing.json)?;
+    let kept = HistoryEntry::begin("watch", asked.out.as_deref(), asked.no_save);
     let watching = Watching::begin(asked, &environment, &mut subject, kept.path().as_deref())?;
     subject.begin()?;
     let Ended { analysis, nothing } = watching.until_the_end(&mut subject, &environment.interrupted);
@@ -33,7 +33,7 @@ pub(crate) fn run(asked: &Watch) -> Result<Status, Error> {
     }
     print(asked, &analysis)?;
     say_kept(kept, asked.printing.quiet);
-    let status = exit_status::of(&analysis, &asked.fail_above);
+    let status = exit_status::overall(&analysis, &asked.fail_above);
     failure.map_or(Ok(status), Err)
 }
 

@@ -14,7 +14,7 @@ use crate::cli::{Output, Printing, Reasons, WholeRun, Why};
 use crate::environment;
 use crate::error::Error;
 use crate::exit_status::Status;
-use crate::history::Kept;
+use crate::history::HistoryEntry;
 use crate::terminal;
 use howlate_session::{Request, Resume, measure};
 
@@ -41,7 +41,7 @@ fn look(asked: &Why) -> Result<Status, Error> {
     let printing = Printing { quiet: asked.quiet, ..Printing::default() };
     let identity = asked.identity.clone();
     let output = Output { out: asked.out.clone(), identity, printing, ..Output::default() };
-    let kept = Kept::begin("why", asked.out.as_deref(), asked.no_save);
+    let kept = HistoryEntry::begin("why", asked.out.as_deref(), asked.no_save);
     let place = kept.path();
     let request = Request {
         traced,

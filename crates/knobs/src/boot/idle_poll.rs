@@ -16,7 +16,7 @@ pub(crate) const KNOB: Knob = Knob {
 };
 
 fn look(root: &Root) -> Look {
-    let line = CommandLine::of(root);
+    let line = CommandLine::read(root);
     let is_x86 = CpuInfo::read(root).field("vendor_id").is_some();
     match (line.value("idle"), is_x86) {
         (Some("poll"), _) => Look::AsWanted("poll".to_owned()),

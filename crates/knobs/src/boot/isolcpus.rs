@@ -16,8 +16,8 @@ pub(crate) const KNOB: Knob = Knob {
 };
 
 fn look(root: &Root) -> Look {
-    match (CommandLine::of(root).has("isolcpus"), last(root)) {
-        (true, _) => Look::AsWanted(CommandLine::of(root).value("isolcpus").unwrap_or_default().to_owned()),
+    match (CommandLine::read(root).has("isolcpus"), last(root)) {
+        (true, _) => Look::AsWanted(CommandLine::read(root).value("isolcpus").unwrap_or_default().to_owned()),
         (false, Some(last)) => Look::boot(format!("isolcpus=domain,managed_irq,{last}")),
         (false, None) => Look::Absent("this machine has only one CPU".to_owned()),
     }

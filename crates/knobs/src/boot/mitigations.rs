@@ -16,7 +16,7 @@ pub(crate) const KNOB: Knob = Knob {
 };
 
 fn look(root: &Root) -> Look {
-    match CommandLine::of(root).value("mitigations") {
+    match CommandLine::read(root).value("mitigations") {
         Some("off") => Look::AsWanted("off".to_owned()),
         _ => Look::boot("mitigations=off"),
     }

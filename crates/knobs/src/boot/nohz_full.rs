@@ -17,8 +17,10 @@ pub(crate) const KNOB: Knob = Knob {
 };
 
 fn look(root: &Root) -> Look {
-    match (CommandLine::of(root).has("nohz_full"), last(root)) {
-        (true, _) => Look::AsWanted(CommandLine::of(root).value("nohz_full").unwrap_or_default().to_owned()),
+    match (CommandLine::read(root).has("nohz_full"), last(root)) {
+        (true, _) => {
+            Look::AsWanted(CommandLine::read(root).value("nohz_full").unwrap_or_default().to_owned())
+        }
         (false, Some(last)) => Look::boot(format!("nohz_full={last} rcu_nocbs={last}")),
         (false, None) => Look::Absent("this machine has only one CPU".to_owned()),
     }

@@ -17,7 +17,7 @@ pub(crate) const KNOB: Knob = Knob {
 
 fn look(root: &Root) -> Look {
     let is_realtime = root.read("/sys/kernel/realtime").as_deref() == Ok("1");
-    match CommandLine::of(root).has("threadirqs") || is_realtime {
+    match CommandLine::read(root).has("threadirqs") || is_realtime {
         true => Look::AsWanted("handlers are threads".to_owned()),
         false => Look::boot("threadirqs"),
     }

@@ -12,7 +12,7 @@ pub(crate) const KNOB: Knob = Knob {
     cost: "power and heat",
     look: |root| {
         Look::files(
-            Files::of(root, "/sys/devices/system/cpu/cpufreq", "policy", "energy_performance_preference")
+            Files::list(root, "/sys/devices/system/cpu/cpufreq", "policy", "energy_performance_preference")
                 .write("performance"),
         )
     },

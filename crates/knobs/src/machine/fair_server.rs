@@ -11,7 +11,7 @@ pub(crate) const KNOB: Knob = Knob {
     what: "no time reserved for starving ordinary threads",
     cost: "a real-time thread that never sleeps takes its CPU for good",
     look: |root| {
-        Look::files(Files::of(root, "/sys/kernel/debug/sched/fair_server", "cpu", "runtime").write("0"))
+        Look::files(Files::list(root, "/sys/kernel/debug/sched/fair_server", "cpu", "runtime").write("0"))
     },
     texts: &[],
 };

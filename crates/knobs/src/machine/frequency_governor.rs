@@ -16,7 +16,7 @@ pub(crate) const KNOB: Knob = Knob {
     what: "the highest frequency at all times",
     cost: "power and heat",
     look: |root| {
-        let files = |name: &str| Files::of(root, FREQUENCY_POLICIES, "policy", name);
+        let files = |name: &str| Files::list(root, FREQUENCY_POLICIES, "policy", name);
         let preferences = files("energy_performance_preference").as_they_are();
         Look::files(files(GOVERNOR).write("performance").watching(preferences))
     },

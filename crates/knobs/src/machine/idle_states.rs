@@ -7,7 +7,7 @@ use howlate_procfs::Root;
 
 use crate::files::Files;
 use crate::knob::{Knob, Look, Scope};
-use crate::writes::{Writes, written};
+use crate::writes::{Writes, write_command};
 
 pub(crate) const KNOB: Knob = Knob {
     name: "idle_states",
@@ -44,7 +44,7 @@ fn look(root: &Root) -> Look {
 /// Their file on every CPU; those that are off already stay as they are.
 fn switched_off(root: &Root, states: &[&String]) -> Writes {
     let files = |state: &&String| {
-        let files = Files::of(root, CPUS, "cpu", &format!("cpuidle/{state}/disable"));
+        let files = Files::list(root, CPUS, "cpu", &format!("cpuidle/{state}/disable"));
         ((*state).clone(), files.values() == ["0"], files)
     };
     let (everywhere, partly): (Vec<_>, Vec<_>) = states.iter().map(files).partition(|(_, all_on, _)| *all_on);
@@ -68,6 +68,6 @@ fn remedy<'a>(states: impl Iterator<Item = &'a str>) -> Remedy {
         [one] => (*one).to_owned(),
         many => format!("{{{}}}", many.join(",")),
     };
-    let command = |value| vec![written(value, &format!("{CPUS}/cpu*/cpuidle/state{several}/disable"))];
+    let command = |value| vec![write_command(value, &format!("{CPUS}/cpu*/cpuidle/state{several}/disable"))];
     Remedy { apply: command("1"), undo: command("0") }
 }

@@ -23,7 +23,7 @@ fn look(root: &Root) -> Look {
     if freed.is_empty() {
         return Look::Absent("this machine has only one CPU".to_owned());
     }
-    let all = Files::of(root, "/proc/irq", "", "smp_affinity_list");
+    let all = Files::list(root, "/proc/irq", "", "smp_affinity_list");
     let meets =
         |list: &str| list.parse().is_ok_and(|list: CpuSet| list.iter().any(|cpu| freed.contains(cpu)));
     let near = all.only(meets);

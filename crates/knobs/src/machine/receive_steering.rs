@@ -21,7 +21,7 @@ const FOLDER: &str = "/sys/class/net";
 
 fn look(root: &Root) -> Look {
     let queues = |card: &String| {
-        let steered = Files::of(root, &format!("{FOLDER}/{card}/queues"), "rx-", "rps_cpus");
+        let steered = Files::list(root, &format!("{FOLDER}/{card}/queues"), "rx-", "rps_cpus");
         steered.only(|mask| mask.bytes().any(|byte| !matches!(byte, b'0' | b',')))
     };
     let cards = root.list(FOLDER);

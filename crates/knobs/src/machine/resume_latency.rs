@@ -20,6 +20,6 @@ fn look(root: &Root) -> Look {
     if !root.has("/sys/devices/system/cpu/cpu0/cpuidle/state0/name") {
         return Look::Absent("this kernel manages no idle states".to_owned());
     }
-    let each = Files::of(root, "/sys/devices/system/cpu", "cpu", "power/pm_qos_resume_latency_us");
+    let each = Files::list(root, "/sys/devices/system/cpu", "cpu", "power/pm_qos_resume_latency_us");
     Look::files(each.write("n/a"))
 }

@@ -12,7 +12,7 @@ pub(crate) const KNOB: Knob = Knob {
     scope: Scope::Thread,
     what: "memory is locked, so that no page fault intervenes",
     cost: "memory that nothing else can use",
-    look: |root| match Rights::of(root).refuse_lock() {
+    look: |root| match Rights::read(root).refuse_lock() {
         Some(refusal) => Look::Refused(refusal),
         None => Look::thread("howlate's threads have it", "the same", ThreadSetting::AlreadySo),
     },

@@ -29,7 +29,7 @@ pub(crate) const KNOB: Knob = Knob {
 const SHORTEST: Span = Span::from_micros(100);
 
 fn look(root: &Root) -> Look {
-    match Kernel::of(root).at_least(6, 12) {
+    match Kernel::read(root).at_least(6, 12) {
         Some(false) => Look::Absent("threads have slices of their own since Linux 6.12".to_owned()),
         _ => {
             let shortest = format!("{} µs", SHORTEST.as_nanos() / 1_000);

@@ -53,7 +53,7 @@ pub(crate) struct Endpoints {
 
 impl Endpoints {
     /// One descriptor for each end.
-    pub(crate) fn of(sender: OwnedFd, receiver: OwnedFd) -> Self {
+    pub(crate) fn new(sender: OwnedFd, receiver: OwnedFd) -> Self {
         Self { sender: vec![sender], receiver: vec![receiver], janitor: None }
     }
 

@@ -88,7 +88,7 @@ impl TryFrom<Stored<'_>> for Distribution {
 
 /// What there is to know of buckets in order to judge what is said of them.
 #[derive(Default)]
-struct Seen {
+struct BucketCheck {
     held: u64,
     /// The first that is not empty, and the last.
     first: Option<Bucket>,
@@ -98,7 +98,7 @@ struct Seen {
     most: i128,
 }
 
-impl Seen {
+impl BucketCheck {
     #[inline]
     fn add(&mut self, bucket: Bucket) {
         self.held = self.held.saturating_add(bucket.count);
@@ -112,8 +112,8 @@ impl Seen {
 }
 
 /// The counts in `bytes`, which may be anything.
-fn unpacked(bytes: &[u8]) -> Result<(Packed, Seen), String> {
-    let (mut packing, mut seen) = (Packing::with_room(bytes.len()), Seen::default());
+fn unpacked(bytes: &[u8]) -> Result<(Packed, BucketCheck), String> {
+    let (mut packing, mut seen) = (Packing::with_room(bytes.len()), BucketCheck::default());
     let layout = read_hdr(bytes, HIGHEST_TRACKED, |bucket| {
         seen.add(bucket);
         packing.push(Buckets::place(bucket.lowest), bucket.count);
@@ -134,7 +134,7 @@ impl Distribution {
     }
 
     /// Whether what is stored beside the buckets can be true of them.
-    fn check(&self, seen: &Seen) -> Result<(), String> {
+    fn check(&self, seen: &BucketCheck) -> Result<(), String> {
         let Some((first, last)) = seen.first.zip(seen.last) else {
             let is_empty = self.sum == 0 && self.early == 0;
             return if is_empty {
@@ -160,7 +160,7 @@ impl Distribution {
     }
 
     /// The sums that the buckets, the extremes and the number of early ones allow.
-    fn sums(&self, seen: &Seen, last: Bucket) -> RangeInclusive<i128> {
+    fn sums(&self, seen: &BucketCheck, last: Bucket) -> RangeInclusive<i128> {
         let early = i128::from(self.early);
         let beyond = i128::from(self.max) - i128::from(HIGHEST_TRACKED);
         let lowest = seen.least + early * i128::from(self.min);

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::slice::{Slice, lower_edge, slice_of};
 use super::{Ledger, NotDecomposed, Pid, Share};
-use crate::{Cause, Distribution, Explained, Kind, Part, Span};
+use crate::{Cause, CauseKind, Distribution, Explained, Part, Span};
 
 /// A ledger as recordings hold it.
 #[derive(Serialize, Deserialize, JsonSchema)]
@@ -100,7 +100,7 @@ const fn read_pid(pid: Option<u32>) -> Pid {
 impl From<Stored> for Ledger {
     /// A share that refers to a cause that is not there can only be damage: it is counted as unexplained.
     fn from(stored: Stored) -> Self {
-        let unknown = Cause { part: Part::NotSeen, kind: Kind::Unexplained, name: String::new() };
+        let unknown = Cause { part: Part::NotSeen, kind: CauseKind::Unexplained, name: String::new() };
         let mut slices: BTreeMap<u16, Slice> = BTreeMap::new();
         for one in stored.late {
             let slice = slices.entry(slice_of(one.above_ns)).or_default();

@@ -4,7 +4,7 @@ use super::*;
 use crate::Segment;
 use proptest::prelude::*;
 
-fn explained(parts: &[(Part, Kind, &str, Option<u32>, u64)]) -> Explained {
+fn explained(parts: &[(Part, CauseKind, &str, Option<u32>, u64)]) -> Explained {
     let late: u64 = parts.iter().map(|part| part.4).sum();
     let mut from = 0;
     let segments = parts.iter().map(|&(part, kind, name, pid, ns)| {
@@ -18,8 +18,8 @@ fn explained(parts: &[(Part, Kind, &str, Option<u32>, u64)]) -> Explained {
 
 fn hog(pid: u32, ns: u64) -> Explained {
     explained(&[
-        (Part::InterruptDelivery, Kind::IdleExit, "", None, 9_000),
-        (Part::Waiting, Kind::Thread, "hog", Some(pid), ns),
+        (Part::InterruptDelivery, CauseKind::IdleExit, "", None, 9_000),
+        (Part::Waiting, CauseKind::Thread, "hog", Some(pid), ns),
     ])
 }
 
@@ -27,13 +27,13 @@ fn hog(pid: u32, ns: u64) -> Explained {
 fn late_wake_ups_name_their_causes() {
     let mut ledger = Ledger::default();
     for _ in 0..99 {
-        ledger.add(&explained(&[(Part::Return, Kind::Kernel, "", None, 2_000)]));
+        ledger.add(&explained(&[(Part::Return, CauseKind::Kernel, "", None, 2_000)]));
     }
     ledger.add(&hog(7, 400_000));
     ledger.add(&hog(8, 300_000));
     let late = ledger.late(Span::from_micros(100));
     assert_eq!((late.count, late.total), (2, 718_000));
-    let hog = Cause { part: Part::Waiting, kind: Kind::Thread, name: "hog".into() };
+    let hog = Cause { part: Part::Waiting, kind: CauseKind::Thread, name: "hog".into() };
     let share = late.causes[&hog];
     assert_eq!((share.total, share.wakeups, share.max), (700_000, 2, Span::from_micros(400)));
     assert_eq!(share.pid, Pid::Several);
@@ -47,14 +47,20 @@ fn what_was_not_seen_is_unexplained() {
     ledger.add_unknown(latency(50_000), NotDecomposed::NotSeen);
     let late = ledger.late(Span::ZERO);
     let cause = late.causes.keys().next().unwrap();
-    assert_eq!((cause.kind, late.total, ledger.unknown()), (Kind::Unexplained, 50_000, 1));
+    assert_eq!((cause.kind, late.total, ledger.unknown()), (CauseKind::Unexplained, 50_000, 1));
 }
 
 #[test]
 fn names_are_bounded_and_their_time_is_not_lost() {
     let mut ledger = Ledger::default();
     for number in 0..20_000 {
-        ledger.add(&explained(&[(Part::Waiting, Kind::Thread, &format!("t{number}"), Some(number), 5_000)]));
+        ledger.add(&explained(&[(
+            Part::Waiting,
+            CauseKind::Thread,
+            &format!("t{number}"),
+            Some(number),
+            5_000,
+        )]));
     }
     let late = ledger.late(Span::ZERO);
     assert!(late.causes.len() <= ENTRIES_KEPT + 2, "{}", late.causes.len());
@@ -62,7 +68,7 @@ fn names_are_bounded_and_their_time_is_not_lost() {
 }
 
 fn any_wakeup() -> impl Strategy<Value = Explained> {
-    let kinds = [Kind::Thread, Kind::Softirq, Kind::IdleExit, Kind::Kernel];
+    let kinds = [CauseKind::Thread, CauseKind::Softirq, CauseKind::IdleExit, CauseKind::Kernel];
     let part = (0..Part::ALL.len(), 0..kinds.len(), 0..4u32, 1..900_000u64);
     proptest::collection::vec(part, 0..6).prop_map(move |parts| {
         let names = ["", "a", "b", "c"];

@@ -32,18 +32,18 @@ impl Load {
     pub const IDLE: Self = Self { parts: Vec::new() };
 
     /// A load of these parts; idle where there is none.
-    pub const fn of(parts: Vec<LoadPart>) -> Self {
+    pub const fn from_parts(parts: Vec<LoadPart>) -> Self {
         Self { parts }
     }
 
     /// `cpu`: two normal threads per CPU that never sleep.
     pub fn cpu() -> Self {
-        Self::of(vec![LoadPart::new(LoadKind::Cpu)])
+        Self::from_parts(vec![LoadPart::new(LoadKind::Cpu)])
     }
 
     /// `awake`: every CPU kept from idling by a process that gives way to all others.
     pub fn awake() -> Self {
-        Self::of(vec![LoadPart::new(LoadKind::Awake)])
+        Self::from_parts(vec![LoadPart::new(LoadKind::Awake)])
     }
 
     /// The same load; parts that say nothing of CPUs themselves are bound to `cpus`.

@@ -93,7 +93,7 @@ fn take_load(rest: &mut &str, whole: &str) -> Result<Load, LoadError> {
         parts.push(part(name, parameters)?);
         match rest.strip_prefix('+') {
             Some(more) => *rest = more,
-            None => return Ok(Load::of(parts)),
+            None => return Ok(Load::from_parts(parts)),
         }
     }
 }

@@ -43,7 +43,7 @@ fn any_part() -> impl Strategy<Value = LoadPart> {
 }
 
 fn any_load() -> impl Strategy<Value = Load> {
-    proptest::collection::vec(any_part(), 0..4).prop_map(Load::of)
+    proptest::collection::vec(any_part(), 0..4).prop_map(Load::from_parts)
 }
 
 proptest! {

@@ -39,7 +39,7 @@ pub(super) struct Candidate {
 
 impl Candidate {
     /// Reads the first line; of a merged recording also which ones are in it.
-    pub(super) fn of(path: &Path) -> Result<Self, String> {
+    pub(super) fn read(path: &Path) -> Result<Self, String> {
         let is_file = std::fs::metadata(path).map(|meta| meta.is_file());
         if !is_file.map_err(|error| format!("cannot read it: {error}"))? {
             return Err("it is no file".to_owned());

@@ -29,7 +29,7 @@ pub(crate) struct Called {
 }
 
 impl Called {
-    pub(crate) fn of<'a>(keys: impl Iterator<Item = &'a Key>) -> Self {
+    pub(crate) fn from_keys<'a>(keys: impl Iterator<Item = &'a Key>) -> Self {
         let mut once: Vec<&Key> = Vec::new();
         let mut seen = std::collections::HashSet::new();
         once.extend(keys.filter(|key| seen.insert(*key)));
@@ -101,7 +101,7 @@ mod tests {
             node(Some("n1"), Some("aaaa1")),
             node(None, None),
         ];
-        let called = Called::of(keys.iter().chain(&keys));
+        let called = Called::from_keys(keys.iter().chain(&keys));
         let names: Vec<&str> = keys.iter().map(|key| called.name(key)).collect();
         assert_eq!(names, ["n1#aaaa", "n1#bbbb", "n2", "cccccccc", "n1#aaaa#2", "unknown"]);
         assert_eq!(called.in_conditions(&keys[2]).as_deref(), Some("n2"));
@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn one_machine_needs_no_name() {
         let key = node(Some("n1"), None);
-        assert_eq!(Called::of([&key, &key].into_iter()).in_conditions(&key), None);
+        assert_eq!(Called::from_keys([&key, &key].into_iter()).in_conditions(&key), None);
     }
 
     #[test]
@@ -120,7 +120,7 @@ mod tests {
         };
         assert_eq!(of("A"), of("A"));
         let keys = [of("A"), of("B")];
-        let called = Called::of(keys.iter());
+        let called = Called::from_keys(keys.iter());
         assert_eq!(keys.each_ref().map(|key| called.name(key)), ["unknown", "unknown#2"]);
     }
 }

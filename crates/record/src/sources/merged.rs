@@ -23,7 +23,7 @@ impl Merged {
     ///
     /// When there is something at `path` already, or nothing can be written there.
     pub fn create(path: &Path, header: &Header) -> Result<Self, CreateError> {
-        let failed = |source| CreateError::of(path, source);
+        let failed = |source| CreateError::new(path, source);
         File::create_new(path).map_err(failed)?;
         let mut merged = Self { out: None, path: path.to_owned(), is_placed: false };
         merged.out = Some(Rewriting::begin(path, header).map_err(failed)?);
@@ -37,7 +37,7 @@ impl Merged {
     /// The kernel's, such as a full disk.
     pub fn write(&mut self, line: &Line) -> Result<(), CreateError> {
         let Self { out, path, .. } = self;
-        out.iter_mut().try_for_each(|out| out.write(line)).map_err(|source| CreateError::of(path, source))
+        out.iter_mut().try_for_each(|out| out.write(line)).map_err(|source| CreateError::new(path, source))
     }
 
     /// Puts it in its place, whole.
@@ -49,7 +49,7 @@ impl Merged {
         let Some(out) = self.out.take() else { return Ok(()) };
         let placed = out.replace(&self.path).map(drop);
         self.is_placed = placed.is_ok();
-        placed.map_err(|source| CreateError::of(&self.path, source))
+        placed.map_err(|source| CreateError::new(&self.path, source))
     }
 }
 

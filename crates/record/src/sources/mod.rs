@@ -81,7 +81,7 @@ impl Sources {
             let first = left_out.first().map(|(_, reason)| reason.clone()).unwrap_or_default();
             return Err(NoSource::Unreadable { of: paths.len(), first });
         };
-        let called = Called::of(candidates.iter().flat_map(Candidate::keys));
+        let called = Called::from_keys(candidates.iter().flat_map(Candidate::keys));
         let conditions = together(&candidates, &called);
         if conditions.len() > CONDITIONS_MOST {
             return Err(NoSource::TooManyConditions { found: conditions.len() });
@@ -253,7 +253,7 @@ fn candidates(paths: &[PathBuf]) -> (Vec<Candidate>, Vec<(String, String)>) {
     let (mut candidates, mut left_out) = (Vec::<Candidate>::new(), Vec::new());
     let mut places: HashMap<String, usize> = HashMap::new();
     for path in paths {
-        match Candidate::of(path) {
+        match Candidate::read(path) {
             Err(reason) => left_out.push((path.display().to_string(), reason)),
             Ok(candidate) => match places.get(&candidate.id) {
                 Some(place) => candidates[*place].joins(candidate),

@@ -7,7 +7,7 @@ use crate::numbers::{micros_of, signed_micros};
 
 /// A comparison in words.
 #[derive(Clone, Debug)]
-pub struct Told<'a> {
+pub struct Messages<'a> {
     /// The whole answer in a sentence.
     pub answer: String,
     /// Each pair of conditions.
@@ -56,7 +56,7 @@ pub struct ToldRow<'a> {
 
 impl<'a> ComparisonReport<'a> {
     /// The comparison in words.
-    pub fn told(&self) -> Told<'a> {
+    pub fn messages(&self) -> Messages<'a> {
         let mut notes: Vec<String> = words::drift_warning(self).into_iter().map(str::to_owned).collect();
         notes.extend(words::caveats(self));
         let each = self
@@ -68,7 +68,7 @@ impl<'a> ComparisonReport<'a> {
             Some(format!("{}: {}", words::subject(one), words::short_pairs(tested)?))
         }));
         notes.extend(next_step::sentence(self));
-        Told {
+        Messages {
             answer: words::answer(self),
             pairs: self.comparison.compared.iter().map(pair).collect(),
             notes,

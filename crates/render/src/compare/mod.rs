@@ -18,7 +18,7 @@ use howlate_analyse::compare::{Compared, Comparison, Criteria, Tested};
 pub use json::comparison_json;
 pub use junit::comparison_junit;
 pub use markdown::comparison_markdown;
-pub use messages::{Told, ToldPair, ToldRow};
+pub use messages::{Messages, ToldPair, ToldRow};
 pub use self_test::{SelfTest, self_test, self_test_json};
 pub use tap::comparison_tap;
 pub use text::{comparison_below, comparison_text};

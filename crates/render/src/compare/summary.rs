@@ -20,7 +20,7 @@ fn rows<'a>(report: &'a ComparisonReport<'_>) -> Option<(Vec<Statistic>, Vec<Row
     let compared = &report.comparison.compared;
     let is_there = |statistic: &Statistic| compared.iter().any(|one| of(one, *statistic).is_some());
     let statistics: Vec<Statistic> = Statistic::ALL.into_iter().filter(is_there).collect();
-    let names = words::Rows::of(report);
+    let names = words::Rows::new(report);
     (compared.len() > 1 && !statistics.is_empty())
         .then(|| (statistics, compared.iter().map(|one| (names.name(one, false), one)).collect()))
 }

@@ -133,7 +133,7 @@ fn maxima(report: &ComparisonReport<'_>, width: usize) -> String {
     let headings =
         ["", "wake-ups", "swallowed", "in", "max", "later ones, at most", "next hour", "once an hour"];
     let mut table = Columns::new(&headings.map(str::to_owned), 1);
-    let (names, mut bases) = (words::Rows::of(report), HashSet::new());
+    let (names, mut bases) = (words::Rows::new(report), HashSet::new());
     let compared = report.comparison.compared.iter();
     let rows: Vec<(String, &Maximum)> =
         compared.flat_map(|one| named(&names, one, bases.insert(&one.base))).collect();

@@ -9,7 +9,7 @@ use howlate_analyse::compare::{
 use howlate_model::{Caveat, Property, Span, Value};
 
 use super::ComparisonReport;
-use crate::caveats::told;
+use crate::caveats::sentences;
 use crate::condition::CIRCUMSTANCES;
 use crate::numbers::{count, length, micros_of, signed_micros, with_minus};
 use crate::property::{self, phrase, phrases, typed_phrase, worded};
@@ -321,7 +321,7 @@ pub(super) struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    pub(super) fn of(report: &'a ComparisonReport<'_>) -> Self {
+    pub(super) fn new(report: &'a ComparisonReport<'_>) -> Self {
         let bases: Vec<_> = report.comparison.compared.iter().map(|one| &one.base).collect();
         Self { report, telling: property::telling(&bases) }
     }
@@ -371,7 +371,7 @@ pub(super) fn caveats(report: &ComparisonReport<'_>) -> Vec<String> {
         let of_conditions = analysis.outcomes().iter().flat_map(|outcome| outcome.caveats());
         let of_weight: Vec<Caveat> =
             analysis.caveats.iter().cloned().chain(of_conditions).filter(is_of_weight).collect();
-        let told = told(&of_weight).into_iter().map(|(note, _)| format!("{path}: {note}"));
+        let told = sentences(&of_weight).into_iter().map(|(note, _)| format!("{path}: {note}"));
         notes.extend(told.filter(|note| said.insert(note.clone())));
     }
     if report.comparison.alone > 0 {

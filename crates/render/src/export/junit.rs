@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use howlate_analyse::{Analysis, Check, Kept, checks};
+use howlate_analyse::{Analysis, Check, LimitVerdict, checks};
 use howlate_model::Limit;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
@@ -42,9 +42,9 @@ fn suite(command: &str, checks: &[Check<'_>]) -> TestSuite {
 
 fn case(command: &str, check: &Check<'_>) -> TestCase {
     let mut status = match check.kept {
-        Kept::Yes => TestCaseStatus::success(),
-        Kept::No => TestCaseStatus::non_success(NonSuccessKind::Failure),
-        Kept::Unknown(_) => TestCaseStatus::skipped(),
+        LimitVerdict::Yes => TestCaseStatus::success(),
+        LimitVerdict::No => TestCaseStatus::non_success(NonSuccessKind::Failure),
+        LimitVerdict::Unknown(_) => TestCaseStatus::skipped(),
     };
     status.set_message(finding(check));
     let mut case = TestCase::new(demand(check.limit), status);

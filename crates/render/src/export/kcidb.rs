@@ -1,6 +1,6 @@
 //! A run as KCIDB takes reports, schema 5.3: <https://docs.kernelci.org/kcidb/submitter_guide/>.
 
-use howlate_analyse::{Analysis, Check, Kept, checks};
+use howlate_analyse::{Analysis, Check, LimitVerdict, checks};
 use howlate_model::{Limit, Statistic};
 use serde_json::{Map, Value, json};
 
@@ -55,11 +55,11 @@ fn number(check: &Check<'_>) -> Option<Value> {
     })
 }
 
-const fn status(kept: &Kept) -> &'static str {
+const fn status(kept: &LimitVerdict) -> &'static str {
     match kept {
-        Kept::Yes => "PASS",
-        Kept::No => "FAIL",
-        Kept::Unknown(_) => "SKIP",
+        LimitVerdict::Yes => "PASS",
+        LimitVerdict::No => "FAIL",
+        LimitVerdict::Unknown(_) => "SKIP",
     }
 }
 

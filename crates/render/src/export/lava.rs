@@ -1,7 +1,7 @@
 //! A run as calls of LAVA's `lava-test-case`, for a shell in its overlay:
 //! <https://docs.lavasoftware.org/lava/writing-tests.html>.
 
-use howlate_analyse::{Analysis, Check, Kept, checks};
+use howlate_analyse::{Analysis, Check, LimitVerdict, checks};
 use howlate_model::{Limit, Statistic};
 
 use super::names::tags;
@@ -48,11 +48,11 @@ fn kept(check: &Check<'_>, tag: &str) -> String {
     format!("lava-test-case {tag}-{}-limit --result {}{measurement}\n", limit.statistic, result(&check.kept))
 }
 
-const fn result(kept: &Kept) -> &'static str {
+const fn result(kept: &LimitVerdict) -> &'static str {
     match kept {
-        Kept::Yes => "pass",
-        Kept::No => "fail",
-        Kept::Unknown(_) => "skip",
+        LimitVerdict::Yes => "pass",
+        LimitVerdict::No => "fail",
+        LimitVerdict::Unknown(_) => "skip",
     }
 }
 

@@ -1,6 +1,6 @@
 //! Names of conditions and checks that every reader takes.
 
-use howlate_analyse::{Analysis, Check, Kept, Outcome, Unknown};
+use howlate_analyse::{Analysis, Check, LimitVerdict, Outcome, Unknown};
 use howlate_model::{Condition, Limit, Property, Span, Statistic};
 
 use crate::caveat;
@@ -60,8 +60,8 @@ pub(super) fn demand(limit: Option<Limit>) -> String {
 /// What was found, in a few words; the reason where it is not known whether a limit is kept.
 pub(super) fn finding(check: &Check<'_>) -> String {
     match &check.kept {
-        Kept::Unknown(reason) => reason_of(reason),
-        Kept::Yes | Kept::No => found(check),
+        LimitVerdict::Unknown(reason) => reason_of(reason),
+        LimitVerdict::Yes | LimitVerdict::No => found(check),
     }
 }
 

@@ -46,7 +46,7 @@ fn dataset(analysis: &Analysis, threads: &[&Outcome]) -> Value {
     let (vendor, kind) = system.processor.split_once(' ').unwrap_or((&system.processor, ""));
     json!({
         "format": { "name": "RT Dataset", "version": "1.0" },
-        "timestamps": { "origin": header.started, "dataset": made(analysis) },
+        "timestamps": { "origin": header.started, "dataset": lines(analysis) },
         "system": { "hostname": host.map_or("", String::as_str) },
         "processor": { "family": system.architecture, "vendor": vendor, "type": kind },
         "kernel": { "version": condition.kernel, "config": [], "cmdline": system.command_line },
@@ -63,7 +63,7 @@ fn dataset(analysis: &Analysis, threads: &[&Outcome]) -> Value {
 }
 
 /// When the dataset was made: with its recording, so that the same recording gives the same text.
-fn made(analysis: &Analysis) -> String {
+fn lines(analysis: &Analysis) -> String {
     let at = begun(analysis);
     if at == Timestamp::UNIX_EPOCH { String::new() } else { at.to_string() }
 }

@@ -37,7 +37,7 @@ pub fn prometheus(analyses: &[&Analysis], names: &[String]) -> String {
     runs(&mut text, &each);
     let mut rows: Vec<Row<'_>> = Vec::new();
     for (analysis, of) in &each {
-        rows.extend(analysis.outcomes().iter().map(|outcome| Row::of(outcome, of)));
+        rows.extend(analysis.outcomes().iter().map(|outcome| Row::new(outcome, of)));
     }
     histograms(&mut text, &rows);
     quantiles(&mut text, &rows);
@@ -51,7 +51,7 @@ pub fn prometheus(analyses: &[&Analysis], names: &[String]) -> String {
 }
 
 impl<'a> Row<'a> {
-    fn of(outcome: &'a Outcome, of: &[(&'static str, String)]) -> Self {
+    fn new(outcome: &'a Outcome, of: &[(&'static str, String)]) -> Self {
         let own = Property::ALL
             .iter()
             .filter_map(|property| Some((property.name(), outcome.value(*property)?.to_string())));

@@ -1,7 +1,7 @@
 //! A run in the Test Anything Protocol, version 13, which `prove` and the kernel's parsers read:
 //! <https://testanything.org/tap-version-13-specification.html>.
 
-use howlate_analyse::{Analysis, Check, Kept, checks};
+use howlate_analyse::{Analysis, Check, LimitVerdict, checks};
 use howlate_model::{Limit, Statistic};
 
 use super::names::{finding, title};
@@ -16,9 +16,9 @@ pub fn tap(analyses: &[Analysis], limits: &[Limit]) -> String {
 
 fn point(number: usize, check: &Check<'_>) -> String {
     let (ok, skip) = match &check.kept {
-        Kept::Yes => ("ok", String::new()),
-        Kept::No => ("not ok", String::new()),
-        Kept::Unknown(_) => ("ok", format!(" # SKIP {}", finding(check))),
+        LimitVerdict::Yes => ("ok", String::new()),
+        LimitVerdict::No => ("not ok", String::new()),
+        LimitVerdict::Unknown(_) => ("ok", format!(" # SKIP {}", finding(check))),
     };
     format!("{ok} {number} - {}{skip}\n{}", escaped(&title(check)), diagnosis(check))
 }

@@ -28,7 +28,7 @@ pub(super) struct Layout<'a> {
 
 impl<'a> Layout<'a> {
     /// How `all` columns, of which the first `names` name the rows, fit into `width`.
-    pub(super) fn of(all: &'a [&'a Column], names: usize, width: usize) -> Self {
+    pub(super) fn new(all: &'a [&'a Column], names: usize, width: usize) -> Self {
         let (names, numbers) = all.split_at(names.min(all.len()));
         let mut layout = Self {
             all,

@@ -63,7 +63,7 @@ impl Columns {
 
     /// Whether each row stands in one line of `width`.
     pub(crate) fn stands_side_by_side(&self, width: usize) -> bool {
-        Layout::of(&self.with_something(), self.names, width).is_side_by_side()
+        Layout::new(&self.with_something(), self.names, width).is_side_by_side()
     }
 
     /// The columns, but for those beside the names in which no row has anything.
@@ -77,7 +77,7 @@ impl Columns {
     /// The table as text, without blanks at line ends, in lines of at most `width`; below it, what was left out.
     pub(crate) fn text(&self, width: usize) -> String {
         let columns = self.with_something();
-        let layout = Layout::of(&columns, self.names, width);
+        let layout = Layout::new(&columns, self.names, width);
         let left_out = match layout.left_out().join(", ") {
             none if none.is_empty() => none,
             some => format!("{}\n", paint(DIM, format!("Not shown at this width: {some}."))),

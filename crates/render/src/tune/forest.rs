@@ -25,7 +25,7 @@ struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    fn of(row: &'a TuneRow, report: &TuneReport<'_>) -> Option<Self> {
+    fn from_row(row: &'a TuneRow, report: &TuneReport<'_>) -> Option<Self> {
         let tested = row.tested.iter().find(|tested| tested.statistic == report.goal)?;
         let (low, high) = tested.interval_ns?;
         let interval = (multiple(tested, low)?, multiple(tested, high)?);
@@ -34,7 +34,7 @@ impl<'a> Row<'a> {
     }
 
     /// Its interval and its estimate, on `columns`; the line of no difference where neither is.
-    fn drawn(&self, scale: Scale, columns: usize) -> String {
+    fn draw(&self, scale: Scale, columns: usize) -> String {
         let place = |value: f64| column(scale.place(value), columns);
         let mut letters = vec![' '; columns];
         letters[place(1.0)] = '│';
@@ -58,7 +58,7 @@ fn multiple(tested: &Tested, difference: f64) -> Option<f64> {
 
 /// One line for each setting that was tried; nothing where there is too little to draw, or no room.
 pub(super) fn forest(report: &TuneReport<'_>, width: usize) -> String {
-    let rows: Vec<Row<'_>> = report.tried().filter_map(|row| Row::of(row, report)).collect();
+    let rows: Vec<Row<'_>> = report.tried().filter_map(|row| Row::from_row(row, report)).collect();
     let indent = rows.iter().map(|row| text_width(row.name)).max().unwrap_or(0) + 4;
     let columns = width.saturating_sub(indent).min(WIDEST);
     if rows.is_empty() || columns < NARROWEST {
@@ -67,7 +67,7 @@ pub(super) fn forest(report: &TuneReport<'_>, width: usize) -> String {
     let scale = scale(&rows);
     let title = format!("{} with each setting, in per cent of that without it", words::number(report.goal));
     let axis = line_of_words(&named(scale, columns), columns);
-    let line = |row: &Row<'_>| format!("  {:<1$}{2}\n", row.name, indent - 2, row.drawn(scale, columns));
+    let line = |row: &Row<'_>| format!("  {:<1$}{2}\n", row.name, indent - 2, row.draw(scale, columns));
     let lines: String = rows.iter().map(line).collect();
     format!("{}\n{:indent$}{}\n{lines}", paint(HEADING, title), "", paint(DIM, axis))
 }
@@ -106,7 +106,7 @@ mod tests {
     // 10 %            100 %  200 %
     fn drawn(at: f64, interval: (f64, f64)) -> String {
         let row = Row { name: "fifo", verdict: Verdict::NotDistinguishable, at, interval };
-        row.drawn(Scale::between(0.1, 10.0), 21)
+        row.draw(Scale::between(0.1, 10.0), 21)
     }
 
     #[test]

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::setting::{Fate, Listed, PermanentWay};
-use super::{Confirmed, ConfirmedNumber, Left, TuneReport, TuneRow, TunedProgram, words};
+use super::{Confirmed, ConfirmedNumber, TuneReport, TuneRow, TunedProgram, Unrestored, words};
 
 /// Of the names.
 pub(super) const FORMAT: u32 = 1;
@@ -49,8 +49,8 @@ struct Document<'a> {
     /// Whether every file that was written holds what it held before; read at the end.
     restored: bool,
     /// Files that do not.
-    #[serde(skip_serializing_if = "<[Left]>::is_empty")]
-    left: &'a [Left],
+    #[serde(skip_serializing_if = "<[Unrestored]>::is_empty")]
+    left: &'a [Unrestored],
     /// What else is to be known, in words.
     caveats: Vec<String>,
 }
@@ -116,7 +116,7 @@ pub(super) enum Stage {
 }
 
 impl<'a> Setting<'a> {
-    pub(super) fn of(one: &'a Listed, stage: Stage) -> Self {
+    pub(super) fn new(one: &'a Listed, stage: Stage) -> Self {
         let is_ready = stage == Stage::Before && one.fate == Fate::Tried;
         Self {
             knob: one.knob,
@@ -254,7 +254,7 @@ fn self_test(arm: &Arm) -> SelfTest {
 }
 
 fn knob(row: &TuneRow) -> Knob<'_> {
-    let setting = Setting::of(&row.setting, Stage::After);
+    let setting = Setting::new(&row.setting, Stage::After);
     Knob { setting, differences: differences(&row.tested), without: &row.without }
 }
 

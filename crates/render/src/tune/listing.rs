@@ -76,8 +76,8 @@ fn named(knob: &str, text: &str, writes: &[Write], width: usize) -> String {
 fn joined(writes: &[Write]) -> Vec<String> {
     let mut lines: Vec<Alike<'_>> = Vec::new();
     for write in writes {
-        let path = Numbered::of(&write.path);
-        let said = written(write);
+        let path = Numbered::new(&write.path);
+        let said = write_line(write);
         match lines.iter_mut().find(|line| line.said == said && line.path.is_beside(&path)) {
             Some(line) => line.numbers.extend(path.number),
             None => lines.push(Alike { path, said, numbers: path.number.into_iter().collect() }),
@@ -111,7 +111,7 @@ struct Numbered<'a> {
 }
 
 impl<'a> Numbered<'a> {
-    fn of(path: &'a str) -> Self {
+    fn new(path: &'a str) -> Self {
         let whole = Self { before: path, number: None, after: "" };
         let Some(begin) = path.find(|letter: char| letter.is_ascii_digit()) else { return whole };
         let (before, rest) = path.split_at(begin);
@@ -127,7 +127,7 @@ impl<'a> Numbered<'a> {
 }
 
 /// What becomes of what a file holds.
-fn written(write: &Write) -> String {
+fn write_line(write: &Write) -> String {
     match write.kind() {
         WriteKind::Request => format!("{}, held open", write.value),
         WriteKind::Setting if write.watched => format!("{}, put back if it changes", write.now),
@@ -167,7 +167,7 @@ pub fn tune_listing_json(
         dry_run: true,
         baseline,
         budget_ns: budget,
-        knobs: listed.iter().map(|one| Setting::of(one, Stage::Before)).collect(),
+        knobs: listed.iter().map(|one| Setting::new(one, Stage::Before)).collect(),
     };
     Ok(serde_json::to_string_pretty(&document)? + "\n")
 }
@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn a_narrow_terminal_has_names_above_what_is_said_of_them() {
         let work = Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_millis(1) };
-        let baseline = Condition { cpu: Some(0), ..Condition::of(work, "") };
+        let baseline = Condition { cpu: Some(0), ..Condition::new(work, "") };
         let writes = (0..2).map(|number| Write {
             path: format!("/proc/irq/{number}/smp_affinity_list"),
             now: "0-1".into(),

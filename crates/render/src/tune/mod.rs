@@ -40,7 +40,7 @@ pub struct TuneReport<'a> {
     /// The budget that it would take, where there was too little.
     pub needs: Option<Span>,
     /// What the files of the machine hold that were written for settings; `None` where none was.
-    pub left: Option<Vec<Left>>,
+    pub left: Option<Vec<Unrestored>>,
     /// The program that they were tried on from outside; `None` where it was howlate's own threads.
     pub program: Option<TunedProgram>,
 }
@@ -64,7 +64,7 @@ pub struct TunedProgram {
 
 /// A file that was written to, and does not hold what it held before.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct Left {
+pub struct Unrestored {
     /// The file.
     pub path: String,
     /// What it held.

@@ -5,7 +5,7 @@ use howlate_analyse::compare::{Statistic, Tested, Verdict};
 use howlate_model::Caveat;
 
 use super::forest::forest;
-use super::{Fate, Left, TuneReport, TuneRow, words};
+use super::{Fate, TuneReport, TuneRow, Unrestored, words};
 use crate::caveats::caveat;
 use crate::compare::short_pairs;
 use crate::condition::condition;
@@ -203,7 +203,9 @@ fn notes(report: &TuneReport<'_>, width: usize) -> String {
     notes.extend(report.rows.iter().flat_map(short));
     let left = report.left.iter().flatten();
     notes.extend(
-        left.map(|Left { path, before, now }| format!("{path} held `{before}`, and holds `{now}` now.")),
+        left.map(|Unrestored { path, before, now }| {
+            format!("{path} held `{before}`, and holds `{now}` now.")
+        }),
     );
     if let (Some(_), Some(needed)) = (report.self_test, report.needs) {
         notes.push(format!("The budget did not last for all: write `--budget {needed}`."));

@@ -5,7 +5,7 @@ mod run_queue;
 use std::cmp::Reverse;
 
 use howlate_analyse::cause::{Why, WhyCause};
-use howlate_analyse::watch::{Rhythm, Thread};
+use howlate_analyse::watch::{Rhythm, ThreadSummary};
 use howlate_analyse::{Analysis, Outcome};
 use howlate_model::{Activation, HandedOn, Holder, Span, TurnsBlock, Who, Work};
 
@@ -215,7 +215,7 @@ fn who(who: &Who) -> String {
 }
 
 /// A thread while it is being watched, in one line.
-pub fn watched_live(name: &str, thread: &Thread) -> String {
+pub fn watched_live(name: &str, thread: &ThreadSummary) -> String {
     let (name, times) = (legible(name), count(thread.count));
     match thread.waited {
         None => format!("  {name:<16} {times:>12} wake-ups   worst {}", thread.worst),

@@ -15,7 +15,7 @@ pub(crate) const HUES: usize = 6;
 
 impl Hue {
     /// The hue of the series with this number.
-    pub(crate) const fn of(number: usize) -> Self {
+    pub(crate) const fn nth(number: usize) -> Self {
         if number < HUES { Self::Series(number) } else { Self::Rest }
     }
 

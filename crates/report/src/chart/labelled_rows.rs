@@ -47,7 +47,7 @@ const VALUES: f64 = 206.0;
 const LETTER: f64 = 6.4;
 
 /// Where a row is.
-struct Place<'a> {
+struct RowPosition<'a> {
     top: f64,
     label: &'a Label,
 }
@@ -65,7 +65,7 @@ impl Shelves<'_> {
     }
 
     /// Every row and every heading with how far down it is; and the height of all.
-    fn places(&self, room: Room) -> (Vec<Place<'_>>, f64, Vec<(f64, &str)>) {
+    fn places(&self, room: Room) -> (Vec<RowPosition<'_>>, f64, Vec<(f64, &str)>) {
         let (mut rows, mut headings, mut top) = (Vec::new(), Vec::new(), TOP);
         for shelf in &self.shelves {
             if !shelf.heading.is_empty() {
@@ -73,7 +73,7 @@ impl Shelves<'_> {
                 top += HEADING;
             }
             for label in &shelf.rows {
-                rows.push(Place { top, label });
+                rows.push(RowPosition { top, label });
                 top += self.each(room);
             }
         }
@@ -118,7 +118,7 @@ impl Shelves<'_> {
     fn row<'a>(
         &self,
         room: Room,
-        row: &Place<'_>,
+        row: &RowPosition<'_>,
         area: &impl Fn(f64, f64) -> Area<'a>,
         draw: impl Fn(&Area<'_>) -> Markup,
     ) -> Markup {

@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn a_plot_of_every_mark() {
-        let (one, other) = (Hue::of(0), Hue::of(1));
+        let (one, other) = (Hue::nth(0), Hue::nth(1));
         let plot = Plot {
             horizontal: axis(Scale::exactly(0.0, 10.0)),
             vertical: axis(Scale::logarithmic(1.0, 100.0)),
@@ -133,7 +133,7 @@ mod tests {
     fn rows_of_a_ranking() {
         let row = Row {
             name: "fifo:80".into(),
-            hue: Hue::of(0),
+            hue: Hue::nth(0),
             min: 1.0,
             median: 3.0,
             p99: 10.0,
@@ -150,8 +150,13 @@ mod tests {
 
     #[test]
     fn differences_of_a_forest() {
-        let one =
-            |interval, unseen| Difference { label: label("p99"), hue: Hue::of(2), at: 2.0, interval, unseen };
+        let one = |interval, unseen| Difference {
+            label: label("p99"),
+            hue: Hue::nth(2),
+            at: 2.0,
+            interval,
+            unseen,
+        };
         let differences = vec![one(Some((1.0, 3.0)), None), one(None, Some((0.5, 1.5)))];
         let forest = Forest {
             axis: axis(Scale::exactly(0.0, 4.0)),
@@ -165,7 +170,7 @@ mod tests {
     fn ridges_of_a_range() {
         let ridge = Ridge {
             label: label("a name that is too long for the column that names are in"),
-            hue: Hue::of(0),
+            hue: Hue::nth(0),
             heights: vec![0.0, 0.5, 1.0, 0.0, 0.2],
             p50: 10.0,
             p99: Some(100.0),

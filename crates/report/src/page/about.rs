@@ -3,7 +3,7 @@
 use howlate_analyse::Analysis;
 use howlate_model::{Caveat, Condition, InForce, Setting, System};
 use howlate_render::numbers::length;
-use howlate_render::{ending_after_title, load_lines, machine, to_repeat, told};
+use howlate_render::{ending_after_title, load_lines, machine, sentences, to_repeat};
 use maud::{Markup, html};
 
 use super::findings;
@@ -94,7 +94,7 @@ pub(crate) fn caveat_lines(entries: &[Entry<'_>], recordings: &[Recording<'_>]) 
     };
     general.for_each(|one| add(one, 0));
     let of_conditions: Vec<Caveat> = entries.iter().flat_map(|entry| entry.outcome.caveats()).collect();
-    told(&of_conditions).into_iter().for_each(|(text, conditions)| add(text, conditions));
+    sentences(&of_conditions).into_iter().for_each(|(text, conditions)| add(text, conditions));
     let all = entries.len();
     let line = |(text, conditions): (String, usize)| match conditions {
         0 => text,
@@ -107,13 +107,13 @@ pub(crate) fn caveat_lines(entries: &[Entry<'_>], recordings: &[Recording<'_>]) 
 /// What is said of a recording as a whole; what is not said of all of them has its name before it, unless it names it itself.
 fn general(recording: &Recording<'_>, recordings: &[Recording<'_>]) -> Vec<String> {
     let says = |other: &Recording<'_>, text: &str| {
-        told(&other.analysis.caveats).iter().any(|(said, _)| said == text)
+        sentences(&other.analysis.caveats).iter().any(|(said, _)| said == text)
     };
     let line = |(text, _): (String, usize)| {
         let is_named = recordings.iter().all(|other| says(other, &text)) || text.contains(recording.name);
         if is_named { text } else { format!("{}: {text}", recording.name) }
     };
-    told(&recording.analysis.caveats).into_iter().map(line).collect()
+    sentences(&recording.analysis.caveats).into_iter().map(line).collect()
 }
 
 fn caveats(entries: &[Entry<'_>], recordings: &[Recording<'_>]) -> Markup {

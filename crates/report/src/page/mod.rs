@@ -86,7 +86,7 @@ fn header(source: Source<'_>, recordings: &[Recording<'_>]) -> Markup {
         header {
             h1 { (answer::heading(entries)) }
             p class="answer" { (prose::html(&answer::answer(entries, source.comparison.as_ref()))) }
-            @if let Some(told) = source.comparison.as_ref().map(ComparisonReport::told) {
+            @if let Some(told) = source.comparison.as_ref().map(ComparisonReport::messages) {
                 p class="answer" { strong { (prose::html(&told.answer)) } " " (told.tally) "." }
             }
             @if let Some(missed) = deadline::sentence(entries) { p class="answer" { (prose::html(&missed)) } }
@@ -115,7 +115,7 @@ fn nodes(source: Source<'_>) -> Markup {
 
 /// What `compare` says; nothing where there was nothing to compare.
 fn compared(source: Source<'_>) -> Markup {
-    let Some(told) = source.comparison.as_ref().map(ComparisonReport::told) else { return html! {} };
+    let Some(told) = source.comparison.as_ref().map(ComparisonReport::messages) else { return html! {} };
     html! {
         section id="compare" {
             h2 { "What differs" }
@@ -177,7 +177,7 @@ mod tests {
         {
             turn(&mut analysis, condition, round, 10_000 + i64::from(condition * round) * 777);
         }
-        let recordings = [Recording::of("run.jsonl", &analysis)];
+        let recordings = [Recording::new("run.jsonl", &analysis)];
         let page = page(&Subject { recordings: &recordings, comparison: None });
         assert!(page.contains("<svg") && page.len() < 3_000_000, "{}", page.len());
     }

@@ -38,7 +38,7 @@ pub(crate) fn picture(entries: &[Entry<'_>]) -> Picture {
     };
     let columns: Vec<(String, Vec<Column>)> = drawn
         .iter()
-        .map(|one| (name(one, &parts), Columns::of(&one.outcome.planned()).iter().collect()))
+        .map(|one| (name(one, &parts), Columns::from_distribution(&one.outcome.planned()).iter().collect()))
         .collect();
     Picture {
         kind: Chart::Density,
@@ -85,7 +85,7 @@ fn told_share(entries: &[Entry<'_>]) -> (&'static str, fn(&Summary) -> i64) {
 
 fn title(entries: &[Entry<'_>]) -> String {
     let (parts, (share, of)) = (varying(entries), told_share(entries));
-    let late = |entry: &Entry<'_>| entry.judged().map(|summary| of(&summary));
+    let late = |entry: &Entry<'_>| entry.judged_summary().map(|summary| of(&summary));
     let (best, worst) =
         (entries.iter().min_by_key(|one| late(one)), entries.iter().max_by_key(|one| late(one)));
     let within = |entry: &Entry<'_>| Latency::from_nanos(late(entry).unwrap_or_default());
@@ -111,7 +111,7 @@ fn title(entries: &[Entry<'_>]) -> String {
 /// From the earliest to the latest; as far as the deadline where one was given, or where it is near.
 #[allow(clippy::cast_precision_loss, reason = "a picture")]
 fn scale(entries: &[Entry<'_>]) -> Scale {
-    let all = || entries.iter().filter_map(Entry::judged);
+    let all = || entries.iter().filter_map(Entry::judged_summary);
     let least = all().map(|summary| summary.min.max(1)).min().unwrap_or(1) as f64;
     let most = all().map(|summary| summary.max).max().unwrap_or(1) as f64;
     let deadline = deadline::common(entries).map(|one| one.as_nanos() as f64);
@@ -191,12 +191,12 @@ fn colours(group: &[Entry<'_>], named: &[Part]) -> Vec<String> {
 fn hue(entry: &Entry<'_>, colours: &[String], named: &[Part]) -> Hue {
     let value = coloured_by(named).and_then(|by| by.value(entry));
     let place = value.and_then(|value| colours.iter().position(|known| *known == value));
-    Hue::of(place.unwrap_or(0))
+    Hue::nth(place.unwrap_or(0))
 }
 
 #[allow(clippy::cast_precision_loss, reason = "a picture")]
 fn ridge(entry: &Entry<'_>, name: String, hue: Hue, slower: Option<String>, scale: Scale) -> Option<Ridge> {
-    let (one, has_p99) = (entry.judged()?, entry.supports(0.01));
+    let (one, has_p99) = (entry.judged_summary()?, entry.supports(0.01));
     let late = |nanos: i64| Latency::from_nanos(nanos).to_string();
     let p99 = if has_p99 { format!("99 of 100 within {}, ", late(one.p99)) } else { String::new() };
     let words = format!(
@@ -218,7 +218,7 @@ fn ridge(entry: &Entry<'_>, name: String, hue: Hue, slower: Option<String>, scal
 
 /// The number beside a row.
 fn value(entry: &Entry<'_>, has_p99: bool) -> Option<String> {
-    let one = entry.judged()?;
+    let one = entry.judged_summary()?;
     let late = |nanos: i64| Latency::from_nanos(nanos).to_string();
     Some(if has_p99 {
         format!("p99 {}, max {}", late(one.p99), late(one.max))
@@ -336,14 +336,15 @@ mod tests {
                 sender_cpu: Some(0),
                 placement: None,
             };
-            Condition::of(work, "6.1.0")
+            Condition::new(work, "6.1.0")
         };
         let mut analysis = analysis((0..40).map(notify).collect());
         for round in 0..8 {
             (0..40)
                 .for_each(|one| turn(&mut analysis, one, round, if one % 2 == 0 { 10_000 } else { 90_000 }));
         }
-        let (entries, rankings) = (Entry::all(&[Recording::of("run.jsonl", &analysis)]), rankings(&analysis));
+        let (entries, rankings) =
+            (Entry::all(&[Recording::new("run.jsonl", &analysis)]), rankings(&analysis));
         let names = |entries: &[Entry<'_>]| -> Vec<Option<Notifier>> {
             entries.iter().map(|one| one.work().notifier()).collect()
         };

@@ -17,7 +17,7 @@ const MOST: f64 = 1e3;
 
 /// The picture; `None` where nothing was tested.
 pub(crate) fn picture(comparison: &ComparisonReport<'_>) -> Option<Picture> {
-    let told = comparison.told();
+    let told = comparison.messages();
     let common = common(&told.pairs);
     let groups: Vec<Group> = told.pairs.iter().take(PAIRS).map(|pair| group(pair, &common)).collect();
     let has_any = groups.iter().any(|group| !group.differences.is_empty());

@@ -232,7 +232,7 @@ mod tests {
     /// The picture, and the page, of a fleet.
     fn drawn(nodes: u32, late: &[u32]) -> (Picture, String) {
         let analysis = testing::fleet(nodes, late);
-        let recordings = [Recording::of("all.jsonl", &analysis)];
+        let recordings = [Recording::new("all.jsonl", &analysis)];
         let fleets = Fleet::all(&recordings);
         let entries = crate::entry::Entry::all(&recordings);
         let picture = picture(Source { entries: &entries, comparison: None, fleets: &fleets }).unwrap();
@@ -270,7 +270,7 @@ mod tests {
     #[test]
     fn what_is_too_long_for_a_column_has_a_number() {
         let analysis = testing::fleet(3, &[]);
-        let fleets = Fleet::all(&[Recording::of("all.jsonl", &analysis)]);
+        let fleets = Fleet::all(&[Recording::new("all.jsonl", &analysis)]);
         let mut columns = columns(&fleets[0], NodeStatistic::ALL[0]);
         columns[1].name.push_str(" · load stress-ng");
         let drawn = matrix(&columns, &ranked(&fleets[0].spreads));
@@ -284,7 +284,7 @@ mod tests {
         assert_eq!(picture.title, "With two nodes nobody can say which one is the exception; it takes three");
         assert!(!svg(&picture).contains("▲") && page.matches("it takes three").count() > 0);
         let analysis = testing::fleet(1, &[]);
-        assert!(Fleet::all(&[Recording::of("one.jsonl", &analysis)]).is_empty());
+        assert!(Fleet::all(&[Recording::new("one.jsonl", &analysis)]).is_empty());
     }
 
     #[test]

@@ -49,7 +49,7 @@ fn title(entries: &[Entry<'_>]) -> String {
             max(least)
         ),
         (_, Some(only)) => {
-            let p99 = Latency::from_nanos(only.judged().map_or(0, |summary| summary.p99));
+            let p99 = Latency::from_nanos(only.judged_summary().map_or(0, |summary| summary.p99));
             format!("99 of 100 wake-ups came within {p99}; the worst was {} late", max(only))
         }
         _ => String::new(),
@@ -59,8 +59,10 @@ fn title(entries: &[Entry<'_>]) -> String {
 #[allow(clippy::cast_precision_loss, reason = "a picture")]
 fn whole(facet: &Facet<'_>) -> Panel {
     let all = series::series(&facet.entries);
-    let columns: Vec<Vec<Column>> =
-        all.iter().map(|one| Columns::of(&one.entry.outcome.planned()).iter().collect()).collect();
+    let columns: Vec<Vec<Column>> = all
+        .iter()
+        .map(|one| Columns::from_distribution(&one.entry.outcome.planned()).iter().collect())
+        .collect();
     let border = |of: fn(&Column) -> u64| columns.iter().flatten().map(of);
     let least = border(|column| column.from).min().unwrap_or(1).max(1);
     let most = border(|column| column.until).max().unwrap_or(1);
@@ -152,7 +154,7 @@ pub(super) fn counts_by_column(all: &[(String, Vec<Column>)]) -> String {
 
 /// Up to a round number above what is usual in every series; the tail is in the other picture.
 fn usual(entries: &[Entry<'_>]) -> u64 {
-    let p90 = entries.iter().filter_map(Entry::judged).map(|summary| summary.p90).max();
+    let p90 = entries.iter().filter_map(Entry::judged_summary).map(|summary| summary.p90).max();
     #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     let end = Scale::linear(0.0, p90.unwrap_or(1).max(1) as f64 * 1.5).to().round() as u64;
     end.max(COLUMNS as u64)
@@ -199,7 +201,7 @@ pub(super) fn reached(entries: &[Entry<'_>]) -> Table {
     let parts = varying(entries);
     let steps: Vec<u64> = (3..=8).map(|power| 10_u64.pow(power)).collect();
     let row = |entry: &Entry<'_>| {
-        let columns = Columns::of(&entry.outcome.planned());
+        let columns = Columns::from_distribution(&entry.outcome.planned());
         let later = |border: &u64| {
             let all: u64 =
                 columns.iter().filter(|column| column.from >= *border).map(|column| column.count).sum();

@@ -46,7 +46,7 @@ fn title(entries: &[Entry<'_>]) -> String {
 
 #[allow(clippy::cast_precision_loss, reason = "a picture")]
 fn scale(entries: &[Entry<'_>]) -> Scale {
-    let all = || entries.iter().filter_map(Entry::judged);
+    let all = || entries.iter().filter_map(Entry::judged_summary);
     let least = all().map(|summary| summary.min.max(1)).min().unwrap_or(1);
     let most = all().map(|summary| summary.max).max().unwrap_or(1);
     Scale::logarithmic(least as f64, most as f64)
@@ -81,12 +81,12 @@ fn panel(facet: &Facet<'_>, scale: Scale) -> Panel {
 
 #[allow(clippy::cast_precision_loss, reason = "a picture")]
 fn row(entry: &Entry<'_>, name: String) -> Option<Row> {
-    let one = entry.judged()?;
+    let one = entry.judged_summary()?;
     let words = [one.min, one.p50, one.p99, one.max].map(|nanos| Latency::from_nanos(nanos).to_string());
     let [min, median, p99, max] = words;
     Some(Row {
         name,
-        hue: Hue::of(0),
+        hue: Hue::nth(0),
         min: one.min as f64,
         median: one.p50 as f64,
         p99: one.p99 as f64,
@@ -101,7 +101,7 @@ fn numbers(entries: &[Entry<'_>]) -> Table {
     let mut ranked: Vec<&Entry<'_>> = entries.iter().collect();
     ranked.sort_by_cached_key(|entry| entry.rank());
     let row = |entry: &&Entry<'_>| {
-        let one = entry.judged()?;
+        let one = entry.judged_summary()?;
         let mut row = vec![name(entry, &parts), count(entry.outcome.planned().count())];
         row.push(micros(one.min));
         row.extend([one.mean, one.stddev].map(micros_of));

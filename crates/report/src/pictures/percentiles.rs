@@ -15,7 +15,7 @@ use crate::table::Table;
 /// The picture.
 pub(crate) fn picture(entries: &[Entry<'_>]) -> Picture {
     let facets = series::panels(entries);
-    let drawn: Vec<Drawn<'_>> = facets.iter().map(|facet| Drawn::of(facet, entries)).collect();
+    let drawn: Vec<Drawn<'_>> = facets.iter().map(|facet| Drawn::for_facet(facet, entries)).collect();
     let scale = scale(&drawn, deadline::common(entries));
     Picture {
         kind: Chart::Percentiles,
@@ -68,7 +68,7 @@ struct Drawn<'a> {
 }
 
 impl<'a> Drawn<'a> {
-    fn of(facet: &Facet<'a>, entries: &[Entry<'_>]) -> Self {
+    fn for_facet(facet: &Facet<'a>, entries: &[Entry<'_>]) -> Self {
         let all = series::series(&facet.entries);
         let banded = [entries.iter().min_by_key(|one| p99(one)), entries.iter().max_by_key(|one| p99(one))];
         let has_band = |one: &Series<'_>| {

@@ -50,7 +50,7 @@ pub(crate) fn series<'a>(entries: &[Entry<'a>]) -> Vec<Series<'a>> {
     by_max.sort_by_key(|place| Reverse(entries[*place].max()));
     by_max.truncate(HUES);
     by_max.sort_unstable();
-    let hue = |place: usize| by_max.iter().position(|one| *one == place).map_or(Hue::Rest, Hue::of);
+    let hue = |place: usize| by_max.iter().position(|one| *one == place).map_or(Hue::Rest, Hue::nth);
     let one = |(place, entry): (usize, &Entry<'a>)| Series {
         entry: *entry,
         hue: hue(place),
@@ -107,7 +107,7 @@ mod tests {
             |policy: String| (1..=7).map(move |ms| condition(&format!("sleep {ms}ms"), &policy, None));
         let mut all = analysis(policies.flat_map(lengths).collect());
         (0..49).for_each(|one| add(&mut all, one, 10, 1_000_000 + 1_000 * i64::from(one)));
-        let entries = Entry::all(&[Recording::of("run.jsonl", &all)]);
+        let entries = Entry::all(&[Recording::new("run.jsonl", &all)]);
         let panels = panels(&entries);
         let drawn: usize = panels.iter().map(|panel| panel.entries.len()).sum();
         assert!(panels.len() <= PANELS && drawn == 49, "{} panels, {drawn} conditions", panels.len());

@@ -69,8 +69,8 @@ fn panel(entry: &Entry<'_>, name: String) -> Panel {
     let shown = |nanos: i64| (nanos as f64).min(edge);
     let mut marks = vec![Mark::Rule { along: Along::Horizontal, at: asked, text: String::new() }];
     let points = |of: &[i64]| thinned(of).into_iter().map(|(x, nanos)| (x, shown(nanos))).collect();
-    marks.push(Mark::Dots { hue: Hue::of(0), points: points(&in_order), radius: 1.3 });
-    marks.push(Mark::Line { hue: Hue::of(1), points: points(&sorted) });
+    marks.push(Mark::Dots { hue: Hue::nth(0), points: points(&in_order), radius: 1.3 });
+    marks.push(Mark::Line { hue: Hue::nth(1), points: points(&sorted) });
     if beyond > 0 {
         let max = Latency::from_nanos(sorted.last().copied().unwrap_or(0));
         marks.push(Mark::Note { text: format!("{beyond} beyond, up to {max}") });
@@ -88,7 +88,7 @@ fn panel(entry: &Entry<'_>, name: String) -> Panel {
         heading: name,
         drawing: Drawing::Plot(plot),
         legend: legend
-            .map(|(hue, text, marks)| Named { hue: Hue::of(hue), text: text.to_owned(), marks })
+            .map(|(hue, text, marks)| Named { hue: Hue::nth(hue), text: text.to_owned(), marks })
             .into(),
         data: table_of(&in_order, &sorted),
     }

@@ -94,7 +94,7 @@ fn point(entry: &Entry<'_>, quantile: f64) -> Option<(f64, f64)> {
 fn panel(flights: &[Flight<'_>]) -> Panel {
     let mut marks = Vec::new();
     for (number, flight) in flights.iter().enumerate() {
-        let hue = Hue::of(number);
+        let hue = Hue::nth(number);
         let band = |entry: &Entry<'_>| {
             let ((x, low), (_, high)) = (point(entry, 0.0)?, point(entry, 0.99)?);
             Some((x, low, high))
@@ -117,7 +117,7 @@ fn panel(flights: &[Flight<'_>]) -> Panel {
             ends: Vec::new(),
         }),
         legend: named
-            .map(|(number, one)| Named { hue: Hue::of(number), text: one.name.clone(), marks: Marks::Line })
+            .map(|(number, one)| Named { hue: Hue::nth(number), text: one.name.clone(), marks: Marks::Line })
             .collect(),
         data: table_of(flights),
     }

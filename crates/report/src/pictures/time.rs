@@ -128,14 +128,14 @@ fn marks(entry: &Entry<'_>, time: Scale, latencies: Scale) -> Vec<Mark> {
     let mut marks: Vec<Mark> = shades(entry);
     marks.push(heat(entry, time, latencies));
     marks.extend(deadline_rule(entry.deadline(), latencies).map(Mark::unnamed));
-    marks.push(Mark::Tops { hue: Hue::of(0), tops: slices.iter().map(top).collect() });
+    marks.push(Mark::Tops { hue: Hue::nth(0), tops: slices.iter().map(top).collect() });
     let troubled = slices.iter().filter(|slice| slice.missed_periods + slice.lost > 0);
     marks.extend(troubled.map(|slice| {
         let (from, until) = stretch(entry, slice);
-        Mark::Flag { hue: Hue::of(1), at: f64::midpoint(from, until) }
+        Mark::Flag { hue: Hue::nth(1), at: f64::midpoint(from, until) }
     }));
     let spots = entry.outcome.worst().iter().take(SPOTS).map(spot).collect();
-    marks.push(Mark::Spots { hue: Hue::of(1), spots });
+    marks.push(Mark::Spots { hue: Hue::nth(1), spots });
     marks
 }
 
@@ -156,7 +156,7 @@ fn heat(entry: &Entry<'_>, time: Scale, latencies: Scale) -> Mark {
     }
     let fullest = counts.iter().copied().fold(1.0, f64::max).ln_1p();
     Mark::Heat {
-        hue: Hue::of(0),
+        hue: Hue::nth(0),
         rows: ROWS,
         columns: COLUMNS,
         shades: counts.into_iter().map(|count| shade_of(count.ln_1p() / fullest)).collect(),

@@ -1,7 +1,7 @@
 //! Where the time of a wake-up goes: the usual one as a waterfall, the worst ones whole.
 
 use howlate_analyse::cause::{Why, WhyPart};
-use howlate_model::{Explained, Kind as Cause, Latency, Part as Stretch, Segment};
+use howlate_model::{CauseKind as Cause, Explained, Latency, Part as Stretch, Segment};
 use howlate_render::numbers::{count, micros};
 use howlate_render::scale::Scale;
 use howlate_render::{part_in_words, segment_in_words};

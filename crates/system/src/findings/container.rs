@@ -40,7 +40,7 @@ pub(super) struct Advice {
 
 impl Advice {
     /// Advice for the container this runs in; `None` outside of containers.
-    pub(super) fn of(root: &Root) -> Option<Self> {
+    pub(super) fn detect(root: &Root) -> Option<Self> {
         Some(Self { runtime: container(root)?.runtime })
     }
 

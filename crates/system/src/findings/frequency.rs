@@ -10,7 +10,7 @@ const NO_TURBO: &str = "/sys/devices/system/cpu/intel_pstate/no_turbo";
 const BOOST: &str = "/sys/devices/system/cpu/cpufreq/boost";
 
 fn policies(root: &Root, name: &str) -> Files {
-    Files::of(root, FREQUENCY_POLICIES, "policy", name)
+    Files::list(root, FREQUENCY_POLICIES, "policy", name)
 }
 
 /// The governor of every frequency policy.

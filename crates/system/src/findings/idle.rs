@@ -30,7 +30,7 @@ pub(super) fn states(root: &Root) -> Option<Finding> {
 }
 
 fn unmanaged(root: &Root) -> Finding {
-    let line = CommandLine::of(root);
+    let line = CommandLine::read(root);
     let driver = root.reading(format!("{CPUS}/cpuidle/current_driver"));
     let polling = line.value("idle") == Some("poll");
     let (verdict, found) = match (polling, hypervisor(root).is_some()) {
@@ -109,7 +109,7 @@ pub(super) fn latency_request(root: &Root) -> Option<Finding> {
 }
 
 fn grant(root: &Root, draft: Draft) -> Draft {
-    match super::container::Advice::of(root) {
+    match super::container::Advice::detect(root) {
         Some(advice) => advice.option(draft, &format!("--device={REQUEST}")),
         None => draft
             .apply(format!("sudo setfacl -m u:$USER:rw {REQUEST}"))

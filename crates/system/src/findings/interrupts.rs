@@ -11,7 +11,7 @@ const WHY: &str =
     "An interrupt handler runs ahead of every thread, and a wake-up on its CPU has to wait for it.";
 
 pub(super) fn examine(root: &Root) -> Option<Finding> {
-    let interrupts = Files::of(root, "/proc/irq", "", "smp_affinity_list");
+    let interrupts = Files::list(root, "/proc/irq", "", "smp_affinity_list");
     let online = list_of_cpus(root, "/sys/devices/system/cpu/online");
     if interrupts.is_empty() || online.len() < 2 {
         return None;

@@ -33,7 +33,7 @@ pub(super) fn isolated(root: &Root) -> Option<Finding> {
     let verdict = if none { Verdict::Note } else { Verdict::Good };
     let draft = finding(FindingId::IsolatedCpus, verdict, found)
         .seen(&reading)
-        .seen(&CommandLine::of(root).only(&["isolcpus"]))
+        .seen(&CommandLine::read(root).only(&["isolcpus"]))
         .why(
             "The scheduler does not move threads to an isolated CPU. Threads bound to one have it \
             almost to themselves.",
@@ -46,7 +46,7 @@ pub(super) fn tickless(root: &Root) -> Option<Finding> {
     let reading = root.reading(TICKLESS);
     let online = list_of_cpus(root, ONLINE);
     let tickless = cpus(&reading).filter(|_| online.len() > 1)?;
-    let line = CommandLine::of(root);
+    let line = CommandLine::read(root);
     let none = tickless.is_empty();
     let found = if none {
         "every CPU ticks while it is busy".to_owned()

@@ -15,7 +15,7 @@ pub(super) fn examine(root: &Root) -> Option<Finding> {
     if all.is_empty() {
         return None;
     }
-    let line = CommandLine::of(root);
+    let line = CommandLine::read(root);
     let off = line.value("mitigations") == Some("off");
     let found = match (off, mitigated.len()) {
         (true, _) => "mitigations of processor flaws are switched off".to_owned(),

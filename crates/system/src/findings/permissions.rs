@@ -18,7 +18,7 @@ fn holds(process: &Process, capability: &str) -> Option<bool> {
 ///
 /// Source: `sched(7)`, privileges and resource limits.
 pub(super) fn realtime(root: &Root) -> Option<Finding> {
-    let (process, limits) = (Process::of(root), Limits::read(root));
+    let (process, limits) = (Process::read(root), Limits::read(root));
     let limit = limits.soft("Max realtime priority");
     let highest = limit.map(|limit| limit.min(99));
     let (verdict, found) = match (holds(&process, "CAP_SYS_NICE"), highest) {
@@ -61,7 +61,7 @@ fn grant_realtime(root: &Root, draft: Draft) -> Draft {
         "2.5 ms at p99 beside two busy threads, against 20 µs with SCHED_FIFO",
         "measured by howlate's authors on Linux 6.18 in a virtual machine",
     );
-    match Advice::of(root) {
+    match Advice::detect(root) {
         Some(advice) => advice.capability(draft, "SYS_NICE", "rtprio=99"),
         None => raise_limit(draft, "rtprio", "99"),
     }
@@ -81,7 +81,7 @@ const ROOMY: u64 = 64 << 20;
 
 /// Whether memory may be locked, so that no page is fetched at the wrong moment.
 pub(super) fn memory_lock(root: &Root) -> Option<Finding> {
-    let (process, limits) = (Process::of(root), Limits::read(root));
+    let (process, limits) = (Process::read(root), Limits::read(root));
     let (verdict, found) = match (holds(&process, "CAP_IPC_LOCK"), limits.soft("Max locked memory")) {
         (Some(true), _) => (Verdict::Good, "this process may lock all its memory (CAP_IPC_LOCK)".to_owned()),
         (_, Some(UNLIMITED)) => {
@@ -106,7 +106,7 @@ pub(super) fn memory_lock(root: &Root) -> Option<Finding> {
 }
 
 fn grant_lock(root: &Root, draft: Draft) -> Draft {
-    match Advice::of(root) {
+    match Advice::detect(root) {
         Some(advice) => advice.capability(draft, "IPC_LOCK", "memlock=-1"),
         None => raise_limit(draft, "memlock", "unlimited"),
     }
@@ -114,7 +114,7 @@ fn grant_lock(root: &Root, draft: Draft) -> Draft {
 
 /// Whether an ordinary thread may be given more weight.
 pub(super) fn nice(root: &Root) -> Option<Finding> {
-    let (process, limits) = (Process::of(root), Limits::read(root));
+    let (process, limits) = (Process::read(root), Limits::read(root));
     // The limit is 20 less the nice value: getrlimit(2), RLIMIT_NICE.
     let ceiling = limits.soft("Max nice priority")?.min(40);
     let free = holds(&process, "CAP_SYS_NICE") == Some(true);
@@ -134,7 +134,7 @@ pub(super) fn nice(root: &Root) -> Option<Finding> {
             "2.5 ms at p99 beside two busy threads, against 29 µs with nice -20",
             "measured by howlate's authors on Linux 6.18 in a virtual machine",
         );
-        match Advice::of(root) {
+        match Advice::detect(root) {
             Some(advice) => advice.capability(draft, "SYS_NICE", "nice=40"),
             None => raise_limit(draft, "nice", "-20"),
         }
@@ -144,7 +144,7 @@ pub(super) fn nice(root: &Root) -> Option<Finding> {
 
 /// Whether a filter may refuse calls although the capability is there.
 pub(super) fn seccomp(root: &Root) -> Option<Finding> {
-    let process = Process::of(root);
+    let process = Process::read(root);
     if process.status.field("Seccomp")? == "0" {
         return None;
     }
@@ -160,7 +160,7 @@ pub(super) fn seccomp(root: &Root) -> Option<Finding> {
             lets the scheduling calls through, but refuses perf_event_open and bpf without their \
             capabilities.",
     );
-    let advised = match Advice::of(root) {
+    let advised = match Advice::detect(root) {
         Some(advice) => advice.option(draft, "--security-opt seccomp=unconfined"),
         None => draft,
     };
@@ -169,7 +169,7 @@ pub(super) fn seccomp(root: &Root) -> Option<Finding> {
 
 /// Which of the capabilities that matter this process holds.
 pub(super) fn capabilities(root: &Root) -> Option<Finding> {
-    let process = Process::of(root);
+    let process = Process::read(root);
     process.holds("CAP_SYS_NICE")?;
     let (held, missing): (Vec<&str>, Vec<&str>) =
         CAPABILITIES.iter().map(|(name, _)| *name).partition(|name| holds(&process, name) == Some(true));

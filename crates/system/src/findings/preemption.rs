@@ -43,7 +43,7 @@ pub(super) fn realtime_kernel(root: &Root) -> Option<Finding> {
 pub(super) fn model(root: &Root) -> Option<Finding> {
     root.read("/proc/sys/kernel/version").ok().filter(|_| !is_realtime(root))?;
     let Model { mode, seen, is_read } = in_force(root);
-    let dynamic = Kernel::of(root).build.contains("PREEMPT_DYNAMIC");
+    let dynamic = Kernel::read(root).build.contains("PREEMPT_DYNAMIC");
     let (verdict, found) = match mode.as_deref() {
         Some("full") => (Verdict::Good, "the kernel can be preempted (model full)".to_owned()),
         Some("lazy") => (
@@ -88,7 +88,7 @@ fn in_force(root: &Root) -> Model {
 }
 
 fn inferred(root: &Root, switch: Reading) -> Model {
-    let (line, config) = (CommandLine::of(root), KernelConfig::of(root));
+    let (line, config) = (CommandLine::read(root), KernelConfig::read(root));
     let model = |mode: Option<&str>, seen| Model { mode: mode.map(str::to_owned), seen, is_read: false };
     if let Some(mode) = line.value("preempt") {
         return model(Some(mode), vec![line.only(&["preempt"]), switch]);
@@ -111,7 +111,7 @@ const MODELS: [(&str, &str); 4] = [
 
 /// What the build string alone tells. Since Linux 6.13 `PREEMPT` may also mean lazy.
 fn by_name(root: &Root) -> Option<&'static str> {
-    let kernel = Kernel::of(root);
+    let kernel = Kernel::read(root);
     let named = |model| kernel.build.split(' ').any(|word| word == model);
     match (named("PREEMPT"), named("PREEMPT_DYNAMIC")) {
         (true, _) if kernel.at_least(6, 13) == Some(false) => Some("full"),
@@ -127,7 +127,7 @@ fn mend(draft: Draft, root: &Root, dynamic: bool, now: &str) -> Draft {
             .undo("choose the present kernel in the boot menu");
     }
     let switch = Writes::known(SWITCH, now, "full").remedy;
-    match Debugfs::of(root, &root.reading(SWITCH)) {
+    match Debugfs::read(root, &root.reading(SWITCH)) {
         Debugfs::Refused(refusal) => draft.seen(&refusal).boot("preempt=full"),
         Debugfs::Mounted => draft.mend(switch),
         Debugfs::Unmounted => draft

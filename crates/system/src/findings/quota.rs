@@ -13,7 +13,7 @@ struct Quota {
 }
 
 impl Quota {
-    fn of(root: &Root, group: Cgroup) -> Option<Self> {
+    fn read(root: &Root, group: Cgroup) -> Option<Self> {
         CpuQuota::of(root, &group).map(|quota| Self { group, quota })
     }
 
@@ -43,7 +43,7 @@ impl Quota {
 /// Source: `Documentation/scheduler/sched-bwc.rst`, `Documentation/admin-guide/cgroup-v2.rst`.
 pub(super) fn examine(root: &Root) -> Option<Finding> {
     let groups = CpuCgroups::of(root, SELF).upwards().into_iter();
-    let tightest = groups.filter_map(|group| Quota::of(root, group)).min_by_key(Quota::hundredths)?;
+    let tightest = groups.filter_map(|group| Quota::read(root, group)).min_by_key(Quota::hundredths)?;
     let stat = CpuStat::of(root, &tightest.group);
     let draft = match tightest.quota.quota_us {
         None => finding(FindingId::CpuQuota, Verdict::Good, "this control group has no CPU quota"),
@@ -71,7 +71,7 @@ fn limited(tightest: &Quota, quota: u64, stat: &CpuStat) -> Draft {
 
 fn lift(root: &Root, draft: Draft, tightest: &Quota) -> Draft {
     let now = tightest.quota.quota_us.unwrap_or(0).to_string();
-    match Advice::of(root) {
+    match Advice::detect(root) {
         Some(advice) => advice.quota(draft, &now, &tightest.cpus()),
         None => {
             let unlimited = if tightest.group.version == CgroupVersion::Two { "max" } else { "-1" };

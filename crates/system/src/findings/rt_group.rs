@@ -44,7 +44,7 @@ pub(super) fn divides(root: &Root) -> Option<bool> {
 /// `None` when the kernel's build cannot be read. Since Linux 6.16 a kernel may have it
 /// built in and switched off.
 fn enabled(root: &Root) -> Option<bool> {
-    let (config, line) = (KernelConfig::of(root), CommandLine::of(root));
+    let (config, line) = (KernelConfig::read(root), CommandLine::read(root));
     let by_default = config.has("CONFIG_RT_GROUP_SCHED_DEFAULT_DISABLED") != Some(true);
     let switched_on = match line.value("rt_group_sched") {
         Some("0") => false,
@@ -55,7 +55,7 @@ fn enabled(root: &Root) -> Option<bool> {
 }
 
 fn evidence(root: &Root, draft: Draft) -> Draft {
-    draft.seen(&own_groups(root)).seen(&KernelConfig::of(root).only(&[BUILD]))
+    draft.seen(&own_groups(root)).seen(&KernelConfig::read(root).only(&[BUILD]))
 }
 
 /// The lines about the hierarchies that divide CPU time.
@@ -80,7 +80,7 @@ fn by_share(root: &Root, group: &Cgroup, share: &Reading) -> Finding {
 }
 
 fn mend_share(root: &Root, draft: Draft, group: &Cgroup) -> Draft {
-    if let Some(advice) = Advice::of(root) {
+    if let Some(advice) = Advice::detect(root) {
         return advice.realtime_share(draft);
     }
     let (top, own) = (format!("{}/tasks", group.mount), group.file("tasks"));
@@ -121,7 +121,7 @@ fn mend_unified(root: &Root, draft: Draft, group: &Cgroup) -> Draft {
         "siderolabs/pkgs issue 1484; Documentation/admin-guide/cgroup-v2.rst",
     );
     // The switch came with Linux 6.16.
-    if Kernel::of(root).at_least(6, 16) == Some(true) {
+    if Kernel::read(root).at_least(6, 16) == Some(true) {
         return draft.boot("rt_group_sched=0");
     }
     if container(root).is_some() {

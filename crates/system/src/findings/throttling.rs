@@ -15,7 +15,7 @@ const SERVER: &str = "/sys/kernel/debug/sched/fair_server";
 
 /// Source: Linux commits 5f6bd380 and d741f297.
 fn has_fair_server(root: &Root) -> bool {
-    Kernel::of(root).at_least(6, 12) == Some(true)
+    Kernel::read(root).at_least(6, 12) == Some(true)
 }
 
 /// Linux 6.12 replaced the throttle by the fair server, except in kernels that divide
@@ -93,7 +93,7 @@ pub(super) fn fair_server(root: &Root) -> Option<Finding> {
     if !has_fair_server(root) {
         return None;
     }
-    let runtimes = Files::of(root, SERVER, "cpu", "runtime");
+    let runtimes = Files::list(root, SERVER, "cpu", "runtime");
     if runtimes.is_empty() {
         return Some(server_unknown(root));
     }
@@ -126,7 +126,7 @@ fn server_unknown(root: &Root) -> Finding {
     let seen = root.reading(format!("{SERVER}/cpu0/runtime"));
     let found = "the fair server's share could not be read; it is 50 ms of every second by default";
     let draft = finding(FindingId::FairServer, Verdict::Unknown, found).seen(&seen).why(SERVER_WHY);
-    match Debugfs::of(root, &seen) {
+    match Debugfs::read(root, &seen) {
         Debugfs::Refused(refusal) if refusal.path != seen.path => draft.seen(&refusal),
         Debugfs::Refused(_) | Debugfs::Mounted => draft,
         Debugfs::Unmounted => {

@@ -10,7 +10,7 @@ const WHY: &str = "Sleeps do not wait for the tick where timers have a high reso
     slices and the kernel's own timeouts do, and each tick interrupts a busy CPU.";
 
 pub(super) fn examine(root: &Root) -> Option<Finding> {
-    let config = KernelConfig::of(root);
+    let config = KernelConfig::read(root);
     let seen = config.only(&["CONFIG_HZ"]);
     let Some(hz) = config.value("CONFIG_HZ").and_then(|hz| hz.parse::<u32>().ok()).filter(|hz| *hz > 0)
     else {

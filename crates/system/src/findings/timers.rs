@@ -35,7 +35,7 @@ fn good(seen: &Reading) -> Finding {
 }
 
 fn off(root: &Root, seen: &Reading) -> Finding {
-    let hz: u64 = KernelConfig::of(root).value("CONFIG_HZ").and_then(|hz| hz.parse().ok()).unwrap_or(0);
+    let hz: u64 = KernelConfig::read(root).value("CONFIG_HZ").and_then(|hz| hz.parse().ok()).unwrap_or(0);
     let tick = 1_000_000_u64.checked_div(hz).map(|us| format!("up to one tick, {us} µs here"));
     let tick = tick.unwrap_or_else(|| "up to one tick: 1 to 10 ms".into());
     finding(ID, Verdict::Costs, "high-resolution timers are off: sleeps end at a tick")
@@ -51,8 +51,8 @@ fn off(root: &Root, seen: &Reading) -> Finding {
 }
 
 fn by_build(root: &Root, timers: &Reading) -> Finding {
-    let config = KernelConfig::of(root);
-    let line = CommandLine::of(root);
+    let config = KernelConfig::read(root);
+    let line = CommandLine::read(root);
     let build = config.only(&["CONFIG_HIGH_RES_TIMERS"]);
     let switched_off = line.value("highres") == Some("off");
     match config.has("CONFIG_HIGH_RES_TIMERS") {

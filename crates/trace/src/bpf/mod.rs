@@ -12,7 +12,7 @@ use aya::programs::Iter;
 use aya::programs::tp_btf::BtfTracePointLinkId;
 use aya::{Btf, Ebpf, EbpfLoader};
 use howlate_linux::clock;
-use howlate_model::{Life, Span, Traced};
+use howlate_model::{Life, Span, TracedSleep};
 use howlate_procfs::Root;
 
 use crate::loading::{Program, damaged, helpful, load, needed, program, refusal};
@@ -181,7 +181,7 @@ impl Tracer for Bpf {
         }
     }
 
-    fn read(&mut self, seen: &mut dyn FnMut(Traced)) -> u64 {
+    fn read(&mut self, seen: &mut dyn FnMut(TracedSleep)) -> u64 {
         let mut all = Vec::new();
         // Who does not ask for them has no use for them.
         self.lives.clear();

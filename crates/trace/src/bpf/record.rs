@@ -1,6 +1,8 @@
 //! What the kernel's side sends, as `bpf/record.h` lays it out.
 
-use howlate_model::{Asleep, Deferred, Expiry, Holder, Lost, MonotonicTime, Occupant, Traced, Who, WokenBy};
+use howlate_model::{
+    Asleep, Deferred, Expiry, Holder, Lost, MonotonicTime, Occupant, TracedSleep, Who, WokenBy,
+};
 
 use crate::fields::Fields;
 use crate::names::{Interrupts, TICK, softirq};
@@ -25,7 +27,7 @@ const LOST_TO: u32 = 32;
 const LOSSES: usize = 4;
 
 /// Reads one record; `None` if it is not one.
-pub(super) fn parse(bytes: &[u8], interrupts: &mut Interrupts) -> Option<Traced> {
+pub(super) fn parse(bytes: &[u8], interrupts: &mut Interrupts) -> Option<TracedSleep> {
     let mut fields = Fields(bytes);
     let asleep_since = fields.seen()?;
     let (soft, hard) = (fields.time()?, fields.time()?);
@@ -67,7 +69,7 @@ pub(super) fn parse(bytes: &[u8], interrupts: &mut Interrupts) -> Option<Traced>
         WokenBy::Other(by)
     };
     let stopped = || Asleep::Stopped((stopper != 0).then(|| thread(stopper, stopper_comm)));
-    Some(Traced {
+    Some(TracedSleep {
         tid,
         asleep_since,
         asleep: if state & STOPPED != 0 { stopped() } else { Asleep::Waiting },

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use howlate_model::{Holder, Lost, MonotonicTime, Occupant, Span, Traced, Who, WokenBy};
+use howlate_model::{Holder, Lost, MonotonicTime, Occupant, Span, TracedSleep, Who, WokenBy};
 
 use super::account::Account;
 use super::record::Switch;
@@ -24,7 +24,7 @@ pub(super) struct Follower {
     preempted: Vec<(MonotonicTime, MonotonicTime)>,
     asleep_since: Option<MonotonicTime>,
     /// Switched in, and not asleep again yet.
-    awake: Option<Traced>,
+    awake: Option<TracedSleep>,
     /// When its CPU was taken from it, while it has not got one back.
     off_since: Option<MonotonicTime>,
 }
@@ -54,7 +54,7 @@ impl Follower {
 
     /// Takes a switch, after all readings from before it; hands on the sleep that it completes. Returns how many switches
     /// were lost before it.
-    pub(super) fn switch(&mut self, switch: Switch, seen: &mut dyn FnMut(Traced)) -> u64 {
+    pub(super) fn switch(&mut self, switch: Switch, seen: &mut dyn FnMut(TracedSleep)) -> u64 {
         match switch {
             Switch::In { at, cpu } => self.gets_a_cpu(at, cpu),
             Switch::Preempted { at } => self.off_since = Some(at),
@@ -72,7 +72,7 @@ impl Follower {
     }
 
     /// Nothing more will come: hands on what has not slept again.
-    pub(super) fn end(&mut self, seen: &mut dyn FnMut(Traced)) {
+    pub(super) fn end(&mut self, seen: &mut dyn FnMut(TracedSleep)) {
         self.finish(None, seen);
     }
 
@@ -89,18 +89,18 @@ impl Follower {
     }
 
     /// A sleep whose wait is not known yet: it is as if the thread had been switched in as soon as it could run.
-    fn woken(&self, asleep_since: MonotonicTime, at: MonotonicTime, cpu: u32) -> Traced {
+    fn woken(&self, asleep_since: MonotonicTime, at: MonotonicTime, cpu: u32) -> TracedSleep {
         let woken_by = WokenBy::NotSeen { slack: self.slack, runnable_known: false };
-        Traced {
+        TracedSleep {
             asleep_since: Some(asleep_since),
             switched_in: Some(at),
             cpu,
-            ..Traced::woken(self.tid, at, woken_by)
+            ..TracedSleep::woken(self.tid, at, woken_by)
         }
     }
 
     /// The thread sleeps again, `at` that time if it is known.
-    fn finish(&mut self, at: Option<MonotonicTime>, seen: &mut dyn FnMut(Traced)) {
+    fn finish(&mut self, at: Option<MonotonicTime>, seen: &mut dyn FnMut(TracedSleep)) {
         let waited = self.waited(at);
         let Some(mut one) = self.awake.take() else { return };
         one.asleep_again = at;
@@ -133,7 +133,7 @@ impl Follower {
 }
 
 /// Enters a wait for the CPU into a sleep. It cannot have begun before the sleep did.
-fn wait(one: &mut Traced, waited: Span, switched_in: MonotonicTime, slack: Span) {
+fn wait(one: &mut TracedSleep, waited: Span, switched_in: MonotonicTime, slack: Span) {
     let earliest = one.asleep_since.unwrap_or(switched_in);
     let runnable = switched_in.minus(waited).max(earliest);
     (one.waking, one.runnable) = (runnable, runnable);
@@ -144,7 +144,7 @@ fn wait(one: &mut Traced, waited: Span, switched_in: MonotonicTime, slack: Span)
     }
 }
 
-fn add_lost(one: &mut Traced, from: MonotonicTime, until: MonotonicTime) {
+fn add_lost(one: &mut TracedSleep, from: MonotonicTime, until: MonotonicTime) {
     if one.lost.len() < LISTED {
         one.lost.push(Lost { from, until, to: nobody_knows(), throttled: false });
     } else {
@@ -169,7 +169,7 @@ mod tests {
     }
 
     /// Follows `switches` after `accounts` have arrived; returns what was seen and how many were lost.
-    fn follow(accounts: &[Account], switches: &[Switch]) -> (Vec<Traced>, u64) {
+    fn follow(accounts: &[Account], switches: &[Switch]) -> (Vec<TracedSleep>, u64) {
         let mut follower = Follower::new(7, Span::from_nanos(50));
         accounts.iter().for_each(|one| follower.account(*one));
         let mut seen = Vec::new();
@@ -190,7 +190,7 @@ mod tests {
     }
 
     /// When it could run, as far as that is known.
-    fn runnable(one: &Traced) -> Option<i64> {
+    fn runnable(one: &TracedSleep) -> Option<i64> {
         let WokenBy::NotSeen { runnable_known, .. } = one.woken_by else { unreachable!() };
         runnable_known.then_some(one.runnable.as_nanos())
     }

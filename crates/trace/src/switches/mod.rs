@@ -11,7 +11,7 @@ mod record;
 use std::io;
 
 use howlate_linux::perf::SwitchRecords;
-use howlate_model::{AfterEach, Span, Traced};
+use howlate_model::{AfterEach, Span, TracedSleep};
 use howlate_procfs::Root;
 
 use crate::{Refusal, Tier, Tracer};
@@ -75,7 +75,7 @@ impl Tracer for Switches {
         Some(self.accounts.reader())
     }
 
-    fn read(&mut self, seen: &mut dyn FnMut(Traced)) -> u64 {
+    fn read(&mut self, seen: &mut dyn FnMut(TracedSleep)) -> u64 {
         let mut records = Vec::new();
         let mut taken = Vec::new();
         for thread in &mut self.threads {

@@ -163,7 +163,7 @@ impl Cpu {
         let interrupt = self.tick.or(handler).or(unseen);
         let interrupted = self.waker().named(names);
         let deferral = self.serving.as_ref().filter(|_| interrupt.is_none());
-        let deferred = deferral.map(|deferral| deferral.of(soft, served.at, names));
+        let deferred = deferral.map(|deferral| deferral.deferred_since(soft, served.at, names));
         let idle_since = deferral.map_or_else(|| self.idle_since(), Deferral::idle_since);
         let (first_served, served) = (served.first, served.at);
         Some(Expiry { soft, hard, interrupt, interrupted, idle_since, first_served, served, deferred })

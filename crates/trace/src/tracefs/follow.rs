@@ -3,12 +3,12 @@
 
 use std::collections::HashMap;
 
-use howlate_model::{Asleep, MonotonicTime, Traced, Who};
+use howlate_model::{Asleep, MonotonicTime, TracedSleep, Who};
 
 use super::cpu::Cpu;
 use super::event::{Event, What};
 use super::holder::Has;
-use super::thread::{Stage, Thread};
+use super::thread::{FollowedThread, Stage};
 use crate::names::Interrupts;
 
 /// Stopped, or held by a tracer: `__TASK_STOPPED | __TASK_TRACED`, as `sched_switch` tells it.
@@ -21,7 +21,7 @@ pub(super) struct Follower {
     /// The watched processes, to which signals are sent.
     processes: Vec<u32>,
     cpus: HashMap<u32, Cpu>,
-    threads: HashMap<u32, Thread>,
+    threads: HashMap<u32, FollowedThread>,
     /// The two times that a followed thread has set a timer to.
     timers: HashMap<u64, (MonotonicTime, MonotonicTime)>,
     /// The CPU on which the most recent wake-up began, while nothing else has happened there, and of which thread.
@@ -46,7 +46,7 @@ impl Follower {
 
     /// Follows a thread from now on, and the signals that are sent to its `process`.
     pub(super) fn follow(&mut self, tid: u32, process: Option<u32>) {
-        self.threads.insert(tid, Thread::new(tid));
+        self.threads.insert(tid, FollowedThread::new(tid));
         self.processes.extend(process.filter(|process| !self.processes.contains(process)));
     }
 
@@ -56,7 +56,7 @@ impl Follower {
     }
 
     /// Takes the next event of all CPUs; hands on the sleep that it completes.
-    pub(super) fn event(&mut self, event: &Event, seen: &mut dyn FnMut(Traced)) {
+    pub(super) fn event(&mut self, event: &Event, seen: &mut dyn FnMut(TracedSleep)) {
         if event.what == What::Missed {
             return self.missed(event.cpu);
         }
@@ -83,7 +83,7 @@ impl Follower {
     }
 
     /// A sleep without length, which ends where it begins; of its timer, only that it was too late is told.
-    fn timer_passed(&mut self, event: &Event, seen: &mut dyn FnMut(Traced)) {
+    fn timer_passed(&mut self, event: &Event, seen: &mut dyn FnMut(TracedSleep)) {
         let running = self.cpus.entry(event.cpu).or_default().holder();
         let Some(thread) = self.threads.get_mut(&event.pid) else { return };
         thread.finish(Some(event.at), &mut self.interrupts, seen);
@@ -94,7 +94,7 @@ impl Follower {
     }
 
     /// Nothing more will come: hands on what has not slept again.
-    pub(super) fn end(&mut self, seen: &mut dyn FnMut(Traced)) {
+    pub(super) fn end(&mut self, seen: &mut dyn FnMut(TracedSleep)) {
         for thread in self.threads.values_mut() {
             thread.finish(None, &mut self.interrupts, seen);
         }
@@ -103,7 +103,7 @@ impl Follower {
     /// Nothing is known of that CPU, nor of threads that may have been on it.
     fn missed(&mut self, cpu: u32) {
         self.cpus.insert(cpu, Cpu::default());
-        self.threads.values_mut().for_each(|thread| *thread = Thread::new(thread.tid));
+        self.threads.values_mut().for_each(|thread| *thread = FollowedThread::new(thread.tid));
     }
 
     /// What changes the state of a CPU or of a thread, and switches nobody.
@@ -158,7 +158,7 @@ impl Follower {
         }
     }
 
-    fn waking(&mut self, tid: u32, on: u32, event: &Event, seen: &mut dyn FnMut(Traced)) {
+    fn waking(&mut self, tid: u32, on: u32, event: &Event, seen: &mut dyn FnMut(TracedSleep)) {
         let Some(thread) = self.threads.get_mut(&tid).filter(|thread| thread.stage != Stage::Woken) else {
             return;
         };
@@ -190,7 +190,7 @@ impl Follower {
         }
     }
 
-    fn switch(&mut self, event: &Event, seen: &mut dyn FnMut(Traced)) {
+    fn switch(&mut self, event: &Event, seen: &mut dyn FnMut(TracedSleep)) {
         let What::Switch { state, next, next_comm, .. } = event.what else { return };
         self.cpus.entry(event.cpu).or_default().switch(next, next_comm, event.at);
         if let Some(thread) = self.threads.get_mut(&next) {

@@ -17,7 +17,7 @@ use std::fs::File;
 use std::io::{self, Read};
 
 use howlate_linux::clock;
-use howlate_model::{MonotonicTime, Span, Traced};
+use howlate_model::{MonotonicTime, Span, TracedSleep};
 use howlate_procfs::Root;
 
 pub(crate) use instance::clear_up;
@@ -205,7 +205,7 @@ impl Tracer for Tracefs {
         self.filter()
     }
 
-    fn read(&mut self, seen: &mut dyn FnMut(Traced)) -> u64 {
+    fn read(&mut self, seen: &mut dyn FnMut(TracedSleep)) -> u64 {
         let now = clock::now();
         self.quotas.look(clock::now());
         self.take(now);
@@ -216,7 +216,7 @@ impl Tracer for Tracefs {
             false => self.waiting.partition_point(|event| event.at < settled),
         };
         let quotas = &self.quotas;
-        let mut sure = |mut one: Traced| {
+        let mut sure = |mut one: TracedSleep| {
             quotas.doubt(&mut one);
             seen(one);
         };

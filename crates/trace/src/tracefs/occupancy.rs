@@ -71,7 +71,12 @@ impl Deferral {
     }
 
     /// What became of a timer of that time until it was served.
-    pub(super) fn of(&self, soft: MonotonicTime, served: MonotonicTime, names: &mut Interrupts) -> Deferred {
+    pub(super) fn deferred_since(
+        &self,
+        soft: MonotonicTime,
+        served: MonotonicTime,
+        names: &mut Interrupts,
+    ) -> Deferred {
         let mut from = self.known_from.max(soft);
         let mut held = Held::default();
         for (holder, until) in &self.stretches {

@@ -1,6 +1,6 @@
 //! Time-lines drawn as events, then asserted; and what a real kernel wrote.
 
-use howlate_model::{Asleep, Holder, MonotonicTime, Occupant, Span, Traced, WokenBy};
+use howlate_model::{Asleep, Holder, MonotonicTime, Occupant, Span, TracedSleep, WokenBy};
 
 use super::event::{Comm, Event, Records, What, missed};
 use super::follow::Follower;
@@ -56,9 +56,9 @@ fn timely(then: u32) -> Vec<Event> {
 }
 
 #[track_caller]
-fn follow(events: &[Event]) -> Vec<Traced> {
+fn follow(events: &[Event]) -> Vec<TracedSleep> {
     let names = "           CPU0\n 24:          5   PCI-MSI 65536-edge      eth0\n";
-    let mut follower = Follower::new(&[MINE], Interrupts::of(names));
+    let mut follower = Follower::new(&[MINE], Interrupts::parse(names));
     follower.follow(ME, None);
     let mut seen = Vec::new();
     events.iter().for_each(|event| follower.event(event, &mut |one| seen.push(one)));
@@ -66,7 +66,7 @@ fn follow(events: &[Event]) -> Vec<Traced> {
 }
 
 /// Kind, name and length of each who had the CPU.
-fn occupants(one: &Traced) -> Vec<(Holder, &str, u64)> {
+fn occupants(one: &TracedSleep) -> Vec<(Holder, &str, u64)> {
     let named = |one: &'_ Occupant| (one.who.holder, one.ns.as_nanos());
     let names = one.occupants.iter().map(|one| one.who.name.as_str());
     one.occupants.iter().map(named).zip(names).map(|((holder, ns), name)| (holder, name, ns)).collect()
@@ -521,7 +521,7 @@ fn what_a_real_kernel_wrote_is_read() {
         What::Waking { thread, .. } => Some(thread),
         _ => None,
     });
-    let mut follower = Follower::new(&[], Interrupts::of(""));
+    let mut follower = Follower::new(&[], Interrupts::parse(""));
     follower.follow(sleeper.unwrap(), None);
     let mut seen = Vec::new();
     events.iter().for_each(|event| follower.event(event, &mut |one| seen.push(one)));

@@ -1,6 +1,6 @@
 //! A thread that is followed, from sleep to sleep. Pure.
 
-use howlate_model::{Asleep, Expiry, Lost, MonotonicTime, Occupant, Traced, Who, WokenBy};
+use howlate_model::{Asleep, Expiry, Lost, MonotonicTime, Occupant, TracedSleep, Who, WokenBy};
 
 use super::holder::Has;
 use super::occupancy::Held;
@@ -20,13 +20,13 @@ pub(super) enum Stage {
 }
 
 /// One thread.
-pub(super) struct Thread {
+pub(super) struct FollowedThread {
     pub(super) tid: u32,
     pub(super) stage: Stage,
     asleep_since: Option<MonotonicTime>,
     asleep: Asleep,
     /// The sleep that it was woken from.
-    sleep: Option<Traced>,
+    sleep: Option<TracedSleep>,
     /// The CPU that it waits for, and until when that is accounted for.
     cpu: u32,
     accounted: MonotonicTime,
@@ -38,7 +38,7 @@ pub(super) struct Thread {
     off: Held,
 }
 
-impl Thread {
+impl FollowedThread {
     /// One of which nothing is known.
     pub(super) fn new(tid: u32) -> Self {
         Self {
@@ -87,11 +87,11 @@ impl Thread {
     /// It is being woken, perhaps in an interrupt of that CPU.
     pub(super) fn woken(&mut self, expiry: Option<Expiry>, by: Who, at: MonotonicTime, cpu: Option<u32>) {
         let woken_by = expiry.map_or(WokenBy::Other(by), WokenBy::Timer);
-        self.sleep = Some(Traced {
+        self.sleep = Some(TracedSleep {
             asleep_since: self.asleep_since,
             asleep: self.asleep.clone(),
             cpu: self.cpu,
-            ..Traced::woken(self.tid, at, woken_by)
+            ..TracedSleep::woken(self.tid, at, woken_by)
         });
         self.woken_on = cpu;
         self.waits_from(at);
@@ -192,7 +192,7 @@ impl Thread {
         &mut self,
         at: Option<MonotonicTime>,
         interrupts: &mut Interrupts,
-        seen: &mut dyn FnMut(Traced),
+        seen: &mut dyn FnMut(TracedSleep),
     ) {
         let Some(mut sleep) = self.sleep.take() else { return };
         sleep.asleep_again = at;

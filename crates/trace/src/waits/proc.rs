@@ -19,7 +19,7 @@ const LIST_EVERY: Span = Span::from_secs(1);
 #[derive(Debug)]
 pub(super) struct Sampling {
     root: Root,
-    threads: HashMap<u32, Thread>,
+    threads: HashMap<u32, LastReading>,
     listed: Option<MonotonicTime>,
     /// Functions by the number that they are told by; `new` of them are to be told yet.
     functions: HashMap<String, u64>,
@@ -28,7 +28,7 @@ pub(super) struct Sampling {
 
 /// A thread as it was when it last had changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Thread {
+struct LastReading {
     pid: u32,
     process: String,
     name: String,
@@ -93,10 +93,10 @@ impl Sampling {
         }
     }
 
-    fn first_look(&mut self, pid: u32, tid: u32, process: &str, now: MonotonicTime) -> Option<Thread> {
+    fn first_look(&mut self, pid: u32, tid: u32, process: &str, now: MonotonicTime) -> Option<LastReading> {
         let account = Schedstat::read(&self.root, tid)?;
         let doing = self.doing(tid)?;
-        Some(Thread {
+        Some(LastReading {
             pid,
             process: process.to_owned(),
             of_kernel: !doing.is_program,
@@ -169,7 +169,7 @@ impl WaitReader for Sampling {
     }
 }
 
-impl Thread {
+impl LastReading {
     fn waits(&self, tid: u32, seen: Span) -> ThreadWaits {
         let (pid, name, process) = (self.pid, self.name.clone(), self.process.clone());
         ThreadWaits { tid, pid, name, process, of_kernel: self.of_kernel, seen, ..ThreadWaits::default() }

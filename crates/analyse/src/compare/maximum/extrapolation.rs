@@ -102,7 +102,7 @@ fn halves_agree(pieces: &[Piece]) -> Result<(), Refusal> {
     let maxima: Vec<f64> =
         pieces.iter().filter_map(|piece| piece.latency.max()).map(|max| max.as_nanos() as f64).collect();
     let (first, second) = maxima.split_at(maxima.len() / 2);
-    let p = MannWhitney::of(first, second).p();
+    let p = MannWhitney::from_samples(first, second).p();
     if p < HALVES_DIFFER { Err(Refusal::HalvesDiffer { p }) } else { Ok(()) }
 }
 
@@ -149,7 +149,12 @@ mod tests {
     }
 
     fn tried(pieces: &[Piece]) -> Result<Extrapolation, Refusal> {
-        extrapolate(&Late::of(pieces), pieces, f64::from(u32::try_from(pieces.len()).unwrap()) / 3_600.0, 1)
+        extrapolate(
+            &Late::from_pieces(pieces),
+            pieces,
+            f64::from(u32::try_from(pieces.len()).unwrap()) / 3_600.0,
+            1,
+        )
     }
 
     #[test]

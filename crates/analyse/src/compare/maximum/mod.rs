@@ -55,7 +55,7 @@ pub struct Maximum {
 impl Maximum {
     /// What the pieces of one condition say; `None` when there is no wake-up.
     #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    pub(crate) fn of(pieces: &[Piece], confidence: f64, seed: u64) -> Option<Self> {
+    pub(crate) fn from_pieces(pieces: &[Piece], confidence: f64, seed: u64) -> Option<Self> {
         let max_ns = pieces.iter().filter_map(|piece| piece.latency.max()).max()?;
         let count = pieces.iter().map(|piece| piece.latency.count()).sum::<u64>();
         let nanos = pieces.iter().map(|piece| piece.until.since(piece.from).as_nanos()).sum();
@@ -64,7 +64,7 @@ impl Maximum {
         let bound = maxima(pieces).bound(happened, &worst(pieces), confidence);
         let hours = covered.as_secs_f64() / HOUR;
         let worth = hours / bound.map_or(1.0, |bound| bound.inflation);
-        let extrapolated = extrapolation::extrapolate(&Late::of(pieces), pieces, hours, seed);
+        let extrapolated = extrapolation::extrapolate(&Late::from_pieces(pieces), pieces, hours, seed);
         Some(Self {
             max_ns,
             count,
@@ -106,7 +106,7 @@ pub(crate) struct Late {
 
 impl Late {
     #[allow(clippy::cast_precision_loss, reason = "times since boot are exact to the microsecond")]
-    fn of(pieces: &[Piece]) -> Self {
+    fn from_pieces(pieces: &[Piece]) -> Self {
         let last_kept = |piece: &Piece| piece.worst.get(WORST_KEPT - 1).map(|one| one.latency_ns.as_nanos());
         let threshold = pieces.iter().filter_map(last_kept).max().unwrap_or(0) as f64;
         let event = |piece: &Piece| {
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn a_minute_supports_what_a_minute_supports() {
-        let maximum = Maximum::of(&minute(&[7_000, 9_000, 8_000]), 0.95, 1).unwrap();
+        let maximum = Maximum::from_pieces(&minute(&[7_000, 9_000, 8_000]), 0.95, 1).unwrap();
         assert_eq!((maximum.max_ns.as_nanos(), maximum.count), (63_000, 60 * 97 + 10 * 3));
         assert_eq!(maximum.covered_ns, Span::from_secs(60));
         assert!((maximum.beaten_next_hour - 0.9836).abs() < 5e-5);
@@ -149,13 +149,13 @@ mod tests {
         assert!((179.7..400.0).contains(&maximum.later_per_hour_at_most.unwrap()), "{maximum:?}");
         let refused = Refusal::TooFewClusters { clusters: 10, needed: 50 };
         assert_eq!((maximum.not_extrapolated, maximum.extrapolated.is_none()), (Some(refused), true));
-        assert!(Maximum::of(&[], 0.95, 1).is_none());
+        assert!(Maximum::from_pieces(&[], 0.95, 1).is_none());
     }
 
     #[test]
     fn what_comes_together_supports_less() {
-        let alone = Maximum::of(&minute(&[9_000]), 0.95, 1).unwrap();
-        let together = Maximum::of(&minute(&[7_000, 9_000, 8_000]), 0.95, 1).unwrap();
+        let alone = Maximum::from_pieces(&minute(&[9_000]), 0.95, 1).unwrap();
+        let together = Maximum::from_pieces(&minute(&[7_000, 9_000, 8_000]), 0.95, 1).unwrap();
         let index = |maximum: &Maximum| maximum.extremal_index.unwrap();
         assert!((index(&alone) / index(&together) - 10.0 / 4.0).abs() < 0.01, "{alone:?} {together:?}");
         assert!(together.later_at_most_one_in < alone.later_at_most_one_in.map(|one_in| one_in / 2));

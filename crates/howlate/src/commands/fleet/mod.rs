@@ -56,7 +56,7 @@ fn scheduler(on: &Target, at_once: u16) -> Box<dyn Scheduler> {
 }
 
 fn dry_run(asked: &FleetRun) -> Result<Status, Error> {
-    let sent = Sent::of(asked)?;
+    let sent = Sent::check(asked)?;
     let fleet = sent.fleet(asked)?;
     let commands = scheduler(&asked.on, asked.at_once).dry_run(&fleet, &sent.plan);
     terminal::print(&format!("{}{commands}", sent.dry_run(&fleet)))?;
@@ -84,7 +84,7 @@ fn start(asked: &FleetRun) -> Result<Status, Error> {
 
 /// A new fleet, started.
 fn begun(asked: &FleetRun, interrupted: &AtomicBool) -> Result<(Fleet, Box<dyn Scheduler>), Error> {
-    let sent = Sent::of(asked)?;
+    let sent = Sent::check(asked)?;
     let program = sent.program.as_ref().map(|program| program.path.as_path());
     let mut fleet = sent.fleet(asked)?.create(program, &sent.plan)?;
     let scheduler = scheduler(&asked.on, asked.at_once);

@@ -36,7 +36,7 @@ pub(super) struct Sent {
 
 impl Sent {
     /// Reads what there is; the plan and the options of `howlate run` must be ones.
-    pub(super) fn of(asked: &FleetRun) -> Result<Self, Error> {
+    pub(super) fn check(asked: &FleetRun) -> Result<Self, Error> {
         let experiment = Experiment::read(&asked.plan, "howlate fleet run")?;
         if experiment.files.len() > 1 {
             return Err(Error::FleetPlan { path: asked.plan.clone() });

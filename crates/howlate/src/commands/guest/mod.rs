@@ -26,7 +26,7 @@ use crate::cli::Guest;
 use crate::environment;
 use crate::error::Error;
 use crate::exit_status::{self, Status};
-use crate::history::Kept;
+use crate::history::HistoryEntry;
 use crate::terminal;
 
 pub(crate) fn run(args: &Guest) -> Result<Status, Error> {
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &Guest) -> Result<Status, Error> {
     args.out.as_deref().map(Writer::check).transpose()?;
     let architecture = args.arch.unwrap_or(Architecture::HERE);
     let qemu = emulator_version(architecture)?;
-    let machine = machine(args, architecture, TcgThreads::of(&qemu, task.traces()));
+    let machine = machine(args, architecture, TcgThreads::for_version(&qemu, task.traces()));
     let program = program(args, machine.architecture)?;
     let find = |kernel| Kernel::find(kernel, machine.architecture, &mut |text| terminal::say(text));
     let kernels = without_repeats(&args.kernel).iter().map(find).collect::<Result<Vec<_>, _>>()?;
@@ -59,8 +59,8 @@ pub(crate) fn run(args: &Guest) -> Result<Status, Error> {
         }
     };
     let mut environment = environment::begin()?;
-    environment.node = args.identity.of(environment.node);
-    let kept = Kept::begin("guest", args.out.as_deref(), args.no_save);
+    environment.node = args.identity.apply(environment.node);
+    let kept = HistoryEntry::begin("guest", args.out.as_deref(), args.no_save);
     let place = kept.path();
     let (environment, place) = (&environment, place.as_deref());
     let mut rounds =
@@ -74,7 +74,7 @@ pub(crate) fn run(args: &Guest) -> Result<Status, Error> {
     let text = if args.printing.json { render::json(&track.analysis)? } else { verdict::report(&track) };
     terminal::print_or_json(&text, args.printing.json)?;
     say_kept(kept, args.printing.quiet);
-    let status = exit_status::of(&track.analysis, &limits);
+    let status = exit_status::overall(&track.analysis, &limits);
     match trouble {
         Ok(_) => Ok(status),
         Err(error) => {

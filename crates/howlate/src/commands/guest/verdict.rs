@@ -28,7 +28,9 @@ fn differing(track: &Track) -> impl Iterator<Item = Property> {
     let conditions = &track.analysis.header.conditions;
     let all = [Property::Kernel, Property::HostLoad, Property::VcpuPolicy];
     let differs = |property: &Property| {
-        conditions.iter().any(|condition: &Condition| property.of(condition) != property.of(&conditions[0]))
+        conditions
+            .iter()
+            .any(|condition: &Condition| property.value_in(condition) != property.value_in(&conditions[0]))
     };
     all.into_iter().filter(differs)
 }

@@ -9,7 +9,7 @@ const EXAMPLES: &str = "Examples:";
 const STATUS: &str = "Exit status:";
 
 /// `below` as sections, then the exit status, that of all commands where it says nothing of its own.
-pub(super) fn of(below: &str) -> String {
+pub(super) fn sections(below: &str) -> String {
     let (examples, rest) = split(below, EXAMPLES);
     let (status, notes) = split(&rest, STATUS);
     let mut page = Roff::new();
@@ -60,7 +60,8 @@ mod tests {
 
     #[test]
     fn examples_and_status_are_sections_and_the_rest_is_noted() {
-        let page = of("Exit status: 0 all, 2 none.\n\nExamples:\n  howlate a\n  howlate b\n\n  [c]\n\nMore.");
+        let page =
+            sections("Exit status: 0 all, 2 none.\n\nExamples:\n  howlate a\n  howlate b\n\n  [c]\n\nMore.");
         let at = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text} in {page}"));
         let order = [
             ".SH NOTES",
@@ -73,6 +74,6 @@ mod tests {
             "0 all",
         ];
         assert!(order.map(at).is_sorted(), "{page}");
-        assert!(of("").contains("within limits"));
+        assert!(sections("").contains("within limits"));
     }
 }

@@ -10,7 +10,7 @@ use crate::terminal;
 use howlate_record::CreateError;
 
 /// What was made: a text or a picture, and the picture that Markdown links.
-pub(super) struct Made {
+pub(super) struct Artifact {
     pub(super) content: Vec<u8>,
     pub(super) picture: Option<String>,
 }
@@ -32,7 +32,7 @@ impl Files {
     }
 
     /// Writes what was made; the picture first, so that no text links what is missing.
-    pub(super) fn write(&self, made: &Made) -> Result<(), Error> {
+    pub(super) fn write(&self, made: &Artifact) -> Result<(), Error> {
         let picture = self.picture.as_deref().zip(made.picture.as_deref());
         if let Some((path, picture)) = picture {
             write(path, picture.as_bytes())?;

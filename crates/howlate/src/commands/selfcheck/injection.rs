@@ -3,9 +3,9 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use howlate_analyse::cause::{Joiner, Score, score};
-use howlate_inject::{Class, Order, Part, Party, Told};
+use howlate_inject::{Class, InjectorReport, Order, Part, Party};
 use howlate_linux::clock;
-use howlate_model::{Known, MonotonicTime, Span};
+use howlate_model::{InjectedCause, MonotonicTime, Span};
 use howlate_trace::{Choice, Tracer, open};
 
 use super::SETTLING;
@@ -126,10 +126,10 @@ impl Parties {
     }
 
     /// What the measured thread tells, and what was made, by whoever made it.
-    fn tell(self) -> Result<(Told, Vec<Known>), String> {
-        let told = |party: Party| party.told().map_err(|reason| reason.to_string());
+    fn tell(self) -> Result<(InjectorReport, Vec<InjectedCause>), String> {
+        let told = |party: Party| party.wait_for_report().map_err(|reason| reason.to_string());
         let mut measured = told(self.measured)?;
-        let mut known: Vec<Known> = measured.known.take().into_iter().collect();
+        let mut known: Vec<InjectedCause> = measured.known.take().into_iter().collect();
         for maker in self.makers {
             known.extend(told(maker)?.known);
         }

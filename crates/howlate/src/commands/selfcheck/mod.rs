@@ -69,7 +69,7 @@ fn one(
     }
     let making = Making { class, cpu, lasts: asked.duration, tracer: asked.tracer, interrupted };
     match making.make() {
-        Ok(score) => CheckedClass::made(class.name(), score),
+        Ok(score) => CheckedClass::from_score(class.name(), score),
         Err(reason) => not_made(reason),
     }
 }
@@ -106,9 +106,10 @@ mod tests {
         check.classes = hits_and_found
             .iter()
             .map(|made| match made {
-                Some((hits, found)) => {
-                    CheckedClass::made("thread", Score { hits: *hits, found: *found, ..Score::default() })
-                }
+                Some((hits, found)) => CheckedClass::from_score(
+                    "thread",
+                    Score { hits: *hits, found: *found, ..Score::default() },
+                ),
                 None => CheckedClass::not_made("thread", "there is one CPU".into()),
             })
             .collect();
@@ -123,7 +124,8 @@ mod tests {
         assert_eq!(status_of(&[None, Some((3, 0))]), Status::NotTrustworthy);
         assert_eq!(status_of(&[]), Status::NotTrustworthy);
         let mut cut = SelfCheck::new(Some("bpf".into()), Vec::new(), 0);
-        cut.classes.push(CheckedClass::made("thread", Score { hits: 100, found: 100, ..Score::default() }));
+        cut.classes
+            .push(CheckedClass::from_score("thread", Score { hits: 100, found: 100, ..Score::default() }));
         assert_eq!((status(&cut, false), status(&cut, true)), (Status::Done, Status::NotTrustworthy));
     }
 }

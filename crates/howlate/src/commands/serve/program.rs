@@ -24,9 +24,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Watches `process` and shows what is known of it, until it ends. Nothing is saved.
 pub(super) fn serve(process: &str, server: &Server) -> Result<Status, Error> {
     let environment = environment::begin()?;
-    let mut watched = Watched::of(Some(process), &[], true)?;
+    let mut watched = Watched::new(Some(process), &[], true)?;
     let (ask, asked) = channel();
-    let watching = Watching::begin(&Watch::of(process), &environment, &mut watched, None)?.showing(asked);
+    let watching = Watching::begin(&Watch::parse(process), &environment, &mut watched, None)?.showing(asked);
     say_where(server)?;
     let (ask, name, end) = (Mutex::new(ask), watched.name().to_owned(), AtomicBool::new(false));
     let Ended { nothing, .. } = std::thread::scope(|scope| {
@@ -50,7 +50,7 @@ fn metrics(analysis: &Analysis) -> String {
 }
 
 fn page_of(name: String) -> impl FnOnce(&Analysis) -> String + Send + 'static {
-    move |analysis| page(&Subject { recordings: &[Recording::of(&name, analysis)], comparison: None })
+    move |analysis| page(&Subject { recordings: &[Recording::new(&name, analysis)], comparison: None })
 }
 
 /// What `make` makes of what is known by now; it is called by whoever watches, and knows it.

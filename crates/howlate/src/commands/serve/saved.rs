@@ -23,7 +23,7 @@ pub(super) struct Saved {
 
 impl Saved {
     /// They must be there, and be recordings, to begin with.
-    pub(super) fn of(named: &[PathBuf]) -> Result<Self, Error> {
+    pub(super) fn open(named: &[PathBuf]) -> Result<Self, Error> {
         let saved = Self { named: named.to_vec(), page: Fresh::new(page), metrics: Fresh::new(metrics) };
         saved.metrics()?;
         Ok(saved)
@@ -31,12 +31,12 @@ impl Saved {
 
     /// As `howlate report` makes it.
     pub(super) fn page(&self) -> Result<Arc<str>, Error> {
-        self.page.of(&named_or_most_recent(&self.named)?)
+        self.page.open(&named_or_most_recent(&self.named)?)
     }
 
     /// As `howlate show --prometheus` writes them.
     pub(super) fn metrics(&self) -> Result<Arc<str>, Error> {
-        self.metrics.of(&named_or_most_recent(&self.named)?)
+        self.metrics.open(&named_or_most_recent(&self.named)?)
     }
 }
 
@@ -63,7 +63,7 @@ impl Fresh {
     }
 
     /// The text of the recordings as they are now.
-    fn of(&self, recordings: &[PathBuf]) -> Result<Arc<str>, Error> {
+    fn open(&self, recordings: &[PathBuf]) -> Result<Arc<str>, Error> {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         // Looked at before they are read: what is written meanwhile makes them different again.
         let marks = marks(recordings)?;
@@ -88,7 +88,7 @@ struct Mark {
 }
 
 impl Mark {
-    fn of(path: &Path, found: &Metadata) -> Self {
+    fn open(path: &Path, found: &Metadata) -> Self {
         Self {
             path: path.to_owned(),
             file: (found.dev(), found.ino()),
@@ -108,7 +108,7 @@ fn marks(recordings: &[PathBuf]) -> Result<Vec<Mark>, Error> {
             if !found.is_file() {
                 return Err(ServeError::NotAgain { path }.into());
             }
-            marks.push(Mark::of(&path, &found));
+            marks.push(Mark::open(&path, &found));
         }
     }
     Ok(marks)
@@ -128,7 +128,7 @@ mod tests {
         let (path, other) = (folder.path().join("a"), folder.path().join("b"));
         std::fs::write(&path, "one").unwrap();
         let fresh = Fresh::new(content);
-        let text = || fresh.of(std::slice::from_ref(&path));
+        let text = || fresh.open(std::slice::from_ref(&path));
         let first = text().unwrap();
         assert!(Arc::ptr_eq(&first, &text().unwrap()), "read once");
         std::fs::write(&path, "more").unwrap();
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn what_can_be_read_once_only_is_refused() {
         let fresh = Fresh::new(content);
-        let refused = fresh.of(&[PathBuf::from("/dev/null")]);
+        let refused = fresh.open(&[PathBuf::from("/dev/null")]);
         assert!(matches!(refused, Err(Error::Serve(ServeError::NotAgain { .. }))));
     }
 }

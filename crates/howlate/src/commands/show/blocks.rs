@@ -73,7 +73,7 @@ fn property_of(property: Property, rows: &[Row<'_>]) -> Option<Column> {
         Property::Node => return None,
         Property::Length => numbers("length_ns", rows, |row| {
             let condition = &row.outcome.condition;
-            property.of(condition).and_then(|_| nanos(condition.work.length()))
+            property.value_in(condition).and_then(|_| nanos(condition.work.length()))
         }),
         Property::Slack => numbers("slack_ns", rows, |row| row.outcome.condition.slack_ns.and_then(nanos)),
         Property::Cpu => numbers("cpu", rows, |row| row.outcome.condition.cpu.map(i64::from)),

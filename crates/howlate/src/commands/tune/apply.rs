@@ -18,13 +18,13 @@ use Unaltered::{InForce, Without};
 pub(super) fn altered(condition: &Condition, name: &str, change: &Change) -> Result<Condition, Unaltered> {
     match change {
         Change::Thread(setting) => of_thread(condition, name, setting),
-        Change::Files(_) | Change::Held { .. } => of_machine(condition, name, written(change)),
+        Change::Files(_) | Change::Held { .. } => of_machine(condition, name, writes(change)),
         Change::Boot(_) => Err(Without("it takes a restart")),
     }
 }
 
 /// What is written to turn a knob of the machine.
-pub(super) fn written(change: &Change) -> Vec<Write> {
+pub(super) fn writes(change: &Change) -> Vec<Write> {
     match change {
         // What is watched over has to be known before anything changes it.
         Change::Files(writes) => [&writes.watched[..], &writes.each].concat(),
@@ -142,7 +142,7 @@ mod tests {
 
     fn condition(policy: &str) -> Condition {
         let work = Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_millis(1) };
-        Condition { policy: policy.parse().unwrap(), ..Condition::of(work, "") }
+        Condition { policy: policy.parse().unwrap(), ..Condition::new(work, "") }
     }
 
     fn slack() -> Change {

@@ -5,9 +5,9 @@ use howlate_model::{Condition, Write};
 use howlate_procfs::Root;
 use howlate_render::{Fate, Listed, PermanentWay};
 
-use super::apply::{Unaltered, altered, written};
+use super::apply::{Unaltered, altered, writes};
 use super::facts::Facts;
-use crate::cli::Chosen;
+use crate::cli::KnobSelection;
 
 /// A setting as it is on this machine.
 pub(super) struct Candidate {
@@ -26,7 +26,12 @@ pub(super) struct Candidates {
 impl Candidates {
     /// Looks at every knob; those of `chosen` that can be turned and change `base` are to be tried, from outside where `program`
     /// is measured.
-    pub(super) fn of(root: &Root, chosen: &[Chosen], base: &[Condition], program: Option<&Facts>) -> Self {
+    pub(super) fn list(
+        root: &Root,
+        chosen: &[KnobSelection],
+        base: &[Condition],
+        program: Option<&Facts>,
+    ) -> Self {
         let one = |knob: &'static Knob| {
             let state = of_program(beside(knob.state(root), base), program);
             let from_outside =
@@ -78,7 +83,7 @@ impl Candidate {
 
     /// What is written for it, if it holds for the machine.
     pub(super) fn writes(&self) -> Vec<Write> {
-        self.state.change.as_ref().map(written).unwrap_or_default()
+        self.state.change.as_ref().map(writes).unwrap_or_default()
     }
 }
 

@@ -24,7 +24,7 @@ pub(super) struct Facts {
 
 impl Facts {
     /// Of the thread `tid`, one of so many.
-    pub(super) fn of(tid: u32, threads: usize) -> Self {
+    pub(super) fn of_thread(tid: u32, threads: usize) -> Self {
         let slack = read_of_thread(Subject::TimerSlack, tid).map_err(|error| {
             format!("/proc/{tid}/timerslack_ns: {error}; of other processes it takes root, or CAP_SYS_NICE")
         });
@@ -42,7 +42,7 @@ impl Facts {
 
     /// Of a program that is to be started: it inherits what this process has, whose timer slack it may always set.
     pub(super) fn of_what_is_started() -> Self {
-        Self::of(std::process::id(), 1)
+        Self::of_thread(std::process::id(), 1)
     }
 
     /// The value that a setting has now, where that is not what this process has.

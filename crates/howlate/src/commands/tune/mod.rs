@@ -22,11 +22,11 @@ use howlate_render as render;
 
 use super::formats::is_json;
 use super::{cyclic, notify, request, say_kept, sleep};
-use crate::cli::{Chosen, Format, Goal, HowToTune, Measuring, Tune, TuneSubject, TuneWork};
+use crate::cli::{Format, Goal, HowToTune, KnobSelection, Measuring, Tune, TuneSubject, TuneWork};
 use crate::environment;
 use crate::error::Error;
 use crate::exit_status::Status;
-use crate::history::Kept;
+use crate::history::HistoryEntry;
 use crate::terminal;
 use candidates::Candidates;
 use howlate_session::Environment;
@@ -49,19 +49,19 @@ fn try_on_own_threads(mut work: TuneWork) -> Result<Status, Error> {
         return restoring::restore(is_json(measuring.output.printed()));
     }
     let resume = match measuring.output.out.as_deref() {
-        Some(out) if resumes => Resume::of(out, true)?,
+        Some(out) if resumes => Resume::open(out, true)?,
         _ => Resume::No,
     };
     let seed = resume.seed().unwrap_or_else(|| measuring.run.seed());
     choose_extent(&mut work);
     let environment = if how.dry_run { Environment::read() } else { environment::begin()? };
     let plan = plan(&mut work, &environment, seed)?;
-    let trials = Trials::of(plan.clone(), seed)?;
+    let trials = Trials::from_plan(plan.clone(), seed)?;
     let guard = Guard::default();
     if !how.dry_run {
         stand_alone(&guard, &how)?;
     }
-    let candidates = Candidates::of(&Root::live(), &how.knobs, trials.base(), None);
+    let candidates = Candidates::list(&Root::live(), &how.knobs, trials.base(), None);
     let (measuring, _) = work.parts();
     if how.dry_run {
         return list(&candidates, &trials, &how, is_json(measuring.output.printed()));
@@ -80,7 +80,7 @@ fn try_all(
     let turning = turning(candidates, guard, how, measuring.output.printing.quiet)?;
     let mut trying = Trying::new(trials, candidates, how);
     let plan = Plan { conditions: trying.conditions().to_vec(), ..plan.clone() };
-    let kept = Kept::begin("tune", measuring.output.out.as_deref(), measuring.no_save);
+    let kept = HistoryEntry::begin("tune", measuring.output.out.as_deref(), measuring.no_save);
     let place = kept.path();
     let request = Request {
         kept: place.as_deref(),
@@ -88,7 +88,7 @@ fn try_all(
     };
     let parts = Parts { turning, engine: None };
     let track = measure_in_steps(request, environment, &plan, &mut trying, parts, resume)?;
-    let report = report::of(candidates, &trying, &track);
+    let report = report::build(candidates, &trying, &track);
     let format = measuring.output.printed();
     let text = if is_json(format) {
         render::tune_json(&report)?
@@ -115,7 +115,8 @@ fn say_how_to_go_on(track: &Track) {
 
 /// While another howlate has settings changed, those of the machine are not what they look like.
 fn stand_alone(guard: &Guard, how: &HowToTune) -> Result<(), Error> {
-    let of_machine = |chosen: &Chosen| all().any(|knob| knob.scope == Scope::Machine && chosen.means(knob));
+    let of_machine =
+        |chosen: &KnobSelection| all().any(|knob| knob.scope == Scope::Machine && chosen.means(knob));
     match how.knobs.iter().any(of_machine).then(|| guard.begin()) {
         Some(Err(LockError::Busy)) => Err(LockError::Busy.into()),
         // Whether it matters that there is no place for a journal is seen when it is known what may be changed.

@@ -3,14 +3,14 @@
 use howlate_analyse::compare::{Level, Statistic, Track, Trial, Verdict};
 use howlate_guard::not_as_before;
 use howlate_model::{HowEnded, Write, WriteKind};
-use howlate_render::{Confirmed, ConfirmedNumber, Fate, Left, Listed, TuneReport, TuneRow};
+use howlate_render::{Confirmed, ConfirmedNumber, Fate, Listed, TuneReport, TuneRow, Unrestored};
 
 use super::candidates::{Candidate, Candidates};
 use super::search::{BASELINE, CONFIDENCE, Confirming, Trying};
 use crate::exit_status::Status;
 
 /// Everything that is known now.
-pub(super) fn of<'a>(candidates: &Candidates, trying: &'a Trying, track: &'a Track) -> TuneReport<'a> {
+pub(super) fn build<'a>(candidates: &Candidates, trying: &'a Trying, track: &'a Track) -> TuneReport<'a> {
     let confirmed = trying.confirming.as_ref().filter(|_| trying.is_done);
     let confirmed = confirmed.map(|one| (one, confirmed_set(one, trying, track)));
     let is_recommended = |place: usize| {
@@ -28,7 +28,7 @@ pub(super) fn of<'a>(candidates: &Candidates, trying: &'a Trying, track: &'a Tra
         rows: candidates.all.iter().enumerate().map(row).collect(),
         confirmed: confirmed.map(|(_, found)| found),
         needs: trying.needs,
-        left: left(candidates),
+        left: left_out(candidates),
         program: None,
     }
 }
@@ -48,13 +48,13 @@ fn row(one: &Candidate, recommended: bool, trying: &Trying, track: &Track, place
 }
 
 /// Files that were written for settings and hold something else than before; `None` where none was to be written.
-fn left(candidates: &Candidates) -> Option<Vec<Left>> {
+fn left_out(candidates: &Candidates) -> Option<Vec<Unrestored>> {
     let mut writes = candidates.writes();
     // What is only held open is gone with the file.
     writes.retain(|write| write.kind() == WriteKind::Setting);
     let found = |write: Write| {
         let now = not_as_before(&write)?;
-        Some(Left { path: write.path, before: write.now, now })
+        Some(Unrestored { path: write.path, before: write.now, now })
     };
     (!writes.is_empty()).then(|| writes.into_iter().filter_map(found).collect())
 }

@@ -15,7 +15,7 @@ use howlate_render::{self as render, Fate};
 use super::candidates::{Candidate, Candidates};
 use super::report;
 use super::search::Trying;
-use crate::cli::{Chosen, Goal, HowToTune};
+use crate::cli::{Goal, HowToTune, KnobSelection};
 use howlate_session::{Step, Steps, replay};
 
 fn testdata(path: &str) -> std::path::PathBuf {
@@ -25,12 +25,12 @@ fn testdata(path: &str) -> std::path::PathBuf {
 /// A periodic thread beside busy ones.
 fn condition() -> Condition {
     let work = Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_millis(1) };
-    Condition { load: "cpu".parse().unwrap(), ..Condition::of(work, "6.18.44") }
+    Condition { load: "cpu".parse().unwrap(), ..Condition::new(work, "6.18.44") }
 }
 
 fn trials() -> Trials {
     let condition = condition();
-    let task = Task { samples: Some(150), ..Task::of(0, &condition) };
+    let task = Task { samples: Some(150), ..Task::from_condition(0, &condition) };
     let turn = Turn {
         tasks: vec![task],
         load: condition.load.clone(),
@@ -39,7 +39,7 @@ fn trials() -> Trials {
         estimate: Span::from_millis(150),
     };
     let plan = Plan { conditions: vec![condition], turns: vec![turn], left_out: Vec::new() };
-    Trials::of(plan, 3).unwrap()
+    Trials::from_plan(plan, 3).unwrap()
 }
 
 /// A machine on which timers are put together, and what computes is left alone for a while.
@@ -116,7 +116,7 @@ impl Machine {
 /// How settings of a thread are tried, with so much time that it never decides anything.
 fn how() -> HowToTune {
     let (goal, budget) = (Goal::P99, Span::from_secs(3_600));
-    let knobs = vec!["thread".parse::<Chosen>().unwrap()];
+    let knobs = vec!["thread".parse::<KnobSelection>().unwrap()];
     HowToTune { knobs, goal, budget, dry_run: false, beside_tuners: false, restore: false }
 }
 
@@ -124,7 +124,7 @@ fn how() -> HowToTune {
 fn tried(machine: &mut Machine) -> (String, String) {
     let (trials, how) = (trials(), how());
     let candidates =
-        Candidates::of(&Root::at(testdata("systems/rt-kernel")), &how.knobs, trials.base(), None);
+        Candidates::list(&Root::at(testdata("systems/rt-kernel")), &how.knobs, trials.base(), None);
     found(machine, trials, &candidates, &how)
 }
 
@@ -171,7 +171,7 @@ fn go_on(
 }
 
 fn said(candidates: &Candidates, trying: &Trying, track: &Track) -> (String, String) {
-    let report = report::of(candidates, trying, track);
+    let report = report::build(candidates, trying, track);
     let text = anstream::adapter::strip_str(&render::tune_text(&report, 100)).to_string();
     (text, render::tune_json(&report).unwrap())
 }
@@ -213,7 +213,7 @@ fn an_interrupted_run_decides_as_an_unbroken_one() {
     // So little that the time decides how often is looked, and for how long is confirmed.
     let how = HowToTune { budget: Span::from_secs(150), ..how() };
     let candidates =
-        Candidates::of(&Root::at(testdata("systems/rt-kernel")), &how.knobs, trials().base(), None);
+        Candidates::list(&Root::at(testdata("systems/rt-kernel")), &how.knobs, trials().base(), None);
     let anew = || Trying::new(trials(), &candidates, &how);
     let (mut machine, mut trying) = (Machine::new(0, None), anew());
     let mut track = track_of(&trying);
@@ -248,7 +248,7 @@ fn lines_of(turn: &Turn, recorded: &[Line]) -> Vec<Line> {
 fn what_another_run_has_recorded_is_refused() {
     let how = how();
     let candidates =
-        Candidates::of(&Root::at(testdata("systems/rt-kernel")), &how.knobs, trials().base(), None);
+        Candidates::list(&Root::at(testdata("systems/rt-kernel")), &how.knobs, trials().base(), None);
     let mut trying = Trying::new(trials(), &candidates, &how);
     let mut track = track_of(&trying);
     let foreign = Finished {

@@ -10,7 +10,7 @@ use howlate_model::{Caveat, Condition, Span, Tuning, Write};
 use howlate_plan::Trials;
 use howlate_render as render;
 
-use super::apply::{altered, written};
+use super::apply::{altered, writes};
 use super::budget::{Budget, Looks};
 use super::candidates::Candidates;
 use crate::cli::HowToTune;
@@ -191,7 +191,7 @@ impl Trying {
     pub(super) fn without(&self, candidate: usize, track: &Track) -> Vec<String> {
         let tried = self.tried.iter().find(|one| one.candidate == candidate);
         let caveats = track.analysis.caveats.iter();
-        let writes = tried.map(|one| written(&one.change)).unwrap_or_default();
+        let writes = tried.map(|one| writes(&one.change)).unwrap_or_default();
         let said = |caveat: &Caveat| writes.iter().find_map(|write| reason_for(caveat, write));
         let of_threads = tried.map_or_else(Vec::new, |one| self.left_out_of_threads(one.variant, track));
         caveats.filter_map(said).chain(of_threads).collect()
@@ -377,7 +377,7 @@ const fn is_refusal(caveat: &Caveat) -> bool {
 /// Why nothing of a setting was in force in some turn; `None` where some of it was in all.
 fn all_left_out(one: &Tried, caveats: &[Caveat]) -> Option<String> {
     let left_out = |write: &Write| caveats.iter().find_map(|caveat| reason_for(caveat, write));
-    let mut writes = written(&one.change);
+    let mut writes = writes(&one.change);
     writes.retain(|write| !write.watched && write.now != write.value);
     let reasons: Vec<String> = writes.iter().map(left_out).collect::<Option<_>>()?;
     reasons.into_iter().next().map(|reason| format!("{} was not in force in all turns: {reason}", one.name))
@@ -408,7 +408,7 @@ impl Steps for Trying {
     }
 
     fn next(&mut self, track: &Track) -> Option<Step> {
-        self.budget.has_taken(track.taken());
+        self.budget.has_taken(track.duration());
         match std::mem::replace(&mut self.stage, Stage::Begin) {
             Stage::Begin if self.needs.is_some() => self.end(),
             Stage::Begin => {

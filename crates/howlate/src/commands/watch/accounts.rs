@@ -13,7 +13,7 @@ pub(in crate::commands) struct Accounts {
 
 impl Accounts {
     /// Nothing is known yet. `None` where the kernel keeps no accounts, or does not tell.
-    pub(in crate::commands) fn of(root: Root, thread: u32) -> Option<Self> {
+    pub(in crate::commands) fn new(root: Root, thread: u32) -> Option<Self> {
         Schedstat::read(&root, thread)?;
         Some(Self { root, known: HashMap::new() })
     }
@@ -49,9 +49,9 @@ mod tests {
             std::fs::create_dir_all(&place).unwrap();
             std::fs::write(place.join("schedstat"), text).unwrap();
         };
-        assert!(Accounts::of(Root::at(folder.path()), 7).is_none());
+        assert!(Accounts::new(Root::at(folder.path()), 7).is_none());
         now(7, "1000 500 7");
-        let mut accounts = Accounts::of(Root::at(folder.path()), 7).unwrap();
+        let mut accounts = Accounts::new(Root::at(folder.path()), 7).unwrap();
         accounts.begin(&[7, 8]);
         let mut got = |tid| accounts.read(tid).map(|got| (got.turns, got.waited.as_nanos()));
         assert_eq!(got(7), None, "nothing new");

@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use howlate_analyse::watch::{Awakening, Chains, Thread, Turned, Turns};
+use howlate_analyse::watch::{Awakening, Chains, CompletedTurn, ThreadSummary, Turns};
 use howlate_linux::clock;
 use howlate_model::{
     Activation, CONDITIONS_MOST, Condition, Happened, InForce, Life, Line, LoopTurn, MonotonicTime, Started,
-    Traced, Work,
+    TracedSleep, Work,
 };
 use howlate_procfs::Schedstat;
-use howlate_watch::{Identities, Identity, Marked, Threads, Told};
+use howlate_watch::{Identities, Identity, Marked, ThreadStart, Threads};
 
 use super::in_force::in_force;
 
@@ -26,7 +26,7 @@ pub(super) struct Followed {
     /// Threads that have ended, of which something is still to be told.
     ending: Vec<u32>,
     places: HashMap<(Identity, Activation), usize>,
-    threads: Vec<Thread>,
+    threads: Vec<ThreadSummary>,
     names: Vec<String>,
     /// Loops that the program has marked, by their number.
     loops: BTreeMap<usize, Loop>,
@@ -56,7 +56,7 @@ impl Followed {
     }
 
     /// There is a thread of which something may be seen.
-    pub(super) fn follow(&mut self, thread: &howlate_watch::Thread) {
+    pub(super) fn follow(&mut self, thread: &howlate_watch::WatchedThread) {
         self.ending.retain(|tid| *tid != thread.tid);
         self.chains.follow(thread.tid, thread.pid);
     }
@@ -64,7 +64,7 @@ impl Followed {
     /// Takes what was told of a thread's life.
     pub(super) fn lived(&mut self, life: Life, known: &mut Threads) {
         let (tid, happened) = (life.tid, life.happened);
-        let thread = howlate_watch::Thread { tid, pid: life.process };
+        let thread = howlate_watch::WatchedThread { tid, pid: life.process };
         let is_another = happened == Happened::Born
             || self.identities.known(tid).is_some_and(|identity| identity.name != life.name);
         if is_another {
@@ -79,9 +79,9 @@ impl Followed {
     }
 
     /// Takes what was seen of one sleep.
-    pub(super) fn saw(&mut self, one: Traced, known: &mut Threads) {
+    pub(super) fn saw(&mut self, one: TracedSleep, known: &mut Threads) {
         // It may have ended by the time at which all is known.
-        self.identities.of(one.tid, || name_of(one.tid, known));
+        self.identities.identify(one.tid, || name_of(one.tid, known));
         self.loops.values_mut().filter(|of| of.tid == one.tid).for_each(|of| of.turns.saw(one.clone()));
         let process = known.process_of(one.tid);
         self.chains.saw(one, process);
@@ -107,7 +107,7 @@ impl Followed {
     }
 
     /// Takes a sleep of which nobody saw what ended it; returns the lines that a condition begins with, where it is a new one.
-    pub(super) fn slept(&mut self, one: &Traced, known: &mut Threads) -> Vec<Line> {
+    pub(super) fn slept(&mut self, one: &TracedSleep, known: &mut Threads) -> Vec<Line> {
         let Some(at) = one.switched_in else { return Vec::new() };
         // The last one of a thread that has ended is told when nobody knows its name any more.
         if self.identities.known(one.tid).is_none() && known.name(one.tid).is_none() {
@@ -129,16 +129,16 @@ impl Followed {
         tid: u32,
         activation: Activation,
         known: &mut Threads,
-        entry: impl FnOnce(&mut Thread),
+        entry: impl FnOnce(&mut ThreadSummary),
     ) -> Vec<Line> {
-        let identity = self.identities.of(tid, || name_of(tid, known));
+        let identity = self.identities.identify(tid, || name_of(tid, known));
         if !self.is_chosen(&identity.name) {
             return Vec::new();
         }
         let (place, lines) = match self.places.get(&(identity.clone(), activation)) {
             Some(place) => (*place, Vec::new()),
             None if self.threads.len() >= CONDITIONS_MOST => return Vec::new(),
-            None => self.add(tid, identity, activation, known.told(tid)),
+            None => self.add(tid, identity, activation, known.find(tid)),
         };
         entry(&mut self.threads[place]);
         lines
@@ -172,7 +172,7 @@ impl Followed {
     pub(super) fn settle(&mut self, now: MonotonicTime, is_end: bool) {
         let Self { loops, threads, .. } = self;
         for Loop { place, turns, .. } in loops.values_mut() {
-            let settled: Vec<Turned> = if is_end { turns.end() } else { turns.settle(now) };
+            let settled: Vec<CompletedTurn> = if is_end { turns.end() } else { turns.settle(now) };
             settled.iter().for_each(|one| threads[*place].turned(one));
         }
     }
@@ -182,7 +182,7 @@ impl Followed {
         tid: u32,
         identity: Identity,
         activation: Activation,
-        told: Option<&Told>,
+        told: Option<&ThreadStart>,
     ) -> (usize, Vec<Line>) {
         let place = self.threads.len();
         let number = u32::try_from(place).unwrap_or(u32::MAX);
@@ -193,9 +193,9 @@ impl Followed {
             cpu: Some(&in_force.cpus).filter(|cpus| cpus.len() == 1).and_then(|cpus| cpus.iter().next()),
             thread: identity.number,
             name: Some(identity.name.clone()),
-            ..Condition::of(Work::Watch { mechanism: activation }, &self.kernel)
+            ..Condition::new(Work::Watch { mechanism: activation }, &self.kernel)
         };
-        self.threads.push(Thread::new(number, now));
+        self.threads.push(ThreadSummary::new(number, now));
         self.names.push(identity.name.clone());
         self.places.insert((identity, activation), place);
         (place, vec![Line::Condition(Box::new(condition)), started(number, now, in_force)])
@@ -240,7 +240,7 @@ impl Followed {
     }
 
     /// Each with its name, for a display.
-    pub(super) fn all(&self) -> impl Iterator<Item = (&str, &Thread)> {
+    pub(super) fn all(&self) -> impl Iterator<Item = (&str, &ThreadSummary)> {
         self.names.iter().map(String::as_str).zip(&self.threads)
     }
 }

@@ -21,7 +21,7 @@ pub(in crate::commands) enum Subject {
 
 impl Subject {
     /// Finds `process`, or starts `program` up to its first instruction; with `json`, standard output is not for it.
-    pub(in crate::commands) fn of(
+    pub(in crate::commands) fn new(
         process: Option<&str>,
         program: &[OsString],
         json: bool,

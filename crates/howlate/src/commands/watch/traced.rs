@@ -12,7 +12,7 @@ use super::subject::Subject;
 use crate::error::Error;
 
 /// The tracer, if there is one.
-pub(in crate::commands) struct Traced {
+pub(in crate::commands) struct ChosenTracer {
     pub(in crate::commands) tracer: Option<Box<dyn Tracer>>,
     /// Where no tracer sees what wakes threads.
     pub(in crate::commands) accounts: Option<Accounts>,
@@ -33,7 +33,7 @@ fn of_another(subject: &Subject) -> Option<u32> {
     Some(owner).filter(|owner| !us.is_root() && *owner != us.as_raw())
 }
 
-impl Traced {
+impl ChosenTracer {
     /// The best tracer that can be had, and what is to be said of better ones. Where none sees what wakes threads, there
     /// are the kernel's accounts of them; and a program that is started may have marked loops, which need none.
     pub(in crate::commands) fn choose(choice: Choice, subject: &Subject) -> Result<Self, Error> {
@@ -45,7 +45,7 @@ impl Traced {
         let is_enough = choice == Choice::Auto || tracer.is_some();
         let accounts = match choice {
             Choice::Auto | Choice::Only(Tier::Switches) if is_enough && !is_seen => {
-                Accounts::of(Root::live(), subject.pid())
+                Accounts::new(Root::live(), subject.pid())
             }
             _ => None,
         };

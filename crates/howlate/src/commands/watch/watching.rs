@@ -7,18 +7,18 @@ use std::sync::mpsc::Receiver;
 use howlate_analyse::Analysis;
 use howlate_linux::clock;
 use howlate_model::{
-    Caveat, Finished, Happened, HowEnded, Life, Line, MonotonicTime, NO_TRACER, Span, Traced as Sleep,
+    Caveat, Finished, Happened, HowEnded, Life, Line, MonotonicTime, NO_TRACER, Span, TracedSleep as Sleep,
     block_length,
 };
 use howlate_procfs::Root;
 use howlate_trace::{Refusal, Tracer, TracerMissing};
-use howlate_watch::{Looked, Loops, Thread, Threads};
+use howlate_watch::{Looked, Loops, Threads, WatchedThread};
 
 use super::accounts::Accounts;
 use super::background_priority::Courtesy;
 use super::followed::Followed;
 use super::subject::Subject;
-use super::traced::{Traced, sees_wakers};
+use super::traced::{ChosenTracer, sees_wakers};
 use crate::cli::Watch;
 use crate::error::Error;
 use crate::terminal::{InPlace, is_watched, tell};
@@ -82,8 +82,9 @@ impl Watching {
         subject: &mut Subject,
         kept: Option<&Path>,
     ) -> Result<Self, Error> {
-        let Traced { mut tracer, mut accounts, untraced, caveats } = Traced::choose(asked.tracer, subject)?;
-        let mut threads = Threads::of(Root::live(), subject.pid(), asked.follow);
+        let ChosenTracer { mut tracer, mut accounts, untraced, caveats } =
+            ChosenTracer::choose(asked.tracer, subject)?;
+        let mut threads = Threads::new(Root::live(), subject.pid(), asked.follow);
         let mut followed = Followed::new(&asked.thread, &environment.system.kernel);
         match &mut tracer {
             Some(tracer) => attach(tracer.as_mut(), asked.follow, &mut threads, &mut followed)?,
@@ -91,7 +92,7 @@ impl Watching {
         }
         accounts.iter_mut().for_each(|accounts| accounts.begin(&threads.all()));
         let mut header = header("watch", 0, environment, Vec::new());
-        header.node = asked.identity.of(header.node);
+        header.node = asked.identity.apply(header.node);
         header.late_above_ns = asked.late_above;
         let mut recorder = Recorder::somewhere(header, asked.out.as_deref(), kept, &environment.interrupted)?;
         caveats.into_iter().chain(environment.refused.iter().cloned()).for_each(|one| recorder.caveat(one));
@@ -259,7 +260,7 @@ impl Watching {
         let Some(place) = &mut self.place else { return };
         let mut all: Vec<_> = self.followed.all().collect();
         all.sort_by_key(|(_, thread)| std::cmp::Reverse(thread.worst));
-        let row = |(name, thread): &(&str, &howlate_analyse::watch::Thread)| {
+        let row = |(name, thread): &(&str, &howlate_analyse::watch::ThreadSummary)| {
             howlate_render::watched_live(name, thread)
         };
         let rows: Vec<String> = all.iter().take(SHOWN).map(row).collect();
@@ -352,15 +353,15 @@ fn in_order(
     followed: &mut Followed,
     threads: &mut Threads,
 ) -> Vec<Line> {
-    let sleeps = sleeps.into_iter().map(|one| (one.waking, Seen::Slept(Box::new(one))));
-    let mut all: Vec<(MonotonicTime, Seen)> =
-        sleeps.chain(lives.into_iter().map(|life| (life.at, Seen::Lived(life)))).collect();
+    let sleeps = sleeps.into_iter().map(|one| (one.waking, SeenThread::Slept(Box::new(one))));
+    let mut all: Vec<(MonotonicTime, SeenThread)> =
+        sleeps.chain(lives.into_iter().map(|life| (life.at, SeenThread::Lived(life)))).collect();
     all.sort_by_key(|(at, _)| *at);
     let mut lines = Vec::new();
     for (at, seen) in all {
         match seen {
-            Seen::Slept(one) => followed.saw(*one, threads),
-            Seen::Lived(life) => {
+            SeenThread::Slept(one) => followed.saw(*one, threads),
+            SeenThread::Lived(life) => {
                 let has_ended = life.happened == Happened::Ended;
                 followed.lived(life, threads);
                 // Its number among those of its name may be the next one's.
@@ -374,11 +375,11 @@ fn in_order(
 }
 
 /// What a tracer saw of a thread.
-enum Seen {
+enum SeenThread {
     Slept(Box<Sleep>),
     Lived(Life),
 }
 
-fn follow(tracer: &mut dyn Tracer, thread: &Thread) -> Result<(), Refusal> {
+fn follow(tracer: &mut dyn Tracer, thread: &WatchedThread) -> Result<(), Refusal> {
     tracer.follow(thread.tid, Span::ZERO)
 }

@@ -29,7 +29,7 @@ impl Channel for Eventfd {
 
     fn make(_: &Direction) -> io::Result<Endpoints> {
         let descriptor = eventfd(0, EventfdFlags::CLOEXEC)?;
-        Ok(Endpoints::of(descriptor.try_clone()?, descriptor))
+        Ok(Endpoints::new(descriptor.try_clone()?, descriptor))
     }
 
     fn receiver(endpoint: Endpoint) -> io::Result<End> {

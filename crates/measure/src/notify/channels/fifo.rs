@@ -23,7 +23,7 @@ impl Channel for Fifo {
         let reading = open(&path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?;
         let writing = open(&path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
         fcntl_setfl(&reading, OFlags::empty())?;
-        Ok(Endpoints::of(writing, reading))
+        Ok(Endpoints::new(writing, reading))
     }
 
     fn receiver(endpoint: Endpoint) -> io::Result<Reading> {

@@ -16,7 +16,7 @@ impl Channel for Pipe {
 
     fn make(_: &Direction) -> io::Result<Endpoints> {
         let (reading, writing) = pipe_with(PipeFlags::CLOEXEC)?;
-        Ok(Endpoints::of(writing, reading))
+        Ok(Endpoints::new(writing, reading))
     }
 
     fn receiver(endpoint: Endpoint) -> io::Result<Reading> {

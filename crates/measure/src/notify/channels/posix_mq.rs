@@ -32,7 +32,7 @@ impl Channel for PosixMq {
         let one = MADE.fetch_add(1, Ordering::Relaxed);
         let name = CString::new(format!("/howlate-{}-{one}", std::process::id()))?;
         let queue = create_nameless(&name)?;
-        Ok(Endpoints::of(queue.try_clone()?, queue))
+        Ok(Endpoints::new(queue.try_clone()?, queue))
     }
 
     fn receiver(endpoint: Endpoint) -> io::Result<End> {

@@ -22,7 +22,7 @@ impl<const KIND: u32> Channel for Socketpair<KIND> {
     fn make(_: &Direction) -> io::Result<Endpoints> {
         let kind = SocketType::from_raw(KIND);
         let (writing, reading) = socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None)?;
-        Ok(Endpoints::of(writing, reading))
+        Ok(Endpoints::new(writing, reading))
     }
 
     fn receiver(endpoint: Endpoint) -> io::Result<Reading> {

@@ -19,7 +19,7 @@ impl Channel for Tcp {
         let writing = TcpStream::connect(listening.local_addr()?)?;
         let (reading, _) = listening.accept()?;
         writing.set_nodelay(true)?;
-        Ok(Endpoints::of(writing.into(), reading.into()))
+        Ok(Endpoints::new(writing.into(), reading.into()))
     }
 
     fn receiver(endpoint: Endpoint) -> io::Result<Reading> {

@@ -19,7 +19,7 @@ impl Channel for Udp {
         let (writing, reading) = (UdpSocket::bind(any)?, UdpSocket::bind(any)?);
         writing.connect(reading.local_addr()?)?;
         reading.connect(writing.local_addr()?)?;
-        Ok(Endpoints::of(writing.into(), reading.into()))
+        Ok(Endpoints::new(writing.into(), reading.into()))
     }
 
     fn receiver(endpoint: Endpoint) -> io::Result<Reading> {

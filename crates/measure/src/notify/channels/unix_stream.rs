@@ -24,7 +24,7 @@ impl Channel for UnixStream {
         bind(&listening, &SocketAddrUnix::new_unnamed())?;
         listen(&listening, 1)?;
         connect(&writing, &getsockname(&listening)?)?;
-        Ok(Endpoints::of(writing, accept_with(&listening, SocketFlags::CLOEXEC)?))
+        Ok(Endpoints::new(writing, accept_with(&listening, SocketFlags::CLOEXEC)?))
     }
 
     fn receiver(endpoint: Endpoint) -> io::Result<Reading> {

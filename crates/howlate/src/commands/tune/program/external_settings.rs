@@ -6,20 +6,20 @@ use std::io;
 use howlate_guard::{Applied, Guard, Subject, not_as_before, read_of_thread, setting_of_thread};
 use howlate_linux::attributes::Attributes;
 use howlate_model::{Caveat, Policy, Span, Task, Write};
-use howlate_render::Left;
+use howlate_render::Unrestored;
 
 use super::observer::OfProgram;
 
 /// What a turn's threads are to have that those of the baseline do not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(super) struct RequestedSettings {
     policy: Option<Policy>,
     slack: Option<Span>,
     slice: Option<Span>,
     cpu: Option<u32>,
 }
 
-impl Asked {
+impl RequestedSettings {
     /// By `task`, where `base` is the baseline's.
     pub(super) fn by(task: &Task, base: &Task) -> Self {
         Self {
@@ -45,7 +45,7 @@ impl Asked {
         let wanted = match subject {
             Subject::Scheduling => self.scheduling(now.parse()?).to_string(),
             // Real-time threads have none.
-            Subject::TimerSlack if Attributes::of(tid)?.is_realtime() => now.clone(),
+            Subject::TimerSlack if Attributes::of_thread(tid)?.is_realtime() => now.clone(),
             Subject::TimerSlack => {
                 self.slack.map_or_else(|| now.clone(), |slack| slack.as_nanos().to_string())
             }
@@ -82,7 +82,11 @@ impl Outside {
     /// # Errors
     ///
     /// Where something that is asked is in force nowhere: why.
-    pub(super) fn apply(&mut self, asked: &Asked, threads: &[OfProgram]) -> Result<Vec<Caveat>, String> {
+    pub(super) fn apply(
+        &mut self,
+        asked: &RequestedSettings,
+        threads: &[OfProgram],
+    ) -> Result<Vec<Caveat>, String> {
         let mut caveats = Vec::new();
         for subject in asked.subjects() {
             let (refused, in_force) = self.give(asked, subject, threads);
@@ -96,12 +100,17 @@ impl Outside {
     }
 
     /// Gives it to threads that have come; what cannot be had is told.
-    pub(super) fn also(&mut self, asked: &Asked, come: &[OfProgram]) -> Vec<Caveat> {
+    pub(super) fn also(&mut self, asked: &RequestedSettings, come: &[OfProgram]) -> Vec<Caveat> {
         asked.subjects().into_iter().flat_map(|subject| self.give(asked, subject, come).0).collect()
     }
 
     /// What could not be had of one subject, and whether any thread has it.
-    fn give(&mut self, asked: &Asked, subject: Subject, threads: &[OfProgram]) -> (Vec<Caveat>, bool) {
+    fn give(
+        &mut self,
+        asked: &RequestedSettings,
+        subject: Subject,
+        threads: &[OfProgram],
+    ) -> (Vec<Caveat>, bool) {
         let (mut writes, mut refused) = (Vec::new(), Vec::new());
         for thread in threads {
             match writes_of(asked, subject, *thread) {
@@ -129,10 +138,10 @@ impl Outside {
     }
 
     /// What threads hold that is something else than before.
-    pub(super) fn left(&self) -> Vec<Left> {
+    pub(super) fn left(&self) -> Vec<Unrestored> {
         let left = |write: &Write| {
             let now = not_as_before(write)?;
-            Some(Left { path: write.path.clone(), before: write.now.clone(), now })
+            Some(Unrestored { path: write.path.clone(), before: write.now.clone(), now })
         };
         self.before.values().filter_map(left).collect()
     }
@@ -140,7 +149,11 @@ impl Outside {
 
 /// What is written for one thread. The kernel changes the timer slack of threads that become real-time ones and back: that
 /// is put back as well.
-fn writes_of(asked: &Asked, subject: Subject, (tid, process): OfProgram) -> io::Result<Vec<Write>> {
+fn writes_of(
+    asked: &RequestedSettings,
+    subject: Subject,
+    (tid, process): OfProgram,
+) -> io::Result<Vec<Write>> {
     let write = |subject, now: String, value: String, watched| {
         setting_of_thread(subject, tid, process).map(|path| Write { path, now, value, watched })
     };

@@ -49,7 +49,7 @@ impl FirstLook {
             let is_enough = length >= LEAST && counts.values().any(|count| *count >= enough);
             let is_over = subject.is_over(sight.threads()) || interrupted.load(Ordering::Relaxed);
             if is_enough || is_over || length >= MOST {
-                return Self::of(length, counts, enough);
+                return Self::new(length, counts, enough);
             }
             drop(clock::pause(LOOK_EVERY));
         }
@@ -61,7 +61,7 @@ impl FirstLook {
     }
 
     /// Turns that the program has marked say most; then what was to come at a time, unless there is next to nothing of it.
-    fn of(length: Span, counts: BTreeMap<&'static str, u64>, enough: u64) -> Self {
+    fn new(length: Span, counts: BTreeMap<&'static str, u64>, enough: u64) -> Self {
         let count = |of: &[Activation]| -> u64 { of.iter().filter_map(|one| counts.get(one.name())).sum() };
         let (by_time, events) = (count(&BY_TIME), count(&[Activation::Event]));
         let compared = match count(&[Activation::Loop]) {
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     fn look(counts: &[(&'static str, u64)]) -> FirstLook {
-        FirstLook::of(Span::from_secs(1), counts.iter().copied().collect(), 110)
+        FirstLook::new(Span::from_secs(1), counts.iter().copied().collect(), 110)
     }
 
     #[test]

@@ -21,11 +21,11 @@ use super::{TURN, list, report, restoring, samples, turning};
 use crate::cli::{Goal, TuneProgram};
 use crate::commands::say_kept;
 use crate::commands::watch::subject::Subject;
-use crate::commands::watch::traced::Traced;
+use crate::commands::watch::traced::ChosenTracer;
 use crate::environment;
 use crate::error::Error;
 use crate::exit_status::Status;
-use crate::history::Kept;
+use crate::history::HistoryEntry;
 use crate::terminal;
 use external_settings::Outside;
 use first_look::FirstLook;
@@ -45,7 +45,7 @@ pub(super) fn run(asked: &TuneProgram) -> Result<Status, Error> {
     let environment = environment::begin()?;
     let guard = Guard::default();
     guard.begin()?;
-    let mut subject = Subject::of(asked.process.as_deref(), &asked.program, asked.printing.json)?;
+    let mut subject = Subject::new(asked.process.as_deref(), &asked.program, asked.printing.json)?;
     let (mut sight, caveats) = see(asked, &mut subject)?;
     subject.begin()?;
     let told = try_on(asked, &environment, &guard, (&mut subject, &mut sight), caveats);
@@ -56,7 +56,7 @@ pub(super) fn run(asked: &TuneProgram) -> Result<Status, Error> {
 
 /// Begins to look at it.
 fn see(asked: &TuneProgram, subject: &mut Subject) -> Result<(Sight, Vec<Caveat>), Error> {
-    let Traced { mut tracer, untraced, caveats, .. } = Traced::choose(asked.tracer, subject)?;
+    let ChosenTracer { mut tracer, untraced, caveats, .. } = ChosenTracer::choose(asked.tracer, subject)?;
     if let Some(tracer) = &mut tracer {
         let tier = tracer.tier();
         let refused = |refusal| TracerMissing { tier, refusal };
@@ -90,22 +90,22 @@ fn try_on(
     let Some((first, _)) = threads.first().filter(|_| goes_on) else {
         return Err(nothing_to_compare(asked, subject, sight, environment));
     };
-    let facts = Facts::of(*first, threads.len());
+    let facts = Facts::of_thread(*first, threads.len());
     let plan = Plan { left_out: caveats, ..plan(asked, subject.name(), &facts, &look, environment) };
     let seed = asked.seed.unwrap_or_else(|| fastrand::u64(..1_000_000));
-    let trials = Trials::of(plan.clone(), seed)?;
+    let trials = Trials::from_plan(plan.clone(), seed)?;
     let program = described(subject, &facts, &look, trials.turn());
-    let candidates = Candidates::of(&Root::live(), &asked.how.knobs, trials.base(), Some(&facts));
+    let candidates = Candidates::list(&Root::live(), &asked.how.knobs, trials.base(), Some(&facts));
     let machine = turning(&candidates, guard.clone(), &asked.how, asked.printing.quiet)?;
     let machine = machine.unwrap_or_else(|| Turning::of_others(guard.clone()));
-    let base = Task::of(0, &trials.base()[0]);
+    let base = Task::from_condition(0, &trials.base()[0]);
     let each = trials.turn().estimate;
     let mut trying = Trying::new(trials, &candidates, &asked.how);
     trying.check_time_for_turns_of(each);
     let mut outside = Outside::by(guard.clone());
     let engine = Windows::new(sight, subject, &mut outside, base);
     let (track, kept) = measure((asked, seed), environment, &plan, &mut trying, (machine, engine))?;
-    let mut found = report::of(&candidates, &trying, &track);
+    let mut found = report::build(&candidates, &trying, &track);
     found.program = Some(program);
     found.left = Some([found.left.unwrap_or_default(), outside.left()].concat());
     print(asked, &found)?;
@@ -119,8 +119,8 @@ fn measure(
     plan: &Plan,
     trying: &mut Trying,
     (machine, engine): (Turning, Windows<'_>),
-) -> Result<(Track, Kept), Error> {
-    let kept = Kept::begin("tune", asked.out.as_deref(), asked.no_save);
+) -> Result<(Track, HistoryEntry), Error> {
+    let kept = HistoryEntry::begin("tune", asked.out.as_deref(), asked.no_save);
     let place = kept.path();
     let request = Request {
         command: "tune",
@@ -160,10 +160,11 @@ fn plan(asked: &TuneProgram, name: &str, facts: &Facts, look: &FirstLook, enviro
     let of = |mechanism| Condition {
         policy: facts.policy,
         name: Some(name.clone()),
-        ..Condition::of(Work::Watch { mechanism }, &environment.system.kernel)
+        ..Condition::new(Work::Watch { mechanism }, &environment.system.kernel)
     };
     let conditions: Vec<Condition> = look.compared.iter().copied().map(of).collect();
-    let tasks = conditions.iter().enumerate().map(|(number, one)| Task::of(number, one)).collect();
+    let tasks =
+        conditions.iter().enumerate().map(|(number, one)| Task::from_condition(number, one)).collect();
     let estimate = length.plus(SETTLE);
     let turn = Turn { tasks, load: Load::IDLE, duration: Some(length), cut_after: None, estimate };
     Plan { conditions, turns: vec![turn], left_out: Vec::new() }
@@ -212,7 +213,7 @@ fn list_for(asked: &TuneProgram) -> Result<Status, Error> {
             let found = howlate_watch::find(&Root::live(), process, std::process::id())?;
             let mut threads = threads_of(found.pid, asked.follow);
             let count = threads.look().come.len();
-            (found.name, Facts::of(found.pid, count))
+            (found.name, Facts::of_thread(found.pid, count))
         }
         None => {
             let program = asked.program.first().map(|word| word.to_string_lossy().into_owned());
@@ -221,7 +222,7 @@ fn list_for(asked: &TuneProgram) -> Result<Status, Error> {
     };
     let look = FirstLook::before();
     let plan = plan(asked, &name, &facts, &look, &environment);
-    let trials = Trials::of(plan, 0)?;
-    let candidates = Candidates::of(&Root::live(), &asked.how.knobs, trials.base(), Some(&facts));
+    let trials = Trials::from_plan(plan, 0)?;
+    let candidates = Candidates::list(&Root::live(), &asked.how.knobs, trials.base(), Some(&facts));
     list(&candidates, &trials, &asked.how, asked.printing.json)
 }

@@ -7,13 +7,13 @@ use howlate_linux::clock;
 use howlate_model::{Activation, Happened, MonotonicTime, Span, Wakeup};
 use howlate_procfs::Root;
 use howlate_trace::Tracer;
-use howlate_watch::{Loops, Thread, Threads};
+use howlate_watch::{Loops, Threads, WatchedThread};
 
 use crate::commands::watch::traced::sees_wakers;
 
 /// A wake-up of a thread that was chosen.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Seen {
+pub(super) struct ObservedWakeup {
     pub(super) activation: Activation,
     pub(super) wakeup: Wakeup,
     /// Since when nothing may have changed for it to be of the settings that are in force now: a timer keeps the slack that
@@ -75,7 +75,7 @@ impl Sight {
     }
 
     /// What has been seen since the last look.
-    pub(super) fn look(&mut self) -> Vec<Seen> {
+    pub(super) fn look(&mut self) -> Vec<ObservedWakeup> {
         let looked = self.threads.look();
         self.follow(&looked.come);
         self.read();
@@ -89,7 +89,7 @@ impl Sight {
         seen
     }
 
-    fn follow(&mut self, come: &[Thread]) {
+    fn follow(&mut self, come: &[WatchedThread]) {
         let Some(tracer) = &mut self.tracer else { return };
         for thread in come {
             // One that has ended meanwhile cannot be followed any more.
@@ -129,7 +129,7 @@ impl Sight {
     }
 
     /// What is known by now, of threads that were chosen.
-    fn settle(&mut self, now: MonotonicTime) -> Vec<Seen> {
+    fn settle(&mut self, now: MonotonicTime) -> Vec<ObservedWakeup> {
         let mut known: HashMap<u32, bool> = HashMap::new();
         let mut seen = Vec::new();
         for (one, awakening) in self.chains.settle(now) {
@@ -140,12 +140,16 @@ impl Sight {
             let (activation, wakeup) = (awakening.activation, awakening.wakeup);
             let is_own_timer = activation == Activation::Timer;
             let since = one.asleep_since.filter(|_| is_own_timer).unwrap_or(wakeup.expected);
-            seen.push(Seen { activation, wakeup, since });
+            seen.push(ObservedWakeup { activation, wakeup, since });
         }
         for (_, is_chosen, turns) in self.marked.values_mut() {
             let turned = turns.settle(now).into_iter().filter(|_| *is_chosen);
             let wakeups = turned.filter_map(|one| Some(one.awakening?.wakeup));
-            let of = |wakeup: Wakeup| Seen { activation: Activation::Loop, wakeup, since: wakeup.expected };
+            let of = |wakeup: Wakeup| ObservedWakeup {
+                activation: Activation::Loop,
+                wakeup,
+                since: wakeup.expected,
+            };
             seen.extend(wakeups.map(of));
         }
         seen
@@ -154,5 +158,5 @@ impl Sight {
 
 /// The threads of a process that is to be looked at.
 pub(super) fn threads_of(pid: u32, with_children: bool) -> Threads {
-    Threads::of(Root::live(), pid, with_children)
+    Threads::new(Root::live(), pid, with_children)
 }

@@ -9,8 +9,8 @@ use howlate_model::{
 };
 use howlate_render as render;
 
-use super::external_settings::{Asked, Outside};
-use super::observer::{OfProgram, Seen, Sight};
+use super::external_settings::{Outside, RequestedSettings};
+use super::observer::{ObservedWakeup, OfProgram, Sight};
 use crate::commands::watch::in_force::in_force;
 use crate::commands::watch::subject::Subject;
 
@@ -33,7 +33,7 @@ struct Window {
 
 /// A turn under way.
 struct Course {
-    asked: Asked,
+    asked: RequestedSettings,
     /// Threads that have what is asked, or cannot have it.
     given: Vec<OfProgram>,
     caveats: Vec<Caveat>,
@@ -56,7 +56,10 @@ impl Engine for Windows<'_> {
     }
 
     fn run(&mut self, turn: &Turn, bounds: &Bounds, sink: &mut dyn Sink) -> Result<Ended, EngineError> {
-        let asked = turn.tasks.first().map_or_else(Asked::default, |task| Asked::by(task, &self.base));
+        let asked = turn
+            .tasks
+            .first()
+            .map_or_else(RequestedSettings::default, |task| RequestedSettings::by(task, &self.base));
         self.take_in();
         let given = self.sight.chosen();
         let how = match self.outside.apply(&asked, &given) {
@@ -170,7 +173,7 @@ impl<'a> Windows<'a> {
 }
 
 impl Window {
-    fn take(&mut self, seen: Seen) {
+    fn take(&mut self, seen: ObservedWakeup) {
         let work = Work::Watch { mechanism: seen.activation };
         let place = self.tasks.iter().position(|task| task.work == work);
         place.into_iter().for_each(|place| self.blocks[place].record(seen.wakeup, None));
