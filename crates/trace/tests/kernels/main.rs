@@ -3,14 +3,21 @@
 #![allow(missing_docs)]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod fields;
+mod types;
+
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
 use aya_obj::Object;
 use aya_obj::btf::Btf;
 
-const OBJECTS: [(&str, &[u8]); 2] =
-    [("wakeups", include_bytes!("../bpf/wakeups.bpf.o")), ("waits", include_bytes!("../bpf/waits.bpf.o"))];
+use crate::types::Types;
+
+const OBJECTS: [(&str, &[u8]); 2] = [
+    ("wakeups", include_bytes!("../../bpf/wakeups.bpf.o")),
+    ("waits", include_bytes!("../../bpf/waits.bpf.o")),
+];
 
 /// The files with their types, each in a folder by the name of its kernel.
 fn kernels() -> Vec<PathBuf> {
@@ -37,6 +44,28 @@ fn every_program_finds_its_fields_in_every_kernel() {
         }
     }
     assert!(refused.is_empty(), "{refused:#?}");
+}
+
+/// A loader makes no error of a field that is gone: where the kernel comes to that instruction, it refuses the program.
+#[test]
+fn every_kernel_has_the_fields_that_programs_do_not_ask_for() {
+    let mut gone = Vec::new();
+    for path in kernels() {
+        let kernel = Types::parse(&std::fs::read(&path).unwrap());
+        for (name, bytes) in OBJECTS {
+            let needed = fields::needed(bytes);
+            assert!(needed.len() > 10, "{name} reads {needed:?}");
+            let missing = needed.into_iter().filter(|(structure, field)| !kernel.has(structure, field));
+            gone.extend(missing.map(|(structure, field)| {
+                format!(
+                    "{}: struct {structure} has no {}, which {name} reads",
+                    path.display(),
+                    field.join(".")
+                )
+            }));
+        }
+    }
+    assert!(gone.is_empty(), "{gone:#?}");
 }
 
 #[test]
