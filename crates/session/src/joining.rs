@@ -60,7 +60,7 @@ impl<'a> Joining<'a> {
     }
 
     /// A thread of the turn has begun; its timer slack is `slack`.
-    pub(crate) fn started(&mut self, condition: u32, tid: u32, slack: Span) -> Result<(), Caveat> {
+    pub(crate) fn started(&mut self, condition: u32, tid: u32, slack: Span) -> Result<(), Box<Caveat>> {
         // A program is told of when it starts, and again when it says that it is ready.
         if self.by_tid.contains_key(&tid) {
             return Ok(());
@@ -70,7 +70,7 @@ impl<'a> Joining<'a> {
         };
         self.by_tid.insert(tid, number);
         let slack = if self.threads[number].has_slack { slack } else { Span::ZERO };
-        self.tracer.follow(tid, slack).map_err(|reason| refusal(self.tracer.tier().name(), &reason))
+        self.tracer.follow(tid, slack).map_err(|reason| Box::new(refusal(self.tracer.tier().name(), &reason)))
     }
 
     /// Wake-ups of a thread of the turn.

@@ -225,7 +225,7 @@ impl<T: Intake> Session<T> {
             // The turn is like any other then.
             Some(Err(refused)) => {
                 self.tracing = None;
-                recorder.caveat(refused);
+                recorder.caveat(*refused);
                 None
             }
             None => None,

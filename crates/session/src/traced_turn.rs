@@ -52,7 +52,7 @@ impl<T: Intake> Sink for TracedTurn<'_, T> {
 
     fn program_started(&mut self, condition: u32, tid: u32, slack: Span) {
         if let Err(caveat) = self.joining.started(condition, tid, slack) {
-            self.recorder.caveat(caveat);
+            self.recorder.caveat(*caveat);
         }
     }
 

@@ -40,13 +40,13 @@ impl Tracing {
     }
 
     /// Begins to trace, if `turn` is one to be traced.
-    pub(crate) fn turn_begins(&mut self, turn: &Turn) -> Result<Option<Joining<'_>>, Caveat> {
+    pub(crate) fn turn_begins(&mut self, turn: &Turn) -> Result<Option<Joining<'_>>, Box<Caveat>> {
         if !Self::is_traced(self.from_round, turn) {
             return Ok(None);
         }
         let is_notified = turn.tasks.iter().any(|task| matches!(task.work, Work::Notify { .. }));
         self.tracer.with_calls(is_notified);
-        self.tracer.start().map_err(|reason| refusal(self.tracer.tier().name(), &reason))?;
+        self.tracer.start().map_err(|reason| Box::new(refusal(self.tracer.tier().name(), &reason)))?;
         // An interruption shortens it, and is seen by the turn itself.
         drop(clock::pause(SETTLING));
         Ok(Some(Joining::begin(self.tracer.as_mut(), self.from_round, turn)))
