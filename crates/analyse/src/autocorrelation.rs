@@ -4,7 +4,6 @@
 /// short series, whose values look less alike than they are, by about (1 + 3ρ) / n.
 ///
 /// Source of the bias: Kendall, Biometrika 41 (1954).
-#[allow(clippy::cast_precision_loss, reason = "few blocks")]
 pub(crate) fn lag_one(series: &[&[f64]]) -> f64 {
     let (mut products, mut squares) = (0.0, 0.0);
     for one in series {
@@ -22,7 +21,6 @@ const TOO_ALIKE: f64 = 0.5;
 
 /// Whether `values` neighbours are so alike that nothing can be said of what comes next; most of a standard error
 /// more than they look, because few do not tell well.
-#[allow(clippy::cast_precision_loss, reason = "few values")]
 pub(crate) fn is_too_alike(likeness: f64, values: usize) -> bool {
     likeness + 0.8 / (values.max(1) as f64).sqrt() > TOO_ALIKE
 }
@@ -30,7 +28,6 @@ pub(crate) fn is_too_alike(likeness: f64, values: usize) -> bool {
 /// By how much the variance of a mean of these series is larger than if their values were independent, where they
 /// wander as the `level` does. A number that is mostly noise, as a maximum is, hides how
 /// slowly it wanders: how long its likeness lasts is taken from the level, which shows it better.
-#[allow(clippy::cast_precision_loss, reason = "few blocks")]
 pub(crate) fn inflation_beside(series: &[&[f64]], level: &[&[f64]]) -> f64 {
     let length = (values(series) / series.len().max(1)).max(1);
     let likeness = at_most(series);
@@ -41,7 +38,6 @@ pub(crate) fn inflation_beside(series: &[&[f64]], level: &[&[f64]]) -> f64 {
 }
 
 /// How alike neighbours may be: one standard error more than they look, because short series do not tell well.
-#[allow(clippy::cast_precision_loss, reason = "few blocks")]
 fn at_most(series: &[&[f64]]) -> f64 {
     let n = values(series).max(1) as f64;
     (lag_one(series) + 1.0 / n.sqrt()).clamp(0.0, MOST)
@@ -54,7 +50,6 @@ fn values(series: &[&[f64]]) -> usize {
     series.iter().map(|one| one.len()).sum()
 }
 
-#[allow(clippy::cast_precision_loss, reason = "few values")]
 pub(crate) fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }

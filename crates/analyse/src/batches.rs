@@ -30,7 +30,6 @@ pub(crate) struct Stretches {
 }
 
 /// The smallest latency that this share does not exceed; `None` where there are too few for it.
-#[allow(clippy::cast_precision_loss, reason = "counts")]
 fn quantile_of(stretch: &Distribution, quantile: f64) -> Option<u64> {
     let mut below = 0;
     let reaches = |one: &Bucket| {
@@ -41,7 +40,6 @@ fn quantile_of(stretch: &Distribution, quantile: f64) -> Option<u64> {
     stretch.buckets().find(reaches).map(|one| one.lowest).filter(|_| enough)
 }
 
-#[allow(clippy::cast_precision_loss, reason = "counts")]
 const fn wake_ups(stretch: &Distribution) -> f64 {
     stretch.count() as f64
 }
@@ -89,7 +87,6 @@ impl Stretches {
     }
 
     /// A `quantile` of each stretch that has the wake-ups for it, in order.
-    #[allow(clippy::cast_precision_loss, reason = "latencies are shown with three digits")]
     pub(crate) fn quantiles(&self, quantile: f64) -> Vec<f64> {
         self.list.iter().filter_map(|one| quantile_of(one, quantile)).map(|value| value as f64).collect()
     }
@@ -99,7 +96,6 @@ impl Stretches {
     pub(crate) fn interval(&self, all: &Distribution, quantile: f64) -> Option<Interval> {
         let by = self.error(all, quantile)?;
         let (low, high) = (quantile - by, quantile + by);
-        #[allow(clippy::cast_precision_loss, reason = "counts")]
         let last = 1.0 - 1.0 / all.count() as f64;
         let inside = low > 0.0 && high < last;
         // A bucket is told by its largest value; the lower end is that of the bucket below.
@@ -107,7 +103,6 @@ impl Stretches {
     }
 
     /// By how much the share of wake-ups below a quantile may be off.
-    #[allow(clippy::cast_precision_loss, reason = "few stretches")]
     fn error(&self, all: &Distribution, quantile: f64) -> Option<f64> {
         let (n, m) = (all.count() as f64, self.list.len() as f64);
         // What is far out is mostly noise and hides how slowly the machine wanders; the median shows it.
@@ -127,7 +122,6 @@ impl Stretches {
     }
 
     /// How many more wake-ups of each stretch are at or below a value than its share of all.
-    #[allow(clippy::cast_precision_loss, reason = "counts")]
     fn apart(&self, all: &Distribution, value: u64) -> Vec<f64> {
         let below: Vec<f64> = self.list.iter().map(|one| one.up_to(value) as f64).collect();
         let share = below.iter().sum::<f64>() / all.count() as f64;

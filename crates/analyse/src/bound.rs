@@ -48,7 +48,6 @@ struct Stretch {
 
 impl Stretch {
     fn joined(pair: &[Self]) -> Self {
-        #[allow(clippy::cast_precision_loss, reason = "two")]
         let level = pair.iter().map(|one| one.level).sum::<f64>() / pair.len() as f64;
         let max = pair.iter().map(|one| one.max).max().unwrap_or(i64::MIN);
         let wakeups = pair.iter().map(|one| one.wakeups).sum();
@@ -63,7 +62,6 @@ impl Maxima {
     }
 
     /// Takes in the next stretch of time.
-    #[allow(clippy::cast_precision_loss, reason = "latencies are shown with three digits")]
     pub(crate) fn take(&mut self, until: MonotonicTime, latency: &Distribution) {
         if let (Some(max), Some(median)) = (latency.max(), latency.quantile(0.5)) {
             let (max, level, wakeups) = (max.as_nanos(), median.as_nanos() as f64, latency.count());
@@ -105,7 +103,7 @@ impl Maxima {
 
     /// What `count` wake-ups support of which `worst` are the worst, at `confidence`. Nothing, where stretches are
     /// like their neighbours however long they are made: then the run was too short for how slowly the machine wanders.
-    #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     pub(crate) fn bound(&self, count: u64, worst: &[Worst], confidence: f64) -> Option<Bound> {
         let mut stretches = self.of_one_size();
         while likeness(&stretches) > ALIKE && stretches.len() >= 2 * LEAST {
@@ -131,7 +129,6 @@ fn levels(stretches: &[Stretch]) -> Vec<f64> {
 }
 
 /// Ranks of the maxima instead of their sizes, because one may be larger than all others together.
-#[allow(clippy::cast_precision_loss, reason = "few stretches")]
 fn ranks(stretches: &[Stretch]) -> Vec<f64> {
     let mut sorted: Vec<i64> = stretches.iter().map(|one| one.max).collect();
     sorted.sort_unstable();
@@ -140,7 +137,6 @@ fn ranks(stretches: &[Stretch]) -> Vec<f64> {
 
 /// The share of the worst wake-ups that are in a stretch without another one (blocks estimator of the
 /// extremal index: Smith & Weissman, J. R. Statist. Soc. B 56 (1994)).
-#[allow(clippy::cast_precision_loss, reason = "ten at most")]
 fn apart(stretches: &[Stretch], worst: &[Worst]) -> Option<f64> {
     let place = |one: &Worst| stretches.partition_point(|stretch| stretch.until < one.at_ns);
     let mut places: Vec<usize> = worst.iter().map(place).collect();
@@ -154,7 +150,6 @@ mod tests {
     use super::*;
     use howlate_model::Latency;
 
-    #[allow(clippy::cast_precision_loss)]
     fn stretch(millis: i64, max: i64) -> Stretch {
         Stretch {
             until: MonotonicTime::from_nanos(millis * 1_000_000),

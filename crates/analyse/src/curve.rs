@@ -54,7 +54,6 @@ fn tighten(points: &mut [CurvePoint]) {
 }
 
 /// Tails from 1 to 1/n, equally far apart as the curve's axis shows them.
-#[allow(clippy::cast_precision_loss, reason = "a share")]
 fn tails(count: u64) -> Vec<f64> {
     if count == 0 {
         return Vec::new();
@@ -72,7 +71,7 @@ fn tails(count: u64) -> Vec<f64> {
 /// much the share differs between stretches of time, as for a sample of clusters.
 ///
 /// Source: Woodruff, Confidence intervals for medians and other position measures, JASA 47 (1952).
-#[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 fn interval(all: &Distribution, slices: &[Slice], tail: f64, latency: Latency) -> Option<Interval> {
     let worth = worth(slices, latency)?;
     let independent = (all.count() as f64 / worth).floor() as u64;
@@ -83,7 +82,6 @@ fn interval(all: &Distribution, slices: &[Slice], tail: f64, latency: Latency) -
 
 /// How many wake-ups are worth as much as one independent one, at least 1: the design effect
 /// of counting those as late as `latency` in stretches of time.
-#[allow(clippy::cast_precision_loss, reason = "shares")]
 fn worth(slices: &[Slice], latency: Latency) -> Option<f64> {
     if slices.len() < LEAST_SLICES {
         return None;

@@ -8,7 +8,6 @@ use statrs::distribution::{Beta, ContinuousCDF, Gamma};
 /// Sources: Clopper & Pearson, Biometrika 26 (1934); for none seen, about 3 / n at 95 %,
 /// Hanley & Lippman-Hand, JAMA 249 (1983).
 pub(crate) fn probability_at_most(seen: u64, n: f64, confidence: f64) -> Option<f64> {
-    #[allow(clippy::cast_precision_loss, reason = "few events")]
     let seen = seen as f64;
     if n <= seen {
         return None;
@@ -23,7 +22,6 @@ pub(crate) fn probability_at_most(seen: u64, n: f64, confidence: f64) -> Option<
 
 /// The largest rate of independent events that `seen` of them in `time` leave open, in events per unit of
 /// `time`: χ²(confidence; 2·seen + 2) / 2 / time.
-#[allow(clippy::cast_precision_loss, reason = "few events")]
 pub(crate) fn rate_at_most(seen: u64, time: f64, confidence: f64) -> Option<f64> {
     let gamma = Gamma::new(seen as f64 + 1.0, 1.0).ok()?;
     (time > 0.0).then(|| bisected(|x| gamma.cdf(x), confidence, 1e6) / time)

@@ -56,7 +56,7 @@ pub fn percentile(all: &Distribution, quantile: f64) -> Option<Latency> {
 /// 95 % confidence: 1 / (1 − 0.05^(1/n)), about n / 3.
 ///
 /// Source: Hanley & Lippman-Hand, If nothing goes wrong, is everything all right? JAMA 249 (1983).
-#[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 pub fn exceeded_at_most(n: u64) -> Option<u64> {
     // 1 − α^(1/n) = −expm1(ln α / n), which keeps its digits for large n.
     let probability = -(0.05_f64.ln() / n as f64).exp_m1();

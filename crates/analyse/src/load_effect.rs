@@ -46,7 +46,6 @@ impl LoadEffect {
     }
 
     /// `count` per second of the stretches.
-    #[allow(clippy::cast_precision_loss, reason = "three digits are shown")]
     pub fn per_second(&self, count: u64) -> Option<f64> {
         let seconds = self.elapsed_ns.as_secs_f64();
         (seconds > 0.0).then(|| count as f64 / seconds)

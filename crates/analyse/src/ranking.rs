@@ -116,7 +116,6 @@ struct Contest<'a> {
 
 impl<'a> Contest<'a> {
     /// `None` when there is nothing to compare.
-    #[allow(clippy::cast_precision_loss, reason = "few mechanisms")]
     fn from_outcome(group: &[&'a Outcome]) -> Option<Self> {
         let mut rivals: Vec<Rival<'a>> = group.iter().filter_map(|one| Rival::from_outcome(one)).collect();
         rivals.sort_by_key(|one| one.p50);
@@ -180,7 +179,6 @@ impl<'a> Contest<'a> {
 }
 
 /// The difference of each round in which both have the number.
-#[allow(clippy::cast_precision_loss, reason = "a difference of two latencies")]
 fn differences(one: &Rival<'_>, than: &Rival<'_>, of: Number) -> Vec<f64> {
     let pair = |turn: &TurnNumber| {
         let base = than.turns.iter().find(|other| other.round == turn.round)?;

@@ -45,7 +45,6 @@ pub fn ratio(
     };
     let ratios: Vec<f64> = base.turns().iter().filter_map(ratio).collect();
     let pairs = ratios.len();
-    #[allow(clippy::cast_precision_loss, reason = "a handful of statements")]
     let alpha = ALPHA / statements.max(1) as f64;
     match SignedRank::from_differences(&ratios).interval(alpha) {
         Some((low, high)) if low > 0.0 || high < 0.0 => {
@@ -56,7 +55,6 @@ pub fn ratio(
 }
 
 /// A clock tells no less than a nanosecond.
-#[allow(clippy::cast_precision_loss, reason = "a ratio of two digits")]
 fn logarithm(latency: Latency) -> f64 {
     (latency.as_nanos().max(1) as f64).ln()
 }

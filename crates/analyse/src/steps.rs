@@ -28,7 +28,6 @@ pub(crate) fn between(sweep: &[(Span, &Distribution)]) -> Vec<Step> {
     sweep.windows(2).filter_map(|pair| step(pair[0], pair[1])).collect()
 }
 
-#[allow(clippy::cast_precision_loss, reason = "a ratio")]
 fn step(low: &(Span, &Distribution), high: &(Span, &Distribution)) -> Option<Step> {
     let (median_below, median_above) = (low.1.quantile(0.5)?, high.1.quantile(0.5)?);
     let rise = median_above.as_nanos() - median_below.as_nanos();

@@ -118,7 +118,6 @@ pub enum Affinity {
 
 /// Everything that was asked for, checked.
 #[derive(Clone, Debug, PartialEq)]
-#[allow(clippy::struct_excessive_bools, reason = "each is one option of the original")]
 pub struct Options {
     /// `--compat`
     pub compat: Compat,

@@ -64,7 +64,6 @@ impl Tally {
     }
 
     /// The mean; 0 before there is any value.
-    #[allow(clippy::cast_precision_loss, reason = "two decimals are shown")]
     pub(crate) fn mean(&self) -> f64 {
         if self.cycles == 0 { 0.0 } else { self.sum as f64 / self.cycles as f64 }
     }

@@ -50,10 +50,6 @@ impl ConditionVariable {
     /// `pthread_mutex_lock(3)`, `change`, `pthread_mutex_unlock(3)`, `pthread_cond_signal(3)`.
     ///
     /// Source: <https://man7.org/linux/man-pages/man3/pthread_cond_signal.3p.html>
-    ///
-    /// # Errors
-    ///
-    /// None in practice.
     #[inline]
     pub fn signal_after(&self, change: impl FnOnce()) -> io::Result<()> {
         // SAFETY: initialised before it was attached to; unlocked below.
@@ -68,10 +64,6 @@ impl ConditionVariable {
     /// `pthread_cond_wait(3)` until `is_over`, which is asked with the mutex held.
     ///
     /// Source: <https://man7.org/linux/man-pages/man3/pthread_cond_wait.3p.html>
-    ///
-    /// # Errors
-    ///
-    /// None in practice.
     #[inline]
     pub fn wait_until(&self, is_over: impl Fn() -> bool) -> io::Result<()> {
         // SAFETY: initialised before it was attached to; unlocked below.

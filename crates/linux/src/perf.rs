@@ -88,10 +88,6 @@ impl SwitchRecords {
     /// `ioctl(PERF_EVENT_IOC_DISABLE)`: records no more; what was recorded can still be read.
     ///
     /// Source: <https://man7.org/linux/man-pages/man2/perf_event_open.2.html>
-    ///
-    /// # Errors
-    ///
-    /// None in practice.
     pub fn stop(&self) -> io::Result<()> {
         // SAFETY: the call takes no argument and touches no memory of this process.
         let result = unsafe { libc::ioctl(self.event.as_raw_fd(), DISABLE.into(), 0) };

@@ -71,10 +71,6 @@ impl PosixTimer {
     /// `timer_settime(0)`: expires once, after `span`. A span of 0 expires at once.
     ///
     /// Source: <https://man7.org/linux/man-pages/man2/timer_settime.2.html>
-    ///
-    /// # Errors
-    ///
-    /// None in practice.
     #[inline]
     pub fn arm_after(&self, span: Span) -> io::Result<()> {
         // An expiry of zero would disarm the timer.

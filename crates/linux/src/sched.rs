@@ -60,10 +60,6 @@ pub fn set_slice(slice: Span) -> io::Result<()> {
 /// the policy has none.
 ///
 /// Source: <https://man7.org/linux/man-pages/man2/sched_setattr.2.html>
-///
-/// # Errors
-///
-/// None in practice: the calling thread exists.
 pub fn slice() -> io::Result<Option<Span>> {
     let attr = get_attr(THIS_THREAD)?;
     let is_fair = matches!(attr.sched_policy, number::OTHER | number::BATCH);
@@ -198,10 +194,6 @@ fn pid(tid: u32) -> Option<Pid> {
 /// `sched_getaffinity(0, …)`: where the calling thread may run.
 ///
 /// Source: <https://man7.org/linux/man-pages/man2/sched_setaffinity.2.html>
-///
-/// # Errors
-///
-/// None in practice: the calling thread exists.
 pub fn affinity() -> io::Result<CpuSet> {
     affinity_of(THIS_THREAD)
 }

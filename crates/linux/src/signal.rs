@@ -17,10 +17,6 @@ extern "C" fn do_nothing(_: i32) {}
 /// `sigaction(2)`: gives the wake-up signal a handler that does nothing, without `SA_RESTART`.
 ///
 /// Source: <https://man7.org/linux/man-pages/man2/sigaction.2.html>
-///
-/// # Errors
-///
-/// None in practice.
 pub fn prepare_wake_up() -> io::Result<()> {
     handle_by_nothing(wake_signal())
 }
@@ -38,10 +34,6 @@ fn handle_by_nothing(signal: i32) -> io::Result<()> {
 /// ending the program. Programs that are started begin with the usual `SIGXFSZ` again.
 ///
 /// Source: <https://man7.org/linux/man-pages/man2/sigaction.2.html>
-///
-/// # Errors
-///
-/// None in practice.
 pub fn make_file_limit_an_error() -> io::Result<()> {
     handle_by_nothing(libc::SIGXFSZ)
 }

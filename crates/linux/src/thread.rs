@@ -16,10 +16,6 @@ pub fn id() -> u32 {
 /// `prctl(PR_GET_TIMERSLACK)`: how much the kernel may add to this thread's timeouts.
 ///
 /// Source: <https://man7.org/linux/man-pages/man2/PR_GET_TIMERSLACK.2const.html>
-///
-/// # Errors
-///
-/// None in practice.
 pub fn timer_slack() -> io::Result<Span> {
     Ok(Span::from_nanos(current_timer_slack()?))
 }

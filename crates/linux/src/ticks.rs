@@ -34,7 +34,6 @@ pub fn now() -> Option<Moment> {
 ///
 /// Source: <https://www.felixcloutier.com/x86/rdtsc>
 #[cfg(target_arch = "x86_64")]
-#[allow(clippy::unnecessary_wraps, reason = "other processors have none")]
 fn read() -> Option<u64> {
     // SAFETY: every processor of this architecture has the instruction.
     Some(unsafe { std::arch::x86_64::_rdtsc() })

@@ -105,7 +105,6 @@ pub struct Block {
     pub series: Vec<SeriesPoint>,
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_zero(count: &u64) -> bool {
     *count == 0
 }

@@ -196,13 +196,11 @@ impl Distribution {
     }
 
     /// The mean in nanoseconds, from the exact sum.
-    #[allow(clippy::cast_precision_loss, reason = "a mean is shown with three digits")]
     pub fn mean_nanos(&self) -> Option<f64> {
         (!self.is_empty()).then(|| self.sum as f64 / self.count as f64)
     }
 
     /// The standard deviation in nanoseconds, from the middles of the buckets.
-    #[allow(clippy::cast_precision_loss, reason = "a deviation is shown with three digits")]
     pub fn stddev_nanos(&self) -> Option<f64> {
         let mean = self.mean_nanos()?;
         let square = |bucket: Bucket| {
@@ -249,7 +247,7 @@ impl Distribution {
     }
 
     /// How many latencies a share of them is.
-    #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     fn rank(&self, quantile: f64) -> u64 {
         // Less what the product may be off by, so that 0.07 of 100 is rank 7 and not 8. Exact for four digits
         // of a quantile up to 10¹¹ latencies.
@@ -272,7 +270,6 @@ impl Distribution {
     }
 
     /// The same counts in the library's type, for exports.
-    #[allow(clippy::expect_used, reason = "constant digits; values are within the bounds that are set")]
     pub fn to_hdr(&self) -> Histogram<u64> {
         let mut hdr =
             Histogram::new_with_max(self.hdr_highest(), SIGNIFICANT_DIGITS).expect("the bounds are valid");

@@ -100,7 +100,6 @@ pub struct Irregular {
     pub messages_reordered: u64,
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_zero(count: &u64) -> bool {
     *count == 0
 }

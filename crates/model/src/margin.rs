@@ -16,7 +16,6 @@ pub enum Margin {
 
 impl Margin {
     /// In nanoseconds, around a number of so many.
-    #[allow(clippy::cast_precision_loss, reason = "a margin is given with few digits")]
     pub fn nanos_around(self, nanos: f64) -> f64 {
         match self {
             Self::Length(span) => span.as_nanos() as f64,

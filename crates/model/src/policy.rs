@@ -300,7 +300,6 @@ pub(crate) mod typed {
 
     use super::Policy;
 
-    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
     pub(crate) fn serialize<S: Serializer>(policy: &Policy, to: S) -> Result<S::Ok, S::Error> {
         to.collect_str(policy)
     }

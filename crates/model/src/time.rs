@@ -99,7 +99,6 @@ impl fmt::Display for Latency {
     }
 }
 
-#[allow(clippy::cast_precision_loss, reason = "three digits are shown")]
 fn three_digits(nanos: i64) -> String {
     let magnitude = nanos.unsigned_abs();
     if magnitude < 1_000 {
@@ -161,7 +160,6 @@ impl Span {
     }
 
     /// The length in seconds, for arithmetic on rates and for display.
-    #[allow(clippy::cast_precision_loss, reason = "exact up to 104 days")]
     pub fn as_secs_f64(self) -> f64 {
         self.nanos as f64 / 1e9
     }

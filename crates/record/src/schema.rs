@@ -3,10 +3,6 @@
 use howlate_model::{Line, schema_as_read};
 
 /// Draft 2020-12; `docs/recording.schema.json` is a copy.
-///
-/// # Errors
-///
-/// None in practice: every schema can be written.
 pub fn schema() -> Result<String, serde_json::Error> {
     serde_json::to_string_pretty(&schema_as_read::<Line>()).map(|text| text + "\n")
 }

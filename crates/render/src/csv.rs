@@ -46,10 +46,6 @@ const AFTER: [&str; 18] = [
 ];
 
 /// One row per condition of each recording; `names` are the recordings' file names.
-///
-/// # Errors
-///
-/// None in practice: it writes to memory.
 pub fn csv<'a>(analyses: impl IntoIterator<Item = &'a Analysis>, names: &[String]) -> io::Result<String> {
     let mut out = Writer::from_writer(Vec::new());
     let numbers = ALL.map(|column| column.name_with_unit());
@@ -132,10 +128,6 @@ fn notification(outcome: &Outcome) -> [String; 9] {
 
 /// One row per sleep, in the order in which they happened: how long it took, and the time
 /// since the wake-up before it (empty for the first of each turn).
-///
-/// # Errors
-///
-/// None in practice: it writes to memory.
 pub fn intervals_csv(analyses: &[Analysis], names: &[String]) -> io::Result<String> {
     let mut out = Writer::from_writer(Vec::new());
     out.write_record([

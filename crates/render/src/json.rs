@@ -241,28 +241,16 @@ enum Printed<'a> {
 }
 
 /// The JSON Schema of these objects, draft 2020-12; `docs/result.schema.json` is a copy.
-///
-/// # Errors
-///
-/// None in practice: every schema can be written.
 pub fn result_schema() -> Result<String, serde_json::Error> {
     serde_json::to_string_pretty(&schema_as_written::<Printed<'_>>()).map(|text| text + "\n")
 }
 
 /// The result of one recording.
-///
-/// # Errors
-///
-/// None in practice: every value can be written.
 pub fn json(analysis: &Analysis) -> Result<String, serde_json::Error> {
     serde_json::to_string_pretty(&document(analysis)).map(|text| text + "\n")
 }
 
 /// The results of several recordings, in one object under `recordings`.
-///
-/// # Errors
-///
-/// None in practice: every value can be written.
 pub fn json_of_many(analyses: &[Analysis]) -> Result<String, serde_json::Error> {
     let many = Many { format: FORMAT, recordings: analyses.iter().map(document).collect() };
     serde_json::to_string_pretty(&many).map(|text| text + "\n")

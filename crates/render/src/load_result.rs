@@ -72,10 +72,6 @@ impl LoadResult {
     }
 
     /// One object.
-    ///
-    /// # Errors
-    ///
-    /// None in practice.
     pub fn json(&self) -> serde_json::Result<String> {
         Ok(serde_json::to_string_pretty(self)? + "\n")
     }

@@ -3,7 +3,6 @@
 use howlate_model::Span;
 
 /// Microseconds with three significant digits, thousands grouped: `5.61`, `56.1`, `502 000`.
-#[allow(clippy::cast_precision_loss, reason = "three digits are shown")]
 pub fn micros(nanos: i64) -> String {
     micros_of(nanos as f64)
 }
@@ -94,7 +93,6 @@ pub fn rough(span: Span) -> String {
 }
 
 /// How many times larger `large` is than `small`, as one says it: `99`, `3.2`.
-#[allow(clippy::cast_precision_loss, reason = "two digits are shown")]
 pub fn times(large: i64, small: i64) -> String {
     let ratio = large as f64 / small.max(1) as f64;
     if ratio < 10.0 { format!("{ratio:.1}") } else { format!("{ratio:.0}") }

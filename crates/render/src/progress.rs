@@ -22,12 +22,7 @@ pub fn progress(
     format!("{} {}", bar(left, whole), paint(DIM, cut(&text, width.saturating_sub(BAR + 1))))
 }
 
-#[allow(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::cast_precision_loss,
-    reason = "a picture"
-)]
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a picture")]
 fn bar(left: Span, whole: Span) -> String {
     let done = 1.0 - span_per_span(left, whole).clamp(0.0, 1.0);
     let full = (done * BAR as f64) as usize;

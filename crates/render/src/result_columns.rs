@@ -18,7 +18,6 @@ pub struct ColumnSpec {
 }
 
 /// Nanoseconds up to 2^53, which are 104 days, are exact.
-#[allow(clippy::cast_precision_loss, reason = "no latency is that long")]
 const fn exact(nanos: i64) -> f64 {
     nanos as f64
 }

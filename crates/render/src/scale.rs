@@ -76,7 +76,6 @@ impl Scale {
         if self.logarithmic { self.decades(most) } else { self.multiples(most) }
     }
 
-    #[allow(clippy::cast_precision_loss, reason = "a handful of ticks")]
     fn multiples(self, most: usize) -> Vec<f64> {
         let mut step = round_step((self.to - self.from) / most as f64);
         loop {

@@ -90,10 +90,6 @@ impl SelfCheck {
     }
 
     /// One object.
-    ///
-    /// # Errors
-    ///
-    /// None in practice.
     pub fn json(&self) -> serde_json::Result<String> {
         Ok(serde_json::to_string_pretty(self)? + "\n")
     }

@@ -111,7 +111,6 @@ fn table(group: &[&Outcome], width: usize) -> String {
     format!("{}\n\n{}", wrapped(&title, width, 0), table.text(width))
 }
 
-#[allow(clippy::cast_precision_loss, reason = "three digits are shown")]
 fn took(outcome: &Outcome) -> String {
     let asked = outcome.condition.work.length().as_nanos() as f64;
     outcome.latency().mean_nanos().map_or_else(|| "–".to_owned(), |late| micros_of(asked + late))

@@ -150,7 +150,6 @@ fn shown(span: Span) -> Latency {
     Latency::from_nanos(i64::try_from(span.as_nanos()).unwrap_or(i64::MAX))
 }
 
-#[allow(clippy::cast_precision_loss, reason = "a share is compared with a bound")]
 fn share(span: Span, whole: i64) -> f64 {
     span.as_nanos() as f64 / whole as f64
 }

@@ -79,7 +79,6 @@ fn missed(entry: &Entry<'_>) -> Option<Missed> {
 }
 
 impl Missed {
-    #[allow(clippy::cast_precision_loss, reason = "a share")]
     fn share(self) -> f64 {
         self.late as f64 / self.of as f64
     }

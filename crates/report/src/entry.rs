@@ -105,7 +105,6 @@ impl<'a> Entry<'a> {
     }
 
     /// Whether it has enough wake-ups for this share of them to be one at least.
-    #[allow(clippy::cast_precision_loss, reason = "a share")]
     pub(crate) fn supports(&self, tail: f64) -> bool {
         self.outcome.planned().count() as f64 * tail >= 1.0 - 1e-9
     }

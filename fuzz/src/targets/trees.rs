@@ -46,13 +46,11 @@ fn body(input: &[u8]) {
     });
 }
 
-#[allow(clippy::expect_used, reason = "a fuzzer without its files cannot go on")]
 fn write(path: &Path, content: &[u8]) {
     std::fs::write(path, content).expect("the tree is ours");
 }
 
 /// In memory, where there is such a folder.
-#[allow(clippy::expect_used, reason = "a fuzzer without its files cannot go on")]
 fn copied(name: &str) -> Tree {
     let shared = Path::new("/dev/shm");
     let folder = if shared.is_dir() { tempfile::tempdir_in(shared) } else { tempfile::tempdir() };

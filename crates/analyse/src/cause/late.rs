@@ -161,7 +161,6 @@ fn of_kind(late: &Late, kind: CauseKind) -> u64 {
     late.causes.iter().filter(|(cause, _)| cause.kind == kind).map(|(_, share)| share.total).sum()
 }
 
-#[allow(clippy::cast_precision_loss, reason = "a share is shown with three digits")]
 fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }

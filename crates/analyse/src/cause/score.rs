@@ -92,7 +92,6 @@ impl Score {
     }
 }
 
-#[allow(clippy::cast_precision_loss, reason = "a share is shown with three digits")]
 fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }

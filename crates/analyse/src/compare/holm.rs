@@ -3,7 +3,6 @@
 /// Each p, raised so that the chance of any false alarm among all stays what a single one's was.
 ///
 /// Source: Holm, Scandinavian Journal of Statistics 6 (1979).
-#[allow(clippy::cast_precision_loss, reason = "few comparisons")]
 pub(crate) fn holm(ps: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..ps.len()).collect();
     order.sort_by(|a, b| ps[*a].total_cmp(&ps[*b]));

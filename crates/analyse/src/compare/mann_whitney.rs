@@ -98,7 +98,6 @@ fn exact(m: usize, n: usize) -> Vec<f64> {
 }
 
 /// With continuity correction.
-#[allow(clippy::cast_precision_loss, reason = "thousands of blocks at most")]
 fn normal(u: usize, m: usize, n: usize) -> f64 {
     let (u, m, n) = (u as f64, m as f64, n as f64);
     let deviation = (m * n * (m + n + 1.0) / 12.0).sqrt();

@@ -230,7 +230,6 @@ pub(crate) fn median(values: &[f64]) -> Option<f64> {
 
 /// The standard deviation of a sample; `None` below two values.
 #[cfg(test)]
-#[allow(clippy::cast_precision_loss, reason = "few values")]
 fn deviation(values: &[f64]) -> Option<f64> {
     let mean = crate::autocorrelation::mean(values).filter(|_| values.len() > 1)?;
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();

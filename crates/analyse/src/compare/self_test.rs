@@ -71,7 +71,6 @@ fn sequential(base: &[f64], new: &[f64]) -> f64 {
 }
 
 /// Source: Clopper & Pearson, Biometrika 26 (1934).
-#[allow(clippy::cast_precision_loss, reason = "few trials")]
 fn interval(found: u64, of: u64) -> (f64, f64) {
     use crate::exceedance::probability_at_most;
     let high = if found == of { Some(1.0) } else { probability_at_most(found, of as f64, 0.975) };

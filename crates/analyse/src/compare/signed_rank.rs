@@ -116,7 +116,6 @@ fn exact(ranks: &[usize]) -> Vec<f64> {
 }
 
 /// With continuity correction.
-#[allow(clippy::cast_precision_loss, reason = "thousands of pairs at most")]
 fn normal(ranks: &[usize]) -> Vec<f64> {
     let sum: usize = ranks.iter().sum();
     let deviation = (ranks.iter().map(|rank| (*rank as f64).powi(2)).sum::<f64>() / 4.0).sqrt();

@@ -70,7 +70,6 @@ impl Statistic {
 }
 
 /// Nanoseconds as a number to calculate with.
-#[allow(clippy::cast_precision_loss, reason = "latencies are shown with three digits")]
 pub(crate) fn nanos(latency: Latency) -> f64 {
     latency.as_nanos() as f64
 }

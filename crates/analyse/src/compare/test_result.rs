@@ -58,7 +58,6 @@ pub struct Tested {
     test: Test,
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "what serde asks for")]
 const fn is_none_of_them(pairs: &usize) -> bool {
     *pairs == 0
 }
@@ -160,7 +159,6 @@ impl Tested {
     /// Draws the conclusion, one of `comparisons`, with p as `corrected` for them.
     pub(crate) fn judge(&mut self, corrected: f64, comparisons: usize, asked: Criteria) {
         // The level that the smallest p of all has to reach.
-        #[allow(clippy::cast_precision_loss, reason = "few comparisons")]
         let level = asked.alpha() / comparisons as f64;
         self.p_corrected = corrected;
         self.inconclusive = self.test.too_little(level);
@@ -230,7 +228,6 @@ impl Test {
         }
     }
 
-    #[allow(clippy::cast_precision_loss, reason = "few units")]
     fn spread(&self, alpha: f64) -> Option<Spread> {
         Spread::of_interval(self.interval(alpha)?, alpha, self.units() as f64 - 1.0)
     }
@@ -277,7 +274,6 @@ impl Test {
         }
     }
 
-    #[allow(clippy::cast_precision_loss, reason = "few units")]
     fn wider_than(&self, margin: f64, level: f64, alpha: f64) -> Inconclusive {
         let units = match self {
             Self::Pairs(_, differences) => differences.len(),

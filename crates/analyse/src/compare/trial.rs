@@ -167,12 +167,10 @@ impl Trial {
 /// The numbers of a turn that are compared.
 const NUMBERS: [Statistic; 3] = [Statistic::P50, Statistic::P99, Statistic::Max];
 
-#[allow(clippy::cast_precision_loss, reason = "a few looks")]
 fn share(p: f64, looks: usize) -> f64 {
     (p * looks as f64).min(1.0)
 }
 
-#[allow(clippy::cast_precision_loss, reason = "some hundreds of comparisons")]
 fn level(comparisons: usize, confidence: f64) -> f64 {
     (1.0 - confidence) / comparisons.max(1) as f64
 }

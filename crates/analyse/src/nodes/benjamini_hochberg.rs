@@ -3,7 +3,6 @@
 /// Each p, raised so that of all that stay below a level, at most that share are false alarms on average.
 ///
 /// Source: Benjamini & Hochberg, Journal of the Royal Statistical Society B 57 (1995).
-#[allow(clippy::cast_precision_loss, reason = "thousands of nodes")]
 pub(crate) fn benjamini_hochberg(ps: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..ps.len()).collect();
     order.sort_by(|a, b| ps[*b].total_cmp(&ps[*a]));

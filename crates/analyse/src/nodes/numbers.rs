@@ -66,7 +66,6 @@ pub(super) fn measured(outcomes: &[&Outcome], statistic: NodeStatistic) -> Vec<M
 }
 
 /// The numbers of all threads of a node together.
-#[allow(clippy::cast_precision_loss, reason = "few blocks")]
 fn of(node: String, outcomes: &[&Outcome], statistic: NodeStatistic) -> Option<Measured> {
     let series = |outcome: &&Outcome| outcome.planned_blocks().quantiles(statistic.quantile());
     let threads: Vec<Vec<f64>> = outcomes.iter().map(series).filter(|values| !values.is_empty()).collect();

@@ -55,7 +55,6 @@ pub(crate) fn apart(one: f64, others: Others, excess: f64) -> Option<Apart> {
 
 impl Others {
     /// Of these values; `None` below two.
-    #[allow(clippy::cast_precision_loss, reason = "thousands of nodes")]
     pub(crate) fn from_values(values: &[f64]) -> Option<Self> {
         let m = values.len() as f64;
         if values.len() < ROBUST_FROM {

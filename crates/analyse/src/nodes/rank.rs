@@ -40,7 +40,6 @@ pub fn ranked(spreads: &[Spread]) -> Vec<RankedNode<'_>> {
     ranked
 }
 
-#[allow(clippy::cast_precision_loss, reason = "a handful of conditions")]
 fn together<'a>(node: &'a str, seen: &[(bool, f64)]) -> RankedNode<'a> {
     let margins = seen.iter().map(|one| one.1).sum::<f64>() / seen.len() as f64;
     RankedNode { node, stands_out: seen.iter().filter(|one| one.0).count(), margins }

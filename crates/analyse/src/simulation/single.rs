@@ -43,7 +43,6 @@ impl Truth {
     }
 
     /// The share of wake-ups later than a latency.
-    #[allow(clippy::cast_precision_loss, reason = "counts")]
     fn share_beyond(&self, latency: Latency) -> f64 {
         self.worst.partition_point(|one| *one > latency.as_nanos()) as f64 / self.known as f64
     }

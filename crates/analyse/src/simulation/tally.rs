@@ -25,7 +25,6 @@ const SLACK: f64 = 0.02;
 
 impl Tally {
     /// The share of trials in which it was true.
-    #[allow(clippy::cast_precision_loss, reason = "thousands of trials")]
     pub fn share(&self) -> f64 {
         self.kept as f64 / self.of.max(1) as f64
     }

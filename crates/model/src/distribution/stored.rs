@@ -32,7 +32,6 @@ pub(super) struct Stored<'a> {
     hdr: Cow<'a, str>,
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_zero(count: &u64) -> bool {
     *count == 0
 }

@@ -149,7 +149,6 @@ proptest! {
     #[test]
     fn quantiles_match_exact_ranks(mut a in proptest::collection::vec(0..10_000_000i64, 1..200), rank in 1..=200usize) {
         let rank = rank.min(a.len());
-        #[allow(clippy::cast_precision_loss)]
         let quantile = (rank as f64 - 0.5) / a.len() as f64;
         let all = of(&a);
         a.sort_unstable();
@@ -174,7 +173,6 @@ proptest! {
     fn ranks_match_exact_arithmetic(n in 1..100_000_000_000u64, share in 0..10_000u64, of in 0..4usize) {
         let (p, q) = [(50, 100), (99, 100), (999, 1_000), (share, 10_000)][of];
         let rank = u64::try_from((u128::from(n) * u128::from(p)).div_ceil(q)).unwrap().max(1);
-        #[allow(clippy::cast_precision_loss)]
         let quantile = p as f64 / q as f64;
         // As many low values as the rank: the quantile is low; one fewer: it is high.
         let split = |low: u64| {

@@ -38,7 +38,6 @@ struct StoredSlice {
     shares: Vec<(u32, u64, u64, Span, Option<u32>)>,
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_zero(count: &u64) -> bool {
     *count == 0
 }

@@ -71,10 +71,6 @@ fn margin(report: &ComparisonReport<'_>) -> (Option<u64>, Option<f64>) {
 }
 
 /// Everything that was found.
-///
-/// # Errors
-///
-/// None in practice: every value can be written.
 pub fn comparison_json(report: &ComparisonReport<'_>) -> Result<String, serde_json::Error> {
     let pair = |one| Pair {
         new_recording: report.new_path(one),

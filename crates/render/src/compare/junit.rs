@@ -12,10 +12,6 @@ use crate::numbers::signed_micros;
 
 /// One suite per pair of conditions, one case per statistic: failed when it is worse, skipped when nothing can
 /// be said; skipped too where nothing of a pair could be compared, lest an empty suite pass for a good one.
-///
-/// # Errors
-///
-/// None in practice: every value can be written.
 pub fn comparison_junit(report: &ComparisonReport<'_>) -> Result<String, String> {
     let mut junit = Report::new("howlate compare");
     for one in &report.comparison.compared {

@@ -83,10 +83,6 @@ fn meaning(test: &SelfTest<'_>) -> String {
 }
 
 /// The same for machines.
-///
-/// # Errors
-///
-/// None in practice: every value can be written.
 pub fn self_test_json(test: &SelfTest<'_>) -> Result<String, serde_json::Error> {
     #[derive(Serialize)]
     struct Document<'a> {

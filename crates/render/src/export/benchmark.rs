@@ -18,10 +18,6 @@ struct Entry {
 }
 
 /// Median, 99th percentile and maximum of every condition, in microseconds.
-///
-/// # Errors
-///
-/// None in practice: every value can be written.
 pub fn benchmark(analyses: &[Analysis]) -> Result<String, serde_json::Error> {
     let outcomes = analyses.iter().flat_map(Analysis::outcomes);
     let entries: Vec<Entry> = outcomes.flat_map(entries).collect();
@@ -51,7 +47,6 @@ fn range(interval: Interval) -> String {
     format!("{} to {}", micros(interval.low.as_nanos()), micros(interval.high.as_nanos()))
 }
 
-#[allow(clippy::cast_precision_loss, reason = "latencies have fewer digits")]
 fn micros(nanos: i64) -> f64 {
     nanos as f64 / 1e3
 }

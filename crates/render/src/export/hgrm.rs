@@ -47,7 +47,6 @@ fn percentiles(outcome: &Outcome) -> String {
     text
 }
 
-#[allow(clippy::cast_precision_loss, reason = "shown with three digits behind the point")]
 fn micros(nanos: u64) -> f64 {
     nanos as f64 / 1e3
 }

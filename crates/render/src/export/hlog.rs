@@ -19,10 +19,6 @@ const LEGEND: &str =
 
 /// One line per condition, tagged with the condition. Values are nanoseconds; the column `Interval_Max` is in
 /// milliseconds, as log readers expect.
-///
-/// # Errors
-///
-/// None in practice: it writes to memory.
 pub fn hlog(analyses: &[Analysis]) -> io::Result<String> {
     let start = analyses.first().map(begun).unwrap_or_default();
     let mut log = format!("{VERSION}{}{LEGEND}", start_time(start));
@@ -51,7 +47,6 @@ fn start_time(start: Timestamp) -> String {
 fn line(tag: &str, outcome: &Outcome, at: f64, lasted: Span) -> io::Result<String> {
     let latency = outcome.latency();
     let max = latency.max().map_or(0, howlate_model::Latency::as_nanos);
-    #[allow(clippy::cast_precision_loss, reason = "shown with three digits")]
     let max = max.max(0) as f64 / 1e6;
     let seconds = lasted.as_secs_f64();
     Ok(format!("Tag={tag},{at:.3},{seconds:.3},{max:.3},{}\n", compressed(latency)?))

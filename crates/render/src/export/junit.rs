@@ -11,10 +11,6 @@ use crate::condition::condition_name;
 
 /// One suite per condition, one case per limit: failed when it is exceeded, skipped when the condition was not
 /// measured as asked.
-///
-/// # Errors
-///
-/// None in practice: every value can be written.
 pub fn junit(analyses: &[Analysis], limits: &[Limit]) -> Result<String, String> {
     let mut report = Report::new("howlate");
     for analysis in analyses {

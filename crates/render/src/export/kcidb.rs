@@ -10,10 +10,6 @@ use super::names::{finding, tags, title};
 const ORIGIN: &str = "howlate";
 
 /// One test per limit of each condition, or per condition. The build is named after the kernel's release.
-///
-/// # Errors
-///
-/// None in practice: every value can be written.
 pub fn kcidb(analyses: &[Analysis], limits: &[Limit]) -> Result<String, serde_json::Error> {
     let tests: Vec<Value> = analyses.iter().flat_map(|analysis| tests(analysis, limits)).collect();
     let report = json!({ "version": { "major": 5, "minor": 3 }, "tests": tests });
@@ -46,7 +42,6 @@ fn test(analysis: &Analysis, check: &Check<'_>, tag: &str) -> Value {
 }
 
 /// Seconds, which the readers show with a prefix.
-#[allow(clippy::cast_precision_loss, reason = "shown with few digits")]
 fn number(check: &Check<'_>) -> Option<Value> {
     let (limit, value) = (check.limit?, check.value?);
     Some(match limit.statistic {

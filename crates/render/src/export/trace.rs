@@ -11,10 +11,6 @@ use crate::why::{part_in_words, segment_in_words};
 
 /// A lane for each CPU of every traced condition; on it the worst wake-ups of the condition with their parts. Times are
 /// those of the recording's clock.
-///
-/// # Errors
-///
-/// None in practice.
 pub fn trace(analyses: &[Analysis]) -> Result<String, serde_json::Error> {
     let outcomes = analyses.iter().flat_map(Analysis::outcomes);
     let events: Vec<Value> =
@@ -80,7 +76,6 @@ fn args(part: &Segment) -> Value {
 }
 
 /// The format counts in microseconds; nanoseconds are kept as decimals, exactly for ten weeks since the machine began.
-#[allow(clippy::cast_precision_loss, reason = "exact below 2^53")]
 fn micros(nanos: i64) -> f64 {
     nanos as f64 / 1e3
 }

@@ -36,14 +36,12 @@ pub(super) fn curves(series: &[Series<'_>], latencies: Scale, width: usize, symb
 }
 
 /// The right end of the axis, which counts nines: 3 at 99.9 %.
-#[allow(clippy::cast_precision_loss, reason = "a picture")]
 fn nines(series: &[Series<'_>]) -> f64 {
     let most = series.iter().map(|one| one.outcome.planned().count()).max().unwrap_or(1);
     (most.max(10) as f64).log10()
 }
 
 /// A shape in each column up to the condition's own number of wake-ups.
-#[allow(clippy::cast_precision_loss, reason = "a picture")]
 fn draw(fields: &mut [Vec<char>], one: &Series<'_>, shape: char, latencies: Scale, nines: f64) {
     let all = one.outcome.planned();
     let columns = fields.first().map_or(0, Vec::len);

@@ -65,7 +65,6 @@ fn time(nanos: f64) -> String {
 }
 
 /// Wake-ups in each column. A bucket that spans several is counted in the one of its middle.
-#[allow(clippy::cast_precision_loss, reason = "a picture")]
 fn counts(one: &Series<'_>, latencies: Scale, columns: usize) -> Vec<u64> {
     let mut counts = vec![0; columns];
     let all = one.outcome.planned();
@@ -90,7 +89,7 @@ fn bar(count: u64, fullest: u64, line: usize, height: usize, symbols: Symbols) -
 }
 
 /// The height of a bar on a logarithmic scale; a single wake-up can be seen.
-#[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 fn eighths(count: u64, fullest: u64, most: usize) -> usize {
     if count == 0 {
         return 0;

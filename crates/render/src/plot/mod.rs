@@ -60,13 +60,11 @@ pub fn plots(analysis: &Analysis, width: usize, symbols: Symbols) -> String {
     if symbols == Symbols::Ascii { in_ascii(&text) } else { text }
 }
 
-#[allow(clippy::cast_precision_loss, reason = "a picture")]
 fn lowest(outcomes: &[&Outcome]) -> Option<f64> {
     let least = outcomes.iter().filter_map(|outcome| outcome.latency().min()).min()?;
     Some(least.as_nanos().max(1) as f64)
 }
 
-#[allow(clippy::cast_precision_loss, reason = "a picture")]
 fn highest(outcomes: &[&Outcome]) -> Option<f64> {
     let most = outcomes.iter().filter_map(|outcome| outcome.latency().max()).max()?;
     Some(most.as_nanos().max(1) as f64)
@@ -92,7 +90,7 @@ pub(crate) fn line_of_words(words: &[(usize, String)], width: usize) -> String {
 }
 
 /// The column of a place between 0 and 1.
-#[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 pub(crate) fn column(place: f64, columns: usize) -> usize {
     ((place * columns as f64) as usize).min(columns.saturating_sub(1))
 }

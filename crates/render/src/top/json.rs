@@ -118,10 +118,6 @@ struct BehindEntry<'a> {
 
 impl Top {
     /// For machines, on one line.
-    ///
-    /// # Errors
-    ///
-    /// None in practice.
     pub fn json(&self, view: &TopView) -> serde_json::Result<String> {
         let WaitsLost { unseen, threads, stacks } = self.table.lost;
         let processes = self.table.processes.iter().filter(|one| self.is_meant(one, view));
@@ -179,10 +175,6 @@ fn behind(one: &Behind) -> BehindEntry<'_> {
 }
 
 /// The JSON Schema of that object, draft 2020-12; `docs/top.schema.json` is a copy.
-///
-/// # Errors
-///
-/// None in practice: every schema can be written.
 pub fn top_schema() -> serde_json::Result<String> {
     serde_json::to_string_pretty(&schema_as_written::<Document<'_>>()).map(|text| text + "\n")
 }

@@ -7,7 +7,6 @@ use super::*;
 fn wait(kind: WaitKind, at: &str, count: u64, ms: u64, of_ms: u64) -> Wait {
     let time = Span::from_millis(ms);
     let sum = Sum { time, count, whole: time, longest: time, looked_at: 1, ongoing: 0 };
-    #[allow(clippy::cast_precision_loss, reason = "small numbers")]
     let share = ms as f64 / of_ms as f64;
     let functions = if at.is_empty() { Vec::new() } else { vec!["schedule".into(), "inside".into()] };
     Wait { reason: Reason { kind, at: at.into() }, sum, share, behind: Vec::new(), functions }

@@ -221,10 +221,6 @@ enum Printed<'a> {
 }
 
 /// The JSON Schema of these objects, draft 2020-12; `docs/tune.schema.json` is a copy.
-///
-/// # Errors
-///
-/// None in practice: every schema can be written.
 pub fn tune_schema() -> serde_json::Result<String> {
     serde_json::to_string_pretty(&schema_as_written::<Printed<'_>>()).map(|text| text + "\n")
 }
@@ -265,10 +261,6 @@ fn confirmed(set: &Confirmed) -> ConfirmedSet<'_> {
 }
 
 /// Everything that was found.
-///
-/// # Errors
-///
-/// None in practice.
 pub fn tune_json(report: &TuneReport<'_>) -> serde_json::Result<String> {
     let left = report.left.as_deref().unwrap_or_default();
     let document = Document {

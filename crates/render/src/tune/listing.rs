@@ -151,10 +151,6 @@ fn announced(one: &Listed, width: usize) -> String {
 }
 
 /// The same for machines.
-///
-/// # Errors
-///
-/// None in practice.
 pub fn tune_listing_json(
     baseline: &Condition,
     listed: &[Listed],

@@ -27,10 +27,6 @@ fn line(found: &Caveat) -> String {
 }
 
 /// The same for machines.
-///
-/// # Errors
-///
-/// None in practice.
 pub fn tune_restored_json(found: &[Caveat], restored: bool) -> serde_json::Result<String> {
     let document = PutBack {
         format: FORMAT,

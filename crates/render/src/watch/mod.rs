@@ -195,7 +195,6 @@ fn turns_in_words(name: &str, turns: &TurnsBlock, is_late_known: bool) -> String
     text + "."
 }
 
-#[allow(clippy::cast_precision_loss, reason = "a share for people")]
 fn ratio(part: u64, whole: u64) -> f64 {
     part as f64 / whole as f64
 }

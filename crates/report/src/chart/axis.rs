@@ -36,7 +36,6 @@ impl Axis {
     /// Room that the words need to the left of the picture.
     pub(crate) fn width(&self, most: usize) -> f64 {
         let longest = self.ticks(most).iter().map(|(_, text)| text.chars().count()).max().unwrap_or(0);
-        #[allow(clippy::cast_precision_loss, reason = "a handful of letters")]
         let letters = longest as f64;
         letters * 7.0 + 10.0
     }

@@ -55,7 +55,6 @@ pub(crate) fn legend(series: &[Named]) -> Markup {
 /// The same within a picture that stands alone, from `top` on; and how high it is.
 pub(crate) fn legend_svg(series: &[Named], top: f64) -> (Markup, f64) {
     const LINE: f64 = 18.0;
-    #[allow(clippy::cast_precision_loss, reason = "a handful of lines")]
     let line = |number: usize| top + LINE * (number as f64 + 0.5);
     let drawn = html! {
         @for (number, one) in series.iter().enumerate() {

@@ -145,7 +145,6 @@ fn spots_of(area: &Area<'_>, hue: Hue, spots: &[((f64, f64), String)]) -> Markup
 }
 
 /// One path for each shade, of level lines as thick as a row is high: neighbours of a shade are one line.
-#[allow(clippy::cast_precision_loss, reason = "a place in a picture")]
 fn heat(area: &Area<'_>, hue: Hue, (rows, columns): (usize, usize), shades: &[u8]) -> Markup {
     let (width, height) = ((area.right - area.left) / columns as f64, (area.bottom - area.top) / rows as f64);
     let mut paths = [const { String::new() }; DARKNESS.len()];

@@ -66,13 +66,11 @@ struct Places {
 }
 
 impl Places {
-    #[allow(clippy::cast_precision_loss, reason = "a handful of fields")]
     fn at(&self, row: usize, column: usize) -> (f64, f64) {
         (self.left + self.width * column as f64, self.top + self.height * row as f64)
     }
 }
 
-#[allow(clippy::cast_precision_loss, reason = "a handful of fields")]
 impl Matrix {
     fn places(&self, room: Room) -> Places {
         let longest = self.rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0);

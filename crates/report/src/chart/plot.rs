@@ -108,7 +108,6 @@ impl Plot {
     }
 
     /// Room for the longest name.
-    #[allow(clippy::cast_precision_loss, reason = "a handful of letters")]
     fn beside(&self) -> f64 {
         let longest = self.ends.iter().map(|end| end.text.chars().count()).max().unwrap_or(0);
         (BEFORE + LETTER * (longest as f64 + 1.0)).clamp(BESIDE.0, BESIDE.1)

@@ -80,7 +80,6 @@ fn draw(area: &Area<'_>, ridge: &Ridge) -> Markup {
 }
 
 /// Along the tops; down to the ground where there is nothing.
-#[allow(clippy::cast_precision_loss, reason = "a place in a picture")]
 fn outline(area: &Area<'_>, heights: &[f64]) -> String {
     let (steps, width) = (heights.len().max(2) as f64 - 1.0, area.right - area.left);
     let x = |place: usize| area.left + width * place as f64 / steps;

@@ -19,13 +19,11 @@ pub(crate) struct Stack<'a> {
 }
 
 impl Stack<'_> {
-    #[allow(clippy::cast_precision_loss, reason = "a handful")]
     pub(crate) fn height(&self) -> f64 {
         self.top + self.each * self.count as f64 + BOTTOM
     }
 
     /// The picture; `draw` draws one, which begins that far down.
-    #[allow(clippy::cast_precision_loss, reason = "a handful")]
     pub(crate) fn svg(
         &self,
         room: Room,

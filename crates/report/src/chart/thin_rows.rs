@@ -12,13 +12,11 @@ const STRIP: f64 = 2.0;
 const GAP: f64 = 6.0;
 
 /// How high all are.
-#[allow(clippy::cast_precision_loss, reason = "a few hundred strips")]
 pub(super) fn strips_height(strips: &[Strip]) -> f64 {
     if strips.is_empty() { 0.0 } else { GAP + STRIP * strips.len() as f64 }
 }
 
 /// All of them below `(left, top)`, in so many columns of this width.
-#[allow(clippy::cast_precision_loss, reason = "a handful of columns")]
 pub(super) fn strips(strips: &[Strip], (left, top): (f64, f64), (width, columns): (f64, usize)) -> Markup {
     html! {
         @if !strips.is_empty() {
@@ -33,7 +31,6 @@ pub(super) fn strips(strips: &[Strip], (left, top): (f64, f64), (width, columns)
 }
 
 /// One path for each shade of a column: neighbours of the same shade are one rectangle.
-#[allow(clippy::cast_precision_loss, reason = "a few hundred strips")]
 fn paths(strips: &[Strip], column: usize, (x, y): (f64, f64), width: f64) -> Vec<(&'static str, String)> {
     let mut paths: Vec<(&'static str, String)> = Vec::new();
     let shade = |strip: &Strip| strip.get(column).copied().flatten().unwrap_or("none");

@@ -150,7 +150,6 @@ const PROPERTIES: [Property; 15] = [
     ("kernel command line", |system| Some(system.command_line.clone())),
 ];
 
-#[allow(clippy::cast_precision_loss, reason = "one digit is shown")]
 fn gibibytes(bytes: u64) -> f64 {
     bytes as f64 / f64::from(1 << 30)
 }

@@ -109,7 +109,6 @@ fn title(entries: &[Entry<'_>]) -> String {
 }
 
 /// From the earliest to the latest; as far as the deadline where one was given, or where it is near.
-#[allow(clippy::cast_precision_loss, reason = "a picture")]
 fn scale(entries: &[Entry<'_>]) -> Scale {
     let all = || entries.iter().filter_map(Entry::judged_summary);
     let least = all().map(|summary| summary.min.max(1)).min().unwrap_or(1) as f64;
@@ -121,7 +120,6 @@ fn scale(entries: &[Entry<'_>]) -> Scale {
 }
 
 /// The deadline, where it is on the axis.
-#[allow(clippy::cast_precision_loss, reason = "a picture")]
 fn rule(entries: &[Entry<'_>], scale: Scale) -> Option<(f64, String)> {
     let deadline = deadline::common(entries)?;
     let at = deadline.as_nanos() as f64;
@@ -194,7 +192,6 @@ fn hue(entry: &Entry<'_>, colours: &[String], named: &[Part]) -> Hue {
     Hue::nth(place.unwrap_or(0))
 }
 
-#[allow(clippy::cast_precision_loss, reason = "a picture")]
 fn ridge(entry: &Entry<'_>, name: String, hue: Hue, slower: Option<String>, scale: Scale) -> Option<Ridge> {
     let (one, has_p99) = (entry.judged_summary()?, entry.supports(0.01));
     let late = |nanos: i64| Latency::from_nanos(nanos).to_string();
@@ -258,7 +255,6 @@ fn slower(entry: &Entry<'_>, rankings: &[Ranking]) -> Option<String> {
 }
 
 /// How thickly values lie at each place along the axis, 1 where they do most.
-#[allow(clippy::cast_precision_loss, reason = "a picture")]
 fn heights(all: &Distribution, scale: Scale) -> Vec<f64> {
     let mut counts = vec![0.0; PLACES];
     let at = |nanos: u64| scale.place(nanos as f64) * (PLACES - 1) as f64;
@@ -271,12 +267,7 @@ fn heights(all: &Distribution, scale: Scale) -> Vec<f64> {
 }
 
 /// Adds `count` evenly to the places between two, which may be within one.
-#[allow(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::cast_precision_loss,
-    reason = "places"
-)]
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "places")]
 fn spread(counts: &mut [f64], from: f64, until: f64, count: f64) {
     let (first, end) = ((from + 0.5) as usize, (until + 0.5) as usize);
     for (place, held) in counts.iter_mut().enumerate().skip(first).take(end + 1 - first) {
@@ -286,7 +277,6 @@ fn spread(counts: &mut [f64], from: f64, until: f64, count: f64) {
 }
 
 /// Each count spread over its neighbours, as a bell.
-#[allow(clippy::cast_precision_loss, reason = "places")]
 fn smoothed(counts: &[f64]) -> Vec<f64> {
     const REACH: usize = 5;
     let bell = |distance: usize| (-(distance as f64 / SPREAD).powi(2) / 2.0).exp();
@@ -312,7 +302,6 @@ mod tests {
         all.record_n(Latency::from_nanos(1_000_000), 100);
         let scale = Scale::logarithmic(1_000.0, 1e7);
         let heights = heights(&all, scale);
-        #[allow(clippy::cast_precision_loss, reason = "few places")]
         let distance =
             |place: &usize, nanos: f64| (scale.value(*place as f64 / (PLACES - 1) as f64) / nanos).ln().abs();
         let height = |nanos: f64| {

@@ -166,7 +166,6 @@ pub(crate) fn picture(kind: Chart, source: Source<'_>) -> Option<Picture> {
 }
 
 /// A line at the deadline, where the vertical axis reaches it.
-#[allow(clippy::cast_precision_loss, reason = "a picture")]
 fn deadline_rule(deadline: Option<Span>, scale: Scale) -> Option<Mark> {
     let deadline = deadline?;
     let at = deadline.as_nanos() as f64;

@@ -56,7 +56,6 @@ fn title(entries: &[Entry<'_>]) -> String {
     }
 }
 
-#[allow(clippy::cast_precision_loss, reason = "a picture")]
 fn whole(facet: &Facet<'_>) -> Panel {
     let all = series::series(&facet.entries);
     let columns: Vec<Vec<Column>> = all
@@ -88,7 +87,6 @@ fn whole(facet: &Facet<'_>) -> Panel {
 }
 
 /// A line at the deadline, where the axis reaches it.
-#[allow(clippy::cast_precision_loss, reason = "a picture")]
 fn deadline_rule(entries: &[Entry<'_>], scale: Scale) -> Option<Mark> {
     let deadline = deadline::common(entries)?;
     let at = deadline.as_nanos() as f64;
@@ -101,13 +99,11 @@ fn heading(facet: &Facet<'_>, part: &str) -> String {
 }
 
 /// The largest of each series; their numbers are in the legend.
-#[allow(clippy::cast_precision_loss, reason = "a picture")]
 fn flags(all: &[Series<'_>]) -> Vec<Mark> {
     let coloured = all.iter().filter(|one| one.hue != Hue::Rest);
     coloured.map(|one| Mark::Flag { hue: one.hue, at: one.entry.max() as f64 }).collect()
 }
 
-#[allow(clippy::cast_precision_loss, reason = "a picture")]
 fn plot(horizontal: Scale, fullest: u64, marks: Vec<Mark>) -> Drawing {
     // A column of one wake-up must be seen above the bottom.
     let counts = Scale::logarithmic(0.5, fullest as f64);
@@ -155,12 +151,11 @@ pub(super) fn counts_by_column(all: &[(String, Vec<Column>)]) -> String {
 /// Up to a round number above what is usual in every series; the tail is in the other picture.
 fn usual(entries: &[Entry<'_>]) -> u64 {
     let p90 = entries.iter().filter_map(Entry::judged_summary).map(|summary| summary.p90).max();
-    #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     let end = Scale::linear(0.0, p90.unwrap_or(1).max(1) as f64 * 1.5).to().round() as u64;
     end.max(COLUMNS as u64)
 }
 
-#[allow(clippy::cast_precision_loss, reason = "a picture")]
 fn enlarged(facet: &Facet<'_>) -> Panel {
     let all = series::series(&facet.entries);
     let end = usual(&facet.entries);
@@ -213,7 +208,6 @@ pub(super) fn reached(entries: &[Entry<'_>]) -> Table {
         row
     };
     let mut headings = vec!["condition".to_owned(), "planned wake-ups".to_owned()];
-    #[allow(clippy::cast_precision_loss, reason = "powers of ten")]
     headings.extend(steps.iter().map(|step| format!("≥ about {}", words::time(*step as f64))));
     headings.push("max".to_owned());
     let headings: Vec<&str> = headings.iter().map(String::as_str).collect();

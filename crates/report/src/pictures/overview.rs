@@ -44,7 +44,6 @@ fn title(entries: &[Entry<'_>]) -> String {
     format!("{what} of {} conditions lie between {least} and {most}", entries.len())
 }
 
-#[allow(clippy::cast_precision_loss, reason = "a picture")]
 fn scale(entries: &[Entry<'_>]) -> Scale {
     let all = || entries.iter().filter_map(Entry::judged_summary);
     let least = all().map(|summary| summary.min.max(1)).min().unwrap_or(1);
@@ -79,7 +78,6 @@ fn panel(facet: &Facet<'_>, scale: Scale) -> Panel {
     }
 }
 
-#[allow(clippy::cast_precision_loss, reason = "a picture")]
 fn row(entry: &Entry<'_>, name: String) -> Option<Row> {
     let one = entry.judged_summary()?;
     let words = [one.min, one.p50, one.p99, one.max].map(|nanos| Latency::from_nanos(nanos).to_string());

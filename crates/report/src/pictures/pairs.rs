@@ -62,14 +62,12 @@ fn title(group: &[Entry<'_>]) -> Option<String> {
     Some(format!("{mechanism} takes {}, {}", words(fast)?, words(slow)?))
 }
 
-#[allow(clippy::cast_precision_loss, reason = "a picture")]
 fn scale(groups: &[(String, Vec<Entry<'_>>)]) -> Scale {
     let medians =
         || groups.iter().flat_map(|(_, group)| group).filter_map(median).map(|one| one.as_nanos().max(1));
     Scale::logarithmic(medians().min().unwrap_or(1) as f64, medians().max().unwrap_or(1) as f64)
 }
 
-#[allow(clippy::cast_precision_loss, reason = "a picture")]
 fn panel(name: &str, group: &[Entry<'_>], scale: Scale) -> Panel {
     let ascending = |of: fn((u32, u32)) -> u32| {
         let mut numbers: Vec<u32> = group.iter().filter_map(pair).map(of).collect();

@@ -89,7 +89,6 @@ fn p99(entry: &Entry<'_>) -> Option<Latency> {
 }
 
 /// One for all panels, so that they can be held against one another; with the deadline where it is near.
-#[allow(clippy::cast_precision_loss, reason = "a picture")]
 fn scale(drawn: &[Drawn<'_>], deadline: Option<Span>) -> Scale {
     let late = || drawn.iter().flat_map(Drawn::points).map(|point| point.latency.as_nanos().max(1));
     let (least, most) = (late().min().unwrap_or(1) as f64, late().max().unwrap_or(1) as f64);
@@ -97,7 +96,6 @@ fn scale(drawn: &[Drawn<'_>], deadline: Option<Span>) -> Scale {
     Scale::logarithmic(least, most.max(near.unwrap_or(0.0)))
 }
 
-#[allow(clippy::cast_precision_loss, reason = "a picture")]
 fn panel(drawn: &Drawn<'_>, scale: Scale, deadline: Option<Span>) -> Panel {
     let Drawn { heading, all, curves } = drawn;
     let end = drawn.points().map(|point| place(point.tail)).fold(1.0, f64::max);
@@ -130,7 +128,6 @@ fn panel(drawn: &Drawn<'_>, scale: Scale, deadline: Option<Span>) -> Panel {
 }
 
 /// The bands of a curve: one for each run of points that have an interval.
-#[allow(clippy::cast_precision_loss, reason = "a picture")]
 fn band(one: &Series<'_>, curve: &[CurvePoint]) -> Option<Mark> {
     let points: Vec<(f64, f64, f64)> = curve
         .iter()

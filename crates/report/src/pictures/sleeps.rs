@@ -54,12 +54,10 @@ fn title(entries: &[Entry<'_>]) -> Option<String> {
     Some(format!("A sleep of {asked} takes {} at the median ({policy})", Latency::from_nanos(length + p50)))
 }
 
-#[allow(clippy::cast_precision_loss, reason = "three digits are shown")]
 fn words_of(nanos: i64) -> String {
     words::time(nanos as f64)
 }
 
-#[allow(clippy::cast_precision_loss, reason = "a picture")]
 fn panel(entry: &Entry<'_>, name: String) -> Panel {
     let in_order: Vec<i64> = entry.outcome.took().collect();
     let mut sorted = in_order.clone();
@@ -95,7 +93,6 @@ fn panel(entry: &Entry<'_>, name: String) -> Panel {
 }
 
 /// The upper end of the axis, clear of the few that would flatten the rest; and how many lie beyond it.
-#[allow(clippy::cast_precision_loss, reason = "a picture")]
 fn edge(sorted: &[i64], asked: f64) -> (f64, usize) {
     let at = |share: f64| {
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a place within")]
@@ -109,7 +106,6 @@ fn edge(sorted: &[i64], asked: f64) -> (f64, usize) {
 }
 
 /// At most [`POINTS`] points: of each stretch the smallest and the largest, with their places.
-#[allow(clippy::cast_precision_loss, reason = "a place in a picture")]
 fn thinned(values: &[i64]) -> Vec<(f64, i64)> {
     let stretch = (2 * values.len()).div_ceil(POINTS).max(1);
     if stretch <= 2 {

@@ -85,7 +85,6 @@ fn title(entries: &[Entry<'_>], flights: &[Flight<'_>]) -> String {
     .unwrap_or_default()
 }
 
-#[allow(clippy::cast_precision_loss, reason = "a picture")]
 fn point(entry: &Entry<'_>, quantile: f64) -> Option<(f64, f64)> {
     let latency = entry.outcome.latency().quantile(quantile)?;
     Some((entry.work().length().as_nanos() as f64, latency.as_nanos().max(1) as f64))
@@ -132,7 +131,6 @@ fn scale(flights: &[Flight<'_>], of: fn((f64, f64)) -> f64) -> Scale {
 }
 
 /// Idle states and timer slack that lie within the axes.
-#[allow(clippy::cast_precision_loss, reason = "a picture")]
 fn rules(flights: &[Flight<'_>], lengths: Scale, latencies: Scale) -> Vec<Mark> {
     let within = |scale: Scale, at: f64| at > scale.from() && at < scale.to();
     let entries = || flights.iter().flat_map(|flight| &flight.entries);

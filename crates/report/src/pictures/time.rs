@@ -79,7 +79,6 @@ fn end_of(entries: &[Entry<'_>]) -> Option<f64> {
     entries.iter().filter_map(end).max_by(f64::total_cmp).filter(|end| *end > 0.0)
 }
 
-#[allow(clippy::cast_precision_loss, reason = "a picture")]
 fn latencies(entries: &[Entry<'_>]) -> Scale {
     let all = || entries.iter().filter_map(|entry| entry.outcome.summary());
     let least = all().map(|summary| summary.min.max(1)).min().unwrap_or(1);
@@ -111,7 +110,6 @@ fn plot(entry: &Entry<'_>, time: Scale, latencies: Scale, is_last: bool) -> Plot
     }
 }
 
-#[allow(clippy::cast_precision_loss, reason = "a picture")]
 fn marks(entry: &Entry<'_>, time: Scale, latencies: Scale) -> Vec<Mark> {
     let slices = entry.outcome.timeline().slices();
     let top = |slice: &Slice| {
@@ -164,7 +162,6 @@ fn heat(entry: &Entry<'_>, time: Scale, latencies: Scale) -> Mark {
 }
 
 /// Spreads the wake-ups of a column of latencies over the cells that it covers.
-#[allow(clippy::cast_precision_loss, reason = "a picture")]
 fn add(counts: &mut [f64], columns: &Range<usize>, latencies: Scale, column: Column) {
     let [low, high] = [column.from, column.until].map(|nanos| latencies.place(nanos as f64));
     let rows = cells(low, high, ROWS);
@@ -176,12 +173,7 @@ fn add(counts: &mut [f64], columns: &Range<usize>, latencies: Scale, column: Col
 }
 
 /// The cells between two places, one at least.
-#[allow(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::cast_precision_loss,
-    reason = "places"
-)]
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "places")]
 fn cells(from: f64, until: f64, all: usize) -> Range<usize> {
     let first = ((from * all as f64) as usize).min(all - 1);
     let end = ((until * all as f64).round() as usize).clamp(first + 1, all);

@@ -93,7 +93,6 @@ fn heading(entry: &Entry<'_>, all: &[Entry<'_>]) -> String {
     if parts.is_empty() { String::new() } else { name(entry, &parts) }
 }
 
-#[allow(clippy::cast_precision_loss, reason = "a picture")]
 fn waterfall(heading: &str, why: &Why, most: u64) -> Panel {
     let mut at = 0;
     let lane = |part: &WhyPart| {
@@ -128,7 +127,6 @@ fn waterfall(heading: &str, why: &Why, most: u64) -> Panel {
     }
 }
 
-#[allow(clippy::cast_precision_loss, reason = "a picture")]
 fn axis(most: u64) -> Axis {
     Axis::new(Scale::linear(0.0, most as f64), "after the time asked for", words::time)
 }
@@ -206,7 +204,6 @@ fn lane(one: &Explained) -> Lane {
     }
 }
 
-#[allow(clippy::cast_precision_loss, reason = "a picture")]
 fn piece(part: &Segment, asked: i64) -> Piece {
     let from = part.from_ns.as_nanos().saturating_sub(asked) as f64;
     let culprit = if part.cause.name.is_empty() { part_in_words(part.cause.part) } else { &part.cause.name };

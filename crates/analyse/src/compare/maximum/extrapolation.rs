@@ -66,7 +66,6 @@ pub enum Refusal {
 }
 
 /// Extrapolates what `late` and the maxima of `pieces` say of one hour, from `hours` of it.
-#[allow(clippy::cast_precision_loss, reason = "thousands at most")]
 pub(crate) fn extrapolate(
     late: &Late,
     pieces: &[Piece],
@@ -97,7 +96,6 @@ pub(crate) fn extrapolate(
 }
 
 /// Whether the maxima of blocks of the first half are like those of the second.
-#[allow(clippy::cast_precision_loss, reason = "latencies are shown with three digits")]
 fn halves_agree(pieces: &[Piece]) -> Result<(), Refusal> {
     let maxima: Vec<f64> =
         pieces.iter().filter_map(|piece| piece.latency.max()).map(|max| max.as_nanos() as f64).collect();
@@ -122,7 +120,6 @@ fn bootstrap(fit: Pareto, threshold: f64, per_hour: f64, n: usize, seed: u64) ->
 }
 
 /// The values seen against the fitted ones of the same rank (a QQ plot's points).
-#[allow(clippy::cast_precision_loss, reason = "thousands at most")]
 fn compared(fit: Pareto, threshold: f64, clusters: &[f64]) -> Vec<(f64, f64)> {
     let n = clusters.len() as f64;
     let fitted = |place: usize| (threshold + fit.quantile((place as f64 + 0.5) / n)).round();

@@ -54,7 +54,7 @@ pub struct Maximum {
 
 impl Maximum {
     /// What the pieces of one condition say; `None` when there is no wake-up.
-    #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     pub(crate) fn from_pieces(pieces: &[Piece], confidence: f64, seed: u64) -> Option<Self> {
         let max_ns = pieces.iter().filter_map(|piece| piece.latency.max()).max()?;
         let count = pieces.iter().map(|piece| piece.latency.count()).sum::<u64>();
@@ -105,7 +105,6 @@ pub(crate) struct Late {
 }
 
 impl Late {
-    #[allow(clippy::cast_precision_loss, reason = "times since boot are exact to the microsecond")]
     fn from_pieces(pieces: &[Piece]) -> Self {
         let last_kept = |piece: &Piece| piece.worst.get(WORST_KEPT - 1).map(|one| one.latency_ns.as_nanos());
         let threshold = pieces.iter().filter_map(last_kept).max().unwrap_or(0) as f64;

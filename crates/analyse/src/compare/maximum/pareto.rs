@@ -16,7 +16,6 @@ pub(crate) struct Pareto {
 
 impl Pareto {
     /// Fits to the amounts by which a threshold was exceeded.
-    #[allow(clippy::cast_precision_loss, reason = "thousands at most")]
     pub(crate) fn fit(excesses: &[f64]) -> Option<Self> {
         let (sorted, n) = (ordered(excesses), excesses.len() as f64);
         let a0 = crate::autocorrelation::mean(&sorted)?;
@@ -36,7 +35,6 @@ impl Pareto {
     }
 
     /// Standard error of the fitted shape from `n` values; infinite from a shape of 0.5 on.
-    #[allow(clippy::cast_precision_loss, reason = "thousands at most")]
     pub(crate) fn shape_error(&self, n: usize) -> f64 {
         let shape = self.shape;
         if shape >= 0.5 {
@@ -81,7 +79,6 @@ mod tests {
 
     /// By simulation: the error says how far fits lie apart.
     #[test]
-    #[allow(clippy::cast_precision_loss)]
     fn the_error_of_the_shape_is_that_of_many_fits() {
         let (known, mut random) = (Pareto { shape: 0.1, scale: 1.0 }, fastrand::Rng::with_seed(1));
         let mut shape = || {

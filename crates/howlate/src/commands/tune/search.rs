@@ -395,7 +395,6 @@ fn reason_for(caveat: &Caveat, write: &Write) -> Option<String> {
 /// The variant in which nothing is changed.
 pub(super) const BASELINE: usize = 0;
 
-#[allow(clippy::cast_precision_loss, reason = "a few settings")]
 fn share(steps: usize) -> f64 {
     steps.max(1) as f64
 }
