@@ -88,7 +88,7 @@ fn a_plan_may_try_settings() {
     assert_eq!(tried.status.code(), Some(3), "{}", stderr(&tried));
     assert!(stdout(&tried).contains("The budget is too short"), "{}", stdout(&tried));
     let header = Reader::open(&plan.recording()).unwrap().header().clone();
-    assert_eq!((header.command.as_str(), header.seed), ("tune", 7));
+    assert_eq!((header.command.name(), header.seed), ("tune", 7));
     let tuning = header.tuning.unwrap();
     assert_eq!((tuning.goal.as_str(), tuning.samples), ("p50", Some(5)));
     let again = plan.run(&[]);

@@ -114,7 +114,7 @@ impl Draft {
     fn header(&self) -> Header {
         let conditions = self.series.iter().map(|series| series.condition(&self.system.kernel)).collect();
         Header {
-            command: self.program.clone(),
+            command: self.program.as_str().into(),
             started: self.started.clone(),
             clock: String::new(),
             system: self.system.clone(),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Finding, Instrument, MonotonicTime, Setting, System};
+use crate::{Command, Finding, Instrument, MonotonicTime, Setting, System};
 
 /// Which machine it was; [`System`] says what kind of one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -41,7 +41,7 @@ pub struct Source {
     /// Its machine.
     pub node: Node,
     /// Its command.
-    pub command: String,
+    pub command: Command,
     /// Date and time of its start, RFC 3339.
     pub started: String,
     /// The same moment on the clock of the merged recording.

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Block, Boot, BootEnded, Caveat, Condition, Finding, Finished, Instrument, LoadBlock, MonotonicTime, Node,
-    Setting, Source, Span, Started, System, WatchedBlock, WhyBlock,
+    Block, Boot, BootEnded, Caveat, Command, Condition, Finding, Finished, Instrument, LoadBlock,
+    MonotonicTime, Node, Setting, Source, Span, Started, System, WatchedBlock, WhyBlock,
 };
 
 /// The version of the recording format that this program writes.
@@ -59,8 +59,8 @@ pub struct Header {
     pub id: Option<String>,
     /// Version of the program that wrote it.
     pub howlate: String,
-    /// `cyclic`, `sleep`, `notify`, `run`, `guest`, `watch`, `merge`, or `quick` for the quick look.
-    pub command: String,
+    /// The command that measured.
+    pub command: Command,
     /// The command line, program name left out.
     pub arguments: Vec<String>,
     /// Date and time of the start, RFC 3339.
@@ -101,7 +101,7 @@ impl Header {
             format: FORMAT,
             id: None,
             howlate: String::new(),
-            command: String::new(),
+            command: Command::default(),
             arguments: Vec::new(),
             started: String::new(),
             at_ns: MonotonicTime::default(),

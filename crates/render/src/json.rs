@@ -204,7 +204,7 @@ fn document(analysis: &Analysis) -> Document<'_> {
     Document {
         format: FORMAT,
         howlate: &header.howlate,
-        command: &header.command,
+        command: header.command.name(),
         arguments: &header.arguments,
         started: &header.started,
         ended: analysis.end.as_ref().map(|end| end.how),

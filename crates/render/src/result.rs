@@ -2,7 +2,7 @@
 
 use howlate_analyse::Analysis;
 use howlate_analyse::nodes::nodes;
-use howlate_model::Work;
+use howlate_model::{Command, Work};
 
 use crate::ending::ending_after_title;
 use crate::machine::machine;
@@ -19,7 +19,7 @@ pub fn report(analysis: &Analysis, width: usize) -> String {
 
 /// The same under another title than the command that measured: of a folder, what was typed.
 pub fn report_titled(analysis: &Analysis, title: &str, width: usize) -> String {
-    if analysis.header.command == "quick" {
+    if analysis.header.command == Command::Quick {
         return quick::quick(analysis, width);
     }
     if analysis.members.len() > 1 {
@@ -78,7 +78,7 @@ fn bodies(analysis: &Analysis, width: usize) -> String {
         (!part.outcomes().is_empty()).then(|| tables(&part, width))
     };
     let text: String = kinds.into_iter().filter_map(of_kind).collect();
-    if text.is_empty() && analysis.header.command == "watch" {
+    if text.is_empty() && analysis.header.command == Command::Watch {
         return NOBODY_WOKE.to_owned();
     }
     text
@@ -103,7 +103,7 @@ fn top(analysis: &Analysis, title: &str, width: usize) -> String {
 /// The command, or the other program that measured.
 fn title(analysis: &Analysis) -> String {
     let header = &analysis.header;
-    if is_foreign(analysis) { header.command.clone() } else { format!("howlate {}", header.command) }
+    if is_foreign(analysis) { header.command.to_string() } else { format!("howlate {}", header.command) }
 }
 
 /// Whether another program measured it.
@@ -114,7 +114,7 @@ fn is_foreign(analysis: &Analysis) -> bool {
 /// What measuring costs, in one line.
 fn instrument(analysis: &Analysis, width: usize) -> String {
     // Threads of others do not read howlate's clock.
-    if is_foreign(analysis) || analysis.header.command == "watch" {
+    if is_foreign(analysis) || analysis.header.command == Command::Watch {
         return String::new();
     }
     let instrument = analysis.header.instrument;

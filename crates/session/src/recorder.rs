@@ -146,7 +146,7 @@ pub fn header(command: &str, seed: u64, environment: &Environment, conditions: V
     Header {
         id: Some(new_id()),
         howlate: env!("CARGO_PKG_VERSION").to_owned(),
-        command: command.to_owned(),
+        command: command.into(),
         arguments: std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect(),
         started: date_and_time(),
         at_ns: clock::now(),

@@ -110,7 +110,7 @@ fn write(path: &Path, header: &Header, late: i64, random: &mut fastrand::Rng) ->
             let until_ns = at_ns.plus(Span::from_secs(1));
             let mut block = Block { condition, round, from_ns: at_ns, until_ns, ..Block::default() };
             fill(&mut block.latency, late, random);
-            if header.command == "notify" {
+            if header.command == howlate_model::Command::Notify {
                 fill(block.send.get_or_insert_default(), 0, random);
             }
             writer.write(&Line::Block(Box::new(block)));

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use howlate_model::{Condition, FORMAT, Header, Line, MonotonicTime, Node, Source, System};
+use howlate_model::{Command, Condition, FORMAT, Header, Line, MonotonicTime, Node, Source, System};
 use jiff::Timestamp;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
@@ -45,7 +45,7 @@ impl Candidate {
             return Err("it is no file".to_owned());
         }
         let Beginning { id, command, started, at_ns, node, system, conditions, .. } = beginning(path)?;
-        let is_merged = command == "merge";
+        let is_merged = command == Command::Merge;
         let parts = if is_merged { parts(path)? } else { HashMap::new() };
         let own = || key(&node, &system);
         Ok(Self {
@@ -169,7 +169,7 @@ struct Beginning {
     format: u32,
     #[serde(default)]
     id: Option<String>,
-    command: String,
+    command: Command,
     started: String,
     at_ns: MonotonicTime,
     #[serde(default)]

@@ -14,8 +14,8 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::PathBuf;
 
 use howlate_model::{
-    CONDITIONS_MOST, Caveat, Condition, End, FORMAT, Header, HowEnded, Line, MonotonicTime, Node, Source,
-    System,
+    CONDITIONS_MOST, Caveat, Command, Condition, End, FORMAT, Header, HowEnded, Line, MonotonicTime, Node,
+    Source, System,
 };
 
 use self::candidate::Candidate;
@@ -240,7 +240,7 @@ impl Iterator for Sources {
 
 /// What the merged recording's first line says, but for its conditions: of the machine only what is true of all.
 fn common(first: Header, called: &Called) -> Header {
-    let first = Header { format: FORMAT, command: "merge".to_owned(), ..first };
+    let first = Header { format: FORMAT, command: Command::Merge, ..first };
     if called.is_one() {
         return first;
     }

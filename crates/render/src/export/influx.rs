@@ -25,7 +25,7 @@ pub fn influx(analyses: &[Analysis]) -> String {
     let lines = |analysis: &Analysis| {
         // A line without a time gets that of its arrival.
         let at = Some(begun(analysis)).filter(|at| *at != Timestamp::UNIX_EPOCH);
-        let line = |outcome: &Outcome| line(&analysis.header.command, outcome, at);
+        let line = |outcome: &Outcome| line(analysis.header.command.name(), outcome, at);
         analysis.outcomes().iter().map(line).collect::<String>()
     };
     analyses.iter().map(lines).collect()

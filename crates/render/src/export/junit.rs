@@ -16,7 +16,7 @@ pub fn junit(analyses: &[Analysis], limits: &[Limit]) -> Result<String, String> 
     for analysis in analyses {
         let checks = checks(analysis, limits);
         for of_one in checks.chunk_by(|one, other| std::ptr::eq(one.outcome, other.outcome)) {
-            report.add_test_suite(suite(&analysis.header.command, of_one));
+            report.add_test_suite(suite(analysis.header.command.name(), of_one));
         }
     }
     for_jenkins(&report)

@@ -29,7 +29,7 @@ fn test(analysis: &Analysis, check: &Check<'_>, tag: &str) -> Value {
         ("origin".to_owned(), json!(ORIGIN)),
         ("build_id".to_owned(), json!(format!("{ORIGIN}:{}", check.outcome.condition.kernel))),
         ("id".to_owned(), json!(format!("{ORIGIN}:{}:{tag}:{what}", header.started))),
-        ("path".to_owned(), json!(path(&[&header.command, tag, &what]))),
+        ("path".to_owned(), json!(path(&[header.command.name(), tag, &what]))),
         ("status".to_owned(), json!(status(&check.kept))),
         ("comment".to_owned(), json!(format!("{}: {}", title(check), finding(check)))),
         ("start_time".to_owned(), json!(header.started)),

@@ -76,7 +76,7 @@ fn header(text: &mut String, name: &str, kind: &str, help: &str) {
 /// When each run was begun, and whether what it says can be trusted.
 fn runs(text: &mut String, each: &[(&Analysis, Vec<(&'static str, String)>)]) {
     let labels = |analysis: &Analysis, of: &[(&'static str, String)]| {
-        let command = ("command", analysis.header.command.clone());
+        let command = ("command", analysis.header.command.to_string());
         labelled(&of.iter().cloned().chain([command]).collect::<Vec<_>>())
     };
     header(text, "howlate_run_start_time_seconds", "gauge", "When the run was begun, in seconds since 1970.");
