@@ -68,7 +68,7 @@ fn what_is_wrong_with_a_plan_is_told_with_its_line() {
         "`governr` is no setting; write `governor`",
     );
     refused("[system]\n\"/etc/passwd\" = \"x\"\n[[sleep]]\n", 2, "below /sys or /proc/sys");
-    refused("[guest]\nkernel = \"debian:tr\"\n[[sleep]]\n", 2, "kernel");
+    refused("[guest]\nkernel = \"debian:trixie:tr\"\n[[sleep]]\n", 2, "kernel");
     refused("[guest]\n[[sleep]]\n", 1, "--kernel");
     refused("seed = \"a\"\n[[sleep]]\n", 1, "seed");
 }

@@ -3,8 +3,8 @@
 use howlate_analyse::cause::{Why, WhyCause, remedy};
 use howlate_model::{Finding, Latency, NO_TRACER};
 
+use crate::cause_words::{cause_in_words, percent};
 use crate::numbers::count;
-use crate::why::{cause_in_words, percent};
 
 /// Causes that are shown; the JSON has all.
 const CAUSES_SHOWN: usize = 8;

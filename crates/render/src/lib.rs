@@ -3,6 +3,7 @@
 //! Text for people carries ANSI styles; the caller strips them where the output is no terminal.
 
 mod cause_table;
+mod cause_words;
 mod caveats;
 mod code;
 mod command_line;
@@ -55,6 +56,7 @@ mod watch;
 mod why;
 
 pub use cause_table::{CauseRow, CauseTable};
+pub use cause_words::{cause_in_words, part_in_words, percent, segment_in_words};
 pub use caveats::{caveat, policy_remedy, sentences};
 pub use code::{Code, code};
 pub use command_line::to_repeat;
@@ -96,4 +98,4 @@ pub use tune::{
     tune_schema, tune_text,
 };
 pub use watch::watched_live;
-pub use why::{cause_in_words, part_in_words, percent, segment_in_words, why};
+pub use why::why;

@@ -3,11 +3,11 @@
 use howlate_analyse::cause::{HITS_NEEDED, Score, Verdict};
 use serde::Serialize;
 
+use crate::cause_words::percent;
 use crate::numbers::{count, micros};
 use crate::prose::wrapped;
 use crate::style::{DIM, GOOD, HEADING, WARN, paint};
 use crate::table::Columns;
-use crate::why::percent;
 
 /// What became of causes that were made on purpose. Names are public: add, never rename.
 #[derive(Clone, Debug, Serialize)]

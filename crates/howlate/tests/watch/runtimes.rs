@@ -131,7 +131,7 @@ fn with_tokio() -> Option<PathBuf> {
         return None;
     }
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("tokio");
-    let of_probe = Path::new(env!("CARGO_MANIFEST_DIR")).join("../probe/probes/tokio");
+    let of_probe = Path::new(env!("CARGO_MANIFEST_DIR")).join("../runtimes/programs/tokio");
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::copy(of_probe.join("manifest.toml"), folder.join("Cargo.toml")).unwrap();
     std::fs::copy(of_probe.join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();

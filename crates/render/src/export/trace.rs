@@ -6,8 +6,8 @@ use howlate_analyse::{Analysis, Outcome};
 use howlate_model::{Explained, MonotonicTime, Segment};
 use serde_json::{Value, json};
 
+use crate::cause_words::{part_in_words, segment_in_words};
 use crate::condition::condition_name;
-use crate::why::{part_in_words, segment_in_words};
 
 /// A lane for each CPU of every traced condition; on it the worst wake-ups of the condition with their parts. Times are
 /// those of the recording's clock.

@@ -5,12 +5,12 @@ use howlate_model::Span;
 
 use super::words::{Rivals, nature, wait};
 use super::{Top, TopView};
+use crate::cause_words::percent;
 use crate::legible::legible;
 use crate::numbers::{count, micros, rough};
 use crate::prose::{text_width, wrapped};
 use crate::style::{DIM, HEADING, WARN, paint};
 use crate::table::Columns;
-use crate::why::percent;
 
 /// Rows of each part, where nothing says how many there is room for.
 const ROWS: usize = 20;

@@ -9,13 +9,13 @@ use howlate_analyse::watch::{Rhythm, ThreadSummary};
 use howlate_analyse::{Analysis, Outcome};
 use howlate_model::{Activation, HandedOn, Holder, Span, TurnsBlock, Who, Work};
 
+use crate::cause_words::{cause_in_words, percent};
 use crate::legible::legible;
 use crate::numbers::{count, micros};
 use crate::property::setting;
 use crate::prose::wrapped;
 use crate::result_columns::{MAX, MEDIAN, P99, RowNumbers};
 use crate::table::Columns;
-use crate::why::{cause_in_words, percent};
 
 /// Threads that have a row.
 const MOST_SHOWN: usize = 40;
