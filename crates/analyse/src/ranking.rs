@@ -39,6 +39,7 @@ impl Ranking {
 
 /// One way to notify within a ranking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "Place")]
 pub struct RankedMechanism {
     /// Which.
     pub mechanism: Notifier,

@@ -8,6 +8,7 @@ use crate::{Latency, MonotonicTime, Part, Span};
 /// What kind of thing took the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "Kind")]
 pub enum CauseKind {
     /// The thread itself: it asked too late.
     LateArming,

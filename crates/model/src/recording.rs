@@ -59,7 +59,7 @@ pub struct Header {
     pub id: Option<String>,
     /// Version of the program that wrote it.
     pub howlate: String,
-    /// The command that measured.
+    /// `cyclic`, `sleep`, `notify`, `run`, `guest`, `watch`, `merge`, or `quick` for the quick look.
     pub command: Command,
     /// The command line, program name left out.
     pub arguments: Vec<String>,

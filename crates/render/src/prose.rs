@@ -42,7 +42,7 @@ fn held_together(text: &str, width: usize) -> String {
     text.split('`').enumerate().map(quoted).collect::<Vec<_>>().join("`")
 }
 
-/// `text` with blanks at which no line is broken where [`is_held`] says so: the one rule for terminals, pages and Markdown.
+/// `text` with blanks at which no line is broken where `is_held` says so: the one rule for terminals, pages and Markdown.
 pub fn unbroken(text: &str) -> String {
     let kept = |(place, letter): (usize, char)| match letter {
         ' ' if is_held(&text[..place], &text[place + 1..]) => HELD,

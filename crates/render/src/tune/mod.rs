@@ -64,6 +64,7 @@ pub struct TunedProgram {
 
 /// A file that was written to, and does not hold what it held before.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Left")]
 pub struct Unrestored {
     /// The file.
     pub path: String,
