@@ -11,7 +11,7 @@ pub(crate) struct Mirror {
     security: Option<String>,
 }
 
-/// By codename: mirrors were seen whose `stable-backports` was weeks older than their `trixie-backports`.
+/// By codename: one mirror had an older kernel in `stable-backports` than in `trixie-backports`.
 const SUITES: [&str; 8] = [
     "bookworm",
     "bookworm-backports",
