@@ -1,9 +1,10 @@
 //! What `compare` says, for the page and for Markdown.
 
+use howlate_analyse::compare::Verdict;
 use howlate_render::{ComparisonReport, Messages, ToldPair, ToldRow, markdown_text};
 
 use crate::prose;
-use crate::table::{Cell, Table};
+use crate::table::Table;
 
 /// Pairs of conditions that the tables hold; `howlate compare` prints all.
 const PAIRS: usize = 24;
@@ -18,7 +19,7 @@ pub(crate) fn table(told: &Messages<'_>) -> Table {
         vec![base, new, by, one.percent.clone(), one.interval.clone(), detectable(one), one.p.clone()]
     });
     let mut table = Table::plain(&caption(told), &headings, 2, rows);
-    embolden(&mut table);
+    embolden(&mut table, told);
     table
 }
 
@@ -47,11 +48,13 @@ fn rows(told: &Messages<'_>, numbers: impl Fn(&ToldRow<'_>) -> Vec<String>) -> V
     told.pairs.iter().take(PAIRS).flat_map(each).collect()
 }
 
-/// A verdict that says something stands out.
-fn embolden(table: &mut Table) {
-    let verdicts = table.rows.iter_mut().filter_map(|row| row.last_mut());
-    let says = |cell: &Cell| matches!(cell.text.as_str(), "better" | "worse");
-    verdicts.filter(|cell| says(cell)).for_each(|cell| cell.is_worst = true);
+/// The verdicts that say something stands out, in the last column of each row.
+fn embolden(table: &mut Table, told: &Messages<'_>) {
+    let verdicts = told.pairs.iter().take(PAIRS).flat_map(|pair| &pair.rows).map(|row| row.tested.verdict);
+    for (row, verdict) in table.rows.iter_mut().zip(verdicts) {
+        let stands_out = matches!(verdict, Verdict::Better | Verdict::Worse);
+        row.last_mut().into_iter().for_each(|cell| cell.is_worst = stands_out);
+    }
 }
 
 /// A table of few columns, and what to know; the verdict stands above everything.
@@ -90,6 +93,6 @@ fn brief(told: &Messages<'_>) -> Table {
         rows.iter_mut().for_each(|row| drop(row.remove(0)));
     }
     let mut table = Table::plain("", &headings, if is_single { 1 } else { 2 }, rows);
-    embolden(&mut table);
+    embolden(&mut table, told);
     table
 }
