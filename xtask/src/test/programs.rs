@@ -18,8 +18,8 @@ const FEW_CASES: &str = "32";
 /// Kills of the storm in the everyday loop; 60 if not told.
 const FEW_KILLS: &str = "20";
 
-/// Those that boot guests: with others beside them these would miss their deadlines.
-const ALONE: [&str; 2] = ["guest", "guest_timerlat"];
+/// What boots guests: with others beside them these would miss their deadlines.
+const ALONE: [&str; 1] = ["guest"];
 
 /// Those that take longest begin first, so that none of them is left at the end with nobody beside it.
 const LONGEST: [&str; 8] = ["plans", "legible", "tune", "browser", "consumers", "storm", "fleet", "compare"];
