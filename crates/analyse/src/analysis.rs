@@ -109,8 +109,8 @@ impl Analysis {
 mod tests {
     use super::*;
     use howlate_model::{
-        Block, InForce, Latency, MonotonicTime, Policy, SeriesPoint, Sleeper, Span, Started, Wait, Wakeup,
-        Work,
+        Block, Grid, InForce, Latency, MonotonicTime, Policy, SeriesPoint, Sleeper, Span, Started, Wait,
+        Wakeup, Work,
     };
 
     fn analysis(work: Work) -> Analysis {
@@ -129,7 +129,7 @@ mod tests {
         for late in late {
             let expected = MonotonicTime::from_nanos(0);
             let ran = MonotonicTime::from_nanos(*late);
-            block.record(Wakeup { expected, ran }, CYCLIC.period());
+            block.record(Wakeup { expected, ran }, CYCLIC.period().map(Grid::endless));
         }
         Line::Block(Box::new(block))
     }

@@ -16,8 +16,16 @@ pub(crate) struct Collector {
 }
 
 impl Collector {
-    pub(crate) fn new(task: &Task, ring: Arc<Ring>, in_force: &InForce, from: MonotonicTime) -> Self {
-        let (blocks, before) = (BlockBuilder::new(task, from), Progress::new(task, in_force));
+    /// Of a thread that begins at `from`, with no wake-up planned after `until`.
+    pub(crate) fn new(
+        task: &Task,
+        ring: Arc<Ring>,
+        in_force: &InForce,
+        from: MonotonicTime,
+        until: MonotonicTime,
+    ) -> Self {
+        let blocks = BlockBuilder::new(task, from).ending(until);
+        let before = Progress::new(task, in_force);
         Self { ring, blocks, before, last: Latency::default() }
     }
 

@@ -46,18 +46,18 @@ impl Stop {
 }
 
 /// A time that does not come: the end of a run that has none.
-pub(crate) const NO_END: MonotonicTime = MonotonicTime::from_nanos(i64::MAX);
+pub(crate) const NO_END: MonotonicTime = MonotonicTime::MAX;
 
 /// A latency that no thread reaches: the threshold that never stops a run.
 pub(crate) const NEVER: Latency = Latency::from_nanos(i64::MAX);
 
 /// A measuring loop, compiled once for each way of waiting.
 pub(crate) trait Job: Sized {
-    /// The same work for `samples` wake-ups that do not count: no threshold.
+    /// Its first `samples` wake-ups, which do not count: no threshold.
     fn warm_up(&self, samples: u64) -> Self;
 
-    /// The same work, begun after `now`.
-    fn after(&self, now: MonotonicTime) -> Self;
+    /// What counts: the same work without its first `samples` wake-ups.
+    fn after_warm_up(&self, samples: u64) -> Self;
 
     /// Runs until done or stopped; returns how many waits were completed.
     fn run<W: Waiter>(&self, waiter: &mut W, stop: &Stop, out: &mut RingWriter) -> io::Result<u64>;
@@ -86,7 +86,7 @@ pub(crate) fn run_warm<J: Job, W: Waiter>(
     out: &mut RingWriter,
 ) -> io::Result<u64> {
     job.warm_up(warm_up.samples).run(waiter, stop, &mut warm_up.forgotten)?;
-    job.after(waiter.now()).run(waiter, stop, out)
+    job.after_warm_up(warm_up.samples).run(waiter, stop, out)
 }
 
 /// Periodic work.
@@ -106,15 +106,16 @@ pub(crate) struct Cyclic {
 }
 
 impl Job for Cyclic {
+    /// Ends before the first time that counts, however few of its own it woke at.
     fn warm_up(&self, samples: u64) -> Self {
-        Self { samples, stop_above: NEVER, ..*self }
+        let last = self.counted_from(samples).minus(Span::from_nanos(1));
+        Self { samples, until: last.min(self.until), stop_above: NEVER, ..*self }
     }
 
-    /// Begins at the next time of the same grid.
-    fn after(&self, now: MonotonicTime) -> Self {
-        let passed = now.since(self.first).as_nanos() / self.period.as_nanos();
-        let steps = if now > self.first { passed + 1 } else { 0 };
-        Self { first: self.first.plus(self.period.times(steps)), ..*self }
+    /// Begins where the warm-up was to end. If that has passed, by a stall in the warm-up, the first wake-up is as late as
+    /// that: what was planned is woken at or missed, and nothing is dropped.
+    fn after_warm_up(&self, samples: u64) -> Self {
+        Self { first: self.counted_from(samples), ..*self }
     }
 
     /// Waits for each planned time in turn. Times that pass during a wake-up's latency are left out.
@@ -139,6 +140,11 @@ impl Job for Cyclic {
 }
 
 impl Cyclic {
+    /// The first planned time after `warm_up` of them.
+    fn counted_from(&self, warm_up: u64) -> MonotonicTime {
+        self.first.plus(self.period.times(warm_up))
+    }
+
     /// From this latency on, a wake-up needs a closer look: one comparison serves both reasons.
     fn unusual(&self) -> Latency {
         Latency::from_nanos(i64::try_from(self.period.as_nanos()).unwrap_or(i64::MAX)).min(self.stop_above)
@@ -173,7 +179,8 @@ impl Job for Sleep {
         Self { samples, stop_above: NEVER, ..*self }
     }
 
-    fn after(&self, _: MonotonicTime) -> Self {
+    /// One sleep begins when the last has ended, so that none is planned that could be dropped.
+    fn after_warm_up(&self, _: u64) -> Self {
         *self
     }
 

@@ -13,7 +13,7 @@ use howlate_model::{
 use crate::collector::Collector;
 use crate::loops::Stop;
 use crate::ring::Ring;
-use crate::thread::{Done, Gate, Message};
+use crate::thread::{Done, Gate, Message, last_planned};
 
 /// How often the observer looks whether the turn is to end; and empties the rings where every wake-up is wanted.
 pub(crate) const TICK: Span = Span::from_millis(100);
@@ -94,7 +94,8 @@ impl Observer<'_> {
             let (Some((in_force, caveats)), Some(ring)) = (watched.ready.take(), watched.ring.take()) else {
                 continue;
             };
-            watched.collector = Some(Collector::new(task, ring, &in_force, start));
+            let until = last_planned(task, start, self.turn.lasts());
+            watched.collector = Some(Collector::new(task, ring, &in_force, start, until));
             let (condition, round) = (task.condition, task.round);
             self.sink.line(Line::Started(Started {
                 condition,

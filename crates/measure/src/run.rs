@@ -46,7 +46,7 @@ fn start<'a>(
         ..Stop::default()
     };
     let (gate, (to_observer, from_threads)) = (Arc::new(Gate::default()), channel());
-    let lasts = [turn.duration, turn.cut_after].into_iter().flatten().min();
+    let lasts = turn.lasts();
     let mut watched = Vec::new();
     for (number, task) in turn.tasks.iter().enumerate() {
         let ring = Ring::new(ring_capacity(task));

@@ -132,7 +132,7 @@ impl Measuring {
     fn counted_from(&self, start: MonotonicTime) -> (MonotonicTime, Limits) {
         let limits = Limits {
             samples: self.task.samples.unwrap_or(u64::MAX),
-            until: self.lasts.map_or(NO_END, |lasts| start.plus(lead(&self.task)).plus(lasts)),
+            until: last_planned(&self.task, start, self.lasts),
             stop_above: self.stop_above,
         };
         (start.plus(self.task.phase), limits)
@@ -151,6 +151,11 @@ impl Measuring {
 pub(crate) fn lead(task: &Task) -> Span {
     let phase = task.phase.as_nanos().saturating_sub(task.work.period().unwrap_or_default().as_nanos());
     Span::from_nanos(phase).plus(task.work.length().times(task.warm_up))
+}
+
+/// No wake-up of `task` is planned after this, where all threads start at `start` and what counts lasts so long, if it has an end.
+pub(crate) fn last_planned(task: &Task, start: MonotonicTime, lasts: Option<Span>) -> MonotonicTime {
+    lasts.map_or(NO_END, |lasts| start.plus(lead(task)).plus(lasts))
 }
 
 /// When a loop ends.

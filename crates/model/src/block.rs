@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Caveat, CpuSet, Distribution, Irregular, Latency, LoadReport, MonotonicTime, Policy, Span, Wakeup,
+    Caveat, CpuSet, Distribution, Grid, Irregular, Latency, LoadReport, MonotonicTime, Policy, Span, Wakeup,
 };
 
 /// How many of the worst wake-ups each block and each result names with their time.
@@ -110,21 +110,21 @@ fn is_zero(count: &u64) -> bool {
 }
 
 impl Block {
-    /// Counts one wake-up; `period` for periodic work.
-    pub fn record(&mut self, wakeup: Wakeup, period: Option<Span>) {
-        self.record_all(std::iter::once(wakeup), period);
+    /// Counts one wake-up; `grid` for periodic work.
+    pub fn record(&mut self, wakeup: Wakeup, grid: Option<Grid>) {
+        self.record_all(std::iter::once(wakeup), grid);
     }
 
-    /// Counts wake-ups; `period` for periodic work.
+    /// Counts wake-ups; `grid` for periodic work.
     #[inline]
-    pub fn record_all(&mut self, wakeups: impl Iterator<Item = Wakeup>, period: Option<Span>) {
-        let mut unusual = unusual(&self.worst, period);
+    pub fn record_all(&mut self, wakeups: impl Iterator<Item = Wakeup>, grid: Option<Grid>) {
+        let mut unusual = unusual(&self.worst, grid);
         let latencies = wakeups.map(|wakeup| {
             let latency = wakeup.latency();
             if latency >= unusual {
                 keep_worst(&mut self.worst, Worst { at_ns: wakeup.ran, latency_ns: latency });
-                self.missed_periods += swallow(&mut self.swallowed, wakeup, period);
-                unusual = self::unusual(&self.worst, period);
+                self.missed_periods += swallow(&mut self.swallowed, wakeup, grid);
+                unusual = self::unusual(&self.worst, grid);
             }
             latency
         });
@@ -179,10 +179,10 @@ fn take_packed(open: &mut Option<Distribution>) -> Option<Distribution> {
 }
 
 /// From this latency on, a wake-up may be among the worst, or has swallowed periods: one comparison serves both.
-fn unusual(worst: &[Worst], period: Option<Span>) -> Latency {
+fn unusual(worst: &[Worst], grid: Option<Grid>) -> Latency {
     let enough =
         worst.get(WORST_KEPT - 1).map_or(i64::MIN, |least| least.latency_ns.as_nanos().saturating_add(1));
-    let period = period.and_then(|period| i64::try_from(period.as_nanos()).ok()).unwrap_or(i64::MAX);
+    let period = grid.and_then(|grid| i64::try_from(grid.period.as_nanos()).ok()).unwrap_or(i64::MAX);
     Latency::from_nanos(enough.min(period))
 }
 
@@ -198,10 +198,11 @@ fn keep_worst(worst: &mut Vec<Worst>, one: Worst) {
 
 /// Counts the wake-ups that a late one swallowed; returns how many periods were missed.
 #[cold]
-fn swallow(swallowed: &mut Option<Distribution>, wakeup: Wakeup, period: Option<Span>) -> u64 {
-    let Some(period) = period.filter(|period| wakeup.latency().reaches(*period)) else { return 0 };
-    swallowed.get_or_insert_default().record_swallowed(wakeup.latency(), period);
-    wakeup.missed_periods(period)
+fn swallow(swallowed: &mut Option<Distribution>, wakeup: Wakeup, grid: Option<Grid>) -> u64 {
+    let missed = grid.map(|grid| (grid, wakeup.missed(grid))).filter(|(_, missed)| *missed > 0);
+    let Some((grid, missed)) = missed else { return 0 };
+    swallowed.get_or_insert_default().record_swallowed(wakeup.latency(), grid.period, missed);
+    missed
 }
 
 /// One of the worst wake-ups.
@@ -302,10 +303,10 @@ mod tests {
         // 0    100  200  300  400  500   period 100
         // |----|----|----|----|----|
         //      ^ +7 ^ +340           the second swallows 300, 400 and 500
-        let period = Some(Span::from_nanos(100));
+        let grid = Some(Grid::endless(Span::from_nanos(100)));
         let mut block = Block::default();
-        block.record(wakeup(100, 7), period);
-        block.record(wakeup(200, 340), period);
+        block.record(wakeup(100, 7), grid);
+        block.record(wakeup(200, 340), grid);
         assert_eq!(block.latency.count(), 2);
         assert_eq!(block.missed_periods, 3);
         let swallowed = block.swallowed.unwrap();
@@ -326,12 +327,12 @@ mod tests {
 
     #[test]
     fn merging_blocks_adds_everything() {
-        let period = Some(Span::from_nanos(100));
+        let grid = Some(Grid::endless(Span::from_nanos(100)));
         let (mut first, mut second, mut both) = (Block::default(), Block::default(), Block::default());
-        first.record(wakeup(100, 250), period);
-        second.record(wakeup(500, 3), period);
-        both.record(wakeup(100, 250), period);
-        both.record(wakeup(500, 3), period);
+        first.record(wakeup(100, 250), grid);
+        second.record(wakeup(500, 3), grid);
+        both.record(wakeup(100, 250), grid);
+        both.record(wakeup(500, 3), grid);
         first.merge(&second);
         assert_eq!(first, both);
     }

@@ -1,11 +1,11 @@
 //! From the wake-ups of one thread to blocks, whatever measures them.
 
-use crate::{Block, Irregular, Latency, MonotonicTime, SERIES_KEPT, SeriesPoint, Span, Task, Wakeup};
+use crate::{Block, Grid, Irregular, Latency, MonotonicTime, SERIES_KEPT, SeriesPoint, Task, Wakeup};
 
 /// Counts the wake-ups of one turn of a task, and closes a block now and then.
 #[derive(Debug)]
 pub struct BlockBuilder {
-    period: Option<Span>,
+    grid: Option<Grid>,
     /// How many more wake-ups are kept in order.
     series_left: usize,
     block: Block,
@@ -18,11 +18,16 @@ impl BlockBuilder {
     pub fn new(task: &Task, from: MonotonicTime) -> Self {
         let (condition, round) = (task.condition, task.round);
         Self {
-            period: task.work.period(),
+            grid: task.work.period().map(Grid::endless),
             series_left: if task.keep_series { SERIES_KEPT } else { 0 },
             block: Block { condition, round, from_ns: from, until_ns: from, ..Block::default() },
             lost_before: 0,
         }
+    }
+
+    /// Plans no wake-up of periodic work after `until`.
+    pub fn ending(self, until: MonotonicTime) -> Self {
+        Self { grid: self.grid.map(|grid| Grid { until, ..grid }), ..self }
     }
 
     /// Counts one wake-up.
@@ -33,7 +38,7 @@ impl BlockBuilder {
     /// Counts wake-ups that came in this order.
     pub fn record_all(&mut self, wakeups: impl Iterator<Item = Wakeup>) {
         if self.series_left == 0 {
-            return self.block.record_all(wakeups, self.period);
+            return self.block.record_all(wakeups, self.grid);
         }
         let (from, series, left) = (self.block.from_ns, &mut self.block.series, &mut self.series_left);
         let mut kept = std::mem::take(series);
@@ -44,7 +49,7 @@ impl BlockBuilder {
                 kept.push(SeriesPoint(offset, wakeup.latency()));
             }
         };
-        self.block.record_all(wakeups.inspect(keep), self.period);
+        self.block.record_all(wakeups.inspect(keep), self.grid);
         self.block.series = kept;
     }
 
@@ -81,7 +86,7 @@ impl BlockBuilder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Latency, Policy, Wait, Work};
+    use crate::{Latency, Policy, Span, Wait, Work};
 
     fn at(nanos: i64) -> MonotonicTime {
         MonotonicTime::from_nanos(nanos)

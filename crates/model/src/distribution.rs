@@ -125,25 +125,29 @@ impl Distribution {
     }
 
     /// Counts the latencies that a periodic thread would have seen in the `period`s
-    /// swallowed by one latency of `late`: `late − period`, `late − 2·period`, …, down to 0.
+    /// swallowed by one latency of `late`: `late − period`, `late − 2·period`, …, down to 0,
+    /// and `most` of them at most.
     ///
     /// This is the correction for coordinated omission, for latencies rather than
     /// response times: a wake-up that is `late` hides `⌊late / period⌋` others.
-    pub fn record_swallowed(&mut self, late: Latency, period: Span) {
+    pub fn record_swallowed(&mut self, late: Latency, period: Span, most: u64) {
         let mut rest = late.as_nanos();
         let Ok(period) = i64::try_from(period.as_nanos()) else { return };
         if period == 0 {
             return;
         }
-        while rest >= period {
+        let mut left = most;
+        while rest >= period && left > 0 {
             rest -= period;
             // Those that share a bucket are counted together, so that an hour's stall
             // at a short period costs as many steps as there are buckets.
             let bucket = Buckets::lowest_alike(rest.unsigned_abs().min(HIGHEST_TRACKED));
             let within = rest - i64::try_from(bucket).unwrap_or(rest);
-            let same = within / period;
-            self.record_run(rest, period, same.unsigned_abs() + 1);
-            rest -= same * period;
+            let more = (within / period).min(i64::try_from(left - 1).unwrap_or(i64::MAX));
+            let run = more.unsigned_abs() + 1;
+            self.record_run(rest, period, run);
+            rest -= more * period;
+            left -= run;
         }
     }
 

@@ -117,5 +117,5 @@ pub use wait::{UnknownMechanism, Wait};
 pub use waits::{
     NOT_LOOKED_AT, Ongoing, ReasonWaits, Rival, Stack, ThreadWaits, Waits, WaitsLost, WaitsRead,
 };
-pub use wakeup::Wakeup;
+pub use wakeup::{Grid, Wakeup};
 pub use watched::{HandedOn, NO_TRACER, RunQueueBlock, TurnsBlock, WAKERS_KEPT, WatchedBlock, Woken};

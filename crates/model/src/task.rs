@@ -72,3 +72,10 @@ pub struct Turn {
     /// How long it will take if nothing is late.
     pub estimate: Span,
 }
+
+impl Turn {
+    /// How long what counts lasts, as asked or before it is cut; `None`: until every thread has its samples.
+    pub fn lasts(&self) -> Option<Span> {
+        [self.duration, self.cut_after].into_iter().flatten().min()
+    }
+}

@@ -19,6 +19,9 @@ pub struct MonotonicTime {
 }
 
 impl MonotonicTime {
+    /// A time that does not come, 292 years after the clock's beginning.
+    pub const MAX: Self = Self { nanos: i64::MAX };
+
     /// A reading of `nanos` nanoseconds.
     pub const fn from_nanos(nanos: i64) -> Self {
         Self { nanos }

@@ -2,6 +2,22 @@
 
 use crate::{Latency, MonotonicTime, Span};
 
+/// The times at which a periodic thread is to wake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grid {
+    /// From one to the next; not zero.
+    pub period: Span,
+    /// None is planned after this; the end of time where a turn ends by its count.
+    pub until: MonotonicTime,
+}
+
+impl Grid {
+    /// Times with `period` and no end.
+    pub const fn endless(period: Span) -> Self {
+        Self { period, until: MonotonicTime::MAX }
+    }
+}
+
 /// One wake-up: two clock readings, from which everything else follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wakeup {
@@ -24,6 +40,12 @@ impl Wakeup {
             late => late.unsigned_abs() / period.as_nanos(),
         }
     }
+
+    /// The planned times that passed inside the latency. After the last there was nothing to miss.
+    pub fn missed(self, grid: Grid) -> u64 {
+        let planned = Self { ran: self.ran.min(grid.until), ..self };
+        planned.missed_periods(grid.period)
+    }
 }
 
 #[cfg(test)]
@@ -37,6 +59,18 @@ mod tests {
         let wakeup = Wakeup { expected, ran };
         assert_eq!(wakeup.latency(), Latency::from_nanos(late));
         assert_eq!(wakeup.missed_periods(Span::from_nanos(100)), missed);
+    }
+
+    #[test]
+    fn nothing_is_missed_after_the_last_planned_time() {
+        // 0    100  200  300  400   period 100, until 350
+        // |----|----|----|--|-|
+        //      ^ +340: 200 and 300 are gone, 400 was not planned
+        let at = MonotonicTime::from_nanos;
+        let grid = Grid { period: Span::from_nanos(100), until: at(350) };
+        assert_eq!(Wakeup { expected: at(100), ran: at(440) }.missed(grid), 2);
+        assert_eq!(Wakeup { expected: at(300), ran: at(440) }.missed(grid), 0);
+        assert_eq!(Wakeup { expected: at(100), ran: at(440) }.missed(Grid::endless(grid.period)), 3);
     }
 
     #[test]

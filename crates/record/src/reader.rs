@@ -237,7 +237,7 @@ fn header(line: &[u8], path: &Path) -> Result<Header, ReadError> {
 
 #[cfg(test)]
 pub(crate) mod testing {
-    use howlate_model::{Block, Condition, Header, MonotonicTime, Span, Wait, Wakeup, Work};
+    use howlate_model::{Block, Condition, Grid, Header, MonotonicTime, Span, Wait, Wakeup, Work};
 
     pub(crate) fn header(conditions: u32) -> Header {
         let work = Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_millis(1) };
@@ -256,7 +256,7 @@ pub(crate) mod testing {
         let expected = MonotonicTime::from_nanos(1_000);
         let mut block = Block { condition, round, ..Block::default() };
         let ran = MonotonicTime::from_nanos(1_000 + late);
-        block.record(Wakeup { expected, ran }, Some(Span::from_millis(1)));
+        block.record(Wakeup { expected, ran }, Some(Grid::endless(Span::from_millis(1))));
         block
     }
 }

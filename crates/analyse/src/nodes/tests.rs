@@ -1,4 +1,4 @@
-use howlate_model::{Block, Condition, Line, MonotonicTime, Node, Source, Span, Wait, Wakeup, Work};
+use howlate_model::{Block, Condition, Grid, Line, MonotonicTime, Node, Source, Span, Wait, Wakeup, Work};
 
 use super::*;
 
@@ -118,7 +118,7 @@ fn add_block(analysis: &mut Analysis, node: usize, lates: &[i64]) {
     let mut block = Block { condition: u32::try_from(node).unwrap(), ..Block::default() };
     let at = MonotonicTime::from_nanos;
     for late in lates {
-        block.record(Wakeup { expected: at(0), ran: at(*late) }, WORK.period());
+        block.record(Wakeup { expected: at(0), ran: at(*late) }, WORK.period().map(Grid::endless));
     }
     analysis.add(&Line::Block(Box::new(block)));
 }

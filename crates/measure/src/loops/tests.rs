@@ -1,6 +1,9 @@
 //! The loops in a world that is exactly as late as a script says.
 
 use super::*;
+use howlate_model::{Block, Grid};
+use proptest::collection::vec;
+use proptest::prelude::*;
 use std::cell::Cell;
 use std::collections::VecDeque;
 
@@ -30,7 +33,7 @@ impl Waiter for Scripted {
 
     fn wait_until(&mut self, time: MonotonicTime) -> io::Result<()> {
         match self.late.pop_front() {
-            Some(By(late)) => self.now.set(time.as_nanos() + late),
+            Some(By(late)) => self.now.set(time.as_nanos().max(self.now.get()) + late),
             Some(Signal) => return Err(io::ErrorKind::Interrupted.into()),
             Some(Broken) | None => return Err(io::ErrorKind::InvalidInput.into()),
         }
@@ -109,12 +112,12 @@ fn the_threshold_stops_at_once_and_keeps_the_culprit() {
 }
 
 #[test]
-fn warm_up_is_forgotten_and_the_grid_is_kept() {
+fn warm_up_is_forgotten_and_what_it_swallows_of_the_rest_is_not() {
     // 0    100  200  300  400  500   period 100
     // |----|----|----|----|----|
-    //      ^ +9 ^ +150    ^ +3 ^ +4
-    //      warm-up
-    let mut world = Scripted::new([By(9), By(150), By(3), By(4)]);
+    //      ^ +9 ^ +150    ^ +3
+    //      warm-up   ^ +50: its time had passed
+    let mut world = Scripted::new([By(9), By(150), By(0), By(3)]);
     let (ring, stop) = (Ring::new(8), Stop::default());
     let first = MonotonicTime::from_nanos(100);
     let job = Cyclic {
@@ -122,13 +125,37 @@ fn warm_up_is_forgotten_and_the_grid_is_kept() {
         period: Span::from_nanos(100),
         samples: 2,
         until: NO_END,
-        stop_above: Latency::from_nanos(5),
+        stop_above: Latency::from_nanos(60),
     };
     let done =
         run_warm(&job, &mut WarmUp::new(2), &mut world, &stop, &mut RingWriter::new(Arc::clone(&ring)))
             .unwrap();
     assert_eq!(done, 2);
-    assert_eq!(collect(&ring), [(400, 3), (500, 4)]);
+    assert_eq!(collect(&ring), [(300, 50), (400, 3)]);
+}
+
+proptest! {
+    /// Whatever stalls, in the warm-up, in what counts or over the end: each time that was planned is woken at or missed.
+    #[test]
+    fn what_was_planned_is_woken_at_or_missed(late in vec(lateness(), 64), warm_up in 0..6u64, planned in 1..40u64) {
+        const PERIOD: Span = Span::from_nanos(100);
+        let (first, ring) = (MonotonicTime::from_nanos(100), Ring::new(64));
+        let until = first.plus(PERIOD.times(warm_up + planned - 1));
+        let job = Cyclic { first, period: PERIOD, samples: u64::MAX, until, stop_above: NEVER };
+        let (mut world, mut warm_up) = (Scripted::new(late.into_iter().map(By)), WarmUp::new(warm_up));
+        let out = &mut RingWriter::new(Arc::clone(&ring));
+        run_warm(&job, &mut warm_up, &mut world, &Stop::default(), out).unwrap();
+        let mut block = Block::default();
+        let grid = Some(Grid { period: PERIOD, until });
+        ring.drain(|arrived| arrived.wakeups().for_each(|one| block.record(one, grid)));
+        prop_assert_eq!(block.latency.count() + block.missed_periods, planned);
+        prop_assert_eq!(block.swallowed.map_or(0, |missed| missed.count()), block.missed_periods);
+    }
+}
+
+/// Mostly less than a period, and now and then many of them.
+fn lateness() -> impl Strategy<Value = i64> {
+    prop_oneof![4 => 0..100i64, 1 => 0..5_000i64]
 }
 
 #[test]

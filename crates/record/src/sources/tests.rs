@@ -1,8 +1,8 @@
 use std::path::Path;
 
 use howlate_model::{
-    Block, Caveat, Condition, CpuSet, Distribution, InForce, MonotonicTime, Policy, Span, Started, Wakeup,
-    Worst,
+    Block, Caveat, Condition, CpuSet, Distribution, Grid, InForce, MonotonicTime, Policy, Span, Started,
+    Wakeup, Worst,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -20,7 +20,10 @@ fn block(condition: u32, late: &[i64]) -> Line {
     let mut block = Block { condition, ..Block::default() };
     let at = MonotonicTime::from_nanos;
     late.iter().for_each(|late| {
-        block.record(Wakeup { expected: at(1_000), ran: at(1_000 + late) }, Some(Span::from_millis(1)));
+        block.record(
+            Wakeup { expected: at(1_000), ran: at(1_000 + late) },
+            Some(Grid::endless(Span::from_millis(1))),
+        );
     });
     Line::Block(Box::new(block))
 }
