@@ -49,6 +49,17 @@ fn every_call_wakes_a_periodic_thread_as_often_as_asked() {
     assert_eq!(result["ended"], "done");
 }
 
+/// However late the threads are, in the warm-up or at the end: each time that was planned is woken at or missed.
+#[test]
+fn a_duration_holds_as_many_wake_ups_as_were_planned() {
+    let asked =
+        ["cyclic", "--threads=1", "--load=idle,cpu", "--period=500us", "--duration=200ms", "--rounds=2"];
+    let result = json(&[&asked[..], &["--call", &CALLS.join(","), "--json"]].concat(), 0);
+    for one in result["results"].as_array().unwrap() {
+        assert_eq!(number(&one["count"]) + number(&one["missed_periods"]), 400, "{}", one["condition"]);
+    }
+}
+
 #[test]
 fn every_call_sleeps_as_often_as_asked_and_never_too_short() {
     let calls: Vec<&str> = CALLS.into_iter().filter(|call| *call != "clock_nanosleep_relative").collect();

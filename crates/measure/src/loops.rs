@@ -123,8 +123,7 @@ impl Job for Cyclic {
         let unusual = self.unusual();
         let mut expected = self.first;
         for done in 0..self.samples {
-            if expected > self.until || stop.is_asked() || !undisturbed(stop, || waiter.wait_until(expected))?
-            {
+            if expected > self.until || stop.is_asked() || !wait_until(stop, waiter, expected)? {
                 return Ok(done);
             }
             let wakeup = Wakeup { expected, ran: waiter.now() };
@@ -209,22 +208,22 @@ impl Sleep {
             Ok(()) => Ok(true),
             // A signal cut it short: sleep on for the rest, as every language's sleep does.
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {
-                Ok(!stop.is_asked() && undisturbed(stop, || waiter.wait_until(expected))?)
+                Ok(!stop.is_asked() && wait_until(stop, waiter, expected)?)
             }
             Err(error) => Err(error),
         }
     }
 }
 
-/// Waits again after signals, unless they came to end the run; then `false`.
+/// Waits again after signals, unless they came to end the run before the time was there; then `false`.
 #[inline]
-fn undisturbed(stop: &Stop, mut wait: impl FnMut() -> io::Result<()>) -> io::Result<bool> {
+fn wait_until<W: Waiter>(stop: &Stop, waiter: &mut W, time: MonotonicTime) -> io::Result<bool> {
     loop {
-        match wait() {
+        match waiter.wait_until(time) {
             Ok(()) => return Ok(true),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {
                 if stop.is_asked() {
-                    return Ok(false);
+                    return Ok(waiter.now() >= time);
                 }
             }
             Err(error) => return Err(error),

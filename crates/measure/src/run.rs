@@ -72,11 +72,14 @@ fn start<'a>(
         watched.push(Watched::new(ring));
     }
     let lead = turn.tasks.iter().map(lead).max().unwrap_or_default();
-    let lasts = lasts.map(|lasts| lasts.plus(lead));
+    let lasts = lasts.map(|lasts| lasts.plus(lead).plus(ROOM));
     let emits_wakeups = sink.wants_wakeups();
     let poll_every = poll_every(turn, bounds, emits_wakeups);
     Ok(Observer { turn, lasts, stop, gate, from_threads, watched, bounds, sink, poll_every, emits_wakeups })
 }
+
+/// The threads end by themselves at their last planned time. One that has not by so long after it gets no CPU, and is ended.
+const ROOM: Span = Span::from_millis(100);
 
 /// No way of waiting returns in less than about this.
 const LEAST_TURN: Span = Span::from_nanos(20);

@@ -228,10 +228,6 @@ impl CyclicChoices {
         let tasks: Vec<Task> = of_group.enumerate().map(task).collect();
         let for_samples = tasks.iter().filter_map(needed).max();
         let estimate = [duration, for_samples].into_iter().flatten().min().unwrap_or_default();
-        // What comes before the first wake-up that counts is not taken from the time asked for, as long as it is
-        // shorter than that.
-        let before = tasks.iter().map(before_it_counts).max().unwrap_or_default();
-        let duration = duration.map(|time| time.plus(before.min(time)));
         // Threads that others leave no time for would never have their samples.
         let cut_after = if duration.is_none() { for_samples.map(limit) } else { None };
         Turn { tasks, load: group.load.clone(), duration, cut_after, estimate }
@@ -250,11 +246,6 @@ impl CyclicChoices {
 /// Whole periods in a time, at least one.
 fn periods_in(time: Span, period: Span) -> u64 {
     (time.as_nanos() / period.as_nanos().max(1)).max(1)
-}
-
-/// From the start of a turn to the first wake-up that counts, and room for that to be late.
-fn before_it_counts(task: &Task) -> Span {
-    task.phase.plus(task.work.length().times(task.warm_up))
 }
 
 fn needed(task: &Task) -> Option<Span> {
@@ -303,8 +294,7 @@ mod tests {
         let plan = choices.plan(&machine()).unwrap();
         assert_eq!(plan.conditions.len(), 8);
         assert_eq!(plan.turns.len(), 40);
-        // The last thread begins 1.75 ms after the start, and warms up for 3 ms.
-        assert_eq!(plan.turns[0].duration, Some(Span::from_micros(604_750)));
+        assert_eq!(plan.turns[0].duration, Some(Span::from_millis(600)));
         let cpus: Vec<_> = plan.turns[0].tasks.iter().map(|task| task.cpu).collect();
         assert_eq!(cpus, [Some(0), Some(1), Some(2), Some(3)]);
         for task in plan.turns.iter().flat_map(|turn| &turn.tasks) {
@@ -319,7 +309,7 @@ mod tests {
         let plan = choices.plan(&machine()).unwrap();
         let task = &plan.turns[0].tasks[0];
         assert_eq!((task.samples, task.warm_up), (Some(1_000), WARM_UP));
-        assert_eq!(plan.turns[0].duration, Some(Span::from_millis(1_004)));
+        assert_eq!(plan.turns[0].duration, Some(Span::from_secs(1)));
         choices.samples = Some(10);
         assert_eq!(choices.plan(&machine()).unwrap().turns[0].tasks[0].samples, Some(10));
     }
