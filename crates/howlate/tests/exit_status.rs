@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 use common::{
     Background, ForAnyone, SETTING_NAME, has_caveat, is_root, json, run, shown, skip, stderr, stdout,
 };
+use howlate_model::Policy;
 use rustix::process::Signal;
 
 #[test]
@@ -146,22 +147,43 @@ fn cpus_taken_away_in_the_middle_are_3() {
     ];
     let mut run = Background::start(&words);
     let pid = run.child.as_ref().unwrap().id();
-    let root = howlate_procfs::Root::live();
-    let of_threads = |tid: &u32| {
-        root.read(&format!("/proc/{pid}/task/{tid}/comm")).is_ok_and(|name| name.starts_with("howlate-"))
-    };
-    // A listing may miss threads while others of the process end.
-    let mut tids: Vec<u32> = Vec::new();
-    common::wait_until("a measuring thread", || {
-        tids = howlate_procfs::threads(&root, pid).into_iter().filter(of_threads).collect();
-        !tids.is_empty()
-    });
-    for tid in tids {
+    for tid in measuring_threads(pid) {
         howlate_linux::sched::bind_thread(tid, &[first].into_iter().collect()).unwrap();
     }
     let output = run.output();
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
     assert!(has_caveat(&shown(&run.recording), "affinity_differs"));
+}
+
+/// The threads of process `pid` that measure, once there are any.
+fn measuring_threads(pid: u32) -> Vec<u32> {
+    let root = howlate_procfs::Root::live();
+    let measures = |tid: &u32| {
+        root.read(&format!("/proc/{pid}/task/{tid}/comm")).is_ok_and(|name| name.starts_with("howlate-"))
+    };
+    // A listing may miss threads while others of the process end.
+    let mut tids: Vec<u32> = Vec::new();
+    common::wait_until("a measuring thread", || {
+        tids = howlate_procfs::threads(&root, pid).into_iter().filter(measures).collect();
+        !tids.is_empty()
+    });
+    tids
+}
+
+/// As with `chrt --other --pid 0 TID`.
+#[test]
+fn a_policy_changed_in_the_middle_is_3() {
+    use howlate_linux::sched;
+    let words = "cyclic --threads 1 --policy batch --duration 2s --rounds 1";
+    let mut run = Background::start(&words.split(' ').collect::<Vec<_>>());
+    let pid = run.child.as_ref().unwrap().id();
+    for tid in measuring_threads(pid) {
+        common::wait_until("its policy", || sched::policy(tid).is_ok_and(|policy| policy == Policy::Batch));
+        sched::set_policy(tid, Policy::OTHER).unwrap();
+    }
+    let output = run.output();
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    assert!(has_caveat(&shown(&run.recording), "policy_changed"));
 }
 
 #[test]

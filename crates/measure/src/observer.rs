@@ -51,6 +51,8 @@ pub(crate) struct Watched {
     ready: Option<(InForce, Vec<Caveat>)>,
     collector: Option<Collector>,
     done: Option<Box<Done>>,
+    /// Whether it was given another policy so that it could leave.
+    made_normal: bool,
 }
 
 impl Watched {
@@ -197,12 +199,12 @@ impl Observer<'_> {
 
     /// Ends the wait of every thread that has not noticed the end yet. A thread that gets no
     /// CPU, as `SCHED_IDLE` under load, is made a normal one so that it can leave.
-    fn wake_up_all(&self) {
-        for watched in self.watched.iter().filter(|one| !one.is_done()) {
+    fn wake_up_all(&mut self) {
+        for watched in self.watched.iter_mut().filter(|one| !one.is_done()) {
             if let Some(collector) = &watched.collector {
                 let Progress { tid, policy, .. } = collector.progress();
                 if policy == Policy::Idle {
-                    drop(sched::set_policy(tid, Policy::OTHER));
+                    watched.made_normal |= sched::set_policy(tid, Policy::OTHER).is_ok();
                 }
                 drop(signal::wake_up(tid));
             }
@@ -227,8 +229,11 @@ impl Observer<'_> {
         let left_behind = !self.all_done();
         for (task, watched) in self.turn.tasks.iter().zip(&mut self.watched) {
             let mut done = watched.done.take();
-            if let Some(moved) = done.as_mut().and_then(|done| done.moved.take()) {
-                self.sink.line(Line::Caveat(moved));
+            let changed = done.as_mut().map(|done| std::mem::take(&mut done.changed)).unwrap_or_default();
+            let ours =
+                |caveat: &Caveat| watched.made_normal && matches!(caveat, Caveat::PolicyChanged { .. });
+            for caveat in changed.into_iter().filter(|caveat| !ours(caveat)) {
+                self.sink.line(Line::Caveat(caveat));
             }
             let count = watched.collector.as_ref().map_or(0, |collector| collector.progress().count);
             let short = self.turn.cut_after.is_some() && task.samples.is_some_and(|samples| count < samples);

@@ -4,7 +4,7 @@ use std::io;
 
 use howlate_linux::dma_latency::DmaLatency;
 use howlate_linux::{memory, sched, signal, thread};
-use howlate_model::{Caveat, CpuSet, InForce, Policy, ProcessState, Refused, Task};
+use howlate_model::{Caveat, CpuSet, InForce, Policy, ProcessState, Refused, Span, Task};
 
 /// What holds for the whole process while it measures.
 pub struct Process {
@@ -71,8 +71,26 @@ pub(crate) fn apply(task: &Task, process: ProcessState) -> io::Result<(InForce, 
     Ok((in_force, caveats))
 }
 
-/// The affinity read back at the end: a cpuset that shrank, or anybody with the right, may have changed it.
-pub(crate) fn moved_since(before: &CpuSet) -> Option<Caveat> {
+/// What of the calling thread's settings is not `in_force` any more: a cpuset that shrank, or anybody with the right, may
+/// have changed it (`chrt -p`, `renice`, `/proc/PID/timerslack_ns`).
+pub(crate) fn changed_since(in_force: &InForce) -> Vec<Caveat> {
+    let policy = policy_since(in_force.policy);
+    // Of a thread with another policy the kernel sets another slack itself.
+    let slack = if policy.is_none() { slack_since(in_force.slack_ns) } else { None };
+    [policy, slack, affinity_since(&in_force.cpus)].into_iter().flatten().collect()
+}
+
+fn policy_since(began: Policy) -> Option<Caveat> {
+    let ended = sched::policy(sched::THIS_THREAD).ok().filter(|now| *now != began)?;
+    Some(Caveat::PolicyChanged { began, ended })
+}
+
+fn slack_since(began_ns: Span) -> Option<Caveat> {
+    let ended_ns = thread::timer_slack().ok().filter(|now| *now != began_ns)?;
+    Some(Caveat::SlackChanged { began_ns, ended_ns })
+}
+
+fn affinity_since(before: &CpuSet) -> Option<Caveat> {
     let now = sched::affinity().ok().filter(|now| now != before)?;
     let reason = "it was changed while this was measured".to_owned();
     Some(Caveat::AffinityDiffers { asked: before.clone(), in_force: now, reason })

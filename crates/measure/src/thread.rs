@@ -53,8 +53,8 @@ pub(crate) struct Done {
     pub(crate) result: io::Result<u64>,
     pub(crate) usage: Usage,
     pub(crate) at: MonotonicTime,
-    /// If it may run elsewhere by then than in the beginning.
-    pub(crate) moved: Option<Caveat>,
+    /// Which of its settings are others by then than in the beginning.
+    pub(crate) changed: Vec<Caveat>,
 }
 
 /// A measuring thread's belongings.
@@ -83,10 +83,10 @@ impl Measuring {
 
     fn run(mut self, process: ProcessState) {
         let applied = settings::apply(&self.task, process);
-        let cpus = applied.as_ref().ok().map(|(in_force, _)| in_force.cpus.clone());
+        let in_force = applied.as_ref().ok().map(|(in_force, _)| in_force.clone());
         self.rehearse();
         self.tell(Message::Ready(self.number, applied));
-        let Some(cpus) = cpus else { return };
+        let Some(in_force) = in_force else { return };
         let (first, limits) = self.counted_from(self.gate.pass());
         let (before, began) = (usage::of_this_thread(), clock::now());
         let result = self.measure(first, limits);
@@ -97,7 +97,7 @@ impl Measuring {
         let usage = usage::of_this_thread().since(&before, at.since(began));
         self.tell(Message::Done(
             self.number,
-            Box::new(Done { result, usage, at, moved: settings::moved_since(&cpus) }),
+            Box::new(Done { result, usage, at, changed: settings::changed_since(&in_force) }),
         ));
     }
 

@@ -68,6 +68,20 @@ pub enum Caveat {
         /// Why.
         reason: String,
     },
+    /// Somebody else gave a measuring thread another policy, priority or nice value while it measured.
+    PolicyChanged {
+        /// What was in force when it began.
+        began: Policy,
+        /// What was in force at the end of a turn.
+        ended: Policy,
+    },
+    /// Somebody else gave a measuring thread another timer slack while it measured.
+    SlackChanged {
+        /// What was in force when it began.
+        began_ns: Span,
+        /// What was in force at the end of a turn.
+        ended_ns: Span,
+    },
     /// The memory could not be locked, so that page faults may delay wake-ups.
     MemoryNotLocked {
         /// The kernel's words.
@@ -382,6 +396,8 @@ impl Caveat {
     pub const fn spoils(&self) -> bool {
         match self {
             Self::PolicyRefused { .. }
+            | Self::PolicyChanged { .. }
+            | Self::SlackChanged { .. }
             | Self::Unfinished { .. }
             | Self::MessagesIrregular { .. }
             | Self::LoadEnded { .. }

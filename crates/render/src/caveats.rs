@@ -99,6 +99,16 @@ pub fn caveat(caveat: &Caveat) -> String {
         Caveat::AffinityDiffers { asked, in_force, reason } => {
             format!("The thread was asked to run on CPU {asked}, but may run on {in_force} ({reason}).")
         }
+        Caveat::PolicyChanged { began, ended } => {
+            format!(
+                "Somebody changed the scheduling policy while this was measured: {began} in the beginning, {ended} at the end."
+            )
+        }
+        Caveat::SlackChanged { began_ns, ended_ns } => {
+            format!(
+                "Somebody changed the timer slack while this was measured: {began_ns} in the beginning, {ended_ns} at the end."
+            )
+        }
         Caveat::MemoryNotLocked { reason } => format!(
             "Memory is not locked ({reason}), so page faults may delay wake-ups. It takes root, or a limit that root raises: {} In a container, `--ulimit memlock=-1`.",
             raised("memlock", "unlimited")

@@ -4,10 +4,10 @@ use std::cell::RefCell;
 use std::io;
 
 use howlate_linux::child::Applied;
-use howlate_linux::clock;
+use howlate_linux::{clock, sched};
 use howlate_model::{
-    Bounds, Ended, Engine, EngineError, Finished, HowEnded, Latency, Line, MonotonicTime, Runtime, Sink,
-    Span, Started, Task, Turn, Usage, Wakeup,
+    Bounds, Caveat, Ended, Engine, EngineError, Finished, HowEnded, Latency, Line, MonotonicTime, Policy,
+    Runtime, Sink, Span, Started, Task, Turn, Usage, Wakeup,
 };
 
 use crate::blocks::Blocks;
@@ -50,6 +50,7 @@ impl Engine for Programs<'_> {
             sink,
             blocks: Blocks::new(task, began),
             conversion: None,
+            policy: None,
             until: began.plus(PATIENCE_TO_START),
             how: HowEnded::Done,
         };
@@ -78,6 +79,8 @@ struct ProgramTurn<'a> {
     wakeups: Option<Vec<Wakeup>>,
     /// Known once the program has said its first line.
     conversion: Option<Conversion>,
+    /// What its first thread had when it started, until that is told to be another.
+    policy: Option<Policy>,
     /// When it is cut, or given up where it has said nothing.
     until: MonotonicTime,
     how: HowEnded,
@@ -160,6 +163,7 @@ impl ProgramTurn<'_> {
             if let Some(block) = self.blocks.close_if_due(now) {
                 self.sink.line(Line::Block(Box::new(block)));
             }
+            self.check_policy(program);
             self.hand_on();
             self.sink.progress(&[]);
             if let Some(stopped) = self.is_over(program, now) {
@@ -185,6 +189,16 @@ impl ProgramTurn<'_> {
         Ok(interpreted.unwrap_or_else(|reason| Some(Stopped::Wrong(reason.into()))))
     }
 
+    /// Tells once if somebody gave its first thread another policy or nice value, which it cannot tell itself.
+    fn check_policy(&mut self, program: &Sleeping) {
+        let Some(began) = self.policy else { return };
+        // A program that ended meanwhile has no policy any more.
+        if let Some(ended) = sched::policy(program.id()).ok().filter(|now| *now != began) {
+            self.policy = None;
+            self.sink.line(Line::Caveat(Caveat::PolicyChanged { began, ended }));
+        }
+    }
+
     /// The program runs, and its settings are those that it will measure with.
     fn started(
         &mut self,
@@ -197,6 +211,7 @@ impl ProgramTurn<'_> {
         self.until = self.cut_after.map_or(NEVER, |span| now.plus(span));
         let in_force = program.in_force(applied.slack_in_force, self.bounds.process.dma_latency_us)?;
         let apart = program.threads_apart(in_force.policy);
+        self.policy = Some(in_force.policy);
         let caveats = settings::caveats(self.task, applied, &in_force, apart);
         self.sink.line(Line::Started(Started {
             condition: self.task.condition,

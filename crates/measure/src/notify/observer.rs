@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering;
 
 use howlate_linux::clock;
 use howlate_model::{
-    BlockBuilder, Ended, Finished, HowEnded, InForce, Latency, Line, MonotonicTime, Progress, Sink, Span,
-    Usage, Wakeup,
+    BlockBuilder, Caveat, Ended, Finished, HowEnded, InForce, Latency, Line, MonotonicTime, Progress, Sink,
+    Span, Usage, Wakeup,
 };
 
 use super::job::Job;
@@ -108,10 +108,14 @@ impl<'a> Watch<'a> {
             }
         };
         let left_behind = sent.is_none();
-        if let Some(Err(error)) = sent {
-            // A dead receiver is the better reason: `EPIPE` is only its consequence.
-            self.listen(&mut receiver, TICK);
-            self.error.get_or_insert_with(|| error.to_string());
+        match sent {
+            Some(Err(error)) => {
+                // A dead receiver is the better reason: `EPIPE` is only its consequence.
+                self.listen(&mut receiver, TICK);
+                self.error.get_or_insert_with(|| error.to_string());
+            }
+            Some(Ok(changed)) => self.tell(changed),
+            None => {}
         }
         self.see_receiver_off(&mut receiver, release);
         self.finish(left_behind)
@@ -175,7 +179,7 @@ impl<'a> Watch<'a> {
     /// Takes the receiver's reports; its death stops the turn.
     fn listen(&mut self, receiver: &mut ReceiverHandle, patience: Span) {
         match receiver.report(patience) {
-            Ok(Some(Report::Done { usage })) => self.usage = Some(usage),
+            Ok(Some(Report::Done { usage, changed })) => self.take_last_report(usage, changed),
             Ok(_) => {}
             // After its last report, a process ends.
             Err(_) if self.usage.is_some() => {}
@@ -185,6 +189,15 @@ impl<'a> Watch<'a> {
                 self.stop.ask();
             }
         }
+    }
+
+    fn take_last_report(&mut self, usage: Usage, changed: Vec<Caveat>) {
+        self.usage = Some(usage);
+        self.tell(changed);
+    }
+
+    fn tell(&mut self, caveats: Vec<Caveat>) {
+        caveats.into_iter().for_each(|caveat| self.sink.line(Line::Caveat(caveat)));
     }
 
     fn should_stop(&self, now: MonotonicTime) -> bool {
@@ -205,7 +218,7 @@ impl<'a> Watch<'a> {
         let give_up = clock::now().plus(PATIENCE);
         while self.usage.is_none() && self.error.is_none() && clock::now() < give_up {
             match receiver.report(TICK) {
-                Ok(Some(Report::Done { usage })) => self.usage = Some(usage),
+                Ok(Some(Report::Done { usage, changed })) => self.take_last_report(usage, changed),
                 Ok(_) => {
                     release();
                     receiver.wake_up(self.before.tid);

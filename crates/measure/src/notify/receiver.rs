@@ -43,7 +43,7 @@ pub(crate) enum Report {
     /// It has its settings and will wait.
     Ready { in_force: InForce, caveats: Vec<Caveat> },
     /// It has had the last message.
-    Done { usage: Usage },
+    Done { usage: Usage, changed: Vec<Caveat> },
     /// It cannot go on.
     Failed { reason: String },
 }
@@ -89,7 +89,7 @@ impl<T: FnMut(Report)> Receiving<T> {
     }
 
     /// Settings and ends, then the loop between two looks at what was used.
-    fn measure<C: Channel>(&mut self) -> io::Result<Usage> {
+    fn measure<C: Channel>(&mut self) -> io::Result<Report> {
         let process =
             ProcessState { memory_locked: self.memory_locked, dma_latency_us: self.orders.dma_latency_us };
         let (in_force, caveats) = settings::apply(&self.orders.task, process)?;
@@ -101,13 +101,14 @@ impl<T: FnMut(Report)> Receiving<T> {
         let arrivals = Arrivals::new(Arc::clone(&self.memory));
         arrivals.touch();
         let last = self.orders.last;
-        (self.tell)(Report::Ready { in_force, caveats });
+        (self.tell)(Report::Ready { in_force: in_force.clone(), caveats });
         let mut work = Loop { receiver, direction, arrivals, last, place: 0 };
         let warm_up = usize::try_from(self.orders.task.warm_up).unwrap_or(usize::MAX);
-        match answer {
-            None => work.run_measured(warm_up, &mut Silent),
-            Some(mut sender) => work.run_measured(warm_up, &mut sender),
-        }
+        let usage = match answer {
+            None => work.run_measured(warm_up, &mut Silent)?,
+            Some(mut sender) => work.run_measured(warm_up, &mut sender)?,
+        };
+        Ok(Report::Done { usage, changed: settings::changed_since(&in_force) })
     }
 }
 
@@ -115,11 +116,8 @@ impl<T: FnMut(Report)> With for Receiving<T> {
     type Output = ();
 
     fn with<C: Channel>(mut self) {
-        let report = match self.measure::<C>() {
-            Ok(usage) => Report::Done { usage },
-            Err(error) => Report::Failed { reason: error.to_string() },
-        };
-        (self.tell)(report);
+        let report = self.measure::<C>();
+        (self.tell)(report.unwrap_or_else(|error| Report::Failed { reason: error.to_string() }));
     }
 }
 

@@ -20,7 +20,8 @@ use crate::settings;
 /// What the sender tells the observer.
 pub(super) enum FromSender {
     Ready(io::Result<(InForce, Vec<Caveat>)>),
-    Done(io::Result<u64>),
+    /// With which of its settings are others by then than in the beginning.
+    Done(io::Result<Vec<Caveat>>),
 }
 
 /// The sender's belongings.
@@ -51,7 +52,7 @@ impl SenderHandle {
     }
 
     /// How it ended, once it has; `None` when nothing was heard within `patience`.
-    pub(super) fn ended(&self, patience: Span) -> Option<io::Result<u64>> {
+    pub(super) fn ended(&self, patience: Span) -> Option<io::Result<Vec<Caveat>>> {
         match self.from_sender.recv_timeout(patience.into()) {
             Ok(FromSender::Done(result)) => Some(result),
             Ok(FromSender::Ready(_)) | Err(RecvTimeoutError::Timeout) => None,
@@ -95,16 +96,17 @@ struct Work<'a> {
 }
 
 impl With for Work<'_> {
-    type Output = io::Result<u64>;
+    type Output = io::Result<Vec<Caveat>>;
 
-    fn with<C: Channel>(self) -> io::Result<u64> {
+    fn with<C: Channel>(self) -> io::Result<Vec<Caveat>> {
         let SenderThread { task, spec, count, there, back, arrivals, log, stop, to_observer } = self.thread;
         let applied = settings::apply(&task, self.process);
         back.direction.register();
         let answer = spec.round_trip.then(|| C::receiver(back)).transpose()?;
+        let in_force = applied.as_ref().ok().map(|(in_force, _)| in_force.clone());
         drop(to_observer.send(FromSender::Ready(applied)));
         if self.gate.recv().is_err() {
-            return Ok(0);
+            return Ok(Vec::new());
         }
         let direction = there.direction.clone();
         let mut sender = C::sender(there)?;
@@ -117,6 +119,6 @@ impl With for Work<'_> {
         direction.announced().store(END, Ordering::Release);
         // A receiver that has had the last message is gone already.
         drop(sender.notify(END));
-        result
+        result.map(|_| in_force.as_ref().map(settings::changed_since).unwrap_or_default())
     }
 }

@@ -367,7 +367,9 @@ const fn is_refusal(caveat: &Caveat) -> bool {
     matches!(
         caveat,
         Caveat::PolicyRefused { .. }
+            | Caveat::PolicyChanged { .. }
             | Caveat::SlackDiffers { .. }
+            | Caveat::SlackChanged { .. }
             | Caveat::SliceRefused { .. }
             | Caveat::AffinityDiffers { .. }
             | Caveat::Unfinished { .. }
