@@ -122,11 +122,11 @@ impl Iterator for Places<'_> {
             self.rest = &self.rest[length..];
             let place = self.next;
             if word > 0 {
-                self.next = place + 1;
+                self.next = place.checked_add(1)?;
                 return Some((place, word.unsigned_abs()));
             }
             let empty = usize::try_from(word.unsigned_abs()).unwrap_or(usize::MAX);
-            self.next = place.saturating_add(empty.max(1));
+            self.next = place.checked_add(empty.max(1))?;
         }
     }
 }
@@ -140,6 +140,17 @@ mod tests {
 
     fn some() -> impl Strategy<Value = BTreeMap<usize, u64>> {
         proptest::collection::btree_map(0..3_000_usize, 1..1_u64 << 53, 0..60)
+    }
+
+    #[test]
+    fn places_beyond_the_last_end_it() {
+        let mut words = Vec::new();
+        [3, i64::MIN, i64::MIN, i64::MIN, 5, 7].into_iter().for_each(|word| put_word(&mut words, word));
+        let hostile = Packed { words: words.into() };
+        assert_eq!(hostile.iter().collect::<Vec<_>>(), [(0, 3)]);
+        let mut merged = hostile.clone();
+        merged.merge(&hostile);
+        assert_eq!(merged.iter().collect::<Vec<_>>(), [(0, 6)]);
     }
 
     proptest! {

@@ -14,6 +14,9 @@ const LEFT_OUT: [&str; 3] = ["--quiet", "-q", "--json"];
 /// Properties that one command can measure several values of, in turns.
 const IN_TURNS: [&str; 3] = ["policy", "load", "slack"];
 
+/// Nobody measures for longer to settle one question, and a damaged recording may ask for centuries.
+const LONGEST: Span = Span::from_secs(30 * 24 * 3_600);
+
 /// What to type, how long it takes, and what takes so long; nothing where all is settled.
 pub(super) fn sentence(report: &ComparisonReport<'_>) -> Option<String> {
     let (one, tested, settling) = report.comparison.hardest()?;
@@ -30,6 +33,9 @@ fn command(
 ) -> Option<String> {
     let typed = typed(&report.base.1.header.arguments)?;
     let duration = settling.turn_ns.max(least_turn(one, statistic)).times(settling.pairs as u64);
+    if duration > LONGEST {
+        return None;
+    }
     let extent = format!("--rounds {} --duration {}", settling.pairs, whole(duration));
     match (one.design, one.differs.as_slice()) {
         (Design::Interleaved, _) => {

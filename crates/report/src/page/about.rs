@@ -1,5 +1,8 @@
 //! What machine, what was asked, what was in force, what to know, how to repeat it.
 
+use std::collections::hash_map::Entry::{Occupied, Vacant};
+use std::collections::{HashMap, HashSet};
+
 use howlate_analyse::Analysis;
 use howlate_model::{Caveat, Condition, InForce, Setting, System};
 use howlate_render::numbers::length;
@@ -87,12 +90,15 @@ fn loads(recordings: &[Recording<'_>]) -> Markup {
 /// Each caveat once, with how many conditions it is about.
 pub(crate) fn caveat_lines(entries: &[Entry<'_>], recordings: &[Recording<'_>]) -> Vec<String> {
     let mut lines: Vec<(String, usize)> = Vec::new();
-    let general = recordings.iter().flat_map(|recording| general(recording, recordings));
-    let mut add = |text: String, conditions: usize| match lines.iter_mut().find(|(known, _)| *known == text) {
-        Some((_, known)) => *known += conditions,
-        None => lines.push((text, conditions)),
+    let mut places: HashMap<String, usize> = HashMap::new();
+    let mut add = |text: String, conditions: usize| match places.entry(text) {
+        Occupied(place) => lines[*place.get()].1 += conditions,
+        Vacant(place) => {
+            lines.push((place.key().clone(), conditions));
+            place.insert(lines.len() - 1);
+        }
     };
-    general.for_each(|one| add(one, 0));
+    general(recordings).into_iter().for_each(|one| add(one, 0));
     let of_conditions: Vec<Caveat> = entries.iter().flat_map(|entry| entry.outcome.caveats()).collect();
     sentences(&of_conditions).into_iter().for_each(|(text, conditions)| add(text, conditions));
     let all = entries.len();
@@ -104,16 +110,26 @@ pub(crate) fn caveat_lines(entries: &[Entry<'_>], recordings: &[Recording<'_>]) 
     lines.into_iter().map(line).collect()
 }
 
-/// What is said of a recording as a whole; what is not said of all of them has its name before it, unless it names it itself.
-fn general(recording: &Recording<'_>, recordings: &[Recording<'_>]) -> Vec<String> {
-    let says = |other: &Recording<'_>, text: &str| {
-        sentences(&other.analysis.caveats).iter().any(|(said, _)| said == text)
+/// What is said of recordings as a whole; what is not said of all of them has the name of its own before it, unless it names
+/// it itself.
+fn general(recordings: &[Recording<'_>]) -> Vec<String> {
+    let said: Vec<Vec<String>> = recordings.iter().map(said_of).collect();
+    let mut by: HashMap<&str, usize> = HashMap::new();
+    let of_each = said.iter().flat_map(|texts| texts.iter().collect::<HashSet<_>>());
+    of_each.for_each(|text| *by.entry(text).or_default() += 1);
+    let line = |name: &str, text: &String| {
+        let is_named = by.get(text.as_str()) == Some(&recordings.len()) || text.contains(name);
+        if is_named { text.clone() } else { format!("{name}: {text}") }
     };
-    let line = |(text, _): (String, usize)| {
-        let is_named = recordings.iter().all(|other| says(other, &text)) || text.contains(recording.name);
-        if is_named { text } else { format!("{}: {text}", recording.name) }
+    let lines = |(one, said): (&Recording<'_>, &Vec<String>)| -> Vec<String> {
+        said.iter().map(|text| line(one.name, text)).collect()
     };
-    sentences(&recording.analysis.caveats).into_iter().map(line).collect()
+    recordings.iter().zip(&said).flat_map(lines).collect()
+}
+
+/// Each sentence once.
+fn said_of(recording: &Recording<'_>) -> Vec<String> {
+    sentences(&recording.analysis.caveats).into_iter().map(|(text, _)| text).collect()
 }
 
 fn caveats(entries: &[Entry<'_>], recordings: &[Recording<'_>]) -> Markup {
