@@ -195,7 +195,7 @@ fn load(now: &Row<'_>) -> Option<String> {
         ));
     }
     (busy_p99 > idle_p99).then(|| {
-        format!("Threads woke later when other programs used the CPUs, but so few turns do not settle it; `{SETTLES_LOAD}` would.")
+        format!("1 wake-up in 100 was more than {busy_p99} late when other programs used the CPUs, and {idle_p99} when none did, but so few turns do not settle it; `{SETTLES_LOAD}` would.")
     })
 }
 
@@ -210,7 +210,7 @@ fn priority(now: &Row<'_>, row: &Row<'_>) -> Option<String> {
         ));
     }
     (realtime_p99 < normal_p99).then(|| {
-        format!("Under load, threads with real-time priority woke earlier, but so few turns do not settle it; `{SETTLES_PRIORITY}` would.")
+        format!("Under load, 1 wake-up in 100 was more than {realtime_p99} late with real-time priority, and {normal_p99} without, but so few turns do not settle it; `{SETTLES_PRIORITY}` would.")
     })
 }
 

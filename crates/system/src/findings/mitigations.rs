@@ -15,12 +15,17 @@ pub(super) fn examine(root: &Root) -> Option<Finding> {
     if all.is_empty() {
         return None;
     }
+    // "Not affected", "Vulnerable…", "Mitigation: …", "Unknown…": Documentation/ABI/testing/sysfs-devices-system-cpu.
+    let is_free = |reading: &&Reading| reading.text().is_some_and(|text| text.trim() == "Not affected");
+    let affected = all.len() - all.iter().filter(is_free).count();
     let line = CommandLine::read(root);
     let off = line.value("mitigations") == Some("off");
     let found = match (off, mitigated.len()) {
         (true, _) => "mitigations of processor flaws are switched off".to_owned(),
         (false, 0) => "no processor flaw is mitigated here".to_owned(),
-        (false, count) => format!("{count} of {} processor flaws are mitigated", all.len()),
+        (false, 1) if affected == 1 => "1 processor flaw is mitigated".to_owned(),
+        (false, count) if count == affected => format!("{count} processor flaws are mitigated"),
+        (false, count) => format!("{count} of this processor's {affected} flaws are mitigated"),
     };
     let draft = finding(FindingId::Mitigations, Verdict::Note, found).why(
         "Mitigations slow down entering the kernel and switching between threads. They protect \
