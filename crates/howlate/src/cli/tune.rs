@@ -6,8 +6,8 @@ use std::str::FromStr;
 
 use clap::{Arg, Args, Subcommand, ValueEnum, ValueHint};
 use howlate_analyse::compare::Statistic;
-use howlate_knobs::{Knob, Scope, all, named};
-use howlate_model::{Span, nearest};
+use howlate_knobs::{Knob, State, all, named};
+use howlate_model::{Scope, Span, nearest};
 use howlate_trace::Choice;
 
 use super::{Cyclic, Measuring, Notify, Printing, Sleep, completion_values, file_name};
@@ -172,17 +172,25 @@ impl Goal {
 pub(crate) enum KnobSelection {
     All,
     Of(Scope),
-    One(&'static str),
+    One(&'static Knob),
 }
 
 impl KnobSelection {
     /// Whether it means this one. What turns nothing has to be named.
-    pub(crate) fn means(self, knob: &Knob) -> bool {
+    pub(crate) fn means(self, knob: &Knob, state: &State) -> bool {
         match self {
-            Self::One(name) => knob.name == name,
-            _ if knob.name == "nothing" => false,
+            Self::One(one) => knob.name == one.name,
+            Self::All => !state.turns_nothing(),
+            Self::Of(scope) => knob.scope == scope && !state.turns_nothing(),
+        }
+    }
+
+    /// Whether any that holds for `scope` may be meant.
+    pub(crate) fn reaches(self, scope: Scope) -> bool {
+        match self {
+            Self::One(one) => one.scope == scope,
             Self::All => true,
-            Self::Of(scope) => knob.scope == scope,
+            Self::Of(chosen) => chosen == scope,
         }
     }
 }
@@ -192,7 +200,7 @@ impl FromStr for KnobSelection {
 
     fn from_str(text: &str) -> Result<Self, String> {
         match (text.trim(), named(text.trim())) {
-            (_, Some(knob)) => Ok(Self::One(knob.name)),
+            (_, Some(knob)) => Ok(Self::One(knob)),
             ("all", _) => Ok(Self::All),
             ("thread", _) => Ok(Self::Of(Scope::Thread)),
             ("machine", _) => Ok(Self::Of(Scope::Machine)),
@@ -253,6 +261,9 @@ pub(crate) fn with_work(words: impl Iterator<Item = OsString>) -> Vec<OsString> 
 
 #[cfg(test)]
 mod tests {
+    use howlate_model::Tuned;
+    use howlate_procfs::Root;
+
     use super::*;
 
     fn words(line: &str) -> String {
@@ -273,11 +284,17 @@ mod tests {
 
     #[test]
     fn names_are_known_and_nothing_has_to_be_named() {
-        let Ok(KnobSelection::One("timer_slack")) = "timer_slack".parse() else { panic!("it is one") };
+        let Ok(KnobSelection::One(slack)) = "timer_slack".parse() else { panic!("it is one") };
+        assert_eq!(slack.name, "timer_slack");
         let wrong = "timerslack".parse::<KnobSelection>().err().unwrap_or_default();
         assert!(wrong.contains("did you mean `timer_slack`?"), "{wrong}");
-        let nothing = named("nothing").unwrap();
-        assert!(!KnobSelection::All.means(nothing) && !KnobSelection::Of(Scope::Thread).means(nothing));
-        assert!(KnobSelection::One("nothing").means(nothing));
+        let nothing = named(Tuned::NOTHING).unwrap();
+        let state = nothing.state(&Root::live());
+        assert!(
+            [KnobSelection::All, KnobSelection::Of(Scope::Thread)]
+                .iter()
+                .all(|one| !one.means(nothing, &state))
+        );
+        assert!(KnobSelection::One(nothing).means(nothing, &state));
     }
 }

@@ -1,9 +1,9 @@
 //! Every setting: whether it is tried, and what it would change.
 
 use howlate_knobs::{Change, Knob, State, Status, ThreadSetting, all};
-use howlate_model::{Condition, Write};
+use howlate_model::{Condition, PermanentWay, Write};
 use howlate_procfs::Root;
-use howlate_render::{Fate, Listed, PermanentWay};
+use howlate_render::{Fate, Listed};
 
 use super::apply::{Unaltered, altered, writes};
 use super::facts::Facts;
@@ -36,17 +36,16 @@ impl Candidates {
             let state = of_program(beside(knob.state(root), base), program);
             let from_outside =
                 program.zip(state.change.as_ref()).and_then(|(facts, change)| facts.fate(change));
-            let fate = match (chosen.iter().any(|chosen| chosen.means(knob)), from_outside) {
+            let fate = match (chosen.iter().any(|chosen| chosen.means(knob, &state)), from_outside) {
                 (true, None) => fate(knob, &state, base),
                 (true, Some(fate)) => fate,
                 (false, _) => Fate::NotAsked,
             };
-            let way = |way: howlate_knobs::Way| PermanentWay { by: way.by, apply: way.apply, undo: way.undo };
-            let permanent = knob.permanent(&state).into_iter().map(way).collect();
+            let permanent = knob.permanent(&state);
             Candidate { knob, state, fate, permanent }
         };
         // What turns nothing is there for those who name it.
-        let is_listed = |one: &Candidate| one.knob.name != "nothing" || one.fate != Fate::NotAsked;
+        let is_listed = |one: &Candidate| !one.state.turns_nothing() || one.fate != Fate::NotAsked;
         Self { all: all().map(one).filter(is_listed).collect() }
     }
 
@@ -70,7 +69,7 @@ impl Candidate {
     pub(super) fn listed(&self) -> Listed {
         Listed {
             knob: self.knob.name,
-            scope: self.knob.scope.name(),
+            scope: self.knob.scope,
             what: self.knob.what,
             from: self.state.from.clone(),
             to: self.state.to.clone(),

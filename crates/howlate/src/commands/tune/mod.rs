@@ -14,8 +14,7 @@ mod tuners;
 
 use howlate_analyse::compare::Track;
 use howlate_guard::{Guard, LockError};
-use howlate_knobs::{Scope, all};
-use howlate_model::{HowEnded, Span, shell_word};
+use howlate_model::{HowEnded, Scope, Span, shell_word};
 use howlate_plan::{Plan, Trials};
 use howlate_procfs::Root;
 use howlate_render as render;
@@ -27,6 +26,7 @@ use crate::environment;
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::history::HistoryEntry;
+use crate::refused_option::NotForTune;
 use crate::terminal;
 use candidates::Candidates;
 use howlate_session::Environment;
@@ -115,8 +115,7 @@ fn say_how_to_go_on(track: &Track) {
 
 /// While another howlate has settings changed, those of the machine are not what they look like.
 fn stand_alone(guard: &Guard, how: &HowToTune) -> Result<(), Error> {
-    let of_machine =
-        |chosen: &KnobSelection| all().any(|knob| knob.scope == Scope::Machine && chosen.means(knob));
+    let of_machine = |chosen: &KnobSelection| chosen.reaches(Scope::Machine);
     match how.knobs.iter().any(of_machine).then(|| guard.begin()) {
         Some(Err(LockError::Busy)) => Err(LockError::Busy.into()),
         // Whether it matters that there is no place for a journal is seen when it is known what may be changed.
@@ -171,11 +170,11 @@ fn refuse_what_is_not_for_tune(work: &mut TuneWork) -> Result<(), Error> {
     let (measuring, _) = work.parts();
     let output = &measuring.output;
     let refused = [
-        ("--why", asks_why),
-        ("--rounds", measuring.extent.rounds.is_some()),
-        ("--samples-out", output.samples_out.is_some()),
-        ("--fail-above", !measuring.run.fail_above.is_empty()),
-        ("--format", !matches!(output.printed(), Format::Text | Format::Json)),
+        (NotForTune::Why, asks_why),
+        (NotForTune::Rounds, measuring.extent.rounds.is_some()),
+        (NotForTune::SamplesOut, output.samples_out.is_some()),
+        (NotForTune::FailAbove, !measuring.run.fail_above.is_empty()),
+        (NotForTune::Format, !matches!(output.printed(), Format::Text | Format::Json)),
     ];
     match refused.into_iter().find(|(_, is_asked)| *is_asked) {
         Some((option, _)) => Err(Error::NotForTune(option)),

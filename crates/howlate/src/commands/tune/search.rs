@@ -6,7 +6,7 @@
 
 use howlate_analyse::compare::{Statistic, Track, Trial};
 use howlate_knobs::{Change, ThreadSetting};
-use howlate_model::{Caveat, Condition, Span, Tuning, Write};
+use howlate_model::{Caveat, Condition, Span, Tuned, Tuning, Write};
 use howlate_plan::Trials;
 use howlate_render as render;
 
@@ -94,7 +94,7 @@ pub(super) struct Trying {
 
 impl Trying {
     pub(super) fn new(mut trials: Trials, candidates: &Candidates, how: &HowToTune) -> Self {
-        let nothing = |condition: &Condition| altered(condition, "nothing", &NOTHING).ok();
+        let nothing = |condition: &Condition| altered(condition, Tuned::NOTHING, &NOTHING).ok();
         // There is no condition in which nothing cannot be turned.
         let nothing = trials.add(nothing).unwrap_or(BASELINE);
         let mut tried = Vec::new();
