@@ -4,19 +4,19 @@ use std::io;
 use std::path::PathBuf;
 
 use howlate_fleet::{FleetError, HostError};
-use howlate_guard::LockError;
 use howlate_guest::GuestError;
 use howlate_import::ImportError;
 use howlate_load::StartError;
 use howlate_model::{CpuSet, EngineError, shell_path};
-use howlate_plan::{NotOne, PlanError};
+use howlate_plan::PlanError;
 use howlate_record::{CreateError, NoSource, ReadError};
 use howlate_render::legible_lines;
 use howlate_report::{Chart, NoPicture, NoPng};
 use howlate_serve::ServeError;
 use howlate_session::SessionError;
 use howlate_trace::{Choice, Refusal, TracerMissing};
-use howlate_watch::WatchError;
+use howlate_tune::TuneError;
+use howlate_watch::{ProgramFailed, WatchError};
 
 use crate::plans;
 use crate::refused_option::{FleetOption, NotForGuests, NotForTune, OutputOfGuest};
@@ -99,18 +99,12 @@ pub(crate) enum Error {
     NothingWatches(Choice),
     #[error("what processes wait for cannot be seen here: {0}")]
     Waits(Refusal),
-    #[error("{program} {how}")]
-    ProgramFailed { program: String, how: String },
     #[error(transparent)]
-    NotOne(#[from] NotOne),
-    #[error("no setting can be tried on `{program}`: {why}")]
-    NothingToTune { program: String, why: &'static str },
+    ProgramFailed(#[from] ProgramFailed),
+    #[error(transparent)]
+    Tune(#[from] TuneError),
     #[error("{0} is not for `howlate tune`")]
     NotForTune(NotForTune),
-    #[error("running here: {}; settings of the machine would change while they are tried", .0.join(" and "))]
-    Tuners(Vec<&'static str>),
-    #[error(transparent)]
-    Locked(#[from] LockError),
     #[error(transparent)]
     Fleet(#[from] FleetError),
     #[error(transparent)]
@@ -157,16 +151,8 @@ impl Error {
                 Some("give fewer `--rounds`, fewer `--samples`, or fewer conditions".into())
             }
             Self::Plan(_) => None,
-            Self::NotOne(_) => Some("such as `howlate tune sleep --for 1ms`, or `howlate tune cyclic --period 1ms`".into()),
             Self::ChartIsPicture => Some("leave out `--format`, or `--chart` for everything on a page".into()),
             Self::NotForTune(option) => Some(option.hint().into()),
-            Self::Tuners(names) => Some(format!(
-                "stop it meanwhile (`sudo systemctl stop {}`), try only settings of threads (`--knobs thread`), or \
-                 add `--beside-tuners`: what it changes meanwhile is left alone and named",
-                names.join(" ")
-            )),
-            Self::Locked(LockError::Busy) => Some("wait until it ends; if one was killed, `howlate tune --restore` puts settings back".into()),
-            Self::Locked(_) => Some("run it as root, or name a folder of yours in XDG_RUNTIME_DIR; without a program, `--knobs thread` changes only howlate's own threads".into()),
             Self::Guest(error) => error.hint(),
             Self::NotForGuests(found) => Some(found.hint().into()),
             Self::OutputOfGuest(option) => Some(format!("write it before the `--`: `howlate guest {option} … -- …`")),
@@ -222,8 +208,9 @@ impl Error {
             Self::Watch(error) => error.hint(),
             Self::NothingWatches(_) => Some("leave `--tracer` out, or mark the loops of the program: see `howlate watch --help`".into()),
             Self::Waits(_) => Some("`howlate watch PID` sees one process where that is allowed".into()),
-            Self::NothingToTune { .. } => Some("`howlate watch` shows which of its threads wake, and what wakes them".into()),
-            Self::ProgramFailed { .. } => Some("what was seen of it before that is above".into()),
+            Self::Tune(TuneError::Session(error)) => session_hint(error),
+            Self::Tune(error) => error.hint(),
+            Self::ProgramFailed(_) => Some("what was seen of it before that is above".into()),
             Self::Fleet(error) => error.hint(),
             Self::Host(_) => None,
             Self::Serve(error) => error.hint(),

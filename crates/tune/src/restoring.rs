@@ -1,20 +1,30 @@
-//! `howlate tune --restore`
+//! Settings that a howlate has left changed that was killed together with its guardian.
 
 use howlate_model::Caveat;
-use howlate_render as render;
 
-use crate::error::Error;
-use crate::exit_status::Status;
-use crate::terminal;
+use crate::error::TuneError;
 
-/// Puts back what a howlate left that was killed together with its guardian, and says what that was.
-pub(super) fn restore(is_json: bool) -> Result<Status, Error> {
-    let found = howlate_guard::restore()?;
-    let is_whole = !found.iter().any(is_left);
-    let text =
-        if is_json { render::tune_restored_json(&found, is_whole)? } else { render::tune_restored(&found) };
-    terminal::print_or_json(&text, is_json)?;
-    Ok(if is_whole { Status::Done } else { Status::NotTrustworthy })
+/// What was found of such settings.
+#[derive(Clone, Debug)]
+pub struct Restored {
+    /// What became of each.
+    pub caveats: Vec<Caveat>,
+}
+
+/// Puts them back.
+///
+/// # Errors
+///
+/// When another howlate is at work, or the journal cannot be read.
+pub fn restore() -> Result<Restored, TuneError> {
+    Ok(Restored { caveats: howlate_guard::restore()? })
+}
+
+impl Restored {
+    /// Whether none is left changed.
+    pub fn is_whole(&self) -> bool {
+        !self.caveats.iter().any(is_left)
+    }
 }
 
 const fn is_left(caveat: &Caveat) -> bool {

@@ -1,37 +1,23 @@
 //! `howlate tune`
 
-mod apply;
-mod budget;
-mod candidates;
-mod facts;
+mod extent;
 mod program;
-mod report;
-mod restoring;
-#[cfg(test)]
-mod scripted;
-mod search;
-mod tuners;
 
-use howlate_analyse::compare::Track;
-use howlate_guard::{Guard, LockError};
-use howlate_model::{HowEnded, Scope, Span, shell_word};
-use howlate_plan::{Plan, Trials};
-use howlate_procfs::Root;
+use howlate_model::shell_word;
+use howlate_plan::Plan;
 use howlate_render as render;
+use howlate_session::{Environment, Request, Resume, Turning};
+use howlate_tune::{Found, Prepared, Reliance};
 
 use super::formats::is_json;
 use super::{cyclic, notify, request, say_kept, sleep};
-use crate::cli::{Format, Goal, HowToTune, KnobSelection, Measuring, Tune, TuneSubject, TuneWork};
+use crate::cli::{Format, HowToTune, Measuring, Tune, TuneSubject, TuneWork};
 use crate::environment;
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::history::HistoryEntry;
 use crate::refused_option::NotForTune;
 use crate::terminal;
-use candidates::Candidates;
-use howlate_session::Environment;
-use howlate_session::{Parts, Request, Resume, Turning, measure_in_steps};
-use search::Trying;
 
 pub(crate) fn run(asked: Tune) -> Result<Status, Error> {
     match asked.subject {
@@ -46,114 +32,105 @@ fn try_on_own_threads(mut work: TuneWork) -> Result<Status, Error> {
     let (measuring, how) = work.parts();
     let how = how.clone();
     if how.restore {
-        return restoring::restore(is_json(measuring.output.printed()));
+        return restore(is_json(measuring.output.printed()));
     }
     let resume = match measuring.output.out.as_deref() {
         Some(out) if resumes => Resume::open(out, true)?,
         _ => Resume::No,
     };
     let seed = resume.seed().unwrap_or_else(|| measuring.run.seed());
-    choose_extent(&mut work);
+    extent::choose(&mut work);
     let environment = if how.dry_run { Environment::read() } else { environment::begin()? };
     let plan = plan(&mut work, &environment, seed)?;
-    let trials = Trials::from_plan(plan.clone(), seed)?;
-    let guard = Guard::default();
-    if !how.dry_run {
-        stand_alone(&guard, &how)?;
-    }
-    let candidates = Candidates::list(&Root::live(), &how.knobs, trials.base(), None);
     let (measuring, _) = work.parts();
     if how.dry_run {
-        return list(&candidates, &trials, &how, is_json(measuring.output.printed()));
+        let settings = Prepared::look(plan, seed, how.options())?;
+        return list(&settings, &how, is_json(measuring.output.printed()));
     }
-    try_all(&plan, trials, (&candidates, guard), (&how, measuring), &environment, (seed, resume))
+    let settings = Prepared::begin(plan, seed, how.options())?;
+    try_all(settings, measuring, &environment, seed, resume)
 }
 
 fn try_all(
-    plan: &Plan,
-    trials: Trials,
-    (candidates, guard): (&Candidates, Guard),
-    (how, measuring): (&HowToTune, &Measuring),
+    settings: Prepared,
+    measuring: &Measuring,
     environment: &Environment,
-    (seed, resume): (u64, Resume),
+    seed: u64,
+    resume: Resume,
 ) -> Result<Status, Error> {
-    let turning = turning(candidates, guard, how, measuring.output.printing.quiet)?;
-    let mut trying = Trying::new(trials, candidates, how);
-    let plan = Plan { conditions: trying.conditions().to_vec(), ..plan.clone() };
+    let quiet = measuring.output.printing.quiet;
+    let turning = turning(&settings, quiet)?;
     let kept = HistoryEntry::begin("tune", measuring.output.out.as_deref(), measuring.no_save);
     let place = kept.path();
     let request = Request {
         kept: place.as_deref(),
         ..request("tune", seed, environment, &measuring.run, &measuring.output)
     };
-    let parts = Parts { turning, engine: None };
-    let track = measure_in_steps(request, environment, &plan, &mut trying, parts, resume)?;
-    let report = report::build(candidates, &trying, &track);
-    let format = measuring.output.printed();
-    let text = if is_json(format) {
-        render::tune_json(&report)?
-    } else {
-        render::tune_text(&report, terminal::width())
-    };
-    terminal::print_or_json(&text, is_json(format))?;
-    say_kept(kept, measuring.output.printing.quiet);
-    if measuring.output.out.is_some() && !measuring.output.printing.quiet {
-        say_how_to_go_on(&track);
+    let found = settings.measure(request, environment, turning, resume)?;
+    print(&found, is_json(measuring.output.printed()))?;
+    say_kept(kept, quiet);
+    if measuring.output.out.is_some() && !quiet {
+        say_how_to_go_on(&found);
     }
-    Ok(report::status(&report, &track))
+    Ok(found.reliance().into())
+}
+
+impl From<Reliance> for Status {
+    fn from(reliance: Reliance) -> Self {
+        match reliance {
+            Reliance::Sound => Self::Done,
+            Reliance::NotTrustworthy => Self::NotTrustworthy,
+        }
+    }
+}
+
+/// What was found.
+fn print(found: &Found, is_json: bool) -> Result<(), Error> {
+    let report = found.report();
+    let text = match is_json {
+        true => render::tune_json(&report)?,
+        false => render::tune_text(&report, terminal::width()),
+    };
+    Ok(terminal::print_or_json(&text, is_json)?)
 }
 
 /// What continues a run that was interrupted.
-fn say_how_to_go_on(track: &Track) {
-    let is_interrupted = track.analysis.end.as_ref().is_some_and(|end| end.how == HowEnded::Interrupted);
-    if is_interrupted {
-        let words = track.analysis.header.arguments.iter().filter(|word| *word != "--resume").map(shell_word);
+fn say_how_to_go_on(found: &Found) {
+    if found.is_interrupted() {
+        let words = found.arguments().iter().filter(|word| *word != "--resume").map(shell_word);
         let typed = words.collect::<Vec<_>>().join(" ");
         terminal::say(&format!("To go on: howlate {typed} --resume\n"));
     }
 }
 
-/// While another howlate has settings changed, those of the machine are not what they look like.
-fn stand_alone(guard: &Guard, how: &HowToTune) -> Result<(), Error> {
-    let of_machine = |chosen: &KnobSelection| chosen.reaches(Scope::Machine);
-    match how.knobs.iter().any(of_machine).then(|| guard.begin()) {
-        Some(Err(LockError::Busy)) => Err(LockError::Busy.into()),
-        // Whether it matters that there is no place for a journal is seen when it is known what may be changed.
-        _ => Ok(()),
-    }
-}
-
-/// What turns settings of the machine, where any is to be tried: nobody else may do so meanwhile. Says what will be
-/// changed before it is.
-fn turning(
-    candidates: &Candidates,
-    guard: Guard,
-    how: &HowToTune,
-    quiet: bool,
-) -> Result<Option<Turning>, Error> {
-    let Some(text) = render::tune_announcement(&candidates.listed(), terminal::width()) else {
-        return Ok(None);
-    };
-    let tuners = tuners::at_work(&Root::live());
-    if !tuners.is_empty() && !how.beside_tuners {
-        return Err(Error::Tuners(tuners));
-    }
-    guard.begin()?;
-    if !quiet {
-        terminal::say(&text);
-    }
-    Ok(Some(Turning::by(guard)))
+/// What turns settings of the machine, where any is to be tried; says what will be changed before it is.
+fn turning(settings: &Prepared, quiet: bool) -> Result<Option<Turning>, Error> {
+    let turning = settings.turning()?;
+    let text = render::tune_announcement(&settings.listed(), terminal::width());
+    text.filter(|_| !quiet).iter().for_each(|text| terminal::say(text));
+    Ok(turning)
 }
 
 /// Every setting with its state here; nothing is changed.
-fn list(candidates: &Candidates, trials: &Trials, how: &HowToTune, is_json: bool) -> Result<Status, Error> {
-    let (baseline, listed) = (&trials.base()[0], candidates.listed());
+fn list(settings: &Prepared, how: &HowToTune, is_json: bool) -> Result<Status, Error> {
+    let (baseline, listed) = (settings.baseline(), settings.listed());
     let text = match is_json {
         true => render::tune_listing_json(baseline, &listed, how.budget)?,
         false => render::tune_listing(baseline, &listed, how.budget, terminal::width()),
     };
     terminal::print_or_json(&text, is_json)?;
     Ok(Status::Done)
+}
+
+/// Puts back what a howlate left that was killed together with its guardian, and says what that was.
+fn restore(is_json: bool) -> Result<Status, Error> {
+    let restored = howlate_tune::restore()?;
+    let text = match is_json {
+        true => render::tune_restored_json(&restored.caveats, restored.is_whole())?,
+        false => render::tune_restored(&restored.caveats),
+    };
+    terminal::print_or_json(&text, is_json)?;
+    Ok(if restored.is_whole() { Status::Done } else { Status::NotTrustworthy })
 }
 
 fn plan(work: &mut TuneWork, environment: &Environment, seed: u64) -> Result<Plan, Error> {
@@ -179,48 +156,5 @@ fn refuse_what_is_not_for_tune(work: &mut TuneWork) -> Result<(), Error> {
     match refused.into_iter().find(|(_, is_asked)| *is_asked) {
         Some((option, _)) => Err(Error::NotForTune(option)),
         None => Ok(()),
-    }
-}
-
-/// About so long is a turn, if it need not be longer to hold enough wake-ups.
-const TURN: Span = Span::from_millis(150);
-
-/// A turn of its own for each setting and round: what was typed, or as many wake-ups as the numbers of a turn take.
-fn choose_extent(work: &mut TuneWork) {
-    let each = length(work);
-    let (measuring, how) = work.parts();
-    let extent = &mut measuring.extent;
-    extent.rounds = Some(1);
-    if extent.samples.is_none() && extent.duration.is_none() {
-        extent.samples = Some(samples(each, how.goal));
-    }
-}
-
-/// A tenth more than the goal takes, because late wake-ups may swallow others.
-fn samples(each: Span, goal: Goal) -> u64 {
-    let least = (goal.statistic().least() * 11 / 10).max(20);
-    (TURN.as_nanos() / each.as_nanos().max(1)).clamp(least, 2_000)
-}
-
-/// How long one wake-up takes.
-fn length(work: &TuneWork) -> Span {
-    let first = |lengths: &[Span]| lengths.first().copied().unwrap_or(Span::from_millis(1));
-    match work {
-        TuneWork::Cyclic(tried) => first(&tried.work.period),
-        TuneWork::Sleep(tried) => first(&tried.work.lengths),
-        TuneWork::Notify(tried) => first(&tried.work.after),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_turn_holds_enough_for_its_goal_and_is_short() {
-        assert_eq!(samples(Span::from_millis(1), Goal::P99), 150);
-        assert_eq!(samples(Span::from_millis(10), Goal::P99), 110);
-        assert_eq!(samples(Span::from_millis(10), Goal::P50), 20);
-        assert_eq!(samples(Span::from_micros(10), Goal::Max), 2_000);
     }
 }
