@@ -10,7 +10,8 @@ fn root() -> PathBuf {
 }
 
 /// Which crates of this project each crate may use. A stage knows the model and, where it must
-/// touch the kernel, `linux`, `procfs` and `safe-path`; `session` joins those of a measurement, and only the program knows all.
+/// touch the kernel, `linux`, `procfs` and `safe-path`; `session` joins those of a measurement, `tune` those of a search above it,
+/// and only the program knows all.
 const MAY_USE: &[(&str, &[&str])] = &[
     ("howlate-model", &[]),
     ("howlate-linux", &["howlate-model"]),
@@ -58,6 +59,24 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "howlate-runtimes",
             "howlate-system",
             "howlate-trace",
+        ],
+    ),
+    // It decides what is measured next, turns knobs through the guard, and looks at somebody's program while it does.
+    (
+        "howlate-tune",
+        &[
+            "howlate-model",
+            "howlate-analyse",
+            "howlate-guard",
+            "howlate-knobs",
+            "howlate-linux",
+            "howlate-plan",
+            "howlate-procfs",
+            "howlate-record",
+            "howlate-render",
+            "howlate-session",
+            "howlate-trace",
+            "howlate-watch",
         ],
     ),
     // Another page with the same words: it takes them from `render`.

@@ -4,21 +4,22 @@ use std::io;
 use std::path::PathBuf;
 
 use howlate_fleet::{FleetError, HostError};
-use howlate_guard::LockError;
 use howlate_guest::GuestError;
 use howlate_import::ImportError;
 use howlate_load::StartError;
 use howlate_model::{CpuSet, EngineError, shell_path};
-use howlate_plan::{NotOne, PlanError};
+use howlate_plan::PlanError;
 use howlate_record::{CreateError, NoSource, ReadError};
 use howlate_render::legible_lines;
 use howlate_report::{Chart, NoPicture, NoPng};
 use howlate_serve::ServeError;
 use howlate_session::SessionError;
 use howlate_trace::{Choice, Refusal, TracerMissing};
-use howlate_watch::WatchError;
+use howlate_tune::TuneError;
+use howlate_watch::{ProgramFailed, WatchError};
 
 use crate::plans;
+use crate::refused_option::{FleetOption, NotForGuests, NotForTune, OutputOfGuest};
 use crate::terminal::{ERROR, HINT, paint};
 
 /// Why a command could not be carried out.
@@ -63,9 +64,9 @@ pub(crate) enum Error {
     #[error(transparent)]
     Guest(#[from] GuestError),
     #[error("`{0}` cannot be used in a guest")]
-    NotForGuests(String),
+    NotForGuests(NotForGuests),
     #[error("{0} belongs to `howlate guest` itself, not to what runs in the guest")]
-    OutputOfGuest(&'static str),
+    OutputOfGuest(OutputOfGuest),
     #[error("there is no folder {}", .0.display())]
     NoFolder(PathBuf),
     #[error("there is nothing to draw as `{}`", .0.kind)]
@@ -98,18 +99,12 @@ pub(crate) enum Error {
     NothingWatches(Choice),
     #[error("what processes wait for cannot be seen here: {0}")]
     Waits(Refusal),
-    #[error("{program} {how}")]
-    ProgramFailed { program: String, how: String },
     #[error(transparent)]
-    NotOne(#[from] NotOne),
-    #[error("no setting can be tried on `{program}`: {why}")]
-    NothingToTune { program: String, why: &'static str },
+    ProgramFailed(#[from] ProgramFailed),
+    #[error(transparent)]
+    Tune(#[from] TuneError),
     #[error("{0} is not for `howlate tune`")]
-    NotForTune(&'static str),
-    #[error("running here: {}; settings of the machine would change while they are tried", .0.join(" and "))]
-    Tuners(Vec<&'static str>),
-    #[error(transparent)]
-    Locked(#[from] LockError),
+    NotForTune(NotForTune),
     #[error(transparent)]
     Fleet(#[from] FleetError),
     #[error(transparent)]
@@ -122,8 +117,8 @@ pub(crate) enum Error {
     FleetOther { path: PathBuf },
     #[error("`{found}` is set by the fleet itself")]
     FleetWord { found: String },
-    #[error("`{found}` {why}")]
-    FleetOption { found: &'static str, why: &'static str },
+    #[error(transparent)]
+    FleetOption(#[from] FleetOption),
     #[error("`howlate run` does not take `{found}`")]
     FleetWords { found: String },
     #[error("there is no command `{0}`")]
@@ -156,21 +151,10 @@ impl Error {
                 Some("give fewer `--rounds`, fewer `--samples`, or fewer conditions".into())
             }
             Self::Plan(_) => None,
-            Self::NotOne(_) => Some("such as `howlate tune sleep --for 1ms`, or `howlate tune cyclic --period 1ms`".into()),
             Self::ChartIsPicture => Some("leave out `--format`, or `--chart` for everything on a page".into()),
-            Self::NotForTune("--why") => Some("`howlate why` says where lateness comes from".into()),
-            Self::NotForTune("--rounds") => Some("there are as many turns as are needed; `--budget` limits how long they may take".into()),
-            Self::NotForTune(_) => Some("save a recording with `--out`, and use it with `howlate show` or `howlate compare`".into()),
-            Self::Tuners(names) => Some(format!(
-                "stop it meanwhile (`sudo systemctl stop {}`), try only settings of threads (`--knobs thread`), or \
-                 add `--beside-tuners`: what it changes meanwhile is left alone and named",
-                names.join(" ")
-            )),
-            Self::Locked(LockError::Busy) => Some("wait until it ends; if one was killed, `howlate tune --restore` puts settings back".into()),
-            Self::Locked(_) => Some("run it as root, or name a folder of yours in XDG_RUNTIME_DIR; without a program, `--knobs thread` changes only howlate's own threads".into()),
+            Self::NotForTune(option) => Some(option.hint().into()),
             Self::Guest(error) => error.hint(),
-            Self::NotForGuests(word) if word.starts_with('-') => Some("leave it out: only the recording leaves a guest".into()),
-            Self::NotForGuests(_) => Some("commands that measure can: `-- cyclic …`, `-- sleep …`, `-- notify …`, `-- run PLAN`; `-- selfcheck`, `-- doctor` and `-- top` as well".into()),
+            Self::NotForGuests(found) => Some(found.hint().into()),
             Self::OutputOfGuest(option) => Some(format!("write it before the `--`: `howlate guest {option} … -- …`")),
             Self::Session(error) => session_hint(error),
             Self::Create(error) => Some(create_hint(error)),
@@ -224,8 +208,9 @@ impl Error {
             Self::Watch(error) => error.hint(),
             Self::NothingWatches(_) => Some("leave `--tracer` out, or mark the loops of the program: see `howlate watch --help`".into()),
             Self::Waits(_) => Some("`howlate watch PID` sees one process where that is allowed".into()),
-            Self::NothingToTune { .. } => Some("`howlate watch` shows which of its threads wake, and what wakes them".into()),
-            Self::ProgramFailed { .. } => Some("what was seen of it before that is above".into()),
+            Self::Tune(TuneError::Session(error)) => session_hint(error),
+            Self::Tune(error) => error.hint(),
+            Self::ProgramFailed(_) => Some("what was seen of it before that is above".into()),
             Self::Fleet(error) => error.hint(),
             Self::Host(_) => None,
             Self::Serve(error) => error.hint(),
@@ -234,11 +219,7 @@ impl Error {
             Self::FleetWord { .. } => {
                 Some("each node is called as its host, and its recording is put into the fleet's folder: see --folder".into())
             }
-            Self::FleetOption { found: "--nodes", .. } => {
-                Some("such as `--on kubernetes --nodes 3`, or `--every-node`".into())
-            }
-            Self::FleetOption { found: "--program", .. } => Some("name the image with `--image`".into()),
-            Self::FleetOption { .. } => Some("leave it out".into()),
+            Self::FleetOption(option) => Some(option.hint().into()),
             Self::FleetWords { .. } => Some("`howlate run --help` lists what it takes".into()),
             Self::NoCommand(_) => Some("`howlate --help` lists the commands".into()),
             Self::Load(error) => load_hint(error),

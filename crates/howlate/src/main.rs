@@ -11,6 +11,7 @@ mod exit_status;
 mod experiment;
 mod history;
 mod plans;
+mod refused_option;
 mod snapshot_file;
 mod terminal;
 

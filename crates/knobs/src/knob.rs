@@ -1,33 +1,12 @@
 //! A knob, and what it is on one machine.
 
+use howlate_model::{PermanentWay, Scope};
 use howlate_procfs::{Root, Unreadable};
 
 use crate::change::{Change, ThreadSetting};
 use crate::rights::Rights;
-use crate::way::{Text, Way, ways};
+use crate::way::{Text, ways};
 use crate::writes::Writes;
-
-/// What a knob holds for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
-    /// A thread or process that asks for it.
-    Thread,
-    /// The whole machine, while it runs.
-    Machine,
-    /// The whole machine, from its start on.
-    Boot,
-}
-
-impl Scope {
-    /// Its name in JSON and on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Thread => "thread",
-            Self::Machine => "machine",
-            Self::Boot => "boot",
-        }
-    }
-}
 
 /// A setting that may make wake-ups more punctual.
 pub struct Knob {
@@ -136,6 +115,13 @@ pub struct State {
     pub change: Option<Change>,
 }
 
+impl State {
+    /// Whether turning it changes nothing, to see what chance finds.
+    pub const fn turns_nothing(&self) -> bool {
+        matches!(self.change, Some(Change::Thread(ThreadSetting::Nothing)))
+    }
+}
+
 impl Knob {
     /// What it is on the machine that `root` shows.
     pub fn state(&self, root: &Root) -> State {
@@ -143,7 +129,7 @@ impl Knob {
     }
 
     /// How it is turned for good on the machine that `root` shows.
-    pub fn permanent(&self, state: &State) -> Vec<Way> {
+    pub fn permanent(&self, state: &State) -> Vec<PermanentWay> {
         let own = self.texts.iter().map(|text| text.way());
         own.chain(state.change.iter().flat_map(|change| ways(self.name, change))).collect()
     }

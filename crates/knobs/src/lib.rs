@@ -16,8 +16,8 @@ mod writes;
 
 pub use change::{Change, ThreadSetting};
 pub use files::Files;
-pub use knob::{Knob, Scope, State, Status};
-pub use way::{Way, boot_remedy};
+pub use knob::{Knob, State, Status};
+pub use way::boot_remedy;
 pub use writes::{Writes, write_command};
 
 use howlate_model::Remedy;

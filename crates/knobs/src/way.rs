@@ -1,22 +1,11 @@
 //! How a knob is turned for good, in the ways that people use.
 
-use howlate_model::{Remedy, Snippet, shell_word};
+use howlate_model::{PermanentWay, Remedy, Snippet, shell_word};
 
 use crate::change::Change;
 use crate::writes::Writes;
 
-/// One way to make a setting permanent.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Way {
-    /// `systemd`, `sysctl.d`, `tmpfiles.d`, `boot`, `C`, `Rust`, `Python`, `shell`.
-    pub by: &'static str,
-    /// What to type, or to write into the program or file.
-    pub apply: String,
-    /// What takes it back.
-    pub undo: String,
-}
-
-/// The same as constants: what stands in a unit of systemd or in a program.
+/// A way to have a setting for good, as constants: what stands in a unit of systemd or in a program.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Text {
     /// By what, and the line.
@@ -29,17 +18,17 @@ pub(crate) enum Text {
 const TAKE_OUT: &str = "remove the line again";
 
 impl Text {
-    pub(crate) fn way(self) -> Way {
+    pub(crate) fn way(self) -> PermanentWay {
         let (by, apply) = match self {
             Self::Line(by, line) => (by, line.to_owned()),
             Self::Code(snippet) => (snippet.language.name(), snippet.one_line()),
         };
-        Way { by, apply, undo: TAKE_OUT.to_owned() }
+        PermanentWay { by, apply, undo: TAKE_OUT.to_owned() }
     }
 }
 
 /// What every knob of the same kind has.
-pub(crate) fn ways(name: &str, change: &Change) -> Vec<Way> {
+pub(crate) fn ways(name: &str, change: &Change) -> Vec<PermanentWay> {
     match change {
         Change::Files(writes) => of_files(name, writes),
         Change::Boot(words) => vec![boot(words)],
@@ -48,7 +37,7 @@ pub(crate) fn ways(name: &str, change: &Change) -> Vec<Way> {
 }
 
 /// Source: `sysctl.d(5)`, `tmpfiles.d(5)`; the latter writes to any file of `/sys` at each start.
-fn of_files(name: &str, writes: &Writes) -> Vec<Way> {
+fn of_files(name: &str, writes: &Writes) -> Vec<PermanentWay> {
     let file = format!("60-howlate-{}.conf", name.replace('_', "-"));
     let is_sysctl = writes.each.iter().all(|write| write.path.starts_with(SYSCTL));
     let (by, then) = match is_sysctl {
@@ -62,7 +51,7 @@ fn of_files(name: &str, writes: &Writes) -> Vec<Way> {
     let lines: Vec<String> = writes.patterns.iter().map(line).collect();
     let undo = [&[format!("sudo rm {target}")], &writes.remedy.undo[..]].concat().join(" && ");
     let apply = format!("printf '%s\\n' {} | sudo tee {target} && {then}", lines.join(" "));
-    vec![Way { by, apply, undo }]
+    vec![PermanentWay { by, apply, undo }]
 }
 
 const SYSCTL: &str = "/proc/sys/";
@@ -71,9 +60,9 @@ fn sysctl(path: &str, value: &str) -> String {
     format!("{} = {value}", path.strip_prefix(SYSCTL).unwrap_or(path).replace('/', "."))
 }
 
-fn boot(words: &str) -> Way {
+fn boot(words: &str) -> PermanentWay {
     let Remedy { apply, undo } = boot_remedy(words);
-    Way { by: "boot", apply: apply.join("; "), undo: undo.join("; ") }
+    PermanentWay { by: "boot", apply: apply.join("; "), undo: undo.join("; ") }
 }
 
 /// A change of the kernel's command line.

@@ -21,6 +21,11 @@ pub struct Tuned {
     pub writes: Vec<Write>,
 }
 
+impl Tuned {
+    /// The name of the knob that turns nothing: whatever is found of it is chance.
+    pub const NOTHING: &str = "nothing";
+}
+
 impl fmt::Display for Tuned {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&self.knobs.join("+"))

@@ -93,7 +93,7 @@ pub use screen::Screen;
 pub use self_check::{CheckedClass, Outcome as CheckOutcome, SelfCheck};
 pub use top::{ORDERS, Top, TopView, top_schema};
 pub use tune::{
-    Confirmed, ConfirmedNumber, Fate, Listed, PermanentWay, TuneReport, TuneRow, TunedProgram, Unrestored,
+    Confirmed, ConfirmedNumber, Fate, Listed, TuneReport, TuneRow, TunedProgram, Unrestored,
     tune_announcement, tune_json, tune_listing, tune_listing_json, tune_restored, tune_restored_json,
     tune_schema, tune_text,
 };

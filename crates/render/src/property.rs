@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use crate::numbers::length;
-use howlate_model::{Between, HasProperties, Placement, Property, ReceiverCpu, Value, WorkKind};
+use howlate_model::{Between, HasProperties, Placement, Property, ReceiverCpu, Tuned, Value, WorkKind};
 
 /// The heading of a property's column, where all that stand below it do `work`, if they do the same.
 pub const fn heading(property: Property, work: Option<WorkKind>) -> &'static str {
@@ -47,7 +47,7 @@ pub const BASELINE: &str = "baseline";
 
 /// A setting that was tried; the one that turns nothing, for telling what chance finds, by what it does.
 pub(crate) fn setting(name: &str) -> String {
-    if name == "nothing" { "nothing changed".to_owned() } else { name.to_owned() }
+    if name == Tuned::NOTHING { "nothing changed".to_owned() } else { name.to_owned() }
 }
 
 /// A value with its lengths as they are typed, `1ms`: what programs know it by.

@@ -25,6 +25,14 @@ impl Tier {
             Self::Switches => "switches",
         }
     }
+
+    /// Whether it sees what wakes threads. Records of switches alone say neither when a thread was to run nor who woke it.
+    pub const fn sees_wakers(self) -> bool {
+        match self {
+            Self::Bpf | Self::Tracefs => true,
+            Self::Switches => false,
+        }
+    }
 }
 
 impl fmt::Display for Tier {

@@ -112,9 +112,9 @@ mod tests {
     use howlate_model::{Loads, Policy, Sleeper};
     use howlate_trace::Choice;
 
-    use super::super::KnobSelection;
     use super::super::notify::By;
     use super::*;
+    use howlate_tune::KnobSelection;
 
     #[track_caller]
     fn are_taken<T: FromStr>(values: fn() -> Vec<&'static str>) {

@@ -51,7 +51,7 @@ pub(crate) use selfcheck::Selfcheck;
 pub(crate) use serve::Serve;
 pub(crate) use top::Top;
 pub(crate) use tracing::Reasons;
-pub(crate) use tune::{Goal, HowToTune, KnobSelection, Tune, TuneProgram, TuneSubject, TuneWork, with_work};
+pub(crate) use tune::{HowToTune, Tune, TuneProgram, TuneSubject, TuneWork, with_work};
 pub(crate) use watch::Watch;
 pub(crate) use why::Why;
 

@@ -2,13 +2,12 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use clap::{Arg, Args, Subcommand, ValueEnum, ValueHint};
 use howlate_analyse::compare::Statistic;
-use howlate_knobs::{Knob, Scope, all, named};
-use howlate_model::{Span, nearest};
+use howlate_model::Span;
 use howlate_trace::Choice;
+use howlate_tune::{KnobSelection, Options, ProgramOptions};
 
 use super::{Cyclic, Measuring, Notify, Printing, Sleep, completion_values, file_name};
 
@@ -146,6 +145,30 @@ pub(crate) struct HowToTune {
     pub(crate) restore: bool,
 }
 
+impl TuneProgram {
+    /// The same without what only the command line knows.
+    pub(crate) fn options(&self) -> ProgramOptions {
+        ProgramOptions {
+            threads: self.thread.clone(),
+            follow: self.follow,
+            turn: self.turn,
+            options: self.how.options(),
+        }
+    }
+}
+
+impl HowToTune {
+    /// The same without what only the command line knows.
+    pub(crate) fn options(&self) -> Options {
+        Options {
+            knobs: self.knobs.clone(),
+            goal: self.goal.statistic(),
+            budget: self.budget,
+            beside_tuners: self.beside_tuners,
+        }
+    }
+}
+
 /// A number of a turn.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Goal {
@@ -163,47 +186,6 @@ impl Goal {
             Self::P50 => Statistic::P50,
             Self::P99 => Statistic::P99,
             Self::Max => Statistic::Max,
-        }
-    }
-}
-
-/// Settings, by one of their names or by what they hold for.
-#[derive(Clone, Copy)]
-pub(crate) enum KnobSelection {
-    All,
-    Of(Scope),
-    One(&'static str),
-}
-
-impl KnobSelection {
-    /// Whether it means this one. What turns nothing has to be named.
-    pub(crate) fn means(self, knob: &Knob) -> bool {
-        match self {
-            Self::One(name) => knob.name == name,
-            _ if knob.name == "nothing" => false,
-            Self::All => true,
-            Self::Of(scope) => knob.scope == scope,
-        }
-    }
-}
-
-impl FromStr for KnobSelection {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match (text.trim(), named(text.trim())) {
-            (_, Some(knob)) => Ok(Self::One(knob.name)),
-            ("all", _) => Ok(Self::All),
-            ("thread", _) => Ok(Self::Of(Scope::Thread)),
-            ("machine", _) => Ok(Self::Of(Scope::Machine)),
-            (unknown, None) => {
-                let names = all().map(|knob| knob.name);
-                let meant = nearest(unknown, names)
-                    .map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
-                Err(format!(
-                    "there is no such setting{meant} `howlate tune --knobs all --dry-run` lists them"
-                ))
-            }
         }
     }
 }
@@ -269,15 +251,5 @@ mod tests {
         for line in ["howlate tune sleep --for 1ms", "howlate tune --help", "howlate doctor", "howlate"] {
             assert_eq!(words(line), line);
         }
-    }
-
-    #[test]
-    fn names_are_known_and_nothing_has_to_be_named() {
-        let Ok(KnobSelection::One("timer_slack")) = "timer_slack".parse() else { panic!("it is one") };
-        let wrong = "timerslack".parse::<KnobSelection>().err().unwrap_or_default();
-        assert!(wrong.contains("did you mean `timer_slack`?"), "{wrong}");
-        let nothing = named("nothing").unwrap();
-        assert!(!KnobSelection::All.means(nothing) && !KnobSelection::Of(Scope::Thread).means(nothing));
-        assert!(KnobSelection::One("nothing").means(nothing));
     }
 }

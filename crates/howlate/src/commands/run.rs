@@ -14,6 +14,7 @@ use crate::exit_status::{self, Status};
 use crate::experiment::Experiment;
 use crate::history::HistoryEntry;
 use crate::plans;
+use crate::refused_option::{NotForGuests, NotForTune};
 use crate::terminal;
 use howlate_session::Environment;
 use howlate_session::{Request, Resume, measure};
@@ -55,7 +56,7 @@ pub(crate) fn run(mut args: Run) -> Result<Status, Error> {
 /// Tries settings on what the plan says, as if that had been typed after `howlate tune`.
 fn tuning(args: Run, mut work: TuneWork) -> Result<Status, Error> {
     if args.reasons.why {
-        return Err(Error::NotForTune("--why"));
+        return Err(Error::NotForTune(NotForTune::Why));
     }
     let path = args.recording();
     Resume::open(&path, args.resume || args.dry_run)?;
@@ -72,7 +73,7 @@ fn tuning(args: Run, mut work: TuneWork) -> Result<Status, Error> {
 /// The same run in each guest that the plan asks for.
 fn in_guests(args: &Run, mut guest: Guest) -> Result<Status, Error> {
     if args.resume {
-        return Err(Error::NotForGuests("--resume".to_owned()));
+        return Err(Error::NotForGuests(NotForGuests::option("--resume")));
     }
     guest.command = args.in_guest();
     guest.out = Some(args.recording());

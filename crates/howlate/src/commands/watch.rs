@@ -3,14 +3,12 @@
 mod accounts;
 mod background_priority;
 mod followed;
-pub(super) mod in_force;
-pub(super) mod subject;
 pub(super) mod traced;
 mod watching;
 
 use howlate_analyse::Analysis;
+use howlate_watch::Subject;
 
-pub(super) use self::subject::Subject;
 pub(super) use self::watching::{Ended, Look, Watching};
 use super::{print_result, say_kept};
 use crate::cli::{Output, Watch};
@@ -29,12 +27,12 @@ pub(crate) fn run(asked: &Watch) -> Result<Status, Error> {
     let failure = subject.end(&environment.interrupted);
     if let Some(nothing) = nothing {
         kept.forget();
-        return Err(failure.unwrap_or(nothing));
+        return Err(failure.map_or(nothing, Error::from));
     }
     print(asked, &analysis)?;
     say_kept(kept, asked.printing.quiet);
     let status = exit_status::overall(&analysis, &asked.fail_above);
-    failure.map_or(Ok(status), Err)
+    failure.map_or(Ok(status), |failure| Err(failure.into()))
 }
 
 fn print(asked: &Watch, analysis: &Analysis) -> Result<(), Error> {

@@ -2,9 +2,10 @@
 //!
 //! Source: Documentation/admin-guide/kernel-parameters.txt; x86 only.
 
+use howlate_model::Scope;
 use howlate_procfs::{CommandLine, CpuInfo, Root};
 
-use crate::knob::{Knob, Look, Scope};
+use crate::knob::{Knob, Look};
 
 pub(crate) const KNOB: Knob = Knob {
     name: "idle_poll",

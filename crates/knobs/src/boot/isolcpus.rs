@@ -2,9 +2,10 @@
 //!
 //! Source: Documentation/admin-guide/kernel-parameters.txt.
 
+use howlate_model::Scope;
 use howlate_procfs::{CommandLine, Root, list_of_cpus};
 
-use crate::knob::{Knob, Look, Scope};
+use crate::knob::{Knob, Look};
 
 pub(crate) const KNOB: Knob = Knob {
     name: "isolcpus",

@@ -2,7 +2,9 @@
 //!
 //! Source: `sched(7)`, the autogroup feature.
 
-use crate::knob::{Knob, Look, Scope};
+use howlate_model::Scope;
+
+use crate::knob::{Knob, Look};
 
 pub(crate) const KNOB: Knob = Knob {
     name: "autogroup",

@@ -2,9 +2,10 @@
 //!
 //! Source: `vdso(7)` and each architecture's `asm/vdso/clocksource.h`.
 
+use howlate_model::Scope;
 use howlate_procfs::Root;
 
-use crate::knob::{Knob, Look, Scope};
+use crate::knob::{Knob, Look};
 
 pub(crate) const KNOB: Knob = Knob {
     name: "clocksource",

@@ -2,10 +2,11 @@
 //!
 //! Source: Documentation/power/pm_qos_interface.rst.
 
+use howlate_model::Scope;
 use howlate_procfs::Root;
 
 use crate::change::Change;
-use crate::knob::{Knob, Look, Scope};
+use crate::knob::{Knob, Look};
 use crate::way::Text;
 
 pub(crate) const KNOB: Knob = Knob {

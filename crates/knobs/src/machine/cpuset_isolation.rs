@@ -2,9 +2,10 @@
 //!
 //! Source: Documentation/admin-guide/cgroup-v2.rst, `cpuset.cpus.partition`.
 
+use howlate_model::Scope;
 use howlate_procfs::Root;
 
-use crate::knob::{Knob, Look, Scope};
+use crate::knob::{Knob, Look};
 use crate::way::Text;
 
 pub(crate) const KNOB: Knob = Knob {

@@ -2,8 +2,10 @@
 //!
 //! Source: Documentation/admin-guide/pm/intel_pstate.rst.
 
+use howlate_model::Scope;
+
 use crate::files::Files;
-use crate::knob::{Knob, Look, Scope};
+use crate::knob::{Knob, Look};
 
 pub(crate) const KNOB: Knob = Knob {
     name: "energy_preference",

@@ -2,8 +2,10 @@
 //!
 //! Source: Linux commit d741f297, since 6.12.
 
+use howlate_model::Scope;
+
 use crate::files::Files;
-use crate::knob::{Knob, Look, Scope};
+use crate::knob::{Knob, Look};
 
 pub(crate) const KNOB: Knob = Knob {
     name: "fair_server",

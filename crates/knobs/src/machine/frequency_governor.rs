@@ -5,10 +5,11 @@
 //!
 //! Source: Documentation/admin-guide/pm/{cpufreq,intel_pstate,amd-pstate}.rst.
 
+use howlate_model::Scope;
 use howlate_procfs::{FREQUENCY_POLICIES, GOVERNOR};
 
 use crate::files::Files;
-use crate::knob::{Knob, Look, Scope};
+use crate::knob::{Knob, Look};
 
 pub(crate) const KNOB: Knob = Knob {
     name: "frequency_governor",

@@ -2,9 +2,10 @@
 //!
 //! Source: Documentation/admin-guide/pm/cpuidle.rst.
 
+use howlate_model::Scope;
 use howlate_procfs::Root;
 
-use crate::knob::{Knob, Look, Scope};
+use crate::knob::{Knob, Look};
 
 pub(crate) const KNOB: Knob = Knob {
     name: "idle_governor",

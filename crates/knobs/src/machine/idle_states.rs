@@ -2,11 +2,11 @@
 //!
 //! Source: Documentation/admin-guide/pm/cpuidle.rst.
 
-use howlate_model::Remedy;
+use howlate_model::{Remedy, Scope};
 use howlate_procfs::Root;
 
 use crate::files::Files;
-use crate::knob::{Knob, Look, Scope};
+use crate::knob::{Knob, Look};
 use crate::writes::{Writes, write_command};
 
 pub(crate) const KNOB: Knob = Knob {

@@ -2,11 +2,11 @@
 //!
 //! Interrupts that the kernel manages for a device answer EIO and stay where they are. Source: Documentation/core-api/irq/irq-affinity.rst.
 
-use howlate_model::CpuSet;
+use howlate_model::{CpuSet, Scope};
 use howlate_procfs::Root;
 
 use crate::files::Files;
-use crate::knob::{Knob, Look, Scope};
+use crate::knob::{Knob, Look};
 use crate::machine::housekeeping::housekeeping;
 
 pub(crate) const KNOB: Knob = Knob {

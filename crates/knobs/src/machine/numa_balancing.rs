@@ -2,7 +2,9 @@
 //!
 //! Source: Documentation/admin-guide/sysctl/kernel.rst.
 
-use crate::knob::{Knob, Look, Scope};
+use howlate_model::Scope;
+
+use crate::knob::{Knob, Look};
 
 pub(crate) const KNOB: Knob = Knob {
     name: "numa_balancing",

@@ -2,7 +2,9 @@
 //!
 //! Source: kernel/sched/core.c, `sched_dynamic_update`.
 
-use crate::knob::{Knob, Look, Scope};
+use howlate_model::Scope;
+
+use crate::knob::{Knob, Look};
 use crate::way::Text;
 
 pub(crate) const KNOB: Knob = Knob {

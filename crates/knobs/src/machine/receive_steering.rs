@@ -2,10 +2,11 @@
 //!
 //! Source: Documentation/networking/scaling.rst.
 
+use howlate_model::Scope;
 use howlate_procfs::Root;
 
 use crate::files::Files;
-use crate::knob::{Knob, Look, Scope};
+use crate::knob::{Knob, Look};
 use crate::writes::Writes;
 
 pub(crate) const KNOB: Knob = Knob {

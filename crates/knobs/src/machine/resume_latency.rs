@@ -2,10 +2,11 @@
 //!
 //! Source: Documentation/admin-guide/pm/cpuidle.rst.
 
+use howlate_model::Scope;
 use howlate_procfs::Root;
 
 use crate::files::Files;
-use crate::knob::{Knob, Look, Scope};
+use crate::knob::{Knob, Look};
 
 pub(crate) const KNOB: Knob = Knob {
     name: "resume_latency",

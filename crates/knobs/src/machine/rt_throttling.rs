@@ -2,7 +2,9 @@
 //!
 //! Source: `sched(7)`; since Linux 6.12 the fair server does this.
 
-use crate::knob::{Knob, Look, Scope};
+use howlate_model::Scope;
+
+use crate::knob::{Knob, Look};
 
 pub(crate) const KNOB: Knob = Knob {
     name: "rt_throttling",

@@ -2,7 +2,9 @@
 //!
 //! Source: Documentation/admin-guide/mm/ksm.rst.
 
-use crate::knob::{Knob, Look, Scope};
+use howlate_model::Scope;
+
+use crate::knob::{Knob, Look};
 
 pub(crate) const KNOB: Knob = Knob {
     name: "same_page_merging",

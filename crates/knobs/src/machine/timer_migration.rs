@@ -2,7 +2,9 @@
 //!
 //! Source: kernel/sched/core.c, `get_nohz_timer_target`.
 
-use crate::knob::{Knob, Look, Scope};
+use howlate_model::Scope;
+
+use crate::knob::{Knob, Look};
 
 pub(crate) const KNOB: Knob = Knob {
     name: "timer_migration",

@@ -2,10 +2,11 @@
 //!
 //! Source: Documentation/admin-guide/mm/transhuge.rst.
 
+use howlate_model::Scope;
 use howlate_procfs::Root;
 use howlate_procfs::chosen;
 
-use crate::knob::{Knob, Look, Scope};
+use crate::knob::{Knob, Look};
 
 pub(crate) const KNOB: Knob = Knob {
     name: "transparent_huge_pages",

@@ -2,7 +2,9 @@
 //!
 //! Source: Documentation/admin-guide/lockup-watchdogs.rst.
 
-use crate::knob::{Knob, Look, Scope};
+use howlate_model::Scope;
+
+use crate::knob::{Knob, Look};
 
 pub(crate) const KNOB: Knob = Knob {
     name: "watchdogs",

@@ -2,9 +2,10 @@
 //!
 //! Source: Documentation/core-api/workqueue.rst.
 
+use howlate_model::Scope;
 use howlate_procfs::Root;
 
-use crate::knob::{Knob, Look, Scope};
+use crate::knob::{Knob, Look};
 use crate::machine::housekeeping::housekeeping;
 use crate::writes::mask;
 

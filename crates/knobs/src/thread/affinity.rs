@@ -2,10 +2,11 @@
 //!
 //! Source: `sched_setaffinity(2)`, `proc_stat(5)`.
 
+use howlate_model::Scope;
 use howlate_procfs::{Root, Stat, Status};
 
 use crate::change::ThreadSetting;
-use crate::knob::{Knob, Look, Scope};
+use crate::knob::{Knob, Look};
 use crate::way::Text;
 
 pub(crate) const KNOB: Knob = Knob {

@@ -2,8 +2,10 @@
 //!
 //! Source: `mlockall(2)`.
 
+use howlate_model::Scope;
+
 use crate::change::ThreadSetting;
-use crate::knob::{Knob, Look, Scope};
+use crate::knob::{Knob, Look};
 use crate::rights::Rights;
 use crate::way::Text;
 

@@ -2,8 +2,10 @@
 //!
 //! Source: `sched(7)`; measured by howlate's authors beside two busy threads: p99 2472 µs before, 29 µs after.
 
+use howlate_model::Scope;
+
 use crate::change::ThreadSetting;
-use crate::knob::{Knob, Look, Scope};
+use crate::knob::{Knob, Look};
 use crate::way::Text;
 
 pub(crate) const KNOB: Knob = Knob {

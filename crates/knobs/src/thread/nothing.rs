@@ -1,10 +1,12 @@
 //! Turns nothing: whatever is found of it is chance. For trying the trial.
 
+use howlate_model::{Scope, Tuned};
+
 use crate::change::ThreadSetting;
-use crate::knob::{Knob, Look, Scope};
+use crate::knob::{Knob, Look};
 
 pub(crate) const KNOB: Knob = Knob {
-    name: "nothing",
+    name: Tuned::NOTHING,
     scope: Scope::Thread,
     what: "nothing at all, to see what chance finds",
     cost: "nothing",

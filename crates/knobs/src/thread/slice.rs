@@ -3,11 +3,11 @@
 //! Source: Linux commit 857b158dc5e8, since 6.12; `sched_setattr(2)`, `sched_runtime`. Beside two busy threads it was seen
 //! to bring p99 from 2472 to 25 µs, for little work at each wake-up, and at other times to change nothing.
 
-use howlate_model::Span;
+use howlate_model::{Scope, Span};
 use howlate_procfs::{Kernel, Root};
 
 use crate::change::ThreadSetting;
-use crate::knob::{Knob, Look, Scope};
+use crate::knob::{Knob, Look};
 use crate::way::Text;
 
 pub(crate) const KNOB: Knob = Knob {

@@ -2,8 +2,10 @@
 //!
 //! Source: `PR_SET_THP_DISABLE(2const)`. What howlate measures with lies in small pages that were touched before.
 
+use howlate_model::Scope;
+
 use crate::change::ThreadSetting;
-use crate::knob::{Knob, Look, Scope};
+use crate::knob::{Knob, Look};
 use crate::way::Text;
 
 pub(crate) const KNOB: Knob = Knob {

@@ -2,11 +2,11 @@
 //!
 //! Source: `PR_SET_TIMERSLACK(2const)`.
 
-use howlate_model::{Span, TIMER_SLACK_CODE};
+use howlate_model::{Scope, Span, TIMER_SLACK_CODE};
 use howlate_procfs::Root;
 
 use crate::change::ThreadSetting;
-use crate::knob::{Knob, Look, Scope};
+use crate::knob::{Knob, Look};
 use crate::way::Text;
 
 pub(crate) const KNOB: Knob = Knob {

@@ -2,10 +2,10 @@
 //!
 //! Source: `timerfd_create(2)`.
 
-use howlate_model::Wait;
+use howlate_model::{Scope, Wait};
 
 use crate::change::ThreadSetting;
-use crate::knob::{Knob, Look, Scope};
+use crate::knob::{Knob, Look};
 use crate::way::Text;
 
 pub(crate) const KNOB: Knob = Knob {

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use howlate_analyse::compare::{Arm, Statistic, Tested, Verdict};
-use howlate_model::{Condition, Span, Write, schema_as_written};
+use howlate_model::{Condition, PermanentWay, Span, Write, schema_as_written};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::setting::{Fate, Listed, PermanentWay};
+use super::setting::{Fate, Listed};
 use super::{Confirmed, ConfirmedNumber, TuneReport, TuneRow, TunedProgram, Unrestored, words};
 
 /// Of the names.
@@ -120,7 +120,7 @@ impl<'a> Setting<'a> {
         let is_ready = stage == Stage::Before && one.fate == Fate::Tried;
         Self {
             knob: one.knob,
-            scope: one.scope,
+            scope: one.scope.name(),
             what: one.what,
             from: &one.from,
             to: &one.to,

@@ -1,6 +1,6 @@
 //! What would be tried: every setting with its state, what would be written where, and the time.
 
-use howlate_model::{Condition, CpuSet, Span, Write, WriteKind};
+use howlate_model::{Condition, CpuSet, Scope, Span, Write, WriteKind};
 
 use super::json::{FORMAT, Listing, Setting, Stage};
 use super::setting::{Fate, Listed};
@@ -17,15 +17,20 @@ pub fn tune_listing(baseline: &Condition, listed: &[Listed], budget: Span, width
     let extent =
         format!("{tried} {settings} would be tried, in about {}; nothing was changed.", rough(budget));
     let mut text = format!("{}\n{}\n", wrapped(&heading, width, 0), wrapped(&extent, width, 0));
-    for (scope, title) in [
-        ("thread", "Of the thread"),
-        ("machine", "Of the machine, while it runs"),
-        ("boot", "Of the machine, from its start on"),
-    ] {
-        text.push_str(&format!("\n{}\n", paint(HEADING, title)));
+    for scope in Scope::ALL {
+        text.push_str(&format!("\n{}\n", paint(HEADING, title(scope))));
         listed.iter().filter(|one| one.scope == scope).for_each(|one| text.push_str(&row(one, width)));
     }
     text
+}
+
+/// What stands above the settings that hold for this.
+const fn title(scope: Scope) -> &'static str {
+    match scope {
+        Scope::Thread => "Of the thread",
+        Scope::Machine => "Of the machine, while it runs",
+        Scope::Boot => "Of the machine, from its start on",
+    }
 }
 
 fn row(one: &Listed, width: usize) -> String {
@@ -212,7 +217,7 @@ mod tests {
         });
         let one = Listed {
             knob: "irq_affinity",
-            scope: "machine",
+            scope: Scope::Machine,
             what: "",
             from: "0-1".into(),
             to: "0".into(),

@@ -17,7 +17,7 @@ use serde::Serialize;
 pub use json::{tune_json, tune_schema};
 pub use listing::{tune_announcement, tune_listing, tune_listing_json};
 pub use restored::{tune_restored, tune_restored_json};
-pub use setting::{Fate, Listed, PermanentWay};
+pub use setting::{Fate, Listed};
 pub use text::tune_text;
 
 /// What trying settings came to.

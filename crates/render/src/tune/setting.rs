@@ -1,16 +1,14 @@
 //! A setting on this machine, and what becomes of it.
 
-use howlate_model::Write;
-use schemars::JsonSchema;
-use serde::Serialize;
+use howlate_model::{PermanentWay, Scope, Write};
 
 /// A setting as it is here.
 #[derive(Clone, Debug)]
 pub struct Listed {
     /// Its name.
     pub knob: &'static str,
-    /// `thread`, `machine` or `boot`.
-    pub scope: &'static str,
+    /// What it holds for.
+    pub scope: Scope,
     /// What it does.
     pub what: &'static str,
     /// The value now.
@@ -76,15 +74,4 @@ impl Fate {
             | Self::Failed(reason) => Some(reason),
         }
     }
-}
-
-/// One way to have a setting for good.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct PermanentWay {
-    /// `systemd`, `sysctl.d`, `tmpfiles.d`, `boot`, `C`, `Rust`, `Python`, `shell`.
-    pub by: &'static str,
-    /// What to type or to write.
-    pub apply: String,
-    /// What takes it back.
-    pub undo: String,
 }

@@ -14,6 +14,7 @@ use crate::cli::{Cli, Command, FleetRun};
 use crate::error::Error;
 use crate::experiment::Experiment;
 use crate::plans;
+use crate::refused_option::{FleetOption, PodOption};
 use howlate_session::new_id;
 
 /// A longer plan, or list of hosts, is none.
@@ -83,23 +84,20 @@ impl Sent {
 
 /// What pods are to be, on Kubernetes; what is said of pods must not be said elsewhere.
 pub(super) fn pods(asked: &FleetRun, is_traced: bool) -> Result<Option<Pods>, Error> {
-    let refused = |found, why| Err(Error::FleetOption { found, why });
     if !matches!(asked.on, Target::Kubernetes { .. }) {
         let of_pods = [
-            (asked.nodes.is_some(), "--nodes"),
-            (asked.every_node, "--every-node"),
-            (asked.image.is_some(), "--image"),
-            (asked.pod_cpus.is_some(), "--pod-cpus"),
+            (asked.nodes.is_some(), PodOption::Nodes),
+            (asked.every_node, PodOption::EveryNode),
+            (asked.image.is_some(), PodOption::Image),
+            (asked.pod_cpus.is_some(), PodOption::PodCpus),
         ];
-        let found = of_pods.into_iter().find_map(|(is_there, name)| is_there.then_some(name));
-        return found.map_or(Ok(None), |found| refused(found, "is for `--on kubernetes`"));
+        let found = of_pods.into_iter().find_map(|(is_there, option)| is_there.then_some(option));
+        return found.map_or(Ok(None), |found| Err(FleetOption::OnlyKubernetes(found).into()));
     }
     match (asked.nodes, asked.every_node, &asked.program) {
-        (_, _, Some(_)) => {
-            return refused("--program", "is not for Kubernetes, whose pods run the howlate of their image");
-        }
-        (None, false, _) => return refused("--nodes", "is missing: how many nodes of the cluster measure?"),
-        _ => {}
+        (_, _, Some(_)) => return Err(FleetOption::Program.into()),
+        (None, false, None) => return Err(FleetOption::NodesMissing.into()),
+        (Some(_), _, None) | (None, true, None) => {}
     }
     let image = asked.image.clone().unwrap_or_else(|| IMAGE.to_owned());
     let cpus = asked.pod_cpus.unwrap_or(POD_CPUS);

@@ -9,6 +9,7 @@ use howlate_model::Limit;
 use crate::cli::{Cli, Command, Doctor, Format, Measuring, Output, Printing, Reasons, Run, Selfcheck, Top};
 use crate::error::Error;
 use crate::experiment::Experiment;
+use crate::refused_option::{NotForGuests, OutputOfGuest};
 
 /// What the guests are to do.
 pub(super) enum Task {
@@ -64,6 +65,7 @@ pub(super) fn prepare(words: &[String]) -> Result<Task, Error> {
     let cli = Cli::try_parse_from(typed).unwrap_or_else(|error| error.exit());
     let arguments = words.iter().filter(|word| !matches!(word.as_str(), "--quiet" | "-q")).cloned().collect();
     let command = GuestCommand { arguments, files: Vec::new(), prints: false };
+    let first = || words.first().cloned().unwrap_or_default();
     match cli.command {
         Some(Command::Selfcheck(args)) => check(command, &args),
         Some(Command::Doctor(args)) => doctor(command, &args),
@@ -72,7 +74,10 @@ pub(super) fn prepare(words: &[String]) -> Result<Task, Error> {
         Some(Command::Sleep(args)) => with_limits(command, args.measuring, args.reasons),
         Some(Command::Notify(args)) => with_limits(command, args.measuring, args.reasons),
         Some(Command::Run(args)) => with_plan(command, *args),
-        _ => Err(Error::NotForGuests(words.first().cloned().unwrap_or_default())),
+        Some(_) => Err(Error::NotForGuests(NotForGuests::Command(first()))),
+        // Options of the quick look.
+        None if !words.is_empty() => Err(Error::NotForGuests(NotForGuests::Option(first()))),
+        None => Err(Error::NotForGuests(NotForGuests::Command(String::new()))),
     }
 }
 
@@ -84,7 +89,7 @@ fn check(mut command: GuestCommand, args: &Selfcheck) -> Result<Task, Error> {
 /// A captured tree is on the host.
 fn doctor(command: GuestCommand, args: &Doctor) -> Result<Task, Error> {
     if args.root.is_some() {
-        return Err(Error::NotForGuests("--root".to_owned()));
+        return Err(Error::NotForGuests(NotForGuests::option("--root")));
     }
     prints(command, Printed::Doctor, args.json)
 }
@@ -99,7 +104,7 @@ fn top(mut command: GuestCommand, args: &Top) -> Result<Task, Error> {
 
 fn prints(command: GuestCommand, printed: Printed, is_json: bool) -> Result<Task, Error> {
     if is_json {
-        return Err(Error::OutputOfGuest("--json"));
+        return Err(Error::OutputOfGuest(OutputOfGuest::Json));
     }
     Ok(Task::Print(GuestCommand { prints: true, ..command }, printed))
 }
@@ -134,10 +139,14 @@ fn with_plan(mut command: GuestCommand, args: Run) -> Result<Task, Error> {
 /// What leaves a guest is its recording, which `howlate guest` itself saves and prints.
 fn refuse(output: &Output) -> Result<(), Error> {
     match output {
-        Output { out: Some(_), .. } => Err(Error::OutputOfGuest("--out")),
-        Output { printing: Printing { json: true, .. }, .. } => Err(Error::OutputOfGuest("--json")),
-        Output { format, .. } if *format != Format::Text => Err(Error::OutputOfGuest("--format")),
-        Output { samples_out: Some(_), .. } => Err(Error::NotForGuests("--samples-out".to_owned())),
+        Output { out: Some(_), .. } => Err(Error::OutputOfGuest(OutputOfGuest::Out)),
+        Output { printing: Printing { json: true, .. }, .. } => {
+            Err(Error::OutputOfGuest(OutputOfGuest::Json))
+        }
+        Output { format, .. } if *format != Format::Text => Err(Error::OutputOfGuest(OutputOfGuest::Format)),
+        Output { samples_out: Some(_), .. } => {
+            Err(Error::NotForGuests(NotForGuests::option("--samples-out")))
+        }
         _ => Ok(()),
     }
 }

@@ -17,6 +17,7 @@ use crate::cli::Guest;
 use crate::environment::on_interrupt;
 use crate::error::Error;
 use crate::exit_status::Status;
+use crate::refused_option::NotForGuests;
 use crate::terminal::{self, InPlace, is_watched};
 
 /// One such command in each guest.
@@ -33,7 +34,7 @@ impl Printing<'_> {
     /// Boots one guest after the other, and prints what each found.
     pub(super) fn run(mut self) -> Result<Status, Error> {
         if self.args.out.is_some() {
-            return Err(Error::NotForGuests("--out".to_owned()));
+            return Err(Error::NotForGuests(NotForGuests::option("--out")));
         }
         let interrupted = on_interrupt()?;
         let is_json = self.args.printing.json;

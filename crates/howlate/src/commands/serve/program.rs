@@ -10,10 +10,11 @@ use howlate_analyse::Analysis;
 use howlate_render as render;
 use howlate_report::{Recording, Subject, page};
 use howlate_serve::{Answer, Server};
+use howlate_watch::Subject as Watched;
 
 use super::{METRICS, PAGE, say_where};
 use crate::cli::Watch;
-use crate::commands::watch::{Ended, Look, Subject as Watched, Watching};
+use crate::commands::watch::{Ended, Look, Watching};
 use crate::environment;
 use crate::error::Error;
 use crate::exit_status::Status;

@@ -9,9 +9,7 @@ use howlate_model::{
     TracedSleep, Work,
 };
 use howlate_procfs::Schedstat;
-use howlate_watch::{Identities, Identity, Marked, ThreadStart, Threads};
-
-use super::in_force::in_force;
+use howlate_watch::{Identities, Identity, Marked, ThreadStart, Threads, in_force};
 
 /// What a thread is called that had ended before anybody asked for its name.
 const GONE: &str = "(ended)";

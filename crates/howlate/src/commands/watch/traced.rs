@@ -5,10 +5,9 @@ use std::os::unix::fs::MetadataExt;
 use howlate_model::Caveat;
 use howlate_procfs::Root;
 use howlate_trace::{Choice, Opened, Tier, Tracer, TracerMissing, open};
-use howlate_watch::WatchError;
+use howlate_watch::{Subject, WatchError};
 
 use super::accounts::Accounts;
-use super::subject::Subject;
 use crate::error::Error;
 
 /// The tracer, if there is one.
@@ -19,11 +18,6 @@ pub(in crate::commands) struct ChosenTracer {
     /// Why there is no tracer.
     pub(in crate::commands) untraced: Option<Error>,
     pub(in crate::commands) caveats: Vec<Caveat>,
-}
-
-/// Records of switches alone say neither when a thread was to run nor who woke it.
-pub(in crate::commands) fn sees_wakers(tracer: &dyn Tracer) -> bool {
-    tracer.tier() != Tier::Switches
 }
 
 /// Whose process it is, if that is neither this user nor looked at by root.
@@ -38,7 +32,7 @@ impl ChosenTracer {
     /// are the kernel's accounts of them; and a program that is started may have marked loops, which need none.
     pub(in crate::commands) fn choose(choice: Choice, subject: &Subject) -> Result<Self, Error> {
         let Opened { tracer, refused } = open(choice, &[subject.pid()]);
-        let is_seen = tracer.as_deref().is_some_and(sees_wakers);
+        let is_seen = tracer.as_ref().is_some_and(|tracer| tracer.tier().sees_wakers());
         if let (false, Some(owner)) = (is_seen, of_another(subject)) {
             return Err(WatchError::OfAnother { pid: subject.pid(), owner }.into());
         }

@@ -12,13 +12,12 @@ use howlate_model::{
 };
 use howlate_procfs::Root;
 use howlate_trace::{Refusal, Tracer, TracerMissing};
-use howlate_watch::{Looked, Loops, Threads, WatchedThread};
+use howlate_watch::{Looked, Loops, Subject, Threads, WatchedThread};
 
 use super::accounts::Accounts;
 use super::background_priority::Courtesy;
 use super::followed::Followed;
-use super::subject::Subject;
-use super::traced::{ChosenTracer, sees_wakers};
+use super::traced::ChosenTracer;
 use crate::cli::Watch;
 use crate::error::Error;
 use crate::terminal::{InPlace, is_watched, tell};
@@ -97,7 +96,7 @@ impl Watching {
         let mut recorder = Recorder::somewhere(header, asked.out.as_deref(), kept, &environment.interrupted)?;
         caveats.into_iter().chain(environment.refused.iter().cloned()).for_each(|one| recorder.caveat(one));
         let watched = subject.leaves_the_terminal_alone() && !asked.printing.quiet && is_watched();
-        if !asked.printing.quiet && !tracer.as_deref().is_some_and(sees_wakers) {
+        if !asked.printing.quiet && !tracer.as_ref().is_some_and(|tracer| tracer.tier().sees_wakers()) {
             tell(what_is_left(accounts.is_some()));
         }
         let now = clock::now();
@@ -183,7 +182,7 @@ impl Watching {
     /// is nothing to be seen of them.
     fn read(&mut self) -> bool {
         let Self { tracer, loops, threads, followed, recorder, own_since, held, .. } = self;
-        let is_traced = tracer.as_deref().is_some_and(sees_wakers);
+        let is_traced = tracer.as_ref().is_some_and(|tracer| tracer.tier().sees_wakers());
         if let Some(loops) = loops {
             let lost = loops.read(&mut |number, of, turn| {
                 followed.turned(number, of, turn, is_traced).iter().for_each(|line| recorder.keep(line));
@@ -251,7 +250,7 @@ impl Watching {
     }
 
     fn keep_reasons(&mut self, now: MonotonicTime) {
-        let tracer = self.tracer.as_ref().filter(|tracer| sees_wakers(tracer.as_ref()));
+        let tracer = self.tracer.as_ref().filter(|tracer| tracer.tier().sees_wakers());
         let tracer = tracer.map_or(NO_TRACER, |tracer| tracer.tier().name());
         self.followed.reasons(now, tracer).iter().for_each(|line| self.recorder.keep(line));
     }

@@ -6,21 +6,21 @@
 
 use howlate_analyse::compare::{Statistic, Track, Trial};
 use howlate_knobs::{Change, ThreadSetting};
-use howlate_model::{Caveat, Condition, Span, Tuning, Write};
+use howlate_model::{Caveat, Condition, Span, Tuned, Tuning, Write};
 use howlate_plan::Trials;
 use howlate_render as render;
-
-use super::apply::{altered, writes};
-use super::budget::{Budget, Looks};
-use super::candidates::Candidates;
-use crate::cli::HowToTune;
 use howlate_session::{Step, Steps};
+
+use crate::apply::{altered, writes};
+use crate::budget::{Budget, Looks};
+use crate::candidates::Candidates;
+use crate::options::Options;
 
 /// What turns nothing.
 const NOTHING: Change = Change::Thread(ThreadSetting::Nothing);
 
 /// Confidence of all that is said of single settings together; of the rest, of each statement.
-pub(super) const CONFIDENCE: f64 = 0.95;
+pub(crate) const CONFIDENCE: f64 = 0.95;
 
 /// Rounds of the baseline against itself, and of one set against another.
 const PAIRS: usize = 10;
@@ -39,13 +39,13 @@ struct Tried {
 }
 
 /// A set of settings on turns of its own.
-pub(super) struct Confirming {
+pub(crate) struct Confirming {
     /// Places among the candidates.
-    pub(super) candidates: Vec<usize>,
-    pub(super) names: Vec<String>,
-    pub(super) variant: usize,
+    pub(crate) candidates: Vec<usize>,
+    pub(crate) names: Vec<String>,
+    pub(crate) variant: usize,
     /// Its first round.
-    pub(super) from: u32,
+    pub(crate) from: u32,
 }
 
 /// What is being measured.
@@ -71,7 +71,7 @@ struct Joining {
 }
 
 /// Settings being tried.
-pub(super) struct Trying {
+pub(crate) struct Trying {
     trials: Trials,
     tried: Vec<Tried>,
     /// The variant that is the baseline once more.
@@ -83,18 +83,18 @@ pub(super) struct Trying {
     round: u32,
     /// Conditions that are in the recording.
     known: usize,
-    pub(super) self_test: Option<Trial>,
-    pub(super) screening: Option<Trial>,
-    pub(super) confirming: Option<Confirming>,
+    pub(crate) self_test: Option<Trial>,
+    pub(crate) screening: Option<Trial>,
+    pub(crate) confirming: Option<Confirming>,
     /// The budget that it takes, where there was too little.
-    pub(super) needs: Option<Span>,
+    pub(crate) needs: Option<Span>,
     /// Whether it came to its end.
-    pub(super) is_done: bool,
+    pub(crate) is_done: bool,
 }
 
 impl Trying {
-    pub(super) fn new(mut trials: Trials, candidates: &Candidates, how: &HowToTune) -> Self {
-        let nothing = |condition: &Condition| altered(condition, "nothing", &NOTHING).ok();
+    pub(crate) fn new(mut trials: Trials, candidates: &Candidates, options: &Options) -> Self {
+        let nothing = |condition: &Condition| altered(condition, Tuned::NOTHING, &NOTHING).ok();
         // There is no condition in which nothing cannot be turned.
         let nothing = trials.add(nothing).unwrap_or(BASELINE);
         let mut tried = Vec::new();
@@ -112,8 +112,8 @@ impl Trying {
             trials,
             tried,
             nothing,
-            goal: how.goal.statistic(),
-            budget: Budget::begin(how.budget),
+            goal: options.goal,
+            budget: Budget::begin(options.budget),
             stage: Stage::Begin,
             round: 0,
             self_test: None,
@@ -125,26 +125,26 @@ impl Trying {
     }
 
     /// Tries nothing where turns of this length take more time than there is.
-    pub(super) fn check_time_for_turns_of(&mut self, each: Span) {
+    pub(crate) fn check_time_for_turns_of(&mut self, each: Span) {
         self.needs = self.budget.lacks(each, PAIRS, self.tried.len(), CONFIDENCE);
     }
 
     /// The conditions that are known from the start.
-    pub(super) fn conditions(&self) -> &[Condition] {
+    pub(crate) fn conditions(&self) -> &[Condition] {
         self.trials.conditions()
     }
 
-    pub(super) const fn goal(&self) -> Statistic {
+    pub(crate) const fn goal(&self) -> Statistic {
         self.goal
     }
 
     /// The conditions of a variant.
-    pub(super) fn indices(&self, variant: usize) -> Vec<usize> {
+    pub(crate) fn indices(&self, variant: usize) -> Vec<usize> {
         self.trials.indices(variant).collect()
     }
 
     /// What was found of the candidate at this place, and why that is worth nothing, if so.
-    pub(super) fn found(
+    pub(crate) fn found(
         &self,
         candidate: usize,
         track: &Track,
@@ -188,7 +188,7 @@ impl Trying {
     }
 
     /// What of a candidate could not be had, while the rest of it was tried.
-    pub(super) fn without(&self, candidate: usize, track: &Track) -> Vec<String> {
+    pub(crate) fn without(&self, candidate: usize, track: &Track) -> Vec<String> {
         let tried = self.tried.iter().find(|one| one.candidate == candidate);
         let caveats = track.analysis.caveats.iter();
         let writes = tried.map(|one| writes(&one.change)).unwrap_or_default();
@@ -395,7 +395,7 @@ fn reason_for(caveat: &Caveat, write: &Write) -> Option<String> {
 }
 
 /// The variant in which nothing is changed.
-pub(super) const BASELINE: usize = 0;
+pub(crate) const BASELINE: usize = 0;
 
 fn share(steps: usize) -> f64 {
     steps.max(1) as f64

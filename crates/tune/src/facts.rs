@@ -11,20 +11,20 @@ use howlate_render::Fate;
 const THROTTLING: &str = "/proc/sys/kernel/sched_rt_runtime_us";
 
 /// What the first of a program's threads is subject to.
-pub(super) struct Facts {
-    pub(super) policy: Policy,
+pub(crate) struct Facts {
+    pub(crate) policy: Policy,
     /// Its timer slack, or why that is not told.
     slack: Result<Span, String>,
     cpus: CpuSet,
     /// How many threads there are.
-    pub(super) threads: usize,
+    pub(crate) threads: usize,
     /// Whether the kernel keeps real-time threads from taking a CPU away.
     throttled: bool,
 }
 
 impl Facts {
     /// Of the thread `tid`, one of so many.
-    pub(super) fn of_thread(tid: u32, threads: usize) -> Self {
+    pub(crate) fn of_thread(tid: u32, threads: usize) -> Self {
         let slack = read_of_thread(Subject::TimerSlack, tid).map_err(|error| {
             format!("/proc/{tid}/timerslack_ns: {error}; of other processes it takes root, or CAP_SYS_NICE")
         });
@@ -41,12 +41,12 @@ impl Facts {
     }
 
     /// Of a program that is to be started: it inherits what this process has, whose timer slack it may always set.
-    pub(super) fn of_what_is_started() -> Self {
+    pub(crate) fn of_what_is_started() -> Self {
         Self::of_thread(std::process::id(), 1)
     }
 
     /// The value that a setting has now, where that is not what this process has.
-    pub(super) fn from(&self, setting: &ThreadSetting) -> Option<String> {
+    pub(crate) fn from(&self, setting: &ThreadSetting) -> Option<String> {
         match setting {
             ThreadSetting::Slack(_) => self.slack.as_ref().ok().map(ToString::to_string),
             ThreadSetting::Cpu(_) => Some(self.cpus.to_string()),
@@ -56,7 +56,7 @@ impl Facts {
     }
 
     /// Why a setting is not tried from outside; `None` where it may be.
-    pub(super) fn fate(&self, change: &Change) -> Option<Fate> {
+    pub(crate) fn fate(&self, change: &Change) -> Option<Fate> {
         let Change::Thread(setting) = change else { return None };
         match setting {
             ThreadSetting::Wait(_) => Some(Fate::NotTried("it is in the program's own code".to_owned())),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use howlate_analyse::compare::Track;
+use howlate_analyse::compare::{Statistic, Track};
 use howlate_knobs::{Change, State, Status, Writes, named};
 use howlate_model::{
     Block, Caveat, Condition, Finished, Line, MonotonicTime, Policy, Span, Task, Turn, Wait, Wakeup, Work,
@@ -11,12 +11,12 @@ use howlate_plan::{Plan, Trials};
 use howlate_procfs::Root;
 use howlate_record::Reader;
 use howlate_render::{self as render, Fate};
-
-use super::candidates::{Candidate, Candidates};
-use super::report;
-use super::search::Trying;
-use crate::cli::{Goal, HowToTune, KnobSelection};
 use howlate_session::{Step, Steps, replay};
+
+use crate::candidates::{Candidate, Candidates};
+use crate::options::Options;
+use crate::report;
+use crate::search::Trying;
 
 fn testdata(path: &str) -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(path)
@@ -114,18 +114,17 @@ impl Machine {
 }
 
 /// How settings of a thread are tried, with so much time that it never decides anything.
-fn how() -> HowToTune {
-    let (goal, budget) = (Goal::P99, Span::from_secs(3_600));
-    let knobs = vec!["thread".parse::<KnobSelection>().unwrap()];
-    HowToTune { knobs, goal, budget, dry_run: false, beside_tuners: false, restore: false }
+fn options() -> Options {
+    let (goal, budget) = (Statistic::P99, Span::from_secs(3_600));
+    Options { knobs: vec!["thread".parse().unwrap()], goal, budget, beside_tuners: false }
 }
 
 /// Everything that is found of settings of a thread, on the machine that a captured tree shows.
 fn tried(machine: &mut Machine) -> (String, String) {
-    let (trials, how) = (trials(), how());
+    let (trials, options) = (trials(), options());
     let candidates =
-        Candidates::list(&Root::at(testdata("systems/rt-kernel")), &how.knobs, trials.base(), None);
-    found(machine, trials, &candidates, &how)
+        Candidates::list(&Root::at(testdata("systems/rt-kernel")), &options.knobs, trials.base(), None);
+    found(machine, trials, &candidates, &options)
 }
 
 /// The same of these settings.
@@ -133,9 +132,9 @@ fn found(
     machine: &mut Machine,
     trials: Trials,
     candidates: &Candidates,
-    how: &HowToTune,
+    options: &Options,
 ) -> (String, String) {
-    let mut trying = Trying::new(trials, candidates, how);
+    let mut trying = Trying::new(trials, candidates, options);
     let mut track = track_of(&trying);
     let first = trying.next(&track);
     go_on(first, &mut trying, &mut track, |turn, conditions| machine.take(turn, conditions));
@@ -197,7 +196,7 @@ fn a_set_of_which_one_setting_was_not_in_force_is_not_recommended() {
     let recommended = |refused| {
         let all = [("timer_migration", "/proc/sys/a"), ("numa_balancing", "/proc/sys/b")];
         let candidates = Candidates { all: all.map(|(name, path)| of_machine(name, path)).into() };
-        let (_, json) = found(&mut Machine::new(2, refused), trials(), &candidates, &how());
+        let (_, json) = found(&mut Machine::new(2, refused), trials(), &candidates, &options());
         let result: serde_json::Value = serde_json::from_str(&json).unwrap();
         result["recommended"].as_array().unwrap().len()
     };
@@ -211,10 +210,10 @@ fn a_set_of_which_one_setting_was_not_in_force_is_not_recommended() {
 #[test]
 fn an_interrupted_run_decides_as_an_unbroken_one() {
     // So little that the time decides how often is looked, and for how long is confirmed.
-    let how = HowToTune { budget: Span::from_secs(150), ..how() };
+    let options = Options { budget: Span::from_secs(150), ..options() };
     let candidates =
-        Candidates::list(&Root::at(testdata("systems/rt-kernel")), &how.knobs, trials().base(), None);
-    let anew = || Trying::new(trials(), &candidates, &how);
+        Candidates::list(&Root::at(testdata("systems/rt-kernel")), &options.knobs, trials().base(), None);
+    let anew = || Trying::new(trials(), &candidates, &options);
     let (mut machine, mut trying) = (Machine::new(0, None), anew());
     let mut track = track_of(&trying);
     let first = trying.next(&track);
@@ -246,10 +245,10 @@ fn lines_of(turn: &Turn, recorded: &[Line]) -> Vec<Line> {
 /// Turns of another run are not taken for its own.
 #[test]
 fn what_another_run_has_recorded_is_refused() {
-    let how = how();
+    let options = options();
     let candidates =
-        Candidates::list(&Root::at(testdata("systems/rt-kernel")), &how.knobs, trials().base(), None);
-    let mut trying = Trying::new(trials(), &candidates, &how);
+        Candidates::list(&Root::at(testdata("systems/rt-kernel")), &options.knobs, trials().base(), None);
+    let mut trying = Trying::new(trials(), &candidates, &options);
     let mut track = track_of(&trying);
     let foreign = Finished {
         condition: 0,

@@ -6,10 +6,10 @@ use howlate_analyse::watch::{Chains, Turns};
 use howlate_linux::clock;
 use howlate_model::{Activation, Happened, MonotonicTime, Span, Wakeup};
 use howlate_procfs::Root;
-use howlate_trace::Tracer;
-use howlate_watch::{Loops, Threads, WatchedThread};
+use howlate_trace::{Tracer, TracerMissing};
+use howlate_watch::{Loops, Subject, Threads, WatchedThread};
 
-use crate::commands::watch::traced::sees_wakers;
+use super::options::ProgramOptions;
 
 /// A wake-up of a thread that was chosen.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +25,7 @@ pub(super) struct ObservedWakeup {
 pub(super) type OfProgram = (u32, u32);
 
 /// The eyes on a program.
-pub(super) struct Sight {
+pub struct Sight {
     tracer: Option<Box<dyn Tracer>>,
     loops: Option<Loops>,
     threads: Threads,
@@ -41,20 +41,39 @@ pub(super) struct Sight {
 }
 
 impl Sight {
-    /// Of these threads, with a tracer that has been started.
-    pub(super) fn new(
-        tracer: Option<Box<dyn Tracer>>,
-        loops: Option<Loops>,
-        threads: Threads,
-        chosen: &[String],
-    ) -> Self {
-        let tracer = tracer.filter(|tracer| sees_wakers(tracer.as_ref()));
-        let (chains, marked, ending) = Default::default();
-        Self { tracer, loops, threads, chosen: chosen.to_vec(), chains, marked, ending, lost: 0 }
+    /// Begins to look at a program, with a tracer that has not been started yet, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// When the tracer cannot be started.
+    pub fn begin(
+        mut tracer: Option<Box<dyn Tracer>>,
+        subject: &mut Subject,
+        options: &ProgramOptions,
+    ) -> Result<Self, TracerMissing> {
+        if let Some(tracer) = &mut tracer {
+            let tier = tracer.tier();
+            let refused = |refusal| TracerMissing { tier, refusal };
+            if options.follow {
+                tracer.with_children().map_err(refused)?;
+            }
+            tracer.start().map_err(refused)?;
+        }
+        let threads = threads_of(subject.pid(), options.follow);
+        Ok(Self {
+            tracer: tracer.filter(|tracer| tracer.tier().sees_wakers()),
+            loops: subject.take_loops(),
+            threads,
+            chosen: options.threads.clone(),
+            chains: Chains::default(),
+            marked: BTreeMap::new(),
+            ending: Vec::new(),
+            lost: 0,
+        })
     }
 
     /// Whether anything but marked loops can be seen.
-    pub(super) const fn is_traced(&self) -> bool {
+    pub const fn is_traced(&self) -> bool {
         self.tracer.is_some()
     }
 

@@ -1,32 +1,32 @@
 //! Every setting: whether it is tried, and what it would change.
 
 use howlate_knobs::{Change, Knob, State, Status, ThreadSetting, all};
-use howlate_model::{Condition, Write};
+use howlate_model::{Condition, PermanentWay, Write};
 use howlate_procfs::Root;
-use howlate_render::{Fate, Listed, PermanentWay};
+use howlate_render::{Fate, Listed};
 
-use super::apply::{Unaltered, altered, writes};
-use super::facts::Facts;
-use crate::cli::KnobSelection;
+use crate::apply::{Unaltered, altered, writes};
+use crate::facts::Facts;
+use crate::selection::KnobSelection;
 
 /// A setting as it is on this machine.
-pub(super) struct Candidate {
-    pub(super) knob: &'static Knob,
-    pub(super) state: State,
+pub(crate) struct Candidate {
+    pub(crate) knob: &'static Knob,
+    pub(crate) state: State,
     /// [`Fate::Tried`] where it is to be tried.
-    pub(super) fate: Fate,
-    pub(super) permanent: Vec<PermanentWay>,
+    pub(crate) fate: Fate,
+    pub(crate) permanent: Vec<PermanentWay>,
 }
 
 /// All of them, in the order in which they are listed.
-pub(super) struct Candidates {
-    pub(super) all: Vec<Candidate>,
+pub(crate) struct Candidates {
+    pub(crate) all: Vec<Candidate>,
 }
 
 impl Candidates {
     /// Looks at every knob; those of `chosen` that can be turned and change `base` are to be tried, from outside where `program`
     /// is measured.
-    pub(super) fn list(
+    pub(crate) fn list(
         root: &Root,
         chosen: &[KnobSelection],
         base: &[Condition],
@@ -36,41 +36,45 @@ impl Candidates {
             let state = of_program(beside(knob.state(root), base), program);
             let from_outside =
                 program.zip(state.change.as_ref()).and_then(|(facts, change)| facts.fate(change));
-            let fate = match (chosen.iter().any(|chosen| chosen.means(knob)), from_outside) {
+            let fate = match (chosen.iter().any(|chosen| chosen.means(knob, &state)), from_outside) {
                 (true, None) => fate(knob, &state, base),
                 (true, Some(fate)) => fate,
                 (false, _) => Fate::NotAsked,
             };
-            let way = |way: howlate_knobs::Way| PermanentWay { by: way.by, apply: way.apply, undo: way.undo };
-            let permanent = knob.permanent(&state).into_iter().map(way).collect();
+            let permanent = knob.permanent(&state);
             Candidate { knob, state, fate, permanent }
         };
         // What turns nothing is there for those who name it.
-        let is_listed = |one: &Candidate| one.knob.name != "nothing" || one.fate != Fate::NotAsked;
+        let is_listed = |one: &Candidate| !one.state.turns_nothing() || one.fate != Fate::NotAsked;
         Self { all: all().map(one).filter(is_listed).collect() }
     }
 
     /// Those that are to be tried, with their place among all.
-    pub(super) fn tried(&self) -> impl Iterator<Item = (usize, &Candidate)> {
+    pub(crate) fn tried(&self) -> impl Iterator<Item = (usize, &Candidate)> {
         self.all.iter().enumerate().filter(|(_, one)| one.fate == Fate::Tried)
     }
 
     /// What is written for those that are to be tried.
-    pub(super) fn writes(&self) -> Vec<Write> {
+    pub(crate) fn writes(&self) -> Vec<Write> {
         self.tried().flat_map(|(_, one)| one.writes()).collect()
     }
 
+    /// Whether any of those changes the machine.
+    pub(crate) fn change_the_machine(&self) -> bool {
+        !self.writes().is_empty()
+    }
+
     /// As they are listed before anything is tried.
-    pub(super) fn listed(&self) -> Vec<Listed> {
+    pub(crate) fn listed(&self) -> Vec<Listed> {
         self.all.iter().map(Candidate::listed).collect()
     }
 }
 
 impl Candidate {
-    pub(super) fn listed(&self) -> Listed {
+    pub(crate) fn listed(&self) -> Listed {
         Listed {
             knob: self.knob.name,
-            scope: self.knob.scope.name(),
+            scope: self.knob.scope,
             what: self.knob.what,
             from: self.state.from.clone(),
             to: self.state.to.clone(),
@@ -82,7 +86,7 @@ impl Candidate {
     }
 
     /// What is written for it, if it holds for the machine.
-    pub(super) fn writes(&self) -> Vec<Write> {
+    pub(crate) fn writes(&self) -> Vec<Write> {
         self.state.change.as_ref().map(writes).unwrap_or_default()
     }
 }

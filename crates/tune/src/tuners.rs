@@ -21,7 +21,7 @@ const TUNERS: &[&str] = &[
 ];
 
 /// Those that are at work.
-pub(super) fn at_work(root: &Root) -> Vec<&'static str> {
+pub(crate) fn at_work(root: &Root) -> Vec<&'static str> {
     let processes =
         root.list("/proc").into_iter().filter(|name| name.bytes().all(|one| one.is_ascii_digit()));
     let mut names: Vec<String> =

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use howlate_linux::clock;
 use howlate_model::{Activation, Span};
+use howlate_watch::Subject;
 
 use super::observer::Sight;
-use crate::commands::watch::subject::Subject;
 
 /// So long at least, as programs begin with something else than they go on with.
 const LEAST: Span = Span::from_secs(1);

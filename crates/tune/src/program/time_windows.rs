@@ -8,11 +8,10 @@ use howlate_model::{
     Started, Task, Turn, Work,
 };
 use howlate_render as render;
+use howlate_watch::{Subject, in_force};
 
 use super::external_settings::{Outside, RequestedSettings};
 use super::observer::{ObservedWakeup, OfProgram, Sight};
-use crate::commands::watch::in_force::in_force;
-use crate::commands::watch::subject::Subject;
 
 /// How often it is looked.
 const LOOK_EVERY: Span = Span::from_millis(20);

@@ -4,7 +4,7 @@ use howlate_analyse::compare::Trial;
 use howlate_model::Span;
 
 /// Time that is shared out among the parts. It is that of the recorded turns, so that an interrupted run that goes on has the rest.
-pub(super) struct Budget {
+pub(crate) struct Budget {
     whole: Span,
     elapsed: Span,
     /// Turns that were taken so far.
@@ -23,29 +23,29 @@ const SOME_MORE: usize = 4;
 
 /// What settings are to be compared in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Looks {
+pub(crate) struct Looks {
     /// Rounds before the first look; there are twice as many before each later one.
-    pub(super) first: usize,
+    pub(crate) first: usize,
     /// How many.
-    pub(super) looks: usize,
+    pub(crate) looks: usize,
 }
 
 impl Budget {
-    pub(super) fn begin(whole: Span) -> Self {
+    pub(crate) fn begin(whole: Span) -> Self {
         Self { whole, elapsed: Span::ZERO, turns: 0 }
     }
 
-    pub(super) const fn whole(&self) -> Span {
+    pub(crate) const fn whole(&self) -> Span {
         self.whole
     }
 
     /// All turns so far took so long.
-    pub(super) const fn has_taken(&mut self, elapsed: Span) {
+    pub(crate) const fn has_taken(&mut self, elapsed: Span) {
         self.elapsed = elapsed;
     }
 
     /// So many turns were planned.
-    pub(super) const fn spend(&mut self, turns: usize) {
+    pub(crate) const fn spend(&mut self, turns: usize) {
         self.turns += turns as u64;
     }
 
@@ -59,7 +59,7 @@ impl Budget {
     }
 
     /// How `arms` settings are looked at; the budget that it takes where there is too little.
-    pub(super) fn screening(&self, arms: usize, confidence: f64) -> Result<Looks, Span> {
+    pub(crate) fn screening(&self, arms: usize, confidence: f64) -> Result<Looks, Span> {
         let round = self.each().times(arms as u64 + 1);
         let affordable = self.left_until(SCREENED_BY).as_nanos() / round.as_nanos().max(1);
         looks(usize::try_from(affordable).unwrap_or(usize::MAX), arms, confidence).ok_or_else(|| {
@@ -72,7 +72,7 @@ impl Budget {
 
     /// The budget that it takes where turns last so long, if that is more: `pairs` of the baseline with itself, and as many rounds
     /// of `arms` settings as the clearest effect takes.
-    pub(super) fn lacks(&self, each: Span, pairs: usize, arms: usize, confidence: f64) -> Option<Span> {
+    pub(crate) fn lacks(&self, each: Span, pairs: usize, arms: usize, confidence: f64) -> Option<Span> {
         let rounds = Trial::least_rounds(arms, 1, confidence) + SOME_MORE;
         let needed = each.times((2 * pairs + rounds * (arms + 1)) as u64);
         let too_much = needed > self.left_until(SCREENED_BY);
@@ -80,18 +80,18 @@ impl Budget {
     }
 
     /// Whether there is time for `rounds` of settings that are still open.
-    pub(super) fn has_time_to_screen(&self, rounds: usize, arms: usize) -> bool {
+    pub(crate) fn has_time_to_screen(&self, rounds: usize, arms: usize) -> bool {
         let needed = self.each().times((rounds * (arms + 1)) as u64);
         needed <= self.left_until(SCREENED_BY)
     }
 
     /// The same for trying two sets against each other.
-    pub(super) fn has_time_to_combine(&self, rounds: usize) -> bool {
+    pub(crate) fn has_time_to_combine(&self, rounds: usize) -> bool {
         self.each().times(2 * rounds as u64) <= self.left_until(COMBINED_BY)
     }
 
     /// How many rounds confirm: what time is left for, within bounds.
-    pub(super) fn confirming(&self, least: usize, most: usize) -> usize {
+    pub(crate) fn confirming(&self, least: usize, most: usize) -> usize {
         let affordable = self.left_until(100).as_nanos() / self.each().times(2).as_nanos().max(1);
         usize::try_from(affordable).unwrap_or(most).clamp(least, most)
     }

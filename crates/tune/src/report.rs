@@ -2,15 +2,14 @@
 
 use howlate_analyse::compare::{Level, Statistic, Track, Trial, Verdict};
 use howlate_guard::not_as_before;
-use howlate_model::{HowEnded, Write, WriteKind};
+use howlate_model::{Write, WriteKind};
 use howlate_render::{Confirmed, ConfirmedNumber, Fate, Listed, TuneReport, TuneRow, Unrestored};
 
-use super::candidates::{Candidate, Candidates};
-use super::search::{BASELINE, CONFIDENCE, Confirming, Trying};
-use crate::exit_status::Status;
+use crate::candidates::{Candidate, Candidates};
+use crate::search::{BASELINE, CONFIDENCE, Confirming, Trying};
 
-/// Everything that is known now.
-pub(super) fn build<'a>(candidates: &Candidates, trying: &'a Trying, track: &'a Track) -> TuneReport<'a> {
+/// Everything that is known now, but for the program that it is known of, and what was left changed.
+pub(crate) fn build<'a>(candidates: &Candidates, trying: &'a Trying, track: &'a Track) -> TuneReport<'a> {
     let confirmed = trying.confirming.as_ref().filter(|_| trying.is_done);
     let confirmed = confirmed.map(|one| (one, confirmed_set(one, trying, track)));
     let is_recommended = |place: usize| {
@@ -28,7 +27,7 @@ pub(super) fn build<'a>(candidates: &Candidates, trying: &'a Trying, track: &'a 
         rows: candidates.all.iter().enumerate().map(row).collect(),
         confirmed: confirmed.map(|(_, found)| found),
         needs: trying.needs,
-        left: left_out(candidates),
+        left: None,
         program: None,
     }
 }
@@ -48,7 +47,7 @@ fn row(one: &Candidate, recommended: bool, trying: &Trying, track: &Track, place
 }
 
 /// Files that were written for settings and hold something else than before; `None` where none was to be written.
-fn left_out(candidates: &Candidates) -> Option<Vec<Unrestored>> {
+pub(crate) fn left_out(candidates: &Candidates) -> Option<Vec<Unrestored>> {
     let mut writes = candidates.writes();
     // What is only held open is gone with the file.
     writes.retain(|write| write.kind() == WriteKind::Setting);
@@ -80,15 +79,4 @@ fn is_better(confirmed: &Confirmed, goal: Statistic) -> bool {
     let of_goal = confirmed.numbers.iter().find(|one| one.statistic == goal).map(verdict);
     let any = confirmed.numbers.iter().any(|one| verdict(one) == Verdict::Better);
     of_goal == Some(Verdict::Better) || (any && of_goal != Some(Verdict::Worse))
-}
-
-/// Whether it can be relied on: it came to its end, the baseline was not told from itself, and the machine is as it was.
-pub(super) fn status(report: &TuneReport<'_>, track: &Track) -> Status {
-    let is_whole = track.analysis.end.as_ref().is_some_and(|end| end.how == HowEnded::Done);
-    let is_alarm = |arm: &howlate_analyse::compare::Arm| {
-        arm.tested.iter().any(|one| matches!(one.verdict, Verdict::Better | Verdict::Worse))
-    };
-    let is_as_before = report.left.as_ref().is_none_or(Vec::is_empty);
-    let is_sound = report.self_test.is_some_and(|arm| !is_alarm(arm)) && report.needs.is_none();
-    if is_whole && is_sound && is_as_before { Status::Done } else { Status::NotTrustworthy }
 }

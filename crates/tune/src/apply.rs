@@ -5,7 +5,7 @@ use howlate_model::{Condition, Policy, Sleeper, Span, Wait, Work, Write};
 
 /// Why a setting changes nothing in a condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Unaltered {
+pub(crate) enum Unaltered {
     /// It is so already.
     InForce,
     /// It does nothing there.
@@ -15,7 +15,7 @@ pub(super) enum Unaltered {
 use Unaltered::{InForce, Without};
 
 /// `condition` with the setting of this name.
-pub(super) fn altered(condition: &Condition, name: &str, change: &Change) -> Result<Condition, Unaltered> {
+pub(crate) fn altered(condition: &Condition, name: &str, change: &Change) -> Result<Condition, Unaltered> {
     match change {
         Change::Thread(setting) => of_thread(condition, name, setting),
         Change::Files(_) | Change::Held { .. } => of_machine(condition, name, writes(change)),
@@ -24,7 +24,7 @@ pub(super) fn altered(condition: &Condition, name: &str, change: &Change) -> Res
 }
 
 /// What is written to turn a knob of the machine.
-pub(super) fn writes(change: &Change) -> Vec<Write> {
+pub(crate) fn writes(change: &Change) -> Vec<Write> {
     match change {
         // What is watched over has to be known before anything changes it.
         Change::Files(writes) => [&writes.watched[..], &writes.each].concat(),

@@ -1,0 +1,40 @@
+//! What is known of a setting that may make wake-ups more punctual, whoever turns it.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What a setting holds for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// A thread or process that asks for it.
+    Thread,
+    /// The whole machine, while it runs.
+    Machine,
+    /// The whole machine, from its start on.
+    Boot,
+}
+
+impl Scope {
+    /// All, in the order in which settings are listed.
+    pub const ALL: [Self; 3] = [Self::Thread, Self::Machine, Self::Boot];
+
+    /// Its name in JSON and on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Thread => "thread",
+            Self::Machine => "machine",
+            Self::Boot => "boot",
+        }
+    }
+}
+
+/// One way to have a setting for good.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct PermanentWay {
+    /// `systemd`, `sysctl.d`, `tmpfiles.d`, `boot`, `C`, `Rust`, `Python`, `shell`.
+    pub by: &'static str,
+    /// What to type or to write.
+    pub apply: String,
+    /// What takes it back.
+    pub undo: String,
+}
