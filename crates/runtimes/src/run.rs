@@ -7,7 +7,7 @@ use howlate_linux::child::Applied;
 use howlate_linux::clock;
 use howlate_model::{
     Bounds, Ended, Engine, EngineError, Finished, HowEnded, Latency, Line, MonotonicTime, Runtime, Sink,
-    Span, Started, Task, Turn, Usage, Wakeup,
+    Span, Started, Task, Turn, Usage, Wakeup, Worded,
 };
 
 use crate::blocks::Blocks;
@@ -257,7 +257,7 @@ impl ProgramTurn<'_> {
             usage,
             load: None,
             unfinished: error.is_some() || (short && self.how == HowEnded::Done),
-            error: error.map(|error| error.to_string()),
+            error: error.map(|error| Worded::Words(error.to_string())),
         }));
     }
 }
