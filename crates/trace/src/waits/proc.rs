@@ -219,9 +219,7 @@ mod tests {
     /// A machine with one thread: state, function, account, sleeps.
     fn write(folder: &std::path::Path, state: &str, wchan: &str, account: (u64, u64, u64), sleeps: u64) {
         let write = |name: &str, text: String| {
-            let file = folder.join("proc/7").join(name);
-            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-            std::fs::write(file, text).unwrap();
+            howlate_testing::write_below(&folder.join("proc/7"), name, &text);
         };
         let (ran, waited, turns) = account;
         let status = format!(
