@@ -59,7 +59,9 @@ pub use turn_numbers::TurnNumber;
 mod testing {
     use super::*;
     #[cfg(test)]
-    use howlate_model::{Block, Caveat, CpuSet, InForce, Line, Span, Started, Wakeup};
+    use howlate_model::{
+        Block, Caveat, CpuSet, InForce, Line, OsError, SettingRefusal, Span, Started, Wakeup,
+    };
     use howlate_model::{Condition, Header, MonotonicTime, Policy, Work};
 
     /// A recording's analysis before anything was measured.
@@ -92,7 +94,12 @@ mod testing {
             sender_in_force: None,
             runtime: None,
             warm_up: None,
-            caveats: vec![Caveat::policy_refused(asked, Policy::OTHER, "not permitted".into(), None)],
+            caveats: vec![Caveat::policy_refused(
+                asked,
+                Policy::OTHER,
+                SettingRefusal::Kernel(OsError(1)).into(),
+                None,
+            )],
         })
     }
 

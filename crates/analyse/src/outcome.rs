@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use howlate_model::{
     Block, Caveat, Condition, Distribution, Finished, HasProperties, InForce, Irregular, Latency, Policy,
-    Property, SeriesPoint, Span, Started, Usage, Value, WatchedBlock, WhyBlock, Work, Worst,
+    Property, SeriesPoint, Span, Started, TurnFailure, Usage, Value, WatchedBlock, WhyBlock, Work, Worst,
 };
 
 use crate::block_numbers::{BlockNumbers, Blocks};
@@ -334,7 +334,7 @@ impl Outcome {
             caveats.push(Caveat::PageFaults { minor: faults.0, major: faults.1 });
         }
         if self.unfinished && !caveats.iter().any(|one| matches!(one, Caveat::Unfinished { .. })) {
-            let reason = "it was cut at its time limit".to_owned();
+            let reason = TurnFailure::TimeLimit.into();
             caveats.push(Caveat::Unfinished { got: self.count(), reason });
         }
         caveats

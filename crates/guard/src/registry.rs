@@ -3,7 +3,7 @@
 use std::io;
 use std::mem::take;
 
-use howlate_model::{Caveat, Setting, Write};
+use howlate_model::{Caveat, Setting, SettingRefusal, Worded, Write};
 
 use crate::guardian::{Guardian, Trouble};
 use crate::journal::{Journal, LockError};
@@ -11,18 +11,12 @@ use crate::saved_setting::{Changes, SavedSetting};
 use crate::setting::{Kernel, Live, is_same, is_writable, read};
 
 /// Why a setting is not in force.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum NotSet {
-    #[error(transparent)]
-    Io(#[from] io::Error),
-    #[error(transparent)]
-    Lock(#[from] LockError),
-    #[error("the process that would put it back cannot remember it: {0}")]
-    NotRemembered(String),
-    #[error("the kernel took it and kept `{0}`")]
-    Kept(String),
-    #[error("it holds `{now}` and no longer `{was}`: something else has changed it, and it is left")]
-    Changed { was: String, now: String },
+type NotSet = Worded<SettingRefusal>;
+
+impl From<LockError> for NotSet {
+    fn from(error: LockError) -> Self {
+        Self::Words(error.to_string())
+    }
 }
 
 /// All changes of this process.
@@ -50,7 +44,7 @@ impl Keeper {
     pub(crate) fn lend(&mut self, write: &Write) -> Result<(Setting, u32), NotSet> {
         let before = read(&write.path)?;
         if !is_same(&before, &write.now) {
-            return Err(NotSet::Changed { was: write.now.clone(), now: before });
+            return Err(SettingRefusal::Changed { was: write.now.clone(), now: before }.into());
         }
         let (setting, id) = self.change_from(before, &write.path, &write.value)?;
         // What is only watched over may be changed by what else is set: that is nobody else's.
@@ -109,7 +103,7 @@ impl Keeper {
     fn remember(&mut self, change: &SavedSetting) -> Result<(), NotSet> {
         match self.guardian()?.remember(change) {
             Ok(()) => {}
-            Err(Trouble::Refused(reason)) => return Err(NotSet::NotRemembered(reason)),
+            Err(Trouble::Refused(why)) => return Err(SettingRefusal::NotRemembered { why }.into()),
             Err(Trouble::Gone) => self.replace_guardian(change)?,
         }
         self.changes.all.push(change.clone());
@@ -141,7 +135,7 @@ impl Keeper {
         let guardian = self.guardian()?;
         for one in known.all.iter().chain([change]) {
             let told = guardian.remember(one);
-            told.map_err(|_| NotSet::NotRemembered("it is gone".to_owned()))?;
+            told.map_err(|_| SettingRefusal::NotRemembered { why: "it is gone".to_owned() })?;
         }
         Ok(())
     }
@@ -219,7 +213,7 @@ impl Drop for Keeper {
 fn set(kernel: &impl Kernel, path: &str, value: &str) -> Result<String, NotSet> {
     kernel.write(path, value)?;
     let now = kernel.read(path)?;
-    if is_same(&now, value) { Ok(now) } else { Err(NotSet::Kept(now)) }
+    if is_same(&now, value) { Ok(now) } else { Err(SettingRefusal::Kept { value: now }.into()) }
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use howlate_model::SettingRefusal;
 use howlate_procfs::Root;
 
 use crate::setting::is_setting;
@@ -40,7 +41,7 @@ impl Wanted {
     }
 
     /// The files it stands in; the reason if there is none.
-    pub(crate) fn paths(&self) -> Result<Vec<String>, String> {
+    pub(crate) fn paths(&self) -> Result<Vec<String>, SettingRefusal> {
         if self.name == "governor" {
             return governors();
         }
@@ -48,16 +49,16 @@ impl Wanted {
             true => self.name.clone(),
             false => format!("/proc/sys/{}", self.name.replace('.', "/")),
         };
-        if Path::new(&path).exists() { Ok(vec![path]) } else { Err(format!("this machine has no {path}")) }
+        if Path::new(&path).exists() { Ok(vec![path]) } else { Err(SettingRefusal::NoFile { path }) }
     }
 }
 
 /// In the order of their names, as it was recorded ever since.
-fn governors() -> Result<Vec<String>, String> {
+fn governors() -> Result<Vec<String>, SettingRefusal> {
     let mut files = howlate_procfs::governors(&Root::live());
     files.sort();
     match files.is_empty() {
-        true => Err("this machine does not let Linux choose the CPU frequency".to_owned()),
+        true => Err(SettingRefusal::NoGovernor),
         false => Ok(files),
     }
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 
 use howlate_linux::clock;
-use howlate_model::{Caveat, Span};
+use howlate_model::{Caveat, SettingRefusal, Span};
 use serde::{Deserialize, Serialize};
 
 use crate::setting::{Kernel, Live, has_ended, is_same};
@@ -41,7 +41,7 @@ impl SavedSetting {
             match fs::remove_dir(&self.path) {
                 Ok(()) => return None,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
-                Err(error) if patience.is_zero() => break error.to_string(),
+                Err(error) if patience.is_zero() => break (&error).into(),
                 // A signal that ends the pause only makes the next try come earlier.
                 Err(_) => drop(clock::pause(LOOK_EVERY)),
             }
@@ -90,8 +90,8 @@ impl SavedSetting {
         }
         let reason = match kernel.write(&self.path, &self.value).and_then(|()| kernel.read(&self.path)) {
             Ok(now) if is_same(&now, &self.value) => return None,
-            Ok(now) => format!("it is `{now}`"),
-            Err(error) => error.to_string(),
+            Ok(value) => SettingRefusal::Holds { value }.into(),
+            Err(error) => (&error).into(),
         };
         let (path, before) = (self.path.clone(), self.value.clone());
         Some(Caveat::SettingNotRestored { path, before, reason })
@@ -205,10 +205,14 @@ mod tests {
     fn a_kernel_that_refuses_or_clamps_is_named() {
         let refuses = |_: &str| Err(io::Error::from_raw_os_error(16));
         let (told, left) = found("5", true, refuses);
-        assert!(matches!(told, Some(Caveat::SettingNotRestored { reason, .. }) if reason.contains("busy")));
+        assert!(
+            matches!(told, Some(Caveat::SettingNotRestored { reason, .. }) if reason.to_string().contains("busy"))
+        );
         assert_eq!(left, "5");
         let (told, left) = found("5", true, |_| Ok("2".to_owned()));
-        assert!(matches!(told, Some(Caveat::SettingNotRestored { reason, .. }) if reason == "it is `2`"));
+        assert!(
+            matches!(told, Some(Caveat::SettingNotRestored { reason, .. }) if reason.to_string() == "it is `2`")
+        );
         assert_eq!(left, "2");
     }
 

@@ -5,7 +5,7 @@ use std::mem::take;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use howlate_linux::dma_latency::DmaLatency;
-use howlate_model::{Caveat, Setting, Write, WriteKind};
+use howlate_model::{Caveat, Setting, SettingRefusal, Worded, Write, WriteKind};
 
 use crate::journal::LockError;
 use crate::registry::Keeper;
@@ -27,7 +27,7 @@ impl Guard {
         for one in wanted {
             match one.paths() {
                 Ok(paths) => paths.iter().for_each(|path| applied.change(one, path)),
-                Err(reason) => applied.leave_out(one, reason),
+                Err(reason) => applied.leave_out(one, reason.into()),
             }
         }
         applied.caveats.extend(self.keeper().untold());
@@ -94,7 +94,7 @@ impl Applied {
                 self.settings.push(setting);
                 self.ids.push(id);
             }
-            Err(reason) => self.leave_out(wanted, format!("{path}: {reason}")),
+            Err(reason) => self.leave_out(wanted, SettingRefusal::at(path, reason)),
         }
     }
 
@@ -112,14 +112,7 @@ impl Applied {
 
     /// `/dev/cpu_dma_latency`, with its number in words.
     fn hold(&mut self, write: &Write) {
-        let held = write.value.parse().map_err(io::Error::other).and_then(|micros| {
-            let mut held = DmaLatency::hold(micros)?;
-            let in_force = held.in_force()?;
-            (in_force <= micros)
-                .then_some(held)
-                .ok_or_else(|| io::Error::other(format!("the kernel holds {in_force}")))
-        });
-        match held {
+        match held_at(&write.value) {
             Ok(held) => self.held.push(held),
             Err(reason) => self.refused(write, reason),
         }
@@ -131,14 +124,14 @@ impl Applied {
         self.settings.iter().all(is_as_before) && self.held.is_empty()
     }
 
-    fn leave_out(&mut self, wanted: &Wanted, reason: impl ToString) {
+    fn leave_out(&mut self, wanted: &Wanted, reason: Worded<SettingRefusal>) {
         let (setting, asked) = (wanted.name.clone(), wanted.value.clone());
-        self.caveats.push(Caveat::SettingLeftOut { setting, asked, reason: reason.to_string() });
+        self.caveats.push(Caveat::SettingLeftOut { setting, asked, reason });
     }
 
-    fn refused(&mut self, write: &Write, reason: impl ToString) {
+    fn refused(&mut self, write: &Write, reason: Worded<SettingRefusal>) {
         let (setting, asked) = (write.path.clone(), write.value.clone());
-        self.caveats.push(Caveat::SettingLeftOut { setting, asked, reason: reason.to_string() });
+        self.caveats.push(Caveat::SettingLeftOut { setting, asked, reason });
     }
 
     /// Puts back what this changed. Tells what somebody else changed meanwhile, and what could not be put back.
@@ -167,6 +160,13 @@ impl Drop for Applied {
 }
 
 /// Read back at the end: a value that does not stand was not in force all the time.
+fn held_at(micros: &str) -> Result<DmaLatency, Worded<SettingRefusal>> {
+    let micros = micros.parse().map_err(io::Error::other)?;
+    let mut held = DmaLatency::hold(micros)?;
+    let in_force = held.in_force()?;
+    if in_force <= micros { Ok(held) } else { Err(SettingRefusal::LatencyHeld { micros: in_force }.into()) }
+}
+
 fn changed_since(setting: Setting) -> Option<Caveat> {
     let found = read_or_why(&setting.path)?;
     let Setting { path, in_force, .. } = setting;
@@ -186,6 +186,6 @@ mod tests {
             panic!("{:?}", applied.caveats);
         };
         assert_eq!(setting, "kernel.no_such_setting");
-        assert!(reason.contains("this machine has no"), "{reason}");
+        assert!(reason.to_string().contains("this machine has no"), "{reason}");
     }
 }

@@ -130,7 +130,7 @@ fn what_is_lent_goes_back_unless_somebody_else_has_changed_it() {
     let turn = guard.lend(&lent("1", "7"));
     assert!(turn.is_nothing() && value() == "9", "it is no longer what it was when it was looked at");
     assert!(
-        matches!(&turn.caveats[..], [Caveat::SettingLeftOut { reason, .. }] if reason.contains("`9` and no longer `1`"))
+        matches!(&turn.caveats[..], [Caveat::SettingLeftOut { reason, .. }] if reason.to_string().contains("`9` and no longer `1`"))
     );
     drop(turn);
     // A guardian that is killed while it is lent leaves that to us.

@@ -1,7 +1,9 @@
 //! The host's side of a guest: settings of the emulator's threads, and what they got.
 
 use howlate_linux::sched;
-use howlate_model::{Caveat, CpuSet, HostThread, Policy, PolicyRemedy, Span, VcpuTime};
+use howlate_model::{
+    Caveat, CpuSet, HostThread, Policy, PolicyRemedy, SettingRefusal, Span, VcpuTime, Worded,
+};
 use howlate_procfs::{Root, Schedstat, Stat, ticks};
 
 /// What is asked for the emulator's threads.
@@ -48,7 +50,7 @@ fn set(tid: u32, asked: Option<Policy>, caveats: &mut Vec<Caveat>) -> std::io::R
         caveats.push(Caveat::policy_refused(
             asked,
             in_force,
-            format!("QEMU's thread: {error}"),
+            of_qemu(&error),
             Some(PolicyRemedy::RootOnHost),
         ));
     }
@@ -58,9 +60,13 @@ fn set(tid: u32, asked: Option<Policy>, caveats: &mut Vec<Caveat>) -> std::io::R
 fn pin(tid: u32, asked: CpuSet, caveats: &mut Vec<Caveat>) -> std::io::Result<()> {
     if let Err(error) = sched::bind_thread(tid, &asked) {
         let in_force = sched::affinity_of(tid)?;
-        caveats.push(Caveat::AffinityDiffers { asked, in_force, reason: format!("QEMU's thread: {error}") });
+        caveats.push(Caveat::AffinityDiffers { asked, in_force, reason: of_qemu(&error) });
     }
     Ok(())
+}
+
+fn of_qemu(error: &std::io::Error) -> Worded<SettingRefusal> {
+    SettingRefusal::at("QEMU's thread", error)
 }
 
 fn in_force(tid: u32) -> std::io::Result<HostThread> {

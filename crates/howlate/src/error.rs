@@ -7,14 +7,14 @@ use howlate_fleet::{FleetError, HostError};
 use howlate_guest::GuestError;
 use howlate_import::ImportError;
 use howlate_load::StartError;
-use howlate_model::{CpuSet, EngineError, shell_path};
+use howlate_model::{Caveat, CpuSet, EngineError, TracerRefusal, shell_path};
 use howlate_plan::PlanError;
 use howlate_record::{CreateError, NoSource, ReadError};
 use howlate_render::legible_lines;
 use howlate_report::{Chart, NoPicture, NoPng};
 use howlate_serve::ServeError;
 use howlate_session::SessionError;
-use howlate_trace::{Choice, Refusal, TracerMissing};
+use howlate_trace::{Choice, TracerMissing};
 use howlate_tune::TuneError;
 use howlate_watch::{ProgramFailed, WatchError};
 
@@ -91,14 +91,14 @@ pub(crate) enum Error {
     NothingTraced { path: PathBuf },
     #[error("no periodic thread was measured, and an RT Dataset is about nothing else")]
     NothingPeriodic,
-    #[error("none of this can be traced: {0}")]
-    NothingToTrace(String),
+    #[error("none of this can be traced: {}", not_traced(.0))]
+    NothingToTrace(Vec<Caveat>),
     #[error(transparent)]
     Watch(#[from] WatchError),
     #[error("`--tracer {0}` does not see when the threads of a program should have run")]
     NothingWatches(Choice),
     #[error("what processes wait for cannot be seen here: {0}")]
-    Waits(Refusal),
+    Waits(TracerRefusal),
     #[error(transparent)]
     ProgramFailed(#[from] ProgramFailed),
     #[error(transparent)]
@@ -226,6 +226,15 @@ impl Error {
             Self::Output(_) | Self::Json(_) => None,
         }
     }
+}
+
+/// Why nothing of a plan can be traced.
+fn not_traced(left_out: &[Caveat]) -> String {
+    let reason = |caveat: &Caveat| match caveat {
+        Caveat::NotTraced { mechanism, reason } => Some(format!("{mechanism}: {reason}")),
+        _ => None,
+    };
+    left_out.iter().filter_map(reason).collect::<Vec<_>>().join("; ")
 }
 
 /// Where a tracer was asked for by name.

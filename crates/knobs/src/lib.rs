@@ -48,12 +48,7 @@ mod testing {
 
     /// A tree that holds these files.
     pub(crate) fn tree(files: &[(&str, &str)]) -> (tempfile::TempDir, Root) {
-        let folder = tempfile::tempdir().unwrap();
-        for (path, text) in files {
-            let file = folder.path().join(path.trim_start_matches('/'));
-            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-            std::fs::write(file, text).unwrap();
-        }
+        let folder = howlate_testing::tree(files);
         let root = Root::at(folder.path());
         (folder, root)
     }

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use howlate_linux::{clock, sched, signal};
 use howlate_model::{
     Bounds, Caveat, CpuSet, EngineError, Finished, HowEnded, InForce, Line, MonotonicTime, Policy, Progress,
-    Sink, Span, Started, Turn, block_length,
+    Sink, Span, Started, Turn, Worded, block_length,
 };
 
 use crate::collector::Collector;
@@ -245,7 +245,7 @@ impl Observer<'_> {
                 usage: done.as_ref().map(|done| done.usage),
                 load: None,
                 unfinished: done.is_none() || (short && !interrupted),
-                error: done.and_then(|done| done.result.err()).map(|error| error.to_string()),
+                error: done.and_then(|done| done.result.err()).map(Worded::from),
             }));
         }
         left_behind

@@ -4,7 +4,9 @@ use std::io;
 
 use howlate_linux::dma_latency::DmaLatency;
 use howlate_linux::{memory, sched, signal, thread};
-use howlate_model::{Caveat, CpuSet, InForce, Policy, ProcessState, Refused, Span, Task};
+use howlate_model::{
+    Caveat, CpuSet, InForce, Policy, ProcessState, Refused, SettingRefusal, Span, Task, Worded,
+};
 
 /// What holds for the whole process while it measures.
 pub struct Process {
@@ -20,10 +22,13 @@ impl Process {
         let memory = memory::lock_all();
         let mut caveats = Vec::new();
         if let Err(error) = &memory {
-            caveats.push(Caveat::MemoryNotLocked { reason: words(error) });
+            caveats.push(Caveat::MemoryNotLocked { reason: SettingRefusal::of_thread(error) });
         }
         let dma_latency = dma_latency_us.and_then(|asked_us| {
-            let refused = |error: &io::Error| Caveat::DmaLatencyRefused { asked_us, reason: words(error) };
+            let refused = |error: &io::Error| {
+                let reason = SettingRefusal::of_thread(error);
+                Caveat::DmaLatencyRefused { asked_us, reason }
+            };
             DmaLatency::hold(asked_us).map_err(|error| caveats.push(refused(&error))).ok()
         });
         Self { memory, dma_latency, caveats }
@@ -45,12 +50,6 @@ impl Process {
     }
 }
 
-/// The kernel's words, without the number that the library adds.
-fn words(error: &io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or_default().to_owned()
-}
-
 /// Gives the calling thread what `task` asks for; returns what is in force and what was refused.
 pub(crate) fn apply(task: &Task, process: ProcessState) -> io::Result<(InForce, Vec<Caveat>)> {
     memory::touch_stack();
@@ -62,10 +61,10 @@ pub(crate) fn apply(task: &Task, process: ProcessState) -> io::Result<(InForce, 
     let slice_ns = if task.slice.is_some() { sched::slice()? } else { None };
     let in_force = InForce { slice_ns, ..read_back(process)? };
     let refused = Refused {
-        policy: policy.as_ref().map(words),
-        affinity: affinity.as_ref().map(words),
+        policy: policy.as_ref().map(SettingRefusal::of_thread),
+        affinity,
         slack: slack.is_some(),
-        slice: slice.as_ref().map(words),
+        slice: slice.as_ref().map(SettingRefusal::of_thread),
     };
     let caveats = refused.caveats(task, &in_force);
     Ok((in_force, caveats))
@@ -92,16 +91,15 @@ fn slack_since(began_ns: Span) -> Option<Caveat> {
 
 fn affinity_since(before: &CpuSet) -> Option<Caveat> {
     let now = sched::affinity().ok().filter(|now| now != before)?;
-    let reason = "it was changed while this was measured".to_owned();
+    let reason = SettingRefusal::ChangedMeanwhile.into();
     Some(Caveat::AffinityDiffers { asked: before.clone(), in_force: now, reason })
 }
 
-fn bind(cpu: u32, policy: Policy) -> io::Result<()> {
+fn bind(cpu: u32, policy: Policy) -> Result<(), Worded<SettingRefusal>> {
     if matches!(policy, Policy::Deadline { .. }) {
-        // sched_setattr(2): a deadline thread must be allowed on all CPUs of its root domain.
-        return Err(io::Error::new(io::ErrorKind::Unsupported, "SCHED_DEADLINE takes no affinity"));
+        return Err(SettingRefusal::DeadlineAffinity.into());
     }
-    sched::bind(&CpuSet::from_iter([cpu]))
+    sched::bind(&CpuSet::from_iter([cpu])).map_err(|error| SettingRefusal::of_thread(&error))
 }
 
 fn read_back(process: ProcessState) -> io::Result<InForce> {

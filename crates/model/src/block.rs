@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Caveat, CpuSet, Distribution, Grid, Irregular, Latency, LoadReport, MonotonicTime, Policy, Span, Wakeup,
+    Caveat, CpuSet, Distribution, Grid, Irregular, Latency, LoadReport, MonotonicTime, Policy, Span,
+    TurnFailure, Wakeup, Worded,
 };
 
 /// How many of the worst wake-ups each block and each result names with their time.
@@ -238,7 +239,7 @@ pub struct Finished {
     pub load: Option<LoadReport>,
     /// Why the waiting call failed, if it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
+    pub error: Option<Worded<TurnFailure>>,
 }
 
 /// What a measured thread used while it measured: `getrusage(RUSAGE_THREAD)`.

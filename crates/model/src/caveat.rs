@@ -1,9 +1,13 @@
-//! What a reader must know to judge a result. Values, not words: `howlate-render` words them.
+//! What a reader must know to judge a result. Values, not words: `howlate-render` words them. What others have said, such as
+//! QEMU, a load or the reader of a file, is kept as they said it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{CpuSet, ImportNote, Nice, Policy, PolicyRemedy, Span};
+use crate::{
+    Combination, CpuSet, ImportNote, Nice, NotMeasured, NotTraced, NotWritten, Policy, PolicyRemedy,
+    SettingRefusal, Span, TracerRefusal, TurnFailure, Worded,
+};
 
 /// Something that was refused, changed, lost or is uncertain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -20,7 +24,7 @@ pub enum Caveat {
         #[schemars(with = "String")]
         in_force: Policy,
         /// The kernel's words.
-        reason: String,
+        reason: Worded<SettingRefusal>,
         /// What to do about it, in words: only in recordings of before it was data.
         #[serde(default, rename = "remedy", skip_serializing_if = "String::is_empty")]
         worded_remedy: String,
@@ -57,7 +61,7 @@ pub enum Caveat {
         /// What was asked for.
         asked_ns: Span,
         /// The kernel's reason.
-        reason: String,
+        reason: Worded<SettingRefusal>,
     },
     /// The thread may run elsewhere than asked.
     AffinityDiffers {
@@ -66,7 +70,7 @@ pub enum Caveat {
         /// Where it may run.
         in_force: CpuSet,
         /// Why.
-        reason: String,
+        reason: Worded<SettingRefusal>,
     },
     /// Somebody else gave a measuring thread another policy, priority or nice value while it measured.
     PolicyChanged {
@@ -85,14 +89,14 @@ pub enum Caveat {
     /// The memory could not be locked, so that page faults may delay wake-ups.
     MemoryNotLocked {
         /// The kernel's words.
-        reason: String,
+        reason: Worded<SettingRefusal>,
     },
     /// `/dev/cpu_dma_latency` could not be held at the value asked for.
     DmaLatencyRefused {
         /// Microseconds asked for.
         asked_us: i32,
         /// The kernel's words.
-        reason: String,
+        reason: Worded<SettingRefusal>,
     },
     /// There was no CPU left for the observer; it may have delayed the measured threads.
     ObserverShares {
@@ -137,9 +141,9 @@ pub enum Caveat {
     /// A combination that was asked for cannot be measured here.
     LeftOut {
         /// The combination, in words.
-        condition: String,
+        condition: Worded<Combination>,
         /// Why.
-        reason: String,
+        reason: Worded<NotMeasured>,
     },
     /// A setting of the machine that was asked for is not in force.
     SettingLeftOut {
@@ -148,7 +152,7 @@ pub enum Caveat {
         /// The value asked for.
         asked: String,
         /// Why.
-        reason: String,
+        reason: Worded<SettingRefusal>,
     },
     /// A setting of the machine could not be put back.
     SettingNotRestored {
@@ -157,7 +161,7 @@ pub enum Caveat {
         /// What it held before.
         before: String,
         /// Why.
-        reason: String,
+        reason: Worded<SettingRefusal>,
     },
     /// Somebody else changed a setting of the machine that the run had set.
     SettingChanged {
@@ -182,7 +186,7 @@ pub enum Caveat {
         /// Its folder.
         path: String,
         /// The kernel's reason.
-        reason: String,
+        reason: Worded<SettingRefusal>,
     },
     /// A howlate that was killed had left a control group; it was removed before this run.
     GroupLeftBehind {
@@ -215,7 +219,7 @@ pub enum Caveat {
         /// How many wake-ups it got to.
         got: u64,
         /// Why.
-        reason: String,
+        reason: Worded<TurnFailure>,
     },
     /// The measured threads met page faults while they measured.
     PageFaults {
@@ -250,14 +254,14 @@ pub enum Caveat {
         /// `bpf`, `tracefs` or `switches`.
         tracer: String,
         /// Why, and what to type.
-        reason: String,
+        reason: Worded<TracerRefusal>,
     },
     /// Turns that no tracer can follow were taken without one.
     NotTraced {
         /// The way to sleep or to notify.
         mechanism: String,
         /// Why.
-        reason: String,
+        reason: Worded<NotTraced>,
     },
     /// A load did nothing while the condition was measured.
     LoadIneffective {
@@ -269,7 +273,7 @@ pub enum Caveat {
         /// Lines that are missing.
         lines_lost: u64,
         /// The kernel's words.
-        reason: String,
+        reason: Worded<NotWritten>,
     },
     /// The file of single wake-ups lacks some: a turn keeps so many one by one, and no more.
     SamplesIncomplete {
@@ -386,10 +390,20 @@ impl Caveat {
     pub const fn policy_refused(
         asked: Policy,
         in_force: Policy,
-        reason: String,
+        reason: Worded<SettingRefusal>,
         would_help: Option<PolicyRemedy>,
     ) -> Self {
         Self::PolicyRefused { asked, in_force, reason, worded_remedy: String::new(), would_help }
+    }
+
+    /// Of a setting that is not in force: which one and why, as what is to have it fails by.
+    pub fn setting_left_out(&self) -> Option<TurnFailure> {
+        match self {
+            Self::SettingLeftOut { setting, reason, .. } => {
+                Some(TurnFailure::Setting { setting: setting.clone(), reason: reason.clone() })
+            }
+            _ => None,
+        }
     }
 
     /// Whether what was measured is not what was asked for, so that the result is not trustworthy.
@@ -477,11 +491,11 @@ mod tests {
         let [asked, in_force] = ["fifo:80", "other"].map(|text| text.parse().unwrap());
         let priority = crate::Priority::USUAL;
         let help = Some(PolicyRemedy::RealtimeLimit { priority });
-        let refused = Caveat::policy_refused(asked, in_force, "no".into(), help);
+        let refused = Caveat::policy_refused(asked, in_force, SettingRefusal::ReportsAnother.into(), help);
         let json = serde_json::to_string(&refused).unwrap();
         assert_eq!(
             json,
-            r#"{"caveat":"policy_refused","asked":"fifo:80","in_force":"other","reason":"no","would_help":{"kind":"realtime_limit","priority":80}}"#
+            r#"{"caveat":"policy_refused","asked":"fifo:80","in_force":"other","reason":"the kernel accepted it but reports another","would_help":{"kind":"realtime_limit","priority":80}}"#
         );
         assert_eq!(read(&json), refused);
         assert!(refused.spoils() && !Caveat::EmulatedCpu.spoils());

@@ -1,18 +1,18 @@
 //! What became of the settings that a task asked for.
 
-use crate::{Caveat, CpuSet, InForce, Policy, Span, Task};
+use crate::{Caveat, CpuSet, InForce, Policy, SettingRefusal, Span, Task, Worded};
 
 /// What the kernel said when a task's settings were applied; `None` and `false` where it took them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Refused {
-    /// Its words on the policy.
-    pub policy: Option<String>,
-    /// Its words on the CPU.
-    pub affinity: Option<String>,
+    /// Its answer on the policy.
+    pub policy: Option<Worded<SettingRefusal>>,
+    /// Its answer on the CPU.
+    pub affinity: Option<Worded<SettingRefusal>>,
     /// Whether it refused the timer slack.
     pub slack: bool,
-    /// Its words on the slice.
-    pub slice: Option<String>,
+    /// Its answer on the slice.
+    pub slice: Option<Worded<SettingRefusal>>,
 }
 
 impl Refused {
@@ -26,17 +26,21 @@ impl Refused {
     }
 }
 
-fn reports_another() -> String {
-    "the kernel accepted it but reports another".to_owned()
+fn reports_another() -> Worded<SettingRefusal> {
+    SettingRefusal::ReportsAnother.into()
 }
 
-fn policy_caveat(asked: Policy, refused: Option<String>, in_force: &InForce) -> Option<Caveat> {
+fn policy_caveat(
+    asked: Policy,
+    refused: Option<Worded<SettingRefusal>>,
+    in_force: &InForce,
+) -> Option<Caveat> {
     let differs = !asked.is_met_by(in_force.policy);
     let reason = refused.or_else(|| differs.then(reports_another))?;
     Some(Caveat::policy_refused(asked, in_force.policy, reason, None))
 }
 
-fn affinity_caveat(asked: u32, refused: Option<String>, in_force: &CpuSet) -> Option<Caveat> {
+fn affinity_caveat(asked: u32, refused: Option<Worded<SettingRefusal>>, in_force: &CpuSet) -> Option<Caveat> {
     let asked = CpuSet::from_iter([asked]);
     let reason = refused.or_else(|| (*in_force != asked).then(reports_another))?;
     Some(Caveat::AffinityDiffers { asked, in_force: in_force.clone(), reason })
@@ -63,16 +67,20 @@ fn slack_caveat(asked_ns: Span, refused: bool, in_force: &InForce) -> Option<Cav
 }
 
 /// Kernels before 6.12 take a slice without a word, and know none.
-fn slice_caveat(asked_ns: Span, refused: Option<String>, in_force: &InForce) -> Option<Caveat> {
+fn slice_caveat(
+    asked_ns: Span,
+    refused: Option<Worded<SettingRefusal>>,
+    in_force: &InForce,
+) -> Option<Caveat> {
     let met = refused.is_none() && in_force.slice_ns == Some(asked_ns);
-    let reason = refused.unwrap_or_else(|| "threads have slices of their own since Linux 6.12".to_owned());
+    let reason = refused.unwrap_or(SettingRefusal::NoSlices.into());
     (!met).then_some(Caveat::SliceRefused { asked_ns, reason })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Sleeper, Wait, Work};
+    use crate::{OsError, Sleeper, Wait, Work};
 
     fn task(policy: &str, cpu: Option<u32>) -> Task {
         let target_ns = Span::from_millis(1);
@@ -93,6 +101,10 @@ mod tests {
         }
     }
 
+    fn said(errno: i32) -> Option<Worded<SettingRefusal>> {
+        Some(SettingRefusal::Kernel(OsError(errno)).into())
+    }
+
     #[test]
     fn what_is_as_asked_needs_no_word() {
         assert_eq!(Refused::default().caveats(&task("nice:5", None), &in_force("nice:5", 1)), []);
@@ -101,15 +113,16 @@ mod tests {
 
     #[test]
     fn what_differs_is_named_whether_or_not_the_kernel_said_so() {
-        let refused =
-            Refused { policy: Some("no".into()), affinity: Some("not there".into()), ..Refused::default() };
+        let refused = Refused { policy: said(1), affinity: said(22), ..Refused::default() };
         let caveats = refused.caveats(&task("fifo:9", Some(5)), &in_force("nice:0", 50_000));
-        assert!(matches!(&caveats[0], Caveat::PolicyRefused { reason, .. } if reason == "no"));
-        assert!(matches!(&caveats[1], Caveat::AffinityDiffers { reason, .. } if reason == "not there"));
+        assert!(
+            matches!(&caveats[0], Caveat::PolicyRefused { reason, .. } if Some(reason) == said(1).as_ref())
+        );
+        assert!(
+            matches!(&caveats[1], Caveat::AffinityDiffers { reason, .. } if Some(reason) == said(22).as_ref())
+        );
         assert!(matches!(&caveats[2], Caveat::SlackDiffers { .. }));
         let silent = Refused::default().caveats(&task("fifo:9", None), &in_force("nice:3", 1));
-        assert!(
-            matches!(&silent[0], Caveat::PolicyRefused { reason, .. } if reason.contains("reports another"))
-        );
+        assert!(matches!(&silent[0], Caveat::PolicyRefused { reason, .. } if *reason == reports_another()));
     }
 }

@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use howlate_model::{Caveat, Condition, Load, Policy, Span, Task, Turn, Wait, Work};
+use howlate_model::{
+    Caveat, Combination, Condition, Load, NotMeasured, Policy, Span, Task, Turn, Wait, Work,
+};
 
 use crate::single::{limit, share_of_time};
 use crate::{Circumstances, Machine, Plan, PlanError, check_count, check_turns, finished, order, refuse};
@@ -138,8 +140,8 @@ impl CyclicChoices {
                 for &policy in &choices.policies {
                     let group = |slack, load| Group { mechanism, period, policy, slack, load };
                     if let Some(reason) = self.refused(&group(None, Load::IDLE), threads, machine) {
-                        let condition = format!("{mechanism} every {period} under {policy}");
-                        left_out.push(Caveat::LeftOut { condition, reason });
+                        let condition = Combination::Cyclic { wait: mechanism, period, policy }.into();
+                        left_out.push(Caveat::LeftOut { condition, reason: reason.into() });
                         continue;
                     }
                     for &slack in choices.slacks_for(policy) {
@@ -158,7 +160,7 @@ impl CyclicChoices {
     }
 
     /// Why a group must not, or cannot, be measured: one of its threads, or all together.
-    fn refused(&self, group: &Group, threads: &[Option<u32>], machine: &Machine) -> Option<String> {
+    fn refused(&self, group: &Group, threads: &[Option<u32>], machine: &Machine) -> Option<NotMeasured> {
         let work = Work::Cyclic { mechanism: group.mechanism, period_ns: group.period };
         let together = || {
             let thread = |(thread, &cpu): (usize, &Option<u32>)| {

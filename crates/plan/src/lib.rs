@@ -26,7 +26,7 @@ pub use sleep::SleepChoices;
 pub use together::together;
 pub use trials::{NotOne, Trials};
 
-use howlate_model::{Caveat, Condition, CpuSet, Load, Policy, Runtime, Span, Turn};
+use howlate_model::{Caveat, Condition, CpuSet, Load, NotMeasured, Policy, Runtime, Span, Turn, Worded};
 
 /// What a plan must know of the machine.
 #[derive(Clone, Debug)]
@@ -42,7 +42,7 @@ pub struct Machine {
     /// The least CPU time a wake-up costs, see `Instrument::wait_ns`.
     pub wait: Span,
     /// Runtimes asked for that this machine has not, and what would bring them.
-    pub missing: Vec<(Runtime, String)>,
+    pub missing: Vec<(Runtime, Worded<NotMeasured>)>,
 }
 
 impl Machine {

@@ -1,7 +1,8 @@
 //! Plans for notification between processes.
 
 use howlate_model::{
-    Between, Caveat, Condition, Cpu, Notifier, Placement, Policy, ReceiverCpu, Span, Turn, Work,
+    Between, Caveat, Combination, Condition, Cpu, NotMeasured, Notifier, Placement, Policy, ReceiverCpu,
+    Span, Turn, Worded, Work,
 };
 
 use crate::cyclic::share;
@@ -17,7 +18,7 @@ pub struct NotifyChoices {
     /// Ways to notify.
     pub notifiers: Vec<Notifier>,
     /// Those that kernel or container refuse, with the reason.
-    pub refused: Vec<(Notifier, String)>,
+    pub refused: Vec<(Notifier, Worded<NotMeasured>)>,
     /// How long the sender sleeps before each notification.
     pub gaps: Vec<Span>,
     /// What sender and receiver are.
@@ -109,7 +110,7 @@ impl NotifyChoices {
                     match self.reason(notifier, policy, pair) {
                         None => conditions.extend(self.with_gaps(notifier, policy, pair, machine)),
                         Some((condition, reason)) => {
-                            let caveat = Caveat::LeftOut { condition, reason };
+                            let caveat = Caveat::LeftOut { condition: condition.into(), reason };
                             if !left_out.contains(&caveat) {
                                 left_out.push(caveat);
                             }
@@ -121,26 +122,25 @@ impl NotifyChoices {
         conditions
     }
 
-    /// Why a combination must not, or cannot, be measured, and the combination in words.
-    fn reason(&self, notifier: Notifier, policy: Policy, pair: Pair) -> Option<(String, String)> {
+    /// A combination that must not, or cannot, be measured, and why.
+    fn reason(
+        &self,
+        notifier: Notifier,
+        policy: Policy,
+        pair: Pair,
+    ) -> Option<(Combination, Worded<NotMeasured>)> {
         if let Some((_, reason)) = self.refused.iter().find(|(refused, _)| *refused == notifier) {
-            return Some((notifier.to_string(), reason.clone()));
+            return Some((Combination::Notifier(notifier), reason.clone()));
         }
         if notifier.spins() && pair.placement == Placement::SameCpu {
-            let reason = format!(
-                "the receiver would spin on CPU {}, where the sender must run too; choose two CPUs with --pair",
-                pair.sender
-            );
-            return Some((format!("{notifier} on one CPU"), reason));
+            let reason = NotMeasured::SpinsBesideSender { cpu: pair.sender };
+            return Some((Combination::OnOneCpu(notifier), reason.into()));
         }
         let realtime = matches!(policy, Policy::Fifo { .. } | Policy::Rr { .. });
         let longest = self.gaps.iter().map(|gap| self.turn_length(*gap)).max().unwrap_or_default();
         if realtime && notifier.burns_cpu() && longest > LONGEST_BUSY {
-            let reason = format!(
-                "the receiver would keep CPU {} from everyone else for {longest} at a time; use fewer --samples, shorter gaps or more --rounds, so that it is at most {LONGEST_BUSY}",
-                pair.receiver
-            );
-            return Some((format!("{notifier} under {policy}"), reason));
+            let reason = NotMeasured::ReceiverKeepsCpu { cpu: pair.receiver, longest, most: LONGEST_BUSY };
+            return Some((Combination::Notify { notifier, policy }, reason.into()));
         }
         None
     }
@@ -235,6 +235,8 @@ impl NotifyChoices {
 
 #[cfg(test)]
 mod tests {
+    use howlate_model::OsError;
+
     use super::*;
 
     #[test]
@@ -291,10 +293,13 @@ mod tests {
     #[test]
     fn what_kernel_or_container_refuse_is_left_out_once() {
         let mut choices = choices(&[Notifier::PosixMq, Notifier::Pipe]);
-        choices.refused = vec![(Notifier::PosixMq, "Function not implemented".to_owned())];
+        choices.refused = vec![(Notifier::PosixMq, NotMeasured::Refused(OsError(38).into()).into())];
         choices.circumstances.policies.push("fifo:80".parse().unwrap());
         let plan = choices.plan(&machine()).unwrap();
-        assert_eq!(reasons(&plan), ["posix_mq: Function not implemented"]);
+        assert_eq!(
+            reasons(&plan),
+            ["posix_mq: the kernel or the container refuses it (Function not implemented (os error 38))"]
+        );
         assert_eq!(plan.conditions.len(), 10);
     }
 

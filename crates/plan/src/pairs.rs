@@ -1,6 +1,6 @@
 //! Which CPU notifies which.
 
-use howlate_model::{Caveat, Cpu, CpuSet, Placement};
+use howlate_model::{Caveat, Combination, Cpu, CpuSet, NotMeasured, Placement};
 
 use crate::{Machine, PlanError};
 
@@ -53,21 +53,11 @@ impl Pairs {
         let across = pairs.iter().any(|pair| pair.placement != Placement::SameCpu);
         let impossible = !across && usable.len() < 2 && !matches!(self, Self::These(_));
         let left_out = impossible.then(|| Caveat::LeftOut {
-            condition: "notification from CPU to CPU".to_owned(),
-            reason: one_cpu(usable, machine),
+            condition: Combination::AcrossCpus.into(),
+            reason: NotMeasured::OneCpu { usable: usable.clone(), bindable: machine.bindable.clone() }.into(),
         });
         Ok((pairs, left_out.into_iter().collect()))
     }
-}
-
-/// Why both sides run on one CPU, and how they would not.
-fn one_cpu(usable: &CpuSet, machine: &Machine) -> String {
-    let others = if machine.bindable.len() > 1 {
-        format!("; `--cpus {}` takes the others too", machine.bindable)
-    } else {
-        String::new()
-    };
-    format!("this process was started on CPU {usable} only, so both sides take turns on it{others}")
 }
 
 /// The first pair with this placement, in order of CPU numbers.
@@ -151,6 +141,8 @@ mod tests {
         let wrong = Pairs::These(vec![(3, 4)]).choose(&one, &machine("3"), &[]);
         assert!(matches!(wrong, Err(PlanError::NoSuchCpu { cpu: 4, .. })));
         let told = Pairs::Nearest.choose(&one, &machine("2-3"), &[]).unwrap().1;
-        assert!(matches!(&told[..], [Caveat::LeftOut { reason, .. }] if reason.contains("--cpus 2-3")));
+        assert!(
+            matches!(&told[..], [Caveat::LeftOut { reason, .. }] if reason.to_string().contains("--cpus 2-3"))
+        );
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use howlate_model::{Policy, Sleeper, Span, Wait, Work};
+use howlate_model::{NotMeasured, Policy, Sleeper, Span, Wait, Work};
 
 use crate::Machine;
 
@@ -20,17 +20,20 @@ const REAL_WAIT: u64 = 2;
 const MOST_BUSY_SLEEPS: u64 = 50_000;
 
 /// Why `work` must not, or cannot, be measured under `policy`; `None` if it can.
-pub(crate) fn reason(work: Work, policy: Policy, samples: Option<u64>, machine: &Machine) -> Option<String> {
+pub(crate) fn reason(
+    work: Work,
+    policy: Policy,
+    samples: Option<u64>,
+    machine: &Machine,
+) -> Option<NotMeasured> {
     if let Work::Sleep { mechanism: Sleeper::Wait(Wait::ClockNanosleepRelative), .. } = work {
-        return Some("sleeps are relative already; use clock_nanosleep".to_owned());
+        return Some(NotMeasured::RelativeAlready);
     }
     if let (Policy::Deadline { .. }, Some(runtime)) =
         (policy, work.runtime().filter(|one| one.needs_threads()))
     {
         // sched(7): fork(2) of a SCHED_DEADLINE thread fails with EAGAIN.
-        return Some(format!(
-            "{runtime} starts threads or programs, which a deadline thread must not; use fifo"
-        ));
+        return Some(NotMeasured::StartsThreads { runtime });
     }
     // The kernel itself bounds a deadline thread.
     if !takes_precedence(policy) {
@@ -39,27 +42,21 @@ pub(crate) fn reason(work: Work, policy: Policy, samples: Option<u64>, machine: 
     let busy = turn_cost(work, machine);
     match work {
         Work::Cyclic { mechanism: Wait::BusyWait, .. }
-        | Work::Sleep { mechanism: Sleeper::Wait(Wait::BusyWait), .. } => Some(format!(
-            "busy-waiting under {policy} never lets other threads run; use other, or sleep_then_spin"
-        )),
-        Work::Cyclic { mechanism: Wait::SleepThenSpin, period_ns } if share(busy, period_ns) > MOST_BUSY => {
-            Some(format!(
-                "it would spin for {} of every {period_ns} under {policy}; use at least {}",
-                Wait::SPIN,
-                proposed(busy)
-            ))
+        | Work::Sleep { mechanism: Sleeper::Wait(Wait::BusyWait), .. } => {
+            Some(NotMeasured::NeverSleeps { policy })
         }
-        Work::Cyclic { period_ns, .. } if share(busy, period_ns) > MOST_BUSY => Some(format!(
-            "a wake-up costs {} here, so a period of {period_ns} under {policy} would leave no CPU time to others; use at least {}",
-            machine.wait,
-            proposed(busy)
-        )),
+        Work::Cyclic { mechanism, period_ns: period } if share(busy, period) > MOST_BUSY => {
+            let proposed = proposed(busy);
+            Some(if mechanism == Wait::SleepThenSpin {
+                NotMeasured::SpinsTooLong { spin: Wait::SPIN, period, policy, proposed }
+            } else {
+                NotMeasured::PeriodTooShort { cost: machine.wait, period, policy, proposed }
+            })
+        }
         Work::Sleep { target_ns, .. }
             if share(busy, target_ns) > MOST_BUSY && samples.is_none_or(|n| n > MOST_BUSY_SLEEPS) =>
         {
-            Some(format!(
-                "sleeps of {target_ns} under {policy} hardly leave the CPU; use at most {MOST_BUSY_SLEEPS} samples"
-            ))
+            Some(NotMeasured::SleepsTooShort { length: target_ns, policy, most: MOST_BUSY_SLEEPS })
         }
         _ => None,
     }
@@ -68,27 +65,25 @@ pub(crate) fn reason(work: Work, policy: Policy, samples: Option<u64>, machine: 
 /// Why these threads must not run side by side, each with its CPU, or on any: together they would keep a CPU busy that none
 /// of them does alone.
 pub(crate) fn reason_together(
-    threads: impl Iterator<Item = (Work, Policy, Option<u32>)>,
+    each: impl Iterator<Item = (Work, Policy, Option<u32>)>,
     machine: &Machine,
-) -> Option<String> {
-    let mut count = 0;
+) -> Option<NotMeasured> {
+    let mut threads = 0;
     let mut busy: BTreeMap<Option<u32>, u64> = BTreeMap::new();
-    for (work, _, cpu) in threads.filter(|(_, policy, _)| takes_precedence(*policy)) {
-        count += 1;
+    for (work, _, cpu) in each.filter(|(_, policy, _)| takes_precedence(*policy)) {
+        threads += 1;
         *busy.entry(cpu).or_default() += share(turn_cost(work, machine), work.length());
     }
     // Those that run anywhere are spread over all CPUs.
     let anywhere = busy.remove(&None).unwrap_or(0) / machine.allowed.len().max(1) as u64;
-    let (on, most) = busy.into_iter().max_by_key(|(_, busy)| *busy).unwrap_or((None, 0));
+    let (cpu, most) = busy.into_iter().max_by_key(|(_, busy)| *busy).unwrap_or((None, 0));
     let most = most + anywhere;
-    let place = on.map_or_else(|| "every CPU".to_owned(), |cpu| format!("CPU {cpu}"));
-    (most > MOST_BUSY).then(|| {
-        format!(
-            "{count} such threads would keep {place} busy for {} % of the time, as a wake-up costs {} here; use fewer threads, or longer periods, so that it is at most {} %",
-            most / PERCENT,
-            machine.wait,
-            MOST_BUSY / PERCENT
-        )
+    (most > MOST_BUSY).then_some(NotMeasured::BusyTogether {
+        threads,
+        cpu,
+        percent: most / PERCENT,
+        cost: machine.wait,
+        most_percent: MOST_BUSY / PERCENT,
     })
 }
 
@@ -128,7 +123,7 @@ mod tests {
     fn check(work: Work, policy: &str, refused: Option<&str>) {
         let reason = reason(work, policy.parse().unwrap(), None, &machine());
         match (&reason, refused) {
-            (Some(reason), Some(says)) => assert!(reason.contains(says), "{reason}"),
+            (Some(reason), Some(says)) => assert!(reason.to_string().contains(says), "{reason}"),
             (None, None) => {}
             _ => panic!("{reason:?} but expected {refused:?}"),
         }
@@ -164,7 +159,12 @@ mod tests {
         }
     }
 
-    fn together(threads: u32, period: u64, policy: &str, cpu: impl Fn(u32) -> Option<u32>) -> Option<String> {
+    fn together(
+        threads: u32,
+        period: u64,
+        policy: &str,
+        cpu: impl Fn(u32) -> Option<u32>,
+    ) -> Option<NotMeasured> {
         let policy: Policy = policy.parse().unwrap();
         let thread = |number| (cyclic(Wait::ClockNanosleep, period), policy, cpu(number));
         reason_together((0..threads).map(thread), &machine())
@@ -173,16 +173,20 @@ mod tests {
     // A wake-up counts 8 µs here: 2 × 4 µs.
     #[test]
     fn threads_that_are_harmless_alone_are_refused_together() {
-        let says = together(200, 500, "fifo:80", |_| Some(2)).unwrap();
+        let says = together(200, 500, "fifo:80", |_| Some(2)).unwrap().to_string();
         assert!(says.contains("200 such threads would keep CPU 2 busy for 320 %"), "{says}");
         assert_eq!(together(200, 500, "other", |_| Some(2)), None);
         assert_eq!(together(200, 50_000, "fifo:80", |_| Some(2)), None);
         // One on each of four CPUs.
         assert_eq!(together(4, 20, "fifo:80", Some), None);
-        assert!(together(8, 20, "fifo:80", |number| Some(number % 4)).unwrap().contains("80 %"));
+        let busy = |refused| match refused {
+            Some(NotMeasured::BusyTogether { cpu, percent, .. }) => (cpu, percent),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(busy(together(8, 20, "fifo:80", |number| Some(number % 4))).1, 80);
         // Anywhere on four CPUs.
         assert_eq!(together(100, 500, "rr:1", |_| None), None);
-        assert!(together(200, 500, "rr:1", |_| None).unwrap().contains("every CPU busy for 80 %"));
+        assert_eq!(busy(together(200, 500, "rr:1", |_| None)), (None, 80));
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! Plans for sleeps.
 
-use howlate_model::{Caveat, Condition, Policy, Runtime, Sleeper, Span, Turn, Work};
+use howlate_model::{
+    Caveat, Combination, Condition, NotMeasured, Policy, Runtime, Sleeper, Span, Turn, Worded, Work,
+};
 
 use crate::cyclic::share;
 use crate::single::{Extent, Single, share_of_time};
@@ -62,7 +64,7 @@ impl SleepChoices {
         let (mut conditions, mut left_out) = (Vec::new(), Vec::new());
         for &mechanism in &self.sleepers {
             if let Some(reason) = missing(mechanism, machine) {
-                left_out.push(Caveat::LeftOut { condition: mechanism.to_string(), reason });
+                left_out.push(Caveat::LeftOut { condition: Combination::Sleeper(mechanism).into(), reason });
                 continue;
             }
             for &policy in &self.circumstances.policies {
@@ -71,8 +73,10 @@ impl SleepChoices {
                     let samples = self.samples_of(work);
                     match refuse::reason(work, policy, samples, machine) {
                         Some(reason) => {
-                            let condition = format!("{mechanism} for {target_ns} under {policy}");
-                            left_out.push(Caveat::LeftOut { condition, reason });
+                            let condition =
+                                Combination::Sleep { sleeper: mechanism, length: target_ns, policy };
+                            left_out
+                                .push(Caveat::LeftOut { condition: condition.into(), reason: reason.into() });
                         }
                         None => conditions.extend(self.places(work, policy, machine)),
                     }
@@ -141,8 +145,8 @@ impl SleepChoices {
 }
 
 /// Why a runtime cannot be measured on this machine.
-fn missing(sleeper: Sleeper, machine: &Machine) -> Option<String> {
-    let is = |(runtime, _): &&(Runtime, String)| Some(*runtime) == sleeper.runtime();
+fn missing(sleeper: Sleeper, machine: &Machine) -> Option<Worded<NotMeasured>> {
+    let is = |(runtime, _): &&(Runtime, Worded<NotMeasured>)| Some(*runtime) == sleeper.runtime();
     machine.missing.iter().find(is).map(|(_, reason)| reason.clone())
 }
 
@@ -310,13 +314,19 @@ mod tests {
         let mut choices = choices(&["100us", "1ms"]);
         choices.sleepers = vec![Sleeper::Runtime(Runtime::Go), Sleeper::Runtime(Runtime::Python)];
         choices.circumstances.policies.push(Policy::Idle);
-        let reason = "go is not installed: `apt-get install golang-go`".to_owned();
+        let reason = Worded::Words("go is not installed: `apt-get install golang-go`".to_owned());
         let mut machine = Machine { missing: vec![(Runtime::Go, reason.clone())], ..machine() };
         let plan = choices.plan(&machine).unwrap();
-        assert_eq!(plan.left_out, [Caveat::LeftOut { condition: "go".into(), reason }]);
+        assert_eq!(
+            plan.left_out,
+            [Caveat::LeftOut {
+                condition: Combination::Sleeper(Sleeper::Runtime(Runtime::Go)).into(),
+                reason
+            }]
+        );
         assert!(plan.conditions.iter().all(|one| one.work.runtime() == Some(Runtime::Python)));
         assert_eq!(plan.conditions.len(), 4);
-        machine.missing.push((Runtime::Python, "python3 is not installed".to_owned()));
+        machine.missing.push((Runtime::Python, Worded::Words("python3 is not installed".to_owned())));
         let error = choices.plan(&machine).unwrap_err().to_string();
         assert!(error.contains("golang-go") && error.contains("python3"), "{error}");
     }

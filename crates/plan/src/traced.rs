@@ -1,6 +1,6 @@
 //! Turns that are traced, beside those that are not.
 
-use howlate_model::{Caveat, Notifier, Sleeper, Turn, Wait, Work};
+use howlate_model::{Caveat, NotTraced, Notifier, Sleeper, Turn, Wait, Work};
 
 use crate::Plan;
 
@@ -34,38 +34,37 @@ impl Plan {
 /// What is to be said of a turn whose wake-ups cannot be followed; `None` of one whose can.
 fn cannot_be_traced(turn: &Turn) -> Option<Caveat> {
     turn.tasks.iter().find_map(|task| {
-        let reason = why_not(&task.work)?.to_owned();
+        let reason = why_not(&task.work)?.into();
         Some(Caveat::NotTraced { mechanism: task.work.mechanism().to_string(), reason })
     })
 }
 
 /// Why work has no wake-ups that a tracer can follow.
-fn why_not(work: &Work) -> Option<&'static str> {
+fn why_not(work: &Work) -> Option<NotTraced> {
     match work {
         Work::Cyclic { mechanism, .. } | Work::Sleep { mechanism: Sleeper::Wait(mechanism), .. } => {
             thread_spins(*mechanism)
         }
-        Work::Sleep { mechanism: Sleeper::Runtime(runtime), .. } => (!runtime.sleeps_in_first_thread())
-            .then_some("its runtime decides anew which thread, or process, sleeps and which one comes back"),
-        Work::Watch { .. } => Some("no engine starts it"),
-        Work::Foreign { .. } => Some("another program measured it"),
-        Work::Notify { round_trip: true, .. } => {
-            Some("a round trip is two wake-ups of two threads; measure one way")
+        Work::Sleep { mechanism: Sleeper::Runtime(runtime), .. } => {
+            (!runtime.sleeps_in_first_thread()).then_some(NotTraced::RuntimeDecides)
         }
+        Work::Watch { .. } => Some(NotTraced::NotStarted),
+        Work::Foreign { .. } => Some(NotTraced::OfAnother),
+        Work::Notify { round_trip: true, .. } => Some(NotTraced::RoundTrip),
         Work::Notify { mechanism, .. } => receiver_spins(*mechanism),
     }
 }
 
-fn thread_spins(wait: Wait) -> Option<&'static str> {
+fn thread_spins(wait: Wait) -> Option<NotTraced> {
     match wait {
-        Wait::BusyWait => Some("it never sleeps, so that nothing wakes it"),
-        Wait::SleepThenSpin => Some("it is awake already when its time comes"),
+        Wait::BusyWait => Some(NotTraced::NeverSleeps),
+        Wait::SleepThenSpin => Some(NotTraced::AwakeAlready),
         _ => None,
     }
 }
 
-fn receiver_spins(notifier: Notifier) -> Option<&'static str> {
-    notifier.burns_cpu().then_some("its receiver never sleeps, so that nothing wakes it")
+fn receiver_spins(notifier: Notifier) -> Option<NotTraced> {
+    notifier.burns_cpu().then_some(NotTraced::ReceiverNeverSleeps)
 }
 
 fn pair(turn: Turn, rounds: u32, traced_first: bool) -> [Turn; 2] {
@@ -118,10 +117,8 @@ mod tests {
         let before = plan.turns.clone();
         assert_eq!(plan.add_traced(3), None);
         assert_eq!(plan.turns, before);
-        let said = [Caveat::NotTraced {
-            mechanism: "busy_wait".into(),
-            reason: "it never sleeps, so that nothing wakes it".into(),
-        }];
+        let said =
+            [Caveat::NotTraced { mechanism: "busy_wait".into(), reason: NotTraced::NeverSleeps.into() }];
         assert_eq!(plan.left_out, said, "once");
     }
 

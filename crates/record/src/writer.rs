@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use howlate_model::{Caveat, Header, Line};
+use howlate_model::{Caveat, Header, Line, NotWritten, Worded};
 
 use crate::rewrite::folder_of;
 use crate::stream::Stream;
@@ -64,7 +64,7 @@ pub struct Writer {
     most_blocks: usize,
     written: u64,
     lost: u64,
-    reason: Option<String>,
+    reason: Option<Worded<NotWritten>>,
     /// The line that is being written; its room is for all of them.
     line: Vec<u8>,
 }
@@ -159,7 +159,7 @@ impl Writer {
     pub fn write(&mut self, line: &Line) {
         if let Err(error) = self.append(line) {
             self.lost += 1;
-            self.reason.get_or_insert_with(|| error.to_string());
+            self.reason.get_or_insert_with(|| (&error).into());
             return;
         }
         self.blocks += usize::from(matches!(line, Line::Block(_)));
@@ -218,10 +218,10 @@ impl Writer {
         }
         let Target::File(file) = &self.target else { return self.incomplete() };
         if let Err(error) = file.sync_data() {
-            self.reason.get_or_insert_with(|| error.to_string());
+            self.reason.get_or_insert_with(|| (&error).into());
         }
         if !self.is_in_place() {
-            (self.lost, self.reason) = (self.lost + self.written, Some(REMOVED.to_owned()));
+            (self.lost, self.reason) = (self.lost + self.written, Some(NotWritten::FileReplaced.into()));
         }
         self.incomplete()
     }
@@ -231,9 +231,6 @@ impl Writer {
         matches!(&self.target, Target::File(file) if lock::is_at(file, &self.path))
     }
 }
-
-/// What became of a recording that is not at its path any more.
-const REMOVED: &str = "the file was removed, or another was put in its place, during the run";
 
 impl Target {
     fn open(path: &Path, interrupted: &Arc<AtomicBool>) -> io::Result<Self> {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use howlate_model::{Caveat, CpuSet, ImportNote, PolicyRemedy};
+use howlate_model::{Caveat, CpuSet, ImportNote, PolicyRemedy, TurnFailure};
 
 use crate::numbers::{count, length, rough};
 use crate::prose::capitalised;
@@ -152,9 +152,10 @@ pub fn caveat(caveat: &Caveat) -> String {
                 "{path} could not be put back to `{before}` ({reason}): `echo '{before}' > {path}` as root."
             )
         }
-        Caveat::SettingChanged { path, set, found } => format!(
-            "{path} was set to `{set}` for this run, and held `{found}` at the end: something else changed it meanwhile."
-        ),
+        Caveat::SettingChanged { path, set, found } => {
+            let (path, set, found) = (path.clone(), set.clone(), found.clone());
+            TurnFailure::SettingChanged { path, set, found }.to_string()
+        }
         Caveat::SettingLeftBehind { path, left, restored } => format!(
             "A killed howlate had left {path} at `{left}`; it was put back to `{restored}` before this run."
         ),
@@ -343,11 +344,13 @@ fn cpus(set: &CpuSet) -> String {
 mod tests {
     use howlate_model::FindingId;
 
+    use howlate_model::Worded;
+
     use super::*;
 
     #[test]
     fn caveats_that_differ_by_a_number_are_told_together() {
-        let cut = |got| Caveat::Unfinished { got, reason: "it was cut".to_owned() };
+        let cut = |got| Caveat::Unfinished { got, reason: Worded::Words("it was cut".to_owned()) };
         let busy = |load_average_percent| Caveat::MachineBusy { load_average_percent, cpus: 2 };
         let lost = |count| Caveat::SamplesLost { count };
         let said = sentences(&[cut(1144), busy(690), lost(1), cut(0), busy(671), lost(1), lost(2), cut(9)]);

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use howlate_analyse::{Analysis, Interval, Outcome};
 use howlate_model::{Distribution, HasProperties, Property, WorkKind};
 
+use crate::condition::joined;
 use crate::confidence::{left_out, what_the_maxima_support};
 use crate::insights::what_this_means;
 use crate::numbers::{count, rough};
@@ -63,7 +64,7 @@ const MISSED_COUNT: &str = "Missed periods are counted above, with the latency t
 pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
     let outcomes: Vec<&Outcome> = analysis.outcomes().iter().collect();
     let (common, varying) = common_and_varying(&outcomes);
-    let about = format!("{} · latency in µs", common.join(" · "));
+    let about = format!("{} · latency in µs", joined(&common));
     let mut text = format!("{}\n\n", wrapped(&about, width, 0));
     text.push_str(&table(&outcomes, &varying, Counted::Planned, width));
     text.push('\n');

@@ -6,8 +6,8 @@ use std::collections::HashSet;
 use howlate_analyse::Analysis;
 use howlate_model::{Boot, BootEnded, Condition, Property, Span};
 
+use crate::condition::named_by;
 use crate::numbers::micros;
-use crate::property::phrases;
 use crate::prose::wrapped;
 use crate::style::{DIM, HEADING, paint};
 use crate::table::Columns;
@@ -37,7 +37,7 @@ fn part(analysis: &Analysis, of: &str) -> Analysis {
 
 /// `Linux 6.1.0-rt · host load cpu · vCPU threads fifo:1`.
 pub(crate) fn name(condition: &Condition) -> String {
-    phrases(condition, &[Property::Kernel, Property::HostLoad, Property::VcpuPolicy]).join(" · ")
+    named_by(condition, &[Property::Kernel, Property::HostLoad, Property::VcpuPolicy])
 }
 
 /// What `tables` makes of each kind of guest, under its name.

@@ -8,9 +8,9 @@ use howlate_analyse::{
 use howlate_model::Property;
 
 use crate::code::to_copy;
-use crate::condition::among;
+use crate::condition::{among, named_by, phrases};
 use crate::numbers::{count, length};
-use crate::property::{phrases, varying};
+use crate::property::varying;
 use crate::prose::wrapped;
 use crate::ratio::times_as_much;
 use crate::style::{HEADING, paint};
@@ -80,7 +80,7 @@ fn of_priority(gain: &Priority, analysis: &Analysis) -> String {
     let ratio = Ratio::Settled { low: gain.ratio_low, high: gain.ratio_high, pairs: gain.pairs };
     let of = gain.conditions.first().and_then(|index| outcome(analysis, *index));
     let others = [Property::Length, Property::Cpu, Property::Load];
-    let seen = of.map_or_else(String::new, |outcome| phrases(outcome, &others).join(" · "));
+    let seen = of.map_or_else(String::new, |outcome| named_by(outcome, &others));
     format!(
         "With real-time priority ({}), 1 in 100 is more than {} late, instead of {}{} Seen in: {seen}.",
         gain.policy,

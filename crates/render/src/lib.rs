@@ -8,7 +8,7 @@ mod caveats;
 mod code;
 mod command_line;
 mod compare;
-mod condition;
+pub mod condition;
 mod confidence;
 mod csv;
 mod cyclic;

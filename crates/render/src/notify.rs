@@ -5,9 +5,9 @@ use howlate_analyse::{
 };
 use howlate_model::{Condition, HasProperties, Latency, Notifier, Policy, Property, ReceiverCpu, Work};
 
+use crate::condition::{joined, named_by, phrases};
 use crate::confidence::left_out;
 use crate::numbers::{count, length, micros};
-use crate::property::phrases;
 use crate::prose::wrapped;
 use crate::result_columns::{ColumnSpec, MAX, MEAN, MEDIAN, MIN, P95, P99, RowNumbers, STDDEV};
 use crate::style::{DIM, HEADING, paint};
@@ -44,7 +44,7 @@ pub(crate) fn sentences(analysis: &Analysis) -> Vec<String> {
     let apart: Vec<Property> = CIRCUMSTANCES.into_iter().filter(varies).collect();
     let of_group = |group: &Vec<&Outcome>| {
         let words = phrases(group[0], &apart).into_iter().map(|phrase| in_words(phrase, group[0]));
-        let about = words.collect::<Vec<_>>().join(" · ");
+        let about = joined(&words.collect::<Vec<_>>());
         let about = if about.is_empty() { about } else { format!("{about}: ") };
         let sentences = found.about(group[0]).sentences(group);
         sentences.into_iter().map(|sentence| format!("{about}{sentence}")).collect::<Vec<_>>()
@@ -126,7 +126,7 @@ const CIRCUMSTANCES: [Property; 6] =
 
 /// `other · CPU 0 → 1 (one cache) · processes · load idle`.
 fn circumstances(condition: &impl HasProperties) -> String {
-    phrases(condition, &CIRCUMSTANCES).join(" · ")
+    named_by(condition, &CIRCUMSTANCES)
 }
 
 fn what_is_measured(condition: &Condition) -> &'static str {

@@ -1,7 +1,5 @@
 //! The words of a condition's properties: the one table of them.
 
-use std::collections::HashSet;
-
 use crate::numbers::length;
 use howlate_model::{Between, HasProperties, Placement, Property, ReceiverCpu, Tuned, Value, WorkKind};
 
@@ -129,21 +127,6 @@ pub fn is_usual(value: &Value<'_>) -> bool {
     }
 }
 
-/// The phrases of these properties, without what goes without saying.
-pub(crate) fn phrases(condition: &impl HasProperties, properties: &[Property]) -> Vec<String> {
-    worded(condition, properties, phrase)
-}
-
-/// What `words` makes of the values of these properties, without what goes without saying.
-pub(crate) fn worded(
-    condition: &impl HasProperties,
-    properties: &[Property],
-    words: fn(&Value<'_>) -> String,
-) -> Vec<String> {
-    let values = properties.iter().filter_map(|property| condition.value(*property));
-    values.filter(|value| !is_usual(value)).map(|value| words(&value)).collect()
-}
-
 /// The properties in which `conditions` differ.
 pub fn varying(conditions: &[impl HasProperties]) -> Vec<Property> {
     let differs = |property: &Property| {
@@ -151,20 +134,6 @@ pub fn varying(conditions: &[impl HasProperties]) -> Vec<Property> {
         conditions.iter().any(|one| one.value(*property) != first)
     };
     Property::ALL.iter().copied().filter(differs).filter(|property| *property != Property::Kind).collect()
-}
-
-/// Those that it takes to name each of `conditions`: a thread that is told apart by its CPU needs no number.
-pub(crate) fn telling(conditions: &[impl HasProperties]) -> Vec<Property> {
-    let all = varying(conditions);
-    let without: Vec<Property> =
-        all.iter().copied().filter(|property| *property != Property::Thread).collect();
-    if told_apart(conditions, &without) == told_apart(conditions, &all) { without } else { all }
-}
-
-/// How many of `conditions` these properties tell apart.
-fn told_apart(conditions: &[impl HasProperties], properties: &[Property]) -> usize {
-    let typed = |one| properties.iter().map(|property| property.typed(one)).collect::<Vec<_>>();
-    conditions.iter().map(typed).collect::<HashSet<_>>().len()
 }
 
 /// What kind of work all of them are.

@@ -22,38 +22,33 @@ pub fn report_titled(analysis: &Analysis, title: &str, width: usize) -> String {
     if analysis.header.command == Command::Quick {
         return quick::quick(analysis, width);
     }
-    if analysis.members.len() > 1 {
-        return of_nodes(analysis, title, width);
-    }
+    let (numbers, below) = match analysis.members.len() {
+        0 | 1 => (format!("\n{}", bodies(analysis, width)), below(analysis, width)),
+        _ => (of_nodes(analysis, width), String::new()),
+    };
+    let (top, why) = (top(analysis, title, width), why::why(analysis, None, width));
+    format!("{top}{numbers}{why}{below}{}", notes(analysis, width))
+}
+
+/// What else ran, and what it was measured with.
+fn below(analysis: &Analysis, width: usize) -> String {
     let loads = loads::loads(analysis, width);
-    let below =
+    let instrument =
         if analysis.boots.is_empty() { instrument(analysis, width) } else { guests::tables(analysis, width) };
-    let why = why::why(analysis, None, width);
-    format!(
-        "{}\n{}{why}{loads}{below}{}",
-        top(analysis, title, width),
-        bodies(analysis, width),
-        notes(analysis, width)
-    )
+    loads + &instrument
 }
 
 /// Conditions of a merged recording that are shown one by one as well.
 const MOST_ONE_BY_ONE: usize = 16;
 
 /// The same conditions on several machines.
-fn of_nodes(analysis: &Analysis, title: &str, width: usize) -> String {
+fn of_nodes(analysis: &Analysis, width: usize) -> String {
     let nodes = nodes::nodes(&nodes(analysis), width);
     let is_few = analysis.outcomes().len() <= MOST_ONE_BY_ONE;
     let one_by_one = if is_few { bodies(analysis, width) } else { String::new() };
     let recordings: u64 = analysis.members.values().map(|member| member.recordings).sum();
     let of = format!("{} recordings of {} machines", count(recordings), count(analysis.members.len() as u64));
-    let why = why::why(analysis, None, width);
-    format!(
-        "{}{}\n\n{nodes}{one_by_one}{why}{}",
-        top(analysis, title, width),
-        paint(DIM, of),
-        notes(analysis, width)
-    )
+    format!("{}\n\n{nodes}{one_by_one}", paint(DIM, of))
 }
 
 const NOBODY_WOKE: &str = "No wake-up of a thread that was to be watched was seen.\n\n";

@@ -3,10 +3,10 @@
 use howlate_analyse::{Analysis, Outcome};
 use howlate_model::{Property, Span};
 
+use crate::condition::{joined, named_by};
 use crate::confidence::left_out;
 use crate::insights::what_this_means;
 use crate::numbers::{count, length, micros_of, round};
-use crate::property::phrases;
 use crate::prose::wrapped;
 use crate::result_columns::{ColumnSpec, MAX, MEAN, MEDIAN, MIN, P99, RowNumbers, STDDEV};
 use crate::sleep_overview::overview;
@@ -75,12 +75,11 @@ fn groups(outcomes: &[Outcome]) -> Vec<Vec<&Outcome>> {
 
 /// What sleeps, and under which circumstances.
 fn label(outcome: &Outcome) -> String {
-    format!("{} · {}", outcome.condition.work.mechanism(), title(outcome))
+    joined(&[outcome.condition.work.mechanism().to_string(), title(outcome)])
 }
 
 fn title(outcome: &Outcome) -> String {
-    phrases(outcome, &[Property::Policy, Property::Slack, Property::Cpu, Property::Load, Property::Knob])
-        .join(" · ")
+    named_by(outcome, &[Property::Policy, Property::Slack, Property::Cpu, Property::Load, Property::Knob])
 }
 
 /// What each length is reported by.

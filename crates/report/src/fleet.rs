@@ -1,9 +1,10 @@
 //! The machines of a recording that several have made.
 
 use howlate_analyse::nodes::{Spread, nodes};
-use howlate_model::{HasProperties, Property};
+use howlate_model::Property;
+use howlate_render::condition::told_by;
 use howlate_render::node_sentences;
-use howlate_render::property::{phrase, varying};
+use howlate_render::property::varying;
 
 use crate::Recording;
 
@@ -31,11 +32,7 @@ impl<'a> Fleet<'a> {
     pub(crate) fn names(&self) -> Vec<String> {
         let parts: Vec<Property> =
             varying(&self.spreads).into_iter().filter(|part| !UNSAID.contains(part)).collect();
-        let name = |spread: &Spread| {
-            let words = parts.iter().filter_map(|part| spread.value(*part));
-            words.map(|value| phrase(&value)).collect::<Vec<_>>().join(" · ")
-        };
-        self.spreads.iter().map(name).collect()
+        self.spreads.iter().map(|spread| told_by(spread, &parts)).collect()
     }
 
     /// What is to be said of its nodes, a line for each condition; what is the same for all is said once.

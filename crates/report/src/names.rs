@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::HashSet;
 
 use howlate_model::{HasProperties, Property, Value, WorkKind};
-use howlate_render::property;
+use howlate_render::{condition, property};
 
 use crate::entry::Entry;
 
@@ -120,8 +120,8 @@ pub(crate) fn name(entry: &Entry<'_>, parts: &[Part]) -> String {
     let words: Vec<String> = parts.iter().filter(says_more).filter_map(|part| part.phrase(entry)).collect();
     match words.as_slice() {
         [] if entry.recording.analysis.header.tuning.is_some() => "as found".to_owned(),
-        [] => "all wake-ups".to_owned(),
-        some => some.join(" · "),
+        [] => condition::ALL.to_owned(),
+        some => condition::joined(some),
     }
 }
 
@@ -153,7 +153,7 @@ pub(crate) fn common(entries: &[Entry<'_>]) -> String {
         |part: &Part| !varying.contains(part) && !unsaid.contains(part) && part.value_in(first).is_some();
     let words: Vec<String> = Part::all().filter(is_common).filter_map(|part| part.phrase(first)).collect();
     // By itself, `other` would mean anything.
-    if words == ["other"] { ORDINARY.to_owned() } else { words.join(" · ") }
+    if words == ["other"] { ORDINARY.to_owned() } else { condition::joined(&words) }
 }
 
 /// Entries that are shown together, and what they have in common among all.

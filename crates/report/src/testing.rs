@@ -3,7 +3,7 @@
 use howlate_analyse::Analysis;
 use howlate_model::{
     Caveat, Condition, Header, InForce, Latency, Line, MonotonicTime, Policy, Sleeper, Source, Span, Started,
-    Wait, Work,
+    Wait, Worded, Work,
 };
 
 /// A condition: `sleep LENGTH` or `cyclic`, under this policy.
@@ -70,7 +70,12 @@ pub(crate) fn refuse(analysis: &mut Analysis, condition: u32) {
         sender_in_force: None,
         runtime: None,
         warm_up: None,
-        caveats: vec![Caveat::policy_refused(asked, Policy::OTHER, "not permitted".into(), None)],
+        caveats: vec![Caveat::policy_refused(
+            asked,
+            Policy::OTHER,
+            Worded::Words("not permitted".into()),
+            None,
+        )],
     }));
 }
 

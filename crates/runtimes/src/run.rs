@@ -7,7 +7,7 @@ use howlate_linux::child::Applied;
 use howlate_linux::{clock, sched};
 use howlate_model::{
     Bounds, Caveat, Ended, Engine, EngineError, Finished, HowEnded, Latency, Line, MonotonicTime, Policy,
-    Runtime, Sink, Span, Started, Task, Turn, Usage, Wakeup,
+    Runtime, Sink, Span, Started, Task, Turn, Usage, Wakeup, Worded,
 };
 
 use crate::blocks::Blocks;
@@ -272,7 +272,7 @@ impl ProgramTurn<'_> {
             usage,
             load: None,
             unfinished: error.is_some() || (short && self.how == HowEnded::Done),
-            error: error.map(|error| error.to_string()),
+            error: error.map(|error| Worded::Words(error.to_string())),
         }));
     }
 }

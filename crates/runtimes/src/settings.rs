@@ -3,7 +3,7 @@
 use std::io;
 
 use howlate_linux::child::{Applied, Settings};
-use howlate_model::{Caveat, CpuSet, InForce, Policy, Refused, Task};
+use howlate_model::{Caveat, CpuSet, InForce, Policy, Refused, SettingRefusal, Task};
 
 /// What a program is to be started with.
 pub(crate) fn from_task(task: &Task) -> Settings {
@@ -23,17 +23,14 @@ const fn is_deadline(policy: Policy) -> bool {
 }
 
 fn refused(task: &Task, applied: &Applied) -> Refused {
-    let words = |result: &io::Result<()>| {
-        let text = result.as_ref().err()?.to_string();
-        Some(text.split(" (os error").next().unwrap_or_default().to_owned())
-    };
+    let said = |result: &io::Result<()>| result.as_ref().err().map(SettingRefusal::of_thread);
     let deadline = task.cpu.filter(|_| is_deadline(task.policy));
-    let affinity = deadline.map(|_| "SCHED_DEADLINE takes no affinity".to_owned());
+    let affinity = deadline.map(|_| SettingRefusal::DeadlineAffinity.into());
     Refused {
-        policy: words(&applied.policy),
-        affinity: affinity.or_else(|| words(&applied.cpus)),
+        policy: said(&applied.policy),
+        affinity: affinity.or_else(|| said(&applied.cpus)),
         slack: applied.slack.is_err(),
-        slice: task.slice.map(|_| "programs are started without one".to_owned()),
+        slice: task.slice.map(|_| SettingRefusal::SliceOfProgram.into()),
     }
 }
 

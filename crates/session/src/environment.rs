@@ -7,7 +7,9 @@ use std::sync::atomic::AtomicBool;
 use howlate_guard::{Applied, Guard, Wanted};
 use howlate_linux::sched;
 use howlate_measure::measure_instrument;
-use howlate_model::{Caveat, Finding, Instrument, Node, Runtime, Setting, Sleeper, Span, System};
+use howlate_model::{
+    Caveat, Finding, Instrument, Node, NotMeasured, Runtime, Setting, Sleeper, Span, System, Worded,
+};
 use howlate_plan::Machine;
 use howlate_procfs::Root;
 use howlate_runtimes::Probes;
@@ -84,9 +86,9 @@ impl Environment {
     }
 
     /// The runtimes that this machine lacks, each with the reason and what would help.
-    fn missing_runtimes(&self) -> Vec<(Runtime, String)> {
+    fn missing_runtimes(&self) -> Vec<(Runtime, Worded<NotMeasured>)> {
         let missing = self.probes.borrow().missing();
-        missing.into_iter().map(|(runtime, reason)| (runtime, reason.to_string())).collect()
+        missing.into_iter().map(|(runtime, reason)| (runtime, Worded::Words(reason.to_string()))).collect()
     }
 
     /// What plans must know.

@@ -5,8 +5,10 @@ use std::mem::{replace, take};
 
 use howlate_analyse::cause::Joiner;
 use howlate_linux::clock;
-use howlate_model::{AfterEach, Caveat, Line, MonotonicTime, Span, Turn, Wait, Wakeup, WhyBlock, Work};
-use howlate_trace::{Refusal, Tracer};
+use howlate_model::{
+    AfterEach, Caveat, Line, MonotonicTime, Span, TracerRefusal, Turn, Wait, Wakeup, WhyBlock, Work,
+};
+use howlate_trace::Tracer;
 
 /// Causes of long turns are handed on this often, so that a crash costs no more.
 const HANDED_ON_EVERY: Span = Span::from_secs(60);
@@ -70,7 +72,7 @@ impl<'a> Joining<'a> {
         };
         self.by_tid.insert(tid, number);
         let slack = if self.threads[number].has_slack { slack } else { Span::ZERO };
-        self.tracer.follow(tid, slack).map_err(|reason| Box::new(refusal(self.tracer.tier().name(), &reason)))
+        self.tracer.follow(tid, slack).map_err(|reason| Box::new(refusal(self.tracer.tier().name(), reason)))
     }
 
     /// Wake-ups of a thread of the turn.
@@ -126,8 +128,8 @@ impl<'a> Joining<'a> {
 }
 
 /// What is to be said of a tracer that cannot be had.
-pub(crate) fn refusal(tracer: &str, reason: &Refusal) -> Caveat {
-    Caveat::TracerRefused { tracer: tracer.to_owned(), reason: reason.to_string() }
+pub(crate) fn refusal(tracer: &str, reason: TracerRefusal) -> Caveat {
+    Caveat::TracerRefused { tracer: tracer.to_owned(), reason: reason.into() }
 }
 
 /// Whether the wait of such work is one that timer slack lengthens. A receiver waits for no time.

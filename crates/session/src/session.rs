@@ -1,13 +1,12 @@
 //! Taking the turns of a plan, one after the other: their settings, their load, the engine, and what becomes of their lines.
 
-use std::fmt::Display as Words;
 use std::sync::Arc;
 
 use howlate_analyse::Analysis;
 use howlate_linux::clock;
 use howlate_load::{Running, StartError};
 use howlate_measure::Process;
-use howlate_model::{Bounds, Caveat, Finished, HowEnded, Line, Turn, Write};
+use howlate_model::{Bounds, Caveat, Finished, HowEnded, Line, Turn, TurnFailure, Worded, Write};
 use howlate_plan::{Plan, without_repeats};
 use howlate_render::Screen;
 
@@ -146,7 +145,7 @@ impl<T: Intake> Session<T> {
     }
 
     /// Puts in force what the conditions of `turn` ask of the machine; the reason where nothing of it can be had.
-    fn turn_machine(&mut self, turn: &Turn) -> (HowEnded, Result<(), String>) {
+    fn turn_machine(&mut self, turn: &Turn) -> (HowEnded, Result<(), Worded<TurnFailure>>) {
         let Some(turning) = &mut self.turning else { return (HowEnded::Done, Ok(())) };
         // All threads of a turn are of one variant, with the same settings of the machine.
         let first = turn.tasks.first().and_then(|task| {
@@ -182,12 +181,12 @@ impl<T: Intake> Session<T> {
     ) -> Result<HowEnded, SessionError> {
         match self.loads.begin(&turn.load) {
             Ok(load) => self.take_turn(turn, load, engines, bounds),
-            Err(error) => Ok(self.cannot_be_taken(turn, &error)),
+            Err(error) => Ok(self.cannot_be_taken(turn, &Worded::Words(error.to_string()))),
         }
     }
 
     /// A turn whose load cannot be started, or whose settings cannot be had, is reported; the rest goes on.
-    fn cannot_be_taken(&mut self, turn: &Turn, error: &impl Words) -> HowEnded {
+    fn cannot_be_taken(&mut self, turn: &Turn, error: &Worded<TurnFailure>) -> HowEnded {
         for task in &turn.tasks {
             self.failed.push(task.condition);
             self.recorder.keep(&Line::Finished(Finished {
@@ -197,7 +196,7 @@ impl<T: Intake> Session<T> {
                 usage: None,
                 unfinished: true,
                 load: None,
-                error: Some(error.to_string()),
+                error: Some(error.clone()),
             }));
         }
         HowEnded::Done

@@ -29,7 +29,7 @@ impl Tracing {
     /// one was asked for by name.
     pub(crate) fn begin(wanted: TraceOptions) -> Result<(Option<Self>, Vec<Caveat>), SessionError> {
         let Opened { tracer, refused } = open_as_asked(wanted.tracer, &[std::process::id()])?;
-        let caveats = refused.iter().map(|(tier, reason)| refusal(tier.name(), reason)).collect();
+        let caveats = refused.into_iter().map(|(tier, reason)| refusal(tier.name(), reason)).collect();
         let from_round = wanted.from_round;
         Ok((tracer.map(|tracer| Self { tracer, from_round }), caveats))
     }
@@ -46,7 +46,7 @@ impl Tracing {
         }
         let is_notified = turn.tasks.iter().any(|task| matches!(task.work, Work::Notify { .. }));
         self.tracer.with_calls(is_notified);
-        self.tracer.start().map_err(|reason| Box::new(refusal(self.tracer.tier().name(), &reason)))?;
+        self.tracer.start().map_err(|reason| Box::new(refusal(self.tracer.tier().name(), reason)))?;
         // An interruption shortens it, and is seen by the turn itself.
         drop(clock::pause(SETTLING));
         Ok(Some(Joining::begin(self.tracer.as_mut(), self.from_round, turn)))

@@ -2,7 +2,7 @@
 
 use howlate_guard::{Applied, Guard};
 use howlate_linux::clock;
-use howlate_model::{Caveat, Span, Write};
+use howlate_model::{Caveat, Span, TurnFailure, Worded, Write};
 
 /// What a machine is given before each turn, whether its settings were just changed, put back or left alone: turns
 /// would differ by that alone otherwise.
@@ -28,15 +28,15 @@ impl Turning {
 
     /// Puts `writes` in force as far as the kernel lets it, and waits for the machine to settle; tells what it did not
     /// let, and why the turn cannot be taken where it let nothing. Nothing stays changed then, unless that is told.
-    pub(crate) fn begin(&mut self, writes: &[Write]) -> (Vec<Caveat>, Result<(), String>) {
+    pub(crate) fn begin(&mut self, writes: &[Write]) -> (Vec<Caveat>, Result<(), Worded<TurnFailure>>) {
         let mut caveats = Vec::new();
         if !writes.is_empty() {
             let mut applied = self.guard.lend(writes);
             caveats.append(&mut applied.caveats);
             if applied.is_nothing() {
-                let why = caveats.iter().find_map(reason).unwrap_or_default();
-                caveats.retain(|caveat| reason(caveat).is_none());
-                return (caveats, Err(why));
+                let why = caveats.iter().find_map(Caveat::setting_left_out);
+                caveats.retain(|caveat| caveat.setting_left_out().is_none());
+                return (caveats, Err(why.map_or_else(|| Worded::Words(String::new()), Worded::Known)));
             }
             self.applied = Some(applied);
         }
@@ -54,12 +54,5 @@ impl Turning {
     pub(crate) fn finish(mut self) -> Vec<Caveat> {
         let caveats = self.end();
         caveats.into_iter().chain(self.guard.end()).collect()
-    }
-}
-
-fn reason(caveat: &Caveat) -> Option<String> {
-    match caveat {
-        Caveat::SettingLeftOut { setting, reason, .. } => Some(format!("{setting}: {reason}")),
-        _ => None,
     }
 }

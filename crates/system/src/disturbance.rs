@@ -115,18 +115,13 @@ mod tests {
 
     /// A tree with these counters.
     fn tree(stat: &str, periods: u64, stopped: u64) -> tempfile::TempDir {
-        let folder = tempfile::tempdir().unwrap();
-        let write = |path: &str, text: &str| {
-            let file = folder.path().join(path);
-            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-            std::fs::write(file, text).unwrap();
-        };
-        write("proc/self/cgroup", "0::/pod\n");
-        write("proc/self/mountinfo", "30 1 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
-        write("proc/stat", stat);
         let text = format!("nr_periods {periods}\nnr_throttled {stopped}\nthrottled_usec {}\n", stopped * 50);
-        write("sys/fs/cgroup/pod/cpu.stat", &text);
-        folder
+        howlate_testing::tree(&[
+            ("proc/self/cgroup", "0::/pod\n"),
+            ("proc/self/mountinfo", "30 1 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"),
+            ("proc/stat", stat),
+            ("sys/fs/cgroup/pod/cpu.stat", &text),
+        ])
     }
 
     #[test]

@@ -42,14 +42,8 @@ mod tests {
     use super::*;
 
     fn of(machine_id: &str) -> Node {
-        let folder = tempfile::tempdir().unwrap();
-        let file = |path: &str, text: &str| {
-            let path = folder.path().join(path);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, text).unwrap();
-        };
-        file("etc/machine-id", machine_id);
-        file("proc/sys/kernel/hostname", "n17\n");
+        let files = [("etc/machine-id", machine_id), ("proc/sys/kernel/hostname", "n17\n")];
+        let folder = howlate_testing::tree(&files);
         node(&Root::at(folder.path()))
     }
 

@@ -1,5 +1,7 @@
 //! What tests of several crates share; no crate is built with it.
 
 mod skip;
+mod tree;
 
 pub use skip::skip;
+pub use tree::{tree, write_below};

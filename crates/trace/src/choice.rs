@@ -3,7 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::{Refusal, Tier, Tracer};
+use howlate_model::TracerRefusal;
+
+use crate::{Tier, Tracer};
 
 /// What was asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,7 +53,7 @@ pub struct Opened {
     /// Ready, not started yet.
     pub tracer: Option<Box<dyn Tracer>>,
     /// Those that were tried and could not be had.
-    pub refused: Vec<(Tier, Refusal)>,
+    pub refused: Vec<(Tier, TracerRefusal)>,
 }
 
 impl fmt::Debug for Opened {
@@ -81,16 +83,16 @@ pub fn open(choice: Choice, processes: &[u32]) -> Opened {
     opened
 }
 
-fn try_one(tier: Tier, processes: &[u32]) -> Result<Box<dyn Tracer>, Refusal> {
+fn try_one(tier: Tier, processes: &[u32]) -> Result<Box<dyn Tracer>, TracerRefusal> {
     match tier {
         #[cfg(target_endian = "little")]
         Tier::Bpf => Ok(Box::new(crate::bpf::Bpf::open(processes)?)),
         #[cfg(not(target_endian = "little"))]
-        Tier::Bpf => Err(Refusal::Processor),
+        Tier::Bpf => Err(TracerRefusal::Processor),
         #[cfg(target_endian = "little")]
         Tier::Tracefs => Ok(Box::new(crate::tracefs::Tracefs::open(processes)?)),
         #[cfg(not(target_endian = "little"))]
-        Tier::Tracefs => Err(Refusal::Processor),
+        Tier::Tracefs => Err(TracerRefusal::Processor),
         Tier::Switches => Ok(Box::new(crate::switches::Switches::open()?)),
     }
 }

@@ -1,7 +1,7 @@
 //! Sees what the kernel does around wake-ups: what woke a thread, when, and who had the CPU meanwhile.
 //!
 //! Three tracers behind one interface, each with less privilege and less to tell than the one before; who uses them
-//! knows only [`Tracer`]. What cannot be had is a [`Refusal`] that says what to type.
+//! knows only [`Tracer`]. What cannot be had is a [`TracerRefusal`] that says what to type.
 
 #[cfg(target_endian = "little")]
 mod bpf;
@@ -15,7 +15,6 @@ mod missing;
 mod names;
 mod namespace;
 mod quota;
-mod refusal;
 mod switches;
 mod tier;
 #[cfg(target_endian = "little")]
@@ -24,11 +23,10 @@ mod waits;
 
 pub use choice::{Choice, Opened, clear_up, open};
 pub use missing::{TracerMissing, open_as_asked};
-pub use refusal::Refusal;
 pub use tier::Tier;
 pub use waits::{WaitChoice, WaitReader, WaitSource, read_waits};
 
-use howlate_model::{AfterEach, Life, Span, TracedSleep};
+use howlate_model::{AfterEach, Life, Span, TracedSleep, TracerRefusal};
 
 /// What follows wake-ups of this process, and of others that are named.
 pub trait Tracer {
@@ -40,7 +38,7 @@ pub trait Tracer {
     /// # Errors
     ///
     /// When the kernel refuses what it allowed before.
-    fn start(&mut self) -> Result<(), Refusal>;
+    fn start(&mut self) -> Result<(), TracerRefusal>;
 
     /// Watches from the next start on what the watched processes have started and will start as well, from its first moment
     /// on; `false`: this one does not see who starts whom, and each thread is to be followed when it is found.
@@ -48,7 +46,7 @@ pub trait Tracer {
     /// # Errors
     ///
     /// When the kernel refuses it.
-    fn with_children(&mut self) -> Result<bool, Refusal> {
+    fn with_children(&mut self) -> Result<bool, TracerRefusal> {
         Ok(false)
     }
 
@@ -67,7 +65,7 @@ pub trait Tracer {
     /// # Errors
     ///
     /// When the kernel refuses it for this thread.
-    fn follow(&mut self, tid: u32, slack: Span) -> Result<(), Refusal>;
+    fn follow(&mut self, tid: u32, slack: Span) -> Result<(), TracerRefusal>;
 
     /// What each followed thread is to do after its wake-ups, if anything.
     fn after_each(&self) -> Option<AfterEach> {

@@ -4,8 +4,7 @@ use std::io;
 
 use aya::programs::{BtfTracePoint, ProgramError};
 use aya::{Btf, BtfError, Ebpf};
-
-use crate::Refusal;
+use howlate_model::TracerRefusal;
 
 /// A program, the event it belongs to, and whether there is no doing without.
 pub(crate) struct Program {
@@ -25,18 +24,18 @@ pub(crate) const fn helpful(name: &'static str, event: &'static str) -> Program 
 }
 
 /// Loads one program; `false` where the kernel has no such event and it is not needed.
-pub(crate) fn load(kernel: &mut Ebpf, one: &Program, types: &Btf) -> Result<bool, Refusal> {
+pub(crate) fn load(kernel: &mut Ebpf, one: &Program, types: &Btf) -> Result<bool, TracerRefusal> {
     match program(kernel, one.name)?.load(one.event, types) {
         Ok(()) => Ok(true),
         Err(_) if !one.needed => Ok(false),
         Err(ProgramError::Btf(BtfError::UnknownBtfTypeName { .. })) => {
-            Err(Refusal::EventMissing { name: one.event.to_owned() })
+            Err(TracerRefusal::EventMissing { name: one.event.to_owned() })
         }
         Err(ProgramError::LoadError { io_error, verifier_log })
             if let Some(word) = last_word(&verifier_log.to_string()) =>
         {
             let doing = format!("load its program for {}", one.event);
-            Err(Refusal::Kernel { doing, reason: format!("{io_error}: {word}") })
+            Err(TracerRefusal::Kernel { doing, reason: format!("{io_error}: {word}") })
         }
         Err(error) => Err(refusal(&format!("load its program for {}", one.event), &error)),
     }
@@ -46,7 +45,7 @@ pub(crate) fn load(kernel: &mut Ebpf, one: &Program, types: &Btf) -> Result<bool
 pub(crate) fn program<'a>(
     kernel: &'a mut Ebpf,
     name: &'static str,
-) -> Result<&'a mut BtfTracePoint, Refusal> {
+) -> Result<&'a mut BtfTracePoint, TracerRefusal> {
     let program = kernel.program_mut(name).ok_or_else(|| damaged(name))?;
     program.try_into().map_err(|_| damaged(name))
 }
@@ -59,15 +58,15 @@ fn last_word(log: &str) -> Option<&str> {
 }
 
 /// The object is part of this program, so that this says that the program is damaged.
-pub(crate) fn damaged(part: &str) -> Refusal {
-    Refusal::Kernel {
+pub(crate) fn damaged(part: &str) -> TracerRefusal {
+    TracerRefusal::Kernel {
         doing: "load its programs".to_owned(),
         reason: format!("{part} is missing in the object"),
     }
 }
 
 /// The kernel's own reason is at the end of the chain of errors.
-pub(crate) fn refusal(doing: &str, error: &(dyn std::error::Error + 'static)) -> Refusal {
+pub(crate) fn refusal(doing: &str, error: &(dyn std::error::Error + 'static)) -> TracerRefusal {
     let mut innermost = error;
     let mut permitted = true;
     loop {
@@ -80,9 +79,9 @@ pub(crate) fn refusal(doing: &str, error: &(dyn std::error::Error + 'static)) ->
         }
     }
     if permitted {
-        Refusal::Kernel { doing: doing.to_owned(), reason: innermost.to_string() }
+        TracerRefusal::Kernel { doing: doing.to_owned(), reason: innermost.to_string() }
     } else {
-        Refusal::NotPermitted
+        TracerRefusal::NotPermitted
     }
 }
 

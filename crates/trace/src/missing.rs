@@ -1,6 +1,8 @@
 //! A tracer that was asked for by name, and cannot be had.
 
-use crate::{Choice, Opened, Refusal, Tier, open};
+use howlate_model::TracerRefusal;
+
+use crate::{Choice, Opened, Tier, open};
 
 /// Why the tracer that was asked for cannot be had.
 #[derive(Debug, thiserror::Error)]
@@ -9,7 +11,7 @@ pub struct TracerMissing {
     /// Which one it is.
     pub tier: Tier,
     /// Why.
-    pub refusal: Refusal,
+    pub refusal: TracerRefusal,
 }
 
 /// [`open`], where a tracer that was asked for by name is to be had or nothing is to be done.

@@ -193,9 +193,7 @@ mod tests {
         }
 
         fn write(&self, file: &str, text: &str) {
-            let place = self.0.path().join(file);
-            std::fs::create_dir_all(place.parent().unwrap()).unwrap();
-            std::fs::write(place, text).unwrap();
+            howlate_testing::write_below(self.0.path(), file, text);
         }
 
         fn stopped(&self, group: &str, times: u64) {

@@ -5,7 +5,8 @@ use std::path::Path;
 use howlate_analyse::compare::{Statistic, Track};
 use howlate_knobs::{Change, State, Status, Writes, named};
 use howlate_model::{
-    Block, Caveat, Condition, Finished, Line, MonotonicTime, Policy, Span, Task, Turn, Wait, Wakeup, Work,
+    Block, Caveat, Condition, Finished, Line, MonotonicTime, OsError, Policy, SettingRefusal, Span, Task,
+    Turn, Wait, Wakeup, Work,
 };
 use howlate_plan::{Plan, Trials};
 use howlate_procfs::Root;
@@ -91,7 +92,7 @@ impl Machine {
         let asked = condition.tuned.as_ref().map_or(0, |one| one.knobs.len());
         let path = self.refused_beside_others.filter(|_| asked > 1)?;
         let (setting, asked) = (path.to_owned(), "0".to_owned());
-        let reason = "Device or resource busy".to_owned();
+        let reason = SettingRefusal::Kernel(OsError(16)).into();
         Some(Line::Caveat(Caveat::SettingLeftOut { setting, asked, reason }))
     }
 

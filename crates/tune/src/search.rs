@@ -159,7 +159,7 @@ impl Trying {
         let outcomes = self.trials.indices(variant).filter_map(|index| track.analysis.outcomes().get(index));
         let mut of_threads = outcomes.flat_map(howlate_analyse::Outcome::caveats).filter(is_refusal);
         let of_threads = of_threads.next().map(|caveat| match caveat {
-            Caveat::Unfinished { reason, .. } => reason,
+            Caveat::Unfinished { reason, .. } => reason.to_string(),
             caveat => render::caveat(&caveat),
         });
         of_threads.or_else(|| {
@@ -202,11 +202,9 @@ impl Trying {
         /// More of them say no more.
         const MOST: usize = 3;
         let outcomes = self.trials.indices(variant).filter_map(|index| track.analysis.outcomes().get(index));
-        let said = outcomes.flat_map(howlate_analyse::Outcome::caveats).filter_map(|caveat| match caveat {
-            Caveat::SettingLeftOut { setting, reason, .. } => Some(format!("{setting}: {reason}")),
-            _ => None,
-        });
-        said.take(MOST).collect()
+        let caveats = outcomes.flat_map(howlate_analyse::Outcome::caveats);
+        let said = caveats.filter_map(|caveat| caveat.setting_left_out());
+        said.take(MOST).map(|failure| failure.to_string()).collect()
     }
 
     fn writes(&self, variant: usize, path: &str) -> bool {
@@ -386,12 +384,9 @@ fn all_left_out(one: &Tried, caveats: &[Caveat]) -> Option<String> {
 }
 
 fn reason_for(caveat: &Caveat, write: &Write) -> Option<String> {
-    match caveat {
-        Caveat::SettingLeftOut { setting, reason, .. } if *setting == write.path => {
-            Some(format!("{setting}: {reason}"))
-        }
-        _ => None,
-    }
+    let of_write =
+        |caveat: &&Caveat| matches!(caveat, Caveat::SettingLeftOut { setting, .. } if *setting == write.path);
+    Some(caveat).filter(of_write)?.setting_left_out().map(|failure| failure.to_string())
 }
 
 /// The variant in which nothing is changed.

@@ -1,7 +1,7 @@
 //! Options that ask why.
 
 use clap::Args;
-use howlate_model::{Caveat, Span};
+use howlate_model::Span;
 use howlate_plan::Plan;
 use howlate_trace::Choice;
 
@@ -51,16 +51,7 @@ impl Reasons {
         if !self.why {
             return Ok(None);
         }
-        let from_round = plan.add_traced(seed).ok_or_else(|| Error::NothingToTrace(reasons(plan)))?;
+        let from_round = plan.add_traced(seed).ok_or_else(|| Error::NothingToTrace(plan.left_out.clone()))?;
         Ok(Some(TraceOptions { tracer: self.tracer, from_round, late_above: self.late_above }))
     }
-}
-
-/// Why nothing of a plan can be traced.
-fn reasons(plan: &Plan) -> String {
-    let reason = |caveat: &Caveat| match caveat {
-        Caveat::NotTraced { mechanism, reason } => Some(format!("{mechanism}: {reason}")),
-        _ => None,
-    };
-    plan.left_out.iter().filter_map(reason).collect::<Vec<_>>().join("; ")
 }

@@ -1,7 +1,7 @@
 //! `howlate notify`
 
 use howlate_measure::is_allowed;
-use howlate_model::Notifier;
+use howlate_model::{NotMeasured, Notifier, Worded};
 use howlate_plan::{NotifyChoices, Plan, PlanError, without_repeats};
 
 use super::measure_and_print;
@@ -41,7 +41,7 @@ pub(crate) fn plan(args: &Notify, environment: &Environment, seed: u64) -> Resul
 }
 
 /// Why kernel or container refuse a mechanism, if they do.
-fn refusal(notifier: Notifier) -> Option<(Notifier, String)> {
+fn refusal(notifier: Notifier) -> Option<(Notifier, Worded<NotMeasured>)> {
     let error = is_allowed(notifier).err()?;
-    Some((notifier, format!("the kernel or the container refuses it ({error})")))
+    Some((notifier, NotMeasured::Refused((&error).into()).into()))
 }

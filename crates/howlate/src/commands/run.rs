@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use howlate_model::{Caveat, Condition, HowEnded, Loads, Span, shell_path};
+use howlate_model::{Caveat, Combination, Condition, HowEnded, Loads, Span, Worded, shell_path};
 use howlate_plan::{Plan, PlanError, together};
 use howlate_render as render;
 
@@ -155,8 +155,8 @@ fn leave_out_loads(lists: &mut [Loads]) -> Result<Vec<Caveat>, PlanError> {
         list.0.retain(|load| match howlate_load::check(load) {
             Ok(()) => true,
             Err(error) => {
-                let (condition, reason) = (format!("load {load}"), error.to_string());
-                left_out.push(Caveat::LeftOut { condition, reason });
+                let condition = Combination::Load(load.clone()).into();
+                left_out.push(Caveat::LeftOut { condition, reason: Worded::Words(error.to_string()) });
                 false
             }
         });

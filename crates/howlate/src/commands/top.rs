@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use howlate_analyse::waits::{Adding, Table};
 use howlate_linux::{clock, sched};
-use howlate_model::{MonotonicTime, Span};
+use howlate_model::{MonotonicTime, Span, TracerRefusal};
 use howlate_render::{Top as Shown, TopView};
-use howlate_trace::{Refusal, WaitReader, read_waits};
+use howlate_trace::{WaitReader, read_waits};
 use howlate_watch::WatchError;
 
 use self::controls::{Controls, Pressed};
@@ -75,7 +75,7 @@ fn not_found(process: &str) -> Error {
 struct Looking<'a> {
     reader: Box<dyn WaitReader>,
     /// Why there is no better one.
-    refused: Option<Refusal>,
+    refused: Option<TracerRefusal>,
     adding: Adding,
     view: TopView,
     json: bool,

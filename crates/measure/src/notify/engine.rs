@@ -4,7 +4,7 @@ use std::io;
 
 use howlate_linux::clock;
 use howlate_model::{
-    Bounds, Ended, Engine, EngineError, Finished, HowEnded, Line, Notifier, Sink, Task, Turn,
+    Bounds, Ended, Engine, EngineError, Finished, HowEnded, Line, Notifier, Sink, Task, Turn, Worded,
 };
 
 use super::job::{Job, spec};
@@ -44,6 +44,6 @@ fn failed(task: &Task, notifier: Notifier, error: &io::Error) -> Finished {
         usage: None,
         unfinished: false,
         load: None,
-        error: Some(format!("{notifier}: {error}")),
+        error: Some(Worded::Words(format!("{notifier}: {error}"))),
     }
 }

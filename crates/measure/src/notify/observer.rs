@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use howlate_linux::clock;
 use howlate_model::{
     BlockBuilder, Caveat, Ended, Finished, HowEnded, InForce, Latency, Line, MonotonicTime, Progress, Sink,
-    Span, Usage, Wakeup,
+    Span, Usage, Wakeup, Worded,
 };
 
 use super::job::Job;
@@ -260,7 +260,7 @@ impl<'a> Watch<'a> {
             load: None,
             // An error says it better.
             unfinished: cut && self.error.is_none(),
-            error: self.error.as_ref().map(|error| format!("{notifier}: {error}")),
+            error: self.error.as_ref().map(|error| Worded::Words(format!("{notifier}: {error}"))),
         }
     }
 

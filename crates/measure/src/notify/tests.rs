@@ -96,7 +96,7 @@ fn a_receiver_that_cannot_start_is_an_error_that_names_the_mechanism() {
     // The test program knows nothing of helpers: it ends at once.
     let lines = take(&turn(Notifier::Pipe, Between::Processes, false));
     let error = lines.finished().error.clone().unwrap();
-    assert!(error.starts_with("pipe: the receiver died"), "{error}");
+    assert!(error.to_string().starts_with("pipe: the receiver died"), "{error}");
     assert_eq!(lines.count(), 0);
 }
 

@@ -10,9 +10,9 @@ use howlate_model::{Caveat, Property, Span, Value};
 
 use super::ComparisonReport;
 use crate::caveats::sentences;
-use crate::condition::CIRCUMSTANCES;
+use crate::condition::{CIRCUMSTANCES, joined, phrases, telling, worded};
 use crate::numbers::{count, length, micros_of, signed_micros, with_minus};
-use crate::property::{self, phrase, phrases, typed_phrase, worded};
+use crate::property::{self, phrase, typed_phrase};
 
 /// What a statistic is called in tables.
 pub(super) const fn statistic(statistic: Statistic, design: Design) -> &'static str {
@@ -74,7 +74,7 @@ fn subject_in(
     let same = work.into_iter().chain(CIRCUMSTANCES).filter(|property| !differs(property)).filter(is_said);
     let mut parts: Vec<String> = one.differs.iter().map(differing).collect();
     parts.extend(worded(&one.base, &same.collect::<Vec<_>>(), words));
-    parts.join(" · ")
+    joined(&parts)
 }
 
 /// A share in per cent, signed: `+4.2 %`, `−66 %`; from ten times on, `× 12`. What is left of almost nothing is `−99.9 %`.
@@ -323,7 +323,7 @@ pub(super) struct Rows<'a> {
 impl<'a> Rows<'a> {
     pub(super) fn new(report: &'a ComparisonReport<'_>) -> Self {
         let bases: Vec<_> = report.comparison.compared.iter().map(|one| &one.base).collect();
-        Self { report, telling: property::telling(&bases) }
+        Self { report, telling: telling(&bases) }
     }
 
     /// A side's value of what differs, what else differs between the rows, and where there is nothing, its recording.
@@ -337,7 +337,7 @@ impl<'a> Rows<'a> {
         let differs = |property: Property| one.differs.iter().any(|by| by.property == property.name());
         let others = self.telling.iter().copied().filter(|property| !differs(*property));
         parts.extend(phrases(condition, &others.collect::<Vec<_>>()));
-        parts.join(" · ")
+        joined(&parts)
     }
 }
 

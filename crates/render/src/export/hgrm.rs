@@ -3,7 +3,7 @@
 use howlate_analyse::{Analysis, Outcome};
 use howlate_model::Latency;
 
-use super::names::tags;
+use crate::condition::tags;
 
 /// Steps between 0 and 50 %, between 50 and 75 %, …: as many as the libraries print.
 const STEPS_PER_HALF: u32 = 5;

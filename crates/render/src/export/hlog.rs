@@ -10,7 +10,7 @@ use howlate_model::{Distribution, Span};
 use jiff::Timestamp;
 
 use super::moment::begun;
-use super::names::tags;
+use crate::condition::tags;
 
 /// What every log begins with. `[StartTime:` and the legend are looked for word by word.
 const VERSION: &str = "#[Histogram log format version 1.3]\n#[latency in nanoseconds, written by howlate]\n";

@@ -4,7 +4,8 @@ use howlate_analyse::{Analysis, Check, LimitVerdict, checks};
 use howlate_model::{Limit, Statistic};
 use serde_json::{Map, Value, json};
 
-use super::names::{finding, tags, title};
+use super::names::{finding, title};
+use crate::condition::tags;
 
 /// The origin that stands in front of every identifier; a lab puts its own in its place.
 const ORIGIN: &str = "howlate";

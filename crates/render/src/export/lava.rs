@@ -4,7 +4,7 @@
 use howlate_analyse::{Analysis, Check, LimitVerdict, checks};
 use howlate_model::{Limit, Statistic};
 
-use super::names::tags;
+use crate::condition::tags;
 use crate::result_columns::{ColumnSpec, MAX, MEDIAN, P99};
 
 /// What is handed on of every condition besides its limits.

@@ -1,47 +1,11 @@
-//! Names of conditions and checks that every reader takes.
+//! What exports call checks, and what they say of them.
 
-use howlate_analyse::{Analysis, Check, LimitVerdict, Outcome, Unknown};
-use howlate_model::{Condition, Limit, Property, Span, Statistic};
+use howlate_analyse::{Check, LimitVerdict, Outcome, Unknown};
+use howlate_model::{Limit, Span, Statistic};
 
 use crate::caveat;
 use crate::condition::condition_name;
 use crate::numbers::micros;
-use crate::property::varying;
-
-/// Each condition in one word of letters, digits and `._:%+-`, as tags, identifiers and paths need it. To those that would
-/// be called the same is added what tells them apart: the machine, the slack, what was tuned; a number where nothing does.
-pub(super) fn tags(analysis: &Analysis) -> Vec<String> {
-    let conditions: Vec<&Condition> = analysis.outcomes().iter().map(|outcome| &outcome.condition).collect();
-    let short: Vec<String> = conditions.iter().map(|one| tag(one)).collect();
-    let mut tags: Vec<String> = Vec::new();
-    for (condition, tag) in conditions.iter().zip(&short) {
-        let alike = conditions.iter().zip(&short).filter(|(_, other)| *other == tag);
-        let alike: Vec<&Condition> = alike.map(|(one, _)| *one).collect();
-        let apart = varying(&alike).into_iter().map(|property| property.typed(*condition));
-        let long = std::iter::once(tag.clone()).chain(apart.filter(|part| !part.is_empty()));
-        let one = in_one_word(&long.collect::<Vec<_>>().join("-"));
-        let before = tags.iter().filter(|other| **other == one || other.starts_with(&format!("{one}.")));
-        let again = before.count();
-        tags.push(if again == 0 { one } else { format!("{one}.{}", again + 1) });
-    }
-    tags
-}
-
-/// What most conditions are told apart by.
-fn tag(condition: &Condition) -> String {
-    let known = [Property::Mechanism, Property::Length, Property::Policy, Property::Load];
-    let mut parts: Vec<String> = known.iter().map(|property| property.typed(condition)).collect();
-    parts.retain(|part| !part.is_empty());
-    parts.extend(condition.work.sender_cpu().map(|cpu| format!("from{cpu}")));
-    parts.extend(condition.cpu.map(|cpu| format!("cpu{cpu}")));
-    parts.push(format!("thread{}", condition.thread));
-    in_one_word(&parts.join("-"))
-}
-
-fn in_one_word(text: &str) -> String {
-    let fits = |letter: char| letter.is_ascii_alphanumeric() || "._:%+-".contains(letter);
-    text.chars().map(|letter| if fits(letter) { letter } else { '_' }).collect()
-}
 
 /// What a check is about, for people: `… · CPU 0 · load idle: p99.9 at most 100us`.
 pub(super) fn title(check: &Check<'_>) -> String {

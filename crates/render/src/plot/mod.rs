@@ -2,10 +2,10 @@
 
 mod curve;
 mod histogram;
-mod names;
 
 use howlate_analyse::{Analysis, Outcome};
 
+use crate::condition::beside_one_another;
 use crate::prose::{text_width, wrapped};
 use crate::scale::Scale;
 use crate::style::{DIM, HEADING, paint};
@@ -39,7 +39,7 @@ pub fn plots(analysis: &Analysis, width: usize, symbols: Symbols) -> String {
     by_max.sort_unstable();
     outcomes = by_max.into_iter().map(|place| outcomes[place]).collect();
     let (Some(least), Some(most)) = (lowest(&outcomes), highest(&outcomes)) else { return String::new() };
-    let names = names::names(&outcomes);
+    let names = beside_one_another(&outcomes);
     let series: Vec<Series<'_>> =
         names.into_iter().zip(&outcomes).map(|(name, outcome)| Series { name, outcome }).collect();
     let latencies = Scale::logarithmic(least, most);

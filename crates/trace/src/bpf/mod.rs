@@ -12,14 +12,14 @@ use aya::programs::Iter;
 use aya::programs::tp_btf::BtfTracePointLinkId;
 use aya::{Btf, Ebpf, EbpfLoader};
 use howlate_linux::clock;
-use howlate_model::{Life, Span, TracedSleep};
+use howlate_model::{Life, Span, TracedSleep, TracerRefusal};
 use howlate_procfs::Root;
 
 use crate::loading::{Program, damaged, helpful, load, needed, program, refusal};
 use crate::names::Interrupts;
 use crate::namespace::{has_the_kernels_ids, process_of};
 use crate::quota::Quotas;
-use crate::{Refusal, Tier, Tracer};
+use crate::{Tier, Tracer};
 
 /// Processes that can be watched at once: `WATCHED` of the kernel's side.
 const WATCHED: usize = 4;
@@ -78,9 +78,9 @@ pub(crate) struct Bpf {
 
 impl Bpf {
     /// Loads the programs, to watch `processes`.
-    pub(crate) fn open(processes: &[u32]) -> Result<Self, Refusal> {
+    pub(crate) fn open(processes: &[u32]) -> Result<Self, TracerRefusal> {
         has_the_kernels_ids()?;
-        let types = Btf::from_sys_fs().map_err(|_| Refusal::NoTypes)?;
+        let types = Btf::from_sys_fs().map_err(|_| TracerRefusal::NoTypes)?;
         let cpus = crate::cpus::possible().iter().max().unwrap_or(255) + 1;
         let mut kernel = EbpfLoader::new()
             .allow_unsupported_maps()
@@ -113,13 +113,13 @@ impl Bpf {
         })
     }
 
-    fn started_before(&mut self) -> Result<&mut Iter, Refusal> {
+    fn started_before(&mut self) -> Result<&mut Iter, TracerRefusal> {
         let program = self.kernel.program_mut(STARTED_BEFORE);
         program.and_then(|program| program.try_into().ok()).ok_or_else(|| damaged(STARTED_BEFORE))
     }
 
     /// Children that come meanwhile are watched by who starts them.
-    fn watch_what_was_started_before(&mut self) -> Result<(), Refusal> {
+    fn watch_what_was_started_before(&mut self) -> Result<(), TracerRefusal> {
         let refused = |error: &(dyn std::error::Error + 'static)| refusal("list its threads", error);
         let program = self.started_before()?;
         let link = program.attach().map_err(|error| refused(&error))?;
@@ -141,7 +141,7 @@ impl Tracer for Bpf {
         Tier::Bpf
     }
 
-    fn start(&mut self) -> Result<(), Refusal> {
+    fn start(&mut self) -> Result<(), TracerRefusal> {
         self.watched.clone_from(&self.processes);
         self.quotas = Quotas::new(Root::live());
         watch(&mut self.kernel, &self.watched, self.children)?;
@@ -153,8 +153,8 @@ impl Tracer for Bpf {
         if self.children { self.watch_what_was_started_before() } else { Ok(()) }
     }
 
-    fn with_children(&mut self) -> Result<bool, Refusal> {
-        let types = Btf::from_sys_fs().map_err(|_| Refusal::NoTypes)?;
+    fn with_children(&mut self) -> Result<bool, TracerRefusal> {
+        let types = Btf::from_sys_fs().map_err(|_| TracerRefusal::NoTypes)?;
         let doing = "load its program that lists threads";
         self.started_before()?.load("task", &types).map_err(|error| refusal(doing, &error))?;
         self.children = true;
@@ -170,7 +170,7 @@ impl Tracer for Bpf {
     }
 
     /// All threads of the watched processes are followed; that of `tid` becomes one of them.
-    fn follow(&mut self, tid: u32, _: Span) -> Result<(), Refusal> {
+    fn follow(&mut self, tid: u32, _: Span) -> Result<(), TracerRefusal> {
         self.quotas.follow(tid, clock::now());
         match process_of(tid) {
             Some(process) if !self.children && !self.watched.contains(&process) => {
@@ -210,9 +210,9 @@ impl Tracer for Bpf {
     }
 }
 
-fn watch(kernel: &mut Ebpf, processes: &[u32], children: bool) -> Result<(), Refusal> {
+fn watch(kernel: &mut Ebpf, processes: &[u32], children: bool) -> Result<(), TracerRefusal> {
     if processes.len() > WATCHED {
-        return Err(Refusal::TooMany { asked: processes.len(), most: WATCHED });
+        return Err(TracerRefusal::TooMany { asked: processes.len(), most: WATCHED });
     }
     let mut settings = [NOBODY; WATCHED + 1];
     settings[..processes.len()].copy_from_slice(processes);

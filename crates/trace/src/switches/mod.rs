@@ -11,10 +11,10 @@ mod record;
 use std::io;
 
 use howlate_linux::perf::SwitchRecords;
-use howlate_model::{AfterEach, Span, TracedSleep};
+use howlate_model::{AfterEach, Span, TracedSleep, TracerRefusal};
 use howlate_procfs::Root;
 
-use crate::{Refusal, Tier, Tracer};
+use crate::{Tier, Tracer};
 use account::Accounts;
 use follow::Follower;
 
@@ -42,7 +42,7 @@ struct Watched {
 
 impl Switches {
     /// Makes sure that switches can be recorded at all.
-    pub(crate) fn open() -> Result<Self, Refusal> {
+    pub(crate) fn open() -> Result<Self, TracerRefusal> {
         records_of(howlate_linux::thread::id(), SMALLEST_RING)?;
         Ok(Self { threads: Vec::new(), accounts: Accounts::new(), stopped: false })
     }
@@ -54,14 +54,14 @@ impl Tracer for Switches {
     }
 
     /// Forgets the threads that were followed before.
-    fn start(&mut self) -> Result<(), Refusal> {
+    fn start(&mut self) -> Result<(), TracerRefusal> {
         self.threads.clear();
         self.accounts.forget();
         self.stopped = false;
         Ok(())
     }
 
-    fn follow(&mut self, tid: u32, slack: Span) -> Result<(), Refusal> {
+    fn follow(&mut self, tid: u32, slack: Span) -> Result<(), TracerRefusal> {
         if self.threads.len() >= MANY {
             self.threads.retain(|one| is_there(one.follower.tid));
         }
@@ -109,7 +109,7 @@ fn is_there(tid: u32) -> bool {
 }
 
 /// The records of a thread, in the largest ring up to `ring` that this user may still lock.
-fn records_of(tid: u32, mut ring: usize) -> Result<SwitchRecords, Refusal> {
+fn records_of(tid: u32, mut ring: usize) -> Result<SwitchRecords, TracerRefusal> {
     loop {
         match SwitchRecords::of_thread(tid, ring) {
             Ok(records) => return Ok(records),
@@ -121,15 +121,15 @@ fn records_of(tid: u32, mut ring: usize) -> Result<SwitchRecords, Refusal> {
     }
 }
 
-fn refusal(error: &io::Error) -> Refusal {
+fn refusal(error: &io::Error) -> TracerRefusal {
     if error.kind() != io::ErrorKind::PermissionDenied {
-        return Refusal::Kernel { doing: "record switches".to_owned(), reason: error.to_string() };
+        return TracerRefusal::Kernel { doing: "record switches".to_owned(), reason: error.to_string() };
     }
     /// From this level on, some distributions' kernels forbid it to everybody without a capability.
     const FORBIDDEN: i32 = 3;
     let level = Root::live().reading("/proc/sys/kernel/perf_event_paranoid").number();
     match level {
-        Some(level) if level >= FORBIDDEN => Refusal::Paranoid { level },
-        _ => Refusal::NoSwitches,
+        Some(level) if level >= FORBIDDEN => TracerRefusal::Paranoid { level },
+        _ => TracerRefusal::NoSwitches,
     }
 }

@@ -12,9 +12,8 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use howlate_linux::file::open_without_waiting;
+use howlate_model::TracerRefusal;
 use howlate_procfs::{Mounts, Root};
-
-use crate::Refusal;
 
 /// What the names of ours begin with.
 const NAME: &str = "howlate-";
@@ -68,8 +67,8 @@ pub(super) struct Instance {
 
 impl Instance {
     /// Makes one, after removing what was left of others.
-    pub(super) fn make() -> Result<Self, Refusal> {
-        let tracefs = mounted().ok_or(Refusal::NotMounted)?;
+    pub(super) fn make() -> Result<Self, TracerRefusal> {
+        let tracefs = mounted().ok_or(TracerRefusal::NotMounted)?;
         clear_up();
         let instances = tracefs.join("instances");
         for number in 0..MOST {
@@ -83,7 +82,10 @@ impl Instance {
                 Err(error) => return Err(refusal(&tracefs, &error)),
             }
         }
-        Err(Refusal::Kernel { doing: "make a trace".to_owned(), reason: "too many are there".to_owned() })
+        Err(TracerRefusal::Kernel {
+            doing: "make a trace".to_owned(),
+            reason: "too many are there".to_owned(),
+        })
     }
 
     fn lock(place: PathBuf) -> io::Result<Self> {
@@ -104,8 +106,8 @@ impl Instance {
     }
 
     /// Writes one of its settings.
-    pub(super) fn set(&self, file: &str, value: &str) -> Result<(), Refusal> {
-        write(&self.path(file), value).map_err(|error| Refusal::Kernel {
+    pub(super) fn set(&self, file: &str, value: &str) -> Result<(), TracerRefusal> {
+        write(&self.path(file), value).map_err(|error| TracerRefusal::Kernel {
             doing: format!("write `{value}` to {}", self.path(file).display()),
             reason: error.to_string(),
         })
@@ -139,13 +141,15 @@ impl Drop for Instance {
     }
 }
 
-fn refusal(tracefs: &Path, error: &io::Error) -> Refusal {
+fn refusal(tracefs: &Path, error: &io::Error) -> TracerRefusal {
     let place = tracefs.display().to_string();
     match error.kind() {
-        io::ErrorKind::ReadOnlyFilesystem => Refusal::ReadOnly { place },
-        io::ErrorKind::PermissionDenied if is_locked_down() => Refusal::LockedDown,
-        io::ErrorKind::PermissionDenied => Refusal::NotRoot { place },
-        _ => Refusal::Kernel { doing: format!("make a trace below {place}"), reason: error.to_string() },
+        io::ErrorKind::ReadOnlyFilesystem => TracerRefusal::ReadOnly { place },
+        io::ErrorKind::PermissionDenied if is_locked_down() => TracerRefusal::LockedDown,
+        io::ErrorKind::PermissionDenied => TracerRefusal::NotRoot { place },
+        _ => {
+            TracerRefusal::Kernel { doing: format!("make a trace below {place}"), reason: error.to_string() }
+        }
     }
 }
 

@@ -17,7 +17,7 @@ use std::fs::File;
 use std::io::{self, Read};
 
 use howlate_linux::clock;
-use howlate_model::{MonotonicTime, Span, TracedSleep};
+use howlate_model::{MonotonicTime, Span, TracedSleep, TracerRefusal};
 use howlate_procfs::Root;
 
 pub(crate) use instance::clear_up;
@@ -25,7 +25,7 @@ pub(crate) use instance::clear_up;
 use crate::names::{HRTIMER, Interrupts};
 use crate::namespace::{has_the_kernels_ids, process_of};
 use crate::quota::Quotas;
-use crate::{Refusal, Tier, Tracer};
+use crate::{Tier, Tracer};
 use event::{Event, Records};
 use follow::Follower;
 use format::Format;
@@ -99,7 +99,7 @@ pub(crate) struct Tracefs {
 
 impl Tracefs {
     /// Makes a trace that records nothing yet.
-    pub(crate) fn open(processes: &[u32]) -> Result<Self, Refusal> {
+    pub(crate) fn open(processes: &[u32]) -> Result<Self, TracerRefusal> {
         has_the_kernels_ids()?;
         let instance = Instance::make()?;
         instance.set("tracing_on", "0")?;
@@ -129,7 +129,7 @@ impl Tracefs {
     }
 
     /// Lets only events of followed threads through, where such a choice can be made.
-    fn filter(&self) -> Result<(), Refusal> {
+    fn filter(&self) -> Result<(), TracerRefusal> {
         let followed: Vec<u32> = self.follower.followed().collect();
         for (event, field) in OF_THREADS {
             let Some(place) = self.events.iter().find(|place| place.ends_with(event)) else { continue };
@@ -147,7 +147,7 @@ impl Tracefs {
         }
     }
 
-    fn enable(&self, on: bool) -> Result<(), Refusal> {
+    fn enable(&self, on: bool) -> Result<(), TracerRefusal> {
         let value = if on { "1" } else { "0" };
         self.events.iter().try_for_each(|place| self.instance.set(&format!("{place}/enable"), value))
     }
@@ -188,7 +188,7 @@ impl Tracer for Tracefs {
         Tier::Tracefs
     }
 
-    fn start(&mut self) -> Result<(), Refusal> {
+    fn start(&mut self) -> Result<(), TracerRefusal> {
         self.instance.set("trace", "")?;
         self.follower = Follower::new(&self.processes, Interrupts::default());
         self.quotas = Quotas::new(Root::live());
@@ -199,7 +199,7 @@ impl Tracer for Tracefs {
         self.instance.set("tracing_on", "1")
     }
 
-    fn follow(&mut self, tid: u32, _: Span) -> Result<(), Refusal> {
+    fn follow(&mut self, tid: u32, _: Span) -> Result<(), TracerRefusal> {
         self.follower.follow(tid, process_of(tid));
         self.quotas.follow(tid, clock::now());
         self.filter()
@@ -239,14 +239,14 @@ impl Tracer for Tracefs {
 }
 
 /// How the records of the events are laid out, and the events that there are.
-fn formats(instance: &Instance) -> Result<(Records, Vec<String>), Refusal> {
+fn formats(instance: &Instance) -> Result<(Records, Vec<String>), TracerRefusal> {
     let (mut records, mut events) = (Records::default(), Vec::new());
     for (system, event, needed) in EVENTS {
         let place = format!("events/{system}/{event}");
         let format = Format::parse(&instance.text(&format!("{place}/format")));
         match format.and_then(|format| records.add(event, &format)) {
             Some(()) => events.push(place),
-            None if needed => return Err(Refusal::NoEvent { name: event.to_owned() }),
+            None if needed => return Err(TracerRefusal::NoEvent { name: event.to_owned() }),
             None => {}
         }
     }
@@ -254,7 +254,7 @@ fn formats(instance: &Instance) -> Result<(Records, Vec<String>), Refusal> {
 }
 
 /// The pages of each CPU.
-fn streams(instance: &Instance) -> Result<Vec<(u32, File)>, Refusal> {
+fn streams(instance: &Instance) -> Result<Vec<(u32, File)>, TracerRefusal> {
     let cpus = crate::cpus::possible();
     let stream = |cpu: u32| Some((cpu, instance.stream(&format!("per_cpu/cpu{cpu}/trace_pipe_raw")).ok()?));
     let streams: Vec<_> = cpus.iter().filter_map(stream).collect();
@@ -283,8 +283,11 @@ fn lost_of(stats: &str) -> u64 {
     stats.lines().filter_map(count).sum()
 }
 
-fn unreadable(file: &str) -> Refusal {
-    Refusal::Kernel { doing: format!("read {file} of a trace"), reason: "it is not as expected".to_owned() }
+fn unreadable(file: &str) -> TracerRefusal {
+    TracerRefusal::Kernel {
+        doing: format!("read {file} of a trace"),
+        reason: "it is not as expected".to_owned(),
+    }
 }
 
 #[cfg(test)]

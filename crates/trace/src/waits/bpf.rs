@@ -8,13 +8,12 @@ use std::io::Read;
 use aya::maps::{Array, HashMap, MapData, RingBuf};
 use aya::programs::Iter;
 use aya::{Btf, Ebpf, EbpfLoader};
-use howlate_model::{NOT_LOOKED_AT, Span, Stack, ThreadWaits, WaitsLost, WaitsRead};
+use howlate_model::{NOT_LOOKED_AT, Span, Stack, ThreadWaits, TracerRefusal, WaitsLost, WaitsRead};
 use howlate_procfs::{KernelSymbols, Root};
 
 use super::delta::Earlier;
 use super::record::Record;
 use super::{WaitReader, WaitSource};
-use crate::Refusal;
 use crate::fields::Fields;
 use crate::loading::{Program, damaged, load, needed, program, refusal};
 use crate::namespace::has_the_kernels_ids;
@@ -48,13 +47,13 @@ pub(super) struct Counting {
 
 impl Counting {
     /// Loads and attaches them, and looks at every thread for the first time.
-    pub(super) fn begin() -> Result<Self, Refusal> {
+    pub(super) fn begin() -> Result<Self, TracerRefusal> {
         has_the_kernels_ids()?;
-        let types = Btf::from_sys_fs().map_err(|_| Refusal::NoTypes)?;
+        let types = Btf::from_sys_fs().map_err(|_| TracerRefusal::NoTypes)?;
         let mut kernel = loaded(&types)?;
         let symbols = KernelSymbols::read(&Root::live());
         if symbols.is_empty() {
-            return Err(Refusal::NoNames);
+            return Err(TracerRefusal::NoNames);
         }
         let ended = kernel.take_map("ended").ok_or_else(|| damaged("ended"))?;
         let stacks = kernel.take_map("stacks").ok_or_else(|| damaged("stacks"))?;
@@ -78,7 +77,7 @@ impl Counting {
     }
 
     /// Every thread that there is.
-    fn threads(&mut self) -> Result<Vec<ThreadWaits>, Refusal> {
+    fn threads(&mut self) -> Result<Vec<ThreadWaits>, TracerRefusal> {
         let mut bytes = Vec::new();
         let each: &mut Iter = self
             .kernel
@@ -127,7 +126,7 @@ impl WaitReader for Counting {
         Span::from_secs(1)
     }
 
-    fn read(&mut self) -> Result<WaitsRead, Refusal> {
+    fn read(&mut self) -> Result<WaitsRead, TracerRefusal> {
         // First those that have ended: their numbers may be others' by now.
         let mut threads = Vec::new();
         while let Some(bytes) = self.ended.next() {
@@ -146,7 +145,7 @@ impl WaitReader for Counting {
     }
 }
 
-fn loaded(types: &Btf) -> Result<Ebpf, Refusal> {
+fn loaded(types: &Btf) -> Result<Ebpf, TracerRefusal> {
     let cpus = crate::cpus::possible().iter().max().unwrap_or(255) + 1;
     let mut kernel = EbpfLoader::new()
         .allow_unsupported_maps()

@@ -11,10 +11,8 @@ mod record;
 use std::fmt;
 use std::str::FromStr;
 
-use howlate_model::{Span, WaitsRead};
+use howlate_model::{Span, TracerRefusal, WaitsRead};
 use howlate_procfs::Root;
-
-use crate::Refusal;
 
 /// Where it is known from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +75,7 @@ pub trait WaitReader {
     /// # Errors
     ///
     /// When the kernel refuses what it allowed before.
-    fn read(&mut self) -> Result<WaitsRead, Refusal>;
+    fn read(&mut self) -> Result<WaitsRead, TracerRefusal>;
 }
 
 /// Begins to add up, which ends when it is dropped; and why a better source cannot be had.
@@ -85,7 +83,7 @@ pub trait WaitReader {
 /// # Errors
 ///
 /// When what is asked for cannot be had here.
-pub fn read_waits(choice: WaitChoice) -> Result<(Box<dyn WaitReader>, Option<Refusal>), Refusal> {
+pub fn read_waits(choice: WaitChoice) -> Result<(Box<dyn WaitReader>, Option<TracerRefusal>), TracerRefusal> {
     match choice {
         WaitChoice::Only(WaitSource::Bpf) => Ok((from_kernel()?, None)),
         WaitChoice::Only(WaitSource::Proc) => Ok((from_proc()?, None)),
@@ -97,16 +95,16 @@ pub fn read_waits(choice: WaitChoice) -> Result<(Box<dyn WaitReader>, Option<Ref
     }
 }
 
-fn from_proc() -> Result<Box<dyn WaitReader>, Refusal> {
+fn from_proc() -> Result<Box<dyn WaitReader>, TracerRefusal> {
     Ok(Box::new(proc::Sampling::begin(Root::live())?))
 }
 
 #[cfg(target_endian = "little")]
-fn from_kernel() -> Result<Box<dyn WaitReader>, Refusal> {
+fn from_kernel() -> Result<Box<dyn WaitReader>, TracerRefusal> {
     Ok(Box::new(bpf::Counting::begin()?))
 }
 
 #[cfg(not(target_endian = "little"))]
-fn from_kernel() -> Result<Box<dyn WaitReader>, Refusal> {
-    Err(Refusal::Processor)
+fn from_kernel() -> Result<Box<dyn WaitReader>, TracerRefusal> {
+    Err(TracerRefusal::Processor)
 }

@@ -5,12 +5,12 @@ use std::collections::HashMap;
 
 use howlate_linux::clock;
 use howlate_model::{
-    MonotonicTime, NOT_LOOKED_AT, Ongoing, ReasonWaits, Span, Stack, ThreadWaits, Waits, WaitsRead,
+    MonotonicTime, NOT_LOOKED_AT, Ongoing, ReasonWaits, Span, Stack, ThreadWaits, TracerRefusal, Waits,
+    WaitsRead,
 };
 use howlate_procfs::{Root, Schedstat, Status, threads};
 
 use super::{WaitReader, WaitSource};
-use crate::Refusal;
 
 /// Threads that have come are looked for this often.
 const LIST_EVERY: Span = Span::from_secs(1);
@@ -53,12 +53,12 @@ struct Doing {
 
 impl Sampling {
     /// Of this machine, or a captured one.
-    pub(super) fn begin(root: Root) -> Result<Self, Refusal> {
+    pub(super) fn begin(root: Root) -> Result<Self, TracerRefusal> {
         let (threads, functions) = (HashMap::new(), HashMap::new());
         let mut sampling = Self { root, threads, listed: None, functions, new: Vec::new() };
         sampling.sample(clock::now());
         match sampling.threads.is_empty() {
-            true => Err(Refusal::NoAccounts),
+            true => Err(TracerRefusal::NoAccounts),
             false => Ok(sampling),
         }
     }
@@ -162,7 +162,7 @@ impl WaitReader for Sampling {
         Span::from_millis(100)
     }
 
-    fn read(&mut self) -> Result<WaitsRead, Refusal> {
+    fn read(&mut self) -> Result<WaitsRead, TracerRefusal> {
         let threads = self.sample(clock::now());
         let stacks = std::mem::take(&mut self.new);
         Ok(WaitsRead { threads, stacks, ..WaitsRead::default() })
@@ -219,9 +219,7 @@ mod tests {
     /// A machine with one thread: state, function, account, sleeps.
     fn write(folder: &std::path::Path, state: &str, wchan: &str, account: (u64, u64, u64), sleeps: u64) {
         let write = |name: &str, text: String| {
-            let file = folder.join("proc/7").join(name);
-            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-            std::fs::write(file, text).unwrap();
+            howlate_testing::write_below(&folder.join("proc/7"), name, &text);
         };
         let (ran, waited, turns) = account;
         let status = format!(
@@ -280,6 +278,6 @@ mod tests {
     #[test]
     fn a_machine_without_accounts_is_refused() {
         let folder = tempfile::tempdir().unwrap();
-        assert_eq!(Sampling::begin(Root::at(folder.path())).unwrap_err(), Refusal::NoAccounts);
+        assert_eq!(Sampling::begin(Root::at(folder.path())).unwrap_err(), TracerRefusal::NoAccounts);
     }
 }

@@ -5,7 +5,7 @@ use std::io;
 
 use howlate_guard::{Applied, Guard, Subject, not_as_before, read_of_thread, setting_of_thread};
 use howlate_linux::attributes::Attributes;
-use howlate_model::{Caveat, Policy, Span, Task, Write};
+use howlate_model::{Caveat, Policy, Span, Task, TurnFailure, Write};
 use howlate_render::Unrestored;
 
 use super::observer::OfProgram;
@@ -86,13 +86,13 @@ impl Outside {
         &mut self,
         asked: &RequestedSettings,
         threads: &[OfProgram],
-    ) -> Result<Vec<Caveat>, String> {
+    ) -> Result<Vec<Caveat>, TurnFailure> {
         let mut caveats = Vec::new();
         for subject in asked.subjects() {
             let (refused, in_force) = self.give(asked, subject, threads);
             if !in_force {
-                let nobody = || "no thread of the program can have it, as they are now".to_owned();
-                return Err(refused.iter().find_map(reason).unwrap_or_else(nobody));
+                let refused = refused.iter().find_map(Caveat::setting_left_out);
+                return Err(refused.unwrap_or(TurnFailure::NoThread));
             }
             caveats.extend(refused);
         }
@@ -169,7 +169,7 @@ fn writes_of(
 
 fn left_out(subject: Subject, (tid, process): OfProgram, error: &io::Error) -> Caveat {
     let setting = setting_of_thread(subject, tid, process).unwrap_or_else(|_| format!("thread {tid}"));
-    Caveat::SettingLeftOut { setting, asked: String::new(), reason: error.to_string() }
+    Caveat::SettingLeftOut { setting, asked: String::new(), reason: error.into() }
 }
 
 /// A thread that has ended since it was looked at is nothing to tell of.
@@ -177,12 +177,4 @@ fn is_of_the_living(caveat: &Caveat, writes: &[Write]) -> bool {
     let Caveat::SettingLeftOut { setting, .. } = caveat else { return true };
     let thread = writes.iter().find(|write| write.path == *setting);
     thread.is_none_or(|write| howlate_guard::is_there(&write.path))
-}
-
-/// Why a setting could not be had.
-pub(super) fn reason(caveat: &Caveat) -> Option<String> {
-    match caveat {
-        Caveat::SettingLeftOut { setting, reason, .. } => Some(format!("{setting}: {reason}")),
-        _ => None,
-    }
 }

@@ -5,9 +5,8 @@ use std::collections::VecDeque;
 use howlate_linux::clock;
 use howlate_model::{
     Block, Bounds, Caveat, Ended, Engine, EngineError, Finished, HowEnded, Line, MonotonicTime, Sink, Span,
-    Started, Task, Turn, Work,
+    Started, Task, Turn, TurnFailure, Worded, Work,
 };
-use howlate_render as render;
 use howlate_watch::{Subject, in_force};
 
 use super::external_settings::{Outside, RequestedSettings};
@@ -68,7 +67,7 @@ impl Engine for Windows<'_> {
             }
             Err(reason) => {
                 let caveats = self.outside.undo();
-                finish(turn, Some(&reason), sink);
+                finish(turn, Some(reason), sink);
                 told(caveats, sink)
             }
         };
@@ -98,15 +97,14 @@ impl<'a> Windows<'a> {
         let back = self.outside.undo();
         drop(clock::pause(TOLD_WITHIN));
         self.take_in();
-        let changed =
-            back.iter().find(|one| matches!(one, Caveat::SettingChanged { .. })).map(render::caveat);
+        let changed = back.iter().find_map(changed);
         // What was cut, or was not what it was to be, is no turn.
         if course.how != HowEnded::Done || changed.is_some() {
             self.open.retain(|window| window.tasks != turn.tasks);
         }
         self.hand_on(sink);
         if course.how == HowEnded::Done {
-            finish(turn, changed.as_deref(), sink);
+            finish(turn, changed, sink);
         }
         let how = told(back.into_iter().filter(|one| !matches!(one, Caveat::SettingChanged { .. })), sink);
         if how == HowEnded::Done { course.how } else { how }
@@ -199,7 +197,7 @@ fn begin(turn: &Turn, course: &Course, sink: &mut dyn Sink) {
 }
 
 /// The turn is over; with what it is worth nothing for, if so.
-fn finish(turn: &Turn, error: Option<&str>, sink: &mut dyn Sink) {
+fn finish(turn: &Turn, error: Option<TurnFailure>, sink: &mut dyn Sink) {
     for task in &turn.tasks {
         sink.line(Line::Finished(Finished {
             condition: task.condition,
@@ -208,8 +206,18 @@ fn finish(turn: &Turn, error: Option<&str>, sink: &mut dyn Sink) {
             usage: None,
             unfinished: error.is_some(),
             load: None,
-            error: error.map(str::to_owned),
+            error: error.clone().map(Worded::Known),
         }));
+    }
+}
+
+/// That somebody else has changed a setting, so that a turn was not what it was to be.
+fn changed(caveat: &Caveat) -> Option<TurnFailure> {
+    match caveat {
+        Caveat::SettingChanged { path, set, found } => {
+            Some(TurnFailure::SettingChanged { path: path.clone(), set: set.clone(), found: found.clone() })
+        }
+        _ => None,
     }
 }
 

@@ -47,7 +47,7 @@ fn lost(watched: u32) -> io::Result<Vec<f64>> {
     let Some(tracer) = &mut opened.tracer else {
         return Err(io::Error::other(format!("bpf: {}", opened.refused[0].1)));
     };
-    let refused = |refusal: howlate_trace::Refusal| io::Error::other(refusal.to_string());
+    let refused = |refusal: howlate_model::TracerRefusal| io::Error::other(refusal.to_string());
     losses(|| {
         tracer.start().map_err(refused)?;
         let traced = round_trips();

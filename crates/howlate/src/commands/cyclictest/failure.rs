@@ -60,7 +60,7 @@ impl Failure {
 /// Why memory is not locked.
 pub(crate) fn memory_reason(process: &Process) -> String {
     let reason = process.caveats.iter().find_map(|caveat| match caveat {
-        Caveat::MemoryNotLocked { reason } => Some(reason.clone()),
+        Caveat::MemoryNotLocked { reason } => Some(reason.to_string()),
         _ => None,
     });
     reason.unwrap_or_default()
@@ -69,7 +69,7 @@ pub(crate) fn memory_reason(process: &Process) -> String {
 /// Why `/dev/cpu_dma_latency` is not held.
 pub(crate) fn dma_latency_reason(process: &Process) -> String {
     let reason = process.caveats.iter().find_map(|caveat| match caveat {
-        Caveat::DmaLatencyRefused { reason, .. } => Some(reason.clone()),
+        Caveat::DmaLatencyRefused { reason, .. } => Some(reason.to_string()),
         _ => None,
     });
     format!("cannot set /dev/cpu_dma_latency: {}", reason.unwrap_or_default())

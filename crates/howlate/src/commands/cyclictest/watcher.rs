@@ -117,8 +117,9 @@ impl Sink for Watcher<'_> {
             Line::Started(started) => self.started(started),
             Line::Block(block) => self.lost += block.lost,
             Line::Finished(finished) => {
-                if let Some(reason) = finished.error.clone() {
-                    self.fail(Failure::Thread { thread: finished.condition, reason });
+                if let Some(error) = &finished.error {
+                    let (thread, reason) = (finished.condition, error.to_string());
+                    self.fail(Failure::Thread { thread, reason });
                 }
             }
             _ => {}

@@ -2,6 +2,7 @@
 
 mod boots;
 mod command;
+mod guests;
 mod kinds;
 mod list;
 mod printing;
@@ -18,6 +19,7 @@ use howlate_record::Writer;
 use howlate_render as render;
 
 use self::command::Task;
+use self::guests::Guests;
 use self::kinds::kinds;
 use self::printing::Printing;
 use self::rounds::Rounds;
@@ -52,10 +54,11 @@ pub(crate) fn run(args: &Guest) -> Result<Status, Error> {
         .for_each(|lost| terminal::say(&lost));
     let kinds = kinds(&kernels, args);
     kinds.iter().try_for_each(|one| howlate_load::check(&one.on_host.load))?;
-    let (command, limits) = match task {
-        Task::Measure(command, limits, _) => (command, limits),
+    let guests = |command| Guests { args, program, command, kinds };
+    let (guests, limits) = match task {
+        Task::Measure(command, limits, _) => (guests(command), limits),
         Task::Print(command, printed) => {
-            return Printing { args, machine, program, kinds, command, printed }.run();
+            return Printing { guests: guests(command), machine, printed }.run();
         }
     };
     let mut environment = environment::begin()?;
@@ -63,8 +66,7 @@ pub(crate) fn run(args: &Guest) -> Result<Status, Error> {
     let kept = HistoryEntry::begin("guest", args.out.as_deref(), args.no_save);
     let place = kept.path();
     let (environment, place) = (&environment, place.as_deref());
-    let mut rounds =
-        Rounds { args, machine, qemu, program, command, kinds, environment, kept: place, boots: None };
+    let mut rounds = Rounds { guests, machine, qemu, environment, kept: place, boots: None };
     let trouble = rounds.take();
     let Some(boots) = rounds.boots else {
         return trouble.map(|_| Status::NotTrustworthy);

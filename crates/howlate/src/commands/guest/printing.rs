@@ -2,53 +2,45 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use howlate_guest::{
-    Acceleration, Event, Guest as Booting, GuestCommand, GuestError, Program, Setup, VirtualMachine,
-    counterbalanced,
-};
+use howlate_guest::{Event, Guest as Booting, VirtualMachine};
 use howlate_load::Running;
-use howlate_model::Accelerator;
 use howlate_render::boot_progress;
 use serde_json::{Value, json};
 
 use super::command::Printed;
-use super::kinds::Bootable;
-use crate::cli::Guest;
+use super::guests::{FELL_BACK, Guests, failed};
 use crate::environment::on_interrupt;
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::refused_option::NotForGuests;
-use crate::terminal::{self, InPlace, is_watched};
+use crate::terminal::{self, InPlace};
 
 /// One such command in each guest.
 pub(super) struct Printing<'a> {
-    pub(super) args: &'a Guest,
+    pub(super) guests: Guests<'a>,
     pub(super) machine: VirtualMachine,
-    pub(super) program: Program,
-    pub(super) kinds: Vec<Bootable>,
-    pub(super) command: GuestCommand,
     pub(super) printed: Printed,
 }
 
 impl Printing<'_> {
     /// Boots one guest after the other, and prints what each found.
     pub(super) fn run(mut self) -> Result<Status, Error> {
-        if self.args.out.is_some() {
+        if self.guests.args.out.is_some() {
             return Err(Error::NotForGuests(NotForGuests::option("--out")));
         }
         let interrupted = on_interrupt()?;
-        let is_json = self.args.printing.json;
+        let is_json = self.guests.args.printing.json;
         if is_json {
-            self.command.arguments.push("--json".to_owned());
+            self.guests.command.arguments.push("--json".to_owned());
         }
         let (mut status, mut found) = (Status::Done, Vec::new());
-        for index in counterbalanced(self.kinds.len(), self.args.rounds.unwrap_or(1)) {
+        for index in self.guests.order(1) {
             let Some((of_this, printed)) = self.boot(index, &interrupted)? else {
                 status = Status::NotTrustworthy;
                 break;
             };
             status = status.max(of_this);
-            let kernel = &self.kinds[index].name;
+            let kernel = &self.guests.kinds[index].name;
             if is_json {
                 found.push(
                     json!({"kernel": kernel, self.printed.one(): serde_json::from_str::<Value>(&printed)?}),
@@ -66,19 +58,11 @@ impl Printing<'_> {
 
     /// How it ended inside, and what it printed; `None` where Ctrl-C ended it.
     fn boot(&mut self, index: usize, interrupted: &AtomicBool) -> Result<Option<(Status, String)>, Error> {
-        let mut place = (!self.args.printing.quiet && is_watched()).then(InPlace::default);
+        let mut place = self.guests.place();
         let machine = self.machine.clone();
-        let kind = &self.kinds[index];
+        let kind = &self.guests.kinds[index];
         let _load = Running::start(&kind.on_host.load)?;
-        let mut guest = Booting::boot(Setup {
-            machine: &machine,
-            kernel: &kind.kernel,
-            program: &self.program,
-            command: &self.command,
-            settings: &kind.settings,
-            boot_deadline: self.args.boot_deadline,
-            hang_deadline: self.args.hang_deadline,
-        })?;
+        let mut guest = Booting::boot(self.guests.setup(&machine, index))?;
         let show = |guest: &Booting| {
             place.iter_mut().for_each(|place| place.show(&boot_progress(&kind.name, guest.age(), 0)));
         };
@@ -100,8 +84,7 @@ fn await_end(
     while !interrupted.load(Ordering::Relaxed) {
         show(guest);
         match guest.wait()? {
-            // The others need not wait for it again.
-            Event::FellBack { .. } => machine.acceleration = Acceleration::Only(Accelerator::Tcg),
+            Event::FellBack { .. } => machine.acceleration = FELL_BACK,
             Event::Over { exit_status, said, printed } => return Ok(Some((exit_status, said, printed))),
             Event::Line(_) | Event::Nothing => {}
         }
@@ -114,6 +97,6 @@ fn status(of_guest: i32, said: &str) -> Result<Status, Error> {
         0 => Ok(Status::Done),
         1 => Ok(Status::Exceeded),
         3 => Ok(Status::NotTrustworthy),
-        _ => Err(GuestError::Command { said: said.trim_start_matches("error: ").to_owned() }.into()),
+        _ => Err(failed(said)),
     }
 }

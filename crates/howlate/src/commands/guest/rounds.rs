@@ -3,29 +3,23 @@
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
-use howlate_guest::{
-    Acceleration, Event, Guest as Booting, GuestCommand, GuestError, Program, Setup, VirtualMachine,
-    counterbalanced,
-};
+use howlate_guest::{Event, Guest as Booting, GuestError, VirtualMachine};
 use howlate_load::Running;
-use howlate_model::{Accelerator, Caveat, End, HowEnded, Line, LoadReport};
+use howlate_model::{Caveat, End, HowEnded, Line, LoadReport};
 use howlate_render::boot_progress;
 
 use super::boots::{Booted, Boots};
+use super::guests::{FELL_BACK, Guests, failed};
 use super::kinds::Bootable;
-use crate::cli::Guest;
 use crate::error::Error;
-use crate::terminal::{InPlace, is_watched};
+use crate::terminal::InPlace;
 use howlate_session::Environment;
 
 /// All boots of a run.
 pub(super) struct Rounds<'a> {
-    pub(super) args: &'a Guest,
+    pub(super) guests: Guests<'a>,
     pub(super) machine: VirtualMachine,
     pub(super) qemu: String,
-    pub(super) program: Program,
-    pub(super) command: GuestCommand,
-    pub(super) kinds: Vec<Bootable>,
     pub(super) environment: &'a Environment,
     /// Where the recording is kept if it is to go nowhere.
     pub(super) kept: Option<&'a Path>,
@@ -52,11 +46,11 @@ struct Watch {
 impl Rounds<'_> {
     /// Takes all of them, or as many as go well.
     pub(super) fn take(&mut self) -> Result<HowEnded, Error> {
-        let several = self.kinds.len() > 1;
-        let order =
-            counterbalanced(self.kinds.len(), self.args.rounds.unwrap_or(if several { 2 } else { 1 }));
+        let several = self.guests.kinds.len() > 1;
+        let order = self.guests.order(if several { 2 } else { 1 });
         for (number, index) in order.iter().enumerate() {
-            let title = format!("guest {} of {} · {}", number + 1, order.len(), self.kinds[*index].name);
+            let title =
+                format!("guest {} of {} · {}", number + 1, order.len(), self.guests.kinds[*index].name);
             if let Outcome::Stopped(how) = self.boot(*index, title)? {
                 return Ok(how);
             }
@@ -65,23 +59,14 @@ impl Rounds<'_> {
     }
 
     fn boot(&mut self, index: usize, title: String) -> Result<Outcome, Error> {
-        let place = (!self.args.printing.quiet && is_watched()).then(InPlace::default);
         let before = self.boots.as_ref().map_or(0, Boots::count);
-        let mut watch = Watch { place, title, load: None, before };
+        let mut watch = Watch { place: self.guests.place(), title, load: None, before };
         let machine = self.machine.clone();
-        let mut guest = Booting::boot(Setup {
-            machine: &machine,
-            kernel: &self.kinds[index].kernel,
-            program: &self.program,
-            command: &self.command,
-            settings: &self.kinds[index].settings,
-            boot_deadline: self.args.boot_deadline,
-            hang_deadline: self.args.hang_deadline,
-        })?;
+        let mut guest = Booting::boot(self.guests.setup(&machine, index))?;
         let mut listening = Listening {
             index,
-            kinds: &self.kinds,
-            files: [self.args.out.as_deref(), self.kept],
+            kinds: &self.guests.kinds,
+            files: [self.guests.args.out.as_deref(), self.kept],
             qemu: &self.qemu,
             environment: self.environment,
             boots: &mut self.boots,
@@ -89,8 +74,7 @@ impl Rounds<'_> {
         };
         let outcome = listening.to(&mut guest, &mut watch);
         if let Some(reason) = listening.fell_back {
-            // The others need not wait for it again.
-            self.machine.acceleration = Acceleration::Only(Accelerator::Tcg);
+            self.machine.acceleration = FELL_BACK;
             self.boots.iter_mut().for_each(|boots| boots.caveat(kvm_failed(&reason)));
         }
         let load = watch.end();
@@ -147,10 +131,7 @@ impl Listening<'_> {
                     Line::End(End { how, .. }) => stopped = (how != HowEnded::Done).then_some(how),
                     line => self.line(line),
                 },
-                Event::Over { exit_status: 2 | -1, said, .. } => {
-                    let said = said.trim_start_matches("error: ").to_owned();
-                    return Err(GuestError::Command { said }.into());
-                }
+                Event::Over { exit_status: 2 | -1, said, .. } => return Err(failed(&said)),
                 Event::Over { .. } => return Ok(stopped.map_or(Outcome::Over, Outcome::Stopped)),
             }
         }

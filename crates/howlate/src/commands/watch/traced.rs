@@ -50,9 +50,9 @@ impl ChosenTracer {
             Some((tier, refusal)) => Some(TracerMissing { tier: *tier, refusal: refusal.clone() }.into()),
             None => Some(Error::NothingWatches(choice)),
         };
-        let caveats = refused.iter().map(|(tier, reason)| Caveat::TracerRefused {
+        let caveats = refused.into_iter().map(|(tier, reason)| Caveat::TracerRefused {
             tracer: tier.name().to_owned(),
-            reason: reason.to_string(),
+            reason: reason.into(),
         });
         let may_mark =
             matches!(subject, Subject::Started(..)) && matches!(choice, Choice::Auto | Choice::None);

@@ -8,10 +8,10 @@ use howlate_analyse::Analysis;
 use howlate_linux::clock;
 use howlate_model::{
     Caveat, Finished, Happened, HowEnded, Life, Line, MonotonicTime, NO_TRACER, Span, TracedSleep as Sleep,
-    block_length,
+    TracerRefusal, block_length,
 };
 use howlate_procfs::Root;
-use howlate_trace::{Refusal, Tracer, TracerMissing};
+use howlate_trace::{Tracer, TracerMissing};
 use howlate_watch::{Looked, Loops, Subject, Threads, WatchedThread};
 
 use super::accounts::Accounts;
@@ -379,6 +379,6 @@ enum SeenThread {
     Lived(Life),
 }
 
-fn follow(tracer: &mut dyn Tracer, thread: &WatchedThread) -> Result<(), Refusal> {
+fn follow(tracer: &mut dyn Tracer, thread: &WatchedThread) -> Result<(), TracerRefusal> {
     tracer.follow(thread.tid, Span::ZERO)
 }

@@ -2,7 +2,7 @@
 
 /// Why a tracer cannot be had.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub enum TracerRefusal {
     /// The kernel's description of its own types is missing.
     #[error(
         "the kernel does not describe its types (no /sys/kernel/btf/vmlinux): it needs CONFIG_DEBUG_INFO_BTF=y"
