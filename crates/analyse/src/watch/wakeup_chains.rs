@@ -2,6 +2,14 @@
 //!
 //! A thread that another of its process woke, while that was at work because its timer's time had come, was to run at that
 //! time: runtimes such as tokio and Go let whichever thread waits in epoll wake the one that runs the task.
+//!
+//! ```text
+//! timer's time   worker runs   wakes main   main runs   wakes third   third runs
+//! |--------------|-------------|------------|-----------|-------------|
+//! |- worker is late
+//! |------------ main is late ---------------|
+//! |------------------------ third is late ----------------------------|
+//! ```
 
 use std::collections::{HashMap, VecDeque};
 
