@@ -76,8 +76,17 @@ fn runs_that_begin_together_are_all_kept() {
 fn a_run_that_could_not_be_kept_whole_is_not_kept() {
     let data = tempfile::tempdir().unwrap();
     // None of policy idle: on a busy machine it may not run once.
-    let many =
-        ["cyclic", "--threads", "1", "--policy", "other,batch,nice:1", "--samples", "500", "--period", "200us"];
+    let many = [
+        "cyclic",
+        "--threads",
+        "1",
+        "--policy",
+        "other,batch,nice:1",
+        "--samples",
+        "500",
+        "--period",
+        "200us",
+    ];
     let mut limited = Command::new("sh");
     // Of 512 bytes each: the first line has room, and not all that comes after it.
     limited.args(["-c", "ulimit -f 60; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_howlate")]).args(many);
