@@ -248,7 +248,7 @@ mod tests {
         let main = all.iter().find(|(one, _)| one.tid == 8).unwrap().1.clone().unwrap();
         let work = main.parts.wakeup.parts.iter().find(|part| part.cause.part == Part::Blocked).unwrap();
         assert_eq!((work.cause.kind, work.cause.name.as_str()), (CauseKind::Thread, "tokio-rt-worker"));
-        assert_eq!((work.from_ns, work.ns.as_nanos(), work.pid), (at(1_400), 100, Some(7)));
+        assert_eq!((work.from, work.ns.as_nanos(), work.pid), (at(1_400), 100, Some(7)));
         assert_eq!(main.by, Some(thread(7, "tokio-rt-worker")));
     }
 

@@ -92,7 +92,7 @@ fn check(wakeup: Wakeup, seen: &[TracedSleep], expected: &[(Part, CauseKind, &st
 fn whole(known: &Decomposed, wakeup: Wakeup) {
     let mut cursor = wakeup.expected;
     for one in &known.wakeup.parts {
-        assert_eq!(one.from_ns, cursor);
+        assert_eq!(one.from, cursor);
         assert!(!one.ns.is_zero());
         cursor = cursor.plus(one.ns);
     }
