@@ -186,9 +186,9 @@ fn counted(out: &Path) -> io::Result<Counted> {
                 counted.seen += block.latency.count();
                 counted.missed += block.missed_periods;
                 counted.lost += block.lost;
-                counted.from = Some(counted.from.map_or(block.from_ns, |from| from.min(block.from_ns)));
+                counted.from = Some(counted.from.map_or(block.from, |from| from.min(block.from)));
             }
-            Line::Finished(finished) => counted.until = finished.at_ns,
+            Line::Finished(finished) => counted.until = finished.at,
             _ => {}
         }
     }

@@ -9,14 +9,32 @@ use crate::packages;
 pub struct Object {
     /// `NAME.bpf.o`; the sum of its sources is in `NAME.bpf.sum`, which tells whether it is that of the sources.
     pub name: &'static str,
-    /// Files of the folder.
+    /// Files of the folder and of those in it.
     pub sources: &'static [&'static str],
 }
 
 /// All that there are.
 pub const OBJECTS: [Object; 2] = [
-    Object { name: "wakeups", sources: &["wakeups.bpf.c", "kernel.h", "record.h"] },
-    Object { name: "waits", sources: &["waits.bpf.c", "kernel.h", "waits.h"] },
+    Object {
+        name: "wakeups",
+        sources: &[
+            "wakeups.bpf.c",
+            "kernel.h",
+            "program.h",
+            "record.h",
+            "wakeups/interrupts.h",
+            "wakeups/lives.h",
+            "wakeups/ring.h",
+            "wakeups/sleeps.h",
+            "wakeups/state.h",
+            "wakeups/stops.h",
+            "wakeups/switches.h",
+            "wakeups/throttling.h",
+            "wakeups/waiting.h",
+            "wakeups/waking.h",
+        ],
+    },
+    Object { name: "waits", sources: &["waits.bpf.c", "kernel.h", "program.h", "waits.h"] },
 ];
 
 /// The folder `crates/trace/bpf/`.
@@ -82,6 +100,18 @@ pub fn sum(folder: &Path, one: &Object) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_file_is_of_an_object() {
+        for below in ["", "wakeups/"] {
+            for entry in std::fs::read_dir(folder().join(below)).unwrap() {
+                let name = format!("{below}{}", entry.unwrap().file_name().to_str().unwrap());
+                let is_source = name.ends_with(".c") || name.ends_with(".h");
+                let is_listed = OBJECTS.iter().any(|object| object.sources.contains(&name.as_str()));
+                assert!(!is_source || is_listed, "{name}: changes of it go unnoticed");
+            }
+        }
+    }
 
     #[test]
     fn the_committed_objects_are_those_of_the_sources() {

@@ -30,7 +30,7 @@ pub struct Analysis {
 impl Analysis {
     /// Begins with a recording's first line.
     pub fn new(header: Header) -> Self {
-        let outcome = |condition: &Condition| Outcome::new(condition.clone(), header.late_above_ns);
+        let outcome = |condition: &Condition| Outcome::new(condition.clone(), header.late_above);
         let outcomes = header.conditions.iter().map(outcome).collect();
         Self {
             header,
@@ -72,7 +72,7 @@ impl Analysis {
             return;
         }
         self.header.conditions.push(condition.clone());
-        self.outcomes.push(Outcome::new(condition.clone(), self.header.late_above_ns));
+        self.outcomes.push(Outcome::new(condition.clone(), self.header.late_above));
     }
 
     /// A line may name a condition that the header lacks only in a damaged recording.
@@ -147,7 +147,7 @@ mod tests {
         assert!(outcome.counts_missed() && outcome.percentile(0.99).unwrap().as_nanos() > 400_000_000);
         assert_eq!(outcome.planned().count(), 2_501 + 500);
         assert_eq!((raw.max, corrected.max), (500_000_000, 500_000_000));
-        assert_eq!(outcome.worst()[0].latency_ns.as_nanos(), 500_000_000);
+        assert_eq!(outcome.worst()[0].latency.as_nanos(), 500_000_000);
     }
 
     #[test]
@@ -174,11 +174,11 @@ mod tests {
         let in_force = InForce {
             tid: 1,
             policy: Policy::OTHER,
-            slack_ns: Span::from_micros(50),
+            slack: Span::from_micros(50),
             cpus: "0".parse().unwrap(),
             memory_locked: true,
             dma_latency_us: None,
-            slice_ns: None,
+            slice: None,
         };
         let (condition, at_ns, caveats) = (0, MonotonicTime::default(), vec![]);
         for round in 0..2 {
@@ -186,7 +186,7 @@ mod tests {
             analysis.add(&Line::Started(Started {
                 condition,
                 round,
-                at_ns,
+                at: at_ns,
                 in_force,
                 sender_in_force: None,
                 runtime: None,

@@ -20,7 +20,7 @@ impl Blocks {
     /// Counts a block, whose latencies are `latency`.
     pub(crate) fn add(&mut self, block: &Block, latency: &Distribution) {
         self.seen += 1;
-        self.lasted = self.lasted.plus(block.until_ns.since(block.from_ns));
+        self.lasted = self.lasted.plus(block.until.since(block.from));
         self.stretches.add(latency);
     }
 

@@ -58,7 +58,7 @@ impl Stretch {
 impl Maxima {
     /// Takes in the next block.
     pub(crate) fn add(&mut self, block: &Block) {
-        self.take(block.until_ns, &block.latency);
+        self.take(block.until, &block.latency);
     }
 
     /// Takes in the next stretch of time.
@@ -138,7 +138,7 @@ fn ranks(stretches: &[Stretch]) -> Vec<f64> {
 /// The share of the worst wake-ups that are in a stretch without another one (blocks estimator of the
 /// extremal index: Smith & Weissman, J. R. Statist. Soc. B 56 (1994)).
 fn apart(stretches: &[Stretch], worst: &[Worst]) -> Option<f64> {
-    let place = |one: &Worst| stretches.partition_point(|stretch| stretch.until < one.at_ns);
+    let place = |one: &Worst| stretches.partition_point(|stretch| stretch.until < one.at);
     let mut places: Vec<usize> = worst.iter().map(place).collect();
     places.sort_unstable();
     places.dedup();
@@ -164,7 +164,7 @@ mod tests {
         let at = |millis: i64| MonotonicTime::from_nanos(millis * 1_000_000);
         let mut maxima = Maxima::default();
         (1..=60).for_each(|second| maxima.push(stretch(1_000 * second, second * 7_919 % 101)));
-        let worst = |millis: &i64| Worst { at_ns: at(*millis), latency_ns: Latency::from_nanos(1_000) };
+        let worst = |millis: &i64| Worst { at: at(*millis), latency: Latency::from_nanos(1_000) };
         maxima.bound(60_000, &late.iter().map(worst).collect::<Vec<_>>(), 0.95)
     }
 
@@ -185,7 +185,7 @@ mod tests {
         let bound = |level: fn(i64) -> i64| {
             let mut maxima = Maxima::default();
             (1..=60).for_each(|second| maxima.push(stretch(1_000 * second, level(second))));
-            let worst = [Worst { at_ns: at(30), latency_ns: Latency::from_nanos(1_000) }];
+            let worst = [Worst { at: at(30), latency: Latency::from_nanos(1_000) }];
             maxima.bound(60_000, &worst, 0.95).map(|bound| bound.one_in)
         };
         // Levels that last for two seconds, and one that rises all the time.

@@ -80,16 +80,16 @@ mod testing {
         let in_force = InForce {
             tid: 1,
             policy: Policy::OTHER,
-            slack_ns: Span::ZERO,
+            slack: Span::ZERO,
             cpus: CpuSet::default(),
             memory_locked: true,
             dma_latency_us: None,
-            slice_ns: None,
+            slice: None,
         };
         Line::Started(Started {
             condition,
             round: 0,
-            at_ns: MonotonicTime::default(),
+            at: MonotonicTime::default(),
             in_force,
             sender_in_force: None,
             runtime: None,

@@ -8,7 +8,8 @@ use serde::Serialize;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LoadEffect {
     /// How long they were together.
-    pub elapsed_ns: Span,
+    #[serde(rename = "elapsed_ns")]
+    pub elapsed: Span,
     /// What each part of the load did; empty when idle.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<PartEffect>,
@@ -24,7 +25,7 @@ impl LoadEffect {
     /// What one stretch holds.
     pub(crate) fn from_block(block: &LoadBlock) -> Self {
         Self {
-            elapsed_ns: block.elapsed(),
+            elapsed: block.elapsed(),
             parts: block.parts.clone(),
             context_switches: block.context_switches,
             interrupts: block.interrupts,
@@ -33,7 +34,7 @@ impl LoadEffect {
 
     /// Adds what another stretch, or another condition, holds.
     pub fn add(&mut self, other: &Self) {
-        self.elapsed_ns = self.elapsed_ns.plus(other.elapsed_ns);
+        self.elapsed = self.elapsed.plus(other.elapsed);
         for part in &other.parts {
             match self.parts.iter_mut().find(|known| known.part == part.part) {
                 Some(known) => known.add(part),
@@ -47,13 +48,13 @@ impl LoadEffect {
 
     /// `count` per second of the stretches.
     pub fn per_second(&self, count: u64) -> Option<f64> {
-        let seconds = self.elapsed_ns.as_secs_f64();
+        let seconds = self.elapsed.as_secs_f64();
         (seconds > 0.0).then(|| count as f64 / seconds)
     }
 
     /// Parts that did nothing that could be seen.
     pub(crate) fn idle_parts(&self) -> impl Iterator<Item = &PartEffect> {
-        let did_nothing = |part: &&PartEffect| match (part.operations, part.cpu_ns) {
+        let did_nothing = |part: &&PartEffect| match (part.operations, part.cpu) {
             (Some(operations), _) => operations == 0,
             (None, Some(cpu)) => cpu.is_zero(),
             (None, None) => false,
@@ -71,14 +72,14 @@ mod tests {
         LoadBlock {
             conditions: vec![0],
             round: 0,
-            from_ns: MonotonicTime::from_nanos(from),
-            until_ns: MonotonicTime::from_nanos(until),
+            from: MonotonicTime::from_nanos(from),
+            until: MonotonicTime::from_nanos(until),
             parts: vec![PartEffect {
                 part: "pipe".into(),
                 cpus: howlate_model::CpuSet::default(),
                 unit: Some("wake-ups".into()),
                 operations: Some(operations),
-                cpu_ns: Some(Span::from_nanos(7)),
+                cpu: Some(Span::from_nanos(7)),
             }],
             context_switches: Some(10),
             interrupts: None,
@@ -90,7 +91,7 @@ mod tests {
         const SECOND: i64 = 1_000_000_000;
         let mut effect = LoadEffect::from_block(&block(0, SECOND, 300));
         effect.add(&LoadEffect::from_block(&block(9 * SECOND, 10 * SECOND, 100)));
-        assert_eq!(effect.elapsed_ns, Span::from_secs(2));
+        assert_eq!(effect.elapsed, Span::from_secs(2));
         assert_eq!(effect.parts[0].operations, Some(400));
         assert_eq!((effect.context_switches, effect.interrupts), (Some(20), None));
         assert_eq!(effect.per_second(400).map(f64::round), Some(200.0));

@@ -237,7 +237,7 @@ impl Outcome {
     pub fn found_awake(&self) -> Option<u64> {
         self.condition.work.notifier().filter(|notifier| !notifier.burns_cpu())?;
         // Turns without an end did not tell what they used.
-        if self.unfinished || self.usage.elapsed_ns.is_zero() {
+        if self.unfinished || self.usage.elapsed.is_zero() {
             return None;
         }
         Some(self.count().saturating_sub(self.usage.voluntary_switches))
@@ -342,7 +342,7 @@ impl Outcome {
 
     /// Time from the first block to the last.
     pub const fn covered(&self) -> Span {
-        self.usage.elapsed_ns
+        self.usage.elapsed
     }
 }
 

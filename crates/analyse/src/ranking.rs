@@ -44,10 +44,12 @@ pub struct RankedMechanism {
     /// Which.
     pub mechanism: Notifier,
     /// Its median latency.
-    pub p50_ns: Latency,
+    #[serde(rename = "p50_ns")]
+    pub p50: Latency,
     /// Its 99th percentile; absent below 100 wake-ups.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub p99_ns: Option<Latency>,
+    #[serde(rename = "p99_ns")]
+    pub p99: Option<Latency>,
     /// Whether the receiver keeps its CPU busy while it waits.
     pub burns_cpu: bool,
     /// By how much its median is later than that of the fastest: interval of the difference of turns of the
@@ -133,8 +135,8 @@ impl<'a> Contest<'a> {
             let p99 = rival.outcome.latency().quantile(0.99);
             RankedMechanism {
                 mechanism: rival.mechanism,
-                p50_ns: rival.p50,
-                p99_ns: p99.filter(|_| rival.outcome.count() >= 100),
+                p50: rival.p50,
+                p99: p99.filter(|_| rival.outcome.count() >= 100),
                 burns_cpu: rival.mechanism.burns_cpu(),
                 slower_ns: slower(MEDIAN),
                 slower_p99_ns: slower(P99),
@@ -385,13 +387,13 @@ mod tests {
             let mut analysis = analysis_of(&[notify(mechanism, 1)]);
             (0..10).for_each(|_| analysis.add(&block_of(0, 0, 700)));
             let usage =
-                Usage { voluntary_switches: switches, elapsed_ns: Span::from_secs(1), ..Usage::default() };
-            let at_ns = MonotonicTime::default();
+                Usage { voluntary_switches: switches, elapsed: Span::from_secs(1), ..Usage::default() };
+            let at = MonotonicTime::default();
             let (load, error) = (None, None);
             analysis.add(&Line::Finished(Finished {
                 condition: 0,
                 round: 0,
-                at_ns,
+                at,
                 usage: Some(usage),
                 unfinished: false,
                 load,

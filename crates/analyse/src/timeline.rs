@@ -32,8 +32,8 @@ pub struct Slice {
 impl Slice {
     fn from_block(block: &Block) -> Option<Self> {
         Some(Self {
-            from: block.from_ns,
-            until: block.until_ns,
+            from: block.from,
+            until: block.until,
             min: block.latency.min()?.as_nanos(),
             max: block.latency.max()?.as_nanos(),
             columns: Columns::from_distribution(&block.latency),
@@ -89,13 +89,13 @@ pub struct Timeline {
 
 impl Timeline {
     pub(crate) fn started(&mut self, started: &Started) {
-        self.turns.push(Turn { round: started.round, from: started.at_ns, until: None });
+        self.turns.push(Turn { round: started.round, from: started.at, until: None });
     }
 
     pub(crate) fn finished(&mut self, finished: &Finished) {
         let turn = self.turns.iter_mut().rev().find(|turn| turn.round == finished.round);
         if let Some(turn) = turn {
-            turn.until = Some(finished.at_ns);
+            turn.until = Some(finished.at);
         }
     }
 
@@ -146,7 +146,7 @@ mod tests {
 
     fn block(second: i64, late: i64) -> Block {
         let from = MonotonicTime::from_nanos(second * 1_000_000_000);
-        let mut block = Block { from_ns: from, until_ns: from.plus(Span::from_secs(1)), ..Block::default() };
+        let mut block = Block { from, until: from.plus(Span::from_secs(1)), ..Block::default() };
         block.latency.record(Latency::from_nanos(late));
         block
     }

@@ -221,7 +221,7 @@ pub enum GuestError {
 
 fn ran_meanwhile(cpus: &[howlate_model::VcpuTime]) -> String {
     let ran: Vec<String> =
-        cpus.iter().map(|cpu| howlate_model::Latency::from_span(cpu.ran_ns).to_string()).collect();
+        cpus.iter().map(|cpu| howlate_model::Latency::from_span(cpu.ran).to_string()).collect();
     if ran.is_empty() { String::new() } else { format!(" Its CPUs ran for {} meanwhile.", ran.join(" and ")) }
 }
 

@@ -98,7 +98,7 @@ impl Ledger {
     pub(crate) fn vcpus_since(&self, before: &Self) -> Vec<VcpuTime> {
         let pairs = self.vcpus.iter().zip(&before.vcpus);
         let got = pairs.map(|(now, then)| now.since(*then));
-        got.map(|got| VcpuTime { ran_ns: got.ran, waited_ns: got.waited }).collect()
+        got.map(|got| VcpuTime { ran: got.ran, waited: got.waited }).collect()
     }
 }
 
@@ -114,7 +114,7 @@ mod tests {
         };
         let (before, after) = (ledger(5, 1_000, 200), ledger(9, 4_000, 250));
         assert_eq!(after.steal_since(&before), Some(Span::from_nanos(4)));
-        let got = VcpuTime { ran_ns: Span::from_nanos(3_000), waited_ns: Span::from_nanos(50) };
+        let got = VcpuTime { ran: Span::from_nanos(3_000), waited: Span::from_nanos(50) };
         assert_eq!(after.vcpus_since(&before), [got]);
     }
 

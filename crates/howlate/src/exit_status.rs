@@ -119,16 +119,16 @@ fn shown(statistic: Statistic, value: u64) -> String {
 fn stopped(analysis: &Analysis) -> Option<String> {
     let end = analysis.end.as_ref().filter(|end| end.how == HowEnded::StoppedAbove)?;
     let worst = analysis.outcomes().iter().filter_map(|outcome| Some((outcome, outcome.worst().first()?)));
-    let Some((outcome, worst)) = worst.max_by_key(|(_, worst)| worst.latency_ns) else {
+    let Some((outcome, worst)) = worst.max_by_key(|(_, worst)| worst.latency) else {
         return Some(format!("{}\n", paint(ERROR, "stopped by --stop-above")));
     };
     let cpu = outcome.condition.cpu.map_or_else(|| "any CPU".to_owned(), |cpu| format!("CPU {cpu}"));
-    let after = worst.at_ns.since(analysis.header.at_ns).as_secs_f64();
-    let before_end = end.at_ns.since(worst.at_ns).as_secs_f64();
+    let after = worst.at.since(analysis.header.at).as_secs_f64();
+    let before_end = end.at.since(worst.at).as_secs_f64();
     Some(format!(
         "{} {} late on {cpu}, {after:.3} s after the start and {before_end:.3} s before the end ({})\n",
         paint(ERROR, "stopped by --stop-above:"),
-        worst.latency_ns,
+        worst.latency,
         render::condition(outcome)
     ))
 }

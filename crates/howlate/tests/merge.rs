@@ -165,8 +165,8 @@ fn late_for(node: &str, late: u32, blocks: u32) -> String {
     header["header"]["conditions"] = [one].into();
     let block = |second: u32| {
         let at = howlate_model::MonotonicTime::from_nanos;
-        let [from_ns, until_ns] = [second, second + 1].map(|second| at(i64::from(second) * 1_000_000_000));
-        let mut block = howlate_model::Block { from_ns, until_ns, ..howlate_model::Block::default() };
+        let [from, until] = [second, second + 1].map(|second| at(i64::from(second) * 1_000_000_000));
+        let mut block = howlate_model::Block { from, until, ..howlate_model::Block::default() };
         let ran = at(i64::from(late + second * second % 7 % 3) * 1_000);
         (0..200).for_each(|_| block.record(howlate_model::Wakeup { expected: at(0), ran }, None));
         serde_json::to_string(&howlate_model::Line::Block(Box::new(block))).unwrap()

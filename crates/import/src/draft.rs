@@ -106,8 +106,8 @@ impl Draft {
         for (condition, series) in (0..).zip(self.series) {
             lines.extend(series.stretches.into_iter().map(|stretch| block(condition, stretch)));
         }
-        let at_ns = MonotonicTime::default();
-        lines.push(Line::End(End { at_ns, how: HowEnded::Done }));
+        let at = MonotonicTime::default();
+        lines.push(Line::End(End { at, how: HowEnded::Done }));
         Ok(Imported { header, lines })
     }
 
@@ -141,8 +141,8 @@ fn block(condition: u32, stretch: Stretch) -> Line {
     let at = |span: Span| MonotonicTime::default().plus(span);
     Line::Block(Box::new(Block {
         condition,
-        from_ns: at(stretch.from),
-        until_ns: at(stretch.until),
+        from: at(stretch.from),
+        until: at(stretch.until),
         latency: stretch.latency,
         ..Block::default()
     }))

@@ -47,7 +47,7 @@ fn imported(text: &str) -> Result<Imported, ImportError> {
         draft.series.push(one.series(thread)?);
     }
     let width = instances.values().map(|one| one.width).max().unwrap_or(0);
-    draft.notes.push(ImportNote::EndsOfBuckets { width_ns: Span::from_nanos(width) });
+    draft.notes.push(ImportNote::EndsOfBuckets { width: Span::from_nanos(width) });
     draft.finish(PROGRAM)
 }
 

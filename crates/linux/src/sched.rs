@@ -77,8 +77,8 @@ pub fn policy(tid: u32) -> io::Result<Policy> {
     let attr = get_attr(tid)?;
     if attr.sched_policy == number::DEADLINE {
         return Ok(Policy::Deadline {
-            runtime_ns: Span::from_nanos(attr.sched_runtime),
-            deadline_period_ns: Span::from_nanos(attr.sched_period),
+            runtime: Span::from_nanos(attr.sched_runtime),
+            deadline_period: Span::from_nanos(attr.sched_period),
         });
     }
     policy_of(attr.sched_policy, attr.sched_priority, attr.sched_nice).ok_or_else(|| unknown(&attr))
@@ -120,11 +120,11 @@ fn attr_for(tid: u32, policy: Policy) -> io::Result<libc::sched_attr> {
             attr.sched_policy = number::RR;
             attr.sched_priority = priority.get();
         }
-        Policy::Deadline { runtime_ns, deadline_period_ns } => {
+        Policy::Deadline { runtime, deadline_period } => {
             attr.sched_policy = number::DEADLINE;
-            attr.sched_runtime = runtime_ns.as_nanos();
-            attr.sched_deadline = deadline_period_ns.as_nanos();
-            attr.sched_period = deadline_period_ns.as_nanos();
+            attr.sched_runtime = runtime.as_nanos();
+            attr.sched_deadline = deadline_period.as_nanos();
+            attr.sched_period = deadline_period.as_nanos();
         }
     }
     Ok(attr)

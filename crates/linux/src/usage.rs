@@ -30,9 +30,9 @@ fn read(whose: i32) -> Usage {
 /// The same numbers with their units.
 pub(crate) fn from_rusage(usage: &libc::rusage) -> Usage {
     Usage {
-        elapsed_ns: Span::ZERO,
-        user_ns: span(usage.ru_utime),
-        system_ns: span(usage.ru_stime),
+        elapsed: Span::ZERO,
+        user: span(usage.ru_utime),
+        system: span(usage.ru_stime),
         minor_faults: usage.ru_minflt.unsigned_abs(),
         major_faults: usage.ru_majflt.unsigned_abs(),
         voluntary_switches: usage.ru_nvcsw.unsigned_abs(),

@@ -125,7 +125,7 @@ impl Helper {
             cpus: self.cpus.clone(),
             unit: unit.map(str::to_owned),
             operations: unit.map(|_| self.scoreboard.operations()),
-            cpu_ns: self.cpu_time(),
+            cpu: self.cpu_time(),
         }
     }
 

@@ -160,11 +160,11 @@ impl Running {
             None => now.parts,
             Some(before) => now.parts.iter().zip(before).map(|(now, then)| since(now, then)).collect(),
         };
-        let cpu = parts.iter().filter_map(|part| part.cpu_ns).fold(Span::ZERO, Span::plus);
+        let cpu = parts.iter().filter_map(|part| part.cpu).fold(Span::ZERO, Span::plus);
         (!self.helpers.is_empty()).then(|| LoadReport {
-            cpu_ns: cpu,
-            elapsed_ns: now.at.since(self.began),
-            settled_ns: self.settled,
+            cpu,
+            elapsed: now.at.since(self.began),
+            settled: self.settled,
             parts,
         })
     }
@@ -181,7 +181,7 @@ impl Moment {
 fn since(now: &PartEffect, then: &PartEffect) -> PartEffect {
     PartEffect {
         operations: now.operations.zip(then.operations).map(|(now, then)| now.saturating_sub(then)),
-        cpu_ns: now.cpu_ns.zip(then.cpu_ns).map(|(now, then)| now.minus(then)),
+        cpu: now.cpu.zip(then.cpu).map(|(now, then)| now.minus(then)),
         ..now.clone()
     }
 }

@@ -46,9 +46,7 @@ fn serve(part: &LoadPart, cpus: &CpuSet) -> io::Result<()> {
     // All children have been waited for.
     let (own, theirs) = (usage::of_this_thread(), usage::of_ended_children());
     scoreboard.set_cpu_time(
-        [own.user_ns, own.system_ns, theirs.user_ns, theirs.system_ns]
-            .into_iter()
-            .fold(Span::ZERO, Span::plus),
+        [own.user, own.system, theirs.user, theirs.system].into_iter().fold(Span::ZERO, Span::plus),
     );
     served
 }

@@ -102,7 +102,7 @@ impl Observer<'_> {
             self.sink.line(Line::Started(Started {
                 condition,
                 round,
-                at_ns: start,
+                at: start,
                 in_force,
                 sender_in_force: None,
                 warm_up: Some(task.warm_up),
@@ -241,7 +241,7 @@ impl Observer<'_> {
             self.sink.line(Line::Finished(Finished {
                 condition: task.condition,
                 round: task.round,
-                at_ns: done.as_ref().map_or(now, |done| done.at),
+                at: done.as_ref().map_or(now, |done| done.at),
                 usage: done.as_ref().map(|done| done.usage),
                 load: None,
                 unfinished: done.is_none() || (short && !interrupted),

@@ -59,7 +59,7 @@ pub(crate) fn apply(task: &Task, process: ProcessState) -> io::Result<(InForce, 
     let policy = sched::set_policy(sched::THIS_THREAD, task.policy).err();
     let slice = task.slice.and_then(|slice| sched::set_slice(slice).err());
     let slice_ns = if task.slice.is_some() { sched::slice()? } else { None };
-    let in_force = InForce { slice_ns, ..read_back(process)? };
+    let in_force = InForce { slice: slice_ns, ..read_back(process)? };
     let refused = Refused {
         policy: policy.as_ref().map(SettingRefusal::of_thread),
         affinity,
@@ -75,7 +75,7 @@ pub(crate) fn apply(task: &Task, process: ProcessState) -> io::Result<(InForce, 
 pub(crate) fn changed_since(in_force: &InForce) -> Vec<Caveat> {
     let policy = policy_since(in_force.policy);
     // Of a thread with another policy the kernel sets another slack itself.
-    let slack = if policy.is_none() { slack_since(in_force.slack_ns) } else { None };
+    let slack = if policy.is_none() { slack_since(in_force.slack) } else { None };
     [policy, slack, affinity_since(&in_force.cpus)].into_iter().flatten().collect()
 }
 
@@ -106,10 +106,10 @@ fn read_back(process: ProcessState) -> io::Result<InForce> {
     Ok(InForce {
         tid: thread::id(),
         policy: sched::policy(sched::THIS_THREAD)?,
-        slack_ns: thread::timer_slack()?,
+        slack: thread::timer_slack()?,
         cpus: sched::affinity()?,
         memory_locked: process.memory_locked,
         dma_latency_us: process.dma_latency_us,
-        slice_ns: None,
+        slice: None,
     })
 }

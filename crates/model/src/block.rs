@@ -31,7 +31,8 @@ pub struct Started {
     /// Which of the condition's turns this is, from 0.
     pub round: u32,
     /// When.
-    pub at_ns: MonotonicTime,
+    #[serde(rename = "at_ns")]
+    pub at: MonotonicTime,
     /// The settings, read back.
     pub in_force: InForce,
     /// The settings of the one that notifies, read back; absent where there is none.
@@ -57,7 +58,8 @@ pub struct InForce {
     #[serde(flatten)]
     pub policy: Policy,
     /// `prctl(PR_GET_TIMERSLACK)`; 0 under a real-time policy.
-    pub slack_ns: Span,
+    #[serde(rename = "slack_ns")]
+    pub slack: Span,
     /// `sched_getaffinity(2)`.
     pub cpus: CpuSet,
     /// Whether the process's memory is locked (`mlockall(2)` succeeded).
@@ -67,7 +69,8 @@ pub struct InForce {
     pub dma_latency_us: Option<i32>,
     /// The slice of the fair scheduler, where one was asked for; absent too on kernels that know none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub slice_ns: Option<Span>,
+    #[serde(rename = "slice_ns")]
+    pub slice: Option<Span>,
 }
 
 /// The wake-ups of one thread in one stretch of time.
@@ -78,9 +81,11 @@ pub struct Block {
     /// Which of the condition's turns this belongs to, from 0.
     pub round: u32,
     /// When the stretch began.
-    pub from_ns: MonotonicTime,
+    #[serde(rename = "from_ns")]
+    pub from: MonotonicTime,
     /// When the stretch ended.
-    pub until_ns: MonotonicTime,
+    #[serde(rename = "until_ns")]
+    pub until: MonotonicTime,
     /// The latencies seen.
     pub latency: Distribution,
     /// Whole periods that passed inside a latency.
@@ -123,7 +128,7 @@ impl Block {
         let latencies = wakeups.map(|wakeup| {
             let latency = wakeup.latency();
             if latency >= unusual {
-                keep_worst(&mut self.worst, Worst { at_ns: wakeup.ran, latency_ns: latency });
+                keep_worst(&mut self.worst, Worst { at: wakeup.ran, latency });
                 self.missed_periods += swallow(&mut self.swallowed, wakeup, grid);
                 unusual = self::unusual(&self.worst, grid);
             }
@@ -139,7 +144,7 @@ impl Block {
         let mut open = std::mem::take(&mut self.latency);
         open.clear();
         let (condition, round) = (self.condition, self.round);
-        let next = Self { condition, round, from_ns: at, until_ns: at, latency: open, ..Self::default() };
+        let next = Self { condition, round, from: at, until: at, latency: open, ..Self::default() };
         Self { latency, swallowed, send, ..std::mem::replace(self, next) }
     }
 
@@ -157,7 +162,7 @@ impl Block {
 
     /// Counts all that a later stretch of the same condition and round holds.
     pub fn merge(&mut self, later: &Self) {
-        self.until_ns = self.until_ns.max(later.until_ns);
+        self.until = self.until.max(later.until);
         self.latency.merge(&later.latency);
         self.missed_periods = self.missed_periods.saturating_add(later.missed_periods);
         if let Some(swallowed) = &later.swallowed {
@@ -169,7 +174,7 @@ impl Block {
         self.irregular.add(later.irregular);
         self.lost = self.lost.saturating_add(later.lost);
         later.worst.iter().for_each(|one| keep_worst(&mut self.worst, *one));
-        let shift = later.from_ns.as_nanos() - self.from_ns.as_nanos();
+        let shift = later.from.as_nanos() - self.from.as_nanos();
         self.series
             .extend(later.series.iter().map(|point| SeriesPoint(point.0.saturating_add(shift), point.1)));
     }
@@ -182,7 +187,7 @@ fn take_packed(open: &mut Option<Distribution>) -> Option<Distribution> {
 /// From this latency on, a wake-up may be among the worst, or has swallowed periods: one comparison serves both.
 fn unusual(worst: &[Worst], grid: Option<Grid>) -> Latency {
     let enough =
-        worst.get(WORST_KEPT - 1).map_or(i64::MIN, |least| least.latency_ns.as_nanos().saturating_add(1));
+        worst.get(WORST_KEPT - 1).map_or(i64::MIN, |least| least.latency.as_nanos().saturating_add(1));
     let period = grid.and_then(|grid| i64::try_from(grid.period.as_nanos()).ok()).unwrap_or(i64::MAX);
     Latency::from_nanos(enough.min(period))
 }
@@ -190,7 +195,7 @@ fn unusual(worst: &[Worst], grid: Option<Grid>) -> Latency {
 /// Keeps `one` in its place if it is among the worst.
 #[cold]
 fn keep_worst(worst: &mut Vec<Worst>, one: Worst) {
-    let place = worst.partition_point(|other| other.latency_ns >= one.latency_ns);
+    let place = worst.partition_point(|other| other.latency >= one.latency);
     if place < WORST_KEPT {
         worst.truncate(WORST_KEPT - 1);
         worst.insert(place, one);
@@ -210,9 +215,11 @@ fn swallow(swallowed: &mut Option<Distribution>, wakeup: Wakeup, grid: Option<Gr
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Worst {
     /// When the thread ran.
-    pub at_ns: MonotonicTime,
+    #[serde(rename = "at_ns")]
+    pub at: MonotonicTime,
     /// How late.
-    pub latency_ns: Latency,
+    #[serde(rename = "latency_ns")]
+    pub latency: Latency,
 }
 
 /// One wake-up kept in order: `[expected − block start, latency]`, nanoseconds.
@@ -227,7 +234,8 @@ pub struct Finished {
     /// Which of the condition's turns this was, from 0.
     pub round: u32,
     /// When.
-    pub at_ns: MonotonicTime,
+    #[serde(rename = "at_ns")]
+    pub at: MonotonicTime,
     /// What the thread used; absent when it never returned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
@@ -246,11 +254,14 @@ pub struct Finished {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Usage {
     /// Time that passed.
-    pub elapsed_ns: Span,
+    #[serde(rename = "elapsed_ns")]
+    pub elapsed: Span,
     /// CPU time in user mode.
-    pub user_ns: Span,
+    #[serde(rename = "user_ns")]
+    pub user: Span,
     /// CPU time in the kernel.
-    pub system_ns: Span,
+    #[serde(rename = "system_ns")]
+    pub system: Span,
     /// Page faults without disk access.
     pub minor_faults: u64,
     /// Page faults that read from disk.
@@ -264,9 +275,9 @@ pub struct Usage {
 impl Usage {
     /// Adds what another turn used.
     pub fn add(&mut self, other: &Self) {
-        self.elapsed_ns = self.elapsed_ns.plus(other.elapsed_ns);
-        self.user_ns = self.user_ns.plus(other.user_ns);
-        self.system_ns = self.system_ns.plus(other.system_ns);
+        self.elapsed = self.elapsed.plus(other.elapsed);
+        self.user = self.user.plus(other.user);
+        self.system = self.system.plus(other.system);
         self.minor_faults = self.minor_faults.saturating_add(other.minor_faults);
         self.major_faults = self.major_faults.saturating_add(other.major_faults);
         self.voluntary_switches = self.voluntary_switches.saturating_add(other.voluntary_switches);
@@ -275,11 +286,11 @@ impl Usage {
 
     /// What was used since `before`, in the time `elapsed_ns`.
     #[must_use]
-    pub const fn since(&self, before: &Self, elapsed_ns: Span) -> Self {
+    pub const fn since(&self, before: &Self, elapsed: Span) -> Self {
         Self {
-            elapsed_ns,
-            user_ns: self.user_ns.minus(before.user_ns),
-            system_ns: self.system_ns.minus(before.system_ns),
+            elapsed,
+            user: self.user.minus(before.user),
+            system: self.system.minus(before.system),
             minor_faults: self.minor_faults.saturating_sub(before.minor_faults),
             major_faults: self.major_faults.saturating_sub(before.major_faults),
             voluntary_switches: self.voluntary_switches.saturating_sub(before.voluntary_switches),
@@ -313,7 +324,7 @@ mod tests {
         let swallowed = block.swallowed.unwrap();
         assert_eq!(swallowed.count(), 3);
         assert_eq!(swallowed.max(), Some(Latency::from_nanos(240)));
-        assert_eq!(block.worst[0].at_ns, MonotonicTime::from_nanos(540));
+        assert_eq!(block.worst[0].at, MonotonicTime::from_nanos(540));
     }
 
     #[test]
@@ -322,7 +333,7 @@ mod tests {
         for late in [5, 900, 3, 70, 900, 1, 2, 8, 9, 10, 11, 12, 4] {
             block.record(wakeup(0, late), None);
         }
-        let kept: Vec<i64> = block.worst.iter().map(|one| one.latency_ns.as_nanos()).collect();
+        let kept: Vec<i64> = block.worst.iter().map(|one| one.latency.as_nanos()).collect();
         assert_eq!(kept, [900, 900, 70, 12, 11, 10, 9, 8, 5, 4]);
     }
 

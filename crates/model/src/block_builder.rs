@@ -20,7 +20,7 @@ impl BlockBuilder {
         Self {
             grid: task.work.period().map(Grid::endless),
             series_left: if task.keep_series { SERIES_KEPT } else { 0 },
-            block: Block { condition, round, from_ns: from, until_ns: from, ..Block::default() },
+            block: Block { condition, round, from, until: from, ..Block::default() },
             lost_before: 0,
         }
     }
@@ -40,7 +40,7 @@ impl BlockBuilder {
         if self.series_left == 0 {
             return self.block.record_all(wakeups, self.grid);
         }
-        let (from, series, left) = (self.block.from_ns, &mut self.block.series, &mut self.series_left);
+        let (from, series, left) = (self.block.from, &mut self.block.series, &mut self.series_left);
         let mut kept = std::mem::take(series);
         let keep = |wakeup: &Wakeup| {
             if *left > 0 {
@@ -75,7 +75,7 @@ impl BlockBuilder {
 
     /// Ends the current block at `now` and begins the next; `None` if nothing happened in it.
     pub fn close(&mut self, now: MonotonicTime) -> Option<Block> {
-        self.block.until_ns = now;
+        self.block.until = now;
         self.lost_before += self.block.lost;
         let nothing = self.block.latency.is_empty() && self.block.lost == 0 && self.block.irregular.is_none();
         let block = self.block.cut(now);
@@ -134,13 +134,13 @@ mod tests {
         builder.record_all([wakeup(9_300, 5), wakeup(9_400, 250)].into_iter());
         let block = builder.close(at(10_000)).unwrap();
         assert_eq!((block.condition, block.round, block.latency.count()), (3, 1, 2));
-        assert_eq!((block.from_ns, block.until_ns, block.missed_periods), (at(9_000), at(10_000), 2));
+        assert_eq!((block.from, block.until, block.missed_periods), (at(9_000), at(10_000), 2));
         let point = |offset, late| SeriesPoint(offset, Latency::from_nanos(late));
         assert_eq!(block.series, [point(300, 5), point(400, 250)]);
         assert_eq!(builder.close(at(11_000)), None);
         builder.record(wakeup(11_500, 7));
         let next = builder.close(at(12_000)).unwrap();
-        assert_eq!((next.from_ns, next.series), (at(11_000), vec![point(500, 7)]));
+        assert_eq!((next.from, next.series), (at(11_000), vec![point(500, 7)]));
     }
 
     #[test]

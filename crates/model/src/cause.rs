@@ -98,7 +98,8 @@ pub struct Segment {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pid: Option<u32>,
     /// When it began.
-    pub from_ns: MonotonicTime,
+    #[serde(rename = "from_ns")]
+    pub from: MonotonicTime,
     /// How long it took; never zero.
     pub ns: Span,
 }
@@ -107,9 +108,11 @@ pub struct Segment {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Explained {
     /// When the thread ran.
-    pub at_ns: MonotonicTime,
+    #[serde(rename = "at_ns")]
+    pub at: MonotonicTime,
     /// How late.
-    pub latency_ns: Latency,
+    #[serde(rename = "latency_ns")]
+    pub latency: Latency,
     /// The CPU it ran on; absent where that was not seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<u32>,

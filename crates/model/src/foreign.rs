@@ -81,7 +81,8 @@ pub enum ImportNote {
     /// Buckets are wide; values count at their ends.
     EndsOfBuckets {
         /// How wide.
-        width_ns: Span,
+        #[serde(rename = "width_ns")]
+        width: Span,
     },
     /// Only percentiles are known: values between two count at the upper one.
     PercentilesOnly,

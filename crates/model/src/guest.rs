@@ -43,7 +43,8 @@ pub struct Boot {
     /// Which of the run's boots this is, from 0.
     pub boot: u32,
     /// When its first line arrived, on the host's clock.
-    pub at_ns: MonotonicTime,
+    #[serde(rename = "at_ns")]
+    pub at: MonotonicTime,
     /// The kernel, as in the conditions.
     pub kernel: String,
     /// The kernel, as asked for.
@@ -63,7 +64,8 @@ pub struct Boot {
     /// The emulator's main thread.
     pub emulator: HostThread,
     /// How long it took from the start to the first line.
-    pub boot_took_ns: Span,
+    #[serde(rename = "boot_took_ns")]
+    pub boot_took: Span,
     /// Add this to a reading of the guest's clock to get the host's, within the time a line travels.
     /// All times of the guest's lines are already moved.
     pub moved_by_ns: i64,
@@ -94,11 +96,13 @@ pub struct BootEnded {
     /// Which of the run's boots this is, from 0.
     pub boot: u32,
     /// From the first line to the last.
-    pub elapsed_ns: Span,
+    #[serde(rename = "elapsed_ns")]
+    pub elapsed: Span,
     /// CPU time that the host itself was denied by its own hypervisor, all CPUs together, in steps
     /// of a tick; absent where it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub host_steal_ns: Option<Span>,
+    #[serde(rename = "host_steal_ns")]
+    pub host_steal: Option<Span>,
     /// What each of the threads that run its CPUs got.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub vcpus: Vec<VcpuTime>,
@@ -114,7 +118,9 @@ pub struct BootEnded {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct VcpuTime {
     /// How long it ran.
-    pub ran_ns: Span,
+    #[serde(rename = "ran_ns")]
+    pub ran: Span,
     /// How long it could have run, but waited for a CPU of the host: the guest's steal.
-    pub waited_ns: Span,
+    #[serde(rename = "waited_ns")]
+    pub waited: Span,
 }

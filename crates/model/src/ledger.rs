@@ -52,9 +52,11 @@ pub struct WhyBlock {
     /// The turn without tracing that it is to be compared with.
     pub beside: u32,
     /// When the stretch began.
-    pub from_ns: MonotonicTime,
+    #[serde(rename = "from_ns")]
+    pub from: MonotonicTime,
     /// When the stretch ended.
-    pub until_ns: MonotonicTime,
+    #[serde(rename = "until_ns")]
+    pub until: MonotonicTime,
     /// What saw it: `bpf`, `tracefs` or `switches`.
     pub tracer: String,
     /// The causes, added up.
@@ -88,7 +90,7 @@ impl Ledger {
     /// Counts a wake-up whose parts are known.
     pub fn add(&mut self, one: &Explained) {
         self.decomposed += 1;
-        self.latency.record(one.latency_ns);
+        self.latency.record(one.latency);
         let mut of_part: BTreeMap<Part, u64> = BTreeMap::new();
         for segment in &one.parts {
             *of_part.entry(segment.cause.part).or_default() += segment.ns.as_nanos();
@@ -96,7 +98,7 @@ impl Ledger {
         for (part, nanos) in of_part {
             self.parts.entry(part).or_default().record(latency(nanos));
         }
-        self.enter(one.latency_ns, one);
+        self.enter(one.latency, one);
         self.keep_worst(one);
     }
 
@@ -139,10 +141,10 @@ impl Ledger {
     }
 
     fn keep_worst(&mut self, one: &Explained) {
-        if self.worst.get(WORST_KEPT - 1).is_some_and(|least| least.latency_ns >= one.latency_ns) {
+        if self.worst.get(WORST_KEPT - 1).is_some_and(|least| least.latency >= one.latency) {
             return;
         }
-        let place = self.worst.partition_point(|other| other.latency_ns >= one.latency_ns);
+        let place = self.worst.partition_point(|other| other.latency >= one.latency);
         self.worst.insert(place, one.clone());
         self.worst.truncate(WORST_KEPT);
     }
@@ -169,8 +171,8 @@ impl Ledger {
     /// Moves the times of all wake-ups.
     pub fn shift(&mut self, mut shift: impl FnMut(&mut MonotonicTime)) {
         for one in &mut self.worst {
-            shift(&mut one.at_ns);
-            one.parts.iter_mut().for_each(|part| shift(&mut part.from_ns));
+            shift(&mut one.at);
+            one.parts.iter_mut().for_each(|part| shift(&mut part.from));
         }
     }
 

@@ -71,56 +71,56 @@ impl Line {
     pub fn visit_mut(&mut self, change: &mut impl FnMut(Reference<'_>)) {
         use Reference::{Boot, Condition, Moved, Round, Time};
         match self {
-            Self::Header(header) => change(Time(&mut header.at_ns)),
+            Self::Header(header) => change(Time(&mut header.at)),
             Self::Started(started) => {
                 change(Condition(&mut started.condition));
                 change(Round(&mut started.round));
-                change(Time(&mut started.at_ns));
+                change(Time(&mut started.at));
             }
             Self::Block(block) => {
                 change(Condition(&mut block.condition));
                 change(Round(&mut block.round));
-                change(Time(&mut block.from_ns));
-                change(Time(&mut block.until_ns));
-                block.worst.iter_mut().for_each(|worst| change(Time(&mut worst.at_ns)));
+                change(Time(&mut block.from));
+                change(Time(&mut block.until));
+                block.worst.iter_mut().for_each(|worst| change(Time(&mut worst.at)));
             }
             Self::Load(load) => {
                 load.conditions.iter_mut().for_each(|condition| change(Condition(condition)));
                 change(Round(&mut load.round));
-                change(Time(&mut load.from_ns));
-                change(Time(&mut load.until_ns));
+                change(Time(&mut load.from));
+                change(Time(&mut load.until));
             }
             Self::Why(why) => {
                 change(Condition(&mut why.condition));
                 change(Round(&mut why.round));
                 change(Round(&mut why.beside));
-                change(Time(&mut why.from_ns));
-                change(Time(&mut why.until_ns));
+                change(Time(&mut why.from));
+                change(Time(&mut why.until));
                 why.ledger.shift(|time| change(Time(time)));
             }
             Self::Watched(watched) => {
                 change(Condition(&mut watched.condition));
-                change(Time(&mut watched.from_ns));
-                change(Time(&mut watched.until_ns));
+                change(Time(&mut watched.from));
+                change(Time(&mut watched.until));
             }
             Self::Finished(finished) => {
                 change(Condition(&mut finished.condition));
                 change(Round(&mut finished.round));
-                change(Time(&mut finished.at_ns));
+                change(Time(&mut finished.at));
             }
-            Self::Resumed(resumed) => change(Time(&mut resumed.at_ns)),
+            Self::Resumed(resumed) => change(Time(&mut resumed.at)),
             Self::Source(source) => {
-                change(Time(&mut source.at_ns));
+                change(Time(&mut source.at));
                 change(Moved(&mut source.moved_by_ns));
             }
             Self::Boot(boot) => {
                 change(Boot(&mut boot.boot));
                 change(Round(&mut boot.first_round));
-                change(Time(&mut boot.at_ns));
+                change(Time(&mut boot.at));
                 change(Moved(&mut boot.moved_by_ns));
             }
             Self::BootEnded(ended) => change(Boot(&mut ended.boot)),
-            Self::End(end) => change(Time(&mut end.at_ns)),
+            Self::End(end) => change(Time(&mut end.at)),
             Self::Condition(_) | Self::Caveat(_) => {}
         }
     }
@@ -133,12 +133,12 @@ mod tests {
 
     fn load(conditions: &[u32]) -> Line {
         let (conditions, at) = (conditions.to_vec(), MonotonicTime::from_nanos(5));
-        let (from_ns, until_ns, round) = (at, at, 3);
+        let (from, until, round) = (at, at, 3);
         Line::Load(LoadBlock {
             conditions,
             round,
-            from_ns,
-            until_ns,
+            from,
+            until,
             parts: vec![],
             context_switches: None,
             interrupts: None,
@@ -153,17 +153,10 @@ mod tests {
 
     #[test]
     fn what_is_changed_is_what_is_referred_to() {
-        let worst = vec![Worst { at_ns: MonotonicTime::from_nanos(5), latency_ns: Latency::default() }];
-        let at_ns = MonotonicTime::from_nanos(5);
-        let finished = Finished {
-            condition: 1,
-            round: 2,
-            at_ns,
-            usage: None,
-            unfinished: false,
-            load: None,
-            error: None,
-        };
+        let worst = vec![Worst { at: MonotonicTime::from_nanos(5), latency: Latency::default() }];
+        let at = MonotonicTime::from_nanos(5);
+        let finished =
+            Finished { condition: 1, round: 2, at, usage: None, unfinished: false, load: None, error: None };
         let block = Block { condition: 1, round: 2, worst, ..Block::default() };
         for (mut line, times) in
             [(Line::Block(Box::new(block)), 3), (Line::Finished(finished), 1), (load(&[1]), 2)]

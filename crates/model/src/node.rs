@@ -45,7 +45,8 @@ pub struct Source {
     /// Date and time of its start, RFC 3339.
     pub started: String,
     /// The same moment on the clock of the merged recording.
-    pub at_ns: MonotonicTime,
+    #[serde(rename = "at_ns")]
+    pub at: MonotonicTime,
     /// Was added to all its times. Clocks of different machines are only as right to each other as their clocks of the
     /// day were, to the second.
     pub moved_by_ns: i64,

@@ -116,9 +116,11 @@ pub enum Policy {
     /// `SCHED_DEADLINE`: up to `runtime` in every `period`, earliest deadline first.
     Deadline {
         /// CPU time granted in each period.
-        runtime_ns: Span,
+        #[serde(rename = "runtime_ns")]
+        runtime: Span,
         /// The period, which is the deadline too.
-        deadline_period_ns: Span,
+        #[serde(rename = "deadline_period_ns")]
+        deadline_period: Span,
     },
 }
 
@@ -167,8 +169,8 @@ impl fmt::Display for Policy {
             Self::Idle => "idle".to_owned(),
             Self::Fifo { priority } => format!("fifo:{}", priority.get()),
             Self::Rr { priority } => format!("rr:{}", priority.get()),
-            Self::Deadline { runtime_ns, deadline_period_ns } => {
-                format!("deadline:{runtime_ns}/{deadline_period_ns}")
+            Self::Deadline { runtime, deadline_period } => {
+                format!("deadline:{runtime}/{deadline_period}")
             }
         };
         f.pad(&text)
@@ -291,7 +293,7 @@ fn deadline(found: &str) -> Result<Policy, PolicyError> {
     if runtime < LEAST_RUNTIME || runtime > period {
         return Err(PolicyError::DeadlineRange { runtime, period });
     }
-    Ok(Policy::Deadline { runtime_ns: runtime, deadline_period_ns: period })
+    Ok(Policy::Deadline { runtime, deadline_period: period })
 }
 
 /// A policy in a recording, as one would type it.

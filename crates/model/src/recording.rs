@@ -66,7 +66,8 @@ pub struct Header {
     /// Date and time of the start, RFC 3339.
     pub started: String,
     /// The same moment on the clock that all other times are readings of.
-    pub at_ns: MonotonicTime,
+    #[serde(rename = "at_ns")]
+    pub at: MonotonicTime,
     /// That clock: `CLOCK_MONOTONIC`.
     pub clock: String,
     /// What the order of conditions was drawn with.
@@ -84,7 +85,8 @@ pub struct Header {
     pub settings: Vec<Setting>,
     /// Which wake-ups count as late in what is said of causes, where `--late-above` was typed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub late_above_ns: Option<Span>,
+    #[serde(rename = "late_above_ns")]
+    pub late_above: Option<Span>,
     /// How `tune` decides what is measured next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tuning: Option<Tuning>,
@@ -104,14 +106,14 @@ impl Header {
             command: Command::default(),
             arguments: Vec::new(),
             started: String::new(),
-            at_ns: MonotonicTime::default(),
+            at: MonotonicTime::default(),
             clock: "CLOCK_MONOTONIC".to_owned(),
             seed: 0,
             node: Node::default(),
             system: System::default(),
             findings: Vec::new(),
             settings: Vec::new(),
-            late_above_ns: None,
+            late_above: None,
             tuning: None,
             instrument: Instrument::default(),
             conditions,
@@ -125,20 +127,23 @@ pub struct Tuning {
     /// The number of a turn that is to become smaller: `p50`, `p99` or `max`.
     pub goal: String,
     /// The time that all turns together may take.
-    pub budget_ns: Span,
+    #[serde(rename = "budget_ns")]
+    pub budget: Span,
     /// Wake-ups of a turn, where it ends after so many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub samples: Option<u64>,
     /// How long a turn is, where it ends after a time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub duration_ns: Option<Span>,
+    #[serde(rename = "duration_ns")]
+    pub duration: Option<Span>,
 }
 
 /// A run that went on after an interruption.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Resumed {
     /// When. After a restart of the machine this clock began anew.
-    pub at_ns: MonotonicTime,
+    #[serde(rename = "at_ns")]
+    pub at: MonotonicTime,
     /// The same moment as date and time, RFC 3339.
     pub started: String,
 }
@@ -147,7 +152,8 @@ pub struct Resumed {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct End {
     /// When.
-    pub at_ns: MonotonicTime,
+    #[serde(rename = "at_ns")]
+    pub at: MonotonicTime,
     /// Why.
     pub how: HowEnded,
 }

@@ -52,7 +52,7 @@ fn inherited(task: &Task, in_force: &InForce) -> Option<Caveat> {
         (Policy::Other { nice: None }, Policy::Other { nice: Some(nice) }) if nice.get() != 0 => {
             Some(Caveat::NiceInherited { nice })
         }
-        (asked, _) if !asked.is_realtime() && task.slack.is_none() && in_force.slack_ns.is_zero() => {
+        (asked, _) if !asked.is_realtime() && task.slack.is_none() && in_force.slack.is_zero() => {
             Some(Caveat::SlackInherited { asked })
         }
         _ => None,
@@ -61,9 +61,9 @@ fn inherited(task: &Task, in_force: &InForce) -> Option<Caveat> {
 
 /// Real-time threads have no slack; asking for some under one is no loss worth a caveat.
 fn slack_caveat(asked_ns: Span, refused: bool, in_force: &InForce) -> Option<Caveat> {
-    let met = !refused && in_force.slack_ns == asked_ns;
-    let none_needed = in_force.policy.is_realtime() && in_force.slack_ns.is_zero();
-    (!met && !none_needed).then_some(Caveat::SlackDiffers { asked_ns, in_force_ns: in_force.slack_ns })
+    let met = !refused && in_force.slack == asked_ns;
+    let none_needed = in_force.policy.is_realtime() && in_force.slack.is_zero();
+    (!met && !none_needed).then_some(Caveat::SlackDiffers { asked_ns, in_force_ns: in_force.slack })
 }
 
 /// Kernels before 6.12 take a slice without a word, and know none.
@@ -72,7 +72,7 @@ fn slice_caveat(
     refused: Option<Worded<SettingRefusal>>,
     in_force: &InForce,
 ) -> Option<Caveat> {
-    let met = refused.is_none() && in_force.slice_ns == Some(asked_ns);
+    let met = refused.is_none() && in_force.slice == Some(asked_ns);
     let reason = refused.unwrap_or(SettingRefusal::NoSlices.into());
     (!met).then_some(Caveat::SliceRefused { asked_ns, reason })
 }
@@ -93,11 +93,11 @@ mod tests {
         InForce {
             tid: 7,
             policy: policy.parse().unwrap(),
-            slack_ns: Span::from_nanos(slack_ns),
+            slack: Span::from_nanos(slack_ns),
             cpus: "0-1".parse().unwrap(),
             memory_locked: false,
             dma_latency_us: None,
-            slice_ns: None,
+            slice: None,
         }
     }
 

@@ -36,7 +36,7 @@ impl Task {
     pub fn from_condition(number: usize, condition: &Condition) -> Self {
         let number = u32::try_from(number).unwrap_or(u32::MAX);
         let (policy, slack, cpu) = (condition.policy, condition.slack_ns, condition.cpu);
-        let slice = condition.tuned.as_ref().and_then(|tuned| tuned.slice_ns);
+        let slice = condition.tuned.as_ref().and_then(|tuned| tuned.slice);
         Self { condition: number, policy, slack, slice, cpu, ..Self::doing(condition.work) }
     }
 

@@ -14,7 +14,8 @@ pub struct Tuned {
     pub knobs: Vec<String>,
     /// The slice asked for; absent: the kernel's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub slice_ns: Option<Span>,
+    #[serde(rename = "slice_ns")]
+    pub slice: Option<Span>,
     /// Settings of the machine that held for each of its turns, and were put back after it; what could not be had of
     /// them is a caveat.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

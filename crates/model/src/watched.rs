@@ -27,7 +27,8 @@ pub struct HandedOn {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TurnsBlock {
     /// The period that the loop is to have; 0 where it has none.
-    pub period_ns: Span,
+    #[serde(rename = "period_ns")]
+    pub period: Span,
     /// How long the work of each turn took, of those that said when it was done.
     pub work: Distribution,
     /// Turns whose work took longer than the period.
@@ -40,11 +41,11 @@ impl TurnsBlock {
     /// Counts the work of one turn.
     pub fn worked(&mut self, length: Span) {
         self.work.record(Latency::from_nanos(i64::try_from(length.as_nanos()).unwrap_or(i64::MAX)));
-        self.long += u64::from(!self.period_ns.is_zero() && length > self.period_ns);
+        self.long += u64::from(!self.period.is_zero() && length > self.period);
     }
 
     fn merge(&mut self, later: &Self) {
-        self.period_ns = later.period_ns;
+        self.period = later.period;
         self.work.merge(&later.work);
         self.long = self.long.saturating_add(later.long);
         self.inferred = self.inferred.saturating_add(later.inferred);
@@ -60,7 +61,8 @@ pub struct RunQueueBlock {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preempted: Option<u64>,
     /// Ready to run, and waiting for a CPU, in all.
-    pub waited_ns: Span,
+    #[serde(rename = "waited_ns")]
+    pub waited: Span,
 }
 
 impl RunQueueBlock {
@@ -69,7 +71,7 @@ impl RunQueueBlock {
         self.switch_ins = self.switch_ins.saturating_add(later.switch_ins);
         let more = |more: u64| self.preempted.unwrap_or(0).saturating_add(more);
         self.preempted = later.preempted.map(more).or(self.preempted);
-        self.waited_ns = self.waited_ns.plus(later.waited_ns);
+        self.waited = self.waited.plus(later.waited);
     }
 }
 
@@ -79,9 +81,11 @@ pub struct WatchedBlock {
     /// Index of the condition: those of the header come first, then those of later lines.
     pub condition: u32,
     /// When the stretch began.
-    pub from_ns: MonotonicTime,
+    #[serde(rename = "from_ns")]
+    pub from: MonotonicTime,
     /// When the stretch ended.
-    pub until_ns: MonotonicTime,
+    #[serde(rename = "until_ns")]
+    pub until: MonotonicTime,
     /// From each time at which it was to run to the next.
     pub steps: Distribution,
     /// From each time at which it ran to the next.
@@ -132,7 +136,7 @@ impl WatchedBlock {
 
     /// Adds a later stretch of the same thread.
     pub fn merge(&mut self, later: &Self) {
-        self.until_ns = self.until_ns.max(later.until_ns);
+        self.until = self.until.max(later.until);
         self.steps.merge(&later.steps);
         self.intervals.merge(&later.intervals);
         self.missed = later.missed.map(|more| self.missed.unwrap_or(0).saturating_add(more)).or(self.missed);

@@ -114,7 +114,7 @@ mod tests {
 
     fn slice(condition: &Condition) -> Option<Condition> {
         let tuned =
-            Tuned { knobs: vec!["slice".into()], slice_ns: Some(Span::from_micros(100)), ..Tuned::default() };
+            Tuned { knobs: vec!["slice".into()], slice: Some(Span::from_micros(100)), ..Tuned::default() };
         Some(Condition { tuned: Some(tuned), slack_ns: Some(Span::from_nanos(1)), ..condition.clone() })
     }
 

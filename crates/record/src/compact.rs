@@ -81,7 +81,7 @@ impl Joining {
             self.out.write(&Line::Load(load))?;
         }
         let mut waiting: Vec<_> = self.waiting.drain().map(|(_, block)| block).collect();
-        waiting.sort_by_key(|block| block.from_ns);
+        waiting.sort_by_key(|block| block.from);
         waiting.into_iter().try_for_each(|block| self.out.write(&Line::Block(block)))
     }
 }

@@ -208,13 +208,13 @@ mod tests {
 
     fn block(condition: u32, round: u32, from: i64) -> Line {
         let from_ns = MonotonicTime::from_nanos(from);
-        Line::Block(Box::new(Block { condition, round, from_ns, until_ns: from_ns, ..Block::default() }))
+        Line::Block(Box::new(Block { condition, round, from: from_ns, until: from_ns, ..Block::default() }))
     }
 
     /// Condition, round and time of a line after merging.
     fn place(line: Line) -> (u32, u32, i64) {
         let Line::Block(block) = line else { panic!("a block stays a block") };
-        (block.condition, block.round, block.from_ns.as_nanos())
+        (block.condition, block.round, block.from.as_nanos())
     }
 
     #[test]

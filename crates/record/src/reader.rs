@@ -286,8 +286,8 @@ mod tests {
             condition,
             round: 1,
             beside: 0,
-            from_ns: time,
-            until_ns: time,
+            from: time,
+            until: time,
             tracer,
             ledger,
         }))

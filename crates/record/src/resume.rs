@@ -90,17 +90,17 @@ mod tests {
         let in_force = InForce {
             tid: 1,
             policy: Policy::OTHER,
-            slack_ns: Span::ZERO,
+            slack: Span::ZERO,
             cpus: "0".parse().unwrap(),
             memory_locked: false,
             dma_latency_us: None,
-            slice_ns: None,
+            slice: None,
         };
-        let at_ns = MonotonicTime::default();
+        let at = MonotonicTime::default();
         Line::Started(Started {
             condition,
             round,
-            at_ns,
+            at,
             in_force,
             sender_in_force: None,
             runtime: None,
@@ -110,8 +110,8 @@ mod tests {
     }
 
     fn finished(condition: u32, round: u32, unfinished: bool) -> Line {
-        let at_ns = MonotonicTime::default();
-        let finished = Finished { condition, round, at_ns, usage: None, unfinished, load: None, error: None };
+        let at = MonotonicTime::default();
+        let finished = Finished { condition, round, at, usage: None, unfinished, load: None, error: None };
         Line::Finished(finished)
     }
 
@@ -130,7 +130,7 @@ mod tests {
     }
 
     fn end() -> Line {
-        Line::End(End { at_ns: MonotonicTime::default(), how: HowEnded::Interrupted })
+        Line::End(End { at: MonotonicTime::default(), how: HowEnded::Interrupted })
     }
 
     #[test]

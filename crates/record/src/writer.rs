@@ -363,8 +363,8 @@ mod tests {
         LoadBlock {
             conditions: vec![0, 1],
             round: 0,
-            from_ns: MonotonicTime::from_nanos(second),
-            until_ns: MonotonicTime::from_nanos(second + 1),
+            from: MonotonicTime::from_nanos(second),
+            until: MonotonicTime::from_nanos(second + 1),
             parts: vec![],
             context_switches: Some(3),
             interrupts: None,

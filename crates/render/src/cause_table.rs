@@ -60,7 +60,7 @@ impl<'a> CauseRow<'a> {
             cause: cause_in_words(cause),
             share: cause.share,
             wakeups: cause.wakeups,
-            largest: Latency::from_span(cause.max_ns),
+            largest: Latency::from_span(cause.max),
             finding,
             is_told_above,
         }
@@ -88,7 +88,7 @@ fn late_in_words(why: &Why) -> String {
     let were = if late.count == 1 { "was" } else { "were" };
     let what = if why.tracer == NO_TRACER { "turns" } else { "traced wake-ups" };
     let unexplained = percent(late.unexplained_share());
-    let above = Latency::from_span(late.above_ns);
+    let above = Latency::from_span(late.above);
     let total = Latency::from_nanos(i64::try_from(late.total_ns).unwrap_or(i64::MAX));
     format!(
         "{} of the {what} {were} at least {above} late, {total} in total, {unexplained} of it unexplained. It went to:",

@@ -317,8 +317,8 @@ fn import_note(note: &ImportNote) -> String {
         ImportNote::WholeMicroseconds => {
             "Values are truncated to whole microseconds: each was up to 1 µs larger.".to_owned()
         }
-        ImportNote::EndsOfBuckets { width_ns } => {
-            format!("Each value counts at the end of its bucket, which is {} wide.", length(*width_ns))
+        ImportNote::EndsOfBuckets { width } => {
+            format!("Each value counts at the end of its bucket, which is {} wide.", length(*width))
         }
         ImportNote::PercentilesOnly => {
             "Values between the printed percentiles count at the next one above.".to_owned()

@@ -93,9 +93,9 @@ fn row(outcome: &Outcome, name: &str) -> Vec<String> {
     cells.extend(ALL.map(|column| optional(summary.as_ref().map(|summary| column.value(summary)))));
     cells.extend([
         optional(outcome.corrected_summary().map(|summary| summary.p99)),
-        outcome.usage.elapsed_ns.as_nanos().to_string(),
-        outcome.usage.user_ns.as_nanos().to_string(),
-        outcome.usage.system_ns.as_nanos().to_string(),
+        outcome.usage.elapsed.as_nanos().to_string(),
+        outcome.usage.user.as_nanos().to_string(),
+        outcome.usage.system.as_nanos().to_string(),
     ]);
     cells.extend(notification(outcome));
     let on_host = condition.on_host.as_ref();

@@ -90,8 +90,8 @@ const FELT: u64 = 2;
 /// How much the host itself held the guests up.
 fn waits(analysis: &Analysis) -> Option<String> {
     let whole: u64 =
-        analysis.boots_ended.iter().map(|one| one.elapsed_ns.as_nanos() * one.vcpus.len() as u64).sum();
-    let waited = analysis.boots_ended.iter().flat_map(|one| &one.vcpus).map(|vcpu| vcpu.waited_ns.as_nanos());
+        analysis.boots_ended.iter().map(|one| one.elapsed.as_nanos() * one.vcpus.len() as u64).sum();
+    let waited = analysis.boots_ended.iter().flat_map(|one| &one.vcpus).map(|vcpu| vcpu.waited.as_nanos());
     let percent = (waited.sum::<u64>() * 100).checked_div(whole).filter(|percent| *percent >= FELT)?;
     Some(format!(
         "The guests' CPUs spent {percent} % of the time waiting for a CPU of the host, so part of the lateness is the host's. \
@@ -109,19 +109,19 @@ fn row(boot: &Boot, ended: Option<&BootEnded>) -> Vec<String> {
         let total = vcpus.map(|ended| ended.vcpus.iter().map(of).fold(Span::ZERO, Span::plus));
         total.map_or_else(|| "–".to_owned(), millis)
     };
-    let steal = ended.and_then(|ended| ended.host_steal_ns);
-    let clock = i64::try_from(boot.instrument.clock_read_ns.as_nanos()).unwrap_or(i64::MAX);
+    let steal = ended.and_then(|ended| ended.host_steal);
+    let clock = i64::try_from(boot.instrument.clock_read.as_nanos()).unwrap_or(i64::MAX);
     let thread = boot.vcpus.first();
     vec![
         (boot.boot + 1).to_string(),
         boot.kernel.clone(),
         boot.system.preemption.clone().unwrap_or_default(),
-        format!("{:.1}", boot.boot_took_ns.as_secs_f64()),
+        format!("{:.1}", boot.boot_took.as_secs_f64()),
         micros(clock),
         thread.map_or_else(String::new, |thread| thread.policy.to_string()),
         boot.vcpus.iter().map(|thread| thread.cpus.to_string()).collect::<Vec<_>>().join(" "),
-        sum(|vcpu| vcpu.ran_ns),
-        sum(|vcpu| vcpu.waited_ns),
+        sum(|vcpu| vcpu.ran),
+        sum(|vcpu| vcpu.waited),
         steal.map_or_else(|| "–".to_owned(), millis),
     ]
 }

@@ -78,7 +78,7 @@ impl LoadResult {
 
     /// A few lines.
     pub fn text(&self, width: usize) -> String {
-        let title = format!("{} for {}", paint(HEADING, &self.load), rough(self.effect.elapsed_ns));
+        let title = format!("{} for {}", paint(HEADING, &self.load), rough(self.effect.elapsed));
         let mut lines = vec![title];
         lines.extend(self.effect.parts.iter().map(|part| format!("  {}", of_part(part, &self.effect))));
         lines.extend(whole_machine(&self.effect).map(|machine| format!("  {machine}")));

@@ -58,7 +58,7 @@ pub(crate) fn of_part(part: &PartEffect, effect: &LoadEffect) -> String {
         "bytes" => format!("{} MB/s", round(rate / 1e6)),
         unit => format!("{} {unit}/s", round(rate)),
     });
-    let cpu = part.cpu_ns.map(|cpu| format!("{:.2} CPUs", span_per_span(cpu, effect.elapsed_ns)));
+    let cpu = part.cpu.map(|cpu| format!("{:.2} CPUs", span_per_span(cpu, effect.elapsed)));
     let said: Vec<String> = [operations, cpu].into_iter().flatten().collect();
     format!("{} {}", part.part, said.join(", "))
 }

@@ -210,8 +210,8 @@ type Taken = fn(&RankedMechanism) -> Ranked;
 
 /// What mechanisms are ranked by.
 const NUMBERS_RANKED: [(&str, Taken); 2] = [
-    ("median", |place| (Some(place.p50_ns), place.slower_ns)),
-    ("p99", |place| (place.p99_ns, place.slower_p99_ns)),
+    ("median", |place| (Some(place.p50), place.slower_ns)),
+    ("p99", |place| (place.p99, place.slower_p99_ns)),
 ];
 
 fn later((number, by): Ranked, place: &RankedMechanism, ranking: &Ranking) -> String {
@@ -248,7 +248,7 @@ fn recommendation(rankings: &[&Ranking]) -> Option<String> {
     let numbers =
         |mechanism: &Notifier| place(mechanism).map(|place| format!("{mechanism} ({})", takes(place)));
     let best: Vec<String> = ranking.best.iter().filter_map(numbers).collect();
-    let medians = ranking.best.iter().filter_map(|one| Some(place(one)?.p50_ns));
+    let medians = ranking.best.iter().filter_map(|one| Some(place(one)?.p50));
     let among = if ranking.best.iter().all(|one| one.burns_cpu()) {
         ""
     } else {
@@ -282,15 +282,15 @@ fn recommendation(rankings: &[&Ranking]) -> Option<String> {
 
 /// Its median and its 99th percentile.
 fn takes(place: &RankedMechanism) -> String {
-    let p99 = place.p99_ns.map_or_else(String::new, |p99| format!(", p99 {p99}"));
-    format!("median {}{p99}", place.p50_ns)
+    let p99 = place.p99.map_or_else(String::new, |p99| format!(", p99 {p99}"));
+    format!("median {}{p99}", place.p50)
 }
 
 /// What a CPU that never rests would buy.
 fn spinner(ranking: &Ranking) -> String {
     let Some(first) = ranking.best.first().filter(|one| !one.burns_cpu()) else { return String::new() };
-    let median = ranking.places.iter().find(|place| place.mechanism == *first).map(|place| place.p50_ns);
-    let spinner = ranking.places.iter().find(|one| one.burns_cpu && Some(one.p50_ns) < median);
+    let median = ranking.places.iter().find(|place| place.mechanism == *first).map(|place| place.p50);
+    let spinner = ranking.places.iter().find(|one| one.burns_cpu && Some(one.p50) < median);
     spinner.map_or_else(String::new, |one| {
         format!(" {} is faster ({}), but keeps a CPU busy all the time.", one.mechanism, takes(one))
     })
@@ -347,7 +347,7 @@ fn idle_cpu(costs: &[&IdleCost]) -> Option<String> {
 /// Timer slack makes short gaps longer than they are called.
 fn slack(group: &[&Outcome]) -> Option<String> {
     let first = group.first()?;
-    let (gap, slack) = (first.condition.work.length(), first.sender_in_force.as_ref()?.slack_ns);
+    let (gap, slack) = (first.condition.work.length(), first.sender_in_force.as_ref()?.slack);
     (slack > gap).then(|| {
         format!(
             "The sender sleeps with a timer slack of {}, so a gap of {} may last {}; `--slack 1ns` or a real-time policy shortens it.",

@@ -158,7 +158,7 @@ fn at(outcome: &Outcome, quantile: f64) -> Option<Latency> {
 }
 
 fn slack(now: &Row<'_>, row: &Row<'_>) -> Option<String> {
-    let slack = now.idle.in_force.as_ref()?.slack_ns;
+    let slack = now.idle.in_force.as_ref()?.slack;
     let (with, without) = (at(now.idle, 0.5)?, at(row.idle, 0.5)?);
     // The rest of the difference is the machine's, not the slack's.
     let most = i64::try_from(slack.as_nanos()).unwrap_or(i64::MAX);

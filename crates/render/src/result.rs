@@ -115,9 +115,9 @@ fn instrument(analysis: &Analysis, width: usize) -> String {
     let instrument = analysis.header.instrument;
     let text = format!(
         "Clock: {} per reading, resolution {}. One turn of the loop without the wait: {}. Both are included in the numbers.",
-        length(instrument.clock_read_ns),
-        length(instrument.clock_precision_ns),
-        length(instrument.loop_ns)
+        length(instrument.clock_read),
+        length(instrument.clock_precision),
+        length(instrument.loop_cost)
     );
     format!("{}\n", paint(DIM, wrapped(&text, width, 0)))
 }

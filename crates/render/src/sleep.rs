@@ -100,9 +100,9 @@ fn table(group: &[&Outcome], width: usize) -> String {
         &ERRORS,
         &group.iter().map(|one| RowNumbers::supported_by(one.latency())).collect::<Vec<_>>(),
     );
-    table.column("elapsed", group.iter().map(|outcome| millis(outcome.usage.elapsed_ns)));
-    table.column("user", group.iter().map(|outcome| millis(outcome.usage.user_ns)));
-    table.column("sys", group.iter().map(|outcome| millis(outcome.usage.system_ns)));
+    table.column("elapsed", group.iter().map(|outcome| millis(outcome.usage.elapsed)));
+    table.column("user", group.iter().map(|outcome| millis(outcome.usage.user)));
+    table.column("sys", group.iter().map(|outcome| millis(outcome.usage.system)));
     let units = paint(DIM, "µs later than asked; elapsed, user and sys: ms for all sleeps");
     let of_one = if several { String::new() } else { format!("{first} · ") };
     let title = title(group[0]);

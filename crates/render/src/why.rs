@@ -128,7 +128,7 @@ fn remedies<'a>(causes: &CauseTable<'a>, told: &mut Vec<&'a FindingId>, width: u
 /// One wake-up from the time asked for to the time it became, each part with its offset.
 fn time_line(worst: &Explained, width: usize) -> String {
     let cpu = worst.cpu.map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
-    let late = worst.latency_ns.as_nanos().max(1);
+    let late = worst.latency.as_nanos().max(1);
     let mut pieces = Vec::new();
     let mut small = Span::ZERO;
     for segment in &worst.parts {
@@ -141,7 +141,7 @@ fn time_line(worst: &Explained, width: usize) -> String {
     if !small.is_zero() {
         pieces.push(format!("{} the rest", shown(small)));
     }
-    let text = format!("{} late{cpu}: {}.", worst.latency_ns, pieces.join(", "));
+    let text = format!("{} late{cpu}: {}.", worst.latency, pieces.join(", "));
     format!("{}\n", wrapped(&text, width, 2))
 }
 
@@ -195,12 +195,12 @@ mod tests {
         let segment = |part, kind, name: &str, ns| Segment {
             cause: Cause { part, kind, name: name.into() },
             pid: (!name.is_empty()).then_some(4_711),
-            from_ns: MonotonicTime::default(),
+            from: MonotonicTime::default(),
             ns: Span::from_nanos(ns),
         };
         Explained {
-            at_ns: MonotonicTime::default(),
-            latency_ns: Latency::from_nanos(i64::try_from(ns).unwrap() + 2_000),
+            at: MonotonicTime::default(),
+            latency: Latency::from_nanos(i64::try_from(ns).unwrap() + 2_000),
             cpu: Some(1),
             parts: vec![
                 segment(Part::Waiting, kind, name, ns),

@@ -38,8 +38,8 @@ pub(crate) fn answer(entries: &[Entry<'_>], compared: Option<&ComparisonReport<'
 fn unseen(entries: &[Entry<'_>]) -> Option<String> {
     let got = |entry: &Entry<'_>| entry.outcome.rhythm.as_deref()?.run_queue();
     let waited = entries.iter().filter_map(|entry| Some((*entry, got(entry)?)));
-    let (entry, got) = waited.max_by_key(|(_, got)| got.waited_ns)?;
-    let waited = Latency::from_nanos(i64::try_from(got.waited_ns.as_nanos()).unwrap_or(i64::MAX));
+    let (entry, got) = waited.max_by_key(|(_, got)| got.waited)?;
+    let waited = Latency::from_nanos(i64::try_from(got.waited.as_nanos()).unwrap_or(i64::MAX));
     Some(format!(
         "How late the threads were is not known: nobody saw what woke them. {} waited longest for a CPU: {waited} in all, to \
          get one {} times.",

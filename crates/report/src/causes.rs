@@ -76,9 +76,9 @@ mod tests {
 
     fn waited(name: &str) -> Explained {
         let cause = Cause { part: Part::Waiting, kind: CauseKind::Thread, name: name.into() };
-        let (from_ns, ns) = (MonotonicTime::default(), Span::from_micros(400));
-        let parts = vec![Segment { cause, pid: Some(7), from_ns, ns }];
-        Explained { at_ns: from_ns, latency_ns: Latency::from_span(ns), cpu: Some(0), parts }
+        let (from, ns) = (MonotonicTime::default(), Span::from_micros(400));
+        let parts = vec![Segment { cause, pid: Some(7), from, ns }];
+        Explained { at: from, latency: Latency::from_span(ns), cpu: Some(0), parts }
     }
 
     #[test]
@@ -97,8 +97,8 @@ mod tests {
         let at = MonotonicTime::default();
         let mut ledger = Ledger::default();
         ["hog", "a|b"].map(waited).iter().for_each(|one| ledger.add(one));
-        let (from_ns, until_ns, tracer) = (at, at, "bpf".to_owned());
-        let block = WhyBlock { condition: 0, round: 1, beside: 0, from_ns, until_ns, tracer, ledger };
+        let (from, until, tracer) = (at, at, "bpf".to_owned());
+        let block = WhyBlock { condition: 0, round: 1, beside: 0, from, until, tracer, ledger };
         let untraced = [Recording::new("a", &known.clone())].map(|one| markdown(&Entry::all(&[one])));
         assert_eq!(untraced, [""]);
         known.add(&Line::Why(Box::new(block)));

@@ -56,16 +56,16 @@ pub(crate) fn refuse(analysis: &mut Analysis, condition: u32) {
     let in_force = InForce {
         tid: 1,
         policy: Policy::OTHER,
-        slack_ns: Span::ZERO,
+        slack: Span::ZERO,
         cpus: "0".parse().unwrap(),
         memory_locked: true,
         dma_latency_us: None,
-        slice_ns: None,
+        slice: None,
     };
     analysis.add(&Line::Started(Started {
         condition,
         round: 0,
-        at_ns: MonotonicTime::default(),
+        at: MonotonicTime::default(),
         in_force,
         sender_in_force: None,
         runtime: None,

@@ -63,7 +63,7 @@ impl Blocks {
 
     /// Ends the current block when it has lasted long enough at `now`; `None` if not, or if nothing came.
     pub(crate) fn close_if_due(&mut self, now: MonotonicTime) -> Option<Block> {
-        if now.since(self.blocks.current().from_ns) >= LASTS { self.close(now) } else { None }
+        if now.since(self.blocks.current().from) >= LASTS { self.close(now) } else { None }
     }
 
     /// Ends the current block; `None` if nothing came.

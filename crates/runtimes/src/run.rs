@@ -58,7 +58,7 @@ impl Engine for Programs<'_> {
             Ok((program, applied)) => turn.watch(program, &applied),
             Err(reason) => (None, Some(reason)),
         };
-        let usage = usage.map(|usage| Usage { elapsed_ns: clock::now().since(began), ..usage });
+        let usage = usage.map(|usage| Usage { elapsed: clock::now().since(began), ..usage });
         turn.finish(usage, error);
         Ok(turn.how.into())
     }
@@ -216,7 +216,7 @@ impl ProgramTurn<'_> {
         self.sink.line(Line::Started(Started {
             condition: self.task.condition,
             round: self.task.round,
-            at_ns: now,
+            at: now,
             in_force,
             sender_in_force: None,
             warm_up: Some(self.task.warm_up),
@@ -268,7 +268,7 @@ impl ProgramTurn<'_> {
         self.sink.line(Line::Finished(Finished {
             condition: self.task.condition,
             round: self.task.round,
-            at_ns: clock::now(),
+            at: clock::now(),
             usage,
             load: None,
             unfinished: error.is_some() || (short && self.how == HowEnded::Done),

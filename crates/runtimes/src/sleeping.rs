@@ -57,17 +57,17 @@ impl Sleeping {
     }
 
     /// The settings in force, read back from the kernel.
-    pub(crate) fn in_force(&self, slack_ns: Span, dma_latency_us: Option<i32>) -> io::Result<InForce> {
+    pub(crate) fn in_force(&self, slack: Span, dma_latency_us: Option<i32>) -> io::Result<InForce> {
         let tid = self.id();
         let policy = sched::policy(tid)?;
         Ok(InForce {
             tid,
             policy,
-            slack_ns,
+            slack,
             cpus: sched::affinity_of(tid)?,
             memory_locked: false,
             dma_latency_us,
-            slice_ns: None,
+            slice: None,
         })
     }
 

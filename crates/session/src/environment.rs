@@ -99,7 +99,7 @@ impl Environment {
             isolated: self.system.isolated_to_bind(),
             kernel: self.system.kernel.clone(),
             // A guest that a measurement locks up is ended from outside, and no one else's work is in it.
-            wait: if howlate_guest::is_inside() { Span::ZERO } else { self.instrument.wait_ns },
+            wait: if howlate_guest::is_inside() { Span::ZERO } else { self.instrument.wait },
             missing: self.missing_runtimes(),
         }
     }

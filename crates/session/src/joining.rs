@@ -117,8 +117,8 @@ impl<'a> Joining<'a> {
                 condition: thread.condition,
                 round: thread.round,
                 beside: thread.round.saturating_sub(from_round),
-                from_ns: from,
-                until_ns: now,
+                from,
+                until: now,
                 tracer: tracer.to_owned(),
                 ledger: take(&mut thread.joiner.ledger),
             }))

@@ -61,7 +61,7 @@ impl<T: Intake> Sink for MeasuredTurn<'_, T> {
         match line {
             Line::Finished(finished) => self.finished.push(finished),
             Line::Block(block) => {
-                self.sample_load(block.until_ns);
+                self.sample_load(block.until);
                 self.wakeups.iter_mut().for_each(|file| file.block(&block));
                 self.recorder.keep(&Line::Block(block));
             }

@@ -128,7 +128,7 @@ impl<T: Intake> Recorder<T> {
         let incomplete = self.writer.as_ref().and_then(Writer::incomplete).filter(|_| self.unasked.is_none());
         incomplete.into_iter().for_each(|caveat| self.caveat(caveat));
         if let Some(how) = how {
-            self.keep(&Line::End(End { at_ns: clock::now(), how }));
+            self.keep(&Line::End(End { at: clock::now(), how }));
         }
         match (self.writer.take().and_then(Writer::close), &self.unasked) {
             (None, _) => {}
@@ -149,7 +149,7 @@ pub fn header(command: &str, seed: u64, environment: &Environment, conditions: V
         command: command.into(),
         arguments: std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect(),
         started: date_and_time(),
-        at_ns: clock::now(),
+        at: clock::now(),
         seed,
         node: environment.node.clone(),
         system: environment.system.clone(),

@@ -87,7 +87,7 @@ impl Resume {
             _ => {
                 let mut header = header(request.command, request.seed, environment, plan.conditions.clone());
                 header.node = request.node.clone();
-                header.late_above_ns = request.traced.and_then(|traced| traced.late_above);
+                header.late_above = request.traced.and_then(|traced| traced.late_above);
                 let recorder = request.recorder(header, environment)?;
                 Ok(Begun { recorder, turns: plan.turns.clone() })
             }
@@ -122,7 +122,7 @@ fn resume_in_steps(
         ReplayError::OtherTurns => SessionError::OtherConditions { path: path.to_owned() },
     })?;
     let mut recorder = Recorder::resume(track, writer);
-    recorder.keep(&Line::Resumed(Resumed { at_ns: clock::now(), started: date_and_time() }));
+    recorder.keep(&Line::Resumed(Resumed { at: clock::now(), started: date_and_time() }));
     Ok(BegunInSteps { recorder, step })
 }
 
@@ -139,7 +139,7 @@ fn resume(past: &Progress, path: &Path, plan: &Plan) -> Result<Begun, SessionErr
         analysis.add(&line?);
     }
     let mut recorder = Recorder::resume(analysis, writer);
-    recorder.keep(&Line::Resumed(Resumed { at_ns: clock::now(), started: date_and_time() }));
+    recorder.keep(&Line::Resumed(Resumed { at: clock::now(), started: date_and_time() }));
     Ok(Begun { recorder, turns })
 }
 

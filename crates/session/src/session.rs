@@ -192,7 +192,7 @@ impl<T: Intake> Session<T> {
             self.recorder.keep(&Line::Finished(Finished {
                 condition: task.condition,
                 round: task.round,
-                at_ns: clock::now(),
+                at: clock::now(),
                 usage: None,
                 unfinished: true,
                 load: None,

@@ -39,7 +39,7 @@ impl<'a, T: Intake> TracedTurn<'a, T> {
 impl<T: Intake> Sink for TracedTurn<'_, T> {
     fn line(&mut self, line: Line) {
         if let Line::Started(started) = line {
-            self.program_started(started.condition, started.in_force.tid, started.in_force.slack_ns);
+            self.program_started(started.condition, started.in_force.tid, started.in_force.slack);
         }
     }
 

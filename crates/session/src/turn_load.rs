@@ -45,8 +45,8 @@ impl UnderLoad {
         LoadBlock {
             conditions: self.conditions.clone(),
             round: self.round,
-            from_ns: sample.from,
-            until_ns: sample.until,
+            from: sample.from,
+            until: sample.until,
             parts: sample.parts,
             context_switches: sample.context_switches,
             interrupts: sample.interrupts,

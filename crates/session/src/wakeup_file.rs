@@ -45,7 +45,7 @@ impl WakeupFile {
             .series
             .iter()
             .map(|point| {
-                let expected = MonotonicTime::from_nanos(block.from_ns.as_nanos() + point.0);
+                let expected = MonotonicTime::from_nanos(block.from.as_nanos() + point.0);
                 Wakeup { expected, ran: MonotonicTime::from_nanos(expected.as_nanos() + point.1.as_nanos()) }
             })
             .collect();

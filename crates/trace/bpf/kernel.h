@@ -9,10 +9,6 @@
 
 #define KERNEL __attribute__((preserve_access_index))
 
-/* For functions with many paths through them: the verifier looks at a global one once, by itself, and at a static one again
- * wherever a path comes to it. Loading takes a fifth of the time. */
-#define VERIFIED_ONCE __noinline
-
 struct timerqueue_node {
 	__s64 expires;
 } KERNEL;

@@ -5,16 +5,8 @@
  * thread got its CPU and how long it was ready before. What a sleep came to is added up when the thread leaves its CPU
  * again. Each wait is counted; the stack that says what for takes as long as twenty switches, so that it is looked at
  * where a thread waits in a system call that it was not seen in for a while, and as often as a CPU's budget allows. */
-#include <linux/types.h>
-#include <linux/bpf.h>
-#include <bpf/bpf_core_read.h>
-#include <bpf/bpf_helpers.h>
-#include <bpf/bpf_tracing.h>
-#include "kernel.h"
+#include "program.h"
 #include "waits.h"
-
-typedef __u64 u64;
-typedef __u32 u32;
 
 #define TURNS 16 /* a power of two */
 #define SAMPLES 128 /* a power of two */
@@ -374,10 +366,6 @@ static __always_inline void describe(struct waits *w, struct task_struct *p, u64
 	bpf_probe_read_kernel(w->comm, sizeof(w->comm), p->comm);
 	bpf_probe_read_kernel(w->process, sizeof(w->process), p->group_leader->comm);
 }
-
-/* Linux 6.1's verifier knows a bound only of the very register that was compared: `OPAQUE` keeps the compiler from using
- * another. */
-#define OPAQUE(n) asm volatile("" : "+r"(n))
 
 static __always_inline u64 size_of(struct waits *w)
 {

@@ -3,6 +3,13 @@
 //! The kernel counts how often a group was out of quota. No trace event tells that a thread is kept off its CPU by one: it
 //! looks as if whoever had the CPU were to blame, so that around such times nobody is.
 //!
+//! ```text
+//! read at   100     200     300     400
+//!           |-------|-------|-------|     times without quota: 3, 3, 4, 4: one of them was between 200 and 300
+//! awake      |---|                        whoever had the CPU is to blame
+//! awake          |------|                 it may have been the quota: nobody is to blame
+//! ```
+//!
 //! Source: `Documentation/scheduler/sched-bwc.rst`, `Documentation/admin-guide/cgroup-v2.rst`.
 
 use std::collections::{HashMap, VecDeque};

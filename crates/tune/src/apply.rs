@@ -67,7 +67,7 @@ fn of_thread(condition: &Condition, name: &str, setting: &ThreadSetting) -> Resu
         ThreadSetting::AlreadySo => return Err(InForce),
         ThreadSetting::Slack(slack) => new.slack_ns = Some(with_slack(condition, *slack)?),
         ThreadSetting::Policy(policy) => new.policy = with_policy(condition, *policy)?,
-        ThreadSetting::Slice(slice) => tuned.slice_ns = Some(with_slice(condition, *slice)?),
+        ThreadSetting::Slice(slice) => tuned.slice = Some(with_slice(condition, *slice)?),
         ThreadSetting::Cpu(cpu) => new.cpu = Some(bound(condition, *cpu)?),
         ThreadSetting::Wait(wait) => new.work = waiting(condition.work, *wait)?,
     }
@@ -164,7 +164,7 @@ mod tests {
         let both = altered(&new, "slice", &slice()).unwrap();
         let tuned = both.tuned.unwrap();
         assert_eq!(
-            (tuned.to_string(), tuned.slice_ns),
+            (tuned.to_string(), tuned.slice),
             ("timer_slack+slice".into(), Some(Span::from_micros(100)))
         );
         let call =

@@ -65,25 +65,17 @@ impl Machine {
         let task = &turn.tasks[0];
         let mut lines: Vec<Line> = self.refuse(&conditions[task.condition as usize]).into_iter().collect();
         let (condition, round) = (task.condition, task.round);
-        let mut block = Block { condition, round, from_ns: self.now, ..Block::default() };
+        let mut block = Block { condition, round, from: self.now, ..Block::default() };
         for _ in 0..task.samples.unwrap_or_default() {
             self.now = self.now.plus(Span::from_millis(1));
             let late = self.late(&conditions[condition as usize]);
             block.record(Wakeup { expected: self.now, ran: self.now.plus(late) }, None);
         }
-        block.until_ns = self.now;
+        block.until = self.now;
         lines.push(Line::Block(Box::new(block)));
         let (usage, load, error) = (None, None, None);
-        let at_ns = self.now;
-        lines.push(Line::Finished(Finished {
-            condition,
-            round,
-            at_ns,
-            usage,
-            unfinished: false,
-            load,
-            error,
-        }));
+        let at = self.now;
+        lines.push(Line::Finished(Finished { condition, round, at, usage, unfinished: false, load, error }));
         lines
     }
 
@@ -103,7 +95,7 @@ impl Machine {
             && condition.slack_ns.is_none()
             && condition.work.wait().is_some_and(Wait::has_slack);
         let goes_first = condition.policy != Policy::OTHER
-            || condition.tuned.as_ref().is_some_and(|one| one.slice_ns.is_some());
+            || condition.tuned.as_ref().is_some_and(|one| one.slice.is_some());
         let slack = if has_slack { 50_000 } else { 0 };
         let wait =
             if !goes_first && self.random.u8(..20) == 0 { self.random.u64(2_000_000..2_100_000) } else { 0 };
@@ -254,7 +246,7 @@ fn what_another_run_has_recorded_is_refused() {
     let foreign = Finished {
         condition: 0,
         round: 999,
-        at_ns: MonotonicTime::from_nanos(1),
+        at: MonotonicTime::from_nanos(1),
         usage: None,
         unfinished: false,
         load: None,

@@ -399,8 +399,8 @@ fn share(steps: usize) -> f64 {
 impl Steps for Trying {
     fn tuning(&self) -> Tuning {
         let turn = self.trials.turn();
-        let (samples, duration_ns) = (turn.tasks.first().and_then(|task| task.samples), turn.duration);
-        Tuning { goal: self.goal.name().to_owned(), budget_ns: self.budget.whole(), samples, duration_ns }
+        let (samples, duration) = (turn.tasks.first().and_then(|task| task.samples), turn.duration);
+        Tuning { goal: self.goal.name().to_owned(), budget: self.budget.whole(), samples, duration }
     }
 
     fn next(&mut self, track: &Track) -> Option<Step> {

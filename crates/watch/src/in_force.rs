@@ -15,10 +15,10 @@ pub fn in_force(tid: u32, told: Option<&ThreadStart>) -> InForce {
     InForce {
         tid,
         policy: policy.unwrap_or(Policy::OTHER),
-        slack_ns: slack.unwrap_or_default(),
+        slack: slack.unwrap_or_default(),
         cpus: sched::affinity_of(tid).unwrap_or_else(|_| CpuSet::default()),
         memory_locked: Status::of(&root, tid).is_memory_locked(),
         dma_latency_us: None,
-        slice_ns: None,
+        slice: None,
     }
 }

@@ -104,23 +104,23 @@ fn header(program: &Path, folder: &Path, words: &[&str]) -> io::Result<Header> {
 
 fn write(path: &Path, header: &Header, late: i64, random: &mut fastrand::Rng) -> io::Result<()> {
     let mut writer = Writer::create(path, header).map_err(io::Error::other)?;
-    let at_ns = header.at_ns;
+    let at = header.at;
     for condition in 0..header.conditions.len() as u32 {
         for round in 0..BLOCKS {
-            let until_ns = at_ns.plus(Span::from_secs(1));
-            let mut block = Block { condition, round, from_ns: at_ns, until_ns, ..Block::default() };
+            let until = at.plus(Span::from_secs(1));
+            let mut block = Block { condition, round, from: at, until, ..Block::default() };
             fill(&mut block.latency, late, random);
             if header.command == howlate_model::Command::Notify {
                 fill(block.send.get_or_insert_default(), 0, random);
             }
             writer.write(&Line::Block(Box::new(block)));
         }
-        let usage = Some(Usage { elapsed_ns: Span::from_secs(4), ..Usage::default() });
+        let usage = Some(Usage { elapsed: Span::from_secs(4), ..Usage::default() });
         let (load, unfinished, error) = (None, false, None);
-        let finished = Finished { condition, round: BLOCKS - 1, at_ns, usage, load, unfinished, error };
+        let finished = Finished { condition, round: BLOCKS - 1, at, usage, load, unfinished, error };
         writer.write(&Line::Finished(finished));
     }
-    writer.write(&Line::End(End { at_ns, how: HowEnded::Done }));
+    writer.write(&Line::End(End { at, how: HowEnded::Done }));
     writer.close();
     Ok(())
 }

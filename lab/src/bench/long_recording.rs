@@ -19,28 +19,20 @@ pub fn write(program: &Path, folder: &Path, path: &Path) -> io::Result<()> {
     let header = header(program, folder)?;
     let mut writer = Writer::create(path, &header).map_err(io::Error::other)?;
     let mut random = fastrand::Rng::with_seed(1);
-    let at_ns = header.at_ns;
+    let at = header.at;
     for condition in 0..THREADS {
         for number in 0..BLOCKS {
-            let from_ns = at_ns.plus(LENGTH.times(number));
-            let until_ns = from_ns.plus(LENGTH);
-            let mut block = Block { condition, from_ns, until_ns, ..Block::default() };
+            let from = at.plus(LENGTH.times(number));
+            let until = from.plus(LENGTH);
+            let mut block = Block { condition, from, until, ..Block::default() };
             fill(&mut block, WAKE_UPS / u64::from(THREADS) / BLOCKS, &mut random);
             writer.write(&Line::Block(Box::new(block)));
         }
-        let usage = Some(Usage { elapsed_ns: LENGTH.times(BLOCKS), ..Usage::default() });
+        let usage = Some(Usage { elapsed: LENGTH.times(BLOCKS), ..Usage::default() });
         let (load, unfinished, error) = (None, false, None);
-        writer.write(&Line::Finished(Finished {
-            condition,
-            round: 0,
-            at_ns,
-            usage,
-            load,
-            unfinished,
-            error,
-        }));
+        writer.write(&Line::Finished(Finished { condition, round: 0, at, usage, load, unfinished, error }));
     }
-    writer.write(&Line::End(End { at_ns, how: HowEnded::Done }));
+    writer.write(&Line::End(End { at, how: HowEnded::Done }));
     writer.close();
     Ok(())
 }

@@ -74,5 +74,5 @@ fn taken(howlate: &std::path::Path) -> io::Result<f64> {
 /// Of children that have ended.
 fn cpu_ns() -> u64 {
     let usage = of_ended_children();
-    usage.user_ns.plus(usage.system_ns).as_nanos()
+    usage.user.plus(usage.system).as_nanos()
 }

@@ -1,4 +1,13 @@
 //! One wake-up, split into its parts.
+//!
+//! ```text
+//! expected  soft      hard       interrupt  first served    served    runnable  switched in   ran
+//! |---------|---------|----------|----------|---------------|---------|---------|-------------|
+//!  arming    slack     delivery   entry      other timers    wake-up   waiting   return
+//! ```
+//!
+//! What happened before the time asked for makes nothing late: its piece has no length. Waiting is cut further by who had
+//! the CPU, and the return by page faults and by stretches in which the CPU was lost again.
 
 use howlate_model::{
     Asleep, CauseKind, Expiry, Explained, Holder, Lost, MonotonicTime, Occupant, Part, Span, TracedSleep,

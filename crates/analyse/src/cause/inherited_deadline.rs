@@ -12,7 +12,7 @@ pub fn handed_on(first: &Explained, by: &Who, own: &Decomposed, wakeup: Wakeup) 
     first.parts.iter().for_each(|part| cut(&mut line, part));
     let work =
         Charge { pid: by.pid, ..Charge::from_wakeup(Part::Blocked, CauseKind::Thread).named(&by.name) };
-    let woken = own.wakeup.parts.first().map_or(wakeup.ran, |part| part.from_ns);
+    let woken = own.wakeup.parts.first().map_or(wakeup.ran, |part| part.from);
     line.cut_as_far(woken, work);
     own.wakeup.parts.iter().for_each(|part| cut(&mut line, part));
     let (wakeup, clamped) = line.end(wakeup, own.wakeup.cpu, Charge::kernel(Part::Return));
@@ -24,5 +24,5 @@ fn cut(line: &mut TimeLine, part: &Segment) {
         pid: part.pid,
         ..Charge::from_wakeup(part.cause.part, part.cause.kind).named(&part.cause.name)
     };
-    line.cut_as_far(part.from_ns.plus(part.ns), charge);
+    line.cut_as_far(part.from.plus(part.ns), charge);
 }

@@ -1,4 +1,12 @@
 //! Which of the sleeps that a tracer saw belong to which wake-up.
+//!
+//! ```text
+//! loop           ran                        expected      ran
+//!                |--------------------------|-------------|
+//! tracer   wakes      sleeps   wakes   sleeps    wakes        sleeps
+//!          |----------|        |-------|         |------------|
+//!           the one before      past: no part     explains the lateness, from here on all is known
+//! ```
 
 use std::collections::VecDeque;
 

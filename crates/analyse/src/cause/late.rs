@@ -65,7 +65,8 @@ pub struct WhyPart {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct WhyLate {
     /// At least this late.
-    pub above_ns: Span,
+    #[serde(rename = "above_ns")]
+    pub above: Span,
     /// How many.
     pub count: u64,
     /// Their lateness together.
@@ -95,7 +96,8 @@ pub struct WhyCause {
     /// In how many of them.
     pub wakeups: u64,
     /// The most in one.
-    pub max_ns: Span,
+    #[serde(rename = "max_ns")]
+    pub max: Span,
     /// What `howlate doctor` found that bears on it; absent where there is nothing to be done.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remedy: Option<WhyRemedy>,
@@ -134,7 +136,7 @@ impl Why {
             probe_effect_ns,
             parts: parts(ledger),
             late: WhyLate {
-                above_ns: late.above,
+                above: late.above,
                 count: late.count,
                 total_ns: late.total,
                 unexplained_ns: of_kind(&late, CauseKind::Unexplained),
@@ -200,7 +202,7 @@ fn causes(late: &Late) -> Vec<WhyCause> {
             late_ns: one.total,
             share: share(one.total, late.total),
             wakeups: one.wakeups.min(late.count),
-            max_ns: one.max,
+            max: one.max,
             remedy: None,
         })
         .collect();

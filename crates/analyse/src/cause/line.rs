@@ -62,7 +62,7 @@ impl TimeLine {
         let cause = Cause { part: charge.part, kind: charge.kind, name: charge.name };
         match self.parts.last_mut().filter(|last| last.cause == cause && last.pid == charge.pid) {
             Some(last) => last.ns = last.ns.plus(ns),
-            None => self.parts.push(Segment { cause, pid: charge.pid, from_ns: self.cursor, ns }),
+            None => self.parts.push(Segment { cause, pid: charge.pid, from: self.cursor, ns }),
         }
         self.cursor = until;
     }
@@ -70,7 +70,7 @@ impl TimeLine {
     /// Charges the rest; returns the whole and how many readings were out of order.
     pub(super) fn end(mut self, wakeup: Wakeup, cpu: Option<u32>, rest: Charge) -> (Explained, u64) {
         self.cut_as_far(self.end, rest);
-        let explained = Explained { at_ns: wakeup.ran, latency_ns: wakeup.latency(), cpu, parts: self.parts };
+        let explained = Explained { at: wakeup.ran, latency: wakeup.latency(), cpu, parts: self.parts };
         (explained, self.clamped)
     }
 }

@@ -87,12 +87,12 @@ mod tests {
     fn a_remedy_stands_beside_the_causes_that_it_bears_on() {
         let part = |kind, ns| {
             let cause = Cause { part: Part::Waiting, kind, name: String::new() };
-            Segment { cause, pid: None, from_ns: MonotonicTime::default(), ns: Span::from_nanos(ns) }
+            Segment { cause, pid: None, from: MonotonicTime::default(), ns: Span::from_nanos(ns) }
         };
         let parts = vec![part(CauseKind::Thread, 70), part(CauseKind::LateArming, 30)];
-        let (at_ns, latency_ns) = (MonotonicTime::default(), Latency::from_nanos(100));
+        let (at, latency) = (MonotonicTime::default(), Latency::from_nanos(100));
         let mut ledger = Ledger::default();
-        ledger.add(&Explained { at_ns, latency_ns, cpu: None, parts });
+        ledger.add(&Explained { at, latency, cpu: None, parts });
         let findings = [finding(RealtimePermission, Verdict::Blocks, &["ulimit -r 80"])];
         let why = Why::from_ledger(&ledger, "bpf", Some(Span::ZERO), None).with_remedies(&findings);
         let told: Vec<_> = why.causes.iter().map(|one| one.remedy.as_ref()).collect();

@@ -46,7 +46,7 @@ fn captured_traces_have_their_parts() {
         assert_eq!((worst.len(), joiner.ledger.clamped), (count, 0), "{}", path.display());
         for one in worst {
             let sum: u64 = one.parts.iter().map(|part| part.ns.as_nanos()).sum();
-            assert_eq!(i64::try_from(sum).unwrap(), one.latency_ns.as_nanos(), "{}", path.display());
+            assert_eq!(i64::try_from(sum).unwrap(), one.latency.as_nanos(), "{}", path.display());
         }
         let (found, kept) =
             (serde_json::to_string_pretty(worst).unwrap() + "\n", path.with_extension("parts"));

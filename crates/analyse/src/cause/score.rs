@@ -132,7 +132,7 @@ fn count(score: &mut Score, one: &Judged) {
 /// A wake-up that came early has no parts.
 fn adds_up(explained: &Explained) -> bool {
     let sum: u64 = explained.parts.iter().map(|part| part.ns.as_nanos()).sum();
-    i64::try_from(sum) == Ok(explained.latency_ns.as_nanos().max(0))
+    i64::try_from(sum) == Ok(explained.latency.as_nanos().max(0))
 }
 
 /// How long a cause was at it while the thread was late. Stamps that ended before are left behind: both are in order.
@@ -207,14 +207,14 @@ mod tests {
     fn segment(kind: CauseKind, name: &str, pid: u32, micros: u64) -> Segment {
         let part = Part::Waiting;
         let cause = Cause { part, kind, name: name.into() };
-        Segment { cause, pid: (pid > 0).then_some(pid), from_ns: at(0), ns: Span::from_micros(micros) }
+        Segment { cause, pid: (pid > 0).then_some(pid), from: at(0), ns: Span::from_micros(micros) }
     }
 
     /// A wake-up asked for at `number` ms that was 400 µs late.
     fn judged(number: i64, parts: Option<Vec<Segment>>) -> Judged {
         let wakeup = Wakeup { expected: at(number * 1_000), ran: at(number * 1_000 + 400) };
-        let (at_ns, latency_ns, cpu) = (wakeup.ran, Latency::from_nanos(400_000), Some(0));
-        Judged { wakeup, explained: parts.map(|parts| Explained { at_ns, latency_ns, cpu, parts }) }
+        let (at, latency, cpu) = (wakeup.ran, Latency::from_nanos(400_000), Some(0));
+        Judged { wakeup, explained: parts.map(|parts| Explained { at, latency, cpu, parts }) }
     }
 
     /// A hog that takes the CPU from 50 µs before each of `count` wake-ups, for 350 µs of their 400 µs.

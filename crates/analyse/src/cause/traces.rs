@@ -63,9 +63,9 @@ mod tests {
     fn traced(round: u32, beside: u32, late: i64) -> Line {
         let mut ledger = Ledger::default();
         (0..20).for_each(|_| ledger.add_unknown(Latency::from_nanos(late), NotDecomposed::NotSeen));
-        let (from_ns, until_ns) = (MonotonicTime::default(), MonotonicTime::default());
+        let (from, until) = (MonotonicTime::default(), MonotonicTime::default());
         let tracer = "bpf".to_owned();
-        Line::Why(Box::new(WhyBlock { condition: 0, round, beside, from_ns, until_ns, tracer, ledger }))
+        Line::Why(Box::new(WhyBlock { condition: 0, round, beside, from, until, tracer, ledger }))
     }
 
     #[test]

@@ -78,15 +78,15 @@ fn apart(part: Segment, began: MonotonicTime, done: MonotonicTime) -> Vec<Segmen
     if part.cause.kind != CauseKind::LateArming {
         return vec![part];
     }
-    let end = part.from_ns.plus(part.ns);
-    let within = |time: MonotonicTime| time.clamp(part.from_ns, end);
+    let end = part.from.plus(part.ns);
+    let within = |time: MonotonicTime| time.clamp(part.from, end);
     let (began, done) = (within(began), within(done));
     let piece = |from: MonotonicTime, until: MonotonicTime, kind: CauseKind| {
         let cause = Cause { kind, ..part.cause.clone() };
-        Segment { cause, from_ns: from, ns: until.since(from), ..part.clone() }
+        Segment { cause, from, ns: until.since(from), ..part.clone() }
     };
     let pieces = [
-        piece(part.from_ns, began, CauseKind::LateArming),
+        piece(part.from, began, CauseKind::LateArming),
         piece(began, done, CauseKind::LongWork),
         piece(done, end, CauseKind::LateArming),
     ];
@@ -106,7 +106,7 @@ mod tests {
         let parts = &all.wakeup.parts;
         assert_eq!(
             i64::try_from(parts.iter().map(|part| part.ns.as_nanos()).sum::<u64>()).unwrap(),
-            all.wakeup.latency_ns.as_nanos()
+            all.wakeup.latency.as_nanos()
         );
         parts.iter().map(|part| (part.cause.part, part.cause.kind, part.ns.as_nanos())).collect()
     }
@@ -167,7 +167,7 @@ mod tests {
         assert_eq!(found[0], (Part::Arming, CauseKind::LateArming, 300), "the turn before had not begun");
         assert_eq!(found[1], (Part::Arming, CauseKind::LongWork, 500));
         assert_eq!(found[2], (Part::Arming, CauseKind::LateArming, 100));
-        assert_eq!(all.wakeup.parts[2].from_ns, at(1_800));
+        assert_eq!(all.wakeup.parts[2].from, at(1_800));
         assert_eq!(Span::from_nanos(found.iter().map(|part| part.2).sum()), Span::from_nanos(1_060));
     }
 }

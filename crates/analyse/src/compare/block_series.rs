@@ -38,8 +38,8 @@ impl Piece {
         block.swallowed.iter().for_each(|swallowed| latency.merge(swallowed));
         Self {
             round: block.round,
-            from: block.from_ns,
-            until: block.until_ns,
+            from: block.from,
+            until: block.until,
             happened: block.latency.count(),
             latency,
             worst: block.worst.clone(),
@@ -61,10 +61,10 @@ impl Track {
 
     fn time(&mut self, line: &Line) {
         match line {
-            Line::Started(started) => self.taken_until = self.taken_until.or(Some(started.at_ns)),
+            Line::Started(started) => self.taken_until = self.taken_until.or(Some(started.at)),
             Line::Finished(finished) => {
-                let since = self.taken_until.replace(finished.at_ns).unwrap_or(finished.at_ns);
-                self.taken = self.taken.plus(finished.at_ns.since(since));
+                let since = self.taken_until.replace(finished.at).unwrap_or(finished.at);
+                self.taken = self.taken.plus(finished.at.since(since));
             }
             Line::Resumed(_) => self.taken_until = None,
             _ => {}
@@ -108,7 +108,7 @@ mod tests {
         Line::Finished(Finished {
             condition,
             round,
-            at_ns,
+            at: at_ns,
             usage: None,
             unfinished: false,
             load: None,
@@ -124,7 +124,7 @@ mod tests {
         [100, 130, 150].into_iter().for_each(|at| track.add(&finished(at)));
         assert_eq!(track.duration(), Span::from_nanos(50));
         let at_ns = MonotonicTime::from_nanos(9_000);
-        track.add(&Line::Resumed(Resumed { at_ns, started: String::new() }));
+        track.add(&Line::Resumed(Resumed { at: at_ns, started: String::new() }));
         track.add(&finished(9_010));
         assert_eq!(track.duration(), Span::from_nanos(50));
         track.add(&finished(9_030));
@@ -140,7 +140,7 @@ pub(crate) mod testing {
     /// A block of `round` that begins at a second and lasts one.
     pub(crate) fn piece(round: u32, second: u32, late: &[i64]) -> Piece {
         let at = |nanos: i64| MonotonicTime::from_nanos(i64::from(second) * 1_000_000_000 + nanos);
-        let mut block = Block { round, from_ns: at(0), until_ns: at(1_000_000_000), ..Block::default() };
+        let mut block = Block { round, from: at(0), until: at(1_000_000_000), ..Block::default() };
         late.iter().for_each(|late| block.record(Wakeup { expected: at(0), ran: at(*late) }, None));
         Piece::from_block(&block)
     }

@@ -13,7 +13,8 @@ pub struct Settling {
     /// How many of each side.
     pub pairs: usize,
     /// How long each.
-    pub turn_ns: Span,
+    #[serde(rename = "turn_ns")]
+    pub turn: Span,
 }
 
 impl Settling {
@@ -28,12 +29,12 @@ impl Settling {
     /// `deviation`.
     pub(crate) fn new(deviation: f64, effect: f64, unit: Span, level: f64) -> Self {
         let pairs = if effect > 0.0 { pairs_to_see(effect, deviation, level, POWER) } else { Self::MOST };
-        Self { pairs: pairs.clamp(Self::LEAST, Self::MOST), turn_ns: unit.max(Self::SHORTEST) }
+        Self { pairs: pairs.clamp(Self::LEAST, Self::MOST), turn: unit.max(Self::SHORTEST) }
     }
 
     /// What is measured of each side.
     pub fn duration(self) -> Span {
-        self.turn_ns.times(self.pairs as u64)
+        self.turn.times(self.pairs as u64)
     }
 }
 

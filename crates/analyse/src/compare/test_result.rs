@@ -259,7 +259,7 @@ impl Test {
         match self {
             Self::Stretches(_, _, covered) if covered.is_zero() => Some(Inconclusive::TwoDistributions),
             Self::Stretches(_, units, covered_ns) if units.alike => {
-                Some(Inconclusive::Drift { covered_ns: *covered_ns })
+                Some(Inconclusive::Drift { covered: *covered_ns })
             }
             _ if self.least_p() <= level => None,
             Self::Pairs(_, differences) => {

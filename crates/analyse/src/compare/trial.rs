@@ -6,6 +6,13 @@
 //! each look may use up only its share of the error, an equal one. A number whose test was decided at one look keeps its p, and hands
 //! its share on to the others, as Holm's correction does.
 //!
+//! ```text
+//! round      1       2       3       4             5     6     7     8
+//! turns     |0 A B| |B 0 A| |A B 0| |0 B A| look |A 0| |0 A| |A 0| |0 A| look     0: the baseline
+//! A          A - 0 of each round:           open  ................       decided: closed
+//! B          B - 0 of each round:           hopeless: closed
+//! ```
+//!
 //! Sources: Holm, Scandinavian Journal of Statistics 6 (1979); Maurer & Bretz, Statistics in Biopharmaceutical Research 5 (2013).
 
 use howlate_model::Span;

@@ -56,7 +56,8 @@ pub enum Inconclusive {
     /// Stretches are like their neighbours however long they are made: the machine drifted.
     Drift {
         /// The shorter recording's measured time.
-        covered_ns: Span,
+        #[serde(rename = "covered_ns")]
+        covered: Span,
     },
     /// Neither a difference nor its absence could be shown at the margin that was given.
     WiderThanMargin {

@@ -120,16 +120,16 @@ pub(crate) mod tests {
         let in_force = InForce {
             tid: 1,
             policy: Policy::OTHER,
-            slack_ns: Span::from_nanos(slack.unwrap_or(50_000)),
+            slack: Span::from_nanos(slack.unwrap_or(50_000)),
             cpus: [1].into_iter().collect(),
             memory_locked: true,
             dma_latency_us: None,
-            slice_ns: None,
+            slice: None,
         };
         let started = Started {
             condition: 0,
             round: 0,
-            at_ns: MonotonicTime::default(),
+            at: MonotonicTime::default(),
             in_force,
             sender_in_force: None,
             runtime: None,

@@ -176,7 +176,7 @@ fn same_but(one: &Outcome, other: &Outcome, alter: impl Fn(&mut Condition)) -> b
 fn timer_slack_of(outcome: &Outcome) -> Option<Span> {
     let in_force = outcome.in_force.as_ref()?;
     has_slack(outcome.condition.work.mechanism())
-        .then(|| if in_force.policy.is_realtime() { Span::ZERO } else { in_force.slack_ns })
+        .then(|| if in_force.policy.is_realtime() { Span::ZERO } else { in_force.slack })
 }
 
 /// Whether a mechanism's timeout is subject to timer slack; timerfd and POSIX timers are not.
@@ -252,19 +252,19 @@ mod tests {
 
     /// Sleeps that are all so late, of which slack takes so much.
     fn traced_sleeps(late: u64, slack: u64) -> WhyBlock {
-        let (at_ns, latency_ns) = (MonotonicTime::default(), Latency::from_nanos(late.cast_signed()));
+        let (at, latency) = (MonotonicTime::default(), Latency::from_nanos(late.cast_signed()));
         let part = |part, kind, ns| {
             let cause = Cause { part, kind, name: String::new() };
-            Segment { cause, pid: None, from_ns: at_ns, ns: Span::from_nanos(ns) }
+            Segment { cause, pid: None, from: at, ns: Span::from_nanos(ns) }
         };
         let parts = vec![
             part(Part::TimerSlack, CauseKind::TimerSlack, slack),
             part(Part::WakeUp, CauseKind::Kernel, late - slack),
         ];
         let mut ledger = Ledger::default();
-        (0..50).for_each(|_| ledger.add(&Explained { at_ns, latency_ns, cpu: None, parts: parts.clone() }));
+        (0..50).for_each(|_| ledger.add(&Explained { at, latency, cpu: None, parts: parts.clone() }));
         let (condition, round, beside, tracer) = (0, 1, 0, "bpf".to_owned());
-        WhyBlock { condition, round, beside, from_ns: at_ns, until_ns: at_ns, tracer, ledger }
+        WhyBlock { condition, round, beside, from: at, until: at, tracer, ledger }
     }
 
     #[test]

@@ -45,7 +45,7 @@ impl Clocked {
             let late = Latency::from_nanos((self.machine.latency() + shift) as i64);
             let ran = MonotonicTime::from_nanos(self.now.as_nanos() + late.as_nanos());
             block.record(Wakeup { expected: self.now, ran }, None);
-            if self.now.since(block.from_ns) >= howlate_model::block_length(block.from_ns.since(began)) {
+            if self.now.since(block.from) >= howlate_model::block_length(block.from.since(began)) {
                 let next = self.begun(condition, round);
                 blocks.push(self.ended(std::mem::replace(&mut block, next)));
             }
@@ -57,11 +57,11 @@ impl Clocked {
     }
 
     fn begun(&self, condition: u32, round: u32) -> Block {
-        Block { condition, round, from_ns: self.now, until_ns: self.now, ..Block::default() }
+        Block { condition, round, from: self.now, until: self.now, ..Block::default() }
     }
 
     fn ended(&self, mut block: Block) -> Line {
-        block.until_ns = self.now;
+        block.until = self.now;
         Line::Block(Box::new(block))
     }
 }

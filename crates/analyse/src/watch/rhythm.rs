@@ -17,10 +17,12 @@ pub struct Rhythm {
 pub struct RhythmNumbers {
     /// The usual time from one activation to the next; absent where there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub period_ns: Option<Span>,
+    #[serde(rename = "period_ns")]
+    pub period: Option<Span>,
     /// The spread of the time from one run to the next: its 99th percentile less its first.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub jitter_ns: Option<Span>,
+    #[serde(rename = "jitter_ns")]
+    pub jitter: Option<Span>,
     /// From one time at which it was to run to the next.
     pub steps_ns: Option<Summary>,
     /// From one time at which it ran to the next.
@@ -50,17 +52,20 @@ pub struct RunQueueNumbers {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preempted: Option<u64>,
     /// Ready to run, and waiting for a CPU, in all.
-    pub waited_ns: Span,
+    #[serde(rename = "waited_ns")]
+    pub waited: Span,
     /// The mean of that.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub mean_wait_ns: Option<Span>,
+    #[serde(rename = "mean_wait_ns")]
+    pub mean_wait: Option<Span>,
 }
 
 /// The work of a marked loop's turns, as it is published. Names are added to, never changed.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TurnsNumbers {
     /// The period that the loop is to have; 0 where it has none.
-    pub period_ns: Span,
+    #[serde(rename = "period_ns")]
+    pub period: Span,
     /// How long the work of each turn took, of those that said when it was done.
     pub work_ns: Option<Summary>,
     /// Turns whose work took longer than the period.
@@ -121,20 +126,20 @@ impl Rhythm {
     /// What it got of CPUs; `None` where each of its wake-ups was seen.
     pub fn run_queue(&self) -> Option<RunQueueNumbers> {
         let all = self.all.run_queue?;
-        let mean = all.waited_ns.as_nanos().checked_div(all.switch_ins);
+        let mean = all.waited.as_nanos().checked_div(all.switch_ins);
         Some(RunQueueNumbers {
             switch_ins: all.switch_ins,
             preempted: all.preempted,
-            waited_ns: all.waited_ns,
-            mean_wait_ns: mean.map(Span::from_nanos),
+            waited: all.waited,
+            mean_wait: mean.map(Span::from_nanos),
         })
     }
 
     /// All of it, as it is published.
     pub fn numbers(&self) -> RhythmNumbers {
         RhythmNumbers {
-            period_ns: self.period(),
-            jitter_ns: self.jitter(),
+            period: self.period(),
+            jitter: self.jitter(),
             steps_ns: Summary::from_distribution(&self.all.steps),
             intervals_ns: Summary::from_distribution(&self.all.intervals),
             missed: self.missed(),
@@ -147,8 +152,8 @@ impl Rhythm {
 }
 
 fn turns(all: &TurnsBlock) -> TurnsNumbers {
-    let (period_ns, work_ns) = (all.period_ns, Summary::from_distribution(&all.work));
-    TurnsNumbers { period_ns, work_ns, long: all.long, inferred: all.inferred }
+    let (period, work_ns) = (all.period, Summary::from_distribution(&all.work));
+    TurnsNumbers { period, work_ns, long: all.long, inferred: all.inferred }
 }
 
 fn nanos(all: &Distribution, quantile: f64) -> Option<u64> {

@@ -29,9 +29,9 @@ impl ThreadSummary {
     /// The thread of this condition, watched from `from` on.
     pub fn new(condition: u32, from: MonotonicTime) -> Self {
         Self {
-            block: Block { condition, from_ns: from, until_ns: from, ..Block::default() },
+            block: Block { condition, from, until: from, ..Block::default() },
             ledger: Ledger::default(),
-            rhythm: WatchedBlock { condition, from_ns: from, until_ns: from, ..WatchedBlock::default() },
+            rhythm: WatchedBlock { condition, from, until: from, ..WatchedBlock::default() },
             grid: Grid::default(),
             ran: None,
             count: 0,
@@ -52,7 +52,7 @@ impl ThreadSummary {
 
     /// It is a loop that its program has marked, and that is to turn every `period`.
     pub fn turns_every(&mut self, period: Span) {
-        self.rhythm.turns = Some(TurnsBlock { period_ns: period, ..TurnsBlock::default() });
+        self.rhythm.turns = Some(TurnsBlock { period, ..TurnsBlock::default() });
     }
 
     /// Takes its next wake-up.
@@ -95,7 +95,7 @@ impl ThreadSummary {
 
     /// It got so many CPUs, and waited so long for them.
     pub fn got(&mut self, switch_ins: u64, waited: Span) {
-        self.run_queue().merge(&RunQueueBlock { switch_ins, preempted: None, waited_ns: waited });
+        self.run_queue().merge(&RunQueueBlock { switch_ins, preempted: None, waited });
         self.count += switch_ins;
         self.waited = Some(self.waited.unwrap_or_default().plus(waited));
     }
@@ -124,9 +124,9 @@ impl ThreadSummary {
     /// How late it was since the last block; `None` where it did not wake.
     pub fn block(&mut self, now: MonotonicTime) -> Option<Line> {
         let condition = self.block.condition;
-        let next = Block { condition, from_ns: now, until_ns: now, ..Block::default() };
+        let next = Block { condition, from: now, until: now, ..Block::default() };
         let block = replace(&mut self.block, next);
-        (!block.latency.is_empty()).then(|| Line::Block(Box::new(Block { until_ns: now, ..block })))
+        (!block.latency.is_empty()).then(|| Line::Block(Box::new(Block { until: now, ..block })))
     }
 
     /// Why, and its rhythm, since the last time; nothing where it did not wake.
@@ -136,9 +136,9 @@ impl ThreadSummary {
             .rhythm
             .turns
             .as_ref()
-            .map(|turns| TurnsBlock { period_ns: turns.period_ns, ..TurnsBlock::default() });
-        let next = WatchedBlock { condition, from_ns: now, until_ns: now, turns, ..WatchedBlock::default() };
-        let rhythm = WatchedBlock { until_ns: now, ..replace(&mut self.rhythm, next) };
+            .map(|turns| TurnsBlock { period: turns.period, ..TurnsBlock::default() });
+        let next = WatchedBlock { condition, from: now, until: now, turns, ..WatchedBlock::default() };
+        let rhythm = WatchedBlock { until: now, ..replace(&mut self.rhythm, next) };
         if self.ledger.is_empty() {
             let is_known = rhythm.run_queue.is_some() || rhythm.has_turned();
             return is_known.then(|| Line::Watched(Box::new(rhythm))).into_iter().collect();
@@ -147,8 +147,8 @@ impl ThreadSummary {
             condition,
             round: 0,
             beside: 0,
-            from_ns: rhythm.from_ns,
-            until_ns: now,
+            from: rhythm.from,
+            until: now,
             tracer: tracer.to_owned(),
             ledger: take(&mut self.ledger),
         };
@@ -249,7 +249,7 @@ mod tests {
         assert!(rhythm.period().unwrap().as_nanos().abs_diff(5_000_000) <= 50_000);
         let got = rhythm.run_queue().unwrap();
         assert_eq!((got.switch_ins, got.preempted), (23, Some(2)));
-        assert_eq!(got.mean_wait_ns, Some(Span::from_micros(2)));
+        assert_eq!(got.mean_wait, Some(Span::from_micros(2)));
         thread.got(5, Span::ZERO);
         thread.reasons(at(200_000_000), "none").iter().for_each(|line| match line {
             Line::Watched(block) => rhythm.add(block),

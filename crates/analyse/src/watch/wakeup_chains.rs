@@ -2,6 +2,14 @@
 //!
 //! A thread that another of its process woke, while that was at work because its timer's time had come, was to run at that
 //! time: runtimes such as tokio and Go let whichever thread waits in epoll wake the one that runs the task.
+//!
+//! ```text
+//! timer's time   worker runs   wakes main   main runs   wakes third   third runs
+//! |--------------|-------------|------------|-----------|-------------|
+//! |- worker is late
+//! |------------ main is late ---------------|
+//! |------------------------ third is late ----------------------------|
+//! ```
 
 use std::collections::{HashMap, VecDeque};
 
@@ -240,7 +248,7 @@ mod tests {
         let main = all.iter().find(|(one, _)| one.tid == 8).unwrap().1.clone().unwrap();
         let work = main.parts.wakeup.parts.iter().find(|part| part.cause.part == Part::Blocked).unwrap();
         assert_eq!((work.cause.kind, work.cause.name.as_str()), (CauseKind::Thread, "tokio-rt-worker"));
-        assert_eq!((work.from_ns, work.ns.as_nanos(), work.pid), (at(1_400), 100, Some(7)));
+        assert_eq!((work.from, work.ns.as_nanos(), work.pid), (at(1_400), 100, Some(7)));
         assert_eq!(main.by, Some(thread(7, "tokio-rt-worker")));
     }
 

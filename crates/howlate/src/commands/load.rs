@@ -83,7 +83,7 @@ impl Applied {
 
     fn show(&mut self) {
         let effect = self.take_sample();
-        let seconds = self.result.effect.elapsed_ns.as_secs_f64();
+        let seconds = self.result.effect.elapsed.as_secs_f64();
         if let Some(place) = &mut self.place {
             place.show(&format!("{seconds:.0} s · {}", load_effect(&effect)));
         }
@@ -98,7 +98,7 @@ impl Applied {
 
 fn effect_of(sample: Sample) -> LoadEffect {
     LoadEffect {
-        elapsed_ns: sample.until.since(sample.from),
+        elapsed: sample.until.since(sample.from),
         parts: sample.parts,
         context_switches: sample.context_switches,
         interrupts: sample.interrupts,

@@ -40,7 +40,7 @@ fn failed(task: &Task, notifier: Notifier, error: &io::Error) -> Finished {
     Finished {
         condition: task.condition,
         round: task.round,
-        at_ns: clock::now(),
+        at: clock::now(),
         usage: None,
         unfinished: false,
         load: None,

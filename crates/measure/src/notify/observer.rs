@@ -126,7 +126,7 @@ impl<'a> Watch<'a> {
         self.drain(false);
         self.hand_on();
         self.show();
-        if now.since(self.blocks.current().from_ns) >= BLOCK {
+        if now.since(self.blocks.current().from) >= BLOCK {
             self.close_block(now);
         }
     }
@@ -248,14 +248,14 @@ impl<'a> Watch<'a> {
         Ended { how: self.how_ended(), left_behind }
     }
 
-    fn finished(&self, at_ns: MonotonicTime, left_behind: bool) -> Finished {
+    fn finished(&self, at: MonotonicTime, left_behind: bool) -> Finished {
         let (task, notifier) = (self.job.task, self.job.spec.notifier);
         let short = task.samples.is_some_and(|samples| self.log.count() < samples + task.warm_up);
         let cut = left_behind || (short && !self.is_interrupted() && !self.is_above());
         Finished {
             condition: task.condition,
             round: task.round,
-            at_ns,
+            at,
             usage: self.usage,
             load: None,
             // An error says it better.

@@ -128,7 +128,7 @@ impl<'a> Prepared<'a> {
     /// What is in force on both sides; what either was refused.
     fn started(
         &self,
-        at_ns: MonotonicTime,
+        at: MonotonicTime,
         in_force: InForce,
         mut caveats: Vec<Caveat>,
         sender: &SenderHandle,
@@ -140,7 +140,7 @@ impl<'a> Prepared<'a> {
         Started {
             condition,
             round,
-            at_ns,
+            at,
             in_force,
             sender_in_force: Some(sender_in_force),
             warm_up: Some(self.job.task.warm_up),

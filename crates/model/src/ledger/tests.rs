@@ -10,10 +10,15 @@ fn explained(parts: &[(Part, CauseKind, &str, Option<u32>, u64)]) -> Explained {
     let segments = parts.iter().map(|&(part, kind, name, pid, ns)| {
         let from_ns = MonotonicTime::from_nanos(from);
         from += i64::try_from(ns).unwrap();
-        Segment { cause: Cause { part, kind, name: name.into() }, pid, from_ns, ns: Span::from_nanos(ns) }
+        Segment {
+            cause: Cause { part, kind, name: name.into() },
+            pid,
+            from: from_ns,
+            ns: Span::from_nanos(ns),
+        }
     });
     let parts = segments.collect();
-    Explained { at_ns: MonotonicTime::from_nanos(from), latency_ns: latency(late), cpu: Some(0), parts }
+    Explained { at: MonotonicTime::from_nanos(from), latency: latency(late), cpu: Some(0), parts }
 }
 
 fn hog(pid: u32, ns: u64) -> Explained {
@@ -38,7 +43,7 @@ fn late_wake_ups_name_their_causes() {
     assert_eq!((share.total, share.wakeups, share.max), (700_000, 2, Span::from_micros(400)));
     assert_eq!(share.pid, Pid::Several);
     assert_eq!(late.above, Span::from_nanos(98_304));
-    assert_eq!(ledger.worst()[0].latency_ns, latency(409_000));
+    assert_eq!(ledger.worst()[0].latency, latency(409_000));
 }
 
 #[test]

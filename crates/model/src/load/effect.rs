@@ -21,14 +21,15 @@ pub struct PartEffect {
     pub operations: Option<u64>,
     /// CPU time it got, all its threads and processes together; absent where the kernel does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cpu_ns: Option<Span>,
+    #[serde(rename = "cpu_ns")]
+    pub cpu: Option<Span>,
 }
 
 impl PartEffect {
     /// Adds what the same part did at another time.
     pub fn add(&mut self, other: &Self) {
         self.operations = both(self.operations, other.operations, u64::saturating_add);
-        self.cpu_ns = both(self.cpu_ns, other.cpu_ns, Span::plus);
+        self.cpu = both(self.cpu, other.cpu, Span::plus);
     }
 }
 
@@ -45,9 +46,11 @@ pub struct LoadBlock {
     /// Which of the conditions' turns this belongs to, from 0.
     pub round: u32,
     /// When the stretch began.
-    pub from_ns: MonotonicTime,
+    #[serde(rename = "from_ns")]
+    pub from: MonotonicTime,
     /// When the stretch ended.
-    pub until_ns: MonotonicTime,
+    #[serde(rename = "until_ns")]
+    pub until: MonotonicTime,
     /// What each part did; empty when idle.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<PartEffect>,
@@ -62,12 +65,12 @@ pub struct LoadBlock {
 impl LoadBlock {
     /// How long the stretch lasted.
     pub fn elapsed(&self) -> Span {
-        self.until_ns.since(self.from_ns)
+        self.until.since(self.from)
     }
 
     /// Adds what happened in a later stretch of the same turn.
     pub fn merge(&mut self, later: &Self) {
-        self.until_ns = self.until_ns.max(later.until_ns);
+        self.until = self.until.max(later.until);
         for part in &later.parts {
             match self.parts.iter_mut().find(|known| known.part == part.part) {
                 Some(known) => known.add(part),
@@ -83,12 +86,15 @@ impl LoadBlock {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadReport {
     /// CPU time it got, all its threads and processes together.
-    pub cpu_ns: Span,
+    #[serde(rename = "cpu_ns")]
+    pub cpu: Span,
     /// How long it ran.
-    pub elapsed_ns: Span,
+    #[serde(rename = "elapsed_ns")]
+    pub elapsed: Span,
     /// How much of that it was given to come to its pace before anything was measured; absent in older recordings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub settled_ns: Option<Span>,
+    #[serde(rename = "settled_ns")]
+    pub settled: Option<Span>,
     /// What each part did.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<PartEffect>,

@@ -44,14 +44,14 @@ impl Candidate {
         if !is_file.map_err(|error| format!("cannot read it: {error}"))? {
             return Err("it is no file".to_owned());
         }
-        let Beginning { id, command, started, at_ns, node, system, conditions, .. } = beginning(path)?;
+        let Beginning { id, command, started, at, node, system, conditions, .. } = beginning(path)?;
         let is_merged = command == Command::Merge;
         let parts = if is_merged { parts(path)? } else { HashMap::new() };
         let own = || key(&node, &system);
         Ok(Self {
             id: id.unwrap_or_default(),
             started,
-            at: at_ns,
+            at,
             key: if parts.len() == 1 { parts.values().next().cloned().unwrap_or_else(own) } else { own() },
             node,
             parts,
@@ -135,7 +135,7 @@ impl Candidate {
         let apart =
             second(&self.started).zip(second(&merged.started)).map_or(0, |(mine, first)| mine - first);
         let apart = if apart.abs() > MOST { 0 } else { apart };
-        merged.at_ns.as_nanos().saturating_add(apart * 1_000_000_000).saturating_sub(self.at.as_nanos())
+        merged.at.as_nanos().saturating_add(apart * 1_000_000_000).saturating_sub(self.at.as_nanos())
     }
 
     /// The line that stands before its lines.
@@ -147,7 +147,7 @@ impl Candidate {
             node: self.node.clone(),
             command,
             started: self.started.clone(),
-            at_ns: MonotonicTime::from_nanos(self.at.as_nanos().saturating_add(moved_by)),
+            at: MonotonicTime::from_nanos(self.at.as_nanos().saturating_add(moved_by)),
             moved_by_ns: moved_by,
             system,
             findings,
@@ -171,7 +171,8 @@ struct Beginning {
     id: Option<String>,
     command: Command,
     started: String,
-    at_ns: MonotonicTime,
+    #[serde(rename = "at_ns")]
+    at: MonotonicTime,
     #[serde(default)]
     node: Node,
     system: System,
@@ -190,9 +191,9 @@ fn beginning(path: &Path) -> Result<Beginning, String> {
     }
     let reader = Reader::open(path).map_err(|error| error.to_string())?;
     let otherwise = id_of(reader.header());
-    let Header { format, id, command, started, at_ns, node, system, conditions, .. } = reader.into_header();
+    let Header { format, id, command, started, at, node, system, conditions, .. } = reader.into_header();
     let id = id.or(Some(otherwise));
-    Ok(Beginning { format, id, command, started, at_ns, node, system, conditions })
+    Ok(Beginning { format, id, command, started, at, node, system, conditions })
 }
 
 /// What an earlier recording, which has no id, is known by: all that its first line says.

@@ -95,7 +95,7 @@ impl Sources {
             left_out.into_iter().map(|(path, reason)| Line::Caveat(Caveat::SourceLeftOut { path, reason }));
         Ok(Self {
             next: more.chain(caveats).collect(),
-            until: header.at_ns,
+            until: header.at,
             header,
             merge: Merge::into_conditions(conditions),
             called,
@@ -190,7 +190,7 @@ impl Sources {
             line => self.next.extend(self.merge.lines(line)),
         }
         if let Some(Line::Block(block)) = self.next.back() {
-            self.until = self.until.max(block.until_ns);
+            self.until = self.until.max(block.until);
         }
     }
 
@@ -216,7 +216,7 @@ impl Sources {
     /// The last line.
     fn end(&mut self) -> Option<Line> {
         let is_first = !std::mem::replace(&mut self.is_over, true);
-        is_first.then_some(Line::End(End { at_ns: self.until, how: self.how }))
+        is_first.then_some(Line::End(End { at: self.until, how: self.how }))
     }
 }
 

@@ -37,7 +37,7 @@ fn recording(path: &Path, id: &str, name: &str, blocks: &[Late]) {
     let header = Header { id: Some(id.to_owned()), node: node(name), ..testing::header(2) };
     let mut writer = Writer::create(path, &header).unwrap();
     blocks.iter().for_each(|(condition, late)| writer.write(&block(*condition, late)));
-    writer.write(&Line::End(End { at_ns: MonotonicTime::from_nanos(9), how: HowEnded::Done }));
+    writer.write(&Line::End(End { at: MonotonicTime::from_nanos(9), how: HowEnded::Done }));
     assert_eq!(writer.close(), None);
 }
 
@@ -59,7 +59,7 @@ fn with_late_comer(path: &Path, id: &str, thread: u32, late: &[i64]) {
     let mut writer = Writer::create(path, &header).unwrap();
     writer.write(&Line::Condition(Box::new(condition)));
     writer.write(&block(1, late));
-    writer.write(&Line::End(End { at_ns: MonotonicTime::from_nanos(9), how: HowEnded::Done }));
+    writer.write(&Line::End(End { at: MonotonicTime::from_nanos(9), how: HowEnded::Done }));
     assert_eq!(writer.close(), None);
 }
 
@@ -211,17 +211,17 @@ fn started(policy: Policy) -> Started {
     let in_force = InForce {
         tid: 1,
         policy,
-        slack_ns: Span::ZERO,
+        slack: Span::ZERO,
         cpus: CpuSet::default(),
         memory_locked: true,
         dma_latency_us: None,
-        slice_ns: None,
+        slice: None,
     };
-    let at_ns = MonotonicTime::default();
+    let at = MonotonicTime::default();
     Started {
         condition: 0,
         round: 0,
-        at_ns,
+        at,
         in_force,
         sender_in_force: None,
         runtime: None,
@@ -253,7 +253,7 @@ fn begun(folder: &Path, name: &str, boot: Option<&str>, started: &str, at: i64) 
         id: Some(name.into()),
         node: Node { boot: boot.map(Into::into), ..node(boot.unwrap_or(name)) },
         started: started.into(),
-        at_ns: MonotonicTime::from_nanos(at),
+        at: MonotonicTime::from_nanos(at),
         ..testing::header(1)
     };
     Writer::create(&path, &header).unwrap().close();
@@ -263,7 +263,7 @@ fn begun(folder: &Path, name: &str, boot: Option<&str>, started: &str, at: i64) 
 /// When each recording began, by the merged clock.
 fn beginnings(paths: &[PathBuf]) -> Vec<i64> {
     open(paths)
-        .filter_map(|line| if let Line::Source(source) = line { Some(source.at_ns.as_nanos()) } else { None })
+        .filter_map(|line| if let Line::Source(source) = line { Some(source.at.as_nanos()) } else { None })
         .collect()
 }
 
@@ -277,7 +277,7 @@ fn clocks_of_machines_move_to_one() {
         make("never set", "1970-01-01T00:00:00Z", 1),
     ];
     // The clock that was never set would be the earliest; the day is all that is known of it.
-    assert_eq!(open(&paths[..2]).header().at_ns.as_nanos(), 7_000);
+    assert_eq!(open(&paths[..2]).header().at.as_nanos(), 7_000);
     assert_eq!(beginnings(&paths[..2]), [5_000_007_000, 7_000]);
     assert_eq!(beginnings(&paths).len(), 3);
 }

@@ -57,7 +57,7 @@ fn section(report: &ComparisonReport<'_>, one: &Compared) -> String {
     text.push_str("|:---|---:|---:|---:|---:|:---:|---:|---:|:---|\n");
     one.statistics.iter().for_each(|tested| text.push_str(&row(one, tested)));
     let maximum = |side: &Option<howlate_analyse::compare::Maximum>| {
-        side.as_ref().map_or_else(|| "–".to_owned(), |maximum| micros(maximum.max_ns.as_nanos()))
+        side.as_ref().map_or_else(|| "–".to_owned(), |maximum| micros(maximum.max.as_nanos()))
     };
     let (base, new) = (maximum(&one.base_maximum), maximum(&one.new_maximum));
     text + &format!("| max (not compared) | {base} | {new} | | | | | | |\n")

@@ -32,7 +32,7 @@ fn command(
     settling: Settling,
 ) -> Option<String> {
     let typed = typed(&report.base.1.header.arguments)?;
-    let duration = settling.turn_ns.max(least_turn(one, statistic)).times(settling.pairs as u64);
+    let duration = settling.turn.max(least_turn(one, statistic)).times(settling.pairs as u64);
     if duration > LONGEST {
         return None;
     }

@@ -179,8 +179,8 @@ fn maximum_row(name: String, maximum: &Maximum, none: &str) -> Vec<String> {
         name,
         count(maximum.happened),
         count(maximum.swallowed),
-        rough(maximum.covered_ns),
-        micros(maximum.max_ns.as_nanos()),
+        rough(maximum.covered),
+        micros(maximum.max.as_nanos()),
         maximum
             .later_at_most_one_in
             .map_or_else(|| "–".to_owned(), |one_in| format!("1 in {}", count(one_in))),

@@ -387,7 +387,7 @@ fn itself(report: &ComparisonReport<'_>) -> impl Iterator<Item = String> {
     let (base, of_base) = report.base;
     let run = |analysis: &Analysis| {
         let header = &analysis.header;
-        (header.id.clone(), header.started.clone(), header.at_ns)
+        (header.id.clone(), header.started.clone(), header.at)
     };
     let is_base = move |analysis: &Analysis| run(analysis) == run(of_base);
     let same = report.news.iter().filter(move |(_, analysis)| is_base(analysis));

@@ -26,7 +26,7 @@ pub fn hlog(analyses: &[Analysis]) -> io::Result<String> {
         let mut at = begun(analysis).duration_since(start).as_secs_f64();
         let tagged = analysis.outcomes().iter().zip(tags(analysis));
         for (outcome, tag) in tagged.filter(|(outcome, _)| outcome.count() > 0) {
-            let lasted = outcome.usage.elapsed_ns;
+            let lasted = outcome.usage.elapsed;
             log.push_str(&line(&tag, outcome, at, lasted)?);
             at += lasted.as_secs_f64();
         }

@@ -31,7 +31,7 @@ pub(crate) fn for_jenkins(report: &Report) -> Result<String, String> {
 fn suite(command: &str, checks: &[Check<'_>]) -> TestSuite {
     let outcome = checks[0].outcome;
     let mut suite = TestSuite::new(condition_name(&outcome.condition));
-    suite.set_time(Duration::from(outcome.usage.elapsed_ns));
+    suite.set_time(Duration::from(outcome.usage.elapsed));
     suite.add_test_cases(checks.iter().map(|check| case(command, check)));
     suite
 }
@@ -46,7 +46,7 @@ fn case(command: &str, check: &Check<'_>) -> TestCase {
     let mut case = TestCase::new(demand(check.limit), status);
     let mechanism = check.outcome.condition.work.mechanism();
     case.set_classname(format!("howlate.{command}.{mechanism}"));
-    case.set_time(Duration::from(check.outcome.usage.elapsed_ns));
+    case.set_time(Duration::from(check.outcome.usage.elapsed));
     case.set_system_out(numbers(check.outcome));
     case
 }

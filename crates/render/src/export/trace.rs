@@ -46,18 +46,18 @@ fn named(what: &str, process: usize, lane: u32, name: &str) -> Value {
 
 /// The whole lateness, and below it its parts.
 fn of_wakeup(process: usize, one: &Explained) -> Vec<Value> {
-    let late = one.latency_ns.as_nanos().max(0).unsigned_abs();
-    let from = MonotonicTime::from_nanos(one.at_ns.as_nanos().saturating_sub_unsigned(late));
+    let late = one.latency.as_nanos().max(0).unsigned_abs();
+    let from = MonotonicTime::from_nanos(one.at.as_nanos().saturating_sub_unsigned(late));
     let slice = |name: String, category: &str, from: MonotonicTime, nanos: u64, args: Value| {
         let (ts, dur) = (micros(from.as_nanos()), micros(i64::try_from(nanos).unwrap_or(i64::MAX)));
         json!({
             "ph": "X", "name": name, "cat": category, "pid": process, "tid": lane(one.cpu), "ts": ts, "dur": dur, "args": args,
         })
     };
-    let whole = json!({ "latency_ns": one.latency_ns });
-    let mut events = vec![slice(format!("{} late", one.latency_ns), "wake-up", from, late, whole)];
+    let whole = json!({ "latency_ns": one.latency });
+    let mut events = vec![slice(format!("{} late", one.latency), "wake-up", from, late, whole)];
     events.extend(one.parts.iter().map(|part| {
-        slice(segment_in_words(part), part.cause.part.name(), part.from_ns, part.ns.as_nanos(), args(part))
+        slice(segment_in_words(part), part.cause.part.name(), part.from, part.ns.as_nanos(), args(part))
     }));
     events
 }

@@ -25,7 +25,7 @@ const WAKERS_TOLD: usize = 4;
 
 /// One row per thread and kind of activation, and who woke them.
 pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
-    let late = analysis.header.late_above_ns;
+    let late = analysis.header.late_above;
     let (unseen, outcomes) = analysis.outcomes().iter().partition(is_unseen);
     let unseen = run_queue::table(unseen, width);
     let (outcomes, left_out) = shown(outcomes);
@@ -171,13 +171,9 @@ fn turns_in_words(name: &str, turns: &TurnsBlock, is_late_known: bool) -> String
         }
         _ => format!("{name}: its program does not say how long its work takes (`howlate_done`)"),
     };
-    if all > 0 && !turns.period_ns.is_zero() {
+    if all > 0 && !turns.period.is_zero() {
         let share = percent(ratio(long, all));
-        text.push_str(&format!(
-            "; longer than its period of {} in {} ({share})",
-            turns.period_ns,
-            count(long)
-        ));
+        text.push_str(&format!("; longer than its period of {} in {} ({share})", turns.period, count(long)));
     }
     if turns.inferred > 0 {
         text.push_str(&format!(

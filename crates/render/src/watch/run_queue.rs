@@ -20,7 +20,7 @@ pub(super) fn table(mut outcomes: Vec<&Outcome>, width: usize) -> String {
     if outcomes.is_empty() {
         return String::new();
     }
-    outcomes.sort_by_key(|one| Reverse(numbers(one).map_or(Span::ZERO, |got| got.waited_ns)));
+    outcomes.sort_by_key(|one| Reverse(numbers(one).map_or(Span::ZERO, |got| got.waited)));
     let left_out = outcomes.split_off(outcomes.len().min(MOST_SHOWN)).len();
     outcomes.sort_by_key(|one| (&one.condition.name, one.condition.thread));
     let mut table = Columns::new(&HEADINGS.map(str::to_owned), 1);
@@ -41,8 +41,8 @@ fn row(one: &Outcome) -> Vec<String> {
         span(rhythm.and_then(Rhythm::jitter)),
         got.map_or_else(none, |got| count(got.switch_ins)),
         got.and_then(|got| got.preempted).map_or_else(none, count),
-        span(got.map(|got| got.waited_ns)),
-        span(got.and_then(|got| got.mean_wait_ns)),
+        span(got.map(|got| got.waited)),
+        span(got.and_then(|got| got.mean_wait)),
     ]
 }
 

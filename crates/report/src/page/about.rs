@@ -272,7 +272,7 @@ fn settings(condition: &Condition, in_force: Option<&InForce>) -> Vec<String> {
     vec![
         howlate_model::Property::Policy.typed(condition),
         read(|one| one.policy.to_string()),
-        read(|one| length(one.slack_ns)),
+        read(|one| length(one.slack)),
         read(|one| one.cpus.to_string()),
         read(|one| if one.memory_locked { "locked" } else { "not locked" }.to_owned()),
         read(|one| one.dma_latency_us.map_or_else(|| "none".to_owned(), |limit| format!("{limit} µs"))),
@@ -283,8 +283,8 @@ fn instrument(analysis: &Analysis) -> String {
     let one = analysis.header.instrument;
     format!(
         "Reading the clock took {}, and two readings differed by at least {}; one turn of the loop without the wait took {}. This is in the numbers.",
-        length(one.clock_read_ns),
-        length(one.clock_precision_ns),
-        length(one.loop_ns)
+        length(one.clock_read),
+        length(one.clock_precision),
+        length(one.loop_cost)
     )
 }

@@ -136,7 +136,7 @@ fn rules(flights: &[Flight<'_>], lengths: Scale, latencies: Scale) -> Vec<Mark> 
     let entries = || flights.iter().flat_map(|flight| &flight.entries);
     let mut slacks: Vec<Span> = entries()
         .filter_map(|entry| entry.outcome.in_force.as_ref())
-        .map(|in_force| in_force.slack_ns)
+        .map(|in_force| in_force.slack)
         .filter(|slack| !slack.is_zero())
         .collect();
     slacks.sort_unstable();

@@ -71,7 +71,7 @@ fn about(drawn: &[Entry<'_>], latencies: Scale) -> String {
 
 /// Seconds since the recording began.
 fn since(entry: &Entry<'_>, at: MonotonicTime) -> f64 {
-    at.since(entry.recording.analysis.header.at_ns).as_secs_f64()
+    at.since(entry.recording.analysis.header.at).as_secs_f64()
 }
 
 fn end_of(entries: &[Entry<'_>]) -> Option<f64> {
@@ -94,8 +94,8 @@ fn title(entries: &[Entry<'_>]) -> String {
     match worst(entry) {
         None => format!("The worst wake-up came {} late{about}", Latency::from_nanos(entry.max())),
         Some(worst) => {
-            let at = since(entry, worst.at_ns);
-            format!("The worst wake-up came {} late, {at:.1} s after the start{about}", worst.latency_ns)
+            let at = since(entry, worst.at);
+            format!("The worst wake-up came {} late, {at:.1} s after the start{about}", worst.latency)
         }
     }
 }
@@ -117,11 +117,8 @@ fn marks(entry: &Entry<'_>, time: Scale, latencies: Scale) -> Vec<Mark> {
         (from, until, slice.max as f64)
     };
     let spot = |one: &Worst| {
-        let at = since(entry, one.at_ns);
-        (
-            (at, one.latency_ns.as_nanos() as f64),
-            format!("{} late, {at:.3} s after the start", one.latency_ns),
-        )
+        let at = since(entry, one.at);
+        ((at, one.latency.as_nanos() as f64), format!("{} late, {at:.3} s after the start", one.latency))
     };
     let mut marks: Vec<Mark> = shades(entry);
     marks.push(heat(entry, time, latencies));
@@ -223,7 +220,7 @@ fn numbers(entries: &[Entry<'_>]) -> Table {
         let worst = |number: usize| {
             entry.outcome.worst().get(number).map_or_else(
                 || "–".to_owned(),
-                |one| format!("{} at {:.3} s", one.latency_ns, since(entry, one.at_ns)),
+                |one| format!("{} at {:.3} s", one.latency, since(entry, one.at)),
             )
         };
         vec![name(entry, &parts), count(entry.outcome.missed_periods()), worst(0), worst(1), worst(2)]

@@ -55,7 +55,7 @@ const fn usual_hue(part: Stretch) -> Hue {
 fn traced<'a>(entries: &[Entry<'a>]) -> Vec<(Entry<'a>, Why)> {
     let mut all: Vec<_> =
         entries.iter().filter_map(|entry| Some((*entry, entry.outcome.why_late(None)?))).collect();
-    all.sort_by_key(|(_, why)| std::cmp::Reverse(why.worst.first().map(|one| one.latency_ns)));
+    all.sort_by_key(|(_, why)| std::cmp::Reverse(why.worst.first().map(|one| one.latency)));
     all
 }
 
@@ -174,12 +174,12 @@ fn title(worst: &Explained, several: bool, condition: &str) -> String {
     let most = most.map_or_else(String::new, |most| {
         format!(", {} of it {}", latency(most.ns.as_nanos()), segment_in_words(most))
     });
-    format!("The worst traced wake-up came {} late{most}{about}", worst.latency_ns)
+    format!("The worst traced wake-up came {} late{most}{about}", worst.latency)
 }
 
 fn lanes(heading: &str, why: &Why) -> Panel {
     let drawn: Vec<&Explained> = why.worst.iter().take(WORST).collect();
-    let most = drawn.iter().map(|one| one.latency_ns.as_nanos().max(1).unsigned_abs()).max().unwrap_or(1);
+    let most = drawn.iter().map(|one| one.latency.as_nanos().max(1).unsigned_abs()).max().unwrap_or(1);
     let is_there =
         |hue: Hue| drawn.iter().flat_map(|one| &one.parts).any(|part| self::hue(part.cause.kind) == hue);
     let named = |(hue, text): &(Hue, &str)| Named { hue: *hue, text: (*text).to_owned(), marks: Marks::Bars };
@@ -196,16 +196,16 @@ fn lanes(heading: &str, why: &Why) -> Panel {
 
 fn lane(one: &Explained) -> Lane {
     let cpu = one.cpu.map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
-    let late = one.latency_ns.as_nanos().max(0).unsigned_abs();
-    let asked = one.at_ns.as_nanos().saturating_sub_unsigned(late);
+    let late = one.latency.as_nanos().max(0).unsigned_abs();
+    let asked = one.at.as_nanos().saturating_sub_unsigned(late);
     Lane {
-        name: format!("{} late{cpu}", one.latency_ns),
+        name: format!("{} late{cpu}", one.latency),
         pieces: one.parts.iter().map(|part| piece(part, asked)).collect(),
     }
 }
 
 fn piece(part: &Segment, asked: i64) -> Piece {
-    let from = part.from_ns.as_nanos().saturating_sub(asked) as f64;
+    let from = part.from.as_nanos().saturating_sub(asked) as f64;
     let culprit = if part.cause.name.is_empty() { part_in_words(part.cause.part) } else { &part.cause.name };
     Piece {
         from,
@@ -221,14 +221,14 @@ fn table_of(why: &Why) -> String {
         ["at_ns", "latency_ns", "cpu", "part", "kind", "name", "pid", "from_ns", "ns"].map(str::to_owned);
     let row = |one: &Explained, part: &Segment| {
         vec![
-            one.at_ns.as_nanos().to_string(),
-            one.latency_ns.as_nanos().to_string(),
+            one.at.as_nanos().to_string(),
+            one.latency.as_nanos().to_string(),
             one.cpu.map_or_else(String::new, |cpu| cpu.to_string()),
             part.cause.part.name().to_owned(),
             part.cause.kind.name().to_owned(),
             part.cause.name.clone(),
             part.pid.map_or_else(String::new, |pid| pid.to_string()),
-            part.from_ns.as_nanos().to_string(),
+            part.from.as_nanos().to_string(),
             part.ns.as_nanos().to_string(),
         ]
     };
@@ -247,7 +247,7 @@ fn numbers(all: &[(Entry<'_>, Why)], entries: &[Entry<'_>]) -> Table {
             .iter()
             .take(3)
             .map(|part| format!("{} {}", latency(part.ns.as_nanos()), segment_in_words(part)));
-        format!("{}: {}", one.latency_ns, words.collect::<Vec<_>>().join(", "))
+        format!("{}: {}", one.latency, words.collect::<Vec<_>>().join(", "))
     };
     let row = |(entry, why): &(Entry<'_>, Why)| {
         let worst = |number: usize| why.worst.get(number).map_or_else(|| "–".to_owned(), longest);

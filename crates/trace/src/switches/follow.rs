@@ -1,4 +1,11 @@
 //! From a thread's switches and its own account to what was seen of each sleep. Pure.
+//!
+//! ```text
+//! switches   in       out              in         preempted   in      out
+//!            |--------|----------------|----------|-----------|-------|
+//! account       ^ 40            |-------|          |-----------|  ^ 70
+//!                                waited: 70 - 40, less what went by while its CPU had been taken
+//! ```
 
 use std::collections::VecDeque;
 

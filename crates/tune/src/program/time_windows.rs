@@ -135,8 +135,8 @@ impl<'a> Windows<'a> {
         let block = |task: &Task| Block {
             condition: task.condition,
             round: task.round,
-            from_ns: from,
-            until_ns: until,
+            from,
+            until,
             ..Block::default()
         };
         let blocks = turn.tasks.iter().map(block).collect();
@@ -159,8 +159,8 @@ impl<'a> Windows<'a> {
     fn hand_on(&mut self, sink: &mut dyn Sink) {
         for block in self.open.iter_mut().flat_map(|window| &mut window.blocks) {
             let (condition, round) = (block.condition, block.round);
-            let (from_ns, until_ns) = (block.from_ns, block.until_ns);
-            let next = Block { condition, round, from_ns, until_ns, ..Block::default() };
+            let (from, until) = (block.from, block.until);
+            let next = Block { condition, round, from, until, ..Block::default() };
             let block = std::mem::replace(block, next);
             if !block.latency.is_empty() {
                 sink.line(Line::Block(Box::new(block)));
@@ -186,7 +186,7 @@ fn begin(turn: &Turn, course: &Course, sink: &mut dyn Sink) {
         sink.line(Line::Started(Started {
             condition: task.condition,
             round: task.round,
-            at_ns: clock::now(),
+            at: clock::now(),
             in_force: in_force.clone(),
             sender_in_force,
             runtime,
@@ -202,7 +202,7 @@ fn finish(turn: &Turn, error: Option<TurnFailure>, sink: &mut dyn Sink) {
         sink.line(Line::Finished(Finished {
             condition: task.condition,
             round: task.round,
-            at_ns: clock::now(),
+            at: clock::now(),
             usage: None,
             unfinished: error.is_some(),
             load: None,

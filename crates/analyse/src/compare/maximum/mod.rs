@@ -22,7 +22,8 @@ const HOUR: f64 = 3_600.0;
 #[derive(Clone, Debug, Serialize)]
 pub struct Maximum {
     /// The largest latency seen.
-    pub max_ns: Latency,
+    #[serde(rename = "max_ns")]
+    pub max: Latency,
     /// In so many planned wake-ups: those that happened, and those that were swallowed by a late one.
     pub count: u64,
     /// Wake-ups that happened.
@@ -30,7 +31,8 @@ pub struct Maximum {
     /// Wake-ups that late ones swallowed.
     pub swallowed: u64,
     /// In this time, that of other conditions not counted.
-    pub covered_ns: Span,
+    #[serde(rename = "covered_ns")]
+    pub covered: Span,
     /// Later wake-ups than this that one hour may bring, at the confidence asked for; those that come together
     /// counted once.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -56,7 +58,7 @@ impl Maximum {
     /// What the pieces of one condition say; `None` when there is no wake-up.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     pub(crate) fn from_pieces(pieces: &[Piece], confidence: f64, seed: u64) -> Option<Self> {
-        let max_ns = pieces.iter().filter_map(|piece| piece.latency.max()).max()?;
+        let max = pieces.iter().filter_map(|piece| piece.latency.max()).max()?;
         let count = pieces.iter().map(|piece| piece.latency.count()).sum::<u64>();
         let nanos = pieces.iter().map(|piece| piece.until.since(piece.from).as_nanos()).sum();
         let covered = Span::from_nanos(nanos);
@@ -66,11 +68,11 @@ impl Maximum {
         let worth = hours / bound.map_or(1.0, |bound| bound.inflation);
         let extrapolated = extrapolation::extrapolate(&Late::from_pieces(pieces), pieces, hours, seed);
         Some(Self {
-            max_ns,
+            max,
             count,
             happened,
             swallowed: count - happened,
-            covered_ns: covered,
+            covered,
             later_per_hour_at_most: rate_at_most(0, worth, confidence),
             later_at_most_one_in: bound.map(|bound| bound.one_in),
             extremal_index: bound.map(|bound| bound.extremal_index),
@@ -91,7 +93,7 @@ fn maxima(pieces: &[Piece]) -> Maxima {
 /// The worst wake-ups of all.
 fn worst(pieces: &[Piece]) -> Vec<Worst> {
     let mut all: Vec<Worst> = pieces.iter().flat_map(|piece| &piece.worst).copied().collect();
-    all.sort_by_key(|one| std::cmp::Reverse(one.latency_ns));
+    all.sort_by_key(|one| std::cmp::Reverse(one.latency));
     all.truncate(WORST_KEPT);
     all
 }
@@ -106,10 +108,10 @@ pub(crate) struct Late {
 
 impl Late {
     fn from_pieces(pieces: &[Piece]) -> Self {
-        let last_kept = |piece: &Piece| piece.worst.get(WORST_KEPT - 1).map(|one| one.latency_ns.as_nanos());
+        let last_kept = |piece: &Piece| piece.worst.get(WORST_KEPT - 1).map(|one| one.latency.as_nanos());
         let threshold = pieces.iter().filter_map(last_kept).max().unwrap_or(0) as f64;
         let event = |piece: &Piece| {
-            let one = |one: &Worst| (one.at_ns.as_nanos() as f64 / 1e9, one.latency_ns.as_nanos() as f64);
+            let one = |one: &Worst| (one.at.as_nanos() as f64 / 1e9, one.latency.as_nanos() as f64);
             piece.worst.iter().map(one).collect::<Vec<_>>()
         };
         let mut events: Vec<_> = pieces.iter().flat_map(event).filter(|one| one.1 > threshold).collect();
@@ -141,8 +143,8 @@ mod tests {
     #[test]
     fn a_minute_supports_what_a_minute_supports() {
         let maximum = Maximum::from_pieces(&minute(&[7_000, 9_000, 8_000]), 0.95, 1).unwrap();
-        assert_eq!((maximum.max_ns.as_nanos(), maximum.count), (63_000, 60 * 97 + 10 * 3));
-        assert_eq!(maximum.covered_ns, Span::from_secs(60));
+        assert_eq!((maximum.max.as_nanos(), maximum.count), (63_000, 60 * 97 + 10 * 3));
+        assert_eq!(maximum.covered, Span::from_secs(60));
         assert!((maximum.beaten_next_hour - 0.9836).abs() < 5e-5);
         // 2.9957 in a minute at most, if every second were for itself; how alike they are, sixty cannot show.
         assert!((179.7..400.0).contains(&maximum.later_per_hour_at_most.unwrap()), "{maximum:?}");

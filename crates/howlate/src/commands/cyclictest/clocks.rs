@@ -17,7 +17,7 @@ pub(crate) fn check(options: &Options) {
         say("WARN: High resolution timers not available\n");
     }
     if options.resolution {
-        let measured = measure_instrument().clock_precision_ns;
+        let measured = measure_instrument().clock_precision;
         if options.verbose || measured > reported {
             let (reported, measured) = (reported.as_nanos(), measured.as_nanos());
             say(&format!(

@@ -57,7 +57,7 @@ impl Boots {
     /// A guest's header has come.
     pub(super) fn boot(&mut self, header: &Header, booted: &Booted<'_>) -> Result<(), OtherConditions> {
         self.booted = clock::now();
-        let moved_by_ns = self.booted.as_nanos().saturating_sub(header.at_ns.as_nanos());
+        let moved_by_ns = self.booted.as_nanos().saturating_sub(header.at.as_nanos());
         let Booted { bootable, guest, .. } = booted;
         let conditions = bootable.conditions(&header.conditions);
         if conditions.len() != self.measured {
@@ -66,7 +66,7 @@ impl Boots {
         let first_round = self.merge.begin(&conditions, moved_by_ns).map_err(|_| OtherConditions)?;
         let boot = Boot {
             boot: self.boots,
-            at_ns: self.booted,
+            at: self.booted,
             kernel: bootable.name.clone(),
             asked: bootable.kernel.asked.to_string(),
             image_sha256: bootable.kernel.sha256.clone(),
@@ -76,7 +76,7 @@ impl Boots {
             qemu: booted.qemu.to_owned(),
             vcpus: guest.vcpus().to_vec(),
             emulator: guest.emulator().clone(),
-            boot_took_ns: booted.took,
+            boot_took: booted.took,
             moved_by_ns,
             system: header.system.clone(),
             findings: header.findings.clone(),
@@ -112,8 +112,8 @@ impl Boots {
     ) {
         let ended = BootEnded {
             boot: self.boots,
-            elapsed_ns: clock::now().since(self.booted),
-            host_steal_ns: guest.host_steal(),
+            elapsed: clock::now().since(self.booted),
+            host_steal: guest.host_steal(),
             vcpus: guest.vcpu_times(),
             host_load,
             error,

@@ -247,16 +247,7 @@ fn name_of(tid: u32, known: &mut Threads) -> String {
     known.name(tid).unwrap_or_else(|| GONE.to_owned())
 }
 
-fn started(condition: u32, at_ns: MonotonicTime, in_force: InForce) -> Line {
+fn started(condition: u32, at: MonotonicTime, in_force: InForce) -> Line {
     let (sender_in_force, runtime, warm_up, caveats) = (None, None, None, Vec::new());
-    Line::Started(Started {
-        condition,
-        round: 0,
-        at_ns,
-        in_force,
-        sender_in_force,
-        runtime,
-        warm_up,
-        caveats,
-    })
+    Line::Started(Started { condition, round: 0, at, in_force, sender_in_force, runtime, warm_up, caveats })
 }

@@ -92,7 +92,7 @@ impl Watching {
         accounts.iter_mut().for_each(|accounts| accounts.begin(&threads.all()));
         let mut header = header("watch", 0, environment, Vec::new());
         header.node = asked.identity.apply(header.node);
-        header.late_above_ns = asked.late_above;
+        header.late_above = asked.late_above;
         let mut recorder = Recorder::somewhere(header, asked.out.as_deref(), kept, &environment.interrupted)?;
         caveats.into_iter().chain(environment.refused.iter().cloned()).for_each(|one| recorder.caveat(one));
         let watched = subject.leaves_the_terminal_alone() && !asked.printing.quiet && is_watched();
@@ -312,9 +312,9 @@ const fn what_is_left(accounts: bool) -> &'static str {
     }
 }
 
-fn finished(condition: u32, at_ns: MonotonicTime) -> Line {
+fn finished(condition: u32, at: MonotonicTime) -> Line {
     let (usage, load, error) = (None, None, None);
-    Line::Finished(Finished { condition, round: 0, at_ns, usage, unfinished: false, load, error })
+    Line::Finished(Finished { condition, round: 0, at, usage, unfinished: false, load, error })
 }
 
 /// What came of watching.

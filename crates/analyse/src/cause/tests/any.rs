@@ -1,0 +1,107 @@
+//! Anything that a tracer could say.
+
+use super::*;
+
+fn any_time() -> impl Strategy<Value = MonotonicTime> {
+    (0..3_000i64).prop_map(MonotonicTime::from_nanos)
+}
+
+fn any_who() -> impl Strategy<Value = Who> {
+    (0..5u32).prop_map(|number| {
+        let holder = [Holder::Idle, Holder::Thread, Holder::Interrupt, Holder::Softirq, Holder::NotSeen]
+            [number as usize];
+        Who { holder, pid: (number == 1).then_some(3), name: format!("n{number}") }
+    })
+}
+
+fn any_deferred() -> impl Strategy<Value = Deferred> {
+    let occupant = (any_who(), 0..2_000u64).prop_map(|(who, ns)| Occupant { who, ns: span(ns) });
+    let all = (any_time(), any_who(), proptest::collection::vec(occupant, 0..4));
+    all.prop_map(|(interrupt, interrupted, occupants)| Deferred { interrupt, interrupted, occupants })
+}
+
+fn any_woken() -> impl Strategy<Value = WokenBy> {
+    let expiry = (
+        any_time(),
+        any_time(),
+        proptest::option::of(any_time()),
+        any_who(),
+        any_time(),
+        any_time(),
+        proptest::option::of(any_deferred()),
+    );
+    prop_oneof![
+        expiry.prop_map(|(soft, hard, interrupt, interrupted, first_served, served, deferred)| {
+            let idle_since = Some(first_served).filter(|_| served > first_served);
+            WokenBy::Timer(Expiry {
+                soft,
+                hard,
+                interrupt,
+                interrupted,
+                idle_since,
+                first_served,
+                served,
+                deferred,
+            })
+        }),
+        any_who().prop_map(WokenBy::Other),
+        (0..3_000u64)
+            .prop_map(|slack| WokenBy::NotSeen { slack: span(slack), runnable_known: slack % 2 == 0 }),
+    ]
+}
+
+prop_compose! {
+    /// Anything a tracer could say, however little sense it makes.
+    fn any_traced()(woken_by in any_woken(),
+                    times in (any_time(), any_time(), proptest::option::of(any_time()), proptest::option::of(any_time()), proptest::option::of(any_time())),
+                    occupants in proptest::collection::vec((any_who(), 0..2_000u64), 0..5),
+                    lost in proptest::collection::vec((any_time(), any_time(), any_who(), any::<bool>()), 0..3),
+                    first_fault in proptest::option::of(any_time()),
+                    flags in any::<(bool, bool, bool, bool)>()) -> TracedSleep {
+        TracedSleep {
+            tid: 7,
+            asleep_since: times.2,
+            asleep: if flags.3 { Asleep::Stopped(None) } else { Asleep::Waiting },
+            woken_by,
+            waking: times.0,
+            runnable: times.1,
+            occupants: occupants.into_iter().map(|(who, ns)| Occupant { who, ns: span(ns) }).collect(),
+            unnamed: Span::ZERO,
+            switched_in: times.3,
+            cpu: 0,
+            migrated: flags.0,
+            throttled: flags.1,
+            rt_throttled: flags.2,
+            called: times.4,
+            lost: lost.into_iter().map(|(from, until, to, throttled)| Lost { from, until, to, throttled }).collect(),
+            lost_more: 0,
+            first_fault,
+            asleep_again: times.4,
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn parts_are_not_negative_and_add_up(seen in proptest::collection::vec(any_traced(), 1..5),
+                                         expected in any_time(), late in -5..4_000i64, notified: bool) {
+        let wakeup = Wakeup { expected, ran: at(expected.as_nanos() + late) };
+        let known = decompose(wakeup, None, &seen, notified).unwrap();
+        whole(&known, wakeup);
+        let sum: u64 = known.wakeup.parts.iter().map(|one| one.ns.as_nanos()).sum();
+        prop_assert_eq!(sum, late.max(0).unsigned_abs());
+    }
+
+    #[test]
+    fn occupants_fill_the_wait(occupants in proptest::collection::vec((any_who(), 1..20u64), 1..5)) {
+        let total: u64 = occupants.iter().map(|one| one.1).sum();
+        let mut one = timely();
+        one.switched_in = Some(one.runnable.plus(span(total)));
+        one.occupants = occupants.iter().map(|(who, ns)| Occupant { who: who.clone(), ns: span(*ns) }).collect();
+        let wakeup = Wakeup { ran: at(2_000), ..WAKEUP };
+        let known = decompose(wakeup, None, &[one], false).unwrap();
+        let waited: Vec<_> = known.wakeup.parts.iter().filter(|one| one.cause.part == Part::Waiting).collect();
+        prop_assert_eq!(waited.iter().map(|one| one.ns.as_nanos()).sum::<u64>(), total);
+        prop_assert!(waited.iter().all(|one| one.cause.kind != CauseKind::Unexplained));
+    }
+}

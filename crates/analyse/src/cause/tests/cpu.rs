@@ -1,0 +1,55 @@
+//! Who has the CPU before and after the switch.
+
+use super::*;
+
+#[test]
+fn who_had_the_cpu_is_named() {
+    let mut one = timely();
+    one.occupants =
+        vec![Occupant { who: thread(9, "hog"), ns: span(30) }, Occupant { who: idle(), ns: span(15) }];
+    let known = decompose(WAKEUP, None, &[one], false).unwrap();
+    let waiting: Vec<_> = known.wakeup.parts.iter().filter(|one| one.cause.part == Part::Waiting).collect();
+    assert_eq!((waiting[0].cause.name.as_str(), waiting[0].pid, waiting[0].ns), ("hog", Some(9), span(30)));
+    assert_eq!(waiting[1].ns, span(15));
+    assert_eq!((waiting[2].cause.kind, waiting[2].ns), (CauseKind::Unexplained, span(5)));
+    whole(&known, WAKEUP);
+}
+
+#[test]
+fn what_follows_the_last_stretch_that_is_listed_is_not_the_way_back() {
+    let mut one = timely();
+    one.lost = vec![Lost { from: at(1_205), until: at(1_210), to: thread(9, "hog"), throttled: false }];
+    for (lost_more, part, kind) in
+        [(0, Part::Return, CauseKind::Kernel), (1, Part::LostAgain, CauseKind::Undetermined)]
+    {
+        one.lost_more = lost_more;
+        let known = decompose(WAKEUP, None, &[one.clone()], false).unwrap();
+        let last = known.wakeup.parts.last().unwrap();
+        assert_eq!((last.cause.part, last.cause.kind, last.ns), (part, kind, span(30)));
+    }
+}
+
+#[test]
+fn an_idle_cpu_is_called_before_it_switches() {
+    let mut one = timely();
+    one.woken_by = WokenBy::Other(thread(9, "sender"));
+    one.called = Some(at(1_180));
+    let parts = |one: &TracedSleep| -> Vec<_> {
+        let known = decompose(WAKEUP, None, from_ref(one), true).unwrap();
+        known.wakeup.parts.iter().map(|part| (part.cause.part, part.cause.kind, part.ns.as_nanos())).collect()
+    };
+    let (waiting, idle) = (Part::Waiting, CauseKind::IdleExit);
+    assert_eq!(parts(&one)[2..4], [(Part::Called, idle, 30), (waiting, CauseKind::Kernel, 20)]);
+    // Who had the CPU meanwhile was in the way, and not the call.
+    one.occupants = vec![Occupant { who: thread(9, "hog"), ns: span(50) }];
+    assert_eq!(parts(&one)[2], (waiting, CauseKind::Thread, 50));
+}
+
+#[test]
+fn page_faults_take_the_rest() {
+    let mut one = timely();
+    one.first_fault = Some(at(1_210));
+    let known = decompose(WAKEUP, None, &[one], false).unwrap();
+    let last = known.wakeup.parts.last().unwrap();
+    assert_eq!((last.cause.kind, last.ns), (CauseKind::PageFault, span(30)));
+}

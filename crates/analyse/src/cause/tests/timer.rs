@@ -1,0 +1,116 @@
+//! From the time asked for until the timer is served.
+
+use super::*;
+
+#[test]
+fn an_interrupt_that_came_for_another_timer_before_ours() {
+    let mut one = timely();
+    let WokenBy::Timer(expiry) = &mut one.woken_by else { unreachable!() };
+    (expiry.interrupt, expiry.first_served) = (Some(at(980)), at(990));
+    let expected = [
+        (Part::OtherTimers, CauseKind::OtherTimers, "", 130),
+        (Part::WakeUp, CauseKind::Kernel, "", 20),
+        (Part::Waiting, CauseKind::IdleExit, "", 50),
+        (Part::Return, CauseKind::Kernel, "", 40),
+    ];
+    check(WAKEUP, &[one], &expected);
+}
+
+#[test]
+fn a_late_interrupt_is_blamed_by_what_the_cpu_did() {
+    for (interrupted, late, kind, name) in [
+        (idle(), 60_000, CauseKind::IdleExit, ""),
+        (thread(9, "hog"), 5_000, CauseKind::Kernel, ""),
+        (thread(9, "hog"), 60_000, CauseKind::Undetermined, "hog"),
+        (
+            Who { holder: Holder::Interrupt, pid: None, name: "eth0".into() },
+            60_000,
+            CauseKind::Interrupt,
+            "eth0",
+        ),
+        (
+            Who { holder: Holder::Softirq, pid: None, name: "NET_RX".into() },
+            60_000,
+            CauseKind::Undetermined,
+            "NET_RX",
+        ),
+    ] {
+        let mut one = timely();
+        let interrupt = at(1_050 + late);
+        one.woken_by = WokenBy::Timer(Expiry {
+            soft: at(1_000),
+            hard: at(1_050),
+            interrupt: Some(interrupt),
+            interrupted,
+            first_served: interrupt,
+            served: interrupt,
+            deferred: None,
+            idle_since: None,
+        });
+        let wakeup = Wakeup { ran: at(100_000), ..WAKEUP };
+        let known = decompose(wakeup, None, &[one], false).unwrap();
+        let delivery = &known.wakeup.parts[1];
+        assert_eq!((delivery.cause.part, delivery.cause.kind), (Part::InterruptDelivery, kind));
+        assert_eq!((delivery.cause.name.as_str(), delivery.ns.as_nanos()), (name, late.unsigned_abs()));
+    }
+}
+
+#[test]
+fn a_cpu_that_was_busy_until_late_was_not_leaving_idle_before() {
+    // 1050 the slack's end, somebody has the CPU until 31050, nobody until the interrupt at 41050.
+    let mut one = timely();
+    let WokenBy::Timer(expiry) = &mut one.woken_by else { panic!() };
+    (expiry.interrupt, expiry.idle_since) = (Some(at(41_050)), Some(at(31_050)));
+    let wakeup = Wakeup { ran: at(100_000), ..WAKEUP };
+    let known = decompose(wakeup, None, &[one], false).unwrap();
+    let parts = known.wakeup.parts[1..3].iter().map(|one| (one.cause.kind, one.ns.as_nanos()));
+    assert_eq!(parts.collect::<Vec<_>>(), [(CauseKind::Undetermined, 30_000), (CauseKind::IdleExit, 10_000)]);
+    whole(&known, wakeup);
+}
+
+#[test]
+fn a_timer_left_to_a_thread_waits_behind_whoever_has_the_cpu() {
+    // 1000 asked for, 1050 the slack's end, 1100 interrupt over the hog, which has the CPU until 1180; 1190 served.
+    let mut one = timely();
+    let occupants = vec![
+        Occupant {
+            who: Who { holder: Holder::Interrupt, pid: None, name: "local_timer".into() },
+            ns: span(10),
+        },
+        Occupant { who: thread(9, "hog"), ns: span(70) },
+        Occupant { who: Who { holder: Holder::Softirq, pid: None, name: "HRTIMER".into() }, ns: span(8) },
+    ];
+    let deferred = Deferred { interrupt: at(1_100), interrupted: thread(9, "hog"), occupants };
+    one.woken_by = WokenBy::Timer(Expiry {
+        soft: at(1_000),
+        hard: at(1_050),
+        interrupt: None,
+        interrupted: deferred.interrupted.clone(),
+        first_served: at(1_185),
+        served: at(1_190),
+        deferred: Some(deferred),
+        idle_since: None,
+    });
+    (one.waking, one.runnable) = (at(1_195), at(1_195));
+    one.occupants = vec![Occupant { who: thread(15, "ktimers/0"), ns: span(5) }];
+    let known = decompose(WAKEUP, None, &[one], false).unwrap();
+    whole(&known, WAKEUP);
+    let found = known
+        .wakeup
+        .parts
+        .iter()
+        .map(|one| (one.cause.part, one.cause.kind, one.cause.name.as_str(), one.ns.as_nanos()));
+    let wanted = [
+        (Part::TimerSlack, CauseKind::TimerSlack, "", 50),
+        (Part::InterruptDelivery, CauseKind::Kernel, "", 50),
+        (Part::TimerSoftirq, CauseKind::Interrupt, "local_timer", 10),
+        (Part::TimerSoftirq, CauseKind::Thread, "hog", 70),
+        (Part::TimerSoftirq, CauseKind::Softirq, "HRTIMER", 8),
+        // The record of who had the CPU was too short for the rest.
+        (Part::TimerSoftirq, CauseKind::Unexplained, "", 2),
+        (Part::WakeUp, CauseKind::Kernel, "", 5),
+        (Part::Waiting, CauseKind::Thread, "ktimers/0", 5),
+        (Part::Return, CauseKind::Kernel, "", 40),
+    ];
+    assert_eq!(found.collect::<Vec<_>>(), wanted);
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* On the way: timer interrupts, handlers of devices, softirqs, and calls to an idle CPU. */
+#pragma once
+
+#include "ring.h"
+#include "throttling.h"
+
+SEC("tp_btf/local_timer_entry")
+int tick_begins(void *ctx)
+{
+	struct cpu *c = here();
+	if (!c)
+		return 0;
+	c->interrupt = bpf_ktime_get_ns();
+	c->served = c->timer = 0;
+	c->in_tick = 1;
+	if (c->waiting)
+		interrupted(c, c->interrupt);
+	return 0;
+}
+
+SEC("tp_btf/local_timer_exit")
+int tick_ends(void *ctx)
+{
+	struct cpu *c = here();
+	if (!c)
+		return 0;
+	if (c->waiting || c->woke) {
+		u64 now = bpf_ktime_get_ns();
+		ended(c, now);
+		push(c, now, TICK, 0, 0);
+	}
+	look_after_set_aside(c);
+	c->timer = c->in_tick = 0;
+	return 0;
+}
+
+SEC("tp_btf/hrtimer_expire_entry")
+int BPF_PROG(timer_served, struct hrtimer *timer)
+{
+	struct cpu *c = here();
+	if (!c)
+		return 0;
+	u64 now = bpf_ktime_get_ns();
+	s64 ahead = timer->base->offset; /* of CLOCK_MONOTONIC, where the timer is on another clock */
+	if (!c->served)
+		c->first_served = now;
+	c->served = now;
+	c->soft = timer->_softexpires - ahead;
+	c->hard = timer->node.expires - ahead;
+	c->timer = 1;
+	return 0;
+}
+
+static __always_inline int called(void)
+{
+	struct cpu *c = here();
+	struct task_struct *p = bpf_get_current_task_btf();
+	if (c && c->waiting && !c->called && !p->pid)
+		c->called = bpf_ktime_get_ns();
+	return 0;
+}
+
+/* How a CPU tells another one that it has woken a thread for it; which of the two depends on the kernel. Attached only for
+ * threads that others notify. */
+SEC("tp_btf/call_function_single_entry")
+int called_to_work(void *ctx)
+{
+	return called();
+}
+
+SEC("tp_btf/reschedule_entry")
+int called_to_switch(void *ctx)
+{
+	return called();
+}
+
+SEC("tp_btf/irq_handler_entry")
+int BPF_PROG(handler_begins, int irq)
+{
+	struct cpu *c = here();
+	if (!c)
+		return 0;
+	u64 now = bpf_ktime_get_ns();
+	if (c->waiting)
+		interrupted(c, now);
+	c->handler = irq + 1;
+	c->handler_began = now;
+	if (!c->in_tick)
+		c->served = 0;
+	return 0;
+}
+
+SEC("tp_btf/irq_handler_exit")
+int BPF_PROG(handler_ends, int irq)
+{
+	struct cpu *c = here();
+	if (!c)
+		return 0;
+	if (c->waiting || c->woke) {
+		u64 now = bpf_ktime_get_ns();
+		ended(c, now);
+		push(c, now, INTERRUPT, irq, 0);
+	}
+	c->handler = 0;
+	if (!c->in_tick)
+		c->timer = 0;
+	return 0;
+}
+
+SEC("tp_btf/softirq_raise")
+int BPF_PROG(deferred, u32 vector)
+{
+	struct cpu *c;
+	if (vector != HRTIMER || !(c = here()) || c->deferred.at)
+		return 0;
+	struct task_struct *p = bpf_get_current_task_btf();
+	c->deferred.at = c->in_tick ? c->interrupt : c->handler ? c->handler_began : bpf_ktime_get_ns();
+	c->deferred.idle_since = p->pid ? 0 : c->idle_since;
+	c->deferred.pid = p->pid;
+	copy(c->deferred.comm, p->comm);
+	__sync_fetch_and_add(&c->waiting, 1);
+	return 0;
+}
+
+SEC("tp_btf/softirq_entry")
+int BPF_PROG(softirq_begins, u32 vector)
+{
+	struct cpu *c = here();
+	if (!c)
+		return 0;
+	if (c->waiting)
+		interrupted(c, bpf_ktime_get_ns());
+	c->softirq = vector + 1;
+	c->served = 0;
+	if (vector == HRTIMER && c->deferred.at) {
+		c->serving = c->deferred;
+		c->deferred.at = 0;
+	}
+	return 0;
+}
+
+SEC("tp_btf/softirq_exit")
+int BPF_PROG(softirq_ends, u32 vector)
+{
+	struct cpu *c = here();
+	if (!c)
+		return 0;
+	if (c->waiting)
+		push(c, bpf_ktime_get_ns(), SOFTIRQ, vector, 0);
+	if (vector == HRTIMER && c->serving.at) {
+		c->serving.at = 0;
+		if (c->waiting)
+			__sync_fetch_and_sub(&c->waiting, 1);
+	}
+	c->softirq = c->timer = 0;
+	return 0;
+}

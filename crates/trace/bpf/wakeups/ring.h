@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Who had the CPU until when: written while a watched thread waits for it. */
+#pragma once
+
+#include "state.h"
+
+static __always_inline void push(struct cpu *c, u64 until, u32 kind, u32 id, struct task_struct *p)
+{
+	struct event *e = &c->ring[c->head++ & MASK];
+	e->until = until;
+	e->id = id;
+	e->kind = kind;
+	if (p)
+		copy(e->comm, p->comm);
+}
+
+/* Somebody else gets the CPU now, within an interrupt or softirq. */
+static __always_inline void interrupted(struct cpu *c, u64 now)
+{
+	struct task_struct *p = bpf_get_current_task_btf();
+	if (c->handler)
+		push(c, now, INTERRUPT, c->handler - 1, 0);
+	else if (c->softirq)
+		push(c, now, SOFTIRQ, c->softirq - 1, 0);
+	else
+		push(c, now, THREAD, p->pid, p);
+}
+
+/* The interrupt that woke a watched thread ends. */
+static __always_inline void ended(struct cpu *c, u64 now)
+{
+	if (c->woke)
+		c->end = now;
+	c->woke = 0;
+}

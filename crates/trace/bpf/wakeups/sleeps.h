@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* A sleep is over: its record is sent when the next one begins. And when one that waits for a CPU is counted as waiting. */
+#pragma once
+
+#include "waiting.h"
+
+/* The thread goes to sleep: send what its last sleep came to, and begin the next. */
+VERIFIED_ONCE int send(struct thread *s, u64 now, u32 state)
+{
+	if (!s)
+		return 0;
+	struct record *r = &s->record;
+	if (s->stage != ASLEEP) {
+		sum_up(s);
+		if (r->deferred)
+			timer_waited(s);
+		r->again = now;
+		u64 n = r->occupants;
+		OPAQUE(n);
+		if (n > OCCUPANTS)
+			n = OCCUPANTS;
+		OPAQUE(n);
+		u64 size = __builtin_offsetof(struct record, occupant) + n * sizeof(struct occupant);
+		if (bpf_ringbuf_output(&records, r, size, BPF_RB_NO_WAKEUP))
+			__sync_fetch_and_add(&told.lost, 1);
+	}
+	s->stage = ASLEEP;
+	s->lost = 0;
+	r->since = now;
+	r->since_state = state;
+	return 0;
+}
+
+static __always_inline void stops_waiting(struct thread *s)
+{
+	struct cpu *c = on(s->cpu);
+	if (c && c->waiting)
+		__sync_fetch_and_sub(&c->waiting, 1);
+}
+
+static __always_inline void waits_for(struct cpu *c)
+{
+	c->called = 0;
+	__sync_fetch_and_add(&c->waiting, 1);
+}

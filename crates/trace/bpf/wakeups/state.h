@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What is kept between two events: of each CPU, of each watched thread, and what user space reads and writes. */
+#pragma once
+
+#include "../program.h"
+#include "../record.h"
+
+#define WATCHED 4
+#define RING 1024
+#define MASK (RING - 1)
+#define HRTIMER 8 /* the softirq that serves timers */
+
+/* Which processes, and whether what they start is watched as well; user space writes it at any time. No process has the id
+ * ~0. */
+struct {
+	u32 tgid[WATCHED];
+	u32 children;
+} control SEC(".data.control") = { { ~0u, ~0u, ~0u, ~0u }, 0 };
+
+/* What user space reads besides the records. */
+struct {
+	u64 lost; /* records that did not fit */
+	u32 stopper;
+	u32 unseen; /* switches that no event told of */
+	char comm[16];
+} told SEC(".data.told") = {};
+
+struct event {
+	u64 until;
+	u32 id, kind;
+	char comm[16];
+};
+
+/* An interrupt that left its timers to a softirq: when, and whom it came upon. */
+struct deferral {
+	u64 at, idle_since;
+	u32 pid, pad;
+	char comm[16];
+};
+
+struct cpu {
+	u32 waiting, current;
+	u64 interrupt, first_served, served, soft, hard;
+	u32 in_tick, timer;
+	u64 end, head, handler_began, idle_since;
+	u32 handler, softirq, woke, pad;
+	u64 called; /* an idle CPU, by another one, the first time since a watched thread was woken for it */
+	u64 set_aside, freed; /* a watched thread whose group has no time left; when it had again */
+	struct deferral deferred, serving; /* not served yet; being served */
+	struct event ring[RING];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct cpu);
+} cpus SEC(".maps");
+
+enum stage { ASLEEP, WOKEN, RUNS, NEVER_LEFT, OVER };
+
+struct thread {
+	u64 head; /* of the CPU's ring at the switch */
+	u64 pulled; /* when another CPU took it from the one that it waited for; 0: none did */
+	u64 lost_here; /* since when it is without this CPU */
+	u64 served_head; /* of the ring of the CPU that served its timer in a softirq, then */
+	u32 stage, cpu;
+	u32 lost; /* runs, but has no CPU now: 1, or 2 while who has it is taken down */
+	u32 served_on;
+	struct record record;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, u32);
+	__type(value, struct thread);
+} threads SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 8 << 20);
+} records SEC(".maps");
+
+static __always_inline struct cpu *on(u32 cpu)
+{
+	return bpf_map_lookup_elem(&cpus, &cpu);
+}
+
+static __always_inline struct cpu *here(void)
+{
+	return on(bpf_get_smp_processor_id());
+}
+
+static __always_inline int named(u32 tgid)
+{
+	return tgid == control.tgid[0] || tgid == control.tgid[1] || tgid == control.tgid[2] || tgid == control.tgid[3];
+}
+
+static __always_inline struct thread *known(struct task_struct *p)
+{
+	return bpf_task_storage_get(&threads, p, 0, 0);
+}
+
+/* A child of a watched process is known from its first moment; who asks for no children does not pay for looking. */
+static __always_inline int watched(struct task_struct *p)
+{
+	return named(p->tgid) || (control.children && known(p));
+}
+
+/* A name, by words: the compiler would go byte by byte where it does not know how the kernel aligns it. */
+static __always_inline void copy(char *to, const char *from)
+{
+	((u64 *)to)[0] = ((const u64 *)from)[0];
+	((u64 *)to)[1] = ((const u64 *)from)[1];
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What keeps a thread that has its CPU from going on: page faults, and signals that stop it. */
+#pragma once
+
+#include "state.h"
+
+SEC("tp_btf/page_fault_user")
+int page_fault(void *ctx)
+{
+	struct task_struct *p = bpf_get_current_task_btf();
+	if (!watched(p))
+		return 0;
+	struct thread *s = known(p);
+	if (s && (s->stage == RUNS || s->stage == NEVER_LEFT) && !s->record.fault)
+		s->record.fault = bpf_ktime_get_ns();
+	return 0;
+}
+
+SEC("tp_btf/signal_generate")
+int BPF_PROG(signalled, int number, void *info, struct task_struct *p)
+{
+	/* SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU */
+	if (number < 19 || number > 22 || !watched(p))
+		return 0;
+	struct task_struct *by = bpf_get_current_task_btf();
+	told.stopper = by->pid;
+	copy(told.comm, by->comm);
+	return 0;
+}

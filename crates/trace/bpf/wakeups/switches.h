@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* A watched thread gets its CPU, loses it, or goes to sleep. */
+#pragma once
+
+#include "ring.h"
+#include "sleeps.h"
+#include "throttling.h"
+
+/* Who had the CPU that the thread was without from `since` until now, the loss of that number, from 1. */
+VERIFIED_ONCE int lost_to(struct cpu *c, struct thread *s, u32 number, u64 since, u64 now)
+{
+	if (!c || !s)
+		return 0;
+	struct walk w = { c, &s->record, now, since, c->head, number * LOST_TO, 0 };
+	if (since < now)
+		bpf_loop(RING - 2, step, &w, 0);
+	return 0;
+}
+
+/* It goes on. What is left of a wait after the group had time again is a wait for the CPU. */
+static __always_inline void goes_on(struct cpu *c, struct thread *s, u32 last, u64 now)
+{
+	struct record *r = &s->record;
+	struct loss *lost = &r->loss[last & (LOSSES - 1)], *then = &r->loss[(last + 1) & (LOSSES - 1)];
+	lost->until = now;
+	if (!lost->throttled) {
+		lost_to(c, s, last + 1, s->lost_here, now);
+		return;
+	}
+	if (c->freed <= lost->from || c->freed >= now || last + 1 >= LOSSES)
+		return;
+	lost->until = then->from = c->freed;
+	then->until = now;
+	then->throttled = 0;
+	r->losses++;
+	lost_to(c, s, last + 2, c->freed, now);
+}
+
+static __always_inline void switched_in(struct cpu *c, struct thread *s, u64 now)
+{
+	struct record *r = &s->record;
+	if (s->stage == WOKEN) {
+		stops_waiting(s);
+		r->switched_in = now;
+		r->cpu = bpf_get_smp_processor_id();
+		r->called = c->called > r->waking ? c->called : 0;
+		if (!s->pulled && c->end > r->runnable)
+			r->runnable = c->end;
+		s->head = c->head;
+		s->stage = RUNS;
+	} else if (s->lost) {
+		u32 last = r->losses - 1;
+		if (s->lost == 2) {
+			stops_waiting(s);
+			if (last < LOSSES)
+				goes_on(c, s, last, now);
+		}
+		s->lost = 0;
+	}
+}
+
+static __always_inline void lost_cpu(struct cpu *c, struct thread *s, struct task_struct *p, u64 now)
+{
+	struct record *r = &s->record;
+	u32 n = r->losses++;
+	s->lost = 1;
+	if (n >= LOSSES)
+		return;
+	r->loss[n].from = now;
+	r->loss[n].until = 0;
+	r->loss[n].throttled = throttled(p);
+	if (r->loss[n].throttled) {
+		c->set_aside = (u64)p;
+		c->freed = 0;
+	}
+	s->lost = 2;
+	s->lost_here = now;
+	s->cpu = bpf_get_smp_processor_id();
+	__sync_fetch_and_add(&c->waiting, 1);
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(switches, _Bool preempt, struct task_struct *prev, struct task_struct *next, u32 state)
+{
+	struct cpu *c = here();
+	if (!c)
+		return 0;
+	u64 now = 0;
+	u32 seen = c->current == prev->pid;
+	c->current = next->pid;
+	c->softirq = c->timer = 0; /* on PREEMPT_RT a softirq can lose its CPU */
+	look_after_set_aside(c);
+	if (c->waiting) {
+		now = bpf_ktime_get_ns();
+		push(c, now, seen ? THREAD : UNSEEN, seen ? prev->pid : 0, seen ? prev : 0);
+		if (!seen)
+			told.unseen++;
+	}
+	if (!next->pid)
+		c->idle_since = now ?: (now = bpf_ktime_get_ns());
+	if (watched(next)) {
+		struct thread *s = known(next);
+		if (s && s->stage != ASLEEP)
+			switched_in(c, s, now ?: (now = bpf_ktime_get_ns()));
+	}
+	if (watched(prev)) {
+		struct thread *s = known(prev);
+		if (!s || s->stage == OVER)
+			return 0;
+		now = now ?: bpf_ktime_get_ns();
+		if (preempt || !state) {
+			if (s->stage != ASLEEP)
+				lost_cpu(c, s, prev, now);
+			return 0;
+		}
+		if (s->stage == WOKEN)
+			stops_waiting(s); /* woken before it left */
+		send(s, now, state);
+		/* Of the sleep that begins, like the state: the one before has been sent. */
+		if (state & (4 | 8)) {
+			s->record.stopper = told.stopper;
+			copy(s->record.stopper_comm, told.comm);
+		} else {
+			s->record.stopper = 0;
+		}
+	}
+	return 0;
+}

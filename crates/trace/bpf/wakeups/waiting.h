@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Who had the CPU while a watched thread, or its timer, waited: the ring, added up backwards. */
+#pragma once
+
+#include "state.h"
+
+struct walk {
+	struct cpu *c;
+	struct record *r;
+	u64 hi, base, head;
+	u32 before, pad;
+};
+
+/* Whether `e` is of whoever has this place; threads are told apart by name, so that a herd takes one. */
+static __always_inline int is_of(struct occupant *o, struct event *e, u32 before)
+{
+	u64 *name = (u64 *)e->comm, *other = (u64 *)o->comm;
+	if (o->kind != (e->kind | before))
+		return 0;
+	return e->kind ? o->id == e->id : other[0] == name[0] && other[1] == name[1];
+}
+
+VERIFIED_ONCE int credit(struct record *r, struct event *e, u32 before, u64 ns)
+{
+	if (!r || !e)
+		return 0;
+	u64 n = r->occupants;
+	for (u64 j = 0; j < OCCUPANTS; j++) {
+		OPAQUE(j);
+		if (j >= n)
+			break;
+		if (is_of(&r->occupant[j], e, before)) {
+			r->occupant[j].ns += ns;
+			return 0;
+		}
+	}
+	OPAQUE(n);
+	if (n < OCCUPANTS) {
+		struct occupant *o = &r->occupant[n];
+		o->ns = ns;
+		o->id = e->id;
+		o->kind = e->kind | before;
+		copy(o->comm, e->comm);
+		r->occupants = n + 1;
+	} else if (!before) {
+		r->older += ns;
+	}
+	return 0;
+}
+
+/* From the switch backwards: stretches telescope to exactly the wait. */
+static long step(u32 i, struct walk *w)
+{
+	struct event *e = &w->c->ring[(w->head - 1 - i) & MASK], *b = &w->c->ring[(w->head - 2 - i) & MASK];
+	u64 lo, ns;
+	if (e->until <= w->base)
+		return 1;
+	lo = b->until > w->base && b->until < w->hi ? b->until : w->base;
+	ns = w->hi - lo;
+	w->hi = lo;
+	credit(w->r, e, w->before, ns);
+	return lo <= w->base;
+}
+
+/* Who had `c` from `base` until `now`, of which `rest` had what the ring up to `head` does not know yet; returns what is
+ * longer ago than the ring goes. */
+static __always_inline u64 had(struct walk *w, u64 now, struct event *rest)
+{
+	u64 last = w->c->ring[(w->head - 1) & MASK].until;
+	w->hi = last < w->base ? w->base : last < now ? last : now;
+	credit(w->r, rest, w->before, now - w->hi);
+	u64 since = w->c->head - w->head;
+	if (w->hi > w->base && since < RING - 2)
+		bpf_loop(RING - 2 - since, step, w, 0);
+	return w->hi > w->base ? w->hi - w->base : 0;
+}
+
+/* Most wait for one thread only, or for none: nothing is to be added up then. */
+static __always_inline int waited_for_one(struct cpu *c, u64 head, u64 base, struct record *r)
+{
+	struct event *e = &c->ring[(head - 1) & MASK], *b = &c->ring[(head - 2) & MASK];
+	struct occupant *o = &r->occupant[0];
+	if (b->until > base || r->occupants || e->until <= base)
+		return 0;
+	o->ns = r->switched_in - base;
+	o->id = e->id;
+	o->kind = e->kind;
+	copy(o->comm, e->comm);
+	r->occupants = 1;
+	return 1;
+}
+
+/* Who had the CPU while the thread waited for this one. */
+static __always_inline void sum_up(struct thread *s)
+{
+	struct record *r = &s->record;
+	struct cpu *c = on(r->cpu);
+	u64 base = s->pulled ?: r->runnable;
+	if (!c || !r->switched_in)
+		return;
+	u64 since = c->head - s->head;
+	if (since < RING - 2 && waited_for_one(c, s->head, base, r))
+		return;
+	struct walk w = { c, r, r->switched_in, base, s->head, 0, 0 };
+	if (since < RING - 2)
+		bpf_loop(RING - 2 - since, step, &w, 0);
+	if (w.hi > base)
+		r->older += w.hi - base;
+}
+
+/* It waited for `c`, and is pulled away: the same up to now. What the ring does not know yet, the current thread has had. */
+VERIFIED_ONCE int waited_for(struct cpu *c, struct thread *s, u64 now)
+{
+	if (!c || !s)
+		return 0;
+	struct record *r = &s->record;
+	if (!s->pulled && c->end > r->runnable)
+		r->runnable = c->end;
+	struct event rest = { .id = c->current, .kind = THREAD };
+	struct walk w = { c, r, 0, s->pulled ?: r->runnable, c->head, 0, 0 };
+	if (w.base < now)
+		r->older += had(&w, now, &rest);
+	return 0;
+}
+
+/* Its timer waited for the softirq: the same until it was served. */
+VERIFIED_ONCE int timer_waited(struct thread *s)
+{
+	if (!s)
+		return 0;
+	struct record *r = &s->record;
+	struct cpu *c = on(s->served_on);
+	struct event rest = { .id = HRTIMER, .kind = SOFTIRQ };
+	if (!c)
+		return 0;
+	struct walk w = { c, r, 0, r->deferred > r->soft ? r->deferred : r->soft, s->served_head, BEFORE, 0 };
+	if (w.base < r->served)
+		had(&w, r->served, &rest);
+	return 0;
+}

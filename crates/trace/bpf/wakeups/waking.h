@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* A watched thread is woken: by whom, by which timer, and for which CPU. */
+#pragma once
+
+#include "sleeps.h"
+#include "throttling.h"
+
+static __always_inline void woken_by_timer(struct thread *s, struct cpu *c)
+{
+	struct record *r = &s->record;
+	r->soft = c->soft;
+	r->hard = c->hard;
+	r->first_served = c->first_served;
+	r->served = c->served;
+	r->interrupt = c->in_tick ? c->interrupt : c->handler ? c->handler_began : 0;
+	r->flags = BY_TIMER;
+	if (r->interrupt || !c->serving.at)
+		return;
+	r->deferred = c->serving.at;
+	s->served_head = c->head;
+	s->served_on = bpf_get_smp_processor_id();
+}
+
+/* Who wakes it; of a timer, whom its interrupt came upon. */
+static __always_inline void woken_by(struct record *r, struct cpu *c)
+{
+	struct task_struct *by = bpf_get_current_task_btf();
+	if (r->deferred) {
+		r->by = c->serving.pid;
+		r->idle_since = c->serving.idle_since;
+		copy(r->by_comm, c->serving.comm);
+		return;
+	}
+	copy(r->by_comm, by->comm);
+	r->idle_since = by->pid ? 0 : c->idle_since;
+	/* The timer's own interrupt is no one that it interrupted: on some machines it has a handler. */
+	if (c->handler && (!c->timer || c->in_tick)) {
+		r->flags |= BY_INTERRUPT;
+		r->by = c->handler - 1;
+	} else if (c->softirq) {
+		r->flags |= BY_SOFTIRQ;
+		r->by = c->softirq - 1;
+	} else {
+		r->by = by->pid;
+	}
+}
+
+/* What comes after it was woken. */
+static __always_inline void begins_anew(struct thread *s)
+{
+	struct record *r = &s->record;
+	r->switched_in = r->fault = r->called = s->pulled = r->older = 0;
+	r->losses = r->occupants = 0;
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(waking, struct task_struct *p)
+{
+	if (!watched(p))
+		return 0;
+	struct cpu *c = here(), *target;
+	struct thread *s = bpf_task_storage_get(&threads, p, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!c || !s || s->stage == WOKEN || s->stage == OVER)
+		return 0;
+	struct record *r = &s->record;
+	/* A timer wakes whom it is for as soon as it is served; beside dispatch, reading the clock is most of the cost. */
+	u64 now = c->timer ? c->served : bpf_ktime_get_ns();
+	u32 off = s->lost, left = s->stage == ASLEEP || off;
+	if (off == 2)
+		stops_waiting(s);
+	if (s->stage != ASLEEP)
+		send(s, now, 1); /* it was about to sleep; it has its CPU still, or lost it on the way */
+	/* Before anything of its record is written: what is counted for all CPUs to see waits for what was written before. */
+	if (left) {
+		s->cpu = p->thread_info.cpu;
+		c->woke = c->in_tick || c->handler;
+		if ((target = on(s->cpu)))
+			waits_for(target);
+	}
+	s->stage = left ? WOKEN : NEVER_LEFT;
+	r->flags = 0;
+	r->deferred = 0;
+	if (c->timer)
+		woken_by_timer(s, c);
+	woken_by(r, c);
+	if (throttled(p))
+		r->flags |= THROTTLED;
+	if (rt_throttled(p))
+		r->flags |= RT_THROTTLED;
+	r->tid = p->pid;
+	r->waking = r->runnable = now;
+	begins_anew(s);
+	return 0;
+}
+
+/* Since Linux 7.1 a program's timer whose time has passed is not set any more: nobody sleeps, and nobody is woken. That is
+ * a sleep without length, which ends where it begins. */
+SEC("tp_btf/hrtimer_start_expired")
+int BPF_PROG(has_passed, struct hrtimer *timer)
+{
+	struct task_struct *p = bpf_get_current_task_btf();
+	if (!watched(p))
+		return 0;
+	struct thread *s = bpf_task_storage_get(&threads, p, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!s || s->stage == WOKEN || s->stage == OVER)
+		return 0;
+	struct record *r = &s->record;
+	u64 now = bpf_ktime_get_ns();
+	s64 ahead = timer->base->offset;
+	send(s, now, 1);
+	s->stage = NEVER_LEFT;
+	r->flags = BY_TIMER;
+	r->soft = timer->_softexpires - ahead;
+	r->hard = timer->node.expires - ahead;
+	r->first_served = r->served = r->waking = r->runnable = now;
+	r->tid = r->by = p->pid;
+	copy(r->by_comm, p->comm);
+	r->interrupt = r->deferred = r->idle_since = 0;
+	begins_anew(s);
+	return 0;
+}
+
+/* A thread without CPU waits for another one from now on: who has that is taken down; who had the first one, nobody knows. */
+static __always_inline int lost_elsewhere(struct thread *s, u32 to)
+{
+	struct cpu *target = on(to);
+	stops_waiting(s);
+	s->cpu = to;
+	s->lost_here = bpf_ktime_get_ns();
+	if (target)
+		__sync_fetch_and_add(&target->waiting, 1);
+	return 0;
+}
+
+/* Also for a wake-up on another CPU. */
+SEC("tp_btf/sched_migrate_task")
+int BPF_PROG(migrates, struct task_struct *p, int to)
+{
+	if (!watched(p))
+		return 0;
+	struct thread *s = known(p);
+	struct cpu *from, *target;
+	if (!s || s->cpu == to)
+		return 0;
+	if (s->lost == 2)
+		return lost_elsewhere(s, to);
+	if (s->stage != WOKEN)
+		return 0;
+	if ((from = on(s->cpu)) && from->waiting)
+		__sync_fetch_and_sub(&from->waiting, 1);
+	u64 now = bpf_ktime_get_ns();
+	if (p->on_rq) {
+		waited_for(from, s, now);
+		s->pulled = now;
+	} else {
+		/* The wake-up itself chooses the CPU. */
+		s->record.runnable = now;
+		s->record.flags |= MIGRATED;
+	}
+	s->cpu = to;
+	if ((target = on(to)))
+		waits_for(target);
+	return 0;
+}

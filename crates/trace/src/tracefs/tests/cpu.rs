@@ -1,0 +1,150 @@
+//! Who has the CPU while a thread waits for it, or has lost it.
+
+use super::*;
+
+#[test]
+fn whoever_has_the_cpu_meanwhile_is_named() {
+    let mut events = timely(8);
+    let rest = events.split_off(8);
+    events.extend([
+        event(1_152, 0, 8, What::SoftirqBegins { vector: 3 }),
+        event(1_156, 0, 8, What::HandlerBegins { interrupt: 24 }),
+        event(1_164, 0, 8, What::HandlerEnds),
+        event(1_170, 0, 8, What::SoftirqEnds { vector: 3 }),
+        switch(1_180, 0, (8, 0), 11),
+        switch(1_190, 0, (11, 0), 8),
+    ]);
+    events.extend(rest);
+    let one = &follow(&events)[0];
+    assert_eq!(
+        occupants(one),
+        [
+            (Holder::Thread, "t8", 2 + 10 + 10),
+            (Holder::Softirq, "NET_RX", 4 + 6),
+            (Holder::Interrupt, "eth0", 8),
+            (Holder::Thread, "t11", 10),
+        ]
+    );
+    let all: Span = one.occupants.iter().fold(Span::ZERO, |sum, one| sum.plus(one.ns));
+    assert_eq!(all, one.switched_in.unwrap().since(one.runnable));
+}
+
+#[test]
+fn a_switch_that_was_not_seen_is_not_guessed() {
+    let mut events = timely(8);
+    // Nobody told that 12 got the CPU.
+    events.insert(8, event(1_170, 0, 12, What::SoftirqBegins { vector: 1 }));
+    events.insert(9, event(1_180, 0, 12, What::SoftirqEnds { vector: 1 }));
+    events[10] = switch(1_200, 0, (12, 0), ME);
+    let one = &follow(&events)[0];
+    assert_eq!(
+        occupants(one),
+        [(Holder::NotSeen, "", 20), (Holder::Softirq, "TIMER", 10), (Holder::Thread, "t12", 20)]
+    );
+    // It leaves again without a word, and without a name.
+    events[10] = switch(1_200, 0, (13, 0), ME);
+    let one = &follow(&events)[0];
+    assert_eq!(occupants(one), [(Holder::NotSeen, "", 40), (Holder::Softirq, "TIMER", 10)]);
+}
+
+#[test]
+fn a_switch_to_it_that_was_not_seen_is_not_replaced_by_the_next() {
+    let mut events = timely(8);
+    events[8] = event(1_230, 0, ME, What::PageFault);
+    events.insert(9, switch(1_250, 0, (ME, 0), 8));
+    events.insert(10, switch(1_280, 0, (8, 0), ME));
+    let one = &follow(&events)[0];
+    assert_eq!((one.switched_in, one.first_fault), (None, Some(at(1_230))));
+    assert_eq!(occupants(one), [(Holder::NotSeen, "", 80)]);
+    assert_eq!((one.lost.len(), one.lost[0].from, one.lost[0].until), (1, at(1_250), at(1_280)));
+}
+
+#[test]
+fn a_move_to_another_cpu_is_followed() {
+    let mut events = timely(8);
+    let slept = switch(1_300, 1, (ME, 1), 5);
+    events.truncate(7);
+    events.insert(3, switch(1_000, 1, (4, 0), 5));
+    events.extend([
+        event(1_140, 0, 8, What::Migrates { thread: ME, to: 1 }),
+        event(1_150, 0, 8, What::TickEnds),
+        event(1_160, 1, 5, What::TickBegins),
+        event(1_170, 1, 5, What::TickEnds),
+        switch(1_200, 1, (5, 0), ME),
+        slept,
+    ]);
+    let one = &follow(&events)[0];
+    assert!(one.migrated && one.cpu == 1);
+    assert_eq!(one.runnable, at(1_140), "the interrupt on the other CPU is in nobody's way");
+    assert_eq!(occupants(one), [(Holder::Thread, "t5", 50), (Holder::Interrupt, "local_timer", 10)]);
+}
+
+#[test]
+fn a_thread_that_is_pulled_waited_for_both_cpus() {
+    let mut events = timely(8);
+    events.truncate(8);
+    events.insert(3, switch(1_000, 1, (4, 0), 5));
+    events.extend([
+        event(1_160, 1, 5, What::SoftirqBegins { vector: 7 }),
+        event(1_170, 1, 5, What::Migrates { thread: ME, to: 1 }),
+        event(1_180, 1, 5, What::SoftirqEnds { vector: 7 }),
+        switch(1_200, 1, (5, 0), ME),
+        switch(1_300, 1, (ME, 1), 5),
+    ]);
+    let one = &follow(&events)[0];
+    assert_eq!((one.migrated, one.runnable, one.cpu), (false, at(1_150), 1));
+    assert_eq!(
+        occupants(one),
+        [(Holder::Thread, "t8", 20), (Holder::Softirq, "SCHED", 10), (Holder::Thread, "t5", 20)]
+    );
+}
+
+#[test]
+fn all_who_had_the_cpu_that_it_lost_are_named() {
+    let mut events = timely(8);
+    let slept = events.split_off(9);
+    events.extend([
+        switch(1_210, 0, (ME, 0), 11),
+        switch(1_225, 0, (11, 0), 12),
+        event(1_230, 1, 5, What::Migrates { thread: ME, to: 1 }),
+        switch(1_240, 1, (5, 0), ME),
+    ]);
+    events.extend(slept);
+    let lost = &follow(&events)[0].lost;
+    let lost: Vec<_> = lost.iter().map(|one| (one.from, one.until, one.to.name.as_str())).collect();
+    let expected = [(1_210, 1_225, "t11"), (1_225, 1_230, "t12"), (1_230, 1_240, "t5")];
+    assert_eq!(lost, expected.map(|(from, until, name)| (at(from), at(until), name)));
+}
+
+#[test]
+fn who_is_woken_without_a_cpu_on_the_way_to_its_sleep_waits() {
+    let mut events = timely(8);
+    events.truncate(9);
+    events.extend([
+        switch(1_210, 0, (ME, 0), 11),
+        event(1_220, 0, 11, What::Waking { thread: ME, on: 0 }),
+        switch(1_240, 0, (11, 0), ME),
+        switch(1_300, 0, (ME, 1), 8),
+    ]);
+    let seen = follow(&events);
+    let two = &seen[1];
+    assert_eq!((two.runnable, two.switched_in), (at(1_220), Some(at(1_240))));
+    assert_eq!(occupants(two), [(Holder::Thread, "t11", 20)]);
+}
+
+#[test]
+fn a_cpu_that_is_lost_again_and_a_page_fault_are_seen() {
+    let mut events = timely(8);
+    let slept = events.split_off(9);
+    events.extend([
+        event(1_205, 0, ME, What::PageFault),
+        event(1_207, 0, ME, What::PageFault),
+        switch(1_210, 0, (ME, 0), 11),
+        switch(1_240, 0, (11, 0), ME),
+    ]);
+    events.extend(slept);
+    let one = &follow(&events)[0];
+    assert_eq!(one.first_fault, Some(at(1_205)));
+    let lost = &one.lost[0];
+    assert_eq!((lost.from, lost.until, lost.to.name.as_str()), (at(1_210), at(1_240), "t11"));
+}

@@ -1,0 +1,110 @@
+//! Timers of other machines, clocks and kernels.
+
+use super::*;
+
+#[test]
+fn other_machines_have_a_handler_or_a_softirq_for_timers() {
+    // The timer's interrupt has a handler, as on aarch64: that is no one that it interrupted.
+    let mut events = timely(8);
+    events[3].what = What::HandlerBegins { interrupt: 24 };
+    events[7].what = What::HandlerEnds;
+    let one = &follow(&events)[0];
+    let WokenBy::Timer(expiry) = &one.woken_by else { panic!("{one:?}") };
+    assert_eq!((expiry.interrupt, expiry.interrupted.pid), (Some(at(1_100)), Some(8)));
+    assert_eq!(one.runnable, at(1_150));
+    // A softirq serves timers, as for normal threads on PREEMPT_RT.
+    events[3].what = What::SoftirqBegins { vector: 8 };
+    events[7].what = What::SoftirqEnds { vector: 8 };
+    let one = &follow(&events)[0];
+    let WokenBy::Timer(expiry) = &one.woken_by else { panic!("{one:?}") };
+    assert_eq!((expiry.interrupt, expiry.interrupted.name.as_str()), (None, "HRTIMER"));
+    // No event tells of the interrupt.
+    events.remove(3);
+    let one = &follow(&events)[0];
+    let WokenBy::Timer(expiry) = &one.woken_by else { panic!("{one:?}") };
+    assert_eq!(expiry.interrupt, Some(expiry.first_served));
+}
+
+/// On PREEMPT_RT an interrupt leaves the timers of ordinary threads to a thread, which waits for the CPU:
+///
+/// 1100 interrupt over the hog, 1110 the softirq is raised, 1120 the interrupt's end, 1500 the hog sleeps, `ktimers` serves
+/// another timer at 1530 and loses the CPU from 1540 to 1600, ours at 1620; 1630 it goes, and we run.
+fn left_to_a_thread() -> Vec<Event> {
+    const HOG: u32 = 9;
+    const KTIMERS: u32 = 15;
+    let vector = 8;
+    vec![
+        switch(50, 0, (8, 1), ME),
+        set(90),
+        switch(100, 0, (ME, 1), HOG),
+        event(1_100, 0, HOG, What::TickBegins),
+        event(1_110, 0, HOG, What::Deferred),
+        event(1_120, 0, HOG, What::TickEnds),
+        switch(1_500, 0, (HOG, 1), KTIMERS),
+        event(1_510, 0, KTIMERS, What::SoftirqBegins { vector }),
+        event(1_530, 0, KTIMERS, What::TimerServed { timer: 1 }),
+        switch(1_540, 0, (KTIMERS, 0), HOG),
+        switch(1_600, 0, (HOG, 1), KTIMERS),
+        event(1_620, 0, KTIMERS, What::TimerServed { timer: TIMER }),
+        event(1_625, 0, KTIMERS, What::Waking { thread: ME, on: 0 }),
+        event(1_628, 0, KTIMERS, What::SoftirqEnds { vector }),
+        switch(1_630, 0, (KTIMERS, 1), ME),
+        switch(1_700, 0, (ME, 1), 0),
+    ]
+}
+
+#[test]
+fn a_timer_that_waits_for_its_thread_waits_behind_others() {
+    let one = &follow(&left_to_a_thread())[0];
+    let WokenBy::Timer(expiry) = &one.woken_by else { panic!("{one:?}") };
+    assert_eq!((expiry.interrupt, expiry.served), (None, at(1_620)));
+    let deferred = expiry.deferred.as_ref().unwrap();
+    assert_eq!((deferred.interrupt, deferred.interrupted.name.as_str()), (at(1_100), "t9"));
+    let names: Vec<_> =
+        deferred.occupants.iter().map(|one| (one.who.name.as_str(), one.ns.as_nanos())).collect();
+    assert_eq!(names, [("local_timer", 20), ("t9", 380 + 60), ("t15", 10 + 20), ("HRTIMER", 20 + 10)]);
+    assert_eq!(occupants(one), [(Holder::Thread, "t15", 5)]);
+    // The softirq of the next interrupt is another one.
+    let mut events = left_to_a_thread();
+    events.remove(4);
+    let WokenBy::Timer(expiry) = &follow(&events)[0].woken_by else { panic!() };
+    assert_eq!(expiry.deferred, None);
+}
+
+#[test]
+fn of_a_timer_that_came_due_meanwhile_only_what_came_after_counts() {
+    let mut events = left_to_a_thread();
+    events[1].what = What::TimerSet { timer: TIMER, soft: at(1_450), hard: at(1_450) };
+    let WokenBy::Timer(expiry) = &follow(&events)[0].woken_by.clone() else { panic!() };
+    let deferred = expiry.deferred.as_ref().unwrap();
+    assert_eq!(
+        (deferred.occupants[0].who.name.as_str(), deferred.occupants[0].ns.as_nanos()),
+        ("t9", 50 + 60)
+    );
+}
+
+/// 2000 asks for a time that has passed, 2300 sleeps.
+#[test]
+fn a_time_that_has_passed_is_a_sleep_without_length() {
+    let mut events = timely(8);
+    let passed = event(2_000, 0, ME, What::TimerPassed);
+    events.extend([passed, event(2_100, 0, ME, What::PageFault), switch(2_300, 0, (ME, 1), 8)]);
+    let asked = events.len() - 3;
+    // It had slept since the end of that time-line.
+    events.insert(asked, switch(1_900, 0, (8, 0), ME));
+    let seen = follow(&events);
+    let one = seen.last().unwrap();
+    assert_eq!((one.asleep_since, one.waking, one.runnable), (Some(at(2_000)), at(2_000), at(2_000)));
+    assert_eq!((one.switched_in, one.first_fault), (None, Some(at(2_100))));
+    assert_eq!(one.asleep_again, Some(at(2_300)));
+    assert!(matches!(&one.woken_by, WokenBy::Other(who) if who.pid == Some(ME)), "{one:?}");
+    assert_eq!(seen[seen.len() - 2].asleep_again, Some(at(1_300)), "the one before is as it was");
+}
+
+#[test]
+fn a_timer_on_another_clock_is_not_one_of_these() {
+    let mut events = timely(8);
+    let (soft, hard) = (at(1_700_000_000_000_000_000), at(1_700_000_000_000_000_050));
+    events[1].what = What::TimerSet { timer: TIMER, soft, hard };
+    assert!(matches!(follow(&events)[0].woken_by, WokenBy::Other(_)));
+}
