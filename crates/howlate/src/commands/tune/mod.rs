@@ -143,7 +143,7 @@ fn turning(
     if !quiet {
         terminal::say(&text);
     }
-    Ok(Some(Turning::by(guard)))
+    Ok(Some(Turning::with_guard(guard)))
 }
 
 /// Every setting with its state here; nothing is changed.
