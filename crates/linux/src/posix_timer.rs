@@ -38,6 +38,8 @@ impl PosixTimer {
     /// # Errors
     ///
     /// As [`PosixTimer::new`].
+    ///
+    /// Source: <https://man7.org/linux/man-pages/man2/timer_create.2.html>
     pub fn on_realtime() -> io::Result<Self> {
         Self::create(libc::CLOCK_REALTIME)
     }

@@ -16,7 +16,7 @@ pub enum CgroupVersion {
 /// A group in a hierarchy that controls CPU time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cgroup {
-    /// Its hierarchy.
+    /// Which of the two hierarchies it is of.
     pub version: CgroupVersion,
     /// Where the hierarchy is mounted.
     pub mount: String,

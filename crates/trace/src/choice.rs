@@ -13,7 +13,7 @@ pub enum Choice {
     Auto,
     /// This one or none.
     Only(Tier),
-    /// None.
+    /// None is wanted.
     None,
 }
 

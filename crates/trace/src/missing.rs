@@ -8,7 +8,7 @@ use crate::{Choice, Opened, Refusal, Tier, open};
 pub struct TracerMissing {
     /// Which one it is.
     pub tier: Tier,
-    /// Why.
+    /// Why it cannot be had.
     pub refusal: Refusal,
 }
 
