@@ -126,7 +126,7 @@ impl Outcome {
     }
 
     pub(crate) fn why(&mut self, why: &WhyBlock) {
-        self.traces.get_or_insert_with(|| Box::new(Traces::by(&why.tracer))).add(why);
+        self.traces.get_or_insert_with(|| Box::new(Traces::from_tracer(&why.tracer))).add(why);
     }
 
     pub(crate) fn watched(&mut self, watched: &WatchedBlock) {

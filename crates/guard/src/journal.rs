@@ -66,7 +66,7 @@ impl Journal {
             Err(TryLockError::Error(error)) => return Err(error.into()),
         }
         let mut journal = Self { file };
-        let (found, refused) = put_back(journal.left()?);
+        let (found, refused) = put_back(journal.in_force()?);
         journal.keep(&refused)?;
         journal.append(&Entry::Boot(boot()))?;
         Ok((journal, found))
@@ -98,7 +98,7 @@ impl Journal {
     /// refused: it is tried again, and told again, until the machine starts anew.
     pub(crate) fn end(&mut self, changes: Changes) -> Vec<Caveat> {
         // One that cannot be read knows no more than is known already.
-        let mut all = self.left().unwrap_or_default().all;
+        let mut all = self.in_force().unwrap_or_default().all;
         all.retain(|one| changes.all.iter().all(|known| known.id != one.id));
         all.extend(changes.all);
         let (caveats, refused) = Changes { all }.put_all_back();
@@ -126,7 +126,7 @@ impl Journal {
     }
 
     /// What is in force by its account.
-    fn left(&mut self) -> io::Result<Changes> {
+    fn in_force(&mut self) -> io::Result<Changes> {
         self.file.rewind()?;
         let mut text = String::new();
         self.file.read_to_string(&mut text)?;
@@ -154,11 +154,11 @@ pub fn restore() -> Result<Vec<Caveat>, LockError> {
 
 /// What a howlate that was killed together with its guardian has left, and nobody has put back. Nothing is changed;
 /// nothing is left while one is at work, which puts its own back.
-pub fn left() -> Vec<Caveat> {
-    place().map(|place| left_in(&place.join(NAME), &boot())).unwrap_or_default()
+pub fn unrestored() -> Vec<Caveat> {
+    place().map(|place| unrestored_in(&place.join(NAME), &boot())).unwrap_or_default()
 }
 
-fn left_in(journal: &Path, boot: &str) -> Vec<Caveat> {
+fn unrestored_in(journal: &Path, boot: &str) -> Vec<Caveat> {
     let Ok(mut file) = File::open(journal) else { return Vec::new() };
     let mut text = String::new();
     if file.try_lock_shared().is_err() || file.read_to_string(&mut text).is_err() {
@@ -247,17 +247,17 @@ mod tests {
         let changed = Entry::Change(change(1, "/proc/sys/kernel/pid_max"));
         fs::write(&path, text(&[Entry::Boot("now".into()), changed])).unwrap();
         let before = fs::read(&path).unwrap();
-        let left = left_in(&path, "now");
+        let left = unrestored_in(&path, "now");
         assert!(
             matches!(&left[..], [Caveat::SettingLeftBehind { restored, .. }] if restored == "1"),
             "{left:?}"
         );
-        assert_eq!(left_in(&path, "an earlier start"), []);
+        assert_eq!(unrestored_in(&path, "an earlier start"), []);
         assert_eq!(fs::read(&path).unwrap(), before);
         let at_work = File::open(&path).unwrap();
         at_work.lock().unwrap();
-        assert_eq!(left_in(&path, "now"), [], "one at work puts its own back");
-        assert_eq!(left_in(&folder.path().join("none"), "now"), []);
+        assert_eq!(unrestored_in(&path, "now"), [], "one at work puts its own back");
+        assert_eq!(unrestored_in(&folder.path().join("none"), "now"), []);
     }
 
     #[test]
@@ -298,7 +298,7 @@ mod tests {
         journal.note(&change(1, "/proc/sys/kernel/osrelease")).unwrap();
         journal.note_undone(1).unwrap();
         assert_eq!(journal.end(Changes::default()).len(), 1, "another's number is its own");
-        assert_eq!(journal.left().unwrap().all.len(), 1);
+        assert_eq!(journal.in_force().unwrap().all.len(), 1);
     }
 
     #[test]

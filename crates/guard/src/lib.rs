@@ -23,7 +23,7 @@ mod thread;
 mod trace;
 
 pub use group::Group;
-pub use journal::{LockError, left, put_back_leftovers, restore};
+pub use journal::{LockError, put_back_leftovers, restore, unrestored};
 pub use requested::{Wanted, WantedError};
 pub use scope::{Applied, Guard};
 pub use serve::GUARDIAN;

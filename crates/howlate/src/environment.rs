@@ -40,7 +40,7 @@ const INTERRUPTED_TWICE: i32 = 130;
 pub(crate) fn on_interrupt() -> Result<Arc<AtomicBool>, Error> {
     let interrupted = Arc::new(AtomicBool::new(false));
     // Whoever started this, such as `nohup`, may want it to outlive its terminal.
-    let ignored = Status::read(&Root::live()).ignores(SIGHUP);
+    let ignored = Status::read_own(&Root::live()).ignores(SIGHUP);
     let hangup = (!ignored).then_some(SIGHUP);
     let signals: Vec<i32> = [SIGINT, SIGTERM].into_iter().chain(hangup).collect();
     on_request_to_end(&signals, &interrupted, INTERRUPTED_TWICE)?;

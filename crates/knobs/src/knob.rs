@@ -46,7 +46,7 @@ impl Look {
 
     /// One file that is to hold `value`.
     pub(crate) fn file(root: &Root, path: &str, value: &str) -> Self {
-        Writes::one(root, path, value).map_or_else(|error| Self::unreadable(path, error), Self::files)
+        Writes::to_file(root, path, value).map_or_else(|error| Self::unreadable(path, error), Self::files)
     }
 
     /// Files that are there.
@@ -54,7 +54,7 @@ impl Look {
         if writes.each.is_empty() {
             return Self::Absent("this machine has none of the files for it".to_owned());
         }
-        let (from, to) = (writes.from(), writes.to());
+        let (from, to) = (writes.values_now(), writes.values_wanted());
         match writes.is_in_force() {
             true => Self::AsWanted(to),
             false => Self::Turn { from, to, change: Change::Files(writes) },
@@ -62,7 +62,7 @@ impl Look {
     }
 
     /// It is there, and howlate never turns it.
-    pub(crate) const fn left(why: &'static str) -> Self {
+    pub(crate) const fn never_turned(why: &'static str) -> Self {
         Self::Left { why, turn: None }
     }
 

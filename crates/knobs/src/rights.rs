@@ -21,7 +21,7 @@ pub(crate) struct Rights {
 
 impl Rights {
     pub(crate) fn read(root: &Root) -> Self {
-        let status = Status::read(root);
+        let status = Status::read_own(root);
         let limits = Limits::read(root);
         let soft = |name: &str| limits.soft(name).unwrap_or(0);
         let capable = status.field("CapEff").is_none_or(|mask| !mask.trim_matches('0').is_empty());

@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn a_sysctl_goes_to_sysctl_d_and_the_rest_to_tmpfiles_d() {
         let way = |write| ways("timer_migration", &Change::Files(write)).remove(0);
-        let sysctl = way(Writes::known("/proc/sys/kernel/timer_migration", "1", "0"));
+        let sysctl = way(Writes::to_known_file("/proc/sys/kernel/timer_migration", "1", "0"));
         assert_eq!(sysctl.by, "sysctl.d");
         assert_eq!(
             sysctl.apply,
@@ -88,7 +88,7 @@ mod tests {
              /etc/sysctl.d/60-howlate-timer-migration.conf && sudo sysctl --system"
         );
         assert!(sysctl.undo.ends_with("&& echo 1 | sudo tee /proc/sys/kernel/timer_migration"));
-        let file = way(Writes::known("/sys/kernel/mm/ksm/run", "1", "2"));
+        let file = way(Writes::to_known_file("/sys/kernel/mm/ksm/run", "1", "2"));
         assert!(file.apply.contains("'w /sys/kernel/mm/ksm/run - - - - 2'"), "{}", file.apply);
     }
 

@@ -22,13 +22,13 @@ impl Writes {
     /// # Errors
     ///
     /// Why it cannot be read.
-    pub fn one(root: &Root, path: &str, value: &str) -> Result<Self, Unreadable> {
+    pub fn to_file(root: &Root, path: &str, value: &str) -> Result<Self, Unreadable> {
         let text = root.read(path)?;
-        Ok(Self::known(path, chosen(&text).unwrap_or(&text), value))
+        Ok(Self::to_known_file(path, chosen(&text).unwrap_or(&text), value))
     }
 
     /// One file whose value is known already.
-    pub fn known(path: &str, now: &str, value: &str) -> Self {
+    pub fn to_known_file(path: &str, now: &str, value: &str) -> Self {
         let (path, now, value) = (path.to_owned(), now.to_owned(), value.to_owned());
         Self {
             patterns: vec![(path.clone(), value.clone())],
@@ -65,12 +65,12 @@ impl Writes {
     }
 
     /// The values that are there now, each once.
-    pub(crate) fn from(&self) -> String {
+    pub(crate) fn values_now(&self) -> String {
         distinct(self.each.iter().map(|write| write.now.as_str()))
     }
 
     /// Those that are to be.
-    pub(crate) fn to(&self) -> String {
+    pub(crate) fn values_wanted(&self) -> String {
         distinct(self.each.iter().map(|write| write.value.as_str()))
     }
 }

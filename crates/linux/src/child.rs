@@ -17,7 +17,7 @@ use crate::{sched, thread, usage};
 /// What a program is to be started with.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The policy.
+    /// The policy and its priority, asked of `sched_setattr(2)`.
     pub policy: Policy,
     /// The timer slack; `None`: as inherited.
     pub slack: Option<Span>,
@@ -28,11 +28,11 @@ pub struct Settings {
 /// What the kernel made of [`Settings`] before the program began.
 #[derive(Debug)]
 pub struct Applied {
-    /// `sched_setattr(2)`.
+    /// What `sched_setattr(2)` answered.
     pub policy: io::Result<()>,
-    /// `prctl(PR_SET_TIMERSLACK)`.
+    /// What `prctl(PR_SET_TIMERSLACK)` answered.
     pub slack: io::Result<()>,
-    /// `sched_setaffinity(2)`.
+    /// What `sched_setaffinity(2)` answered.
     pub cpus: io::Result<()>,
     /// `prctl(PR_GET_TIMERSLACK)`, which only a thread itself may ask without privilege.
     pub slack_in_force: Span,
@@ -110,13 +110,15 @@ fn read_report(reader: OwnedFd) -> io::Result<Applied> {
 /// # Errors
 ///
 /// `ECHILD` when it is no child, or was reaped.
+///
+/// Source: <https://man7.org/linux/man-pages/man2/waitid.2.html>
 pub fn has_ended(pid: Pid) -> io::Result<bool> {
     let look = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
     Ok(waitid(WaitId::Pid(pid), look)?.is_some())
 }
 
 /// `wait4(pid, …)`: waits for a child's end; tells how it ended, and what it and the children that
-/// it waited for used from their start on. `elapsed_ns` is left 0.
+/// it waited for used from their start on. `elapsed` is left 0.
 ///
 /// # Errors
 ///

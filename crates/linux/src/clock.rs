@@ -37,6 +37,8 @@ pub fn realtime() -> i64 {
 /// How far `CLOCK_REALTIME` is ahead of `CLOCK_MONOTONIC`, in nanoseconds.
 ///
 /// Of a few pairs of readings the closest counts, so that an interruption between two does not.
+///
+/// Source: <https://man7.org/linux/man-pages/man2/clock_gettime.2.html>
 pub fn realtime_ahead() -> i64 {
     let pair = || {
         let (before, ahead_of, after) = (now(), realtime(), now());
@@ -76,6 +78,8 @@ fn from_timespec(time: Timespec) -> Span {
 /// # Errors
 ///
 /// `Interrupted` when a signal handler ran.
+///
+/// Source: <https://man7.org/linux/man-pages/man2/clock_nanosleep.2.html>
 pub fn pause(span: Span) -> io::Result<()> {
     match clock_nanosleep_relative(SleepClock::Monotonic, &timespec_for(span)) {
         NanosleepRelativeResult::Ok => Ok(()),

@@ -18,6 +18,8 @@ impl DmaLatency {
     /// # Errors
     ///
     /// `PermissionDenied` without root, `NotFound` in most containers.
+    ///
+    /// Source: <https://docs.kernel.org/power/pm_qos_interface.html>
     pub fn hold(micros: i32) -> io::Result<Self> {
         let mut file = File::options().read(true).write(true).open("/dev/cpu_dma_latency")?;
         file.write_all(&micros.to_ne_bytes())?;
@@ -29,6 +31,8 @@ impl DmaLatency {
     /// # Errors
     ///
     /// The kernel's reason.
+    ///
+    /// Source: <https://docs.kernel.org/power/pm_qos_interface.html>
     pub fn in_force(&mut self) -> io::Result<i32> {
         let mut limit = [0; 4];
         self.file.read_exact(&mut limit)?;

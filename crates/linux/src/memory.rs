@@ -67,7 +67,7 @@ impl Pages {
         Ok(Self { base, len })
     }
 
-    /// The memory.
+    /// The memory itself, as many bytes as were asked for.
     pub const fn bytes(&mut self) -> &mut [u8] {
         // SAFETY: the mapping is `len` bytes long, belongs to self alone and lives as long.
         unsafe { std::slice::from_raw_parts_mut(self.base.as_ptr(), self.len) }

@@ -95,6 +95,8 @@ impl SwitchRecords {
     }
 
     /// Hands on the records since the last call, each whole with its header.
+    ///
+    /// Source: <https://man7.org/linux/man-pages/man2/perf_event_open.2.html>
     pub fn read(&mut self, mut record: impl FnMut(&[u8])) {
         let head = self.word(HEAD).load(Ordering::Acquire);
         let mut bytes = Vec::new();

@@ -30,7 +30,7 @@ impl PosixTimer {
     ///
     /// Source: <https://man7.org/linux/man-pages/man2/timer_create.2.html>
     pub fn new() -> io::Result<Self> {
-        Self::on(libc::CLOCK_MONOTONIC)
+        Self::create(libc::CLOCK_MONOTONIC)
     }
 
     /// The same on `CLOCK_REALTIME`.
@@ -38,11 +38,13 @@ impl PosixTimer {
     /// # Errors
     ///
     /// As [`PosixTimer::new`].
+    ///
+    /// Source: <https://man7.org/linux/man-pages/man2/timer_create.2.html>
     pub fn on_realtime() -> io::Result<Self> {
-        Self::on(libc::CLOCK_REALTIME)
+        Self::create(libc::CLOCK_REALTIME)
     }
 
-    fn on(clock: libc::clockid_t) -> io::Result<Self> {
+    fn create(clock: libc::clockid_t) -> io::Result<Self> {
         let signals = SignalSet::only(expiry_signal());
         signals.block();
         // SAFETY: an all-zero sigevent is valid; the fields that matter are set below.

@@ -97,6 +97,8 @@ impl QueuedSignal {
 pub const READ_SIZE: usize = size_of::<libc::signalfd_siginfo>();
 
 /// The number within what was read from a signalfd.
+///
+/// Source: <https://man7.org/linux/man-pages/man2/signalfd.2.html>
 #[inline]
 pub fn value_read(read: &[u8; READ_SIZE]) -> u64 {
     const AT: usize = std::mem::offset_of!(libc::signalfd_siginfo, ssi_ptr);

@@ -85,6 +85,8 @@ pub fn policy(tid: u32) -> io::Result<Policy> {
 }
 
 /// The policy of this number in the kernel's `sched.h`; `None` where these numbers do not say all of it.
+///
+/// Source: <https://man7.org/linux/man-pages/man7/sched.7.html>
 pub fn policy_of(policy: u32, priority: u32, nice: i32) -> Option<Policy> {
     let priority = Priority::new(priority);
     match policy {

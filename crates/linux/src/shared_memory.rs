@@ -45,6 +45,8 @@ impl SharedMemory {
     /// # Errors
     ///
     /// As for [`Self::create`].
+    ///
+    /// Source: <https://man7.org/linux/man-pages/man2/memfd_create.2.html>
     pub fn create_sparse(words: usize) -> io::Result<(Self, OwnedFd)> {
         let file = Self::file(words)?;
         Ok((Self::map(&file, MapFlags::SHARED)?, file))

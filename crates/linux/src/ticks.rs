@@ -7,9 +7,9 @@ use crate::clock;
 /// One moment by both: the processor's ticks, and `CLOCK_MONOTONIC`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moment {
-    /// The ticks.
+    /// What the CPU's counter said, in its own ticks.
     pub ticks: u64,
-    /// The clock.
+    /// What `CLOCK_MONOTONIC` said.
     pub clock: MonotonicTime,
 }
 

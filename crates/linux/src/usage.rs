@@ -4,7 +4,7 @@ use std::mem::MaybeUninit;
 
 use howlate_model::{Span, Usage};
 
-/// `getrusage(RUSAGE_THREAD)`, since the thread began. `elapsed_ns` is left 0.
+/// `getrusage(RUSAGE_THREAD)`, since the thread began. `elapsed` is left 0.
 ///
 /// Source: <https://man7.org/linux/man-pages/man2/getrusage.2.html>
 pub fn of_this_thread() -> Usage {

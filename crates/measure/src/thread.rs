@@ -123,7 +123,7 @@ impl Measuring {
         let (warm_up, out) = (&mut WarmUp::new(A_FEW), &mut RingWriter::new(Ring::new(1)));
         let turns = Turns { warm_up, stop: &self.stop, after_each: None, out };
         // What fails here fails again when it counts, and is told then.
-        drop(turns.of(work, clock::now().plus(soon), limits, self.waiting()));
+        drop(turns.take(work, clock::now().plus(soon), limits, self.waiting()));
         drop(signal::wake_up(thread::id()));
         let _ = usage::of_this_thread();
     }
@@ -142,7 +142,7 @@ impl Measuring {
         let waiting = self.waiting();
         let Self { task, warm_up, stop, after_each, out, .. } = self;
         let turns = Turns { warm_up, stop, after_each: after_each.as_ref(), out };
-        turns.of(task.work, first, limits, waiting)
+        turns.take(task.work, first, limits, waiting)
     }
 }
 
@@ -176,7 +176,7 @@ struct Turns<'a> {
 
 impl Turns<'_> {
     /// Does `work`; what is periodic begins at `first`.
-    fn of(self, work: Work, first: MonotonicTime, limits: Limits, waiting: Waiting) -> io::Result<u64> {
+    fn take(self, work: Work, first: MonotonicTime, limits: Limits, waiting: Waiting) -> io::Result<u64> {
         let Limits { samples, until, stop_above } = limits;
         match work {
             Work::Cyclic { mechanism, period_ns: period } => {

@@ -284,7 +284,7 @@ impl Usage {
         self.involuntary_switches = self.involuntary_switches.saturating_add(other.involuntary_switches);
     }
 
-    /// What was used since `before`, in the time `elapsed_ns`.
+    /// What was used since `before`, in the time `elapsed`.
     #[must_use]
     pub const fn since(&self, before: &Self, elapsed: Span) -> Self {
         Self {

@@ -38,7 +38,7 @@ pub enum TracerRefusal {
     /// An event that there is no doing without.
     #[error("this kernel lacks the event {name}: it needs CONFIG_FTRACE=y and CONFIG_EVENT_TRACING=y")]
     NoEvent {
-        /// The tracepoint.
+        /// The tracepoint, without its group: `sched_switch`.
         name: String,
     },
     /// The kernel records switches for nobody without a capability.
@@ -70,7 +70,7 @@ pub enum TracerRefusal {
     /// An event that there is no doing without.
     #[error("this kernel lacks the event {name}: it takes Linux 5.18 or later")]
     EventMissing {
-        /// The tracepoint.
+        /// The tracepoint, without its group: `sched_switch`.
         name: String,
     },
     /// The processor's byte order.
@@ -79,7 +79,7 @@ pub enum TracerRefusal {
     /// More processes than can be watched at once.
     #[error("{asked} processes are to be watched, and {most} can be")]
     TooMany {
-        /// How many.
+        /// How many were asked for.
         asked: usize,
         /// How many there may be.
         most: usize,

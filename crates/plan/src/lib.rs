@@ -39,7 +39,7 @@ pub struct Machine {
     pub isolated: CpuSet,
     /// The kernel's release, which becomes part of each condition.
     pub kernel: String,
-    /// The least CPU time a wake-up costs, see `Instrument::wait_ns`.
+    /// The least CPU time a wake-up costs, see `Instrument::wait`.
     pub wait: Span,
     /// Runtimes asked for that this machine has not, and what would bring them.
     pub missing: Vec<(Runtime, Worded<NotMeasured>)>,

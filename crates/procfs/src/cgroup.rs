@@ -16,7 +16,7 @@ pub enum CgroupVersion {
 /// A group in a hierarchy that controls CPU time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cgroup {
-    /// Its hierarchy.
+    /// Which of the two hierarchies it is of.
     pub version: CgroupVersion,
     /// Where the hierarchy is mounted.
     pub mount: String,
@@ -63,8 +63,8 @@ pub struct CpuCgroups {
 
 impl CpuCgroups {
     /// Of a process or thread.
-    pub fn of(root: &Root, process: impl Display) -> Self {
-        let (membership, mounts) = (CgroupMembership::of(root, process), Mounts::read(root));
+    pub fn read(root: &Root, process: impl Display) -> Self {
+        let (membership, mounts) = (CgroupMembership::read(root, process), Mounts::read(root));
         let v1 = mounts.find(|mount| mount.kind == "cgroup" && mount.has_option("cpu"));
         let v2 = mounts.find(|mount| mount.kind == "cgroup2");
         let group = |version, path: Option<&str>, mount: Option<&crate::Mount>| {
@@ -135,7 +135,7 @@ mod tests {
             ("/proc/8/cgroup", "2:cpuset:/a"),
         ]);
         let folders =
-            |pid: u32| CpuCgroups::of(&root, pid).upwards().iter().map(Cgroup::folder).collect::<Vec<_>>();
+            |pid: u32| CpuCgroups::read(&root, pid).upwards().iter().map(Cgroup::folder).collect::<Vec<_>>();
         let below = ["/a/b", "/a", ""].map(|path| format!("/sys/fs/cgroup/cpu{path}"));
         assert_eq!(folders(7), [&below[..], &["/sys/fs/cgroup/unified".to_owned()]].concat());
         assert!(folders(8).is_empty() && folders(9).is_empty());

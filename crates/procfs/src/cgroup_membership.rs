@@ -24,7 +24,7 @@ struct Line<'a> {
 
 impl CgroupMembership {
     /// Of a process or thread.
-    pub fn of(root: &Root, process: impl Display) -> Self {
+    pub fn read(root: &Root, process: impl Display) -> Self {
         Self { reading: root.reading(format!("/proc/{process}/cgroup")) }
     }
 

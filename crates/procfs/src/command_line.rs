@@ -9,7 +9,7 @@ pub struct CommandLine {
 }
 
 impl CommandLine {
-    /// Reads it.
+    /// Reads `/proc/cmdline`.
     pub fn read(root: &Root) -> Self {
         Self { reading: root.reading("/proc/cmdline") }
     }

@@ -8,7 +8,7 @@ pub struct CpuInfo {
 }
 
 impl CpuInfo {
-    /// Reads it.
+    /// Reads `/proc/cpuinfo`.
     pub fn read(root: &Root) -> Self {
         Self { text: root.read("/proc/cpuinfo").unwrap_or_default() }
     }

@@ -20,7 +20,7 @@ pub struct CpuQuota {
 
 impl CpuQuota {
     /// Of a group; `None` where it can have none.
-    pub fn of(root: &Root, group: &Cgroup) -> Option<Self> {
+    pub fn read(root: &Root, group: &Cgroup) -> Option<Self> {
         let reading = root.reading(Self::file(group));
         let mut words = reading.text()?.split_whitespace();
         let quota_us = words.next()?.parse().ok();
@@ -62,9 +62,9 @@ mod tests {
                 ("/v1/a/cpu.cfs_period_us", "5000\n"),
                 ("/v2/a/cpu.max", max),
             ]);
-            let groups = CpuCgroups::of(&root, 7);
+            let groups = CpuCgroups::read(&root, 7);
             let quota = |group: Option<Cgroup>| {
-                CpuQuota::of(&root, &group.unwrap()).map(|quota| (quota.quota_us, quota.period_us))
+                CpuQuota::read(&root, &group.unwrap()).map(|quota| (quota.quota_us, quota.period_us))
             };
             assert_eq!((quota(groups.v2), quota(groups.v1)), (Some(expected_v2), Some(expected_v1)));
         }

@@ -15,7 +15,7 @@ pub struct CpuStat {
 
 impl CpuStat {
     /// Of a group.
-    pub fn of(root: &Root, group: &Cgroup) -> Self {
+    pub fn read(root: &Root, group: &Cgroup) -> Self {
         Self::in_folder(root, &group.folder())
     }
 

@@ -10,7 +10,7 @@ pub struct Mounts {
     mounts: Vec<Mount>,
 }
 
-/// One mount.
+/// One line of the mounts: what is mounted where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mount {
     /// The kind of file system: `tracefs`, `cgroup2`.

@@ -22,7 +22,7 @@ pub struct ProcessStat {
 
 impl ProcessStat {
     /// Reads that of a process or thread; `None` when it is gone.
-    pub fn of(root: &Root, process: impl Display) -> Option<Self> {
+    pub fn read(root: &Root, process: impl Display) -> Option<Self> {
         let text = root.read(&format!("/proc/{process}/stat")).ok()?;
         text.rsplit(')').next().map(|fields| Self { fields: fields.to_owned() })
     }
@@ -66,11 +66,11 @@ mod tests {
             ("/proc/9/stat", "9 (S 1) Z 1 9"),
             ("/proc/10/stat", ""),
         ]);
-        let stat = |pid: u32| ProcessStat::of(&root, pid).unwrap();
+        let stat = |pid: u32| ProcessStat::read(&root, pid).unwrap();
         assert_eq!((stat(7).of_ended_children(), stat(7).has_ended()), (ticks(7), false));
         assert_eq!((stat(7).is_of_the_kernel(), stat(2).is_of_the_kernel()), (false, true));
         assert!(stat(9).has_ended() && stat(10).has_ended());
         assert_eq!(stat(9).of_ended_children(), Span::ZERO);
-        assert!(ProcessStat::of(&root, 8).is_none());
+        assert!(ProcessStat::read(&root, 8).is_none());
     }
 }

@@ -42,7 +42,7 @@ pub struct Root {
 }
 
 impl Root {
-    /// This machine.
+    /// The files of this machine: those below `/`.
     pub fn live() -> Self {
         Self {
             directory: PathBuf::from("/"),

@@ -20,7 +20,7 @@ pub struct CpuTicks {
 }
 
 impl Stat {
-    /// Reads it.
+    /// Reads `/proc/stat`.
     pub fn read(root: &Root) -> Self {
         Self::parse(root.read("/proc/stat").unwrap_or_default())
     }
@@ -35,7 +35,7 @@ impl Stat {
         first_number(self.line("ctxt ")?)
     }
 
-    /// Interrupts serviced.
+    /// Interrupts that were serviced on all CPUs since the machine started.
     pub fn interrupts(&self) -> Option<u64> {
         first_number(self.line("intr ")?)
     }

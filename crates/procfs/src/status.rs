@@ -19,12 +19,12 @@ pub struct Status {
 
 impl Status {
     /// Of this process.
-    pub fn read(root: &Root) -> Self {
-        Self::of(root, SELF)
+    pub fn read_own(root: &Root) -> Self {
+        Self::read(root, SELF)
     }
 
     /// Of a process or thread.
-    pub fn of(root: &Root, process: impl Display) -> Self {
+    pub fn read(root: &Root, process: impl Display) -> Self {
         Self { reading: root.reading(format!("/proc/{process}/status")) }
     }
 

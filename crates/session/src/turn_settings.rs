@@ -17,7 +17,7 @@ pub struct Turning {
 
 impl Turning {
     /// With the guard that has the journal.
-    pub const fn by(guard: Guard) -> Self {
+    pub const fn with_guard(guard: Guard) -> Self {
         Self { guard, applied: None, settle: SETTLE }
     }
 

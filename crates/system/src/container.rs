@@ -53,7 +53,7 @@ fn declared(root: &Root) -> Option<Container> {
 }
 
 fn by_group(root: &Root) -> Option<Container> {
-    let reading = CgroupMembership::of(root, SELF).reading;
+    let reading = CgroupMembership::read(root, SELF).reading;
     let hints = [
         ("kubepods", "kubernetes"),
         ("/docker", "docker"),

@@ -25,7 +25,7 @@ struct Quota {
 impl Disturbance {
     /// The counters as they stand.
     pub fn read(root: &Root) -> Self {
-        let groups = CpuCgroups::of(root, SELF).upwards();
+        let groups = CpuCgroups::read(root, SELF).upwards();
         Self {
             quotas: groups.iter().filter_map(|group| quota(root, group)).collect(),
             cpus: Stat::read(root).cpus(),
@@ -100,7 +100,7 @@ impl Disturbance {
 
 /// The counters of a group; `None` where it cannot have a quota.
 fn quota(root: &Root, group: &Cgroup) -> Option<Quota> {
-    let stat = CpuStat::of(root, group);
+    let stat = CpuStat::read(root, group);
     Some(Quota {
         group: group.name().to_owned(),
         periods: stat.periods()?,

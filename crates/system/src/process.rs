@@ -22,7 +22,7 @@ pub(crate) struct Process {
 
 impl Process {
     pub(crate) fn read(root: &Root) -> Self {
-        Self { status: Status::read(root), uid_map: root.reading("/proc/self/uid_map") }
+        Self { status: Status::read_own(root), uid_map: root.reading("/proc/self/uid_map") }
     }
 
     /// Whether a capability is effective; `None` when it cannot be read.

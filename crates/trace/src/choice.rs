@@ -15,7 +15,7 @@ pub enum Choice {
     Auto,
     /// This one or none.
     Only(Tier),
-    /// None.
+    /// None is wanted.
     None,
 }
 

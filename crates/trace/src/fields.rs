@@ -29,7 +29,7 @@ impl Fields<'_> {
     }
 
     /// A time that was perhaps not seen.
-    pub(crate) fn seen(&mut self) -> Option<Option<MonotonicTime>> {
+    pub(crate) fn time_if_seen(&mut self) -> Option<Option<MonotonicTime>> {
         self.time().map(|time| (time.as_nanos() != 0).then_some(time))
     }
 

@@ -10,7 +10,7 @@ use crate::{Choice, Opened, Tier, open};
 pub struct TracerMissing {
     /// Which one it is.
     pub tier: Tier,
-    /// Why.
+    /// Why it cannot be had.
     pub refusal: TracerRefusal,
 }
 

@@ -15,7 +15,7 @@ pub(crate) fn has_the_kernels_ids() -> Result<(), TracerRefusal> {
 
 /// The process of a thread; `None` once it has ended.
 pub(crate) fn process_of(tid: u32) -> Option<u32> {
-    Status::of(&Root::live(), tid).process()
+    Status::read(&Root::live(), tid).process()
 }
 
 #[cfg(test)]

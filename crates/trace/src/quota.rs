@@ -56,7 +56,7 @@ impl Quotas {
 
     /// Takes in the group of a thread, and those above it.
     pub(crate) fn follow(&mut self, tid: u32, now: MonotonicTime) {
-        let all = CpuCgroups::of(&self.root, tid).upwards();
+        let all = CpuCgroups::read(&self.root, tid).upwards();
         let mine = all.into_iter().map(|cgroup| self.place(cgroup)).collect();
         self.of_thread.insert(tid, mine);
         self.read_at = now;
@@ -66,7 +66,7 @@ impl Quotas {
         if let Some(known) = self.groups.iter().position(|group| group.cgroup == cgroup) {
             return known;
         }
-        let quota = CpuQuota::of(&self.root, &cgroup);
+        let quota = CpuQuota::read(&self.root, &cgroup);
         let has_quota = quota.is_some_and(|quota| quota.quota_us.is_some());
         self.groups.push(Group { times: self.times(&cgroup), cgroup, has_quota });
         self.groups.len() - 1
@@ -91,7 +91,7 @@ impl Quotas {
     }
 
     fn times(&self, cgroup: &Cgroup) -> u64 {
-        CpuStat::of(&self.root, cgroup).throttled().unwrap_or(0)
+        CpuStat::read(&self.root, cgroup).throttled().unwrap_or(0)
     }
 
     /// The groups of its thread that were out of quota while it was awake after this sleep.

@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn what_holds_for_the_machine_joins_unless_it_is_the_same_file() {
-        let write = |path: &str| Change::Files(Writes::known(path, "1", "0"));
+        let write = |path: &str| Change::Files(Writes::to_known_file(path, "1", "0"));
         let migration = altered(&condition("other"), "timer_migration", &write("/proc/sys/a")).unwrap();
         let both = altered(&migration, "slice", &slice()).unwrap().tuned.unwrap();
         assert_eq!((both.to_string(), both.writes.len()), ("timer_migration+slice".into(), 1));

@@ -84,7 +84,7 @@ impl Prepared {
             return Err(TuneError::Tuners(tuners));
         }
         self.guard.begin()?;
-        Ok(Some(Turning::by(self.guard.clone())))
+        Ok(Some(Turning::with_guard(self.guard.clone())))
     }
 
     /// The search, and the plan with all conditions that it begins with.

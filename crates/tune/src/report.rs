@@ -63,8 +63,9 @@ fn confirmed_set(set: &Confirming, trying: &Trying, track: &Track) -> Confirmed 
     let (base, new) = (trying.indices(BASELINE), trying.indices(set.variant));
     let mut trial = Trial::new(1, trying.goal(), 1, CONFIDENCE);
     trial.look(track, &base, set.from, |_| new.clone());
-    let level =
-        |conditions: &[usize], statistic| Level::of(track, conditions, set.from, statistic, CONFIDENCE);
+    let level = |conditions: &[usize], statistic| {
+        Level::from_turns(track, conditions, set.from, statistic, CONFIDENCE)
+    };
     let number = |tested: &howlate_analyse::compare::Tested| {
         let statistic = tested.statistic;
         let (before, after) = (level(&base, statistic)?, level(&new, statistic)?);

@@ -178,7 +178,7 @@ fn what_is_found_reads_like_this() {
 /// A file of the machine that holds 1 and is to hold 0.
 fn of_machine(name: &str, path: &str) -> Candidate {
     let (from, to) = ("1".to_owned(), "0".to_owned());
-    let change = Some(Change::Files(Writes::known(path, "1", "0")));
+    let change = Some(Change::Files(Writes::to_known_file(path, "1", "0")));
     let state = State { status: Status::Ready, from, to, change };
     Candidate { knob: named(name).unwrap(), state, fate: Fate::Tried, permanent: Vec::new() }
 }

@@ -17,7 +17,7 @@ pub fn in_force(tid: u32, told: Option<&ThreadStart>) -> InForce {
         policy: policy.unwrap_or(Policy::OTHER),
         slack: slack.unwrap_or_default(),
         cpus: sched::affinity_of(tid).unwrap_or_else(|_| CpuSet::default()),
-        memory_locked: Status::of(&root, tid).is_memory_locked(),
+        memory_locked: Status::read(&root, tid).is_memory_locked(),
         dma_latency_us: None,
         slice: None,
     }

@@ -26,7 +26,7 @@ pub fn find(root: &Root, asked: &str, own: u32) -> Result<Process, WatchError> {
 }
 
 fn by_id(root: &Root, pid: u32, own: u32) -> Result<Process, WatchError> {
-    let status = Status::of(root, pid);
+    let status = Status::read(root, pid);
     status.reading.text().ok_or(WatchError::NoProcess { pid })?;
     let name = status.field("Name").unwrap_or_default().to_owned();
     let pid = status.process().unwrap_or(pid);
@@ -36,7 +36,7 @@ fn by_id(root: &Root, pid: u32, own: u32) -> Result<Process, WatchError> {
     if status.has_ended() {
         return Err(WatchError::Zombie { pid, name, parent: status.parent().unwrap_or(1) });
     }
-    if ProcessStat::of(root, pid).is_some_and(|stat| stat.is_of_the_kernel()) {
+    if ProcessStat::read(root, pid).is_some_and(|stat| stat.is_of_the_kernel()) {
         return Err(WatchError::Kernel { pid, name });
     }
     Ok(Process { pid, name })

@@ -124,7 +124,7 @@ impl Threads {
 
     /// Whether the process has ended.
     pub fn is_over(&self) -> bool {
-        ProcessStat::of(&self.root, self.process).is_none_or(|stat| stat.has_ended())
+        ProcessStat::read(&self.root, self.process).is_none_or(|stat| stat.has_ended())
     }
 }
 

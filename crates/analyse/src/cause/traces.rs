@@ -19,7 +19,7 @@ pub struct Traces {
 }
 
 impl Traces {
-    pub(crate) fn by(tracer: &str) -> Self {
+    pub(crate) fn from_tracer(tracer: &str) -> Self {
         Self { tracer: tracer.to_owned(), ledger: Ledger::default(), medians: BTreeMap::new() }
     }
 

@@ -12,8 +12,8 @@ pub struct Track {
     /// The blocks of each condition, in the order in which they were recorded.
     pieces: Vec<Vec<Piece>>,
     /// How long turns took, and until when that is known.
-    taken: Span,
-    taken_until: Option<MonotonicTime>,
+    turns_took: Span,
+    known_until: Option<MonotonicTime>,
 }
 
 /// What a comparison needs of a block.
@@ -51,22 +51,22 @@ impl Track {
     /// Begins with a recording's first line.
     pub fn new(header: Header) -> Self {
         let pieces = vec![Vec::new(); header.conditions.len()];
-        Self { analysis: Analysis::new(header), pieces, taken: Span::ZERO, taken_until: None }
+        Self { analysis: Analysis::new(header), pieces, turns_took: Span::ZERO, known_until: None }
     }
 
     /// How long all turns took that came to their end, with what lies between them; not the time in which a run was interrupted.
     pub const fn duration(&self) -> Span {
-        self.taken
+        self.turns_took
     }
 
     fn time(&mut self, line: &Line) {
         match line {
-            Line::Started(started) => self.taken_until = self.taken_until.or(Some(started.at)),
+            Line::Started(started) => self.known_until = self.known_until.or(Some(started.at)),
             Line::Finished(finished) => {
-                let since = self.taken_until.replace(finished.at).unwrap_or(finished.at);
-                self.taken = self.taken.plus(finished.at.since(since));
+                let since = self.known_until.replace(finished.at).unwrap_or(finished.at);
+                self.turns_took = self.turns_took.plus(finished.at.since(since));
             }
-            Line::Resumed(_) => self.taken_until = None,
+            Line::Resumed(_) => self.known_until = None,
             _ => {}
         }
     }

@@ -17,7 +17,8 @@ pub struct Share {
     /// Trials with a difference.
     pub found: u64,
     /// Trials.
-    pub of: u64,
+    #[serde(rename = "of")]
+    pub trials: u64,
     /// 95 % interval of the share (Clopper–Pearson).
     pub interval: (f64, f64),
 }
@@ -48,14 +49,14 @@ pub fn false_alarms(track: &Track, alpha: f64) -> Vec<FalseAlarms> {
             one_after_the_other: share(&units, alpha, sequential),
         })
     };
-    Statistic::ALL.into_iter().filter_map(one).filter(|alarms| alarms.interleaved.of > 0).collect()
+    Statistic::ALL.into_iter().filter_map(one).filter(|alarms| alarms.interleaved.trials > 0).collect()
 }
 
 fn share(units: &Units, alpha: f64, p: fn(&[f64], &[f64]) -> f64) -> Share {
-    let trials = units.base.chunks_exact(PAIRS).zip(units.new.chunks_exact(PAIRS));
-    let (found, of) =
-        trials.fold((0, 0), |(found, of), (base, new)| (found + u64::from(p(base, new) <= alpha), of + 1));
-    Share { found, of, interval: interval(found, of) }
+    let pairs = units.base.chunks_exact(PAIRS).zip(units.new.chunks_exact(PAIRS));
+    let (found, trials) = pairs
+        .fold((0, 0), |(found, trials), (base, new)| (found + u64::from(p(base, new) <= alpha), trials + 1));
+    Share { found, trials, interval: interval(found, trials) }
 }
 
 fn interleaved(base: &[f64], new: &[f64]) -> f64 {
@@ -109,7 +110,7 @@ mod tests {
         }
         let alarms = false_alarms(&track, 0.05);
         assert_eq!(alarms[0].statistic, Statistic::P50);
-        assert_eq!(alarms[0].interleaved.of, 10);
+        assert_eq!(alarms[0].interleaved.trials, 10);
         assert!(alarms[0].interleaved.found <= 3, "{alarms:?}");
         // When the second half of the conditions is later, every comparison says so.
         let mut track = Track::new(analysis_of(&[work; 2]).header);

@@ -67,13 +67,13 @@ const WORTH_NS: f64 = 200.0;
 
 impl Arm {
     /// What was found of one number; `None` where turns are too short for it.
-    pub fn of(&self, statistic: Statistic) -> Option<&Tested> {
+    pub fn number(&self, statistic: Statistic) -> Option<&Tested> {
         self.tested.iter().find(|tested| tested.statistic == statistic)
     }
 
     /// The verdict on the number that matters.
     pub fn verdict(&self, goal: Statistic) -> Verdict {
-        self.of(goal).map_or(Verdict::Inconclusive, |tested| tested.verdict)
+        self.number(goal).map_or(Verdict::Inconclusive, |tested| tested.verdict)
     }
 
     /// Whether it makes the number that matters smaller, or another while none becomes larger.
@@ -88,11 +88,11 @@ impl Arm {
         let share = |one: &Tested| {
             if one.base_ns > 0.0 { one.difference_ns / one.base_ns } else { one.difference_ns }
         };
-        self.of(goal).filter(|one| one.verdict == Verdict::Better).map_or(0.0, share)
+        self.number(goal).filter(|one| one.verdict == Verdict::Better).map_or(0.0, share)
     }
 
     fn judge(&self, goal: Statistic) -> Course {
-        match self.of(goal) {
+        match self.number(goal) {
             Some(tested) if matches!(tested.verdict, Verdict::Better | Verdict::Worse) => Course::Decided,
             Some(tested) if is_hopeless(tested) => Course::Hopeless,
             _ => Course::Open,
@@ -195,7 +195,7 @@ pub struct Level {
 
 impl Level {
     /// Of the turns of `conditions` from round `from` on; `None` where these are too short for the number.
-    pub fn of(
+    pub fn from_turns(
         track: &Track,
         conditions: &[usize],
         from: u32,
@@ -300,7 +300,7 @@ mod tests {
             assert_eq!(decided, [2, 7], "{seed}");
             let verdicts = [2, 7].map(|arm: usize| trial.arms[arm].verdict(Statistic::P50));
             assert_eq!(verdicts, [Verdict::Better, Verdict::Worse]);
-            assert_eq!(trial.arms[2].of(Statistic::P50).unwrap().units, (16, 16));
+            assert_eq!(trial.arms[2].number(Statistic::P50).unwrap().units, (16, 16));
         }
     }
 

@@ -62,11 +62,11 @@ pub(super) fn measured(outcomes: &[&Outcome], statistic: NodeStatistic) -> Vec<M
     for outcome in outcomes {
         nodes.entry(Property::Node.typed(*outcome)).or_default().push(outcome);
     }
-    nodes.into_iter().filter_map(|(node, outcomes)| of(node, &outcomes, statistic)).collect()
+    nodes.into_iter().filter_map(|(node, outcomes)| measure(node, &outcomes, statistic)).collect()
 }
 
 /// The numbers of all threads of a node together.
-fn of(node: String, outcomes: &[&Outcome], statistic: NodeStatistic) -> Option<Measured> {
+fn measure(node: String, outcomes: &[&Outcome], statistic: NodeStatistic) -> Option<Measured> {
     let series = |outcome: &&Outcome| outcome.planned_blocks().quantiles(statistic.quantile());
     let threads: Vec<Vec<f64>> = outcomes.iter().map(series).filter(|values| !values.is_empty()).collect();
     let all = threads.concat();

@@ -15,8 +15,8 @@ pub struct Tally {
     pub stated: Option<f64>,
     /// How often it was.
     pub kept: u64,
-    /// Of so many.
-    pub of: u64,
+    /// Of so many trials.
+    pub trials: u64,
 }
 
 /// By how much a share may fall short of what is stated: what is left of exactness in short recordings, and of
@@ -26,19 +26,21 @@ const SLACK: f64 = 0.02;
 impl Tally {
     /// The share of trials in which it was true.
     pub fn share(&self) -> f64 {
-        self.kept as f64 / self.of.max(1) as f64
+        self.kept as f64 / self.trials.max(1) as f64
     }
 
     /// Whether it holds, as far as so many trials can tell.
     pub fn holds(&self) -> bool {
-        self.stated
-            .is_none_or(|stated| self.of > 0 && (self.share() >= stated - SLACK || self.is_chance(stated)))
+        self.stated.is_none_or(|stated| {
+            self.trials > 0 && (self.share() >= stated - SLACK || self.is_chance(stated))
+        })
     }
 
     /// Whether so few trials fall that far short once in a thousand times or more often, though what is stated is so. Of
     /// a thousand trials nothing is put down to chance that [`SLACK`] does not hold.
     fn is_chance(&self, stated: f64) -> bool {
-        self.of < 1_000 && Binomial::new(stated, self.of).is_ok_and(|trials| trials.cdf(self.kept) > 0.001)
+        self.trials < 1_000
+            && Binomial::new(stated, self.trials).is_ok_and(|trials| trials.cdf(self.kept) > 0.001)
     }
 }
 
@@ -58,11 +60,11 @@ pub(crate) fn tallied(seeds: Range<u64>, trial: impl Fn(u64) -> Vec<Observation>
     for (statement, stated, true_here) in parts.into_iter().flatten() {
         let known = tallies.iter().position(|one| one.statement == statement);
         let place = known.unwrap_or_else(|| {
-            tallies.push(Tally { statement, stated, kept: 0, of: 0 });
+            tallies.push(Tally { statement, stated, kept: 0, trials: 0 });
             tallies.len() - 1
         });
         tallies[place].kept += u64::from(true_here);
-        tallies[place].of += 1;
+        tallies[place].trials += 1;
     }
     tallies
 }

@@ -40,7 +40,7 @@ fn try_to_fetch(
     let part = tempfile::NamedTempFile::new_in(&fleet.folder).map_err(wrong)?;
     let into = part.reopen().map_err(wrong)?;
     let (said, came) = kubectl
-        .log(&pod.metadata.name, MEASURE, move |out| taken(out, into))
+        .log(&pod.metadata.name, MEASURE, move |out| decode(out, into))
         .map_err(|error| error.to_string())?;
     if !said.is_success() {
         return Err(said.reason());
@@ -52,7 +52,7 @@ fn try_to_fetch(
     Ok(Fetched::Here)
 }
 
-fn taken(out: Box<dyn Read>, into: File) -> FetchOutcome {
+fn decode(out: Box<dyn Read>, into: File) -> FetchOutcome {
     Some(log_encoding::read(out, into))
 }
 
@@ -77,7 +77,7 @@ mod tests {
     fn only_what_was_written_is_taken() {
         let mut log = Vec::new();
         let expected = log_encoding::write(&b"a recording"[..], &mut log).unwrap();
-        let came = |log: Vec<u8>| taken(Box::new(io::Cursor::new(log)), tempfile::tempfile().unwrap());
+        let came = |log: Vec<u8>| decode(Box::new(io::Cursor::new(log)), tempfile::tempfile().unwrap());
         assert!(is_whole(came(log.clone()), &expected));
         let mut other = Vec::new();
         log_encoding::write(&b"another one"[..], &mut other).unwrap();

@@ -111,10 +111,10 @@ impl Scheduler for Slurm {
                 return State::NotStarted { reason: "not yet".to_owned() };
             };
             // In this order: what has left the queue has left its status before.
-            match (queue.get(job), queue::left(&folder(fleet, *node))) {
+            match (queue.get(job), queue::state_in_folder(&folder(fleet, *node))) {
                 (_, Some(state)) => state,
                 (Some(state), None) => state.clone(),
-                (None, None) => queue::gone(job),
+                (None, None) => queue::state_of_gone(job),
             }
         };
         Ok(nodes.iter().map(of).collect())

@@ -64,7 +64,7 @@ fn tasks_in(said: &str) -> BTreeMap<String, State> {
 }
 
 /// What became of a task that is in no queue and left no status.
-pub(super) fn gone(job: &str) -> State {
+pub(super) fn state_of_gone(job: &str) -> State {
     let known = output("scontrol", &words(&["--oneliner", "show", "job", job]), None).unwrap_or_default();
     let state = known.split_whitespace().find_map(|word| word.strip_prefix("JobState="));
     let reason = match state {
@@ -85,7 +85,7 @@ pub(super) fn gone(job: &str) -> State {
 }
 
 /// What a node has left in its folder.
-pub(super) fn left(folder: &Path) -> Option<State> {
+pub(super) fn state_in_folder(folder: &Path) -> Option<State> {
     let status = end_of(&folder.join("status")).ok()?.trim().parse().ok()?;
     Some(State::ended(status, complaint(&end_of(&folder.join("log")).unwrap_or_default())))
 }
@@ -130,13 +130,13 @@ mod tests {
     fn what_a_node_left_says_how_it_ended() {
         let folder = tempfile::tempdir().unwrap();
         let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
-        assert_eq!(left(folder.path()), None);
+        assert_eq!(state_in_folder(folder.path()), None);
         write("log", &format!("{}\nerror: no disk\n", "x".repeat(5_000)));
         write("status", "2\n");
-        assert_eq!(left(folder.path()), Some(State::Failed { reason: "no disk".into() }));
+        assert_eq!(state_in_folder(folder.path()), Some(State::Failed { reason: "no disk".into() }));
         write("status", "143\n");
-        assert_eq!(left(folder.path()), Some(State::Cancelled));
+        assert_eq!(state_in_folder(folder.path()), Some(State::Cancelled));
         write("status", "what");
-        assert_eq!(left(folder.path()), None);
+        assert_eq!(state_in_folder(folder.path()), None);
     }
 }

@@ -30,7 +30,7 @@ pub(super) fn fetch(fleet: &Fleet, node: usize) -> Result<Fetched, String> {
     let mark = remote_script::mark(fleet);
     let connection = Connection::to(fleet, node);
     let (said, came) = connection
-        .run(&remote_script::hand_over(fleet, node), TRANSFER, move |out| taken(&mark, out, into))?;
+        .run(&remote_script::hand_over(fleet, node), TRANSFER, move |out| copy_after(&mark, out, into))?;
     match came {
         FetchOutcome::TooMany => Err(TOO_LONG.to_owned()),
         FetchOutcome::NotKept(error) => Err(wrong(error)),
@@ -47,7 +47,7 @@ pub(super) fn fetch(fleet: &Fleet, node: usize) -> Result<Fetched, String> {
 }
 
 /// Copies what follows the mark. One that sends more than a recording may have is read no further.
-fn taken(mark: &str, out: Box<dyn Read>, mut into: File) -> FetchOutcome {
+fn copy_after(mark: &str, out: Box<dyn Read>, mut into: File) -> FetchOutcome {
     let Some(from) = after(mark, out) else { return FetchOutcome::Nothing };
     match io::copy(&mut from.take(LONGEST_RECORDING + 1), &mut into) {
         Ok(copied) if copied > LONGEST_RECORDING => FetchOutcome::TooMany,

@@ -32,7 +32,7 @@ const LISTED: [&str; 4] =
 impl Apt {
     /// This machine's own lists, or lists of `architecture` from the same sources, kept in the cache: no right is
     /// needed for them, and nothing of the machine is changed.
-    pub(crate) fn of(
+    pub(crate) fn with_lists_of(
         architecture: Architecture,
         cache: &Path,
         say: &mut dyn FnMut(&str),
@@ -52,7 +52,7 @@ impl Apt {
         say: &mut dyn FnMut(&str),
     ) -> Result<Self, GuestError> {
         let printed = output("apt-get", &["update", "--print-uris"], None)?;
-        let mirror = Mirror::of(&printed).map_err(|found| GuestError::NoMirror { found })?;
+        let mirror = Mirror::from_uris(&printed).map_err(|found| GuestError::NoMirror { found })?;
         let keyring = KEYRINGS.map(Path::new).into_iter().find(|file| file.exists());
         let keyring = keyring.ok_or(GuestError::NoKeyring { wanted: KEYRINGS[0] })?;
         let folder = cache.join(format!("apt-{}-suites", architecture.debian()));

@@ -29,7 +29,7 @@ const WITH_SECURITY: [&str; 2] = ["bookworm", "trixie"];
 impl Mirror {
     /// From what `apt-get update --print-uris` prints: `'http://deb.debian.org/debian/dists/bookworm/InRelease' …`;
     /// otherwise what was found.
-    pub(crate) fn of(printed: &str) -> Result<Self, Vec<String>> {
+    pub(crate) fn from_uris(printed: &str) -> Result<Self, Vec<String>> {
         let quoted = |line: &str| Some(line.strip_prefix('\'')?.split_once('\'')?.0.to_owned());
         let base = |line: &str| quoted(line)?.split_once("/dists/").map(|(base, _)| base.to_owned());
         let mut bases: Vec<String> = printed.lines().filter_map(base).collect();
@@ -98,7 +98,7 @@ mod tests {
 
     fn mirror(bases: &[&str]) -> Result<Mirror, Vec<String>> {
         let line = |base: &&str| format!("'{base}/dists/bookworm/InRelease' somewhere_InRelease 0 \n");
-        Mirror::of(&bases.iter().map(line).collect::<String>())
+        Mirror::from_uris(&bases.iter().map(line).collect::<String>())
     }
 
     #[test]
@@ -137,7 +137,7 @@ mod tests {
         }
         let others = ["http://archive.ubuntu.com/ubuntu"];
         assert_eq!(mirror(&others), Err(others.map(str::to_owned).to_vec()));
-        assert_eq!(Mirror::of("nothing\n'\n"), Err(Vec::new()));
+        assert_eq!(Mirror::from_uris("nothing\n'\n"), Err(Vec::new()));
     }
 
     #[test]

@@ -72,13 +72,16 @@ impl Suite {
     }
 
     fn fetchable(&self, image: &Package) -> Option<Fetchable> {
-        Fetchable::of(image, |name, version| self.package(name, version).cloned())
+        Fetchable::from_image(image, |name, version| self.package(name, version).cloned())
     }
 }
 
 impl Fetchable {
     /// `None` if a part is not there.
-    pub(crate) fn of(image: &Package, find: impl Fn(&str, &Version) -> Option<Package>) -> Option<Self> {
+    pub(crate) fn from_image(
+        image: &Package,
+        find: impl Fn(&str, &Version) -> Option<Package>,
+    ) -> Option<Self> {
         let parts = image.parts();
         if parts.is_empty() {
             return Some(Self { image: image.clone(), files: vec![image.clone()] });

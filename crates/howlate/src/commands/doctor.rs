@@ -19,7 +19,7 @@ pub(crate) fn run(asked: &Doctor) -> Result<Status, Error> {
     let root = asked.root.as_ref().map_or_else(Root::live, Root::at);
     let mut found = examine(&root);
     if asked.root.is_none() {
-        found.splice(0..0, leftover_settings::finding(&howlate_guard::left()));
+        found.splice(0..0, leftover_settings::finding(&howlate_guard::unrestored()));
     }
     let text = if asked.json {
         json(&root, &found)?

@@ -31,7 +31,7 @@ pub(crate) fn howlate(arguments: &[&str]) -> Command {
 /// `nohup`, and shells for what runs behind, have signals ignored, which programs that are started inherit; those that
 /// have a handler they do not.
 pub(crate) fn take_what_is_ignored() {
-    let status = Status::read(&Root::live());
+    let status = Status::read_own(&Root::live());
     for signal in [SIGHUP, SIGINT].into_iter().filter(|signal| status.ignores(*signal)) {
         signal_hook::flag::register(signal, Arc::default()).unwrap();
     }

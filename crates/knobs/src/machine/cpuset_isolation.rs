@@ -24,7 +24,7 @@ pub(crate) const KNOB: Knob = Knob {
 fn look(root: &Root) -> Look {
     let controllers = root.read("/sys/fs/cgroup/cgroup.controllers").unwrap_or_default();
     match controllers.split_whitespace().any(|one| one == "cpuset") {
-        true => Look::left("the program would need a control group of its own; howlate creates none"),
+        true => Look::never_turned("the program would need a control group of its own; howlate creates none"),
         false => Look::Absent("this machine has no cgroup v2 cpuset controller".to_owned()),
     }
 }

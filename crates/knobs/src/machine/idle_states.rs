@@ -50,14 +50,16 @@ fn switched_off(root: &Root, states: &[&String]) -> Writes {
     let (everywhere, partly): (Vec<_>, Vec<_>) = states.iter().map(files).partition(|(_, all_on, _)| *all_on);
     let first = match everywhere.is_empty() {
         true => Writes::default(),
-        false => Writes { remedy: remedy(everywhere.iter().map(|one| one.0.as_str())), ..all(&everywhere) },
+        false => {
+            Writes { remedy: remedy(everywhere.iter().map(|one| one.0.as_str())), ..disable_all(&everywhere) }
+        }
     };
     let rest =
         partly.iter().map(|(_, _, files)| files.only(|now| now == "0")).filter(|files| !files.is_empty());
     rest.fold(first, |writes, files| writes.and(files.write("1")))
 }
 
-fn all(states: &[(String, bool, Files)]) -> Writes {
+fn disable_all(states: &[(String, bool, Files)]) -> Writes {
     states.iter().fold(Writes::default(), |writes, (_, _, files)| writes.and(files.write("1")))
 }
 

@@ -27,7 +27,7 @@ pub(crate) const KNOB: Knob = Knob {
 };
 
 fn look(root: &Root) -> Look {
-    let allowed = Status::read(root).cpus_allowed();
+    let allowed = Status::read_own(root).cpus_allowed();
     if allowed.len() < 2 {
         return Look::Absent("this process may use only one CPU".to_owned());
     }

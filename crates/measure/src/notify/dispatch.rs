@@ -12,7 +12,7 @@ pub(crate) trait With {
     fn with<C: Channel>(self) -> Self::Output;
 }
 
-/// Does it.
+/// Does `work` with the notifier's own channel: compiled once for each.
 pub(crate) fn with<W: With>(notifier: Notifier, work: W) -> W::Output {
     match notifier {
         Notifier::Futex => work.with::<all::Futex>(),

@@ -32,8 +32,8 @@ pub(super) struct Watch<'a> {
     job: &'a Job<'a>,
     log: Arc<SentLog>,
     arrivals: Arrivals,
-    /// Arrivals taken so far.
-    taken: usize,
+    /// How many of them were read.
+    arrivals_read: usize,
     pairing: Pairing,
     blocks: BlockBuilder,
     /// Up to the block's beginning.
@@ -63,7 +63,7 @@ impl<'a> Watch<'a> {
             job,
             log,
             arrivals,
-            taken: 0,
+            arrivals_read: 0,
             pairing: Pairing::default(),
             blocks: BlockBuilder::new(job.task, began),
             before: Progress::new(job.task, in_force),
@@ -150,12 +150,12 @@ impl<'a> Watch<'a> {
     /// poll, but for the `last`.
     fn drain(&mut self, last: bool) {
         let sent = self.log.count();
-        for place in self.taken..self.arrivals.count() {
+        for place in self.arrivals_read..self.arrivals.count() {
             let (number, ran) = self.arrivals.get(place);
             if number > sent && !last {
                 return;
             }
-            self.taken = place + 1;
+            self.arrivals_read = place + 1;
             if self.pairing.take(number, sent) && number > self.job.task.warm_up {
                 self.keep(number, ran);
             }

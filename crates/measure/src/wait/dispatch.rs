@@ -25,7 +25,7 @@ pub(crate) struct Waiting {
 }
 
 impl Waiting {
-    /// Does it.
+    /// Does `work` with the mechanism's own waiter: compiled once for each.
     pub(crate) fn with(self, mechanism: Wait, work: impl WithWaiter) -> io::Result<u64> {
         match self.clock {
             ClockReading::Monotonic => self.with_monotonic(mechanism, work),

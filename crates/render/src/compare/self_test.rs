@@ -54,7 +54,7 @@ pub fn self_test(test: &SelfTest<'_>, width: usize) -> String {
 }
 
 fn share(share: Share) -> String {
-    format!("{} of {}", share.found, share.of)
+    format!("{} of {}", share.found, share.trials)
 }
 
 fn interval(share: Share) -> String {

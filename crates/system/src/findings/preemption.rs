@@ -126,7 +126,7 @@ fn mend(draft: Draft, root: &Root, dynamic: bool, now: &str) -> Draft {
             .apply("install a kernel built with CONFIG_PREEMPT_DYNAMIC or CONFIG_PREEMPT and restart into it")
             .undo("choose the present kernel in the boot menu");
     }
-    let switch = Writes::known(SWITCH, now, "full").remedy;
+    let switch = Writes::to_known_file(SWITCH, now, "full").remedy;
     match Debugfs::read(root, &root.reading(SWITCH)) {
         Debugfs::Refused(refusal) => draft.seen(&refusal).boot("preempt=full"),
         Debugfs::Mounted => draft.mend(switch),

@@ -14,7 +14,7 @@ struct Quota {
 
 impl Quota {
     fn read(root: &Root, group: Cgroup) -> Option<Self> {
-        CpuQuota::of(root, &group).map(|quota| Self { group, quota })
+        CpuQuota::read(root, &group).map(|quota| Self { group, quota })
     }
 
     /// CPUs' worth of time, in hundredths; no limit compares as the most.
@@ -42,9 +42,9 @@ impl Quota {
 ///
 /// Source: `Documentation/scheduler/sched-bwc.rst`, `Documentation/admin-guide/cgroup-v2.rst`.
 pub(super) fn examine(root: &Root) -> Option<Finding> {
-    let groups = CpuCgroups::of(root, SELF).upwards().into_iter();
+    let groups = CpuCgroups::read(root, SELF).upwards().into_iter();
     let tightest = groups.filter_map(|group| Quota::read(root, group)).min_by_key(Quota::hundredths)?;
-    let stat = CpuStat::of(root, &tightest.group);
+    let stat = CpuStat::read(root, &tightest.group);
     let draft = match tightest.quota.quota_us {
         None => finding(FindingId::CpuQuota, Verdict::Good, "this control group has no CPU quota"),
         Some(quota) => limited(&tightest, quota, &stat),

@@ -21,7 +21,7 @@ const WHY: &str = "This kernel divides real-time running time among control grou
 ///
 /// Source: `Documentation/scheduler/sched-rt-group.rst`, `Documentation/admin-guide/cgroup-v2.rst`.
 pub(super) fn examine(root: &Root) -> Option<Finding> {
-    if let Some(group) = CpuCgroups::of(root, SELF).v1 {
+    if let Some(group) = CpuCgroups::read(root, SELF).v1 {
         let share = root.reading(group.file("cpu.rt_runtime_us"));
         if !share.is_missing() {
             return Some(by_share(root, &group, &share));
@@ -37,7 +37,8 @@ pub(super) fn examine(root: &Root) -> Option<Finding> {
 /// Whether the kernel divides real-time running time among groups; `None` when that cannot
 /// be told. The share file exists only where it does.
 pub(super) fn divides(root: &Root) -> Option<bool> {
-    let shown = CpuCgroups::of(root, SELF).v1.is_some_and(|group| root.has(&group.file("cpu.rt_runtime_us")));
+    let shown =
+        CpuCgroups::read(root, SELF).v1.is_some_and(|group| root.has(&group.file("cpu.rt_runtime_us")));
     if shown { Some(true) } else { enabled(root) }
 }
 
@@ -60,7 +61,7 @@ fn evidence(root: &Root, draft: Draft) -> Draft {
 
 /// The lines about the hierarchies that divide CPU time.
 fn own_groups(root: &Root) -> Reading {
-    CgroupMembership::of(root, SELF).about_cpu_time()
+    CgroupMembership::read(root, SELF).about_cpu_time()
 }
 
 fn by_share(root: &Root, group: &Cgroup, share: &Reading) -> Finding {
@@ -91,8 +92,8 @@ fn mend_share(root: &Root, draft: Draft, group: &Cgroup) -> Draft {
 
 fn by_unified(root: &Root) -> Finding {
     // Where a v1 hierarchy divides CPU time, the unified one says nothing about it.
-    let by_v1 = CgroupMembership::of(root, SELF).v1("cpu").is_some();
-    let Some(group) = CpuCgroups::of(root, SELF).v2.filter(|_| !by_v1) else {
+    let by_v1 = CgroupMembership::read(root, SELF).v1("cpu").is_some();
+    let Some(group) = CpuCgroups::read(root, SELF).v2.filter(|_| !by_v1) else {
         return unknown(root).end();
     };
     match group.upwards().into_iter().find(|group| root.has(&CpuQuota::file(group))) {
@@ -149,7 +150,7 @@ fn not_divided(root: &Root) -> Finding {
 
 /// Without the build's configuration only a group with its own CPU settings is suspect.
 fn by_guess(root: &Root) -> Option<Finding> {
-    let group = CpuCgroups::of(root, SELF).v2?;
+    let group = CpuCgroups::read(root, SELF).v2?;
     let controlled = group.upwards().into_iter().any(|group| root.has(&CpuQuota::file(&group)));
     controlled.then(|| unknown(root).end())
 }

@@ -29,12 +29,14 @@ const LOSSES: usize = 4;
 /// Reads one record; `None` if it is not one.
 pub(super) fn parse(bytes: &[u8], interrupts: &mut Interrupts) -> Option<TracedSleep> {
     let mut fields = Fields(bytes);
-    let asleep_since = fields.seen()?;
+    let asleep_since = fields.time_if_seen()?;
     let (soft, hard) = (fields.time()?, fields.time()?);
-    let (interrupt, first_served, served) = (fields.seen()?, fields.time()?, fields.time()?);
-    let (waking, runnable, switched_in) = (fields.time()?, fields.time()?, fields.seen()?);
-    let (first_fault, asleep_again, unnamed) = (fields.seen()?, fields.seen()?, fields.span()?);
-    let (deferred, idle_since, called) = (fields.seen()?, fields.seen()?, fields.seen()?);
+    let (interrupt, first_served, served) = (fields.time_if_seen()?, fields.time()?, fields.time()?);
+    let (waking, runnable, switched_in) = (fields.time()?, fields.time()?, fields.time_if_seen()?);
+    let (first_fault, asleep_again, unnamed) =
+        (fields.time_if_seen()?, fields.time_if_seen()?, fields.span()?);
+    let (deferred, idle_since, called) =
+        (fields.time_if_seen()?, fields.time_if_seen()?, fields.time_if_seen()?);
     let (tid, cpu, by, flags) = (fields.u32()?, fields.u32()?, fields.u32()?, fields.u32()?);
     let (state, losses, stopper, occupants) = (fields.u32()?, fields.u32()?, fields.u32()?, fields.u32()?);
     let (by_comm, stopper_comm) = (fields.comm()?, fields.comm()?);
@@ -49,7 +51,7 @@ pub(super) fn parse(bytes: &[u8], interrupts: &mut Interrupts) -> Option<TracedS
         all.iter().filter(|(what, _)| *what == wanted).map(|(_, one)| one.clone()).collect()
     };
     let by_number = (LOST_TO..).step_by(LOST_TO as usize).zip(stretches);
-    let known = by_number.filter_map(|(number, stretch)| Some(stretch?.by(of(number))));
+    let known = by_number.filter_map(|(number, stretch)| Some(stretch?.split_by(of(number))));
     let lost = known.flatten().collect();
     let deferred =
         deferred.map(|at| Deferred { interrupt: at, interrupted: by.clone(), occupants: of(BEFORE) });
@@ -129,7 +131,7 @@ fn stretches(fields: &mut Fields<'_>, losses: u32) -> Option<Vec<Option<Stretch>
 
 impl Stretch {
     /// The stretch by who had the CPU: `occupants`, the last one first. What they had not, nobody knows; that was before.
-    fn by(&self, occupants: Vec<Occupant>) -> Vec<Lost> {
+    fn split_by(&self, occupants: Vec<Occupant>) -> Vec<Lost> {
         let mut until = self.until;
         let mut all = Vec::new();
         for Occupant { who: to, ns } in occupants {

@@ -88,7 +88,7 @@ impl Cpu {
     pub(super) fn defers(&mut self, at: MonotonicTime) {
         let interrupt = self.tick.or(self.handler.map(|(_, began)| began)).unwrap_or(at);
         let (interrupted, idle_since) = (self.running(), self.idle_since());
-        self.deferred.get_or_insert_with(|| Deferral::by(interrupt, interrupted, idle_since));
+        self.deferred.get_or_insert_with(|| Deferral::from_interrupt(interrupt, interrupted, idle_since));
     }
 
     /// The name of the thread that has the CPU is known now.

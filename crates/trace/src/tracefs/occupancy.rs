@@ -47,7 +47,7 @@ pub(super) struct Deferral {
 
 impl Deferral {
     /// By that interrupt, which came upon `interrupted`, or upon nobody since then.
-    pub(super) const fn by(
+    pub(super) const fn from_interrupt(
         interrupt: MonotonicTime,
         interrupted: Has,
         idle_since: Option<MonotonicTime>,

@@ -29,7 +29,7 @@ pub enum WaitChoice {
     /// The best that can be had.
     #[default]
     Auto,
-    /// This one.
+    /// This one or none.
     Only(WaitSource),
 }
 

@@ -127,7 +127,7 @@ impl Sampling {
 
     /// What it is at, and where it sleeps if it does; `None` once it has ended.
     fn doing(&mut self, tid: u32) -> Option<Doing> {
-        let status = Status::of(&self.root, tid);
+        let status = Status::read(&self.root, tid);
         status.reading.text().filter(|_| !status.has_ended())?;
         let asleep = status.is_asleep().then(|| {
             let function = self.root.read(&format!("/proc/{tid}/wchan")).unwrap_or_default();

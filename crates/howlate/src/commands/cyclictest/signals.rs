@@ -26,7 +26,7 @@ impl Signals {
         {
             flag::register(signal, Arc::clone(set)).map_err(Failure::Signals)?;
         }
-        if !Status::read(&Root::live()).ignores(SIGHUP) {
+        if !Status::read_own(&Root::live()).ignores(SIGHUP) {
             flag::register(SIGHUP, Arc::clone(&interrupted)).map_err(Failure::Signals)?;
         }
         Ok(Self { interrupted, print, store })

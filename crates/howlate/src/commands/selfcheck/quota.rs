@@ -15,7 +15,7 @@ impl Quota {
     pub(super) fn make() -> Result<Self, String> {
         let name = format!("howlate-selfcheck-{}", std::process::id());
         let above: Vec<String> =
-            CpuCgroups::of(&Root::live(), SELF).upwards().iter().map(Cgroup::folder).collect();
+            CpuCgroups::read(&Root::live(), SELF).upwards().iter().map(Cgroup::folder).collect();
         Guard::default().group(&above, &name, QUOTA, PERIOD).map(Self)
     }
 
@@ -31,7 +31,7 @@ impl Quota {
 
     /// What the group is to be called: its path, as the kernel has it of a process in it.
     pub(super) fn name_of(&self, process: u32) -> Option<String> {
-        let groups = CpuCgroups::of(&Root::live(), process).upwards();
+        let groups = CpuCgroups::read(&Root::live(), process).upwards();
         groups.iter().find(|group| group.folder() == self.0.path()).map(|group| group.name().to_owned())
     }
 }

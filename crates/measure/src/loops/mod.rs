@@ -65,7 +65,7 @@ pub(crate) trait Job: Sized {
 
 /// Wake-ups that come first and are forgotten.
 pub(crate) struct WarmUp {
-    /// How many.
+    /// How many wake-ups.
     pub(crate) samples: u64,
     /// Where they go. Made before the run, so that the run allocates nothing.
     pub(crate) forgotten: RingWriter,

@@ -50,7 +50,7 @@ fn architecture(root: &Root) -> String {
 }
 
 fn allowed(root: &Root) -> CpuSet {
-    Status::read(root).cpus_allowed()
+    Status::read_own(root).cpus_allowed()
 }
 
 /// `MemTotal` is in KiB, whatever the unit says: `proc_meminfo(5)`.

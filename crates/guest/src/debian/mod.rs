@@ -107,7 +107,7 @@ fn choose(
     let apt = |say: &mut dyn FnMut(&str)| Apt::of_all_suites(architecture, cache, say);
     match &asked.origin {
         DebianOrigin::Machine => {
-            let apt = Apt::of(architecture, cache, say)?;
+            let apt = Apt::with_lists_of(architecture, cache, say)?;
             candidate(&apt, flavour, architecture).map(|kernel| (apt, kernel))
         }
         DebianOrigin::Suite(name) => {
@@ -133,7 +133,7 @@ fn candidate(apt: &Apt, flavour: Flavour, architecture: Architecture) -> Result<
     let newest = packages(&apt.show(&["--no-all-versions", &stands_for])?);
     let (name, version) = newest.first().and_then(Package::stands_for).ok_or_else(unknown)?;
     let image = show(name, version).ok_or_else(unknown)?;
-    Fetchable::of(&image, show).ok_or_else(unknown)
+    Fetchable::from_image(&image, show).ok_or_else(unknown)
 }
 
 /// Fetches into a folder of its own first, so that one that is there is complete.
