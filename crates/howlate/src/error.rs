@@ -28,10 +28,6 @@ pub(crate) enum Error {
     #[error(transparent)]
     Plan(#[from] PlanError),
     #[error(transparent)]
-    Create(#[from] CreateError),
-    #[error(transparent)]
-    Read(#[from] ReadError),
-    #[error(transparent)]
     Sources(#[from] NoSource),
     #[error("there is no recording in {}", path.display())]
     NoRecordings { path: PathBuf },
@@ -45,8 +41,6 @@ pub(crate) enum Error {
     PlanIncludes { path: PathBuf, most: usize },
     #[error(transparent)]
     Session(#[from] SessionError),
-    #[error(transparent)]
-    Load(#[from] StartError),
     #[error("cannot write the result: {0}")]
     Output(#[from] io::Error),
     #[error("cannot write the result: {0}")]
@@ -83,8 +77,6 @@ pub(crate) enum Error {
     NothingToOpen,
     #[error("cannot open {}: xdg-open {reason}", path.display())]
     CannotOpen { path: PathBuf, reason: String },
-    #[error(transparent)]
-    Tracer(#[from] TracerMissing),
     #[error("no run is kept here")]
     NothingKept,
     #[error("{} was made without --why", path.display())]
@@ -125,6 +117,19 @@ pub(crate) enum Error {
     NoCommand(String),
 }
 
+/// What can go wrong in a session goes wrong in the same words outside of one.
+macro_rules! as_in_a_session {
+    ($($error:ty),*) => {
+        $(impl From<$error> for Error {
+            fn from(error: $error) -> Self {
+                Self::Session(error.into())
+            }
+        })*
+    };
+}
+
+as_in_a_session!(StartError, CreateError, ReadError, TracerMissing);
+
 impl Error {
     /// Whether nobody reads standard output any more, which is no failure of ours.
     pub(crate) fn is_a_reader_that_left(&self) -> bool {
@@ -157,8 +162,6 @@ impl Error {
             Self::NotForGuests(found) => Some(found.hint().into()),
             Self::OutputOfGuest(option) => Some(format!("write it before the `--`: `howlate guest {option} … -- …`")),
             Self::Session(error) => session_hint(error),
-            Self::Create(error) => Some(create_hint(error)),
-            Self::Read(error) => Some(read_hint(error)),
             Self::Sources(NoSource::Unreadable { .. }) => {
                 Some("give recordings that were made with `--out`; `howlate show FILE` says what is wrong with one".into())
             }
@@ -200,7 +203,6 @@ impl Error {
             Self::Prometheus { .. } => Some("name a file in a folder that exists and that you may write to, such as `/var/lib/prometheus/node-exporter/howlate.prom`".into()),
             Self::NothingToOpen => Some("name a file with `--out`".into()),
             Self::CannotOpen { path, .. } => Some(format!("it has been written: open {} in a browser", shell_path(path))),
-            Self::Tracer(_) => Some(OTHER_TRACER.into()),
             Self::NothingKept => Some("measure first, such as with `howlate cyclic`, or give the path of a recording".into()),
             Self::NothingTraced { .. } => Some("record again, such as with `howlate cyclic --why --out result.jsonl`".into()),
             Self::NothingPeriodic => Some("measure with `howlate cyclic`, or choose another `--format`: `howlate show --help` lists them".into()),
@@ -222,7 +224,6 @@ impl Error {
             Self::FleetOption(option) => Some(option.hint().into()),
             Self::FleetWords { .. } => Some("`howlate run --help` lists what it takes".into()),
             Self::NoCommand(_) => Some("`howlate --help` lists the commands".into()),
-            Self::Load(error) => load_hint(error),
             Self::Output(_) | Self::Json(_) => None,
         }
     }
@@ -237,15 +238,12 @@ fn not_traced(left_out: &[Caveat]) -> String {
     left_out.iter().filter_map(reason).collect::<Vec<_>>().join("; ")
 }
 
-/// Where a tracer was asked for by name.
-const OTHER_TRACER: &str = "`--tracer auto` takes the best available";
-
 fn session_hint(error: &SessionError) -> Option<String> {
     match error {
         SessionError::Load(error) => load_hint(error),
         SessionError::Create(error) => Some(create_hint(error)),
         SessionError::Read(error) => Some(read_hint(error)),
-        SessionError::Tracer(_) => Some(OTHER_TRACER.into()),
+        SessionError::Tracer(_) => Some("`--tracer auto` takes the best available".into()),
         SessionError::Engine(EngineError::Thread { .. }) => {
             Some("the limit on threads may be reached: see `ulimit -u` and the cgroup's pids.max".into())
         }

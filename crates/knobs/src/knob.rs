@@ -1,4 +1,5 @@
-//! A knob, and what it is on one machine.
+//! A knob, and what it is on one machine. What it does and costs is said beside what it changes: a knob is a row of data, and its
+//! sentences are columns of it.
 
 use howlate_model::{PermanentWay, Scope};
 use howlate_procfs::{Root, Unreadable};

@@ -1,5 +1,6 @@
-//! What `howlate doctor` finds. What it is about and what it means are values; what was found, why it matters and what to do
-//! are sentences, finished where the machine was read.
+//! What `howlate doctor` finds. What it is about and what it means are values, and whatever decides by a finding decides by
+//! those; what was found, why it matters and what to do are sentences that nothing decides by, finished where the machine was
+//! read. They are data, each beside the rule that it belongs to: worded elsewhere, every finding would be written twice.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -142,8 +142,7 @@ impl Looking<'_> {
     fn shown(&mut self, lasted: Span) -> Shown {
         let table: Table = self.adding.table();
         let cpus = sched::bindable().map_or(1, |cpus| cpus.len());
-        let refused = self.refused.as_ref().map(ToString::to_string);
-        Shown { source: self.reader.source().name(), refused, lasted, cpus, table }
+        Shown { source: self.reader.source().name(), refused: self.refused.clone(), lasted, cpus, table }
     }
 
     /// In place, where that can be: there is more to come.

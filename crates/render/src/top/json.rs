@@ -21,7 +21,7 @@ struct Document<'a> {
     tracer: &'static str,
     /// Why a better one cannot be had.
     #[serde(skip_serializing_if = "Option::is_none")]
-    refused: Option<&'a str>,
+    refused: Option<String>,
     /// How long was looked.
     lasted_ns: u64,
     /// CPUs that are on.
@@ -127,7 +127,7 @@ impl Top {
             howlate: env!("CARGO_PKG_VERSION"),
             command: "top",
             tracer: self.source,
-            refused: self.refused.as_deref(),
+            refused: self.refused.as_ref().map(ToString::to_string),
             lasted_ns: self.lasted.as_nanos(),
             cpus: self.cpus,
             lost: Lost { unseen, threads, stacks },

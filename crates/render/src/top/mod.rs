@@ -6,7 +6,7 @@ mod text;
 mod words;
 
 use howlate_analyse::waits::{Order, Table, WaitKind, Waiter};
-use howlate_model::Span;
+use howlate_model::{Span, TracerRefusal};
 
 pub use json::top_schema;
 pub use keys::ORDERS;
@@ -17,7 +17,7 @@ pub struct Top {
     /// Where it is known from.
     pub source: &'static str,
     /// Why it is not known from a better source.
-    pub refused: Option<String>,
+    pub refused: Option<TracerRefusal>,
     /// How long the while was.
     pub lasted: Span,
     /// CPUs that are on.

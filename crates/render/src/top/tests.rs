@@ -1,6 +1,7 @@
 //! Tables of a machine made up.
 
 use howlate_analyse::waits::{Behind, Reason, Sum, Wait};
+use howlate_model::TracerRefusal;
 
 use super::*;
 
@@ -136,9 +137,9 @@ fn what_was_lost_is_said() {
 
 #[test]
 fn what_proc_cannot_tell_is_said() {
-    let top = Top { source: "proc", refused: Some("not permitted: run as root".into()), ..machine() };
+    let top = Top { source: "proc", refused: Some(TracerRefusal::NotPermitted), ..machine() };
     let text = top.text(&TopView::default(), 100);
-    assert!(text.contains("Tracer bpf: not permitted: run as root."), "{text}");
+    assert!(text.contains("Tracer bpf: not permitted: run as root,"), "{text}");
     assert!(text.contains("at least") && text.contains("sampled"), "{text}");
 }
 
