@@ -1,6 +1,6 @@
 //! What `fuzz/` feeds: everything that a probe can print.
 
-use howlate_model::{MonotonicTime, Policy, Runtime, Sleeper, Span, Task, Work};
+use howlate_model::{MonotonicTime, Runtime, Sleeper, Span, Task, Work};
 
 use crate::blocks::Blocks;
 use crate::protocol::{Hello, Report};
@@ -22,17 +22,6 @@ pub fn talk(text: &str) {
 }
 
 fn task() -> Task {
-    Task {
-        condition: 0,
-        round: 0,
-        work: Work::Sleep { mechanism: Sleeper::Runtime(Runtime::C), target_ns: Span::from_millis(1) },
-        policy: Policy::OTHER,
-        slack: None,
-        slice: None,
-        cpu: None,
-        samples: None,
-        warm_up: 0,
-        phase: Span::ZERO,
-        keep_series: true,
-    }
+    let mechanism = Sleeper::Runtime(Runtime::C);
+    Task { keep_series: true, ..Task::doing(Work::Sleep { mechanism, target_ns: Span::from_millis(1) }) }
 }

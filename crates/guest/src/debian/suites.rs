@@ -152,55 +152,36 @@ mod tests {
 
     const HERE: Architecture = Architecture::X86_64;
 
-    /// A line per package: its name after `linux-`, its version, and what it needs in just that version.
-    fn list(packages: &[(&str, &str, &str)]) -> String {
-        let stanza = |(name, version, needs): &(&str, &str, &str)| {
-            let needs: Vec<String> =
-                needs.split_whitespace().map(|name| format!("linux-{name} (= {version})")).collect();
-            let needs = needs.join(", ");
-            format!("Package: linux-{name}\nVersion: {version}\nDepends: kmod, {needs}\nSHA256: {name}\n")
-        };
-        packages.iter().map(stanza).collect::<Vec<_>>().join("\n")
+    /// A line per package: its suite and what that is at present, its name after `linux-`, its version, and what it needs in
+    /// just that version. The last one of bookworm is another kernel for the same suite, which its users do not get.
+    const PACKAGES: &str = "\
+bookworm           oldstable           image-amd64                  6.1.176-1        image-6.1.0-50-amd64
+bookworm           oldstable           image-6.1.0-50-amd64         6.1.176-1
+bookworm-security  oldstable-security  image-amd64                  6.1.192-2        image-6.1.0-56-amd64
+bookworm-security  oldstable-security  image-6.1.0-56-amd64         6.1.192-2
+bookworm-security  oldstable-security  image-6.12.9+deb12-amd64     6.12.9-1~deb12u1
+trixie-backports   stable-backports    image-rt-amd64               7.3.4-1~bpo13+1  image-7.3.4+deb13-rt-amd64
+trixie-backports   stable-backports    image-7.3.4+deb13-rt-amd64   7.3.4-1~bpo13+1  binary-7.3.4+deb13-rt-amd64 modules-7.3.4+deb13-rt-amd64
+trixie-backports   stable-backports    binary-7.3.4+deb13-rt-amd64  7.3.4-1~bpo13+1
+trixie-backports   stable-backports    modules-7.3.4+deb13-rt-amd64 7.3.4-1~bpo13+1
+trixie-backports   stable-backports    image-7.3.2+deb13-amd64      7.3.2-1~bpo13+1  binary-gone
+rc-buggy           experimental        image-7.3-amd64              7.3~rc7-1~exp1
+";
+
+    /// Adds the list of a suite that has one package.
+    fn add(suites: &mut Vec<Suite>, row: &str) {
+        let words: Vec<&str> = row.split_whitespace().collect();
+        let [codename, present, name, version, needs @ ..] = &words[..] else { panic!("{row}") };
+        let needs: Vec<String> = needs.iter().map(|name| format!("linux-{name} (= {version})")).collect();
+        let needs = needs.join(", ");
+        let list =
+            format!("Package: linux-{name}\nVersion: {version}\nDepends: kmod, {needs}\nSHA256: {name}\n");
+        Suite::add(suites, codename, present, &list);
     }
 
     fn suites() -> Vec<Suite> {
         let mut suites = Vec::new();
-        let mut add =
-            |codename, present, packages: &[_]| Suite::add(&mut suites, codename, present, &list(packages));
-        add(
-            "bookworm",
-            "oldstable",
-            &[
-                ("image-amd64", "6.1.176-1", "image-6.1.0-50-amd64"),
-                ("image-6.1.0-50-amd64", "6.1.176-1", ""),
-            ],
-        );
-        add(
-            "bookworm-security",
-            "oldstable-security",
-            &[
-                ("image-amd64", "6.1.192-2", "image-6.1.0-56-amd64"),
-                ("image-6.1.0-56-amd64", "6.1.192-2", ""),
-                // Another kernel for the same suite, which its users do not get.
-                ("image-6.12.9+deb12-amd64", "6.12.9-1~deb12u1", ""),
-            ],
-        );
-        add(
-            "trixie-backports",
-            "stable-backports",
-            &[
-                ("image-rt-amd64", "7.3.4-1~bpo13+1", "image-7.3.4+deb13-rt-amd64"),
-                (
-                    "image-7.3.4+deb13-rt-amd64",
-                    "7.3.4-1~bpo13+1",
-                    "binary-7.3.4+deb13-rt-amd64 modules-7.3.4+deb13-rt-amd64",
-                ),
-                ("binary-7.3.4+deb13-rt-amd64", "7.3.4-1~bpo13+1", ""),
-                ("modules-7.3.4+deb13-rt-amd64", "7.3.4-1~bpo13+1", ""),
-                ("image-7.3.2+deb13-amd64", "7.3.2-1~bpo13+1", "binary-gone"),
-            ],
-        );
-        add("rc-buggy", "experimental", &[("image-7.3-amd64", "7.3~rc7-1~exp1", "")]);
+        PACKAGES.lines().for_each(|row| add(&mut suites, row));
         suites
     }
 
@@ -263,12 +244,7 @@ mod tests {
     #[test]
     fn a_kernel_is_listed_once_and_the_newest_first() {
         let mut suites = suites();
-        Suite::add(
-            &mut suites,
-            "bookworm-updates",
-            "oldstable-updates",
-            &list(&[("image-6.1.0-56-amd64", "6.1.192-2", "")]),
-        );
+        add(&mut suites, "bookworm-updates oldstable-updates image-6.1.0-56-amd64 6.1.192-2");
         let names: Vec<String> = suites[0].kernels(HERE).into_iter().map(|one| one.image.name).collect();
         assert_eq!(
             names,
