@@ -1,5 +1,5 @@
 //! `howlate_VERSION_ARCHITECTURE.deb`: an archive of `ar`, as deb(5) has it, written here so that its bytes do not
-//! depend on the machine's tools.
+//! depend on the machine's tools. Not cargo-deb: it would have to be built first, and this is two archives and five small files.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,5 +1,8 @@
 //! `howlate-VERSION.cdx.json`: what is built into the program, as CycloneDX 1.5 has it.
 //!
+//! Not cargo-cyclonedx: it writes the time and a random number into each file, so that no two builds are the same
+//! (cyclonedx-rust-cargo, number 514).
+//!
 //! Source: <https://cyclonedx.org/docs/1.5/json/>
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

@@ -1,4 +1,4 @@
-//! The keys of a terminal, as they are pressed.
+//! The keys of a terminal, as they are pressed: two flags of termios(3), too little to build crossterm for.
 
 use std::io::{self, IsTerminal};
 
