@@ -1,0 +1,43 @@
+//! Options of `howlate show`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use howlate_model::{Limit, Margin};
+
+use super::format::Format;
+use super::output::file_name;
+
+/// Results of saved recordings, as tables or for programs
+#[derive(Args)]
+#[command(after_help = "Examples:\n  \
+howlate show\n  \
+howlate show run.jsonl --plot\n  \
+howlate show run.jsonl --format csv > run.csv\n  \
+howlate show results/")]
+pub(crate) struct Show {
+    /// Recordings; the most recent run if left out
+    #[arg(value_name = "RECORDING")]
+    pub(crate) recordings: Vec<PathBuf>,
+    /// What to print
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+    /// End with status 1 when a result exceeds this, such as 'max>100us' or 'p99.9>50us'
+    #[arg(long, value_name = "LIMIT")]
+    pub(crate) fail_above: Vec<Limit>,
+    /// Of several machines: differences between them within this do not count; a tenth of their middle if left out
+    #[arg(long, value_name = "LENGTH|SHARE", allow_hyphen_values = true)]
+    pub(crate) margin: Option<Margin>,
+    /// Also draw histograms and percentile curves
+    #[arg(long, conflicts_with = "format")]
+    pub(crate) plot: bool,
+    /// Also write the results for Prometheus' node_exporter, replacing what the file held
+    #[arg(long, value_name = "FILE")]
+    pub(crate) prometheus: Option<PathBuf>,
+    /// Also save one row for each block of each condition and machine, as Parquet
+    #[arg(long, value_name = "FILE", value_parser = file_name, value_hint = clap::ValueHint::FilePath)]
+    pub(crate) blocks_out: Option<PathBuf>,
+    /// Draw with ASCII only; always so if the locale is not UTF-8
+    #[arg(long, requires = "plot")]
+    pub(crate) ascii: bool,
+}
