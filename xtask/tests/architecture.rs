@@ -23,7 +23,6 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("howlate-plan", &["howlate-model"]),
     ("howlate-cyclictest", &["howlate-model"]),
     ("howlate-load", &["howlate-model", "howlate-linux", "howlate-safe-path", "howlate-procfs"]),
-    ("howlate-inject", &["howlate-model", "howlate-linux", "howlate-procfs"]),
     ("howlate-guard", &["howlate-model", "howlate-linux", "howlate-safe-path", "howlate-procfs"]),
     ("howlate-measure", &["howlate-model", "howlate-linux", "howlate-safe-path"]),
     ("howlate-runtimes", &["howlate-model", "howlate-linux", "howlate-safe-path", "howlate-procfs"]),
@@ -57,6 +56,18 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "howlate-render",
             "howlate-runtimes",
             "howlate-system",
+            "howlate-trace",
+        ],
+    ),
+    // It makes causes, has them traced, and judges what comes of it.
+    (
+        "howlate-selfcheck",
+        &[
+            "howlate-model",
+            "howlate-analyse",
+            "howlate-guard",
+            "howlate-linux",
+            "howlate-procfs",
             "howlate-trace",
         ],
     ),

@@ -41,6 +41,7 @@ mod recording;
 mod refused;
 mod runtime;
 mod schema;
+mod self_check;
 mod setting;
 mod shell;
 mod sleeper;
@@ -102,6 +103,7 @@ pub use recording::{CONDITIONS_MOST, End, FORMAT, Header, HowEnded, Line, Resume
 pub use refused::Refused;
 pub use runtime::{OwnProgram, Runtime};
 pub use schema::{schema_as_read, schema_as_written};
+pub use self_check::{CheckedClass, Detection, HITS_NEEDED, SHARE_NEEDED, Score, SelfCheck};
 pub use setting::Setting;
 pub use shell::{shell_path, shell_word};
 pub use sleeper::{Sleeper, UnknownSleeper};
