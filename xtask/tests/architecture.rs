@@ -24,7 +24,6 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("howlate-plan", &["howlate-model"]),
     ("howlate-cyclictest", &["howlate-model"]),
     ("howlate-load", &["howlate-model", "howlate-linux", "howlate-safe-path", "howlate-procfs"]),
-    ("howlate-inject", &["howlate-model", "howlate-linux", "howlate-procfs"]),
     ("howlate-guard", &["howlate-model", "howlate-linux", "howlate-safe-path", "howlate-procfs"]),
     ("howlate-measure", &["howlate-model", "howlate-linux", "howlate-safe-path"]),
     ("howlate-runtimes", &["howlate-model", "howlate-linux", "howlate-safe-path", "howlate-procfs"]),
@@ -77,6 +76,18 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "howlate-session",
             "howlate-trace",
             "howlate-watch",
+        ],
+    ),
+    // It makes causes, has them traced, and judges what comes of it.
+    (
+        "howlate-selfcheck",
+        &[
+            "howlate-model",
+            "howlate-analyse",
+            "howlate-guard",
+            "howlate-linux",
+            "howlate-procfs",
+            "howlate-trace",
         ],
     ),
     // Another page with the same words: it takes them from `render`.

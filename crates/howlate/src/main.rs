@@ -60,7 +60,7 @@ fn main() -> ExitCode {
 
 /// Does a helper's work if this program has started itself again as one.
 fn serve_as_helper() -> Option<io::Result<()>> {
-    let others = [howlate_load::HELPER, howlate_inject::HELPER, howlate_guard::GUARDIAN];
+    let others = [howlate_load::HELPER, howlate_selfcheck::inject::HELPER, howlate_guard::GUARDIAN];
     howlate_measure::HELPERS.iter().chain(&others).find_map(Helper::serve_if_asked)
 }
 

@@ -90,7 +90,7 @@ pub use quick::quick;
 pub use ratio::times_as_much;
 pub use result::{report, report_titled};
 pub use screen::Screen;
-pub use self_check::{CheckedClass, Outcome as CheckOutcome, SelfCheck};
+pub use self_check::{self_check, self_check_json};
 pub use top::{ORDERS, Top, TopView, top_schema};
 pub use tune::{
     Confirmed, ConfirmedNumber, Fate, Listed, TuneReport, TuneRow, TunedProgram, Unrestored,

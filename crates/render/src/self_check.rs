@@ -1,6 +1,6 @@
 //! What `howlate selfcheck` found.
 
-use howlate_analyse::cause::{HITS_NEEDED, Score, Verdict};
+use howlate_model::{CheckedClass, Detection, HITS_NEEDED, Score, SelfCheck};
 use serde::Serialize;
 
 use crate::cause_words::percent;
@@ -9,142 +9,65 @@ use crate::prose::wrapped;
 use crate::style::{DIM, GOOD, HEADING, WARN, paint};
 use crate::table::Columns;
 
-/// What became of causes that were made on purpose. Names are public: add, never rename.
-#[derive(Clone, Debug, Serialize)]
-pub struct SelfCheck {
+/// What machines read. Names are public: add, never rename.
+#[derive(Serialize)]
+struct Printed<'a> {
     format: u32,
     howlate: &'static str,
     command: &'static str,
-    /// The tracer that was checked; absent where there is none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tracer: Option<String>,
-    /// Better tracers that cannot be had, with the reason.
-    pub refused: Vec<String>,
-    /// The CPU on which it happened.
-    pub cpu: u32,
-    /// Every class that was asked for.
-    pub classes: Vec<CheckedClass>,
-}
-
-/// One class of causes.
-#[derive(Clone, Debug, Serialize)]
-pub struct CheckedClass {
-    /// Its name.
-    pub class: &'static str,
-    /// What became of it.
-    pub result: Outcome,
-    /// Why it was not made.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-    /// How well it was found.
     #[serde(flatten)]
-    pub score: Option<Score>,
+    check: &'a SelfCheck,
 }
 
-/// What became of a class.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Outcome {
-    /// It was found.
-    Found,
-    /// It was not.
-    Missed,
-    /// It hit too few wake-ups to tell.
-    TooFew,
-    /// It could not be made here.
-    NotMade,
+/// One object.
+///
+/// # Errors
+///
+/// When serde cannot write it, which no value of this type makes it do.
+pub fn self_check_json(check: &SelfCheck) -> serde_json::Result<String> {
+    let printed = Printed { format: 1, howlate: env!("CARGO_PKG_VERSION"), command: "selfcheck", check };
+    Ok(serde_json::to_string_pretty(&printed)? + "\n")
 }
 
-impl CheckedClass {
-    /// A class that was made.
-    pub fn from_score(class: &'static str, score: Score) -> Self {
-        let result = match score.verdict() {
-            Verdict::Found => Outcome::Found,
-            Verdict::Missed => Outcome::Missed,
-            Verdict::TooFew => Outcome::TooFew,
-        };
-        Self { class, result, reason: None, score: Some(score) }
-    }
-
-    /// A class that was not.
-    pub const fn not_made(class: &'static str, reason: String) -> Self {
-        Self { class, result: Outcome::NotMade, reason: Some(reason), score: None }
-    }
+/// A table of what was made, and a line for each class that was not.
+pub fn self_check(check: &SelfCheck, width: usize) -> String {
+    let tracer = check.tracer.as_deref().unwrap_or("none");
+    let title = format!("Known causes, made on CPU {}, and what tracer {tracer} made of them", check.cpu);
+    let notes: Vec<String> = notes(check).map(|note| wrapped(&note, width, 2)).collect();
+    let parts = [
+        paint(HEADING, wrapped(&title, width, 0)),
+        table(check, width),
+        notes.join("\n"),
+        paint(DIM, wrapped(&legend(), width, 0)),
+    ];
+    let said: Vec<&str> = parts.iter().map(|part| part.trim_end()).filter(|part| !part.is_empty()).collect();
+    said.join("\n\n") + "\n"
 }
 
-impl SelfCheck {
-    /// Before anything was made.
-    pub fn new(tracer: Option<String>, refused: Vec<String>, cpu: u32) -> Self {
-        let (howlate, classes) = (env!("CARGO_PKG_VERSION"), Vec::new());
-        Self { format: 1, howlate, command: "selfcheck", tracer, refused, cpu, classes }
-    }
+/// What was not made, what is not judged, and which tracers could not be had.
+fn notes(check: &SelfCheck) -> impl Iterator<Item = String> + '_ {
+    let warning = |words: String| format!("{} {words}", paint(WARN, "!"));
+    let not_made = |one: &CheckedClass| {
+        let reason = one.reason.as_ref()?;
+        Some(format!("{} was not made: {reason}.", one.class))
+    };
+    let of_classes =
+        check.classes.iter().filter_map(not_made).chain(check.classes.iter().filter_map(not_judged));
+    let refused = check.refused.iter().map(|refused| format!("tracer {refused}"));
+    of_classes.chain(refused).map(warning)
+}
 
-    /// Whether too little of any class was found.
-    pub fn is_missed(&self) -> bool {
-        self.classes.iter().any(|one| one.result == Outcome::Missed)
+fn table(check: &SelfCheck, width: usize) -> String {
+    let headings =
+        ["cause", "", "hits", "found", "wrong", "not seen", "error p50", "error p95", "decomposed", "named"];
+    let mut table = Columns::new(&headings.map(str::to_owned), 2);
+    let made = check.classes.iter().filter_map(|one| Some((one, one.score.as_ref()?)));
+    let mut rows = made.map(|(one, score)| row(one, score)).peekable();
+    if rows.peek().is_none() {
+        return String::new();
     }
-
-    /// Whether any class was found.
-    pub fn is_any_found(&self) -> bool {
-        self.classes.iter().any(|one| one.result == Outcome::Found)
-    }
-
-    /// One object.
-    pub fn json(&self) -> serde_json::Result<String> {
-        Ok(serde_json::to_string_pretty(self)? + "\n")
-    }
-
-    /// A table of what was made, and a line for each class that was not.
-    pub fn text(&self, width: usize) -> String {
-        let tracer = self.tracer.as_deref().unwrap_or("none");
-        let title = format!("Known causes, made on CPU {}, and what tracer {tracer} made of them", self.cpu);
-        let notes: Vec<String> = self.notes().map(|note| wrapped(&note, width, 2)).collect();
-        let parts = [
-            paint(HEADING, wrapped(&title, width, 0)),
-            self.table(width),
-            notes.join("\n"),
-            paint(DIM, wrapped(&legend(), width, 0)),
-        ];
-        let said: Vec<&str> =
-            parts.iter().map(|part| part.trim_end()).filter(|part| !part.is_empty()).collect();
-        said.join("\n\n") + "\n"
-    }
-
-    /// What was not made, what is not judged, and which tracers could not be had.
-    fn notes(&self) -> impl Iterator<Item = String> + '_ {
-        let warning = |words: String| format!("{} {words}", paint(WARN, "!"));
-        let not_made = |one: &CheckedClass| {
-            let reason = one.reason.as_ref()?;
-            Some(format!("{} was not made: {reason}.", one.class))
-        };
-        let of_classes =
-            self.classes.iter().filter_map(not_made).chain(self.classes.iter().filter_map(not_judged));
-        let refused = self.refused.iter().map(|refused| format!("tracer {refused}"));
-        of_classes.chain(refused).map(warning)
-    }
-
-    fn table(&self, width: usize) -> String {
-        let headings = [
-            "cause",
-            "",
-            "hits",
-            "found",
-            "wrong",
-            "not seen",
-            "error p50",
-            "error p95",
-            "decomposed",
-            "named",
-        ];
-        let mut table = Columns::new(&headings.map(str::to_owned), 2);
-        let made = self.classes.iter().filter_map(|one| Some((one, one.score.as_ref()?)));
-        let mut rows = made.map(|(one, score)| row(one, score)).peekable();
-        if rows.peek().is_none() {
-            return String::new();
-        }
-        rows.for_each(|cells| table.row(cells));
-        table.text(width)
-    }
+    rows.for_each(|cells| table.row(cells));
+    table.text(width)
 }
 
 /// Of which of its hits nothing follows.
@@ -176,12 +99,12 @@ fn row(one: &CheckedClass, score: &Score) -> Vec<String> {
     ]
 }
 
-fn word(result: Outcome) -> String {
+fn word(result: Detection) -> String {
     match result {
-        Outcome::Found => paint(GOOD, "found"),
-        Outcome::Missed => paint(WARN, "missed"),
-        Outcome::TooFew => paint(WARN, "too few"),
-        Outcome::NotMade => String::new(),
+        Detection::Found => paint(GOOD, "found"),
+        Detection::Missed => paint(WARN, "missed"),
+        Detection::TooFew => paint(WARN, "too few"),
+        Detection::NotMade => String::new(),
     }
 }
 
@@ -199,7 +122,6 @@ mod tests {
     use super::*;
 
     fn check() -> SelfCheck {
-        let mut check = SelfCheck::new(Some("bpf".into()), Vec::new(), 1);
         let score = Score {
             wakeups: 5_000,
             decomposed: 4_990,
@@ -212,16 +134,18 @@ mod tests {
             named_ns: 990,
             ..Score::default()
         };
-        check.classes.push(CheckedClass::from_score("thread", score));
-        check.classes.push(CheckedClass::not_made("throttled", "no control group".into()));
-        check
+        let classes = vec![
+            CheckedClass::from_score("thread", score),
+            CheckedClass::not_made("throttled", "no control group".into()),
+        ];
+        SelfCheck { tracer: Some("bpf".into()), refused: Vec::new(), cpu: 1, classes }
     }
 
     #[test]
     fn one_empty_line_is_between_its_parts() {
         let mut check = check();
         for _ in 0..3 {
-            let text = anstream::adapter::strip_str(&check.text(100)).to_string();
+            let text = anstream::adapter::strip_str(&self_check(&check, 100)).to_string();
             assert!(!text.contains("\n\n\n") && text.contains(".\n") && text.contains("\n\nA hit"), "{text}");
             check.classes.pop();
         }
@@ -229,13 +153,13 @@ mod tests {
 
     #[test]
     fn every_class_is_told() {
-        let text = anstream::adapter::strip_str(&check().text(100)).to_string();
+        let text = anstream::adapter::strip_str(&self_check(&check(), 100)).to_string();
         assert!(text.contains("thread") && text.contains("missed") && text.contains("90 %"), "{text}");
         assert!(text.contains("throttled was not made: no control group."), "{text}");
         assert!(!text.contains("not judged:"), "{text}");
         let mut check = check();
         check.classes[0].score.as_mut().unwrap().interrupt_late = 55;
-        let text = anstream::adapter::strip_str(&check.text(100)).to_string();
+        let text = anstream::adapter::strip_str(&self_check(&check, 100)).to_string();
         assert!(
             text.contains("! thread: 55 of the 555 hits are not judged: ") && text.contains("100 %"),
             "{text}"
@@ -244,7 +168,7 @@ mod tests {
 
     #[test]
     fn machines_read_the_same() {
-        let json: serde_json::Value = serde_json::from_str(&check().json().unwrap()).unwrap();
+        let json: serde_json::Value = serde_json::from_str(&self_check_json(&check()).unwrap()).unwrap();
         assert_eq!(json["classes"][0]["result"], "missed");
         assert_eq!(
             (json["classes"][0]["found"].as_u64(), json["classes"][0]["hits"].as_u64()),

@@ -2,7 +2,6 @@
 //!
 //! `join` finds what was seen of each wake-up, `decompose` splits it into parts whose sum is its
 //! lateness; the model's `Ledger` adds them up, and `late` reads it.
-//! `score` holds all that against causes that were made on purpose.
 
 mod decompose;
 mod inherited_deadline;
@@ -10,7 +9,6 @@ mod join;
 mod late;
 mod line;
 mod remedy;
-mod score;
 mod traces;
 mod turn;
 
@@ -19,7 +17,6 @@ pub use inherited_deadline::handed_on;
 pub use join::{Joiner, Judged};
 pub use late::{ProbeEffect, Why, WhyCause, WhyLate, WhyPart, WhyRemedy};
 pub use remedy::remedy;
-pub use score::{HITS_NEEDED, SHARE_NEEDED, Score, Verdict, score};
 pub use traces::Traces;
 pub use turn::{Beforehand, turn};
 

@@ -1,8 +1,8 @@
 //! `howlate selfcheck`
 
 use clap::Args;
-use howlate_inject::Class;
 use howlate_model::Span;
+use howlate_selfcheck::inject::Class;
 use howlate_trace::Choice;
 
 use super::{Printing, completion_values};

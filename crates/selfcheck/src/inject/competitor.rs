@@ -4,9 +4,9 @@ use howlate_linux::clock;
 use howlate_model::{InjectedCause, MonotonicTime, Span, Stamp};
 use howlate_procfs::{CpuStat, Root};
 
-use crate::clock_reader::watch;
-use crate::request::{InjectorReport, Stretch};
-use crate::work::{Work, sleep_until};
+use super::clock_reader::watch;
+use super::request::{InjectorReport, Stretch};
+use super::work::{Work, sleep_until};
 
 /// The kernel is asked about gaps from this length on: a shorter one ends no period of a quota.
 const STOPPED: Span = Span::from_millis(1);

@@ -6,7 +6,7 @@ use howlate_linux::clock;
 use howlate_model::MonotonicTime;
 use rustix::thread::{ClockId, clock_nanosleep_absolute};
 
-use crate::request::{InjectorReport, Stretch};
+use super::request::{InjectorReport, Stretch};
 
 /// Something prepared that is done from one time to another.
 pub(crate) type Work = Box<dyn FnOnce(Stretch) -> io::Result<InjectorReport>>;

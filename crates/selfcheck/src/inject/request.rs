@@ -3,12 +3,12 @@
 use howlate_model::{InjectedCause, MonotonicTime, Span, Wakeup};
 use serde::{Deserialize, Serialize};
 
-use crate::Class;
+use super::class::Class;
 
 /// What a helper process is in the making of a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Part {
+pub(crate) enum Part {
     /// The one that sleeps, and is late.
     Measured,
     /// One of those that make it late, by number.
@@ -17,19 +17,19 @@ pub enum Part {
 
 /// What a helper process is to do.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Order {
+pub(crate) struct Order {
     /// Which cause is made.
-    pub class: Class,
+    pub(crate) class: Class,
     /// Which part it takes.
-    pub part: Part,
+    pub(crate) part: Part,
     /// The CPU on which it happens.
-    pub cpu: u32,
+    pub(crate) cpu: u32,
     /// How long.
-    pub lasts: Span,
+    pub(crate) lasts: Span,
     /// For makers: the measured process.
-    pub measured: Option<u32>,
+    pub(crate) measured: Option<u32>,
     /// For makers of `throttled`: the folder of the group whose quota it uses up.
-    pub group: Option<String>,
+    pub(crate) group: Option<String>,
 }
 
 /// What a helper process says before it begins.
@@ -42,16 +42,16 @@ pub(crate) enum Ready {
 
 /// What a helper process has to tell in the end.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct InjectorReport {
+pub(crate) struct InjectorReport {
     /// Of the measured thread: every wake-up, in order.
-    pub wakeups: Vec<(MonotonicTime, MonotonicTime)>,
+    pub(crate) wakeups: Vec<(MonotonicTime, MonotonicTime)>,
     /// What it made, and when.
-    pub known: Option<InjectedCause>,
+    pub(crate) known: Option<InjectedCause>,
 }
 
 impl InjectorReport {
     /// The wake-ups, the time asked for and the time they became.
-    pub fn wakeups(&self) -> impl Iterator<Item = Wakeup> {
+    pub(crate) fn wakeups(&self) -> impl Iterator<Item = Wakeup> {
         self.wakeups.iter().map(|(expected, ran)| Wakeup { expected: *expected, ran: *ran })
     }
 }

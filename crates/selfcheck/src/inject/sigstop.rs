@@ -7,9 +7,9 @@ use howlate_linux::sched;
 use howlate_model::{CpuSet, Span, Stamp};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::expected::known;
-use crate::request::{InjectorReport, Order};
-use crate::work::{Work, sleep_until};
+use super::expected::known;
+use super::request::{InjectorReport, Order};
+use super::work::{Work, sleep_until};
 
 /// How often: ten periods of the measured thread.
 const EVERY: Span = Span::from_millis(10);

@@ -2,8 +2,8 @@
 
 use howlate_model::InjectedCause;
 
-use crate::Class;
-use crate::request::{Order, Part};
+use super::class::Class;
+use super::request::{Order, Part};
 
 /// What others see the thread as; at most 15 bytes.
 pub(crate) fn name(order: &Order) -> String {

@@ -60,7 +60,7 @@ impl Class {
     }
 
     /// What a tracer has to call it.
-    pub const fn kind(self) -> CauseKind {
+    pub(crate) const fn kind(self) -> CauseKind {
         match self {
             Self::Thread | Self::Competitors => CauseKind::Thread,
             Self::Stopped => CauseKind::Stopped,
@@ -74,7 +74,7 @@ impl Class {
     }
 
     /// How many processes make it, beside the one that is measured.
-    pub const fn makers(self) -> u32 {
+    pub(crate) const fn makers(self) -> u32 {
         match self {
             Self::PageFault | Self::TimerSlack | Self::LateArming => 0,
             Self::Competitors => 2,
@@ -83,12 +83,12 @@ impl Class {
     }
 
     /// Whether the control group needs a quota.
-    pub const fn needs_quota(self) -> bool {
+    pub(crate) const fn needs_quota(self) -> bool {
         matches!(self, Self::Throttled)
     }
 
     /// The timer slack of the measured thread.
-    pub const fn slack(self) -> Span {
+    pub(crate) const fn slack(self) -> Span {
         match self {
             // Ten times what programs begin with.
             Self::TimerSlack => Span::from_micros(500),

@@ -7,9 +7,9 @@ use howlate_linux::clock;
 use howlate_linux::memory::Pages;
 use howlate_model::{InjectedCause, MonotonicTime, Span, Stamp, Wakeup};
 
-use crate::Class;
-use crate::request::{InjectorReport, Stretch};
-use crate::work::{Work, sleep_until};
+use super::class::Class;
+use super::request::{InjectorReport, Stretch};
+use super::work::{Work, sleep_until};
 
 /// How late class `late_arming` asks at most: a part of its period.
 const OVERDUE: u64 = 400_000;

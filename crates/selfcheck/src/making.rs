@@ -2,14 +2,17 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use howlate_analyse::cause::{Joiner, Score, score};
-use howlate_inject::{Class, InjectorReport, Order, Part, Party};
+use howlate_analyse::cause::Joiner;
 use howlate_linux::clock;
-use howlate_model::{InjectedCause, MonotonicTime, Span};
+use howlate_model::{InjectedCause, MonotonicTime, Score, Span};
 use howlate_trace::{Choice, Tracer, open};
 
-use super::SETTLING;
-use super::quota::Quota;
+use crate::inject::{Class, InjectorReport, Order, Part, Party};
+use crate::quota::Quota;
+use crate::score::score;
+
+/// How long the kernel is given to settle after its code was patched.
+const SETTLING: Span = Span::from_millis(20);
 
 /// How often what the tracer saw is taken in.
 const LOOK_EVERY: Span = Span::from_millis(20);
@@ -19,12 +22,12 @@ const SOON: Span = Span::from_millis(50);
 const PATIENCE: Span = Span::from_secs(10);
 
 /// A class to be made.
-pub(super) struct Making<'a> {
-    pub(super) class: Class,
-    pub(super) cpu: u32,
-    pub(super) lasts: Span,
-    pub(super) tracer: Choice,
-    pub(super) interrupted: &'a AtomicBool,
+pub(crate) struct Making<'a> {
+    pub(crate) class: Class,
+    pub(crate) cpu: u32,
+    pub(crate) lasts: Span,
+    pub(crate) tracer: Choice,
+    pub(crate) interrupted: &'a AtomicBool,
 }
 
 /// The processes of one class. They are gone before the group that they are in.
@@ -36,7 +39,7 @@ struct Parties {
 
 impl Making<'_> {
     /// Makes it; returns how well it was found, or why it could not be made.
-    pub(super) fn make(&self) -> Result<Score, String> {
+    pub(crate) fn make(&self) -> Result<Score, String> {
         let mut parties = self.gather()?;
         let pid = parties.measured.pid();
         let group = parties.quota.as_ref().and_then(|quota| quota.name_of(pid));

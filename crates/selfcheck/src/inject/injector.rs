@@ -6,12 +6,12 @@ use std::thread::{JoinHandle, spawn};
 
 use howlate_model::MonotonicTime;
 
-use crate::request::{InjectorReport, Order, Ready};
-use crate::serve::HELPER;
+use super::request::{InjectorReport, Order, Ready};
+use super::serve::HELPER;
 
 /// Why a class cannot be made here.
 #[derive(Debug, thiserror::Error)]
-pub enum NotMade {
+pub(crate) enum NotMade {
     /// It says itself why.
     #[error("{0}")]
     Cannot(String),
@@ -24,7 +24,7 @@ pub enum NotMade {
 }
 
 /// One of the processes that make a class; killed when dropped.
-pub struct Party {
+pub(crate) struct Party {
     child: Child,
     stdin: ChildStdin,
     /// What it has to tell; read as it comes, so that it is never held up.
@@ -37,7 +37,7 @@ impl Party {
     /// # Errors
     ///
     /// When it cannot do here what it is to do.
-    pub fn start(order: &Order) -> Result<Self, NotMade> {
+    pub(crate) fn start(order: &Order) -> Result<Self, NotMade> {
         let mut command = HELPER.command([serde_json::to_string(order)?]);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
         let gone = || io::Error::from(io::ErrorKind::BrokenPipe);
@@ -54,7 +54,7 @@ impl Party {
     }
 
     /// Its process; it has one thread, of the same number.
-    pub fn pid(&self) -> u32 {
+    pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
 
@@ -63,12 +63,12 @@ impl Party {
     /// # Errors
     ///
     /// `BrokenPipe` when it is gone.
-    pub fn go(&mut self, start: MonotonicTime) -> io::Result<()> {
+    pub(crate) fn go(&mut self, start: MonotonicTime) -> io::Result<()> {
         writeln!(self.stdin, "{}", start.as_nanos())
     }
 
     /// Whether it has told all, or is gone.
-    pub fn is_done(&self) -> bool {
+    pub(crate) fn is_done(&self) -> bool {
         self.told.is_finished()
     }
 
@@ -77,7 +77,7 @@ impl Party {
     /// # Errors
     ///
     /// When it failed.
-    pub fn wait_for_report(mut self) -> Result<InjectorReport, NotMade> {
+    pub(crate) fn wait_for_report(mut self) -> Result<InjectorReport, NotMade> {
         let empty = spawn(|| Ok(String::new()));
         let text = std::mem::replace(&mut self.told, empty).join().unwrap_or_else(|_| Ok(String::new()))?;
         Ok(serde_json::from_str(&text)?)

@@ -3,8 +3,8 @@
 use howlate_linux::clock;
 use howlate_model::{InjectedCause, Span, Stamp};
 
-use crate::request::InjectorReport;
-use crate::work::{Work, sleep_until};
+use super::request::InjectorReport;
+use super::work::{Work, sleep_until};
 
 /// How long it takes the CPU.
 const TAKES: Span = Span::from_micros(400);

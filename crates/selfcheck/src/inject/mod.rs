@@ -20,6 +20,6 @@ mod sigstop;
 mod timer_burst;
 
 pub use class::{Class, UnknownClass};
-pub use injector::{NotMade, Party};
-pub use request::{InjectorReport, Order, Part};
+pub(crate) use injector::Party;
+pub(crate) use request::{InjectorReport, Order, Part};
 pub use serve::HELPER;

@@ -9,9 +9,9 @@ use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime,
 };
 
-use crate::clock_reader::watch;
-use crate::request::InjectorReport;
-use crate::work::{Work, reason, sleep_until};
+use super::clock_reader::watch;
+use super::request::InjectorReport;
+use super::work::{Work, reason, sleep_until};
 
 /// How many.
 const TIMERS: usize = 600;

@@ -9,8 +9,8 @@ use howlate_model::{InjectedCause, Span, Stamp};
 use howlate_procfs::Root;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with, sockopt};
 
-use crate::request::InjectorReport;
-use crate::work::{Work, reason, sleep_until};
+use super::request::InjectorReport;
+use super::work::{Work, reason, sleep_until};
 
 /// Sockets that each packet is handed to, one after the other, within one softirq. Nobody reads them, so that soon each only
 /// refuses it: 27 µs for 400 of them on a fast CPU (Linux 6.18), which would be too short for a hit. More would come near to

@@ -7,11 +7,11 @@ use howlate_linux::helper::{Helper, Lifetime};
 use howlate_linux::{memory, sched, thread};
 use howlate_model::{CpuSet, MonotonicTime, Policy, Priority};
 
-use crate::class::RequestedPolicy;
-use crate::expected::{known, name};
-use crate::request::{Order, Part, Ready, Stretch};
-use crate::work::{Work, reason};
-use crate::{Class, competitor, cpu_hog, measured_thread, packet_flood, sigstop, timer_burst};
+use super::class::RequestedPolicy;
+use super::expected::{known, name};
+use super::request::{Order, Part, Ready, Stretch};
+use super::work::{Work, reason};
+use super::{class::Class, competitor, cpu_hog, measured_thread, packet_flood, sigstop, timer_burst};
 
 /// The helper process that takes one part in the making of a class.
 pub const HELPER: Helper = Helper { role: "__culprit", lifetime: Lifetime::OfParent, serve };

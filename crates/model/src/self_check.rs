@@ -1,0 +1,160 @@
+//! What a tracer made of causes that were made on purpose.
+
+use serde::Serialize;
+
+/// With fewer hits a class cannot be judged: one that was missed would decide.
+pub const HITS_NEEDED: u64 = 20;
+
+/// The share of the hits that has to be found.
+pub const SHARE_NEEDED: f64 = 0.95;
+
+/// What became of causes that were made on purpose. Names are public: add, never rename.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SelfCheck {
+    /// The tracer that was checked; absent where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tracer: Option<String>,
+    /// Better tracers that cannot be had, with the reason.
+    pub refused: Vec<String>,
+    /// The CPU on which it happened.
+    pub cpu: u32,
+    /// Every class that was asked for.
+    pub classes: Vec<CheckedClass>,
+}
+
+/// One class of causes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CheckedClass {
+    /// Its name.
+    pub class: &'static str,
+    /// What became of it.
+    pub result: Detection,
+    /// Why it was not made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// How well it was found.
+    #[serde(flatten)]
+    pub score: Option<Score>,
+}
+
+/// What became of a class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Detection {
+    /// Enough of it was found.
+    Found,
+    /// Too little of it was.
+    Missed,
+    /// It hit too few wake-ups to tell.
+    TooFew,
+    /// It could not be made here.
+    NotMade,
+}
+
+/// How well the causes of a class were found. Names are public: add, never rename.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Score {
+    /// Wake-ups of the measured thread.
+    pub wakeups: u64,
+    /// Those whose parts are known.
+    pub decomposed: u64,
+    /// Those whose parts do not add up to their lateness: none, or attribution is broken.
+    pub not_adding_up: u64,
+    /// How often a cause that was made hit a wake-up.
+    pub hits: u64,
+    /// Hits of which at least half was charged to the right kind, name and process.
+    pub found: u64,
+    /// Hits of which at least half was charged to somebody else by name.
+    pub blamed_wrongly: u64,
+    /// Hits on wake-ups whose parts are not known.
+    pub not_seen: u64,
+    /// Hits that are not judged: for at least half of what was stamped the timer's interrupt had not come yet, and no event tells
+    /// why. No class keeps it off; a hypervisor does.
+    pub interrupt_late: u64,
+    /// The median of |charged − stamped| over the hits that were found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error_p50_ns: Option<u64>,
+    /// Its 95th percentile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error_p95_ns: Option<u64>,
+    /// The lateness of the wake-ups that were hit, together.
+    pub late_ns: u64,
+    /// What of it was charged to causes that are named.
+    pub named_ns: u64,
+}
+
+impl SelfCheck {
+    /// Whether too little of any class was found.
+    pub fn is_missed(&self) -> bool {
+        self.classes.iter().any(|one| one.result == Detection::Missed)
+    }
+
+    /// Whether any class was found.
+    pub fn is_any_found(&self) -> bool {
+        self.classes.iter().any(|one| one.result == Detection::Found)
+    }
+}
+
+impl CheckedClass {
+    /// A class that was made.
+    pub fn from_score(class: &'static str, score: Score) -> Self {
+        Self { class, result: score.detection(), reason: None, score: Some(score) }
+    }
+
+    /// A class that was not.
+    pub const fn not_made(class: &'static str, reason: String) -> Self {
+        Self { class, result: Detection::NotMade, reason: Some(reason), score: None }
+    }
+}
+
+impl Score {
+    /// Whether enough of the hits were found, and every sum is right. It was made: this is never [`Detection::NotMade`].
+    pub fn detection(&self) -> Detection {
+        match self.judged() {
+            _ if self.not_adding_up > 0 => Detection::Missed,
+            few if few < HITS_NEEDED => Detection::TooFew,
+            _ if self.share_found() >= SHARE_NEEDED => Detection::Found,
+            _ => Detection::Missed,
+        }
+    }
+
+    /// The hits that tell whether the tracer is right.
+    pub const fn judged(&self) -> u64 {
+        self.hits - self.interrupt_late
+    }
+
+    /// The share of them that was found, 0 to 1.
+    pub fn share_found(&self) -> f64 {
+        share(self.found, self.judged())
+    }
+
+    /// The share of the wake-ups whose parts are known, 0 to 1.
+    pub fn share_decomposed(&self) -> f64 {
+        share(self.decomposed, self.wakeups)
+    }
+
+    /// The share of the late time that went to named causes, 0 to 1.
+    pub fn share_named(&self) -> f64 {
+        share(self.named_ns, self.late_ns)
+    }
+}
+
+fn share(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nineteen_of_twenty_are_enough() {
+        let of = |hits, found| Score { hits, found, ..Score::default() }.detection();
+        assert_eq!([of(100, 95), of(100, 94), of(20, 20), of(19, 19), of(0, 0)], {
+            use Detection::{Found, Missed, TooFew};
+            [Found, Missed, Found, TooFew, TooFew]
+        });
+        let broken = Score { hits: 1, not_adding_up: 1, ..Score::default() };
+        assert_eq!(broken.detection(), Detection::Missed, "that is wrong however few there are");
+    }
+}
