@@ -16,7 +16,8 @@ use howlate_report::{Chart, NoPicture, NoPng};
 use howlate_serve::ServeError;
 use howlate_session::SessionError;
 use howlate_trace::{Choice, Refusal, TracerMissing};
-use howlate_watch::WatchError;
+use howlate_watch::{ProgramFailed, WatchError};
+use howlate_watching::NotWatched;
 
 use crate::plans;
 use crate::terminal::{ERROR, HINT, paint};
@@ -98,8 +99,8 @@ pub(crate) enum Error {
     NothingWatches(Choice),
     #[error("what processes wait for cannot be seen here: {0}")]
     Waits(Refusal),
-    #[error("{program} {how}")]
-    ProgramFailed { program: String, how: String },
+    #[error(transparent)]
+    ProgramFailed(#[from] ProgramFailed),
     #[error(transparent)]
     NotOne(#[from] NotOne),
     #[error("no setting can be tried on `{program}`: {why}")]
@@ -225,7 +226,7 @@ impl Error {
             Self::NothingWatches(_) => Some("leave `--tracer` out, or mark the loops of the program: see `howlate watch --help`".into()),
             Self::Waits(_) => Some("`howlate watch PID` sees one process where that is allowed".into()),
             Self::NothingToTune { .. } => Some("`howlate watch` shows which of its threads wake, and what wakes them".into()),
-            Self::ProgramFailed { .. } => Some("what was seen of it before that is above".into()),
+            Self::ProgramFailed(_) => Some("what was seen of it before that is above".into()),
             Self::Fleet(error) => error.hint(),
             Self::Host(_) => None,
             Self::Serve(error) => error.hint(),
@@ -243,6 +244,16 @@ impl Error {
             Self::NoCommand(_) => Some("`howlate --help` lists the commands".into()),
             Self::Load(error) => load_hint(error),
             Self::Output(_) | Self::Json(_) => None,
+        }
+    }
+}
+
+impl From<NotWatched> for Error {
+    fn from(reason: NotWatched) -> Self {
+        match reason {
+            NotWatched::Program(error) => Self::Watch(error),
+            NotWatched::Tracer(missing) => Self::Tracer(missing),
+            NotWatched::SeesNothing(choice) => Self::NothingWatches(choice),
         }
     }
 }

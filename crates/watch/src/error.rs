@@ -2,6 +2,16 @@
 
 use std::io;
 
+/// A program that was started to be watched, and failed.
+#[derive(Debug, thiserror::Error)]
+#[error("{program} {how}")]
+pub struct ProgramFailed {
+    /// What was typed to start it.
+    pub program: String,
+    /// How it ended.
+    pub how: String,
+}
+
 /// Why a program cannot be watched.
 #[derive(Debug, thiserror::Error)]
 pub enum WatchError {

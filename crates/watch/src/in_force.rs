@@ -3,10 +3,11 @@
 use howlate_linux::sched;
 use howlate_model::{CpuSet, InForce, Policy, Span};
 use howlate_procfs::{Root, Status};
-use howlate_watch::ThreadStart;
+
+use crate::threads::ThreadStart;
 
 /// What a thread of somebody else's is subject to, as far as the kernel tells; one that has ended, what was told of it.
-pub(in crate::commands) fn in_force(tid: u32, told: Option<&ThreadStart>) -> InForce {
+pub fn in_force(tid: u32, told: Option<&ThreadStart>) -> InForce {
     let root = Root::live();
     let nanos = root.read(&format!("/proc/{tid}/timerslack_ns")).ok().and_then(|nanos| nanos.parse().ok());
     let policy = sched::policy(tid).ok().or(told.and_then(|told| told.policy));

@@ -7,12 +7,15 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use howlate_procfs::Root;
-use howlate_watch::{Loops, Process, Program, Stopped, Threads, WatchError, find, ticks_are_the_clock};
 
-use crate::error::Error;
+use crate::error::{ProgramFailed, WatchError};
+use crate::loops::{Loops, ticks_are_the_clock};
+use crate::process::{Process, find};
+use crate::program::{Program, Stopped};
+use crate::threads::Threads;
 
 /// What is watched.
-pub(in crate::commands) enum Subject {
+pub enum Subject {
     /// It runs on, whatever becomes of us.
     Attached(Process),
     /// It ends with us, and has memory for the turns of loops that it marks.
@@ -21,11 +24,11 @@ pub(in crate::commands) enum Subject {
 
 impl Subject {
     /// Finds `process`, or starts `program` up to its first instruction; with `json`, standard output is not for it.
-    pub(in crate::commands) fn new(
-        process: Option<&str>,
-        program: &[OsString],
-        json: bool,
-    ) -> Result<Self, Error> {
+    ///
+    /// # Errors
+    ///
+    /// When it is not there, cannot be started, or cannot be handed memory.
+    pub fn new(process: Option<&str>, program: &[OsString], json: bool) -> Result<Self, WatchError> {
         if let Some(process) = process {
             return Ok(Self::Attached(find(&Root::live(), process, std::process::id())?));
         }
@@ -44,7 +47,8 @@ impl Subject {
         Ok(Self::Started(program, Some(loops)))
     }
 
-    pub(in crate::commands) fn pid(&self) -> u32 {
+    /// Its process.
+    pub fn pid(&self) -> u32 {
         match self {
             Self::Attached(process) => process.pid,
             Self::Started(program, _) => program.pid(),
@@ -52,7 +56,7 @@ impl Subject {
     }
 
     /// What it is called: its process, or what was typed to start it.
-    pub(in crate::commands) fn name(&self) -> &str {
+    pub fn name(&self) -> &str {
         match self {
             Self::Attached(process) => &process.name,
             Self::Started(program, _) => program.name(),
@@ -60,7 +64,7 @@ impl Subject {
     }
 
     /// The loops that it marks, to be read by whoever watches it.
-    pub(in crate::commands) const fn take_loops(&mut self) -> Option<Loops> {
+    pub const fn take_loops(&mut self) -> Option<Loops> {
         match self {
             Self::Attached(_) => None,
             Self::Started(_, loops) => loops.take(),
@@ -68,17 +72,21 @@ impl Subject {
     }
 
     /// Whether its terminal is its own, so that what is shown there is in nobody's way.
-    pub(in crate::commands) const fn leaves_the_terminal_alone(&self) -> bool {
+    pub const fn leaves_the_terminal_alone(&self) -> bool {
         matches!(self, Self::Attached(_))
     }
 
     /// Whether it is a program that does not run yet.
-    pub(super) const fn is_held(&self) -> bool {
+    pub const fn is_held(&self) -> bool {
         matches!(self, Self::Started(..))
     }
 
     /// Lets it run.
-    pub(in crate::commands) fn begin(&mut self) -> Result<(), Error> {
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be started after all.
+    pub fn begin(&mut self) -> Result<(), WatchError> {
         match self {
             Self::Attached(_) => Ok(()),
             Self::Started(program, _) => Ok(program.begin()?),
@@ -86,7 +94,7 @@ impl Subject {
     }
 
     /// Whether it has ended by itself.
-    pub(in crate::commands) fn is_over(&mut self, threads: &Threads) -> bool {
+    pub fn is_over(&mut self, threads: &Threads) -> bool {
         match self {
             Self::Attached(_) => threads.is_over(),
             Self::Started(program, _) => program.ended().is_some(),
@@ -94,10 +102,10 @@ impl Subject {
     }
 
     /// Ends what was started; what is to be said of it if it failed. Ctrl-C reaches it too, and is no failure of its own.
-    pub(in crate::commands) fn end(mut self, interrupted: &AtomicBool) -> Option<Error> {
+    pub fn end(mut self, interrupted: &AtomicBool) -> Option<ProgramFailed> {
         let Self::Started(program, _) = &mut self else { return None };
         let stopped = program.stop().filter(|_| !interrupted.load(Ordering::Relaxed));
         let how = stopped.and_then(Stopped::failure)?;
-        Some(Error::ProgramFailed { program: program.name().to_owned(), how })
+        Some(ProgramFailed { program: program.name().to_owned(), how })
     }
 }

@@ -7,7 +7,7 @@ use howlate_linux::clock;
 use howlate_model::{Activation, Span};
 
 use super::observer::Sight;
-use crate::commands::watch::subject::Subject;
+use howlate_watch::Subject;
 
 /// So long at least, as programs begin with something else than they go on with.
 const LEAST: Span = Span::from_secs(1);

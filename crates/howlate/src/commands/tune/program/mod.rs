@@ -20,8 +20,6 @@ use super::search::Trying;
 use super::{TURN, list, report, restoring, samples, turning};
 use crate::cli::{Goal, TuneProgram};
 use crate::commands::say_kept;
-use crate::commands::watch::subject::Subject;
-use crate::commands::watch::traced::ChosenTracer;
 use crate::environment;
 use crate::error::Error;
 use crate::exit_status::Status;
@@ -32,6 +30,8 @@ use first_look::FirstLook;
 use howlate_session::Environment;
 use howlate_session::{Parts, Request, Resume, Turning, measure_in_steps};
 use howlate_trace::TracerMissing;
+use howlate_watch::Subject;
+use howlate_watching::ChosenTracer;
 use observer::{Sight, threads_of};
 use time_windows::{SETTLE, Windows};
 

@@ -9,7 +9,7 @@ use howlate_procfs::Root;
 use howlate_trace::Tracer;
 use howlate_watch::{Loops, Threads, WatchedThread};
 
-use crate::commands::watch::traced::sees_wakers;
+use howlate_watching::sees_wakers;
 
 /// A wake-up of a thread that was chosen.
 #[derive(Clone, Copy, Debug)]

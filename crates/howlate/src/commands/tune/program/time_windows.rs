@@ -11,8 +11,8 @@ use howlate_render as render;
 
 use super::external_settings::{Outside, RequestedSettings};
 use super::observer::{ObservedWakeup, OfProgram, Sight};
-use crate::commands::watch::in_force::in_force;
-use crate::commands::watch::subject::Subject;
+use howlate_watch::Subject;
+use howlate_watch::in_force;
 
 /// How often it is looked.
 const LOOK_EVERY: Span = Span::from_millis(20);
