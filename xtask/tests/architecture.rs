@@ -78,6 +78,19 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "howlate-watch",
         ],
     ),
+    // It watches for as long as asked: it records what tracers and marked loops see of somebody's program.
+    (
+        "howlate-watching",
+        &[
+            "howlate-model",
+            "howlate-analyse",
+            "howlate-linux",
+            "howlate-procfs",
+            "howlate-session",
+            "howlate-trace",
+            "howlate-watch",
+        ],
+    ),
     // It makes causes, has them traced, and judges what comes of it.
     (
         "howlate-selfcheck",

@@ -17,6 +17,7 @@ use howlate_session::SessionError;
 use howlate_trace::{Choice, TracerMissing};
 use howlate_tune::TuneError;
 use howlate_watch::{ProgramFailed, WatchError};
+use howlate_watching::NotWatched;
 
 use crate::plans;
 use crate::refused_option::{FleetOption, NotForGuests, NotForTune, OutputOfGuest};
@@ -225,6 +226,16 @@ impl Error {
             Self::FleetWords { .. } => Some("`howlate run --help` lists what it takes".into()),
             Self::NoCommand(_) => Some("`howlate --help` lists the commands".into()),
             Self::Output(_) | Self::Json(_) => None,
+        }
+    }
+}
+
+impl From<NotWatched> for Error {
+    fn from(reason: NotWatched) -> Self {
+        match reason {
+            NotWatched::Program(error) => Self::Watch(error),
+            NotWatched::Tracer(missing) => Self::from(missing),
+            NotWatched::SeesNothing(choice) => Self::NothingWatches(choice),
         }
     }
 }

@@ -11,10 +11,11 @@ use howlate_render as render;
 use howlate_report::{Recording, Subject, page};
 use howlate_serve::{Answer, Server};
 use howlate_watch::Subject as Watched;
+use howlate_watching::{Ended, Look};
 
 use super::{METRICS, PAGE, say_where};
 use crate::cli::Watch;
-use crate::commands::watch::{Ended, Look, Watching};
+use crate::commands::watch;
 use crate::environment;
 use crate::error::Error;
 use crate::exit_status::Status;
@@ -27,7 +28,8 @@ pub(super) fn serve(process: &str, server: &Server) -> Result<Status, Error> {
     let environment = environment::begin()?;
     let mut watched = Watched::new(Some(process), &[], true)?;
     let (ask, asked) = channel();
-    let watching = Watching::begin(&Watch::parse(process), &environment, &mut watched, None)?.showing(asked);
+    let begun = watch::begin(&Watch::parse(process), &environment, &mut watched, None)?;
+    let watching = begun.showing(asked);
     say_where(server)?;
     let (ask, name, end) = (Mutex::new(ask), watched.name().to_owned(), AtomicBool::new(false));
     let Ended { nothing, .. } = std::thread::scope(|scope| {
@@ -42,7 +44,7 @@ pub(super) fn serve(process: &str, server: &Server) -> Result<Status, Error> {
         end.store(true, Ordering::Relaxed);
         ended
     });
-    nothing.map_or(Ok(Status::Done), Err)
+    nothing.map_or(Ok(Status::Done), |nothing| Err(nothing.into()))
 }
 
 fn metrics(analysis: &Analysis) -> String {

@@ -6,11 +6,11 @@ use howlate_procfs::Root;
 use howlate_session::{Environment, Request};
 use howlate_tune::{PreparedProgram, Sight, TuneError, Whom, look_at_settings};
 use howlate_watch::Subject;
+use howlate_watching::ChosenTracer;
 
 use super::{list, print, restore, turning};
 use crate::cli::TuneProgram;
 use crate::commands::say_kept;
-use crate::commands::watch::traced::ChosenTracer;
 use crate::environment;
 use crate::error::Error;
 use crate::exit_status::Status;
@@ -42,7 +42,7 @@ fn see(asked: &TuneProgram, subject: &mut Subject) -> Result<(Sight, Vec<Caveat>
     let sight = Sight::begin(tracer, subject, &asked.options())?;
     match untraced {
         // A program that runs already cannot have marked any loop for this howlate.
-        Some(error) if matches!(subject, Subject::Attached(_)) => Err(error),
+        Some(error) if matches!(subject, Subject::Attached(_)) => Err(error.into()),
         _ if !sight.is_traced() && matches!(subject, Subject::Attached(_)) => {
             Err(Error::NothingWatches(asked.tracer))
         }

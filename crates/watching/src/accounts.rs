@@ -6,33 +6,33 @@ use howlate_procfs::{Root, Schedstat};
 
 /// The accounts of all threads, as they were when they were last read.
 #[derive(Debug)]
-pub(in crate::commands) struct Accounts {
+pub(crate) struct Accounts {
     root: Root,
     known: HashMap<u32, Schedstat>,
 }
 
 impl Accounts {
     /// Nothing is known yet. `None` where the kernel keeps no accounts, or does not tell.
-    pub(in crate::commands) fn new(root: Root, thread: u32) -> Option<Self> {
+    pub(crate) fn new(root: Root, thread: u32) -> Option<Self> {
         Schedstat::read(&root, thread)?;
         Some(Self { root, known: HashMap::new() })
     }
 
     /// What these threads got so far was before anybody watched. Those that come later begin with nothing.
-    pub(in crate::commands) fn begin(&mut self, threads: &[u32]) {
+    pub(crate) fn begin(&mut self, threads: &[u32]) {
         let account = |tid: &u32| Some((*tid, Schedstat::read(&self.root, *tid)?));
         self.known = threads.iter().filter_map(account).collect();
     }
 
     /// What a thread got since the last reading; `None` where that is nothing.
-    pub(in crate::commands) fn read(&mut self, tid: u32) -> Option<Schedstat> {
+    pub(crate) fn read(&mut self, tid: u32) -> Option<Schedstat> {
         let now = Schedstat::read(&self.root, tid)?;
         let got = now.since(self.known.insert(tid, now).unwrap_or_default());
         (got.turns > 0 || !got.waited.is_zero()).then_some(got)
     }
 
     /// A thread has ended: its number will be another's.
-    pub(in crate::commands) fn forget(&mut self, tid: u32) {
+    pub(crate) fn forget(&mut self, tid: u32) {
         self.known.remove(&tid);
     }
 }

@@ -9,13 +9,13 @@ use howlate_model::{
     TracedSleep, Work,
 };
 use howlate_procfs::Schedstat;
-use howlate_watch::{Identities, Identity, Marked, ThreadStart, Threads, in_force};
+use howlate_watch::{Identities, Identity, Marked, ThreadStart, Threads, WatchedThread, in_force};
 
 /// What a thread is called that had ended before anybody asked for its name.
 const GONE: &str = "(ended)";
 
 /// The threads of a watched program.
-pub(super) struct Followed {
+pub(crate) struct Followed {
     /// Threads of other names are left out, if there are any names.
     chosen: Vec<String>,
     kernel: String,
@@ -39,7 +39,7 @@ struct Loop {
 
 impl Followed {
     /// Of a machine with this kernel.
-    pub(super) fn new(chosen: &[String], kernel: &str) -> Self {
+    pub(crate) fn new(chosen: &[String], kernel: &str) -> Self {
         Self {
             chosen: chosen.to_vec(),
             kernel: kernel.to_owned(),
@@ -54,15 +54,15 @@ impl Followed {
     }
 
     /// There is a thread of which something may be seen.
-    pub(super) fn follow(&mut self, thread: &howlate_watch::WatchedThread) {
+    pub(crate) fn follow(&mut self, thread: &WatchedThread) {
         self.ending.retain(|tid| *tid != thread.tid);
         self.chains.follow(thread.tid, thread.pid);
     }
 
     /// Takes what was told of a thread's life.
-    pub(super) fn lived(&mut self, life: Life, known: &mut Threads) {
+    pub(crate) fn lived(&mut self, life: Life, known: &mut Threads) {
         let (tid, happened) = (life.tid, life.happened);
-        let thread = howlate_watch::WatchedThread { tid, pid: life.process };
+        let thread = WatchedThread { tid, pid: life.process };
         let is_another = happened == Happened::Born
             || self.identities.known(tid).is_some_and(|identity| identity.name != life.name);
         if is_another {
@@ -77,7 +77,7 @@ impl Followed {
     }
 
     /// Takes what was seen of one sleep.
-    pub(super) fn saw(&mut self, one: TracedSleep, known: &mut Threads) {
+    pub(crate) fn saw(&mut self, one: TracedSleep, known: &mut Threads) {
         // It may have ended by the time at which all is known.
         self.identities.identify(one.tid, || name_of(one.tid, known));
         self.loops.values_mut().filter(|of| of.tid == one.tid).for_each(|of| of.turns.saw(one.clone()));
@@ -86,7 +86,7 @@ impl Followed {
     }
 
     /// Enters the sleeps of which all is known by now; returns the lines that conditions begin with which are new.
-    pub(super) fn settle_sleeps(&mut self, now: MonotonicTime, known: &mut Threads) -> Vec<Line> {
+    pub(crate) fn settle_sleeps(&mut self, now: MonotonicTime, known: &mut Threads) -> Vec<Line> {
         let settled = self.chains.settle(now);
         let known_ones = settled.into_iter().filter_map(|(one, awakening)| Some((one.tid, awakening?)));
         let lines = known_ones.flat_map(|(tid, awakening)| self.woke(tid, &awakening, known)).collect();
@@ -105,7 +105,7 @@ impl Followed {
     }
 
     /// Takes a sleep of which nobody saw what ended it; returns the lines that a condition begins with, where it is a new one.
-    pub(super) fn slept(&mut self, one: &TracedSleep, known: &mut Threads) -> Vec<Line> {
+    pub(crate) fn slept(&mut self, one: &TracedSleep, known: &mut Threads) -> Vec<Line> {
         let Some(at) = one.switched_in else { return Vec::new() };
         // The last one of a thread that has ended is told when nobody knows its name any more.
         if self.identities.known(one.tid).is_none() && known.name(one.tid).is_none() {
@@ -116,7 +116,7 @@ impl Followed {
     }
 
     /// Takes what a thread got of CPUs; returns the same.
-    pub(super) fn got(&mut self, tid: u32, got: Schedstat, known: &mut Threads) -> Vec<Line> {
+    pub(crate) fn got(&mut self, tid: u32, got: Schedstat, known: &mut Threads) -> Vec<Line> {
         self.enter(tid, Activation::Unseen, known, |thread| thread.got(got.turns, got.waited))
     }
 
@@ -147,7 +147,7 @@ impl Followed {
     }
 
     /// Takes a turn of the loop with this number; returns the lines that a condition begins with, where it is a new one.
-    pub(super) fn turned(&mut self, number: usize, of: &Marked, turn: LoopTurn, traced: bool) -> Vec<Line> {
+    pub(crate) fn turned(&mut self, number: usize, of: &Marked, turn: LoopTurn, traced: bool) -> Vec<Line> {
         if let Some(known) = self.loops.get_mut(&number) {
             known.turns.turned(turn);
             return Vec::new();
@@ -167,7 +167,7 @@ impl Followed {
     }
 
     /// Enters the turns of which all is known by now; all of them at the end.
-    pub(super) fn settle(&mut self, now: MonotonicTime, is_end: bool) {
+    pub(crate) fn settle(&mut self, now: MonotonicTime, is_end: bool) {
         let Self { loops, threads, .. } = self;
         for Loop { place, turns, .. } in loops.values_mut() {
             let settled: Vec<CompletedTurn> = if is_end { turns.end() } else { turns.settle(now) };
@@ -200,7 +200,7 @@ impl Followed {
     }
 
     /// A thread has ended.
-    pub(super) fn ended(&mut self, tid: u32) {
+    pub(crate) fn ended(&mut self, tid: u32) {
         self.chains.forget(tid);
         self.ending.push(tid);
     }
@@ -216,29 +216,29 @@ impl Followed {
     }
 
     /// How many threads there are.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.identities.all().count()
     }
 
     /// Looks what threads are called now: a program that executes another gets its name.
-    pub(super) fn look_for_new_names(&mut self, known: &mut Threads) {
+    pub(crate) fn look_for_new_names(&mut self, known: &mut Threads) {
         let renamed = |(tid, name): (u32, &str)| known.name(tid).filter(|now| now != name).map(|_| tid);
         let renamed: Vec<u32> = self.identities.all().filter_map(renamed).collect();
         renamed.into_iter().for_each(|tid| self.is_called_otherwise(tid));
     }
 
     /// How late they were since the last time.
-    pub(super) fn blocks(&mut self, now: MonotonicTime) -> Vec<Line> {
+    pub(crate) fn blocks(&mut self, now: MonotonicTime) -> Vec<Line> {
         self.threads.iter_mut().filter_map(|thread| thread.block(now)).collect()
     }
 
     /// Why, and their rhythm, since the last time.
-    pub(super) fn reasons(&mut self, now: MonotonicTime, tracer: &str) -> Vec<Line> {
+    pub(crate) fn reasons(&mut self, now: MonotonicTime, tracer: &str) -> Vec<Line> {
         self.threads.iter_mut().flat_map(|thread| thread.reasons(now, tracer)).collect()
     }
 
     /// Each with its name, for a display.
-    pub(super) fn all(&self) -> impl Iterator<Item = (&str, &ThreadSummary)> {
+    pub(crate) fn all(&self) -> impl Iterator<Item = (&str, &ThreadSummary)> {
         self.names.iter().map(String::as_str).zip(&self.threads)
     }
 }

@@ -9,7 +9,7 @@ const BEGINS_AFTER: Span = Span::from_secs(1);
 const TOO_LATE: Span = Span::from_millis(100);
 
 /// Whether this thread lets every other go first: not on a machine so busy that it would look too late.
-pub(super) enum Courtesy {
+pub(crate) enum Courtesy {
     /// Not yet: since then.
     Soon(MonotonicTime),
     Shown,
@@ -18,12 +18,12 @@ pub(super) enum Courtesy {
 
 impl Courtesy {
     /// Watching begins now.
-    pub(super) const fn from(now: MonotonicTime) -> Self {
+    pub(crate) const fn from(now: MonotonicTime) -> Self {
         Self::Soon(now)
     }
 
     /// A look that was planned for then comes now. Where a policy is refused, it is as it was before.
-    pub(super) fn looked(&mut self, now: MonotonicTime, planned: MonotonicTime) {
+    pub(crate) fn looked(&mut self, now: MonotonicTime, planned: MonotonicTime) {
         if now.since(planned) > TOO_LATE {
             self.end();
         }
@@ -36,7 +36,7 @@ impl Courtesy {
     }
 
     /// Something was lost: who always goes last may not keep up.
-    pub(super) fn end(&mut self) {
+    pub(crate) fn end(&mut self) {
         if matches!(self, Self::Shown) {
             drop(sched::set_policy(sched::THIS_THREAD, Policy::OTHER));
         }

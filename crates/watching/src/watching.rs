@@ -1,28 +1,24 @@
 //! Watching from the first look to the last line of the recording.
 
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
 
 use howlate_analyse::Analysis;
+use howlate_analyse::watch::ThreadSummary;
 use howlate_linux::clock;
 use howlate_model::{
     Caveat, Finished, Happened, HowEnded, Life, Line, MonotonicTime, NO_TRACER, Span, TracedSleep as Sleep,
-    TracerRefusal, block_length,
+    block_length,
 };
-use howlate_procfs::Root;
-use howlate_trace::{Tracer, TracerMissing};
-use howlate_watch::{Looked, Loops, Subject, Threads, WatchedThread};
+use howlate_session::Recorder;
+use howlate_trace::Tracer;
+use howlate_watch::{Looked, Loops, Subject, Threads};
 
-use super::accounts::Accounts;
-use super::background_priority::Courtesy;
-use super::followed::Followed;
-use super::traced::ChosenTracer;
-use crate::cli::Watch;
-use crate::error::Error;
-use crate::terminal::{InPlace, is_watched, tell};
-use howlate_session::Environment;
-use howlate_session::{Recorder, header};
+use crate::accounts::Accounts;
+use crate::attached::{Attached, follow};
+use crate::background_priority::Courtesy;
+use crate::error::NotWatched;
+use crate::followed::Followed;
 
 /// How often it is looked for what was seen, and for threads that have come or gone.
 const LOOK_EVERY: Span = Span::from_millis(50);
@@ -36,18 +32,23 @@ const REASONS_EVERY: Span = Span::from_secs(60);
 const SETTLING: Span = Span::from_millis(10);
 /// Nobody waits so long for anything to be told.
 const LONG_PAST: Span = Span::from_secs(3_600);
-/// Threads that are shown meanwhile.
-const SHOWN: usize = 12;
+/// Where it is shown what is known so far.
+pub trait Display {
+    /// Shows each thread with its name, this long after the beginning; in place of what was shown before.
+    fn show(&mut self, since: Span, threads: &[(&str, &ThreadSummary)]);
+    /// Removes what was shown.
+    fn clear(&mut self);
+}
 
 /// Takes a look at what is known so far.
-pub(in crate::commands) type Look = Box<dyn FnOnce(&Analysis) + Send>;
+pub type Look = Box<dyn FnOnce(&Analysis) + Send>;
 
 /// A program that is being watched.
-pub(in crate::commands) struct Watching {
+pub struct Watching {
     /// None where nothing but marked loops is measured.
     tracer: Option<Box<dyn Tracer>>,
     /// Why there is none.
-    untraced: Option<Error>,
+    untraced: Option<NotWatched>,
     /// Where no tracer sees what wakes threads.
     accounts: Option<Accounts>,
     loops: Option<Loops>,
@@ -57,7 +58,7 @@ pub(in crate::commands) struct Watching {
     /// Who else wants to know meanwhile.
     looks: Option<Receiver<Look>>,
     courtesy: Courtesy,
-    place: Option<InPlace>,
+    display: Option<Box<dyn Display>>,
     duration: Option<Span>,
     began: MonotonicTime,
     /// What is seen of it before is not its own.
@@ -74,67 +75,51 @@ pub(in crate::commands) struct Watching {
 }
 
 impl Watching {
-    /// Begins to watch. A program that was started for it does not run yet.
-    pub(in crate::commands) fn begin(
-        asked: &Watch,
-        environment: &Environment,
-        subject: &mut Subject,
-        kept: Option<&Path>,
-    ) -> Result<Self, Error> {
-        let ChosenTracer { mut tracer, mut accounts, untraced, caveats } =
-            ChosenTracer::choose(asked.tracer, subject)?;
-        let mut threads = Threads::new(Root::live(), subject.pid(), asked.follow);
-        let mut followed = Followed::new(&asked.thread, &environment.system.kernel);
-        match &mut tracer {
-            Some(tracer) => attach(tracer.as_mut(), asked.follow, &mut threads, &mut followed)?,
-            None => drop(threads.look()),
-        }
-        accounts.iter_mut().for_each(|accounts| accounts.begin(&threads.all()));
-        let mut header = header("watch", 0, environment, Vec::new());
-        header.node = asked.identity.apply(header.node);
-        header.late_above = asked.late_above;
-        let mut recorder = Recorder::somewhere(header, asked.out.as_deref(), kept, &environment.interrupted)?;
-        caveats.into_iter().chain(environment.refused.iter().cloned()).for_each(|one| recorder.caveat(one));
-        let watched = subject.leaves_the_terminal_alone() && !asked.printing.quiet && is_watched();
-        if !asked.printing.quiet && !tracer.as_ref().is_some_and(|tracer| tracer.tier().sees_wakers()) {
-            tell(what_is_left(accounts.is_some()));
-        }
+    /// Begins to watch. A program that was started for it does not run yet. What is to be said of the machine is `refused`.
+    pub fn begin(attached: Attached, mut recorder: Recorder<Analysis>, refused: &[Caveat]) -> Self {
+        let Attached { tracer, untraced, accounts, loops, threads, followed, caveats, duration, held } =
+            attached;
+        caveats.into_iter().chain(refused.iter().cloned()).for_each(|one| recorder.caveat(one));
         let now = clock::now();
-        Ok(Self {
+        Self {
             tracer,
             untraced,
             accounts,
-            loops: subject.take_loops(),
+            loops,
             threads,
             followed,
             recorder,
             looks: None,
             courtesy: Courtesy::from(now),
-            place: watched.then(InPlace::default),
-            duration: asked.duration,
+            display: None,
+            duration,
             began: now,
             own_since: now,
-            held: subject.is_held().then(|| subject.pid()),
+            held,
             blocks: now,
             reasons: now,
             names: now,
             lost: 0,
             found_late: 0,
-        })
+        }
+    }
+
+    /// The same, shown meanwhile.
+    #[must_use]
+    pub fn shown_on(mut self, display: Option<Box<dyn Display>>) -> Self {
+        self.display = display;
+        self
     }
 
     /// The same for others who look at it meanwhile.
-    pub(in crate::commands) fn showing(mut self, looks: Receiver<Look>) -> Self {
+    #[must_use]
+    pub fn showing(mut self, looks: Receiver<Look>) -> Self {
         self.looks = Some(looks);
         self
     }
 
     /// Watches until the program, the time or the patience of whoever started it ends.
-    pub(in crate::commands) fn until_the_end(
-        mut self,
-        subject: &mut Subject,
-        interrupted: &AtomicBool,
-    ) -> Ended {
+    pub fn until_the_end(mut self, subject: &mut Subject, interrupted: &AtomicBool) -> Ended {
         self.began = clock::now();
         self.own_since = self.began;
         let until = self.duration.map(|duration| self.began.plus(duration));
@@ -256,15 +241,9 @@ impl Watching {
     }
 
     fn show(&mut self, now: MonotonicTime) {
-        let Some(place) = &mut self.place else { return };
-        let mut all: Vec<_> = self.followed.all().collect();
-        all.sort_by_key(|(_, thread)| std::cmp::Reverse(thread.worst));
-        let row = |(name, thread): &(&str, &howlate_analyse::watch::ThreadSummary)| {
-            howlate_render::watched_live(name, thread)
-        };
-        let rows: Vec<String> = all.iter().take(SHOWN).map(row).collect();
-        let seconds = now.since(self.began).as_secs_f64();
-        place.show(&format!("{seconds:.0} s\n{}", rows.join("\n")));
+        let Some(display) = &mut self.display else { return };
+        let threads: Vec<_> = self.followed.all().collect();
+        display.show(now.since(self.began), &threads);
     }
 
     /// Nothing is attached to the program any more; what came of it.
@@ -275,7 +254,7 @@ impl Watching {
         self.read();
         self.read_accounts();
         self.settle(clock::now(), true);
-        self.place.iter_mut().for_each(InPlace::clear);
+        self.display.iter_mut().for_each(|display| display.clear());
         let now = clock::now();
         self.followed.blocks(now).iter().for_each(|line| self.recorder.keep(line));
         self.keep_reasons(now);
@@ -299,49 +278,17 @@ impl Watching {
     }
 }
 
-/// What is measured where no tracer sees what wakes threads.
-const fn what_is_left(accounts: bool) -> &'static str {
-    match accounts {
-        true => {
-            "Nobody sees here what wakes the program's threads: how long they wait for a CPU is measured, and loops \
-             that the program has marked (see `howlate watch --help`).\n"
-        }
-        false => {
-            "There is no tracer: only loops are measured that the program has marked (see `howlate watch --help`).\n"
-        }
-    }
-}
-
 fn finished(condition: u32, at: MonotonicTime) -> Line {
     let (usage, load, error) = (None, None, None);
     Line::Finished(Finished { condition, round: 0, at, usage, unfinished: false, load, error })
 }
 
 /// What came of watching.
-pub(in crate::commands) struct Ended {
-    pub(in crate::commands) analysis: Analysis,
+pub struct Ended {
+    /// What is known of it.
+    pub analysis: Analysis,
     /// Why nothing did: there was no tracer, and the program has marked no loop.
-    pub(in crate::commands) nothing: Option<Error>,
-}
-
-/// Follows all threads that there are.
-fn attach(
-    tracer: &mut dyn Tracer,
-    with_children: bool,
-    threads: &mut Threads,
-    followed: &mut Followed,
-) -> Result<(), Error> {
-    let tier = tracer.tier();
-    let refused = |refusal| TracerMissing { tier, refusal };
-    if with_children {
-        tracer.with_children().map_err(refused)?;
-    }
-    tracer.start().map_err(refused)?;
-    for thread in threads.look().come {
-        follow(tracer, &thread).map_err(refused)?;
-        followed.follow(&thread);
-    }
-    Ok(())
+    pub nothing: Option<NotWatched>,
 }
 
 /// Takes sleeps and what became of threads in their order, so that each sleep is of who the thread was then; returns the lines
@@ -377,8 +324,4 @@ fn in_order(
 enum SeenThread {
     Slept(Box<Sleep>),
     Lived(Life),
-}
-
-fn follow(tracer: &mut dyn Tracer, thread: &WatchedThread) -> Result<(), TracerRefusal> {
-    tracer.follow(thread.tid, Span::ZERO)
 }

@@ -7,17 +7,19 @@ use howlate_procfs::Root;
 use howlate_trace::{Choice, Opened, Tier, Tracer, TracerMissing, open};
 use howlate_watch::{Subject, WatchError};
 
-use super::accounts::Accounts;
-use crate::error::Error;
+use crate::accounts::Accounts;
+use crate::error::NotWatched;
 
 /// The tracer, if there is one.
-pub(in crate::commands) struct ChosenTracer {
-    pub(in crate::commands) tracer: Option<Box<dyn Tracer>>,
+pub struct ChosenTracer {
+    /// The best that can be had.
+    pub tracer: Option<Box<dyn Tracer>>,
     /// Where no tracer sees what wakes threads.
-    pub(in crate::commands) accounts: Option<Accounts>,
+    pub(crate) accounts: Option<Accounts>,
     /// Why there is no tracer.
-    pub(in crate::commands) untraced: Option<Error>,
-    pub(in crate::commands) caveats: Vec<Caveat>,
+    pub untraced: Option<NotWatched>,
+    /// Better ones that cannot be had, with the reason.
+    pub caveats: Vec<Caveat>,
 }
 
 /// Whose process it is, if that is neither this user nor looked at by root.
@@ -30,7 +32,11 @@ fn of_another(subject: &Subject) -> Option<u32> {
 impl ChosenTracer {
     /// The best tracer that can be had, and what is to be said of better ones. Where none sees what wakes threads, there
     /// are the kernel's accounts of them; and a program that is started may have marked loops, which need none.
-    pub(in crate::commands) fn choose(choice: Choice, subject: &Subject) -> Result<Self, Error> {
+    ///
+    /// # Errors
+    ///
+    /// When nothing can be seen of it.
+    pub fn choose(choice: Choice, subject: &Subject) -> Result<Self, NotWatched> {
         let Opened { tracer, refused } = open(choice, &[subject.pid()]);
         let is_seen = tracer.as_ref().is_some_and(|tracer| tracer.tier().sees_wakers());
         if let (false, Some(owner)) = (is_seen, of_another(subject)) {
@@ -48,7 +54,7 @@ impl ChosenTracer {
         let untraced = match refused.first() {
             _ if tracer.is_some() => None,
             Some((tier, refusal)) => Some(TracerMissing { tier: *tier, refusal: refusal.clone() }.into()),
-            None => Some(Error::NothingWatches(choice)),
+            None => Some(NotWatched::SeesNothing(choice)),
         };
         let caveats = refused.into_iter().map(|(tier, reason)| Caveat::TracerRefused {
             tracer: tier.name().to_owned(),
