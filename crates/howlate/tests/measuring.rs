@@ -54,7 +54,9 @@ fn every_call_wakes_a_periodic_thread_as_often_as_asked() {
 fn a_duration_holds_as_many_wake_ups_as_were_planned() {
     let asked =
         ["cyclic", "--threads=1", "--load=idle,cpu", "--period=500us", "--duration=200ms", "--rounds=2"];
-    let result = json(&[&asked[..], &["--call", &CALLS.join(","), "--json"]].concat(), 0);
+    // On a busy machine a load may do too little, which is another status.
+    let output = run(&[&asked[..], &["--call", &CALLS.join(","), "--json"]].concat());
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
     for one in result["results"].as_array().unwrap() {
         assert_eq!(number(&one["count"]) + number(&one["missed_periods"]), 400, "{}", one["condition"]);
     }
