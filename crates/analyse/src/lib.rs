@@ -28,6 +28,7 @@ pub mod simulation;
 mod steps;
 mod summary;
 mod timeline;
+mod together;
 mod trust;
 mod turn_numbers;
 pub mod waits;
@@ -41,7 +42,7 @@ pub use columns::{Column, Columns, equal_columns};
 pub use curve::{CurvePoint, curve};
 pub use grouped::grouped;
 pub use insight::{
-    Awake, CallSlack, Control, Insight, Origin, Priority, Step, Tick, TimerSlack, Turns, insights,
+    Awake, CallSlack, Control, Insight, Origin, Priority, Step, Tick, TimerSlack, Turns, insights, turns_of,
 };
 pub use interval::{Interval, exceeded_at_most, least_wakeups, percentile, quantile_ranks};
 pub use limits::{Judgement, judge};
@@ -52,6 +53,7 @@ pub use ranking::{GapCost, IdleCost, RankedMechanism, Ranking, gap_costs, idle_c
 pub use ratio::{Ratio, ratio};
 pub use summary::Summary;
 pub use timeline::{Slice, Timeline, Turn};
+pub use together::{Together, together};
 pub use trust::is_as_asked;
 pub use turn_numbers::TurnNumber;
 

@@ -207,6 +207,16 @@ impl Outcome {
         })
     }
 
+    /// The policy that ran: the one asked for, or what took its place.
+    pub fn policy_in_force(&self) -> Policy {
+        self.ran_as().unwrap_or(self.condition.policy)
+    }
+
+    /// Which wake-ups count as late, where the run was asked to say so.
+    pub(crate) const fn late_above(&self) -> Option<Span> {
+        self.late_above
+    }
+
     /// The numbers of all latencies; `None` when there is none.
     pub fn summary(&self) -> Option<Summary> {
         Summary::from_distribution(&self.total.latency)

@@ -1,5 +1,7 @@
 //! How many times as late one condition is as another, as the turns that they took bear out.
 
+use std::collections::BTreeMap;
+
 use howlate_model::Latency;
 
 use crate::compare::SignedRank;
@@ -38,12 +40,29 @@ pub fn ratio(
     of: fn(&TurnNumber) -> Option<Latency>,
     statements: usize,
 ) -> Ratio {
-    let news = new.turns();
-    let ratio = |old: &TurnNumber| {
-        let new = news.iter().find(|new| new.round == old.round)?;
-        Some(logarithm(of(new)?) - logarithm(of(old)?))
-    };
-    let ratios: Vec<f64> = base.turns().iter().filter_map(ratio).collect();
+    ratio_of_loops(&[(base, new)], of, statements)
+}
+
+/// The same of loops: `threads` are each thread of one beside its like of the other. Threads of one round are one pair, as they ran
+/// side by side: its logarithm is the mean of theirs.
+pub(crate) fn ratio_of_loops(
+    threads: &[(&Outcome, &Outcome)],
+    of: fn(&TurnNumber) -> Option<Latency>,
+    statements: usize,
+) -> Ratio {
+    let mut rounds: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    for (base, new) in threads {
+        let news: BTreeMap<u32, TurnNumber> =
+            new.turns().into_iter().map(|turn| (turn.round, turn)).collect();
+        for old in base.turns() {
+            let both = news.get(&old.round).and_then(|new| Some((of(&old)?, of(new)?)));
+            if let Some((was, is)) = both {
+                rounds.entry(old.round).or_default().push(logarithm(is) - logarithm(was));
+            }
+        }
+    }
+    let mean = |ratios: Vec<f64>| ratios.iter().sum::<f64>() / ratios.len() as f64;
+    let ratios: Vec<f64> = rounds.into_values().map(mean).collect();
     let pairs = ratios.len();
     let alpha = ALPHA / statements.max(1) as f64;
     match SignedRank::from_differences(&ratios).interval(alpha) {

@@ -13,7 +13,7 @@ use common::{howlate, skip, stdout};
 /// What `howlate show` offers to copy below a recording, in one language.
 fn offered(recording: &str, language: &str) -> String {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/recordings/v1");
-    let text = stdout(&howlate(&["show", recording]).current_dir(folder).output().unwrap());
+    let text = stdout(&howlate(&["show", "--details", recording]).current_dir(folder).output().unwrap());
     let (_, below) = text.split_once("\nTo copy\n").unwrap_or_else(|| panic!("nothing to copy: {text}"));
     let below = below.split("\n\n").next().unwrap();
     let (mut lines, mut inside) = (Vec::new(), false);

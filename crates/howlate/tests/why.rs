@@ -55,8 +55,10 @@ fn parts_add_up_and_the_result_is_of_turns_without_tracer() {
     let shown = run(&["show", out, "--format", "json"]);
     let shown: Value = serde_json::from_str(&stdout(&shown)).unwrap();
     assert_eq!(shown["results"][0]["why"], *why, "a recording says the same");
-    for asked in [["show", out], ["why", out]] {
-        let text = stdout(&run(&asked));
+    for asked in ["show", "why"] {
+        let brief = stdout(&run(&[asked, out]));
+        assert!(brief.contains("Causes of the slowest 1 %"), "{brief}");
+        let text = stdout(&run(&[asked, "--details", out]));
         assert!(text.contains("Why:") && text.contains("Tracer bpf"), "{text}");
     }
 }
@@ -339,7 +341,10 @@ fn which_wake_ups_are_late_can_be_said() {
     assert_eq!((&why["late"]["above_ns"], why["late"]["count"].as_u64()), (&0.into(), Some(all)));
     assert_eq!(common::shown(&path)["results"][0]["why"], why, "a recording says the same");
     let none = stdout(&run(&["why", out, "--late-above", "1h"]));
-    assert!(none.contains("0 of the traced wake-ups"), "what is typed of a recording holds: {none}");
+    assert!(
+        none.contains(&format!("None of {all} traced wake-ups was at least 1 h late")),
+        "what is typed of a recording holds: {none}"
+    );
     let output = run(&["cyclic", "--late-above", "1ms", "--samples", "10"]);
     assert_eq!(output.status.code(), Some(2), "it is for --why");
 }

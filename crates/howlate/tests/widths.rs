@@ -9,8 +9,9 @@ use common::{howlate, stderr, stdout};
 const WIDTHS: [usize; 4] = [60, 80, 120, 200];
 
 /// Commands that show each kind of recording.
-const SHOWN: [&str; 16] = [
+const SHOWN: [&str; 18] = [
     "show cyclic.jsonl",
+    "show --details cyclic.jsonl",
     "show stall.jsonl",
     "show sleep.jsonl",
     "show languages.jsonl",
@@ -20,6 +21,7 @@ const SHOWN: [&str; 16] = [
     "show policies.jsonl",
     "show killed.jsonl",
     "why why.jsonl",
+    "why --details why.jsonl",
     "show --plot cyclic.jsonl",
     "show --plot languages.jsonl",
     "compare idle-before.jsonl idle-after.jsonl",
@@ -29,14 +31,16 @@ const SHOWN: [&str; 16] = [
 ];
 
 /// Those whose captures are kept.
-const CAPTURED: [&str; 8] = [
+const CAPTURED: [&str; 10] = [
     "show cyclic.jsonl",
     "show sleep.jsonl",
     "show notify.jsonl",
     "show guest.jsonl",
     "show watch.jsonl",
     "compare policies.jsonl --by policy",
+    "show --details cyclic.jsonl",
     "why why.jsonl",
+    "why --details why.jsonl",
     "show --plot cyclic.jsonl",
 ];
 

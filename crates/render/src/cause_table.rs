@@ -1,7 +1,7 @@
 //! Who made the late wake-ups late, and what can be done about it, as rows: the terminal, the page and Markdown paint them.
 
 use howlate_analyse::cause::{Why, WhyCause, remedy};
-use howlate_model::{Finding, Latency, NO_TRACER};
+use howlate_model::{Finding, Latency, NO_TRACER, Policy};
 
 use crate::cause_words::{cause_in_words, percent};
 use crate::numbers::count;
@@ -39,11 +39,11 @@ impl<'a> CauseTable<'a> {
     /// What stands above the cells of a row.
     pub const HEADINGS: [&'static str; 4] = ["cause", "share", "wake-ups", "largest"];
 
-    /// The causes that `why` names, each with the nearest of `findings`.
-    pub fn new(why: &Why, findings: &'a [Finding]) -> Self {
+    /// The causes that `why` names, each with the nearest of `findings` for a thread of this policy.
+    pub fn new(why: &Why, policy: Policy, findings: &'a [Finding]) -> Self {
         let mut rows: Vec<CauseRow<'a>> = Vec::new();
         for cause in why.causes.iter().take(CAUSES_SHOWN) {
-            let finding = remedy(cause.kind, findings);
+            let finding = remedy(cause, policy, findings);
             let is_told_above = rows
                 .iter()
                 .filter_map(|row| row.finding)

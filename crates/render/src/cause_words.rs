@@ -18,19 +18,19 @@ pub fn percent(share: f64) -> String {
 /// A part of the way, for people.
 pub const fn part_in_words(part: Part) -> &'static str {
     match part {
-        Part::Arming => "asked too late",
-        Part::Blocked => "slept on",
+        Part::Arming => "armed late",
+        Part::Blocked => "still blocked",
         Part::TimerSlack => "timer slack",
         Part::BeforeRunnable => "before it could run",
         Part::InterruptDelivery => "interrupt delivery",
         Part::InterruptEntry => "interrupt entry",
         Part::OtherTimers => "other timers first",
         Part::TimerSoftirq => "timer softirq",
-        Part::Sending => "sending",
+        Part::Sending => "notify call",
         Part::WakeUp => "wake-up",
-        Part::Called => "calling its CPU",
+        Part::Called => "waking its idle CPU",
         Part::Waiting => "waiting for the CPU",
-        Part::LostAgain => "CPU lost again",
+        Part::LostAgain => "preempted again",
         Part::Return => "return to the program",
         Part::PageFault => "page faults",
         Part::NotSeen => "not seen",
@@ -66,7 +66,7 @@ fn who(kind: CauseKind, name: &str, pid: Option<u32>) -> String {
     let name = legible(name);
     let pid = pid.map_or_else(String::new, |pid| format!(", pid {pid}"));
     match kind {
-        CauseKind::LateArming => "asked too late".to_owned(),
+        CauseKind::LateArming => "armed late".to_owned(),
         CauseKind::LongWork => "its own long work".to_owned(),
         CauseKind::TimerSlack => "timer slack".to_owned(),
         CauseKind::IdleExit => "leaving idle".to_owned(),

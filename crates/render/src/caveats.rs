@@ -59,7 +59,7 @@ fn around(one: &Caveat, number: &str) -> String {
     match one {
         Caveat::Unfinished { reason, .. } => format!("Unfinished after {number} wake-ups: {reason}."),
         Caveat::MachineBusy { cpus, .. } => format!(
-            "The machine was busy before this began (load average {number} on {}): \"idle\" is not idle, and explanations may be wrong.",
+            "Other programs were running (load average {number} on {}). Conditions called \"idle\" were not really idle, and causes may be wrong.",
             if *cpus == 1 { "1 CPU".to_owned() } else { format!("{cpus} CPUs") }
         ),
         other => caveat(other),
@@ -110,14 +110,14 @@ pub fn caveat(caveat: &Caveat) -> String {
             )
         }
         Caveat::MemoryNotLocked { reason } => format!(
-            "Memory is not locked ({reason}), so page faults may delay wake-ups. It takes root, or a limit that root raises: {} In a container, `--ulimit memlock=-1`.",
+            "Memory is not locked ({reason}), so page faults may delay wake-ups. Needs root, or a higher limit: {} In a container, `--ulimit memlock=-1`.",
             raised("memlock", "unlimited")
         ),
         Caveat::DmaLatencyRefused { asked_us, reason } => format!(
             "/dev/cpu_dma_latency could not be held at {asked_us} µs ({reason}); idle states were left as they are. Only root can."
         ),
         Caveat::ObserverShares { measured } => format!(
-            "Every CPU is measured ({measured}), so the observer shares one of them; it wakes 10 times a second."
+            "All CPUs ({measured}) are under test, so howlate's own monitoring thread runs on one of them, 10 times a second."
         ),
         Caveat::ThreadsShareCpus { threads, cpus } => {
             format!("{threads} threads on {cpus} CPUs delay one another.")
@@ -261,13 +261,10 @@ pub fn caveat(caveat: &Caveat) -> String {
 pub fn policy_remedy(remedy: &PolicyRemedy) -> String {
     match remedy {
         PolicyRemedy::NiceLimit => {
-            format!("It takes root, or a limit that root raises: {}", raised("nice", "-20"))
+            format!("Needs root, or a higher limit: {}", raised("nice", "-20"))
         }
         PolicyRemedy::RealtimeLimit { priority } => {
-            format!(
-                "It takes root, or a limit that root raises: {}",
-                raised("rtprio", &priority.get().to_string())
-            )
+            format!("Needs root, or a higher limit: {}", raised("rtprio", &priority.get().to_string()))
         }
         PolicyRemedy::DeadlineRights => {
             "SCHED_DEADLINE needs root (CAP_SYS_NICE), all CPUs allowed, and free deadline bandwidth."

@@ -16,23 +16,25 @@ use crate::style::{DIM, paint};
 use crate::table::Columns;
 
 /// What all conditions have in common, in words, and the properties in which they differ.
-fn common_and_varying(outcomes: &[&Outcome]) -> (Vec<String>, Vec<Property>) {
+pub(crate) fn common_and_varying(all: &[impl HasProperties]) -> (Vec<String>, Vec<Property>) {
     let is_column = |property: &Property| match property {
         Property::Kind => false,
-        Property::Kernel => outcomes.iter().any(|outcome| outcome.condition.on_host.is_some()),
+        // Only guests have a kernel that is not in the line above.
+        Property::Kernel => all.iter().any(|one| one.value(Property::HostLoad).is_some()),
         _ => true,
     };
-    let varying: Vec<Property> = varying(outcomes).into_iter().filter(is_column).collect();
+    let varying: Vec<Property> = varying(all).into_iter().filter(is_column).collect();
     let common = Property::ALL.iter().filter(|property| is_column(property) && !varying.contains(property));
     let text = |property: &Property| {
-        let value = outcomes.first()?.value(*property).filter(|value| !is_usual(value))?;
+        let value = all.first()?.value(*property).filter(|value| !is_usual(value))?;
         Some(format!("{} {}", heading(*property, Some(WorkKind::Cyclic)), property::value(&value)))
     };
     (common.filter_map(text).collect(), varying)
 }
 
-fn cell(outcome: &Outcome, property: Property) -> String {
-    match (outcome.value(property), property) {
+/// What stands in a property's column.
+pub(crate) fn cell(one: &impl HasProperties, property: Property) -> String {
+    match (one.value(property), property) {
         (Some(value), _) => property::value(&value),
         (None, Property::Knob) => property::BASELINE.to_owned(),
         (None, _) => "–".to_owned(),
@@ -82,7 +84,7 @@ pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
 fn table(outcomes: &[&Outcome], varying: &[Property], counted: Counted, width: usize) -> String {
     let mut table = Columns::without_columns(varying.len());
     for property in varying {
-        let cells = outcomes.iter().map(|outcome| cell(outcome, *property));
+        let cells = outcomes.iter().map(|outcome| cell(*outcome, *property));
         table.column(heading(*property, Some(WorkKind::Cyclic)), cells);
     }
     table.column("wake-ups", outcomes.iter().map(|outcome| count(outcome.count())));

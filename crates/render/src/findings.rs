@@ -3,21 +3,13 @@
 use anstyle::Style;
 use howlate_model::{Finding, Verdict};
 
+use crate::detail::Detail;
 use crate::prose::{WIDEST, lines, text_width};
 use crate::steps::{is_command, step_lines};
 use crate::style::{BOLD, COMMAND, DIM, GOOD, HEADING, STOP, WARN, paint};
 
 /// Text narrower than this is harder to read than text that the terminal breaks.
 const NARROWEST: usize = 40;
-
-/// How much of each finding is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Detail {
-    /// What is wrong with reason and remedy; the rest in one line each.
-    Brief,
-    /// Everything, with the files that were read.
-    Full,
-}
 
 /// Words for findings, grouped by verdict, in lines of about `width` columns.
 ///

@@ -33,37 +33,62 @@ pub(crate) fn what_this_means(analysis: &Analysis, width: usize) -> String {
 
 /// What an explanation says, and what to do. It names its conditions where there are others.
 pub(crate) fn insight(insight: &Insight, analysis: &Analysis) -> String {
-    let (conditions, text) = match insight {
+    let text = explanation(insight, analysis);
+    match among(analysis, conditions(insight)) {
         // These name their conditions themselves.
-        Insight::Turns(turns) => return of_turns(turns, analysis),
-        Insight::Priority(priority) => return of_priority(priority, analysis),
-        Insight::TimerSlack(slack) => (&slack.conditions, timer_slack(slack)),
-        Insight::CallSlack(slack) => (&slack.conditions, call_slack(slack)),
-        Insight::Tick(tick) => (&tick.conditions, ticks(tick)),
-        Insight::Step(step) => (&step.conditions, a_step(step)),
-    };
-    match among(analysis, conditions) {
-        Some(names) => format!("{text} Seen in: {names}."),
-        None => text,
+        Some(names) if !matches!(insight, Insight::Turns(_) | Insight::Priority(_)) => {
+            format!("{text} Seen in: {names}.")
+        }
+        _ => text,
     }
 }
 
-/// `A 1 ms loop (other): 99 of 100 turns begin at most 137 µs late, 1 in 1 000 more than 4.69 ms.`
+/// By index in the recording's header.
+fn conditions(insight: &Insight) -> &[u32] {
+    match insight {
+        Insight::Turns(Turns { conditions, .. })
+        | Insight::Priority(Priority { conditions, .. })
+        | Insight::TimerSlack(TimerSlack { conditions, .. })
+        | Insight::CallSlack(CallSlack { conditions, .. })
+        | Insight::Tick(Tick { conditions, .. })
+        | Insight::Step(Step { conditions, .. }) => conditions,
+    }
+}
+
+/// What an explanation says, and what to do.
+pub(crate) fn explanation(insight: &Insight, analysis: &Analysis) -> String {
+    match insight {
+        Insight::Turns(turns) => of_turns(turns, analysis),
+        Insight::Priority(priority) => of_priority(priority, analysis),
+        Insight::TimerSlack(slack) => timer_slack(slack),
+        Insight::CallSlack(slack) => call_slack(slack),
+        Insight::Tick(tick) => ticks(tick),
+        Insight::Step(step) => a_step(step),
+    }
+}
+
+/// `A 1 ms loop (other): 99 % of iterations start within 137 µs; 0.1 % start more than 4.69 ms late.`
 fn of_turns(turns: &Turns, analysis: &Analysis) -> String {
     let of = turns.conditions.first().and_then(|index| outcome(analysis, *index));
     let circumstances = of.map_or_else(String::new, |outcome| circumstances(outcome, analysis));
-    let worst = turns.p999.map_or_else(String::new, |p999| format!(", 1 in 1 000 more than {p999}"));
+    let (period, late) = (length(turns.period), iterations(turns));
+    format!("A {period} loop{circumstances}: {late} {}", period_late(turns))
+}
+
+/// `99 % of iterations start within 137 µs; 0.1 % start more than 4.69 ms late.`
+pub(crate) fn iterations(turns: &Turns) -> String {
+    let worst = turns.p999.map_or_else(String::new, |p999| format!("; 0.1 % start more than {p999} late"));
+    format!("99 % of iterations start within {}{worst}.", turns.p99)
+}
+
+/// `3 of 6 000 were at least one full period late.`
+pub(crate) fn period_late(turns: &Turns) -> String {
     let planned = count(turns.planned);
-    let missed = match turns.period_late {
-        0 => format!("None of {planned} was a whole period late."),
-        1 => format!("1 of {planned} was a whole period late or more."),
-        late => format!("{} of {planned} were a whole period late or more.", count(late)),
-    };
-    let period = length(turns.period);
-    format!(
-        "A {period} loop{circumstances}: 99 of 100 turns begin at most {} late{worst}. {missed}",
-        turns.p99
-    )
+    match turns.period_late {
+        0 => format!("None of {planned} was a full period late."),
+        1 => format!("1 of {planned} was at least one full period late."),
+        late => format!("{} of {planned} were at least one full period late.", count(late)),
+    }
 }
 
 /// What a loop ran with: its policy, and what differs in the recording, but not the threads, which count together.
@@ -79,13 +104,14 @@ fn circumstances(outcome: &Outcome, analysis: &Analysis) -> String {
 fn of_priority(gain: &Priority, analysis: &Analysis) -> String {
     let ratio = Ratio::Settled { low: gain.ratio_low, high: gain.ratio_high, pairs: gain.pairs };
     let of = gain.conditions.first().and_then(|index| outcome(analysis, *index));
-    let others = [Property::Length, Property::Cpu, Property::Load];
-    let seen = of.map_or_else(String::new, |outcome| named_by(outcome, &others));
+    let where_seen =
+        of.map_or_else(String::new, |outcome| named_by(outcome, &[Property::Length, Property::Load]));
+    let where_seen = if where_seen.is_empty() { where_seen } else { format!(" ({where_seen})") };
     format!(
-        "With real-time priority ({}), 1 in 100 is more than {} late, instead of {}{} Seen in: {seen}.",
+        "Real-time priority ({}) lowers the 99th percentile from {} to {}{where_seen}{}",
         gain.policy,
-        gain.realtime,
         gain.ordinary,
+        gain.realtime,
         times_as_much(ratio, "")
     )
 }
@@ -100,21 +126,19 @@ fn timer_slack(TimerSlack { slack, median, without, traced, .. }: &TimerSlack) -
     let typed = slack;
     let slack = length(*slack);
     let seen = match (without, traced) {
-        (Some(control), _) => format!(
-            "Timer slack: with {slack} of it, half of the wake-ups are more than {median} late; without it, {}.",
-            control.median
-        ),
-        (None, Some(traced)) => format!(
-            "Half of the wake-ups are more than {median} late. Timer slack is {} of the usual wake-up, as traced.",
-            length(*traced)
-        ),
+        (Some(control), _) => {
+            format!("Timer slack: with {slack} of it the median is {median}, without it {}.", control.median)
+        }
+        (None, Some(traced)) => {
+            format!("{} of the median {median} are timer slack, as traced.", length(*traced))
+        }
         (None, None) => format!(
-            "Half of the wake-ups are more than {median} late, which is consistent with timer slack: the kernel may \
-             add up to {slack} to each timeout of an ordinary thread. `--slack 1ns,{typed}` would tell."
+            "The median of {median} is consistent with timer slack: the kernel may delay the timers of an ordinary thread by up \
+             to {slack}. To check, run with `--slack 1ns,{typed}`."
         ),
     };
     format!(
-        "{seen} prctl(PR_SET_TIMERSLACK, 1) removes it and needs no privileges; real-time threads have none."
+        "{seen} `prctl(PR_SET_TIMERSLACK, 1)` removes it and needs no privileges; real-time threads have none."
     )
 }
 
@@ -164,8 +188,7 @@ fn a_step(step: &Step) -> String {
             }
             Some(awake) =>
                 format!("With every CPU kept awake, {}: the step is not the idle state.", both(awake)),
-            None =>
-                format!("`--load idle,awake` would tell whether it comes from leaving the idle state.{fits}"),
+            None => format!("`--load idle,awake` shows whether it comes from leaving the idle state.{fits}"),
         }
     )
 }

@@ -191,7 +191,7 @@ fn entry<'a>(outcome: &'a Outcome, findings: &[Finding]) -> Entry<'a> {
         load_effect: outcome.load_effect.as_ref(),
         usage: outcome.usage,
         rhythm: outcome.rhythm.as_deref().map(Rhythm::numbers),
-        why: outcome.why_late(None).map(|why| why.with_remedies(findings)),
+        why: outcome.why_late(None).map(|why| why.with_remedies(outcome.policy_in_force(), findings)),
         caveats: noted(&outcome.caveats()),
     }
 }

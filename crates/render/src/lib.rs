@@ -2,6 +2,7 @@
 //!
 //! Text for people carries ANSI styles; the caller strips them where the output is no terminal.
 
+mod answer;
 mod cause_table;
 mod cause_words;
 mod caveats;
@@ -12,6 +13,7 @@ pub mod condition;
 mod confidence;
 mod csv;
 mod cyclic;
+mod detail;
 mod ending;
 mod export;
 mod findings;
@@ -67,9 +69,10 @@ pub use compare::{
 pub use condition::condition;
 pub use confidence::what_the_maxima_support;
 pub use csv::{csv, intervals_csv};
+pub use detail::Detail;
 pub use ending::ending_after_title;
 pub use export::{benchmark, hgrm, hlog, influx, junit, kcidb, lava, osadl, prometheus, tap, trace};
-pub use findings::{Detail, findings};
+pub use findings::findings;
 pub use json::{json, json_of_many, result_schema};
 pub use kernels::{KernelRow, kernel_list};
 pub use legible::{

@@ -1,6 +1,6 @@
 //! What to know besides the numbers.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use howlate_analyse::Analysis;
 use howlate_model::Caveat;
@@ -13,18 +13,45 @@ use crate::style::{WARN, paint};
 /// More notes of many machines are not read.
 const MOST: usize = 30;
 
+/// Lines that doubts may take above the numbers.
+const MOST_LINES: usize = 6;
+
+/// What makes a result doubtful, in few lines: what spoils it first. The rest is counted.
+pub(crate) fn doubts(analysis: &Analysis, width: usize) -> String {
+    let mut notes = once(analysis);
+    let spoiling = spoiling(analysis);
+    notes.sort_by_key(|(note, _)| !spoiling.contains(note));
+    let all = analysis.outcomes().len();
+    let (mut text, mut shown) = (String::new(), 0);
+    for note in &notes {
+        let line = line(note, all, width);
+        if shown > 0 && text.lines().count() + line.lines().count() > MOST_LINES {
+            break;
+        }
+        text.push_str(&line);
+        shown += 1;
+    }
+    let rest = match notes.len() - shown {
+        0 => String::new(),
+        1 => "  and 1 more note: `--details`\n".to_owned(),
+        more => format!("  and {more} more notes: `--details`\n"),
+    };
+    text + &rest
+}
+
+/// The words of caveats for which the result is not what was asked for.
+fn spoiling(analysis: &Analysis) -> HashSet<String> {
+    let of_conditions = analysis.outcomes().iter().flat_map(howlate_analyse::Outcome::caveats);
+    let spoiling: Vec<Caveat> =
+        analysis.caveats.iter().cloned().chain(of_conditions).filter(Caveat::spoils).collect();
+    sentences(&spoiling).into_iter().map(|(note, _)| note).collect()
+}
+
 /// Caveats, each once, with the conditions that they are about.
 pub(crate) fn notes(analysis: &Analysis, width: usize) -> String {
     let notes = once(analysis);
     let all = analysis.outcomes().len();
-    let line = |(note, conditions): &(String, usize)| {
-        let about = match conditions {
-            0 => String::new(),
-            n if all > 1 && *n < all => format!(" ({n} of {all} conditions)"),
-            _ => String::new(),
-        };
-        format!("{} {}\n", paint(WARN, "!"), wrapped(&format!("{note}{about}"), width, 2))
-    };
+    let line = |note| line(note, all, width);
     let most = if analysis.members.len() > 1 { MOST } else { notes.len() };
     let more = notes.len().saturating_sub(most);
     let rest = if more > 0 {
@@ -33,6 +60,16 @@ pub(crate) fn notes(analysis: &Analysis, width: usize) -> String {
         String::new()
     };
     notes.iter().take(most).map(line).chain(std::iter::once(rest)).collect()
+}
+
+/// A note, and of how many of `all` conditions it is.
+fn line((note, conditions): &(String, usize), all: usize, width: usize) -> String {
+    let about = match conditions {
+        0 => String::new(),
+        n if all > 1 && *n < all => format!(" ({n} of {all} conditions)"),
+        _ => String::new(),
+    };
+    format!("{} {}\n", paint(WARN, "!"), wrapped(&format!("{note}{about}"), width, 2))
 }
 
 /// Their words, and of how many conditions they are; those of the whole recording are of none.

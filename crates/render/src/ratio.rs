@@ -12,7 +12,7 @@ pub fn times_as_much(ratio: Ratio, settled_by: &str) -> String {
                 if low > 1.0 { (low, high, "as much") } else { (1.0 / high, 1.0 / low, "less") };
             let [low, high] = [low, high].map(two_digits);
             let range = if low == high { low } else { format!("{low} to {high}") };
-            format!("; turn by turn, {range} times {much} (95 %, {pairs} pairs).")
+            format!("; turn by turn, {range} times {much} (95 % interval, {pairs} pairs).")
         }
         Ratio::Open { pairs } => {
             let turns = match pairs {
@@ -36,8 +36,8 @@ mod tests {
     #[test]
     fn no_factor_stands_without_its_interval() {
         let said = |low, high| times_as_much(Ratio::Settled { low, high, pairs: 8 }, "more");
-        assert_eq!(said(3.06, 12.4), "; turn by turn, 3.1 to 12 times as much (95 %, 8 pairs).");
-        assert_eq!(said(0.25, 0.5), "; turn by turn, 2.0 to 4.0 times less (95 %, 8 pairs).");
+        assert_eq!(said(3.06, 12.4), "; turn by turn, 3.1 to 12 times as much (95 % interval, 8 pairs).");
+        assert_eq!(said(0.25, 0.5), "; turn by turn, 2.0 to 4.0 times less (95 % interval, 8 pairs).");
         assert_eq!(
             times_as_much(Ratio::Open { pairs: 3 }, "howlate cyclic"),
             "; 3 pairs of turns do not settle how many times. `howlate cyclic` would."

@@ -4,6 +4,8 @@ use howlate_analyse::Analysis;
 use howlate_analyse::nodes::nodes;
 use howlate_model::{Command, Work};
 
+use crate::answer::{answer, is_on_one_screen};
+use crate::detail::Detail;
 use crate::ending::ending_after_title;
 use crate::machine::machine;
 use crate::notes::notes;
@@ -12,21 +14,24 @@ use crate::prose::wrapped;
 use crate::style::{DIM, HEADING, paint};
 use crate::{cyclic, foreign, guests, loads, nodes, notify, quick, sleep, watch, why};
 
-/// The whole result of a recording, for a terminal.
-pub fn report(analysis: &Analysis, width: usize) -> String {
-    report_titled(analysis, &title(analysis), width)
+/// The result of a recording, for a terminal.
+pub fn report(analysis: &Analysis, detail: Detail, width: usize) -> String {
+    report_titled(analysis, &title(analysis), detail, width)
 }
 
 /// The same under another title than the command that measured: of a folder, what was typed.
-pub fn report_titled(analysis: &Analysis, title: &str, width: usize) -> String {
+pub fn report_titled(analysis: &Analysis, title: &str, detail: Detail, width: usize) -> String {
     if analysis.header.command == Command::Quick {
         return quick::quick(analysis, width);
+    }
+    if detail == Detail::Brief && is_on_one_screen(analysis) {
+        return top(analysis, title, width) + &answer(analysis, width) + &instrument(analysis, width);
     }
     let (numbers, below) = match analysis.members.len() {
         0 | 1 => (format!("\n{}", bodies(analysis, width)), below(analysis, width)),
         _ => (of_nodes(analysis, width), String::new()),
     };
-    let (top, why) = (top(analysis, title, width), why::why(analysis, None, width));
+    let (top, why) = (top(analysis, title, width), why::why(analysis, None, detail, width));
     format!("{top}{numbers}{why}{below}{}", notes(analysis, width))
 }
 
@@ -114,7 +119,7 @@ fn instrument(analysis: &Analysis, width: usize) -> String {
     }
     let instrument = analysis.header.instrument;
     let text = format!(
-        "Clock: {} per reading, resolution {}. One turn of the loop without the wait: {}. Both are included in the numbers.",
+        "Included: {} per clock reading (resolution {}), {} of loop overhead.",
         length(instrument.clock_read),
         length(instrument.clock_precision),
         length(instrument.loop_cost)

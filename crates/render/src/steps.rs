@@ -3,7 +3,7 @@
 use crate::prose::{lines, text_width};
 
 /// Programs that remedies start with; `#` says where to type what follows.
-const PROGRAMS: [&str; 7] = ["#", "chrt", "docker", "echo", "howlate", "podman", "sudo"];
+const PROGRAMS: [&str; 9] = ["#", "chrt", "docker", "echo", "exec", "howlate", "nice", "podman", "sudo"];
 
 /// Whether a step can be typed as it is.
 pub(crate) fn is_command(step: &str) -> bool {

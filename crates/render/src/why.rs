@@ -4,9 +4,11 @@ use howlate_analyse::cause::{ProbeEffect, Why};
 use howlate_analyse::{Analysis, Outcome};
 use howlate_model::{Explained, Finding, FindingId, Latency, NO_TRACER, Span, Work};
 
+use crate::answer::{causes, remedies};
 use crate::cause_table::CauseTable;
 use crate::cause_words::{cause_in_words, part_in_words, percent, segment_in_words};
 use crate::condition::condition;
+use crate::detail::Detail;
 use crate::legible::legible;
 use crate::numbers::{count, micros};
 use crate::prose::wrapped;
@@ -22,11 +24,13 @@ const THREADS_SHOWN: usize = 4;
 const SMALL: f64 = 0.02;
 /// A cause of this much is one of the first to be named.
 const MUCH: f64 = 0.1;
-/// A cause of less than this is not worth changing the machine for.
-const WORTH_A_REMEDY: f64 = 0.05;
 
-/// Why the wake-ups of every traced condition were late; empty where nothing was traced.
-pub fn why(analysis: &Analysis, above: Option<Span>, width: usize) -> String {
+/// Why the wake-ups of every traced condition were late; empty where nothing was traced. In brief the causes of each loop in a
+/// line, and what to do; of a watched program there is a table for each of the latest threads in any case.
+pub fn why(analysis: &Analysis, above: Option<Span>, detail: Detail, width: usize) -> String {
+    if detail == Detail::Brief && !analysis.outcomes().iter().any(is_watched) {
+        return in_brief(analysis, above, width);
+    }
     let findings = &analysis.header.findings;
     let mut told = Vec::new();
     let explained = |outcome: &Outcome| {
@@ -42,6 +46,11 @@ pub fn why(analysis: &Analysis, above: Option<Span>, width: usize) -> String {
         outcomes.truncate(THREADS_SHOWN);
     }
     outcomes.into_iter().filter_map(explained).collect::<Vec<_>>().join("\n")
+}
+
+fn in_brief(analysis: &Analysis, above: Option<Span>, width: usize) -> String {
+    let parts = [causes(analysis, above, width), remedies(analysis, above, width)];
+    parts.into_iter().filter(|part| !part.is_empty()).map(|part| format!("{part}\n")).collect()
 }
 
 const fn is_watched(outcome: &Outcome) -> bool {
@@ -62,9 +71,9 @@ fn one<'a>(
         text.push_str(&parts(why, width));
         text.push('\n');
     }
-    let table = CauseTable::new(why, findings);
-    text.push_str(&causes(&table, width));
-    text.push_str(&remedies(&table, told, width));
+    let table = CauseTable::new(why, outcome.policy_in_force(), findings);
+    text.push_str(&cause_table(&table, width));
+    text.push_str(&findings_of(&table, told, width));
     for worst in why.worst.iter().take(WORST_SHOWN) {
         text.push_str(&time_line(worst, width));
     }
@@ -90,7 +99,7 @@ fn parts(why: &Why, width: usize) -> String {
 }
 
 /// Who made the late ones late.
-fn causes(causes: &CauseTable<'_>, width: usize) -> String {
+fn cause_table(causes: &CauseTable<'_>, width: usize) -> String {
     let mut table = Columns::new(&CauseTable::HEADINGS.map(str::to_owned), 1);
     for row in &causes.rows {
         table.row(row.cells_with(micros(row.largest.as_nanos())).into());
@@ -107,9 +116,9 @@ pub(crate) fn most(why: &Why) -> Option<String> {
 }
 
 /// What can be done about causes that count, as far as it was not `told`, each with what is to be typed.
-fn remedies<'a>(causes: &CauseTable<'a>, told: &mut Vec<&'a FindingId>, width: usize) -> String {
+fn findings_of<'a>(causes: &CauseTable<'a>, told: &mut Vec<&'a FindingId>, width: usize) -> String {
     let mut text = String::new();
-    for row in causes.rows.iter().filter(|row| row.share >= WORTH_A_REMEDY) {
+    for row in &causes.rows {
         let Some(finding) = row.first_finding().filter(|one| !told.contains(&&one.id)) else {
             continue;
         };
@@ -189,7 +198,7 @@ fn adds(effect: ProbeEffect) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use howlate_model::{Cause, CauseKind, Ledger, MonotonicTime, Part, Segment};
+    use howlate_model::{Cause, CauseKind, Ledger, MonotonicTime, Part, Policy, Segment};
 
     fn explained(ns: u64, kind: CauseKind, name: &str) -> Explained {
         let segment = |part, kind, name: &str, ns| Segment {
@@ -215,7 +224,9 @@ mod tests {
         (0..100).for_each(|_| ledger.add(&explained(3_000, CauseKind::IdleExit, "")));
         ledger.add(&explained(398_000, CauseKind::Thread, "hog"));
         let why = Why::from_ledger(&ledger, "bpf", Some(Span::from_micros(100)), None);
-        let text = anstream::adapter::strip_str(&causes(&CauseTable::new(&why, &[]), 100)).to_string();
+        let text =
+            anstream::adapter::strip_str(&cause_table(&CauseTable::new(&why, Policy::OTHER, &[]), 100))
+                .to_string();
         assert!(
             text.contains("1 of the traced wake-ups was at least 98.3 µs late, 400 µs in total"),
             "{text}"
@@ -246,12 +257,12 @@ mod tests {
             remedy,
         };
         let (findings, mut told) = ([finding], Vec::new());
-        let table = CauseTable::new(&why, &findings);
-        let text = remedies(&table, &mut told, 100);
-        assert_eq!(remedies(&table, &mut told, 100), "", "it was told");
+        let table = CauseTable::new(&why, Policy::OTHER, &findings);
+        let text = findings_of(&table, &mut told, 100);
+        assert_eq!(findings_of(&table, &mut told, 100), "", "it was told");
         let text = anstream::adapter::strip_str(&text).to_string();
         assert_eq!(text, "hog, pid 4711: no real-time policy may be used. What to do:\n    ulimit -r 80\n\n");
-        assert_eq!(remedies(&CauseTable::new(&why, &[]), &mut Vec::new(), 100), "");
+        assert_eq!(findings_of(&CauseTable::new(&why, Policy::OTHER, &[]), &mut Vec::new(), 100), "");
     }
 
     #[test]

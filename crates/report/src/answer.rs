@@ -255,7 +255,7 @@ mod tests {
         }
         let entries = Entry::all(&[Recording::new("run.jsonl", &analysis)]);
         let said = answer(&entries, None);
-        assert!(said.contains("; turn by turn, 3.0 times as much (95 %, 8 pairs)."), "{said}");
+        assert!(said.contains("; turn by turn, 3.0 times as much (95 % interval, 8 pairs)."), "{said}");
     }
 
     #[test]

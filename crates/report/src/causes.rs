@@ -19,7 +19,8 @@ pub(crate) const OPEN: usize = 2;
 pub(crate) fn traced<'a>(entries: &[Entry<'a>]) -> Vec<(Entry<'a>, CauseTable<'a>)> {
     let table = |entry: &Entry<'a>| {
         let findings = &entry.recording.analysis.header.findings;
-        Some((*entry, CauseTable::new(&entry.outcome.why_late(None)?, findings)))
+        let policy = entry.outcome.policy_in_force();
+        Some((*entry, CauseTable::new(&entry.outcome.why_late(None)?, policy, findings)))
     };
     let mut traced: Vec<_> = entries.iter().filter_map(table).collect();
     traced.sort_by_cached_key(|(entry, _)| Reverse(entry.rank()));
@@ -83,7 +84,7 @@ mod tests {
 
     #[test]
     fn causes_have_their_remedies_below_them() {
-        let mut known = analysis(vec![cyclic("fifo:80", 0)]);
+        let mut known = analysis(vec![cyclic("other", 0)]);
         add(&mut known, 0, 10, 5_000);
         known.header.findings = vec![Finding {
             id: FindingId::RealtimePermission,
@@ -96,14 +97,14 @@ mod tests {
         }];
         let at = MonotonicTime::default();
         let mut ledger = Ledger::default();
-        ["hog", "a|b"].map(waited).iter().for_each(|one| ledger.add(one));
+        ["hog", "hog", "hog", "a|b", "a|b", "a|b"].map(waited).iter().for_each(|one| ledger.add(one));
         let (from, until, tracer) = (at, at, "bpf".to_owned());
         let block = WhyBlock { condition: 0, round: 1, beside: 0, from, until, tracer, ledger };
         let untraced = [Recording::new("a", &known.clone())].map(|one| markdown(&Entry::all(&[one])));
         assert_eq!(untraced, [""]);
         known.add(&Line::Why(Box::new(block)));
         let text = markdown(&Entry::all(&[Recording::new("a", &known)])).replace('\u{a0}', " ");
-        assert!(text.contains("| hog, pid 7 | 50 % | 1 | 400 µs |"), "{text}");
+        assert!(text.contains("| hog, pid 7 | 50 % | 3 | 400 µs |"), "{text}");
         assert!(text.contains("| a\\|b, pid 7 |"), "{text}");
         assert_eq!(text.matches("What to do: `ulimit -r 80`").count(), 1, "{text}");
     }

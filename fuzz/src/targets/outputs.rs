@@ -1,7 +1,7 @@
 //! Whatever can be read of a recording can be shown: as text, for machines, and as a page.
 
 use howlate_analyse::compare::{Criteria, recordings};
-use howlate_render::{self as render, ComparisonReport, Symbols, is_legible};
+use howlate_render::{self as render, ComparisonReport, Detail, Symbols, is_legible};
 use howlate_report::{Chart, Recording, Subject, markdown, page, svg};
 
 use super::{import, recording};
@@ -16,7 +16,8 @@ fn seeds() -> Vec<Vec<u8>> {
 fn body(input: &[u8]) {
     let Some(track) = recording::read(input).or_else(|| import::read(input)) else { return };
     let analysis = &track.analysis;
-    let text = render::report(analysis, 100) + &render::plots(analysis, 100, Symbols::Unicode);
+    let both = [Detail::Brief, Detail::Full].map(|detail| render::report(analysis, detail, 100));
+    let text = both.concat() + &render::plots(analysis, 100, Symbols::Unicode);
     drop(render::json(analysis));
     drop(render::csv(std::slice::from_ref(analysis), &["a".to_owned()]));
     drop(render::hlog(std::slice::from_ref(analysis)));

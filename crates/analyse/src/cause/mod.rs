@@ -4,6 +4,7 @@
 //! lateness; the model's `Ledger` adds them up, and `late` reads it.
 
 mod decompose;
+mod families;
 mod inherited_deadline;
 mod join;
 mod late;
@@ -13,6 +14,7 @@ mod traces;
 mod turn;
 
 pub use decompose::{Decomposed, decompose};
+pub use families::{Family, families};
 pub use inherited_deadline::handed_on;
 pub use join::{Joiner, Judged};
 pub use late::{ProbeEffect, Why, WhyCause, WhyLate, WhyPart, WhyRemedy};

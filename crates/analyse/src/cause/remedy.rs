@@ -1,43 +1,83 @@
-//! What doctor found that bears on a cause.
+//! What can be done about a cause: the finding of doctor that says how.
+//!
+//! Advice is a claim. A finding stands beside a cause only where it can change that cause for the thread that was late; the table,
+//! with the reason of each row, is in `docs/why.md`.
 
 use howlate_model::FindingId::{
     self, CpuDmaLatency, CpuQuota, FairServer, Hypervisor, IdleStates, InterruptAffinity, IsolatedCpus,
-    MemoryLock, Mitigations, NicePermission, NohzFull, NumaBalancing, Preemption, RealtimeKernel,
-    RealtimePermission, RtGroupScheduling, RtThrottling, Steal, Swap, TimerMigration, TimerSlack,
-    TransparentHugePages,
+    MemoryLock, NicePermission, NumaBalancing, Preemption, RealtimePermission, RtGroupScheduling,
+    RtThrottling, Steal, Swap, TimerSlack, TransparentHugePages,
 };
-use howlate_model::{CauseKind, Finding, Remedy, Verdict};
+use howlate_model::{CauseKind, Finding, Policy, Remedy, Verdict};
 
-use super::{Why, WhyRemedy};
+use super::{Why, WhyCause, WhyRemedy};
 
-/// The findings that bear on each kind of cause, the nearest first.
-const BEARING: &[(CauseKind, &[FindingId])] = &[
-    (CauseKind::TimerSlack, &[TimerSlack]),
-    (CauseKind::IdleExit, &[IdleStates, CpuDmaLatency, Steal, Hypervisor]),
-    (CauseKind::Interrupt, &[InterruptAffinity]),
-    (CauseKind::Softirq, &[InterruptAffinity, IsolatedCpus]),
-    (CauseKind::Thread, &[RtGroupScheduling, RealtimePermission, IsolatedCpus, NicePermission]),
-    (CauseKind::OtherTimers, &[TimerMigration, NohzFull]),
-    (CauseKind::Throttled, &[CpuQuota]),
-    (CauseKind::RtThrottled, &[RtThrottling, FairServer, RtGroupScheduling]),
-    (CauseKind::PageFault, &[MemoryLock, Swap, TransparentHugePages, NumaBalancing]),
-    (CauseKind::Hypervisor, &[Steal, Hypervisor]),
-    (CauseKind::Undetermined, &[Steal, Hypervisor]),
-    (CauseKind::Kernel, &[RealtimeKernel, Preemption, Mitigations]),
-];
+/// A cause of less of the late time than this is not worth changing anything for.
+const LEAST_SHARE: f64 = 0.05;
+/// What was met in fewer late wake-ups may never come again.
+const LEAST_WAKEUPS: u64 = 3;
 
-/// The nearest finding that says what to do about causes of this kind. `None` where doctor found nothing to be done.
-pub fn remedy(kind: CauseKind, findings: &[Finding]) -> Option<&Finding> {
-    let bearing = BEARING.iter().find(|(of, _)| *of == kind)?.1;
-    bearing.iter().find_map(|id| findings.iter().find(|one| &one.id == id && helps(one)))
+/// Softirqs that are served where their device's interrupt is. The others follow the thread that caused them.
+const OF_DEVICES: [&str; 4] = ["NET_RX", "NET_TX", "BLOCK", "IRQ_POLL"];
+
+/// The findings that bear on `cause` where it made a thread of this policy late, the nearest first: what is the thread's own and can
+/// be taken back comes before what changes the machine.
+///
+/// Nothing bears on the kernel's own way: it takes the time that it takes, with other settings too. Nor on what nobody knows.
+fn bearing(cause: &WhyCause, policy: Policy) -> &'static [FindingId] {
+    let is_realtime = policy.is_realtime();
+    match cause.kind {
+        // Real-time threads have none: timerslack_ns(5) in proc(5).
+        CauseKind::TimerSlack if !is_realtime => &[TimerSlack],
+        CauseKind::IdleExit => &[CpuDmaLatency, IdleStates],
+        CauseKind::Interrupt if is_of_device(cause) => &[InterruptAffinity],
+        CauseKind::Softirq if OF_DEVICES.contains(&cause.name()) => &[InterruptAffinity],
+        // Preempted by others: priority, then weight.
+        CauseKind::Thread if !is_realtime => &[RtGroupScheduling, RealtimePermission, NicePermission],
+        // Howlate's own are there because it measures.
+        CauseKind::Thread if !is_own(cause) => &[Preemption, IsolatedCpus],
+        CauseKind::Throttled => &[CpuQuota],
+        // The server of ordinary threads does what throttling did, and where it is, it does it first.
+        CauseKind::RtThrottled => &[FairServer, RtThrottling, RtGroupScheduling],
+        CauseKind::PageFault => &[MemoryLock, Swap, TransparentHugePages, NumaBalancing],
+        CauseKind::Hypervisor => &[Steal, Hypervisor],
+        _ => &[],
+    }
+}
+
+/// The tick comes to every CPU whatever interrupts are sent where.
+fn is_of_device(cause: &WhyCause) -> bool {
+    !matches!(cause.name(), "" | "local_timer")
+}
+
+/// The names of howlate's own threads and of the loads that it makes.
+fn is_own(cause: &WhyCause) -> bool {
+    cause.name().starts_with("load-") || cause.name().starts_with("howlate")
+}
+
+/// The nearest finding that says what to do about `cause` where it made a thread of this policy late. `None` where nothing is to be
+/// done: because nothing can be, because doctor found nothing, or because the cause is too small or was met too seldom.
+pub fn remedy<'a>(cause: &WhyCause, policy: Policy, findings: &'a [Finding]) -> Option<&'a Finding> {
+    if cause.share < LEAST_SHARE || cause.wakeups < LEAST_WAKEUPS {
+        return None;
+    }
+    let helps = |id: &FindingId| findings.iter().find(|one| &one.id == id && helps(one));
+    bearing(cause, policy).iter().find_map(helps)
+}
+
+impl WhyCause {
+    /// Its name; empty where there is none.
+    pub(super) fn name(&self) -> &str {
+        self.name.as_deref().unwrap_or_default()
+    }
 }
 
 impl Why {
-    /// The same, with the nearest of `findings` beside each cause that something can be done about.
+    /// The same of a thread of this policy, with the nearest of `findings` beside each cause that something can be done about.
     #[must_use]
-    pub fn with_remedies(mut self, findings: &[Finding]) -> Self {
+    pub fn with_remedies(mut self, policy: Policy, findings: &[Finding]) -> Self {
         for cause in &mut self.causes {
-            cause.remedy = remedy(cause.kind, findings).map(beside);
+            cause.remedy = remedy(cause, policy, findings).map(beside);
         }
         self
     }
@@ -48,17 +88,30 @@ fn beside(finding: &Finding) -> WhyRemedy {
     WhyRemedy { finding: finding.id.clone(), found: finding.found.clone(), apply, undo }
 }
 
-/// What is as it should be, or was not read, needs nothing done.
+/// What is as it should be, or was not read, needs nothing done; but what one may do is a means, and the finding says how.
 fn helps(finding: &Finding) -> bool {
     let says = finding.remedy.as_ref().is_some_and(|remedy| !remedy.apply.is_empty());
-    says && !matches!(finding.verdict, Verdict::Good | Verdict::Unknown)
+    let is_means = matches!(finding.id, RealtimePermission | NicePermission | MemoryLock | CpuDmaLatency);
+    says && match finding.verdict {
+        Verdict::Good => is_means,
+        Verdict::Unknown => false,
+        Verdict::Blocks | Verdict::Costs | Verdict::Note => true,
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use howlate_model::{Cause, Explained, Latency, Ledger, MonotonicTime, Part, Segment, Span};
+    use howlate_model::{Part, Priority, Span};
 
     use super::*;
+
+    const FIFO: Policy = Policy::Fifo { priority: Priority::USUAL };
+
+    fn cause(kind: CauseKind, name: &str) -> WhyCause {
+        let name = (!name.is_empty()).then(|| name.to_owned());
+        let (max, part, pid, remedy) = (Span::from_micros(90), None::<Part>, None, None);
+        WhyCause { kind, name, part, pid, late_ns: 400_000, share: 0.4, wakeups: 20, max, remedy }
+    }
 
     fn finding(id: FindingId, verdict: Verdict, apply: &[&str]) -> Finding {
         let apply = apply.iter().map(|text| (*text).to_owned()).collect();
@@ -67,40 +120,107 @@ mod tests {
         Finding { id, verdict, found, evidence: Vec::new(), why, cost: None, remedy }
     }
 
-    #[test]
-    fn the_nearest_finding_that_can_be_acted_on_is_the_remedy() {
-        let all = [
-            finding(IsolatedCpus, Verdict::Note, &["isolcpus=1"]),
-            finding(RealtimePermission, Verdict::Blocks, &["ulimit -r 80"]),
-            finding(TimerSlack, Verdict::Good, &["nothing"]),
-            finding(CpuQuota, Verdict::Costs, &[]),
-        ];
-        let id = |kind| remedy(kind, &all).map(|one| one.id.clone());
-        assert_eq!(id(CauseKind::Thread), Some(RealtimePermission));
-        assert_eq!(id(CauseKind::Softirq), Some(IsolatedCpus));
-        assert_eq!(id(CauseKind::TimerSlack), None, "it is as it should be");
-        assert_eq!(id(CauseKind::Throttled), None, "it says nothing to type");
-        assert_eq!(id(CauseKind::LateArming), None, "that is the program's own");
+    /// Every finding, each with something to type.
+    fn all() -> Vec<Finding> {
+        let told = bearing_on_anything().into_iter();
+        told.map(|id| finding(id, Verdict::Costs, &["do it"])).collect()
+    }
+
+    fn bearing_on_anything() -> Vec<FindingId> {
+        let mut ids = vec![FindingId::RealtimeKernel, FindingId::Mitigations, FindingId::TimerMigration];
+        for kind in KINDS {
+            for policy in [Policy::OTHER, FIFO] {
+                ids.extend(bearing(&cause(kind, "hog"), policy).iter().cloned());
+            }
+        }
+        ids
+    }
+
+    const KINDS: [CauseKind; 17] = [
+        CauseKind::LateArming,
+        CauseKind::LongWork,
+        CauseKind::TimerSlack,
+        CauseKind::IdleExit,
+        CauseKind::Interrupt,
+        CauseKind::Softirq,
+        CauseKind::Thread,
+        CauseKind::OtherTimers,
+        CauseKind::Kernel,
+        CauseKind::Stopped,
+        CauseKind::Throttled,
+        CauseKind::RtThrottled,
+        CauseKind::PageFault,
+        CauseKind::Migration,
+        CauseKind::Hypervisor,
+        CauseKind::Undetermined,
+        CauseKind::Unexplained,
+    ];
+
+    fn advised(kind: CauseKind, name: &str, policy: Policy) -> Option<FindingId> {
+        remedy(&cause(kind, name), policy, &all()).map(|one| one.id.clone())
     }
 
     #[test]
-    fn a_remedy_stands_beside_the_causes_that_it_bears_on() {
-        let part = |kind, ns| {
-            let cause = Cause { part: Part::Waiting, kind, name: String::new() };
-            Segment { cause, pid: None, from: MonotonicTime::default(), ns: Span::from_nanos(ns) }
+    fn an_ordinary_thread_is_offered_priority_and_a_real_time_one_what_it_lacks() {
+        assert_eq!(advised(CauseKind::Thread, "hog", Policy::OTHER), Some(RtGroupScheduling));
+        assert_eq!(advised(CauseKind::Thread, "hog", FIFO), Some(Preemption));
+        assert_eq!(advised(CauseKind::Thread, "load-cpu", FIFO), None, "howlate makes it");
+        assert_eq!(advised(CauseKind::TimerSlack, "", FIFO), None, "real-time threads have none");
+    }
+
+    #[test]
+    fn nothing_is_advised_against_what_no_setting_changes() {
+        let none = [
+            (CauseKind::Kernel, "wake_up"),
+            (CauseKind::Undetermined, ""),
+            (CauseKind::Unexplained, ""),
+            (CauseKind::LateArming, ""),
+            (CauseKind::LongWork, ""),
+            (CauseKind::OtherTimers, ""),
+            (CauseKind::Stopped, "gdb"),
+            (CauseKind::Migration, ""),
+            (CauseKind::Interrupt, "local_timer"),
+            (CauseKind::Softirq, "RCU"),
+            (CauseKind::Softirq, "TIMER"),
+            (CauseKind::Softirq, "SCHED"),
+        ];
+        for (kind, name) in none {
+            for policy in [Policy::OTHER, FIFO] {
+                assert_eq!(advised(kind, name, policy), None, "{kind:?} {name}");
+            }
+        }
+        assert_eq!(advised(CauseKind::Softirq, "NET_RX", FIFO), Some(InterruptAffinity));
+        assert_eq!(advised(CauseKind::Interrupt, "eth0", FIFO), Some(InterruptAffinity));
+    }
+
+    #[test]
+    fn what_is_small_or_was_met_once_is_left_alone() {
+        let all = all();
+        let of = |share, wakeups| {
+            let cause = WhyCause { share, wakeups, ..cause(CauseKind::PageFault, "") };
+            remedy(&cause, FIFO, &all).map(|one| one.id.clone())
         };
-        let parts = vec![part(CauseKind::Thread, 70), part(CauseKind::LateArming, 30)];
-        let (at, latency) = (MonotonicTime::default(), Latency::from_nanos(100));
-        let mut ledger = Ledger::default();
-        ledger.add(&Explained { at, latency, cpu: None, parts });
-        let findings = [finding(RealtimePermission, Verdict::Blocks, &["ulimit -r 80"])];
-        let why = Why::from_ledger(&ledger, "bpf", Some(Span::ZERO), None).with_remedies(&findings);
-        let told: Vec<_> = why.causes.iter().map(|one| one.remedy.as_ref()).collect();
-        let beside = told[0].unwrap();
-        assert_eq!(
-            (&beside.finding, &beside.apply[..]),
-            (&RealtimePermission, &["ulimit -r 80".to_owned()][..])
-        );
-        assert_eq!(told[1], None);
+        assert_eq!((of(0.04, 20), of(0.9, 2), of(0.05, 3)), (None, None, Some(MemoryLock)));
+    }
+
+    #[test]
+    fn what_one_may_do_is_a_means_and_what_is_as_it_should_be_is_not() {
+        let told = [
+            finding(RtGroupScheduling, Verdict::Good, &["nothing"]),
+            finding(RealtimePermission, Verdict::Good, &["chrt --fifo 80 PROGRAM"]),
+            finding(CpuQuota, Verdict::Costs, &[]),
+        ];
+        let id = |kind, name| remedy(&cause(kind, name), Policy::OTHER, &told).map(|one| one.id.clone());
+        assert_eq!(id(CauseKind::Thread, "hog"), Some(RealtimePermission));
+        assert_eq!(id(CauseKind::Throttled, "/a"), None, "it says nothing to type");
+    }
+
+    /// The published table has every row of this one, so that each has a reason.
+    #[test]
+    fn the_docs_have_the_table() {
+        let page = include_str!("../../../../docs/why.md");
+        for id in bearing_on_anything().iter().skip(3) {
+            assert!(page.contains(&format!("`{}`", id.name())), "docs/why.md says nothing of {}", id.name());
+        }
     }
 }

@@ -14,12 +14,13 @@ use howlate_model::{Condition, Latency, LoadKind, Work};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::together::by_loop;
 use crate::{Analysis, Outcome, grouped};
 pub use priority::Priority;
 pub use slack::{CallSlack, TimerSlack};
 pub use step::{Awake, Origin, Step};
 pub use tick::Tick;
-pub use turns::Turns;
+pub use turns::{Turns, turns_of};
 
 /// An explanation that the numbers bear out.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -86,6 +87,12 @@ fn indexed(analysis: &Analysis) -> impl Iterator<Item = Indexed<'_>> {
 /// Conditions of one machine together: only they are ever compared, and a fleet has too many to hold each against all.
 fn by_node<'a>(all: &[Indexed<'a>]) -> Vec<Vec<Indexed<'a>>> {
     grouped(all.iter().map(|one| (&one.1.condition.node, *one)))
+}
+
+/// The threads of each loop, those of one machine together.
+fn loops<'a>(all: &[Indexed<'a>]) -> Vec<Vec<Indexed<'a>>> {
+    let of_node = |node: &Vec<Indexed<'a>>| by_loop(node.iter().copied(), |one| one.1);
+    by_node(all).iter().flat_map(of_node).collect()
 }
 
 /// Notification has a ranking of its own.

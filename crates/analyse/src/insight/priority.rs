@@ -1,16 +1,18 @@
 //! What real-time priority changes, where conditions that differ in nothing else took turns.
 
-use howlate_model::{Condition, Latency, Policy};
+use howlate_model::{Condition, Distribution, Latency, Policy};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Indexed, by_node};
-use crate::{Outcome, Ratio, ratio};
+use super::{Indexed, loops};
+use crate::ratio::ratio_of_loops;
+use crate::{Outcome, Ratio, percentile};
 
 /// With real-time priority, turns begin earlier: the 95 % interval of how many times as late does not hold 1.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Priority {
-    /// The condition with ordinary scheduling, then the one with real-time priority, by index in the recording's header.
+    /// The conditions with ordinary scheduling, one for each thread of the loop, then as many with real-time priority, by index in the
+    /// recording's header.
     pub conditions: Vec<u32>,
     /// The real-time policy.
     pub policy: Policy,
@@ -28,19 +30,24 @@ pub struct Priority {
     pub pairs: usize,
 }
 
-/// That of the ordinary condition that is the latest. All pairs might have been named, so that the interval is one of all
-/// of them together.
+/// A loop with ordinary scheduling, and the one that differs from it in real-time priority alone.
+struct Pair<'a> {
+    ordinary: Vec<Indexed<'a>>,
+    realtime: Vec<Indexed<'a>>,
+}
+
+/// That of the ordinary loop that is the latest. All pairs might have been named, so that the interval is one of all of them
+/// together.
 pub(super) fn find(all: &[Indexed<'_>]) -> Option<Priority> {
     let pairs = pairs(all);
-    let p99 = |outcome: &Outcome| outcome.percentile(0.99);
-    let (ordinary, realtime) = pairs.iter().max_by_key(|(ordinary, _)| p99(ordinary.1))?;
-    let (before, after) = (p99(ordinary.1)?, p99(realtime.1)?);
-    match ratio(ordinary.1, realtime.1, |turn| turn.p99, pairs.len()) {
+    let latest = pairs.iter().max_by_key(|pair| p99(&pair.ordinary))?;
+    let (ordinary, realtime) = (p99(&latest.ordinary)?, p99(&latest.realtime)?);
+    match ratio_of_loops(&latest.threads(), |turn| turn.p99, pairs.len()) {
         Ratio::Settled { low, high, pairs } if high < 1.0 => Some(Priority {
-            conditions: vec![ordinary.0, realtime.0],
-            policy: realtime.1.condition.policy,
-            ordinary: before,
-            realtime: after,
+            conditions: latest.ordinary.iter().chain(&latest.realtime).map(|one| one.0).collect(),
+            policy: latest.realtime.first()?.1.condition.policy,
+            ordinary,
+            realtime,
             ratio_low: low,
             ratio_high: high,
             pairs,
@@ -49,23 +56,46 @@ pub(super) fn find(all: &[Indexed<'_>]) -> Option<Priority> {
     }
 }
 
-/// Each condition with ordinary scheduling beside the first that differs from it in real-time priority alone.
-fn pairs<'a>(all: &[Indexed<'a>]) -> Vec<(Indexed<'a>, Indexed<'a>)> {
-    by_node(all).iter().flat_map(|node| pairs_of_node(node)).collect()
+/// Of all threads together.
+fn p99(threads: &[Indexed<'_>]) -> Option<Latency> {
+    let mut all = Distribution::default();
+    threads.iter().for_each(|(_, outcome)| all.merge(&outcome.planned()));
+    percentile(&all, 0.99)
 }
 
-fn pairs_of_node<'a>(all: &[Indexed<'a>]) -> Vec<(Indexed<'a>, Indexed<'a>)> {
-    let is_as_asked = |outcome: &Outcome| outcome.ran_as().is_none();
-    let ordinary = all.iter().filter(|(_, outcome)| outcome.condition.policy == Policy::OTHER);
-    let partner = |of: &Outcome| {
-        let is_one = |other: &Outcome| {
-            other.condition.policy.is_realtime()
-                && is_as_asked(other)
-                && Condition { policy: Policy::OTHER, ..other.condition.clone() } == of.condition
-        };
-        all.iter().copied().find(|(_, other)| is_one(other))
+/// Each loop with ordinary scheduling beside the first that differs from it in real-time priority alone.
+fn pairs<'a>(all: &[Indexed<'a>]) -> Vec<Pair<'a>> {
+    let loops = loops(all);
+    let of_policy =
+        |is_one: fn(&Outcome) -> bool| loops.iter().filter(move |one| one.iter().all(|one| is_one(one.1)));
+    let ordinary = of_policy(|outcome| outcome.condition.policy == Policy::OTHER);
+    let realtime: Vec<&Vec<Indexed<'a>>> =
+        of_policy(|outcome| outcome.condition.policy.is_realtime() && outcome.ran_as().is_none()).collect();
+    let pair = |ordinary: &Vec<Indexed<'a>>| {
+        let partner = realtime.iter().find(|realtime| is_partner(ordinary, realtime))?;
+        Some(Pair { ordinary: ordinary.clone(), realtime: (*partner).clone() })
     };
-    ordinary.filter_map(|one| Some((*one, partner(one.1)?))).collect()
+    ordinary.filter_map(pair).collect()
+}
+
+/// Whether each thread of one has its like in the other, but for the policy.
+fn is_partner(ordinary: &[Indexed<'_>], realtime: &[Indexed<'_>]) -> bool {
+    ordinary.len() == realtime.len() && ordinary.iter().all(|(_, one)| like(one, realtime).is_some())
+}
+
+fn like<'a>(ordinary: &Outcome, realtime: &[Indexed<'a>]) -> Option<&'a Outcome> {
+    let is_like = |other: &Outcome| {
+        Condition { policy: Policy::OTHER, ..other.condition.clone() } == ordinary.condition
+    };
+    realtime.iter().map(|(_, other)| *other).find(|other| is_like(other))
+}
+
+impl<'a> Pair<'a> {
+    /// Each thread beside its like.
+    fn threads(&self) -> Vec<(&'a Outcome, &'a Outcome)> {
+        let beside = |(_, ordinary): &Indexed<'a>| Some((*ordinary, like(ordinary, &self.realtime)?));
+        self.ordinary.iter().filter_map(beside).collect()
+    }
 }
 
 #[cfg(test)]

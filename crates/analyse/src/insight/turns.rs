@@ -1,11 +1,11 @@
 //! Whether a periodic thread runs on time, as one asks it: how late 99 of 100 turns begin, and how late the worst.
 
-use howlate_model::{Condition, Distribution, Latency, Span};
+use howlate_model::{Distribution, Latency, Span};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Indexed, by_node};
-use crate::{Outcome, percentile};
+use super::{Indexed, loops};
+use crate::{Outcome, Together, percentile};
 
 /// How late a periodic thread's turns begin: of all its CPUs together, every planned turn counted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -33,7 +33,7 @@ const MOST: usize = 4;
 /// One for each set of circumstances, in the order of the recording; of many only that of the latest turns and that of the
 /// earliest.
 pub(super) fn find(all: &[Indexed<'_>]) -> Vec<Turns> {
-    let mut found: Vec<Turns> = groups(all).iter().filter_map(|group| turns(group)).collect();
+    let mut found: Vec<Turns> = loops(all).iter().filter_map(|group| turns(group)).collect();
     if found.len() <= MOST {
         return found;
     }
@@ -42,42 +42,29 @@ pub(super) fn find(all: &[Indexed<'_>]) -> Vec<Turns> {
     found
 }
 
-/// Outcomes that differ in nothing but the thread and its CPU.
-fn groups<'a>(all: &[Indexed<'a>]) -> Vec<Vec<Indexed<'a>>> {
-    by_node(all).iter().flat_map(|node| groups_of_node(node)).collect()
-}
-
-fn groups_of_node<'a>(all: &[Indexed<'a>]) -> Vec<Vec<Indexed<'a>>> {
-    let mut groups: Vec<(Condition, Vec<Indexed<'_>>)> = Vec::new();
-    let periodic = |(_, outcome): &Indexed<'_>| outcome.condition.work.period().is_some();
-    for one in all.iter().copied().filter(periodic) {
-        let circumstances = circumstances(one.1);
-        match groups.iter_mut().find(|(known, _)| *known == circumstances) {
-            Some((_, group)) => group.push(one),
-            None => groups.push((circumstances, vec![one])),
-        }
-    }
-    groups.into_iter().map(|(_, group)| group).collect()
-}
-
-/// What was refused ran as something else.
-fn circumstances(outcome: &Outcome) -> Condition {
-    let policy = outcome.ran_as().unwrap_or(outcome.condition.policy);
-    Condition { cpu: None, thread: 0, policy, ..outcome.condition.clone() }
-}
-
 fn turns(group: &[Indexed<'_>]) -> Option<Turns> {
-    let period = group.first()?.1.condition.work.period()?;
+    let outcomes: Vec<&Outcome> = group.iter().map(|(_, outcome)| *outcome).collect();
+    let conditions = group.iter().map(|(index, _)| *index).collect();
+    Some(Turns { conditions, ..of_all(&outcomes)? })
+}
+
+/// How late the iterations of a loop begin, that of all its threads; its conditions are left out. `None` where there are too few
+/// for a 99th percentile, or it has no period.
+pub fn turns_of(one: &Together<'_>) -> Option<Turns> {
+    of_all(&one.outcomes().collect::<Vec<_>>())
+}
+
+fn of_all(outcomes: &[&Outcome]) -> Option<Turns> {
+    let period = outcomes.first()?.condition.work.period()?;
     let mut together = Distribution::default();
-    group.iter().for_each(|(_, outcome)| together.merge(&outcome.planned()));
-    let late = group.iter().map(|(_, outcome)| outcome.later_than(period).0).sum();
+    outcomes.iter().for_each(|outcome| together.merge(&outcome.planned()));
     Some(Turns {
-        conditions: group.iter().map(|(index, _)| *index).collect(),
+        conditions: Vec::new(),
         period,
         planned: together.count(),
         p99: percentile(&together, 0.99)?,
         p999: percentile(&together, 0.999),
-        period_late: late,
+        period_late: outcomes.iter().map(|outcome| outcome.later_than(period).0).sum(),
     })
 }
 

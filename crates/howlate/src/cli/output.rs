@@ -16,6 +16,9 @@ pub(crate) struct Output {
     /// Save every wake-up, in order, as Parquet
     #[arg(long, value_name = "FILE", value_parser = file_name, value_hint = ValueHint::FilePath, hide_short_help = true)]
     pub(crate) samples_out: Option<PathBuf>,
+    /// Print everything there is: each CPU, each part of the way, the slowest wake-ups
+    #[arg(long, conflicts_with_all = ["json", "format"], hide_short_help = true)]
+    pub(crate) details: bool,
     /// What to print
     #[arg(long, value_enum, default_value_t = Format::Text, conflicts_with = "json", hide_short_help = true)]
     pub(crate) format: Format,

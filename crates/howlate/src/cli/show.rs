@@ -22,6 +22,9 @@ pub(crate) struct Show {
     /// What to print
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
+    /// Print everything there is: each CPU, each part of the way, the slowest wake-ups
+    #[arg(long, conflicts_with = "format")]
+    pub(crate) details: bool,
     /// End with status 1 when a result exceeds this, such as 'max>100us' or 'p99.9>50us'
     #[arg(long, value_name = "LIMIT")]
     pub(crate) fail_above: Vec<Limit>,

@@ -2,7 +2,7 @@
 
 use howlate_analyse::Analysis;
 use howlate_model::Limit;
-use howlate_render as render;
+use howlate_render::{self as render, Detail};
 
 use crate::cli::Format;
 use crate::error::Error;
@@ -19,12 +19,13 @@ pub(super) struct Shown<'a> {
     /// The recordings' names; `-` where nothing was saved.
     pub(super) names: &'a [String],
     pub(super) limits: &'a [Limit],
+    pub(super) detail: Detail,
 }
 
 impl Shown<'_> {
     /// The results as text.
     pub(super) fn as_text(&self, format: Format) -> Result<String, Error> {
-        let Self { analyses, names, limits } = *self;
+        let Self { analyses, names, limits, .. } = *self;
         Ok(match format {
             Format::Text => self.tables(),
             Format::Json => match analyses {
@@ -47,7 +48,7 @@ impl Shown<'_> {
     }
 
     fn tables(&self) -> String {
-        let report = |analysis| render::report(analysis, terminal::width());
+        let report = |analysis| render::report(analysis, self.detail, terminal::width());
         self.analyses.iter().map(report).collect::<Vec<_>>().join("\n")
     }
 }

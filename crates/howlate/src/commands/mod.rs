@@ -36,6 +36,7 @@ use crate::exit_status::{self, Status};
 use crate::history::HistoryEntry;
 use crate::terminal;
 use formats::{Shown, is_json};
+use howlate_render::Detail;
 use howlate_session::Environment;
 use howlate_session::{Request, Resume, measure};
 
@@ -92,6 +93,11 @@ fn say_kept(kept: HistoryEntry, quiet: bool) {
     }
 }
 
+/// How much of a result to print.
+const fn detail(all: bool) -> Detail {
+    if all { Detail::Full } else { Detail::Brief }
+}
+
 /// The recordings that were named; the most recent run where none was.
 fn named_or_most_recent(named: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
     match named {
@@ -101,7 +107,8 @@ fn named_or_most_recent(named: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
 }
 
 fn print_result(analysis: &Analysis, output: &Output, limits: &[Limit]) -> Result<(), Error> {
-    let shown = Shown { analyses: std::slice::from_ref(analysis), names: &[output.name()], limits };
+    let (analyses, names) = (std::slice::from_ref(analysis), &[output.name()]);
+    let shown = Shown { analyses, names, limits, detail: detail(output.details) };
     let format = output.printed();
     Ok(terminal::print_or_json(&shown.as_text(format)?, is_json(format))?)
 }

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use howlate_analyse::Analysis;
 use howlate_model::shell_path;
-use howlate_render::{self as render, legible};
+use howlate_render::{self as render, Detail, legible};
 
 use super::formats::{Shown, is_json};
 use super::reading::{self, Texts, is_several};
 use super::why::is_explained;
-use super::{named_or_most_recent, prometheus};
+use super::{detail, named_or_most_recent, prometheus};
 use crate::cli::{Format, Show};
 use crate::error::Error;
 use crate::exit_status::{self, Status};
@@ -28,7 +28,8 @@ pub(crate) fn run(asked: &Show) -> Result<Status, Error> {
         return Err(Error::NothingTraced { path: path.clone() });
     }
     let names: Vec<String> = recordings.iter().map(|path| reading::name(path)).collect();
-    let shown = Shown { analyses: &analyses, names: &names, limits: &asked.fail_above };
+    let detail = detail(asked.details);
+    let shown = Shown { analyses: &analyses, names: &names, limits: &asked.fail_above, detail };
     if let Some(path) = &asked.prometheus {
         prometheus::write(path, &analyses, &names)?;
     }
@@ -61,18 +62,18 @@ fn text(asked: &Show, paths: &[PathBuf], analyses: &[Analysis]) -> String {
     let one = |(analysis, path): (&Analysis, &PathBuf)| {
         let heading = if several { format!("{}\n", reading::name(path)) } else { String::new() };
         let plots = if asked.plot { plots(asked, analysis) } else { String::new() };
-        format!("{heading}{}{plots}", report(analysis, path))
+        format!("{heading}{}{plots}", report(analysis, path, detail(asked.details)))
     };
     analyses.iter().zip(paths).map(one).collect::<Vec<_>>().join("\n")
 }
 
 /// The result of a recording; of several that stand as one, no command has measured all.
-fn report(analysis: &Analysis, path: &Path) -> String {
+fn report(analysis: &Analysis, path: &Path, detail: Detail) -> String {
     if is_several(path) {
         let typed = format!("howlate show {}", legible(&shell_path(path)));
-        return render::report_titled(analysis, &typed, terminal::width());
+        return render::report_titled(analysis, &typed, detail, terminal::width());
     }
-    render::report(analysis, terminal::width())
+    render::report(analysis, detail, terminal::width())
 }
 
 fn plots(asked: &Show, analysis: &Analysis) -> String {

@@ -9,7 +9,7 @@ use howlate_render as render;
 
 use super::quick::realtime_policy;
 use super::reading::Texts;
-use super::{named_or_most_recent, print_result, reading, request, say_kept};
+use super::{detail, named_or_most_recent, print_result, reading, request, say_kept};
 use crate::cli::{Output, Printing, Reasons, WholeRun, Why};
 use crate::environment;
 use crate::error::Error;
@@ -40,7 +40,8 @@ fn look(asked: &Why) -> Result<Status, Error> {
         Reasons { why: true, tracer: asked.tracer, late_above: asked.late_above }.add_to(&mut plan, seed)?;
     let printing = Printing { quiet: asked.quiet, ..Printing::default() };
     let identity = asked.identity.clone();
-    let output = Output { out: asked.out.clone(), identity, printing, ..Output::default() };
+    let (out, details) = (asked.out.clone(), asked.details);
+    let output = Output { out, identity, printing, details, ..Output::default() };
     let kept = HistoryEntry::begin("why", asked.out.as_deref(), asked.no_save);
     let place = kept.path();
     let request = Request {
@@ -82,7 +83,7 @@ fn read(asked: &Why, recordings: &[PathBuf]) -> Result<Status, Error> {
             return Err(Error::NothingTraced { path: path.clone() });
         }
         let heading = if recordings.len() > 1 { format!("{}\n", reading::name(path)) } else { String::new() };
-        let text = render::why(&analysis, asked.late_above, terminal::width());
+        let text = render::why(&analysis, asked.late_above, detail(asked.details), terminal::width());
         terminal::print(&format!("{heading}{text}"))?;
     }
     Ok(Status::Done)

@@ -46,7 +46,8 @@ pub(super) fn realtime(root: &Root) -> Option<Finding> {
             "SCHED_FIFO and SCHED_RR need CAP_SYS_NICE, or a limit on real-time priority above 0. \
             Without one of them a thread shares its CPU with every other.",
         );
-    Some(draft.when(verdict == Verdict::Blocks, |draft| grant_realtime(root, draft)).end())
+    let draft = draft.when(verdict == Verdict::Blocks, |draft| grant_realtime(root, draft));
+    Some(draft.when(verdict == Verdict::Good, |draft| draft.apply("chrt --fifo 80 PROGRAM …")).end())
 }
 
 fn lack(process: &Process) -> String {
@@ -79,6 +80,9 @@ fn raise_limit(draft: Draft, item: &str, value: &str) -> Draft {
 /// each brings a stack of 8 MiB, and mlockall counts what is mapped, not what is used.
 const ROOMY: u64 = 64 << 20;
 
+/// What one does who may lock memory: mlockall(2).
+const LOCK: &str = "in a program of your own, call `mlockall(MCL_CURRENT | MCL_FUTURE)` before its loop";
+
 /// Whether memory may be locked, so that no page is fetched at the wrong moment.
 pub(super) fn memory_lock(root: &Root) -> Option<Finding> {
     let (process, limits) = (Process::read(root), Limits::read(root));
@@ -102,7 +106,8 @@ pub(super) fn memory_lock(root: &Root) -> Option<Finding> {
             "Memory that is not locked can be dropped or moved; the next access waits for a page fault. \
             mlockall fails when the limit is smaller than the program.",
         );
-    Some(draft.when(verdict == Verdict::Costs, |draft| grant_lock(root, draft)).end())
+    let draft = draft.when(verdict == Verdict::Costs, |draft| grant_lock(root, draft));
+    Some(draft.when(verdict == Verdict::Good, |draft| draft.apply(LOCK)).end())
 }
 
 fn grant_lock(root: &Root, draft: Draft) -> Draft {
@@ -139,7 +144,8 @@ pub(super) fn nice(root: &Root) -> Option<Finding> {
             None => raise_limit(draft, "nice", "-20"),
         }
     };
-    Some(draft.when(verdict == Verdict::Note, grant).end())
+    let draft = draft.when(verdict == Verdict::Note, grant);
+    Some(draft.when(verdict == Verdict::Good, |draft| draft.apply("nice -n -20 PROGRAM …")).end())
 }
 
 /// Whether a filter may refuse calls although the capability is there.

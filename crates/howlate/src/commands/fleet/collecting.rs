@@ -47,7 +47,10 @@ pub(super) fn collect(fleet: &mut Fleet, scheduler: &dyn Scheduler, named: &Path
         return Ok(Status::NotTrustworthy);
     }
     let analysis = reading::analysis(&fleet.folder, Texts::Legible)?;
-    terminal::print(&format!("\n{}", render::report_titled(&analysis, "howlate fleet", terminal::width())))?;
+    terminal::print(&format!(
+        "\n{}",
+        render::report_titled(&analysis, "howlate fleet", render::Detail::Brief, terminal::width())
+    ))?;
     terminal::say(&format!("Show it again with: howlate show {}\n", shell_path(named)));
     Ok(if reading::is_mixed(&analysis) { Status::NotTrustworthy } else { status })
 }

@@ -14,7 +14,7 @@ const BOOTS: usize = 6;
 
 /// The tables, then a comparison by everything in which the guests differ.
 pub(super) fn report(track: &Track) -> String {
-    let mut text = render::report(&track.analysis, terminal::width());
+    let mut text = render::report(&track.analysis, render::Detail::Brief, terminal::width());
     for property in [Property::Kernel, Property::HostLoad, Property::VcpuPolicy] {
         text.push_str(&compared(track, property).unwrap_or_default());
     }

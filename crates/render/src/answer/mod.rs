@@ -1,0 +1,102 @@
+//! The answer on one screen: how late, why, and what to do. Everything else is in the details.
+//!
+//! A row and a line of causes for each loop, however many CPUs it ran on; what makes the numbers doubtful stands above them, and
+//! the last lines are what people came for.
+
+mod causes;
+mod numbers;
+mod remedies;
+#[cfg(test)]
+mod tests;
+
+use howlate_analyse::{Analysis, Insight, Outcome, Together, Turns, insights, together, turns_of};
+use howlate_model::{Command, Latency, Span, Work};
+
+use crate::condition::told_by;
+use crate::confidence::what_the_maxima_support;
+use crate::insights::{explanation, iterations, period_late};
+use crate::notes::doubts;
+use crate::numbers::length;
+use crate::property::varying;
+use crate::prose::wrapped;
+use crate::style::{DIM, paint};
+
+pub(crate) use causes::causes;
+pub(crate) use remedies::remedies;
+
+/// Sentences on what the numbers mean, beside the first.
+const MOST_MEANINGS: usize = 2;
+
+const MORE: &str = "Per CPU, part by part, code to copy: `howlate show --details`.";
+
+/// Whether the result of a recording is one screen: periodic work of one machine, that no guest did.
+pub(crate) fn is_on_one_screen(analysis: &Analysis) -> bool {
+    let is_one_machine = analysis.members.len() <= 1 && analysis.boots.is_empty();
+    let is_periodic = |outcome: &Outcome| matches!(outcome.condition.work, Work::Cyclic { .. });
+    let has_some = !analysis.outcomes().is_empty() && analysis.header.command != Command::Quick;
+    is_one_machine && has_some && analysis.outcomes().iter().all(is_periodic)
+}
+
+/// What stands below title and machine.
+pub(crate) fn answer(analysis: &Analysis, width: usize) -> String {
+    let loops = together(analysis);
+    let parts = [
+        doubts(analysis, width),
+        numbers::table(&loops, width),
+        sentences(analysis, &loops, width),
+        explained(analysis, width),
+        format!("{}\n", paint(DIM, wrapped(MORE, width, 0))),
+    ];
+    parts.into_iter().filter(|part| !part.is_empty()).map(|part| format!("\n{part}")).collect()
+}
+
+/// Who took the time, and what to do; empty where nothing was traced.
+fn explained(analysis: &Analysis, width: usize) -> String {
+    let (causes, remedies) = (causes(analysis, None, width), remedies(analysis, None, width));
+    let between = if causes.is_empty() || remedies.is_empty() { "" } else { "\n" };
+    format!("{causes}{between}{remedies}")
+}
+
+/// What a loop is called beside the others: by that in which they differ. `None` where there is no other.
+fn name_among(one: &Together<'_>, all: &[Together<'_>]) -> Option<String> {
+    let name = told_by(one, &varying(all));
+    (all.len() > 1 && !name.is_empty()).then_some(name)
+}
+
+/// How late, what makes the difference, and what the maximum is worth.
+fn sentences(analysis: &Analysis, loops: &[Together<'_>], width: usize) -> String {
+    let mut sentences: Vec<String> = headline(loops).into_iter().collect();
+    let found = insights(analysis);
+    let meanings = found.iter().filter(|one| !matches!(one, Insight::Turns(_)));
+    sentences.extend(meanings.take(MOST_MEANINGS).map(|one| explanation(one, analysis)));
+    sentences.extend(what_the_maxima_support(analysis.outcomes().iter()));
+    sentences.iter().map(|sentence| format!("{}\n", wrapped(sentence, width, 0))).collect()
+}
+
+/// How late the iterations of the loop begin; of several, those of the best and of the worst.
+fn headline(loops: &[Together<'_>]) -> Option<String> {
+    let mut judged: Vec<(&Together<'_>, Turns)> =
+        loops.iter().filter_map(|one| Some((one, turns_of(one)?))).collect();
+    judged.sort_by_key(|(_, turns)| (turns.p99, turns.p999));
+    let period = judged.first().map(|(_, turns)| turns.period)?;
+    match judged.as_slice() {
+        [] => None,
+        [(_, turns)] => Some(format!("{} {}", iterations(turns), period_late(turns))),
+        [(best, least), .., (worst, most)] => Some(range(
+            period,
+            (&name_among(best, loops)?, least.p99),
+            (&name_among(worst, loops)?, most.p99),
+        )),
+    }
+}
+
+/// `99 % of the 1 ms loop's iterations start within 35.8 µs (fifo:80 · cpu) to 2.33 ms (other · cpu).`
+fn range(period: Span, best: (&str, Latency), worst: (&str, Latency)) -> String {
+    let of = |(name, p99): (&str, Latency)| format!("{p99} ({name})");
+    format!(
+        "99 % of the {} loop's iterations start within {} at best, {} at worst.",
+        length(period),
+        of(best),
+        of(worst)
+    )
+}

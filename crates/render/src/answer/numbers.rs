@@ -1,0 +1,60 @@
+//! One table: how late each loop's wake-ups were.
+
+use howlate_analyse::Together;
+use howlate_model::{Distribution, Property, WorkKind};
+
+use crate::condition::joined;
+use crate::confidence::too_few;
+use crate::cyclic::{cell, common_and_varying};
+use crate::numbers::{count, micros};
+use crate::property::heading;
+use crate::prose::wrapped;
+use crate::result_columns::{MAX, MEDIAN, P99, P99_9, RowNumbers};
+use crate::style::{DIM, paint};
+use crate::table::Columns;
+
+const MISSED_COUNT: &str = "missed ones with the delay they would have had";
+
+/// A row for each loop, all its CPUs together, below what all of them have in common.
+pub(super) fn table(loops: &[Together<'_>], width: usize) -> String {
+    let (mut about, varying) = common_and_varying(loops);
+    about.push("latency in µs".to_owned());
+    let are_missed = loops.iter().any(|one| one.missed() > 0);
+    about.extend(are_missed.then(|| MISSED_COUNT.to_owned()));
+    let planned: Vec<Distribution> = loops.iter().map(Together::planned).collect();
+    let mut table = Columns::without_columns(varying.len());
+    for property in &varying {
+        let cells = loops.iter().map(|one| cell(one, *property));
+        table.column(heading(*property, Some(WorkKind::Cyclic)), cells);
+    }
+    table.column("wake-ups", loops.iter().map(|one| count(one.happened().count())));
+    table.column("missed", loops.iter().map(|one| count(one.missed())));
+    let numbers: Vec<RowNumbers> = planned.iter().map(RowNumbers::supported_by).collect();
+    table.results(&[MEDIAN, P99, P99_9, MAX], &numbers);
+    if are_missed {
+        table.column("raw p99", loops.iter().map(raw_p99));
+    }
+    if loops.iter().any(|one| one.threads() > 1) {
+        table.column("worst", loops.iter().map(worst));
+    }
+    let few = too_few(&planned, &[P99, P99_9]);
+    let few = few.map_or_else(String::new, |text| format!("{}\n", paint(DIM, wrapped(&text, width, 0))));
+    format!("{}\n\n{}{few}", wrapped(&joined(&about), width, 0), table.text(width))
+}
+
+/// Of the wake-ups that happened, as other programs have it: those that were missed are not in it.
+fn raw_p99(one: &Together<'_>) -> String {
+    let happened = RowNumbers::supported_by(&one.happened());
+    happened.nanos(&P99).map_or_else(|| "–".to_owned(), micros)
+}
+
+/// The CPU of the thread that was latest.
+fn worst(one: &Together<'_>) -> String {
+    one.latest().map_or_else(
+        || "–".to_owned(),
+        |outcome| match outcome.condition.cpu {
+            Some(_) => format!("CPU {}", cell(outcome, Property::Cpu)),
+            None => format!("thread {}", outcome.condition.thread),
+        },
+    )
+}

@@ -1,0 +1,108 @@
+//! What to do: at most three things, those first that bear on most of the late time.
+
+use howlate_analyse::cause::{families, remedy};
+use howlate_analyse::{Analysis, Insight, insights};
+use howlate_model::{Finding, FindingId, Span};
+
+use super::causes::{Explained, explained, in_words};
+use crate::legible::legible;
+use crate::prose::wrapped;
+use crate::steps::step_lines;
+use crate::style::{COMMAND, HEADING, paint};
+
+/// Things to do; `howlate doctor` has all.
+const MOST: usize = 3;
+/// Steps that are shown of each.
+const STEPS: usize = 1;
+
+/// Something to do, and what it bears on.
+struct Advice<'a> {
+    finding: &'a Finding,
+    /// Late time that it bears on, nanoseconds.
+    late_ns: u64,
+    /// Who took that time, the most first, each once.
+    causes: Vec<String>,
+}
+
+/// What can be done about the causes of the late wake-ups: those at least `above` late, or above the 99th percentile.
+pub(crate) fn remedies(analysis: &Analysis, above: Option<Span>, width: usize) -> String {
+    let explained = explained(analysis, above);
+    let mut all = advice(&explained, &analysis.header.findings);
+    if all.is_empty() {
+        return String::new();
+    }
+    all.sort_by_key(|one| std::cmp::Reverse(one.late_ns));
+    let told = (1..).zip(all.iter().take(MOST)).map(|(number, one)| written(number, one, analysis, width));
+    format!("{}\n{}", paint(HEADING, "What to do"), told.collect::<String>())
+}
+
+fn advice<'a>(explained: &[Explained<'_>], findings: &'a [Finding]) -> Vec<Advice<'a>> {
+    let mut all: Vec<Advice<'a>> = Vec::new();
+    for one in explained {
+        let policy = one.one.first().policy_in_force();
+        for family in families(&one.why) {
+            let Some(finding) = remedy(&family.cause, policy, findings) else { continue };
+            let (late_ns, who) = (family.cause.late_ns, in_words(&family));
+            match all.iter_mut().find(|known| known.finding.id == finding.id) {
+                Some(known) => {
+                    known.late_ns += late_ns;
+                    if !known.causes.contains(&who) {
+                        known.causes.push(who);
+                    }
+                }
+                None => all.push(Advice { finding, late_ns, causes: vec![who] }),
+            }
+        }
+    }
+    all
+}
+
+/// What it is against, what to type, and whether that was tried.
+fn written(number: usize, one: &Advice<'_>, analysis: &Analysis, width: usize) -> String {
+    let more = one.causes.len().saturating_sub(2);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let against = format!("{}{more}", one.causes.iter().take(2).cloned().collect::<Vec<_>>().join(", "));
+    let sentence =
+        format!("{number}. {against}: {}. {}", legible(&one.finding.found), tried(&one.finding.id, analysis));
+    let steps = one.finding.remedy.iter().flat_map(|remedy| &remedy.apply).take(STEPS);
+    let lines = steps.flat_map(|step| step_lines(&legible(step), width.saturating_sub(5)));
+    let typed: String = lines.map(|line| format!("     {}\n", paint(COMMAND, line))).collect();
+    format!("  {}\n{typed}", wrapped(&sentence, width, 5))
+}
+
+/// What is known of its effect here.
+fn tried(id: &FindingId, analysis: &Analysis) -> String {
+    let is_priority = *id == FindingId::RealtimePermission;
+    let has_realtime = || analysis.outcomes().iter().any(|one| one.policy_in_force().is_realtime());
+    if is_priority && insights(analysis).iter().any(|one| matches!(one, Insight::Priority(_))) {
+        return "Measured above.".to_owned();
+    }
+    if is_priority && has_realtime() {
+        return "Tried above, without a difference that these turns can settle.".to_owned();
+    }
+    setting(id).map_or_else(
+        || "Not tried here.".to_owned(),
+        |settings| format!("Not tried here; to try: `howlate tune --knobs {settings}`."),
+    )
+}
+
+/// The settings by which `howlate tune` tries what a finding advises.
+const fn setting(id: &FindingId) -> Option<&'static str> {
+    Some(match id {
+        FindingId::RealtimePermission => "fifo,nice,slice",
+        FindingId::NicePermission => "nice,slice",
+        FindingId::TimerSlack => "timer_slack",
+        FindingId::CpuDmaLatency => "cpu_dma_latency",
+        FindingId::IdleStates => "idle_states",
+        FindingId::InterruptAffinity => "irq_affinity",
+        FindingId::IsolatedCpus => "cpuset_isolation",
+        FindingId::Preemption => "preemption_model",
+        FindingId::FairServer => "fair_server",
+        FindingId::RtThrottling => "rt_throttling",
+        FindingId::MemoryLock => "memory_lock",
+        FindingId::Swap => "swappiness",
+        FindingId::TransparentHugePages => "transparent_huge_pages",
+        FindingId::NumaBalancing => "numa_balancing",
+        _ => return None,
+    })
+}

@@ -1,0 +1,132 @@
+//! What the screen holds, on few CPUs and on many.
+
+use howlate_model::{
+    Block, Cause, CauseKind, Condition, Explained, Finding, FindingId, Header, Latency, Ledger, Line, Load,
+    MonotonicTime, Part, Policy, Priority, Remedy, Segment, Span, Verdict, Wait, Wakeup, WhyBlock,
+};
+
+use super::*;
+
+const CYCLIC: Work = Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_millis(1) };
+const FIFO: Policy = Policy::Fifo { priority: Priority::USUAL };
+
+/// A loop of 1 ms on each of so many CPUs, ordinary and real-time, idle and beside a load: 1 000 wake-ups in 10 turns each, of
+/// which 2 % were kept waiting by `hog`, and as many traced ones.
+fn recording(cpus: u32) -> Analysis {
+    let mut conditions = Vec::new();
+    for policy in [Policy::OTHER, FIFO] {
+        for load in [Load::IDLE, Load::cpu()] {
+            conditions.extend((0..cpus).map(|cpu| Condition {
+                policy,
+                load: load.clone(),
+                cpu: Some(cpu),
+                thread: cpu,
+                ..Condition::new(CYCLIC, "6.1.0")
+            }));
+        }
+    }
+    let late: Vec<i64> =
+        conditions.iter().map(|one| if one.policy == FIFO { 9_000 } else { 70_000 }).collect();
+    let mut analysis = Analysis::new(Header {
+        howlate: "0.1.0".into(),
+        command: "cyclic".into(),
+        findings: vec![permission()],
+        ..Header::for_conditions(conditions)
+    });
+    for (condition, late) in (0..).zip(late) {
+        (0..10).for_each(|round| analysis.add(&turn(condition, round, late)));
+        analysis.add(&traced(condition, late * 100));
+    }
+    analysis
+}
+
+fn permission() -> Finding {
+    let remedy = Some(Remedy { apply: vec!["chrt --fifo 80 PROGRAM …".into()], undo: Vec::new() });
+    let (found, why) = ("this process may ask for any real-time priority".into(), String::new());
+    let (id, verdict, evidence) = (FindingId::RealtimePermission, Verdict::Good, Vec::new());
+    Finding { id, verdict, found, evidence, why, cost: None, remedy }
+}
+
+fn turn(condition: u32, round: u32, late: i64) -> Line {
+    let mut block = Block { condition, round, ..Block::default() };
+    let at = MonotonicTime::from_nanos;
+    for number in 0..100 {
+        let late = if number < 2 { late * 100 } else { late + i64::from(round) };
+        block.record(Wakeup { expected: at(0), ran: at(late) }, None);
+    }
+    Line::Block(Box::new(block))
+}
+
+fn traced(condition: u32, late: i64) -> Line {
+    let mut ledger = Ledger::default();
+    for number in 0..100 {
+        let name = format!("hog-{}", number % 4);
+        let (from, ns) = (MonotonicTime::default(), Span::from_nanos(late.unsigned_abs()));
+        let cause = Cause { part: Part::Waiting, kind: CauseKind::Thread, name };
+        let parts = vec![Segment { cause, pid: Some(7), from, ns }];
+        ledger.add(&Explained { at: from, latency: Latency::from_nanos(late), cpu: None, parts });
+    }
+    let (from, until, tracer) = (MonotonicTime::default(), MonotonicTime::default(), "bpf".to_owned());
+    Line::Why(Box::new(WhyBlock { condition, round: 10, beside: 0, from, until, tracer, ledger }))
+}
+
+fn shown(analysis: &Analysis) -> Vec<String> {
+    let text = crate::report(analysis, crate::Detail::Brief, 80);
+    anstream::adapter::strip_str(&text).to_string().lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn a_run_is_one_screen_and_its_end_is_the_answer() {
+    let lines = shown(&recording(2));
+    let text = lines.join("\n");
+    assert!(lines.len() <= 40, "{} lines:\n{text}", lines.len());
+    assert!(lines.iter().all(|line| crate::prose::text_width(line) <= 80), "{text}");
+    let end = lines[lines.len().saturating_sub(24)..].join("\n");
+    for wanted in
+        ["900 µs", "7.00 ms", "times less", "hog-* (4 names) 100 %", "chrt --fifo 80", "Measured above"]
+    {
+        assert!(end.contains(wanted), "`{wanted}` is not in:\n{end}");
+    }
+}
+
+#[test]
+fn cpus_take_no_lines() {
+    assert_eq!(shown(&recording(64)).len(), shown(&recording(2)).len());
+}
+
+#[test]
+fn a_single_loop_is_told_in_a_sentence() {
+    let mut analysis = Analysis::new(Header {
+        command: "cyclic".into(),
+        ..Header::for_conditions(vec![Condition::new(CYCLIC, "6.1.0")])
+    });
+    (0..10).for_each(|round| analysis.add(&turn(0, round, 9_000)));
+    let text = shown(&analysis).join("\n");
+    assert!(text.contains("99 % of iterations start within 900 µs"), "{text}");
+    assert!(!text.contains("What to do") && !text.contains("Causes"), "nothing was traced: {text}");
+}
+
+#[test]
+fn only_an_ordinary_thread_is_offered_priority() {
+    let advised = |policy| {
+        let all = recording(1);
+        let only = all.only(|condition| condition.policy == policy);
+        remedies(&only, None, 80)
+    };
+    let ordinary = anstream::adapter::strip_str(&advised(Policy::OTHER)).to_string().replace("\n     ", " ");
+    assert!(
+        ordinary.contains("Not tried here; to try: `howlate tune --knobs fifo,nice,slice`."),
+        "{ordinary}"
+    );
+    assert_eq!(advised(FIFO), "", "it has priority already");
+}
+
+#[test]
+fn other_work_keeps_its_tables() {
+    let sleep = Work::Sleep {
+        mechanism: howlate_model::Sleeper::Wait(Wait::Nanosleep),
+        target_ns: Span::from_millis(1),
+    };
+    let analysis = Analysis::new(Header::for_conditions(vec![Condition::new(sleep, "6.1.0")]));
+    assert!(!is_on_one_screen(&analysis));
+}

@@ -1,0 +1,10 @@
+//! How much of a result is shown.
+
+/// How much of a result is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// What was asked for; the rest in a line, or on request.
+    Brief,
+    /// Everything, with what it rests on.
+    Full,
+}
