@@ -66,7 +66,7 @@ fn the_quick_look_runs_for_anyone_and_saves_a_recording() {
     let text = stdout(&output);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     for says in
-        ["with ordinary scheduling (other)", "all CPUs busy", "Saved; show it again with: howlate show"]
+        ["normal scheduling", "all CPUs busy", "howlate show --details"]
     {
         assert!(text.contains(says), "{says} is not in: {text}");
     }

@@ -3,11 +3,12 @@
 use howlate_analyse::{Analysis, Outcome, Ratio, ratio};
 use howlate_model::{Finding, HasProperties, Latency, Load, Policy, Property, Verdict};
 
+use crate::detail::Detail;
 use crate::machine::machine;
-use crate::notes::notes;
+use crate::notes::{doubts, notes};
 use crate::numbers::{count, length, micros};
 use crate::prose::wrapped;
-use crate::ratio::times_as_much;
+use crate::ratio::{times_as_much, two_digits};
 use crate::steps::step_lines;
 use crate::style::{COMMAND, DIM, HEADING, paint};
 use crate::table::{Columns, transpose, worst_in_bold};
@@ -18,25 +19,66 @@ const NAMED: usize = 3;
 /// Commands shown for each.
 const COMMANDS: usize = 2;
 
-/// What machine, how late idle and busy, what it means, what costs most.
-pub fn quick(analysis: &Analysis, width: usize) -> String {
+/// How late, idle and busy, and what helps: 24 lines. In full also what the numbers mean, and what costs most on this machine.
+pub fn quick(analysis: &Analysis, detail: Detail, width: usize) -> String {
     let rows = rows(analysis.outcomes());
-    let mut text = format!("{}\n\n", paint(HEADING, wrapped(&machine(&analysis.header.system), width, 0)));
-    let question = "How late a thread wakes that is due every millisecond, in µs:";
-    text.push_str(&format!("{}\n\n", wrapped(question, width, 0)));
-    text.push_str(&table(&rows, width));
-    text.push_str(&format!("\n{}\n", paint(DIM, wrapped(&counted(analysis.outcomes()), width, 0))));
-    let meaning: Vec<String> = meaning(&rows).into_iter().chain(reasons(&rows)).collect();
-    if !meaning.is_empty() {
-        text.push_str(&format!("\n{}\n", paint(HEADING, "What this means")));
-        meaning.iter().for_each(|line| text.push_str(&format!("  {}\n", wrapped(line, width, 2))));
+    let machine = paint(HEADING, wrapped(&machine(&analysis.header.system), width, 0));
+    let table = format!("Wake-up latency of a 1 ms periodic thread, in µs:\n{}", table(&rows, width));
+    let parts = match detail {
+        Detail::Brief => {
+            let first = headline(&rows).map(|line| format!("{}\n", wrapped(&line, width, 0)));
+            [doubts(analysis, width), first.unwrap_or_default(), table, in_brief(analysis, &rows, width)]
+        }
+        Detail::Full => {
+            let counted = paint(DIM, wrapped(&counted(analysis.outcomes()), width, 0));
+            let costly = costly(&analysis.header.findings, width);
+            [format!("{table}\n{counted}\n"), in_full(&rows, width), costly, notes(analysis, width)]
+        }
+    };
+    let below = parts.into_iter().filter(|part| !part.is_empty()).map(|part| format!("\n{part}"));
+    format!("{machine}\n{}", below.collect::<String>())
+}
+
+/// What helps, and who took the time.
+fn in_brief(analysis: &Analysis, rows: &[Row<'_>], width: usize) -> String {
+    let costly = analysis.header.findings.iter().filter(|finding| is_costly(finding)).count();
+    let more = format!("More: `howlate show --details`, `howlate why`, `howlate doctor` ({costly} to mend).");
+    let lines = helpful(rows).into_iter().chain(reasons(rows));
+    let lines = lines.map(|line| format!("{}\n", wrapped(&line, width, 0)));
+    format!("{}{}\n", lines.collect::<String>(), paint(DIM, wrapped(&more, width, 0)))
+}
+
+fn in_full(rows: &[Row<'_>], width: usize) -> String {
+    let meaning: Vec<String> = meaning(rows).into_iter().chain(reasons(rows)).collect();
+    if meaning.is_empty() {
+        return String::new();
     }
-    text.push_str(&costly(&analysis.header.findings, width));
-    let notes = notes(analysis, width);
-    if !notes.is_empty() {
-        text.push_str(&format!("\n{notes}"));
-    }
-    text
+    let lines = meaning.iter().map(|line| format!("  {}\n", wrapped(line, width, 2)));
+    format!("{}\n{}", paint(HEADING, "What this means"), lines.collect::<String>())
+}
+
+/// `Usually 77.3 µs late; under load 1 in 100 later than 14.9 ms, with real-time priority later than 48.1 µs.`
+fn headline(rows: &[Row<'_>]) -> Option<String> {
+    let now = as_you_are(rows)?;
+    let usual = at(now.idle, 0.5)?;
+    let busy = now.busy.and_then(|busy| at(busy, 0.99));
+    let busy = busy.map_or_else(String::new, |late| format!("; under load 1 in 100 later than {late}"));
+    let realtime = realtime(rows).and_then(|row| at(row.busy?, 0.99));
+    let realtime =
+        realtime.map_or_else(String::new, |late| format!(", with real-time priority later than {late}"));
+    Some(format!("Usually {usual} late{busy}{realtime}."))
+}
+
+/// What helps, as far as these turns show it, a line each.
+fn helpful(rows: &[Row<'_>]) -> Vec<String> {
+    let Some(now) = as_you_are(rows) else { return Vec::new() };
+    let slack = without_slack(rows).and_then(|row| of_slack(now, row)).map(|(gain, _)| {
+        format!("{gain} of the median are timer slack; `prctl(PR_SET_TIMERSLACK, 1)` removes it.")
+    });
+    let priority = realtime(rows).and_then(|row| gain_of_priority(now, row)).map(|(low, high)| {
+        format!("`chrt --fifo 80 …` makes p99 under load {low} to {high} times lower (95 % interval).")
+    });
+    slack.into_iter().chain(priority).collect()
 }
 
 /// What the numbers of a quick look mean.
@@ -66,10 +108,10 @@ fn name(row: &Row<'_>) -> String {
     let condition = &row.idle.condition;
     match (row.refused(), condition.policy, condition.slack_ns) {
         (Some(refused), ..) => refused,
-        (_, Policy::OTHER, None) => "with ordinary scheduling (other)".to_owned(),
-        (_, Policy::OTHER, Some(slack)) => format!("with {} of timer slack", length(slack)),
-        (_, policy, _) if policy.is_realtime() => format!("with real-time priority ({policy})"),
-        (_, policy, _) => format!("with {policy}"),
+        (_, Policy::OTHER, None) => "normal scheduling".to_owned(),
+        (_, Policy::OTHER, Some(slack)) => format!("{} of timer slack", length(slack)),
+        (_, policy, _) if policy.is_realtime() => format!("real-time priority ({policy})"),
+        (_, policy, _) => policy.to_string(),
     }
 }
 
@@ -120,24 +162,33 @@ fn counted(outcomes: &[Outcome]) -> String {
     let range = if least == most { count(least) } else { format!("{} to {}", count(least), count(most)) };
     let missed = match missed {
         0 => ", none missed".to_owned(),
-        _ => "; missed ones are counted with the latency they would have had".to_owned(),
+        _ => ". Missed ones count with the delay they would have had".to_owned(),
     };
-    format!("Each of {range} planned wake-ups{missed}.")
+    format!("Each row covers {range} planned wake-ups{missed}.")
 }
 
 /// What the numbers bear out, in sentences.
 fn meaning(rows: &[Row<'_>]) -> Vec<String> {
-    let as_you_are = rows
-        .iter()
-        .find(|row| row.idle.condition.policy == Policy::OTHER && row.idle.condition.slack_ns.is_none());
-    let Some(now) = as_you_are else { return Vec::new() };
-    let without_slack = rows.iter().find(|row| row.idle.condition.slack_ns.is_some());
-    let realtime = rows.iter().find(|row| row.idle.condition.policy.is_realtime() && row.refused().is_none());
+    let Some(now) = as_you_are(rows) else { return Vec::new() };
     let mut lines = Vec::new();
-    lines.extend(without_slack.and_then(|row| slack(now, row)));
+    lines.extend(without_slack(rows).and_then(|row| slack(now, row)));
     lines.extend(load(now));
-    lines.extend(realtime.and_then(|row| priority(now, row)));
+    lines.extend(realtime(rows).and_then(|row| priority(now, row)));
     lines
+}
+
+/// As a program is that asks for nothing.
+fn as_you_are<'a, 'b>(rows: &'b [Row<'a>]) -> Option<&'b Row<'a>> {
+    rows.iter()
+        .find(|row| row.idle.condition.policy == Policy::OTHER && row.idle.condition.slack_ns.is_none())
+}
+
+fn without_slack<'a, 'b>(rows: &'b [Row<'a>]) -> Option<&'b Row<'a>> {
+    rows.iter().find(|row| row.idle.condition.slack_ns.is_some())
+}
+
+fn realtime<'a, 'b>(rows: &'b [Row<'a>]) -> Option<&'b Row<'a>> {
+    rows.iter().find(|row| row.idle.condition.policy.is_realtime() && row.refused().is_none())
 }
 
 /// What the late wake-ups of a program as it is went to, where that was traced.
@@ -145,12 +196,11 @@ fn reasons(rows: &[Row<'_>]) -> Option<String> {
     let first = rows.first()?;
     let went = |busy, when: &str| {
         let words = most(&first.outcome(busy)?.why_late(None)?)?;
-        Some(format!("{when}, {words}"))
+        Some(format!("{when}: {words}"))
     };
-    let went: Vec<String> =
-        [went(false, "when idle"), went(true, "with all CPUs busy")].into_iter().flatten().collect();
-    let of_all = format!("What held up the worst 1 in 100 (ordinary scheduling): {}", went.join("; "));
-    (!went.is_empty()).then(|| format!("{of_all}. `howlate why` has all of it."))
+    let went: Vec<String> = [went(false, "idle"), went(true, "busy")].into_iter().flatten().collect();
+    let of_all = format!("Main causes of the slowest 1 % (normal scheduling): {}.", went.join("; "));
+    (!went.is_empty()).then_some(of_all)
 }
 
 fn at(outcome: &Outcome, quantile: f64) -> Option<Latency> {
@@ -159,17 +209,32 @@ fn at(outcome: &Outcome, quantile: f64) -> Option<Latency> {
 
 fn slack(now: &Row<'_>, row: &Row<'_>) -> Option<String> {
     let slack = now.idle.in_force.as_ref()?.slack;
-    let (with, without) = (at(now.idle, 0.5)?, at(row.idle, 0.5)?);
-    // The rest of the difference is the machine's, not the slack's.
-    let most = i64::try_from(slack.as_nanos()).unwrap_or(i64::MAX);
-    let gain = (with.as_nanos() - without.as_nanos()).min(most);
-    (gain > 5_000).then(|| {
+    of_slack(now, row).map(|(gain, median)| {
         format!(
-            "Timer slack ({}) accounts for {} of the usual {with}. prctl(PR_SET_TIMERSLACK, 1) removes it and needs no privileges.",
-            length(slack),
-            Latency::from_nanos(gain)
+            "{gain} of the median {median} are timer slack: the kernel may delay the timers of an ordinary thread by up to {}. \
+             `prctl(PR_SET_TIMERSLACK, 1)` removes it and needs no privileges.",
+            length(slack)
         )
     })
+}
+
+/// How much of the median is timer slack, and the median. The rest of the difference is the machine's, not the slack's.
+fn of_slack(now: &Row<'_>, row: &Row<'_>) -> Option<(Latency, Latency)> {
+    let slack = now.idle.in_force.as_ref()?.slack;
+    let (with, without) = (at(now.idle, 0.5)?, at(row.idle, 0.5)?);
+    let most = i64::try_from(slack.as_nanos()).unwrap_or(i64::MAX);
+    let gain = (with.as_nanos() - without.as_nanos()).min(most);
+    (gain > 5_000).then(|| (Latency::from_nanos(gain), with))
+}
+
+/// How many times lower the 99th percentile under load is with real-time priority, where the turns settle it.
+fn gain_of_priority(now: &Row<'_>, row: &Row<'_>) -> Option<(String, String)> {
+    match ratio(now.busy?, row.busy?, |turn| turn.p99, STATEMENTS) {
+        Ratio::Settled { low, high, .. } if high < 1.0 => {
+            Some((two_digits(1.0 / high), two_digits(1.0 / low)))
+        }
+        _ => None,
+    }
 }
 
 /// Statements on ratios that a quick look may make together.
@@ -195,7 +260,7 @@ fn load(now: &Row<'_>) -> Option<String> {
         ));
     }
     (busy_p99 > idle_p99).then(|| {
-        format!("1 wake-up in 100 was more than {busy_p99} late when other programs used the CPUs, and {idle_p99} when none did, but so few turns do not settle it; `{SETTLES_LOAD}` would.")
+        format!("Under load 1 wake-up in 100 was more than {busy_p99} late, otherwise {idle_p99}, but this short run cannot confirm a difference. To confirm: `{SETTLES_LOAD}`")
     })
 }
 
@@ -210,19 +275,22 @@ fn priority(now: &Row<'_>, row: &Row<'_>) -> Option<String> {
         ));
     }
     (realtime_p99 < normal_p99).then(|| {
-        format!("Under load, 1 wake-up in 100 was more than {realtime_p99} late with real-time priority, and {normal_p99} without, but so few turns do not settle it; `{SETTLES_PRIORITY}` would.")
+        format!("Under load, 1 wake-up in 100 was more than {realtime_p99} late with real-time priority, and {normal_p99} without, but this short run cannot confirm a difference. To confirm: `{SETTLES_PRIORITY}`")
     })
+}
+
+const fn is_costly(finding: &Finding) -> bool {
+    matches!(finding.verdict, Verdict::Blocks | Verdict::Costs)
 }
 
 /// The findings that cost most, with what to do.
 fn costly(findings: &[Finding], width: usize) -> String {
-    let costly =
-        findings.iter().filter(|finding| matches!(finding.verdict, Verdict::Blocks | Verdict::Costs));
+    let costly = findings.iter().filter(|finding| is_costly(finding));
     let named: Vec<&Finding> = costly.clone().take(NAMED).collect();
     if named.is_empty() {
         return String::new();
     }
-    let mut text = format!("\n{}\n", paint(HEADING, "What costs most on this system"));
+    let mut text = format!("{}\n", paint(HEADING, "What costs most on this system"));
     for finding in named {
         text.push_str(&format!("  · {}\n", wrapped(&finding.found, width, 4)));
         let apply = finding.remedy.iter().flat_map(|remedy| &remedy.apply).take(COMMANDS);

@@ -25,7 +25,8 @@ pub fn times_as_much(ratio: Ratio, settled_by: &str) -> String {
     }
 }
 
-fn two_digits(ratio: f64) -> String {
+/// A ratio with two digits: `3.1`, `42`.
+pub(crate) fn two_digits(ratio: f64) -> String {
     if ratio < 9.95 { format!("{ratio:.1}") } else { format!("{ratio:.0}") }
 }
 

@@ -22,7 +22,7 @@ pub fn report(analysis: &Analysis, detail: Detail, width: usize) -> String {
 /// The same under another title than the command that measured: of a folder, what was typed.
 pub fn report_titled(analysis: &Analysis, title: &str, detail: Detail, width: usize) -> String {
     if analysis.header.command == Command::Quick {
-        return quick::quick(analysis, width);
+        return quick::quick(analysis, detail, width);
     }
     if detail == Detail::Brief && is_on_one_screen(analysis) {
         return top(analysis, title, width) + &answer(analysis, width) + &instrument(analysis, width);

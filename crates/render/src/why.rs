@@ -1,12 +1,12 @@
 //! Why wake-ups were late, for a terminal: the usual wake-up beside the late ones, the causes, the worst.
 
-use howlate_analyse::cause::{ProbeEffect, Why};
+use howlate_analyse::cause::{ProbeEffect, Why, families};
 use howlate_analyse::{Analysis, Outcome};
 use howlate_model::{Explained, Finding, FindingId, Latency, NO_TRACER, Span, Work};
 
-use crate::answer::{causes, remedies};
+use crate::answer::{causes, in_words, remedies};
 use crate::cause_table::CauseTable;
-use crate::cause_words::{cause_in_words, part_in_words, percent, segment_in_words};
+use crate::cause_words::{part_in_words, percent, segment_in_words};
 use crate::condition::condition;
 use crate::detail::Detail;
 use crate::legible::legible;
@@ -109,9 +109,10 @@ fn cause_table(causes: &CauseTable<'_>, width: usize) -> String {
 
 /// The causes that took most of the late time, in a few words: `rustc (68 %) and timer slack (19 %)`. `None` where none took much.
 pub(crate) fn most(why: &Why) -> Option<String> {
-    let much = why.causes.iter().take(2).filter(|cause| cause.share >= MUCH);
+    let families = families(why);
+    let much = families.iter().take(2).filter(|family| family.cause.share >= MUCH);
     let words: Vec<String> =
-        much.map(|cause| format!("{} ({})", cause_in_words(cause), percent(cause.share))).collect();
+        much.map(|family| format!("{} ({})", in_words(family), percent(family.cause.share))).collect();
     (!words.is_empty()).then(|| words.join(" and "))
 }
 
@@ -271,7 +272,7 @@ mod tests {
         (0..3).for_each(|_| ledger.add(&explained(300_000, CauseKind::Thread, "hog")));
         ledger.add(&explained(300_000, CauseKind::IdleExit, ""));
         let why = Why::from_ledger(&ledger, "bpf", Some(Span::ZERO), None);
-        assert_eq!(most(&why).as_deref(), Some("hog, pid 4711 (75 %) and leaving idle (25 %)"));
+        assert_eq!(most(&why).as_deref(), Some("hog (75 %) and leaving idle (25 %)"));
         assert_eq!(most(&Why::from_ledger(&Ledger::default(), "bpf", None, None)), None);
     }
 

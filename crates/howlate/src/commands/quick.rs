@@ -2,7 +2,7 @@
 
 use howlate_model::{Load, Policy, Span};
 use howlate_plan::{Circumstances, CyclicChoices};
-use howlate_render::quick;
+use howlate_render::{Detail, quick};
 use howlate_trace::{Choice, Tier, open};
 
 use super::{print_result, request};
@@ -49,16 +49,14 @@ pub(crate) fn run(asked: &Quick) -> Result<Status, Error> {
         print_result(&analysis, &output, &[])?;
         return Ok(Status::Done);
     }
-    let mut text = quick(&analysis, terminal::width());
+    let mut text = quick(&analysis, Detail::Brief, terminal::width());
     if realtime.is_none() {
         let remedy = session::for_policy(WITH_PRIORITY, &environment.findings);
         let hint = howlate_render::policy_remedy(&remedy);
         let said = format!("Real-time priority could not be tried. {hint}");
         text.push_str(&format!("\n{}\n", howlate_render::wrapped(&said, terminal::width(), 0)));
     }
-    if kept.end() {
-        text.push_str("\nSaved; show it again with: howlate show\n");
-    }
+    kept.end();
     terminal::print(&text)?;
     Ok(Status::Done)
 }

@@ -84,7 +84,7 @@ fn first_causes(why: &Why, room: usize) -> String {
 }
 
 /// Who it was; of several how many: `opt cgu.* (4 names)`.
-pub(super) fn in_words(family: &Family) -> String {
+pub(crate) fn in_words(family: &Family) -> String {
     // Whose process it was is in the details; a name is what one looks for.
     let words = cause_in_words(&WhyCause { pid: None, ..family.cause.clone() });
     if family.names > 1 { format!("{words} ({} names)", family.names) } else { words }

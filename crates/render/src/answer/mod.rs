@@ -21,7 +21,7 @@ use crate::property::varying;
 use crate::prose::wrapped;
 use crate::style::{DIM, paint};
 
-pub(crate) use causes::causes;
+pub(crate) use causes::{causes, in_words};
 pub(crate) use remedies::remedies;
 
 /// Sentences on what the numbers mean, beside the first.
