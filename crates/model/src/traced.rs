@@ -153,6 +153,10 @@ pub struct TracedSleep {
     /// nobody looked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub called: Option<MonotonicTime>,
+    /// When the first timer after the one that woke it was served in the same interrupt; from then until `runnable` others
+    /// were served. `None`: none was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_timer: Option<MonotonicTime>,
     /// Stretches in which it lost the CPU again.
     pub lost: Vec<Lost>,
     /// How many more of those there were than are listed.
@@ -181,6 +185,7 @@ impl TracedSleep {
             throttled: false,
             rt_throttled: false,
             called: None,
+            next_timer: None,
             lost: Vec::new(),
             lost_more: 0,
             first_fault: None,

@@ -103,8 +103,16 @@ fn sleep(line: &mut TimeLine, one: &TracedSleep, wakeup: Wakeup, first: bool, no
         WokenBy::Other(_) if notified => line.cut_as_far(one.waking, Charge::kernel(Part::Sending)),
         WokenBy::Other(_) => line.cut_as_far(one.waking, blocked(&one.asleep)),
     }
+    wake_up(line, one);
+}
+
+/// From being woken until it could run. The interrupt that woke it goes on with the timers that are due after its own: no
+/// event tells when the last of them is done, only when the interrupt is.
+fn wake_up(line: &mut TimeLine, one: &TracedSleep) {
     let moved = if one.migrated { CauseKind::Migration } else { CauseKind::Kernel };
-    line.cut_as_far(one.runnable, Charge::from_wakeup(Part::WakeUp, moved));
+    let others = one.next_timer.map_or(one.runnable, |next| next.min(one.runnable));
+    line.cut_as_far(others, Charge::from_wakeup(Part::WakeUp, moved));
+    line.cut_as_far(one.runnable, Charge::from_wakeup(Part::WakeUp, CauseKind::OtherTimers));
 }
 
 /// What kept a thread asleep that no timer woke.

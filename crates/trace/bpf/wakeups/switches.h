@@ -44,8 +44,7 @@ static __always_inline void switched_in(struct cpu *c, struct thread *s, u64 now
 		r->switched_in = now;
 		r->cpu = bpf_get_smp_processor_id();
 		r->called = c->called > r->waking ? c->called : 0;
-		if (!s->pulled && c->end > r->runnable)
-			r->runnable = c->end;
+		interrupt_over(c, s, r->cpu);
 		s->head = c->head;
 		s->stage = RUNS;
 	} else if (s->lost) {

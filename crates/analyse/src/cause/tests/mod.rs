@@ -60,6 +60,7 @@ fn timely() -> TracedSleep {
         throttled: false,
         rt_throttled: false,
         called: None,
+        next_timer: None,
         lost: vec![],
         lost_more: 0,
         first_fault: None,
