@@ -157,6 +157,10 @@ pub struct TracedSleep {
     /// were served. `None`: none was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_timer: Option<MonotonicTime>,
+    /// In a virtual machine: what the hypervisor is known to have taken from its CPU since it had gone to sleep; it may have
+    /// been more. `None`: there is no hypervisor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stolen: Option<Span>,
     /// Stretches in which it lost the CPU again.
     pub lost: Vec<Lost>,
     /// How many more of those there were than are listed.
@@ -186,6 +190,7 @@ impl TracedSleep {
             rt_throttled: false,
             called: None,
             next_timer: None,
+            stolen: None,
             lost: Vec::new(),
             lost_more: 0,
             first_fault: None,

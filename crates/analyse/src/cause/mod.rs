@@ -4,6 +4,7 @@
 //! lateness; the model's `Ledger` adds them up, and `late` reads it.
 
 mod decompose;
+mod hypervisor;
 mod inherited_deadline;
 mod join;
 mod late;

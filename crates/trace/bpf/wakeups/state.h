@@ -70,11 +70,12 @@ struct thread {
 	u64 pulled; /* when another CPU took it from the one that it waited for; 0: none did */
 	u64 lost_here; /* since when it is without this CPU */
 	u64 served_head; /* of the ring of the CPU that served its timer in a softirq, then */
+	u64 stolen; /* from the CPU on which it last went to sleep, in all until then */
 	u64 wake, interrupt; /* their numbers on the CPU in whose interrupt it was woken */
 	u32 stage, cpu;
 	u32 lost; /* runs, but has no CPU now: 1, or 2 while who has it is taken down */
 	u32 woken_on, in_interrupt;
-	u32 pad;
+	u32 slept_on; /* that CPU, from 1 */
 	struct record record;
 };
 
