@@ -153,6 +153,14 @@ pub struct TracedSleep {
     /// nobody looked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub called: Option<MonotonicTime>,
+    /// When the first timer after the one that woke it was served in the same interrupt; from then until `runnable` others
+    /// were served. `None`: none was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_timer: Option<MonotonicTime>,
+    /// In a virtual machine: what the hypervisor is known to have taken from its CPU since it had gone to sleep; it may have
+    /// been more. `None`: there is no hypervisor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stolen: Option<Span>,
     /// Stretches in which it lost the CPU again.
     pub lost: Vec<Lost>,
     /// How many more of those there were than are listed.
@@ -181,6 +189,8 @@ impl TracedSleep {
             throttled: false,
             rt_throttled: false,
             called: None,
+            next_timer: None,
+            stolen: None,
             lost: Vec::new(),
             lost_more: 0,
             first_fault: None,

@@ -13,7 +13,6 @@ mod debugfs;
 mod describe;
 mod disturbance;
 mod findings;
-mod hypervisor;
 mod kernel;
 mod kernel_config;
 mod node;

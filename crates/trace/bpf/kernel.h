@@ -34,6 +34,7 @@ struct rt_rq {
 struct rq {
 	struct rt_rq rt;
 	__u64 clock;
+	__u64 prev_steal_time_rq; /* what the hypervisor has taken from the CPU, as of the last look at its clock */
 } KERNEL;
 
 struct cfs_rq {

@@ -15,6 +15,7 @@ mod missing;
 mod names;
 mod namespace;
 mod quota;
+mod steal;
 mod switches;
 mod tier;
 #[cfg(target_endian = "little")]

@@ -14,6 +14,7 @@ use howlate_model::{
     Wakeup, Who, WokenBy,
 };
 
+use super::hypervisor::doubt;
 use super::line::{Charge, TimeLine};
 
 /// A wake-up split into its parts, and how well the readings fitted.
@@ -27,7 +28,7 @@ pub struct Decomposed {
 
 /// An interrupt that reaches a CPU at work takes this long at most without anything being in its way; the same bound
 /// as that of the kernel's own analysis (`rtla timerlat --auto-analysis`), which looks for reasons above 10 µs.
-const PLAIN_DELIVERY: Span = Span::from_micros(10);
+pub(super) const PLAIN_DELIVERY: Span = Span::from_micros(10);
 
 /// Splits `wakeup` by what was seen of its thread: all its sleeps since the wake-up before, in order; and the sleep `before`
 /// them, since which it may have lost its CPU. `None` when there is nothing to split it by.
@@ -53,7 +54,10 @@ pub fn decompose(
         }
     }
     let cpu = last.switched_in.map(|_| last.cpu);
-    let (wakeup, clamped) = line.end(wakeup, cpu, rest(last, returning(last)));
+    let (mut wakeup, clamped) = line.end(wakeup, cpu, rest(last, returning(last)));
+    if let Some(stolen) = seen.iter().filter_map(|one| one.stolen).reduce(Span::plus) {
+        doubt(&mut wakeup.parts, stolen);
+    }
     Some(Decomposed { wakeup, clamped })
 }
 
@@ -103,8 +107,16 @@ fn sleep(line: &mut TimeLine, one: &TracedSleep, wakeup: Wakeup, first: bool, no
         WokenBy::Other(_) if notified => line.cut_as_far(one.waking, Charge::kernel(Part::Sending)),
         WokenBy::Other(_) => line.cut_as_far(one.waking, blocked(&one.asleep)),
     }
+    wake_up(line, one);
+}
+
+/// From being woken until it could run. The interrupt that woke it goes on with the timers that are due after its own: no
+/// event tells when the last of them is done, only when the interrupt is.
+fn wake_up(line: &mut TimeLine, one: &TracedSleep) {
     let moved = if one.migrated { CauseKind::Migration } else { CauseKind::Kernel };
-    line.cut_as_far(one.runnable, Charge::from_wakeup(Part::WakeUp, moved));
+    let others = one.next_timer.map_or(one.runnable, |next| next.min(one.runnable));
+    line.cut_as_far(others, Charge::from_wakeup(Part::WakeUp, moved));
+    line.cut_as_far(one.runnable, Charge::from_wakeup(Part::WakeUp, CauseKind::OtherTimers));
 }
 
 /// What kept a thread asleep that no timer woke.

@@ -5,6 +5,7 @@
 
 mod decompose;
 mod families;
+mod hypervisor;
 mod inherited_deadline;
 mod join;
 mod late;

@@ -18,7 +18,7 @@ pub enum Class {
     Stopped,
     /// The control group uses up its quota.
     Throttled,
-    /// Many other timers expire just before.
+    /// Many other timers expire just before, or just after.
     OtherTimers,
     /// Packets for many receivers keep the network's softirq busy.
     Softirq,

@@ -1,4 +1,4 @@
-//! `other_timers`: hundreds of timers that expire just before the measured thread's, on the same CPU.
+//! `other_timers`: hundreds of timers that expire just before the measured thread's, or just after, on the same CPU.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -15,17 +15,18 @@ use super::work::{Work, reason, sleep_until};
 
 /// How many.
 const TIMERS: usize = 600;
-/// How much earlier than the measured thread's they expire: the kernel serves those first that are due first.
-const EARLIER: Span = Span::from_nanos(500);
+/// How much earlier or later than the measured thread's they expire, by turns: the kernel serves those first that are due
+/// first. Later by less than an interrupt takes to come, so that the same one serves them.
+const APART: Span = Span::from_nanos(500);
 
 pub(crate) fn prepare(mut known: InjectedCause, period: Span) -> io::Result<Work> {
     let timers = (0..TIMERS).map(|_| timer()).collect::<io::Result<Vec<_>>>();
     let timers = timers.map_err(|error| reason(&format!("cannot have {TIMERS} timers"), &error))?;
     Ok(Box::new(move |stretch| {
-        for time in stretch.grid(period, period) {
+        for (number, time) in stretch.grid(period, period).enumerate() {
             // After the wake-up before, and long before this one.
             sleep_until(time.minus(Span::from_nanos(period.as_nanos() / 2)));
-            let due = time.minus(EARLIER);
+            let due = if number.is_multiple_of(2) { time.minus(APART) } else { time.plus(APART) };
             timers.iter().try_for_each(|timer| arm(timer, due))?;
             known.stamps.extend(gone_at(due));
         }

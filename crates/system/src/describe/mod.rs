@@ -4,11 +4,10 @@ pub(crate) mod cpus;
 mod processor;
 
 use howlate_model::{CpuSet, System};
-use howlate_procfs::{Kernel, Root, Status, list_of_cpus};
+use howlate_procfs::{Kernel, Root, Status, hypervisor, list_of_cpus};
 
 use crate::container::container;
 use crate::findings::isolation;
-use crate::hypervisor::hypervisor;
 use crate::kernel::{is_realtime, preemption};
 use crate::kernel_config::KernelConfig;
 

@@ -1,11 +1,10 @@
 //! How deeply idle CPUs sleep, and how long they take to come back.
 
 use howlate_model::{Finding, FindingId, IdleState, Verdict};
-use howlate_procfs::{CommandLine, Reading, Root, list_of_cpus};
+use howlate_procfs::{CommandLine, Reading, Root, hypervisor, list_of_cpus};
 
 use super::draft::{Draft, finding};
 use crate::describe::cpus::idle_states;
-use crate::hypervisor::hypervisor;
 
 const CPUS: &str = "/sys/devices/system/cpu";
 const REQUEST: &str = "/dev/cpu_dma_latency";

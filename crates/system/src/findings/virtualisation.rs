@@ -10,7 +10,7 @@ const FELT: u64 = 100;
 
 /// Whether this is a guest.
 pub(super) fn hypervisor(root: &Root) -> Option<Finding> {
-    let hypervisor = crate::hypervisor::hypervisor(root)?;
+    let hypervisor = howlate_procfs::hypervisor(root)?;
     let found = format!("this machine is a guest ({})", hypervisor.name);
     let draft = finding(FindingId::Hypervisor, Verdict::Costs, found)
         .seen(&hypervisor.reading)
@@ -30,7 +30,7 @@ pub(super) fn hypervisor(root: &Root) -> Option<Finding> {
 
 /// Time during which the host ran something else.
 pub(super) fn steal(root: &Root) -> Option<Finding> {
-    crate::hypervisor::hypervisor(root)?;
+    howlate_procfs::hypervisor(root)?;
     let times = root.reading("/proc/stat").lines(|line| line.starts_with("cpu "));
     let all = Stat::parse(times.text()?).all()?;
     let share = all.steal?.saturating_mul(10_000).checked_div(all.whole)?;

@@ -46,6 +46,10 @@ int BPF_PROG(timer_served, struct hrtimer *timer)
 	if (!c->served)
 		c->first_served = now;
 	c->served = now;
+	if (c->woke == 2) {
+		c->woke = 1;
+		c->next_timer[c->wakes & (KEPT - 1)] = now;
+	}
 	c->soft = timer->_softexpires - ahead;
 	c->hard = timer->node.expires - ahead;
 	c->timer = 1;

@@ -30,6 +30,6 @@ static __always_inline void interrupted(struct cpu *c, u64 now)
 static __always_inline void ended(struct cpu *c, u64 now)
 {
 	if (c->woke)
-		c->end = now;
+		c->end[c->over++ & (KEPT - 1)] = now;
 	c->woke = 0;
 }

@@ -9,6 +9,7 @@
 #define RING 1024
 #define MASK (RING - 1)
 #define HRTIMER 8 /* the softirq that serves timers */
+#define KEPT 256 /* a power of two */
 
 /* Which processes, and whether what they start is watched as well; user space writes it at any time. No process has the id
  * ~0. */
@@ -42,11 +43,16 @@ struct cpu {
 	u32 waiting, current;
 	u64 interrupt, first_served, served, soft, hard;
 	u32 in_tick, timer;
-	u64 end, head, handler_began, idle_since;
-	u32 handler, softirq, woke, pad;
+	u64 head, handler_began, idle_since;
+	u32 handler, softirq;
+	u32 woke; /* a watched thread, in the interrupt that it is in; 2: and no timer was served since */
+	u32 pad;
 	u64 called; /* an idle CPU, by another one, the first time since a watched thread was woken for it */
 	u64 set_aside, freed; /* a watched thread whose group has no time left; when it had again */
 	struct deferral deferred, serving; /* not served yet; being served */
+	u64 wakes, over; /* of watched threads, in interrupts; such interrupts that are over */
+	u64 next_timer[KEPT]; /* of the most recent of those: when the next timer was served, or 0 */
+	u64 end[KEPT]; /* and when they were over */
 	struct event ring[RING];
 };
 
@@ -64,9 +70,12 @@ struct thread {
 	u64 pulled; /* when another CPU took it from the one that it waited for; 0: none did */
 	u64 lost_here; /* since when it is without this CPU */
 	u64 served_head; /* of the ring of the CPU that served its timer in a softirq, then */
+	u64 stolen; /* from the CPU on which it last went to sleep, in all until then */
+	u64 wake, interrupt; /* their numbers on the CPU in whose interrupt it was woken */
 	u32 stage, cpu;
 	u32 lost; /* runs, but has no CPU now: 1, or 2 while who has it is taken down */
-	u32 served_on;
+	u32 woken_on, in_interrupt;
+	u32 slept_on; /* that CPU, from 1 */
 	struct record record;
 };
 

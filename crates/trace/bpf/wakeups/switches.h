@@ -44,8 +44,7 @@ static __always_inline void switched_in(struct cpu *c, struct thread *s, u64 now
 		r->switched_in = now;
 		r->cpu = bpf_get_smp_processor_id();
 		r->called = c->called > r->waking ? c->called : 0;
-		if (!s->pulled && c->end > r->runnable)
-			r->runnable = c->end;
+		interrupt_over(c, s, r->cpu);
 		s->head = c->head;
 		s->stage = RUNS;
 	} else if (s->lost) {
@@ -77,6 +76,19 @@ static __always_inline void lost_cpu(struct cpu *c, struct thread *s, struct tas
 	s->lost_here = now;
 	s->cpu = bpf_get_smp_processor_id();
 	__sync_fetch_and_add(&c->waiting, 1);
+}
+
+/* What the hypervisor has taken from this CPU since the thread last went to sleep on it. The switch has just looked at the
+ * queue's clock, which leaves that out. */
+static __always_inline void stolen(struct thread *s, struct task_struct *p)
+{
+	u32 cpu = bpf_get_smp_processor_id();
+	if (!bpf_core_field_exists(struct rq, prev_steal_time_rq) || !bpf_core_field_exists(struct cfs_rq, rq))
+		return;
+	u64 total = p->se.cfs_rq->rq->prev_steal_time_rq;
+	s->record.stolen = s->slept_on == cpu + 1 ? total - s->stolen : 0;
+	s->stolen = total;
+	s->slept_on = cpu + 1;
 }
 
 SEC("tp_btf/sched_switch")
@@ -115,6 +127,7 @@ int BPF_PROG(switches, _Bool preempt, struct task_struct *prev, struct task_stru
 		}
 		if (s->stage == WOKEN)
 			stops_waiting(s); /* woken before it left */
+		stolen(s, prev);
 		send(s, now, state);
 		/* Of the sleep that begins, like the state: the one before has been sent. */
 		if (state & (4 | 8)) {

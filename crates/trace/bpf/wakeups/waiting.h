@@ -90,6 +90,18 @@ static __always_inline int waited_for_one(struct cpu *c, u64 head, u64 base, str
 	return 1;
 }
 
+/* From when on it waits for `c`, which has that number: from the end of the interrupt that woke it there. Where too much has
+ * happened since for that to be known, from the wake-up: what is left of the interrupt had the CPU then, like any other. */
+static __always_inline void interrupt_over(struct cpu *c, struct thread *s, u32 cpu)
+{
+	struct record *r = &s->record;
+	if (!s->in_interrupt || s->woken_on != cpu || s->pulled || c->over - s->interrupt - 1 >= KEPT)
+		return;
+	r->runnable = c->end[s->interrupt & (KEPT - 1)];
+	if (c->wakes - s->wake < KEPT)
+		r->next_timer = c->next_timer[s->wake & (KEPT - 1)];
+}
+
 /* Who had the CPU while the thread waited for this one. */
 static __always_inline void sum_up(struct thread *s)
 {
@@ -114,8 +126,7 @@ VERIFIED_ONCE int waited_for(struct cpu *c, struct thread *s, u64 now)
 	if (!c || !s)
 		return 0;
 	struct record *r = &s->record;
-	if (!s->pulled && c->end > r->runnable)
-		r->runnable = c->end;
+	interrupt_over(c, s, s->cpu);
 	struct event rest = { .id = c->current, .kind = THREAD };
 	struct walk w = { c, r, 0, s->pulled ?: r->runnable, c->head, 0, 0 };
 	if (w.base < now)
@@ -129,7 +140,7 @@ VERIFIED_ONCE int timer_waited(struct thread *s)
 	if (!s)
 		return 0;
 	struct record *r = &s->record;
-	struct cpu *c = on(s->served_on);
+	struct cpu *c = on(s->woken_on);
 	struct event rest = { .id = HRTIMER, .kind = SOFTIRQ };
 	if (!c)
 		return 0;

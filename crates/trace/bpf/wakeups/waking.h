@@ -18,7 +18,6 @@ static __always_inline void woken_by_timer(struct thread *s, struct cpu *c)
 		return;
 	r->deferred = c->serving.at;
 	s->served_head = c->head;
-	s->served_on = bpf_get_smp_processor_id();
 }
 
 /* Who wakes it; of a timer, whom its interrupt came upon. */
@@ -49,8 +48,21 @@ static __always_inline void woken_by(struct record *r, struct cpu *c)
 static __always_inline void begins_anew(struct thread *s)
 {
 	struct record *r = &s->record;
-	r->switched_in = r->fault = r->called = s->pulled = r->older = 0;
+	r->switched_in = r->fault = r->called = r->next_timer = s->pulled = r->older = 0;
 	r->losses = r->occupants = 0;
+}
+
+/* It waits for a CPU from now on; in an interrupt, for the end of that one first. */
+static __always_inline void wakes(struct cpu *c, struct thread *s)
+{
+	s->woken_on = bpf_get_smp_processor_id();
+	s->in_interrupt = c->in_tick || c->handler;
+	c->woke = s->in_interrupt ? 1 + c->timer : 0;
+	if (!s->in_interrupt)
+		return;
+	s->interrupt = c->over;
+	s->wake = ++c->wakes;
+	c->next_timer[s->wake & (KEPT - 1)] = 0;
 }
 
 SEC("tp_btf/sched_waking")
@@ -73,7 +85,7 @@ int BPF_PROG(waking, struct task_struct *p)
 	/* Before anything of its record is written: what is counted for all CPUs to see waits for what was written before. */
 	if (left) {
 		s->cpu = p->thread_info.cpu;
-		c->woke = c->in_tick || c->handler;
+		wakes(c, s);
 		if ((target = on(s->cpu)))
 			waits_for(target);
 	}

@@ -19,6 +19,7 @@ use crate::loading::{Program, damaged, helpful, load, needed, program, refusal};
 use crate::names::Interrupts;
 use crate::namespace::{has_the_kernels_ids, process_of};
 use crate::quota::Quotas;
+use crate::steal::Steal;
 use crate::{Tier, Tracer};
 
 /// Processes that can be watched at once: `WATCHED` of the kernel's side.
@@ -74,6 +75,7 @@ pub(crate) struct Bpf {
     lost: u64,
     interrupts: Interrupts,
     quotas: Quotas,
+    steal: Steal,
 }
 
 impl Bpf {
@@ -110,6 +112,7 @@ impl Bpf {
             lost: 0,
             interrupts: Interrupts::default(),
             quotas: Quotas::new(Root::live()),
+            steal: Steal::new(Root::live()),
         })
     }
 
@@ -144,6 +147,7 @@ impl Tracer for Bpf {
     fn start(&mut self) -> Result<(), TracerRefusal> {
         self.watched.clone_from(&self.processes);
         self.quotas = Quotas::new(Root::live());
+        self.steal.look(clock::now());
         watch(&mut self.kernel, &self.watched, self.children)?;
         for &name in self.programs.iter().filter(|name| self.calls || !CALLS.contains(name)) {
             let program = program(&mut self.kernel, name)?;
@@ -193,8 +197,10 @@ impl Tracer for Bpf {
         }
         // After the records: a quota is counted before whom it kept runs on.
         self.quotas.look(clock::now());
+        self.steal.look(clock::now());
         for mut one in all {
             self.quotas.name_group(&mut one);
+            self.steal.witness(&mut one);
             seen(one);
         }
         let lost = self.lost_in_all();

@@ -10,10 +10,12 @@ mod record;
 
 use std::io;
 
+use howlate_linux::clock;
 use howlate_linux::perf::SwitchRecords;
 use howlate_model::{AfterEach, Span, TracedSleep, TracerRefusal};
 use howlate_procfs::Root;
 
+use crate::steal::Steal;
 use crate::{Tier, Tracer};
 use account::Accounts;
 use follow::Follower;
@@ -32,6 +34,7 @@ const MANY: usize = 64;
 pub(crate) struct Switches {
     threads: Vec<Watched>,
     accounts: Accounts,
+    steal: Steal,
     stopped: bool,
 }
 
@@ -44,7 +47,8 @@ impl Switches {
     /// Makes sure that switches can be recorded at all.
     pub(crate) fn open() -> Result<Self, TracerRefusal> {
         records_of(howlate_linux::thread::id(), SMALLEST_RING)?;
-        Ok(Self { threads: Vec::new(), accounts: Accounts::new(), stopped: false })
+        let steal = Steal::new(Root::live());
+        Ok(Self { threads: Vec::new(), accounts: Accounts::new(), steal, stopped: false })
     }
 }
 
@@ -57,6 +61,7 @@ impl Tracer for Switches {
     fn start(&mut self) -> Result<(), TracerRefusal> {
         self.threads.clear();
         self.accounts.forget();
+        self.steal.look(clock::now());
         self.stopped = false;
         Ok(())
     }
@@ -87,11 +92,17 @@ impl Tracer for Switches {
             let follower = self.threads.iter_mut().find(|thread| thread.follower.tid == tid);
             follower.into_iter().for_each(|thread| thread.follower.account(reading));
         }
+        self.steal.look(clock::now());
+        let steal = &self.steal;
+        let mut witnessed = |mut one: TracedSleep| {
+            steal.witness(&mut one);
+            seen(one);
+        };
         let mut lost = 0;
         for (thread, records) in self.threads.iter_mut().zip(taken) {
-            lost += records.into_iter().map(|one| thread.follower.switch(one, seen)).sum::<u64>();
+            lost += records.into_iter().map(|one| thread.follower.switch(one, &mut witnessed)).sum::<u64>();
             if self.stopped {
-                thread.follower.end(seen);
+                thread.follower.end(&mut witnessed);
             }
         }
         lost

@@ -124,7 +124,10 @@ impl Follower {
             What::SoftirqBegins { vector } => cpu.softirq_begins(vector),
             What::Deferred => cpu.defers(event.at),
             What::SoftirqEnds { vector } => cpu.softirq_ends(vector),
-            What::TimerServed { timer } => cpu.timer_served(timer, event.at),
+            What::TimerServed { timer } => {
+                cpu.timer_served(timer, event.at);
+                self.threads.values_mut().for_each(|thread| thread.next_timer(event.cpu, event.at));
+            }
             What::TimerSet { timer, soft, hard } if self.threads.contains_key(&event.pid) => {
                 self.timers.insert(timer, (soft, hard));
             }

@@ -25,6 +25,7 @@ pub(crate) use instance::clear_up;
 use crate::names::{HRTIMER, Interrupts};
 use crate::namespace::{has_the_kernels_ids, process_of};
 use crate::quota::Quotas;
+use crate::steal::Steal;
 use crate::{Tier, Tracer};
 use event::{Event, Records};
 use follow::Follower;
@@ -90,6 +91,7 @@ pub(crate) struct Tracefs {
     waiting: Vec<Event>,
     follower: Follower,
     quotas: Quotas,
+    steal: Steal,
     processes: Vec<u32>,
     /// Events lost, as last read.
     lost: u64,
@@ -112,7 +114,7 @@ impl Tracefs {
         instance.set("buffer_size_kb", &each.to_string())?;
         let follower = Follower::new(processes, Interrupts::default());
         let (processes, waiting) = (processes.to_vec(), Vec::new());
-        let quotas = Quotas::new(Root::live());
+        let (quotas, steal) = (Quotas::new(Root::live()), Steal::new(Root::live()));
         Ok(Self {
             cpus,
             layout,
@@ -121,6 +123,7 @@ impl Tracefs {
             waiting,
             follower,
             quotas,
+            steal,
             processes,
             lost: 0,
             stopped: false,
@@ -193,6 +196,7 @@ impl Tracer for Tracefs {
         self.follower = Follower::new(&self.processes, Interrupts::default());
         self.quotas = Quotas::new(Root::live());
         self.waiting.clear();
+        self.steal.look(clock::now());
         (self.lost, self.stopped) = (self.lost_in_all(), false);
         self.filter()?;
         self.enable(true)?;
@@ -208,6 +212,7 @@ impl Tracer for Tracefs {
     fn read(&mut self, seen: &mut dyn FnMut(TracedSleep)) -> u64 {
         let now = clock::now();
         self.quotas.look(clock::now());
+        self.steal.look(clock::now());
         self.take(now);
         self.waiting.sort_by_key(|event| event.at);
         let settled = now.minus(UNSETTLED);
@@ -215,9 +220,10 @@ impl Tracer for Tracefs {
             true => self.waiting.len(),
             false => self.waiting.partition_point(|event| event.at < settled),
         };
-        let quotas = &self.quotas;
+        let (quotas, steal) = (&self.quotas, &self.steal);
         let mut sure = |mut one: TracedSleep| {
             quotas.doubt(&mut one);
+            steal.witness(&mut one);
             seen(one);
         };
         for event in self.waiting.drain(..count) {

@@ -124,6 +124,13 @@ impl FollowedThread {
         self.cpu = to;
     }
 
+    /// A timer is served on that CPU; in the interrupt that woke it, after its own.
+    pub(super) fn next_timer(&mut self, cpu: u32, at: MonotonicTime) {
+        if self.stage == Stage::Woken && self.woken_on == Some(cpu) {
+            self.sleep.iter_mut().for_each(|sleep| sleep.next_timer = sleep.next_timer.or(Some(at)));
+        }
+    }
+
     /// An interrupt of that CPU is over.
     pub(super) fn interrupt_ends(&mut self, cpu: u32, at: MonotonicTime) {
         if self.stage == Stage::Woken && self.woken_on == Some(cpu) {

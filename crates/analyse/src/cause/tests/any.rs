@@ -73,6 +73,8 @@ prop_compose! {
             throttled: flags.1,
             rt_throttled: flags.2,
             called: times.4,
+            next_timer: times.2,
+            stolen: times.3.map(|time| time.since(at(0))),
             lost: lost.into_iter().map(|(from, until, to, throttled)| Lost { from, until, to, throttled }).collect(),
             lost_more: 0,
             first_fault,

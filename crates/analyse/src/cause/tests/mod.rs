@@ -3,6 +3,7 @@
 mod any;
 mod asking;
 mod cpu;
+mod hypervisor;
 mod join;
 mod quota;
 mod switches;
@@ -60,6 +61,8 @@ fn timely() -> TracedSleep {
         throttled: false,
         rt_throttled: false,
         called: None,
+        next_timer: None,
+        stolen: None,
         lost: vec![],
         lost_more: 0,
         first_fault: None,

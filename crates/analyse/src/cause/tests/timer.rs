@@ -17,6 +17,35 @@ fn an_interrupt_that_came_for_another_timer_before_ours() {
 }
 
 #[test]
+fn timers_served_after_ours_are_no_part_of_our_wake_up() {
+    // 1130    1140           1350  1370     1400   1440
+    // |wake-up|other timers  |NET_RX|idle   |return|
+    let mut one = timely();
+    (one.next_timer, one.runnable, one.switched_in) = (Some(at(1_140)), at(1_350), Some(at(1_400)));
+    let net = Who { holder: Holder::Softirq, pid: None, name: "NET_RX".into() };
+    one.occupants = vec![Occupant { who: net, ns: span(20) }, Occupant { who: idle(), ns: span(30) }];
+    let wakeup = Wakeup { ran: at(1_440), ..WAKEUP };
+    let rest = [
+        (Part::WakeUp, CauseKind::Kernel, "", 10),
+        (Part::WakeUp, CauseKind::OtherTimers, "", 210),
+        (Part::Waiting, CauseKind::Softirq, "NET_RX", 20),
+        (Part::Waiting, CauseKind::IdleExit, "", 30),
+        (Part::Return, CauseKind::Kernel, "", 40),
+    ];
+    let before = [
+        (Part::TimerSlack, CauseKind::TimerSlack, "", 50),
+        (Part::InterruptDelivery, CauseKind::IdleExit, "", 50),
+        (Part::InterruptEntry, CauseKind::Kernel, "", 20),
+        (Part::OtherTimers, CauseKind::OtherTimers, "", 10),
+    ];
+    check(wakeup, &[one.clone()], &[&before[..], &rest].concat());
+    // Moved to another CPU, it does not wait for them.
+    (one.runnable, one.migrated, one.occupants) = (at(1_138), true, vec![]);
+    let parts = decompose(wakeup, None, &[one], false).unwrap().wakeup.parts;
+    assert_eq!(parts.iter().filter(|one| one.cause.kind == CauseKind::OtherTimers).count(), 1);
+}
+
+#[test]
 fn a_late_interrupt_is_blamed_by_what_the_cpu_did() {
     for (interrupted, late, kind, name) in [
         (idle(), 60_000, CauseKind::IdleExit, ""),

@@ -25,6 +25,29 @@ fn other_machines_have_a_handler_or_a_softirq_for_timers() {
     assert_eq!(expiry.interrupt, Some(expiry.first_served));
 }
 
+/// 1140 and 1145 two other timers, then as before; 1150 the interrupt's end, and packets until 1180.
+#[test]
+fn what_comes_after_our_timer_is_told_apart() {
+    let mut events = timely(8);
+    let vector = 3;
+    let others = [1_140, 1_145].map(|nanos| event(nanos, 0, 8, What::TimerServed { timer: 2 }));
+    events.splice(7..7, others);
+    let begin = event(1_150, 0, 8, What::SoftirqBegins { vector });
+    events.splice(10..10, [begin, event(1_180, 0, 8, What::SoftirqEnds { vector })]);
+    let one = &follow(&events)[0];
+    let WokenBy::Timer(expiry) = &one.woken_by else { panic!("{one:?}") };
+    assert_eq!((expiry.served, one.next_timer, one.runnable), (at(1_130), Some(at(1_140)), at(1_150)));
+    assert_eq!(occupants(one), [(Holder::Thread, "t8", 20), (Holder::Softirq, "NET_RX", 30)]);
+    // Those of the next interrupt, or of another CPU, came when it waited for its CPU.
+    let mut events = timely(8);
+    let tick = [(1_160, What::TickBegins), (1_165, What::TimerServed { timer: 3 }), (1_170, What::TickEnds)];
+    events.splice(8..8, tick.map(|(nanos, what)| event(nanos, 0, 8, what)));
+    events.insert(7, event(1_140, 1, 9, What::TimerServed { timer: 2 }));
+    let one = &follow(&events)[0];
+    assert_eq!((one.next_timer, one.runnable), (None, at(1_150)));
+    assert_eq!(occupants(one), [(Holder::Thread, "t8", 40), (Holder::Interrupt, "local_timer", 10)]);
+}
+
 /// On PREEMPT_RT an interrupt leaves the timers of ordinary threads to a thread, which waits for the CPU:
 ///
 /// 1100 interrupt over the hog, 1110 the softirq is raised, 1120 the interrupt's end, 1500 the hog sleeps, `ktimers` serves

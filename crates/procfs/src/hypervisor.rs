@@ -1,15 +1,17 @@
 //! Whether this machine is a guest, and whose.
 
-use howlate_procfs::{CpuInfo, Reading, Root};
+use crate::{CpuInfo, Reading, Root};
 
 /// A hypervisor, and the file that gave it away.
-pub(crate) struct Hypervisor {
-    pub(crate) name: String,
-    pub(crate) reading: Reading,
+pub struct Hypervisor {
+    /// What it is called.
+    pub name: String,
+    /// The file, as it was read.
+    pub reading: Reading,
 }
 
 /// The hypervisor this machine is a guest of.
-pub(crate) fn hypervisor(root: &Root) -> Option<Hypervisor> {
+pub fn hypervisor(root: &Root) -> Option<Hypervisor> {
     declared(root).or_else(|| by_device_tree(root)).or_else(|| by_firmware(root)).or_else(|| by_flag(root))
 }
 

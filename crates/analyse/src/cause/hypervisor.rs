@@ -1,0 +1,46 @@
+//! In a virtual machine: what the kernel, a softirq or a handler cannot have taken by itself.
+//!
+//! No event in the guest tells when its CPU does not run. Whatever was under way then looks as if it had taken all that time.
+
+use howlate_model::{CauseKind, Part, Segment, Span};
+
+use super::decompose::PLAIN_DELIVERY;
+
+/// A part of the kernel's own way takes less than this. All of that way together takes 55 µs at most in 100 million wake-ups of
+/// a machine of OSADL's, and the safe bound of a desktop's is 98 µs (de Oliveira and others, "Demystifying the Real-Time Linux
+/// Scheduling Latency", ECRTS 2020, <https://doi.org/10.4230/LIPIcs.ECRTS.2020.9>).
+const OWN_WAY: Span = Span::from_micros(100);
+
+/// After so long the kernel leaves the rest of its softirqs to a thread: `MAX_SOFTIRQ_TIME` of its `softirq.c`. A handler, which
+/// keeps all other interrupts waiting, is to be done sooner.
+const SOFTIRQS: Span = Span::from_millis(2);
+
+/// Charges the parts that are longer than what they are charged to can take to the hypervisor, as far as it has `stolen` at least
+/// half of their time; otherwise to nobody.
+pub(super) fn doubt(parts: &mut [Segment], stolen: Span) {
+    let mut left = stolen;
+    for part in parts {
+        if most(part).is_none_or(|most| part.ns <= most) {
+            continue;
+        }
+        if left >= Span::from_nanos(part.ns.as_nanos().div_ceil(2)) {
+            left = left.minus(part.ns);
+            (part.cause.kind, part.pid) = (CauseKind::Hypervisor, None);
+            part.cause.name.clear();
+        } else {
+            part.cause.kind = CauseKind::Undetermined;
+        }
+    }
+}
+
+/// What whoever a part is charged to can take at most; `None`: any time. A sender is not the kernel: it can lose its CPU.
+fn most(part: &Segment) -> Option<Span> {
+    match (part.cause.part, part.cause.kind) {
+        (Part::Sending, CauseKind::Kernel) => None,
+        (_, CauseKind::Kernel | CauseKind::Migration) => Some(OWN_WAY),
+        (_, CauseKind::Softirq | CauseKind::Interrupt) => Some(SOFTIRQS),
+        // Nobody knows, but for what follows from a witness.
+        (Part::InterruptDelivery, CauseKind::Undetermined) => Some(PLAIN_DELIVERY),
+        _ => None,
+    }
+}

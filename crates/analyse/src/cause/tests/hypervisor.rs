@@ -1,0 +1,73 @@
+//! What a hypervisor made of a wake-up, with a witness and without.
+
+use super::*;
+
+const HOLE: i64 = 9_180_000;
+
+/// A softirq that waited for its turn, then a hole of 9.18 ms in the wake-up, or in another part; the CPU was robbed of so much.
+fn holed(part: Part, stolen: Option<u64>) -> Vec<(Part, CauseKind, String, u64)> {
+    let mut one = TracedSleep { stolen: stolen.map(span), ..timely() };
+    let late = |time: MonotonicTime| at(time.as_nanos() + HOLE);
+    let net = Who { holder: Holder::Softirq, pid: None, name: "NET_RX".into() };
+    one.occupants = vec![Occupant { who: net, ns: span(50) }];
+    match part {
+        Part::WakeUp => (one.runnable, one.switched_in) = (late(one.runnable), one.switched_in.map(late)),
+        Part::Waiting => {
+            one.occupants[0].ns = span(50 + HOLE.unsigned_abs());
+            one.switched_in = one.switched_in.map(late);
+        }
+        _ => {}
+    }
+    one.asleep_again = one.asleep_again.map(late);
+    let wakeup = Wakeup { ran: late(WAKEUP.ran), ..WAKEUP };
+    let known = decompose(wakeup, None, &[one], false).unwrap();
+    whole(&known, wakeup);
+    let long = known.wakeup.parts.into_iter().filter(|one| one.ns > span(1_000));
+    long.map(|one| (one.cause.part, one.cause.kind, one.cause.name, one.ns.as_nanos())).collect()
+}
+
+#[test]
+fn a_hole_in_a_guest_is_nobodys_without_a_witness_and_the_hypervisors_with_one() {
+    for (part, by_itself, name, length) in [
+        (Part::WakeUp, CauseKind::Kernel, "", 9_180_020),
+        (Part::Return, CauseKind::Kernel, "", 9_180_040),
+        (Part::Waiting, CauseKind::Softirq, "NET_RX", 9_180_050),
+    ] {
+        let is = |kind, name: &str| vec![(part, kind, name.to_owned(), length)];
+        assert_eq!(holed(part, None), is(by_itself, name), "nobody could take anything");
+        assert_eq!(holed(part, Some(0)), is(CauseKind::Undetermined, name));
+        assert_eq!(
+            holed(part, Some(length / 2 - 1)),
+            is(CauseKind::Undetermined, name),
+            "most of it is not explained"
+        );
+        assert_eq!(holed(part, Some(9_000_000)), is(CauseKind::Hypervisor, ""));
+    }
+}
+
+#[test]
+fn what_was_stolen_explains_no_more_than_that() {
+    let hole = HOLE.unsigned_abs();
+    let mut one = TracedSleep { stolen: Some(span(hole)), ..timely() };
+    (one.runnable, one.switched_in) = (at(1_150 + HOLE), Some(at(1_200 + HOLE)));
+    let wakeup = Wakeup { ran: at(1_240 + 2 * HOLE), ..WAKEUP };
+    let parts = decompose(wakeup, None, &[one], false).unwrap().wakeup.parts;
+    let long: Vec<_> = parts.iter().filter(|one| one.ns > span(1_000)).map(|one| one.cause.kind).collect();
+    assert_eq!(long, [CauseKind::Hypervisor, CauseKind::Undetermined]);
+}
+
+#[test]
+fn the_usual_way_and_other_threads_stay_what_they_are() {
+    let usual = TracedSleep { stolen: Some(span(1_000_000)), ..timely() };
+    let kinds = |one: &TracedSleep, ran: i64| {
+        let wakeup = Wakeup { ran: at(ran), ..WAKEUP };
+        let parts = decompose(wakeup, None, from_ref(one), false).unwrap().wakeup.parts;
+        parts.iter().map(|one| one.cause.kind).collect::<Vec<_>>()
+    };
+    let bare = TracedSleep { stolen: None, ..usual.clone() };
+    assert_eq!(kinds(&usual, 101_200), kinds(&bare, 101_200), "100 µs to return");
+    assert_ne!(kinds(&usual, 101_201), kinds(&bare, 101_201));
+    let hog = Occupant { who: thread(9, "hog"), ns: span(50) };
+    let waited = TracedSleep { occupants: vec![hog], ..usual };
+    assert_eq!(kinds(&waited, 1_240)[5], CauseKind::Thread);
+}
