@@ -123,6 +123,11 @@ pub enum Caveat {
         /// How often it was looked.
         every_ns: Span,
     },
+    /// A watched program had more threads than are told apart: the others of a kind of name are counted together.
+    ThreadsJoined {
+        /// How many are not told apart.
+        count: u64,
+    },
     /// A watched program marked more loops than there were rings for.
     LoopsNotMeasured {
         /// How many were left out.
@@ -439,6 +444,7 @@ impl Caveat {
             | Self::ThreadsShareCpus { .. }
             | Self::ProcessesNotFollowed { .. }
             | Self::ThreadsFoundLate { .. }
+            | Self::ThreadsJoined { .. }
             | Self::LoopsNotMeasured { .. }
             | Self::LeftOut { .. }
             | Self::SettingLeftBehind { .. }

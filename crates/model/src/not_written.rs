@@ -3,7 +3,7 @@
 use crate::OsError;
 
 /// Why lines are not in a recording.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotWritten {
     /// The kernel's answer.
     #[error("{0}")]
@@ -11,6 +11,23 @@ pub enum NotWritten {
     /// What was written is no longer where it was begun.
     #[error("the file was removed, or another was put in its place, during the run")]
     FileReplaced,
+    /// The same, and it is known where that is by now.
+    #[error("the file was moved during the run: all lines are in {to}")]
+    FileMoved {
+        /// Its path.
+        to: String,
+    },
+    /// It is not as long any more as what was written to it.
+    #[error(
+        "somebody else made the file {found} bytes long during the run, when {written} had been written: it holds what \
+         was left then, and what came later"
+    )]
+    FileChanged {
+        /// How long it was found to be.
+        found: u64,
+        /// How long it should have been.
+        written: u64,
+    },
 }
 
 impl From<OsError> for NotWritten {

@@ -86,6 +86,10 @@ pub struct WatchedBlock {
     /// When the stretch ended.
     #[serde(rename = "until_ns")]
     pub until: MonotonicTime,
+    /// Threads that began to be counted here in this stretch: those of a number one after the other, or others at the same
+    /// time; absent where none did, and in recordings that do not say.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub threads: u64,
     /// From each time at which it was to run to the next.
     pub steps: Distribution,
     /// From each time at which it ran to the next.
@@ -105,6 +109,11 @@ pub struct WatchedBlock {
     /// What it got of CPUs; absent where each of its wake-ups was seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_queue: Option<RunQueueBlock>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands it so")]
+const fn is_none(threads: &u64) -> bool {
+    *threads == 0
 }
 
 /// What stands for the tracer of marked loops where there was none.
@@ -137,6 +146,7 @@ impl WatchedBlock {
     /// Adds a later stretch of the same thread.
     pub fn merge(&mut self, later: &Self) {
         self.until = self.until.max(later.until);
+        self.threads = self.threads.saturating_add(later.threads);
         self.steps.merge(&later.steps);
         self.intervals.merge(&later.intervals);
         self.missed = later.missed.map(|more| self.missed.unwrap_or(0).saturating_add(more)).or(self.missed);

@@ -8,6 +8,7 @@ mod compact;
 mod lock;
 mod merge;
 mod reader;
+mod remains;
 mod resume;
 mod rewrite;
 mod samples;

@@ -2,6 +2,7 @@
 
 use std::fs::{File, TryLockError};
 use std::io;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -29,6 +30,12 @@ pub(crate) fn lock(file: &File) -> io::Result<()> {
         // A file system without locks has no way to tell.
         Err(TryLockError::Error(_)) => Ok(()),
     }
+}
+
+/// Where an open file is by now; `None` for one that was removed.
+pub(crate) fn path_of(file: &File) -> Option<String> {
+    let path = std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()?;
+    Some(path.to_string_lossy().into_owned()).filter(|_| is_at(file, &path))
 }
 
 /// Whether `path` still leads to this file.

@@ -9,6 +9,7 @@ use std::sync::atomic::AtomicBool;
 
 use howlate_model::{Caveat, Header, Line, NotWritten, Worded};
 
+use crate::remains::Remains;
 use crate::rewrite::folder_of;
 use crate::stream::Stream;
 use crate::{TurnOf, compact, lock, resume};
@@ -65,6 +66,8 @@ pub struct Writer {
     written: u64,
     lost: u64,
     reason: Option<Worded<NotWritten>>,
+    /// The first line: without it, nobody could read the others.
+    header: Vec<u8>,
     /// The line that is being written; its room is for all of them.
     line: Vec<u8>,
 }
@@ -106,6 +109,7 @@ impl Writer {
             drop(std::fs::remove_file(path));
         }
         begun.map_err(failed)?;
+        writer.header.clone_from(&writer.line);
         Ok(writer)
     }
 
@@ -119,7 +123,11 @@ impl Writer {
         howlate_safe_path::sweep(folder_of(path));
         let (header, new) = resume::in_place(path, keep).map_err(|source| CreateError::new(path, source))?;
         let (length, blocks) = (new.length, new.blocks);
-        Ok(Self { complete: length, blocks, ..Self::new(path, &header, Target::File(new.file)) })
+        let mut resumed = Self::new(path, &header, Target::File(new.file));
+        (resumed.complete, resumed.blocks) = (length, blocks);
+        put_line(&mut resumed.header, &Line::Header(Box::new(header)))
+            .map_err(|source| CreateError::new(path, source))?;
+        Ok(resumed)
     }
 
     fn new(path: &Path, header: &Header, target: Target) -> Self {
@@ -132,6 +140,7 @@ impl Writer {
             written: 0,
             lost: 0,
             reason: None,
+            header: Vec::new(),
             line: Vec::new(),
         }
     }
@@ -169,15 +178,45 @@ impl Writer {
     }
 
     fn append(&mut self, line: &Line) -> io::Result<()> {
+        self.keep_what_is_left()?;
         self.line.clear();
-        serde_json::to_writer(&mut self.line, line)?;
-        self.line.push(b'\n');
+        put_line(&mut self.line, line)?;
         if let Err(error) = self.target.write_all(&self.line) {
             self.cut_incomplete();
             return Err(error);
         }
         self.complete += self.line.len() as u64;
         self.written += 1;
+        Ok(())
+    }
+
+    /// Somebody else may have cut the file, or added to it: goes on where it ends, without a hole, and behind its first line.
+    fn keep_what_is_left(&mut self) -> io::Result<()> {
+        let Target::File(file) = &mut self.target else { return Ok(()) };
+        let metadata = file.metadata()?;
+        let found = metadata.len();
+        if found == self.complete || !metadata.is_file() {
+            return Ok(());
+        }
+        let reason = NotWritten::FileChanged { found, written: self.complete };
+        self.reason.get_or_insert_with(|| reason.into());
+        if found > self.complete {
+            // A half line of somebody else's would spoil ours.
+            self.complete = found;
+            file.seek(SeekFrom::End(0))?;
+            file.write_all(b"\n")?;
+            self.complete += 1;
+            return Ok(());
+        }
+        let remains = Remains::read(file, found)?;
+        self.lost += self.written.saturating_sub(remains.lines).max(1);
+        (self.written, self.complete) = (remains.lines, remains.length);
+        file.set_len(self.complete)?;
+        file.seek(SeekFrom::Start(self.complete))?;
+        if self.complete == 0 {
+            file.write_all(&self.header)?;
+            (self.written, self.complete) = (1, self.header.len() as u64);
+        }
         Ok(())
     }
 
@@ -216,12 +255,15 @@ impl Writer {
         if self.blocks > BLOCKS_AT_LEAST {
             self.compact();
         }
+        let whole = self.keep_what_is_left();
         let Target::File(file) = &self.target else { return self.incomplete() };
-        if let Err(error) = file.sync_data() {
+        if let Err(error) = whole.and_then(|()| file.sync_data()) {
             self.reason.get_or_insert_with(|| (&error).into());
         }
         if !self.is_in_place() {
-            (self.lost, self.reason) = (self.lost + self.written, Some(NotWritten::FileReplaced.into()));
+            let reason =
+                lock::path_of(file).map_or(NotWritten::FileReplaced, |to| NotWritten::FileMoved { to });
+            (self.lost, self.reason) = (self.lost + self.written, Some(reason.into()));
         }
         self.incomplete()
     }
@@ -238,7 +280,7 @@ impl Target {
             return Stream::open(path, Arc::clone(interrupted)).map(Self::Stream);
         }
         howlate_safe_path::sweep(folder_of(path));
-        let file = File::create_new(path)?;
+        let file = File::options().read(true).write(true).create_new(true).open(path)?;
         lock::lock(&file)?;
         Ok(Self::File(file))
     }
@@ -249,6 +291,13 @@ impl Target {
             Self::Stream(stream) => stream.write_all(bytes),
         }
     }
+}
+
+/// Adds one line of a recording.
+fn put_line(text: &mut Vec<u8>, line: &Line) -> io::Result<()> {
+    serde_json::to_writer(&mut *text, line)?;
+    text.push(b'\n');
+    Ok(())
 }
 
 /// Whether what is written to `path` is gone at once, as with a pipe or a character device.
@@ -327,6 +376,73 @@ mod tests {
         writer.write(&Line::Block(Box::new(block(0, 0, 5))));
         assert!(writer.close().is_some());
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "another's");
+    }
+
+    /// Writes three blocks; before the third, somebody else does something to the file.
+    fn disturbed(disturb: impl Fn(&Path)) -> (tempfile::TempDir, PathBuf, Caveat) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.jsonl");
+        let mut writer = Writer::create(&path, &header(1)).unwrap();
+        (0..2).for_each(|round| writer.write(&Line::Block(Box::new(block(0, round, 5)))));
+        disturb(&path);
+        writer.write(&Line::Block(Box::new(block(0, 2, 5))));
+        let caveat = writer.close().unwrap();
+        (folder, path, caveat)
+    }
+
+    fn cut(path: &Path, less: impl Fn(u64) -> u64) {
+        let file = File::options().write(true).open(path).unwrap();
+        file.set_len(less(file.metadata().unwrap().len())).unwrap();
+    }
+
+    #[track_caller]
+    fn check_disturbed(disturb: impl Fn(&Path), lost: u64, left: usize) {
+        let (_folder, path, caveat) = disturbed(disturb);
+        let Caveat::RecordingIncomplete { lines_lost, reason } = caveat else { panic!("{caveat:?}") };
+        assert!(matches!(reason, Worded::Known(NotWritten::FileChanged { .. })), "{reason}");
+        let read: Vec<_> = Reader::open(&path).unwrap().map(Result::unwrap).collect();
+        assert_eq!((lines_lost, read.len()), (lost, left));
+    }
+
+    #[test]
+    fn one_that_is_cut_meanwhile_stays_readable_and_is_said_to_be_cut() {
+        check_disturbed(|path| cut(path, |_| 0), 3, 1);
+        check_disturbed(|path| cut(path, |length| length - 5), 1, 2);
+        check_disturbed(|path| cut(path, |_| 40), 3, 1);
+    }
+
+    #[test]
+    fn one_that_is_cut_at_the_end_is_said_to_be_cut() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.jsonl");
+        let mut writer = Writer::create(&path, &header(1)).unwrap();
+        writer.write(&Line::Block(Box::new(block(0, 0, 5))));
+        cut(&path, |length| length - 5);
+        assert!(matches!(writer.close(), Some(Caveat::RecordingIncomplete { lines_lost: 1, .. })));
+        assert_eq!(Reader::open(&path).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_another_adds_is_left_and_said() {
+        let (_folder, path, caveat) = disturbed(|path| {
+            File::options().append(true).open(path).unwrap().write_all(b"another's").unwrap()
+        });
+        assert!(caveat_says(&caveat, "bytes long"), "{caveat:?}");
+        let text = std::fs::read_to_string(path).unwrap();
+        assert_eq!((text.lines().count(), text.lines().nth(3)), (5, Some("another's")));
+    }
+
+    #[test]
+    fn one_that_is_moved_says_where_to() {
+        let (folder, _, caveat) =
+            disturbed(|path| std::fs::rename(path, path.with_extension("old")).unwrap());
+        let to = folder.path().join("a.old");
+        assert!(caveat_says(&caveat, &format!("all lines are in {}", to.display())), "{caveat:?}");
+        assert_eq!(Reader::open(&to).unwrap().map(Result::unwrap).count(), 3);
+    }
+
+    fn caveat_says(caveat: &Caveat, words: &str) -> bool {
+        matches!(caveat, Caveat::RecordingIncomplete { reason, .. } if reason.to_string().contains(words))
     }
 
     #[test]

@@ -20,6 +20,9 @@ use howlate_procfs::{Cgroup, CpuCgroups, CpuQuota, CpuStat, Root};
 /// Times that are remembered; sleeps that are told later than that many readings are of threads that hardly run.
 const REMEMBERED: usize = 1024;
 
+/// Fewer threads take no room worth looking for.
+const FEW: usize = 1024;
+
 /// A thread that can run, and does not, on a CPU that has nothing else to do, is kept from it: leaving idle takes less.
 const KEPT: Span = Span::from_micros(100);
 
@@ -46,20 +49,33 @@ pub(crate) struct Quotas {
     of_thread: HashMap<u32, Vec<usize>>,
     used_up: VecDeque<UsedUp>,
     read_at: MonotonicTime,
+    /// From so many threads on, those that have ended are forgotten.
+    many: usize,
 }
 
 impl Quotas {
     pub(crate) fn new(root: Root) -> Self {
         let (groups, of_thread, used_up) = (Vec::new(), HashMap::new(), VecDeque::new());
-        Self { root, groups, of_thread, used_up, read_at: MonotonicTime::from_nanos(0) }
+        Self { root, groups, of_thread, used_up, read_at: MonotonicTime::from_nanos(0), many: FEW }
     }
 
     /// Takes in the group of a thread, and those above it.
     pub(crate) fn follow(&mut self, tid: u32, now: MonotonicTime) {
         let all = CpuCgroups::read(&self.root, tid).upwards();
         let mine = all.into_iter().map(|cgroup| self.place(cgroup)).collect();
+        self.forget_those_that_have_ended();
         self.of_thread.insert(tid, mine);
         self.read_at = now;
+    }
+
+    /// Nobody tells here that a thread has ended: it is looked for when there are twice as many as there were.
+    fn forget_those_that_have_ended(&mut self) {
+        if self.of_thread.len() < self.many {
+            return;
+        }
+        let Self { root, of_thread, .. } = self;
+        of_thread.retain(|tid, _| root.has(&format!("/proc/{tid}/comm")));
+        self.many = FEW.max(2 * self.of_thread.len());
     }
 
     fn place(&mut self, cgroup: Cgroup) -> usize {

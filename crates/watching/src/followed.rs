@@ -1,12 +1,11 @@
 //! The threads of a watched program, each with what its part of the recording is about.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use howlate_analyse::watch::{Awakening, Chains, CompletedTurn, ThreadSummary, Turns};
 use howlate_linux::clock;
 use howlate_model::{
-    Activation, CONDITIONS_MOST, Condition, Happened, InForce, Life, Line, LoopTurn, MonotonicTime, Started,
-    TracedSleep, Work,
+    Activation, Condition, Happened, InForce, Life, Line, LoopTurn, MonotonicTime, Started, TracedSleep, Work,
 };
 use howlate_procfs::Schedstat;
 use howlate_watch::{Identities, Identity, Marked, ThreadStart, Threads, WatchedThread, in_force};
@@ -16,14 +15,14 @@ const GONE: &str = "(ended)";
 
 /// The threads of a watched program.
 pub(crate) struct Followed {
-    /// Threads of other names are left out, if there are any names.
-    chosen: Vec<String>,
     kernel: String,
     identities: Identities,
     chains: Chains,
     /// Threads that have ended, of which something is still to be told.
     ending: Vec<u32>,
     places: HashMap<(Identity, Activation), usize>,
+    /// Those of the threads there are that have been counted as one of their place's.
+    counted: HashSet<(u32, Activation)>,
     threads: Vec<ThreadSummary>,
     names: Vec<String>,
     /// Loops that the program has marked, by their number.
@@ -41,12 +40,12 @@ impl Followed {
     /// Of a machine with this kernel.
     pub(crate) fn new(chosen: &[String], kernel: &str) -> Self {
         Self {
-            chosen: chosen.to_vec(),
             kernel: kernel.to_owned(),
-            identities: Identities::default(),
+            identities: Identities::of(chosen),
             chains: Chains::default(),
             ending: Vec::new(),
             places: HashMap::new(),
+            counted: HashSet::new(),
             threads: Vec::new(),
             names: Vec::new(),
             loops: BTreeMap::new(),
@@ -63,8 +62,8 @@ impl Followed {
     pub(crate) fn lived(&mut self, life: Life, known: &mut Threads) {
         let (tid, happened) = (life.tid, life.happened);
         let thread = WatchedThread { tid, pid: life.process };
-        let is_another = happened == Happened::Born
-            || self.identities.known(tid).is_some_and(|identity| identity.name != life.name);
+        let is_another =
+            happened == Happened::Born || self.identities.name(tid).is_some_and(|name| name != life.name);
         if is_another {
             self.is_called_otherwise(tid);
         }
@@ -108,7 +107,7 @@ impl Followed {
     pub(crate) fn slept(&mut self, one: &TracedSleep, known: &mut Threads) -> Vec<Line> {
         let Some(at) = one.switched_in else { return Vec::new() };
         // The last one of a thread that has ended is told when nobody knows its name any more.
-        if self.identities.known(one.tid).is_none() && known.name(one.tid).is_none() {
+        if self.identities.name(one.tid).is_none() && known.name(one.tid).is_none() {
             return Vec::new();
         }
         let preempted = one.lost.len() as u64 + u64::from(one.lost_more);
@@ -130,20 +129,22 @@ impl Followed {
         entry: impl FnOnce(&mut ThreadSummary),
     ) -> Vec<Line> {
         let identity = self.identities.identify(tid, || name_of(tid, known));
-        if !self.is_chosen(&identity.name) {
-            return Vec::new();
-        }
+        let Some(identity) = identity else { return Vec::new() };
+        let is_joined = identity.is_joined;
         let (place, lines) = match self.places.get(&(identity.clone(), activation)) {
             Some(place) => (*place, Vec::new()),
-            None if self.threads.len() >= CONDITIONS_MOST => return Vec::new(),
             None => self.add(tid, identity, activation, known.find(tid)),
         };
-        entry(&mut self.threads[place]);
+        let thread = &mut self.threads[place];
+        if self.counted.insert((tid, activation)) {
+            thread.begins();
+        }
+        entry(thread);
+        // The next one may be another's: from this to that is no interval of either.
+        if is_joined {
+            thread.is_another();
+        }
         lines
-    }
-
-    fn is_chosen(&self, name: &str) -> bool {
-        self.chosen.is_empty() || self.chosen.iter().any(|chosen| chosen == name)
     }
 
     /// Takes a turn of the loop with this number; returns the lines that a condition begins with, where it is a new one.
@@ -152,13 +153,17 @@ impl Followed {
             known.turns.turned(turn);
             return Vec::new();
         }
-        if !self.is_chosen(&of.name) || self.threads.len() >= CONDITIONS_MOST {
+        if !self.identities.is_chosen(&of.name) {
             return Vec::new();
         }
         let namesakes = self.loops.values().filter(|one| self.names[one.place] == of.name).count();
-        let identity =
-            Identity { name: of.name.clone(), number: u32::try_from(namesakes).unwrap_or(u32::MAX) };
+        let identity = Identity {
+            name: of.name.clone(),
+            number: u32::try_from(namesakes).unwrap_or(u32::MAX),
+            is_joined: false,
+        };
         let (place, lines) = self.add(of.tid, identity, Activation::Loop, None);
+        self.threads[place].begins();
         self.threads[place].turns_every(of.period);
         let mut turns = Turns::new(of.period, traced);
         turns.turned(turn);
@@ -188,7 +193,9 @@ impl Followed {
         let in_force = in_force(tid, told);
         let condition = Condition {
             policy: in_force.policy,
-            cpu: Some(&in_force.cpus).filter(|cpus| cpus.len() == 1).and_then(|cpus| cpus.iter().next()),
+            cpu: Some(&in_force.cpus)
+                .filter(|cpus| cpus.len() == 1 && !identity.is_joined)
+                .and_then(|cpus| cpus.iter().next()),
             thread: identity.number,
             name: Some(identity.name.clone()),
             ..Condition::new(Work::Watch { mechanism: activation }, &self.kernel)
@@ -209,10 +216,16 @@ impl Followed {
     fn is_called_otherwise(&mut self, tid: u32) {
         let Some(identity) = self.identities.forget(tid) else { return };
         for activation in Activation::ALL {
+            self.counted.remove(&(tid, activation));
             if let Some(place) = self.places.get(&(identity.clone(), activation)) {
                 self.threads[*place].is_another();
             }
         }
+    }
+
+    /// Threads that were counted together with others so far.
+    pub(crate) const fn joined(&self) -> u64 {
+        self.identities.joined()
     }
 
     /// How many threads there are.

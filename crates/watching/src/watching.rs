@@ -268,6 +268,9 @@ impl Watching {
         if self.found_late > 0 {
             self.recorder.caveat(Caveat::ThreadsFoundLate { count: self.found_late, every_ns: LOOK_EVERY });
         }
+        if self.followed.joined() > 0 {
+            self.recorder.caveat(Caveat::ThreadsJoined { count: self.followed.joined() });
+        }
         let left_out = self.loops.as_ref().map_or(0, Loops::left_out);
         if left_out > 0 {
             self.recorder.caveat(Caveat::LoopsNotMeasured { count: left_out });

@@ -15,6 +15,9 @@ pub struct Rhythm {
 /// The same as it is published under `results[].rhythm`. Names are added to, never changed.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct RhythmNumbers {
+    /// Threads that were counted here, one after the other or together; absent in recordings that do not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub threads: Option<u64>,
     /// The usual time from one activation to the next; absent where there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[serde(rename = "period_ns")]
@@ -82,6 +85,11 @@ impl Rhythm {
         self.all.merge(block);
     }
 
+    /// Threads that were counted here; `None` in recordings that do not say.
+    pub fn threads(&self) -> Option<u64> {
+        Some(self.all.threads).filter(|threads| *threads > 0)
+    }
+
     /// The usual time from one activation to the next: the median of the half of the steps that are the most alike, where all
     /// of these are within a tenth of it. Whatever a busy machine does to the other half does not matter.
     pub fn period(&self) -> Option<Span> {
@@ -138,6 +146,7 @@ impl Rhythm {
     /// All of it, as it is published.
     pub fn numbers(&self) -> RhythmNumbers {
         RhythmNumbers {
+            threads: self.threads(),
             period: self.period(),
             jitter: self.jitter(),
             steps_ns: Summary::from_distribution(&self.all.steps),

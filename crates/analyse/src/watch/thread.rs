@@ -45,6 +45,11 @@ impl ThreadSummary {
         self.block.condition
     }
 
+    /// One more thread is counted here.
+    pub fn begins(&mut self) {
+        self.rhythm.threads += 1;
+    }
+
     /// Another thread goes on in its place: nothing is known of the time in between.
     pub fn is_another(&mut self) {
         (self.grid, self.ran) = (Grid::default(), None);

@@ -22,8 +22,10 @@ use crate::cause::handed_on;
 const PATIENCE: Span = Span::from_millis(500);
 /// Threads that a deadline goes through, at most: what is further away is another matter.
 const LONGEST: usize = 4;
-/// Runs of each thread that are remembered.
+/// Runs of each thread that are remembered, where there are few.
 const REMEMBERED: usize = 256;
+/// Runs of all of them together, each of about 200 bytes: what a crowd does costs no more than what 128 threads do.
+const REMEMBERED_OF_ALL: usize = 32_768;
 
 /// The sleeps of a program's threads, and the deadlines that they hand on.
 #[derive(Debug, Default)]
@@ -112,11 +114,12 @@ impl Chains {
         now: MonotonicTime,
         settled: &mut Vec<(TracedSleep, Option<Awakening>)>,
     ) -> bool {
+        let room = (REMEMBERED_OF_ALL / self.threads.len().max(1)).clamp(1, REMEMBERED);
         while let Some(one) = self.threads.get(&tid).and_then(|thread| thread.waiting.front()) {
             let Resolution::Known(awakening) = self.find(one, now) else { return true };
             let Some(thread) = self.threads.get_mut(&tid) else { return false };
             let Some(one) = thread.waiting.pop_front() else { return false };
-            thread.ran(&one, awakening.as_ref());
+            thread.ran(&one, awakening.as_ref(), room);
             settled.push((one, awakening));
         }
         false
@@ -147,7 +150,7 @@ impl Chains {
 }
 
 impl ChainThread {
-    fn ran(&mut self, one: &TracedSleep, awakening: Option<&Awakening>) {
+    fn ran(&mut self, one: &TracedSleep, awakening: Option<&Awakening>, room: usize) {
         self.before = Some(one.clone());
         let timed = awakening.filter(|awakening| awakening.activation != Activation::Event);
         let deadline = timed.map(|awakening| Deadline {
@@ -155,7 +158,7 @@ impl ChainThread {
             expected: awakening.wakeup.expected,
             through: awakening.through.clone(),
         });
-        if self.runs.len() == REMEMBERED {
+        while self.runs.len() >= room {
             self.runs.pop_front();
         }
         let until = one.asleep_again.unwrap_or(one.waking);
