@@ -106,7 +106,7 @@ impl Tracefs {
         instance.set("trace_clock", "mono")?;
         let layout =
             Layout::parse(&instance.header_page()).ok_or_else(|| unreadable("events/header_page"))?;
-        let (records, events) = formats(&instance)?;
+        let (records, events) = formats(|file| instance.text(file))?;
         let cpus = streams(&instance)?;
         let each = (BUFFERS / cpus.len().max(1)).clamp(*BUFFER.start(), *BUFFER.end());
         instance.set("buffer_size_kb", &each.to_string())?;
@@ -238,16 +238,20 @@ impl Tracer for Tracefs {
     }
 }
 
-/// How the records of the events are laid out, and the events that there are.
-fn formats(instance: &Instance) -> Result<(Records, Vec<String>), TracerRefusal> {
+/// How the records of the events are laid out, and the events that there are, as directories; `text` reads the `format` of one.
+fn formats(text: impl Fn(&str) -> String) -> Result<(Records, Vec<String>), TracerRefusal> {
     let (mut records, mut events) = (Records::default(), Vec::new());
     for (system, event, needed) in EVENTS {
         let place = format!("events/{system}/{event}");
-        let format = Format::parse(&instance.text(&format!("{place}/format")));
-        match format.and_then(|format| records.add(event, &format)) {
-            Some(()) => events.push(place),
+        let format = Format::parse(&text(&format!("{place}/format")));
+        match format.map(|format| records.add(event, &format)) {
+            Some(Ok(())) => events.push(place),
             None if needed => return Err(TracerRefusal::NoEvent { name: event.to_owned() }),
-            None => {}
+            Some(Err(reason)) if needed => {
+                let (name, reason) = (event.to_owned(), reason.to_string());
+                return Err(TracerRefusal::EventUnreadable { name, reason });
+            }
+            None | Some(Err(_)) => {}
         }
     }
     Ok((records, events))
