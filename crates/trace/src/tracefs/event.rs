@@ -116,7 +116,8 @@ fn time(nanos: u64) -> Option<MonotonicTime> {
 /// Source: `__trace_sched_switch_state` of `include/trace/events/sched.h`, Linux 4.14 and later.
 const ASLEEP: u64 = 0xff;
 
-fn reader(name: &str, format: &Format) -> Result<Reader, Unreadable> {
+/// What reads the records of an event that is known by `name`.
+pub(super) fn reader(name: &str, format: &Format) -> Result<Reader, Unreadable> {
     let number = |name| format.number(name);
     Ok(match name {
         "sched_switch" => {

@@ -2,8 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use super::super::{EVENTS, HRTIMER_PASSED, OF_THREADS};
+use howlate_model::{TracerGap, TracerRefusal};
+
+use super::super::OF_THREADS;
+use super::super::readable::{EVENTS, HRTIMER_PASSED, Readable};
 use super::*;
+use crate::gaps::{Gap, Without};
+
+/// A kernel that is not doctored yet.
+const KERNEL: &str = "7.3.4+deb13-amd64";
 
 /// The folders of all kernels.
 fn kernels() -> Vec<PathBuf> {
@@ -17,9 +24,14 @@ fn formats_in(text: &str) -> impl Iterator<Item = (&str, &str)> {
     text.split("name: ").skip(1).map(|one| (one.lines().next().unwrap(), one))
 }
 
+fn formats_of_one() -> String {
+    let folder = kernels().into_iter().find(|folder| folder.ends_with(KERNEL)).unwrap();
+    std::fs::read_to_string(folder.join("formats")).unwrap()
+}
+
 /// What is wrong with a kernel's description of the events that are read.
 fn wrong(formats: &str) -> Vec<String> {
-    let read = |(_, event, _): &(&str, &str, bool)| {
+    let read = |(_, event, _): &(&str, &str, Without)| {
         let Some((_, text)) = formats_in(formats).find(|(name, _)| name == event) else {
             // Linux 7.0 and before set every timer.
             return (*event != HRTIMER_PASSED).then(|| format!("there is no event {event}"));
@@ -48,8 +60,7 @@ fn every_field_of_every_event_is_there_in_every_kernel() {
 
 #[test]
 fn what_is_renamed_resized_or_gone_is_told_by_event_and_field() {
-    let folder = kernels().into_iter().find(|folder| folder.ends_with("7.3.4+deb13-amd64")).unwrap();
-    let formats = std::fs::read_to_string(folder.join("formats")).unwrap();
+    let formats = formats_of_one();
     let check = |from: &str, to: &str, told: &[&str]| {
         assert!(formats.contains(from));
         assert_eq!(wrong(&formats.replace(from, to)), told);
@@ -60,4 +71,38 @@ fn what_is_renamed_resized_or_gone_is_told_by_event_and_field() {
     check(&format!("{state}8;"), &wide, &["event sched_switch: its field prev_state has 16 bytes"]);
     check("dest_cpu", "cpu", &["event sched_migrate_task: its field dest_cpu is not there"]);
     check("name: softirq_raise\n", "name: softirq_risen\n", &["there is no event softirq_raise"]);
+}
+
+/// What the tracer reads of a kernel that describes its events so.
+fn read(formats: &str) -> Result<Readable, TracerRefusal> {
+    Readable::all(|file| {
+        let event = file.rsplit('/').nth(1).unwrap();
+        formats_in(formats).find(|(name, _)| *name == event).map_or("", |(_, text)| text).to_owned()
+    })
+}
+
+#[test]
+fn an_event_that_is_missing_costs_its_part_and_not_the_tracer() {
+    let formats = formats_of_one();
+    let all = read(&formats).unwrap();
+    assert_eq!((all.events.len(), all.gaps.all()), (EVENTS.len(), &[][..]));
+    // One that is not there, and one that cannot be read.
+    let doctored =
+        formats.replace("name: softirq_raise\n", "name: softirq_risen\n").replace("softexpires", "soft");
+    let some = read(&doctored).unwrap();
+    let gaps = [("hrtimer_start", TracerGap::Timers), ("softirq_raise", TracerGap::Softirqs)];
+    assert_eq!(some.gaps.all(), gaps.map(|(event, costs)| Gap { event, costs }));
+    let gone = ["hrtimer_start", "hrtimer_expire_entry", "softirq_raise", "softirq_entry", "softirq_exit"];
+    assert_eq!(some.events.len() + gone.len(), all.events.len());
+    assert!(gone.iter().all(|name| !some.events.iter().any(|place| place.ends_with(&format!("/{name}")))));
+}
+
+#[test]
+fn why_there_is_no_doing_without_switches_is_told() {
+    let refused = |from: &str, to: &str| read(&formats_of_one().replace(from, to)).err().unwrap();
+    let name = || "sched_switch".to_owned();
+    assert_eq!(refused("name: sched_switch\n", "name: x\n"), TracerRefusal::NoEvent { name: name() });
+    let reason = "its field next_comm has 4 bytes".to_owned();
+    let small = refused("next_comm[16];\toffset:40;\tsize:16", "next_comm[4];\toffset:40;\tsize:4");
+    assert_eq!(small, TracerRefusal::EventUnreadable { name: name(), reason });
 }
