@@ -1,6 +1,7 @@
 //! What developers measure: benches, a soak, captures of a machine. `cargo xtask` lists them, and hands them on.
 
 mod bench;
+mod capture_kernel;
 mod capture_system;
 mod capture_traces;
 mod soak;
@@ -19,6 +20,7 @@ fn main() -> ExitCode {
         // Last in a guest: what its first process adds.
         ["capture-traces"] | ["capture-traces", "--quiet"] => told(capture_traces::print_here()),
         ["capture-traces", kernels @ ..] => told(capture_traces::of_guests(kernels)),
+        ["capture-kernel", kernels @ ..] if !kernels.is_empty() => told(capture_kernel::capture(kernels)),
         ["capture-system", folder] => capture(Path::new(folder)),
         _ => {
             eprintln!("error: `cargo xtask` lists the commands");

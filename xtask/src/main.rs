@@ -42,6 +42,9 @@ The developer's commands:
   cargo xtask bpf             the programs for the kernel in crates/trace/bpf/, with clang
   cargo xtask capture-system FOLDER
                               copies what howlate reads of this machine, for a bug report and a test
+  cargo xtask capture-kernel KERNEL…
+                              what the tracers take for granted of a kernel, from its package alone, into testdata/kernels/; named as
+                              `howlate guest --kernel` takes it: debian:trixie:rt, debian:7.3, a file
   cargo xtask capture-traces [standard] [rt] [standard-aarch64] [rt-aarch64]
                               short traces of this machine, printed; or of Debian's kernels, into testdata/traces/
 ";
@@ -64,6 +67,10 @@ fn main() -> ExitCode {
         ["bpf"] => bpf::run(),
         ["bench", ..] => {
             packages::provide(packages::FOR_BENCHES);
+            lab::run(&words)
+        }
+        ["capture-kernel", ..] => {
+            packages::provide(packages::FOR_KERNELS);
             lab::run(&words)
         }
         ["soak" | "capture-traces" | "capture-system", ..] => lab::run(&words),

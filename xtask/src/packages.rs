@@ -39,6 +39,8 @@ pub const FOR_TESTS: &[Needed] = &[
     Needed { program: "strace", package: "strace" },
     Needed { program: "slurmctld", package: "slurm-wlm" },
     Needed { program: "munged", package: "munge" },
+    // What tells the types of a kernel.
+    Needed { program: "bpftool", package: "bpftool" },
     // What reads results for Prometheus.
     Needed { program: "promtool", package: "prometheus" },
 ];
@@ -80,6 +82,13 @@ pub const FOR_BPF: &[Needed] = &[
     Needed { program: "clang", package: "clang" },
     Needed { program: "llvm-strip", package: "llvm" },
     Needed { program: "clang", package: "libbpf-dev" },
+];
+
+/// What taking a kernel apart uses.
+pub const FOR_KERNELS: &[Needed] = &[
+    Needed { program: "bpftool", package: "bpftool" },
+    Needed { program: "xz", package: "xz-utils" },
+    Needed { program: "zstd", package: "zstd" },
 ];
 
 /// What building for the other architecture uses.

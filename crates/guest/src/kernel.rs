@@ -53,6 +53,11 @@ impl Kernel {
         }
     }
 
+    /// The file that is booted.
+    pub fn image(&self) -> &Path {
+        &self.image
+    }
+
     /// What cannot be traced in it, because it is older than the tracer's programs know.
     pub fn traced_with_less(&self) -> Option<String> {
         let version = version(&self.release)?;

@@ -65,9 +65,7 @@ fn the_quick_look_runs_for_anyone_and_saves_a_recording() {
     let output = place.howlate(&[]).output().unwrap();
     let text = stdout(&output);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    for says in
-        ["normal scheduling", "all CPUs busy", "howlate show --details"]
-    {
+    for says in ["normal scheduling", "all CPUs busy", "howlate show --details"] {
         assert!(text.contains(says), "{says} is not in: {text}");
     }
     let shown = place.howlate(&["show", "--format", "json"]).output().unwrap();

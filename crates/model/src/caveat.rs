@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Combination, CpuSet, ImportNote, Nice, NotMeasured, NotTraced, NotWritten, Policy, PolicyRemedy,
-    SettingRefusal, Span, TracerRefusal, TurnFailure, Worded,
+    SettingRefusal, Span, TracerGap, TracerRefusal, TurnFailure, Worded,
 };
 
 /// Something that was refused, changed, lost or is uncertain.
@@ -261,6 +261,15 @@ pub enum Caveat {
         /// Why, and what to type.
         reason: Worded<TracerRefusal>,
     },
+    /// The tracer that is used does not see what this kernel has no event for.
+    TracerGoesWithout {
+        /// `bpf` or `tracefs`.
+        tracer: String,
+        /// The event, without its group: `softirq_entry`.
+        event: String,
+        /// What is not seen, and what that costs.
+        costs: Worded<TracerGap>,
+    },
     /// Turns that no tracer can follow were taken without one.
     NotTraced {
         /// The way to sleep or to notify.
@@ -466,6 +475,7 @@ impl Caveat {
             | Self::RealtimeClock
             | Self::CpusNotMeasured { .. }
             | Self::TracerRefused { .. }
+            | Self::TracerGoesWithout { .. }
             | Self::NotTraced { .. }
             | Self::Imported { .. }
             | Self::OldNote { .. } => false,

@@ -16,6 +16,9 @@ pub struct SelfCheck {
     pub tracer: Option<String>,
     /// Better tracers that cannot be had, with the reason.
     pub refused: Vec<String>,
+    /// The events that the tracer goes without, as this kernel lacks them, and what that costs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub goes_without: Vec<String>,
     /// The CPU on which it happened.
     pub cpu: u32,
     /// Every class that was asked for.

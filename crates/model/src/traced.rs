@@ -172,6 +172,11 @@ pub struct TracedSleep {
 }
 
 impl TracedSleep {
+    /// Whether it was stopped, and did not wait for anything of its own.
+    pub const fn is_stopped(&self) -> bool {
+        matches!(self.asleep, Asleep::Stopped(_))
+    }
+
     /// One that was woken `waking` from a wait of its own; nothing else was seen yet.
     pub const fn woken(tid: u32, waking: MonotonicTime, woken_by: WokenBy) -> Self {
         Self {

@@ -41,6 +41,14 @@ pub enum TracerRefusal {
         /// The tracepoint, without its group: `sched_switch`.
         name: String,
     },
+    /// An event that there is no doing without, and that is not as any kernel is known to have it.
+    #[error("this kernel's event {name} cannot be read: {reason}")]
+    EventUnreadable {
+        /// The tracepoint, without its group: `sched_switch`.
+        name: String,
+        /// Which field, and what is the matter with it.
+        reason: String,
+    },
     /// The kernel records switches for nobody without a capability.
     #[error(
         "kernel.perf_event_paranoid is {level}: `sysctl kernel.perf_event_paranoid=2`, or `setcap cap_perfmon+ep` on the program"

@@ -198,6 +198,9 @@ pub fn caveat(caveat: &Caveat) -> String {
             format!("The load {load} ended by itself ({words}); later measurements ran without it.")
         }
         Caveat::TracerRefused { tracer, reason } => format!("Tracer {tracer} is not available: {reason}."),
+        Caveat::TracerGoesWithout { tracer, event, costs } => {
+            format!("Tracer {tracer} goes without the event {event}, which this kernel lacks: {costs}.")
+        }
         Caveat::NotTraced { mechanism, reason } => format!("{mechanism} is not traced: {reason}."),
         Caveat::LoadIneffective { load } => format!(
             "The load {load} did nothing meanwhile: its processes got no CPU time, or the turns were too short."

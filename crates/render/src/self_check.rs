@@ -54,7 +54,8 @@ fn notes(check: &SelfCheck) -> impl Iterator<Item = String> + '_ {
     let of_classes =
         check.classes.iter().filter_map(not_made).chain(check.classes.iter().filter_map(not_judged));
     let refused = check.refused.iter().map(|refused| format!("tracer {refused}"));
-    of_classes.chain(refused).map(warning)
+    let without = check.goes_without.iter().map(|event| format!("this kernel lacks the event {event}."));
+    of_classes.chain(refused).chain(without).map(warning)
 }
 
 fn table(check: &SelfCheck, width: usize) -> String {
@@ -138,7 +139,13 @@ mod tests {
             CheckedClass::from_score("thread", score),
             CheckedClass::not_made("throttled", "no control group".into()),
         ];
-        SelfCheck { tracer: Some("bpf".into()), refused: Vec::new(), cpu: 1, classes }
+        SelfCheck {
+            tracer: Some("bpf".into()),
+            refused: Vec::new(),
+            goes_without: Vec::new(),
+            cpu: 1,
+            classes,
+        }
     }
 
     #[test]
@@ -156,14 +163,16 @@ mod tests {
         let text = anstream::adapter::strip_str(&self_check(&check(), 100)).to_string();
         assert!(text.contains("thread") && text.contains("missed") && text.contains("90 %"), "{text}");
         assert!(text.contains("throttled was not made: no control group."), "{text}");
-        assert!(!text.contains("not judged:"), "{text}");
+        assert!(!text.contains("not judged:") && !text.contains("lacks"), "{text}");
         let mut check = check();
+        check.goes_without.push("softirq_exit: nobody is blamed".into());
         check.classes[0].score.as_mut().unwrap().interrupt_late = 55;
         let text = anstream::adapter::strip_str(&self_check(&check, 100)).to_string();
         assert!(
             text.contains("! thread: 55 of the 555 hits are not judged: ") && text.contains("100 %"),
             "{text}"
         );
+        assert!(text.contains("! this kernel lacks the event softirq_exit: nobody is blamed."), "{text}");
     }
 
     #[test]

@@ -30,6 +30,8 @@ pub fn check(asked: &Request<'_>, mut begin: impl FnMut(usize, Class)) -> Result
     let opened = open_as_asked(asked.tracer, &[std::process::id()])?;
     let tier = opened.tracer.as_ref().map(|tracer| tracer.tier());
     let refused = opened.refused.iter().map(|(tier, reason)| format!("{tier}: {reason}")).collect();
+    let gaps = opened.tracer.iter().flat_map(|tracer| tracer.gaps());
+    let goes_without = gaps.map(|gap| format!("{}: {}", gap.event, gap.costs)).collect();
     drop(opened);
     // The kernel's own work prefers the first one.
     let cpu = sched::affinity().unwrap_or_else(|_| CpuSet::from_iter([0])).iter().max().unwrap_or(0);
@@ -38,7 +40,7 @@ pub fn check(asked: &Request<'_>, mut begin: impl FnMut(usize, Class)) -> Result
         one(*class, asked, cpu, tier)
     });
     let classes = classes.collect();
-    Ok(SelfCheck { tracer: tier.map(|tier| tier.name().to_owned()), refused, cpu, classes })
+    Ok(SelfCheck { tracer: tier.map(|tier| tier.name().to_owned()), refused, goes_without, cpu, classes })
 }
 
 /// Makes one class, unless there is a reason not to.

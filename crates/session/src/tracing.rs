@@ -2,7 +2,7 @@
 
 use howlate_linux::clock;
 use howlate_model::{Caveat, Span, Turn, Work};
-use howlate_trace::{Choice, Opened, Tracer, open_as_asked};
+use howlate_trace::{Choice, Tracer, open_as_asked};
 
 use crate::error::SessionError;
 use crate::joining::{Joining, SETTLING, refusal};
@@ -28,10 +28,9 @@ impl Tracing {
     /// The tracer that is to be used, and what is to be said of those that are not. None at all is an error only where
     /// one was asked for by name.
     pub(crate) fn begin(wanted: TraceOptions) -> Result<(Option<Self>, Vec<Caveat>), SessionError> {
-        let Opened { tracer, refused } = open_as_asked(wanted.tracer, &[std::process::id()])?;
-        let caveats = refused.into_iter().map(|(tier, reason)| refusal(tier.name(), reason)).collect();
-        let from_round = wanted.from_round;
-        Ok((tracer.map(|tracer| Self { tracer, from_round }), caveats))
+        let opened = open_as_asked(wanted.tracer, &[std::process::id()])?;
+        let (caveats, from_round) = (opened.caveats(), wanted.from_round);
+        Ok((opened.tracer.map(|tracer| Self { tracer, from_round }), caveats))
     }
 
     /// Whether a turn is one to be traced.

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use howlate_model::TracerRefusal;
+use howlate_model::{Caveat, TracerRefusal};
 
-use crate::{Tier, Tracer};
+use crate::{Gap, Tier, Tracer};
 
 /// What was asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,6 +56,25 @@ pub struct Opened {
     pub refused: Vec<(Tier, TracerRefusal)>,
 }
 
+impl Opened {
+    /// What is to be said of those that cannot be had, and of the one that can.
+    pub fn caveats(&self) -> Vec<Caveat> {
+        let refused = self.refused.iter().map(|(tier, reason)| Caveat::TracerRefused {
+            tracer: tier.name().to_owned(),
+            reason: reason.clone().into(),
+        });
+        let of = |tracer: &'_ dyn Tracer| -> Vec<Caveat> {
+            let goes_without = |gap: &Gap| Caveat::TracerGoesWithout {
+                tracer: tracer.tier().name().to_owned(),
+                event: gap.event.to_owned(),
+                costs: gap.costs.into(),
+            };
+            tracer.gaps().iter().map(goes_without).collect()
+        };
+        refused.chain(self.tracer.as_deref().map(of).unwrap_or_default()).collect()
+    }
+}
+
 impl fmt::Debug for Opened {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let tier = self.tracer.as_ref().map(|tracer| tracer.tier());
@@ -86,11 +105,11 @@ pub fn open(choice: Choice, processes: &[u32]) -> Opened {
 fn try_one(tier: Tier, processes: &[u32]) -> Result<Box<dyn Tracer>, TracerRefusal> {
     match tier {
         #[cfg(target_endian = "little")]
-        Tier::Bpf => Ok(Box::new(crate::bpf::Bpf::open(processes)?)),
+        Tier::Bpf => Ok(Box::new(crate::bpf::Bpf::open(processes, &[])?)),
         #[cfg(not(target_endian = "little"))]
         Tier::Bpf => Err(TracerRefusal::Processor),
         #[cfg(target_endian = "little")]
-        Tier::Tracefs => Ok(Box::new(crate::tracefs::Tracefs::open(processes)?)),
+        Tier::Tracefs => Ok(Box::new(crate::tracefs::Tracefs::open(processes, &[])?)),
         #[cfg(not(target_endian = "little"))]
         Tier::Tracefs => Err(TracerRefusal::Processor),
         Tier::Switches => Ok(Box::new(crate::switches::Switches::open()?)),

@@ -9,6 +9,10 @@ mod choice;
 mod cpus;
 #[cfg(target_endian = "little")]
 mod fields;
+mod gaps;
+#[cfg(test)]
+#[cfg(target_endian = "little")]
+mod hidden_events;
 #[cfg(target_endian = "little")]
 mod loading;
 mod missing;
@@ -23,6 +27,7 @@ mod tracefs;
 mod waits;
 
 pub use choice::{Choice, Opened, clear_up, open};
+pub use gaps::Gap;
 pub use missing::{TracerMissing, open_as_asked};
 pub use tier::Tier;
 pub use waits::{WaitChoice, WaitReader, WaitSource, read_waits};
@@ -33,6 +38,11 @@ use howlate_model::{AfterEach, Life, Span, TracedSleep, TracerRefusal};
 pub trait Tracer {
     /// Which one this is.
     fn tier(&self) -> Tier;
+
+    /// What this kernel has no event for, and is not told therefore.
+    fn gaps(&self) -> &[Gap] {
+        &[]
+    }
 
     /// Begins to follow; nothing is in the way of a wake-up before.
     ///

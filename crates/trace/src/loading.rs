@@ -6,28 +6,30 @@ use aya::programs::{BtfTracePoint, ProgramError};
 use aya::{Btf, BtfError, Ebpf};
 use howlate_model::TracerRefusal;
 
-/// A program, the event it belongs to, and whether there is no doing without.
+use crate::gaps::Without;
+
+/// A program, the event it belongs to, and what can be done without.
 pub(crate) struct Program {
     pub(crate) name: &'static str,
     pub(crate) event: &'static str,
-    pub(crate) needed: bool,
+    pub(crate) without: Without,
 }
 
 /// An event that there is no doing without.
 pub(crate) const fn needed(name: &'static str, event: &'static str) -> Program {
-    Program { name, event, needed: true }
+    Program { name, event, without: Without::Nothing }
 }
 
-/// An event that only some processors or configurations have.
-pub(crate) const fn helpful(name: &'static str, event: &'static str) -> Program {
-    Program { name, event, needed: false }
+/// An event that there is a use for where it is.
+pub(crate) const fn helpful(name: &'static str, event: &'static str, without: Without) -> Program {
+    Program { name, event, without }
 }
 
-/// Loads one program; `false` where the kernel has no such event and it is not needed.
+/// Loads one program; `false` where the kernel will not have it, such as for lack of its event, and it is not needed.
 pub(crate) fn load(kernel: &mut Ebpf, one: &Program, types: &Btf) -> Result<bool, TracerRefusal> {
     match program(kernel, one.name)?.load(one.event, types) {
         Ok(()) => Ok(true),
-        Err(_) if !one.needed => Ok(false),
+        Err(_) if one.without != Without::Nothing => Ok(false),
         Err(ProgramError::Btf(BtfError::UnknownBtfTypeName { .. })) => {
             Err(TracerRefusal::EventMissing { name: one.event.to_owned() })
         }

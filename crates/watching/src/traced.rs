@@ -18,7 +18,7 @@ pub struct ChosenTracer {
     pub(crate) accounts: Option<Accounts>,
     /// Why there is no tracer.
     pub untraced: Option<NotWatched>,
-    /// Better ones that cannot be had, with the reason.
+    /// Better ones that cannot be had, with the reason, and what this one does not see here.
     pub caveats: Vec<Caveat>,
 }
 
@@ -37,7 +37,9 @@ impl ChosenTracer {
     ///
     /// When nothing can be seen of it.
     pub fn choose(choice: Choice, subject: &Subject) -> Result<Self, NotWatched> {
-        let Opened { tracer, refused } = open(choice, &[subject.pid()]);
+        let opened = open(choice, &[subject.pid()]);
+        let caveats = opened.caveats();
+        let Opened { tracer, refused } = opened;
         let is_seen = tracer.as_ref().is_some_and(|tracer| tracer.tier().sees_wakers());
         if let (false, Some(owner)) = (is_seen, of_another(subject)) {
             return Err(WatchError::OfAnother { pid: subject.pid(), owner }.into());
@@ -56,15 +58,11 @@ impl ChosenTracer {
             Some((tier, refusal)) => Some(TracerMissing { tier: *tier, refusal: refusal.clone() }.into()),
             None => Some(NotWatched::SeesNothing(choice)),
         };
-        let caveats = refused.into_iter().map(|(tier, reason)| Caveat::TracerRefused {
-            tracer: tier.name().to_owned(),
-            reason: reason.into(),
-        });
         let may_mark =
             matches!(subject, Subject::Started(..)) && matches!(choice, Choice::Auto | Choice::None);
         match untraced {
             Some(error) if !may_mark && accounts.is_none() => Err(error),
-            untraced => Ok(Self { tracer, accounts, untraced, caveats: caveats.collect() }),
+            untraced => Ok(Self { tracer, accounts, untraced, caveats }),
         }
     }
 }

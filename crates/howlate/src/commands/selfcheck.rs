@@ -61,7 +61,13 @@ mod tests {
             None => CheckedClass::not_made("thread", "there is one CPU".into()),
         };
         let classes = hits_and_found.iter().map(class).collect();
-        SelfCheck { tracer: Some("bpf".into()), refused: Vec::new(), cpu: 0, classes }
+        SelfCheck {
+            tracer: Some("bpf".into()),
+            refused: Vec::new(),
+            goes_without: Vec::new(),
+            cpu: 0,
+            classes,
+        }
     }
 
     #[test]

@@ -12,9 +12,11 @@ use aya::programs::Iter;
 use aya::programs::tp_btf::BtfTracePointLinkId;
 use aya::{Btf, Ebpf, EbpfLoader};
 use howlate_linux::clock;
-use howlate_model::{Life, Span, TracedSleep, TracerRefusal};
+use howlate_model::{Life, Span, TracedSleep, TracerGap, TracerRefusal};
 use howlate_procfs::Root;
 
+use crate::gaps::Without::AllBut;
+use crate::gaps::{Gap, Gaps, TIMER_INTERRUPTS, Without};
 use crate::loading::{Program, damaged, helpful, load, needed, program, refusal};
 use crate::names::Interrupts;
 use crate::namespace::{has_the_kernels_ids, process_of};
@@ -28,25 +30,25 @@ const WATCHED: usize = 4;
 const NOBODY: u32 = u32::MAX;
 
 const PROGRAMS: [Program; 19] = [
-    helpful("tick_begins", "local_timer_entry"),
-    helpful("tick_ends", "local_timer_exit"),
-    needed("timer_served", "hrtimer_expire_entry"),
-    helpful("has_passed", "hrtimer_start_expired"),
-    needed("handler_begins", "irq_handler_entry"),
-    needed("handler_ends", "irq_handler_exit"),
-    needed("deferred", "softirq_raise"),
-    needed("softirq_begins", "softirq_entry"),
-    needed("softirq_ends", "softirq_exit"),
+    helpful("tick_begins", "local_timer_entry", TIMER_INTERRUPTS),
+    helpful("tick_ends", "local_timer_exit", TIMER_INTERRUPTS),
+    helpful("timer_served", "hrtimer_expire_entry", AllBut(TracerGap::Timers)),
+    helpful("has_passed", "hrtimer_start_expired", Without::All),
+    helpful("handler_begins", "irq_handler_entry", AllBut(TracerGap::Interrupts)),
+    helpful("handler_ends", "irq_handler_exit", AllBut(TracerGap::Interrupts)),
+    helpful("deferred", "softirq_raise", AllBut(TracerGap::Softirqs)),
+    helpful("softirq_begins", "softirq_entry", AllBut(TracerGap::Softirqs)),
+    helpful("softirq_ends", "softirq_exit", AllBut(TracerGap::Softirqs)),
     needed("waking", "sched_waking"),
     needed("migrates", "sched_migrate_task"),
     needed("switches", "sched_switch"),
-    needed("begins", "sched_process_fork"),
-    needed("is_called", "task_rename"),
-    needed("ends", "sched_process_exit"),
-    helpful(CALLS[0], "call_function_single_entry"),
-    helpful(CALLS[1], "reschedule_entry"),
-    helpful("page_fault", "page_fault_user"),
-    helpful("signalled", "signal_generate"),
+    helpful("begins", "sched_process_fork", AllBut(TracerGap::Lives)),
+    helpful("is_called", "task_rename", AllBut(TracerGap::Lives)),
+    helpful("ends", "sched_process_exit", AllBut(TracerGap::Lives)),
+    helpful(CALLS[0], "call_function_single_entry", Without::All),
+    helpful(CALLS[1], "reschedule_entry", Without::All),
+    helpful("page_fault", "page_fault_user", AllBut(TracerGap::PageFaults)),
+    helpful("signalled", "signal_generate", AllBut(TracerGap::Signals)),
 ];
 
 /// When idle CPUs take the interrupts of others: attached only where that is asked for.
@@ -76,11 +78,12 @@ pub(crate) struct Bpf {
     interrupts: Interrupts,
     quotas: Quotas,
     steal: Steal,
+    gaps: Gaps,
 }
 
 impl Bpf {
-    /// Loads the programs, to watch `processes`.
-    pub(crate) fn open(processes: &[u32]) -> Result<Self, TracerRefusal> {
+    /// Loads the programs, to watch `processes`; but for those of events that are `hidden`.
+    pub(crate) fn open(processes: &[u32], hidden: &[&str]) -> Result<Self, TracerRefusal> {
         has_the_kernels_ids()?;
         let types = Btf::from_sys_fs().map_err(|_| TracerRefusal::NoTypes)?;
         let cpus = crate::cpus::possible().iter().max().unwrap_or(255) + 1;
@@ -90,12 +93,10 @@ impl Bpf {
             .map_max_entries("cpus", cpus)
             .load(OBJECT)
             .map_err(|error| refusal("create its maps", &error))?;
-        let mut programs = Vec::new();
-        for program in &PROGRAMS {
-            if load(&mut kernel, program, &types)? {
-                programs.push(program.name);
-            }
-        }
+        let (programs, gaps) = those_that_load(|program| match hidden.contains(&program.event) {
+            true => Ok(false),
+            false => load(&mut kernel, program, &types),
+        })?;
         watch(&mut kernel, processes, false)?;
         let records = kernel.take_map("records").ok_or_else(|| damaged("records"))?;
         let records = RingBuf::try_from(records).map_err(|error| refusal("map its records", &error))?;
@@ -113,6 +114,7 @@ impl Bpf {
             interrupts: Interrupts::default(),
             quotas: Quotas::new(Root::live()),
             steal: Steal::new(Root::live()),
+            gaps,
         })
     }
 
@@ -144,6 +146,10 @@ impl Tracer for Bpf {
         Tier::Bpf
     }
 
+    fn gaps(&self) -> &[Gap] {
+        self.gaps.all()
+    }
+
     fn start(&mut self) -> Result<(), TracerRefusal> {
         self.watched.clone_from(&self.processes);
         self.quotas = Quotas::new(Root::live());
@@ -158,6 +164,10 @@ impl Tracer for Bpf {
     }
 
     fn with_children(&mut self) -> Result<bool, TracerRefusal> {
+        // Children are watched from their beginning on, or when they are found.
+        if self.gaps.has(TracerGap::Lives) {
+            return Ok(false);
+        }
         let types = Btf::from_sys_fs().map_err(|_| TracerRefusal::NoTypes)?;
         let doing = "load its program that lists threads";
         self.started_before()?.load("task", &types).map_err(|error| refusal(doing, &error))?;
@@ -170,11 +180,12 @@ impl Tracer for Bpf {
     }
 
     fn lives(&mut self) -> Option<Vec<Life>> {
-        Some(std::mem::take(&mut self.lives))
+        (!self.gaps.has(TracerGap::Lives)).then(|| std::mem::take(&mut self.lives))
     }
 
     /// All threads of the watched processes are followed; that of `tid` becomes one of them.
-    fn follow(&mut self, tid: u32, _: Span) -> Result<(), TracerRefusal> {
+    fn follow(&mut self, tid: u32, slack: Span) -> Result<(), TracerRefusal> {
+        self.gaps.follow(tid, slack);
         self.quotas.follow(tid, clock::now());
         match process_of(tid) {
             Some(process) if !self.children && !self.watched.contains(&process) => {
@@ -199,6 +210,7 @@ impl Tracer for Bpf {
         self.quotas.look(clock::now());
         self.steal.look(clock::now());
         for mut one in all {
+            self.gaps.doubt(&mut one);
             self.quotas.name_group(&mut one);
             self.steal.witness(&mut one);
             seen(one);
@@ -216,6 +228,25 @@ impl Tracer for Bpf {
     }
 }
 
+/// The programs that can be used, by which ones load, and what is not told without the others.
+fn those_that_load(
+    mut loads: impl FnMut(&Program) -> Result<bool, TracerRefusal>,
+) -> Result<(Vec<&'static str>, Gaps), TracerRefusal> {
+    let (mut loaded, mut gaps) = (Vec::new(), Gaps::default());
+    for program in &PROGRAMS {
+        match (loads(program)?, program.without) {
+            (true, _) => loaded.push(program),
+            (false, Without::AllBut(costs)) => gaps.add(program.event, costs),
+            (false, Without::Nothing) => {
+                return Err(TracerRefusal::EventMissing { name: program.event.to_owned() });
+            }
+            (false, Without::All) => {}
+        }
+    }
+    loaded.retain(|program| !gaps.takes(program.without));
+    Ok((loaded.into_iter().map(|program| program.name).collect(), gaps))
+}
+
 fn watch(kernel: &mut Ebpf, processes: &[u32], children: bool) -> Result<(), TracerRefusal> {
     if processes.len() > WATCHED {
         return Err(TracerRefusal::TooMany { asked: processes.len(), most: WATCHED });
@@ -228,3 +259,6 @@ fn watch(kernel: &mut Ebpf, processes: &[u32], children: bool) -> Result<(), Tra
         Array::try_from(control).map_err(|error| refusal("map its settings", &error))?;
     control.set(0, settings, 0).map_err(|error| refusal("take its settings", &error))
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use howlate_model::MonotonicTime;
 
-use super::format::{Field, Format};
+use super::format::{Field, Format, Unreadable};
 use crate::names::HRTIMER;
 
 /// A thread's name as the kernel has it: filled up with zeros.
@@ -88,11 +88,11 @@ pub(super) struct Records {
 }
 
 impl Records {
-    /// Takes in the format of an event that is known by `name`; `None` where it lacks a field.
-    pub(super) fn add(&mut self, name: &str, format: &Format) -> Option<()> {
+    /// Takes in the format of an event that is known by `name`.
+    pub(super) fn add(&mut self, name: &str, format: &Format) -> Result<(), Unreadable> {
         let reader = reader(name, format)?;
-        self.readers.insert(format.id, (format.field("common_pid")?, reader));
-        Some(())
+        self.readers.insert(format.id, (format.number("common_pid")?, reader));
+        Ok(())
     }
 
     /// Reads a record; `None` if it is none of those.
@@ -116,12 +116,13 @@ fn time(nanos: u64) -> Option<MonotonicTime> {
 /// Source: `__trace_sched_switch_state` of `include/trace/events/sched.h`, Linux 4.14 and later.
 const ASLEEP: u64 = 0xff;
 
-fn reader(name: &str, format: &Format) -> Option<Reader> {
-    let field = |name: &str| format.field(name);
-    Some(match name {
+/// What reads the records of an event that is known by `name`.
+pub(super) fn reader(name: &str, format: &Format) -> Result<Reader, Unreadable> {
+    let number = |name| format.number(name);
+    Ok(match name {
         "sched_switch" => {
-            let (comm, state) = (field("prev_comm")?, field("prev_state")?);
-            let (next, next_comm) = (field("next_pid")?, field("next_comm")?);
+            let (comm, state) = (format.comm("prev_comm")?, number("prev_state")?);
+            let (next, next_comm) = (number("next_pid")?, format.comm("next_comm")?);
             Box::new(move |record| {
                 let state = u32::try_from(state.number(record)? & ASLEEP).ok()?;
                 let (comm, next_comm) = (comm.comm(record)?, next_comm.comm(record)?);
@@ -129,42 +130,42 @@ fn reader(name: &str, format: &Format) -> Option<Reader> {
             })
         }
         "sched_waking" => {
-            let (thread, on) = (field("pid")?, field("target_cpu")?);
+            let (thread, on) = (number("pid")?, number("target_cpu")?);
             Box::new(move |record| Some(What::Waking { thread: thread.id(record)?, on: on.id(record)? }))
         }
         "sched_migrate_task" => {
-            let (thread, to) = (field("pid")?, field("dest_cpu")?);
+            let (thread, to) = (number("pid")?, number("dest_cpu")?);
             Box::new(move |record| Some(What::Migrates { thread: thread.id(record)?, to: to.id(record)? }))
         }
         "hrtimer_start" => {
-            let (timer, soft, hard) = (field("hrtimer")?, field("softexpires")?, field("expires")?);
+            let (timer, soft, hard) = (number("hrtimer")?, number("softexpires")?, number("expires")?);
             Box::new(move |record| {
                 let (soft, hard) = (time(soft.number(record)?)?, time(hard.number(record)?)?);
                 Some(What::TimerSet { timer: timer.number(record)?, soft, hard })
             })
         }
         "hrtimer_expire_entry" => {
-            let timer = field("hrtimer")?;
+            let timer = number("hrtimer")?;
             Box::new(move |record| Some(What::TimerServed { timer: timer.number(record)? }))
         }
         "irq_handler_entry" => {
-            let interrupt = field("irq")?;
+            let interrupt = number("irq")?;
             Box::new(move |record| Some(What::HandlerBegins { interrupt: interrupt.id(record)? }))
         }
         "softirq_entry" => {
-            let vector = field("vec")?;
+            let vector = number("vec")?;
             Box::new(move |record| Some(What::SoftirqBegins { vector: vector.id(record)? }))
         }
         "softirq_exit" => {
-            let vector = field("vec")?;
+            let vector = number("vec")?;
             Box::new(move |record| Some(What::SoftirqEnds { vector: vector.id(record)? }))
         }
         "softirq_raise" => {
-            let vector = field("vec")?;
+            let vector = number("vec")?;
             Box::new(move |record| (vector.id(record)? == HRTIMER).then_some(What::Deferred))
         }
         "signal_generate" => {
-            let (number, thread) = (field("sig")?, field("pid")?);
+            let (number, thread) = (number("sig")?, number("pid")?);
             Box::new(move |record| {
                 Some(What::Signal { number: number.id(record)?, thread: thread.id(record)? })
             })
@@ -174,6 +175,6 @@ fn reader(name: &str, format: &Format) -> Option<Reader> {
         "local_timer_entry" => Box::new(|_| Some(What::TickBegins)),
         "local_timer_exit" => Box::new(|_| Some(What::TickEnds)),
         "page_fault_user" => Box::new(|_| Some(What::PageFault)),
-        _ => return None,
+        other => unreachable!("{other} is in the table of events, and nobody reads it"),
     })
 }

@@ -29,9 +29,20 @@ impl Field {
     }
 
     /// A thread's name, filled up with zeros.
-    pub(super) fn comm(self, record: &[u8]) -> Option<[u8; 16]> {
+    pub(super) fn comm(self, record: &[u8]) -> Option<[u8; COMM]> {
         self.bytes(record)?.try_into().ok()
     }
+}
+
+/// How long a thread's name is, with what fills it up: `TASK_COMM_LEN`.
+const COMM: usize = 16;
+
+/// A field that is not there, or of another size than what it is read as has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("its field {field} {}", size.map_or("is not there".to_owned(), |size| format!("has {size} bytes")))]
+pub(super) struct Unreadable {
+    field: &'static str,
+    size: Option<usize>,
 }
 
 /// The fields of one kind of record.
@@ -49,9 +60,19 @@ impl Format {
         Some(Self { id: id.trim().parse().ok()?, fields: fields(text) })
     }
 
-    /// Where a field is.
-    pub(super) fn field(&self, name: &str) -> Option<Field> {
-        self.fields.get(name).copied()
+    /// Where a number of up to eight bytes is.
+    pub(super) fn number(&self, name: &'static str) -> Result<Field, Unreadable> {
+        self.field(name, |size| (1..=8).contains(&size))
+    }
+
+    /// Where a thread's name is.
+    pub(super) fn comm(&self, name: &'static str) -> Result<Field, Unreadable> {
+        self.field(name, |size| size == COMM)
+    }
+
+    fn field(&self, name: &'static str, fits: impl Fn(usize) -> bool) -> Result<Field, Unreadable> {
+        let field = self.fields.get(name).ok_or(Unreadable { field: name, size: None })?;
+        if fits(field.size) { Ok(*field) } else { Err(Unreadable { field: name, size: Some(field.size) }) }
     }
 }
 
@@ -81,11 +102,19 @@ mod tests {
     fn fields_are_where_the_kernel_says() {
         let format = Format::parse(SWITCH).unwrap();
         assert_eq!(format.id, 372);
-        assert_eq!(format.field("common_pid"), Some(Field { offset: 4, size: 4 }));
-        assert_eq!(format.field("prev_comm"), Some(Field { offset: 8, size: 16 }));
-        assert_eq!(format.field("next_pid"), Some(Field { offset: 56, size: 4 }));
-        assert_eq!(format.field("success"), None);
+        assert_eq!(format.number("common_pid"), Ok(Field { offset: 4, size: 4 }));
+        assert_eq!(format.comm("prev_comm"), Ok(Field { offset: 8, size: 16 }));
+        assert_eq!(format.number("next_pid"), Ok(Field { offset: 56, size: 4 }));
         assert!(Format::parse("name: x\n").is_none());
+    }
+
+    #[test]
+    fn a_field_that_cannot_be_read_is_named() {
+        let format = Format::parse(SWITCH).unwrap();
+        let told = |refused: Result<Field, Unreadable>| refused.unwrap_err().to_string();
+        assert_eq!(told(format.number("success")), "its field success is not there");
+        assert_eq!(told(format.number("prev_comm")), "its field prev_comm has 16 bytes");
+        assert_eq!(told(format.comm("next_pid")), "its field next_pid has 4 bytes");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The kernel's static trace events, read from a trace of our own: for kernels into which no programs can be loaded.
 //!
-//! `instance` makes the trace, `format` and `page` read what comes out of it, `event` says what it means, and `follow` makes
+//! `instance` makes the trace, `readable` knows the events, `format` and `page` read what comes out of it, `event` says what it means, and `follow` makes
 //! sleeps of it, by the state of each `cpu` and each followed `thread`, and by who `held` a CPU.
 
 mod cpu;
@@ -11,6 +11,7 @@ mod holder;
 mod instance;
 mod occupancy;
 mod page;
+mod readable;
 mod thread;
 
 use std::fs::File;
@@ -22,6 +23,7 @@ use howlate_procfs::Root;
 
 pub(crate) use instance::clear_up;
 
+use crate::gaps::{Gap, Gaps};
 use crate::names::{HRTIMER, Interrupts};
 use crate::namespace::{has_the_kernels_ids, process_of};
 use crate::quota::Quotas;
@@ -29,36 +31,11 @@ use crate::steal::Steal;
 use crate::{Tier, Tracer};
 use event::{Event, Records};
 use follow::Follower;
-use format::Format;
 use instance::Instance;
 use page::{Item, Layout, items};
-
-/// The events, each with its system, and whether there is no doing without.
-const EVENTS: [(&str, &str, bool); 15] = [
-    ("sched", "sched_switch", true),
-    ("sched", SCHED_WAKING, true),
-    ("sched", SCHED_MIGRATE, true),
-    ("timer", HRTIMER_START, true),
-    ("timer", HRTIMER_PASSED, false),
-    ("timer", "hrtimer_expire_entry", true),
-    ("irq", "irq_handler_entry", true),
-    ("irq", "irq_handler_exit", true),
-    ("irq", SOFTIRQ_RAISE, true),
-    ("irq", "softirq_entry", true),
-    ("irq", "softirq_exit", true),
-    ("irq_vectors", "local_timer_entry", false),
-    ("irq_vectors", "local_timer_exit", false),
-    ("exceptions", PAGE_FAULT, false),
-    ("signal", "signal_generate", false),
-];
-
-const SCHED_WAKING: &str = "sched_waking";
-const SCHED_MIGRATE: &str = "sched_migrate_task";
-const HRTIMER_START: &str = "hrtimer_start";
-/// Since Linux 7.1.
-const HRTIMER_PASSED: &str = "hrtimer_start_expired";
-const SOFTIRQ_RAISE: &str = "softirq_raise";
-const PAGE_FAULT: &str = "page_fault_user";
+use readable::{
+    HRTIMER_PASSED, HRTIMER_START, PAGE_FAULT, Readable, SCHED_MIGRATE, SCHED_WAKING, SOFTIRQ_RAISE,
+};
 
 /// Events of followed threads alone, with the field that has the thread: others need not take room.
 const OF_THREADS: [(&str, &str); 5] = [
@@ -92,6 +69,7 @@ pub(crate) struct Tracefs {
     follower: Follower,
     quotas: Quotas,
     steal: Steal,
+    gaps: Gaps,
     processes: Vec<u32>,
     /// Events lost, as last read.
     lost: u64,
@@ -100,15 +78,17 @@ pub(crate) struct Tracefs {
 }
 
 impl Tracefs {
-    /// Makes a trace that records nothing yet.
-    pub(crate) fn open(processes: &[u32]) -> Result<Self, TracerRefusal> {
+    /// Makes a trace that records nothing yet, and none of the events that are `hidden`.
+    pub(crate) fn open(processes: &[u32], hidden: &[&str]) -> Result<Self, TracerRefusal> {
         has_the_kernels_ids()?;
         let instance = Instance::make()?;
         instance.set("tracing_on", "0")?;
         instance.set("trace_clock", "mono")?;
         let layout =
             Layout::parse(&instance.header_page()).ok_or_else(|| unreadable("events/header_page"))?;
-        let (records, events) = formats(&instance)?;
+        let is_hidden = |file: &str| hidden.iter().any(|event| file.contains(&format!("/{event}/")));
+        let text = |file: &str| if is_hidden(file) { String::new() } else { instance.text(file) };
+        let Readable { records, events, gaps } = Readable::all(text)?;
         let cpus = streams(&instance)?;
         let each = (BUFFERS / cpus.len().max(1)).clamp(*BUFFER.start(), *BUFFER.end());
         instance.set("buffer_size_kb", &each.to_string())?;
@@ -124,6 +104,7 @@ impl Tracefs {
             follower,
             quotas,
             steal,
+            gaps,
             processes,
             lost: 0,
             stopped: false,
@@ -191,6 +172,10 @@ impl Tracer for Tracefs {
         Tier::Tracefs
     }
 
+    fn gaps(&self) -> &[Gap] {
+        self.gaps.all()
+    }
+
     fn start(&mut self) -> Result<(), TracerRefusal> {
         self.instance.set("trace", "")?;
         self.follower = Follower::new(&self.processes, Interrupts::default());
@@ -203,7 +188,8 @@ impl Tracer for Tracefs {
         self.instance.set("tracing_on", "1")
     }
 
-    fn follow(&mut self, tid: u32, _: Span) -> Result<(), TracerRefusal> {
+    fn follow(&mut self, tid: u32, slack: Span) -> Result<(), TracerRefusal> {
+        self.gaps.follow(tid, slack);
         self.follower.follow(tid, process_of(tid));
         self.quotas.follow(tid, clock::now());
         self.filter()
@@ -220,8 +206,9 @@ impl Tracer for Tracefs {
             true => self.waiting.len(),
             false => self.waiting.partition_point(|event| event.at < settled),
         };
-        let (quotas, steal) = (&self.quotas, &self.steal);
+        let (gaps, quotas, steal) = (&self.gaps, &self.quotas, &self.steal);
         let mut sure = |mut one: TracedSleep| {
+            gaps.doubt(&mut one);
             quotas.doubt(&mut one);
             steal.witness(&mut one);
             seen(one);
@@ -242,21 +229,6 @@ impl Tracer for Tracefs {
         drop(self.enable(false));
         self.stopped = true;
     }
-}
-
-/// How the records of the events are laid out, and the events that there are.
-fn formats(instance: &Instance) -> Result<(Records, Vec<String>), TracerRefusal> {
-    let (mut records, mut events) = (Records::default(), Vec::new());
-    for (system, event, needed) in EVENTS {
-        let place = format!("events/{system}/{event}");
-        let format = Format::parse(&instance.text(&format!("{place}/format")));
-        match format.and_then(|format| records.add(event, &format)) {
-            Some(()) => events.push(place),
-            None if needed => return Err(TracerRefusal::NoEvent { name: event.to_owned() }),
-            None => {}
-        }
-    }
-    Ok((records, events))
 }
 
 /// The pages of each CPU.

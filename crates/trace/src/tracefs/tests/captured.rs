@@ -18,7 +18,7 @@ fn records() -> Records {
 #[test]
 fn whoever_is_preempted_does_not_sleep() {
     let format = Format::parse(&FORMATS[FORMATS.find("name: sched_switch").unwrap()..]).unwrap();
-    let state = format.field("prev_state").unwrap();
+    let state = format.number("prev_state").unwrap();
     for (written, read) in [(0_u64, 0), (1, 1), (0x100, 0), (0x102, 2)] {
         let mut record = vec![0; 64];
         record[..2].copy_from_slice(&format.id.to_le_bytes());

@@ -2,6 +2,7 @@
 
 mod captured;
 mod cpu;
+mod kernels;
 mod pages;
 mod timers;
 

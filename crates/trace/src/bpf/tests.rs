@@ -1,0 +1,36 @@
+//! Kernels that lack an event.
+
+use howlate_testing::skip;
+
+use super::*;
+
+/// The programs and gaps of a kernel that has no such events.
+fn without(events: &[&str]) -> Result<(Vec<&'static str>, Gaps), TracerRefusal> {
+    those_that_load(|program| Ok(!events.contains(&program.event)))
+}
+
+#[test]
+fn an_event_that_is_missing_costs_its_part_and_not_the_tracer() {
+    let (all, gaps) = without(&[]).unwrap();
+    assert_eq!((all.len(), gaps.all()), (PROGRAMS.len(), &[][..]));
+    let (programs, gaps) = without(&["softirq_exit", "hrtimer_start_expired"]).unwrap();
+    assert_eq!(gaps.all(), [Gap { event: "softirq_exit", costs: TracerGap::Softirqs }]);
+    let gone = ["deferred", "softirq_begins", "softirq_ends", "has_passed"];
+    assert!(gone.iter().all(|name| !programs.contains(name)), "{programs:?}");
+    assert_eq!(programs.len() + gone.len(), PROGRAMS.len());
+}
+
+#[test]
+fn there_is_no_doing_without_switches() {
+    let refused = without(&["softirq_entry", "sched_switch"]).unwrap_err();
+    assert_eq!(refused, TracerRefusal::EventMissing { name: "sched_switch".into() });
+}
+
+#[test]
+fn lives_that_are_not_seen_are_not_claimed() {
+    let Ok(mut tracer) = Bpf::open(&[std::process::id()], &["task_rename"]) else {
+        return skip("bpf cannot be had");
+    };
+    assert_eq!(tracer.with_children(), Ok(false));
+    assert!(tracer.lives().is_none());
+}

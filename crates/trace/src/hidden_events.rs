@@ -1,0 +1,61 @@
+//! The tracers on this kernel, with events hidden from them as if it had none.
+
+use howlate_linux::{clock, thread};
+use howlate_model::{Asleep, Holder, Span, TracedSleep, TracerRefusal, WokenBy};
+use howlate_testing::skip;
+
+use crate::bpf::Bpf;
+use crate::tracefs::Tracefs;
+use crate::{Opened, Tier, Tracer};
+
+const SLEEPS: usize = 20;
+/// One of each gap that changes what is told of a sleep.
+const HIDDEN: [&str; 2] = ["hrtimer_expire_entry", "softirq_entry"];
+
+fn open(tier: Tier) -> Result<Box<dyn Tracer>, TracerRefusal> {
+    let mine = [std::process::id()];
+    Ok(match tier {
+        Tier::Bpf => Box::new(Bpf::open(&mine, &HIDDEN)?),
+        _ => Box::new(Tracefs::open(&mine, &HIDDEN)?),
+    })
+}
+
+/// What it sees of this thread, which sleeps.
+fn seen(tracer: &mut dyn Tracer) -> Vec<TracedSleep> {
+    tracer.start().unwrap();
+    let tid = thread::id();
+    tracer.follow(tid, Span::from_micros(50)).unwrap();
+    for _ in 0..SLEEPS {
+        clock::pause(Span::from_millis(1)).unwrap();
+    }
+    tracer.stop();
+    let mut seen = Vec::new();
+    tracer.read(&mut |one| seen.push(one));
+    seen.retain(|one| one.tid == tid);
+    seen
+}
+
+#[test]
+fn sleeps_are_seen_in_parts_and_nobody_is_blamed_for_the_others() {
+    for tier in [Tier::Bpf, Tier::Tracefs] {
+        let mut tracer = match open(tier) {
+            Ok(tracer) => tracer,
+            Err(refusal) => {
+                skip(&format!("{tier}: {refusal}"));
+                continue;
+            }
+        };
+        let seen = seen(tracer.as_mut());
+        // Switches to and from some processes raise no event in some virtual machines.
+        assert!(seen.len() >= SLEEPS / 2, "{tier}: {seen:?}");
+        for one in &seen {
+            assert!(matches!(one.woken_by, WokenBy::NotSeen { runnable_known: true, .. }), "{tier}: {one:?}");
+            assert_eq!(one.asleep, Asleep::Waiting);
+            let blamed = |holder| matches!(holder, Holder::Thread | Holder::Idle | Holder::Softirq);
+            assert!(one.occupants.iter().all(|one| !blamed(one.who.holder)), "{tier}: {one:?}");
+        }
+        assert!(seen.iter().any(|one| one.switched_in.is_some()), "{tier}: {seen:?}");
+        let caveats = Opened { tracer: Some(tracer), refused: Vec::new() }.caveats();
+        assert_eq!(caveats.len(), HIDDEN.len(), "{caveats:?}");
+    }
+}
