@@ -141,7 +141,7 @@ impl Error {
     pub(crate) fn message(&self) -> String {
         let mut text = format!("{} {}\n", paint(ERROR, "error:"), indented(&self.to_string()));
         if let Some(hint) = self.hint() {
-            text.push_str(&format!("{} {}\n", paint(HINT, "hint:"), indented(&hint)));
+            text.push_str(&self::hint(&hint));
         }
         text
     }
@@ -371,4 +371,8 @@ fn read_hint(error: &ReadError) -> String {
             )
         }
     }
+}
+/// What to do, as it stands below a complaint.
+pub(crate) fn hint(text: &str) -> String {
+    format!("{} {}\n", paint(HINT, "hint:"), indented(text))
 }

@@ -22,7 +22,7 @@ use clap::Parser;
 use howlate_linux::helper::{Helper, THIS_PROGRAM};
 use howlate_render::legible;
 
-use crate::cli::{Cli, Command, with_work};
+use crate::cli::{Cli, Command, cyclictest_options, with_work};
 use crate::error::Error;
 use crate::exit_status::Status;
 
@@ -47,7 +47,13 @@ fn main() -> ExitCode {
     }
     let cli = match Cli::try_parse_from(with_work(std::env::args_os())) {
         Ok(cli) => cli,
-        Err(refused) => return terminal::explain(&legibly(refused)),
+        Err(refused) => {
+            let command = std::env::args_os().nth(1).unwrap_or_default();
+            let hint = cyclictest_options::hint(&refused, &command.to_string_lossy());
+            let status = terminal::explain(&legibly(refused));
+            hint.iter().for_each(|hint| terminal::tell(&error::hint(hint)));
+            return status;
+        }
     };
     run(cli).unwrap_or_else(|error| {
         if error.is_a_reader_that_left() {

@@ -342,7 +342,7 @@ fn which_wake_ups_are_late_can_be_said() {
     assert_eq!(common::shown(&path)["results"][0]["why"], why, "a recording says the same");
     let none = stdout(&run(&["why", out, "--late-above", "1h"]));
     assert!(
-        none.contains(&format!("None of {all} traced wake-ups was at least 1 h late")),
+        none.contains(&format!("None of {all} traced wake-ups was at least 60 min late")),
         "what is typed of a recording holds: {none}"
     );
     let output = run(&["cyclic", "--late-above", "1ms", "--samples", "10"]);

@@ -14,7 +14,7 @@ use howlate_model::{
     Wakeup, Who, WokenBy,
 };
 
-use super::hypervisor::doubt;
+use super::hypervisor::{PLAIN_DELIVERY, doubt};
 use super::line::{Charge, TimeLine};
 
 /// A wake-up split into its parts, and how well the readings fitted.
@@ -25,10 +25,6 @@ pub struct Decomposed {
     /// Readings that had to be moved because they were out of order.
     pub clamped: u64,
 }
-
-/// An interrupt that reaches a CPU at work takes this long at most without anything being in its way; the same bound
-/// as that of the kernel's own analysis (`rtla timerlat --auto-analysis`), which looks for reasons above 10 µs.
-pub(super) const PLAIN_DELIVERY: Span = Span::from_micros(10);
 
 /// Splits `wakeup` by what was seen of its thread: all its sleeps since the wake-up before, in order; and the sleep `before`
 /// them, since which it may have lost its CPU. `None` when there is nothing to split it by.

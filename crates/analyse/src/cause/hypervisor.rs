@@ -4,7 +4,9 @@
 
 use howlate_model::{CauseKind, Part, Segment, Span};
 
-use super::decompose::PLAIN_DELIVERY;
+/// An interrupt that reaches a CPU at work takes this long at most without anything being in its way; the same bound
+/// as that of the kernel's own analysis (`rtla timerlat --auto-analysis`), which looks for reasons above 10 µs.
+pub(super) const PLAIN_DELIVERY: Span = Span::from_micros(10);
 
 /// A part of the kernel's own way takes less than this. All of that way together takes 55 µs at most in 100 million wake-ups of
 /// a machine of OSADL's, and the safe bound of a desktop's is 98 µs (de Oliveira and others, "Demystifying the Real-Time Linux

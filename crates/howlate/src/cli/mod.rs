@@ -4,6 +4,7 @@ mod compare;
 mod completion_values;
 mod condition_options;
 mod cyclic;
+pub(crate) mod cyclictest_options;
 mod doctor;
 #[cfg(test)]
 mod documented;

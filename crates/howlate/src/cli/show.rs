@@ -21,7 +21,10 @@ pub(crate) struct Show {
     pub(crate) recordings: Vec<PathBuf>,
     /// What to print
     #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub(crate) format: Format,
+    format: Format,
+    /// Print the result for programs, as JSON
+    #[arg(long, conflicts_with_all = ["format", "plot", "details"])]
+    json: bool,
     /// Print everything there is: each CPU, each part of the way, the slowest wake-ups
     #[arg(long, conflicts_with = "format")]
     pub(crate) details: bool,
@@ -43,4 +46,11 @@ pub(crate) struct Show {
     /// Draw with ASCII only; always so if the locale is not UTF-8
     #[arg(long, requires = "plot")]
     pub(crate) ascii: bool,
+}
+
+impl Show {
+    /// What to print: `--json` is short for one of the formats.
+    pub(crate) const fn printed(&self) -> Format {
+        if self.json { Format::Json } else { self.format }
+    }
 }

@@ -220,10 +220,13 @@ impl TuneWork {
 }
 
 /// The words of a command line with `cyclic` put in where `tune` is followed by nothing that settings are tried on, and `program`
-/// where it is followed by somebody's program.
+/// where it is followed by somebody's program; a program alone is watched.
 pub(crate) fn with_work(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
     const AS_THEY_ARE: [&str; 7] = ["cyclic", "sleep", "notify", "program", "-h", "--help", "help"];
     let mut words: Vec<OsString> = words.collect();
+    if words.get(1).is_some_and(|word| word == "--") {
+        words.insert(1, "watch".into());
+    }
     let is_tune = words.get(1).is_some_and(|word| word == "tune");
     if is_tune && !words.get(2).is_some_and(|next| AS_THEY_ARE.iter().any(|one| next == one)) {
         let is_process = words.get(2).is_some_and(|next| !next.as_encoded_bytes().starts_with(b"-"));
@@ -248,6 +251,7 @@ mod tests {
         assert_eq!(words("howlate tune --dry-run"), "howlate tune cyclic --dry-run");
         assert_eq!(words("howlate tune 4711 --dry-run"), "howlate tune program 4711 --dry-run");
         assert_eq!(words("howlate tune --goal p50 -- ./sleep"), "howlate tune program --goal p50 -- ./sleep");
+        assert_eq!(words("howlate -- python3 loop.py"), "howlate watch -- python3 loop.py");
         for line in ["howlate tune sleep --for 1ms", "howlate tune --help", "howlate doctor", "howlate"] {
             assert_eq!(words(line), line);
         }

@@ -1,5 +1,6 @@
 //! `howlate watch`
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -19,16 +20,17 @@ use super::{Identity, Printing, completion_values, file_name};
 #[derive(Args, Default)]
 #[command(after_help = "Examples:\n  \
 howlate watch 4711 --duration 30s\n  \
+howlate watch python3 loop.py\n  \
 howlate watch ros2_control_no --late-above 500us --out robot.jsonl\n  \
 howlate watch --fail-above 'p99.9>200us' -- ./my-program --its-option")]
-#[command(group = clap::ArgGroup::new("whom").args(["process", "program"]).required(true))]
+#[command(group = clap::ArgGroup::new("whom").args(["words", "program"]).required(true))]
 pub(crate) struct Watch {
-    /// A running process, by id or name
-    #[arg(value_name = "PID|NAME")]
-    pub(crate) process: Option<String>,
-    /// A program to start and to watch, with its arguments
+    /// A running process, by id or name; or a program to start, by its path or with arguments
+    #[arg(value_name = "PID|NAME|CMD")]
+    words: Vec<OsString>,
+    /// A program to start and to watch, with its arguments and options
     #[arg(last = true, value_name = "CMD")]
-    pub(crate) program: Vec<OsString>,
+    program: Vec<OsString>,
     /// End after this time; if left out, with the program or Ctrl-C
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub(crate) duration: Option<Span>,
@@ -63,6 +65,18 @@ impl Watch {
     /// A running process, watched without a word; nothing is saved.
     pub(crate) fn parse(process: &str) -> Self {
         let printing = Printing { quiet: true, ..Printing::default() };
-        Self { process: Some(process.to_owned()), no_save: true, printing, ..Self::default() }
+        Self { words: vec![process.into()], no_save: true, printing, ..Self::default() }
+    }
+
+    /// A running process; `None` where a program is to be started. One word is a process, unless it is a path.
+    pub(crate) fn process(&self) -> Option<Cow<'_, str>> {
+        let [word] = self.words.as_slice() else { return None };
+        let is_path = word.as_encoded_bytes().contains(&b'/');
+        (!is_path).then(|| word.to_string_lossy())
+    }
+
+    /// A program to start, with its arguments.
+    pub(crate) fn program(&self) -> &[OsString] {
+        if self.program.is_empty() { &self.words } else { &self.program }
     }
 }

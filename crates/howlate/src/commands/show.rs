@@ -18,13 +18,13 @@ use crate::exit_status::{self, Status};
 use crate::terminal;
 
 pub(crate) fn run(asked: &Show) -> Result<Status, Error> {
-    let texts = if is_json(asked.format) { Texts::AsRecorded } else { Texts::Legible };
+    let texts = if is_json(asked.printed()) { Texts::AsRecorded } else { Texts::Legible };
     let recordings = named_or_most_recent(&asked.recordings)?;
     let mut analyses =
         recordings.iter().map(|path| reading::analysis(path, texts)).collect::<Result<Vec<_>, _>>()?;
     analyses.iter_mut().for_each(|analysis| analysis.margin = asked.margin);
     let untraced = recordings.iter().zip(&analyses).find(|(_, analysis)| !is_explained(analysis));
-    if let (Format::Trace, Some((path, _))) = (asked.format, untraced) {
+    if let (Format::Trace, Some((path, _))) = (asked.printed(), untraced) {
         return Err(Error::NothingTraced { path: path.clone() });
     }
     let names: Vec<String> = recordings.iter().map(|path| reading::name(path)).collect();
@@ -38,11 +38,11 @@ pub(crate) fn run(asked: &Show) -> Result<Status, Error> {
             recordings.iter().map(|path| reading::track(path, texts)).collect::<Result<_, _>>()?;
         blocks::write(path, &tracks, &names)?;
     }
-    let text = match asked.format {
+    let text = match asked.printed() {
         Format::Text => text(asked, &recordings, &analyses),
         other => shown.as_text(other)?,
     };
-    terminal::print_or_json(&text, is_json(asked.format))?;
+    terminal::print_or_json(&text, is_json(asked.printed()))?;
     // Without limits nothing was asked of the results but to be shown.
     if asked.fail_above.is_empty() {
         let is_worth_little = analyses.iter().any(|one| reading::is_mixed(one) || reading::is_void(one));

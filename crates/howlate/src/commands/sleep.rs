@@ -21,8 +21,8 @@ pub(crate) fn plan(args: &Sleep, environment: &Environment, seed: u64) -> Result
     let measuring = &args.measuring;
     let choices = SleepChoices {
         circumstances: measuring.factors.circumstances(seed),
-        sleepers: without_repeats(&args.call),
-        lengths: without_repeats(&args.lengths),
+        sleepers: without_repeats(&args.calls()),
+        lengths: without_repeats(&args.lengths()),
         samples: measuring.extent.samples,
         warm_up: measuring.extent.warm_up,
         duration: measuring.extent.duration,

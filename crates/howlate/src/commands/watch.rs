@@ -20,7 +20,7 @@ use crate::terminal::{is_watched, tell};
 
 pub(crate) fn run(asked: &Watch) -> Result<Status, Error> {
     let environment = environment::begin()?;
-    let mut subject = Subject::new(asked.process.as_deref(), &asked.program, asked.printing.json)?;
+    let mut subject = Subject::new(asked.process().as_deref(), asked.program(), asked.printing.json)?;
     let kept = HistoryEntry::begin("watch", asked.out.as_deref(), asked.no_save);
     let watching = begin(asked, &environment, &mut subject, kept.path().as_deref())?;
     subject.begin()?;

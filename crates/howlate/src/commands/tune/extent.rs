@@ -21,7 +21,7 @@ fn length(work: &TuneWork) -> Span {
     let first = |lengths: &[Span]| lengths.first().copied().unwrap_or(Span::from_millis(1));
     match work {
         TuneWork::Cyclic(tried) => first(&tried.work.period),
-        TuneWork::Sleep(tried) => first(&tried.work.lengths),
+        TuneWork::Sleep(tried) => first(&tried.work.lengths()),
         TuneWork::Notify(tried) => first(&tried.work.after),
     }
 }
