@@ -236,7 +236,8 @@ fn what_a_load_did_is_part_of_the_result() {
     let measure =
         ["cyclic", "--threads", "1", "--load", "idle,pipe+timers:20%", "--load-cpus", "0", "--duration"];
     let output =
-        run(&[&measure[..], &["1s", "--rounds", "2", "--out", recording.to_str().unwrap()]].concat());
+        run(&[&measure[..], &["1s", "--rounds", "2", "--details", "--out", recording.to_str().unwrap()]]
+            .concat());
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let text = stdout(&output).split_whitespace().collect::<Vec<_>>().join(" ");
     for said in [

@@ -19,6 +19,9 @@ pub enum Holder {
     Softirq,
     /// A switch was not seen, so that nobody knows.
     NotSeen,
+    /// An ordinary thread that the kernel ran ahead of real-time ones that were ready: they were throttled, or its fair server
+    /// had come to the aid of those that starve. Told only of the waiting of real-time threads.
+    Server,
     /// Whoever else: the quota of the thread's control group kept it from running. The name is the group's path.
     Quota,
 }

@@ -8,7 +8,7 @@
 #define LOSSES 4 /* a power of two */
 
 /* What can have a CPU. */
-enum holder { THREAD, INTERRUPT, SOFTIRQ, TICK, UNSEEN };
+enum holder { THREAD, INTERRUPT, SOFTIRQ, TICK, UNSEEN, SERVER };
 #define LOST_TO 32 /* times the number of the loss, from 1, added to the kind: had the CPU then */
 #define BEFORE 16 /* added to the kind: had the CPU while the timer waited for its softirq */
 
@@ -32,6 +32,7 @@ enum flags {
 	MIGRATED = 8,
 	THROTTLED = 16, /* its group had no quota left when it was woken */
 	RT_THROTTLED = 32,
+	REAL_TIME_THREAD = 64, /* it is one itself */
 };
 
 struct record {

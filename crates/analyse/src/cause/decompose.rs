@@ -14,7 +14,7 @@ use howlate_model::{
     Wakeup, Who, WokenBy,
 };
 
-use super::hypervisor::{PLAIN_DELIVERY, doubt};
+use super::hypervisor::{OWN_WAY, PLAIN_DELIVERY, doubt};
 use super::line::{Charge, TimeLine};
 
 /// A wake-up split into its parts, and how well the readings fitted.
@@ -25,6 +25,11 @@ pub struct Decomposed {
     /// Readings that had to be moved because they were out of order.
     pub clamped: u64,
 }
+
+/// An ordinary thread that got the CPU ahead of a real-time one gives way to the next as to any other, where the kernel has
+/// moved the one that it had kept off elsewhere: within the time that the kernel keeps preemption off, which is part of its
+/// own way.
+const TO_SWITCH: Span = OWN_WAY;
 
 /// Splits `wakeup` by what was seen of its thread: all its sleeps since the wake-up before, in order; and the sleep `before`
 /// them, since which it may have lost its CPU. `None` when there is nothing to split it by.
@@ -192,7 +197,9 @@ fn delivery(interrupted: &Who, length: Span) -> Charge {
             pid: interrupted.pid,
             ..Charge::from_wakeup(part, CauseKind::Undetermined).named(&interrupted.name)
         },
-        Holder::NotSeen | Holder::Quota => Charge::from_wakeup(part, CauseKind::Undetermined),
+        Holder::NotSeen | Holder::Quota | Holder::Server => {
+            Charge::from_wakeup(part, CauseKind::Undetermined)
+        }
     }
 }
 
@@ -232,7 +239,16 @@ fn occupied(occupant: &Occupant, waiting: &TracedSleep) -> Charge {
     } else if waiting.throttled {
         quota(Part::Waiting, &occupant.who)
     } else {
-        held(Part::Waiting, &occupant.who)
+        held_for(Part::Waiting, &occupant.who, occupant.ns)
+    }
+}
+
+/// Whoever had the CPU is the cause, but an ordinary thread that kept a real-time one waiting for longer than it takes to
+/// switch: the kernel let it.
+fn held_for(part: Part, who: &Who, length: Span) -> Charge {
+    match who.holder {
+        Holder::Server if length > TO_SWITCH => Charge::from_wakeup(part, CauseKind::RtThrottled),
+        _ => held(part, who),
     }
 }
 
@@ -240,7 +256,7 @@ fn occupied(occupant: &Occupant, waiting: &TracedSleep) -> Charge {
 fn held(part: Part, who: &Who) -> Charge {
     match who.holder {
         Holder::Idle => Charge::from_wakeup(part, CauseKind::IdleExit),
-        Holder::Thread => {
+        Holder::Thread | Holder::Server => {
             Charge { pid: who.pid, ..Charge::from_wakeup(part, CauseKind::Thread).named(&who.name) }
         }
         Holder::Interrupt => Charge::from_wakeup(part, CauseKind::Interrupt).named(&who.name),
@@ -274,9 +290,12 @@ pub(super) fn lost_to(lost: &Lost) -> Charge {
     if lost.throttled || who.holder == Holder::Quota {
         return quota(Part::LostAgain, who);
     }
+    if who.holder == Holder::Server {
+        return held_for(Part::LostAgain, who, lost.until.since(lost.from));
+    }
     let kind = match who.holder {
         Holder::Idle | Holder::NotSeen | Holder::Quota => CauseKind::Undetermined,
-        Holder::Thread => CauseKind::Thread,
+        Holder::Thread | Holder::Server => CauseKind::Thread,
         Holder::Interrupt => CauseKind::Interrupt,
         Holder::Softirq => CauseKind::Softirq,
     };

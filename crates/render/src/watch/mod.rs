@@ -204,6 +204,7 @@ fn who(who: &Who) -> String {
         Holder::Thread => format!("{name}{pid}"),
         Holder::Interrupt => format!("interrupt {name}"),
         Holder::Softirq => format!("softirq {name}"),
+        Holder::Server => format!("{name}, run ahead of real-time threads"),
         Holder::Quota => format!("the quota of {name}"),
         Holder::NotSeen => "nobody that was seen".to_owned(),
     }

@@ -34,7 +34,7 @@ pub(super) fn sysctl(root: &Root) -> Option<Finding> {
     let unlimited = budget < 0 || budget >= whole;
     let draft = match (unlimited, throttles(root)) {
         (true, _) => without_limit(has_fair_server(root)),
-        (false, true) => throttled(budget, whole),
+        (false, true) => throttled(budget, whole, has_fair_server(root)),
         (false, false) => superseded(budget, whole),
     };
     let draft = draft.seen(&runtime).seen(&period);
@@ -59,22 +59,27 @@ fn without_limit(fair_server: bool) -> Draft {
     draft.why("Nothing cuts a busy real-time thread short. One that never sleeps takes its CPU for good.")
 }
 
-fn throttled(budget: i64, whole: i64) -> Draft {
+fn throttled(budget: i64, whole: i64, fair_server: bool) -> Draft {
     let (used, every, rest) = (budget / 1000, every(whole / 1000), (whole - budget) / 1000);
     finding(
         FindingId::RtThrottling,
         Verdict::Note,
         format!("real-time threads get at most {used} ms of {every}"),
     )
-    .why(
-        "A real-time thread that spins or computes without a break is stopped when the budget is \
-            used up. One that sleeps does not notice.",
-    )
+    .why(if fair_server { THROTTLED_AND_SERVED } else { THROTTLED })
     .typically(
-        format!("{rest} ms of {every} for a thread that never sleeps"),
+        format!("{rest} ms of {every} for a thread that never sleeps, and for those that are due meanwhile"),
         "sched(7), sched_rt_runtime_us",
     )
 }
+
+const THROTTLED: &str = "A real-time thread that spins or computes without a break is stopped when the budget is used \
+    up, and with it all real-time threads of its CPU, or of its group: one that sleeps, and is due then, waits for the \
+    rest of the period.";
+/// Where both run, one without the other changes little.
+const THROTTLED_AND_SERVED: &str = "A real-time thread that spins or computes without a break is stopped when the budget is \
+    used up, and with it all real-time threads of its group: one that sleeps, and is due then, waits for the rest of the \
+    period. The fair server cuts such threads short as well, whatever this budget is; see `fair_server`.";
 
 fn superseded(budget: i64, whole: i64) -> Draft {
     let found = format!(
@@ -119,7 +124,7 @@ pub(super) fn fair_server(root: &Root) -> Option<Finding> {
 }
 
 const SERVER_WHY: &str = "Once ordinary threads on a CPU have starved for long enough, they are run \
-    ahead of its real-time threads. A real-time thread that sleeps does not notice.";
+    ahead of its real-time threads. One of those that sleeps, and is due meanwhile, waits until they have had their time.";
 const SERVER_SOURCE: &str = "Linux commits 5f6bd380 and d741f297 (50 ms of 1 s by default)";
 
 fn server_unknown(root: &Root) -> Finding {

@@ -4,6 +4,12 @@
 
 #include "state.h"
 
+/* What kind of holder the current thread is. */
+static __always_inline u32 running(struct cpu *c)
+{
+	return c->ahead ? SERVER : THREAD;
+}
+
 static __always_inline void push(struct cpu *c, u64 until, u32 kind, u32 id, struct task_struct *p)
 {
 	struct event *e = &c->ring[c->head++ & MASK];
@@ -23,7 +29,7 @@ static __always_inline void interrupted(struct cpu *c, u64 now)
 	else if (c->softirq)
 		push(c, now, SOFTIRQ, c->softirq - 1, 0);
 	else
-		push(c, now, THREAD, p->pid, p);
+		push(c, now, running(c), p->pid, p);
 }
 
 /* The interrupt that woke a watched thread ends. */

@@ -91,6 +91,15 @@ static __always_inline void stolen(struct thread *s, struct task_struct *p)
 	s->slept_on = cpu + 1;
 }
 
+/* Whether an ordinary thread gets the CPU that a real-time one would go on with, or one after such a one: the kernel's fair
+ * server, or its throttling, keeps those off. One of deadlines that has used up its own time is no such thread. */
+static __always_inline u32 runs_ahead(struct cpu *c, struct task_struct *prev, struct task_struct *next, u32 ready)
+{
+	if (!next->pid || next->prio < REAL_TIME)
+		return 0;
+	return c->ahead || (ready && prev->prio >= 0 && prev->prio < REAL_TIME);
+}
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(switches, _Bool preempt, struct task_struct *prev, struct task_struct *next, u32 state)
 {
@@ -104,10 +113,11 @@ int BPF_PROG(switches, _Bool preempt, struct task_struct *prev, struct task_stru
 	look_after_set_aside(c);
 	if (c->waiting) {
 		now = bpf_ktime_get_ns();
-		push(c, now, seen ? THREAD : UNSEEN, seen ? prev->pid : 0, seen ? prev : 0);
+		push(c, now, seen ? running(c) : UNSEEN, seen ? prev->pid : 0, seen ? prev : 0);
 		if (!seen)
 			told.unseen++;
 	}
+	c->ahead = runs_ahead(c, prev, next, preempt || !state);
 	if (!next->pid)
 		c->idle_since = now ?: (now = bpf_ktime_get_ns());
 	if (watched(next)) {

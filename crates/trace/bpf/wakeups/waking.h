@@ -97,6 +97,8 @@ int BPF_PROG(waking, struct task_struct *p)
 	woken_by(r, c);
 	if (throttled(p))
 		r->flags |= THROTTLED;
+	if (p->prio < REAL_TIME)
+		r->flags |= REAL_TIME_THREAD;
 	if (rt_throttled(p))
 		r->flags |= RT_THROTTLED;
 	r->tid = p->pid;

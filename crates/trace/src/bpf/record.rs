@@ -13,6 +13,7 @@ const BY_SOFTIRQ: u32 = 4;
 const MIGRATED: u32 = 8;
 const THROTTLED: u32 = 16;
 const RT_THROTTLED: u32 = 32;
+const REAL_TIME_THREAD: u32 = 64;
 
 /// Stopped by a signal, or by a tracer: `__TASK_STOPPED | __TASK_TRACED` of the kernel's `sched.h`.
 const STOPPED: u32 = 4 | 8;
@@ -46,7 +47,9 @@ pub(super) fn parse(bytes: &[u8], interrupts: &mut Interrupts) -> Option<TracedS
         _ => thread(by, by_comm),
     };
     let stretches = stretches(&mut fields, losses)?;
-    let all = (0..occupants).map(|_| occupant(&mut fields, interrupts)).collect::<Option<Vec<_>>>()?;
+    let real_time = flags & REAL_TIME_THREAD != 0;
+    let one = |_| occupant(&mut fields, interrupts, real_time);
+    let all = (0..occupants).map(one).collect::<Option<Vec<_>>>()?;
     let of = |wanted: u32| -> Vec<Occupant> {
         all.iter().filter(|(what, _)| *what == wanted).map(|(_, one)| one.clone()).collect()
     };
@@ -150,11 +153,18 @@ impl Stretch {
 }
 
 /// Who had the CPU, and what waited for it meanwhile: [`BEFORE`], the number of a loss times [`LOST_TO`], or 0 for the thread
-/// that was woken.
-fn occupant(fields: &mut Fields<'_>, interrupts: &mut Interrupts) -> Option<(u32, Occupant)> {
+/// that was woken. That a thread ran ahead of real-time ones kept only `real_time` ones waiting.
+fn occupant(
+    fields: &mut Fields<'_>,
+    interrupts: &mut Interrupts,
+    real_time: bool,
+) -> Option<(u32, Occupant)> {
     let (ns, id, kind, comm) = (fields.span()?, fields.u32()?, fields.u32()?, fields.comm()?);
+    let named = |comm: String| thread(id, if comm.is_empty() { name_of(id) } else { comm });
     let who = match kind & (BEFORE - 1) {
-        0 => thread(id, if comm.is_empty() { name_of(id) } else { comm }),
+        0 => named(comm),
+        5 if real_time => Who { holder: Holder::Server, ..named(comm) },
+        5 => named(comm),
         1 => interrupt_handler(id, interrupts),
         2 => Who { holder: Holder::Softirq, pid: None, name: softirq(id) },
         3 => Who { holder: Holder::Interrupt, pid: None, name: TICK.to_owned() },
@@ -244,6 +254,17 @@ mod tests {
         let names = |all: &[Occupant]| all.iter().map(|one| one.who.name.clone()).collect::<Vec<_>>();
         assert_eq!(names(&deferred.occupants), ["hog", "HRTIMER"]);
         assert_eq!(names(&one.occupants), ["ktimers/0"]);
+    }
+
+    #[test]
+    fn who_ran_ahead_of_real_time_threads_did_so_for_them_alone() {
+        let holder = |flags: u32| {
+            let bytes = record([1; 17], [7, 1, 0, flags, 1, 0, 0, 1], &[(30, 9, 5, "batch")]);
+            let one = parse(&bytes, &mut Interrupts::default()).unwrap();
+            (one.occupants[0].who.holder, one.occupants[0].who.name.clone())
+        };
+        assert_eq!(holder(BY_TIMER | REAL_TIME_THREAD), (Holder::Server, "batch".to_owned()));
+        assert_eq!(holder(BY_TIMER), (Holder::Thread, "batch".to_owned()));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use howlate_model::{Expiry, MonotonicTime};
 
-use super::event::Comm;
+use super::event::{Comm, ORDINARY, REAL_TIME};
 use super::holder::Has;
 use super::occupancy::Deferral;
 use crate::names::{HRTIMER, Interrupts};
@@ -29,6 +29,8 @@ pub(super) struct Cpu {
     /// An interrupt's handler, and when it began.
     handler: Option<(u32, MonotonicTime)>,
     softirq: Option<u32>,
+    /// Whether the thread, an ordinary one, runs ahead of real-time ones that are ready.
+    ahead: bool,
     served: Option<Served>,
     /// What an interrupt left to the softirq of timers, and what that one is at.
     deferred: Option<Deferral>,
@@ -56,7 +58,10 @@ impl Cpu {
             (Some(_), ..) => Has::Tick,
             (None, Some((interrupt, _)), _) => Has::Handler(interrupt),
             (None, None, Some(vector)) => Has::Softirq(vector),
-            (None, None, None) => self.running(),
+            (None, None, None) => match self.running() {
+                Has::Thread { pid, comm } if self.ahead => Has::Server { pid, comm },
+                running => running,
+            },
         }
     }
 
@@ -67,10 +72,17 @@ impl Cpu {
 
     /// The thread is left for another; what was entered and not left was not seen to be left, or is a softirq that lost its
     /// CPU, as on PREEMPT_RT.
-    pub(super) fn switch(&mut self, next: u32, comm: Comm, at: MonotonicTime) {
+    pub(super) fn switch(&mut self, next: u32, comm: Comm, ahead: bool, at: MonotonicTime) {
         let (deferred, serving) = (self.deferred.take(), self.serving.take());
         let (thread, switched) = (Some((next, comm)), Some(at));
-        *self = Self { thread, switched, deferred, serving, ..Self::default() };
+        *self = Self { thread, switched, ahead, deferred, serving, ..Self::default() };
+    }
+
+    /// Whether an ordinary thread gets it that a real-time one would go on with, or one after such a one: the kernel's fair
+    /// server, or its throttling, keeps those off.
+    pub(super) fn is_ahead(&self, state: u32, priority: u32, next: u32, next_priority: u32) -> bool {
+        let kept_off = state == 0 && REAL_TIME.contains(&priority);
+        next != 0 && ORDINARY.contains(&next_priority) && (self.ahead || kept_off)
     }
 
     /// Since when nobody has it, if that is so.

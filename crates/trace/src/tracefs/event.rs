@@ -25,12 +25,15 @@ pub(super) struct Event {
 pub(super) enum What {
     /// Events of this CPU before this one are missing.
     Missed,
-    /// The CPU goes to the thread `next`; the one before sleeps in `state`, or wants to run on: 0.
+    /// The CPU goes to the thread `next`; the one before sleeps in `state`, or wants to run on: 0. Priorities are the kernel's:
+    /// see [`REAL_TIME`] and [`ORDINARY`].
     Switch {
         comm: Comm,
         state: u32,
+        priority: u32,
         next: u32,
         next_comm: Comm,
+        next_priority: u32,
     },
     /// A thread that last ran on `on` is being woken.
     Waking {
@@ -116,6 +119,11 @@ fn time(nanos: u64) -> Option<MonotonicTime> {
 /// Source: `__trace_sched_switch_state` of `include/trace/events/sched.h`, Linux 4.14 and later.
 const ASLEEP: u64 = 0xff;
 
+/// The kernel's priorities of real-time threads, of ordinary ones, and, as this reads it, -1 of those with deadlines.
+/// Source: `include/linux/sched/prio.h`.
+pub(super) const REAL_TIME: std::ops::Range<u32> = 0..100;
+pub(super) const ORDINARY: std::ops::Range<u32> = 100..140;
+
 /// What reads the records of an event that is known by `name`.
 pub(super) fn reader(name: &str, format: &Format) -> Result<Reader, Unreadable> {
     let number = |name| format.number(name);
@@ -123,10 +131,12 @@ pub(super) fn reader(name: &str, format: &Format) -> Result<Reader, Unreadable> 
         "sched_switch" => {
             let (comm, state) = (format.comm("prev_comm")?, number("prev_state")?);
             let (next, next_comm) = (number("next_pid")?, format.comm("next_comm")?);
+            let (priority, next_priority) = (number("prev_prio")?, number("next_prio")?);
             Box::new(move |record| {
                 let state = u32::try_from(state.number(record)? & ASLEEP).ok()?;
                 let (comm, next_comm) = (comm.comm(record)?, next_comm.comm(record)?);
-                Some(What::Switch { comm, state, next: next.id(record)?, next_comm })
+                let (priority, next_priority) = (priority.id(record)?, next_priority.id(record)?);
+                Some(What::Switch { comm, state, priority, next: next.id(record)?, next_comm, next_priority })
             })
         }
         "sched_waking" => {

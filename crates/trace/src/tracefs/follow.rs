@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use howlate_model::{Asleep, MonotonicTime, TracedSleep, Who};
 
 use super::cpu::Cpu;
-use super::event::{Event, What};
+use super::event::{Event, REAL_TIME, What};
 use super::holder::Has;
 use super::thread::{FollowedThread, Stage};
 use crate::names::Interrupts;
@@ -194,12 +194,15 @@ impl Follower {
     }
 
     fn switch(&mut self, event: &Event, seen: &mut dyn FnMut(TracedSleep)) {
-        let What::Switch { state, next, next_comm, .. } = event.what else { return };
-        self.cpus.entry(event.cpu).or_default().switch(next, next_comm, event.at);
+        let What::Switch { state, priority, next, next_comm, next_priority, .. } = event.what else { return };
+        let cpu = self.cpus.entry(event.cpu).or_default();
+        let ahead = cpu.is_ahead(state, priority, next, next_priority);
+        cpu.switch(next, next_comm, ahead, event.at);
         if let Some(thread) = self.threads.get_mut(&next) {
             thread.gets(event.cpu, event.at, &mut self.interrupts);
         }
         let Some(thread) = self.threads.get_mut(&event.pid) else { return };
+        thread.real_time = REAL_TIME.contains(&priority);
         if state == 0 {
             return thread.loses_its_cpu(event.cpu, event.at);
         }

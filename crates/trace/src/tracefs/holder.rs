@@ -12,6 +12,11 @@ pub(super) enum Has {
         pid: u32,
         comm: Comm,
     },
+    /// The same, ahead of real-time threads that are ready.
+    Server {
+        pid: u32,
+        comm: Comm,
+    },
     Handler(u32),
     Softirq(u32),
     Tick,
@@ -23,10 +28,19 @@ impl Has {
     /// Whether both are one to whoever reads of them: threads are told apart by their names, where those are known.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Thread { pid, comm }, Self::Thread { pid: with, comm: other }) => {
+            (Self::Thread { pid, comm }, Self::Thread { pid: with, comm: other })
+            | (Self::Server { pid, comm }, Self::Server { pid: with, comm: other }) => {
                 pid == with || (*pid != 0 && *with != 0 && comm == other && comm[0] != 0)
             }
             _ => self == other,
+        }
+    }
+
+    /// The same to an ordinary thread: those that real-time ones are kept off by are like any other.
+    pub(super) const fn to_ordinary(self) -> Self {
+        match self {
+            Self::Server { pid, comm } => Self::Thread { pid, comm },
+            other => other,
         }
     }
 
@@ -41,6 +55,10 @@ impl Has {
                 let name = String::from_utf8_lossy(name).into_owned();
                 Who { holder: Holder::Thread, pid: Some(pid), name }
             }
+            Self::Server { .. } => match self.to_ordinary().named(interrupts) {
+                who if who.holder == Holder::Thread => Who { holder: Holder::Server, ..who },
+                nobody => nobody,
+            },
             Self::Handler(number) => {
                 Who { holder: Holder::Interrupt, pid: None, name: interrupts.name(number) }
             }

@@ -23,6 +23,8 @@ pub(super) enum Stage {
 pub(super) struct FollowedThread {
     pub(super) tid: u32,
     pub(super) stage: Stage,
+    /// As it was when it last left its CPU.
+    pub(super) real_time: bool,
     asleep_since: Option<MonotonicTime>,
     asleep: Asleep,
     /// The sleep that it was woken from.
@@ -44,6 +46,7 @@ impl FollowedThread {
         Self {
             tid,
             stage: Stage::Asleep,
+            real_time: false,
             asleep_since: None,
             asleep: Asleep::Waiting,
             sleep: None,
@@ -76,12 +79,13 @@ impl FollowedThread {
         let ns = until.since(self.accounted);
         self.accounted = self.accounted.max(until);
         let held = if self.is_off() { &mut self.off } else { &mut self.waited };
-        held.add(holder, ns);
+        held.add(if self.real_time { holder } else { holder.to_ordinary() }, ns);
     }
 
     /// It sleeps from now on.
     pub(super) fn sleeps(&mut self, at: MonotonicTime, asleep: Asleep) {
-        *self = Self { asleep_since: Some(at), asleep, ..Self::new(self.tid) };
+        let real_time = self.real_time;
+        *self = Self { asleep_since: Some(at), asleep, real_time, ..Self::new(self.tid) };
     }
 
     /// It is being woken, perhaps in an interrupt of that CPU.

@@ -7,9 +7,15 @@ fn any_time() -> impl Strategy<Value = MonotonicTime> {
 }
 
 fn any_who() -> impl Strategy<Value = Who> {
-    (0..5u32).prop_map(|number| {
-        let holder = [Holder::Idle, Holder::Thread, Holder::Interrupt, Holder::Softirq, Holder::NotSeen]
-            [number as usize];
+    (0..6u32).prop_map(|number| {
+        let holder = [
+            Holder::Idle,
+            Holder::Thread,
+            Holder::Interrupt,
+            Holder::Softirq,
+            Holder::NotSeen,
+            Holder::Server,
+        ][number as usize];
         Who { holder, pid: (number == 1).then_some(3), name: format!("n{number}") }
     })
 }

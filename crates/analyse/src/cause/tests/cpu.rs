@@ -29,6 +29,32 @@ fn what_follows_the_last_stretch_that_is_listed_is_not_the_way_back() {
     }
 }
 
+/// The fair server lets an ordinary thread run for 18 ms while this one, of real time, is ready; and again after it had begun.
+#[test]
+fn who_runs_ahead_of_real_time_threads_was_let_by_the_kernel() {
+    let ahead = Who { holder: Holder::Server, ..thread(9, "batch") };
+    let kinds = |waits: u64| {
+        let ends = 1_150 + i64::try_from(waits).unwrap();
+        let again = Lost { from: at(ends), until: at(2 * ends), to: ahead.clone(), throttled: false };
+        let one = TracedSleep {
+            occupants: vec![Occupant { who: ahead.clone(), ns: span(waits) }],
+            switched_in: Some(at(ends)),
+            lost: vec![again],
+            ..timely()
+        };
+        let wakeup = Wakeup { ran: at(2 * ends + 40), ..WAKEUP };
+        let known = decompose(wakeup, None, &[one], false).unwrap();
+        whole(&known, wakeup);
+        let last =
+            known.wakeup.parts.into_iter().skip(5).map(|one| (one.cause.kind, one.cause.name, one.pid));
+        last.take(2).collect::<Vec<_>>()
+    };
+    let throttled = (CauseKind::RtThrottled, String::new(), None);
+    assert_eq!(kinds(18_000_000), [throttled.clone(), throttled]);
+    let gave_way = (CauseKind::Thread, "batch".to_owned(), Some(9));
+    assert_eq!(kinds(90_000), [gave_way.clone(), gave_way], "as soon as it could be preempted");
+}
+
 #[test]
 fn an_idle_cpu_is_called_before_it_switches() {
     let mut one = timely();

@@ -2,6 +2,35 @@
 
 use super::*;
 
+/// What a switch is of: the kernel's priority of the thread that leaves, and of the one that comes.
+fn of_priorities(mut switch: Event, from: u32, to: u32) -> Event {
+    if let What::Switch { priority, next_priority, .. } = &mut switch.what {
+        (*priority, *next_priority) = (from, to);
+    }
+    switch
+}
+
+/// A hog of real-time priority 10 has the CPU while we sleep, until the kernel runs ordinary threads: 9 from 900 on, and 10
+/// from 1000 on, over whom our timer comes; we get the CPU at 1200.
+fn kept_off(mine: u32, hog_state: u32) -> Vec<(Holder, &'static str, u64)> {
+    const HOG: u32 = 8;
+    let mut events = timely(10);
+    events[2] = of_priorities(switch(100, 0, (ME, 1), HOG), mine, 89);
+    events.insert(3, of_priorities(switch(900, 0, (HOG, hog_state), 9), 89, 120));
+    events.insert(4, of_priorities(switch(1_000, 0, (9, 0), 10), 120, 120));
+    let seen = follow(&events);
+    let holders = seen[0].occupants.iter().map(|one| (one.who.holder, one.ns.as_nanos()));
+    assert!(seen[0].occupants.iter().all(|one| one.who.name == "t10" && one.who.pid == Some(10)), "{seen:?}");
+    holders.map(|(holder, ns)| (holder, "t10", ns)).collect()
+}
+
+#[test]
+fn who_runs_while_a_real_time_thread_is_ready_runs_ahead_of_all_of_those() {
+    assert_eq!(kept_off(49, 0), [(Holder::Server, "t10", 50)]);
+    assert_eq!(kept_off(49, 1), [(Holder::Thread, "t10", 50)], "the hog had gone to sleep");
+    assert_eq!(kept_off(120, 0), [(Holder::Thread, "t10", 50)], "an ordinary thread waits like any other");
+}
+
 #[test]
 fn whoever_has_the_cpu_meanwhile_is_named() {
     let mut events = timely(8);

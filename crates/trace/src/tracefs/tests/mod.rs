@@ -37,7 +37,8 @@ fn event(nanos: i64, cpu: u32, pid: u32, what: What) -> Event {
 /// The thread's names are its numbers.
 fn switch(nanos: i64, cpu: u32, (from, state): (u32, u32), next: u32) -> Event {
     let [comm, next_comm] = [from, next].map(|pid| comm(&format!("t{pid}")));
-    event(nanos, cpu, from, What::Switch { comm, state, next, next_comm })
+    let (priority, next_priority) = (120, 120);
+    event(nanos, cpu, from, What::Switch { comm, state, priority, next, next_comm, next_priority })
 }
 
 fn set(nanos: i64) -> Event {
