@@ -27,7 +27,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("howlate-guard", &["howlate-model", "howlate-linux", "howlate-safe-path", "howlate-procfs"]),
     ("howlate-measure", &["howlate-model", "howlate-linux", "howlate-safe-path"]),
     ("howlate-runtimes", &["howlate-model", "howlate-linux", "howlate-safe-path", "howlate-procfs"]),
-    ("howlate-fleet", &["howlate-model"]),
+    ("howlate-fleet", &["howlate-model", "howlate-linux"]),
     ("howlate-guest", &["howlate-model", "howlate-linux", "howlate-safe-path", "howlate-procfs"]),
     // A recorded command line is read as cyclictest reads it.
     ("howlate-import", &["howlate-model", "howlate-cyclictest"]),

@@ -149,6 +149,9 @@ impl Fleet {
         if !is_word(&fleet.id) || !fleet.sha256.as_deref().is_none_or(is_word) {
             return Err(none("its id or its hash is none".to_owned()));
         }
+        if let Some(wrong) = fleet.machine.as_deref().filter(|machine| !is_machine(machine)) {
+            return Err(none(format!("`{wrong}` is no machine")));
+        }
         Ok(Self { folder, ..fleet })
     }
 
@@ -185,6 +188,13 @@ impl Fleet {
     }
 }
 
+/// Whether `uname -m` may say it: letters, digits, `_`, `-` and `.`, in 64 bytes at most (`__NEW_UTS_LEN` of utsname(2)).
+fn is_machine(text: &str) -> bool {
+    const LONGEST: usize = 64;
+    let is_letter = |letter: u8| letter.is_ascii_alphanumeric() || b"_-.".contains(&letter);
+    (1..=LONGEST).contains(&text.len()) && text.bytes().all(is_letter)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -195,7 +205,7 @@ mod tests {
             id: "f1".into(),
             on: "ssh:n1".into(),
             sha256: Some("abc".into()),
-            machine: None,
+            machine: Some("x86_64".into()),
             words: Vec::new(),
             at_once: 2,
             timeout_s: None,
@@ -217,9 +227,13 @@ mod tests {
         assert_eq!(again.recording(1).file_name().unwrap(), "root@n2.jsonl");
         assert!(matches!(made.create(Some(Path::new("/proc/self/exe")), ""), Err(FleetError::Exists { .. })));
         let text = fs::read_to_string(folder.path().join(DESCRIPTION)).unwrap();
-        for (found, hostile) in
-            [("root@n2", "-oProxyCommand=x"), ("\"f1\"", "\"../x\""), ("\"abc\"", "\"a; b\"")]
-        {
+        for (found, hostile) in [
+            ("root@n2", "-oProxyCommand=x"),
+            ("\"f1\"", "\"../x\""),
+            ("\"abc\"", "\"a; b\""),
+            ("x86_64", "$(reboot)"),
+            ("x86_64", ""),
+        ] {
             fs::write(folder.path().join(DESCRIPTION), text.replace(found, hostile)).unwrap();
             assert!(matches!(Fleet::open(folder.path()), Err(FleetError::NoFleet { .. })), "{hostile}");
         }

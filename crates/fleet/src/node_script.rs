@@ -20,7 +20,7 @@ pub(crate) const RECORDING: &str = "run.jsonl";
 /// are further options of `howlate run`.
 pub fn node_script(id: &str, sha256: &str, machine: Option<&str>, words: &[String]) -> String {
     let words: String = words.iter().map(|word| shell_word(word) + " ").collect();
-    let machine = machine.unwrap_or("*");
+    let machine = machine.map_or("*".to_owned(), shell_word);
     format!(
         r#"#!/bin/sh
 # What the fleet {id} runs on each node, in a folder of that node: one measurement.
@@ -41,7 +41,7 @@ esac
 if [ "${{found%% *}}" != {sha256} ]; then
     echo "the program there is not the one that was sent" > log
 elif [ -z "$fits" ]; then
-    echo "its processor is $(uname -m), and the program is for {machine}: send another with --program" > log
+    echo "its processor is $(uname -m), and the program is for "{machine}": send another with --program" > log
 elif ! ../../{PROGRAM} --version > log 2>&1; then
     echo "the program does not start there ($(tail -n 1 log)): send a static one with --program" > log.new
     mv log.new log

@@ -2,12 +2,17 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, Write};
-use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
+
+use howlate_linux::child::spawn_bound;
+use howlate_linux::clock;
+use howlate_model::{MonotonicTime, Span};
+use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::FleetError;
 
@@ -17,6 +22,8 @@ const MOST_SAID: u64 = 1 << 20;
 const MESSAGES: Duration = Duration::from_secs(1);
 /// The same of a program that failed, whose reason is among them; a busy machine hands them on late.
 const REASONS: Duration = Duration::from_secs(10);
+/// How soon an interruption is seen.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// A program to run, to its end or for so long.
 pub(crate) struct Run<'a> {
@@ -25,6 +32,8 @@ pub(crate) struct Run<'a> {
     /// What it finds on its standard input.
     pub(crate) input: Option<File>,
     pub(crate) patience: Duration,
+    /// Set when it is not to be waited for any longer; `None` where it must not be left half done.
+    pub(crate) interrupted: Option<&'a AtomicBool>,
 }
 
 /// What a program said, and how it ended.
@@ -82,35 +91,92 @@ impl Run<'_> {
         self,
         take: impl FnOnce(Box<dyn Read>) -> T + Send + 'static,
     ) -> Result<(Output, T), FleetError> {
-        let (program, patience) = (self.program, self.patience);
+        let (program, waiting) = (self.program, Waiting::begin(self.patience, self.interrupted));
         let mut child = self.started()?;
         let out = beside(child.stdout.take(), |out| take(Box::new(out)));
         let messages = Messages::drain(child.stderr.take());
-        let Ok(taken) = out.recv_timeout(patience) else {
-            drop(child.kill());
-            drop(child.wait());
-            let error = format!("no answer within {} s", patience.as_secs());
-            return Ok((Output { error, ..Output::default() }, T::default()));
+        let Some(taken) = waiting.until(|step| out.recv_timeout(step).ok()) else {
+            kill(&mut child);
+            return Ok((Output { error: waiting.over(), ..Output::default() }, T::default()));
         };
         let are_all = messages.end_within(MESSAGES);
-        let status = ended(&mut child).map_err(|source| no_program(program, source))?;
+        // It may have closed its output and go on.
+        let Some(ended) = waiting.until(|step| ended(&mut child, step).transpose()) else {
+            kill(&mut child);
+            return Ok((Output { error: waiting.over(), ..Output::default() }, T::default()));
+        };
+        let status = ended.map_err(|source| no_program(program, source))?;
         if !are_all && status != Some(0) {
-            messages.end_within(REASONS);
+            let reasons = Waiting::begin(REASONS, waiting.interrupted);
+            reasons.until(|step| messages.end_within(step).then_some(()));
         }
         Ok((Output { status, out: String::new(), error: messages.text() }, taken))
     }
 
-    /// In a group of its own: Ctrl-C is for this program, which knows what to leave.
+    /// In a group of its own: Ctrl-C is for this program, which knows what to leave. If this program is killed, so is that one.
     fn started(self) -> Result<Child, FleetError> {
         let mut command = Command::new(self.program);
-        command.args(self.words).stdin(self.input.map_or_else(Stdio::null, Stdio::from)).process_group(0);
-        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        command.args(self.words).stdin(self.input.map_or_else(Stdio::null, Stdio::from));
+        let child = spawn_bound(command.stdout(Stdio::piped()).stderr(Stdio::piped()));
         child.map_err(|source| no_program(self.program, source))
     }
 }
 
-fn ended(child: &mut Child) -> io::Result<Option<i32>> {
-    Ok(child.wait()?.code())
+/// Waiting for a program: so long, and no longer than until an interruption.
+struct Waiting<'a> {
+    until: MonotonicTime,
+    patience: Duration,
+    interrupted: Option<&'a AtomicBool>,
+}
+
+impl<'a> Waiting<'a> {
+    fn begin(patience: Duration, interrupted: Option<&'a AtomicBool>) -> Self {
+        let nanos = u64::try_from(patience.as_nanos()).unwrap_or(u64::MAX);
+        Self { until: clock::now().plus(Span::from_nanos(nanos)), patience, interrupted }
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.interrupted.is_some_and(|interrupted| interrupted.load(Ordering::Relaxed))
+    }
+
+    /// What `look` finds within a step; `None` when it has taken too long.
+    fn until<T>(&self, mut look: impl FnMut(Duration) -> Option<T>) -> Option<T> {
+        loop {
+            if let Some(found) = look(LOOK_EVERY) {
+                return Some(found);
+            }
+            if self.is_interrupted() || clock::now() >= self.until {
+                return None;
+            }
+        }
+    }
+
+    /// Why it is over.
+    fn over(&self) -> String {
+        match self.is_interrupted() {
+            true => INTERRUPTED.to_owned(),
+            false => format!("no answer within {} s", self.patience.as_secs()),
+        }
+    }
+}
+
+/// Why nothing is known of a node that was not waited for.
+pub(crate) const INTERRUPTED: &str = "interrupted before it answered";
+
+/// Ends it with whatever it has started, such as the command through which `ssh` reaches its server.
+fn kill(child: &mut Child) {
+    // One that is gone already is what is wanted.
+    let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
+    drop(child.wait());
+}
+
+/// Its exit status, within a step; the inner `None` when a signal ended it.
+fn ended(child: &mut Child, step: Duration) -> io::Result<Option<Option<i32>>> {
+    let found = child.try_wait()?.map(|status| status.code());
+    if found.is_none() {
+        thread::park_timeout(step);
+    }
+    Ok(found)
 }
 
 /// Reads in a thread, which outlives whoever does not wait for it.
@@ -209,7 +275,8 @@ mod tests {
 
     fn sh(script: &str, input: Option<File>, patience: u64) -> Output {
         let words = ["-c".to_owned(), script.to_owned()];
-        Run { program: "sh", words: &words, input, patience: Duration::from_secs(patience) }.output().unwrap()
+        let patience = Duration::from_secs(patience);
+        Run { program: "sh", words: &words, input, patience, interrupted: None }.output().unwrap()
     }
 
     #[test]
@@ -218,7 +285,14 @@ mod tests {
         assert_eq!((said.status, said.out.as_str(), said.reason().as_str()), (Some(3), "yes", "no"));
         let much = sh("head -c 3000000 /dev/zero", None, 600);
         assert_eq!((much.is_success(), much.out.len()), (true, 1 << 20));
-        let none = Run { program: "no-such-program", words: &[], input: None, patience: MESSAGES }.output();
+        let none = Run {
+            program: "no-such-program",
+            words: &[],
+            input: None,
+            patience: MESSAGES,
+            interrupted: None,
+        };
+        let none = none.output();
         assert!(matches!(none, Err(FleetError::NoProgram { .. })));
     }
 
@@ -246,6 +320,54 @@ mod tests {
     fn one_that_never_ends_is_not_waited_for() {
         let said = sh("exec sleep 1000", None, 0);
         assert!(!said.is_success() && said.reason().starts_with("no answer within "), "{}", said.reason());
+    }
+
+    /// A program that is not waited for, whatever it does; for an hour, if nobody interrupted.
+    fn interrupted(script: &str, when: impl Fn() -> bool + Sync) -> Output {
+        let words = ["-c".to_owned(), script.to_owned()];
+        let flag = AtomicBool::new(false);
+        let run = Run {
+            program: "sh",
+            words: &words,
+            input: None,
+            patience: Duration::from_secs(3_600),
+            interrupted: Some(&flag),
+        };
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while !when() {
+                    thread::park_timeout(Duration::from_millis(10));
+                }
+                flag.store(true, Ordering::Relaxed);
+            });
+            run.output().unwrap()
+        })
+    }
+
+    #[test]
+    fn an_interruption_ends_the_wait_for_a_silent_one_and_one_that_never_stops() {
+        for script in ["exec sleep 4000", "while :; do echo yes; done", "exec >&-; exec sleep 4000"] {
+            let said = interrupted(script, || true);
+            assert_eq!((said.status, said.reason().as_str()), (None, INTERRUPTED), "{script}");
+        }
+    }
+
+    #[test]
+    fn what_it_has_started_ends_with_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let pid = folder.path().join("pid");
+        let script = format!("sleep 4000 & echo $! > {0}.new; mv {0}.new {0}; wait", pid.display());
+        interrupted(&script, || pid.exists());
+        let pid = std::fs::read_to_string(&pid).unwrap();
+        let stat = format!("/proc/{}/stat", pid.trim());
+        let runs = || std::fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z "));
+        for _ in 0..1_000 {
+            if !runs() {
+                return;
+            }
+            thread::park_timeout(Duration::from_millis(10));
+        }
+        panic!("{stat} is there still");
     }
 
     #[test]

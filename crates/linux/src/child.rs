@@ -64,6 +64,21 @@ pub fn spawn(mut command: Command, settings: Settings) -> io::Result<(Child, App
     Ok((child?, applied?))
 }
 
+/// Starts `command` in a process group of its own, as Ctrl-C is for this program. It dies with the calling thread.
+///
+/// # Errors
+///
+/// When the program cannot be started.
+///
+/// Source: <https://man7.org/linux/man-pages/man2/PR_SET_PDEATHSIG.2const.html>
+pub fn spawn_bound(command: &mut Command) -> io::Result<Child> {
+    let parent = rustix::process::getpid();
+    command.process_group(0);
+    // SAFETY: as above, the closure makes system calls only.
+    unsafe { command.pre_exec(move || die_with(parent)) };
+    command.spawn()
+}
+
 /// What the child does before it becomes the program.
 fn prepare(settings: &Settings, parent: Pid, report: &OwnedFd) -> io::Result<()> {
     die_with(parent)?;

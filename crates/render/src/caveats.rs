@@ -129,7 +129,7 @@ pub fn caveat(caveat: &Caveat) -> String {
             "{count} threads came while the program was watched, and were found by looking every {every_ns}: how they began, and all of those that came and went in between, is not in the result. Only the tracer bpf sees them come."
         ),
         Caveat::ThreadsJoined { count } => format!(
-            "{count} threads of the program are not told apart: of one kind of name 32 are, and 128 in all. The others are counted together in \"(others)\", with the settings of the first of each; `--thread` has more room for those that matter."
+            "{count} threads of the program are not told apart: of one kind of name, numbers aside, 64 are, and 128 in all. The others are counted together in \"(others)\", with the settings of the first of each; `--thread` has more room for those that matter."
         ),
         Caveat::LoopsNotMeasured { count } => format!(
             "The program marked {count} more loops than there is memory for; their turns are not in the result."

@@ -5,8 +5,8 @@
 //! many have a number of their own, and the others are counted together with those of the same kind of name:
 //!
 //! ```text
-//! req-1, req-2, … req-32          each by itself
-//! req-33, req-34, … req-14470     req-# (others)
+//! req-1, req-2, … req-64          each by itself
+//! req-65, req-66, … req-14470     req-# (others)
 //! ```
 
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -14,7 +14,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 /// Threads that are told apart, all together: each costs about 100 kB for every way in which it wakes up, as a result has ten distributions of it.
 const ALONE: usize = 128;
 /// Those of one kind of name, so that a crowd leaves room for whoever comes later.
-const ALONE_OF_A_KIND: usize = 32;
+const ALONE_OF_A_KIND: usize = 64;
 /// Kinds of names under which others are counted together.
 const KINDS: usize = 31;
 

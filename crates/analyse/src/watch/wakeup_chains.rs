@@ -11,7 +11,7 @@
 //! |------------------------ third is late ----------------------------|
 //! ```
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use howlate_model::{Activation, Explained, Holder, MonotonicTime, Span, TracedSleep, Wakeup, Who, WokenBy};
 
@@ -24,13 +24,17 @@ const PATIENCE: Span = Span::from_millis(500);
 const LONGEST: usize = 4;
 /// Runs of each thread that are remembered, where there are few.
 const REMEMBERED: usize = 256;
-/// Runs of all of them together, each of about 200 bytes: what a crowd does costs no more than what 128 threads do.
-const REMEMBERED_OF_ALL: usize = 32_768;
+/// Runs of all of them together, each of about a kilobyte: what a crowd does costs no more than what 64 threads do.
+const REMEMBERED_OF_ALL: usize = 16_384;
 
 /// The sleeps of a program's threads, and the deadlines that they hand on.
 #[derive(Debug, Default)]
 pub struct Chains {
     threads: HashMap<u32, ChainThread>,
+    /// Those of which a sleep is not known yet: of thousands of threads, few.
+    waiting: BTreeSet<u32>,
+    /// Those that have ended, and are not forgotten yet.
+    ended: Vec<u32>,
 }
 
 #[derive(Debug, Default)]
@@ -77,12 +81,16 @@ impl Chains {
     pub fn saw(&mut self, one: TracedSleep, process: u32) {
         let thread = self.threads.entry(one.tid).or_default();
         thread.process = process;
+        self.waiting.insert(one.tid);
         thread.waiting.push_back(one);
     }
 
     /// A thread has ended: it is forgotten as soon as nothing of it is left to be told.
     pub fn forget(&mut self, tid: u32) {
-        self.threads.get_mut(&tid).into_iter().for_each(|thread| thread.has_ended = true);
+        if let Some(thread) = self.threads.get_mut(&tid) {
+            thread.has_ended = true;
+            self.ended.push(tid);
+        }
     }
 
     /// Whether anything may still be told of a thread.
@@ -94,7 +102,7 @@ impl Chains {
     /// long past.
     pub fn settle(&mut self, now: MonotonicTime) -> Vec<(TracedSleep, Option<Awakening>)> {
         let mut settled = Vec::new();
-        let mut tids: Vec<u32> = self.threads.keys().copied().collect();
+        let mut tids = std::mem::take(&mut self.waiting);
         // One that is known may let another be.
         while !tids.is_empty() {
             let before = settled.len();
@@ -103,8 +111,22 @@ impl Chains {
                 break;
             }
         }
-        self.threads.retain(|_, thread| !(thread.has_ended && thread.waiting.is_empty()));
+        self.waiting = tids;
+        self.forget_those_that_have_ended();
         settled
+    }
+
+    fn forget_those_that_have_ended(&mut self) {
+        let Self { threads, waiting, ended } = self;
+        ended.retain(|tid| {
+            // Another may have its id by now.
+            let has_ended = threads.get(tid).is_some_and(|thread| thread.has_ended);
+            let is_over = has_ended && !waiting.contains(tid);
+            if is_over {
+                threads.remove(tid);
+            }
+            has_ended && !is_over
+        });
     }
 
     /// As many sleeps of a thread as are known; whether others wait.
@@ -216,6 +238,28 @@ mod tests {
             .collect();
         all.sort_unstable_by_key(|one| one.0);
         all
+    }
+
+    #[test]
+    fn what_a_crowd_did_is_remembered_within_bounds_and_forgotten_with_it() {
+        let mut chains = Chains::default();
+        for turn in 0..20 {
+            for tid in 0..4_096 {
+                chains.follow(tid, 7);
+                chains.saw(by_timer(tid, turn * 1_000, turn * 1_000 + 400), 7);
+            }
+            assert_eq!(chains.settle(at(turn * 1_000 + 500)).len(), 4_096);
+        }
+        let runs = |chains: &Chains| chains.threads.values().map(|one| one.runs.len()).sum::<usize>();
+        assert_eq!((runs(&chains), chains.waiting.len()), (REMEMBERED_OF_ALL, 0));
+        (0..4_096).for_each(|tid| chains.forget(tid));
+        chains.follow(5, 7);
+        assert_eq!(chains.settle(at(30_000)).len(), 0);
+        assert_eq!(
+            (chains.threads.len(), chains.ended.len()),
+            (1, 0),
+            "another has the id of one that ended"
+        );
     }
 
     // 1000      1400          1500  1560         1700 1730

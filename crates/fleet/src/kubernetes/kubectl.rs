@@ -41,7 +41,8 @@ impl Kubectl<'_> {
     pub(super) fn output(&self, words: &[&str], input: Option<&str>) -> Result<String, FleetError> {
         let input = input.map(as_file).transpose().map_err(|error| refused(error.to_string()))?;
         let words = self.words(words);
-        let said = Run { program: KUBECTL, words: &words, input, patience: ANSWER }.output()?;
+        let said =
+            Run { program: KUBECTL, words: &words, input, patience: ANSWER, interrupted: None }.output()?;
         if said.is_success() { Ok(said.out) } else { Err(failed(&said)) }
     }
 
@@ -51,7 +52,7 @@ impl Kubectl<'_> {
         words: &[&str],
     ) -> Result<T, FleetError> {
         let words = self.words(&[words, &["--output=json"]].concat());
-        let run = Run { program: KUBECTL, words: &words, input: None, patience: ANSWER };
+        let run = Run { program: KUBECTL, words: &words, input: None, patience: ANSWER, interrupted: None };
         let (said, answer) = run
             .heard(|out| Some(serde_json::from_reader(std::io::BufReader::new(out.take(LONGEST_ANSWER)))))?;
         match answer {
@@ -70,6 +71,7 @@ impl Kubectl<'_> {
         take: impl FnOnce(Box<dyn Read>) -> T + Send + 'static,
     ) -> Result<(Output, T), FleetError> {
         let words = self.words(&["logs", &format!("--container={container}"), "--", pod]);
-        Run { program: KUBECTL, words: &words, input: None, patience: TRANSFER }.heard(take)
+        Run { program: KUBECTL, words: &words, input: None, patience: TRANSFER, interrupted: None }
+            .heard(take)
     }
 }

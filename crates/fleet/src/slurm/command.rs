@@ -16,6 +16,6 @@ pub(super) fn output(
 ) -> Result<String, FleetError> {
     let refused = |said: String| FleetError::Refused { program, said };
     let input = input.map(as_file).transpose().map_err(|error| refused(error.to_string()))?;
-    let said = Run { program, words, input, patience: ANSWER }.output()?;
+    let said = Run { program, words, input, patience: ANSWER, interrupted: None }.output()?;
     if said.is_success() { Ok(said.out) } else { Err(refused(said.reason())) }
 }

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::Read;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use crate::FleetError;
@@ -26,18 +27,24 @@ pub(super) fn words(address: &str, command: &str) -> Vec<String> {
 /// A node as it is reached.
 pub(super) struct Connection<'a> {
     address: &'a str,
+    interrupted: &'a AtomicBool,
 }
 
 impl<'a> Connection<'a> {
-    pub(super) fn to(fleet: &'a Fleet, node: usize) -> Self {
-        Self { address: &fleet.members[node].host.address }
+    /// Nobody waits for it any longer when `interrupted` is set: all that is done there may be done again.
+    pub(super) fn to(fleet: &'a Fleet, node: usize, interrupted: &'a AtomicBool) -> Self {
+        Self { address: &fleet.members[node].host.address, interrupted }
+    }
+
+    fn run_within<'b>(&'b self, words: &'b [String], input: File, patience: Duration) -> Run<'b> {
+        Run { program: "ssh", words, input: Some(input), patience, interrupted: Some(self.interrupted) }
     }
 
     /// What a script says; why it could not be run, or went wrong.
     pub(super) fn says(&self, script: &str) -> Result<String, String> {
         let words = words(self.address, "sh -s");
         let input = as_file(script).map_err(|error| error.to_string())?;
-        answered(Run { program: "ssh", words: &words, input: Some(input), patience: ANSWER }.output())
+        answered(self.run_within(&words, input, ANSWER).output())
     }
 
     /// The same with what it says handed to `take`.
@@ -49,15 +56,13 @@ impl<'a> Connection<'a> {
     ) -> Result<(Output, T), String> {
         let words = words(self.address, "sh -s");
         let input = as_file(script).map_err(|error| error.to_string())?;
-        let run = Run { program: "ssh", words: &words, input: Some(input), patience };
-        run.heard(take).map_err(|error| error.to_string())
+        self.run_within(&words, input, patience).heard(take).map_err(|error| error.to_string())
     }
 
     /// Runs a command that reads a file.
     pub(super) fn sends(&self, command: &str, file: File) -> Result<(), String> {
         let words = words(self.address, command);
-        answered(Run { program: "ssh", words: &words, input: Some(file), patience: TRANSFER }.output())
-            .map(drop)
+        answered(self.run_within(&words, file, TRANSFER).output()).map(drop)
     }
 }
 

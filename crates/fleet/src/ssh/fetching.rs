@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::sync::atomic::AtomicBool;
 
 use super::connection::{Connection, TRANSFER};
 use super::remote_script;
@@ -23,12 +24,12 @@ enum FetchOutcome {
 }
 
 /// Brings a recording here, and removes what was there.
-pub(super) fn fetch(fleet: &Fleet, node: usize) -> Result<Fetched, String> {
+pub(super) fn fetch(fleet: &Fleet, node: usize, interrupted: &AtomicBool) -> Result<Fetched, String> {
     let wrong = |error: io::Error| format!("its recording cannot be kept here: {error}");
     let part = tempfile::NamedTempFile::new_in(&fleet.folder).map_err(wrong)?;
     let into = part.reopen().map_err(wrong)?;
     let mark = remote_script::mark(fleet);
-    let connection = Connection::to(fleet, node);
+    let connection = Connection::to(fleet, node, interrupted);
     let (said, came) = connection
         .run(&remote_script::hand_over(fleet, node), TRANSFER, move |out| copy_after(&mark, out, into))?;
     match came {

@@ -6,6 +6,7 @@ mod remote_script;
 
 use std::fs::File;
 use std::io::Read;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -16,7 +17,7 @@ use self::connection::{Connection, words};
 use crate::folder::Fleet;
 use crate::node_script::{PLAN, PROGRAM, SCRIPT};
 use crate::parallel::each;
-use crate::process::{after, complaint};
+use crate::process::{INTERRUPTED, after, complaint};
 use crate::scheduler::{Fetched, Scheduler};
 use crate::{FleetError, State};
 
@@ -25,6 +26,8 @@ use crate::{FleetError, State};
 pub struct Ssh {
     /// Connections at once.
     pub at_once: usize,
+    /// Set when no node is to be waited for any longer.
+    pub interrupted: Arc<AtomicBool>,
 }
 
 /// A server that is asked too much at once (`MaxStartups` of sshd_config(5)) has room again soon.
@@ -54,17 +57,18 @@ impl Sent {
 
     /// Sends the program where it is not there yet, and starts the script. Nothing is started twice, so that it may be
     /// tried again where the connection was lost.
-    fn start(&self, fleet: &Fleet, node: usize) -> Result<(), String> {
-        let lost = match self.try_to_start(fleet, node) {
+    fn start(&self, fleet: &Fleet, node: usize, interrupted: &AtomicBool) -> Result<(), String> {
+        let lost = match self.try_to_start(fleet, node, interrupted) {
             Err(reason) if is_lost(&reason) => reason,
             other => return other,
         };
         thread::park_timeout(BEFORE_ANOTHER_TRY);
-        self.try_to_start(fleet, node).map_err(|reason| if is_lost(&reason) { lost } else { reason })
+        self.try_to_start(fleet, node, interrupted)
+            .map_err(|reason| if is_lost(&reason) { lost } else { reason })
     }
 
-    fn try_to_start(&self, fleet: &Fleet, node: usize) -> Result<(), String> {
-        let connection = Connection::to(fleet, node);
+    fn try_to_start(&self, fleet: &Fleet, node: usize, interrupted: &AtomicBool) -> Result<(), String> {
+        let connection = Connection::to(fleet, node, interrupted);
         let found = connection.says(&remote_script::prepare(fleet, node))?;
         if answer(fleet, &found).trim() != "there" {
             let program = File::open(fleet.path(PROGRAM)).map_err(|error| error.to_string())?;
@@ -81,6 +85,12 @@ fn answer(fleet: &Fleet, said: &str) -> String {
         drop(from.read_to_string(&mut rest));
     }
     rest
+}
+
+impl Ssh {
+    fn to<'a>(&'a self, fleet: &'a Fleet, node: usize) -> Connection<'a> {
+        Connection::to(fleet, node, &self.interrupted)
+    }
 }
 
 impl Scheduler for Ssh {
@@ -108,7 +118,9 @@ impl Scheduler for Ssh {
         let sent = Sent::new(fleet)?;
         let results = each(self.at_once, nodes, |node| match interrupted.load(Ordering::Relaxed) {
             true => None,
-            false => Some(sent.start(fleet, node)),
+            // What became of one that was not waited for is asked of it later.
+            false => Some(sent.start(fleet, node, interrupted))
+                .filter(|result| !matches!(result, Err(reason) if reason == INTERRUPTED)),
         });
         for (node, result) in nodes.iter().zip(results) {
             fleet.members[*node].ended = match result {
@@ -120,7 +132,7 @@ impl Scheduler for Ssh {
     }
 
     fn look(&self, fleet: &Fleet, nodes: &[usize]) -> Result<Vec<State>, FleetError> {
-        let one = |node: usize| match Connection::to(fleet, node).says(&remote_script::look(fleet, node)) {
+        let one = |node: usize| match self.to(fleet, node).says(&remote_script::look(fleet, node)) {
             Ok(said) => state(&answer(fleet, &said)),
             // It may come back; until then nothing is known of it.
             Err(reason) => State::Unreachable { reason },
@@ -129,12 +141,12 @@ impl Scheduler for Ssh {
     }
 
     fn fetch(&self, fleet: &Fleet, nodes: &[usize]) -> Result<Vec<Result<Fetched, String>>, FleetError> {
-        Ok(each(self.at_once, nodes, |node| fetching::fetch(fleet, node)))
+        Ok(each(self.at_once, nodes, |node| fetching::fetch(fleet, node, &self.interrupted)))
     }
 
     fn cancel(&self, fleet: &Fleet, nodes: &[usize]) -> Result<Vec<Result<(), String>>, FleetError> {
         Ok(each(self.at_once, nodes, |node| {
-            Connection::to(fleet, node).says(&remote_script::cancel(fleet, node)).map(drop)
+            self.to(fleet, node).says(&remote_script::cancel(fleet, node)).map(drop)
         }))
     }
 }

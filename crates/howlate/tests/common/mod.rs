@@ -3,6 +3,8 @@
 #![allow(dead_code, reason = "each test program uses its part")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -277,6 +279,23 @@ pub(crate) fn wait_until(what: &str, mut happened: impl FnMut() -> bool) {
         pause(10);
     }
     panic!("there never was {what}");
+}
+
+/// The first line that a program prints.
+pub(crate) fn line_of(child: &mut Child) -> String {
+    let mut line = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    line
+}
+
+/// What a server answers to `GET`; nothing where it does not.
+pub(crate) fn get(address: &str, path: &str) -> String {
+    let mut answer = String::new();
+    let asked = TcpStream::connect(address).and_then(|mut stream| {
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n")?;
+        stream.read_to_string(&mut answer)
+    });
+    asked.map_or_else(|_| String::new(), |_| answer)
 }
 
 /// The processes that `pid` has started, with their first arguments.

@@ -5,6 +5,7 @@
 mod asked;
 #[path = "../common/mod.rs"]
 mod common;
+mod interrupted;
 mod kubernetes;
 mod over_kubernetes;
 mod over_slurm;

@@ -6,6 +6,7 @@
 
 use std::fmt::Write as _;
 
+use howlate_analyse::watch::Rhythm;
 use howlate_analyse::{Analysis, Outcome, is_as_asked};
 use howlate_model::{Distribution, HasProperties, HowEnded, Property};
 use jiff::Timestamp;
@@ -18,6 +19,13 @@ const BOUNDS: [u64; 10] = [100, 125, 160, 200, 250, 315, 400, 500, 630, 800];
 const POWERS: [u64; 7] = [10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000];
 /// The last bound, in nanoseconds.
 const LAST: u64 = 10_000_000_000;
+/// Places of those among [`BOUNDS`] that make steps of 1, 2 and 5: where there are many conditions, as each bucket is a series
+/// that Prometheus holds in memory. They are among the others, so that what is added up over `le` goes on where conditions come.
+const COARSE: [usize; 3] = [0, 3, 7];
+/// From so many conditions on.
+const MANY: usize = 64;
+/// Conditions that are exported, with some 30 series of each: all that a watched program can have.
+const MOST: usize = 512;
 /// Quantiles, each with how many wake-ups it takes.
 const QUANTILES: [(f64, u64); 4] = [(0.5, 1), (0.99, 100), (0.999, 1_000), (0.9999, 10_000)];
 
@@ -37,8 +45,11 @@ pub fn prometheus(analyses: &[&Analysis], names: &[String]) -> String {
     runs(&mut text, &each);
     let mut rows: Vec<Row<'_>> = Vec::new();
     for (analysis, of) in &each {
-        rows.extend(analysis.outcomes().iter().map(|outcome| Row::new(outcome, of)));
+        let room = MOST.saturating_sub(rows.len());
+        rows.extend(analysis.outcomes().iter().take(room).map(|outcome| Row::new(outcome, of)));
     }
+    let conditions: usize = each.iter().map(|(analysis, _)| analysis.outcomes().len()).sum();
+    left_out(&mut text, conditions - rows.len());
     histograms(&mut text, &rows);
     quantiles(&mut text, &rows);
     gauge(&mut text, "howlate_wakeup_latency_max_seconds", "The latest planned wake-up.", &rows, |row| {
@@ -47,7 +58,26 @@ pub fn prometheus(analyses: &[&Analysis], names: &[String]) -> String {
     gauge(&mut text, "howlate_missed_periods", "Whole periods that passed inside a latency.", &rows, |row| {
         row.outcome.known_missed().map(|missed| missed.to_string())
     });
+    if rows.iter().any(|row| threads(row).is_some()) {
+        let help = "Threads of a watched program that were counted here, one after the other or together.";
+        gauge(&mut text, "howlate_watched_threads", help, &rows, |row| {
+            threads(row).map(|all| all.to_string())
+        });
+    }
     text
+}
+
+fn threads(row: &Row<'_>) -> Option<u64> {
+    row.outcome.rhythm.as_deref().and_then(Rhythm::threads)
+}
+
+/// Says how many conditions are not exported, if there are any.
+fn left_out(text: &mut String, count: usize) {
+    if count > 0 {
+        const NAME: &str = "howlate_conditions_left_out";
+        header(text, NAME, "gauge", "Conditions that are not exported, as there are too many.");
+        let _ = writeln!(text, "{NAME} {count}");
+    }
 }
 
 impl<'a> Row<'a> {
@@ -107,8 +137,9 @@ fn runs(text: &mut String, each: &[(&Analysis, Vec<(&'static str, String)>)]) {
 fn histograms(text: &mut String, rows: &[Row<'_>]) {
     const NAME: &str = "howlate_wakeup_latency_seconds";
     header(text, NAME, "histogram", "How much later than asked planned wake-ups ran, missed ones included.");
+    let is_coarse = rows.len() > MANY;
     for Row { labels, planned, .. } in rows {
-        for (bound, count) in cumulated(planned) {
+        for (bound, count) in cumulated(planned, is_coarse) {
             let _ = writeln!(text, "{NAME}_bucket{{{labels},le=\"{}\"}} {count}", seconds(i128::from(bound)));
         }
         let _ = writeln!(text, "{NAME}_bucket{{{labels},le=\"+Inf\"}} {}", planned.count());
@@ -118,9 +149,12 @@ fn histograms(text: &mut String, rows: &[Row<'_>]) {
 }
 
 /// How many latencies are no longer than each bound, in nanoseconds; of a bucket that holds one, all are counted above it.
-fn cumulated(planned: &Distribution) -> Vec<(u64, u64)> {
+fn cumulated(planned: &Distribution, is_coarse: bool) -> Vec<(u64, u64)> {
     let (mut buckets, mut count) = (planned.buckets().peekable(), 0);
-    let bounds = POWERS.iter().flat_map(|power| BOUNDS.iter().map(move |bound| bound * power)).chain([LAST]);
+    let is_wanted = |place: usize| !is_coarse || COARSE.contains(&place);
+    let steps: Vec<u64> =
+        BOUNDS.iter().enumerate().filter(|(place, _)| is_wanted(*place)).map(|(_, bound)| *bound).collect();
+    let bounds = POWERS.iter().flat_map(|power| steps.iter().map(move |bound| bound * power)).chain([LAST]);
     let up_to = |bound: u64| {
         while let Some(bucket) = buckets.next_if(|bucket| bucket.highest <= bound) {
             count += bucket.count;
@@ -168,9 +202,18 @@ fn seconds(nanos: i128) -> String {
 
 #[cfg(test)]
 mod tests {
-    use howlate_model::Latency;
+    use howlate_model::{Condition, Header, Latency, Sleeper, Span, Wait, Work};
 
     use super::*;
+
+    /// So many conditions, in which nothing was measured.
+    fn analysis_of_sleeps(conditions: usize) -> Analysis {
+        let sleep = |length: usize| {
+            let target_ns = Span::from_micros(length as u64 + 1);
+            Condition::new(Work::Sleep { mechanism: Sleeper::Wait(Wait::Nanosleep), target_ns }, "6.1")
+        };
+        Analysis::new(Header::for_conditions((0..conditions).map(sleep).collect()))
+    }
 
     #[test]
     fn seconds_lose_nothing() {
@@ -191,10 +234,27 @@ mod tests {
         for micros in [0, 1, 10, 11, 500, 20_000_000] {
             latencies.record(Latency::from_nanos(micros * 1_000));
         }
-        let counts = cumulated(&latencies);
+        let counts = cumulated(&latencies, false);
         let at = |bound: u64| counts.iter().find(|one| one.0 == bound).unwrap().1;
         assert_eq!((counts.len(), at(12_500), at(400_000), at(630_000), at(LAST)), (71, 4, 4, 5, 5));
         assert!(counts.is_sorted(), "bounds and counts only grow");
+        let coarse = cumulated(&latencies, true);
+        assert_eq!(coarse.iter().map(|one| one.0).take(4).collect::<Vec<_>>(), [1_000, 2_000, 5_000, 10_000]);
+        assert!(coarse.len() == 22 && coarse.iter().all(|one| counts.contains(one)));
+    }
+
+    #[test]
+    fn series_are_bounded_and_what_is_left_out_is_said() {
+        let series = |conditions: usize| {
+            let analysis = analysis_of_sleeps(conditions);
+            let text = prometheus(&[&analysis], &[String::new()]);
+            let said = text.lines().find_map(|line| line.strip_prefix("howlate_conditions_left_out "));
+            (text.lines().filter(|line| !line.starts_with('#')).count(), said.map(str::to_owned))
+        };
+        let (few, many, too_many) = (series(MANY), series(MOST), series(MOST + 9));
+        assert_eq!((few.1, many.1, too_many.1.as_deref()), (None, None, Some("9")));
+        assert_eq!(too_many.0, many.0 + 1);
+        assert!(many.0 <= MOST * 32, "{}", many.0);
     }
 
     #[test]

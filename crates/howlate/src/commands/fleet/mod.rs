@@ -5,6 +5,7 @@ mod submission;
 mod waiting;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use howlate_fleet::{Fleet, FleetError, Kubernetes, Scheduler, Slurm, Ssh, State, Target, TargetError};
@@ -25,11 +26,11 @@ pub(crate) fn run(asked: &Asked) -> Result<Status, Error> {
         FleetCommand::Run(asked) if asked.dry_run => dry_run(asked),
         FleetCommand::Run(asked) => start(asked),
         FleetCommand::Status { folder } => {
-            let (fleet, scheduler) = opened(folder)?;
+            let (fleet, scheduler) = opened(folder, &Arc::default())?;
             told(&fleet, &states(&fleet, scheduler.as_ref())?)
         }
         FleetCommand::Collect { folder } => {
-            let (mut fleet, scheduler) = opened(folder)?;
+            let (mut fleet, scheduler) = opened(folder, &Arc::default())?;
             collect(&mut fleet, scheduler.as_ref(), folder)
         }
         FleetCommand::Cancel { folder } => cancel(folder),
@@ -37,28 +38,30 @@ pub(crate) fn run(asked: &Asked) -> Result<Status, Error> {
 }
 
 /// A fleet that was started before.
-fn opened(folder: &Path) -> Result<(Fleet, Box<dyn Scheduler>), Error> {
+fn opened(folder: &Path, interrupted: &Arc<AtomicBool>) -> Result<(Fleet, Box<dyn Scheduler>), Error> {
     let fleet = Fleet::open(folder)?;
     let none =
         |error: TargetError| FleetError::NoFleet { path: folder.to_owned(), reason: error.to_string() };
     let on: Target = fleet.on.parse().map_err(none)?;
-    let scheduler = scheduler(&on, fleet.at_once);
+    let scheduler = scheduler(&on, fleet.at_once, interrupted);
     Ok((fleet, scheduler))
 }
 
-fn scheduler(on: &Target, at_once: u16) -> Box<dyn Scheduler> {
+fn scheduler(on: &Target, at_once: u16, interrupted: &Arc<AtomicBool>) -> Box<dyn Scheduler> {
     let at_once = usize::from(at_once);
     match on {
         Target::Slurm { partition } => Box::new(Slurm { partition: partition.clone() }),
         Target::Kubernetes { context } => Box::new(Kubernetes { context: context.clone(), at_once }),
-        Target::Ssh(_) | Target::SshFile(_) => Box::new(Ssh { at_once }),
+        Target::Ssh(_) | Target::SshFile(_) => {
+            Box::new(Ssh { at_once, interrupted: Arc::clone(interrupted) })
+        }
     }
 }
 
 fn dry_run(asked: &FleetRun) -> Result<Status, Error> {
     let sent = Sent::check(asked)?;
     let fleet = sent.fleet(asked)?;
-    let commands = scheduler(&asked.on, asked.at_once).dry_run(&fleet, &sent.plan);
+    let commands = scheduler(&asked.on, asked.at_once, &Arc::default()).dry_run(&fleet, &sent.plan);
     terminal::print(&format!("{}{commands}", sent.dry_run(&fleet)))?;
     Ok(Status::Done)
 }
@@ -83,11 +86,11 @@ fn start(asked: &FleetRun) -> Result<Status, Error> {
 }
 
 /// A new fleet, started.
-fn begun(asked: &FleetRun, interrupted: &AtomicBool) -> Result<(Fleet, Box<dyn Scheduler>), Error> {
+fn begun(asked: &FleetRun, interrupted: &Arc<AtomicBool>) -> Result<(Fleet, Box<dyn Scheduler>), Error> {
     let sent = Sent::check(asked)?;
     let program = sent.program.as_ref().map(|program| program.path.as_path());
     let mut fleet = sent.fleet(asked)?.create(program, &sent.plan)?;
-    let scheduler = scheduler(&asked.on, asked.at_once);
+    let scheduler = scheduler(&asked.on, asked.at_once, interrupted);
     let all = fleet.open_nodes();
     scheduler.start(&mut fleet, &all, interrupted)?;
     Ok((fleet, scheduler))
@@ -97,9 +100,9 @@ fn begun(asked: &FleetRun, interrupted: &AtomicBool) -> Result<(Fleet, Box<dyn S
 fn resumed(
     folder: &Path,
     asked: &FleetRun,
-    interrupted: &AtomicBool,
+    interrupted: &Arc<AtomicBool>,
 ) -> Result<(Fleet, Box<dyn Scheduler>), Error> {
-    let (mut fleet, scheduler) = opened(folder)?;
+    let (mut fleet, scheduler) = opened(folder, interrupted)?;
     submission::must_be(&fleet, asked)?;
     let states = states(&fleet, scheduler.as_ref())?;
     let is_missing = |state: &State| state.is_over() && !matches!(state, State::Done { .. });
@@ -123,7 +126,7 @@ fn folder(asked: &FleetRun) -> PathBuf {
 
 /// Ends what still runs.
 fn cancel(folder: &Path) -> Result<Status, Error> {
-    let (fleet, scheduler) = opened(folder)?;
+    let (fleet, scheduler) = opened(folder, &Arc::default())?;
     let is_all = waiting::cancel(&fleet, scheduler.as_ref(), &fleet.open_nodes())?;
     terminal::say(&format!("To fetch what was measured: howlate fleet collect {}\n", shell_path(folder)));
     Ok(if is_all { Status::Done } else { Status::NotTrustworthy })
