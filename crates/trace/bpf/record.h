@@ -43,6 +43,7 @@ struct record {
 	__u64 deferred; /* when the interrupt came that left the timer to a softirq */
 	__u64 idle_since; /* of the CPU that the interrupt came upon, if it was idle */
 	__u64 called; /* when its CPU, which was idle, took the interrupt that another one had sent */
+	__u64 rearmed; /* when the device was armed anew after the interrupt before */
 	__u32 tid, cpu, by, flags;
 	__u32 since_state; /* the state it slept in */
 	__u32 losses; /* how many; the first ones are listed */

@@ -44,6 +44,7 @@ struct cpu {
 	u32 in_tick, timer;
 	u64 end, head, handler_began, idle_since;
 	u32 handler, softirq, woke, pad;
+	u64 rearmed; /* when the timer's device was, after its interrupt */
 	u64 called; /* an idle CPU, by another one, the first time since a watched thread was woken for it */
 	u64 set_aside, freed; /* a watched thread whose group has no time left; when it had again */
 	struct deferral deferred, serving; /* not served yet; being served */

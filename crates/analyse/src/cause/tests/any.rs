@@ -39,6 +39,7 @@ fn any_woken() -> impl Strategy<Value = WokenBy> {
                 interrupt,
                 interrupted,
                 idle_since,
+                rearmed: interrupt.filter(|at| *at > served),
                 first_served,
                 served,
                 deferred,
