@@ -71,6 +71,10 @@ pub struct Expiry {
     /// If nobody had, since when.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_since: Option<MonotonicTime>,
+    /// Where the device that interrupts is armed anew only after the interrupt before (Linux 7.1 and later): when that was, if it
+    /// was past the time asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rearmed: Option<MonotonicTime>,
     /// When the first timer of the interrupt was served.
     pub first_served: MonotonicTime,
     /// When this one was.

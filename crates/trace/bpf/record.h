@@ -46,6 +46,7 @@ struct record {
 	__u64 called; /* when its CPU, which was idle, took the interrupt that another one had sent */
 	__u64 next_timer; /* when the first timer after its own was served in the interrupt that woke it */
 	__u64 stolen; /* by the hypervisor from its CPU since the sleep before began, where it was the same CPU */
+	__u64 rearmed; /* when the device was armed anew after the interrupt before */
 	__u32 tid, cpu, by, flags;
 	__u32 since_state; /* the state it slept in */
 	__u32 losses; /* how many; the first ones are listed */

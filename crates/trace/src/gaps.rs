@@ -119,6 +119,7 @@ mod tests {
             interrupt: None,
             interrupted: hog(),
             idle_since: None,
+            rearmed: None,
             first_served: at(80),
             served: at(90),
             deferred,

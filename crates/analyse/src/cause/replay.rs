@@ -35,8 +35,8 @@ fn captured_traces_have_their_parts() {
     let traces = traces();
     assert_eq!(
         traces.len(),
-        15,
-        "one of each tracer, here and in Debian's 6.1 kernels for two architectures"
+        18,
+        "one of each tracer, here, in Debian's 6.1 kernels for two architectures, and in its 7.2"
     );
     for path in traces {
         let trace: Trace = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();

@@ -182,6 +182,7 @@ pub(super) mod testing {
             interrupt: Some(at(expected + 40)),
             interrupted: idle.clone(),
             idle_since: None,
+            rearmed: None,
             first_served: at(expected + 50),
             served: at(expected + 50),
             deferred: None,

@@ -56,6 +56,28 @@ int BPF_PROG(timer_served, struct hrtimer *timer)
 	return 0;
 }
 
+/* Since Linux 7.1 the timer's device is armed anew after its interrupt, by the kernel on its way out of it or at the end of a
+ * switch. On its way out, nobody has the CPU yet whom the interrupt came upon: it lasts until then. */
+SEC("tp_btf/hrtimer_rearm")
+int BPF_PROG(rearmed, s64 next, _Bool deferred)
+{
+	struct cpu *c;
+	if (!deferred || !(c = here()))
+		return 0;
+	u64 now = c->rearmed = bpf_ktime_get_ns();
+	if (!c->waiting)
+		return 0;
+	struct event *last = &c->ring[(c->head - 1) & MASK];
+	u32 kind = last->kind, id = last->id;
+	if (kind != TICK && kind != INTERRUPT)
+		return 0;
+	u64 *end = &c->end[(c->over - 1) & (KEPT - 1)];
+	if (*end == last->until)
+		*end = now;
+	push(c, now, kind, id, 0);
+	return 0;
+}
+
 static __always_inline int called(void)
 {
 	struct cpu *c = here();

@@ -47,6 +47,7 @@ struct cpu {
 	u32 handler, softirq;
 	u32 woke; /* a watched thread, in the interrupt that it is in; 2: and no timer was served since */
 	u32 ahead; /* of real-time threads that are ready: the current thread, an ordinary one */
+	u64 rearmed; /* when the timer's device was, after its interrupt */
 	u64 called; /* an idle CPU, by another one, the first time since a watched thread was woken for it */
 	u64 set_aside, freed; /* a watched thread whose group has no time left; when it had again */
 	struct deferral deferred, serving; /* not served yet; being served */

@@ -14,6 +14,8 @@ static __always_inline void woken_by_timer(struct thread *s, struct cpu *c)
 	r->served = c->served;
 	r->interrupt = c->in_tick ? c->interrupt : c->handler ? c->handler_began : 0;
 	r->flags = BY_TIMER;
+	if (r->interrupt && c->rearmed < r->interrupt)
+		r->rearmed = c->rearmed;
 	if (r->interrupt || !c->serving.at)
 		return;
 	r->deferred = c->serving.at;
@@ -91,7 +93,7 @@ int BPF_PROG(waking, struct task_struct *p)
 	}
 	s->stage = left ? WOKEN : NEVER_LEFT;
 	r->flags = 0;
-	r->deferred = 0;
+	r->deferred = r->rearmed = 0;
 	if (c->timer)
 		woken_by_timer(s, c);
 	woken_by(r, c);
@@ -129,7 +131,7 @@ int BPF_PROG(has_passed, struct hrtimer *timer)
 	r->first_served = r->served = r->waking = r->runnable = now;
 	r->tid = r->by = p->pid;
 	copy(r->by_comm, p->comm);
-	r->interrupt = r->deferred = r->idle_since = 0;
+	r->interrupt = r->deferred = r->idle_since = r->rearmed = 0;
 	begins_anew(s);
 	return 0;
 }

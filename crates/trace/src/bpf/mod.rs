@@ -29,11 +29,12 @@ const WATCHED: usize = 4;
 /// No process has this id.
 const NOBODY: u32 = u32::MAX;
 
-const PROGRAMS: [Program; 19] = [
+const PROGRAMS: [Program; 20] = [
     helpful("tick_begins", "local_timer_entry", TIMER_INTERRUPTS),
     helpful("tick_ends", "local_timer_exit", TIMER_INTERRUPTS),
     helpful("timer_served", "hrtimer_expire_entry", AllBut(TracerGap::Timers)),
     helpful("has_passed", "hrtimer_start_expired", Without::All),
+    helpful("rearmed", "hrtimer_rearm", Without::All),
     helpful("handler_begins", "irq_handler_entry", AllBut(TracerGap::Interrupts)),
     helpful("handler_ends", "irq_handler_exit", AllBut(TracerGap::Interrupts)),
     helpful("deferred", "softirq_raise", AllBut(TracerGap::Softirqs)),

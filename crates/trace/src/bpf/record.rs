@@ -38,6 +38,7 @@ pub(super) fn parse(bytes: &[u8], interrupts: &mut Interrupts) -> Option<TracedS
         (fields.time_if_seen()?, fields.time_if_seen()?, fields.span()?);
     let (deferred, idle_since) = (fields.time_if_seen()?, fields.time_if_seen()?);
     let (called, next_timer, stolen) = (fields.time_if_seen()?, fields.time_if_seen()?, fields.span()?);
+    let rearmed = fields.time_if_seen()?.filter(|at| *at > soft);
     let (tid, cpu, by, flags) = (fields.u32()?, fields.u32()?, fields.u32()?, fields.u32()?);
     let (state, losses, stopper, occupants) = (fields.u32()?, fields.u32()?, fields.u32()?, fields.u32()?);
     let (by_comm, stopper_comm) = (fields.comm()?, fields.comm()?);
@@ -66,6 +67,7 @@ pub(super) fn parse(bytes: &[u8], interrupts: &mut Interrupts) -> Option<TracedS
             interrupt,
             interrupted,
             idle_since,
+            rearmed,
             first_served,
             served,
             deferred,
@@ -186,7 +188,7 @@ mod tests {
     }
 
     /// A record as the kernel's side lays it out: `times`, `numbers`, names, losses, occupants.
-    fn record(times: [u64; 17], numbers: [u32; 8], occupants: &[(u64, u32, u32, &str)]) -> Vec<u8> {
+    fn record(times: [u64; 18], numbers: [u32; 8], occupants: &[(u64, u32, u32, &str)]) -> Vec<u8> {
         let mut bytes: Vec<u8> = times.iter().flat_map(|time| time.to_ne_bytes()).collect();
         bytes.extend(numbers.iter().flat_map(|number| number.to_ne_bytes()));
         bytes.extend(comm("waker").iter().chain(&comm("stopper")));
@@ -206,7 +208,8 @@ mod tests {
     #[test]
     fn a_record_is_read_field_by_field() {
         let times = [
-            100, 1_000, 1_050, 1_100, 1_120, 1_130, 1_135, 1_150, 1_200, 0, 1_300, 5, 0, 90, 1_180, 1_140, 30,
+            100, 1_000, 1_050, 1_100, 1_120, 1_130, 1_135, 1_150, 1_200, 0, 1_300, 5, 0, 90, 1_180, 1_140,
+            30, 1_060,
         ];
         let numbers = [7, 1, 0, BY_TIMER | MIGRATED, 1, 1, 0, 5];
         let lost = [(3, 9, LOST_TO, "thief"), (2, 3, LOST_TO | 2, ""), (5, 9, 2 * LOST_TO, "none")];
@@ -236,11 +239,13 @@ mod tests {
         let names: Vec<_> = one.occupants.iter().map(|one| (one.who.holder, one.who.name.as_str())).collect();
         assert_eq!(names, [(Holder::Thread, "hog"), (Holder::Softirq, "NET_RX")]);
         assert_eq!((expiry.deferred.as_ref(), expiry.idle_since), (None, Some(at(90))));
+        assert_eq!(expiry.rearmed, Some(at(1_060)));
     }
 
     #[test]
     fn who_kept_a_timer_from_its_softirq_is_told_apart() {
-        let times = [100, 1_000, 1_050, 0, 1_480, 1_490, 1_495, 1_495, 1_600, 0, 1_700, 0, 1_100, 0, 0, 0, 0];
+        let times =
+            [100, 1_000, 1_050, 0, 1_480, 1_490, 1_495, 1_495, 1_600, 0, 1_700, 0, 1_100, 0, 0, 0, 0, 0];
         let numbers = [7, 1, 9, BY_TIMER, 1, 0, 0, 3];
         let waited = [(30, 15, 0, "ktimers/0"), (380, 9, BEFORE, "hog"), (10, 8, BEFORE | 2, "")];
         let one = parse(&record(times, numbers, &waited), &mut Interrupts::default()).unwrap();
@@ -259,7 +264,7 @@ mod tests {
     #[test]
     fn who_ran_ahead_of_real_time_threads_did_so_for_them_alone() {
         let holder = |flags: u32| {
-            let bytes = record([1; 17], [7, 1, 0, flags, 1, 0, 0, 1], &[(30, 9, 5, "batch")]);
+            let bytes = record([1; 18], [7, 1, 0, flags, 1, 0, 0, 1], &[(30, 9, 5, "batch")]);
             let one = parse(&bytes, &mut Interrupts::default()).unwrap();
             (one.occupants[0].who.holder, one.occupants[0].who.name.clone())
         };
@@ -270,7 +275,7 @@ mod tests {
     #[test]
     fn a_stop_names_who_sent_it() {
         let numbers = [7, 1, 44, 0, 0x104, 0, 44, 0];
-        let one = parse(&record([1; 17], numbers, &[]), &mut Interrupts::default()).unwrap();
+        let one = parse(&record([1; 18], numbers, &[]), &mut Interrupts::default()).unwrap();
         let Asleep::Stopped(Some(who)) = one.asleep else { panic!() };
         assert_eq!((who.pid, who.name.as_str()), (Some(44), "stopper"));
         let WokenBy::Other(who) = one.woken_by else { panic!() };
@@ -279,7 +284,7 @@ mod tests {
 
     #[test]
     fn what_is_cut_short_is_no_record() {
-        let bytes = record([1; 17], [7, 1, 0, 1, 1, 0, 0, 2], &[(30, 9, 0, "hog")]);
+        let bytes = record([1; 18], [7, 1, 0, 1, 1, 0, 0, 2], &[(30, 9, 0, "hog")]);
         assert_eq!(parse(&bytes, &mut Interrupts::default()), None);
         assert_eq!(parse(&bytes[..50], &mut Interrupts::default()), None);
     }

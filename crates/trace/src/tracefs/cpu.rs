@@ -32,6 +32,10 @@ pub(super) struct Cpu {
     /// Whether the thread, an ordinary one, runs ahead of real-time ones that are ready.
     ahead: bool,
     served: Option<Served>,
+    /// When the timer's device was last armed after its interrupt.
+    rearmed: Option<MonotonicTime>,
+    /// The interrupt that was over at the event before, and when.
+    over: Option<(Has, MonotonicTime)>,
     /// What an interrupt left to the softirq of timers, and what that one is at.
     deferred: Option<Deferral>,
     serving: Option<Deferral>,
@@ -74,8 +78,8 @@ impl Cpu {
     /// CPU, as on PREEMPT_RT.
     pub(super) fn switch(&mut self, next: u32, comm: Comm, ahead: bool, at: MonotonicTime) {
         let (deferred, serving) = (self.deferred.take(), self.serving.take());
-        let (thread, switched) = (Some((next, comm)), Some(at));
-        *self = Self { thread, switched, ahead, deferred, serving, ..Self::default() };
+        let (thread, switched, rearmed) = (Some((next, comm)), Some(at), self.rearmed);
+        *self = Self { thread, switched, ahead, deferred, serving, rearmed, ..Self::default() };
     }
 
     /// Whether an ordinary thread gets it that a real-time one would go on with, or one after such a one: the kernel's fair
@@ -112,9 +116,20 @@ impl Cpu {
         (self.tick, self.served) = (Some(at), None);
     }
 
-    pub(super) fn tick_ends(&mut self) {
+    pub(super) fn tick_ends(&mut self, at: MonotonicTime) {
+        self.over = Some((Has::Tick, at));
         self.tick = None;
         self.timers_are_done();
+    }
+
+    /// The interrupt that was over at the event before; no other event has come since.
+    pub(super) fn take_over(&mut self) -> Option<(Has, MonotonicTime)> {
+        self.over.take()
+    }
+
+    /// The device is armed.
+    pub(super) fn rearmed(&mut self, at: MonotonicTime) {
+        self.rearmed = Some(at);
     }
 
     pub(super) fn handler_begins(&mut self, interrupt: u32, at: MonotonicTime) {
@@ -124,8 +139,8 @@ impl Cpu {
         }
     }
 
-    pub(super) fn handler_ends(&mut self) {
-        self.handler = None;
+    pub(super) fn handler_ends(&mut self, at: MonotonicTime) {
+        self.over = self.handler.take().map(|(interrupt, _)| (Has::Handler(interrupt), at));
         if self.tick.is_none() {
             self.timers_are_done();
         }
@@ -173,12 +188,24 @@ impl Cpu {
         // Whatever interrupt it was that no event tells of, it was there by then.
         let unseen = (self.softirq.is_none() && self.serving.is_none()).then_some(served.first);
         let interrupt = self.tick.or(handler).or(unseen);
+        let before = |at: &MonotonicTime| *at > soft && interrupt.is_some_and(|came| *at < came);
+        let rearmed = self.rearmed.filter(before);
         let interrupted = self.waker().named(names);
         let deferral = self.serving.as_ref().filter(|_| interrupt.is_none());
         let deferred = deferral.map(|deferral| deferral.deferred_since(soft, served.at, names));
         let idle_since = deferral.map_or_else(|| self.idle_since(), Deferral::idle_since);
         let (first_served, served) = (served.first, served.at);
-        Some(Expiry { soft, hard, interrupt, interrupted, idle_since, first_served, served, deferred })
+        Some(Expiry {
+            soft,
+            hard,
+            interrupt,
+            interrupted,
+            idle_since,
+            rearmed,
+            first_served,
+            served,
+            deferred,
+        })
     }
 
     /// Who wakes somebody now; of a timer, whom its interrupt came upon.

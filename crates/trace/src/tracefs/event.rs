@@ -56,6 +56,8 @@ pub(super) enum What {
     },
     /// A timer was to be set to a time that has passed: the thread does not sleep.
     TimerPassed,
+    /// The device that interrupts for timers, which was not armed since its interrupt, is armed anew.
+    Rearmed,
     /// A timer is served.
     TimerServed {
         timer: u64,
@@ -157,6 +159,10 @@ pub(super) fn reader(name: &str, format: &Format) -> Result<Reader, Unreadable> 
         "hrtimer_expire_entry" => {
             let timer = number("hrtimer")?;
             Box::new(move |record| Some(What::TimerServed { timer: timer.number(record)? }))
+        }
+        "hrtimer_rearm" => {
+            let deferred = number("deferred")?;
+            Box::new(move |record| (deferred.id(record)? != 0).then_some(What::Rearmed))
         }
         "irq_handler_entry" => {
             let interrupt = number("irq")?;

@@ -65,7 +65,13 @@ impl Follower {
         if let What::Switch { comm, .. } = event.what {
             cpu.is_called(comm);
         }
-        let holder = if is_known { cpu.holder() } else { Has::NotSeen };
+        // On its way out of an interrupt the kernel arms the timer's device: whom it came upon has the CPU only then.
+        let over = cpu.take_over().filter(|_| event.what == What::Rearmed);
+        let holder = match over {
+            Some((interrupt, _)) => interrupt,
+            None if is_known => cpu.holder(),
+            None => Has::NotSeen,
+        };
         for thread in self.threads.values_mut().filter(|thread| thread.waits_for(event.cpu)) {
             thread.charge(holder, event.at);
         }
@@ -78,7 +84,16 @@ impl Follower {
             What::Switch { .. } => self.switch(event, seen),
             What::Waking { thread, on } => self.waking(thread, on, event, seen),
             What::TimerPassed => self.timer_passed(event, seen),
+            What::Rearmed => self.rearmed(event, over.map(|(_, ended)| ended)),
             _ => self.passing(event),
+        }
+    }
+
+    /// The interrupt that had `ended` lasts until now.
+    fn rearmed(&mut self, event: &Event, ended: Option<MonotonicTime>) {
+        self.cpus.entry(event.cpu).or_default().rearmed(event.at);
+        for thread in self.threads.values_mut() {
+            ended.into_iter().for_each(|ended| thread.interrupt_goes_on(event.cpu, ended, event.at));
         }
     }
 
@@ -113,12 +128,12 @@ impl Follower {
         match event.what {
             What::TickBegins => cpu.tick_begins(event.at),
             What::TickEnds => {
-                cpu.tick_ends();
+                cpu.tick_ends(event.at);
                 self.interrupt_ends(event);
             }
             What::HandlerBegins { interrupt } => cpu.handler_begins(interrupt, event.at),
             What::HandlerEnds => {
-                cpu.handler_ends();
+                cpu.handler_ends(event.at);
                 self.interrupt_ends(event);
             }
             What::SoftirqBegins { vector } => cpu.softirq_begins(vector),
@@ -140,6 +155,7 @@ impl Follower {
             }
             What::TimerSet { .. }
             | What::TimerPassed
+            | What::Rearmed
             | What::Missed
             | What::Switch { .. }
             | What::Waking { .. } => {}

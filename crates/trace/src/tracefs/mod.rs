@@ -34,7 +34,8 @@ use follow::Follower;
 use instance::Instance;
 use page::{Item, Layout, items};
 use readable::{
-    HRTIMER_PASSED, HRTIMER_START, PAGE_FAULT, Readable, SCHED_MIGRATE, SCHED_WAKING, SOFTIRQ_RAISE,
+    HRTIMER_PASSED, HRTIMER_REARM, HRTIMER_START, PAGE_FAULT, Readable, SCHED_MIGRATE, SCHED_WAKING,
+    SOFTIRQ_RAISE,
 };
 
 /// Events of followed threads alone, with the field that has the thread: others need not take room.
@@ -125,10 +126,12 @@ impl Tracefs {
             };
             self.instance.set(&format!("{place}/filter"), &filter)?;
         }
-        match self.events.iter().find(|place| place.ends_with(SOFTIRQ_RAISE)) {
-            Some(place) => self.instance.set(&format!("{place}/filter"), &format!("vec=={HRTIMER}")),
-            None => Ok(()),
-        }
+        let of_interest =
+            [(SOFTIRQ_RAISE, format!("vec=={HRTIMER}")), (HRTIMER_REARM, "deferred==1".to_owned())];
+        of_interest.iter().try_for_each(|(event, filter)| {
+            let place = self.events.iter().find(|place| place.ends_with(event));
+            place.map_or(Ok(()), |place| self.instance.set(&format!("{place}/filter"), filter))
+        })
     }
 
     fn enable(&self, on: bool) -> Result<(), TracerRefusal> {

@@ -8,13 +8,14 @@ use crate::gaps::Without::AllBut;
 use crate::gaps::{Gaps, TIMER_INTERRUPTS, Without};
 
 /// The events, each with its system, and what can be done without.
-pub(super) const EVENTS: [(&str, &str, Without); 15] = [
+pub(super) const EVENTS: [(&str, &str, Without); 16] = [
     ("sched", "sched_switch", Without::Nothing),
     ("sched", SCHED_WAKING, Without::Nothing),
     ("sched", SCHED_MIGRATE, Without::Nothing),
     ("timer", HRTIMER_START, AllBut(TracerGap::Timers)),
     ("timer", HRTIMER_PASSED, Without::All),
     ("timer", "hrtimer_expire_entry", AllBut(TracerGap::Timers)),
+    ("timer", HRTIMER_REARM, Without::All),
     ("irq", "irq_handler_entry", AllBut(TracerGap::Interrupts)),
     ("irq", "irq_handler_exit", AllBut(TracerGap::Interrupts)),
     ("irq", SOFTIRQ_RAISE, AllBut(TracerGap::Softirqs)),
@@ -31,6 +32,8 @@ pub(super) const SCHED_MIGRATE: &str = "sched_migrate_task";
 pub(super) const HRTIMER_START: &str = "hrtimer_start";
 /// Since Linux 7.1.
 pub(super) const HRTIMER_PASSED: &str = "hrtimer_start_expired";
+/// Since Linux 7.1, where the device is armed after the interrupt.
+pub(super) const HRTIMER_REARM: &str = "hrtimer_rearm";
 pub(super) const SOFTIRQ_RAISE: &str = "softirq_raise";
 pub(super) const PAGE_FAULT: &str = "page_fault_user";
 

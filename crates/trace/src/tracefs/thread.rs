@@ -146,6 +146,14 @@ impl FollowedThread {
         }
     }
 
+    /// An interrupt of that CPU had seemed to be over, and is only now.
+    pub(super) fn interrupt_goes_on(&mut self, cpu: u32, ended: MonotonicTime, at: MonotonicTime) {
+        let from_its_end = self.sleep.as_ref().is_some_and(|sleep| sleep.runnable == ended);
+        if self.stage == Stage::Woken && self.cpu == cpu && from_its_end {
+            self.waits_from(at);
+        }
+    }
+
     /// It is switched in.
     pub(super) fn gets(&mut self, cpu: u32, at: MonotonicTime, names: &mut Interrupts) {
         if self.is_off() {

@@ -45,6 +45,7 @@ fn any_woken() -> impl Strategy<Value = WokenBy> {
                 interrupt,
                 interrupted,
                 idle_since,
+                rearmed: interrupt.filter(|at| *at > served),
                 first_served,
                 served,
                 deferred,

@@ -17,6 +17,7 @@ fn wake_ups_find_their_own_sleeps() {
             served: later(at(1_130)),
             deferred: None,
             idle_since: None,
+            rearmed: None,
         });
         one.asleep_since = one.asleep_since.map(later);
         (one.waking, one.runnable) = (later(one.waking), later(one.runnable));

@@ -50,6 +50,7 @@ fn timely() -> TracedSleep {
             served: at(1_130),
             deferred: None,
             idle_since: None,
+            rearmed: None,
         }),
         waking: at(1_135),
         runnable: at(1_150),

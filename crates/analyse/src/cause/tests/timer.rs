@@ -75,6 +75,7 @@ fn a_late_interrupt_is_blamed_by_what_the_cpu_did() {
             served: interrupt,
             deferred: None,
             idle_since: None,
+            rearmed: None,
         });
         let wakeup = Wakeup { ran: at(100_000), ..WAKEUP };
         let known = decompose(wakeup, None, &[one], false).unwrap();
@@ -95,6 +96,25 @@ fn a_cpu_that_was_busy_until_late_was_not_leaving_idle_before() {
     let parts = known.wakeup.parts[1..3].iter().map(|one| (one.cause.kind, one.ns.as_nanos()));
     assert_eq!(parts.collect::<Vec<_>>(), [(CauseKind::Undetermined, 30_000), (CauseKind::IdleExit, 10_000)]);
     whole(&known, wakeup);
+}
+
+#[test]
+fn until_the_device_is_armed_anew_a_late_interrupt_is_the_kernels() {
+    // 1050 the slack's end, the device is armed at 21050, the interrupt comes over the hog at 41050.
+    for (rearmed, kernels) in [(None, 0), (Some(at(21_050)), 20_000), (Some(at(1_020)), 0)] {
+        let mut one = timely();
+        let WokenBy::Timer(expiry) = &mut one.woken_by else { panic!() };
+        (expiry.interrupt, expiry.rearmed) = (Some(at(41_050)), rearmed);
+        expiry.interrupted = thread(9, "hog");
+        let wakeup = Wakeup { ran: at(100_000), ..WAKEUP };
+        let known = decompose(wakeup, None, &[one], false).unwrap();
+        let delivered = known.wakeup.parts.iter().filter(|one| one.cause.part == Part::InterruptDelivery);
+        let by = |kind| -> u64 {
+            delivered.clone().filter(|one| one.cause.kind == kind).map(|one| one.ns.as_nanos()).sum()
+        };
+        assert_eq!((by(CauseKind::Kernel), by(CauseKind::Undetermined)), (kernels, 40_000 - kernels));
+        whole(&known, wakeup);
+    }
 }
 
 #[test]
@@ -119,6 +139,7 @@ fn a_timer_left_to_a_thread_waits_behind_whoever_has_the_cpu() {
         served: at(1_190),
         deferred: Some(deferred),
         idle_since: None,
+        rearmed: None,
     });
     (one.waking, one.runnable) = (at(1_195), at(1_195));
     one.occupants = vec![Occupant { who: thread(15, "ktimers/0"), ns: span(5) }];

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use howlate_model::{TracerGap, TracerRefusal};
 
 use super::super::OF_THREADS;
-use super::super::readable::{EVENTS, HRTIMER_PASSED, Readable};
+use super::super::readable::{EVENTS, HRTIMER_PASSED, HRTIMER_REARM, Readable};
 use super::*;
 use crate::gaps::{Gap, Without};
 
@@ -33,8 +33,9 @@ fn formats_of_one() -> String {
 fn wrong(formats: &str) -> Vec<String> {
     let read = |(_, event, _): &(&str, &str, Without)| {
         let Some((_, text)) = formats_in(formats).find(|(name, _)| name == event) else {
-            // Linux 7.0 and before set every timer.
-            return (*event != HRTIMER_PASSED).then(|| format!("there is no event {event}"));
+            // Linux 7.0 and before set every timer, and arm the device in its interrupt.
+            return (![HRTIMER_PASSED, HRTIMER_REARM].contains(event))
+                .then(|| format!("there is no event {event}"));
         };
         let format = Format::parse(text).unwrap();
         let mut fields = OF_THREADS.iter().filter(|(of, _)| of == event).map(|(_, field)| field);

@@ -131,3 +131,47 @@ fn a_timer_on_another_clock_is_not_one_of_these() {
     events[1].what = What::TimerSet { timer: TIMER, soft, hard };
     assert!(matches!(follow(&events)[0].woken_by, WokenBy::Other(_)));
 }
+
+/// Since Linux 7.1: 1150 the interrupt's end, 1160 the device is armed, 1200 switched in.
+#[test]
+fn an_interrupt_lasts_until_its_device_is_armed_anew() {
+    let mut events = timely(8);
+    events.insert(8, event(1_160, 0, 8, What::Rearmed));
+    let one = &follow(&events)[0];
+    assert_eq!(one.runnable, at(1_160));
+    assert_eq!(occupants(one), [(Holder::Thread, "t8", 40)]);
+    // At the end of a switch, it is nobody's wait any more.
+    events.swap(8, 9);
+    (events[8].at, events[9].at, events[9].pid) = (at(1_155), at(1_160), ME);
+    let one = &follow(&events)[0];
+    assert_eq!((one.runnable, one.switched_in), (at(1_150), Some(at(1_155))));
+    assert_eq!(occupants(one), [(Holder::Thread, "t8", 5)]);
+}
+
+#[test]
+fn who_waits_already_waits_for_the_interrupt_until_then() {
+    let mut events = timely(8);
+    events.truncate(8);
+    events.extend([
+        event(1_170, 0, 8, What::TickBegins),
+        event(1_180, 0, 8, What::TickEnds),
+        event(1_190, 0, 8, What::Rearmed),
+        switch(1_200, 0, (8, 0), ME),
+        switch(1_300, 0, (ME, 1), 8),
+    ]);
+    let one = &follow(&events)[0];
+    assert_eq!(one.runnable, at(1_150));
+    assert_eq!(occupants(one), [(Holder::Thread, "t8", 20 + 10), (Holder::Interrupt, "local_timer", 20)]);
+}
+
+#[test]
+fn a_timer_that_came_due_before_its_device_was_armed_says_when_that_was() {
+    for (armed, told) in [(1_060, Some(at(1_060))), (990, None)] {
+        let mut events = timely(8);
+        events.insert(3, event(armed, 0, 8, What::Rearmed));
+        // The one after its own interrupt is none of its.
+        events.insert(9, event(1_160, 0, 8, What::Rearmed));
+        let WokenBy::Timer(expiry) = &follow(&events)[0].woken_by.clone() else { panic!() };
+        assert_eq!(expiry.rearmed, told);
+    }
+}
