@@ -18,9 +18,10 @@ const SOFTIRQS: Span = Span::from_millis(2);
 /// Charges the parts that are longer than what they are charged to can take to the hypervisor, as far as it has `stolen` at least
 /// half of their time; otherwise to nobody.
 pub(super) fn doubt(parts: &mut [Segment], stolen: Span) {
+    let whole = parts.iter().map(|part| part.ns).fold(Span::ZERO, Span::plus);
     let mut left = stolen;
     for part in parts {
-        if most(part).is_none_or(|most| part.ns <= most) {
+        if most(part, whole).is_none_or(|most| part.ns <= most) {
             continue;
         }
         if left >= Span::from_nanos(part.ns.as_nanos().div_ceil(2)) {
@@ -33,12 +34,15 @@ pub(super) fn doubt(parts: &mut [Segment], stolen: Span) {
     }
 }
 
-/// What whoever a part is charged to can take at most; `None`: any time. A sender is not the kernel: it can lose its CPU.
-fn most(part: &Segment) -> Option<Span> {
+/// What whoever a part is charged to can take at most of a `whole` wake-up; `None`: any time. A sender is not the kernel: it can
+/// lose its CPU. All that a softirq had in one wait is one part: of many short times, others have had the CPU in between.
+fn most(part: &Segment, whole: Span) -> Option<Span> {
     match (part.cause.part, part.cause.kind) {
         (Part::Sending, CauseKind::Kernel) => None,
         (_, CauseKind::Kernel | CauseKind::Migration) => Some(OWN_WAY),
-        (_, CauseKind::Softirq | CauseKind::Interrupt) => Some(SOFTIRQS),
+        (_, CauseKind::Softirq | CauseKind::Interrupt) => {
+            Some(SOFTIRQS.max(Span::from_nanos(whole.as_nanos() / 2)))
+        }
         // Nobody knows, but for what follows from a witness.
         (Part::InterruptDelivery, CauseKind::Undetermined) => Some(PLAIN_DELIVERY),
         _ => None,

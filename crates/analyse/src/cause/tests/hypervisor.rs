@@ -71,3 +71,20 @@ fn the_usual_way_and_other_threads_stay_what_they_are() {
     let waited = TracedSleep { occupants: vec![hog], ..usual };
     assert_eq!(kinds(&waited, 1_240)[5], CauseKind::Thread);
 }
+
+#[test]
+fn many_short_softirqs_among_others_are_no_hole() {
+    let net = Who { holder: Holder::Softirq, pid: None, name: "NET_RX".into() };
+    let kind = |hogs: u64| {
+        let occupants = vec![
+            Occupant { who: net.clone(), ns: span(4_000_000) },
+            Occupant { who: thread(9, "hog"), ns: span(hogs) },
+        ];
+        let ends = at(1_150 + 4_000_000 + i64::try_from(hogs).unwrap());
+        let one = TracedSleep { occupants, switched_in: Some(ends), stolen: Some(Span::ZERO), ..timely() };
+        let wakeup = Wakeup { ran: ends.plus(span(40)), ..WAKEUP };
+        decompose(wakeup, None, &[one], false).unwrap().wakeup.parts[5].cause.kind
+    };
+    assert_eq!(kind(1_000_000), CauseKind::Undetermined);
+    assert_eq!(kind(5_000_000), CauseKind::Softirq);
+}
