@@ -14,7 +14,8 @@ use howlate_model::{
     Wakeup, Who, WokenBy,
 };
 
-use super::hypervisor::{OWN_WAY, doubt};
+use super::bounds::{OWN_WAY, PLAIN_DELIVERY};
+use super::hypervisor::doubt;
 use super::line::{Charge, TimeLine};
 
 /// A wake-up split into its parts, and how well the readings fitted.
@@ -25,10 +26,6 @@ pub struct Decomposed {
     /// Readings that had to be moved because they were out of order.
     pub clamped: u64,
 }
-
-/// An interrupt that reaches a CPU at work takes this long at most without anything being in its way; the same bound
-/// as that of the kernel's own analysis (`rtla timerlat --auto-analysis`), which looks for reasons above 10 µs.
-pub(super) const PLAIN_DELIVERY: Span = Span::from_micros(10);
 
 /// An ordinary thread that got the CPU ahead of a real-time one gives way to the next as to any other, where the kernel has
 /// moved the one that it had kept off elsewhere: within the time that the kernel keeps preemption off, which is part of its

@@ -4,16 +4,7 @@
 
 use howlate_model::{CauseKind, Part, Segment, Span};
 
-use super::decompose::PLAIN_DELIVERY;
-
-/// A part of the kernel's own way takes less than this. All of that way together takes 55 µs at most in 100 million wake-ups of
-/// a machine of OSADL's, and the safe bound of a desktop's is 98 µs (de Oliveira and others, "Demystifying the Real-Time Linux
-/// Scheduling Latency", ECRTS 2020, <https://doi.org/10.4230/LIPIcs.ECRTS.2020.9>).
-pub(super) const OWN_WAY: Span = Span::from_micros(100);
-
-/// After so long the kernel leaves the rest of its softirqs to a thread: `MAX_SOFTIRQ_TIME` of its `softirq.c`. A handler, which
-/// keeps all other interrupts waiting, is to be done sooner.
-const SOFTIRQS: Span = Span::from_millis(2);
+use super::bounds::{OWN_WAY, PLAIN_DELIVERY, SOFTIRQS};
 
 /// Charges the parts that are longer than what they are charged to can take to the hypervisor, as far as it has `stolen` at least
 /// half of their time; otherwise to nobody.
