@@ -46,6 +46,22 @@ fn a_hole_in_a_guest_is_nobodys_without_a_witness_and_the_hypervisors_with_one()
 }
 
 #[test]
+fn a_late_interrupt_has_a_witness_as_well() {
+    let kind = |stolen: Option<u64>| {
+        let mut one = TracedSleep { stolen: stolen.map(span), ..timely() };
+        let WokenBy::Timer(expiry) = &mut one.woken_by else { unreachable!() };
+        (expiry.interrupt, expiry.interrupted) = (Some(at(61_050)), thread(9, "hog"));
+        let wakeup = Wakeup { ran: at(70_000), ..WAKEUP };
+        let delivery = decompose(wakeup, None, &[one], false).unwrap().wakeup.parts.swap_remove(1);
+        assert_eq!((delivery.cause.part, delivery.ns), (Part::InterruptDelivery, span(60_000)));
+        (delivery.cause.kind, delivery.cause.name, delivery.pid)
+    };
+    let nobody_knows = (CauseKind::Undetermined, "hog".to_owned(), Some(9));
+    assert_eq!([kind(None), kind(Some(29_999))], [nobody_knows.clone(), nobody_knows]);
+    assert_eq!(kind(Some(30_000)), (CauseKind::Hypervisor, String::new(), None));
+}
+
+#[test]
 fn what_was_stolen_explains_no_more_than_that() {
     let hole = HOLE.unsigned_abs();
     let mut one = TracedSleep { stolen: Some(span(hole)), ..timely() };
