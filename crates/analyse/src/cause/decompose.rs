@@ -14,7 +14,8 @@ use howlate_model::{
     Wakeup, Who, WokenBy,
 };
 
-use super::hypervisor::{OWN_WAY, PLAIN_DELIVERY, doubt};
+use super::bounds::{OWN_WAY, PLAIN_DELIVERY};
+use super::hypervisor::doubt;
 use super::line::{Charge, TimeLine};
 
 /// A wake-up split into its parts, and how well the readings fitted.
@@ -148,10 +149,6 @@ fn timer(line: &mut TimeLine, expiry: &Expiry) {
     let came = expiry.interrupt.or(deferred.map(|one| one.interrupt)).unwrap_or(expiry.first_served);
     line.cut_as_far(expiry.hard.min(came), Charge::from_wakeup(Part::TimerSlack, CauseKind::TimerSlack));
     let Some(interrupt) = expiry.interrupt else { return softirq(line, expiry) };
-    // Before that no interrupt could come, whoever had the CPU.
-    if let Some(rearmed) = expiry.rearmed {
-        line.cut_as_far(rearmed.min(interrupt), Charge::kernel(Part::InterruptDelivery));
-    }
     deliver(line, &expiry.interrupted, expiry.idle_since, interrupt);
     line.cut_as_far(expiry.first_served, Charge::kernel(Part::InterruptEntry));
     line.cut_as_far(expiry.served, Charge::from_wakeup(Part::OtherTimers, CauseKind::OtherTimers));

@@ -4,25 +4,15 @@
 
 use howlate_model::{CauseKind, Part, Segment, Span};
 
-/// An interrupt that reaches a CPU at work takes this long at most without anything being in its way; the same bound
-/// as that of the kernel's own analysis (`rtla timerlat --auto-analysis`), which looks for reasons above 10 µs.
-pub(super) const PLAIN_DELIVERY: Span = Span::from_micros(10);
-
-/// A part of the kernel's own way takes less than this. All of that way together takes 55 µs at most in 100 million wake-ups of
-/// a machine of OSADL's, and the safe bound of a desktop's is 98 µs (de Oliveira and others, "Demystifying the Real-Time Linux
-/// Scheduling Latency", ECRTS 2020, <https://doi.org/10.4230/LIPIcs.ECRTS.2020.9>).
-pub(super) const OWN_WAY: Span = Span::from_micros(100);
-
-/// After so long the kernel leaves the rest of its softirqs to a thread: `MAX_SOFTIRQ_TIME` of its `softirq.c`. A handler, which
-/// keeps all other interrupts waiting, is to be done sooner.
-const SOFTIRQS: Span = Span::from_millis(2);
+use super::bounds::{OWN_WAY, PLAIN_DELIVERY, SOFTIRQS};
 
 /// Charges the parts that are longer than what they are charged to can take to the hypervisor, as far as it has `stolen` at least
 /// half of their time; otherwise to nobody.
 pub(super) fn doubt(parts: &mut [Segment], stolen: Span) {
+    let whole = parts.iter().map(|part| part.ns).fold(Span::ZERO, Span::plus);
     let mut left = stolen;
     for part in parts {
-        if most(part).is_none_or(|most| part.ns <= most) {
+        if most(part, whole).is_none_or(|most| part.ns <= most) {
             continue;
         }
         if left >= Span::from_nanos(part.ns.as_nanos().div_ceil(2)) {
@@ -35,12 +25,15 @@ pub(super) fn doubt(parts: &mut [Segment], stolen: Span) {
     }
 }
 
-/// What whoever a part is charged to can take at most; `None`: any time. A sender is not the kernel: it can lose its CPU.
-fn most(part: &Segment) -> Option<Span> {
+/// What whoever a part is charged to can take at most of a `whole` wake-up; `None`: any time. A sender is not the kernel: it can
+/// lose its CPU. All that a softirq had in one wait is one part: of many short times, others have had the CPU in between.
+fn most(part: &Segment, whole: Span) -> Option<Span> {
     match (part.cause.part, part.cause.kind) {
         (Part::Sending, CauseKind::Kernel) => None,
         (_, CauseKind::Kernel | CauseKind::Migration) => Some(OWN_WAY),
-        (_, CauseKind::Softirq | CauseKind::Interrupt) => Some(SOFTIRQS),
+        (_, CauseKind::Softirq | CauseKind::Interrupt) => {
+            Some(SOFTIRQS.max(Span::from_nanos(whole.as_nanos() / 2)))
+        }
         // Nobody knows, but for what follows from a witness.
         (Part::InterruptDelivery, CauseKind::Undetermined) => Some(PLAIN_DELIVERY),
         _ => None,

@@ -3,6 +3,7 @@
 //! `join` finds what was seen of each wake-up, `decompose` splits it into parts whose sum is its
 //! lateness; the model's `Ledger` adds them up, and `late` reads it.
 
+mod bounds;
 mod decompose;
 mod families;
 mod hypervisor;

@@ -21,10 +21,10 @@ pub(crate) struct Show {
     pub(crate) recordings: Vec<PathBuf>,
     /// What to print
     #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    pub(crate) format: Format,
     /// Print the result for programs, as JSON
     #[arg(long, conflicts_with_all = ["format", "plot", "details"])]
-    json: bool,
+    pub(crate) json: bool,
     /// Print everything there is: each CPU, each part of the way, the slowest wake-ups
     #[arg(long, conflicts_with = "format")]
     pub(crate) details: bool,

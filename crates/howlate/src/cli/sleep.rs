@@ -22,7 +22,7 @@ pub(crate) struct Sleep {
     words: Vec<SleepWord>,
     /// How long to ask to sleep [default: 10us,100us,1ms,10ms]
     #[arg(long = "for", value_name = "LENGTH,…", allow_hyphen_values = true, value_delimiter = ',')]
-    lengths: Vec<Span>,
+    pub(crate) lengths: Vec<Span>,
     /// What sleeps: a system call, a language such as python, or a program such as ./my-probe
     ///
     /// System calls: clock_nanosleep, clock_nanosleep_relative, nanosleep, timerfd, posix_timer, ppoll, epoll_pwait2, futex,
@@ -30,7 +30,7 @@ pub(crate) struct Sleep {
     /// clock_nanosleep.
     #[arg(long, value_name = "CALL,…", value_delimiter = ',',
         value_parser = completion_values::known::<Sleeper>(completion_values::sleepers), hide_possible_values = true)]
-    call: Vec<Sleeper>,
+    pub(crate) call: Vec<Sleeper>,
     #[command(flatten)]
     pub(crate) measuring: Measuring,
     #[command(flatten)]

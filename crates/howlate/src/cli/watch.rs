@@ -30,7 +30,7 @@ pub(crate) struct Watch {
     words: Vec<OsString>,
     /// A program to start and to watch, with its arguments and options
     #[arg(last = true, value_name = "CMD")]
-    program: Vec<OsString>,
+    pub(crate) program: Vec<OsString>,
     /// End after this time; if left out, with the program or Ctrl-C
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub(crate) duration: Option<Span>,

@@ -46,6 +46,22 @@ fn a_hole_in_a_guest_is_nobodys_without_a_witness_and_the_hypervisors_with_one()
 }
 
 #[test]
+fn a_late_interrupt_has_a_witness_as_well() {
+    let kind = |stolen: Option<u64>| {
+        let mut one = TracedSleep { stolen: stolen.map(span), ..timely() };
+        let WokenBy::Timer(expiry) = &mut one.woken_by else { unreachable!() };
+        (expiry.interrupt, expiry.interrupted) = (Some(at(61_050)), thread(9, "hog"));
+        let wakeup = Wakeup { ran: at(70_000), ..WAKEUP };
+        let delivery = decompose(wakeup, None, &[one], false).unwrap().wakeup.parts.swap_remove(1);
+        assert_eq!((delivery.cause.part, delivery.ns), (Part::InterruptDelivery, span(60_000)));
+        (delivery.cause.kind, delivery.cause.name, delivery.pid)
+    };
+    let nobody_knows = (CauseKind::Undetermined, "hog".to_owned(), Some(9));
+    assert_eq!([kind(None), kind(Some(29_999))], [nobody_knows.clone(), nobody_knows]);
+    assert_eq!(kind(Some(30_000)), (CauseKind::Hypervisor, String::new(), None));
+}
+
+#[test]
 fn what_was_stolen_explains_no_more_than_that() {
     let hole = HOLE.unsigned_abs();
     let mut one = TracedSleep { stolen: Some(span(hole)), ..timely() };
@@ -70,4 +86,21 @@ fn the_usual_way_and_other_threads_stay_what_they_are() {
     let hog = Occupant { who: thread(9, "hog"), ns: span(50) };
     let waited = TracedSleep { occupants: vec![hog], ..usual };
     assert_eq!(kinds(&waited, 1_240)[5], CauseKind::Thread);
+}
+
+#[test]
+fn many_short_softirqs_among_others_are_no_hole() {
+    let net = Who { holder: Holder::Softirq, pid: None, name: "NET_RX".into() };
+    let kind = |hogs: u64| {
+        let occupants = vec![
+            Occupant { who: net.clone(), ns: span(4_000_000) },
+            Occupant { who: thread(9, "hog"), ns: span(hogs) },
+        ];
+        let ends = at(1_150 + 4_000_000 + i64::try_from(hogs).unwrap());
+        let one = TracedSleep { occupants, switched_in: Some(ends), stolen: Some(Span::ZERO), ..timely() };
+        let wakeup = Wakeup { ran: ends.plus(span(40)), ..WAKEUP };
+        decompose(wakeup, None, &[one], false).unwrap().wakeup.parts[5].cause.kind
+    };
+    assert_eq!(kind(1_000_000), CauseKind::Undetermined);
+    assert_eq!(kind(5_000_000), CauseKind::Softirq);
 }
