@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use howlate_model::{Boot, BootEnded, CONDITIONS_MOST, Caveat, Condition, End, Header, Line, Margin};
 
-use crate::outcome::push_new;
+use crate::known_caveats::KnownCaveats;
 use crate::{LoadEffect, Member, Outcome, member};
 
 /// Everything known of a recording.
@@ -25,6 +25,7 @@ pub struct Analysis {
     /// Differences between machines within this do not count, where that was asked for.
     pub margin: Option<Margin>,
     outcomes: Vec<Outcome>,
+    known: KnownCaveats,
 }
 
 impl Analysis {
@@ -41,6 +42,7 @@ impl Analysis {
             members: BTreeMap::new(),
             margin: None,
             outcomes,
+            known: KnownCaveats::default(),
         }
     }
 
@@ -48,7 +50,7 @@ impl Analysis {
     pub fn add(&mut self, line: &Line) {
         match line {
             Line::Header(_) | Line::Resumed(_) => {}
-            Line::Caveat(caveat) => push_new(&mut self.caveats, caveat),
+            Line::Caveat(caveat) => self.known.push_new(&mut self.caveats, caveat),
             Line::Source(source) => member::add(&mut self.members, source),
             Line::Boot(boot) => self.boots.push((**boot).clone()),
             Line::BootEnded(ended) => self.boots_ended.push(ended.clone()),
@@ -96,6 +98,7 @@ impl Analysis {
             members: self.members.clone(),
             margin: self.margin,
             outcomes,
+            known: self.known.clone(),
         }
     }
 

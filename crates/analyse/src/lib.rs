@@ -15,6 +15,7 @@ mod exceedance;
 mod grouped;
 mod insight;
 mod interval;
+mod known_caveats;
 mod limits;
 mod load_effect;
 mod member;

@@ -10,17 +10,11 @@ use howlate_model::{
 use crate::block_numbers::{BlockNumbers, Blocks};
 use crate::bound::{Bound, Maxima};
 use crate::cause::{Traces, Why};
+use crate::known_caveats::KnownCaveats;
 use crate::planned_wakeups::planned;
 use crate::turn_numbers::{TurnNumber, TurnNumbers};
 use crate::watch::Rhythm;
 use crate::{LoadEffect, Summary, Timeline, percentile};
-
-/// Adds a caveat that is not known yet.
-pub(crate) fn push_new(caveats: &mut Vec<Caveat>, caveat: &Caveat) {
-    if !caveats.contains(caveat) {
-        caveats.push(caveat.clone());
-    }
-}
 
 /// What is known of one condition.
 #[derive(Clone, Debug)]
@@ -51,6 +45,7 @@ pub struct Outcome {
     /// All wake-ups together.
     total: Block,
     caveats: Vec<Caveat>,
+    known: KnownCaveats,
     rounds: Vec<Vec<SeriesPoint>>,
     /// Numbers of the wake-ups that happened, block by block.
     blocks: Blocks,
@@ -77,6 +72,7 @@ impl Outcome {
             rhythm: None,
             total: Block::default(),
             caveats: Vec::new(),
+            known: KnownCaveats::default(),
             rounds: Vec::new(),
             blocks: Blocks::default(),
             planned_blocks: None,
@@ -90,7 +86,7 @@ impl Outcome {
         self.in_force = Some(started.in_force.clone());
         self.sender_in_force.clone_from(&started.sender_in_force);
         self.runtime.clone_from(&started.runtime);
-        started.caveats.iter().for_each(|caveat| push_new(&mut self.caveats, caveat));
+        started.caveats.iter().for_each(|caveat| self.known.push_new(&mut self.caveats, caveat));
         self.warm_up = started.warm_up.map(|more| self.warm_up.unwrap_or(0) + more).or(self.warm_up);
         self.rounds.push(Vec::new());
         self.timeline.started(started);
@@ -144,7 +140,7 @@ impl Outcome {
         self.unfinished |= finished.unfinished;
         if let Some(reason) = &finished.error {
             let caveat = Caveat::Unfinished { got: self.count(), reason: reason.clone() };
-            push_new(&mut self.caveats, &caveat);
+            self.known.push_new(&mut self.caveats, &caveat);
         }
     }
 

@@ -7,8 +7,9 @@ mod common;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::Duration;
 
 use common::{howlate, is_installed, run, send, skip, stderr, wait_until};
@@ -109,6 +110,58 @@ fn metrics_are_those_of_show_and_the_page_is_that_of_report() {
     assert_eq!(served.get("/metrics"), std::fs::read_to_string(metrics).unwrap());
     assert_eq!(served.get("/"), std::fs::read_to_string(page).unwrap());
     assert_eq!(served.end(), Some(0));
+}
+
+/// Very many files beside a recording: each is read, found to be none, and said.
+fn many() -> TempDir {
+    let folder = folder();
+    (0..2_000).for_each(|number| std::fs::write(folder.path().join(format!("{number}.jsonl")), "").unwrap());
+    folder
+}
+
+/// Waits for the end of one that was sent a signal, which none of its work may keep it from.
+fn ended(child: &mut Child) -> ExitStatus {
+    wait_until("its end", || child.try_wait().unwrap().is_some());
+    child.wait().unwrap()
+}
+
+#[test]
+fn a_signal_ends_it_while_it_reads_and_while_it_makes_a_page() {
+    let folder = many();
+    let path = folder.path().to_str().unwrap();
+    let mut reading =
+        howlate(&["serve", "--listen", "127.0.0.1:0", path]).stdout(Stdio::null()).spawn().unwrap();
+    wait_until("its first file", || {
+        let io = std::fs::read_to_string(format!("/proc/{}/io", reading.id()));
+        io.is_ok_and(|io| !io.contains("rchar: 0\n"))
+    });
+    send(reading.id(), Signal::TERM);
+    let status = ended(&mut reading);
+    // It has read them all already where this test had to wait.
+    assert!(status.signal() == Some(Signal::TERM.as_raw()) || status.code() == Some(0), "{status}");
+    let mut served = Served::start(&[path]);
+    let mut asking = TcpStream::connect(&served.address).unwrap();
+    write!(asking, "GET / HTTP/1.1\r\nHost: {}\r\n\r\n", served.address).unwrap();
+    wait_until("a thread that answers", || {
+        std::fs::read_dir(format!("/proc/{}/task", served.child.id())).unwrap().count() > 1
+    });
+    send(served.child.id(), Signal::TERM);
+    assert_eq!(ended(&mut served.child).code(), Some(0));
+}
+
+#[test]
+fn a_signal_ends_a_report_that_waits_for_its_recording() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let page = folder.path().join("page.html");
+    let words = ["report", pipe.to_str().unwrap(), "-o", page.to_str().unwrap()];
+    let mut report = howlate(&words).spawn().unwrap();
+    // Returns when it has opened the other end.
+    let _writer = std::fs::File::options().write(true).open(&pipe).unwrap();
+    send(report.id(), Signal::TERM);
+    assert_eq!(ended(&mut report).signal(), Some(Signal::TERM.as_raw()));
+    assert!(!page.exists(), "half a page is none");
 }
 
 #[test]

@@ -16,7 +16,7 @@ pub enum Answer {
 }
 
 /// What is at each path.
-pub type Contents<'a> = dyn Fn(&str) -> Answer + Sync + 'a;
+pub type Contents = dyn Fn(&str) -> Answer + Send + Sync;
 
 /// Why a request is not answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

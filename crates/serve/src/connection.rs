@@ -28,7 +28,7 @@ struct Client<'a> {
 }
 
 /// Answers whoever has connected.
-pub(crate) fn answer(stream: TcpStream, admission: &Admission, contents: &Contents<'_>, end: &AtomicBool) {
+pub(crate) fn answer(stream: TcpStream, admission: &Admission, contents: &Contents, end: &AtomicBool) {
     let mut client = Client { stream, end };
     // One that left, or is too slow, is not told.
     drop(client.converse(admission, contents));
@@ -42,7 +42,7 @@ pub(crate) fn refuse(mut stream: TcpStream, refusal: Refusal) {
 }
 
 impl Client<'_> {
-    fn converse(&mut self, admission: &Admission, contents: &Contents<'_>) -> io::Result<()> {
+    fn converse(&mut self, admission: &Admission, contents: &Contents) -> io::Result<()> {
         self.stream.set_read_timeout(Some(A_WHILE))?;
         self.stream.set_write_timeout(Some(A_WHILE))?;
         let (sent, with_body) = match self.request()? {
@@ -119,7 +119,7 @@ fn patiently(
     Err(TimedOut.into())
 }
 
-fn answered(request: &Request, admission: &Admission, contents: &Contents<'_>) -> Sent {
+fn answered(request: &Request, admission: &Admission, contents: &Contents) -> Sent {
     match admission.admits(request) {
         Err(refusal) => refusal.into(),
         Ok(()) if request.method == Method::Other => Refusal::NotToRead.into(),

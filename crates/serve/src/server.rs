@@ -2,8 +2,9 @@
 
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread::{Builder, Scope};
+use std::thread::Builder;
 
 use howlate_linux::clock;
 use howlate_model::Span;
@@ -18,6 +19,10 @@ use crate::error::ServeError;
 const MOST: usize = 32;
 /// How soon Ctrl-C is seen, if the signal comes to another thread.
 const LOOK_EVERY: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+/// How long answers that are being sent have at the end. One that is still being made is nobody's any more.
+const LAST_WORDS: Span = Span::from_millis(500);
+/// How often it is looked whether they are.
+const STEP: Span = Span::from_millis(10);
 /// Where no connection can be taken, for want of file descriptors perhaps.
 const BREATHER: Span = Span::from_millis(100);
 
@@ -25,7 +30,16 @@ const BREATHER: Span = Span::from_millis(100);
 pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
-    admission: Admission,
+    admission: Arc<Admission>,
+}
+
+/// One of the answers under way, until it is dropped.
+struct Answering(Arc<AtomicUsize>);
+
+impl Drop for Answering {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 impl Server {
@@ -39,7 +53,7 @@ impl Server {
         let listener = TcpListener::bind(address).map_err(refused)?;
         listener.set_nonblocking(true).map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;
-        Ok(Self { listener, address, admission })
+        Ok(Self { listener, address, admission: Arc::new(admission) })
     }
 
     /// The address, with the port that was given where any would do.
@@ -47,48 +61,54 @@ impl Server {
         self.address
     }
 
-    /// Answers with `contents` until `end` is set.
-    pub fn answer_until(&self, end: &AtomicBool, contents: &Contents<'_>) {
-        let answering = AtomicUsize::new(0);
-        std::thread::scope(|scope| {
-            while !end.load(Ordering::Relaxed) {
-                let mut listened = [PollFd::new(&self.listener, PollFlags::IN)];
-                // Ctrl-C ends the wait early: there is nobody to take then, and nothing to say.
-                let _ = poll(&mut listened, Some(&LOOK_EVERY));
-                match self.listener.accept() {
-                    Ok((stream, _)) => self.take(scope, stream, &answering, end, contents),
-                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                    Err(_) => drop(clock::pause(BREATHER)),
-                }
+    /// Answers with `contents` until `end` is set. It then returns, whatever `contents` still makes in threads that nobody
+    /// waits for.
+    pub fn answer_until(&self, end: &Arc<AtomicBool>, contents: &Arc<Contents>) {
+        let answering = Arc::new(AtomicUsize::new(0));
+        while !end.load(Ordering::Relaxed) {
+            let mut listened = [PollFd::new(&self.listener, PollFlags::IN)];
+            // Ctrl-C ends the wait early: there is nobody to take then, and nothing to say.
+            let _ = poll(&mut listened, Some(&LOOK_EVERY));
+            match self.listener.accept() {
+                Ok((stream, _)) => self.take(stream, &answering, end, contents),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(_) => drop(clock::pause(BREATHER)),
             }
-        });
+        }
+        let until = clock::now().plus(LAST_WORDS);
+        while answering.load(Ordering::Relaxed) > 0 && clock::now() < until {
+            drop(clock::pause(STEP));
+        }
     }
 
-    fn take<'scope>(
-        &'scope self,
-        scope: &'scope Scope<'scope, '_>,
+    fn take(
+        &self,
         stream: TcpStream,
-        answering: &'scope AtomicUsize,
-        end: &'scope AtomicBool,
-        contents: &'scope Contents<'_>,
+        answering: &Arc<AtomicUsize>,
+        end: &Arc<AtomicBool>,
+        contents: &Arc<Contents>,
     ) {
-        if answering.fetch_add(1, Ordering::Relaxed) >= MOST {
-            answering.fetch_sub(1, Ordering::Relaxed);
+        let before = answering.fetch_add(1, Ordering::Relaxed);
+        let one = Answering(Arc::clone(answering));
+        if before >= MOST {
             return refuse(stream, Refusal::TooMany);
         }
-        let work = || {
-            answer(stream, &self.admission, contents, end);
-            answering.fetch_sub(1, Ordering::Relaxed);
+        let (admission, end, contents) = (Arc::clone(&self.admission), Arc::clone(end), Arc::clone(contents));
+        let work = move || {
+            answer(stream, &admission, contents.as_ref(), &end);
+            drop(one);
         };
-        if Builder::new().name("answer".to_owned()).spawn_scoped(scope, work).is_err() {
-            answering.fetch_sub(1, Ordering::Relaxed);
-        }
+        // Where there can be no thread, the connection is closed with what it would have had.
+        drop(Builder::new().name("answer".to_owned()).spawn(work));
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::io::{Read, Write};
+    use std::sync::Mutex;
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
 
     use super::*;
     use crate::answer::Answer;
@@ -108,13 +128,13 @@ mod tests {
     fn answers(admission: Admission, requests: &[&str]) -> Vec<String> {
         let server = Server::listen("127.0.0.1:0".parse().unwrap(), admission).unwrap();
         let address = server.address();
-        let end = AtomicBool::new(false);
-        let contents = |path: &str| match path {
+        let end = Arc::new(AtomicBool::new(false));
+        let contents: Arc<Contents> = Arc::new(|path: &str| match path {
             "/" => Answer::Page("<p>".into()),
             "/metrics" => Answer::Metrics("up 1\n".into()),
             "/later" => Answer::NotNow("cannot read it".to_owned()),
             _ => Answer::Nothing,
-        };
+        });
         let ask = |request: &&str| {
             let mut stream = TcpStream::connect(address).unwrap();
             stream.write_all(request.as_bytes()).unwrap();
@@ -192,9 +212,10 @@ mod tests {
     #[test]
     fn clients_that_send_nothing_do_not_keep_others_from_an_answer() {
         let server = Server::listen("127.0.0.1:0".parse().unwrap(), everybody()).unwrap();
-        let (address, end) = (server.address(), AtomicBool::new(false));
+        let nothing: Arc<Contents> = Arc::new(|_: &str| Answer::Nothing);
+        let (address, end) = (server.address(), Arc::new(AtomicBool::new(false)));
         std::thread::scope(|scope| {
-            scope.spawn(|| server.answer_until(&end, &|_| Answer::Nothing));
+            scope.spawn(|| server.answer_until(&end, &nothing));
             let _ends = Ends(&end);
             let silent: Vec<TcpStream> = (0..=MOST).map(|_| TcpStream::connect(address).unwrap()).collect();
             // The last is one too many, unless the first are gone already: either way it is told.
@@ -218,5 +239,30 @@ mod tests {
                 drop(late.read_to_string(&mut told));
             }
         });
+    }
+
+    #[test]
+    fn an_answer_that_takes_for_ever_does_not_keep_a_server_from_its_end() {
+        let server = Server::listen("127.0.0.1:0".parse().unwrap(), everybody()).unwrap();
+        let (address, end) = (server.address(), Arc::new(AtomicBool::new(false)));
+        let (asked, is_asked) = channel();
+        let asked = Mutex::new(asked);
+        let for_ever: Arc<Contents> = Arc::new(move |_: &str| {
+            asked.lock().unwrap().send(()).unwrap();
+            loop {
+                std::thread::park();
+            }
+        });
+        let (ended, has_ended) = channel();
+        let ends = Arc::clone(&end);
+        std::thread::spawn(move || {
+            server.answer_until(&ends, &for_ever);
+            ended.send(()).unwrap();
+        });
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+        is_asked.recv().unwrap();
+        end.store(true, Ordering::Relaxed);
+        assert!(has_ended.recv_timeout(Duration::from_secs(60)).is_ok());
     }
 }

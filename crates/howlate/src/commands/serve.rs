@@ -3,10 +3,10 @@
 mod program;
 mod saved;
 
-use std::sync::atomic::AtomicBool;
+use std::sync::Arc;
 
 use howlate_render::legible_lines;
-use howlate_serve::{Admission, Answer, Names, Server, Token};
+use howlate_serve::{Admission, Answer, Contents, Names, Server, Token};
 
 use self::saved::Saved;
 use crate::cli::Serve;
@@ -23,7 +23,7 @@ pub(crate) fn run(asked: &Serve) -> Result<Status, Error> {
     let server = server(asked)?;
     match &asked.watch {
         Some(process) => program::serve(process, &server),
-        None => recordings(asked, &server, &*on_interrupt()?),
+        None => recordings(asked, &server),
     }
 }
 
@@ -36,14 +36,17 @@ fn server(asked: &Serve) -> Result<Server, Error> {
     Ok(Server::listen(address, Admission::at(address, token, asked.open, names)?)?)
 }
 
-fn recordings(asked: &Serve, server: &Server, end: &AtomicBool) -> Result<Status, Error> {
+fn recordings(asked: &Serve, server: &Server) -> Result<Status, Error> {
+    // A signal ends it at once while it reads for the first time: there is nothing to put in order.
     let saved = Saved::open(&asked.recordings)?;
+    let end = on_interrupt()?;
     say_where(server)?;
-    server.answer_until(end, &|path| match path {
+    let contents: Arc<Contents> = Arc::new(move |path: &str| match path {
         PAGE => saved.page().map_or_else(not_now, Answer::Page),
         METRICS => saved.metrics().map_or_else(not_now, Answer::Metrics),
         _ => Answer::Nothing,
     });
+    server.answer_until(&end, &contents);
     Ok(Status::Done)
 }
 

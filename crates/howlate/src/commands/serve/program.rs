@@ -9,7 +9,7 @@ use std::time::Duration;
 use howlate_analyse::Analysis;
 use howlate_render as render;
 use howlate_report::{Recording, Subject, page};
-use howlate_serve::{Answer, Server};
+use howlate_serve::{Answer, Contents, Server};
 use howlate_watch::Subject as Watched;
 use howlate_watching::{Ended, Look};
 
@@ -31,15 +31,14 @@ pub(super) fn serve(process: &str, server: &Server) -> Result<Status, Error> {
     let begun = watch::begin(&Watch::parse(process), &environment, &mut watched, None)?;
     let watching = begun.showing(asked);
     say_where(server)?;
-    let (ask, name, end) = (Mutex::new(ask), watched.name().to_owned(), AtomicBool::new(false));
+    let (ask, name, end) = (Mutex::new(ask), watched.name().to_owned(), Arc::new(AtomicBool::new(false)));
+    let contents: Arc<Contents> = Arc::new(move |path: &str| match path {
+        PAGE => seen(&ask, page_of(name.clone())).map_or_else(late, Answer::Page),
+        METRICS => seen(&ask, metrics).map_or_else(late, Answer::Metrics),
+        _ => Answer::Nothing,
+    });
     let Ended { nothing, .. } = std::thread::scope(|scope| {
-        scope.spawn(|| {
-            server.answer_until(&end, &|path| match path {
-                PAGE => seen(&ask, page_of(name.clone())).map_or_else(late, Answer::Page),
-                METRICS => seen(&ask, metrics).map_or_else(late, Answer::Metrics),
-                _ => Answer::Nothing,
-            });
-        });
+        scope.spawn(|| server.answer_until(&end, &contents));
         let ended = watching.until_the_end(&mut watched, &environment.interrupted);
         end.store(true, Ordering::Relaxed);
         ended
