@@ -149,6 +149,10 @@ fn timer(line: &mut TimeLine, expiry: &Expiry) {
     let came = expiry.interrupt.or(deferred.map(|one| one.interrupt)).unwrap_or(expiry.first_served);
     line.cut_as_far(expiry.hard.min(came), Charge::from_wakeup(Part::TimerSlack, CauseKind::TimerSlack));
     let Some(interrupt) = expiry.interrupt else { return softirq(line, expiry) };
+    // Before that no interrupt could come, whoever had the CPU.
+    if let Some(rearmed) = expiry.rearmed {
+        line.cut_as_far(rearmed.min(interrupt), Charge::kernel(Part::InterruptDelivery));
+    }
     deliver(line, &expiry.interrupted, expiry.idle_since, interrupt);
     line.cut_as_far(expiry.first_served, Charge::kernel(Part::InterruptEntry));
     line.cut_as_far(expiry.served, Charge::from_wakeup(Part::OtherTimers, CauseKind::OtherTimers));

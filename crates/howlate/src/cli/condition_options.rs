@@ -10,7 +10,7 @@ use super::completion_values;
 
 /// What conditions differ in, besides what is measured.
 #[derive(Args)]
-#[command(next_help_heading = "Circumstances")]
+#[command(next_help_heading = "Conditions")]
 pub(crate) struct Factors {
     /// Scheduling policies, such as other,nice:-20,fifo:80
     ///

@@ -76,14 +76,14 @@ pub(crate) struct Guest {
     /// Boots of each kind of guest; 2 if several are compared, otherwise 1
     ///
     /// They are counterbalanced: A B B A.
-    #[arg(long, value_name = "N", help_heading = "Extent", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", help_heading = "Duration", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) rounds: Option<u32>,
     /// How long a guest may take before it begins to measure
     #[arg(
         long,
         value_name = "LENGTH",
         default_value = "2m",
-        help_heading = "Extent",
+        help_heading = "Duration",
         hide_short_help = true
     )]
     pub(crate) boot_deadline: Span,
@@ -92,7 +92,7 @@ pub(crate) struct Guest {
         long,
         value_name = "LENGTH",
         default_value = "2m",
-        help_heading = "Extent",
+        help_heading = "Duration",
         hide_short_help = true
     )]
     pub(crate) hang_deadline: Span,

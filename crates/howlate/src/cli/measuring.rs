@@ -23,7 +23,7 @@ pub(crate) struct Measuring {
         value_name = "LENGTH",
         allow_hyphen_values = true,
         hide_short_help = true,
-        help_heading = "Extent"
+        help_heading = "Duration"
     )]
     pub(crate) cut_after: Option<Span>,
     #[command(flatten)]

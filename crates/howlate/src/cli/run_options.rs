@@ -7,7 +7,7 @@ use super::number::whole;
 
 /// How much of each condition is measured.
 #[derive(Args, Default)]
-#[command(next_help_heading = "Extent")]
+#[command(next_help_heading = "Duration")]
 pub(crate) struct Extent {
     /// Wake-ups per thread and condition
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = whole)]
@@ -37,7 +37,7 @@ impl Extent {
 
 /// What holds for a whole run, however many measuring commands it consists of.
 #[derive(Args, Clone, Default)]
-#[command(next_help_heading = "Extent")]
+#[command(next_help_heading = "Duration")]
 pub(crate) struct WholeRun {
     /// Seed of the random order of turns; a new one each time if left out
     #[arg(long, value_name = "N", allow_hyphen_values = true, hide_short_help = true)]
@@ -46,7 +46,7 @@ pub(crate) struct WholeRun {
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, hide_short_help = true)]
     pub(crate) stop_above: Option<Span>,
     /// Hold /dev/cpu_dma_latency at this, which keeps CPUs out of idle states that take longer to leave
-    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, hide_short_help = true, help_heading = "Circumstances", value_parser = dma_latency)]
+    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, hide_short_help = true, help_heading = "Conditions", value_parser = dma_latency)]
     pub(crate) dma_latency: Option<i32>,
     /// End with status 1 when a result exceeds this, such as 'max>100us' or 'p99.9>50us'
     #[arg(long, value_name = "LIMIT", help_heading = "Output")]

@@ -13,19 +13,19 @@ use super::tracing::Reasons;
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
 howlate sleep 1ms python\n  \
-howlate sleep --for 0,10ns,100ns,1us,10us,100us,1ms,2ms,10ms \\\n      --policy other,nice:-20,rr:99\n  \
-howlate sleep --for 1ms --call clock_nanosleep,timerfd,ppoll,busy_wait \\\n      --out calls.jsonl\n  \
-howlate sleep --for 100us,10ms --call python,cpp,node --policy other,fifo:99")]
+howlate sleep 0,100ns,10us,1ms,10ms --policy other,nice:-20,rr:99\n  \
+howlate sleep --for 1ms --call clock_nanosleep,timerfd,ppoll\n  \
+howlate sleep --for 100us,10ms --call python,cpp,node")]
 pub(crate) struct Sleep {
-    /// Lengths and calls, such as 1ms or python: short for --for and --call
+    /// Lengths and calls: short for --for and --call
     #[arg(value_name = "LENGTH|CALL", value_delimiter = ',', value_parser = SleepWord::parse)]
     words: Vec<SleepWord>,
     /// How long to ask to sleep [default: 10us,100us,1ms,10ms]
     #[arg(long = "for", value_name = "LENGTH,…", allow_hyphen_values = true, value_delimiter = ',')]
     pub(crate) lengths: Vec<Span>,
-    /// What sleeps: a system call, a language such as python, or a program such as ./my-probe
+    /// What sleeps: a system call, a language, or a program
     ///
-    /// System calls: clock_nanosleep, clock_nanosleep_relative, nanosleep, timerfd, posix_timer, ppoll, epoll_pwait2, futex,
+    /// Such as ./my-probe, a program of your own. System calls: clock_nanosleep, clock_nanosleep_relative, nanosleep, timerfd, posix_timer, ppoll, epoll_pwait2, futex,
     /// busy_wait, sleep_then_spin. Languages: python, c, cpp, rust, tokio, go, java, java_park, node, shell. If left out,
     /// clock_nanosleep.
     #[arg(long, value_name = "CALL,…", value_delimiter = ',',

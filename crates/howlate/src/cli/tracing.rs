@@ -15,10 +15,10 @@ pub(crate) struct Reasons {
     /// Also find out why wake-ups are late
     ///
     /// Every turn is repeated with a tracer running.
-    #[arg(long, help_heading = "Reasons")]
+    #[arg(long, help_heading = "Tracing")]
     pub(crate) why: bool,
     /// How to trace: auto takes the best available; or bpf, tracefs, switches, none
-    #[arg(long, value_name = "TRACER", default_value = "auto", hide_short_help = true, value_parser = completion_values::known::<Choice>(completion_values::tracers), hide_possible_values = true, requires = "why", help_heading = "Reasons")]
+    #[arg(long, value_name = "TRACER", default_value = "auto", hide_short_help = true, value_parser = completion_values::known::<Choice>(completion_values::tracers), hide_possible_values = true, requires = "why", help_heading = "Tracing")]
     pub(crate) tracer: Choice,
     /// Which wake-ups count as late; those above the 99th percentile if left out
     #[arg(
@@ -27,7 +27,7 @@ pub(crate) struct Reasons {
         allow_hyphen_values = true,
         requires = "why",
         hide_short_help = true,
-        help_heading = "Reasons"
+        help_heading = "Tracing"
     )]
     pub(crate) late_above: Option<Span>,
 }
