@@ -80,7 +80,7 @@ fn who(kind: CauseKind, name: &str, pid: Option<u32>) -> String {
         CauseKind::Stopped => format!("stopped by {name}{pid}"),
         CauseKind::Throttled if name.is_empty() => "quota of the control group".to_owned(),
         CauseKind::Throttled => format!("quota of the control group {name}"),
-        CauseKind::RtThrottled => "real-time throttling".to_owned(),
+        CauseKind::RtThrottled => "real-time throttling or the fair server".to_owned(),
         CauseKind::PageFault => "page faults".to_owned(),
         CauseKind::Migration => "move to another CPU".to_owned(),
         CauseKind::Hypervisor => "hypervisor".to_owned(),

@@ -17,12 +17,17 @@ pub(super) fn doubt(parts: &mut [Segment], stolen: Span) {
         }
         if left >= Span::from_nanos(part.ns.as_nanos().div_ceil(2)) {
             left = left.minus(part.ns);
-            (part.cause.kind, part.pid) = (CauseKind::Hypervisor, None);
-            part.cause.name.clear();
-        } else {
-            part.cause.kind = CauseKind::Undetermined;
+            charge(part, CauseKind::Hypervisor);
+        } else if part.cause.kind != CauseKind::Undetermined {
+            charge(part, CauseKind::Undetermined);
         }
     }
+}
+
+/// Who was under way then is not to blame: neither by name nor otherwise.
+fn charge(part: &mut Segment, kind: CauseKind) {
+    (part.cause.kind, part.pid) = (kind, None);
+    part.cause.name.clear();
 }
 
 /// What whoever a part is charged to can take at most of a `whole` wake-up; `None`: any time. A sender is not the kernel: it can

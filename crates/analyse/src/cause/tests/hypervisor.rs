@@ -35,10 +35,10 @@ fn a_hole_in_a_guest_is_nobodys_without_a_witness_and_the_hypervisors_with_one()
     ] {
         let is = |kind, name: &str| vec![(part, kind, name.to_owned(), length)];
         assert_eq!(holed(part, None), is(by_itself, name), "nobody could take anything");
-        assert_eq!(holed(part, Some(0)), is(CauseKind::Undetermined, name));
+        assert_eq!(holed(part, Some(0)), is(CauseKind::Undetermined, ""));
         assert_eq!(
             holed(part, Some(length / 2 - 1)),
-            is(CauseKind::Undetermined, name),
+            is(CauseKind::Undetermined, ""),
             "most of it is not explained"
         );
         assert_eq!(holed(part, Some(9_000_000)), is(CauseKind::Hypervisor, ""));
