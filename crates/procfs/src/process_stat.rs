@@ -40,6 +40,11 @@ impl ProcessStat {
         self.field(STATE).is_none_or(|state| state.starts_with(['Z', 'X']))
     }
 
+    /// Whether a signal or a tracer has stopped it.
+    pub fn is_stopped(&self) -> bool {
+        self.field(STATE).is_some_and(|state| state.starts_with(['T', 't']))
+    }
+
     /// Whether it belongs to the kernel.
     pub fn is_of_the_kernel(&self) -> bool {
         self.number(FLAGS).is_some_and(|flags| flags & KERNEL_THREAD != 0)
@@ -65,11 +70,13 @@ mod tests {
             ("/proc/2/stat", kernel),
             ("/proc/9/stat", "9 (S 1) Z 1 9"),
             ("/proc/10/stat", ""),
+            ("/proc/11/stat", "11 (T) T 1 11"),
         ]);
         let stat = |pid: u32| ProcessStat::read(&root, pid).unwrap();
         assert_eq!((stat(7).of_ended_children(), stat(7).has_ended()), (ticks(7), false));
         assert_eq!((stat(7).is_of_the_kernel(), stat(2).is_of_the_kernel()), (false, true));
         assert!(stat(9).has_ended() && stat(10).has_ended());
+        assert!(stat(11).is_stopped() && !stat(7).is_stopped() && !stat(10).is_stopped());
         assert_eq!(stat(9).of_ended_children(), Span::ZERO);
         assert!(ProcessStat::read(&root, 8).is_none());
     }

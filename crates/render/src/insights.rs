@@ -7,7 +7,6 @@ use howlate_analyse::{
 };
 use howlate_model::Property;
 
-use crate::code::to_copy;
 use crate::condition::{among, named_by, phrases};
 use crate::numbers::{count, length};
 use crate::property::varying;
@@ -20,7 +19,7 @@ pub(crate) fn sentences(analysis: &Analysis) -> Vec<String> {
     insights(analysis).iter().map(|one| insight(one, analysis)).collect()
 }
 
-/// The same as a paragraph below a table, with the lines to copy; empty where nothing is explained.
+/// The same as a paragraph below a table; empty where nothing is explained.
 pub(crate) fn what_this_means(analysis: &Analysis, width: usize) -> String {
     let sentences = sentences(analysis);
     if sentences.is_empty() {
@@ -28,7 +27,7 @@ pub(crate) fn what_this_means(analysis: &Analysis, width: usize) -> String {
     }
     let lines = sentences.iter().map(|sentence| format!("  {}\n", wrapped(sentence, width, 2)));
     let lines = lines.collect::<String>();
-    format!("{}\n{lines}\n{}", paint(HEADING, "What this means"), to_copy(analysis))
+    format!("{}\n{lines}\n", paint(HEADING, "What this means"))
 }
 
 /// What an explanation says, and what to do. It names its conditions where there are others.

@@ -196,8 +196,8 @@ fn ranking_table(rankings: &[&Ranking], width: usize) -> String {
             table.column(&heading, mechanisms.iter().map(cell));
         }
     }
-    let first = paint(HEADING, "Later than the fastest that blocks (does not spin)");
-    let about = "µs, interval of the difference over rounds; 95 % for all pairs of the ranking together; ≈: not told apart; at: its own value, as rounds are too few for an interval";
+    let first = paint(HEADING, "Slower than the fastest blocking mechanism");
+    let about = "µs, interval of the difference over rounds; 95 % for all pairs of the ranking together; ≈: no measurable difference; at: its own value, as rounds are too few for an interval";
     let title = wrapped(&format!("{first} · {}", paint(DIM, about)), width, 0);
     format!("{title}\n\n{}\n", table.text(width))
 }
@@ -266,11 +266,11 @@ fn recommendation(rankings: &[&Ranking]) -> Option<String> {
             "After {gap}, {one} is fastest{among}: every other is measurably later than at least one of them, at the median or at p99."
         ),
         several if several.len() <= MOST_WITH_NUMBERS => format!(
-            "After {gap}, the fastest{among} cannot be told apart: {}. Take any of them.",
+            "After {gap}, the fastest mechanisms{among} (no measurable difference): {}. Use any of them.",
             several.join(", ")
         ),
         several => format!(
-            "After {gap}, {} mechanisms{among} cannot be told apart (medians {} to {}): {}. Take any of them.",
+            "After {gap}, the fastest {} mechanisms{among} (no measurable difference, medians {} to {}): {}. Use any of them.",
             several.len(),
             medians.clone().min()?,
             medians.clone().max()?,

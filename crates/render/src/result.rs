@@ -5,10 +5,11 @@ use howlate_analyse::nodes::nodes;
 use howlate_model::{Command, Work};
 
 use crate::answer::{answer, is_on_one_screen};
+use crate::code::to_copy;
 use crate::detail::Detail;
 use crate::ending::ending_after_title;
 use crate::machine::machine;
-use crate::notes::notes;
+use crate::notes::{doubts, notes};
 use crate::numbers::{count, length};
 use crate::prose::wrapped;
 use crate::style::{DIM, HEADING, paint};
@@ -32,7 +33,14 @@ pub fn report_titled(analysis: &Analysis, title: &str, detail: Detail, width: us
         _ => (of_nodes(analysis, width), String::new()),
     };
     let (top, why) = (top(analysis, title, width), why::why(analysis, None, detail, width));
-    format!("{top}{numbers}{why}{below}{}", notes(analysis, width))
+    match detail {
+        Detail::Brief => {
+            let doubts = doubts(analysis, width);
+            let doubts = if doubts.is_empty() { doubts } else { format!("\n{doubts}") };
+            format!("{top}{doubts}{numbers}{why}{below}")
+        }
+        Detail::Full => format!("{top}{numbers}{}{why}{below}{}", to_copy(analysis), notes(analysis, width)),
+    }
 }
 
 /// What else ran, and what it was measured with.

@@ -16,7 +16,7 @@ pub(crate) fn score(made: &[InjectedCause], judged: &[Judged]) -> Score {
         count(&mut score, one);
         let mut is_hit = false;
         for (known, left) in made.iter().zip(&mut left) {
-            let stamped = stamped(left, one.wakeup);
+            let stamped = stamped(known.kind, left, one.wakeup);
             if stamped >= HIT {
                 is_hit = true;
                 errors.extend(hit(&mut score, known, stamped, one.explained.as_ref()));
@@ -47,11 +47,19 @@ fn adds_up(explained: &Explained) -> bool {
 }
 
 /// How long a cause was at it while the thread was late. Stamps that ended before are left behind: both are in order.
-fn stamped(left: &mut &[Stamp], wakeup: Wakeup) -> Span {
+fn stamped(kind: CauseKind, left: &mut &[Stamp], wakeup: Wakeup) -> Span {
     let past = left.iter().take_while(|stamp| stamp.until <= wakeup.expected).count();
     *left = &left[past..];
     let near = left.iter().take_while(|stamp| stamp.from < wakeup.ran);
-    near.map(|stamp| stamp.within(wakeup)).fold(Span::ZERO, Span::plus)
+    let at_it = near.filter(|stamp| kind != CauseKind::Softirq || had_begun(**stamp, wakeup));
+    at_it.map(|stamp| stamp.within(wakeup)).fold(Span::ZERO, Span::plus)
+}
+
+/// Whether a softirq had begun. Its stamp is that of the call that brings it about; and as it gives way to no thread, one that
+/// runs soon after the call was made has come before it.
+fn had_begun(stamp: Stamp, wakeup: Wakeup) -> bool {
+    let half = Span::from_nanos(stamp.until.since(stamp.from).as_nanos() / 2);
+    wakeup.ran >= stamp.from.plus(half)
 }
 
 /// Judges one hit; returns how far off it was, if it was found.
@@ -210,6 +218,20 @@ mod tests {
             50,
             Detection::Missed,
         );
+    }
+
+    #[test]
+    fn a_thread_that_runs_soon_has_come_before_the_softirq() {
+        // 0         500        1000       asked for at 1000, ran at 1400
+        //                 900  |----|     950 to 1350: over by then
+        //                        1100 |---------| to 2100: only its call had begun
+        for (from, until, hits) in [(950, 1_350, 1), (1_100, 2_100, 0), (1_100, 1_700, 1)] {
+            let stamps = vec![Stamp { from: at(from), until: at(until) }];
+            let made = InjectedCause { kind: CauseKind::Softirq, name: "NET_RX".into(), pid: None, stamps };
+            assert_eq!(score(std::slice::from_ref(&made), &[judged(1, Some(right()))]).hits, hits, "{from}");
+            let thread = InjectedCause { kind: CauseKind::Thread, ..made };
+            assert_eq!(score(&[thread], &[judged(1, Some(right()))]).hits, 1, "a thread gives way");
+        }
     }
 
     #[test]

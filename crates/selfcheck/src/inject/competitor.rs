@@ -1,7 +1,7 @@
 //! `competitors`: ordinary threads that never sleep. `throttled`: one that uses up the quota of its control group.
 
 use howlate_linux::clock;
-use howlate_model::{InjectedCause, MonotonicTime, Span, Stamp};
+use howlate_model::{InjectedCause, Span, Stamp};
 use howlate_procfs::{CpuStat, Root};
 
 use super::clock_reader::watch;
@@ -35,7 +35,7 @@ fn runs(stretch: Stretch) -> Vec<Stamp> {
     stamps
 }
 
-/// When the group had no time left: gaps in which the kernel has stopped it, for as long as the kernel says.
+/// When the group had no time left: within gaps in which the kernel has stopped it, for as long as the kernel says.
 fn stops(group: &str, stretch: Stretch) -> Vec<Stamp> {
     let mut stamps = Vec::new();
     let mut before = stopped(group);
@@ -46,18 +46,44 @@ fn stops(group: &str, stretch: Stretch) -> Vec<Stamp> {
         let after = stopped(group);
         let lasted = after.minus(before);
         before = after;
-        if !lasted.is_zero() {
-            stamps.push(Stamp { from: gap.from, until: at_most(gap.from.plus(lasted), gap.until) });
-        }
+        stamps.extend(surely_within(gap, lasted));
     });
     stamps
 }
 
-fn at_most(time: MonotonicTime, bound: MonotonicTime) -> MonotonicTime {
-    time.min(bound)
+/// What of a gap is surely part of something in it that `lasted` so long. Others may have had the CPU before it, the measured
+/// thread among them, and after it.
+fn surely_within(gap: Stamp, lasted: Span) -> Option<Stamp> {
+    let lasted = lasted.min(gap.until.since(gap.from));
+    let (from, until) = (gap.until.minus(lasted), gap.from.plus(lasted));
+    (from < until).then_some(Stamp { from, until })
 }
 
 /// How long the group was stopped so far.
 fn stopped(group: &str) -> Span {
     CpuStat::in_folder(&Root::live(), group).throttled_time().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use howlate_model::MonotonicTime;
+
+    use super::*;
+
+    // 0    100  200  300  400
+    // |----|----|----|----|
+    //      |---- gap -----|
+    //      |-- 250 --|         at the earliest
+    //           |-- 250 --|    at the latest
+    //           |----|         surely
+    #[test]
+    fn of_a_stop_that_was_shorter_than_its_gap_only_the_middle_is_claimed() {
+        let at = MonotonicTime::from_nanos;
+        let gap = || Stamp { from: at(100), until: at(400) };
+        let claimed = |lasted| surely_within(gap(), Span::from_nanos(lasted));
+        assert_eq!(claimed(250), Some(Stamp { from: at(150), until: at(350) }));
+        assert_eq!(claimed(300), Some(gap()));
+        assert_eq!(claimed(900), Some(gap()), "the one before was counted with it");
+        assert_eq!((claimed(150), claimed(0)), (None, None));
+    }
 }

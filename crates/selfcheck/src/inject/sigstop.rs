@@ -4,7 +4,8 @@ use std::io;
 
 use howlate_linux::clock;
 use howlate_linux::sched;
-use howlate_model::{CpuSet, Span, Stamp};
+use howlate_model::{CpuSet, MonotonicTime, Span, Stamp};
+use howlate_procfs::{ProcessStat, Root};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::expected::known;
@@ -16,6 +17,8 @@ const EVERY: Span = Span::from_millis(10);
 /// Half a period after a wake-up, for two periods.
 const AFTER: Span = Span::from_micros(10_500);
 const LASTS: Span = Span::from_millis(2);
+/// How often it is looked whether the stop is in effect.
+const LOOK_EVERY: Span = Span::from_micros(20);
 
 pub(crate) fn prepare(order: &Order) -> io::Result<Work> {
     let process = order.measured.and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
@@ -30,12 +33,55 @@ pub(crate) fn prepare(order: &Order) -> io::Result<Work> {
         for time in stretch.grid(EVERY, AFTER) {
             sleep_until(time);
             kill_process(process, Signal::STOP)?;
-            let from = clock::now();
-            sleep_until(from.plus(LASTS));
+            let goes_on = clock::now().plus(LASTS);
+            let from = when_stopped(process, goes_on);
+            sleep_until(goes_on);
             let until = clock::now();
             kill_process(process, Signal::CONT)?;
-            known.stamps.push(Stamp { from, until });
+            known.stamps.extend(from.map(|from| Stamp { from, until }));
         }
         Ok(InjectorReport { known: Some(known), ..InjectorReport::default() })
     }))
+}
+
+/// When a process is found to be stopped. It takes a CPU to take a signal: whoever has to wait for one is not stopped yet, and
+/// `None` is who was not until then.
+fn when_stopped(process: Pid, give_up: MonotonicTime) -> Option<MonotonicTime> {
+    let root = Root::live();
+    loop {
+        let is_stopped = ProcessStat::read(&root, process).is_some_and(|stat| stat.is_stopped());
+        let now = clock::now();
+        if is_stopped || now >= give_up {
+            return is_stopped.then_some(now);
+        }
+        sleep_until(now.plus(LOOK_EVERY));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Child, Command};
+
+    use super::*;
+
+    /// A process that is gone at the end of a test, also of one that fails.
+    struct Sleeps(Child);
+
+    impl Drop for Sleeps {
+        fn drop(&mut self) {
+            self.0.kill().unwrap();
+            self.0.wait().unwrap();
+        }
+    }
+
+    #[test]
+    fn a_process_is_stopped_once_it_has_taken_the_signal() {
+        let sleeps = Sleeps(Command::new("sleep").arg("infinity").spawn().unwrap());
+        let process = Pid::from_child(&sleeps.0);
+        assert_eq!(when_stopped(process, clock::now().plus(LASTS)), None, "nobody has stopped it");
+        kill_process(process, Signal::STOP).unwrap();
+        let (sent, patience) = (clock::now(), Span::from_secs(10));
+        let stopped = when_stopped(process, sent.plus(patience));
+        assert!(stopped.is_some_and(|stopped| stopped >= sent), "{stopped:?}");
+    }
 }
