@@ -160,7 +160,9 @@ fn a_recording_can_be_shown_in_every_form() {
         stdout(&output)
     };
     assert_eq!(show("text"), printed);
-    assert!(printed.contains("Slower than the fastest blocking mechanism") && printed.contains("What this means"));
+    assert!(
+        printed.contains("Slower than the fastest blocking mechanism") && printed.contains("What this means")
+    );
     let twice = "--by pipe,futex --after 10us --between processes,threads --samples 60 --no-save";
     let twice = stdout(&notify(twice).output().unwrap());
     let (tables, means) = twice.split_once("What this means").unwrap();
