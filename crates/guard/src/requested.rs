@@ -19,7 +19,7 @@ pub struct Wanted {
 /// A text that names no setting.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{name}` is no setting; write `governor`, a name that sysctl knows such as `kernel.sched_rt_runtime_us`, or a path below /sys or /proc/sys"
+    "unknown setting `{name}`; write `governor`, a name that sysctl knows such as `kernel.sched_rt_runtime_us`, or a path below /sys or /proc/sys"
 )]
 pub struct WantedError {
     /// What was written.

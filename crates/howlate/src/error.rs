@@ -64,7 +64,7 @@ pub(crate) enum Error {
     OutputOfGuest(OutputOfGuest),
     #[error("there is no folder {}", .0.display())]
     NoFolder(PathBuf),
-    #[error("there is nothing to draw as `{}`", .0.kind)]
+    #[error("no data for chart `{}`", .0.kind)]
     NoPicture(NoPicture),
     #[error("cannot write {}: {source}", path.display())]
     Prometheus { path: PathBuf, source: io::Error },
@@ -213,7 +213,7 @@ impl Error {
             Self::Waits(_) => Some("`howlate watch PID` sees one process where that is allowed".into()),
             Self::Tune(TuneError::Session(error)) => session_hint(error),
             Self::Tune(error) => error.hint(),
-            Self::ProgramFailed(_) => Some("what was seen of it before that is above".into()),
+            Self::ProgramFailed(_) => Some("results up to that point are shown above".into()),
             Self::Fleet(error) => error.hint(),
             Self::Host(_) => None,
             Self::Serve(error) => error.hint(),

@@ -162,11 +162,8 @@ impl At for PlanEntry {
 
 fn command_of(measure: &Measure, path: &Path) -> Result<Command, Wrong> {
     if !COMMANDS.contains(&measure.command.as_str()) {
-        let reason = format!(
-            "`{}` is nothing that a plan can do; {}",
-            measure.command,
-            choice(&measure.command, &COMMANDS)
-        );
+        let reason =
+            format!("`{}` is not a plan command; {}", measure.command, choice(&measure.command, &COMMANDS));
         return Err(Wrong { line: measure.line, reason });
     }
     // As on the command line.

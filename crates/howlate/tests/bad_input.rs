@@ -63,7 +63,7 @@ fn a_place_that_cannot_be_written_to_is_named_before_anything_is_measured() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("precious.jsonl");
     std::fs::write(&path, "precious").unwrap();
-    refused(&["cyclic", "--out", path.to_str().unwrap()], "exists already, and nothing is written over");
+    refused(&["cyclic", "--out", path.to_str().unwrap()], "already exists; refusing to overwrite it");
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "precious");
 }
 

@@ -14,7 +14,7 @@ use common::{howlate, skip, stdout};
 fn offered(recording: &str, language: &str) -> String {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/recordings/v1");
     let text = stdout(&howlate(&["show", "--details", recording]).current_dir(folder).output().unwrap());
-    let (_, below) = text.split_once("\nTo copy\n").unwrap_or_else(|| panic!("nothing to copy: {text}"));
+    let (_, below) = text.split_once("\nCode\n").unwrap_or_else(|| panic!("nothing to copy: {text}"));
     let below = below.split("\n\n").next().unwrap();
     let (mut lines, mut inside) = (Vec::new(), false);
     for line in below.lines().filter_map(|line| line.strip_prefix("  ")) {
@@ -135,9 +135,18 @@ fn python_does_what_it_says() {
 /// A language that was measured is answered in that language.
 #[test]
 fn the_call_chooses_the_language() {
-    let text =
-        stdout(&common::run(&["sleep", "--for", "1ms", "--call", "c", "--samples", "30", "--no-save"]));
-    if !text.contains("To copy") {
+    let text = stdout(&common::run(&[
+        "sleep",
+        "--for",
+        "1ms",
+        "--call",
+        "c",
+        "--samples",
+        "30",
+        "--no-save",
+        "--details",
+    ]));
+    if !text.contains("Code") {
         return skip("this machine's timer slack does not show, or there is no C compiler");
     }
     assert!(text.contains("  C      #include <sys/prctl.h>") && !text.contains("Python"), "{text}");

@@ -465,7 +465,7 @@ fn what_cannot_work_is_refused_before_anything_is_booted() {
             "belongs to `howlate guest` itself",
         ),
         (&["guest", "--kernel", "/etc/passwd", "--", "cyclic", "--period", "1"], "has no unit"),
-        (&["guest", "--kernel", "/etc/passwd", "--out", taken, "--", "cyclic"], "nothing is written over"),
+        (&["guest", "--kernel", "/etc/passwd", "--out", taken, "--", "cyclic"], "refusing to overwrite it"),
     ];
     for (words, says) in rows {
         let output = run(words);

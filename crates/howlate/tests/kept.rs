@@ -4,7 +4,9 @@
 
 mod common;
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
@@ -22,6 +24,17 @@ fn with_data(data: &Path, arguments: &[&str]) -> Output {
 
 fn kept(data: &Path) -> usize {
     fs::read_dir(data.join("howlate")).map_or(0, |folder| folder.flatten().count())
+}
+
+#[test]
+fn a_recording_may_have_any_name_that_a_file_may_have() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(OsStr::from_bytes(b"run\xff.jsonl"));
+    let output = howlate(&SHORT).arg("--out").arg(&path).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let shown = howlate(&["show", "--json"]).arg(&path).output().unwrap();
+    let result: serde_json::Value = serde_json::from_slice(&shown.stdout).unwrap();
+    assert_eq!(result["command"], "cyclic");
 }
 
 #[test]

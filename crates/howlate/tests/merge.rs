@@ -65,7 +65,7 @@ fn many_recordings_are_one_and_a_folder_is_read_as_that() {
     assert!(title(&all).starts_with(&format!("howlate show {all} · ")), "{}", title(&all));
     assert!(title(&out).starts_with("howlate merge · "), "{}", title(&out));
     let again = run(&["merge", &all, "-o", &out]);
-    assert_eq!(again.status.code(), Some(2), "nothing is written over");
+    assert_eq!(again.status.code(), Some(2), "refusing to overwrite it");
 }
 
 #[test]

@@ -52,7 +52,7 @@ fn refused(text: &str, line: usize, says: &str) {
 #[test]
 fn what_is_wrong_with_a_plan_is_told_with_its_line() {
     refused("[[sleep]]\nfor = \"1ms\"\npolcy = \"other\"\n", 3, "did you mean `policy`?");
-    refused("[[slep]]\n", 1, "`slep` is nothing that a plan can do; did you mean `sleep`?");
+    refused("[[slep]]\n", 1, "`slep` is not a plan command; did you mean `sleep`?");
     refused("[[doctor]]\n", 1, "choose from sleep, cyclic, notify, guest");
     refused("\n\n[[sleep]]\nfor = [\"1ms\", \"2\"]\n", 4, "`2` has no unit");
     refused("[[cyclic]]\nperiod = \"1ms\"\npolicy = [\"fifo:100\"]\n", 3, "priority `100` is out of range");
@@ -65,7 +65,7 @@ fn what_is_wrong_with_a_plan_is_told_with_its_line() {
     refused(
         "[system]\ngovernr = \"performance\"\n[[sleep]]\n",
         2,
-        "`governr` is no setting; write `governor`",
+        "unknown setting `governr`; write `governor`",
     );
     refused("[system]\n\"/etc/passwd\" = \"x\"\n[[sleep]]\n", 2, "below /sys or /proc/sys");
     refused("[guest]\nkernel = \"debian:trixie:tr\"\n[[sleep]]\n", 2, "kernel");
@@ -225,7 +225,7 @@ fn a_plan_may_ask_why() {
     assert!(turns("").contains("2 turns"), "{}", turns(""));
     assert!(turns("why = true\n").contains("4 turns"), "each turn once more: {}", turns("why = true\n"));
     assert!(turns("why = false\n").contains("2 turns"));
-    refused("tracer = \"dtrace\"\nwhy = true\n[[cyclic]]\n", 1, "is no tracer");
+    refused("tracer = \"dtrace\"\nwhy = true\n[[cyclic]]\n", 1, "unknown tracer");
     assert!(turns("why = true\nlate-above = \"100us\"\n").contains("4 turns"));
     refused("late-above = \"soon\"\nwhy = true\n[[cyclic]]\n", 1, "soon");
     refused("[[cyclic]]\nwhy = true\n", 2, "for the whole run");

@@ -293,7 +293,7 @@ fn a_picture_does_not_fill_a_terminal() {
     let written = std::fs::read_to_string(folder.path().join("stall-time.svg")).unwrap();
     assert_eq!(written, text(&["stall.jsonl", "--chart", "time"]));
     let again = on_terminal(recording, "");
-    assert!(again.status.code() == Some(2) && stdout(&again).contains("nothing is written over"));
+    assert!(again.status.code() == Some(2) && stdout(&again).contains("refusing to overwrite"));
     let both = on_terminal(&format!("{recording} {recording}"), "");
     assert!(stdout(&both).contains("Written to report-time.svg ("), "{}", stdout(&both));
     assert!(stdout(&on_terminal(recording, "--out -")).starts_with("<svg"), "as asked");
@@ -491,7 +491,7 @@ fn a_page_is_named_after_its_recording_and_never_written_over() {
     let written = std::fs::read(folder.path().join("stall.html")).unwrap();
     let again = run(&["report", recording]);
     assert_eq!(again.status.code(), Some(2));
-    assert!(stderr(&again).contains("nothing is written over"), "{}", stderr(&again));
+    assert!(stderr(&again).contains("refusing to overwrite"), "{}", stderr(&again));
     assert_eq!(std::fs::read(folder.path().join("stall.html")).unwrap(), written);
     assert_eq!(run(&["report", recording, recording]).status.code(), Some(0));
     assert!(folder.path().join("report.html").exists());

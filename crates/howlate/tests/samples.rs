@@ -118,7 +118,7 @@ fn pyarrow_reads_blocks_that_sum_up_to_the_result() {
     }
     wanted.sort_by(|one, other| one.0.cmp(&other.0));
     assert_eq!(found, Value::from(wanted.into_iter().map(|(_, row)| row).collect::<Vec<_>>()));
-    assert_eq!(run(&words).status.code(), Some(2), "nothing is written over");
+    assert_eq!(run(&words).status.code(), Some(2), "refusing to overwrite it");
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn nothing_is_written_over() {
     std::fs::write(&path, "precious").unwrap();
     let output = run(&["cyclic", "--samples", "1", "--samples-out", path.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).contains("exists already"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("already exists"), "{}", stderr(&output));
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "precious");
 }
 

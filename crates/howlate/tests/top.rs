@@ -249,5 +249,5 @@ fn keys_sort_and_filter_what_is_shown_and_end_it() {
     terminal.presses("q");
     assert_eq!(terminal.script.wait().unwrap().code(), Some(0));
     // The last table is as it was chosen.
-    terminal.wait_for("`no-such-q` stands in no row.");
+    terminal.wait_for("no rows match `no-such-q`");
 }

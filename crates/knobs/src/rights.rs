@@ -44,13 +44,12 @@ impl Rights {
         match policy {
             Policy::Other { nice: Some(nice) } => {
                 let needed = u64::try_from(20 - nice.get()).unwrap_or(0);
-                (self.nice < needed)
-                    .then(|| format!("it takes root, or a limit that root raises (`ulimit -e {needed}`)"))
+                (self.nice < needed).then(|| format!("needs root, or a higher limit (`ulimit -e {needed}`)"))
             }
             Policy::Fifo { priority } | Policy::Rr { priority } => {
                 let needed = u64::from(priority.get());
                 (self.priority < needed)
-                    .then(|| format!("it takes root, or a limit that root raises (`ulimit -r {needed}`)"))
+                    .then(|| format!("needs root, or a higher limit (`ulimit -r {needed}`)"))
             }
             _ => None,
         }
@@ -59,14 +58,13 @@ impl Rights {
     /// What it takes to lock all memory, if that would be refused: a finite limit says nothing of what is needed
     /// later. Source: `mlock(2)`.
     pub(crate) fn refuse_lock(&self) -> Option<String> {
-        (!self.locks_memory)
-            .then(|| "it takes root, or a limit that root raises (`ulimit -l unlimited`)".to_owned())
+        (!self.locks_memory).then(|| "needs root, or a higher limit (`ulimit -l unlimited`)".to_owned())
     }
 
     /// What it takes to write to a file, if that would be refused. Nothing is written.
     pub(crate) fn refuse_write(&self, root: &Root, path: &str) -> Option<String> {
         if !self.is_privileged {
-            return Some("it takes root".to_owned());
+            return Some("needs root".to_owned());
         }
         root.writable(path).err().map(|error| format!("{path}: {error}"))
     }
@@ -89,11 +87,11 @@ mod tests {
         let none = rights("0000000000000000", "Max nice priority  0  0\nMax realtime priority  79  99");
         assert_eq!(
             none.refuse_policy(fifo),
-            Some("it takes root, or a limit that root raises (`ulimit -r 80`)".to_owned())
+            Some("needs root, or a higher limit (`ulimit -r 80`)".to_owned())
         );
         assert_eq!(
             none.refuse_policy(nice),
-            Some("it takes root, or a limit that root raises (`ulimit -e 40`)".to_owned())
+            Some("needs root, or a higher limit (`ulimit -e 40`)".to_owned())
         );
         assert!(none.refuse_lock().is_some());
         assert_eq!(rights("0000000000004000", "").refuse_lock(), None);
@@ -107,10 +105,7 @@ mod tests {
     #[test]
     fn an_ordinary_user_writes_none_of_the_kernels_files() {
         let (_folder, root) = tree(&[("/sys/a", "1")]);
-        assert_eq!(
-            rights("0000000000000000", "").refuse_write(&root, "/sys/a"),
-            Some("it takes root".into())
-        );
+        assert_eq!(rights("0000000000000000", "").refuse_write(&root, "/sys/a"), Some("needs root".into()));
         assert_eq!(rights("000001ffffffffff", "").refuse_write(&root, "/sys/a"), None);
         let missing = rights("000001ffffffffff", "").refuse_write(&root, "/sys/b");
         assert_eq!(missing, Some("/sys/b: no such file".into()));

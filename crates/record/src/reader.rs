@@ -219,7 +219,7 @@ fn header(line: &[u8], path: &Path) -> Result<Header, ReadError> {
     let not = |reason: String| ReadError::NotARecording { path: path.to_owned(), reason };
     let why = match parsed(line) {
         Ok(Line::Header(header)) if header.format <= FORMAT => return Ok(*header),
-        Ok(_) => "line 1 is no header".to_owned(),
+        Ok(_) => "line 1 is not a header".to_owned(),
         Err(error) => error.to_string(),
     };
     // A later header may have other fields.
@@ -229,7 +229,7 @@ fn header(line: &[u8], path: &Path) -> Result<Header, ReadError> {
         }
         Ok(_) => Err(not(why)),
         Err(error) => Err(not(match error.classify() {
-            Category::Data => "line 1 is no header with a format".to_owned(),
+            Category::Data => "line 1 is not a header with a format".to_owned(),
             _ => format!("line 1 is not JSON ({error})"),
         })),
     }
@@ -309,7 +309,7 @@ mod tests {
     fn what_is_no_recording_is_named() {
         check(b"", "is empty");
         check(b"\x7fELF\x02", "is not a howlate recording");
-        check(b"{\"a\":1}\n", "no header with a format");
+        check(b"{\"a\":1}\n", "not a header with a format");
         check(b"{\"header\":{\"format\":99}}\n", "has format 99; this howlate reads up to format 1");
         assert!(matches!(Reader::open(Path::new("/no/such/file")), Err(ReadError::Io { .. })));
     }

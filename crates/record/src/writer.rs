@@ -23,7 +23,7 @@ const BLOCKS_AT_LEAST: usize = 1_024;
 #[derive(Debug, thiserror::Error)]
 pub enum CreateError {
     /// There is something already; nothing is written over.
-    #[error("{} exists already, and nothing is written over", path.display())]
+    #[error("{} already exists; refusing to overwrite it", path.display())]
     Exists {
         /// The path asked for.
         path: PathBuf,

@@ -106,7 +106,7 @@ pub(crate) fn to_copy(analysis: &Analysis) -> String {
     if all.is_empty() {
         return String::new();
     }
-    let mut text = format!("{}\n", paint(HEADING, "To copy"));
+    let mut text = format!("{}\n", paint(HEADING, "Code"));
     for code in all {
         text.push_str(&format!("  {}\n", paint(DIM, code.setting.about())));
         for (language, lines) in code.each {

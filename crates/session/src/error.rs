@@ -26,7 +26,7 @@ pub enum SessionError {
     #[error(transparent)]
     Tracer(#[from] TracerMissing),
     /// There is a recording already, and it is not to be resumed.
-    #[error("{} holds a run already, and nothing is written over", path.display())]
+    #[error("{} already holds a run; refusing to overwrite it", path.display())]
     RunRecorded {
         /// Where it is.
         path: PathBuf,

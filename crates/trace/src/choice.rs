@@ -40,7 +40,7 @@ impl FromStr for Choice {
                 Some(tier) => Ok(Self::Only(tier)),
                 None => {
                     let all = Tier::ALL.map(Tier::name).join(", ");
-                    Err(format!("`{text}` is no tracer; write auto, {all} or none"))
+                    Err(format!("unknown tracer `{text}`; write auto, {all} or none"))
                 }
             },
         }

@@ -6,7 +6,7 @@ use crate::{Choice, Opened, Tier, open};
 
 /// Why the tracer that was asked for cannot be had.
 #[derive(Debug, thiserror::Error)]
-#[error("the tracer {tier} cannot be had: {refusal}")]
+#[error("the {tier} tracer is not available: {refusal}")]
 pub struct TracerMissing {
     /// Which one it is.
     pub tier: Tier,

@@ -26,7 +26,7 @@ impl Facts {
     /// Of the thread `tid`, one of so many.
     pub(crate) fn of_thread(tid: u32, threads: usize) -> Self {
         let slack = read_of_thread(Subject::TimerSlack, tid).map_err(|error| {
-            format!("/proc/{tid}/timerslack_ns: {error}; of other processes it takes root, or CAP_SYS_NICE")
+            format!("/proc/{tid}/timerslack_ns: {error}; other processes need root, or CAP_SYS_NICE")
         });
         let slack = slack.map(|nanos| Span::from_nanos(nanos.parse().unwrap_or_default()));
         let policy = match sched::policy(tid) {

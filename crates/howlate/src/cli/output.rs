@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, ValueHint};
 
 use super::{Format, Identity};
@@ -11,10 +12,10 @@ use super::{Format, Identity};
 #[command(next_help_heading = "Output")]
 pub(crate) struct Output {
     /// Save the recording
-    #[arg(long, short, value_name = "FILE", value_parser = file_name, value_hint = ValueHint::FilePath)]
+    #[arg(long, short, value_name = "FILE", value_parser = file_name(), value_hint = ValueHint::FilePath)]
     pub(crate) out: Option<PathBuf>,
     /// Save every wake-up, in order, as Parquet
-    #[arg(long, value_name = "FILE", value_parser = file_name, value_hint = ValueHint::FilePath, hide_short_help = true)]
+    #[arg(long, value_name = "FILE", value_parser = file_name(), value_hint = ValueHint::FilePath, hide_short_help = true)]
     pub(crate) samples_out: Option<PathBuf>,
     /// Print everything there is: each CPU, each part of the way, the slowest wake-ups
     #[arg(long, conflicts_with_all = ["json", "format"], hide_short_help = true)]
@@ -40,14 +41,13 @@ impl Output {
     }
 }
 
-/// The name of a file to write. `-` is none: standard output has the result already.
-pub(crate) fn file_name(text: &str) -> Result<PathBuf, String> {
-    match text {
-        "-" => Err("standard output is for the result; `/dev/stdout` writes the recording there as well, `./-` a file \
-                    of this name"
-            .to_owned()),
-        name => Ok(PathBuf::from(name)),
-    }
+/// The name of a file to write, whatever its bytes. `-` is none: standard output has the result already.
+pub(crate) fn file_name() -> impl TypedValueParser<Value = PathBuf> {
+    OsStringValueParser::new().try_map(|name| match name == "-" {
+        true => Err("standard output is for the result; `/dev/stdout` writes the recording there as well, `./-` a file \
+                     of this name"),
+        false => Ok(PathBuf::from(name)),
+    })
 }
 
 /// What is printed, and what is shown meanwhile.

@@ -10,7 +10,7 @@ use super::{Identity, Printing, file_name};
 #[derive(Args)]
 pub(crate) struct Quick {
     /// Save the recording
-    #[arg(long, short, value_name = "FILE", value_parser = file_name)]
+    #[arg(long, short, value_name = "FILE", value_parser = file_name())]
     pub(crate) out: Option<PathBuf>,
     /// Do not keep the run for `howlate show`
     #[arg(long, hide_short_help = true)]

@@ -41,7 +41,7 @@ pub(crate) struct Show {
     #[arg(long, value_name = "FILE")]
     pub(crate) prometheus: Option<PathBuf>,
     /// Also save one row for each block of each condition and machine, as Parquet
-    #[arg(long, value_name = "FILE", value_parser = file_name, value_hint = clap::ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE", value_parser = file_name(), value_hint = clap::ValueHint::FilePath)]
     pub(crate) blocks_out: Option<PathBuf>,
     /// Draw with ASCII only; always so if the locale is not UTF-8
     #[arg(long, requires = "plot")]

@@ -66,7 +66,7 @@ pub(crate) struct TuneProgram {
     #[arg(long, value_name = "N", hide_short_help = true)]
     pub(crate) seed: Option<u64>,
     /// Save the recording
-    #[arg(long, short, value_name = "FILE", value_parser = file_name, value_hint = ValueHint::FilePath, help_heading = "Output")]
+    #[arg(long, short, value_name = "FILE", value_parser = file_name(), value_hint = ValueHint::FilePath, help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
     /// Do not keep the run for `howlate show`
     #[arg(long, hide_short_help = true, help_heading = "Output")]

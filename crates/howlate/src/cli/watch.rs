@@ -50,7 +50,7 @@ pub(crate) struct Watch {
     #[arg(long, value_name = "TRACER", default_value = "auto", hide_short_help = true, value_parser = completion_values::known::<Choice>(completion_values::tracers), hide_possible_values = true)]
     pub(crate) tracer: Choice,
     /// Save the recording
-    #[arg(long, short, value_name = "FILE", value_parser = file_name, value_hint = ValueHint::FilePath)]
+    #[arg(long, short, value_name = "FILE", value_parser = file_name(), value_hint = ValueHint::FilePath)]
     pub(crate) out: Option<PathBuf>,
     /// Do not keep the run for `howlate show`
     #[arg(long, hide_short_help = true)]

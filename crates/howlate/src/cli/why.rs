@@ -34,7 +34,7 @@ pub(crate) struct Why {
     #[arg(long, value_name = "TRACER", default_value = "auto", hide_short_help = true, value_parser = completion_values::known::<Choice>(completion_values::tracers), hide_possible_values = true, conflicts_with = "recordings")]
     pub(crate) tracer: Choice,
     /// Save the recording
-    #[arg(long, short, value_name = "FILE", conflicts_with = "recordings", value_parser = file_name)]
+    #[arg(long, short, value_name = "FILE", conflicts_with = "recordings", value_parser = file_name())]
     pub(crate) out: Option<PathBuf>,
     /// Do not keep the run for `howlate show`
     #[arg(long, conflicts_with = "recordings")]

@@ -67,8 +67,8 @@ const fn what_is_left(seen: Seen) -> Option<&'static str> {
     match seen {
         Seen::Wakers => None,
         Seen::WaitsForCpu => Some(
-            "Nobody sees here what wakes the program's threads: how long they wait for a CPU is measured, and loops \
-             that the program has marked (see `howlate watch --help`).\n",
+            "What wakes the threads cannot be observed here. How long they wait for a CPU is measured, and loops that the \
+             program has marked (see `howlate watch --help`).\n",
         ),
         Seen::Loops => Some(
             "There is no tracer: only loops are measured that the program has marked (see `howlate watch --help`).\n",

@@ -320,7 +320,7 @@ fn who_may_not_trace_is_told_what_to_type() {
     assert!(stdout(&output).contains("Tracer bpf is not available"), "{}", stdout(&output));
     let only = anyone.howlate(&["watch", "--quiet", "--tracer", "bpf", "--", "true"]).output().unwrap();
     assert_eq!(only.status.code(), Some(2));
-    assert!(stderr(&only).contains("the tracer bpf cannot be had"), "{}", stderr(&only));
+    assert!(stderr(&only).contains("the bpf tracer is not available"), "{}", stderr(&only));
 }
 
 #[test]

@@ -131,7 +131,7 @@ fn verdict(tested: &Tested) -> String {
 /// The largest latencies: side by side, never compared.
 fn maxima(report: &ComparisonReport<'_>, width: usize) -> String {
     let headings =
-        ["", "wake-ups", "swallowed", "in", "max", "later ones, at most", "next hour", "once an hour"];
+        ["", "wake-ups", "missed", "in", "max", "later ones, at most", "next hour", "once an hour"];
     let mut table = Columns::new(&headings.map(str::to_owned), 1);
     let (names, mut bases) = (words::Rows::new(report), HashSet::new());
     let compared = report.comparison.compared.iter();
@@ -145,7 +145,7 @@ fn maxima(report: &ComparisonReport<'_>, width: usize) -> String {
     let none = if refusals.len() == rows.len() { "" } else { "–" };
     rows.into_iter().for_each(|(name, maximum)| table.row(maximum_row(name, maximum, none)));
     let about = format!(
-        "not compared: of two equal conditions one always has the larger. Swallowed: planned wake-ups that a late one \
+        "not compared: of two equal conditions one always has the larger. Missed: planned wake-ups that a late one \
          took with it. Later ones: at {} confidence, with late ones that come together counted in. Next hour: the \
          probability that it brings a later one.",
         report.confidence()

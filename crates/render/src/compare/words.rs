@@ -144,7 +144,7 @@ pub(super) fn answer(report: &ComparisonReport<'_>) -> String {
         Verdict::Worse => said("Worse", largest(Verdict::Worse)),
         Verdict::Better => said("Better", largest(Verdict::Better)),
         Verdict::NotDistinguishable => {
-            "Not distinguishable: a difference smaller than the column \"detectable\" says could have gone unseen."
+            "No difference found. Differences smaller than the \"detectable\" column would have been missed."
                 .into()
         }
         Verdict::Equivalent => "Equivalent: any difference lies within the margin.".into(),
@@ -292,7 +292,7 @@ pub(super) fn sides(one: &Compared) -> [String; 2] {
 /// slow as a whole and another quick, and each pair is compared for itself.
 pub(super) const fn differ_by(design: Design) -> &'static str {
     match design {
-        Design::Interleaved => "pairs differ by",
+        Design::Interleaved => "paired difference",
         Design::Separate => "stretches differ by",
         Design::Distributions => "difference",
     }
@@ -310,7 +310,7 @@ pub(super) fn columns(comparison: &Comparison, one: &Compared) -> Option<String>
         Design::Interleaved => ("turns", "new minus base of each pair"),
         Design::Separate => ("stretches", "each stretch of new minus each of base"),
     };
-    Some(format!("{sides}: the centre of its {unit}; {}: the centre of {each}", differ_by(one.design)))
+    Some(format!("{sides}: the median of its {unit}; {}: the median of {each}", differ_by(one.design)))
 }
 
 /// Names of rows about one side of a pair of conditions.

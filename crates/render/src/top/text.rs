@@ -61,7 +61,7 @@ impl Top {
     fn nothing(&self, view: &TopView) -> String {
         match &view.process {
             Some(process) if !self.has(view) => format!("No process `{}` was seen.", legible(process)),
-            _ if !view.filter.is_empty() => format!("`{}` stands in no row.", legible(&view.filter)),
+            _ if !view.filter.is_empty() => format!("no rows match `{}`", legible(&view.filter)),
             _ => "Nothing waited for a thousandth of its time.".to_owned(),
         }
     }

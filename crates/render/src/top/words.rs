@@ -38,7 +38,7 @@ pub(super) const fn kind(kind: WaitKind) -> &'static str {
         WaitKind::Child => "child",
         WaitKind::Stopped => "stopped",
         WaitKind::Other => "other",
-        WaitKind::NotSeen => "nobody looked",
+        WaitKind::NotSeen => "not sampled",
         WaitKind::Timer => "timer",
         WaitKind::Event => "event",
         WaitKind::Signal => "signal",
@@ -50,8 +50,8 @@ pub(super) const fn kind(kind: WaitKind) -> &'static str {
 /// What waits of a nature have in common.
 pub(super) const fn nature(nature: Nature) -> &'static str {
     match nature {
-        Nature::HeldUp => "Held up: there was work to do",
-        Nature::ForOthers => "Waiting for others: whether those were late, only the program knows",
+        Nature::HeldUp => "Blocked with work to do",
+        Nature::ForOthers => "Waiting for another process",
         Nature::AsAsked => "Waiting as asked, or with nothing to do",
     }
 }

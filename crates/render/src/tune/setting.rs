@@ -66,7 +66,7 @@ impl Fate {
         match self {
             Self::Tried => None,
             Self::NotAsked => Some("it was not asked for"),
-            Self::InForce => Some("it is so already"),
+            Self::InForce => Some("already set"),
             Self::BootOnly => Some("it takes a restart"),
             Self::Absent(reason)
             | Self::NotPermitted(reason)

@@ -59,7 +59,7 @@ fn table(report: &TuneReport<'_>, width: usize) -> String {
     }
     let goal = words::number(report.goal);
     let headings =
-        ["setting", "median", "p99", "max of a turn", "turns", &format!("{goal} is"), "could have seen"];
+        ["setting", "median", "p99", "max of a turn", "turns", &format!("{goal} is"), "detectable"];
     let mut table = Columns::new(&headings.map(str::to_owned), 1);
     for row in report.tried() {
         table.row(cells(report, row));
@@ -140,7 +140,7 @@ fn for_good(report: &TuneReport<'_>, width: usize) -> String {
 }
 
 fn ways(row: &TuneRow, width: usize) -> String {
-    let mut text = format!("{} for good: {}\n", paint(HEADING, row.setting.knob), row.setting.what);
+    let mut text = format!("To make {} permanent: {}\n", paint(HEADING, row.setting.knob), row.setting.what);
     text.push_str(&format!("  {}\n", wrapped(&format!("Costs: {}.", row.setting.cost), width, 2)));
     for way in &row.setting.permanent {
         text.push_str(&format!("  {:<10} {}\n", way.by, way.apply));
@@ -194,7 +194,7 @@ fn notes(report: &TuneReport<'_>, width: usize) -> String {
     let mut notes: Vec<String> =
         report.analysis.caveats.iter().filter(|one| !is_told(report, one)).map(caveat).collect();
     notes.extend(report.rows.iter().filter(|row| !row.without.is_empty()).map(|row| {
-        format!("{} was tried without what could not be had: {}.", row.setting.knob, row.without.join("; "))
+        format!("{} was partly applied; unavailable: {}.", row.setting.knob, row.without.join("; "))
     }));
     let short = |row: &TuneRow| {
         let knob = row.setting.knob;

@@ -117,7 +117,7 @@ pub(super) fn self_test(arm: &Arm) -> String {
     let could = |one: &Tested| Some(format!("{} {}", number(one.statistic), time(one.detectable_ns?)));
     let could: Vec<String> = arm.tested.iter().filter_map(could).collect();
     format!(
-        "The baseline against itself: no difference found, as it should be (could have seen: {}).",
+        "The baseline against itself: no difference found, as it should be (detectable: {}).",
         could.join(", ")
     )
 }

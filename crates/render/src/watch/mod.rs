@@ -58,7 +58,7 @@ fn activations(outcomes: &[&Outcome], late: Option<Span>) -> Columns {
     let numbers = outcomes.iter().map(|one| RowNumbers::all_of(one.summary()));
     table.results(&[MEDIAN, P99, MAX], &numbers.collect::<Vec<_>>());
     let mostly_by = |one: &Outcome| one.why_late(late).and_then(|why| mostly(&why)).unwrap_or_else(none);
-    table.column("mostly by", cells(outcomes, mostly_by));
+    table.column("main cause", cells(outcomes, mostly_by));
     table.empty_unknown();
     table
 }
@@ -177,15 +177,15 @@ fn turns_in_words(name: &str, turns: &TurnsBlock, is_late_known: bool) -> String
     }
     if turns.inferred > 0 {
         text.push_str(&format!(
-            ". When {} of its turns were to begin follows from its own rhythm, of which the earliest turns count as on time; a tracer, or \
-             `howlate_wake_at`, would tell",
+            ". For {} iterations the due time was inferred from the loop's own rhythm; `howlate_wake_at`, or a tracer, gives exact \
+             due times",
             count(turns.inferred)
         ));
     }
     if !is_late_known {
         text.push_str(
-            ". Nobody knows when its turns were to begin: it has no period, and no timer was seen to end a sleep before one; \
-             `howlate_wake_at` would tell",
+            ". When its iterations were due is unknown: it has no period, and no timer was seen to end a sleep before one; \
+             `howlate_wake_at` gives exact due times",
         );
     }
     text + "."
@@ -206,7 +206,7 @@ fn who(who: &Who) -> String {
         Holder::Softirq => format!("softirq {name}"),
         Holder::Server => format!("{name}, run ahead of real-time threads"),
         Holder::Quota => format!("the quota of {name}"),
-        Holder::NotSeen => "nobody that was seen".to_owned(),
+        Holder::NotSeen => "unknown".to_owned(),
     }
 }
 

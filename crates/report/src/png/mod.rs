@@ -26,7 +26,7 @@ pub enum NoPng {
 impl fmt::Display for NoPng {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoPicture(none) => write!(f, "there is nothing to draw as `{}`", none.kind),
+            Self::NoPicture(none) => write!(f, "no data for chart `{}`", none.kind),
             Self::NotBuiltIn => f.write_str("this program was built without PNG"),
             Self::NoFont => f.write_str("no font here has the letters of the picture"),
             Self::NotDrawn(reason) => write!(f, "the picture could not be drawn: {reason}"),
