@@ -85,13 +85,12 @@ impl<'a> CauseRow<'a> {
 /// How many were late, and how much of that is not explained.
 fn late_in_words(why: &Why) -> String {
     let late = &why.late;
-    let were = if late.count == 1 { "was" } else { "were" };
-    let what = if why.tracer == NO_TRACER { "turns" } else { "traced wake-ups" };
+    let what = if why.tracer == NO_TRACER { "iterations" } else { "traced wake-ups" };
     let unexplained = percent(late.unexplained_share());
     let above = Latency::from_span(late.above);
     let total = Latency::from_nanos(i64::try_from(late.total_ns).unwrap_or(i64::MAX));
     format!(
-        "{} of the {what} {were} at least {above} late, {total} in total, {unexplained} of it unexplained. It went to:",
+        "Slowest {what} (at least {above} late): {}, together {total} late, {unexplained} of it unexplained. Causes:",
         count(late.count)
     )
 }

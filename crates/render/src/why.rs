@@ -26,9 +26,9 @@ const SMALL: f64 = 0.02;
 const MUCH: f64 = 0.1;
 
 /// Why the wake-ups of every traced condition were late; empty where nothing was traced. In brief the causes of each loop in a
-/// line, and what to do; of a watched program there is a table for each of the latest threads in any case.
+/// line, and what to do.
 pub fn why(analysis: &Analysis, above: Option<Span>, detail: Detail, width: usize) -> String {
-    if detail == Detail::Brief && !analysis.outcomes().iter().any(is_watched) {
+    if detail == Detail::Brief {
         return in_brief(analysis, above, width);
     }
     let findings = &analysis.header.findings;
@@ -49,7 +49,16 @@ pub fn why(analysis: &Analysis, above: Option<Span>, detail: Detail, width: usiz
 }
 
 fn in_brief(analysis: &Analysis, above: Option<Span>, width: usize) -> String {
-    let parts = [causes(analysis, above, width), remedies(analysis, above, width)];
+    let causes = causes(analysis, above, width);
+    if causes.is_empty() {
+        return causes;
+    }
+    let more = match analysis.outcomes().iter().any(is_watched) {
+        true => "The latencies include what tracing adds. Part by part: `howlate show --details`.",
+        false => "Traced in turns of their own. Part by part: `howlate show --details`.",
+    };
+    let more = paint(DIM, wrapped(more, width, 0));
+    let parts = [causes, remedies(analysis, above, width), format!("{more}\n")];
     parts.into_iter().filter(|part| !part.is_empty()).map(|part| format!("{part}\n")).collect()
 }
 
@@ -149,7 +158,7 @@ fn time_line(worst: &Explained, width: usize) -> String {
         }
     }
     if !small.is_zero() {
-        pieces.push(format!("{} the rest", shown(small)));
+        pieces.push(format!("{} other", shown(small)));
     }
     let text = format!("{} late{cpu}: {}.", worst.latency, pieces.join(", "));
     format!("{}\n", wrapped(&text, width, 2))
@@ -171,11 +180,15 @@ fn how_well(why: &Why, watched: bool) -> String {
             .to_owned();
     }
     let mut text = format!(
-        "Tracer {}: {} of {} traced wake-ups were seen completely, each to the nanosecond",
+        "Tracer {}: every step of {} of {} traced wake-ups was recorded",
         why.tracer,
         count(why.decomposed),
         count(seen)
     );
+    if why.late.unexplained_share() > MUCH {
+        let unexplained = percent(why.late.unexplained_share());
+        text.push_str(&format!("; but {unexplained} of the lateness of the slowest is unexplained"));
+    }
     if why.lost_events > 0 {
         text.push_str(&format!("; {} events were lost", count(why.lost_events)));
     }
@@ -229,7 +242,7 @@ mod tests {
             anstream::adapter::strip_str(&cause_table(&CauseTable::new(&why, Policy::OTHER, &[]), 100))
                 .to_string();
         assert!(
-            text.contains("1 of the traced wake-ups was at least 98.3 µs late, 400 µs in total"),
+            text.contains("Slowest traced wake-ups (at least 98.3 µs late): 1, together 400 µs late"),
             "{text}"
         );
         assert!(text.contains("hog, pid 4711"), "{text}");
@@ -237,9 +250,9 @@ mod tests {
         let line = anstream::adapter::strip_str(&time_line(&why.worst[0], 100)).to_string();
         assert_eq!(
             line.trim(),
-            "400 µs late on CPU 1: 398 µs waiting for the CPU (hog, pid 4711), 2.00 µs the rest."
+            "400 µs late on CPU 1: 398 µs waiting for the CPU (hog, pid 4711), 2.00 µs other."
         );
-        assert!(how_well(&why, false).contains("101 of 101 traced wake-ups were seen completely"));
+        assert!(how_well(&why, false).contains("every step of 101 of 101 traced wake-ups was recorded"));
     }
 
     #[test]

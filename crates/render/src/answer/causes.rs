@@ -1,8 +1,10 @@
 //! Who took the time of the slowest wake-ups: a line for each loop.
 
+use std::cmp::Reverse;
+
 use howlate_analyse::cause::{Family, Why, WhyCause, families};
 use howlate_analyse::{Analysis, Together, together};
-use howlate_model::{Latency, Span};
+use howlate_model::{Latency, Span, Work};
 
 use super::name_among;
 use crate::cause_words::{cause_in_words, percent};
@@ -13,6 +15,8 @@ use crate::style::{HEADING, paint};
 
 /// Causes that are named of each loop.
 const MOST: usize = 3;
+/// Threads of a watched program whose causes are named, those that were latest.
+const THREADS_SHOWN: usize = 4;
 /// A cause of less than this is not named beside others.
 const LEAST: f64 = 0.01;
 
@@ -25,7 +29,8 @@ pub(super) struct Explained<'a> {
 
 /// The loops that were traced and had late wake-ups: those at least `above` late, or above the 99th percentile.
 pub(super) fn explained(analysis: &Analysis, above: Option<Span>) -> Vec<Explained<'_>> {
-    let loops = together(analysis);
+    let mut loops = together(analysis);
+    latest_watched(&mut loops);
     let names: Vec<Option<String>> = loops.iter().map(|one| name_among(one, &loops)).collect();
     let mut explained = Vec::new();
     for (one, name) in loops.into_iter().zip(names) {
@@ -34,6 +39,15 @@ pub(super) fn explained(analysis: &Analysis, above: Option<Span>) -> Vec<Explain
         }
     }
     explained
+}
+
+/// Of the threads of a watched program keeps those that were latest; of what was asked for, everything.
+fn latest_watched(loops: &mut Vec<Together<'_>>) {
+    let is_watched = |one: &Together<'_>| matches!(one.first().condition.work, Work::Watch { .. });
+    if loops.iter().all(is_watched) {
+        loops.sort_by_key(|one| Reverse(one.happened().max()));
+        loops.truncate(THREADS_SHOWN);
+    }
 }
 
 /// The first causes of each loop, with their shares of the late time.

@@ -10,13 +10,12 @@ mod remedies;
 mod tests;
 
 use howlate_analyse::{Analysis, Insight, Outcome, Together, Turns, insights, together, turns_of};
-use howlate_model::{Command, Latency, Span, Work};
+use howlate_model::{Command, Work};
 
 use crate::condition::told_by;
 use crate::confidence::what_the_maxima_support;
 use crate::insights::{explanation, iterations, period_late};
 use crate::notes::doubts;
-use crate::numbers::length;
 use crate::property::varying;
 use crate::prose::wrapped;
 use crate::style::{DIM, paint};
@@ -78,25 +77,16 @@ fn headline(loops: &[Together<'_>]) -> Option<String> {
     let mut judged: Vec<(&Together<'_>, Turns)> =
         loops.iter().filter_map(|one| Some((one, turns_of(one)?))).collect();
     judged.sort_by_key(|(_, turns)| (turns.p99, turns.p999));
-    let period = judged.first().map(|(_, turns)| turns.period)?;
+    let named = |(one, turns): &(&Together<'_>, Turns)| {
+        name_among(one, loops).map(|name| format!("{} ({name})", turns.p99))
+    };
     match judged.as_slice() {
         [] => None,
         [(_, turns)] => Some(format!("{} {}", iterations(turns), period_late(turns))),
-        [(best, least), .., (worst, most)] => Some(range(
-            period,
-            (&name_among(best, loops)?, least.p99),
-            (&name_among(worst, loops)?, most.p99),
+        [best, .., worst] => Some(format!(
+            "99 % of iterations start within {} at best, {} at worst.",
+            named(best)?,
+            named(worst)?
         )),
     }
-}
-
-/// `99 % of the 1 ms loop's iterations start within 35.8 µs (fifo:80 · cpu) to 2.33 ms (other · cpu).`
-fn range(period: Span, best: (&str, Latency), worst: (&str, Latency)) -> String {
-    let of = |(name, p99): (&str, Latency)| format!("{p99} ({name})");
-    format!(
-        "99 % of the {} loop's iterations start within {} at best, {} at worst.",
-        length(period),
-        of(best),
-        of(worst)
-    )
 }

@@ -310,7 +310,10 @@ pub(super) fn columns(comparison: &Comparison, one: &Compared) -> Option<String>
         Design::Interleaved => ("turns", "new minus base of each pair"),
         Design::Separate => ("stretches", "each stretch of new minus each of base"),
     };
-    Some(format!("{sides}: the median of its {unit}; {}: the median of {each}", differ_by(one.design)))
+    Some(format!(
+        "{sides}: Hodges–Lehmann estimate over its {unit}; {}: the same of {each}",
+        differ_by(one.design)
+    ))
 }
 
 /// Names of rows about one side of a pair of conditions.

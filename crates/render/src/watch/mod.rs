@@ -6,16 +6,19 @@ use std::cmp::Reverse;
 
 use howlate_analyse::cause::{Why, WhyCause};
 use howlate_analyse::watch::{Rhythm, ThreadSummary};
-use howlate_analyse::{Analysis, Outcome};
+use howlate_analyse::{Analysis, Outcome, percentile};
 use howlate_model::{Activation, HandedOn, Holder, Span, TurnsBlock, Who, Work};
 
 use crate::cause_words::{cause_in_words, percent};
+use crate::confidence::too_few;
 use crate::legible::legible;
 use crate::numbers::{count, micros};
 use crate::property::setting;
 use crate::prose::wrapped;
 use crate::result_columns::{MAX, MEDIAN, P99, RowNumbers};
+use crate::style::{DIM, HEADING, paint};
 use crate::table::Columns;
+use crate::why::most;
 
 /// Threads that have a row.
 const MOST_SHOWN: usize = 40;
@@ -39,14 +42,34 @@ pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
     };
     let [loops, wakers] = [loops(outcomes, width), wakers(outcomes, width)];
     let rows = activations(outcomes, late).text(width);
-    format!("Threads of a program · µs\n\n{rows}{more}\n{loops}{wakers}{unseen}")
+    let few = too_few(outcomes.iter().map(|one| one.latency()), &[P99]);
+    let few = few.map_or_else(String::new, |text| format!("{}\n", paint(DIM, wrapped(&text, width, 0))));
+    let meaning = latest(outcomes, late).map_or_else(String::new, |text| {
+        format!("{}\n  {}\n\n", paint(HEADING, "What this means"), wrapped(&text, width, 2))
+    });
+    format!("Threads of a program · µs\n\n{rows}{more}{few}\n{loops}{wakers}{unseen}{meaning}")
+}
+
+/// How late the latest thread is, and why, in a sentence or two; `None` where none had enough wake-ups for a 99th percentile.
+fn latest(outcomes: &[&Outcome], late: Option<Span>) -> Option<String> {
+    let p99 = |one: &Outcome| percentile(one.latency(), 0.99);
+    let latest = outcomes.iter().filter(|one| p99(one).is_some()).max_by_key(|one| p99(one))?;
+    let (p50, p99) = (latest.latency().median()?, p99(latest)?);
+    let of = if outcomes.len() > 1 { "The latest thread is " } else { "" };
+    let causes = latest.why_late(late).and_then(|why| most(&why));
+    let causes = causes.map_or_else(String::new, |causes| format!(" Main causes of the slowest: {causes}."));
+    Some(format!(
+        "{of}{} (delay after {}): usually {p50} late, 1 in 100 later than {p99}.{causes}",
+        name(latest),
+        late_from(latest)
+    ))
 }
 
 /// A row for each thread and kind of activation: what woke it, how often, how late, and mostly by what.
 fn activations(outcomes: &[&Outcome], late: Option<Span>) -> Columns {
     let mut table = Columns::without_columns(2);
     table.column("thread", cells(outcomes, name));
-    table.column("late from", cells(outcomes, |one| late_from(one).to_owned()));
+    table.column("delay after", cells(outcomes, |one| late_from(one).to_owned()));
     table.column("period", cells(outcomes, |one| span(one.rhythm.as_deref().and_then(Rhythm::period))));
     table.column("jitter", cells(outcomes, |one| span(one.rhythm.as_deref().and_then(Rhythm::jitter))));
     table.column("wake-ups", cells(outcomes, |one| count(one.count())));
@@ -55,7 +78,7 @@ fn activations(outcomes: &[&Outcome], late: Option<Span>) -> Columns {
         let number = |one: &Outcome| one.why_late(late).map_or_else(none, |why| count(why.late.count));
         table.column("late", cells(outcomes, number));
     }
-    let numbers = outcomes.iter().map(|one| RowNumbers::all_of(one.summary()));
+    let numbers = outcomes.iter().map(|one| RowNumbers::supported_by(one.latency()));
     table.results(&[MEDIAN, P99, MAX], &numbers.collect::<Vec<_>>());
     let mostly_by = |one: &Outcome| one.why_late(late).and_then(|why| mostly(&why)).unwrap_or_else(none);
     table.column("main cause", cells(outcomes, mostly_by));
