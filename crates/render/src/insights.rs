@@ -103,8 +103,7 @@ fn circumstances(outcome: &Outcome, analysis: &Analysis) -> String {
 fn of_priority(gain: &Priority, analysis: &Analysis) -> String {
     let ratio = Ratio::Settled { low: gain.ratio_low, high: gain.ratio_high, pairs: gain.pairs };
     let of = gain.conditions.first().and_then(|index| outcome(analysis, *index));
-    let where_seen =
-        of.map_or_else(String::new, |outcome| named_by(outcome, &[Property::Length, Property::Load]));
+    let where_seen = of.map_or_else(String::new, |outcome| named_by(outcome, &[Property::Load]));
     let where_seen = if where_seen.is_empty() { where_seen } else { format!(" ({where_seen})") };
     format!(
         "Real-time priority ({}) lowers the 99th percentile from {} to {}{where_seen}{}",
@@ -136,9 +135,7 @@ fn timer_slack(TimerSlack { slack, median, without, traced, .. }: &TimerSlack) -
              to {slack}. To check, run with `--slack 1ns,{typed}`."
         ),
     };
-    format!(
-        "{seen} `prctl(PR_SET_TIMERSLACK, 1)` removes it and needs no privileges; real-time threads have none."
-    )
+    format!("{seen} `prctl(PR_SET_TIMERSLACK, 1)` removes it, without privileges.")
 }
 
 fn call_slack(CallSlack { call, length: asked, slack, median, without, .. }: &CallSlack) -> String {

@@ -13,7 +13,7 @@ use crate::result_columns::{MAX, MEDIAN, P99, P99_9, RowNumbers};
 use crate::style::{DIM, paint};
 use crate::table::Columns;
 
-const MISSED_COUNT: &str = "missed ones with the delay they would have had";
+const MISSED_COUNT: &str = "missed wake-ups included";
 
 /// A row for each loop, all its CPUs together, below what all of them have in common.
 pub(super) fn table(loops: &[Together<'_>], width: usize) -> String {

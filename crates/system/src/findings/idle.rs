@@ -109,7 +109,7 @@ pub(super) fn latency_request(root: &Root) -> Option<Finding> {
 }
 
 /// What one does who may.
-const HOLD: &str = "exec 9>/dev/cpu_dma_latency; printf '\\0\\0\\0\\0' >&9   # as long as this shell lives";
+const HOLD: &str = "exec 9>/dev/cpu_dma_latency; printf '\\0\\0\\0\\0' >&9";
 
 fn grant(root: &Root, draft: Draft) -> Draft {
     match super::container::Advice::detect(root) {
