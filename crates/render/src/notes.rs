@@ -13,11 +13,11 @@ use crate::style::{WARN, paint};
 /// More notes of many machines are not read.
 const MOST: usize = 30;
 
-/// Lines that doubts may take above the numbers.
-const MOST_LINES: usize = 6;
+/// Lines that doubts may take above the numbers where there is no other limit.
+pub(crate) const MOST_LINES: usize = 6;
 
-/// What makes a result doubtful, in few lines: what spoils it first. The rest is counted.
-pub(crate) fn doubts(analysis: &Analysis, width: usize) -> String {
+/// What makes a result doubtful, in so many lines: what spoils it first. The rest is counted.
+pub(crate) fn doubts(analysis: &Analysis, most: usize, width: usize) -> String {
     let mut notes = once(analysis);
     let spoiling = spoiling(analysis);
     notes.sort_by_key(|(note, _)| !spoiling.contains(note));
@@ -25,7 +25,7 @@ pub(crate) fn doubts(analysis: &Analysis, width: usize) -> String {
     let (mut text, mut shown) = (String::new(), 0);
     for note in &notes {
         let line = line(note, all, width);
-        if shown > 0 && text.lines().count() + line.lines().count() > MOST_LINES {
+        if shown > 0 && text.lines().count() + line.lines().count() > most {
             break;
         }
         text.push_str(&line);

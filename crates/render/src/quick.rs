@@ -5,7 +5,7 @@ use howlate_model::{Finding, HasProperties, Latency, Load, Policy, Property, Ver
 
 use crate::detail::Detail;
 use crate::machine::machine;
-use crate::notes::{doubts, notes};
+use crate::notes::{MOST_LINES, doubts, notes};
 use crate::numbers::{count, length, micros};
 use crate::prose::wrapped;
 use crate::ratio::{times_as_much, two_digits};
@@ -27,7 +27,12 @@ pub fn quick(analysis: &Analysis, detail: Detail, width: usize) -> String {
     let parts = match detail {
         Detail::Brief => {
             let first = headline(&rows).map(|line| format!("{}\n", wrapped(&line, width, 0)));
-            [doubts(analysis, width), first.unwrap_or_default(), table, in_brief(analysis, &rows, width)]
+            [
+                doubts(analysis, MOST_LINES, width),
+                first.unwrap_or_default(),
+                table,
+                in_brief(analysis, &rows, width),
+            ]
         }
         Detail::Full => {
             let counted = paint(DIM, wrapped(&counted(analysis.outcomes()), width, 0));

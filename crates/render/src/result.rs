@@ -9,7 +9,7 @@ use crate::code::to_copy;
 use crate::detail::Detail;
 use crate::ending::ending_after_title;
 use crate::machine::machine;
-use crate::notes::{doubts, notes};
+use crate::notes::{MOST_LINES, doubts, notes};
 use crate::numbers::{count, length};
 use crate::prose::wrapped;
 use crate::style::{DIM, HEADING, paint};
@@ -26,7 +26,8 @@ pub fn report_titled(analysis: &Analysis, title: &str, detail: Detail, width: us
         return quick::quick(analysis, detail, width);
     }
     if detail == Detail::Brief && is_on_one_screen(analysis) {
-        return top(analysis, title, width) + &answer(analysis, width) + &instrument(analysis, width);
+        let (top, instrument) = (top(analysis, title, width), instrument(analysis, width));
+        return answer(analysis, &top, &instrument, width);
     }
     let (numbers, below) = match analysis.members.len() {
         0 | 1 => (format!("\n{}", bodies(analysis, width)), below(analysis, width)),
@@ -35,7 +36,7 @@ pub fn report_titled(analysis: &Analysis, title: &str, detail: Detail, width: us
     let (top, why) = (top(analysis, title, width), why::why(analysis, None, detail, width));
     match detail {
         Detail::Brief => {
-            let doubts = doubts(analysis, width);
+            let doubts = doubts(analysis, MOST_LINES, width);
             let doubts = if doubts.is_empty() { doubts } else { format!("\n{doubts}") };
             format!("{top}{doubts}{numbers}{why}{below}")
         }

@@ -4,7 +4,7 @@ use howlate_analyse::cause::{ProbeEffect, Why, families};
 use howlate_analyse::{Analysis, Outcome};
 use howlate_model::{Explained, Finding, FindingId, Latency, NO_TRACER, Span, Work};
 
-use crate::answer::{causes, in_words, remedies};
+use crate::answer::{MOST_REMEDIES, causes, in_words, remedies};
 use crate::cause_table::CauseTable;
 use crate::cause_words::{part_in_words, percent, segment_in_words};
 use crate::condition::condition;
@@ -58,7 +58,7 @@ fn in_brief(analysis: &Analysis, above: Option<Span>, width: usize) -> String {
         false => "Traced in turns of their own. Part by part: `howlate show --details`.",
     };
     let more = paint(DIM, wrapped(more, width, 0));
-    let parts = [causes, remedies(analysis, above, width), format!("{more}\n")];
+    let parts = [causes, remedies(analysis, above, MOST_REMEDIES, width), format!("{more}\n")];
     parts.into_iter().filter(|part| !part.is_empty()).map(|part| format!("{part}\n")).collect()
 }
 

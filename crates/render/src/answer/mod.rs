@@ -21,10 +21,33 @@ use crate::prose::wrapped;
 use crate::style::{DIM, paint};
 
 pub(crate) use causes::{causes, in_words};
-pub(crate) use remedies::remedies;
+pub(crate) use remedies::{MOST as MOST_REMEDIES, remedies};
 
-/// Sentences on what the numbers mean, beside the first.
-const MOST_MEANINGS: usize = 2;
+/// Lines of the whole result, for up to eight conditions: a screen, and half of one above it.
+const MOST_LINES: usize = 40;
+
+/// How much there is of what can be left out.
+#[derive(Clone, Copy)]
+struct Extent {
+    /// Lines of doubts.
+    doubts: usize,
+    /// Sentences on what the numbers mean, beside the first.
+    meanings: usize,
+    /// Whether what the maxima are worth is told.
+    maxima: bool,
+    /// Things to do.
+    remedies: usize,
+}
+
+/// From the most to the least.
+const EXTENTS: [Extent; 6] = [
+    Extent { doubts: 6, meanings: 2, maxima: true, remedies: 3 },
+    Extent { doubts: 6, meanings: 2, maxima: true, remedies: 2 },
+    Extent { doubts: 4, meanings: 1, maxima: true, remedies: 2 },
+    Extent { doubts: 4, meanings: 1, maxima: true, remedies: 1 },
+    Extent { doubts: 2, meanings: 1, maxima: false, remedies: 1 },
+    Extent { doubts: 2, meanings: 0, maxima: false, remedies: 1 },
+];
 
 const MORE: &str = "Per CPU, part by part, code to copy: `howlate show --details`.";
 
@@ -36,22 +59,30 @@ pub(crate) fn is_on_one_screen(analysis: &Analysis) -> bool {
     is_one_machine && has_some && analysis.outcomes().iter().all(is_periodic)
 }
 
-/// What stands below title and machine.
-pub(crate) fn answer(analysis: &Analysis, width: usize) -> String {
+/// What stands between `top` and `bottom`, as much as there is room for.
+pub(crate) fn answer(analysis: &Analysis, top: &str, bottom: &str, width: usize) -> String {
+    let room = MOST_LINES.saturating_sub(top.lines().count() + bottom.lines().count());
+    let mut texts = EXTENTS.iter().map(|extent| between(analysis, *extent, width));
+    let fitting = texts.clone().find(|text| text.lines().count() <= room);
+    let text = fitting.or_else(|| texts.next_back()).unwrap_or_default();
+    format!("{top}{text}{bottom}")
+}
+
+fn between(analysis: &Analysis, extent: Extent, width: usize) -> String {
     let loops = together(analysis);
     let parts = [
-        doubts(analysis, width),
+        doubts(analysis, extent.doubts, width),
         numbers::table(&loops, width),
-        sentences(analysis, &loops, width),
-        explained(analysis, width),
+        sentences(analysis, &loops, extent, width),
+        explained(analysis, extent.remedies, width),
         format!("{}\n", paint(DIM, wrapped(MORE, width, 0))),
     ];
     parts.into_iter().filter(|part| !part.is_empty()).map(|part| format!("\n{part}")).collect()
 }
 
 /// Who took the time, and what to do; empty where nothing was traced.
-fn explained(analysis: &Analysis, width: usize) -> String {
-    let (causes, remedies) = (causes(analysis, None, width), remedies(analysis, None, width));
+fn explained(analysis: &Analysis, most: usize, width: usize) -> String {
+    let (causes, remedies) = (causes(analysis, None, width), remedies(analysis, None, most, width));
     let between = if causes.is_empty() || remedies.is_empty() { "" } else { "\n" };
     format!("{causes}{between}{remedies}")
 }
@@ -63,12 +94,13 @@ fn name_among(one: &Together<'_>, all: &[Together<'_>]) -> Option<String> {
 }
 
 /// How late, what makes the difference, and what the maximum is worth.
-fn sentences(analysis: &Analysis, loops: &[Together<'_>], width: usize) -> String {
+fn sentences(analysis: &Analysis, loops: &[Together<'_>], extent: Extent, width: usize) -> String {
     let mut sentences: Vec<String> = headline(loops).into_iter().collect();
     let found = insights(analysis);
     let meanings = found.iter().filter(|one| !matches!(one, Insight::Turns(_)));
-    sentences.extend(meanings.take(MOST_MEANINGS).map(|one| explanation(one, analysis)));
-    sentences.extend(what_the_maxima_support(analysis.outcomes().iter()));
+    sentences.extend(meanings.take(extent.meanings).map(|one| explanation(one, analysis)));
+    let maxima = what_the_maxima_support(analysis.outcomes().iter());
+    sentences.extend(maxima.filter(|_| extent.maxima));
     sentences.iter().map(|sentence| format!("{}\n", wrapped(sentence, width, 0))).collect()
 }
 

@@ -11,7 +11,7 @@ use crate::steps::step_lines;
 use crate::style::{COMMAND, HEADING, paint};
 
 /// Things to do; `howlate doctor` has all.
-const MOST: usize = 3;
+pub(crate) const MOST: usize = 3;
 /// Steps that are shown of each.
 const STEPS: usize = 1;
 
@@ -24,15 +24,16 @@ struct Advice<'a> {
     causes: Vec<String>,
 }
 
-/// What can be done about the causes of the late wake-ups: those at least `above` late, or above the 99th percentile.
-pub(crate) fn remedies(analysis: &Analysis, above: Option<Span>, width: usize) -> String {
+/// What can be done about the causes of the late wake-ups, those at least `above` late or above the 99th percentile: so many things
+/// at most.
+pub(crate) fn remedies(analysis: &Analysis, above: Option<Span>, most: usize, width: usize) -> String {
     let explained = explained(analysis, above);
     let mut all = advice(&explained, &analysis.header.findings);
     if all.is_empty() {
         return String::new();
     }
     all.sort_by_key(|one| std::cmp::Reverse(one.late_ns));
-    let told = (1..).zip(all.iter().take(MOST)).map(|(number, one)| written(number, one, analysis, width));
+    let told = (1..).zip(all.iter().take(most)).map(|(number, one)| written(number, one, analysis, width));
     format!("{}\n{}", paint(HEADING, "What to do"), told.collect::<String>())
 }
 

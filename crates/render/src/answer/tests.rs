@@ -13,9 +13,13 @@ const FIFO: Policy = Policy::Fifo { priority: Priority::USUAL };
 /// A loop of 1 ms on each of so many CPUs, ordinary and real-time, idle and beside a load: 1 000 wake-ups in 10 turns each, of
 /// which 2 % were kept waiting by `hog`, and as many traced ones.
 fn recording(cpus: u32) -> Analysis {
+    recording_of(cpus, &[Load::IDLE, Load::cpu()])
+}
+
+fn recording_of(cpus: u32, loads: &[Load]) -> Analysis {
     let mut conditions = Vec::new();
     for policy in [Policy::OTHER, FIFO] {
-        for load in [Load::IDLE, Load::cpu()] {
+        for load in loads {
             conditions.extend((0..cpus).map(|cpu| Condition {
                 policy,
                 load: load.clone(),
@@ -95,6 +99,21 @@ fn cpus_take_no_lines() {
 }
 
 #[test]
+fn eight_conditions_and_many_doubts_are_one_screen_as_well() {
+    let loads = ["idle", "cpu", "pipe", "timers"].map(|load| load.parse().unwrap());
+    let mut analysis = recording_of(2, &loads);
+    analysis.header.system.processor = "A processor with a name".into();
+    for number in 1..9 {
+        let path = format!("part-{number}.jsonl");
+        analysis.add(&Line::Caveat(howlate_model::Caveat::NoEnd { path }));
+    }
+    let lines = shown(&analysis);
+    let text = lines.join("\n");
+    assert!(lines.len() <= 40, "{} lines:\n{text}", lines.len());
+    assert!(text.contains("more notes") && text.contains("What to do"), "{text}");
+}
+
+#[test]
 fn a_single_loop_is_told_in_a_sentence() {
     let mut analysis = Analysis::new(Header {
         command: "cyclic".into(),
@@ -111,7 +130,7 @@ fn only_an_ordinary_thread_is_offered_priority() {
     let advised = |policy| {
         let all = recording(1);
         let only = all.only(|condition| condition.policy == policy);
-        remedies(&only, None, 80)
+        remedies(&only, None, MOST_REMEDIES, 80)
     };
     let ordinary = anstream::adapter::strip_str(&advised(Policy::OTHER)).to_string().replace("\n     ", " ");
     assert!(
