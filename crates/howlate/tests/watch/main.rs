@@ -87,7 +87,9 @@ fn a_python_loop_has_a_period_and_its_lateness_parts() {
     let shown: Value = serde_json::from_str(&stdout(&shown)).unwrap();
     assert_eq!(shown["results"], document["results"], "a recording says the same");
     let text = stdout(&run(&["show", out]));
-    assert!(text.contains("its timer's time") && text.contains("Tracer bpf"), "{text}");
+    assert!(text.contains("its timer's time") && text.contains("Causes of the slowest 1 %"), "{text}");
+    let text = stdout(&run(&["show", "--details", out]));
+    assert!(text.contains("Tracer bpf"), "{text}");
     let page = folder.path().join("w.html");
     let report = run(&["report", out, "--output", page.to_str().unwrap()]);
     assert_eq!(report.status.code(), Some(0), "{}", stderr(&report));
