@@ -139,7 +139,6 @@ mod tests {
         let [idle, busy] = together(&analysis).try_into().unwrap();
         assert_eq!((idle.threads(), idle.planned().count(), idle.happened().count()), (2, 40, 40));
         assert_eq!([&idle, &busy].map(|one| one.latest().unwrap().condition.cpu), [Some(1), Some(0)]);
-        assert_eq!(crate::testing::analysis_of(&[]).outcomes().len(), 0);
         assert_eq!(idle.value(Property::Cpu), None);
     }
 

@@ -33,8 +33,8 @@ pub(crate) fn doubts(analysis: &Analysis, most: usize, width: usize) -> String {
     }
     let rest = match notes.len() - shown {
         0 => String::new(),
-        1 => "  and 1 more note: `howlate show --details`\n".to_owned(),
-        more => format!("  and {more} more notes: `howlate show --details`\n"),
+        1 => "  and 1 more note: `howlate show [RECORDING] --details`\n".to_owned(),
+        more => format!("  and {more} more notes: `howlate show [RECORDING] --details`\n"),
     };
     text + &rest
 }

@@ -4,7 +4,7 @@ use howlate_analyse::cause::{ProbeEffect, Why, families};
 use howlate_analyse::{Analysis, Outcome};
 use howlate_model::{Explained, Finding, FindingId, Latency, NO_TRACER, Span, Work};
 
-use crate::answer::{MOST_REMEDIES, causes, in_words, remedies};
+use crate::answer::{MOST_REMEDIES, Reasons, in_words};
 use crate::cause_table::CauseTable;
 use crate::cause_words::{part_in_words, percent, segment_in_words};
 use crate::condition::condition;
@@ -49,16 +49,19 @@ pub fn why(analysis: &Analysis, above: Option<Span>, detail: Detail, width: usiz
 }
 
 fn in_brief(analysis: &Analysis, above: Option<Span>, width: usize) -> String {
-    let causes = causes(analysis, above, width);
+    let reasons = Reasons::find(analysis, above);
+    let causes = reasons.causes(width);
     if causes.is_empty() {
         return causes;
     }
     let more = match analysis.outcomes().iter().any(is_watched) {
-        true => "The latencies include what tracing adds. Part by part: `howlate show --details`.",
-        false => "Traced in turns of their own. Part by part: `howlate show --details`.",
+        true => {
+            "The latencies include what tracing adds. Part by part: `howlate show [RECORDING] --details`."
+        }
+        false => "Traced in turns of their own. Part by part: `howlate show [RECORDING] --details`.",
     };
     let more = paint(DIM, wrapped(more, width, 0));
-    let parts = [causes, remedies(analysis, above, MOST_REMEDIES, width), format!("{more}\n")];
+    let parts = [causes, reasons.remedies(MOST_REMEDIES, width), format!("{more}\n")];
     parts.into_iter().filter(|part| !part.is_empty()).map(|part| format!("{part}\n")).collect()
 }
 

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use howlate_analyse::cause::{Family, Why, WhyCause, families};
-use howlate_analyse::{Analysis, Together, together};
+use howlate_analyse::{Analysis, Outcome, Together, together};
 use howlate_model::{Latency, Span, Work};
 
 use super::name_among;
@@ -20,25 +20,68 @@ const THREADS_SHOWN: usize = 4;
 /// A cause of less than this is not named beside others.
 const LEAST: f64 = 0.01;
 
-/// A loop that was traced, and why its wake-ups were late.
+/// Why the wake-ups of a recording were late, as far as they were traced.
+pub(crate) struct Reasons<'a> {
+    pub(super) analysis: &'a Analysis,
+    /// Which wake-ups count as late; `None`: those above the 99th percentile of their loop.
+    above: Option<Span>,
+    pub(super) explained: Vec<Explained<'a>>,
+}
+
+/// A loop that was traced and had late wake-ups.
 pub(super) struct Explained<'a> {
     pub(super) one: Together<'a>,
-    pub(super) name: String,
+    name: String,
     pub(super) why: Why,
 }
 
-/// The loops that were traced and had late wake-ups: those at least `above` late, or above the 99th percentile.
-pub(super) fn explained(analysis: &Analysis, above: Option<Span>) -> Vec<Explained<'_>> {
-    let mut loops = together(analysis);
-    latest_watched(&mut loops);
-    let names: Vec<Option<String>> = loops.iter().map(|one| name_among(one, &loops)).collect();
-    let mut explained = Vec::new();
-    for (one, name) in loops.into_iter().zip(names) {
-        if let Some(why) = one.why_late(above).filter(|why| why.late.count > 0) {
-            explained.push(Explained { one, name: name.unwrap_or_else(|| ALL.to_owned()), why });
+impl<'a> Reasons<'a> {
+    /// Of those that were at least `above` late, or as late as the run was asked for.
+    pub(crate) fn find(analysis: &'a Analysis, above: Option<Span>) -> Self {
+        let above = above.or(analysis.header.late_above);
+        let mut loops = together(analysis);
+        latest_watched(&mut loops);
+        let mut explained = Vec::new();
+        for one in &loops {
+            if let Some(why) = one.why_late(above).filter(|why| why.late.count > 0) {
+                let name = name_among(one, &loops).unwrap_or_else(|| ALL.to_owned());
+                explained.push(Explained { one: one.clone(), name, why });
+            }
         }
+        Self { analysis, above, explained }
     }
-    explained
+
+    /// The first causes of each loop, with their shares of the late time; empty where nothing was traced.
+    pub(crate) fn causes(&self, width: usize) -> String {
+        let Some(first) = self.explained.first() else { return self.none_late(width) };
+        let names = self.explained.iter().map(|one| text_width(&one.name)).max().unwrap_or(0);
+        let line = |one: &Explained<'_>| {
+            let pad = names - text_width(&one.name);
+            let indent = names + 4;
+            format!("  {}{:pad$}  {}\n", one.name, "", first_causes(&one.why, width.saturating_sub(indent)))
+        };
+        let lines: String = self.explained.iter().map(line).collect();
+        let title = match self.above {
+            // The ledger has edges; where it counts from is said.
+            Some(_) => {
+                format!("Causes of wake-ups at least {} late", Latency::from_span(first.why.late.above))
+            }
+            None => "Causes of the slowest 1 %".to_owned(),
+        };
+        let title = wrapped(&format!("{title} (share of their lateness)"), width, 0);
+        format!("{}\n{lines}", paint(HEADING, title))
+    }
+
+    /// What there is to say where something was traced, and nothing of it was that late.
+    fn none_late(&self, width: usize) -> String {
+        let ledger = |outcome: &'a Outcome| Some(&outcome.traces.as_deref()?.ledger);
+        let ledgers = self.analysis.outcomes().iter().filter_map(ledger);
+        let traced: u64 = ledgers.map(|ledger| ledger.decomposed + ledger.unknown()).sum();
+        let late =
+            self.above.map_or_else(|| "late".to_owned(), |above| format!("at least {} late", length(above)));
+        let text = format!("None of {} traced wake-ups was {late}.", count(traced));
+        if traced == 0 { String::new() } else { format!("{}\n", wrapped(&text, width, 0)) }
+    }
 }
 
 /// Of the threads of a watched program keeps those that were latest; of what was asked for, everything.
@@ -50,46 +93,14 @@ fn latest_watched(loops: &mut Vec<Together<'_>>) {
     }
 }
 
-/// The first causes of each loop, with their shares of the late time.
-pub(crate) fn causes(analysis: &Analysis, above: Option<Span>, width: usize) -> String {
-    let explained = explained(analysis, above);
-    let Some(first) = explained.first() else { return none_late(analysis, above, width) };
-    let names = explained.iter().map(|one| text_width(&one.name)).max().unwrap_or(0);
-    let line = |one: &Explained<'_>| {
-        let pad = names - text_width(&one.name);
-        let indent = names + 4;
-        format!("  {}{:pad$}  {}\n", one.name, "", first_causes(&one.why, width.saturating_sub(indent)))
-    };
-    let lines: String = explained.iter().map(line).collect();
-    format!("{}\n{lines}", paint(HEADING, wrapped(&title(&first.why, above.is_some()), width, 0)))
-}
-
-/// What there is to say where something was traced, and nothing of it was that late.
-fn none_late(analysis: &Analysis, above: Option<Span>, width: usize) -> String {
-    let ledgers = analysis.outcomes().iter().filter_map(|outcome| Some(&outcome.traces.as_deref()?.ledger));
-    let traced: u64 = ledgers.map(|ledger| ledger.decomposed + ledger.unknown()).sum();
-    let late = above.map_or_else(|| "late".to_owned(), |above| format!("at least {} late", length(above)));
-    let text = format!("None of {} traced wake-ups was {late}.", count(traced));
-    if traced == 0 { String::new() } else { format!("{}\n", wrapped(&text, width, 0)) }
-}
-
-fn title(why: &Why, is_asked: bool) -> String {
-    if is_asked {
-        let above = Latency::from_span(why.late.above);
-        return format!("Causes of wake-ups at least {above} late (share of their lateness)");
-    }
-    "Causes of the slowest 1 % (share of their lateness)".to_owned()
-}
-
 /// As many of the first causes as there is room for: `hog 69 %, timer slack 19 %`.
 fn first_causes(why: &Why, room: usize) -> String {
-    let families = families(why);
-    let named = families.iter().enumerate().filter(|(at, one)| *at == 0 || one.cause.share >= LEAST);
     let mut text = String::new();
-    for (_, family) in named.take(MOST) {
+    for family in families(why).iter().take(MOST) {
         let more = format!("{} {}", in_words(family), percent(family.cause.share));
         let longer = if text.is_empty() { more } else { format!("{text}, {more}") };
-        if !text.is_empty() && text_width(&longer) > room {
+        // Of the first there is all, whatever it takes.
+        if !text.is_empty() && (family.cause.share < LEAST || text_width(&longer) > room) {
             break;
         }
         text = longer;

@@ -20,8 +20,8 @@ use crate::property::varying;
 use crate::prose::wrapped;
 use crate::style::{DIM, paint};
 
-pub(crate) use causes::{causes, in_words};
-pub(crate) use remedies::{MOST as MOST_REMEDIES, remedies};
+pub(crate) use causes::{Reasons, in_words};
+pub(crate) use remedies::MOST as MOST_REMEDIES;
 
 /// Lines of the whole result, for up to eight conditions: a screen, and half of one above it.
 const MOST_LINES: usize = 40;
@@ -49,7 +49,7 @@ const EXTENTS: [Extent; 6] = [
     Extent { doubts: 2, meanings: 0, maxima: false, remedies: 1 },
 ];
 
-const MORE: &str = "Per CPU, part by part, code to copy: `howlate show --details`.";
+const MORE: &str = "Per CPU, part by part, code to copy: `howlate show [RECORDING] --details`.";
 
 /// Whether the result of a recording is one screen: periodic work of one machine, that no guest did.
 pub(crate) fn is_on_one_screen(analysis: &Analysis) -> bool {
@@ -61,28 +61,29 @@ pub(crate) fn is_on_one_screen(analysis: &Analysis) -> bool {
 
 /// What stands between `top` and `bottom`, as much as there is room for.
 pub(crate) fn answer(analysis: &Analysis, top: &str, bottom: &str, width: usize) -> String {
+    let (loops, reasons) = (together(analysis), Reasons::find(analysis, None));
+    let parts = |extent: &Extent| {
+        [
+            doubts(analysis, extent.doubts, width),
+            numbers::table(&loops, width),
+            sentences(analysis, &loops, *extent, width),
+            explained(&reasons, extent.remedies, width),
+            format!("{}\n", paint(DIM, wrapped(MORE, width, 0))),
+        ]
+    };
+    let joined = |parts: [String; 5]| -> String {
+        parts.into_iter().filter(|part| !part.is_empty()).map(|part| format!("\n{part}")).collect()
+    };
     let room = MOST_LINES.saturating_sub(top.lines().count() + bottom.lines().count());
-    let mut texts = EXTENTS.iter().map(|extent| between(analysis, *extent, width));
+    let mut texts = EXTENTS.iter().map(|extent| joined(parts(extent)));
     let fitting = texts.clone().find(|text| text.lines().count() <= room);
     let text = fitting.or_else(|| texts.next_back()).unwrap_or_default();
     format!("{top}{text}{bottom}")
 }
 
-fn between(analysis: &Analysis, extent: Extent, width: usize) -> String {
-    let loops = together(analysis);
-    let parts = [
-        doubts(analysis, extent.doubts, width),
-        numbers::table(&loops, width),
-        sentences(analysis, &loops, extent, width),
-        explained(analysis, extent.remedies, width),
-        format!("{}\n", paint(DIM, wrapped(MORE, width, 0))),
-    ];
-    parts.into_iter().filter(|part| !part.is_empty()).map(|part| format!("\n{part}")).collect()
-}
-
 /// Who took the time, and what to do; empty where nothing was traced.
-fn explained(analysis: &Analysis, most: usize, width: usize) -> String {
-    let (causes, remedies) = (causes(analysis, None, width), remedies(analysis, None, most, width));
+fn explained(reasons: &Reasons<'_>, most: usize, width: usize) -> String {
+    let (causes, remedies) = (reasons.causes(width), reasons.remedies(most, width));
     let between = if causes.is_empty() || remedies.is_empty() { "" } else { "\n" };
     format!("{causes}{between}{remedies}")
 }

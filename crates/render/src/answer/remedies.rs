@@ -1,10 +1,12 @@
 //! What to do: at most three things, those first that bear on most of the late time.
 
-use howlate_analyse::cause::{families, remedy};
-use howlate_analyse::{Analysis, Insight, insights};
-use howlate_model::{Finding, FindingId, Span};
+use std::cmp::Reverse;
 
-use super::causes::{Explained, explained, in_words};
+use howlate_analyse::cause::{families, remedy};
+use howlate_analyse::{Analysis, Insight, Priority, insights};
+use howlate_model::{Finding, FindingId};
+
+use super::causes::{Explained, Reasons, in_words};
 use crate::legible::legible;
 use crate::prose::wrapped;
 use crate::steps::step_lines;
@@ -24,17 +26,18 @@ struct Advice<'a> {
     causes: Vec<String>,
 }
 
-/// What can be done about the causes of the late wake-ups, those at least `above` late or above the 99th percentile: so many things
-/// at most.
-pub(crate) fn remedies(analysis: &Analysis, above: Option<Span>, most: usize, width: usize) -> String {
-    let explained = explained(analysis, above);
-    let mut all = advice(&explained, &analysis.header.findings);
-    if all.is_empty() {
-        return String::new();
+impl Reasons<'_> {
+    /// What can be done about them: so many things at most.
+    pub(crate) fn remedies(&self, most: usize, width: usize) -> String {
+        let mut all = advice(&self.explained, &self.analysis.header.findings);
+        if all.is_empty() {
+            return String::new();
+        }
+        all.sort_by_key(|one| Reverse(one.late_ns));
+        let told = (1..).zip(all.iter().take(most));
+        let told = told.map(|(number, one)| written(number, one, self.analysis, width));
+        format!("{}\n{}", paint(HEADING, "What to do"), told.collect::<String>())
     }
-    all.sort_by_key(|one| std::cmp::Reverse(one.late_ns));
-    let told = (1..).zip(all.iter().take(most)).map(|(number, one)| written(number, one, analysis, width));
-    format!("{}\n{}", paint(HEADING, "What to do"), told.collect::<String>())
 }
 
 fn advice<'a>(explained: &[Explained<'_>], findings: &'a [Finding]) -> Vec<Advice<'a>> {
@@ -73,13 +76,17 @@ fn written(number: usize, one: &Advice<'_>, analysis: &Analysis, width: usize) -
 
 /// What is known of its effect here.
 fn tried(id: &FindingId, analysis: &Analysis) -> String {
-    let is_priority = *id == FindingId::RealtimePermission;
-    let has_realtime = || analysis.outcomes().iter().any(|one| one.policy_in_force().is_realtime());
-    if is_priority && insights(analysis).iter().any(|one| matches!(one, Insight::Priority(_))) {
-        return "Measured above.".to_owned();
-    }
-    if is_priority && has_realtime() {
-        return "Tried above, without a difference that these turns can settle.".to_owned();
+    if *id == FindingId::RealtimePermission {
+        let gain = insights(analysis).into_iter().find_map(|one| match one {
+            Insight::Priority(gain) => Some(gain),
+            _ => None,
+        });
+        if let Some(Priority { ordinary, realtime, .. }) = gain {
+            return format!("Measured here: p99 {ordinary} → {realtime}.");
+        }
+        if analysis.outcomes().iter().any(|one| one.policy_in_force().is_realtime()) {
+            return "Tried here: these turns do not settle a difference.".to_owned();
+        }
     }
     setting(id).map_or_else(
         || "Not tried here.".to_owned(),

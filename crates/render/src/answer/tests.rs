@@ -87,7 +87,7 @@ fn a_run_is_one_screen_and_its_end_is_the_answer() {
     assert!(lines.iter().all(|line| crate::prose::text_width(line) <= 80), "{text}");
     let end = lines[lines.len().saturating_sub(24)..].join("\n");
     for wanted in
-        ["900 µs", "7.00 ms", "times less", "hog-* (4 names) 100 %", "chrt --fifo 80", "Measured above"]
+        ["900 µs", "7.00 ms", "times less", "hog-* (4 names) 100 %", "chrt --fifo 80", "Measured here: p99"]
     {
         assert!(end.contains(wanted), "`{wanted}` is not in:\n{end}");
     }
@@ -130,7 +130,7 @@ fn only_an_ordinary_thread_is_offered_priority() {
     let advised = |policy| {
         let all = recording(1);
         let only = all.only(|condition| condition.policy == policy);
-        remedies(&only, None, MOST_REMEDIES, 80)
+        Reasons::find(&only, None).remedies(MOST_REMEDIES, 80)
     };
     let ordinary = anstream::adapter::strip_str(&advised(Policy::OTHER)).to_string().replace("\n     ", " ");
     assert!(
@@ -138,6 +138,22 @@ fn only_an_ordinary_thread_is_offered_priority() {
         "{ordinary}"
     );
     assert_eq!(advised(FIFO), "", "it has priority already");
+}
+
+#[test]
+fn what_counts_as_late_is_what_was_asked_for() {
+    let title = |above: Option<Span>, asked: Option<Span>| {
+        let mut header = recording(1).header;
+        header.late_above = asked;
+        let mut analysis = Analysis::new(header);
+        analysis.add(&traced(0, 7_000_000));
+        Reasons::find(&analysis, above).causes(80)
+    };
+    let millis = |number| Some(Span::from_millis(number));
+    assert!(title(None, None).contains("slowest 1 %"));
+    assert!(title(None, millis(1)).contains("at least 918 µs late"), "{}", title(None, millis(1)));
+    assert!(title(millis(2), millis(1)).contains("at least 1.84 ms late"), "{}", title(millis(2), millis(1)));
+    assert!(title(millis(60), None).contains("None of 100 traced wake-ups was at least 60 ms late."));
 }
 
 #[test]
