@@ -62,16 +62,16 @@ fn in_full(rows: &[Row<'_>], width: usize) -> String {
     format!("{}\n{}", paint(HEADING, "What this means"), lines.collect::<String>())
 }
 
-/// `Usually 77.3 µs late; under load 1 in 100 later than 14.9 ms, with real-time priority later than 48.1 µs.`
+/// `Wake-ups are usually 77.3 µs late; under load 1 in 100 is later than 14.9 ms, with real-time priority later than 48.1 µs.`
 fn headline(rows: &[Row<'_>]) -> Option<String> {
     let now = as_you_are(rows)?;
     let usual = at(now.idle, 0.5)?;
     let busy = now.busy.and_then(|busy| at(busy, 0.99));
-    let busy = busy.map_or_else(String::new, |late| format!("; under load 1 in 100 later than {late}"));
+    let busy = busy.map_or_else(String::new, |late| format!("; under load 1 in 100 is later than {late}"));
     let realtime = realtime(rows).and_then(|row| at(row.busy?, 0.99));
     let realtime =
         realtime.map_or_else(String::new, |late| format!(", with real-time priority later than {late}"));
-    Some(format!("Usually {usual} late{busy}{realtime}."))
+    Some(format!("Wake-ups are usually {usual} late{busy}{realtime}."))
 }
 
 /// What helps, as far as these turns show it, a line each.

@@ -17,6 +17,8 @@ use crate::style::{HEADING, paint};
 const MOST: usize = 3;
 /// Threads of a watched program whose causes are named, those that were latest.
 const THREADS_SHOWN: usize = 4;
+/// The tracer that needs no privilege, and sees nobody but the thread itself.
+const WITHOUT_NAMES: &str = "switches";
 /// A cause of less than this is not named beside others.
 const LEAST: f64 = 0.01;
 
@@ -68,7 +70,8 @@ impl<'a> Reasons<'a> {
             }
             None => "Causes of the slowest 1 %".to_owned(),
         };
-        let title = wrapped(&format!("{title} (share of their lateness)"), width, 0);
+        let unnamed = if first.why.tracer == WITHOUT_NAMES { "; names need root" } else { "" };
+        let title = wrapped(&format!("{title} (share of their lateness{unnamed})"), width, 0);
         format!("{}\n{lines}", paint(HEADING, title))
     }
 

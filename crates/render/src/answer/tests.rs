@@ -157,6 +157,18 @@ fn what_counts_as_late_is_what_was_asked_for() {
 }
 
 #[test]
+fn what_names_need_is_said_where_there_are_none() {
+    let causes = |tracer: &str| {
+        let mut analysis = Analysis::new(recording(1).header);
+        let Line::Why(mut block) = traced(0, 7_000_000) else { panic!() };
+        tracer.clone_into(&mut block.tracer);
+        analysis.add(&Line::Why(block));
+        Reasons::find(&analysis, None).causes(80).contains("names need root")
+    };
+    assert!(causes("switches") && !causes("bpf"));
+}
+
+#[test]
 fn other_work_keeps_its_tables() {
     let sleep = Work::Sleep {
         mechanism: howlate_model::Sleeper::Wait(Wait::Nanosleep),
