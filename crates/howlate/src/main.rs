@@ -22,7 +22,7 @@ use clap::Parser;
 use howlate_linux::helper::{Helper, THIS_PROGRAM};
 use howlate_render::legible;
 
-use crate::cli::{Cli, Command, cyclictest_options, with_work};
+use crate::cli::{Cli, Command, cyclictest_options, written_out};
 use crate::error::Error;
 use crate::exit_status::Status;
 
@@ -45,7 +45,7 @@ fn main() -> ExitCode {
     if let Some(call) = commands::cyclictest::Call::from_arguments(std::env::args_os()) {
         return call.run();
     }
-    let cli = match Cli::try_parse_from(with_work(std::env::args_os())) {
+    let cli = match Cli::try_parse_from(written_out(std::env::args_os())) {
         Ok(cli) => cli,
         Err(refused) => {
             let command = std::env::args_os().nth(1).unwrap_or_default();
@@ -72,7 +72,7 @@ fn serve_as_helper() -> Option<io::Result<()>> {
 
 /// The same complaint about the same words, if these were legible: it quotes them.
 fn legibly(refused: clap::Error) -> clap::Error {
-    let words = with_work(std::env::args_os());
+    let words = written_out(std::env::args_os());
     let words = words.iter().map(|word| legible(&word.to_string_lossy()).into_owned());
     Cli::try_parse_from(words).err().unwrap_or(refused)
 }

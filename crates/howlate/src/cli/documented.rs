@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
 
-use super::{Cli, with_work};
+use super::{Cli, written_out};
 
 /// Every page that people read.
 fn pages() -> Vec<PathBuf> {
@@ -85,7 +85,7 @@ fn calls(line: &str) -> Vec<Vec<String>> {
 
 /// Why a call would be refused.
 fn refused(call: &[String], place: TextLocation) -> Option<String> {
-    let error = Cli::try_parse_from(with_work(call.iter().map(Into::into))).err()?;
+    let error = Cli::try_parse_from(written_out(call.iter().map(Into::into))).err()?;
     let is_accepted = match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => true,
         ErrorKind::MissingRequiredArgument | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
