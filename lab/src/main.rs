@@ -1,9 +1,10 @@
-//! What developers measure: benches, a soak, captures of a machine. `cargo xtask` lists them, and hands them on.
+//! What developers measure and try on a whole machine: benches, a soak, captures, a cluster. `cargo xtask` lists them, and hands them on.
 
 mod bench;
 mod capture_kernel;
 mod capture_system;
 mod capture_traces;
+mod kubernetes;
 mod soak;
 
 use std::path::Path;
@@ -16,6 +17,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["bench", names @ ..] => bench::run(names),
+        ["kubernetes", ..] => kubernetes::run(),
         ["soak", words @ ..] => soak::run(words),
         // Last in a guest: what its first process adds.
         ["capture-traces"] | ["capture-traces", "--quiet"] => told(capture_traces::print_here()),

@@ -5,7 +5,6 @@ mod bpf;
 mod cross;
 mod dist;
 mod fuzz;
-mod kubernetes;
 mod lab;
 mod orders;
 mod packages;
@@ -56,7 +55,10 @@ fn main() -> ExitCode {
         ["test"] => test::run(test::Extent::Everything),
         ["test", "--fast"] => test::run(test::Extent::Fast),
         ["test", "--consumers"] => test::run(test::Extent::Consumers),
-        ["test", "--kubernetes", ..] => kubernetes::run(),
+        ["test", "--kubernetes"] => {
+            packages::provide(packages::FOR_KUBERNETES);
+            lab::run(&["kubernetes"])
+        }
         ["cross", names @ ..] => cross::run(names),
         ["dist", words @ ..] => dist::run(words),
         ["fuzz", words @ ..] => fuzz::run(words),

@@ -22,7 +22,8 @@ const FEW_KILLS: &str = "20";
 const ALONE: [&str; 1] = ["guest"];
 
 /// Those that take longest begin first, so that none of them is left at the end with nobody beside it.
-const LONGEST: [&str; 8] = ["plans", "legible", "tune", "browser", "consumers", "storm", "fleet", "compare"];
+const LONGEST: [&str; 8] =
+    ["causes", "measuring", "results", "browser", "consumers", "storm", "fleet", "misuse"];
 
 /// What is the same for all test programs of a run.
 pub(super) struct Surroundings<'a> {

@@ -1,0 +1,14 @@
+//! Who makes wake-ups late: traced, watched, tried and checked on real scheduling.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod loops;
+mod selfcheck;
+mod top;
+mod tune;
+mod tune_program;
+mod watch;
+mod why;

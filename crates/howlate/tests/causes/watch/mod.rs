@@ -1,0 +1,423 @@
+//! Programs that know nothing of howlate, watched for real. No test here asserts a duration of the machine's making.
+
+mod crowds;
+mod lives;
+mod runtimes;
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use crate::common::{howlate, is_installed, json, run, skip, stderr, stdout};
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+use serde_json::Value;
+
+/// Sleeps for 5 ms, again and again.
+const SLEEPER: &str = "import time\nwhile True: time.sleep(0.005)";
+
+/// Whether the kernel's programs can be had here, and Python; says why not.
+fn has_bpf_and_python() -> bool {
+    if !is_installed("python3") {
+        skip("python3 is not installed");
+        return false;
+    }
+    crate::common::has_bpf()
+}
+
+/// The path of the interpreter itself, past any script that only chooses it.
+fn python() -> String {
+    let output = Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output().unwrap();
+    stdout(&output).trim().to_owned()
+}
+
+/// The result of the thread that its own timer woke most often.
+fn by_timer(document: &Value) -> &Value {
+    let results = document["results"].as_array().unwrap();
+    let timers = results.iter().filter(|one| one["condition"]["mechanism"] == "timer");
+    timers.max_by_key(|one| one["count"].as_u64()).unwrap_or_else(|| panic!("{document}"))
+}
+
+#[test]
+fn a_python_loop_has_a_period_and_its_lateness_parts() {
+    if !has_bpf_and_python() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("w.jsonl");
+    let out = path.to_str().unwrap();
+    let python = python();
+    let asked = [
+        "watch",
+        "--anonymous",
+        "--duration",
+        "2s",
+        "--json",
+        "--quiet",
+        "--out",
+        out,
+        "--",
+        &python,
+        "-c",
+        SLEEPER,
+    ];
+    let document = json(&asked, 0);
+    let recorded = std::fs::read_to_string(out).unwrap();
+    let header: Value = serde_json::from_str(recorded.lines().next().unwrap()).unwrap();
+    assert!(header["header"]["node"]["name"].is_null(), "{header}");
+    let result = by_timer(&document);
+    assert_eq!(result["condition"]["kind"], "watch");
+    assert!(result["condition"]["name"].as_str().unwrap().starts_with("python"), "{result}");
+    assert!(result["count"].as_u64().unwrap() >= 20, "{result}");
+    let rhythm = &result["rhythm"];
+    assert!(
+        rhythm["steps_ns"]["min"].as_i64().unwrap() >= 5_000_000,
+        "no sleep is shorter than asked: {rhythm}"
+    );
+    let why = &result["why"];
+    assert_eq!(why["decomposed"], result["count"], "every one is split");
+    for worst in why["worst"].as_array().unwrap() {
+        assert_eq!(crate::common::sum(&worst["parts"], "ns"), worst["latency_ns"].as_i64().unwrap());
+    }
+    assert_eq!(result["latency_ns"]["max"], why["worst"][0]["latency_ns"]);
+    let shown = run(&["show", out, "--format", "json"]);
+    let shown: Value = serde_json::from_str(&stdout(&shown)).unwrap();
+    assert_eq!(shown["results"], document["results"], "a recording says the same");
+    let text = stdout(&run(&["show", out]));
+    assert!(text.contains("its timer's time") && text.contains("Causes of the slowest 1 %"), "{text}");
+    let text = stdout(&run(&["show", "--details", out]));
+    assert!(text.contains("Tracer bpf"), "{text}");
+    let page = folder.path().join("w.html");
+    let report = run(&["report", out, "--output", page.to_str().unwrap()]);
+    assert_eq!(report.status.code(), Some(0), "{}", stderr(&report));
+    assert!(std::fs::read_to_string(page).unwrap().contains("How late the threads of a program run"));
+    let compared = run(&["compare", out, out]);
+    assert!(matches!(compared.status.code(), Some(0 | 3)), "{}", stderr(&compared));
+}
+
+/// Keeps CPU 0 from everyone else for a while, again and again.
+fn hog() -> Child {
+    let hog = "cmd:taskset -c 0 chrt -f 20 sh -c 'while :; do i=0; while [ $i -lt 2000 ]; do i=$((i+1)); done; sleep 0.009; done'";
+    let mut command = howlate(&["load", hog]);
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.spawn().unwrap()
+}
+
+#[test]
+fn who_competes_for_its_cpu_is_named() {
+    if !has_bpf_and_python() || !crate::common::may_use_realtime() {
+        return;
+    }
+    let mut hog = hog();
+    let python = python();
+    // However long it takes to begin on a busy CPU.
+    let sleeper = "import time\nfor turn in range(400): time.sleep(0.005)";
+    let asked = ["watch", "--json", "--quiet", "--", "taskset", "-c", "0", &python, "-c", sleeper];
+    let document = json(&asked, 0);
+    hog.kill().unwrap();
+    hog.wait().unwrap();
+    let causes = by_timer(&document)["why"]["causes"].as_array().unwrap().clone();
+    let named = causes.iter().find(|cause| cause["kind"] == "thread" && cause["name"] == "sh");
+    assert!(named.is_some_and(|cause| cause["late_ns"].as_u64().unwrap() > 0), "{causes:?}");
+}
+
+/// Builds a C program; `None` where there is no compiler.
+fn compiled(folder: &Path, source: &str) -> Option<PathBuf> {
+    let (text, program) = (folder.join("p.c"), folder.join("rhythmic"));
+    std::fs::write(&text, source).unwrap();
+    crate::common::built_c(&text, &program, &["-O1"]).map(|()| program)
+}
+
+/// A loop every 2 ms by timerfd; one turn in twenty works for seven.
+const RHYTHMIC: &str = r#"
+#include <stdint.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+static long long now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec * 1000000000LL + t.tv_nsec; }
+int main(void) {
+    struct itimerspec every = { { 0, 2000000 }, { 0, 2000000 } };
+    int fd = timerfd_create(CLOCK_MONOTONIC, 0);
+    timerfd_settime(fd, 0, &every, 0);
+    for (int turn = 0; turn < 400; turn++) {
+        uint64_t times;
+        if (read(fd, &times, sizeof times) < 0) return 1;
+        if (turn % 20 == 19) { long long end = now() + 7000000; while (now() < end); }
+    }
+    return 0;
+}
+"#;
+
+#[test]
+fn a_strict_rhythm_is_known_and_so_is_what_it_missed() {
+    if !has_bpf_and_python() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = compiled(folder.path(), RHYTHMIC) else { return };
+    let document = json(&["watch", "--json", "--quiet", "--", program.to_str().unwrap()], 0);
+    assert_eq!(document["ended"], "done", "it ends with the program");
+    let result = by_timer(&document);
+    assert_eq!(result["condition"]["name"], "rhythmic");
+    // Each of 20 long turns covers three times of the rhythm; some at the end may not be seen any more.
+    assert!(result["rhythm"]["missed"].as_u64().unwrap() >= 20, "{}", result["rhythm"]);
+}
+
+/// A Python loop in the background, which says when it has begun.
+fn background() -> Child {
+    let script = "import time\nprint('begun', flush=True)\nwhile True: time.sleep(0.005)";
+    let mut child = Command::new(python()).args(["-c", script]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    assert_eq!(line.trim(), "begun");
+    child
+}
+
+#[test]
+fn a_process_that_was_only_watched_runs_on() {
+    if !has_bpf_and_python() {
+        return;
+    }
+    let mut program = background();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("w.jsonl");
+    let pid = program.id().to_string();
+    for signal in [Signal::INT, Signal::KILL] {
+        drop(std::fs::remove_file(&path));
+        let mut command = howlate(&["watch", &pid, "--quiet", "--out", path.to_str().unwrap()]);
+        let mut watching = command.stdout(Stdio::null()).spawn().unwrap();
+        crate::common::wait_until("a block", || {
+            std::fs::read_to_string(&path).is_ok_and(|text| text.contains("\"block\""))
+        });
+        kill_process(Pid::from_child(&watching), signal).unwrap();
+        let status = watching.wait().unwrap();
+        assert_eq!(status.code(), if signal == Signal::INT { Some(0) } else { None });
+        assert!(program.try_wait().unwrap().is_none(), "it runs on");
+        let shown = json(&["show", path.to_str().unwrap(), "--format", "json"], 0);
+        assert!(by_timer(&shown)["count"].as_u64().unwrap() > 0, "what was seen is kept");
+    }
+    program.kill().unwrap();
+    program.wait().unwrap();
+}
+
+#[test]
+fn a_killed_howlate_leaves_its_program_running() {
+    if !has_bpf_and_python() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("w.jsonl");
+    let python = python();
+    let mut command =
+        howlate(&["watch", "--quiet", "--out", path.to_str().unwrap(), "--", &python, "-c", SLEEPER]);
+    let mut watching = command.stdout(Stdio::null()).spawn().unwrap();
+    crate::common::wait_until("a thread", || {
+        std::fs::read_to_string(&path).is_ok_and(|text| text.contains("\n{\"started\""))
+    });
+    let started = std::fs::read_to_string(&path).unwrap();
+    let started = started.lines().find(|line| line.starts_with("{\"started\"")).unwrap().to_owned();
+    let started: Value = serde_json::from_str(&started).unwrap();
+    let tid = i32::try_from(started["started"]["in_force"]["tid"].as_i64().unwrap()).unwrap();
+    watching.kill().unwrap();
+    watching.wait().unwrap();
+    let program = Pid::from_raw(tid).unwrap();
+    test_kill_process(program).unwrap();
+    kill_process(program, Signal::KILL).unwrap();
+}
+
+#[test]
+fn limits_and_failures_are_told_apart() {
+    if !has_bpf_and_python() {
+        return;
+    }
+    let python = python();
+    let script = "import time, sys\nfor turn in range(200): time.sleep(0.001)\nsys.exit(int(sys.argv[1]))";
+    let ends = |limit: &str, status: &str| {
+        run(&["watch", "--quiet", "--fail-above", limit, "--", &python, "-c", script, status])
+    };
+    assert_eq!(ends("p50>10s", "0").status.code(), Some(0));
+    let exceeded = ends("p50>1ns", "0");
+    assert_eq!(exceeded.status.code(), Some(1));
+    assert!(stderr(&exceeded).contains("limit exceeded: p50 is "), "{}", stderr(&exceeded));
+    let failed = ends("p50>1ns", "7");
+    assert_eq!(failed.status.code(), Some(2), "what failed says nothing of lateness");
+    assert!(stderr(&failed).contains("ended with status 7"), "{}", stderr(&failed));
+}
+
+#[test]
+fn a_limit_that_nothing_could_keep_is_not_kept() {
+    if !has_bpf_and_python() {
+        return;
+    }
+    let output =
+        run(&["watch", "--quiet", "--thread", "nobody", "--fail-above", "max>1us", "--", "sleep", "0.1"]);
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("cannot be judged: max>1us: nothing was measured"),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
+fn a_program_that_is_not_there_is_told() {
+    if !has_bpf_and_python() {
+        return;
+    }
+    let output = run(&["watch", "--quiet", "--", "/no/such/program"]);
+    assert_eq!((output.status.code(), stdout(&output)), (Some(2), String::new()));
+    assert!(stderr(&output).contains("cannot start `/no/such/program`"), "{}", stderr(&output));
+}
+
+#[test]
+fn without_privilege_it_is_known_how_long_threads_wait_for_a_cpu() {
+    let anyone = crate::common::ForAnyone::new();
+    let script = "turn=0; while [ $turn -lt 60 ]; do sleep 0.01; turn=$((turn + 1)); done";
+    let words =
+        ["watch", "--tracer", "switches", "--json", "--quiet", "--out", "w.jsonl", "--", "sh", "-c", script];
+    let output = anyone.howlate(&words).output().unwrap();
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let [shell] = document["results"].as_array().unwrap().as_slice() else { panic!("{document}") };
+    assert_eq!(
+        (&shell["condition"]["mechanism"], &shell["condition"]["name"]),
+        (&"unseen".into(), &"sh".into())
+    );
+    assert_eq!(
+        (&shell["count"], &shell["latency_ns"]),
+        (&0.into(), &Value::Null),
+        "nobody knows how late it was"
+    );
+    let got = &shell["rhythm"]["run_queue"];
+    // It waits for each of its children. What came after the last look is not known.
+    assert!(got["switch_ins"].as_u64().is_some_and(|times| times >= 20), "{document}");
+    assert!(got["waited_ns"].is_u64() && got["mean_wait_ns"].is_u64(), "{document}");
+    let shown = stdout(&anyone.howlate(&["show", "w.jsonl"]).output().unwrap());
+    assert!(shown.contains("preempted") && shown.contains("by the kernel's accounts"), "{shown}");
+}
+
+#[test]
+fn whose_process_it_is_stands_before_what_the_kernel_refuses() {
+    let anyone = crate::common::ForAnyone::new();
+    let output = anyone.howlate(&["watch", "--duration", "50ms", "1"]).output().unwrap();
+    if !stderr(&output).contains("belongs to user") {
+        return skip("anyone may trace here, or this is no other user");
+    }
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("process 1 belongs to user 0"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("`sudo howlate watch 1`"), "{}", stderr(&output));
+}
+
+#[test]
+fn who_may_not_trace_is_told_what_to_type() {
+    let anyone = crate::common::ForAnyone::new();
+    let script = "for turn in 1 2 3 4 5 6 7 8 9 10; do sleep 0.05; done";
+    let output = anyone.howlate(&["watch", "--quiet", "--", "sh", "-c", script]).output().unwrap();
+    if output.status.code() == Some(0) {
+        return skip("anyone may trace here");
+    }
+    assert_eq!(output.status.code(), Some(3), "it is measured, with less: {}", stderr(&output));
+    assert!(stdout(&output).contains("Tracer bpf is not available"), "{}", stdout(&output));
+    let only = anyone.howlate(&["watch", "--quiet", "--tracer", "bpf", "--", "true"]).output().unwrap();
+    assert_eq!(only.status.code(), Some(2));
+    assert!(stderr(&only).contains("the bpf tracer is not available"), "{}", stderr(&only));
+}
+
+#[test]
+fn what_cannot_be_watched_is_one_clear_message() {
+    let said = |words: &[&str]| {
+        let output = run(&[&["watch"], words].concat());
+        assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
+        let text = stderr(&output);
+        assert_eq!(text.matches("error:").count(), 1, "{text}");
+        text
+    };
+    assert!(said(&["999999999"]).contains("there is no process 999999999"));
+    assert!(said(&["no-such-process-name"]).contains("no process is called"));
+    assert!(said(&[]).contains("PID|NAME"));
+    let text = said(&["--tracer", "none", "--", "true"]);
+    assert!(text.contains("when the threads of a program should have run"), "{text}");
+    let mut dead = Command::new("true").spawn().unwrap();
+    let pid = dead.id().to_string();
+    let stat = format!("/proc/{pid}/stat");
+    crate::common::wait_until("a zombie", || {
+        std::fs::read_to_string(&stat).is_ok_and(|stat| stat.contains(") Z "))
+    });
+    assert!(said(&[&pid]).contains("has ended already"));
+    dead.wait().unwrap();
+    if Path::new("/proc/2/comm").exists()
+        && std::fs::read_to_string("/proc/2/comm").unwrap().trim() == "kthreadd"
+    {
+        assert!(said(&["2"]).contains("thread of the kernel"));
+    }
+}
+
+#[test]
+fn a_program_that_sleeps_all_the_time_is_said_to() {
+    if !has_bpf_and_python() {
+        return;
+    }
+    let mut sleeps = Command::new("sleep").arg("100").spawn().unwrap();
+    let pid = sleeps.id().to_string();
+    let stat = format!("/proc/{pid}/stat");
+    crate::common::wait_until("sleep", || {
+        std::fs::read_to_string(&stat).is_ok_and(|stat| stat.contains("(sleep) S "))
+    });
+    let output = run(&["watch", &pid, "--duration", "100ms"]);
+    assert!(stdout(&output).contains("No wake-up of a thread"), "{}", stdout(&output));
+    sleeps.kill().unwrap();
+    sleeps.wait().unwrap();
+}
+
+/// A thread that a timer wakes every 2 ms, and one that it wakes then.
+const HANDS_ON: &str = r#"
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <semaphore.h>
+#include <time.h>
+static sem_t work;
+static void *worker(void *none) {
+    for (int turn = 0; turn < 300; turn++) sem_wait(&work);
+    return none;
+}
+int main(void) {
+    pthread_t thread;
+    sem_init(&work, 0, 0);
+    pthread_create(&thread, NULL, worker, NULL);
+    pthread_setname_np(thread, "worker");
+    for (int turn = 0; turn < 300; turn++) {
+        struct timespec a_while = { 0, 2000000 };
+        nanosleep(&a_while, NULL);
+        sem_post(&work);
+    }
+    pthread_join(thread, NULL);
+    return 0;
+}
+"#;
+
+#[test]
+fn a_deadline_is_handed_on_to_the_thread_that_is_woken_for_it() {
+    if !has_bpf_and_python() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = compiled(folder.path(), HANDS_ON) else { return };
+    let path = folder.path().join("w.jsonl");
+    let out = path.to_str().unwrap();
+    let document = json(&["watch", "--json", "--quiet", "--out", out, "--", program.to_str().unwrap()], 0);
+    let results = document["results"].as_array().unwrap();
+    let handed_on = results.iter().find(|one| one["condition"]["mechanism"] == "handed_on");
+    let result = handed_on.unwrap_or_else(|| panic!("{document}"));
+    assert_eq!(result["condition"]["name"], "worker");
+    assert!(result["count"].as_u64().unwrap() >= 10, "{result}");
+    let chain = &result["rhythm"]["handed_on"][0];
+    assert_eq!(chain["through"], serde_json::json!(["rhythmic"]), "{chain}");
+    for worst in result["why"]["worst"].as_array().unwrap() {
+        assert_eq!(crate::common::sum(&worst["parts"], "ns"), worst["latency_ns"].as_i64().unwrap());
+        // What the first was late by is in it, and what it did until it woke the second.
+        assert!(
+            worst["parts"].as_array().unwrap().iter().any(|part| part["part"] == "timer_slack"),
+            "{worst}"
+        );
+    }
+    let text = stdout(&run(&["show", out])).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("its waker's timer") && text.contains("from a timer of rhythmic"), "{text}");
+}

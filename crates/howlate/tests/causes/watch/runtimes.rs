@@ -1,0 +1,157 @@
+//! Programs of language runtimes: which of their threads a timer wakes, as docs/watch.md says. Each sleeps 200 times for 5 ms.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::common::{is_installed, json, skip, stderr};
+
+const PYTHON: &str = "import time\nfor turn in range(200): time.sleep(0.005)";
+
+const ASYNCIO: &str = "import asyncio
+async def main():
+    for turn in range(200): await asyncio.sleep(0.005)
+asyncio.run(main())";
+
+const NODE: &str =
+    "let turns = 0; const timer = setInterval(() => { if (++turns === 200) clearInterval(timer); }, 5);";
+
+const GO: &str = "package main
+import \"time\"
+func main() {
+    ticker := time.NewTicker(5 * time.Millisecond)
+    for turn := 0; turn < 200; turn++ { <-ticker.C }
+}";
+
+const JAVA: &str = "public class Sleeps {
+    public static void main(String[] words) throws InterruptedException {
+        for (int turn = 0; turn < 200; turn++) Thread.sleep(5);
+    }
+}";
+
+const TOKIO: &str = "use std::time::Duration;
+fn main() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    runtime.block_on(async {
+        let mut every = tokio::time::interval(Duration::from_millis(5));
+        for _ in 0..200 { every.tick().await; }
+    });
+}";
+
+/// Most of its 200 times: in some virtual machines some raise no event.
+const MOST: u64 = 150;
+
+/// What was seen of the threads of a program; `None` where nothing can be seen here.
+fn watched(program: &[&str]) -> Option<Value> {
+    let asked = ["watch", "--json", "--quiet", "--no-save", "--"];
+    crate::common::has_bpf().then(|| json(&[&asked[..], program].concat(), 0))
+}
+
+/// How often threads of such a name were woken so.
+fn woken(document: &Value, mechanism: &str, name: &str) -> u64 {
+    let results = document["results"].as_array().unwrap().iter();
+    let of_them = results.filter(|one| {
+        let condition = &one["condition"];
+        condition["mechanism"] == mechanism && condition["name"].as_str().unwrap().starts_with(name)
+    });
+    of_them.map(|one| one["count"].as_u64().unwrap()).sum()
+}
+
+/// Whether this program is there; says so if not.
+fn is_there(program: &str) -> bool {
+    let there = is_installed(program);
+    if !there {
+        skip(&format!("{program} is not installed"));
+    }
+    there
+}
+
+/// Its timer wakes the thread of this name itself.
+#[track_caller]
+fn wakes_itself(program: &[&str], name: &str) {
+    let Some(document) = watched(program) else { return };
+    assert!(woken(&document, "timer", name) >= MOST, "{document}");
+}
+
+fn written(folder: &Path, name: &str, source: &str) -> PathBuf {
+    let path = folder.join(name);
+    std::fs::write(&path, source).unwrap();
+    path
+}
+
+#[track_caller]
+fn made(command: &mut Command) {
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+}
+
+#[test]
+fn python_sleeps_by_itself_and_so_does_its_event_loop() {
+    if is_there("python3") {
+        let python = super::python();
+        wakes_itself(&[&python, "-c", PYTHON], "python");
+        wakes_itself(&[&python, "-c", ASYNCIO], "python");
+    }
+}
+
+#[test]
+fn the_main_thread_of_node_waits_for_its_timers() {
+    if is_there("node") {
+        wakes_itself(&["node", "-e", NODE], "node");
+    }
+}
+
+#[test]
+fn a_thread_of_java_sleeps_by_itself() {
+    if !is_there("javac") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    made(Command::new("javac").arg(written(folder.path(), "Sleeps.java", JAVA)));
+    wakes_itself(&["java", "-cp", folder.path().to_str().unwrap(), "Sleeps"], "java");
+}
+
+#[test]
+fn several_threads_of_go_wait_for_its_timers() {
+    if !is_there("go") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("ticker");
+    let source = written(folder.path(), "ticker.go", GO);
+    made(Command::new("go").current_dir(folder.path()).args(["build", "-o"]).arg(&program).arg(source));
+    wakes_itself(&[program.to_str().unwrap()], "ticker");
+}
+
+/// Built from crates.io once; `None`, with the reason said, where that cannot be.
+fn with_tokio() -> Option<PathBuf> {
+    if std::env::var_os("HOWLATE_FAST").is_some() {
+        skip("HOWLATE_FAST is set");
+        return None;
+    }
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("tokio");
+    let of_probe = Path::new(env!("CARGO_MANIFEST_DIR")).join("../runtimes/programs/tokio");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::copy(of_probe.join("manifest.toml"), folder.join("Cargo.toml")).unwrap();
+    std::fs::copy(of_probe.join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
+    written(&folder, "tokio.rs", TOKIO);
+    let mut cargo = Command::new("cargo");
+    cargo.current_dir(&folder).args(["build", "--quiet", "--locked", "--target-dir", "target"]);
+    let output = cargo.env("CARGO_PROFILE_DEV_DEBUG", "0").output().ok()?;
+    if output.status.success() {
+        return Some(folder.join("target/debug/probe"));
+    }
+    let said = stderr(&output);
+    assert!(!said.contains("could not compile"), "{said}");
+    skip(&format!("tokio cannot be had: {}", said.lines().last().unwrap_or_default()));
+    None
+}
+
+#[test]
+fn a_worker_of_tokio_waits_and_hands_the_time_on_to_the_main_thread() {
+    let Some(program) = with_tokio() else { return };
+    let Some(document) = watched(&[program.to_str().unwrap()]) else { return };
+    assert!(woken(&document, "timer", "tokio-rt-worker") >= MOST, "{document}");
+    assert!(woken(&document, "handed_on", "probe") >= MOST, "{document}");
+}

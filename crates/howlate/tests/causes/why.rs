@@ -1,0 +1,367 @@
+//! Why wake-ups are late, for real. No test here asserts a duration of the machine's making.
+
+use std::process::{Child, Command, Stdio};
+
+use crate::common::{ForAnyone, has_bpf, howlate, json, run, skip, stderr, stdout, sum};
+use serde_json::Value;
+
+/// Skips what needs a tracer that this machine lacks; one that is there and fails is no reason to skip a test.
+#[track_caller]
+fn skip_what_is_missing(said: &str) {
+    assert!(!said.contains("the kernel refuses to"), "{said}");
+    skip(said);
+}
+
+#[test]
+fn parts_add_up_and_the_result_is_of_turns_without_tracer() {
+    if !has_bpf() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("w.jsonl");
+    let out = path.to_str().unwrap();
+    let asked = [
+        "cyclic",
+        "--why",
+        "--threads",
+        "1",
+        "--cpus",
+        "0",
+        "--samples",
+        "300",
+        "--rounds",
+        "6",
+        "--json",
+        "--quiet",
+        "--out",
+        out,
+    ];
+    let result = &json(&asked, 0)["results"][0];
+    assert_eq!(result["count"], 300, "traced wake-ups are not among them");
+    let why = &result["why"];
+    assert_eq!(why["tracer"], "bpf");
+    assert_eq!(why["lost_events"], 0);
+    let (known, unknown) = (why["decomposed"].as_u64().unwrap(), why["not_decomposed"].as_u64().unwrap());
+    assert!(known >= 9 * unknown && known + unknown >= 290, "{known} of {}", known + unknown);
+    for worst in why["worst"].as_array().unwrap() {
+        assert_eq!(sum(&worst["parts"], "ns"), worst["latency_ns"].as_i64().unwrap());
+    }
+    assert_eq!(sum(&why["causes"], "late_ns"), why["late"]["total_ns"].as_i64().unwrap());
+    assert!(why["probe_effect_ns"]["low"].is_i64(), "six pairs of turns give an interval");
+    let shown = run(&["show", out, "--format", "json"]);
+    let shown: Value = serde_json::from_str(&stdout(&shown)).unwrap();
+    assert_eq!(shown["results"][0]["why"], *why, "a recording says the same");
+    for asked in ["show", "why"] {
+        let brief = stdout(&run(&[asked, out]));
+        assert!(brief.contains("Causes of the slowest 1 %"), "{brief}");
+        let text = stdout(&run(&[asked, "--details", out]));
+        assert!(text.contains("Why:") && text.contains("Tracer bpf"), "{text}");
+    }
+}
+
+/// Keeps CPU 0 from everyone else for a while, again and again, until its standard input closes.
+fn hog() -> Child {
+    howlate(&["load", "cmd:taskset -c 0 chrt -f 20 sh -c 'while :; do i=0; while [ $i -lt 2000 ]; do i=$((i+1)); done; sleep 0.009; done'"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+#[test]
+fn a_thread_that_hogs_the_cpu_is_named() {
+    if !has_bpf() || !crate::common::may_use_realtime() {
+        return;
+    }
+    let mut hog = hog();
+    let asked = [
+        "cyclic",
+        "--why",
+        "--threads",
+        "1",
+        "--cpus",
+        "0",
+        "--samples",
+        "1000",
+        "--rounds",
+        "2",
+        "--json",
+        "--quiet",
+    ];
+    let result = &json(&asked, 0)["results"][0];
+    hog.kill().unwrap();
+    hog.wait().unwrap();
+    let causes = result["why"]["causes"].as_array().unwrap();
+    let found = causes.iter().find(|one| one["kind"] == "thread" && one["name"] == "sh");
+    assert!(found.is_some_and(|one| one["wakeups"].as_u64() >= Some(1)), "{causes:?}");
+}
+
+/// A recording of one thread under `tracer`, as JSON; `None` where it cannot be had, with the reason.
+fn traced_by(tracer: &str, mut command: Command) -> Option<Value> {
+    let output = command
+        .args(["cyclic", "--why", "--tracer", tracer, "--threads", "1", "--samples", "300"])
+        .args(["--rounds", "2", "--json", "--quiet"])
+        .output()
+        .unwrap();
+    if output.status.code() == Some(2) {
+        skip_what_is_missing(&stderr(&output));
+        return None;
+    }
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    Some(result["results"][0]["why"].clone())
+}
+
+/// Most wake-ups are seen, each whole; returns the names of the parts.
+fn seen_whole(why: &Value, tracer: &str) -> Vec<String> {
+    assert_eq!(
+        (&why["tracer"], &why["lost_events"], &why["clamped"]),
+        (&tracer.into(), &0.into(), &0.into())
+    );
+    let (known, unknown) = (why["decomposed"].as_u64().unwrap(), why["not_decomposed"].as_u64().unwrap());
+    assert!(known >= 9 * unknown && known + unknown >= 290, "{known} of {}", known + unknown);
+    let worst = why["worst"].as_array().unwrap();
+    assert!(!worst.is_empty());
+    for one in worst {
+        assert_eq!(sum(&one["parts"], "ns"), one["latency_ns"].as_i64().unwrap());
+    }
+    let parts = why["parts"].as_array().unwrap();
+    parts.iter().map(|one| one["part"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn anybody_learns_the_parts_that_switches_tell() {
+    let place = ForAnyone::new();
+    let Some(why) = traced_by("switches", place.howlate(&[])) else { return };
+    let parts = seen_whole(&why, "switches");
+    let told = ["arming", "timer_slack", "before_runnable", "waiting", "lost_again", "return", "not_seen"];
+    assert!(parts.iter().all(|part| told.contains(&part.as_str())), "{parts:?}");
+    for part in ["timer_slack", "before_runnable", "return"] {
+        assert!(parts.iter().any(|one| one == part), "{part} is not in {parts:?}");
+    }
+    let kinds = why["causes"].as_array().unwrap().iter().map(|one| one["kind"].as_str().unwrap());
+    let blamed: Vec<&str> = kinds.filter(|kind| ["thread", "interrupt", "softirq"].contains(kind)).collect();
+    assert!(blamed.is_empty(), "no switch record names anybody: {blamed:?}");
+}
+
+/// `arguments` as root where tracefs is mounted, or is mounted for them alone; `None` with the reason where it cannot be.
+fn with_tracefs(arguments: &[&str]) -> Option<Command> {
+    const MOUNT: &str = "mountpoint -q /sys/kernel/tracing || mount -t tracefs tracefs /sys/kernel/tracing || exit 77; exec \"$@\"";
+    if !crate::common::is_root() {
+        skip("tracefs is root's");
+        return None;
+    }
+    let in_namespace = |program: &str, arguments: &[&str]| {
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "sh", "-c", MOUNT, "sh", program]).args(arguments).env("COLUMNS", "100");
+        command
+    };
+    if in_namespace("true", &[]).status().ok().and_then(|status| status.code()) != Some(0) {
+        skip("tracefs cannot be mounted here");
+        return None;
+    }
+    Some(in_namespace(env!("CARGO_BIN_EXE_howlate"), arguments))
+}
+
+#[test]
+fn trace_events_tell_nearly_all_parts() {
+    let Some(command) = with_tracefs(&[]) else { return };
+    let Some(why) = traced_by("tracefs", command) else { return };
+    let parts = seen_whole(&why, "tracefs");
+    for part in ["timer_slack", "interrupt_delivery", "wake_up", "return"] {
+        assert!(parts.iter().any(|one| one == part), "{part} is not in {parts:?}");
+    }
+    assert!(!parts.iter().any(|part| part == "before_runnable"), "{parts:?}");
+}
+
+/// The traces of howlate that there are.
+fn instances() -> Vec<String> {
+    let script = "mountpoint -q /sys/kernel/tracing || mount -t tracefs tracefs /sys/kernel/tracing; ls /sys/kernel/tracing/instances";
+    let output = Command::new("unshare").args(["--mount", "sh", "-c", script]).output().unwrap();
+    stdout(&output).lines().filter(|name| name.starts_with("howlate-")).map(str::to_owned).collect()
+}
+
+#[test]
+fn a_trace_is_removed_and_one_that_was_left_by_the_next() {
+    let traced = ["cyclic", "--why", "--tracer", "tracefs", "--threads", "1", "--quiet", "--rounds", "1"];
+    let next = ["cyclic", "--threads", "1", "--samples", "20", "--quiet"];
+    let all = (with_tracefs(&traced), with_tracefs(&traced), with_tracefs(&next));
+    let (Some(mut command), Some(mut other), Some(mut next)) = all else { return };
+    let mut child = command.args(["--duration", "1m"]).stdout(Stdio::null()).spawn().unwrap();
+    let mine = format!("howlate-{}", child.id());
+    while !instances().contains(&mine) {
+        if child.try_wait().unwrap().is_some() {
+            return skip("no trace can be made here");
+        }
+        crate::common::pause(20);
+    }
+    // One at work is left alone.
+    let output = other.args(["--samples", "20"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(instances().contains(&mine), "{:?}", instances());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(instances().contains(&mine), "nobody could remove it yet");
+    assert_eq!(next.output().unwrap().status.code(), Some(0));
+    assert!(!instances().contains(&mine), "{:?}", instances());
+}
+
+#[test]
+fn a_trace_that_cannot_be_made_says_what_to_type() {
+    let place = ForAnyone::new();
+    let asked = ["cyclic", "--why", "--tracer", "tracefs", "--samples", "10"];
+    let output = place.howlate(&asked).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let text = stderr(&output);
+    assert!(text.contains("mount -t tracefs") || text.contains("run as root"), "{text}");
+    let read_only = "mount -t tracefs -o ro tracefs /sys/kernel/tracing 2>/dev/null || mount -o remount,ro,bind /sys/kernel/tracing || exit 77; exec \"$@\"";
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", read_only, "sh", env!("CARGO_BIN_EXE_howlate")]).args(asked);
+    let output = command.output().unwrap();
+    if output.status.code() == Some(77) || !crate::common::is_root() {
+        return skip("tracefs cannot be mounted read-only here");
+    }
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("mount -o remount,rw"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_tracer_that_cannot_be_had_ends_the_program_before_it_measures() {
+    let place = ForAnyone::new();
+    let asked = ["cyclic", "--why", "--tracer", "bpf", "--samples", "10", "--out", "none.jsonl"];
+    let output = place.howlate(&asked).output().unwrap();
+    if output.status.code() == Some(0) {
+        return skip("anybody may load programs into this kernel");
+    }
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("the bpf tracer is not available"), "{}", stderr(&output));
+    assert!(!place.folder.path().join("none.jsonl").exists());
+    let output = run(&["cyclic", "--why", "--tracer", "dtrace", "--samples", "10"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("write auto, bpf,"), "{}", stderr(&output));
+}
+
+#[test]
+fn the_best_tracer_that_can_be_had_is_taken_and_the_others_are_named() {
+    let place = ForAnyone::new();
+    let asked =
+        ["cyclic", "--why", "--threads", "1", "--samples", "50", "--rounds", "1", "--json", "--quiet"];
+    let output = place.howlate(&asked).output().unwrap();
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let caveats = result["caveats"].as_array().unwrap();
+    let refused: Vec<&str> = caveats
+        .iter()
+        .filter(|one| one["caveat"] == "tracer_refused")
+        .map(|one| one["tracer"].as_str().unwrap())
+        .collect();
+    let taken = result["results"][0]["why"]["tracer"].as_str();
+    let all = ["bpf", "tracefs", "switches"];
+    let before = taken.and_then(|taken| all.iter().position(|one| *one == taken)).unwrap_or(all.len());
+    assert_eq!(refused, all[..before], "{caveats:?}");
+}
+
+#[test]
+fn what_cannot_be_traced_is_refused_before_anything_is_measured() {
+    let output = run(&["cyclic", "--why", "--call", "busy_wait", "--samples", "10", "--quiet"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("none of this can be traced"), "{}", stderr(&output));
+    let output = run(&["cyclic", "--tracer", "bpf", "--samples", "10"]);
+    assert_eq!(output.status.code(), Some(2), "a tracer is for --why");
+}
+
+/// What a command prints for machines with --why, whatever else its status says of a busy machine.
+fn explained(asked: &[&str]) -> Value {
+    let more = ["--why", "--rounds", "2", "--json", "--quiet"];
+    let output = run(&[asked, &more].concat());
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{}", stderr(&output));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// Most of the wake-ups were seen, and the parts of each are its lateness; returns the names of all parts.
+fn parts_of(why: &Value) -> Vec<&str> {
+    let (known, unknown) = (why["decomposed"].as_u64().unwrap(), why["not_decomposed"].as_u64().unwrap());
+    assert!(known > 0 && known >= 9 * unknown, "{known} of {}", known + unknown);
+    for one in why["worst"].as_array().unwrap() {
+        assert_eq!(sum(&one["parts"], "ns"), one["latency_ns"].as_i64().unwrap());
+    }
+    assert_eq!(sum(&why["causes"], "late_ns"), why["late"]["total_ns"].as_i64().unwrap());
+    why["parts"].as_array().unwrap().iter().map(|one| one["part"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn a_receiver_is_followed_from_the_send_to_its_return() {
+    if !has_bpf() {
+        return;
+    }
+    let asked = ["notify", "--by", "pipe,sched_yield", "--after", "1ms", "--samples", "200"];
+    for between in ["processes", "threads"] {
+        let result = explained(&[&asked[..], &["--between", between]].concat());
+        let parts = parts_of(&result["results"][0]["why"]);
+        for part in ["sending", "waiting", "return"] {
+            assert!(parts.contains(&part), "{between}: {part} is not in {parts:?}");
+        }
+        assert!(!parts.contains(&"timer_slack") && !parts.contains(&"blocked"), "{between}: {parts:?}");
+        assert!(result["results"][1]["why"].is_null(), "nothing wakes one that never sleeps");
+        assert!(crate::common::has_caveat(&result, "not_traced"), "and that is said: {}", result["caveats"]);
+    }
+}
+
+#[test]
+fn the_sleep_of_another_language_is_followed() {
+    if !has_bpf() {
+        return;
+    }
+    if !crate::common::is_installed("python3") {
+        return skip("there is no Python");
+    }
+    let asked = ["sleep", "--call", "python,shell", "--for", "2ms", "--samples", "100"];
+    let result = explained(&asked);
+    let parts = parts_of(&result["results"][0]["why"]);
+    for part in ["arming", "interrupt_delivery", "wake_up", "return"] {
+        assert!(parts.contains(&part), "{part} is not in {parts:?}");
+    }
+    assert!(result["results"][1]["why"].is_null() && crate::common::has_caveat(&result, "not_traced"));
+}
+
+#[test]
+fn which_wake_ups_are_late_can_be_said() {
+    if !has_bpf() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("late.jsonl");
+    let out = path.to_str().unwrap();
+    let asked = ["cyclic", "--threads", "1", "--samples", "200", "--late-above", "1ns", "--out", out];
+    let why = explained(&asked)["results"][0]["why"].take();
+    let all = why["decomposed"].as_u64().unwrap() + why["not_decomposed"].as_u64().unwrap();
+    assert_eq!((&why["late"]["above_ns"], why["late"]["count"].as_u64()), (&0.into(), Some(all)));
+    assert_eq!(crate::common::shown(&path)["results"][0]["why"], why, "a recording says the same");
+    let none = stdout(&run(&["why", out, "--late-above", "1h"]));
+    assert!(
+        none.contains(&format!("None of {all} traced wake-ups was at least 60 min late")),
+        "what is typed of a recording holds: {none}"
+    );
+    let output = run(&["cyclic", "--late-above", "1ms", "--samples", "10"]);
+    assert_eq!(output.status.code(), Some(2), "it is for --why");
+}
+
+#[test]
+fn without_a_tracer_it_is_measured_all_the_same() {
+    let asked = [
+        "cyclic",
+        "--why",
+        "--tracer",
+        "none",
+        "--threads",
+        "1",
+        "--samples",
+        "50",
+        "--rounds",
+        "2",
+        "--json",
+        "--quiet",
+    ];
+    let result = &json(&asked, 0)["results"][0];
+    assert_eq!(result["count"], 50);
+    assert!(result["why"].is_null());
+}

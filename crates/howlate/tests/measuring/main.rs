@@ -1,0 +1,17 @@
+//! Measurements as they are typed: what is asked for is what is measured, under the settings and loads that were asked for.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod commands;
+mod kept;
+mod loads;
+mod masks;
+mod notify;
+mod plans;
+mod probes;
+mod samples;
+mod settings;
+mod unprivileged;

@@ -1,0 +1,11 @@
+//! Bad input, signals in the wrong moment, and the statuses with which the program ends.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod bad_input;
+mod ends;
+mod exit_status;
+mod hostile;

@@ -1,0 +1,16 @@
+//! What was measured, shown: tables, pages, exports, comparisons and merges of recordings.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod compare;
+mod copied;
+mod foreign;
+mod golden;
+mod legible;
+mod merge;
+mod report;
+mod serve;
+mod widths;
