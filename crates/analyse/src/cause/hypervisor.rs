@@ -1,10 +1,10 @@
-//! In a virtual machine: what the kernel, a softirq or a handler cannot have taken by itself.
+//! In a virtual machine: what the kernel, a softirq, a handler or an idle state cannot have taken by itself.
 //!
 //! No event in the guest tells when its CPU does not run. Whatever was under way then looks as if it had taken all that time.
 
 use howlate_model::{CauseKind, Part, Segment, Span};
 
-use super::bounds::{OWN_WAY, PLAIN_DELIVERY, SOFTIRQS};
+use super::bounds::{LEAVING_IDLE, OWN_WAY, PLAIN_DELIVERY, SOFTIRQS};
 
 /// Charges the parts that are longer than what they are charged to can take to the hypervisor, as far as it has `stolen` at least
 /// half of their time; otherwise to nobody.
@@ -36,6 +36,7 @@ fn most(part: &Segment, whole: Span) -> Option<Span> {
     match (part.cause.part, part.cause.kind) {
         (Part::Sending, CauseKind::Kernel) => None,
         (_, CauseKind::Kernel | CauseKind::Migration) => Some(OWN_WAY),
+        (_, CauseKind::IdleExit) => Some(LEAVING_IDLE),
         (_, CauseKind::Softirq | CauseKind::Interrupt) => {
             Some(SOFTIRQS.max(Span::from_nanos(whole.as_nanos() / 2)))
         }

@@ -62,6 +62,23 @@ fn a_late_interrupt_has_a_witness_as_well() {
 }
 
 #[test]
+fn no_idle_state_takes_as_long_as_a_machine_that_stands_still() {
+    let kind = |stolen: Option<u64>, late: i64| {
+        let mut one = TracedSleep { stolen: stolen.map(span), ..timely() };
+        let WokenBy::Timer(expiry) = &mut one.woken_by else { unreachable!() };
+        let idle = Who { holder: Holder::Idle, pid: None, name: String::new() };
+        (expiry.interrupt, expiry.interrupted) = (Some(at(1_050 + late)), idle);
+        let wakeup = Wakeup { ran: at(2_000 + late), ..WAKEUP };
+        decompose(wakeup, None, &[one], false).unwrap().wakeup.parts.swap_remove(1).cause.kind
+    };
+    let still = 30_000_000;
+    assert_eq!(kind(None, still), CauseKind::IdleExit, "nobody could take anything");
+    assert_eq!(kind(Some(0), still), CauseKind::Undetermined);
+    assert_eq!(kind(Some(20_000_000), still), CauseKind::Hypervisor);
+    assert_eq!(kind(Some(0), 2_600_000), CauseKind::IdleExit, "the deepest state there is");
+}
+
+#[test]
 fn what_was_stolen_explains_no_more_than_that() {
     let hole = HOLE.unsigned_abs();
     let mut one = TracedSleep { stolen: Some(span(hole)), ..timely() };
