@@ -4,6 +4,7 @@ mod bench;
 mod capture_kernel;
 mod capture_system;
 mod capture_traces;
+mod kernel_matrix;
 mod kubernetes;
 mod soak;
 
@@ -17,6 +18,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["bench", names @ ..] => bench::run(names),
+        ["kernels", names @ ..] => kernel_matrix::run(names),
         ["kubernetes", ..] => kubernetes::run(),
         ["soak", words @ ..] => soak::run(words),
         // Last in a guest: what its first process adds.

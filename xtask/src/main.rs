@@ -22,6 +22,9 @@ The developer's commands:
   cargo xtask test --fast     the everyday loop: no installation, no slow tests
   cargo xtask test --consumers
                               the readers of results: HdrHistogram in five languages, Jenkins' schema, prove, KCIDB, …
+  cargo xtask test --kernels [KERNEL…]
+                              the self check in Debian's kernels from 6.1 to 7.3, ordinary and real-time, each booted in QEMU; half an
+                              hour for all
   cargo xtask test --kubernetes
                               a fleet on a real cluster of this machine; builds Kubernetes, which takes long the first time
   cargo xtask bench           every benchmark; or one of: cyclic, cyclictest, fleet, instructions,
@@ -55,6 +58,10 @@ fn main() -> ExitCode {
         ["test"] => test::run(test::Extent::Everything),
         ["test", "--fast"] => test::run(test::Extent::Fast),
         ["test", "--consumers"] => test::run(test::Extent::Consumers),
+        ["test", "--kernels", names @ ..] => {
+            packages::provide(packages::FOR_TESTS);
+            lab::run(&[&["kernels"], names].concat())
+        }
         ["test", "--kubernetes"] => {
             packages::provide(packages::FOR_KUBERNETES);
             lab::run(&["kubernetes"])

@@ -1,0 +1,101 @@
+//! `cargo xtask test --kernels`: the self check in every kernel that people run, booted in QEMU, by every tracer that names.
+//!
+//! ```text
+//! kernel × tracer ──► howlate guest … -- selfcheck --json ──► found, wrong and not seen of each class ──► a table
+//! ```
+
+mod table;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+
+use serde_json::Value;
+
+use self::table::{Checked, markdown};
+
+/// Debian 12, 13, its backports and unstable, ordinary and real-time, as `howlate guest --kernel` takes them.
+const KERNELS: [&str; 8] = [
+    "debian:standard",
+    "debian:rt",
+    "debian:trixie",
+    "debian:trixie:rt",
+    "debian:backports",
+    "debian:backports:rt",
+    "debian:sid",
+    "debian:sid:rt",
+];
+
+/// Those that name who was late; `switches` does not.
+const TRACERS: [&str; 2] = ["bpf", "tracefs"];
+
+/// Boots each of `kernels`, or of all, and prints a table of them. What is found too little of, blamed wrongly too often, or
+/// does not add up is a failure; what cannot be booted here is skipped, and counted.
+pub fn run(kernels: &[&str]) -> ExitCode {
+    let kernels = if kernels.is_empty() { &KERNELS[..] } else { kernels };
+    match checked(kernels) {
+        Ok((checked, skipped)) => {
+            println!("\n{}", markdown(&checked));
+            skipped.iter().for_each(|reason| println!("skipped: {reason}"));
+            let failures: Vec<String> = checked.iter().flat_map(Checked::failures).collect();
+            failures.iter().for_each(|failure| println!("FAILED: {failure}"));
+            let passed = checked.iter().map(Checked::judged).sum::<usize>() - failures.len();
+            println!("{passed} passed, {} failed, {} skipped", failures.len(), skipped.len());
+            if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        }
+        Err(error) => {
+            println!("FAILED: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// What was found in each, and why some could not be asked.
+fn checked(kernels: &[&str]) -> io::Result<(Vec<Checked>, Vec<String>)> {
+    let howlate = built()?;
+    let (mut all, mut skipped) = (Vec::new(), Vec::new());
+    for kernel in kernels {
+        for tracer in TRACERS {
+            eprintln!("{kernel}, {tracer} …");
+            match self_check(&howlate, kernel, tracer)? {
+                Ok(one) => {
+                    println!("{one}");
+                    all.push(one);
+                }
+                Err(said) => skipped.push(format!("{kernel}, {tracer}: {said}")),
+            }
+        }
+    }
+    Ok((all, skipped))
+}
+
+/// Builds the program as people use it, and says where it is.
+fn built() -> io::Result<PathBuf> {
+    let mut cargo = Command::new(env!("CARGO"));
+    let status = cargo.args(["build", "--quiet", "--release", "--package", "howlate"]).current_dir(root());
+    if status.status()?.success() {
+        return Ok(root().join("target/release/howlate"));
+    }
+    Err(io::Error::other("howlate cannot be built"))
+}
+
+/// What one tracer found in one kernel, or what howlate said where it could not boot it (status 2).
+fn self_check(howlate: &Path, kernel: &str, tracer: &str) -> io::Result<Result<Checked, String>> {
+    let mut guest = Command::new(howlate);
+    guest.args(["guest", "--quiet", "--json", "--kernel", kernel, "--", "selfcheck", "--tracer", tracer]);
+    let output = guest.stderr(Stdio::piped()).output()?;
+    if output.status.code() == Some(2) {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Ok(Err(said.split_whitespace().collect::<Vec<_>>().join(" ")));
+    }
+    let printed: Value = serde_json::from_slice(&output.stdout)?;
+    let found = &printed["checks"][0];
+    let release = found["kernel"].as_str().unwrap_or(kernel);
+    Checked::read(release, tracer, &found["check"])
+        .map(Ok)
+        .ok_or_else(|| io::Error::other(format!("{kernel}: not a self check: {printed}")))
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."))
+}

@@ -1,0 +1,164 @@
+//! What came of the self check in several kernels, as a table.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde_json::Value;
+
+/// Hits below which nothing is said of a class: one more or less would be more than the limits tell apart.
+const ENOUGH: u64 = 100;
+/// The least share of hits that is charged to whoever made them.
+const FOUND: f64 = 0.95;
+/// The largest share of hits that is charged to somebody else by name.
+const WRONG: f64 = 0.01;
+
+/// The self check of one tracer in one kernel.
+#[derive(Debug, PartialEq)]
+pub(super) struct Checked {
+    /// Its release, as `uname -r` has it.
+    kernel: String,
+    tracer: String,
+    /// By class; absent where it was not made.
+    classes: BTreeMap<String, Class>,
+}
+
+/// Wake-ups that a cause that was made on purpose hit, and what the tracer made of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Class {
+    /// Those that are judged.
+    hits: u64,
+    found: u64,
+    wrong: u64,
+    not_seen: u64,
+    not_adding_up: u64,
+}
+
+impl Checked {
+    /// Of what `howlate selfcheck --json` printed; `None` where that is something else, or another tracer ran.
+    pub(super) fn read(kernel: &str, tracer: &str, check: &Value) -> Option<Self> {
+        if check["tracer"] != tracer {
+            return None;
+        }
+        let classes = check["classes"].as_array()?;
+        let classes = classes.iter().filter_map(|class| Some((class["class"].as_str()?.to_owned(), made(class)?)));
+        Some(Self { kernel: kernel.to_owned(), tracer: tracer.to_owned(), classes: classes.collect() })
+    }
+
+    /// How many classes can be judged.
+    pub(super) fn judged(&self) -> usize {
+        self.classes.values().filter(|class| class.hits >= ENOUGH).count()
+    }
+
+    /// A sentence for each class beyond its limits.
+    pub(super) fn failures(&self) -> Vec<String> {
+        let judged = self.classes.iter().filter(|(_, class)| class.hits >= ENOUGH);
+        let beyond = judged.filter(|(_, class)| !class.holds());
+        beyond.map(|(name, class)| format!("{}, {}, {name}: {class}", self.kernel, self.tracer)).collect()
+    }
+}
+
+fn made(class: &Value) -> Option<Class> {
+    let number = |name: &str| class[name].as_u64();
+    Some(Class {
+        hits: number("hits")?.saturating_sub(number("interrupt_late")?),
+        found: number("found")?,
+        wrong: number("blamed_wrongly")?,
+        not_seen: number("not_seen")?,
+        not_adding_up: number("not_adding_up")?,
+    })
+}
+
+impl Class {
+    fn holds(self) -> bool {
+        share(self.found, self.hits) >= FOUND && share(self.wrong, self.hits) <= WRONG && self.not_adding_up == 0
+    }
+}
+
+fn share(part: u64, whole: u64) -> f64 {
+    part as f64 / whole.max(1) as f64
+}
+
+impl fmt::Display for Class {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.hits < ENOUGH {
+            return write!(f, "too few ({})", self.hits);
+        }
+        write!(f, "{:.1} %", 100.0 * share(self.found, self.hits))?;
+        for (count, what) in
+            [(self.wrong, "wrong"), (self.not_seen, "not seen"), (self.not_adding_up, "not adding up")]
+        {
+            if count > 0 {
+                write!(f, ", {count} {what}")?;
+            }
+        }
+        write!(f, " of {}", self.hits)
+    }
+}
+
+impl fmt::Display for Checked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "Linux {}, tracer {}", self.kernel, self.tracer)?;
+        self.classes.iter().try_for_each(|(name, class)| writeln!(f, "  {name}: {class}"))
+    }
+}
+
+/// A row for each class, a column for each kernel and tracer.
+pub(super) fn markdown(checked: &[Checked]) -> String {
+    let cells = |first: &str, cell: &dyn Fn(&Checked) -> String| {
+        let columns: Vec<String> = checked.iter().map(cell).collect();
+        format!("| {first} | {} |\n", columns.join(" | "))
+    };
+    let mut text = cells("", &|one| format!("{}, `{}`", one.kernel, one.tracer));
+    text += &format!("|{}\n", "---|".repeat(checked.len() + 1));
+    let mut names: Vec<&String> = checked.iter().flat_map(|one| one.classes.keys()).collect();
+    names.sort();
+    names.dedup();
+    for name in names {
+        let cell = |one: &Checked| one.classes.get(name).map_or_else(|| "–".to_owned(), Class::to_string);
+        text += &cells(&format!("`{name}`"), &cell);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn class(name: &str, hits: u64, found: u64, wrong: u64) -> Value {
+        serde_json::json!({"class": name, "result": "found", "hits": hits + 5, "interrupt_late": 5, "found": found,
+            "blamed_wrongly": wrong, "not_seen": 0, "not_adding_up": 0})
+    }
+
+    fn checked(kernel: &str, classes: &[Value]) -> Checked {
+        let check = serde_json::json!({"tracer": "bpf", "classes": classes});
+        Checked::read(kernel, "bpf", &check).unwrap()
+    }
+
+    #[test]
+    fn a_class_holds_at_its_limits_and_fails_beyond_them() {
+        let failures = |hits, found, wrong| checked("6.1", &[class("thread", hits, found, wrong)]).failures();
+        assert!(failures(1_000, 950, 10).is_empty());
+        assert_eq!(failures(1_000, 949, 0), ["6.1, bpf, thread: 94.9 % of 1000"]);
+        assert_eq!(failures(1_000, 980, 11), ["6.1, bpf, thread: 98.0 %, 11 wrong of 1000"]);
+        assert!(failures(99, 0, 0).is_empty(), "too few to tell");
+    }
+
+    #[test]
+    fn kernels_stand_side_by_side_and_what_was_not_made_is_a_dash() {
+        let not_made = serde_json::json!({"class": "throttled", "result": "not_made", "reason": "no control groups"});
+        let all = [
+            checked("6.1", &[class("thread", 200, 200, 0), class("throttled", 100, 99, 1)]),
+            checked("7.2", &[class("thread", 20, 20, 0), not_made]),
+        ];
+        let expected = "|  | 6.1, `bpf` | 7.2, `bpf` |\n|---|---|---|\n\
+            | `thread` | 100.0 % of 200 | too few (20) |\n| `throttled` | 99.0 %, 1 wrong of 100 | – |\n";
+        assert_eq!(markdown(&all), expected);
+        assert_eq!([all[0].judged(), all[1].judged()], [2, 0]);
+    }
+
+    #[test]
+    fn another_tracer_is_no_answer() {
+        let check = serde_json::json!({"tracer": "switches", "classes": []});
+        assert_eq!(Checked::read("6.1", "bpf", &check), None);
+    }
+}
