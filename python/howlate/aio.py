@@ -17,7 +17,12 @@ from howlate.result import Result
 
 
 async def _measured(
-    name: str, options: Any, check: bool, progress: Optional[bool], operands: Sequence[str] = (), last: Sequence[str] = ()
+    name: str,
+    options: Any,
+    check: bool,
+    progress: Optional[bool],
+    operands: Sequence[str] = (),
+    last: Sequence[str] = (),
 ) -> Result:
     with command.Measurement(name, operands, options, last) as asked:
         return asked.result(await process.run_async(asked.words, progress), check)

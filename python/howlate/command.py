@@ -31,7 +31,9 @@ class Measurement:
         options = dict(options)
         for name in ("json", "format", "quiet"):
             if name in options:
-                raise TypeError(f"{name} is no option here: the result is an object; `progress=False` shows no progress")
+                raise TypeError(
+                    f"{name} is no option here: the result is an object; `progress=False` shows no progress"
+                )
         self._folder = tempfile.mkdtemp(prefix="howlate-python-")
         self._kept = options.pop("out", None)
         # `why` has no JSON of its own: its recording has it.

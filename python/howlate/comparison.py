@@ -90,8 +90,14 @@ class Comparison:
     def _repr_html_(self) -> str:
         head = ("condition", "statistic", "base, µs", "new, µs", "difference, µs", "verdict")
         rows = [
-            (one.new.label, number.statistic, _micros(number.base_ns), _micros(number.new_ns),
-             _micros(number.difference_ns), number.verdict.replace("_", " "))
+            (
+                one.new.label,
+                number.statistic,
+                _micros(number.base_ns),
+                _micros(number.new_ns),
+                _micros(number.difference_ns),
+                number.verdict.replace("_", " "),
+            )
             for one in self.compared
             for number in one.statistics
         ]

@@ -68,7 +68,9 @@ class LateCallback:
 class LoopWatch:
     """A watch over one event loop; ends with `stop()`, or as a `with`."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, late_above_ns: int, on_late: Callable[[LateCallback], Any]) -> None:
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, late_above_ns: int, on_late: Callable[[LateCallback], Any]
+    ) -> None:
         self._loop, self._late_above, self._on_late = loop, late_above_ns, on_late
         #: The most recent reports.
         self.reports: Deque[LateCallback] = collections.deque(maxlen=_KEPT)

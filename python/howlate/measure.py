@@ -48,7 +48,7 @@ def cyclic(
 ) -> Result:
     """How late periodic threads wake: what cyclictest measures. `more` are further options of `howlate cyclic`.
 
-        howlate.cyclic(period="1ms", policy=["other", "fifo:80"], load=["idle", "cpu"], duration="10s")
+    howlate.cyclic(period="1ms", policy=["other", "fifo:80"], load=["idle", "cpu"], duration="10s")
     """
     options = {
         "period": period, "policy": policy, "load": load, "cpus": cpus, "threads": threads, "slack": slack,
@@ -76,7 +76,7 @@ def sleep(
 ) -> Result:
     """How late sleeps return, by length, call or language (`call="python"`). `more` are further options of `howlate sleep`.
 
-        howlate.sleep(["1ms", "10ms"], call=["clock_nanosleep", "python"])
+    howlate.sleep(["1ms", "10ms"], call=["clock_nanosleep", "python"])
     """
     options = {
         "for": length, "call": call, "policy": policy, "load": load, "cpus": cpus, "slack": slack,
@@ -101,7 +101,7 @@ def notify(
 ) -> Result:
     """How long one process needs to wake another, by mechanism. `more` are further options of `howlate notify`.
 
-        howlate.notify(["pipe", "futex"], after="1ms")
+    howlate.notify(["pipe", "futex"], after="1ms")
     """
     options = {
         "by": by, "after": after, "policy": policy, "load": load, "samples": samples, "why": why,

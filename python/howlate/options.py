@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import datetime
 import os
+from collections.abc import Iterable as Several
+from collections.abc import Mapping as Names
 from typing import Any, Iterable, List, Mapping, Optional, Union
 
 #: What an option may be: text, a number, a path, a length, several of them, or whether it is given at all.
@@ -36,10 +38,9 @@ def words(options: Mapping[str, Option]) -> List[str]:
 
 
 def _texts(name: str, values: Any) -> List[str]:
-    try:
-        return [_text(name, value) for value in values]
-    except TypeError:
-        raise _wrong(name, values) from None
+    if isinstance(values, (bytes, Names)) or not isinstance(values, Several):
+        raise _wrong(name, values)
+    return [_text(name, value) for value in values]
 
 
 def _text(name: str, value: Any) -> str:

@@ -130,7 +130,11 @@ class _Running:
         try:
             # A session of its own: of Ctrl-C it learns from here, and once.
             self.child = subprocess.Popen(
-                [program(), *words], stdin=subprocess.DEVNULL, stdout=self._output, stderr=theirs, start_new_session=True
+                [program(), *words],
+                stdin=subprocess.DEVNULL,
+                stdout=self._output,
+                stderr=theirs,
+                start_new_session=True,
             )
         except BaseException:
             os.close(self.errors)
@@ -231,4 +235,3 @@ async def run_async(words: Sequence[str], progress: Optional[bool] = None) -> Ou
     if cancelled:
         raise cancelled
     return outcome
-

@@ -11,13 +11,14 @@ import os
 import signal
 import subprocess
 import tempfile
+import time
 from typing import Any, Dict, Optional
 
 from howlate.errors import HowlateError
 from howlate.program import program
 
-#: Longer than any benchmark: one table is made, at the end.
-_INTERVAL = "--interval=24h"
+#: How long howlate may take to begin, in looks of 10 ms: it loads its programs into the kernel.
+_LOOKS = 1500
 _CULPRITS = 5
 
 
@@ -30,10 +31,18 @@ class Hook:
         self._words = tempfile.TemporaryFile()
         self._top: Optional[subprocess.Popen[bytes]] = None
         try:
-            command = [program(), "top", f"--process={os.getpid()}", "--json", _INTERVAL]
+            command = [program(), "top", f"--process={os.getpid()}", "--json", "--interval=1s"]
             self._top = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self._output, stderr=self._words)
         except (HowlateError, OSError) as error:
             self._refused = str(error)
+        self._wait_until_it_sees()
+
+    def _wait_until_it_sees(self) -> None:
+        """Until the first table is there: before, nobody looks on."""
+        for _ in range(_LOOKS):
+            if self._top is None or self._top.poll() is not None or os.fstat(self._output.fileno()).st_size:
+                break
+            time.sleep(0.01)
 
     def __enter__(self) -> Hook:
         self._before = _waited()

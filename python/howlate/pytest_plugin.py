@@ -33,7 +33,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--howlate-save", metavar="NAME", help="save the run as NNNN_NAME.jsonl")
     group.addoption("--howlate-autosave", action="store_true", help="save the run as NNNN_run.jsonl")
     group.addoption(
-        "--howlate-compare", metavar="NUM", nargs="?", const="", help="compare with the last saved run, or with this one"
+        "--howlate-compare",
+        metavar="NUM",
+        nargs="?",
+        const="",
+        help="compare with the last saved run, or with this one",
     )
     group.addoption(
         "--howlate-compare-fail", metavar="EXPR", action="append", default=[],
@@ -79,7 +83,9 @@ _LOOPS = pytest.StashKey[List["Turns"]]()
 class _Asked:
     """What the marker of a test asks for. Raises `ValueError` where it cannot be read."""
 
-    def __init__(self, limits: Tuple[str, ...] = (), policy: Optional[str] = None, slack: Any = None, cpus: Any = None) -> None:
+    def __init__(
+        self, limits: Tuple[str, ...] = (), policy: Optional[str] = None, slack: Any = None, cpus: Any = None
+    ) -> None:
         from howlate.turns import Limit
 
         self.limits: List[Limit] = [Limit.parse(text) for text in limits]
@@ -124,7 +130,9 @@ class _Plugin:
             return
         _Asked.of(item)  # a marker that cannot be read is an error of the test, before it runs
         if "howlate_loop" not in getattr(item, "fixturenames", ()):
-            raise ValueError("limit_lateness judges the turns of the fixture howlate_loop, which this test does not take")
+            raise ValueError(
+                "limit_lateness judges the turns of the fixture howlate_loop, which this test does not take"
+            )
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, None]:
@@ -144,7 +152,9 @@ class _Plugin:
         self._loops += [loop for loop, verdict, _ in verdicts if loop.blocks and verdict != "inconclusive"]
         if not limits:
             return
-        told = {kind: [words for _, verdict, words in verdicts if verdict == kind] for kind in ("exceeded", "inconclusive")}
+        told = {
+            kind: [words for _, verdict, words in verdicts if verdict == kind] for kind in ("exceeded", "inconclusive")
+        }
         if told["exceeded"]:
             pytest.fail("\n".join(told["exceeded"]), pytrace=False)
         if not loops:
@@ -216,15 +226,29 @@ def _verdict(loop: Turns, limits: List[Limit], config: pytest.Config) -> Tuple[s
     if hasattr(config, "workerinput"):
         return "inconclusive", "other workers of pytest-xdist keep the CPUs busy: run it with -p no:xdist"
     found = [(limit, limit.value(loop)) for limit in limits if count >= limit.needed]
-    exceeded = [f"{loop.name}: {limit.statistic} is {_value(limit, value)}, limit {limit.text}" for limit, value in found if value >= limit.below]
+    exceeded = [
+        f"{loop.name}: {limit.statistic} is {_value(limit, value)}, limit {limit.text}"
+        for limit, value in found
+        if value >= limit.below
+    ]
     if exceeded:
         return "exceeded", "\n".join(exceeded)
-    short = [f"{limit.statistic} takes {limit.needed} turns, and there were {count}" for limit in limits if count < limit.needed]
+    short = [
+        f"{limit.statistic} takes {limit.needed} turns, and there were {count}"
+        for limit in limits
+        if count < limit.needed
+    ]
     return ("inconclusive", "; ".join(short)) if short else ("within" if limits else "", "")
 
 
 def _value(limit: Limit, value: float) -> str:
-    return f"{value:g}" if limit.statistic == "missed" else f"{value / 1000:.3g} µs" if value < 1_000_000 else f"{value / 1e6:.3g} ms"
+    return (
+        f"{value:g}"
+        if limit.statistic == "missed"
+        else f"{value / 1000:.3g} µs"
+        if value < 1_000_000
+        else f"{value / 1e6:.3g} ms"
+    )
 
 
 class _Worse:
@@ -235,7 +259,9 @@ class _Worse:
 
         match = re.fullmatch(r"(p50|p99|p99\.9|max):(?:(\d+(?:\.\d+)?)%|(\d.*))", text)
         if not match:
-            raise ValueError(f"--howlate-compare-fail: {text!r} is not like 'p99:5%' or 'max:100us' (p50, p99, p99.9 or max)")
+            raise ValueError(
+                f"--howlate-compare-fail: {text!r} is not like 'p99:5%' or 'max:100us' (p50, p99, p99.9 or max)"
+            )
         self._statistic, self._text = match[1], text
         self._percent = float(match[2]) if match[2] else None
         self._nanos = nanoseconds(match[3]) if match[3] else 0
@@ -246,10 +272,17 @@ class _Worse:
         for one in compared:
             for number in one.statistics:
                 base, difference = number.base_ns, number.difference_ns
-                if number.statistic != self._statistic or number.verdict != "worse" or base is None or difference is None:
+                if (
+                    number.statistic != self._statistic
+                    or number.verdict != "worse"
+                    or base is None
+                    or difference is None
+                ):
                     continue
                 if difference > (self._nanos if self._percent is None else abs(base) * self._percent / 100):
-                    found.append(f"FAILED {self._text}: {one.new.name}: {number.statistic} is {difference / 1000:.3g} µs higher than {base / 1000:.3g} µs")
+                    found.append(
+                        f"FAILED {self._text}: {one.new.name}: {number.statistic} is {difference / 1000:.3g} µs higher than {base / 1000:.3g} µs"
+                    )
         return found
 
 
@@ -301,7 +334,9 @@ def _table(rows: List[Tuple[Turns, str]]) -> List[str]:
     for loop, verdict in rows:
         planned = loop.planned()
         p99 = planned.quantile(0.99) if planned.count >= 100 else None
-        cells.append((loop.name, micros(planned.quantile(0.5)), micros(p99), micros(planned.max_ns), str(loop.missed), verdict))
+        cells.append(
+            (loop.name, micros(planned.quantile(0.5)), micros(p99), micros(planned.max_ns), str(loop.missed), verdict)
+        )
     return _aligned(cells)
 
 
@@ -311,10 +346,23 @@ def _differences(compared: Comparison) -> List[str]:
     cells: List[Tuple[str, ...]] = [("compared", "", "base", "this run", "verdict")]
     for one in compared:
         for number in one.statistics:
-            cells.append((one.new.name or one.new.label, number.statistic, micros(number.base_ns), micros(number.new_ns), number.verdict.replace("_", " ")))
+            cells.append(
+                (
+                    one.new.name or one.new.label,
+                    number.statistic,
+                    micros(number.base_ns),
+                    micros(number.new_ns),
+                    number.verdict.replace("_", " "),
+                )
+            )
     return _aligned(cells) if len(cells) > 1 else []
 
 
 def _aligned(cells: List[Tuple[str, ...]]) -> List[str]:
     widths = [max(map(len, column)) for column in zip(*cells)]
-    return ["  ".join(cell.ljust(width) if at == 0 else cell.rjust(width) for at, (cell, width) in enumerate(zip(row, widths))) for row in cells]
+    return [
+        "  ".join(
+            cell.ljust(width) if at == 0 else cell.rjust(width) for at, (cell, width) in enumerate(zip(row, widths))
+        )
+        for row in cells
+    ]

@@ -236,7 +236,11 @@ class ConditionResult:
     def label(self) -> str:
         """The condition in one line, by the policy that ran."""
         label = self.condition.label
-        return label.replace(self.condition.policy_label, f"{self.ran_as} (refused: {self.condition.policy_label})", 1) if self.ran_as else label
+        return (
+            label.replace(self.condition.policy_label, f"{self.ran_as} (refused: {self.condition.policy_label})", 1)
+            if self.ran_as
+            else label
+        )
 
 
 @dataclass(frozen=True)

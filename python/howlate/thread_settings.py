@@ -81,7 +81,14 @@ class Settings:
     refused: Tuple[Refused, ...] = field(default=())
 
 
-_POLICIES = {os.SCHED_OTHER: "other", os.SCHED_BATCH: "batch", os.SCHED_IDLE: "idle", os.SCHED_FIFO: "fifo", os.SCHED_RR: "rr", 6: "deadline"}
+_POLICIES = {
+    os.SCHED_OTHER: "other",
+    os.SCHED_BATCH: "batch",
+    os.SCHED_IDLE: "idle",
+    os.SCHED_FIFO: "fifo",
+    os.SCHED_RR: "rr",
+    6: "deadline",
+}
 
 
 def _policy_of(tid: int) -> str:
@@ -235,7 +242,13 @@ class realtime:
         try:
             _memory.lock()
         except OSError as error:
-            return Refused("lock_memory", "all", "pages may be missing", _reason(error), "raise the limit: ulimit -l unlimited, or LimitMEMLOCK=infinity in a unit")
+            return Refused(
+                "lock_memory",
+                "all",
+                "pages may be missing",
+                _reason(error),
+                "raise the limit: ulimit -l unlimited, or LimitMEMLOCK=infinity in a unit",
+            )
         self._undo.append(_memory.unlock)
         return None
 
@@ -248,11 +261,23 @@ class realtime:
             os.sched_setaffinity(0, self._cpus)
         except (OSError, ValueError, OverflowError) as error:
             there = ",".join(map(str, sorted(before)))
-            return Refused("cpus", asked or "none", there, _reason(error), "choose from those that the cpuset allows: howlate doctor --verbose")
+            return Refused(
+                "cpus",
+                asked or "none",
+                there,
+                _reason(error),
+                "choose from those that the cpuset allows: howlate doctor --verbose",
+            )
         self._undo.append(lambda: self._for_threads(lambda tid: os.sched_setaffinity(tid, before)))
         found = os.sched_getaffinity(0)
         if found != set(self._cpus):  # the kernel leaves out those that are not there
-            return Refused("cpus", asked, ",".join(map(str, sorted(found))), "some of them are not there, or not allowed", "choose from those that the cpuset allows")
+            return Refused(
+                "cpus",
+                asked,
+                ",".join(map(str, sorted(found))),
+                "some of them are not there, or not allowed",
+                "choose from those that the cpuset allows",
+            )
         return None
 
     def _apply_slack(self) -> Optional[Refused]:
@@ -262,7 +287,13 @@ class realtime:
         try:
             _set_slack(self._slack)
         except OSError as error:
-            return Refused("slack", f"{self._slack} ns", f"{before} ns", _reason(error), "it needs no privilege: a seccomp filter may forbid it")
+            return Refused(
+                "slack",
+                f"{self._slack} ns",
+                f"{before} ns",
+                _reason(error),
+                "it needs no privilege: a seccomp filter may forbid it",
+            )
         self._undo.append(lambda: self._put_back_slack(before))
         return None
 
@@ -280,13 +311,21 @@ class realtime:
             return None
         before, parameter, name = os.sched_getscheduler(0), os.sched_getparam(0), _policy_of(0)
         if before & ~os.SCHED_RESET_ON_FORK == 6:
-            return Refused("policy", f"fifo:{self._priority}", name, "a deadline thread could not be put back", "leave it as it is: priority=None")
+            return Refused(
+                "policy",
+                f"fifo:{self._priority}",
+                name,
+                "a deadline thread could not be put back",
+                "leave it as it is: priority=None",
+            )
         try:
             os.sched_setscheduler(0, os.SCHED_FIFO | before & os.SCHED_RESET_ON_FORK, os.sched_param(self._priority))
         except OSError as error:
             remedy = f"run as root, or raise the limit: ulimit -r {self._priority}, or LimitRTPRIO={self._priority} in a unit"
             return Refused("policy", f"fifo:{self._priority}", name, _reason(error), remedy)
-        self._undo.append(lambda: self._for_threads(lambda tid: os.sched_setscheduler(tid, before, parameter), _policy_of(0)))
+        self._undo.append(
+            lambda: self._for_threads(lambda tid: os.sched_setscheduler(tid, before, parameter), _policy_of(0))
+        )
         return None
 
     def _began_within(self) -> Set[int]:

@@ -32,9 +32,15 @@ class Limit:
     @classmethod
     def parse(cls, text: str) -> Limit:
         """Raises `ValueError` for what is no limit."""
-        match = re.fullmatch(r"\s*(p\d{1,2}(?:\.\d+)?|max|mean|missed)\s*<\s*(.+?)\s*", text) if isinstance(text, str) else None
+        match = (
+            re.fullmatch(r"\s*(p\d{1,2}(?:\.\d+)?|max|mean|missed)\s*<\s*(.+?)\s*", text)
+            if isinstance(text, str)
+            else None
+        )
         if not match:
-            raise ValueError(f"{text!r} is no limit; write a statistic and what it must stay below, such as 'p99.9<500us', 'max<2ms' or 'missed<1'")
+            raise ValueError(
+                f"{text!r} is no limit; write a statistic and what it must stay below, such as 'p99.9<500us', 'max<2ms' or 'missed<1'"
+            )
         if match[1] != "missed":
             return cls(text, match[1], nanoseconds(match[2]))
         if not match[2].isdigit():
