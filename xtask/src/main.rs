@@ -9,6 +9,7 @@ mod kubernetes;
 mod lab;
 mod orders;
 mod packages;
+mod python;
 mod storm;
 mod supply;
 mod test;
@@ -23,6 +24,7 @@ The developer's commands:
   cargo xtask test --fast     the everyday loop: no installation, no slow tests
   cargo xtask test --consumers
                               the readers of results: HdrHistogram in five languages, Jenkins' schema, prove, KCIDB, …
+  cargo xtask test --python   the Python package: built, installed, tested as people get it
   cargo xtask test --kubernetes
                               a fleet on a real cluster of this machine; builds Kubernetes, which takes long the first time
   cargo xtask bench           every benchmark; or one of: cyclic, cyclictest, fleet, instructions,
@@ -37,7 +39,7 @@ The developer's commands:
   cargo xtask supply          licences, sources and versions of what is built in
   cargo xtask cross [ARCH]    static programs for x86_64 and aarch64
   cargo xtask dist [--once] [ARCH]
-                              what people download: programs, Debian packages, what is built in, checksums
+                              what people download: programs, Debian packages, wheels, what is built in, checksums
   cargo xtask book            docs/ as pages for a browser, in target/book
   cargo xtask bpf             the programs for the kernel in crates/trace/bpf/, with clang
   cargo xtask capture-system FOLDER
@@ -56,6 +58,7 @@ fn main() -> ExitCode {
         ["test"] => test::run(test::Extent::Everything),
         ["test", "--fast"] => test::run(test::Extent::Fast),
         ["test", "--consumers"] => test::run(test::Extent::Consumers),
+        ["test", "--python"] => test::run(test::Extent::Python),
         ["test", "--kubernetes", ..] => kubernetes::run(),
         ["cross", names @ ..] => cross::run(names),
         ["dist", words @ ..] => dist::run(words),
