@@ -1,13 +1,13 @@
 """A control loop with three lines of howlate: a turn every 5 ms, one in a hundred of which works for 15.
 
-    pip install ./loop/python
+    pip install howlate
     howlate watch -- python3 loop/examples/control.py 5
 """
 
 import sys
 import time
 
-from howlate_loop import Loop
+from howlate import Loop
 
 PERIOD, USUAL_WORK, LONG_WORK = 5_000_000, 500_000, 15_000_000
 

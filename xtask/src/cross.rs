@@ -1,5 +1,6 @@
 //! `cargo xtask cross`: static programs for both architectures, for images, initramfs and other machines.
 
+use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -9,7 +10,7 @@ use crate::packages;
 /// A target, and what links for it where this machine is another.
 pub struct Target {
     pub architecture: &'static str,
-    triple: &'static str,
+    pub triple: &'static str,
     linker: &'static str,
 }
 
@@ -68,20 +69,35 @@ pub fn build(target: &Target, root: &Path, folder: &Path) -> io::Result<(PathBuf
     // It needs no more than the standard library of the target; where there is no rustup, it may be there.
     drop(Command::new("rustup").args(["target", "add", target.triple]).current_dir(root).output());
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["build", "--profile", "dist", "--locked", "--package", "howlate", "--target", target.triple]);
-    // Without PNG: what draws letters and pixels is large, and small systems have no fonts.
-    cargo.args(WITHOUT_PNG);
-    cargo.env("RUSTFLAGS", flags(root)).env("CARGO_TARGET_DIR", folder).current_dir(root);
-    if target.architecture != std::env::consts::ARCH {
-        let name = target.triple.to_uppercase().replace('-', "_");
-        cargo.env(format!("CARGO_TARGET_{name}_LINKER"), target.linker);
-    }
+    cargo.args(["build", "--package", "howlate"]).args(words(target));
+    cargo.envs(settings(target, root, folder)).current_dir(root);
     if !cargo.status()?.success() {
         return Err(io::Error::other("the build failed"));
     }
     let path = folder.join(target.triple).join("dist/howlate");
     let bytes = std::fs::metadata(&path)?.len();
     Ok((path, bytes))
+}
+
+/// What is said to cargo, or to what runs it, for a program that people download.
+pub fn words(target: &Target) -> Vec<&'static str> {
+    let mut words = vec!["--profile", "dist", "--locked", "--target", target.triple];
+    // Without PNG: what draws letters and pixels is large, and small systems have no fonts.
+    words.extend(WITHOUT_PNG);
+    words
+}
+
+/// The same in the environment, for the repository at `root` and what is built of it in `folder`.
+pub fn settings(target: &Target, root: &Path, folder: &Path) -> Vec<(String, OsString)> {
+    let mut settings = vec![
+        ("RUSTFLAGS".to_owned(), flags(root).into()),
+        ("CARGO_TARGET_DIR".to_owned(), folder.as_os_str().to_owned()),
+    ];
+    if target.architecture != std::env::consts::ARCH {
+        let name = target.triple.to_uppercase().replace('-', "_");
+        settings.push((format!("CARGO_TARGET_{name}_LINKER"), target.linker.into()));
+    }
+    settings
 }
 
 /// Static, and with names of folders that are the same everywhere. What unwinds stacks is left out, a fourteenth of the program:

@@ -8,6 +8,7 @@ mod fuzz;
 mod lab;
 mod orders;
 mod packages;
+mod python;
 mod storm;
 mod supply;
 mod test;
@@ -22,6 +23,7 @@ The developer's commands:
   cargo xtask test --fast     the everyday loop: no installation, no slow tests
   cargo xtask test --consumers
                               the readers of results: HdrHistogram in five languages, Jenkins' schema, prove, KCIDB, …
+  cargo xtask test --python   the Python package: built, installed, tested as people get it
   cargo xtask test --kernels [KERNEL…]
                               the self check in Debian's kernels from 6.1 to 7.3, ordinary and real-time, each booted in QEMU; half an
                               hour for all
@@ -39,7 +41,7 @@ The developer's commands:
   cargo xtask supply          licences, sources and versions of what is built in
   cargo xtask cross [ARCH]    static programs for x86_64 and aarch64
   cargo xtask dist [--once] [ARCH]
-                              what people download: programs, Debian packages, what is built in, checksums
+                              what people download: programs, Debian packages, wheels, what is built in, checksums
   cargo xtask book            docs/ as pages for a browser, in target/book
   cargo xtask bpf             the programs for the kernel in crates/trace/bpf/, with clang
   cargo xtask capture-system FOLDER
@@ -58,6 +60,7 @@ fn main() -> ExitCode {
         ["test"] => test::run(test::Extent::Everything),
         ["test", "--fast"] => test::run(test::Extent::Fast),
         ["test", "--consumers"] => test::run(test::Extent::Consumers),
+        ["test", "--python"] => test::run(test::Extent::Python),
         ["test", "--kernels", names @ ..] => {
             packages::provide(packages::FOR_TESTS);
             lab::run(&[&["kernels"], names].concat())

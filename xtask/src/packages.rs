@@ -21,6 +21,7 @@ pub const FOR_TESTS: &[Needed] = &[
     // Languages whose sleep is measured.
     Needed { program: "python3", package: "python3" },
     Needed { program: "pip3", package: "python3-pip" },
+    Needed { program: "python3", package: "python3-venv" },
     Needed { program: "cc", package: "gcc" },
     Needed { program: "c++", package: "g++" },
     Needed { program: "node", package: "nodejs" },

@@ -351,7 +351,7 @@ fn links_between_pages_lead_somewhere() {
         "CHANGELOG.md",
         "CONTRIBUTING.md",
         "SECURITY.md",
-        "loop/python/README.md",
+        "python/README.md",
     ];
     let mut pages = pages(&root().join("docs"));
     pages.extend(OTHERS.map(|page| root().join(page)));

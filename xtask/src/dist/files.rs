@@ -69,7 +69,7 @@ pub(crate) fn all(root: &Path, pages: &[File], program: Vec<u8>) -> io::Result<V
         files.push(File::text(format!("share/doc/howlate/{name}"), fs::read(root.join(name))?));
     }
     files.push(File::text("include/howlate.h".to_owned(), fs::read(root.join("loop/howlate.h"))?));
-    let module = fs::read(root.join("loop/python/howlate_loop.py"))?;
+    let module = fs::read(root.join("python/howlate/loop.py"))?;
     files.push(File::text("share/howlate/python/howlate_loop.py".to_owned(), module));
     for entry in fs::read_dir(root.join("plans"))? {
         let path = entry?.path();

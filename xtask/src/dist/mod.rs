@@ -1,4 +1,4 @@
-//! `cargo xtask dist`: what people download: static programs, Debian packages, what is built in, checksums.
+//! `cargo xtask dist`: what people download: static programs, Debian packages, wheels for Python, what is built in, checksums.
 //!
 //! Everything is built twice, from two folders, and must have the same bytes.
 
@@ -6,6 +6,7 @@ mod deb;
 mod files;
 mod sbom;
 mod tar;
+mod wheel;
 
 use std::fs;
 use std::io;
@@ -83,12 +84,15 @@ fn built(targets: &[&Target], root: &Path, target: &Path, out: &Path) -> io::Res
     let mut made = Vec::new();
     let native = cross::build(cross::native()?, root, target)?.0;
     let pages = files::pages(&native)?;
+    let tools = wheel::tools(target)?;
     for one in targets {
         let program = fs::read(cross::build(one, root, target)?.0)?;
         let files = files::all(root, &pages, program)?;
         made.push(tar::write(out, one.architecture, &files)?);
         made.push(deb::write(out, one.architecture, &files)?);
+        made.push(wheel::write(out, &tools, one, root, target)?);
     }
+    made.push(wheel::source(out, &tools, root, target)?);
     made.push(sbom::write(out)?);
     made.sort();
     Ok(made)

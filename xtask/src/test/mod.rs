@@ -4,6 +4,7 @@
 //! prints to itself, from which the skipped ones are counted here.
 
 mod programs;
+mod python;
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -21,6 +22,8 @@ pub enum Extent {
     Fast,
     /// Those who read what howlate writes, each by its own library.
     Consumers,
+    /// The Python package.
+    Python,
 }
 
 /// Runs the checks and tests; prints how many passed, failed and were skipped.
@@ -84,7 +87,7 @@ struct Tally {
 fn tests(extent: Extent) -> Tally {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let skips = folder.path().join("skips");
-    let mut tally = programs_of(extent, &skips);
+    let mut tally = if extent == Extent::Python { Tally::begun() } else { programs_of(extent, &skips) };
     if extent == Extent::Everything {
         examples(&skips, &mut tally);
     }
@@ -92,6 +95,10 @@ fn tests(extent: Extent) -> Tally {
     tally.skipped = skipped.lines().map(str::to_owned).collect();
     // A test that skips itself has passed in the eyes of the test runner.
     tally.passed = tally.passed.saturating_sub(tally.skipped.len() as u64);
+    match extent {
+        Extent::Fast => tally.skip("the Python package: it takes long"),
+        Extent::Everything | Extent::Consumers | Extent::Python => python::run(&mut tally),
+    }
     tally
 }
 
@@ -141,6 +148,16 @@ fn examples(skips: &Path, tally: &mut Tally) {
 }
 
 impl Tally {
+    /// Nothing has failed yet.
+    fn begun() -> Self {
+        Self { ran_to_the_end: true, ..Self::default() }
+    }
+
+    /// Counts one that could not run.
+    fn skip(&mut self, reason: &str) {
+        self.skipped.push(reason.to_owned());
+    }
+
     /// Reads `test result: ok. 5 passed; 1 failed; …`.
     fn add(&mut self, line: &str) {
         let Some(numbers) = line.strip_prefix("test result: ") else { return };

@@ -136,7 +136,7 @@ fn the_published_crate_marks_the_same_loops() {
 
 /// Python with the class.
 fn python(words: &[&str]) -> Vec<String> {
-    let module = format!("PYTHONPATH={HEADER}/python");
+    let module = format!("PYTHONPATH={HEADER}/../python");
     ["env", &module, "python3"].iter().chain(words).map(ToString::to_string).collect()
 }
 
@@ -160,8 +160,9 @@ fn the_python_class_marks_the_same_loops() {
 const PYTHON_CROWD: &str = r#"
 import ast, os, sys, threading, time
 from howlate_loop import Loop
-import howlate_loop
-ast.parse(open(howlate_loop.__file__).read(), feature_version=(3, 8))
+import howlate, howlate.loop
+assert howlate.Loop is Loop
+ast.parse(open(howlate.loop.__file__).read(), feature_version=(3, 8))
 def turn(loop, times):
     for _ in range(times):
         time.sleep(0.001)

@@ -1,6 +1,6 @@
 """Marks a periodic loop, so that `howlate watch -- python3 program.py` measures each of its turns.
 
-    from howlate_loop import Loop
+    from howlate import Loop
 
     loop = Loop("control", 1_000_000)  # its name; its period in nanoseconds
     while True:
@@ -12,7 +12,8 @@
 Where the program knows the time that it asked for: loop.wake_at(nanoseconds of time.monotonic_ns()).
 Under howlate, a turn costs two readings of a clock and an entry in a ring of shared memory: no system call, no lock.
 Without howlate, each call is one branch. A loop belongs to one thread at a time; a fork gives each side its own.
-`howlate.h` is the same for C and C++, and has the same memory. For Linux, Python 3.8 or later; needs nothing else.
+`howlate.h` is the same for C and C++, and has the same memory. For Linux, Python 3.8 or later; needs nothing else: copied
+beside a program as `howlate_loop.py`, this file is a module of its own.
 """
 
 import fcntl
@@ -22,6 +23,7 @@ import os
 import sys
 import threading
 import time
+from typing import Any, Optional
 
 __version__ = "0.1.0"
 __all__ = ["Loop"]
@@ -36,7 +38,7 @@ _LENGTH = _FIRST + (_RINGS + _LOCKED) * _RING
 _forks = 0
 
 
-def _forked():
+def _forked() -> None:
     global _forks
     _forks += 1
 
@@ -49,42 +51,44 @@ class Loop:
 
     __slots__ = ("_name", "_period", "_ring", "_memory", "_forks", "_written", "_read", "_expected", "_woke")
 
-    def __init__(self, name, period=0):
+    def __init__(self, name: str, period: int = 0) -> None:
         """A loop of this name, of which 31 bytes count, that is to turn every `period` nanoseconds; 0: at no fixed distance."""
         self._name = name.encode(errors="replace").split(b"\0")[0][: _LETTERS - 1]
         self._period = _nanoseconds(period)
+        self._written = self._read = self._expected = self._woke = 0
         self._join()
 
-    def wake(self):
+    def wake(self) -> None:
         """A turn begins."""
         if self._ring is not None:
             self._begin(0)
 
-    def wake_at(self, expected):
+    def wake_at(self, expected: int) -> None:
         """A turn begins that was to begin at `expected`, in nanoseconds of time.monotonic_ns()."""
         if self._ring is not None:
             self._begin(_nanoseconds(expected))
 
-    def done(self):
+    def done(self) -> None:
         """Its work is done."""
         if self._ring is not None and self._woke:
             self._put(time.monotonic_ns())
 
-    def is_measured(self):
+    def is_measured(self) -> bool:
         """Whether a howlate measures it."""
         return self._ring is not None
 
-    def _begin(self, expected):
+    def _begin(self, expected: int) -> None:
         now = time.monotonic_ns()
         if self._woke:
             self._put(0)
         self._expected, self._woke = expected, now
 
-    def _put(self, done):
+    def _put(self, done: int) -> None:
         """Hands on the turn that began last, or counts it as lost where the ring is full."""
         if self._forks != _forks:  # that ring is the parent's, and so was the turn
             return self._join()
-        ring, written = self._ring, self._written
+        ring: Any = self._ring
+        written = self._written
         if written == 0:  # from now on howlate looks at the ring
             ring[_THREAD] = os.getpid() << 32 | threading.get_native_id()
         if written - self._read >= _CAPACITY:
@@ -101,9 +105,11 @@ class Loop:
             self._written = ring[_WRITTEN] = written + 1
         self._woke = 0
 
-    def _join(self):
+    def _join(self) -> None:
         """Joins the howlate that started this program; where there is none, the loop stays without. Again after a fork."""
-        self._ring, self._memory, self._forks = None, None, _forks
+        self._ring: Optional[Any] = None
+        self._memory: Optional[mmap.mmap] = None
+        self._forks = _forks
         self._written = self._read = self._expected = self._woke = 0
         try:
             self._memory = _take(int(os.environ["HOWLATE_LOOPS"]))
@@ -121,7 +127,7 @@ class Loop:
         self._ring = ring
 
 
-def _nanoseconds(time):
+def _nanoseconds(time: int) -> int:
     """A time as the memory has it. Seconds would be taken for next to nothing, so no fraction is taken."""
     try:
         return min(max(operator.index(time), 0), 2**64 - 1)
@@ -129,7 +135,7 @@ def _nanoseconds(time):
         raise TypeError(f"nanoseconds are whole numbers, such as 1_000_000 for 1 ms, and not {time!r}") from None
 
 
-def _take(file):
+def _take(file: int) -> Optional[mmap.mmap]:
     """A ring of the memory behind `file`; None when none is left, or that is no memory of howlate."""
     if os.fstat(file).st_size != _LENGTH:
         return None
@@ -140,12 +146,12 @@ def _take(file):
     return mmap.mmap(file, _RING, offset=_FIRST + (_RINGS + number) * _RING) if number < _LOCKED else None
 
 
-def _number(file, head):
+def _number(file: int, head: Any) -> int:
     """The next ring's. Python cannot count in memory that others count in as well, but under a lock of the file."""
     own = os.open(f"/proc/self/fd/{file}", os.O_RDWR)  # a lock belongs to those who opened it together
     try:
         fcntl.flock(own, fcntl.LOCK_EX)
-        number = head[_LOCKED_TAKEN]
+        number: int = head[_LOCKED_TAKEN]
         head[_LOCKED_TAKEN] = number + 1
         fcntl.flock(own, fcntl.LOCK_UN)
     finally:

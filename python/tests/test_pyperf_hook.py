@@ -1,0 +1,44 @@
+"""The pyperf hook."""
+
+from __future__ import annotations
+
+from typing import Any, Dict
+
+from howlate.pyperf_hook import Hook, told
+
+
+def test_a_benchmark_has_who_took_its_cpu_in_its_metadata() -> None:
+    hook = Hook()
+    for _ in range(3):
+        with hook:
+            sum(range(100_000))
+    metadata: Dict[str, Any] = {}
+    hook.teardown(metadata)
+    assert metadata["howlate_waited_ns"] >= 0
+    assert isinstance(metadata["howlate_culprits"], str) and metadata["howlate_culprits"]
+    assert hook._top is None or hook._top.returncode == 0
+
+
+def test_culprits_add_up_over_tables_and_the_most_is_first() -> None:
+    def table(name: str, nanos: int, kind: str = "cpu") -> Dict[str, Any]:
+        return {"tracer": "bpf", "processes": [{"waits": [{"kind": kind, "behind": [{"name": name, "ns": nanos}]}]}]}
+
+    assert (
+        told([table("a", 1_000_000), table("b", 5_000_000), table("a", 7_000_000), table("c", 9, "disk")])
+        == "a 8 ms, b 5 ms"
+    )
+    assert told([{"tracer": "bpf", "processes": []}]) == "nobody"
+    assert told([{"tracer": "proc", "processes": []}]).startswith("not known: it takes root")
+
+
+def test_without_the_program_it_says_so(monkeypatch: Any) -> None:
+    from howlate.program import program
+
+    program.cache_clear()
+    monkeypatch.setenv("HOWLATE_BIN", "/is/not/there")
+    metadata: Dict[str, Any] = {}
+    try:
+        Hook().teardown(metadata)
+    finally:
+        program.cache_clear()
+    assert metadata["howlate_culprits"].startswith("not known: the program howlate is in none")
