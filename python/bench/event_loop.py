@@ -1,6 +1,6 @@
 """What `howlate.watch_loop` costs: CPU time of an idle loop, and the speed of a busy one, with it and without, in turns.
 
-    python3 python/bench/event_loop.py
+python3 python/bench/event_loop.py
 """
 
 from __future__ import annotations
