@@ -75,7 +75,7 @@ async def why(*, check: bool = True, progress: Optional[bool] = False, **options
     return await _measured("why", options, check, progress)
 
 
-async def compare(base: Comparable, *news: Comparable, check: bool = False, **options: Option) -> Comparison:
+async def compare(base: Comparable, /, *news: Comparable, check: bool = False, **options: Option) -> Comparison:
     """Is there a difference? See `howlate.compare`."""
     with command.Comparing([base, *news], options) as asked:
         return asked.result(await process.run_async(asked.words, progress=False), check)

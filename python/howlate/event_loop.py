@@ -79,7 +79,7 @@ class LoopWatch:
         #: How often the loop was asked to come by.
         self.beats = 0
         self._tid = self._ident = 0
-        self._came = threading.Event()
+        self._came = False
         self._came_at = 0
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="howlate-loop", daemon=True)
@@ -101,20 +101,29 @@ class LoopWatch:
         """Runs in the loop."""
         self._came_at = time.monotonic_ns()
         if not self._ident:
-            self._ident, self._tid = threading.get_ident(), threading.get_native_id()
-        self._came.set()
+            self._tid = threading.get_native_id()
+            self._ident = threading.get_ident()
+        self._came = True
 
     def _watch(self) -> None:
-        while not self._stopped.is_set():
-            asked = time.monotonic_ns()
-            if not self._ask():
-                break
-            self._see(asked)
-            self._stopped.wait(max(asked + self._late_above - time.monotonic_ns(), 0) / 1e9)
+        # Until it has come by once, nobody knows its thread, and nobody keeps it.
+        while not self._ident:
+            if not self._ask() or self._stopped.wait(self._late_above / 1e9):
+                return
+        used = _Schedstat(self._tid)
+        try:
+            while not self._stopped.is_set():
+                asked, before = time.monotonic_ns(), used.read()
+                if not self._ask() or self._stopped.wait(self._late_above / 1e9):
+                    break
+                if not self._came and self._loop.is_running():
+                    self._see(asked, before, used)
+        finally:
+            used.close()
 
     def _ask(self) -> bool:
         """Asks the loop to come by; whether it still can."""
-        self._came.clear()
+        self._came = False
         try:
             self._loop.call_soon_threadsafe(self._come)
         except RuntimeError:  # it is closed
@@ -122,31 +131,24 @@ class LoopWatch:
         self.beats += 1
         return True
 
-    def _see(self, asked: int) -> None:
-        """Waits until the loop came by; reports what kept it."""
-        before = _schedstat(self._tid)
-        if self._came.wait(self._late_above / 1e9) or not self._is_running():
-            return self._wait()
+    def _see(self, asked: int, before: Optional[Tuple[int, int]], schedstat: _Schedstat) -> None:
+        """Sees what keeps the loop, waits until it came by, and reports."""
         found = time.monotonic_ns()
         frame = sys._current_frames().get(self._ident)
         callback, task = _called(frame), _task(self._loop)
         stack = tuple(traceback.format_list(_own(frame)))
         del frame
         self._wait()
-        if self._stopped.is_set() and not self._came.is_set():
-            return None
-        late, after = self._came_at - asked, _schedstat(self._tid)
+        if not self._came:  # this was stopped, or the loop closed, before it did
+            return
+        late, after = self._came_at - asked, schedstat.read()
         used = (after[0] - before[0], after[1] - before[1]) if before and after else (None, None)
         watcher_late = max(found - asked - self._late_above, 0)
         self._report(LateCallback(callback, task, stack, asked, late, used[0], used[1], watcher_late))
 
     def _wait(self) -> None:
-        while not self._came.wait(0.05) and not self._stopped.is_set() and not self._loop.is_closed():
+        while not self._came and not self._stopped.wait(0.001) and not self._loop.is_closed():
             pass
-
-    def _is_running(self) -> bool:
-        """Whether the loop has run since this began: before, nobody keeps it."""
-        return self._ident != 0 and self._loop.is_running()
 
     def _report(self, report: LateCallback) -> None:
         self.count += 1
@@ -181,14 +183,25 @@ def watch_loop(
     return LoopWatch(loop, nanos, on_late or (lambda report: _logger.warning("%s", report)))
 
 
-def _schedstat(tid: int) -> Optional[Tuple[int, int]]:
-    """How long a thread has run and has waited for a CPU, nanoseconds."""
-    try:
-        with open(f"/proc/self/task/{tid}/schedstat") as file:
-            ran, waited, _ = file.read().split()
-        return int(ran), int(waited)
-    except (OSError, ValueError):
-        return None
+class _Schedstat:
+    """How long a thread has run and has waited for a CPU, nanoseconds: kept open, as it is read at every beat."""
+
+    def __init__(self, tid: int) -> None:
+        try:
+            self._file = os.open(f"/proc/self/task/{tid}/schedstat", os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:  # a kernel without it
+            self._file = -1
+
+    def read(self) -> Optional[Tuple[int, int]]:
+        try:
+            ran, waited, _ = os.pread(self._file, 80, 0).split()
+            return int(ran), int(waited)
+        except (OSError, ValueError):
+            return None
+
+    def close(self) -> None:
+        if self._file >= 0:
+            os.close(self._file)
 
 
 def _frames(frame: Optional[FrameType]) -> "list[FrameType]":

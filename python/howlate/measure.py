@@ -147,7 +147,7 @@ def why(*, out: Option = None, check: bool = True, progress: Optional[bool] = No
     return _measured("why", [], check, progress, {"out": out, **more})
 
 
-def compare(base: Comparable, *news: Comparable, check: bool = False, **more: Option) -> Comparison:
+def compare(base: Comparable, /, *news: Comparable, check: bool = False, **more: Option) -> Comparison:
     """Is there a difference, and how large is it? Of recordings, or with `by="policy"` of the conditions of one.
 
     `more` are options of `howlate compare`, such as `margin="5us"`. The verdict is in the result; with `check=True` something

@@ -8,6 +8,7 @@ to the program, which ends early and keeps what it measured.
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import os
 import re
 import signal
@@ -24,6 +25,16 @@ from howlate.program import program
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07")
 #: Bytes of the program's words that are kept: the last ones.
 _KEPT = 64 * 1024
+
+
+#: <linux/prctl.h>
+_PR_SET_PDEATHSIG = 1
+_prctl = ctypes.CDLL(None).prctl
+
+
+def _end_with_python() -> None:
+    """In the child: where Python is killed, it is as if Ctrl-C had been pressed. The thread that waits is the one that began it."""
+    _prctl(_PR_SET_PDEATHSIG, int(signal.SIGINT), 0, 0, 0)
 
 
 @dataclass(frozen=True)
@@ -135,6 +146,7 @@ class _Running:
                 stdout=self._output,
                 stderr=theirs,
                 start_new_session=True,
+                preexec_fn=_end_with_python,
             )
         except BaseException:
             os.close(self.errors)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,9 @@ import pytest
 import howlate
 
 pytest_plugins = ["pytester"]
+
+# Shells have it ignored by what runs behind, which programs that are started inherit.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 #: The repository.
 ROOT = Path(os.environ.get("HOWLATE_ROOT", Path(__file__).parents[2]))

@@ -120,6 +120,20 @@ def test_ctrl_c_keeps_the_result(tmp_path: Path) -> None:
     assert howlate.read(out).ended == "interrupted"
 
 
+def test_where_python_is_killed_the_measurement_ends_as_by_ctrl_c(tmp_path: Path) -> None:
+    out = tmp_path / "run.jsonl"
+    python = subprocess.Popen(
+        [sys.executable, "-c", f"import howlate; howlate.cyclic(threads=1, duration='10m', out={str(out)!r})"]
+    )
+    while not out.exists() or b"started" not in out.read_bytes():
+        time.sleep(0.01)
+    python.kill()
+    python.wait()
+    while b'"end"' not in out.read_bytes():
+        time.sleep(0.01)
+    assert howlate.read(out).ended == "interrupted"
+
+
 def test_a_cancelled_task_ends_its_measurement(tmp_path: Path) -> None:
     out = tmp_path / "run.jsonl"
 

@@ -50,6 +50,8 @@ def test_a_histogram_counts_what_it_is_given() -> None:
     assert again == one
     with pytest.raises(ValueError, match="between 0 and 1"):
         one.quantile(99)
+    both = Histogram.merged([one, again])
+    assert (both.count, both.early, both.sum_ns, both.min_ns, both.max_ns) == (12, 2, 2 * one.sum_ns, -5, one.max_ns)
 
 
 def test_sleeps_are_there_one_by_one_and_others_say_how() -> None:
