@@ -160,10 +160,10 @@ def test_every_planned_turn_counts() -> None:
     taken = []
     for turn in loop:
         taken.append(turn)
-        if turn == 10:
+        if len(taken) == 1:
             time.sleep(0.02)
     assert loop.planned().count == 50 == len(taken) + loop.missed and loop.missed >= 8
-    assert taken == sorted(taken) and 15 not in taken
+    assert taken == sorted(taken) and taken[1] - taken[0] >= 9, "those that the sleep took the time of"
     assert loop.planned().min_ns >= 0
 
 
