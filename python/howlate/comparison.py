@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from dataclasses import dataclass, field, replace
 from typing import Any, Iterator, Mapping, Optional, Tuple
 
@@ -88,26 +87,9 @@ class Comparison:
         return len(self.compared)
 
     def _repr_html_(self) -> str:
-        head = ("condition", "statistic", "base, µs", "new, µs", "difference, µs", "verdict")
-        rows = [
-            (
-                one.new.label,
-                number.statistic,
-                _micros(number.base_ns),
-                _micros(number.new_ns),
-                _micros(number.difference_ns),
-                number.verdict.replace("_", " "),
-            )
-            for one in self.compared
-            for number in one.statistics
-        ]
-        line = "".join(f"<th>{cell}</th>" for cell in head)
-        body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-        return f"<p><b>{html.escape(self.answer)}</b></p><table><thead><tr>{line}</tr></thead><tbody>{body}</tbody></table>"
+        from howlate.html import comparison_page
 
-
-def _micros(nanos: Optional[float]) -> str:
-    return "" if nanos is None else f"{nanos / 1000:.3g}" if abs(nanos) < 1_000_000 else f"{nanos / 1000:,.0f}"
+        return comparison_page(self)
 
 
 def from_json(document: Mapping[str, Any], status: int = 0, words: str = "") -> Comparison:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Iterable, Optional
 from howlate.program import program
 
 if TYPE_CHECKING:
+    from howlate.comparison import Comparison
     from howlate.result import ConditionResult, Result
 
 #: More conditions than a table that somebody reads.
@@ -24,10 +25,12 @@ def micros(nanos: Optional[float]) -> str:
     """Microseconds with three significant digits: `74.2`, `2 880`."""
     if nanos is None:
         return "–"
+    if nanos < 0:
+        return "−" + micros(-nanos)
     value = nanos / 1000
-    if abs(value) < 1000:
+    if value < 1000:
         return f"{value:#.3g}".rstrip(".")
-    step = 10 ** (len(str(int(abs(value)))) - 3)
+    step = 10 ** (len(str(int(value))) - 3)
     return f"{round(value / step) * step:,}".replace(",", "\N{NO-BREAK SPACE}")
 
 
@@ -37,6 +40,19 @@ def result_page(result: Result) -> str:
     noted = "".join(f"<li>{escape(caveat.text)}</li>" for caveat in result.caveats)
     noted = f"<details><summary>What to know</summary><ul>{noted}</ul></details>" if noted else ""
     return f'{_STYLE}<div class="howlate">{_table(result)}{said}{picture(result) or ""}{noted}</div>'
+
+
+def comparison_page(comparison: Comparison) -> str:
+    """The answer, and every number that was compared."""
+    head = _row("th", ["µs", "", "base", "new", "difference", "verdict"])
+    body = "".join(
+        _row("td", [one.new.label, number.statistic, *map(micros, numbers), number.verdict.replace("_", " ")])
+        for one in comparison
+        for number in one.statistics
+        for numbers in [(number.base_ns, number.new_ns, number.difference_ns)]
+    )
+    answer = f"<p><b>{escape(comparison.answer)}</b></p>"
+    return f'{_STYLE}<div class="howlate">{answer}<table><thead>{head}</thead><tbody>{body}</tbody></table></div>'
 
 
 def _table(result: Result) -> str:

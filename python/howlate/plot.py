@@ -60,15 +60,18 @@ class Plots:
         return _finished(ax)
 
     def time(self, ax: Optional[Axes] = None) -> Axes:
-        """The latest wake-up of each stretch along the run, and its median as a thin line."""
-        ax, recording = _axes(ax, "The latest wake-up of each stretch, and the median"), self._recording()
+        """The latest wake-up of each stretch along the run as a dot, its median as a dash."""
+        ax, recording = (
+            _axes(ax, "The latest wake-up (dots) and the median (dashes) of each stretch"),
+            self._recording(),
+        )
         start = min((block.from_ns for block in recording.blocks), default=0)
         for index, style in self._styles():
             blocks = [block for block in recording.of(index) if block.latency.count]
             at = [(block.until_ns - start) / 1e9 for block in blocks]
             ax.plot(at, [block.latency.max_ns / 1000 for block in blocks], ".", markersize=5, **style)
             style.pop("label", None)
-            ax.plot(at, [(block.latency.quantile(0.5) or 0) / 1000 for block in blocks], linewidth=0.8, **style)
+            ax.plot(at, [(block.latency.quantile(0.5) or 0) / 1000 for block in blocks], "_", markersize=7, **style)
         ax.set_yscale("log")
         ax.set(xlabel="time since the start, s", ylabel="latency, µs")
         return _finished(ax)
@@ -89,7 +92,19 @@ class Plots:
         ax.set_yticks(range(len(traced)), [one.label for one in traced])
         ax.invert_yaxis()
         ax.set(xlabel="share of the lateness of late wake-ups, %")
-        return _finished(ax)
+        handles, labels = ax.get_legend_handles_labels()
+        named = dict(zip(labels, handles))
+        # Below the bars, which take the whole width.
+        ax.legend(
+            named.values(),
+            named.keys(),
+            loc="upper center",
+            bbox_to_anchor=(0.5, -0.16),
+            ncols=4,
+            frameon=False,
+            fontsize="small",
+        )
+        return ax
 
     def _recording(self) -> Recording:
         if self._result.recording is None:

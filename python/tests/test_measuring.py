@@ -129,7 +129,9 @@ def test_where_python_is_killed_the_measurement_ends_as_by_ctrl_c(tmp_path: Path
         time.sleep(0.01)
     python.kill()
     python.wait()
-    while b'"end"' not in out.read_bytes():
+    for _ in range(3000):
+        if b'"end"' in out.read_bytes():
+            break
         time.sleep(0.01)
     assert howlate.read(out).ended == "interrupted"
 

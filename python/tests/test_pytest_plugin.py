@@ -40,7 +40,7 @@ def test_no_turn(howlate_loop):
 @pytest.mark.limit_lateness("max<100s")
 def test_fails_by_itself(howlate_loop):
     for turn in howlate_loop("1ms", 10):
-        assert turn < 3
+        raise ValueError("of its own")
 
 def test_without_limits(howlate_loop):
     for turn in howlate_loop("1ms", 10):
@@ -160,10 +160,10 @@ def test_every_planned_turn_counts() -> None:
     taken = []
     for turn in loop:
         taken.append(turn)
-        if turn == 10:
+        if len(taken) == 1:
             time.sleep(0.02)
     assert loop.planned().count == 50 == len(taken) + loop.missed and loop.missed >= 8
-    assert taken == sorted(taken) and 15 not in taken
+    assert taken == sorted(taken) and taken[1] - taken[0] >= 9, "those that the sleep took the time of"
     assert loop.planned().min_ns >= 0
 
 

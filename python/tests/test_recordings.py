@@ -10,7 +10,9 @@ import pytest
 from conftest import RECORDINGS, ROOT, recording
 
 import howlate
+from howlate import loop
 from howlate.histogram import Histogram
+from howlate.recording import parse
 from howlate.result import numbers
 
 
@@ -75,7 +77,7 @@ def test_a_folder_is_one_recording(tmp_path: Path) -> None:
 def test_a_killed_run_counts_as_far_as_it_goes() -> None:
     assert recording("killed").ended is None
     whole = recording("cyclic")
-    cut = howlate.recording.parse(whole.text[:-20], "cut")  # type: ignore[attr-defined]
+    cut = parse(whole.text[:-20], "cut")
     assert cut.ended is None and len(cut.blocks) == len(whole.blocks)
 
 
@@ -113,7 +115,7 @@ def test_a_file_that_is_not_there_is_an_error_of_the_file() -> None:
 
 def test_names_are_those_of_the_cargo_package() -> None:
     assert f'version = "{howlate.__version__}"' in (ROOT / "Cargo.toml").read_text()
-    assert howlate.loop.__version__ == howlate.__version__  # type: ignore[attr-defined]
+    assert loop.__version__ == howlate.__version__
 
 
 def test_a_recording_of_ten_million_wakeups_is_as_long_as_a_short_one() -> None:
@@ -126,7 +128,7 @@ def test_a_recording_of_ten_million_wakeups_is_as_long_as_a_short_one() -> None:
     header = next(iter(recording("cyclic").text.splitlines()))
     text = b"\n".join([header, *[json.dumps(block).encode()] * 1024])
     began = time.perf_counter()
-    read = howlate.recording.parse(text, "long")  # type: ignore[attr-defined]
+    read = parse(text, "long")
     whole = read.latency(0)
     print(f"{whole.count} wake-ups in {time.perf_counter() - began:.2f} s")
     assert whole.count >= 10_000_000 and whole.quantile(0.5)

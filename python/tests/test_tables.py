@@ -13,6 +13,7 @@ from conftest import RECORDINGS, ROOT, recording
 import howlate
 from howlate import plot
 from howlate.html import micros
+from howlate.recording import parse
 
 
 def test_every_library_has_the_same_rows() -> None:
@@ -118,7 +119,7 @@ def test_a_notebook_shows_table_sentences_and_picture() -> None:
 
 def test_names_in_html_are_text(tmp_path: Path) -> None:
     text = recording("watch").text.replace(b'"name":"control"', b'"name":"<b>x"')
-    page = howlate.recording.parse(text, "x").result._repr_html_()  # type: ignore[attr-defined]
+    page = parse(text, "x").result._repr_html_()
     assert "&lt;b&gt;x" in page.split("<svg")[0] and "<b>x" not in page
 
 
