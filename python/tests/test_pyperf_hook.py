@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any, Dict
+
+import pytest
 
 from howlate.pyperf_hook import Hook, told
 
@@ -42,3 +48,31 @@ def test_without_the_program_it_says_so(monkeypatch: Any) -> None:
     finally:
         program.cache_clear()
     assert metadata["howlate_culprits"].startswith("not known: the program howlate is in none")
+
+
+def test_pyperf_itself_keeps_what_the_hook_found(tmp_path: Path) -> None:
+    pyperf = pytest.importorskip("pyperf")
+    hooks = importlib.import_module("pyperf._hooks")
+    if "howlate" not in list(hooks.get_hook_names()):
+        pytest.skip("the package is not installed: pyperf finds hooks by their entry points")
+    out = tmp_path / "bench.json"
+    command = [
+        sys.executable,
+        "-m",
+        "pyperf",
+        "timeit",
+        "--quiet",
+        "--hook",
+        "howlate",
+        "-p1",
+        "-n2",
+        "-w1",
+        "-l100",
+        "-o",
+        out,
+        "sum(range(999))",
+    ]
+    ran = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout
+    metadata = pyperf.BenchmarkSuite.load(str(out)).get_benchmarks()[0].get_runs()[-1].get_metadata()
+    assert metadata["howlate_waited_ns"] >= 0 and metadata["howlate_culprits"], metadata

@@ -6,8 +6,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What makes wheels, and tells which systems one is for.
-pub(crate) const MATURIN: &str = "maturin==1.16.0";
+/// What makes wheels, and what adds a system to those that one is for.
+pub(crate) const TOOLS: [&str; 2] = ["maturin==1.16.0", "wheel==0.48.0"];
 
 /// A virtual environment.
 #[derive(Clone, Debug)]

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use super::{Tally, root};
 use crate::cross::target_folder;
-use crate::python::{Environment, MATURIN, maturin, output};
+use crate::python::{Environment, TOOLS, maturin, output};
 
 /// Other Pythons that are tested where they are installed, but for what needs libraries: the oldest that is
 /// supported, and the newest ones.
@@ -51,7 +51,7 @@ pub(super) fn run(tally: &mut Tally) {
 fn environments(target: &Path) -> io::Result<(Environment, Environment)> {
     let requirements = fs::read_to_string(root().join("python/tests/requirements.txt"))?;
     let packages: Vec<&str> = requirements.lines().filter(|line| !line.starts_with('#')).collect();
-    let tools = Environment::provide(target, "tools", "python3", &[MATURIN])?;
+    let tools = Environment::provide(target, "tools", "python3", &TOOLS)?;
     Ok((tools, Environment::provide(target, "tests", "python3", &packages)?))
 }
 
@@ -119,7 +119,9 @@ impl Counted {
             let pair = words.windows(2).find(|pair| pair[1].trim_end_matches('s') == name);
             pair.and_then(|pair| pair[0].parse::<u64>().ok()).unwrap_or(0)
         };
-        let skipped = text.lines().filter_map(|line| line.strip_prefix("SKIPPED [")?.split_once("] "));
+        // What failed has shown its output above, which may be another pytest's.
+        let summary = text.rsplit_once("short test summary info").map_or(text, |(_, summary)| summary);
+        let skipped = summary.lines().filter_map(|line| line.strip_prefix("SKIPPED [")?.split_once("] "));
         let reasons = skipped.flat_map(|(times, reason)| {
             std::iter::repeat_n(format!("Python: {reason}"), times.parse().unwrap_or(1))
         });
@@ -141,6 +143,8 @@ mod tests {
             "....\nSKIPPED [2] a.py:3: not in 3.9\n1 failed, 188 passed, 2 skipped, 3 errors in 9.84s\n";
         let skipped = vec!["Python: a.py:3: not in 3.9".to_owned(); 2];
         assert_eq!(Counted::of(text), Counted { passed: 188, failed: 4, skipped });
+        let nested = format!("SKIPPED [1] b.py:1: another's\n=== short test summary info ===\n{text}");
+        assert_eq!(Counted::of(&nested), Counted::of(text));
         assert_eq!(Counted::of("189 passed in 144.78s (0:02:24)\n").passed, 189);
         assert_eq!(Counted::of("no tests ran\n"), Counted::default());
     }
