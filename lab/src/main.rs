@@ -1,10 +1,11 @@
-//! What developers measure: benches, a soak, captures of a machine. `cargo xtask` lists them, and hands them on.
+//! What developers measure: benches, a soak, the truth of what is claimed, captures of a machine. `cargo xtask` lists them, and hands them on.
 
 mod bench;
 mod capture_kernel;
 mod capture_system;
 mod capture_traces;
 mod soak;
+mod truth;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -17,6 +18,7 @@ fn main() -> ExitCode {
     match words.as_slice() {
         ["bench", names @ ..] => bench::run(names),
         ["soak", words @ ..] => soak::run(words),
+        ["truth", words @ ..] => truth::run(words),
         // Last in a guest: what its first process adds.
         ["capture-traces"] | ["capture-traces", "--quiet"] => told(capture_traces::print_here()),
         ["capture-traces", kernels @ ..] => told(capture_traces::of_guests(kernels)),
