@@ -1,4 +1,5 @@
-//! What developers measure and try on a whole machine: benches, a soak, captures, a cluster. `cargo xtask` lists them, and hands them on.
+//! What developers measure and try on a whole machine: benches, a soak, the truth of what is claimed, many kernels, captures, a
+//! cluster. `cargo xtask` lists them, and hands them on.
 
 mod bench;
 mod capture_kernel;
@@ -7,6 +8,7 @@ mod capture_traces;
 mod kernel_matrix;
 mod kubernetes;
 mod soak;
+mod truth;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -21,6 +23,7 @@ fn main() -> ExitCode {
         ["kernels", names @ ..] => kernel_matrix::run(names),
         ["kubernetes", ..] => kubernetes::run(),
         ["soak", words @ ..] => soak::run(words),
+        ["truth", words @ ..] => truth::run(words),
         // Last in a guest: what its first process adds.
         ["capture-traces"] | ["capture-traces", "--quiet"] => told(capture_traces::print_here()),
         ["capture-traces", kernels @ ..] => told(capture_traces::of_guests(kernels)),

@@ -35,6 +35,8 @@ The developer's commands:
                               damaged and hostile input for everything that reads what others wrote
   cargo xtask soak [--for 24h]
                               one long measurement, and whether anything grew that must not
+  cargo xtask truth [--times 3] [--for 4]
+                              what the program claims, held against what the kernel itself wrote of the same wake-ups
   cargo xtask storm [--borrowed] [--kills 1000] [--seed N]
                               kills at random moments, and whether the machine is left as it was; 60 if not said
   cargo xtask orders          the ring of wake-ups in every order that loom knows, and in Miri
@@ -85,7 +87,7 @@ fn main() -> ExitCode {
             packages::provide(packages::FOR_KERNELS);
             lab::run(&words)
         }
-        ["soak" | "capture-traces" | "capture-system", ..] => lab::run(&words),
+        ["soak" | "truth" | "capture-traces" | "capture-system", ..] => lab::run(&words),
         [] | ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
             ExitCode::SUCCESS

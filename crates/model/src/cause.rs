@@ -40,6 +40,8 @@ pub enum CauseKind {
     Migration,
     /// The hypervisor ran something else.
     Hypervisor,
+    /// Whoever had the CPU beyond the first ten names of a wait, which are told apart.
+    Others,
     /// One of several that the events cannot tell apart.
     Undetermined,
     /// No event says anything.
@@ -65,6 +67,7 @@ impl CauseKind {
             Self::PageFault => "page_fault",
             Self::Migration => "migration",
             Self::Hypervisor => "hypervisor",
+            Self::Others => "others",
             Self::Undetermined => "undetermined",
             Self::Unexplained => "unexplained",
         }
@@ -72,7 +75,7 @@ impl CauseKind {
 
     /// Whether this names who it was.
     pub const fn is_named(self) -> bool {
-        !matches!(self, Self::Undetermined | Self::Unexplained)
+        !matches!(self, Self::Others | Self::Undetermined | Self::Unexplained)
     }
 }
 
@@ -86,6 +89,16 @@ pub struct Cause {
     /// The thread's comm, the interrupt's or softirq's name, the group's path; empty where there is none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub name: String,
+    /// Whether it is a thread of real-time priority; older recordings do not tell.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub real_time: bool,
+}
+
+impl Cause {
+    /// One that is no real-time thread.
+    pub const fn of(part: Part, kind: CauseKind, name: String) -> Self {
+        Self { part, kind, name, real_time: false }
+    }
 }
 
 /// One part of one wake-up.
@@ -97,11 +110,21 @@ pub struct Segment {
     /// The thread's id, where it is one thread's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pid: Option<u32>,
-    /// When it began.
+    /// When it began; of a merged one, where there is room for it.
     #[serde(rename = "from_ns")]
     pub from: MonotonicTime,
     /// How long it took; never zero.
     pub ns: Span,
+    /// Whether only its length is known: several stretches of one name, whose order among other such parts is not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub merged: bool,
+}
+
+impl Segment {
+    /// One of the known place.
+    pub const fn of(cause: Cause, pid: Option<u32>, from: MonotonicTime, ns: Span) -> Self {
+        Self { cause, pid, from, ns, merged: false }
+    }
 }
 
 /// A wake-up with all its parts: their sum is its latency.
@@ -118,4 +141,45 @@ pub struct Explained {
     pub cpu: Option<u32>,
     /// From the time asked for to `at_ns`, without a gap.
     pub parts: Vec<Segment>,
+}
+
+impl Explained {
+    /// The parts of one cause added up, in the order in which each is first met, and of how many parts each is. The thread is
+    /// named where it is one.
+    pub fn by_cause(&self) -> Vec<(Segment, usize)> {
+        let mut all: Vec<(Segment, usize)> = Vec::new();
+        for part in &self.parts {
+            match all.iter_mut().find(|(known, _)| known.cause == part.cause) {
+                Some((known, times)) => {
+                    known.ns = known.ns.plus(part.ns);
+                    known.pid = known.pid.filter(|pid| Some(*pid) == part.pid);
+                    known.merged |= part.merged;
+                    *times += 1;
+                }
+                None => all.push((part.clone(), 1)),
+            }
+        }
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stretches_of_one_cause_add_up_and_have_a_pid_where_it_is_one_threads() {
+        let part = |name: &str, pid, from, ns| {
+            let cause = Cause::of(Part::Waiting, CauseKind::Thread, name.to_owned());
+            Segment::of(cause, Some(pid), MonotonicTime::from_nanos(from), Span::from_nanos(ns))
+        };
+        let parts = vec![part("a", 1, 0, 5), part("b", 2, 5, 7), part("a", 1, 12, 1), part("b", 3, 13, 2)];
+        let (at, latency) = (MonotonicTime::from_nanos(15), Latency::from_nanos(15));
+        let all = Explained { at, latency, cpu: None, parts }.by_cause();
+        let told: Vec<_> = all
+            .iter()
+            .map(|(one, times)| (one.cause.name.as_str(), one.pid, one.ns.as_nanos(), *times))
+            .collect();
+        assert_eq!(told, [("a", Some(1), 6, 2), ("b", None, 9, 2)]);
+    }
 }

@@ -11,8 +11,10 @@ use crate::{MonotonicTime, Span};
 pub enum Holder {
     /// Nobody: the idle thread.
     Idle,
-    /// A thread.
+    /// A thread; of who had a CPU, one without real-time priority.
     Thread,
+    /// A thread that had a CPU by real-time priority.
+    RealTimeThread,
     /// An interrupt handler.
     Interrupt,
     /// A softirq.
@@ -22,6 +24,8 @@ pub enum Holder {
     /// An ordinary thread that the kernel ran ahead of real-time ones that were ready: they were throttled, or its fair server
     /// had come to the aid of those that starve. Told only of the waiting of real-time threads.
     Server,
+    /// Those beyond the first ten, who are not told apart.
+    Others,
     /// Whoever else: the quota of the thread's control group kept it from running. The name is the group's path.
     Quota,
 }
@@ -38,13 +42,17 @@ pub struct Who {
     pub name: String,
 }
 
-/// How long somebody had the CPU that a thread waited for.
+/// How long somebody had the CPU that a thread waited for: one stretch of the wait, or all stretches of one name of which
+/// nobody knows when they were. Threads of one name have no id together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Occupant {
     /// Who.
     pub who: Who,
-    /// How long, all stretches of this wait together.
+    /// How long.
     pub ns: Span,
+    /// Since when; `None`: stretches that are only known together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<MonotonicTime>,
 }
 
 /// What a thread slept on, or was kept from running by.
@@ -123,6 +131,9 @@ pub struct Lost {
     pub to: Who,
     /// Whether its control group had no time left.
     pub throttled: bool,
+    /// Whether `from` and `until` only say how long: it was in several stretches, or nobody knows when.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub merged: bool,
 }
 
 /// What was seen of a thread from one sleep to the next.
@@ -142,7 +153,7 @@ pub struct TracedSleep {
     pub waking: MonotonicTime,
     /// From when on it waited for its CPU: the end of the interrupt that woke it, or the wake-up.
     pub runnable: MonotonicTime,
-    /// Who had the CPU from then until the switch.
+    /// Who had the CPU from then until the switch: in order, as far as that is known.
     pub occupants: Vec<Occupant>,
     /// The part of that wait for which the record of occupants was too short.
     pub unnamed: Span,

@@ -57,8 +57,13 @@ pub fn segment_in_words(segment: &Segment) -> String {
         | CauseKind::OtherTimers
         | CauseKind::PageFault
         | CauseKind::LateArming => part.to_owned(),
-        kind => format!("{part} ({})", who(kind, &segment.cause.name, segment.pid)),
+        kind if segment.merged => format!("{part} (among them {})", segment_who(kind, segment)),
+        kind => format!("{part} ({})", segment_who(kind, segment)),
     }
+}
+
+fn segment_who(kind: CauseKind, segment: &Segment) -> String {
+    who(kind, &segment.cause.name, segment.pid)
 }
 
 fn who(kind: CauseKind, name: &str, pid: Option<u32>) -> String {
@@ -84,6 +89,7 @@ fn who(kind: CauseKind, name: &str, pid: Option<u32>) -> String {
         CauseKind::PageFault => "page faults".to_owned(),
         CauseKind::Migration => "move to another CPU".to_owned(),
         CauseKind::Hypervisor => "hypervisor".to_owned(),
+        CauseKind::Others => "others, beyond ten names".to_owned(),
         CauseKind::Undetermined if name.is_empty() => "undetermined".to_owned(),
         CauseKind::Undetermined => format!("interrupts off in {name}{pid}, or the hypervisor"),
         CauseKind::Unexplained => "unexplained".to_owned(),

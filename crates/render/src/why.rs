@@ -147,17 +147,18 @@ fn findings_of<'a>(causes: &CauseTable<'a>, told: &mut Vec<&'a FindingId>, width
     if text.is_empty() { text } else { text + "\n" }
 }
 
-/// One wake-up from the time asked for to the time it became, each part with its offset.
+/// One wake-up: what took its time, in the order in which each was first met.
 fn time_line(worst: &Explained, width: usize) -> String {
     let cpu = worst.cpu.map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
     let late = worst.latency.as_nanos().max(1);
     let mut pieces = Vec::new();
     let mut small = Span::ZERO;
-    for segment in &worst.parts {
+    for (segment, times) in worst.by_cause() {
         if share(segment.ns, late) < SMALL {
             small = small.plus(segment.ns);
         } else {
-            pieces.push(format!("{} {}", shown(segment.ns), segment_in_words(segment)));
+            let in_several = if times > 1 { format!(" in {times} stretches") } else { String::new() };
+            pieces.push(format!("{} {}{in_several}", shown(segment.ns), segment_in_words(&segment)));
         }
     }
     if !small.is_zero() {
@@ -219,10 +220,11 @@ mod tests {
 
     fn explained(ns: u64, kind: CauseKind, name: &str) -> Explained {
         let segment = |part, kind, name: &str, ns| Segment {
-            cause: Cause { part, kind, name: name.into() },
+            cause: Cause::of(part, kind, name.into()),
             pid: (!name.is_empty()).then_some(4_711),
             from: MonotonicTime::default(),
             ns: Span::from_nanos(ns),
+            merged: false,
         };
         Explained {
             at: MonotonicTime::default(),

@@ -125,8 +125,8 @@ mod tests {
 
     fn segment(kind: CauseKind, name: &str, pid: u32, micros: u64) -> Segment {
         let part = Part::Waiting;
-        let cause = Cause { part, kind, name: name.into() };
-        Segment { cause, pid: (pid > 0).then_some(pid), from: at(0), ns: Span::from_micros(micros) }
+        let cause = Cause::of(part, kind, name.into());
+        Segment::of(cause, (pid > 0).then_some(pid), at(0), Span::from_micros(micros))
     }
 
     /// A wake-up asked for at `number` ms that was 400 µs late.

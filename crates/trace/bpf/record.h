@@ -5,18 +5,31 @@
 #pragma once
 
 #define OCCUPANTS 10
+#define STRETCHES 96
 #define LOSSES 4 /* a power of two */
 
-/* What can have a CPU. */
-enum holder { THREAD, INTERRUPT, SOFTIRQ, TICK, UNSEEN, SERVER };
+/* What can have a CPU: URGENT is a thread of real-time priority, THREAD any other. */
+enum holder { THREAD, INTERRUPT, SOFTIRQ, TICK, UNSEEN, SERVER, URGENT };
 #define LOST_TO 32 /* times the number of the loss, from 1, added to the kind: had the CPU then */
 #define BEFORE 16 /* added to the kind: had the CPU while the timer waited for its softirq */
+#define SEVERAL 0x10000 /* added to the kind: threads of one name, of which `id` is one */
 
+/* All that one name had of a wait. */
 struct occupant {
 	__u64 ns;
 	__u32 id; /* thread, interrupt or softirq, by `kind` */
 	__u32 kind;
 	char comm[16];
+};
+
+#define NAMELESS OCCUPANTS /* instead of a place: its name found no room */
+#define WAITED_BITS 8
+
+/* One of the stretches that those are made of: the most recent ones of each wait, from the last one backwards. */
+struct stretch {
+	__u64 from, until;
+	__u32 id;
+	__u32 who; /* the place of its occupant; from bit WAITED_BITS on, what is added to that one's kind */
 };
 
 /* The thread lost the CPU again. */
@@ -41,6 +54,7 @@ struct record {
 	__u64 interrupt, first_served, served;
 	__u64 waking, runnable, switched_in, fault, again; /* again: asleep again */
 	__u64 older; /* of the wait: longer ago than the ring of occupants goes */
+	__u64 others; /* of the wait: had by those whose names found no room */
 	__u64 deferred; /* when the interrupt came that left the timer to a softirq */
 	__u64 idle_since; /* of the CPU that the interrupt came upon, if it was idle */
 	__u64 called; /* when its CPU, which was idle, took the interrupt that another one had sent */
@@ -51,10 +65,12 @@ struct record {
 	__u32 since_state; /* the state it slept in */
 	__u32 losses; /* how many; the first ones are listed */
 	__u32 stopper; /* who sent the most recent stop signal */
-	__u32 occupants; /* how many follow */
+	__u32 occupants, stretches; /* how many there are; without stretches, only those occupants follow */
+	__u32 pad;
 	char by_comm[16], stopper_comm[16];
 	struct loss loss[LOSSES];
 	struct occupant occupant[OCCUPANTS];
+	struct stretch stretch[STRETCHES];
 };
 
 enum happened { BORN, NAMED, ENDED };

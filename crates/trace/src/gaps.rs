@@ -91,7 +91,8 @@ fn blame_no_thread(one: &mut TracedSleep) {
     };
     let occupants = one.occupants.iter_mut().chain(deferred).map(|occupant| &mut occupant.who);
     let all = occupants.chain(one.lost.iter_mut().map(|lost| &mut lost.to));
-    for who in all.filter(|who| matches!(who.holder, Holder::Thread | Holder::Idle)) {
+    for who in all.filter(|who| matches!(who.holder, Holder::Thread | Holder::RealTimeThread | Holder::Idle))
+    {
         *who = Who { holder: Holder::NotSeen, pid: None, name: String::new() };
     }
 }
@@ -109,7 +110,7 @@ mod tests {
     /// Woken at 100 by a timer that a softirq served; a thread and an interrupt had the CPU.
     fn woken() -> TracedSleep {
         let at = MonotonicTime::from_nanos;
-        let had = |who: Who| Occupant { who, ns: Span::from_nanos(5) };
+        let had = |who: Who| Occupant { who, ns: Span::from_nanos(5), from: None };
         let hog = || who(Holder::Thread, "hog");
         let occupants = vec![had(hog())];
         let deferred = Some(Deferred { interrupt: at(50), interrupted: hog(), occupants });
@@ -126,7 +127,13 @@ mod tests {
         };
         TracedSleep {
             occupants: vec![had(hog()), had(who(Holder::Interrupt, "eth0"))],
-            lost: vec![Lost { from: at(150), until: at(160), to: who(Holder::Idle, ""), throttled: false }],
+            lost: vec![Lost {
+                from: at(150),
+                until: at(160),
+                to: who(Holder::Idle, ""),
+                throttled: false,
+                merged: false,
+            }],
             ..TracedSleep::woken(7, at(100), WokenBy::Timer(expiry))
         }
     }

@@ -51,7 +51,9 @@ fn sleeps_are_seen_in_parts_and_nobody_is_blamed_for_the_others() {
         for one in &seen {
             assert!(matches!(one.woken_by, WokenBy::NotSeen { runnable_known: true, .. }), "{tier}: {one:?}");
             assert_eq!(one.asleep, Asleep::Waiting);
-            let blamed = |holder| matches!(holder, Holder::Thread | Holder::Idle | Holder::Softirq);
+            let blamed = |holder| {
+                matches!(holder, Holder::Thread | Holder::RealTimeThread | Holder::Idle | Holder::Softirq)
+            };
             assert!(one.occupants.iter().all(|one| !blamed(one.who.holder)), "{tier}: {one:?}");
         }
         assert!(seen.iter().any(|one| one.switched_in.is_some()), "{tier}: {seen:?}");

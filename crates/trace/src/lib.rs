@@ -15,6 +15,7 @@ mod gaps;
 mod hidden_events;
 #[cfg(target_endian = "little")]
 mod loading;
+mod loss;
 mod missing;
 mod names;
 mod namespace;

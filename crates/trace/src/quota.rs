@@ -143,8 +143,10 @@ impl Quotas {
             return;
         }
         let quota = quota(self.name(one, &used_up));
+        let nobodys = one.occupants.iter().filter(|occupant| occupant.who.holder == Holder::Idle);
+        let idle = nobodys.map(|occupant| occupant.ns).fold(Span::ZERO, Span::plus);
         for occupant in &mut one.occupants {
-            if woken_without || (ran_out && is_kept(&occupant.who, occupant.ns)) {
+            if woken_without || (ran_out && is_kept(&occupant.who, idle)) {
                 occupant.who = quota.clone();
             }
         }
@@ -194,7 +196,7 @@ mod tests {
         let at = MonotonicTime::from_nanos;
         let who = Who { holder: Holder::Thread, pid: Some(9), name: "hog".into() };
         TracedSleep {
-            occupants: vec![Occupant { who: who.clone(), ns: Span::from_nanos(5) }],
+            occupants: vec![Occupant { who: who.clone(), ns: Span::from_nanos(5), from: None }],
             switched_in: Some(at(waking + 5)),
             asleep_again: Some(at(again)),
             ..TracedSleep::woken(7, at(waking), WokenBy::Other(who))
@@ -262,7 +264,7 @@ mod tests {
         let quotas = Tree::new().looked_at("a/");
         for (ns, holder, name) in [(100_000, Holder::Quota, "/a"), (99_999, Holder::NotSeen, "")] {
             let mut one = woken(250, 350);
-            one.occupants[0] = Occupant { who: idle(), ns: Span::from_nanos(ns) };
+            one.occupants[0] = Occupant { who: idle(), ns: Span::from_nanos(ns), from: None };
             quotas.doubt(&mut one);
             let who = &one.occupants[0].who;
             assert_eq!((who.holder, who.name.as_str()), (holder, name));
@@ -274,7 +276,7 @@ mod tests {
         let quotas = Tree::new().looked_at("a/");
         let waited = |waking: i64, ns: u64| {
             let mut one = woken(waking, waking + 40);
-            one.occupants.push(Occupant { who: idle(), ns: Span::from_nanos(ns) });
+            one.occupants.push(Occupant { who: idle(), ns: Span::from_nanos(ns), from: None });
             quotas.name_group(&mut one);
             one.occupants.into_iter().map(|one| (one.who.holder, one.who.name)).collect::<Vec<_>>()
         };

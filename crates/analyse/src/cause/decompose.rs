@@ -9,6 +9,8 @@
 //! What happened before the time asked for makes nothing late: its piece has no length. Waiting is cut further by who had
 //! the CPU, and the return by page faults and by stretches in which the CPU was lost again.
 
+use std::collections::VecDeque;
+
 use howlate_model::{
     Asleep, CauseKind, Expiry, Explained, Holder, Lost, MonotonicTime, Occupant, Part, Span, TracedSleep,
     Wakeup, Who, WokenBy,
@@ -69,7 +71,7 @@ pub(super) fn found_awake(wakeup: Wakeup, before: &TracedSleep) -> Decomposed {
     let mut line = TimeLine::from_wakeup(wakeup);
     for lost in &before.lost {
         line.cut_as_far(lost.from, Charge::kernel(Part::Sending));
-        line.cut_as_far(lost.until, lost_to(lost));
+        line.cut_as_far(lost.until, lost_to(lost, &before.lost));
     }
     let sending = rest(before, Charge::kernel(Part::Sending));
     let (wakeup, clamped) = line.end(wakeup, Some(before.cpu), sending);
@@ -81,7 +83,7 @@ fn kept_from_asking(line: &mut TimeLine, before: Option<&TracedSleep>, asleep: O
     let Some((before, asleep)) = before.zip(asleep) else { return };
     for lost in before.lost.iter().filter(|lost| lost.until <= asleep) {
         line.cut_as_far(lost.from, Charge::from_wakeup(Part::Arming, CauseKind::LateArming));
-        line.cut_as_far(lost.until, Charge { part: Part::Arming, ..lost_to(lost) });
+        line.cut_as_far(lost.until, Charge { part: Part::Arming, ..lost_to(lost, &before.lost) });
     }
     // Others had its CPU as well, and nobody knows when.
     if before.lost_more > 0 {
@@ -167,10 +169,8 @@ fn softirq(line: &mut TimeLine, expiry: &Expiry) {
         );
     };
     deliver(line, &deferred.interrupted, expiry.idle_since, deferred.interrupt);
-    for occupant in &deferred.occupants {
-        let until = line.cursor().plus(occupant.ns).min(expiry.served);
-        line.cut_as_far(until, held(Part::TimerSoftirq, &occupant.who));
-    }
+    let of = |occupant: &Occupant| held(Part::TimerSoftirq, &occupant.who);
+    share_out(line, &deferred.occupants, expiry.served, of);
     line.cut_as_far(expiry.served, Charge::from_wakeup(Part::TimerSoftirq, CauseKind::Unexplained));
 }
 
@@ -196,13 +196,15 @@ fn delivery(interrupted: &Who, length: Span) -> Charge {
         Holder::Idle => Charge::from_wakeup(part, CauseKind::IdleExit),
         // Interrupts are off in a handler, so that another one has to wait.
         Holder::Interrupt => Charge::from_wakeup(part, CauseKind::Interrupt).named(&interrupted.name),
-        Holder::Thread | Holder::Softirq if length <= PLAIN_DELIVERY => Charge::kernel(part),
+        Holder::Thread | Holder::RealTimeThread | Holder::Softirq if length <= PLAIN_DELIVERY => {
+            Charge::kernel(part)
+        }
         // Interrupts off in what was interrupted, or the hypervisor, or the machine: no event tells.
-        Holder::Thread | Holder::Softirq => Charge {
+        Holder::Thread | Holder::RealTimeThread | Holder::Softirq => Charge {
             pid: interrupted.pid,
             ..Charge::from_wakeup(part, CauseKind::Undetermined).named(&interrupted.name)
         },
-        Holder::NotSeen | Holder::Quota | Holder::Server => {
+        Holder::NotSeen | Holder::Quota | Holder::Server | Holder::Others => {
             Charge::from_wakeup(part, CauseKind::Undetermined)
         }
     }
@@ -220,12 +222,47 @@ fn wait(line: &mut TimeLine, one: &TracedSleep) {
         line.cut_as_far(called, Charge::from_wakeup(Part::Called, CauseKind::IdleExit));
         line.cut_as_far(switched_in, Charge::kernel(Part::Waiting));
     }
-    for occupant in &one.occupants {
-        let until = line.cursor().plus(occupant.ns);
-        line.cut_as_far(one.switched_in.map_or(until, |at| until.min(at)), occupied(occupant, one));
-    }
     if let Some(switched_in) = one.switched_in {
+        // The record goes back from the switch: what it lost came first.
+        let lost = line.cursor().plus(one.unnamed).min(switched_in);
+        line.cut_as_far(lost, Charge::from_wakeup(Part::Waiting, CauseKind::Unexplained));
+        share_out(line, &one.occupants, switched_in, |occupant| occupied(occupant, one));
         line.cut(switched_in, Charge::from_wakeup(Part::Waiting, CauseKind::Unexplained));
+    }
+}
+
+/// Cuts as far as `until` by who had the CPU. Stretches lie where they were; of what is only known together, as much as there is
+/// room for lies before, between and after them.
+fn share_out(
+    line: &mut TimeLine,
+    occupants: &[Occupant],
+    until: MonotonicTime,
+    charge: impl Fn(&Occupant) -> Charge,
+) {
+    let (placed, together): (Vec<_>, Vec<_>) = occupants.iter().partition(|one| one.from.is_some());
+    let merged = together.len() > 1 || !placed.is_empty();
+    let mut together: VecDeque<_> =
+        together.into_iter().map(|one| (Charge { merged, ..charge(one) }, one.ns)).collect();
+    for one in placed {
+        let from = one.from.map_or(until, |from| from.min(until));
+        fill(line, &mut together, from);
+        line.cut_as_far(from, Charge::from_wakeup(charge(one).part, CauseKind::Unexplained));
+        line.cut_as_far(from.plus(one.ns).min(until), charge(one));
+    }
+    fill(line, &mut together, until);
+}
+
+/// Cuts as far as `until`, or as long as there are any.
+fn fill(line: &mut TimeLine, together: &mut VecDeque<(Charge, Span)>, until: MonotonicTime) {
+    while let Some((charge, left)) = together.front_mut().filter(|_| line.cursor() < until) {
+        let from = line.cursor();
+        let end = from.plus(*left).min(until);
+        line.cut_as_far(end, charge.clone());
+        *left = left.minus(end.since(from));
+        // The line may end before that.
+        if left.is_zero() || line.cursor() < end {
+            together.pop_front();
+        }
     }
 }
 
@@ -244,15 +281,16 @@ fn occupied(occupant: &Occupant, waiting: &TracedSleep) -> Charge {
     } else if waiting.throttled {
         quota(Part::Waiting, &occupant.who)
     } else {
-        held_for(Part::Waiting, &occupant.who, occupant.ns)
+        let ahead = waiting.occupants.iter().filter(|one| one.who.holder == Holder::Server);
+        held_for(Part::Waiting, &occupant.who, ahead.map(|one| one.ns).fold(Span::ZERO, Span::plus))
     }
 }
 
-/// Whoever had the CPU is the cause, but an ordinary thread that kept a real-time one waiting for longer than it takes to
-/// switch: the kernel let it.
-fn held_for(part: Part, who: &Who, length: Span) -> Charge {
+/// Whoever had the CPU is the cause, but ordinary threads that kept a real-time one waiting for longer than it takes to switch,
+/// `ahead` in all: the kernel let them.
+fn held_for(part: Part, who: &Who, ahead: Span) -> Charge {
     match who.holder {
-        Holder::Server if length > TO_SWITCH => Charge::from_wakeup(part, CauseKind::RtThrottled),
+        Holder::Server if ahead > TO_SWITCH => Charge::from_wakeup(part, CauseKind::RtThrottled),
         _ => held(part, who),
     }
 }
@@ -261,21 +299,25 @@ fn held_for(part: Part, who: &Who, length: Span) -> Charge {
 fn held(part: Part, who: &Who) -> Charge {
     match who.holder {
         Holder::Idle => Charge::from_wakeup(part, CauseKind::IdleExit),
-        Holder::Thread | Holder::Server => {
-            Charge { pid: who.pid, ..Charge::from_wakeup(part, CauseKind::Thread).named(&who.name) }
-        }
+        Holder::Thread | Holder::Server | Holder::RealTimeThread => thread(part, who),
         Holder::Interrupt => Charge::from_wakeup(part, CauseKind::Interrupt).named(&who.name),
         Holder::Softirq => Charge::from_wakeup(part, CauseKind::Softirq).named(&who.name),
         Holder::Quota => quota(part, who),
+        Holder::Others => Charge::from_wakeup(part, CauseKind::Others),
         Holder::NotSeen => Charge::from_wakeup(part, CauseKind::Undetermined),
     }
+}
+
+fn thread(part: Part, who: &Who) -> Charge {
+    let real_time = who.holder == Holder::RealTimeThread;
+    Charge { pid: who.pid, real_time, ..Charge::from_wakeup(part, CauseKind::Thread).named(&who.name) }
 }
 
 /// What happened after the switch: page faults, and the CPU lost again.
 fn runs(line: &mut TimeLine, one: &TracedSleep) {
     for lost in &one.lost {
         line.cut_as_far(lost.from, until_lost(one, lost.from));
-        line.cut_as_far(lost.until, lost_to(lost));
+        line.cut_as_far(lost.until, lost_to(lost, &one.lost));
     }
     if let Some(fault) = one.first_fault {
         line.cut_as_far(fault, Charge::kernel(Part::Return));
@@ -290,21 +332,36 @@ fn until_lost(one: &TracedSleep, from: MonotonicTime) -> Charge {
     }
 }
 
-pub(super) fn lost_to(lost: &Lost) -> Charge {
+/// One of the stretches `all` in which the CPU was lost.
+pub(super) fn lost_to(lost: &Lost, all: &[Lost]) -> Charge {
+    Charge { merged: lost.merged, ..taken_by(lost, all) }
+}
+
+fn taken_by(lost: &Lost, all: &[Lost]) -> Charge {
     let who = &lost.to;
     if lost.throttled || who.holder == Holder::Quota {
         return quota(Part::LostAgain, who);
     }
     if who.holder == Holder::Server {
-        return held_for(Part::LostAgain, who, lost.until.since(lost.from));
+        return held_for(Part::LostAgain, who, ahead_in(lost, all));
     }
     let kind = match who.holder {
         Holder::Idle | Holder::NotSeen | Holder::Quota => CauseKind::Undetermined,
-        Holder::Thread | Holder::Server => CauseKind::Thread,
+        Holder::Thread | Holder::Server | Holder::RealTimeThread => return thread(Part::LostAgain, who),
         Holder::Interrupt => CauseKind::Interrupt,
         Holder::Softirq => CauseKind::Softirq,
+        Holder::Others => CauseKind::Others,
     };
-    Charge { pid: who.pid, ..Charge::from_wakeup(Part::LostAgain, kind).named(&who.name) }
+    Charge::from_wakeup(Part::LostAgain, kind).named(&who.name)
+}
+
+/// What ordinary threads had of the CPU ahead of real-time ones, from when it was lost until it was had again: the stretches
+/// that follow each other without a gap.
+fn ahead_in(lost: &Lost, all: &[Lost]) -> Span {
+    let losses = all.chunk_by(|one, next| one.until == next.from);
+    let mine = losses.into_iter().find(|loss| loss.contains(lost)).unwrap_or_default();
+    let ahead = mine.iter().filter(|one| one.to.holder == Holder::Server);
+    ahead.map(|one| one.until.since(one.from)).fold(Span::ZERO, Span::plus)
 }
 
 /// The rest, up to the thread's own reading.

@@ -23,7 +23,10 @@ pub fn families(why: &Why) -> Vec<Family> {
     for cause in &why.causes {
         let stem = stem(cause);
         let is_kin = |(known, of): &&mut (Family, String)| {
-            known.cause.kind == cause.kind && known.cause.part == cause.part && *of == stem
+            known.cause.kind == cause.kind
+                && known.cause.part == cause.part
+                && known.cause.real_time == cause.real_time
+                && *of == stem
         };
         match found.iter_mut().find(is_kin) {
             Some((known, _)) => known.join(cause, &stem, why.late.count),
@@ -65,8 +68,8 @@ mod tests {
         let mut ledger = Ledger::default();
         for (kind, name, nanos) in causes {
             let (from, ns) = (MonotonicTime::default(), Span::from_nanos(*nanos));
-            let cause = Cause { part: Part::Waiting, kind: *kind, name: (*name).to_owned() };
-            let parts = vec![Segment { cause, pid: Some(7), from, ns }];
+            let cause = Cause::of(Part::Waiting, *kind, (*name).to_owned());
+            let parts = vec![Segment::of(cause, Some(7), from, ns)];
             ledger.add(&Explained { at: from, latency: Latency::from_span(ns), cpu: None, parts });
         }
         Why::from_ledger(&ledger, "bpf", Some(Span::ZERO), None)

@@ -28,6 +28,7 @@ pub(super) fn doubt(parts: &mut [Segment], stolen: Span) {
 fn charge(part: &mut Segment, kind: CauseKind) {
     (part.cause.kind, part.pid) = (kind, None);
     part.cause.name.clear();
+    part.cause.real_time = false;
 }
 
 /// What whoever a part is charged to can take at most of a `whole` wake-up; `None`: any time. A sender is not the kernel: it can

@@ -86,6 +86,9 @@ pub struct WhyCause {
     /// Where on the way, if nobody knows who it was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub part: Option<Part>,
+    /// Whether it is a thread of real-time priority, or several of one name.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub real_time: bool,
     /// The thread, if it was always the same one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pid: Option<u32>,
@@ -184,19 +187,22 @@ fn parts(ledger: &Ledger) -> Vec<WhyPart> {
 
 /// Grouped by who, wherever on the way it was met; the kernel's own way, and what nobody knows, by its parts.
 fn causes(late: &Late) -> Vec<WhyCause> {
-    let mut who: BTreeMap<(CauseKind, String, Option<Part>), Share> = BTreeMap::new();
+    let mut who: BTreeMap<(CauseKind, String, Option<Part>, bool), Share> = BTreeMap::new();
     for (cause, one) in &late.causes {
         let name =
             if cause.kind == CauseKind::Kernel { cause.part.name().to_owned() } else { cause.name.clone() };
         let is_unknown = cause.kind == CauseKind::Undetermined && name.is_empty();
         let part = is_unknown.then_some(cause.part);
-        who.entry((cause.kind, name, part)).and_modify(|known| known.add(one)).or_insert(*one);
+        who.entry((cause.kind, name, part, cause.real_time))
+            .and_modify(|known| known.add(one))
+            .or_insert(*one);
     }
     let mut causes: Vec<WhyCause> = who
         .into_iter()
-        .map(|((kind, name, part), one)| WhyCause {
+        .map(|((kind, name, part, real_time), one)| WhyCause {
             kind,
             part,
+            real_time,
             name: (!name.is_empty()).then_some(name),
             pid: one.pid.one(),
             late_ns: one.total,

@@ -11,11 +11,16 @@ pub(super) struct TimeLine {
 }
 
 /// Who a piece is charged to.
+#[derive(Clone)]
 pub(super) struct Charge {
     pub(super) part: Part,
     pub(super) kind: CauseKind,
     pub(super) name: String,
+    /// Whether it is a thread of real-time priority.
+    pub(super) real_time: bool,
     pub(super) pid: Option<u32>,
+    /// Whether only its length is known.
+    pub(super) merged: bool,
 }
 
 impl Charge {
@@ -25,7 +30,7 @@ impl Charge {
     }
 
     pub(super) const fn from_wakeup(part: Part, kind: CauseKind) -> Self {
-        Self { part, kind, name: String::new(), pid: None }
+        Self { part, kind, name: String::new(), real_time: false, pid: None, merged: false }
     }
 
     pub(super) fn named(self, name: &str) -> Self {
@@ -59,10 +64,12 @@ impl TimeLine {
             return;
         }
         let ns = until.since(self.cursor);
-        let cause = Cause { part: charge.part, kind: charge.kind, name: charge.name };
-        match self.parts.last_mut().filter(|last| last.cause == cause && last.pid == charge.pid) {
+        let Charge { part, kind, name, real_time, pid, merged } = charge;
+        let cause = Cause { part, kind, name, real_time };
+        let is_same = |last: &&mut Segment| last.cause == cause && last.pid == pid && last.merged == merged;
+        match self.parts.last_mut().filter(is_same) {
             Some(last) => last.ns = last.ns.plus(ns),
-            None => self.parts.push(Segment { cause, pid: charge.pid, from: self.cursor, ns }),
+            None => self.parts.push(Segment { cause, pid, from: self.cursor, ns, merged }),
         }
         self.cursor = until;
     }

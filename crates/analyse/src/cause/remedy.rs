@@ -34,6 +34,9 @@ fn bearing(cause: &WhyCause, policy: Policy) -> &'static [FindingId] {
         CauseKind::Softirq if OF_DEVICES.contains(&cause.name()) => &[InterruptAffinity],
         // Howlate's own are there because it measures.
         CauseKind::Thread if is_own(cause) => &[],
+        // No weight takes the CPU from a real-time thread, and preemption none from one of higher priority.
+        CauseKind::Thread if cause.real_time && !is_realtime => &[RtGroupScheduling, RealtimePermission],
+        CauseKind::Thread if cause.real_time => &[IsolatedCpus],
         // Preempted by others: priority, then weight.
         CauseKind::Thread if !is_realtime => &[RtGroupScheduling, RealtimePermission, NicePermission],
         CauseKind::Thread => &[Preemption, IsolatedCpus],
@@ -111,7 +114,8 @@ mod tests {
     fn cause(kind: CauseKind, name: &str) -> WhyCause {
         let name = (!name.is_empty()).then(|| name.to_owned());
         let (max, part, pid, remedy) = (Span::from_micros(90), None::<Part>, None, None);
-        WhyCause { kind, name, part, pid, late_ns: 400_000, share: 0.4, wakeups: 20, max, remedy }
+        let real_time = false;
+        WhyCause { kind, name, part, real_time, pid, late_ns: 400_000, share: 0.4, wakeups: 20, max, remedy }
     }
 
     fn finding(id: FindingId, verdict: Verdict, apply: &[&str]) -> Finding {
@@ -171,6 +175,13 @@ mod tests {
             assert_eq!(advised(CauseKind::Thread, "howlate", policy), None, "it is there to measure");
         }
         assert_eq!(advised(CauseKind::TimerSlack, "", FIFO), None, "real-time threads have none");
+    }
+
+    #[test]
+    fn against_a_real_time_thread_neither_weight_nor_preemption_is_offered() {
+        let hog = WhyCause { real_time: true, ..cause(CauseKind::Thread, "hog") };
+        assert_eq!(bearing(&hog, FIFO), [IsolatedCpus]);
+        assert_eq!(bearing(&hog, Policy::OTHER), [RtGroupScheduling, RealtimePermission]);
     }
 
     #[test]

@@ -30,9 +30,10 @@ pub fn turn(wakeup: Wakeup, before: Beforehand<'_>, seen: &[TracedSleep]) -> Dec
 /// The wait was not seen, or there was none.
 fn without_sleep(wakeup: Wakeup, before: Beforehand<'_>) -> Decomposed {
     let mut line = TimeLine::from_wakeup(wakeup);
-    for lost in before.slept.iter().flat_map(|slept| &slept.lost) {
+    let all = before.slept.map_or(&[][..], |slept| &slept.lost);
+    for lost in all {
         own(&mut line, lost.from, before);
-        line.cut_as_far(lost.until, Charge { part: Part::Arming, ..lost_to(lost) });
+        line.cut_as_far(lost.until, Charge { part: Part::Arming, ..lost_to(lost, all) });
     }
     // Others had its CPU as well, and nobody knows when.
     if before.slept.is_some_and(|slept| slept.lost_more > 0) {
@@ -137,7 +138,13 @@ mod tests {
     #[test]
     fn who_made_the_work_long_is_named() {
         let hog = Who { holder: Holder::Thread, pid: Some(9), name: "hog".to_owned() };
-        let lost = vec![Lost { from: at(1_500), until: at(2_500), to: hog.clone(), throttled: false }];
+        let lost = vec![Lost {
+            from: at(1_500),
+            until: at(2_500),
+            to: hog.clone(),
+            throttled: false,
+            merged: false,
+        }];
         let mut slept = TracedSleep { lost, ..TracedSleep::woken(7, at(0), WokenBy::Other(hog)) };
         let found = |slept: &TracedSleep| {
             let before = Beforehand { work: Some((at(0), at(3_000))), slept: Some(slept), awake: true };

@@ -74,7 +74,7 @@ mod tests {
     #[test]
     fn a_timer_is_late_from_the_time_that_it_was_set_to() {
         let mut one = by_timer(7, 1_000, 1_400);
-        one.occupants.push(Occupant { who: hog(), ns: Span::from_nanos(300) });
+        one.occupants.push(Occupant { who: hog(), ns: Span::from_nanos(300), from: None });
         let seen = Awakening::from_sleep(&one, None).unwrap();
         assert_eq!((seen.activation, seen.by), (Activation::Timer, None));
         assert_eq!(seen.wakeup, Wakeup { expected: at(1_000), ran: at(1_400) });
@@ -105,7 +105,13 @@ mod tests {
 
     #[test]
     fn a_group_without_time_keeps_it_from_its_program() {
-        let lost = |from, until, throttled| Lost { from: at(from), until: at(until), to: hog(), throttled };
+        let lost = |from, until, throttled| Lost {
+            from: at(from),
+            until: at(until),
+            to: hog(),
+            throttled,
+            merged: false,
+        };
         let mut one = by_timer(7, 1_000, 1_400);
         one.lost = vec![lost(1_405, 9_000, true), lost(9_000, 9_500, false), lost(90_000, 99_000, false)];
         assert_eq!(Awakening::from_sleep(&one, None).unwrap().wakeup.ran, at(9_500));

@@ -110,7 +110,7 @@ impl Ledger {
         let slice = self.slices.entry(slice_of(nanos)).or_default();
         slice.count += 1;
         slice.total += nanos;
-        let cause = Cause { part: Part::NotSeen, kind: CauseKind::Unexplained, name: String::new() };
+        let cause = Cause::of(Part::NotSeen, CauseKind::Unexplained, String::new());
         let share = Share { total: nanos, wakeups: 1, max: Span::from_nanos(nanos), pid: Pid::None };
         slice.enter(cause, share);
     }

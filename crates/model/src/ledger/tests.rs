@@ -11,10 +11,11 @@ fn explained(parts: &[(Part, CauseKind, &str, Option<u32>, u64)]) -> Explained {
         let from_ns = MonotonicTime::from_nanos(from);
         from += i64::try_from(ns).unwrap();
         Segment {
-            cause: Cause { part, kind, name: name.into() },
+            cause: Cause::of(part, kind, name.into()),
             pid,
             from: from_ns,
             ns: Span::from_nanos(ns),
+            merged: false,
         }
     });
     let parts = segments.collect();
@@ -38,7 +39,7 @@ fn late_wake_ups_name_their_causes() {
     ledger.add(&hog(8, 300_000));
     let late = ledger.late(Span::from_micros(100));
     assert_eq!((late.count, late.total), (2, 718_000));
-    let hog = Cause { part: Part::Waiting, kind: CauseKind::Thread, name: "hog".into() };
+    let hog = Cause::of(Part::Waiting, CauseKind::Thread, "hog".into());
     let share = late.causes[&hog];
     assert_eq!((share.total, share.wakeups, share.max), (700_000, 2, Span::from_micros(400)));
     assert_eq!(share.pid, Pid::Several);

@@ -72,6 +72,9 @@ fn args(part: &Segment) -> Value {
     if let Some(pid) = part.pid {
         args["pid"] = json!(pid);
     }
+    if part.merged {
+        args["merged"] = json!(true);
+    }
     args
 }
 

@@ -224,11 +224,12 @@ fn who(who: &Who) -> String {
     match who.holder {
         Holder::Idle => "an interrupt on an idle CPU".to_owned(),
         Holder::Thread if name.is_empty() => "other threads".to_owned(),
-        Holder::Thread => format!("{name}{pid}"),
+        Holder::Thread | Holder::RealTimeThread => format!("{name}{pid}"),
         Holder::Interrupt => format!("interrupt {name}"),
         Holder::Softirq => format!("softirq {name}"),
         Holder::Server => format!("{name}, run ahead of real-time threads"),
         Holder::Quota => format!("the quota of {name}"),
+        Holder::Others => "others".to_owned(),
         Holder::NotSeen => "unknown".to_owned(),
     }
 }

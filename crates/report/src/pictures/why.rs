@@ -35,7 +35,7 @@ const fn hue(kind: Cause) -> Hue {
         Cause::Stopped | Cause::Throttled | Cause::RtThrottled => Hue::Series(3),
         Cause::TimerSlack | Cause::LateArming | Cause::LongWork | Cause::PageFault => Hue::Series(4),
         Cause::IdleExit | Cause::Hypervisor => Hue::Series(5),
-        Cause::Undetermined | Cause::Unexplained => Hue::Rest,
+        Cause::Others | Cause::Undetermined | Cause::Unexplained => Hue::Rest,
     }
 }
 
@@ -170,9 +170,9 @@ pub(super) fn worst(entries: &[Entry<'_>]) -> Option<Picture> {
 
 fn title(worst: &Explained, several: bool, condition: &str) -> String {
     let about = if several { format!(" ({condition})") } else { String::new() };
-    let most = worst.parts.iter().max_by_key(|part| part.ns);
+    let most = worst.by_cause().into_iter().map(|(part, _)| part).max_by_key(|part| part.ns);
     let most = most.map_or_else(String::new, |most| {
-        format!(", {} of it {}", latency(most.ns.as_nanos()), segment_in_words(most))
+        format!(", {} of it {}", latency(most.ns.as_nanos()), segment_in_words(&most))
     });
     format!("The worst traced wake-up came {} late{most}{about}", worst.latency)
 }
@@ -217,8 +217,8 @@ fn piece(part: &Segment, asked: i64) -> Piece {
 }
 
 fn table_of(why: &Why) -> String {
-    let headings =
-        ["at_ns", "latency_ns", "cpu", "part", "kind", "name", "pid", "from_ns", "ns"].map(str::to_owned);
+    let headings = ["at_ns", "latency_ns", "cpu", "part", "kind", "name", "pid", "from_ns", "ns", "merged"]
+        .map(str::to_owned);
     let row = |one: &Explained, part: &Segment| {
         vec![
             one.at.as_nanos().to_string(),
@@ -230,6 +230,7 @@ fn table_of(why: &Why) -> String {
             part.pid.map_or_else(String::new, |pid| pid.to_string()),
             part.from.as_nanos().to_string(),
             part.ns.as_nanos().to_string(),
+            part.merged.to_string(),
         ]
     };
     let rows: Vec<Vec<String>> =
@@ -241,7 +242,7 @@ fn table_of(why: &Why) -> String {
 fn numbers(all: &[(Entry<'_>, Why)], entries: &[Entry<'_>]) -> Table {
     let parts = varying(entries);
     let longest = |one: &Explained| {
-        let mut parts: Vec<&Segment> = one.parts.iter().collect();
+        let mut parts: Vec<Segment> = one.by_cause().into_iter().map(|(part, _)| part).collect();
         parts.sort_by_key(|part| std::cmp::Reverse(part.ns));
         let words = parts
             .iter()

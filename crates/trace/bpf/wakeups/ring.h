@@ -2,12 +2,12 @@
 /* Who had the CPU until when: written while a watched thread waits for it. */
 #pragma once
 
-#include "state.h"
+#include "throttling.h"
 
 /* What kind of holder the current thread is. */
-static __always_inline u32 running(struct cpu *c)
+static __always_inline u32 running(struct cpu *c, struct task_struct *p)
 {
-	return c->ahead ? SERVER : THREAD;
+	return c->ahead ? SERVER : p->prio < REAL_TIME ? URGENT : THREAD;
 }
 
 static __always_inline void push(struct cpu *c, u64 until, u32 kind, u32 id, struct task_struct *p)
@@ -29,7 +29,7 @@ static __always_inline void interrupted(struct cpu *c, u64 now)
 	else if (c->softirq)
 		push(c, now, SOFTIRQ, c->softirq - 1, 0);
 	else
-		push(c, now, running(c), p->pid, p);
+		push(c, now, running(c, p), p->pid, p);
 }
 
 /* The interrupt that woke a watched thread ends. */

@@ -4,6 +4,39 @@
 
 #include "waiting.h"
 
+/* Whether its stretches are sent: there is room for many, or for some and the wait is one of the thread's longest of late. */
+static __always_inline u32 in_order(struct thread *s)
+{
+	struct record *r = &s->record;
+	u64 waited = r->switched_in > r->waking ? r->switched_in - r->waking : 0, longest = s->longest;
+	s->longest = waited > longest ? waited : longest - longest / FORGETS;
+	if (r->stretches < 2)
+		return 0; /* of one stretch, its occupant tells all */
+	u64 unread = bpf_ringbuf_query(&records, BPF_RB_AVAIL_DATA);
+	return unread < RECORDS / 8 || (unread < RECORDS / 2 && waited >= longest / 2);
+}
+
+/* How much of it is sent. */
+static __always_inline u64 length(struct thread *s)
+{
+	struct record *r = &s->record;
+	u64 n = r->stretches;
+	if (in_order(s)) {
+		OPAQUE(n);
+		if (n > STRETCHES)
+			n = STRETCHES;
+		OPAQUE(n);
+		return __builtin_offsetof(struct record, stretch) + n * sizeof(struct stretch);
+	}
+	r->stretches = 0;
+	n = r->occupants;
+	OPAQUE(n);
+	if (n > OCCUPANTS)
+		n = OCCUPANTS;
+	OPAQUE(n);
+	return __builtin_offsetof(struct record, occupant) + n * sizeof(struct occupant);
+}
+
 /* The thread goes to sleep: send what its last sleep came to, and begin the next. */
 VERIFIED_ONCE int send(struct thread *s, u64 now, u32 state)
 {
@@ -15,12 +48,7 @@ VERIFIED_ONCE int send(struct thread *s, u64 now, u32 state)
 		if (r->deferred)
 			timer_waited(s);
 		r->again = now;
-		u64 n = r->occupants;
-		OPAQUE(n);
-		if (n > OCCUPANTS)
-			n = OCCUPANTS;
-		OPAQUE(n);
-		u64 size = __builtin_offsetof(struct record, occupant) + n * sizeof(struct occupant);
+		u64 size = length(s);
 		if (bpf_ringbuf_output(&records, r, size, BPF_RB_NO_WAKEUP))
 			__sync_fetch_and_add(&told.lost, 1);
 	}

@@ -9,6 +9,8 @@
 #define RING 1024
 #define MASK (RING - 1)
 #define HRTIMER 8 /* the softirq that serves timers */
+#define RECORDS (8 << 20)
+#define FORGETS 256 /* wake-ups, in which a thread's longest wait becomes a third */
 #define KEPT 256 /* a power of two */
 
 /* Which processes, and whether what they start is watched as well; user space writes it at any time. No process has the id
@@ -72,6 +74,7 @@ struct thread {
 	u64 lost_here; /* since when it is without this CPU */
 	u64 served_head; /* of the ring of the CPU that served its timer in a softirq, then */
 	u64 stolen; /* from the CPU on which it last went to sleep, in all until then */
+	u64 longest; /* of its waits, of late */
 	u64 wake, interrupt; /* their numbers on the CPU in whose interrupt it was woken */
 	u32 stage, cpu;
 	u32 lost; /* runs, but has no CPU now: 1, or 2 while who has it is taken down */
@@ -89,7 +92,7 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 8 << 20);
+	__uint(max_entries, RECORDS);
 } records SEC(".maps");
 
 static __always_inline struct cpu *on(u32 cpu)

@@ -113,7 +113,7 @@ int BPF_PROG(switches, _Bool preempt, struct task_struct *prev, struct task_stru
 	look_after_set_aside(c);
 	if (c->waiting) {
 		now = bpf_ktime_get_ns();
-		push(c, now, seen ? running(c) : UNSEEN, seen ? prev->pid : 0, seen ? prev : 0);
+		push(c, now, seen ? running(c, prev) : UNSEEN, seen ? prev->pid : 0, seen ? prev : 0);
 		if (!seen)
 			told.unseen++;
 	}

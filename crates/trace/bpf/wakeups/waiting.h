@@ -15,22 +15,43 @@ struct walk {
 static __always_inline int is_of(struct occupant *o, struct event *e, u32 before)
 {
 	u64 *name = (u64 *)e->comm, *other = (u64 *)o->comm;
-	if (o->kind != (e->kind | before))
+	if ((o->kind & ~SEVERAL) != (e->kind | before))
 		return 0;
-	return e->kind ? o->id == e->id : other[0] == name[0] && other[1] == name[1];
+	u32 is_thread = e->kind == THREAD || e->kind == URGENT;
+	return o->id == e->id || (is_thread && name[0] && other[0] == name[0] && other[1] == name[1]);
 }
 
-VERIFIED_ONCE int credit(struct record *r, struct event *e, u32 before, u64 ns)
+/* The order in which they came: as many stretches as there is room for. */
+static __always_inline void list(struct record *r, u32 id, u32 who, u64 from, u64 until)
 {
-	if (!r || !e)
+	u64 n = r->stretches;
+	OPAQUE(n);
+	if (n >= STRETCHES)
+		return;
+	struct stretch *s = &r->stretch[n];
+	s->from = from;
+	s->until = until;
+	s->id = id;
+	s->who = who;
+	r->stretches = n + 1;
+}
+
+VERIFIED_ONCE int credit(struct record *r, struct event *e, u32 before, u64 from, u64 until)
+{
+	if (!r || !e || from >= until)
 		return 0;
-	u64 n = r->occupants;
+	u64 n = r->occupants, ns = until - from;
+	u32 waited = before << WAITED_BITS;
 	for (u64 j = 0; j < OCCUPANTS; j++) {
 		OPAQUE(j);
 		if (j >= n)
 			break;
-		if (is_of(&r->occupant[j], e, before)) {
-			r->occupant[j].ns += ns;
+		struct occupant *o = &r->occupant[j];
+		if (is_of(o, e, before)) {
+			o->ns += ns;
+			if (o->id != e->id)
+				o->kind |= SEVERAL;
+			list(r, e->id, j | waited, from, until);
 			return 0;
 		}
 	}
@@ -42,9 +63,12 @@ VERIFIED_ONCE int credit(struct record *r, struct event *e, u32 before, u64 ns)
 		o->kind = e->kind | before;
 		copy(o->comm, e->comm);
 		r->occupants = n + 1;
-	} else if (!before) {
-		r->older += ns;
+		list(r, e->id, n | waited, from, until);
+		return 0;
 	}
+	if (!before)
+		r->others += ns;
+	list(r, e->id, NAMELESS | waited, from, until);
 	return 0;
 }
 
@@ -52,13 +76,12 @@ VERIFIED_ONCE int credit(struct record *r, struct event *e, u32 before, u64 ns)
 static long step(u32 i, struct walk *w)
 {
 	struct event *e = &w->c->ring[(w->head - 1 - i) & MASK], *b = &w->c->ring[(w->head - 2 - i) & MASK];
-	u64 lo, ns;
+	u64 lo, hi = w->hi;
 	if (e->until <= w->base)
 		return 1;
-	lo = b->until > w->base && b->until < w->hi ? b->until : w->base;
-	ns = w->hi - lo;
+	lo = b->until > w->base && b->until < hi ? b->until : w->base;
 	w->hi = lo;
-	credit(w->r, e, w->before, ns);
+	credit(w->r, e, w->before, lo, hi);
 	return lo <= w->base;
 }
 
@@ -68,7 +91,7 @@ static __always_inline u64 had(struct walk *w, u64 now, struct event *rest)
 {
 	u64 last = w->c->ring[(w->head - 1) & MASK].until;
 	w->hi = last < w->base ? w->base : last < now ? last : now;
-	credit(w->r, rest, w->before, now - w->hi);
+	credit(w->r, rest, w->before, w->hi, now);
 	u64 since = w->c->head - w->head;
 	if (w->hi > w->base && since < RING - 2)
 		bpf_loop(RING - 2 - since, step, w, 0);

@@ -50,8 +50,8 @@ static __always_inline void woken_by(struct record *r, struct cpu *c)
 static __always_inline void begins_anew(struct thread *s)
 {
 	struct record *r = &s->record;
-	r->switched_in = r->fault = r->called = r->next_timer = s->pulled = r->older = 0;
-	r->losses = r->occupants = 0;
+	r->switched_in = r->fault = r->called = r->next_timer = s->pulled = r->older = r->others = 0;
+	r->losses = r->occupants = r->stretches = 0;
 }
 
 /* It waits for a CPU from now on; in an interrupt, for the end of that one first. */

@@ -1,10 +1,9 @@
 //! What the kernel's side sends, as `bpf/record.h` lays it out.
 
-use howlate_model::{
-    Asleep, Deferred, Expiry, Holder, Lost, MonotonicTime, Occupant, TracedSleep, Who, WokenBy,
-};
+use howlate_model::{Asleep, Deferred, Expiry, Holder, Occupant, Span, TracedSleep, Who, WokenBy};
 
 use crate::fields::Fields;
+use crate::loss::Loss;
 use crate::names::{Interrupts, TICK, softirq};
 
 const BY_TIMER: u32 = 1;
@@ -24,6 +23,15 @@ const BEFORE: u32 = 16;
 /// Times the number of a loss, from 1, added to the kind of an occupant that had the CPU then.
 const LOST_TO: u32 = 32;
 
+/// Added to the kind of an occupant that is several threads of one name.
+const SEVERAL: u32 = 0x1_0000;
+
+/// Names that a record has room for.
+const NAMES: u32 = 10;
+
+/// From this bit on a stretch has what is added to the kind of its occupant.
+const WAITED_BITS: u32 = 8;
+
 /// Losses of the CPU that a record has room for.
 const LOSSES: usize = 4;
 
@@ -34,31 +42,31 @@ pub(super) fn parse(bytes: &[u8], interrupts: &mut Interrupts) -> Option<TracedS
     let (soft, hard) = (fields.time()?, fields.time()?);
     let (interrupt, first_served, served) = (fields.time_if_seen()?, fields.time()?, fields.time()?);
     let (waking, runnable, switched_in) = (fields.time()?, fields.time()?, fields.time_if_seen()?);
-    let (first_fault, asleep_again, unnamed) =
-        (fields.time_if_seen()?, fields.time_if_seen()?, fields.span()?);
+    let (first_fault, asleep_again) = (fields.time_if_seen()?, fields.time_if_seen()?);
+    let (unnamed, others) = (fields.span()?, fields.span()?);
     let (deferred, idle_since) = (fields.time_if_seen()?, fields.time_if_seen()?);
     let (called, next_timer, stolen) = (fields.time_if_seen()?, fields.time_if_seen()?, fields.span()?);
     let rearmed = fields.time_if_seen()?.filter(|at| *at > soft);
     let (tid, cpu, by, flags) = (fields.u32()?, fields.u32()?, fields.u32()?, fields.u32()?);
-    let (state, losses, stopper, occupants) = (fields.u32()?, fields.u32()?, fields.u32()?, fields.u32()?);
+    let (state, losses, stopper) = (fields.u32()?, fields.u32()?, fields.u32()?);
+    let (occupants, stretches, _) = (fields.u32()?, fields.u32()?, fields.u32()?);
     let (by_comm, stopper_comm) = (fields.comm()?, fields.comm()?);
     let by = match flags {
         _ if flags & BY_INTERRUPT != 0 => interrupt_handler(by, interrupts),
         _ if flags & BY_SOFTIRQ != 0 => Who { holder: Holder::Softirq, pid: None, name: softirq(by) },
         _ => thread(by, by_comm),
     };
-    let stretches = stretches(&mut fields, losses)?;
+    let lost_in = lost_in(&mut fields, losses)?;
     let real_time = flags & REAL_TIME_THREAD != 0;
-    let one = |_| occupant(&mut fields, interrupts, real_time);
-    let all = (0..occupants).map(one).collect::<Option<Vec<_>>>()?;
-    let of = |wanted: u32| -> Vec<Occupant> {
-        all.iter().filter(|(what, _)| *what == wanted).map(|(_, one)| one.clone()).collect()
-    };
-    let by_number = (LOST_TO..).step_by(LOST_TO as usize).zip(stretches);
-    let known = by_number.filter_map(|(number, stretch)| Some(stretch?.split_by(of(number))));
+    let held = Held::read(&mut fields, occupants, stretches, others, interrupts, real_time)?;
+    let by_number = (LOST_TO..).step_by(LOST_TO as usize).zip(lost_in);
+    let known = by_number.filter_map(|(number, stretch)| Some(stretch?.split_by(held.during(number))));
     let lost = known.flatten().collect();
-    let deferred =
-        deferred.map(|at| Deferred { interrupt: at, interrupted: by.clone(), occupants: of(BEFORE) });
+    let deferred = deferred.map(|at| Deferred {
+        interrupt: at,
+        interrupted: by.clone(),
+        occupants: held.during(BEFORE),
+    });
     let woken_by = if flags & BY_TIMER != 0 {
         let interrupted = by;
         WokenBy::Timer(Expiry {
@@ -96,13 +104,13 @@ pub(super) fn parse(bytes: &[u8], interrupts: &mut Interrupts) -> Option<TracedS
         lost_more: losses.saturating_sub(4),
         first_fault,
         asleep_again,
-        occupants: of(0),
+        occupants: held.during(0),
     })
 }
 
 fn thread(pid: u32, comm: String) -> Who {
     match pid {
-        0 => Who { holder: Holder::Idle, pid: None, name: String::new() },
+        0 => nameless(Holder::Idle),
         _ => Who { holder: Holder::Thread, pid: Some(pid), name: comm },
     }
 }
@@ -116,68 +124,97 @@ fn interrupt_handler(number: u32, interrupts: &mut Interrupts) -> Who {
     Who { holder: Holder::Interrupt, pid: None, name: interrupts.name(number) }
 }
 
-/// A stretch without CPU.
-struct Stretch {
-    from: MonotonicTime,
-    until: MonotonicTime,
-    throttled: bool,
-}
-
 /// The first stretches in which the CPU was lost; the record has room for four, used or not. `None`: it is not known when
 /// one ended.
-fn stretches(fields: &mut Fields<'_>, losses: u32) -> Option<Vec<Option<Stretch>>> {
+fn lost_in(fields: &mut Fields<'_>, losses: u32) -> Option<Vec<Option<Loss>>> {
     let mut all = Vec::new();
     for number in 0..LOSSES {
         let (from, until) = (fields.time()?, fields.time()?);
         let (throttled, _) = (fields.u32()? != 0, fields.u32()?);
         let is_known = number < losses as usize && until > from;
-        all.push(is_known.then_some(Stretch { from, until, throttled }));
+        all.push(is_known.then_some(Loss { from, until, throttled }));
     }
     Some(all)
 }
 
-impl Stretch {
-    /// The stretch by who had the CPU: `occupants`, the last one first. What they had not, nobody knows; that was before.
-    fn split_by(&self, occupants: Vec<Occupant>) -> Vec<Lost> {
-        let mut until = self.until;
-        let mut all = Vec::new();
-        for Occupant { who: to, ns } in occupants {
-            let from = until.minus(ns).max(self.from);
-            all.push(Lost { from, until, to, throttled: self.throttled });
-            until = from;
+/// Who had the CPU meanwhile, of all waits of a record.
+struct Held(Vec<(u32, Occupant)>);
+
+/// One name: what waited, who it is, whether it is several threads, and what it had of which nobody knows when.
+struct Name {
+    during: u32,
+    who: Who,
+    several: bool,
+    left: Span,
+}
+
+impl Held {
+    /// Reads names and stretches, and which names there was no room for: `others` of the wait of the thread that was woken.
+    fn read(
+        fields: &mut Fields<'_>,
+        names: u32,
+        stretches: u32,
+        others: Span,
+        interrupts: &mut Interrupts,
+        real_time: bool,
+    ) -> Option<Self> {
+        let mut one = |_| name(fields, interrupts, real_time);
+        let mut all = (0..names).map(&mut one).collect::<Option<Vec<_>>>()?;
+        if stretches > 0 {
+            (names..NAMES).try_for_each(|number| one(number).map(drop))?;
         }
-        let to = Who { holder: Holder::NotSeen, pid: None, name: String::new() };
-        all.push(Lost { from: self.from, until, to, throttled: self.throttled });
-        all.retain(|one| one.until > one.from);
-        all.reverse();
-        all
+        let mut others = Name { during: 0, who: nameless(Holder::Others), several: true, left: others };
+        let mut placed = Vec::new();
+        for _ in 0..stretches {
+            let (from, until, id, who) = (fields.time()?, fields.time()?, fields.u32()?, fields.u32()?);
+            let (place, during) = (who & ((1 << WAITED_BITS) - 1), who >> WAITED_BITS);
+            let ns = until.since(from);
+            let name = all.get_mut(place as usize).unwrap_or(&mut others);
+            if name.during == during {
+                name.left = name.left.minus(ns);
+            }
+            let pid = name.who.pid.map(|_| id);
+            placed.push((during, Occupant { who: Who { pid, ..name.who.clone() }, ns, from: Some(from) }));
+        }
+        placed.sort_by_key(|(_, one)| one.from);
+        let together = all.into_iter().chain([others]).filter(|name| !name.left.is_zero()).map(|name| {
+            let pid = name.who.pid.filter(|_| !name.several);
+            (name.during, Occupant { who: Who { pid, ..name.who }, ns: name.left, from: None })
+        });
+        Some(Self(together.chain(placed).collect()))
+    }
+
+    /// While what waited: [`BEFORE`], the number of a loss times [`LOST_TO`], or 0 for the thread that was woken.
+    fn during(&self, wanted: u32) -> Vec<Occupant> {
+        self.0.iter().filter(|(during, _)| *during == wanted).map(|(_, one)| one.clone()).collect()
     }
 }
 
-/// Who had the CPU, and what waited for it meanwhile: [`BEFORE`], the number of a loss times [`LOST_TO`], or 0 for the thread
-/// that was woken. That a thread ran ahead of real-time ones kept only `real_time` ones waiting.
-fn occupant(
-    fields: &mut Fields<'_>,
-    interrupts: &mut Interrupts,
-    real_time: bool,
-) -> Option<(u32, Occupant)> {
-    let (ns, id, kind, comm) = (fields.span()?, fields.u32()?, fields.u32()?, fields.comm()?);
+/// That a thread ran ahead of real-time ones kept only `real_time` ones waiting.
+fn name(fields: &mut Fields<'_>, interrupts: &mut Interrupts, real_time: bool) -> Option<Name> {
+    let (left, id, kind, comm) = (fields.span()?, fields.u32()?, fields.u32()?, fields.comm()?);
+    let several = kind & SEVERAL != 0;
     let named = |comm: String| thread(id, if comm.is_empty() { name_of(id) } else { comm });
     let who = match kind & (BEFORE - 1) {
         0 => named(comm),
         5 if real_time => Who { holder: Holder::Server, ..named(comm) },
         5 => named(comm),
+        6 => Who { holder: Holder::RealTimeThread, ..named(comm) },
         1 => interrupt_handler(id, interrupts),
         2 => Who { holder: Holder::Softirq, pid: None, name: softirq(id) },
         3 => Who { holder: Holder::Interrupt, pid: None, name: TICK.to_owned() },
-        _ => Who { holder: Holder::NotSeen, pid: None, name: String::new() },
+        _ => nameless(Holder::NotSeen),
     };
-    Some((kind & !(BEFORE - 1), Occupant { who, ns }))
+    Some(Name { during: kind & !SEVERAL & !(BEFORE - 1), who, several, left })
+}
+
+const fn nameless(holder: Holder) -> Who {
+    Who { holder, pid: None, name: String::new() }
 }
 
 #[cfg(test)]
 mod tests {
-    use howlate_model::Span;
+    use howlate_model::MonotonicTime;
 
     use super::*;
 
@@ -187,10 +224,25 @@ mod tests {
         bytes
     }
 
-    /// A record as the kernel's side lays it out: `times`, `numbers`, names, losses, occupants.
+    /// A record as the kernel's side lays it out: `times`, `numbers`, names, losses, occupants; with no others, and without
+    /// stretches.
     fn record(times: [u64; 18], numbers: [u32; 8], occupants: &[(u64, u32, u32, &str)]) -> Vec<u8> {
-        let mut bytes: Vec<u8> = times.iter().flat_map(|time| time.to_ne_bytes()).collect();
-        bytes.extend(numbers.iter().flat_map(|number| number.to_ne_bytes()));
+        with_stretches(times, 0, numbers, occupants, &[])
+    }
+
+    /// The same with `others` and stretches: from, until, id, who.
+    fn with_stretches(
+        times: [u64; 18],
+        others: u64,
+        numbers: [u32; 8],
+        occupants: &[(u64, u32, u32, &str)],
+        stretches: &[(u64, u64, u32, u32)],
+    ) -> Vec<u8> {
+        let (before, after) = times.split_at(12);
+        let times = before.iter().chain([&others]).chain(after);
+        let mut bytes: Vec<u8> = times.flat_map(|time| time.to_ne_bytes()).collect();
+        let more = [u32::try_from(stretches.len()).unwrap(), 0];
+        bytes.extend(numbers.iter().chain(&more).flat_map(|number| number.to_ne_bytes()));
         bytes.extend(comm("waker").iter().chain(&comm("stopper")));
         for number in 0..4u64 {
             bytes.extend(
@@ -202,7 +254,62 @@ mod tests {
             bytes.extend(ns.to_ne_bytes().into_iter().chain(id.to_ne_bytes()).chain(kind.to_ne_bytes()));
             bytes.extend(comm(name));
         }
+        if !stretches.is_empty() {
+            bytes.resize(bytes.len() + (NAMES as usize - occupants.len()) * 32, 0);
+        }
+        for (from, until, id, who) in stretches {
+            bytes.extend([*from, *until].iter().flat_map(|time| time.to_ne_bytes()));
+            bytes.extend([*id, *who].iter().flat_map(|number| number.to_ne_bytes()));
+        }
         bytes
+    }
+
+    /// Of 100 ns `herd` had 60, of which 40 are listed: 25 one of them, 15 another; a softirq 10 in between, and those beyond the
+    /// tenth name 30, of which 20 are listed. It lost its CPU to a softirq, a thread, and the softirq again.
+    #[test]
+    fn stretches_lie_where_they_were_each_with_its_own_pid() {
+        let times = [100, 1_000, 1_050, 0, 0, 0, 1_100, 1_100, 1_200, 0, 1_300, 0, 0, 0, 0, 0, 0, 0];
+        let numbers = [7, 1, 9, 0, 1, 1, 0, 4];
+        let names =
+            [(60, 11, SEVERAL, "herd"), (10, 3, 2, ""), (2, 3, LOST_TO | 2, ""), (3, 9, LOST_TO, "thief")];
+        let lost = LOST_TO << WAITED_BITS;
+        let stretches = [
+            (1_255, 1_256, 3, 2 | lost),
+            (1_252, 1_255, 9, 3 | lost),
+            (1_250, 1_251, 3, 2 | lost),
+            (1_175, 1_200, 11, 0),
+            (1_165, 1_175, 3, 1),
+            (1_145, 1_165, 13, NAMES),
+            (1_130, 1_145, 12, 0),
+        ];
+        let bytes = with_stretches(times, 30, numbers, &names, &stretches);
+        let one = parse(&bytes, &mut Interrupts::default()).unwrap();
+        let told = |one: &Occupant| {
+            let from = one.from.map(|from| from.as_nanos());
+            (one.who.holder, one.who.name.clone(), one.who.pid, from, one.ns.as_nanos())
+        };
+        let herd = |pid, from, ns| (Holder::Thread, "herd".to_owned(), pid, from, ns);
+        let others = |from, ns| (Holder::Others, String::new(), None, from, ns);
+        let expected = [
+            herd(None, None, 20),
+            others(None, 10),
+            herd(Some(12), Some(1_130), 15),
+            others(Some(1_145), 20),
+            (Holder::Softirq, "NET_RX".to_owned(), None, Some(1_165), 10),
+            herd(Some(11), Some(1_175), 25),
+        ];
+        assert_eq!(one.occupants.iter().map(told).collect::<Vec<_>>(), expected);
+        let lost = one
+            .lost
+            .iter()
+            .map(|one| (one.from.as_nanos(), one.until.as_nanos(), one.to.name.as_str(), one.merged));
+        let expected = [
+            (1_250, 1_251, "NET_RX", false),
+            (1_251, 1_252, "", false),
+            (1_252, 1_255, "thief", false),
+            (1_255, 1_256, "NET_RX", false),
+        ];
+        assert_eq!(lost.collect::<Vec<_>>(), expected);
     }
 
     #[test]
@@ -231,10 +338,11 @@ mod tests {
             (None, Some(at(1_300)), Span::from_nanos(5))
         );
         assert_eq!((one.migrated, one.throttled, one.called), (true, false, Some(at(1_180))));
-        let lost = one.lost.iter().map(|one| (one.from, one.until, one.to.name.as_str()));
-        let expected = [(1_250, 1_251, ""), (1_251, 1_253, "NET_RX"), (1_253, 1_256, "thief")];
-        let expected = expected.map(|(from, until, name)| (at(from), at(until), name));
-        assert_eq!(lost.collect::<Vec<_>>(), expected, "the last one first, and the rest before");
+        let lost = one.lost.iter().map(|one| (one.from, one.until, one.to.name.as_str(), one.merged));
+        let expected =
+            [(1_250, 1_253, "thief", true), (1_253, 1_255, "NET_RX", true), (1_255, 1_256, "", false)];
+        let expected = expected.map(|(from, until, name, merged)| (at(from), at(until), name, merged));
+        assert_eq!(lost.collect::<Vec<_>>(), expected, "nobody knows in which order");
         assert_eq!((one.next_timer, one.stolen), (Some(at(1_140)), Some(Span::from_nanos(30))));
         let names: Vec<_> = one.occupants.iter().map(|one| (one.who.holder, one.who.name.as_str())).collect();
         assert_eq!(names, [(Holder::Thread, "hog"), (Holder::Softirq, "NET_RX")]);
@@ -270,6 +378,15 @@ mod tests {
         };
         assert_eq!(holder(BY_TIMER | REAL_TIME_THREAD), (Holder::Server, "batch".to_owned()));
         assert_eq!(holder(BY_TIMER), (Holder::Thread, "batch".to_owned()));
+    }
+
+    #[test]
+    fn a_thread_of_real_time_priority_is_told_apart() {
+        let bytes =
+            record([1; 18], [7, 1, 0, BY_TIMER, 1, 0, 0, 2], &[(30, 9, 6, "audio"), (20, 8, 0, "cc1")]);
+        let one = parse(&bytes, &mut Interrupts::default()).unwrap();
+        let holders: Vec<_> = one.occupants.iter().map(|one| (one.who.holder, one.who.pid)).collect();
+        assert_eq!(holders, [(Holder::RealTimeThread, Some(9)), (Holder::Thread, Some(8))]);
     }
 
     #[test]

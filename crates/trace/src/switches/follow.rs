@@ -147,13 +147,13 @@ fn wait(one: &mut TracedSleep, waited: Span, switched_in: MonotonicTime, slack: 
     one.woken_by = WokenBy::NotSeen { slack, runnable_known: true };
     let ns = switched_in.since(runnable);
     if !ns.is_zero() {
-        one.occupants.push(Occupant { who: nobody_knows(), ns });
+        one.occupants.push(Occupant { who: nobody_knows(), ns, from: None });
     }
 }
 
 fn add_lost(one: &mut TracedSleep, from: MonotonicTime, until: MonotonicTime) {
     if one.lost.len() < LISTED {
-        one.lost.push(Lost { from, until, to: nobody_knows(), throttled: false });
+        one.lost.push(Lost { from, until, to: nobody_knows(), throttled: false, merged: false });
     } else {
         one.lost_more += 1;
     }
@@ -211,7 +211,7 @@ mod tests {
         let one = &seen[0];
         assert_eq!((runnable(one), one.switched_in, one.cpu), (Some(970), Some(at(1_000)), 1));
         assert_eq!((one.asleep_since, one.asleep_again), (Some(at(100)), Some(at(1_020))));
-        assert_eq!(one.occupants, [Occupant { who: nobody_knows(), ns: Span::from_nanos(30) }]);
+        assert_eq!(one.occupants, [Occupant { who: nobody_knows(), ns: Span::from_nanos(30), from: None }]);
     }
 
     #[test]

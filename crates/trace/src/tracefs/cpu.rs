@@ -31,6 +31,8 @@ pub(super) struct Cpu {
     softirq: Option<u32>,
     /// Whether the thread, an ordinary one, runs ahead of real-time ones that are ready.
     ahead: bool,
+    /// Whether the thread has it by real-time priority.
+    urgent: bool,
     served: Option<Served>,
     /// When the timer's device was last armed after its interrupt.
     rearmed: Option<MonotonicTime>,
@@ -46,7 +48,7 @@ impl Cpu {
     pub(super) fn is_as_known(&mut self, pid: u32) -> bool {
         let known = self.thread.is_some_and(|(thread, _)| thread == pid);
         if !known {
-            (self.thread, self.switched) = (Some((pid, Comm::default())), None);
+            (self.thread, self.switched, self.urgent) = (Some((pid, Comm::default())), None, false);
         }
         known
     }
@@ -64,6 +66,7 @@ impl Cpu {
             (None, None, Some(vector)) => Has::Softirq(vector),
             (None, None, None) => match self.running() {
                 Has::Thread { pid, comm } if self.ahead => Has::Server { pid, comm },
+                Has::Thread { pid, comm } if self.urgent => Has::RealTime { pid, comm },
                 running => running,
             },
         }
@@ -76,10 +79,11 @@ impl Cpu {
 
     /// The thread is left for another; what was entered and not left was not seen to be left, or is a softirq that lost its
     /// CPU, as on PREEMPT_RT.
-    pub(super) fn switch(&mut self, next: u32, comm: Comm, ahead: bool, at: MonotonicTime) {
+    pub(super) fn switch(&mut self, next: u32, comm: Comm, priority: u32, ahead: bool, at: MonotonicTime) {
+        let urgent = next != 0 && !ORDINARY.contains(&priority);
         let (deferred, serving) = (self.deferred.take(), self.serving.take());
         let (thread, switched, rearmed) = (Some((next, comm)), Some(at), self.rearmed);
-        *self = Self { thread, switched, ahead, deferred, serving, rearmed, ..Self::default() };
+        *self = Self { thread, switched, ahead, urgent, deferred, serving, rearmed, ..Self::default() };
     }
 
     /// Whether an ordinary thread gets it that a real-time one would go on with, or one after such a one: the kernel's fair

@@ -213,7 +213,7 @@ impl Follower {
         let What::Switch { state, priority, next, next_comm, next_priority, .. } = event.what else { return };
         let cpu = self.cpus.entry(event.cpu).or_default();
         let ahead = cpu.is_ahead(state, priority, next, next_priority);
-        cpu.switch(next, next_comm, ahead, event.at);
+        cpu.switch(next, next_comm, next_priority, ahead, event.at);
         if let Some(thread) = self.threads.get_mut(&next) {
             thread.gets(event.cpu, event.at, &mut self.interrupts);
         }

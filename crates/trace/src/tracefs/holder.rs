@@ -12,6 +12,11 @@ pub(super) enum Has {
         pid: u32,
         comm: Comm,
     },
+    /// The same, of real-time priority.
+    RealTime {
+        pid: u32,
+        comm: Comm,
+    },
     /// The same, ahead of real-time threads that are ready.
     Server {
         pid: u32,
@@ -29,11 +34,27 @@ impl Has {
     pub(super) fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Thread { pid, comm }, Self::Thread { pid: with, comm: other })
+            | (Self::RealTime { pid, comm }, Self::RealTime { pid: with, comm: other })
             | (Self::Server { pid, comm }, Self::Server { pid: with, comm: other }) => {
                 pid == with || (*pid != 0 && *with != 0 && comm == other && comm[0] != 0)
             }
             _ => self == other,
         }
+    }
+
+    /// Whether both are the same thread, or whatever else it is.
+    pub(super) fn is_one_with(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Thread { pid, .. }, Self::Thread { pid: with, .. })
+            | (Self::RealTime { pid, .. }, Self::RealTime { pid: with, .. })
+            | (Self::Server { pid, .. }, Self::Server { pid: with, .. }) => pid == with,
+            _ => self == other,
+        }
+    }
+
+    /// Whether it is known what it is called.
+    pub(super) const fn has_name(&self) -> bool {
+        !matches!(self, Self::Thread { comm, .. } | Self::RealTime { comm, .. } | Self::Server { comm, .. } if comm[0] == 0)
     }
 
     /// The same to an ordinary thread: those that real-time ones are kept off by are like any other.
@@ -55,6 +76,10 @@ impl Has {
                 let name = String::from_utf8_lossy(name).into_owned();
                 Who { holder: Holder::Thread, pid: Some(pid), name }
             }
+            Self::RealTime { pid, comm } => match (Self::Thread { pid, comm }).named(interrupts) {
+                who if who.holder == Holder::Thread => Who { holder: Holder::RealTimeThread, ..who },
+                nobody => nobody,
+            },
             Self::Server { .. } => match self.to_ordinary().named(interrupts) {
                 who if who.holder == Holder::Thread => Who { holder: Holder::Server, ..who },
                 nobody => nobody,

@@ -2,31 +2,67 @@
 
 use std::collections::VecDeque;
 
-use howlate_model::{Deferred, MonotonicTime, Occupant, Span};
+use howlate_model::{Deferred, MonotonicTime, Occupant, Span, Who};
 
 use super::holder::Has;
 use crate::names::Interrupts;
 
-/// Times that add up, each with whose they were.
+/// Stretches of one wait that are kept in order, the most recent ones; of the others, only how long each name had.
+const KEPT: usize = 96;
+
+/// Who had a CPU in one wait: in order, and what was longer ago by name.
 #[derive(Debug, Default)]
-pub(super) struct Held(Vec<(Has, Span)>);
+pub(super) struct Held {
+    /// Whose, since when.
+    stretches: VecDeque<(Has, MonotonicTime, Span)>,
+    /// Whose, and whether they are several threads of one name.
+    together: Vec<(Has, Span, bool)>,
+}
 
 impl Held {
-    /// Somebody had it for so long.
-    pub(super) fn add(&mut self, holder: Has, ns: Span) {
-        match self.0.iter_mut().find(|(known, _)| known.is_same(&holder)) {
-            Some((known, had)) => {
-                // Its name may have become known.
-                (*known, *had) = (holder, had.plus(ns));
-            }
-            None => self.0.push((holder, ns)),
+    /// Somebody had it since `from` for so long.
+    pub(super) fn add(&mut self, holder: Has, from: MonotonicTime, ns: Span) {
+        if ns.is_zero() {
+            return;
+        }
+        match self.stretches.back_mut().filter(|(known, ..)| known.is_one_with(&holder)) {
+            Some(last) => *last = (holder, last.1, last.2.plus(ns)),
+            None => self.stretches.push_back((holder, from, ns)),
+        }
+        if self.stretches.len() > KEPT
+            && let Some((holder, _, ns)) = self.stretches.pop_front()
+        {
+            self.forget_when(holder, ns);
         }
     }
 
-    /// All that took time, by name.
+    fn forget_when(&mut self, holder: Has, ns: Span) {
+        match self.together.iter_mut().find(|(known, ..)| known.is_same(&holder)) {
+            Some((known, had, several)) => {
+                *several |= !known.is_one_with(&holder);
+                // Its name may have become known.
+                (*known, *had) = (holder, had.plus(ns));
+            }
+            None => self.together.push((holder, ns, false)),
+        }
+    }
+
+    /// All of them, by name: first those of which it is not kept when they were.
     pub(super) fn named(&self, interrupts: &mut Interrupts) -> Vec<Occupant> {
-        let took_time = self.0.iter().filter(|(_, ns)| !ns.is_zero());
-        took_time.map(|(who, ns)| Occupant { who: who.named(interrupts), ns: *ns }).collect()
+        let mut all = Vec::new();
+        for (holder, ns, several) in &self.together {
+            let who = holder.named(interrupts);
+            let pid = who.pid.filter(|_| !several);
+            all.push(Occupant { who: Who { pid, ..who }, ns: *ns, from: None });
+        }
+        for (holder, from, ns) in &self.stretches {
+            // A thread whose name was not seen at first may have been seen since.
+            let known = self.stretches.iter().map(|(other, ..)| other);
+            let named = known.filter(|other| other.has_name()).find(|other| other.is_one_with(holder));
+            let who = named.unwrap_or(holder).named(interrupts);
+            all.push(Occupant { who, ns: *ns, from: Some(*from) });
+        }
+        all
     }
 }
 
@@ -81,10 +117,36 @@ impl Deferral {
         let mut held = Held::default();
         for (holder, until) in &self.stretches {
             let until = (*until).min(served);
-            held.add(*holder, until.since(from));
+            held.add(*holder, from, until.since(from));
             from = from.max(until);
         }
         let (interrupt, interrupted) = (self.interrupt, self.interrupted.named(names));
         Deferred { interrupt, interrupted, occupants: held.named(names) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn comm(name: &str) -> [u8; 16] {
+        let mut comm = [0; 16];
+        comm[..name.len()].copy_from_slice(name.as_bytes());
+        comm
+    }
+
+    /// A herd of three by turns, each 1 ns: more stretches than are kept.
+    #[test]
+    fn what_is_too_long_ago_has_a_length_and_no_pid_where_it_was_several() {
+        let mut held = Held::default();
+        for number in 0..110u32 {
+            let pid = 10 + number % 3;
+            let from = MonotonicTime::from_nanos(i64::from(number));
+            held.add(Has::Thread { pid, comm: comm("herd") }, from, Span::from_nanos(1));
+        }
+        let all = held.named(&mut Interrupts::default());
+        assert_eq!(all.len(), 1 + KEPT);
+        assert_eq!((all[0].from, all[0].who.pid, all[0].ns), (None, None, Span::from_nanos(14)));
+        assert_eq!((all[1].from, all[1].who.pid), (Some(MonotonicTime::from_nanos(14)), Some(12)));
     }
 }

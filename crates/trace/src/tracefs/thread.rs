@@ -1,9 +1,10 @@
 //! A thread that is followed, from sleep to sleep. Pure.
 
-use howlate_model::{Asleep, Expiry, Lost, MonotonicTime, Occupant, TracedSleep, Who, WokenBy};
+use howlate_model::{Asleep, Expiry, MonotonicTime, TracedSleep, Who, WokenBy};
 
 use super::holder::Has;
 use super::occupancy::Held;
+use crate::loss::Loss;
 use crate::names::Interrupts;
 
 /// Stretches without CPU of one wake-up that are listed.
@@ -38,6 +39,8 @@ pub(super) struct FollowedThread {
     /// When it lost its CPU, while it has none, and who has had that since.
     off_since: Option<MonotonicTime>,
     off: Held,
+    /// How many such stretches are listed.
+    losses: usize,
 }
 
 impl FollowedThread {
@@ -56,6 +59,7 @@ impl FollowedThread {
             woken_on: None,
             off_since: None,
             off: Held::default(),
+            losses: 0,
         }
     }
 
@@ -76,10 +80,10 @@ impl FollowedThread {
 
     /// Somebody had the CPU that it waits for up to now.
     pub(super) fn charge(&mut self, holder: Has, until: MonotonicTime) {
-        let ns = until.since(self.accounted);
+        let (from, ns) = (self.accounted, until.since(self.accounted));
         self.accounted = self.accounted.max(until);
         let held = if self.is_off() { &mut self.off } else { &mut self.waited };
-        held.add(if self.real_time { holder } else { holder.to_ordinary() }, ns);
+        held.add(if self.real_time { holder } else { holder.to_ordinary() }, from, ns);
     }
 
     /// It sleeps from now on.
@@ -183,20 +187,17 @@ impl FollowedThread {
         (self.cpu, self.accounted) = (cpu, at);
     }
 
-    /// It has a CPU again. In what order others had it meanwhile is not kept, and what is not accounted for was nobody's that
-    /// was seen.
+    /// It has a CPU again. What is not accounted for was nobody's that was seen.
     fn goes_on(&mut self, at: MonotonicTime, names: &mut Interrupts) {
         self.charge(Has::NotSeen, at);
-        let (Some(mut from), Some(sleep)) = (self.off_since.take(), &mut self.sleep) else { return };
-        if sleep.lost.len() >= LISTED {
+        let (Some(from), Some(sleep)) = (self.off_since.take(), &mut self.sleep) else { return };
+        if self.losses >= LISTED {
             sleep.lost_more += 1;
             return;
         }
-        for Occupant { who: to, ns } in self.off.named(names) {
-            let until = from.plus(ns);
-            sleep.lost.push(Lost { from, until, to, throttled: false });
-            from = until;
-        }
+        self.losses += 1;
+        let loss = Loss { from, until: at, throttled: false };
+        sleep.lost.extend(loss.split_by(self.off.named(names)));
     }
 
     /// It meets a page that is not there.

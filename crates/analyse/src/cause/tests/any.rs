@@ -20,8 +20,13 @@ fn any_who() -> impl Strategy<Value = Who> {
     })
 }
 
+fn any_occupant() -> impl Strategy<Value = Occupant> {
+    let all = (any_who(), 0..2_000u64, proptest::option::of(any_time()));
+    all.prop_map(|(who, ns, from)| Occupant { who, ns: span(ns), from })
+}
+
 fn any_deferred() -> impl Strategy<Value = Deferred> {
-    let occupant = (any_who(), 0..2_000u64).prop_map(|(who, ns)| Occupant { who, ns: span(ns) });
+    let occupant = any_occupant();
     let all = (any_time(), any_who(), proptest::collection::vec(occupant, 0..4));
     all.prop_map(|(interrupt, interrupted, occupants)| Deferred { interrupt, interrupted, occupants })
 }
@@ -61,7 +66,7 @@ prop_compose! {
     /// Anything a tracer could say, however little sense it makes.
     fn any_traced()(woken_by in any_woken(),
                     times in (any_time(), any_time(), proptest::option::of(any_time()), proptest::option::of(any_time()), proptest::option::of(any_time())),
-                    occupants in proptest::collection::vec((any_who(), 0..2_000u64), 0..5),
+                    occupants in proptest::collection::vec(any_occupant(), 0..5),
                     lost in proptest::collection::vec((any_time(), any_time(), any_who(), any::<bool>()), 0..3),
                     first_fault in proptest::option::of(any_time()),
                     flags in any::<(bool, bool, bool, bool)>()) -> TracedSleep {
@@ -72,7 +77,7 @@ prop_compose! {
             woken_by,
             waking: times.0,
             runnable: times.1,
-            occupants: occupants.into_iter().map(|(who, ns)| Occupant { who, ns: span(ns) }).collect(),
+            occupants,
             unnamed: Span::ZERO,
             switched_in: times.3,
             cpu: 0,
@@ -82,7 +87,7 @@ prop_compose! {
             called: times.4,
             next_timer: times.2,
             stolen: times.3.map(|time| time.since(at(0))),
-            lost: lost.into_iter().map(|(from, until, to, throttled)| Lost { from, until, to, throttled }).collect(),
+            lost: lost.into_iter().map(|(from, until, to, throttled)| Lost { from, until, to, throttled, merged: false }).collect(),
             lost_more: 0,
             first_fault,
             asleep_again: times.4,
@@ -106,7 +111,7 @@ proptest! {
         let total: u64 = occupants.iter().map(|one| one.1).sum();
         let mut one = timely();
         one.switched_in = Some(one.runnable.plus(span(total)));
-        one.occupants = occupants.iter().map(|(who, ns)| Occupant { who: who.clone(), ns: span(*ns) }).collect();
+        one.occupants = occupants.iter().map(|(who, ns)| Occupant { who: who.clone(), ns: span(*ns), from: None }).collect();
         let wakeup = Wakeup { ran: at(2_000), ..WAKEUP };
         let known = decompose(wakeup, None, &[one], false).unwrap();
         let waited: Vec<_> = known.wakeup.parts.iter().filter(|one| one.cause.part == Part::Waiting).collect();

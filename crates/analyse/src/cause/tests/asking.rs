@@ -64,7 +64,13 @@ fn whoever_kept_a_thread_from_asking_is_charged_with_it() {
     let wakeup = Wakeup { expected: at(1_000), ran: at(1_240) };
     let mut earlier = TracedSleep { asleep_again: Some(at(1_040)), asleep_since: Some(at(1)), ..timely() };
     (earlier.waking, earlier.runnable, earlier.switched_in) = (at(700), at(710), Some(at(720)));
-    earlier.lost = vec![Lost { from: at(900), until: at(1_030), to: thread(9, "rival"), throttled: false }];
+    earlier.lost = vec![Lost {
+        from: at(900),
+        until: at(1_030),
+        to: thread(9, "rival"),
+        throttled: false,
+        merged: false,
+    }];
     // Where others had its CPU besides, of whom nothing is known, the rest was not its own doing either.
     for (lost_more, rest) in [(0, CauseKind::LateArming), (1, CauseKind::Undetermined)] {
         let mut joiner = Joiner::new(false).keeping();

@@ -9,7 +9,7 @@ fn holed(part: Part, stolen: Option<u64>) -> Vec<(Part, CauseKind, String, u64)>
     let mut one = TracedSleep { stolen: stolen.map(span), ..timely() };
     let late = |time: MonotonicTime| at(time.as_nanos() + HOLE);
     let net = Who { holder: Holder::Softirq, pid: None, name: "NET_RX".into() };
-    one.occupants = vec![Occupant { who: net, ns: span(50) }];
+    one.occupants = vec![Occupant { who: net, ns: span(50), from: None }];
     match part {
         Part::WakeUp => (one.runnable, one.switched_in) = (late(one.runnable), one.switched_in.map(late)),
         Part::Waiting => {
@@ -100,7 +100,7 @@ fn the_usual_way_and_other_threads_stay_what_they_are() {
     let bare = TracedSleep { stolen: None, ..usual.clone() };
     assert_eq!(kinds(&usual, 101_200), kinds(&bare, 101_200), "100 µs to return");
     assert_ne!(kinds(&usual, 101_201), kinds(&bare, 101_201));
-    let hog = Occupant { who: thread(9, "hog"), ns: span(50) };
+    let hog = Occupant { who: thread(9, "hog"), ns: span(50), from: None };
     let waited = TracedSleep { occupants: vec![hog], ..usual };
     assert_eq!(kinds(&waited, 1_240)[5], CauseKind::Thread);
 }
@@ -110,8 +110,8 @@ fn many_short_softirqs_among_others_are_no_hole() {
     let net = Who { holder: Holder::Softirq, pid: None, name: "NET_RX".into() };
     let kind = |hogs: u64| {
         let occupants = vec![
-            Occupant { who: net.clone(), ns: span(4_000_000) },
-            Occupant { who: thread(9, "hog"), ns: span(hogs) },
+            Occupant { who: net.clone(), ns: span(4_000_000), from: None },
+            Occupant { who: thread(9, "hog"), ns: span(hogs), from: None },
         ];
         let ends = at(1_150 + 4_000_000 + i64::try_from(hogs).unwrap());
         let one = TracedSleep { occupants, switched_in: Some(ends), stolen: Some(Span::ZERO), ..timely() };

@@ -65,7 +65,7 @@ fn notified() -> TracedSleep {
     let mut one = timely();
     one.woken_by = WokenBy::Other(thread(3, "sender"));
     (one.waking, one.runnable) = (at(1_090), at(1_090));
-    one.occupants = vec![Occupant { who: idle(), ns: span(110) }];
+    one.occupants = vec![Occupant { who: idle(), ns: span(110), from: None }];
     one
 }
 

@@ -54,7 +54,7 @@ fn timely() -> TracedSleep {
         }),
         waking: at(1_135),
         runnable: at(1_150),
-        occupants: vec![Occupant { who: idle(), ns: span(50) }],
+        occupants: vec![Occupant { who: idle(), ns: span(50), from: None }],
         unnamed: Span::ZERO,
         switched_in: Some(at(1_200)),
         cpu: 1,

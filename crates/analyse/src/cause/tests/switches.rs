@@ -11,7 +11,7 @@ fn switched(runnable: Option<i64>, slack: u64) -> TracedSleep {
         woken_by: WokenBy::NotSeen { slack: span(slack), runnable_known: runnable.is_some() },
         waking: runnable_at,
         runnable: runnable_at,
-        occupants: (!ns.is_zero()).then_some(Occupant { who: nobody, ns }).into_iter().collect(),
+        occupants: (!ns.is_zero()).then_some(Occupant { who: nobody, ns, from: None }).into_iter().collect(),
         ..timely()
     }
 }

@@ -23,7 +23,10 @@ fn timers_served_after_ours_are_no_part_of_our_wake_up() {
     let mut one = timely();
     (one.next_timer, one.runnable, one.switched_in) = (Some(at(1_140)), at(1_350), Some(at(1_400)));
     let net = Who { holder: Holder::Softirq, pid: None, name: "NET_RX".into() };
-    one.occupants = vec![Occupant { who: net, ns: span(20) }, Occupant { who: idle(), ns: span(30) }];
+    one.occupants = vec![
+        Occupant { who: net, ns: span(20), from: None },
+        Occupant { who: idle(), ns: span(30), from: None },
+    ];
     let wakeup = Wakeup { ran: at(1_440), ..WAKEUP };
     let rest = [
         (Part::WakeUp, CauseKind::Kernel, "", 10),
@@ -125,9 +128,14 @@ fn a_timer_left_to_a_thread_waits_behind_whoever_has_the_cpu() {
         Occupant {
             who: Who { holder: Holder::Interrupt, pid: None, name: "local_timer".into() },
             ns: span(10),
+            from: None,
         },
-        Occupant { who: thread(9, "hog"), ns: span(70) },
-        Occupant { who: Who { holder: Holder::Softirq, pid: None, name: "HRTIMER".into() }, ns: span(8) },
+        Occupant { who: thread(9, "hog"), ns: span(70), from: None },
+        Occupant {
+            who: Who { holder: Holder::Softirq, pid: None, name: "HRTIMER".into() },
+            ns: span(8),
+            from: None,
+        },
     ];
     let deferred = Deferred { interrupt: at(1_100), interrupted: thread(9, "hog"), occupants };
     one.woken_by = WokenBy::Timer(Expiry {
@@ -142,7 +150,7 @@ fn a_timer_left_to_a_thread_waits_behind_whoever_has_the_cpu() {
         rearmed: None,
     });
     (one.waking, one.runnable) = (at(1_195), at(1_195));
-    one.occupants = vec![Occupant { who: thread(15, "ktimers/0"), ns: span(5) }];
+    one.occupants = vec![Occupant { who: thread(15, "ktimers/0"), ns: span(5), from: None }];
     let known = decompose(WAKEUP, None, &[one], false).unwrap();
     whole(&known, WAKEUP);
     let found = known

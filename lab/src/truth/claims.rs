@@ -1,0 +1,221 @@
+//! What a recording claims of its worst wake-ups, held against the witness.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::witness::{Holder, Stretch, Witness};
+
+/// Microseconds that a border may differ: the witness's clock readings are cut to microseconds, and come before or after the
+/// tracer's own at the same event.
+const NEAR: i64 = 2;
+/// Shorter parts have no place within that.
+const SHORT: i64 = 3 * NEAR;
+
+/// What is claimed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Claim {
+    Sums,
+    Names,
+    Pids,
+    Positions,
+    Merged,
+    Explained,
+    Counts,
+}
+
+impl Claim {
+    pub const ALL: [Self; 7] =
+        [Self::Sums, Self::Names, Self::Pids, Self::Positions, Self::Merged, Self::Explained, Self::Counts];
+
+    /// In words, and the share that must be right.
+    pub const fn told(self) -> (&'static str, f64) {
+        match self {
+            Self::Sums => ("parts follow each other and add up to the lateness", 1.0),
+            Self::Names => ("who had the CPU, by name", 0.995),
+            Self::Pids => ("which thread it was", 0.99),
+            Self::Positions => ("when it began and ended, within 2 µs", 0.99),
+            Self::Merged => ("how long each had of what is only known together", 0.99),
+            Self::Explained => ("no part of a wait is without a name that the witness has", 0.99),
+            Self::Counts => ("planned wake-ups happened or were missed", 1.0),
+        }
+    }
+}
+
+/// How often a claim was tried, and how often it was right.
+#[derive(Clone, Debug, Default)]
+pub struct Score {
+    pub tried: u64,
+    pub right: u64,
+    /// The first ones that were wrong.
+    pub wrong: Vec<String>,
+}
+
+/// The scores of all claims.
+pub type Scores = BTreeMap<Claim, Score>;
+
+/// Wrong ones that are shown.
+const SHOWN: usize = 5;
+
+pub fn score(scores: &mut Scores, claim: Claim, right: bool, what: impl FnOnce() -> String) {
+    let score = scores.entry(claim).or_default();
+    score.tried += 1;
+    score.right += u64::from(right);
+    if !right && score.wrong.len() < SHOWN {
+        score.wrong.push(what());
+    }
+}
+
+/// A part of a wake-up, in microseconds.
+#[derive(Debug)]
+struct Part<'a> {
+    part: &'a str,
+    kind: &'a str,
+    name: &'a str,
+    pid: Option<u32>,
+    from: i64,
+    until: i64,
+    merged: bool,
+}
+
+/// Judges every one of the worst wake-ups in the `why` lines of a recording.
+pub fn judge(recording: &str, witness: &Witness, scores: &mut Scores) {
+    for line in recording.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
+        let worst = line["why"]["ledger"]["worst"].as_array().cloned().unwrap_or_default();
+        worst.iter().for_each(|one| wakeup(one, witness, scores));
+    }
+}
+
+fn nanos(value: &Value) -> i64 {
+    value.as_i64().unwrap_or_default()
+}
+
+fn wakeup(one: &Value, witness: &Witness, scores: &mut Scores) {
+    let parts = one["parts"].as_array().cloned().unwrap_or_default();
+    let (at, latency) = (nanos(&one["at_ns"]), nanos(&one["latency_ns"]));
+    let mut cursor = at - latency;
+    let follows = parts.iter().all(|part| {
+        let is_next = nanos(&part["from_ns"]) == cursor && nanos(&part["ns"]) > 0;
+        cursor += nanos(&part["ns"]);
+        is_next
+    });
+    score(scores, Claim::Sums, follows && cursor == at, || one.to_string());
+    let cpu = one["cpu"].as_u64().and_then(|cpu| u32::try_from(cpu).ok());
+    // Before its buffer begins, the witness saw nothing.
+    let of_cpu = cpu.and_then(|cpu| witness.cpus.get(&cpu)).map_or(&[][..], Vec::as_slice);
+    let begins = of_cpu.first().map_or(i64::MAX, |first| first.from);
+    if (at - latency) / 1_000 <= begins {
+        return;
+    }
+    let parts: Vec<Part<'_>> = parts.iter().map(read).filter(Part::is_of_others).collect();
+    for (number, part) in parts.iter().enumerate().filter(|(_, part)| !part.merged) {
+        let joins = |other: Option<&Part<'_>>, from: bool| {
+            other.is_some_and(|other| if from { other.until == part.from } else { other.from == part.until })
+        };
+        let before = number.checked_sub(1).and_then(|number| parts.get(number));
+        let inner = (joins(before, true), joins(parts.get(number + 1), false));
+        alone(part, inner, of_cpu, witness, scores);
+    }
+    merged(&parts, of_cpu, witness, scores);
+}
+
+fn read(part: &Value) -> Part<'_> {
+    let from = nanos(&part["from_ns"]);
+    let text = |name: &str| part[name].as_str().unwrap_or_default();
+    Part {
+        part: text("part"),
+        kind: text("kind"),
+        name: text("name"),
+        pid: part["pid"].as_u64().and_then(|pid| u32::try_from(pid).ok()),
+        from: from / 1_000,
+        until: (from + nanos(&part["ns"])) / 1_000,
+        merged: part["merged"] == true,
+    }
+}
+
+impl Part<'_> {
+    /// Whether it is of a time in which others had the CPU.
+    fn is_of_others(&self) -> bool {
+        let names_somebody = matches!(self.kind, "thread" | "interrupt" | "softirq");
+        let is_nobodys = matches!(self.kind, "unexplained" | "undetermined" | "others");
+        matches!(self.part, "waiting" | "lost_again") && (names_somebody || is_nobodys)
+    }
+
+    fn is(&self, holder: &Holder, witness: &Witness) -> bool {
+        match holder {
+            Holder::Thread { pid, .. } => self.kind == "thread" && witness.is_called(*pid, self.name),
+            Holder::Interrupt(name) => self.kind == "interrupt" && self.name == name,
+            Holder::Softirq(name) => self.kind == "softirq" && self.name == name,
+            Holder::Unknown => false,
+        }
+    }
+}
+
+fn overlap(stretch: &Stretch, from: i64, until: i64) -> i64 {
+    (stretch.until.min(until) - stretch.from.max(from)).max(0)
+}
+
+/// A part of one stretch; `inner`: whether it joins others at its beginning, and at its end. At the border of a wait, whoever had
+/// the CPU had it before or after as well.
+fn alone(part: &Part<'_>, inner: (bool, bool), all: &[Stretch], witness: &Witness, scores: &mut Scores) {
+    if part.until - part.from < SHORT {
+        return;
+    }
+    let first = all.partition_point(|one| one.until <= part.from);
+    let met: Vec<&Stretch> = all[first..].iter().take_while(|one| one.from < part.until).collect();
+    let had = |one: &&&Stretch| overlap(one, part.from, part.until);
+    let Some(most) = met.iter().max_by_key(had) else { return };
+    let what = || format!("{part:?}, the witness: {met:?}");
+    // What the witness does not know it cannot say.
+    if part.kind == "others" || met.iter().any(|one| one.holder == Holder::Unknown) {
+        return;
+    }
+    let is_named = matches!(part.kind, "thread" | "interrupt" | "softirq");
+    score(scores, Claim::Explained, is_named, what);
+    if !is_named {
+        return;
+    }
+    let right = part.is(&most.holder, witness);
+    score(scores, Claim::Names, right, what);
+    if let (true, Some(pid), Holder::Thread { pid: known, .. }) = (right, part.pid, &most.holder) {
+        score(scores, Claim::Pids, pid == *known, what);
+    }
+    let begins = if inner.0 { (part.from - most.from).abs() } else { most.from - part.from };
+    let ends = if inner.1 { (part.until - most.until).abs() } else { part.until - most.until };
+    score(scores, Claim::Positions, begins <= NEAR && ends <= NEAR, what);
+}
+
+/// What is only known together, by name, against what the witness has of each between the first and the last of it, less what
+/// was placed there.
+fn merged(parts: &[Part<'_>], all: &[Stretch], witness: &Witness, scores: &mut Scores) {
+    let together: Vec<&Part<'_>> = parts.iter().filter(|part| part.merged).collect();
+    let Some((from, until)) =
+        together.first().zip(together.last()).map(|(first, last)| (first.from, last.until))
+    else {
+        return;
+    };
+    if all.iter().any(|one| one.holder == Holder::Unknown && overlap(one, from, until) > 0) {
+        return;
+    }
+    let mut claimed: BTreeMap<(&str, &str), i64> = BTreeMap::new();
+    for part in parts.iter().filter(|part| part.from >= from && part.until <= until) {
+        *claimed.entry((part.kind, part.name)).or_default() += part.until - part.from;
+    }
+    for part in together.iter().filter(|part| part.kind != "others") {
+        let Some(claimed) = claimed.remove(&(part.kind, part.name)) else { continue };
+        let of_it = all.iter().filter(|one| part.is(&one.holder, witness) && overlap(one, from, until) > 0);
+        // Which of its names a thread had then, the witness does not know.
+        let renamed =
+            |one: &Stretch| matches!(one.holder, Holder::Thread { pid, .. } if witness.was_renamed(pid));
+        if of_it.clone().any(renamed) {
+            continue;
+        }
+        let stretches: Vec<i64> = of_it.map(|one| overlap(one, from, until)).collect();
+        let had: i64 = stretches.iter().sum();
+        let borders = i64::try_from(stretches.len()).unwrap_or(i64::MAX) + 1;
+        score(scores, Claim::Merged, (had - claimed).abs() <= NEAR * borders, || {
+            let seen: Vec<_> = all.iter().filter(|one| overlap(one, from, until) > 0).take(20).collect();
+            format!("{part:?}: {claimed} µs claimed, {had} µs in {borders} seen of {until}: {seen:?}")
+        });
+    }
+}

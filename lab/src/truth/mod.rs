@@ -1,0 +1,139 @@
+//! `cargo xtask truth`: what howlate claims, held against witnesses that are not its own.
+//!
+//! Threads that howlate knows nothing of contend with the ones that it measures: of different names, several of one name, and
+//! more names than a record has room for. Meanwhile the kernel writes into a trace instance of this program's own who had each
+//! CPU. Every part of the worst wake-ups of every turn is then looked up there.
+
+mod claims;
+mod rivals;
+mod witness;
+
+use std::io;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+use std::time::Duration;
+
+use claims::{Claim, Scores, judge, score};
+use rivals::Rivals;
+use serde_json::Value;
+use witness::Instance;
+
+use crate::bench::built;
+
+/// One attack: what is measured, beside whom.
+struct Attack {
+    name: &'static str,
+    options: &'static [&'static str],
+    rivals: fn() -> Rivals,
+}
+
+const PERIOD: Duration = Duration::from_millis(2);
+
+const ATTACKS: [Attack; 5] = [
+    Attack {
+        name: "ordinary threads beside three others of different names",
+        options: &["--policy", "other"],
+        rivals: || Rivals::ordinary(&["rival-a", "rival-b", "rival-c"]),
+    },
+    Attack {
+        name: "ordinary threads beside four of one name",
+        options: &["--policy", "other"],
+        rivals: || Rivals::ordinary(&["herd", "herd", "herd", "herd"]),
+    },
+    Attack {
+        name: "ordinary threads beside fourteen names",
+        options: &["--policy", "other"],
+        rivals: || {
+            Rivals::ordinary(&[
+                "n01", "n02", "n03", "n04", "n05", "n06", "n07", "n08", "n09", "n10", "n11", "n12", "n13",
+                "n14",
+            ])
+        },
+    },
+    Attack {
+        name: "real-time threads below two of one name",
+        options: &["--policy", "fifo:50"],
+        rivals: || Rivals::real_time(&["above", "above"]),
+    },
+    Attack {
+        name: "ordinary threads, tracefs",
+        options: &["--policy", "other", "--tracer", "tracefs"],
+        rivals: || Rivals::ordinary(&["rival-a", "herd", "herd"]),
+    },
+];
+
+/// Runs every attack `--times`, each for `--for` seconds; prints the table; status 1 where a limit is broken.
+pub fn run(words: &[&str]) -> ExitCode {
+    let number = |name: &str, otherwise: u64| {
+        let place = words.iter().position(|word| *word == name);
+        place.and_then(|place| words.get(place + 1)).map_or(Some(otherwise), |word| word.parse().ok())
+    };
+    let (Some(times), Some(seconds)) = (number("--times", 3), number("--for", 4)) else {
+        eprintln!("error: write `cargo xtask truth [--times N] [--for SECONDS]`");
+        return ExitCode::from(2);
+    };
+    let attacked = built().and_then(|program| attacks(&program, times, seconds));
+    match attacked {
+        Ok(scores) => table(&scores),
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn attacks(program: &Path, times: u64, seconds: u64) -> io::Result<Scores> {
+    let mut scores = Scores::new();
+    for time in 0..times {
+        for attack in &ATTACKS {
+            eprintln!("{} of {times}: {}", time + 1, attack.name);
+            once(program, attack, seconds, &mut scores)?;
+        }
+    }
+    Ok(scores)
+}
+
+fn once(program: &Path, attack: &Attack, seconds: u64, scores: &mut Scores) -> io::Result<()> {
+    let folder = tempfile::tempdir()?;
+    let recording = folder.path().join("run.jsonl");
+    let instance = Instance::create("witness-truth")?;
+    let rivals = (attack.rivals)();
+    let mut measuring = Command::new(program);
+    let (duration, period) = (format!("{seconds}s"), format!("{}us", PERIOD.as_micros()));
+    measuring.args(["cyclic", "--why", "--quiet", "--no-save", "--json", "--rounds", "4"]);
+    measuring.args(["--duration", &duration, "--period", &period]).args(attack.options);
+    let output = measuring.arg("--out").arg(&recording).output()?;
+    drop(rivals);
+    let witness = instance.read()?;
+    let Ok(result) = serde_json::from_slice::<Value>(&output.stdout) else {
+        return Err(io::Error::other(String::from_utf8_lossy(&output.stderr).into_owned()));
+    };
+    let planned = u128::from(seconds) * 1_000_000_000 / PERIOD.as_nanos();
+    for one in result["results"].as_array().into_iter().flatten() {
+        let told = one["count"].as_u64().zip(one["missed_periods"].as_u64());
+        let counted = told.map_or(0, |(count, missed)| u128::from(count) + u128::from(missed));
+        score(scores, Claim::Counts, counted == planned, || format!("{counted} of {planned} planned"));
+    }
+    judge(&std::fs::read_to_string(&recording)?, &witness, scores);
+    Ok(())
+}
+
+/// Claim by claim; whether all limits hold.
+fn table(scores: &Scores) -> ExitCode {
+    println!("{:<60} {:>8} {:>8} {:>7} {:>8} {:>8}", "claim", "tried", "right", "wrong", "%", "at least");
+    let mut holds = true;
+    for claim in Claim::ALL {
+        let (words, least) = claim.told();
+        let score = scores.get(&claim).cloned().unwrap_or_default();
+        let share = if score.tried == 0 { 1.0 } else { score.right as f64 / score.tried as f64 };
+        holds &= share >= least;
+        let wrong = score.tried - score.right;
+        let (share, least) = (share * 100.0, least * 100.0);
+        println!("{words:<60} {:>8} {:>8} {wrong:>7} {share:>8.2} {least:>8.1}", score.tried, score.right);
+        score.wrong.iter().for_each(|one| eprintln!("  wrong: {one}"));
+    }
+    if holds { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+#[cfg(test)]
+mod tests;

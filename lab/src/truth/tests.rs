@@ -1,0 +1,34 @@
+//! A short attack on the program of this build.
+
+use howlate_testing::skip;
+
+use super::*;
+
+#[test]
+fn what_is_claimed_is_what_the_kernel_wrote() {
+    let mut program = std::env::current_exe().unwrap();
+    program.pop();
+    let program = program.with_file_name("howlate");
+    if !program.exists() {
+        return skip("the program is not built beside this test");
+    }
+    if !Instance::can_be_had() {
+        return skip("no trace instance can be had (root, and tracefs mounted)");
+    }
+    let mut scores = Scores::new();
+    once(&program, &ATTACKS[1], 2, &mut scores).unwrap();
+    let tried = |claim: Claim| scores.get(&claim).cloned().unwrap_or_default();
+    // Where no tracer but the accounts can be had, nobody is named.
+    if tried(Claim::Sums).tried == 0 {
+        return skip("nothing was traced");
+    }
+    for claim in [Claim::Sums, Claim::Counts] {
+        assert_eq!(tried(claim).wrong, Vec::<String>::new(), "{claim:?}");
+    }
+    for claim in [Claim::Names, Claim::Pids, Claim::Positions] {
+        let score = tried(claim);
+        // A short run has few parts: one may be wrong.
+        let wrong = score.tried - score.right;
+        assert!(wrong <= 1 + score.tried / 50, "{claim:?}: {score:?}");
+    }
+}
