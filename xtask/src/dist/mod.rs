@@ -88,9 +88,12 @@ fn built(targets: &[&Target], root: &Path, target: &Path, out: &Path) -> io::Res
         let files = files::all(root, &pages, program)?;
         made.push(tar::write(out, one.architecture, &files)?);
         made.push(deb::write(out, one.architecture, &files)?);
+        made.push(deb::write_development(out, &files)?);
     }
     made.push(sbom::write(out)?);
     made.sort();
+    // The package with the header is that of every architecture.
+    made.dedup();
     Ok(made)
 }
 
