@@ -10,6 +10,7 @@
  * Where the program knows the time that it asked for: howlate_wake_at(&loop, nanoseconds of CLOCK_MONOTONIC).
  * Under howlate, a turn costs two readings of a clock and an entry in a ring of shared memory: no system call, no lock.
  * Without howlate, each call is one branch. A loop belongs to one thread at a time; a fork gives each side its own.
+ * In C++, howlate::turn turn{loop}; begins one that is done where `turn` ends, whichever way that is left.
  * Linux, C99 or C++17, GCC or clang; nothing to link. With -std=c99, include it before the C library's headers.
  * SPDX-License-Identifier: MIT OR Apache-2.0
  */
@@ -25,7 +26,10 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-#ifndef __cplusplus
+#ifdef __cplusplus
+#define HOWLATE_AS(type, value) static_cast<type>(value)
+#else
+#define HOWLATE_AS(type, value) ((type)(value))
 extern long syscall(long number, ...); /* POSIX alone does not declare it */
 #endif
 /* The memory: a head, then rings. Sizes in bytes; places in words of 64 bits, from the head's or the ring's first. */
@@ -36,6 +40,9 @@ struct howlate {
     uint64_t **own; /* a page that a fork empties: where this process has its ring; NULL without howlate */
     char name[HOWLATE_LETTERS];
     uint64_t period, expected, woke, written, read, ticks;
+#ifdef __cplusplus
+    class turn;
+#endif
 };
 
 /* The time; in ticks of the processor where howlate says that CLOCK_MONOTONIC is made of them. */
@@ -48,19 +55,19 @@ static inline uint64_t howlate_now(uint64_t ticks)
 #endif
     (void)ticks;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    return HOWLATE_AS(uint64_t, now.tv_sec) * 1000000000u + HOWLATE_AS(uint64_t, now.tv_nsec);
 }
 
 static inline uint64_t *howlate_map(size_t length, int flags, int file, uint64_t offset)
 {
-    void *at = mmap(NULL, length, PROT_READ | PROT_WRITE, flags, file, (off_t)offset);
-    return at == MAP_FAILED ? NULL : (uint64_t *)at;
+    void *at = mmap(NULL, length, PROT_READ | PROT_WRITE, flags, file, HOWLATE_AS(off_t, offset));
+    return at == MAP_FAILED ? NULL : HOWLATE_AS(uint64_t *, at);
 }
 
 /* Takes a ring of the memory behind `file`; NULL when none is left, or that is no memory of howlate. */
 static inline uint64_t *howlate_ring(struct howlate *loop, int file)
 {
-    const off_t length = HOWLATE_FIRST + (off_t)(HOWLATE_RINGS + HOWLATE_LOCKED) * HOWLATE_RING;
+    const off_t length = HOWLATE_FIRST + HOWLATE_AS(off_t, HOWLATE_RINGS + HOWLATE_LOCKED) * HOWLATE_RING;
     uint64_t *head = lseek(file, 0, SEEK_END) == length ? howlate_map(4096, MAP_SHARED, file, 0) : NULL;
     uint64_t *ring = NULL, number, page;
     if (head && head[HOWLATE_MAGIC] == UINT64_C(0x316574616c776f68)) {
@@ -83,8 +90,8 @@ static inline void howlate_join(struct howlate *loop)
     uint64_t **own = loop->own, *ring = file ? howlate_ring(loop, atoi(file)) : NULL;
     loop->own = NULL;
     if (ring && !own) /* 0x20, 18: MAP_ANONYMOUS, MADV_WIPEONFORK, which POSIX alone does not declare */
-        own = (uint64_t **)(void *)howlate_map(4096, MAP_PRIVATE | 0x20, -1, 0);
-    if (!ring || !own || syscall(SYS_madvise, own, (size_t)4096, 18) != 0)
+        own = HOWLATE_AS(uint64_t **, HOWLATE_AS(void *, howlate_map(4096, MAP_PRIVATE | 0x20, -1, 0)));
+    if (!ring || !own || syscall(SYS_madvise, own, HOWLATE_AS(size_t, 4096), 18) != 0)
         return;
     memcpy(&ring[HOWLATE_NAME], loop->name, HOWLATE_LETTERS);
     ring[HOWLATE_PERIOD] = loop->period;
@@ -101,7 +108,7 @@ static inline void howlate_put(struct howlate *loop, uint64_t done)
     if (!ring)
         return;
     if (!loop->written) /* from now on howlate looks at the ring */
-        __atomic_store_n(&ring[HOWLATE_THREAD], (uint64_t)getpid() << 32 | (uint64_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
+        __atomic_store_n(&ring[HOWLATE_THREAD], HOWLATE_AS(uint64_t, getpid()) << 32 | HOWLATE_AS(uint64_t, syscall(SYS_gettid)), __ATOMIC_RELEASE);
     if (loop->written - loop->read >= HOWLATE_CAPACITY)
         loop->read = __atomic_load_n(&ring[HOWLATE_READ], __ATOMIC_ACQUIRE);
     if (loop->written - loop->read >= HOWLATE_CAPACITY) {
@@ -146,4 +153,18 @@ static inline void howlate_done(struct howlate *loop)
     if (loop->own && loop->woke)
         howlate_put(loop, howlate_now(loop->ticks));
 }
+
+#ifdef __cplusplus
+/* A turn from here to the end of its scope: howlate::turn turn{loop}, or turn{loop, expected}. */
+class howlate::turn {
+public:
+    explicit turn(howlate &of, uint64_t expected = 0) : loop(of) { howlate_wake_at(&loop, expected); }
+    ~turn() { howlate_done(&loop); }
+    turn(const turn &) = delete;
+    turn &operator=(const turn &) = delete;
+
+private:
+    howlate &loop;
+};
+#endif
 #endif

@@ -7,9 +7,9 @@
 //! let mut control = Loop::new("control", Duration::from_millis(1));
 //! for _ in 0..3 {
 //!     // Whatever it waits by: `std::thread::sleep`, clock_nanosleep(2), a timerfd.
-//!     control.wake();
-//!     // Its work.
-//!     control.done();
+//!     let turn = control.turn();
+//!     // Its work, which is done when the guard is dropped, also by `?` or a panic.
+//!     drop(turn);
 //! }
 //! ```
 //!
@@ -26,6 +26,20 @@ mod ring;
 use std::time::Duration;
 
 use ring::Ring;
+
+/// A turn that has begun; it is done when this is dropped.
+#[derive(Debug)]
+#[must_use = "the turn is done when this is dropped"]
+pub struct Turn<'a> {
+    of: &'a mut Loop,
+}
+
+impl Drop for Turn<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.of.done();
+    }
+}
 
 /// A loop that howlate measures, if the program was started by it. Used by one thread at a time.
 #[derive(Debug)]
@@ -66,6 +80,19 @@ impl Loop {
         {
             self.again();
         }
+    }
+
+    /// A turn from now until the guard is dropped.
+    #[inline]
+    pub fn turn(&mut self) -> Turn<'_> {
+        self.turn_at(0)
+    }
+
+    /// The same of one that was to begin at `expected`, in nanoseconds of `CLOCK_MONOTONIC`.
+    #[inline]
+    pub fn turn_at(&mut self, expected: u64) -> Turn<'_> {
+        self.begin(expected);
+        Turn { of: self }
     }
 
     /// Whether a howlate measures it.

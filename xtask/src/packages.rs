@@ -42,6 +42,10 @@ pub const FOR_TESTS: &[Needed] = &[
     Needed { program: "munged", package: "munge" },
     // What tells the types of a kernel.
     Needed { program: "bpftool", package: "bpftool" },
+    // What reads packages, and what finds a header.
+    Needed { program: "lintian", package: "lintian" },
+    Needed { program: "cmake", package: "cmake" },
+    Needed { program: "pkg-config", package: "pkg-config" },
     // What reads results for Prometheus.
     Needed { program: "promtool", package: "prometheus" },
 ];

@@ -46,6 +46,8 @@ pub enum Unknown {
     },
     /// Another program measured it, and does not say how many periods were missed.
     NotSaid,
+    /// The program that measured it did not tell latencies of this and more apart, in nanoseconds.
+    Clipped(u64),
 }
 
 /// Every limit held against every condition; without limits, one check for each condition.
@@ -69,6 +71,7 @@ impl<'a> Check<'a> {
                 LimitVerdict::Unknown(Unknown::TooFew { needed, count })
             }
             (Some(Judgement::NotSaid), None) => LimitVerdict::Unknown(Unknown::NotSaid),
+            (Some(Judgement::Clipped(from)), None) => LimitVerdict::Unknown(Unknown::Clipped(from)),
             _ => LimitVerdict::Yes,
         };
         Self { outcome, limit, value, kept }

@@ -20,6 +20,8 @@ pub enum Judgement {
     },
     /// Another program measured it, and does not say how many periods were missed.
     NotSaid,
+    /// The program that measured it did not tell latencies of this and more apart, in nanoseconds, and the limit is higher.
+    Clipped(u64),
 }
 
 /// Whether `outcome` keeps `limit`. Every planned wake-up counts, so that a stall counts for every period
@@ -34,8 +36,20 @@ pub fn judge(outcome: &Outcome, limit: Limit) -> Judgement {
         // What is exceeded already stays so with more wake-ups, but a share of them does not.
         _ if count < needed => Judgement::TooFew { needed, count },
         Some(value) => Judgement::Exceeded(value),
-        None => Judgement::Kept,
+        None => clipped(outcome, &all, limit).map_or(Judgement::Kept, Judgement::Clipped),
     }
+}
+
+/// Where the value is only known to be that or more, and the limit not lower than it: that. The largest is an upper bound.
+fn clipped(outcome: &Outcome, all: &Distribution, limit: Limit) -> Option<u64> {
+    let from = all.clipped()?.as_nanos().max(0).unsigned_abs();
+    let is_bound = match limit.statistic {
+        Statistic::Missed => false,
+        Statistic::Mean => true,
+        Statistic::Max | Statistic::Percentile(_) => value(outcome, all, limit.statistic)? == from,
+    };
+    let most = value(outcome, all, Statistic::Max).filter(|most| *most != from);
+    (is_bound && most.is_none_or(|most| most > limit.above)).then_some(from)
 }
 
 fn needed(statistic: Statistic) -> u64 {

@@ -165,6 +165,11 @@ impl Outcome {
         planned(&self.total.latency, self.total.swallowed.as_ref())
     }
 
+    /// Whether it is known what was planned; another program's file has only what happened.
+    pub const fn knows_what_was_planned(&self) -> bool {
+        !matches!(self.condition.work, Work::Foreign { .. })
+    }
+
     /// Whether periods were missed, so that the planned wake-ups are more than those that happened.
     pub const fn counts_missed(&self) -> bool {
         self.total.swallowed.is_some()

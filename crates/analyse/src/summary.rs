@@ -4,7 +4,8 @@ use howlate_model::{Distribution, Latency};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Latencies in nanoseconds. Quantiles are within 1 %; the rest is exact but for `stddev`.
+/// Latencies in nanoseconds. Quantiles are within 1 %; the rest is exact but for `stddev`. With `clipped_at`, numbers that
+/// equal it are lower bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Summary {
     /// The smallest.
@@ -29,9 +30,18 @@ pub struct Summary {
     pub p99_99: i64,
     /// The largest.
     pub max: i64,
+    /// Whoever measured did not tell latencies of this and more apart, as the histograms of other programs end somewhere: a
+    /// number that equals it is that or more, `stddev` is a lower bound, and so is `mean` where their file has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clipped_at: Option<i64>,
 }
 
 impl Summary {
+    /// Whether a number of it is only known to be that or more.
+    pub fn is_lower_bound(&self, nanos: i64) -> bool {
+        self.clipped_at == Some(nanos)
+    }
+
     /// The summary of `distribution`; `None` when it is empty.
     pub fn from_distribution(distribution: &Distribution) -> Option<Self> {
         let [p50, p90, p95, p99, p99_9, p99_99] =
@@ -47,6 +57,7 @@ impl Summary {
             p99_9,
             p99_99,
             max: distribution.max()?.as_nanos(),
+            clipped_at: distribution.clipped().map(Latency::as_nanos),
         })
     }
 }
@@ -75,5 +86,27 @@ mod tests {
         assert_eq!(format!("{:.1}", summary.mean), "500.5");
         assert!((summary.stddev - 288.7).abs() < 2.9, "{}", summary.stddev);
         assert_eq!(Summary::from_distribution(&Distribution::default()), None);
+    }
+
+    #[test]
+    fn what_was_clipped_is_a_lower_bound_and_the_largest_is_known() {
+        let mut all = Distribution::default();
+        all.record_n(Latency::from_nanos(20_000), 990);
+        all.record_n(Latency::from_nanos(30_000), 9);
+        all.record(Latency::from_nanos(5_000_000));
+        all.clip(Latency::from_nanos(30_000));
+        let summary = Summary::from_distribution(&all).unwrap();
+        let bounds = [summary.p50, summary.p99, summary.p99_9, summary.p99_99, summary.max]
+            .map(|one| summary.is_lower_bound(one));
+        assert_eq!(bounds, [false, false, true, false, false]);
+        assert_eq!((summary.p99_9, summary.clipped_at), (30_000, Some(30_000)));
+        let mut both = Distribution::default();
+        both.record_n(Latency::from_nanos(70_000), 1_000);
+        both.merge(&all);
+        assert_eq!(
+            both.quantile(0.9),
+            Some(Latency::from_nanos(30_000)),
+            "what of others lies beyond it as well"
+        );
     }
 }

@@ -50,6 +50,12 @@ pub enum FleetError {
         /// What it said.
         said: String,
     },
+    /// Which nodes have these features only Slurm can tell, when it starts a job.
+    #[error("`--constraint {found}` is more than features")]
+    Constraint {
+        /// What was asked for.
+        found: String,
+    },
     /// Nothing to measure on.
     #[error("{where_} has no node")]
     NoNodes {
@@ -84,6 +90,7 @@ impl FleetError {
             Self::NoProgram { program: "kubectl" } => "install it, as your cluster's documentation says",
             Self::NoProgram { .. } => "run this where jobs are submitted, or use `--on ssh:HOST,…`",
             Self::Refused { .. } => "`--dry-run` prints what is run, to be tried by hand",
+            Self::Constraint { .. } => "each node that has them measures: join features by `&`, or by `|`",
             Self::NoNodes { .. } => {
                 "a list has one host a line, labels after it, such as `n1 rack=7`; `sinfo` lists what Slurm has, `kubectl get nodes` what a cluster has"
             }

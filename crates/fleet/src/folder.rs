@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::pods::Pods;
+use crate::slurm_options::SlurmOptions;
 use crate::{FleetError, Host, PLAN, PROGRAM, SCRIPT, State, node_script};
 
 /// The description of the fleet.
@@ -37,6 +38,9 @@ pub struct Fleet {
     /// What the pods of one on Kubernetes are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pods: Option<Pods>,
+    /// What is asked of Slurm.
+    #[serde(default, skip_serializing_if = "SlurmOptions::is_nothing")]
+    pub slurm: SlurmOptions,
     /// The nodes.
     pub members: Vec<Member>,
     /// Where it is; absolute.
@@ -210,6 +214,7 @@ mod tests {
             at_once: 2,
             timeout_s: None,
             pods: None,
+            slurm: SlurmOptions::default(),
             members: hosts.into_iter().map(|host| Member { host, ..Member::default() }).collect(),
             folder: folder.to_owned(),
         }

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::placement::Placement;
+
 /// The pods of a fleet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pods {
@@ -13,4 +15,7 @@ pub struct Pods {
     pub every_node: bool,
     /// Whether they trace.
     pub is_traced: bool,
+    /// Where they are put, and as what.
+    #[serde(default)]
+    pub placement: Placement,
 }

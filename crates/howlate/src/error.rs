@@ -68,6 +68,8 @@ pub(crate) enum Error {
     NoPicture(NoPicture),
     #[error("cannot write {}: {source}", path.display())]
     Prometheus { path: PathBuf, source: io::Error },
+    #[error("cannot write {}: {source}", path.display())]
+    Export { path: PathBuf, source: io::Error },
     #[error("{0}")]
     NoPng(NoPng),
     #[error("--chart is one picture: svg or png")]
@@ -84,6 +86,8 @@ pub(crate) enum Error {
     NothingTraced { path: PathBuf },
     #[error("no periodic thread was measured, and an RT Dataset is about nothing else")]
     NothingPeriodic,
+    #[error("no sleep was measured, and only sleeps are kept one by one, in order")]
+    NoSleeps,
     #[error("none of this can be traced: {}", not_traced(.0))]
     NothingToTrace(Vec<Caveat>),
     #[error(transparent)]
@@ -202,11 +206,13 @@ impl Error {
             Self::NoPicture(none) => Some(picture_hint(none)),
             Self::NoPng(reason) => png_hint(reason),
             Self::Prometheus { .. } => Some("name a file in a folder that exists and that you may write to, such as `/var/lib/prometheus/node-exporter/howlate.prom`".into()),
+            Self::Export { .. } => Some("name a file in a folder that exists and that you may write to".into()),
             Self::NothingToOpen => Some("name a file with `--out`".into()),
             Self::CannotOpen { path, .. } => Some(format!("it has been written: open {} in a browser", shell_path(path))),
             Self::NothingKept => Some("measure first, such as with `howlate cyclic`, or give the path of a recording".into()),
             Self::NothingTraced { .. } => Some("record again, such as with `howlate cyclic --why --out result.jsonl`".into()),
             Self::NothingPeriodic => Some("measure with `howlate cyclic`, or choose another `--format`: `howlate show --help` lists them".into()),
+            Self::NoSleeps => Some("measure with `howlate sleep`, or save every wake-up of another command as Parquet: `--samples-out FILE`".into()),
             Self::NothingToTrace(_) => Some("leave --why out, or choose another --call or --by".into()),
             Self::Watch(error) => error.hint(),
             Self::NothingWatches(_) => Some("leave `--tracer` out, or mark the loops of the program: see `howlate watch --help`".into()),
@@ -346,7 +352,7 @@ fn load_hint(error: &StartError) -> Option<String> {
 
 /// What other programs write that is read.
 const READ_OF_OTHERS: &str =
-    "of other programs, files of cyclictest, jitterdebugger, rtla, oslat, OSADL and HdrHistogram are read";
+    "of other programs, files of cyclictest, jitterdebugger, rtla, oslat, stress-ng, OSADL and HdrHistogram are read";
 
 fn read_hint(error: &ReadError) -> String {
     match error {

@@ -83,7 +83,10 @@ fn judge_outcome(outcome: &Outcome, limits: &[Limit]) -> Vec<Judged> {
             let found = format!(
                 "{} is {}, limit {}",
                 limit.statistic,
-                shown(limit.statistic, value),
+                render::numbers::at_least(
+                    is_lower_bound(outcome, *limit, value),
+                    &shown(limit.statistic, value)
+                ),
                 shown(limit.statistic, limit.above)
             );
             Judged { status: Status::Exceeded, line: line("limit exceeded:", found) }
@@ -97,6 +100,13 @@ fn judge_outcome(outcome: &Outcome, limits: &[Limit]) -> Vec<Judged> {
             );
             Judged { status: Status::NotTrustworthy, line: line("cannot be judged:", why) }
         }
+        Judgement::Clipped(from) => {
+            let why = format!(
+                "{limit}: the program that measured it tells no latencies from {} on apart",
+                shown(limit.statistic, from)
+            );
+            Judged { status: Status::NotTrustworthy, line: line("cannot be judged:", why) }
+        }
         Judgement::NotSaid => {
             let why = match outcome.condition.work {
                 Work::Watch { .. } => format!("{limit}: without a strict rhythm no period can be missed"),
@@ -106,6 +116,12 @@ fn judge_outcome(outcome: &Outcome, limits: &[Limit]) -> Vec<Judged> {
         }
     };
     limits.iter().map(one).collect()
+}
+
+/// Whether the program that measured it did not tell what lies beyond that apart.
+fn is_lower_bound(outcome: &Outcome, limit: Limit, value: u64) -> bool {
+    let from = outcome.planned().clipped().map(|from| from.as_nanos().max(0).unsigned_abs());
+    limit.statistic != Statistic::Missed && from == Some(value)
 }
 
 fn shown(statistic: Statistic, value: u64) -> String {

@@ -1,5 +1,8 @@
 //! A plan file, understood: its tables are parsed as the command lines that they stand for.
 
+#[cfg(test)]
+mod schema;
+
 use std::io;
 use std::path::{Path, PathBuf};
 

@@ -8,6 +8,8 @@ pub(crate) enum NotForTune {
     Why,
     Rounds,
     SamplesOut,
+    ExportJson,
+    ExportMarkdown,
     FailAbove,
     Format,
 }
@@ -18,6 +20,8 @@ impl fmt::Display for NotForTune {
             Self::Why => "--why",
             Self::Rounds => "--rounds",
             Self::SamplesOut => "--samples-out",
+            Self::ExportJson => "--export-json",
+            Self::ExportMarkdown => "--export-markdown",
             Self::FailAbove => "--fail-above",
             Self::Format => "--format",
         })
@@ -29,7 +33,8 @@ impl NotForTune {
         match self {
             Self::Why => "`howlate why` says where lateness comes from",
             Self::Rounds => "there are as many turns as are needed; `--budget` limits how long they may take",
-            Self::SamplesOut | Self::FailAbove | Self::Format => {
+            Self::ExportJson => "add `--json`, and redirect what is printed",
+            Self::SamplesOut | Self::ExportMarkdown | Self::FailAbove | Self::Format => {
                 "save a recording with `--out`, and use it with `howlate show` or `howlate compare`"
             }
         }
@@ -91,6 +96,7 @@ pub(crate) enum PodOption {
     EveryNode,
     Image,
     PodCpus,
+    Placement,
 }
 
 impl fmt::Display for PodOption {
@@ -100,6 +106,7 @@ impl fmt::Display for PodOption {
             Self::EveryNode => "--every-node",
             Self::Image => "--image",
             Self::PodCpus => "--pod-cpus",
+            Self::Placement => "--namespace`, `--node-selector`, `--toleration`, `--pull-secret`, `--priority-class`, `--runtime-class` or `--results-claim",
         })
     }
 }
@@ -109,6 +116,8 @@ impl fmt::Display for PodOption {
 pub(crate) enum FleetOption {
     #[error("`{0}` is for `--on kubernetes`")]
     OnlyKubernetes(PodOption),
+    #[error("`{0}` is for `--on slurm`")]
+    OnlySlurm(&'static str),
     #[error("`--program` is not for Kubernetes, whose pods run the howlate of their image")]
     Program,
     #[error("`--nodes` is missing: how many nodes of the cluster measure?")]
@@ -118,9 +127,10 @@ pub(crate) enum FleetOption {
 impl FleetOption {
     pub(crate) const fn hint(self) -> &'static str {
         match self {
-            Self::OnlyKubernetes(PodOption::EveryNode | PodOption::Image | PodOption::PodCpus) => {
-                "leave it out"
-            }
+            Self::OnlyKubernetes(
+                PodOption::EveryNode | PodOption::Image | PodOption::PodCpus | PodOption::Placement,
+            )
+            | Self::OnlySlurm(_) => "leave it out",
             Self::Program => "name the image with `--image`",
             Self::NodesMissing | Self::OnlyKubernetes(PodOption::Nodes) => {
                 "such as `--on kubernetes --nodes 3`, or `--every-node`"

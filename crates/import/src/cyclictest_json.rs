@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use howlate_cyclictest::{Compat, CpuMasks, Options, PolicyName, read as options};
-use howlate_model::{CpuSet, Foreign, ImportNote, Policy, Priority, Span};
+use howlate_model::{CpuSet, Foreign, HistogramEnd, ImportNote, Policy, Priority, Span};
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::Read;
 use crate::draft::{Draft, Imported, Series, date, system};
 use crate::error::ImportError;
-use crate::histogram::{Linear, overflow_note};
+use crate::histogram::{Linear, Overflow};
 use crate::json::{self, Buckets, SystemInfo, buckets, by_number};
 
 const PROGRAM: &str = "cyclictest";
@@ -39,6 +39,8 @@ struct ThreadRecord {
     cycles: u64,
     max: u64,
     #[serde(default)]
+    avg: Option<f64>,
+    #[serde(default)]
     cpu: i64,
 }
 
@@ -58,11 +60,12 @@ fn imported(file: &File) -> Result<Imported, ImportError> {
         system: system(&file.sysinfo),
         ..Draft::default()
     };
-    let mut overflows = 0;
+    let mut overflows = Vec::new();
+    let buckets = asked.as_ref().and_then(|asked| asked.histogram).map(|histogram| histogram.buckets as u64);
     let unit = if file.resolution_in_ns == 1 { 1 } else { 1_000 };
     for (number, thread) in by_number(&file.thread, PROGRAM)? {
-        let counts = counts(thread, unit)?;
-        overflows += counts.overflows;
+        let counts = counts(thread, unit, buckets)?;
+        overflows.push(counts.overflow());
         let number = number as usize;
         let mut series = Series::new(Foreign::Cyclictest, number, counts.distribution());
         series.cpu = u32::try_from(thread.cpu).ok();
@@ -71,19 +74,23 @@ fn imported(file: &File) -> Result<Imported, ImportError> {
         draft.series.push(series);
     }
     draft.notes.extend((unit > 1).then_some(ImportNote::WholeMicroseconds));
-    draft.notes.extend(overflow_note(overflows));
+    draft.notes.extend(Overflow::of(overflows).note());
     draft.finish(PROGRAM)
 }
 
 /// Cycles that are in no bucket were beyond the last.
-fn counts(thread: &ThreadRecord, unit: u64) -> Result<Linear, ImportError> {
+fn counts(thread: &ThreadRecord, unit: u64, reach: Option<u64>) -> Result<Linear, ImportError> {
     if thread.histogram.is_empty() && thread.cycles > 0 {
         let remedy = "let cyclictest write one: `cyclictest -h 1000 --json=FILE`";
         return Err(ImportError::NoHistogram { program: PROGRAM, remedy });
     }
     let mut linear = Linear::new(PROGRAM, unit);
     linear.add_all(buckets(&thread.histogram, PROGRAM)?)?;
+    if let Some(reach) = reach {
+        linear.reaches(reach, HistogramEnd::Said);
+    }
     linear.overflowed(thread.cycles.saturating_sub(linear.counted()), Some(thread.max))?;
+    thread.avg.into_iter().for_each(|mean| linear.mean(mean));
     Ok(linear)
 }
 

@@ -5,7 +5,7 @@ use howlate_model::{Foreign, ImportNote};
 use crate::Read;
 use crate::draft::{Draft, Imported, Series};
 use crate::error::ImportError;
-use crate::histogram::{Linear, overflow_note};
+use crate::histogram::Linear;
 use crate::table::{Table, summary};
 
 const PROGRAM: &str = "cyclictest";
@@ -27,11 +27,12 @@ fn imported(text: &str) -> Result<Imported, ImportError> {
         let [value, counts @ ..] = row.as_slice() else { continue };
         table.row(*value, counts)?;
     }
-    table.overflowed(&summary(text, "# Histogram Overflows:"), &maxima)?;
+    let [overflows, means] = ["# Histogram Overflows:", "# Avg Latencies:"].map(|label| summary(text, label));
+    table.overflowed([&overflows, &maxima, &means], None)?;
     let mut draft = Draft { program: PROGRAM.to_owned(), ..Draft::default() };
     draft.notes.push(ImportNote::UnitTaken { unit: "microseconds".to_owned() });
     draft.notes.push(ImportNote::WholeMicroseconds);
-    draft.notes.extend(overflow_note(table.overflows()));
+    draft.notes.extend(table.overflow().note());
     let threads = table.columns.into_iter().map(Linear::distribution).enumerate();
     draft.series = threads.map(|(thread, all)| Series::new(Foreign::Cyclictest, thread, all)).collect();
     draft.finish(PROGRAM)

@@ -6,6 +6,7 @@
 
 mod cyclictest_json;
 mod cyclictest_text;
+mod cyclictest_verbose;
 mod draft;
 mod error;
 mod hgrm;
@@ -15,6 +16,7 @@ mod jitterdebugger;
 mod json;
 mod osadl;
 mod oslat;
+mod oslat_text;
 mod rtla;
 mod stress_ng;
 mod table;
@@ -39,8 +41,15 @@ type Read = Option<Result<Imported, ImportError>>;
 
 const JSON: [fn(&Value) -> Read; 4] = [cyclictest_json::read, oslat::read, jitterdebugger::read, osadl::read];
 
-const TEXT: [fn(&str) -> Read; 5] =
-    [cyclictest_text::read, rtla::read, stress_ng::read, hlog::read, hgrm::read];
+const TEXT: [fn(&str) -> Read; 7] = [
+    cyclictest_text::read,
+    cyclictest_verbose::read,
+    rtla::read,
+    oslat_text::read,
+    stress_ng::read,
+    hlog::read,
+    hgrm::read,
+];
 
 /// Reads what another program has written; `None` where no format is recognised.
 pub fn import(text: &str) -> Read {

@@ -1,13 +1,13 @@
 //! OSADL's RT Dataset 1.0: <https://github.com/osadl/Latencyplot>.
 
-use howlate_model::{Foreign, ImportNote, Span, System};
+use howlate_model::{Foreign, HistogramEnd, ImportNote, Span, System};
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::Read;
 use crate::draft::{Draft, Imported, Series, date, system};
 use crate::error::ImportError;
-use crate::histogram::Linear;
+use crate::histogram::{Linear, Overflow};
 use crate::json::{self, SystemInfo};
 
 const PROGRAM: &str = "RT Dataset";
@@ -60,6 +60,8 @@ struct Latency {
     cores: Vec<Vec<u64>>,
     #[serde(default)]
     maxima: Vec<u64>,
+    /// howlate writes them, OSADL's script does not.
+    overflows: Option<Vec<u64>>,
 }
 
 /// Reads it; `None` if it is something else.
@@ -77,9 +79,14 @@ fn imported(file: &File) -> Result<Imported, ImportError> {
         ..Draft::default()
     };
     let (values, cores) = columns(&file.latency);
+    let mut overflows = Vec::new();
     for (core, counts) in cores.iter().enumerate() {
         let mut linear = Linear::new(PROGRAM, unit);
         linear.add_all(values.iter().copied().zip(counts.iter().copied()))?;
+        let (max, end) = (file.latency.maxima.get(core).copied(), values.last().map_or(0, |last| last + 1));
+        linear.reaches(end, HistogramEnd::Said);
+        linear.overflowed(beyond(&file.latency, core, end), max)?;
+        overflows.push(linear.overflow());
         let mut series = Series::new(Foreign::Cyclictest, core, linear.distribution());
         series.cpu = u32::try_from(core).ok();
         series.period = file.condition.interval.map(Span::from_micros);
@@ -90,7 +97,8 @@ fn imported(file: &File) -> Result<Imported, ImportError> {
         draft.notes.push(ImportNote::LoadNamed { load: file.condition.load.clone() });
     }
     draft.notes.extend((unit > 1).then_some(ImportNote::WholeMicroseconds));
-    draft.notes.push(ImportNote::OverflowsMissing);
+    draft.notes.extend(Overflow::of(overflows).note());
+    draft.notes.extend(file.latency.overflows.is_none().then_some(ImportNote::OverflowsMissing));
     draft.finish(PROGRAM)
 }
 
@@ -114,6 +122,12 @@ fn unit(granularity: &str) -> Result<u64, ImportError> {
             Err(ImportError::Damaged { program: PROGRAM, what })
         }
     }
+}
+
+/// How many values of a core were beyond its classes, which end at `end`: the largest at least, where that lies there.
+fn beyond(latency: &Latency, core: usize, end: u64) -> u64 {
+    let said = latency.overflows.as_ref().and_then(|all| all.get(core).copied());
+    said.unwrap_or_else(|| u64::from(latency.maxima.get(core).is_some_and(|max| *max >= end)))
 }
 
 /// OSADL's own script puts the buckets' values in front of the cores, as if they were one more.

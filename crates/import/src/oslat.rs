@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use howlate_model::{Foreign, ImportNote};
+use howlate_model::{Foreign, HistogramEnd, ImportNote};
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::Read;
 use crate::draft::{Draft, Imported, Series, date, system};
 use crate::error::ImportError;
-use crate::histogram::Linear;
+use crate::histogram::{Linear, Overflow};
 use crate::json::{self, Buckets, SystemInfo, buckets, by_number};
 
 const PROGRAM: &str = "oslat";
@@ -32,6 +32,8 @@ struct OslatThread {
     max: u64,
     #[serde(default)]
     histogram: Buckets,
+    #[serde(default)]
+    avg: Option<f64>,
 }
 
 /// Reads it; `None` if it is something else.
@@ -49,24 +51,29 @@ fn imported(file: &File) -> Result<Imported, ImportError> {
         system: system(&file.sysinfo),
         ..Draft::default()
     };
+    let mut overflows = Vec::new();
     for (number, thread) in by_number(&file.thread, PROGRAM)? {
-        let mut series = Series::new(Foreign::Oslat, number as usize, counts(thread)?.distribution());
+        let counts = counts(thread)?;
+        overflows.push(counts.overflow());
+        let mut series = Series::new(Foreign::Oslat, number as usize, counts.distribution());
         series.cpu = Some(thread.cpu);
         draft.series.push(series);
     }
     draft.notes.extend([ImportNote::Gaps, ImportNote::WholeMicroseconds]);
+    draft.notes.extend(Overflow::of(overflows).note());
     draft.finish(PROGRAM)
 }
 
-/// The last bucket holds what is longer too: all but the longest count at its beginning.
+/// The last bucket holds what is longer too.
 fn counts(thread: &OslatThread) -> Result<Linear, ImportError> {
     let mut linear = Linear::new(PROGRAM, 1_000);
     let mut buckets = buckets(&thread.histogram, PROGRAM)?;
-    let longest = buckets.last_mut().filter(|(last, count)| *last < thread.max && *count > 0);
-    if let Some((_, count)) = longest {
-        *count -= 1;
-        linear.add(thread.max, 1)?;
-    }
+    let longer = buckets.pop_if(|(last, count)| *last < thread.max && *count > 0);
     linear.add_all(buckets)?;
+    if let Some((last, count)) = longer {
+        linear.reaches(last, HistogramEnd::Said);
+        linear.overflowed(count, Some(thread.max))?;
+        thread.avg.into_iter().for_each(|mean| linear.mean(mean));
+    }
     Ok(linear)
 }

@@ -5,10 +5,12 @@ use howlate_model::{Foreign, ImportNote};
 use crate::Read;
 use crate::draft::{Draft, Imported, Series};
 use crate::error::ImportError;
-use crate::histogram::{Linear, overflow_note};
+use crate::histogram::Linear;
 use crate::table::{Table, summary};
 
 const PROGRAM: &str = "rtla";
+/// Buckets without `--entries`, each one unit wide without `--bucket-size`; the text says neither.
+const USUAL_ENTRIES: u64 = 256;
 
 /// A column of the table: what it is about, on which CPU.
 struct Column {
@@ -32,10 +34,11 @@ fn imported(text: &str, tracer: &str) -> Result<Imported, ImportError> {
         let [value, counts @ ..] = row.as_slice() else { continue };
         table.row(*value, counts)?;
     }
-    table.overflowed(&summary(of_each, "over:"), &summary(of_each, "max:"))?;
+    let [overflows, maxima, means] = ["over:", "max:", "avg:"].map(|label| summary(of_each, label));
+    table.overflowed([&overflows, &maxima, &means], Some(USUAL_ENTRIES))?;
     let mut draft = Draft { program: format!("{PROGRAM} {tracer}"), ..Draft::default() };
     draft.notes.extend((unit > 1).then_some(ImportNote::WholeMicroseconds));
-    draft.notes.extend(overflow_note(table.overflows()));
+    draft.notes.extend(table.overflow().note());
     let found = columns.iter().zip(table.columns).filter(|(_, counts)| counts.counted() > 0);
     draft.series = found.enumerate().map(|(place, (column, counts))| column.series(place, counts)).collect();
     draft.finish(PROGRAM)

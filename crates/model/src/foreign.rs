@@ -53,14 +53,33 @@ impl Foreign {
     }
 }
 
+/// Where it is known from how far a histogram of another program reached.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum HistogramEnd {
+    /// The file says it, or the program has only this one.
+    Said,
+    /// It is the program's default, and nothing in the file is against it.
+    Assumed,
+    /// The file leaves out rows without a count, so that it may have reached further than its last row.
+    #[default]
+    Unknown,
+}
+
 /// What a reader of another program's file must know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "note", rename_all = "snake_case")]
 pub enum ImportNote {
-    /// Values beyond the last bucket count at its end, the largest as itself where it is known.
+    /// Values beyond the last bucket were not told apart: they count at its end, the largest as itself where it is known.
     BeyondTheLastBucket {
         /// How many.
         count: u64,
+        /// Where the buckets end.
+        #[serde(rename = "from_ns", default, skip_serializing_if = "Option::is_none")]
+        from: Option<Span>,
+        /// Where that is known from.
+        #[serde(default)]
+        end: HistogramEnd,
     },
     /// The file does not say how many values were beyond its last bucket.
     OverflowsMissing,
@@ -68,6 +87,11 @@ pub enum ImportNote {
     UnitTaken {
         /// What it is taken as.
         unit: String,
+    },
+    /// The file has no lines of some cycles that the program counted.
+    CyclesMissing {
+        /// How many.
+        count: u64,
     },
     /// Gaps in a spinning thread's time, not latencies.
     Gaps,

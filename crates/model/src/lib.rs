@@ -89,7 +89,7 @@ pub use engine::{
 pub use exchange::{Between, Irregular, Placement, ReceiverCpu};
 pub use finding::{Cost, Evidence, Finding, Remedy, Verdict};
 pub use finding_id::FindingId;
-pub use foreign::{Foreign, ImportNote};
+pub use foreign::{Foreign, HistogramEnd, ImportNote};
 pub use guest::{Accelerator, Boot, BootEnded, HostThread, OnHost, VcpuTime};
 pub use hdr::{HdrError, HdrLayout, read_hdr};
 pub use injected_cause::{InjectedCause, Stamp};

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use howlate_model::{Caveat, CpuSet, ImportNote, PolicyRemedy, TurnFailure};
+use howlate_model::{Caveat, CpuSet, HistogramEnd, ImportNote, PolicyRemedy, Span, TurnFailure};
 
 use crate::numbers::{count, length, rough};
 use crate::prose::capitalised;
@@ -303,19 +303,35 @@ fn imported(program: &str, unsaid: &[String], notes: &[ImportNote]) -> String {
     sentences.join(" ")
 }
 
+/// What was not told apart, from where on, and how that is known.
+fn beyond_the_last(beyond: u64, from: Option<Span>, end: HistogramEnd) -> String {
+    let from = from.map_or_else(|| "its last bucket".to_owned(), |from| format!("{} on", length(from)));
+    let known = match end {
+        HistogramEnd::Said => "",
+        HistogramEnd::Assumed => ", the program's default, as the file does not say where its histogram ends",
+        HistogramEnd::Unknown => {
+            ", where the rows in the file end; its histogram may have reached further, which the file does not say"
+        }
+    };
+    format!(
+        "{} {} not told apart from {from}{known}: percentiles among them are lower bounds (≥), and only the largest of each \
+         thread is known.",
+        count(beyond),
+        if beyond == 1 { "value was" } else { "values were" }
+    )
+}
+
 fn import_note(note: &ImportNote) -> String {
     match note {
-        ImportNote::BeyondTheLastBucket { count: beyond } => format!(
-            "{} values were beyond the last bucket: they count at its end, except for the largest of each thread, where it is known.",
-            count(*beyond)
-        ),
+        ImportNote::BeyondTheLastBucket { count: beyond, from, end } => beyond_the_last(*beyond, *from, *end),
         ImportNote::OverflowsMissing => {
             "The file does not say how many values were beyond the last bucket; they are missing.".to_owned()
         }
         ImportNote::UnitTaken { unit } => format!("It does not say its unit, which is assumed to be {unit}."),
-        ImportNote::Gaps => {
-            "Gaps in a spinning thread's time, not latencies of wake-ups; the last bucket has all longer ones.".to_owned()
+        ImportNote::CyclesMissing { count: missing } => {
+            format!("The file has no line of {} cycles, which are missing here as well.", count(*missing))
         }
+        ImportNote::Gaps => "Gaps in a spinning thread's time, not latencies of wake-ups.".to_owned(),
         ImportNote::LoadNamed { load } => format!("The file names the load `{load}`."),
         ImportNote::WholeMicroseconds => {
             "Values are truncated to whole microseconds: each was up to 1 µs larger.".to_owned()

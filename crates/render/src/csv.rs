@@ -3,13 +3,15 @@
 use std::io;
 
 use csv::Writer;
-use howlate_analyse::{Analysis, Outcome};
+use howlate_analyse::{Analysis, Outcome, Summary};
 use howlate_model::{Condition, HasProperties, Property, Work};
 
 use crate::result_columns::ALL;
 
 /// Headings before those of the result's columns, and after them.
-const BEFORE: [&str; 13] = [
+/// Numbers of every planned wake-up come first, as people read them first; those without `planned` are of the wake-ups that
+/// happened.
+const BEFORE: [&str; 18] = [
     "recording",
     "kind",
     "mechanism",
@@ -20,11 +22,16 @@ const BEFORE: [&str; 13] = [
     "thread",
     "load",
     "kernel",
+    "planned",
+    "planned_p50_ns",
+    "planned_p99_ns",
+    "planned_p99.9_ns",
+    "planned_max_ns",
     "count",
     "missed_periods",
     "unfinished",
 ];
-const AFTER: [&str; 18] = [
+const AFTER: [&str; 19] = [
     "corrected_p99_ns",
     "elapsed_ns",
     "user_ns",
@@ -43,6 +50,7 @@ const AFTER: [&str; 18] = [
     "node",
     "name",
     "knob",
+    "clipped_at_ns",
 ];
 
 /// One row per condition of each recording; `names` are the recordings' file names.
@@ -86,10 +94,13 @@ fn row(outcome: &Outcome, name: &str) -> Vec<String> {
         condition.thread.to_string(),
         Property::Load.typed(condition),
         condition.kernel.clone(),
+    ];
+    cells.extend(planned(outcome));
+    cells.extend([
         outcome.count().to_string(),
         optional(outcome.known_missed()),
         outcome.unfinished.to_string(),
-    ];
+    ]);
     cells.extend(ALL.map(|column| optional(summary.as_ref().map(|summary| column.value(summary)))));
     cells.extend([
         optional(outcome.corrected_summary().map(|summary| summary.p99)),
@@ -103,7 +114,24 @@ fn row(outcome: &Outcome, name: &str) -> Vec<String> {
     cells.push(optional(on_host.and_then(|on_host| on_host.vcpu_policy.as_ref())));
     let told_apart_by = [Property::Node, Property::Name, Property::Knob];
     cells.extend(told_apart_by.map(|property| optional(condition.value(property))));
+    cells.push(optional(summary.and_then(|summary| summary.clipped_at)));
     cells
+}
+
+/// The cells of every planned wake-up: how many, and the numbers that people read first.
+fn planned(outcome: &Outcome) -> [String; 5] {
+    if !outcome.knows_what_was_planned() {
+        return Default::default();
+    }
+    let (planned, summary) = (outcome.planned().count(), outcome.planned_summary());
+    let number = |of: fn(&Summary) -> i64| optional(summary.as_ref().map(of));
+    [
+        planned.to_string(),
+        number(|one| one.p50),
+        number(|one| one.p99),
+        number(|one| one.p99_9),
+        number(|one| one.max),
+    ]
 }
 
 /// The cells that only notification has; empty for everything else.

@@ -83,7 +83,12 @@ struct Entry<'a> {
     /// What a program said of its language and its way to sleep.
     #[serde(skip_serializing_if = "Option::is_none")]
     runtime: Option<&'a str>,
+    /// Wake-ups that happened: those of `latency_ns`.
     count: u64,
+    /// The same with those that missed periods would have had: those of `corrected_ns`, and of limits. Not of what another program
+    /// measured, which does not say it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    planned: Option<u64>,
     /// Wake-ups that came first in the turns and are not counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     warm_up: Option<u64>,
@@ -173,6 +178,7 @@ fn entry<'a>(outcome: &'a Outcome, findings: &[Finding]) -> Entry<'a> {
         sender_in_force: outcome.sender_in_force.as_ref(),
         runtime: outcome.runtime.as_deref(),
         count: outcome.count(),
+        planned: outcome.knows_what_was_planned().then(|| outcome.planned().count()),
         warm_up: outcome.warm_up,
         missed_periods: outcome.missed_periods(),
         unfinished: outcome.unfinished,

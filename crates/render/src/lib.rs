@@ -71,7 +71,9 @@ pub use confidence::what_the_maxima_support;
 pub use csv::{csv, intervals_csv};
 pub use detail::Detail;
 pub use ending::ending_after_title;
-pub use export::{benchmark, hgrm, hlog, influx, junit, kcidb, lava, osadl, prometheus, tap, trace};
+pub use export::{
+    benchmark, bmf, hgrm, hlog, influx, junit, kcidb, lava, openmetrics, osadl, prometheus, tap, trace,
+};
 pub use findings::findings;
 pub use json::{json, json_of_many, result_schema};
 pub use kernels::{KernelRow, kernel_list};
@@ -85,7 +87,7 @@ pub use machine::machine;
 pub use meaning::meaning;
 pub use merge_result::MergeResult;
 pub use nodes::{node_sentences, nodes_in_short};
-pub use plan::{extent, plan, plan_list};
+pub use plan::{boots, extent, plan, plan_list};
 pub use plot::{Symbols, plots};
 pub use progress::{boot_progress, progress, time_left};
 pub use prose::{capitalised, unbroken, wrapped};

@@ -1,10 +1,26 @@
 //! Numbers for people.
 
-use howlate_model::Span;
+use howlate_analyse::Summary;
+use howlate_model::{Latency, Span};
 
 /// Microseconds with three significant digits, thousands grouped: `5.61`, `56.1`, `502 000`.
 pub fn micros(nanos: i64) -> String {
     micros_of(nanos as f64)
+}
+
+/// A number, with what says so where it is only known to be that or more.
+pub fn at_least(is_lower_bound: bool, text: &str) -> String {
+    if is_lower_bound { format!("≥ {text}") } else { text.to_owned() }
+}
+
+/// A number of `summary` in microseconds: `5.61`; `≥ 30.0` where whoever measured told nothing beyond apart.
+pub fn micros_in(summary: &Summary, nanos: i64) -> String {
+    at_least(summary.is_lower_bound(nanos), &micros(nanos))
+}
+
+/// The same with its unit: `5.61 µs`, `≥ 30.0 µs`.
+pub fn latency_in(summary: &Summary, nanos: i64) -> String {
+    at_least(summary.is_lower_bound(nanos), &Latency::from_nanos(nanos).to_string())
 }
 
 /// The same for a mean or a deviation.

@@ -15,6 +15,17 @@ pub fn extent(conditions: usize, turns: usize, estimate: Span) -> String {
     format!("{condition} in {turn}, about {}", rough(estimate))
 }
 
+/// What it takes when all of it is measured in each of `boots` guests, one after the other.
+pub fn boots(boots: usize, estimate: Span, width: usize) -> String {
+    let (guests, all) = (some(boots, "guest"), estimate.times(boots as u64));
+    let text = format!(
+        "All of that in {guests}, booted one after the other: about {} of measuring, and {} to boot.",
+        rough(all),
+        if boots == 1 { "the time that it takes".to_owned() } else { format!("the time that {boots} take") },
+    );
+    format!("{}\n", wrapped(&text, width, 0))
+}
+
 /// `1 turn`, `2 turns`.
 fn some(count: usize, of: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };

@@ -90,6 +90,14 @@ impl RowNumbers {
         Self { summary, samples: u64::MAX }
     }
 
+    /// Whether what stands in a column is only known to be that or more.
+    pub(crate) fn is_lower_bound(&self, column: &ColumnSpec) -> bool {
+        self.summary
+            .as_ref()
+            .zip(self.nanos(column))
+            .is_some_and(|(summary, nanos)| summary.is_lower_bound(nanos))
+    }
+
     /// The nanoseconds in a column.
     pub(crate) fn nanos(&self, column: &ColumnSpec) -> Option<i64> {
         self.summary.as_ref().filter(|_| self.samples >= column.least).map(|summary| column.nanos(summary))

@@ -2,7 +2,7 @@
 
 use howlate_analyse::{Ratio, Summary, ratio};
 use howlate_model::{Latency, Property, Work, WorkKind};
-use howlate_render::numbers::count;
+use howlate_render::numbers::{count, latency_in};
 use howlate_render::property::common_kind;
 use howlate_render::{ComparisonReport, meaning, times_as_much, what_the_maxima_support};
 
@@ -62,7 +62,8 @@ fn worst(threads: &[Entry<'_>]) -> String {
 fn single(entry: &Entry<'_>) -> String {
     let Some(summary) = entry.judged_summary() else { return String::new() };
     let (share, of) = share(&[*entry]);
-    let [p50, within, max] = [summary.p50, of(&summary), summary.max].map(Latency::from_nanos);
+    let [p50, within, max] =
+        [summary.p50, of(&summary), summary.max].map(|nanos| latency_in(&summary, nanos));
     format!(
         "{}: usually {p50} late, {share} wake-ups within {within}. The worst was {max} late.{}",
         common(&[*entry]),
@@ -123,7 +124,7 @@ fn comparison(entries: &[Entry<'_>], compared: Option<&ComparisonReport<'_>>) ->
     let ranked = worst_of_each(entries, &choice, of);
     match ranked.as_slice() {
         [] => String::new(),
-        [only] => format!("{share} wake-ups come within {}{whatever}.", Latency::from_nanos(only.late)),
+        [only] => format!("{share} wake-ups come within {}{whatever}.", only.latency()),
         [best, .., worst] => {
             let much = match compared {
                 Some(_) => ".".to_owned(),
@@ -132,9 +133,9 @@ fn comparison(entries: &[Entry<'_>], compared: Option<&ComparisonReport<'_>>) ->
             format!(
                 "With {}, {share} wake-ups come within {}{whatever}; with {}, within {}{much}",
                 best.name,
-                Latency::from_nanos(best.late),
+                best.latency(),
                 worst.name,
-                Latency::from_nanos(worst.late),
+                worst.latency(),
             )
         }
     }
@@ -155,6 +156,14 @@ struct Choice<'a> {
     name: String,
     late: i64,
     worst: Entry<'a>,
+}
+
+impl Choice<'_> {
+    /// How late it is in its worst condition.
+    fn latency(&self) -> String {
+        let summary = self.worst.judged_summary();
+        summary.map_or_else(String::new, |summary| latency_in(&summary, self.late))
+    }
 }
 
 /// Each choice with the largest such number under it, the best first.

@@ -1,6 +1,7 @@
 //! Tables, for the page and for Markdown.
 
 use howlate_render::markdown_text;
+use howlate_render::numbers::at_least;
 use maud::{Markup, html};
 
 use crate::prose::{self, markdown_plain};
@@ -36,6 +37,11 @@ pub(crate) struct Cell {
 impl Cell {
     pub(crate) fn new(text: impl Into<String>) -> Self {
         Self { text: text.into(), ..Self::default() }
+    }
+
+    /// The same, saying so where it is only known to be that or more.
+    pub(crate) fn at_least(self, is_lower_bound: bool) -> Self {
+        Self { text: at_least(is_lower_bound, &self.text), ..self }
     }
 }
 

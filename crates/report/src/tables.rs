@@ -40,7 +40,11 @@ pub(crate) fn results(entries: &[Entry<'_>]) -> Table {
         };
         let values: Vec<Option<i64>> = entries.iter().zip(&summaries).map(value).collect();
         if values.iter().any(Option::is_some) {
-            add(column.heading, cells_of(&values, micros));
+            let bounds = summaries.iter().zip(&values).map(|(summary, value)| {
+                summary.as_ref().zip(*value).is_some_and(|(summary, value)| summary.is_lower_bound(value))
+            });
+            let cells = cells_of(&values, micros).into_iter().zip(bounds);
+            add(column.heading, cells.map(|(cell, is_bound)| cell.at_least(is_bound)).collect());
         }
         if column.heading == MAX.heading {
             too_late(entries, &mut add);

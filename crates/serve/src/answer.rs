@@ -9,14 +9,25 @@ pub enum Answer {
     Page(Arc<str>),
     /// Metrics, as Prometheus reads them.
     Metrics(Arc<str>),
+    /// The same as OpenMetrics, for those who would rather have them so.
+    OpenMetrics(Arc<str>),
     /// What should be there cannot be had now, and why.
     NotNow(String),
     /// There is nothing.
     Nothing,
 }
 
+/// What is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'a> {
+    /// What comes before a question mark.
+    pub path: &'a str,
+    /// Whether metrics are wanted as OpenMetrics rather than in Prometheus' older text.
+    pub as_openmetrics: bool,
+}
+
 /// What is at each path.
-pub type Contents = dyn Fn(&str) -> Answer + Send + Sync;
+pub type Contents = dyn Fn(&Wanted<'_>) -> Answer + Send + Sync;
 
 /// Why a request is not answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +54,8 @@ pub(crate) struct Sent {
 const PLAIN: &str = "text/plain; charset=utf-8";
 /// <https://prometheus.io/docs/instrumenting/exposition_formats/>
 const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
+/// <https://prometheus.io/docs/specs/om/open_metrics_spec/>
+const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 /// What a page's own policy cannot say of it: nobody shows it in theirs.
 const PAGE_POLICY: &str =
     "Content-Security-Policy: frame-ancestors 'none'; base-uri 'none'; form-action 'none'\r\n";
@@ -60,6 +73,11 @@ impl Sent {
         )
     }
 
+    /// That whoever answers is alive.
+    pub(crate) fn healthy() -> Self {
+        Self::text("200 OK", TEXT_POLICY, "ok")
+    }
+
     fn text(status: &'static str, own: &'static str, text: &str) -> Self {
         Self { status, kind: PLAIN, own, body: format!("{text}\n").into() }
     }
@@ -72,10 +90,15 @@ impl From<Answer> for Sent {
                 Self { status: "200 OK", kind: "text/html; charset=utf-8", own: PAGE_POLICY, body }
             }
             Answer::Metrics(body) => Self { status: "200 OK", kind: METRICS, own: TEXT_POLICY, body },
-            Answer::NotNow(why) => Self::text("503 Service Unavailable", TEXT_POLICY, &why),
-            Answer::Nothing => {
-                Self::text("404 Not Found", TEXT_POLICY, "There is a page at / and metrics at /metrics.")
+            Answer::OpenMetrics(body) => {
+                Self { status: "200 OK", kind: OPEN_METRICS, own: TEXT_POLICY, body }
             }
+            Answer::NotNow(why) => Self::text("503 Service Unavailable", TEXT_POLICY, &why),
+            Answer::Nothing => Self::text(
+                "404 Not Found",
+                TEXT_POLICY,
+                "There is a page at /, metrics at /metrics, and /health.",
+            ),
         }
     }
 }

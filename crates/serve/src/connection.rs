@@ -9,7 +9,7 @@ use howlate_linux::clock;
 use howlate_model::{MonotonicTime, Span};
 
 use crate::admission::Admission;
-use crate::answer::{Contents, Refusal, Sent};
+use crate::answer::{Contents, Refusal, Sent, Wanted};
 use crate::request::{LONGEST, Method, Request};
 
 /// How long a request may take to come.
@@ -20,6 +20,10 @@ const TO_READ: Span = Span::from_secs(60);
 const TO_LEAVE: Span = Span::from_secs(1);
 /// How long one call waits, so that Ctrl-C is seen.
 const A_WHILE: Duration = Duration::from_millis(100);
+
+/// Where those who look after servers ask whether this one is alive. It says nothing else, so everybody is answered: what probes a
+/// port does not know its token.
+const HEALTH: &str = "/health";
 
 /// A client, and how long it still has.
 struct Client<'a> {
@@ -120,9 +124,11 @@ fn patiently(
 }
 
 fn answered(request: &Request, admission: &Admission, contents: &Contents) -> Sent {
+    let is_read = request.method != Method::Other;
     match admission.admits(request) {
+        _ if is_read && request.path == HEALTH => Sent::healthy(),
         Err(refusal) => refusal.into(),
-        Ok(()) if request.method == Method::Other => Refusal::NotToRead.into(),
-        Ok(()) => contents(&request.path).into(),
+        Ok(()) if !is_read => Refusal::NotToRead.into(),
+        Ok(()) => contents(&Wanted { path: &request.path, as_openmetrics: request.as_openmetrics }).into(),
     }
 }

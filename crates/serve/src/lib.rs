@@ -15,7 +15,7 @@ mod server;
 mod token;
 
 pub use admission::Admission;
-pub use answer::{Answer, Contents};
+pub use answer::{Answer, Contents, Wanted};
 pub use error::{NoToken, ServeError};
 pub use listen::Listen;
 pub use names::Names;

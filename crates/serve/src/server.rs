@@ -111,7 +111,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::answer::Answer;
+    use crate::answer::{Answer, Wanted};
     use crate::names::Names;
     use crate::token::Token;
 
@@ -129,7 +129,7 @@ mod tests {
         let server = Server::listen("127.0.0.1:0".parse().unwrap(), admission).unwrap();
         let address = server.address();
         let end = Arc::new(AtomicBool::new(false));
-        let contents: Arc<Contents> = Arc::new(|path: &str| match path {
+        let contents: Arc<Contents> = Arc::new(|wanted: &Wanted<'_>| match wanted.path {
             "/" => Answer::Page("<p>".into()),
             "/metrics" => Answer::Metrics("up 1\n".into()),
             "/later" => Answer::NotNow("cannot read it".to_owned()),
@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn clients_that_send_nothing_do_not_keep_others_from_an_answer() {
         let server = Server::listen("127.0.0.1:0".parse().unwrap(), everybody()).unwrap();
-        let nothing: Arc<Contents> = Arc::new(|_: &str| Answer::Nothing);
+        let nothing: Arc<Contents> = Arc::new(|_: &Wanted<'_>| Answer::Nothing);
         let (address, end) = (server.address(), Arc::new(AtomicBool::new(false)));
         std::thread::scope(|scope| {
             scope.spawn(|| server.answer_until(&end, &nothing));
@@ -247,7 +247,7 @@ mod tests {
         let (address, end) = (server.address(), Arc::new(AtomicBool::new(false)));
         let (asked, is_asked) = channel();
         let asked = Mutex::new(asked);
-        let for_ever: Arc<Contents> = Arc::new(move |_: &str| {
+        let for_ever: Arc<Contents> = Arc::new(move |_: &Wanted<'_>| {
             asked.lock().unwrap().send(()).unwrap();
             loop {
                 std::thread::park();

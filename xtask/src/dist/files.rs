@@ -30,14 +30,24 @@ const SHELLS: [(&str, &str); 3] = [
 /// Manual pages and completions, from the program that runs here.
 pub(crate) fn pages(program: &Path) -> io::Result<Vec<File>> {
     let mut pages = vec![page("howlate", said(program, &["man"])?)];
-    let help = String::from_utf8_lossy(&said(program, &["--help"])?).into_owned();
-    for command in commands(&help) {
-        pages.push(page(&format!("howlate-{command}"), said(program, &["man", command])?));
-    }
+    add_pages(program, &[], &mut pages)?;
     for (shell, path) in SHELLS {
         pages.push(File::text(path, said(program, &["completions", shell])?));
     }
     Ok(pages)
+}
+
+/// The pages of commands within a command, and of those within them: `howlate-fleet-run`.
+fn add_pages(program: &Path, within: &[String], pages: &mut Vec<File>) -> io::Result<()> {
+    let words: Vec<&str> = within.iter().map(String::as_str).chain(["--help"]).collect();
+    let help = String::from_utf8_lossy(&said(program, &words)?).into_owned();
+    for command in commands(&help) {
+        let path = [within, &[command.to_owned()]].concat();
+        let name = path.join("-");
+        pages.push(page(&format!("howlate-{name}"), said(program, &["man", &name])?));
+        add_pages(program, &path, pages)?;
+    }
+    Ok(())
 }
 
 /// The commands that `help` lists, which have manual pages of their own; but for `help`.
@@ -68,7 +78,13 @@ pub(crate) fn all(root: &Path, pages: &[File], program: Vec<u8>) -> io::Result<V
     for name in ["README.md", "CHANGELOG.md", "SECURITY.md", "LICENSE-MIT", "LICENSE-APACHE"] {
         files.push(File::text(format!("share/doc/howlate/{name}"), fs::read(root.join(name))?));
     }
-    files.push(File::text("include/howlate.h".to_owned(), fs::read(root.join("loop/howlate.h"))?));
+    files.extend(for_programs(root)?);
+    for unit in ["howlate-serve.service", "howlate-run@.service", "howlate-run@.timer"] {
+        files.push(File::text(
+            format!("lib/systemd/system/{unit}"),
+            fs::read(root.join("packaging/systemd").join(unit))?,
+        ));
+    }
     let module = fs::read(root.join("python/howlate/loop.py"))?;
     files.push(File::text("share/howlate/python/howlate_loop.py".to_owned(), module));
     for entry in fs::read_dir(root.join("plans"))? {
@@ -84,9 +100,66 @@ pub(crate) fn all(root: &Path, pages: &[File], program: Vec<u8>) -> io::Result<V
     Ok(files)
 }
 
+/// What programs are built with: the header, and how it is found.
+pub(crate) fn for_programs(root: &Path) -> io::Result<Vec<File>> {
+    let named = |name: &str| -> io::Result<Vec<u8>> {
+        let text = fs::read_to_string(root.join("packaging/dev").join(name))?;
+        Ok(text.replace("@VERSION@", super::VERSION).into_bytes())
+    };
+    Ok(vec![
+        File::text("include/howlate.h", fs::read(root.join("loop/howlate.h"))?),
+        File::text(
+            "share/cmake/howlate/howlate-config-version.cmake",
+            named("howlate-config-version.cmake")?,
+        ),
+        File::text("share/cmake/howlate/howlate-config.cmake", named("howlate-config.cmake")?),
+        File::text("share/pkgconfig/howlate.pc", named("howlate.pc")?),
+    ])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pkg_config_and_cmake_find_the_header() {
+        let folder = tempfile::tempdir().unwrap();
+        for file in for_programs(&crate::cross::root().unwrap()).unwrap() {
+            let path = folder.path().join(&file.path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, file.bytes).unwrap();
+        }
+        let has = |program: &str| Command::new(program).arg("--version").output().is_ok();
+        if !has("pkg-config") || !has("cmake") || !has("cc") {
+            return howlate_testing::skip("pkg-config, cmake or cc is not installed");
+        }
+        let output = Command::new("pkg-config")
+            .args([
+                "--cflags",
+                "--exists",
+                "--print-errors",
+                concat!("howlate = ", env!("CARGO_PKG_VERSION")),
+            ])
+            .env("PKG_CONFIG_PATH", folder.path().join("share/pkgconfig"))
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let project = folder.path().join("project");
+        fs::create_dir(&project).unwrap();
+        let lists = "cmake_minimum_required(VERSION 3.16)\nproject(p C)\nfind_package(howlate 0.1 REQUIRED)\n\
+                     add_executable(p p.c)\ntarget_link_libraries(p howlate::howlate)\n";
+        fs::write(project.join("CMakeLists.txt"), lists).unwrap();
+        fs::write(project.join("p.c"), "#include <howlate.h>\nint main(void) { return 0; }\n").unwrap();
+        let cmake = |words: &[&str]| {
+            let prefix = format!("-DCMAKE_PREFIX_PATH={}", folder.path().display());
+            let output =
+                Command::new("cmake").args(words).arg(prefix).current_dir(&project).output().unwrap();
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        };
+        cmake(&["-S", ".", "-B", "b"]);
+        let built = Command::new("cmake").args(["--build", "b"]).current_dir(&project).output().unwrap();
+        assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stdout));
+    }
 
     #[test]
     fn commands_are_those_of_the_help() {

@@ -91,10 +91,13 @@ fn built(targets: &[&Target], root: &Path, target: &Path, out: &Path) -> io::Res
         made.push(tar::write(out, one.architecture, &files)?);
         made.push(deb::write(out, one.architecture, &files)?);
         made.push(wheel::write(out, &tools, one, root, target)?);
+        made.push(deb::write_development(out, &files)?);
     }
     made.push(wheel::source(out, &tools, root, target)?);
     made.push(sbom::write(out)?);
     made.sort();
+    // The package with the header is that of every architecture.
+    made.dedup();
     Ok(made)
 }
 

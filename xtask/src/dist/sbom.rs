@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use serde_json::{Value, json};
 
@@ -32,7 +33,8 @@ fn sbom(metadata: &Value) -> io::Result<Value> {
     let program = program.ok_or_else(|| io::Error::other("there is no package `howlate`"))?;
     let used = used(program, &nodes);
     let of = |id: &&str| packages.get(*id).map(|package| component(package));
-    let components: Vec<Value> = used.iter().filter(|id| **id != program).filter_map(of).collect();
+    let mut components: Vec<Value> = used.iter().filter(|id| **id != program).filter_map(of).collect();
+    components.extend(linked()?);
     let depends = |id: &&str| {
         let on: Vec<String> =
             built_in(nodes.get(*id)).filter_map(|on| packages.get(on)).map(|on| reference(on)).collect();
@@ -48,6 +50,44 @@ fn sbom(metadata: &Value) -> io::Result<Value> {
         "components": components,
         "dependencies": used.iter().filter_map(depends).collect::<Vec<Value>>(),
     }))
+}
+
+/// What is linked into the static program besides packages of cargo: Rust's standard library, glibc and GCC's unwinder, as they
+/// are on the machine that builds.
+fn linked() -> io::Result<Vec<Value>> {
+    let rustc = said(&std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned()), &["--version"])?;
+    let glibc = said("getconf", &["GNU_LIBC_VERSION"])?;
+    let gcc = said("cc", &["-dumpfullversion", "-dumpversion"])?;
+    let second = |text: &str| text.split_whitespace().nth(1).unwrap_or_default().to_owned();
+    let component = |name: &str, version: String, license: &str, source: &str| {
+        json!({
+            "type": "library",
+            "bom-ref": format!("pkg:generic/{name}@{version}"),
+            "name": name,
+            "version": version,
+            "purl": format!("pkg:generic/{name}@{version}"),
+            "licenses": [{ "expression": license }],
+            "externalReferences": [{ "type": "vcs", "url": source }],
+        })
+    };
+    Ok(vec![
+        component("glibc", second(&glibc), "LGPL-2.1-or-later", "https://sourceware.org/git/glibc.git"),
+        component(
+            "libgcc",
+            gcc.trim().to_owned(),
+            "GPL-3.0-or-later WITH GCC-exception-3.1",
+            "https://gcc.gnu.org/git/gcc.git",
+        ),
+        component("rust-std", second(&rustc), "MIT OR Apache-2.0", "https://github.com/rust-lang/rust"),
+    ])
+}
+
+fn said(program: &str, words: &[&str]) -> io::Result<String> {
+    let output = Command::new(program).args(words).output()?;
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        false => Err(io::Error::other(format!("`{program} {}` failed", words.join(" ")))),
+    }
 }
 
 fn by_id(all: &Value) -> BTreeMap<&str, &Value> {
@@ -103,6 +143,13 @@ mod tests {
         let components = sbom["components"].as_array().unwrap();
         let has = |name: &str| components.iter().any(|one| one["name"] == name);
         assert!(has("clap") && has("howlate-model") && has("serde"));
+        for linked in ["glibc", "libgcc", "rust-std"] {
+            let one = components.iter().find(|one| one["name"] == linked).unwrap();
+            assert!(
+                one["version"].as_str().unwrap().starts_with(|first: char| first.is_ascii_digit()),
+                "{one}"
+            );
+        }
         assert!(!has("proptest") && !has("howlate-fuzz") && !has("assert_cmd"));
         assert_eq!(sbom["metadata"]["component"]["name"], "howlate");
         let references: BTreeSet<&str> =

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use howlate_model::Distribution;
 
 use super::block_series::Piece;
-use super::statistic::{LEAST, Statistic};
+use super::statistic::{LEAST, Statistic, together};
 use crate::autocorrelation::{inflation_beside, is_too_alike, lag_one};
 
 /// About as many units are made at most.
@@ -122,12 +122,7 @@ fn joined(statistic: Statistic, base: &[Piece], new: &[Piece], wakeups: u64) -> 
 ///
 /// When a side has too few wake-ups for the statistic.
 pub(crate) fn whole(statistic: Statistic, base: &[Piece], new: &[Piece]) -> Result<Units, TooShort> {
-    let all = |pieces: &[Piece]| {
-        let mut all = Distribution::default();
-        pieces.iter().for_each(|piece| all.merge(&piece.latency));
-        all
-    };
-    let (base, new) = (all(base), all(new));
+    let (base, new) = (together(base), together(new));
     let wakeups = base.count().min(new.count());
     if wakeups < statistic.least() {
         return Err(TooShort { wakeups });

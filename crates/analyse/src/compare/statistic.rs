@@ -4,6 +4,8 @@ use howlate_model::{Distribution, Latency};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::block_series::Piece;
+
 /// Fewer units on a side hardly show anything after the correction for several comparisons.
 pub(crate) const LEAST: usize = 10;
 
@@ -57,6 +59,12 @@ impl Statistic {
         }
     }
 
+    /// Whether its value over all of these is only known to be that or more.
+    pub(crate) fn is_lower_bound(self, pieces: &[Piece]) -> bool {
+        let all = together(pieces);
+        self.value_in(&all).is_some_and(|value| all.clipped().map(nanos) == Some(value))
+    }
+
     /// Its value in nanoseconds.
     pub(crate) fn value_in(self, all: &Distribution) -> Option<f64> {
         let value = match self {
@@ -67,6 +75,13 @@ impl Statistic {
         };
         value.map(nanos)
     }
+}
+
+/// The wake-ups of all pieces.
+pub(crate) fn together(pieces: &[Piece]) -> Distribution {
+    let mut all = Distribution::default();
+    pieces.iter().for_each(|piece| all.merge(&piece.latency));
+    all
 }
 
 /// Nanoseconds as a number to calculate with.

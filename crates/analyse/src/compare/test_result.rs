@@ -28,7 +28,13 @@ pub struct Tested {
     pub base_ns: f64,
     /// The same of the new one.
     pub new_ns: f64,
-    /// New minus base (Hodges–Lehmann estimate).
+    /// Whether the base is only known to be that or more, as whoever measured it told nothing beyond apart.
+    #[serde(skip_serializing_if = "is_false")]
+    pub base_at_least: bool,
+    /// The same of the new one.
+    #[serde(skip_serializing_if = "is_false")]
+    pub new_at_least: bool,
+    /// New minus base (Hodges–Lehmann estimate); with `new_at_least` or `base_at_least` that of the bounds.
     pub difference_ns: f64,
     /// Interval of the difference, at the confidence asked for; absent when there are too few units.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -56,6 +62,11 @@ pub struct Tested {
     unit: Span,
     #[serde(skip)]
     test: Test,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands on a reference")]
+const fn is_false(is_it: &bool) -> bool {
+    !*is_it
 }
 
 const fn is_none_of_them(pairs: &usize) -> bool {
@@ -100,7 +111,13 @@ impl Tested {
                 Self::pairs(statistic, &sampling_unit::pairs(statistic, base, new)?, covered)
             }
             Design::Distributions => {
-                Self::stretches(statistic, sampling_unit::whole(statistic, base, new)?, covered)
+                let units = sampling_unit::whole(statistic, base, new)?;
+                let [base_at_least, new_at_least] = [base, new].map(|side| statistic.is_lower_bound(side));
+                Self::stretches(statistic, units, covered).map(|one| Self {
+                    base_at_least,
+                    new_at_least,
+                    ..one
+                })
             }
             Design::Separate => {
                 Self::stretches(statistic, sampling_unit::stretches(statistic, base, new)?, covered)
@@ -137,6 +154,8 @@ impl Tested {
             inconclusive: None,
             base_ns: hodges_lehmann::centre(&units.base)?,
             new_ns: hodges_lehmann::centre(&units.new)?,
+            base_at_least: false,
+            new_at_least: false,
             difference_ns,
             interval_ns: None,
             detectable_ns: None,

@@ -56,6 +56,8 @@ pub(super) struct Spec {
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Taint {
     pub(super) key: String,
+    #[serde(default)]
+    pub(super) value: String,
     pub(super) effect: String,
 }
 

@@ -20,6 +20,8 @@ const LONGEST_ANSWER: u64 = 512 << 20;
 /// The client, for the cluster of a context.
 pub(super) struct Kubectl<'a> {
     pub(super) context: Option<&'a str>,
+    /// The namespace; that of the context if there is none.
+    pub(super) namespace: Option<&'a str>,
 }
 
 pub(super) fn refused(said: impl Into<String>) -> FleetError {
@@ -34,7 +36,8 @@ fn failed(said: &Output) -> FleetError {
 impl Kubectl<'_> {
     fn words(&self, words: &[&str]) -> Vec<String> {
         let context = self.context.map(|name| format!("--context={name}"));
-        context.into_iter().chain(words.iter().map(|word| (*word).to_owned())).collect()
+        let namespace = self.namespace.map(|name| format!("--namespace={name}"));
+        context.into_iter().chain(namespace).chain(words.iter().map(|word| (*word).to_owned())).collect()
     }
 
     /// What it says that ends well; `input` is what it reads.

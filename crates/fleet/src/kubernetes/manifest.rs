@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::pod::{MEASURES, RESTS};
 use crate::folder::Fleet;
 use crate::node_script::PLAN;
+use crate::placement::{Placement, Toleration};
 use crate::pods::Pods;
 
 /// The label that all objects of a fleet have.
@@ -71,7 +72,8 @@ fn pod(fleet: &Fleet, pods: &Pods, name: &str, nodes: &[usize]) -> Value {
         "enableServiceLinks": false,
         "volumes": [{"name": "plan", "configMap": {"name": name}}, {"name": "work", "emptyDir": {}}],
     });
-    let (measure, affinity) = (measure(fleet, pods), affinity(fleet, pods, nodes));
+    place(&mut pod, &pods.placement);
+    let (measure, affinity) = (measure(fleet, pods, name), affinity(fleet, pods, nodes));
     let parts = match pods.every_node {
         true => json!({"initContainers": [measure], "containers": [rest(pods)], "affinity": affinity}),
         false => json!({"containers": [measure], "affinity": affinity, "restartPolicy": "Never",
@@ -81,6 +83,45 @@ fn pod(fleet: &Fleet, pods: &Pods, name: &str, nodes: &[usize]) -> Value {
         pod[key] = value.clone();
     }
     pod
+}
+
+/// What is said of where pods are put, and as what; recordings stay where there is a claim, in a folder of each pod.
+fn place(pod: &mut Value, placement: &Placement) {
+    let Placement {
+        node_selector,
+        tolerations,
+        pull_secrets,
+        priority_class,
+        runtime_class,
+        results_claim,
+        ..
+    } = placement;
+    if !node_selector.is_empty() {
+        pod["nodeSelector"] = json!(node_selector);
+    }
+    if !tolerations.is_empty() {
+        pod["tolerations"] = tolerations.iter().map(toleration).collect();
+    }
+    if !pull_secrets.is_empty() {
+        pod["imagePullSecrets"] = pull_secrets.iter().map(|secret| json!({"name": secret})).collect();
+    }
+    let classes = [("priorityClassName", priority_class), ("runtimeClassName", runtime_class)];
+    for (key, class) in classes.into_iter().filter_map(|(key, class)| Some((key, class.as_ref()?))) {
+        pod[key] = json!(class);
+    }
+    if let Some(claim) = results_claim {
+        pod["volumes"][1] = json!({"name": "work", "persistentVolumeClaim": {"claimName": claim}});
+    }
+}
+
+fn toleration(one: &Toleration) -> Value {
+    let mut text = json!({"key": one.key, "operator": if one.value.is_some() { "Equal" } else { "Exists" }});
+    for (key, value) in [("value", &one.value), ("effect", &one.effect)] {
+        if let Some(value) = value {
+            text[key] = json!(value);
+        }
+    }
+    text
 }
 
 /// A pod of a Job is never beside another of the fleet, since they would disturb each other; that of a DaemonSet is on a
@@ -96,7 +137,7 @@ fn affinity(fleet: &Fleet, pods: &Pods, nodes: &[usize]) -> Value {
 }
 
 /// Recordings are named after the node. Kubernetes replaces `$(NODE)`.
-fn measure(fleet: &Fleet, pods: &Pods) -> Value {
+fn measure(fleet: &Fleet, pods: &Pods, name: &str) -> Value {
     let plan = format!("{PLANS}/{PLAN}");
     let ours = [MEASURES, REPORT, WORK, "run", &plan, "--node", "$(NODE)"].map(str::to_owned);
     let typed = fleet.words.iter().map(|word| word.replace('$', "$$"));
@@ -106,6 +147,12 @@ fn measure(fleet: &Fleet, pods: &Pods) -> Value {
     container["env"] = json!([{"name": "NODE", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}}]);
     container["volumeMounts"] =
         json!([{"name": "plan", "mountPath": PLANS, "readOnly": true}, {"name": "work", "mountPath": WORK}]);
+    if pods.placement.results_claim.is_some() {
+        let pod = json!({"name": "POD", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}});
+        container["env"].as_array_mut().into_iter().for_each(|all| all.push(pod.clone()));
+        // Two pods may have measured on one node.
+        container["volumeMounts"][1]["subPathExpr"] = json!(format!("{name}/$(NODE)/$(POD)"));
+    }
     // Real-time policies; locked memory; tracing by BPF.
     let capabilities: &[&str] =
         if pods.is_traced { &["SYS_NICE", "IPC_LOCK", "BPF", "PERFMON"] } else { &["SYS_NICE", "IPC_LOCK"] };
@@ -138,6 +185,10 @@ mod tests {
     use crate::folder::Member;
 
     fn told(every_node: bool, words: &[&str]) -> Value {
+        placed(every_node, words, Placement::default())
+    }
+
+    fn placed(every_node: bool, words: &[&str], placement: Placement) -> Value {
         let host = |name: &str| Member { host: name.parse::<Host>().unwrap(), ..Member::default() };
         let fleet = Fleet {
             id: "f1".into(),
@@ -148,10 +199,17 @@ mod tests {
             at_once: 2,
             timeout_s: Some(600),
             pods: None,
+            slurm: crate::SlurmOptions::default(),
             members: ["n1", "n2", "n3"].map(host).into(),
             folder: "/nowhere".into(),
         };
-        let pods = Pods { image: "registry/howlate:1".into(), cpus: 2, every_node, is_traced: every_node };
+        let pods = Pods {
+            image: "registry/howlate:1".into(),
+            cpus: 2,
+            every_node,
+            is_traced: every_node,
+            placement,
+        };
         manifest(&fleet, &pods, "[[cyclic]]\n", &name(&fleet, 1), &[0, 2])
     }
 
@@ -163,6 +221,38 @@ mod tests {
     #[test]
     fn a_daemon_set_measures_once_in_each_pod() {
         insta::assert_snapshot!(format!("{:#}", told(true, &["--why"])));
+    }
+
+    #[test]
+    fn pods_are_put_where_they_are_asked_to_be() {
+        let placement = Placement {
+            namespace: None,
+            node_selector: [("pool".to_owned(), "rt".to_owned())].into(),
+            tolerations: vec!["dedicated=rt:NoSchedule".parse().unwrap(), "other".parse().unwrap()],
+            pull_secrets: vec!["registry".to_owned()],
+            priority_class: Some("high".to_owned()),
+            runtime_class: Some("kata".to_owned()),
+            results_claim: Some("results".to_owned()),
+        };
+        for every_node in [false, true] {
+            let pod =
+                placed(every_node, &[], placement.clone())["items"][1]["spec"]["template"]["spec"].clone();
+            assert_eq!(pod["nodeSelector"], json!({"pool": "rt"}));
+            assert_eq!(
+                pod["tolerations"],
+                json!([{"key": "dedicated", "operator": "Equal", "value": "rt", "effect": "NoSchedule"},
+                    {"key": "other", "operator": "Exists"}])
+            );
+            assert_eq!(pod["imagePullSecrets"], json!([{"name": "registry"}]));
+            assert_eq!(
+                (&pod["priorityClassName"], &pod["runtimeClassName"]),
+                (&json!("high"), &json!("kata"))
+            );
+            assert_eq!(pod["volumes"][1]["persistentVolumeClaim"]["claimName"], "results");
+            let measure = &pod[if every_node { "initContainers" } else { "containers" }][0];
+            assert_eq!(measure["volumeMounts"][1]["subPathExpr"], "howlate-f1-1/$(NODE)/$(POD)");
+            assert_eq!(measure["env"][1]["valueFrom"]["fieldRef"]["fieldPath"], "metadata.name");
+        }
     }
 
     #[test]

@@ -24,6 +24,7 @@ pub use self::pod::serve_in_pod;
 use crate::folder::{Fleet, Member};
 use crate::node_script::PLAN;
 use crate::parallel::each;
+use crate::placement::Placement;
 use crate::pods::Pods;
 use crate::scheduler::{Fetched, Scheduler};
 use crate::{FleetError, Host, State};
@@ -33,6 +34,8 @@ use crate::{FleetError, Host, State};
 pub struct Kubernetes {
     /// The context; the current one if none is named.
     pub context: Option<String>,
+    /// Where pods are put: the namespace, and which nodes take them.
+    pub placement: Placement,
     /// Logs read at once.
     pub at_once: usize,
 }
@@ -44,19 +47,19 @@ impl Kubernetes {
     ///
     /// When the cluster does not say.
     pub fn nodes(&self) -> Result<Vec<Host>, FleetError> {
-        let nodes = nodes::nodes(&self.kubectl())?;
+        let nodes = nodes::nodes(&self.kubectl(), &self.placement)?;
         let hosts: Vec<Host> = nodes.keys().filter_map(|name| name.parse().ok()).collect();
         let where_ = "the cluster".to_owned();
         if hosts.is_empty() { Err(FleetError::NoNodes { where_ }) } else { Ok(hosts) }
     }
 
     fn kubectl(&self) -> Kubectl<'_> {
-        Kubectl { context: self.context.as_deref() }
+        Kubectl { context: self.context.as_deref(), namespace: self.placement.namespace.as_deref() }
     }
 
     /// Marks those of these nodes that get no pod, and returns the others.
     fn usable(&self, fleet: &mut Fleet, nodes: &[usize]) -> Result<Vec<usize>, FleetError> {
-        let known = nodes::nodes(&self.kubectl())?;
+        let known = nodes::nodes(&self.kubectl(), &self.placement)?;
         let mut usable = Vec::new();
         for node in nodes {
             let member = &mut fleet.members[*node];

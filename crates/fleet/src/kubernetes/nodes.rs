@@ -2,22 +2,33 @@
 
 use std::collections::BTreeMap;
 
-use super::api_types::{List, Object};
+use super::api_types::{List, Object, Taint};
 use super::kubectl::Kubectl;
 use super::states::first_line;
 use crate::FleetError;
+use crate::placement::{Placement, Toleration};
 
 /// All nodes, each with why it is not used, if it is not.
-pub(super) fn nodes(kubectl: &Kubectl<'_>) -> Result<BTreeMap<String, Option<String>>, FleetError> {
+pub(super) fn nodes(
+    kubectl: &Kubectl<'_>,
+    placement: &Placement,
+) -> Result<BTreeMap<String, Option<String>>, FleetError> {
     let list: List = kubectl.answer(&["get", "nodes"])?;
-    Ok(list.items.iter().map(|node| (node.metadata.name.clone(), unusable(node))).collect())
+    let is_selected = |node: &&Object| {
+        placement.node_selector.iter().all(|(key, value)| node.metadata.labels.get(key) == Some(value))
+    };
+    let known = |node: &Object| (node.metadata.name.clone(), unusable(node, &placement.tolerations));
+    Ok(list.items.iter().filter(is_selected).map(known).collect())
 }
 
 /// A DaemonSet would make pods for some of these as well, which then wait.
-fn unusable(node: &Object) -> Option<String> {
+fn unusable(node: &Object, tolerations: &[Toleration]) -> Option<String> {
     let ready = node.status.conditions.iter().find(|one| one.kind == "Ready");
-    let taint =
-        node.spec.taints.iter().find(|taint| matches!(taint.effect.as_str(), "NoSchedule" | "NoExecute"));
+    let is_borne =
+        |taint: &Taint| tolerations.iter().any(|one| one.bears(&taint.key, &taint.value, &taint.effect));
+    let keeps_away =
+        |taint: &&Taint| matches!(taint.effect.as_str(), "NoSchedule" | "NoExecute") && !is_borne(taint);
+    let taint = node.spec.taints.iter().find(keeps_away);
     match (ready, taint) {
         (ready, _) if ready.is_none_or(|one| one.status != "True") => {
             let message = ready.and_then(|one| one.message.as_deref()).and_then(first_line);
@@ -54,7 +65,10 @@ mod tests {
             ),
             (Object::default(), Some("Kubernetes says that it is not ready")),
         ] {
-            assert_eq!(unusable(&node).as_deref(), expected);
+            assert_eq!(unusable(&node, &[]).as_deref(), expected);
         }
+        let borne = ["node-role.kubernetes.io/control-plane:NoSchedule".parse().unwrap()];
+        assert_eq!(unusable(&node("True", taint("NoSchedule")), &borne), None);
+        assert!(unusable(&node("True", taint("NoExecute")), &borne).is_some());
     }
 }

@@ -13,8 +13,17 @@ pub(super) fn options(fleet: &Fleet, partition: Option<&str>, tasks: usize) -> V
     options.push("--output=/dev/null".to_owned());
     options.push(format!("--array=0-{}", tasks.saturating_sub(1)));
     options.push(format!("--job-name={}", job_name(&fleet.id)));
-    options.extend(fleet.timeout_s.map(|seconds| format!("--time={}", seconds.div_ceil(60).max(1))));
-    options.extend(partition.map(|name| format!("--partition={name}")));
+    let minutes = || fleet.timeout_s.map(|seconds| seconds.div_ceil(60).max(1).to_string());
+    let asked = &fleet.slurm;
+    let each = [
+        ("time", asked.time.clone().or_else(minutes)),
+        ("partition", partition.map(str::to_owned)),
+        ("constraint", asked.constraint.clone()),
+        ("account", asked.account.clone()),
+        ("qos", asked.qos.clone()),
+        ("reservation", asked.reservation.clone()),
+    ];
+    options.extend(each.into_iter().filter_map(|(name, value)| Some(format!("--{name}={}", value?))));
     options
 }
 

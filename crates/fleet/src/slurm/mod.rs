@@ -4,17 +4,29 @@
 
 mod batch;
 mod command;
+mod constraint;
 mod queue;
 
+use std::collections::BTreeMap;
 use std::fs::{self, Metadata};
 use std::io;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use howlate_linux::clock;
+use howlate_model::Span;
 
 use self::command::output;
+use self::constraint::Constraint;
+use self::queue::Node;
 use crate::folder::Fleet;
 use crate::node_script::{NODES, RECORDING};
 use crate::scheduler::{Fetched, LONGEST_RECORDING, Scheduler, TOO_LONG};
-use crate::{FleetError, Host, State};
+use crate::{FleetError, Host, SlurmOptions, State};
+
+/// How long a controller that was just started may take to hear of its nodes.
+const TO_REPORT: Span = Span::from_secs(60);
+/// How long nothing is asked meanwhile.
+const A_WHILE: Span = Span::from_secs(1);
 
 /// Slurm takes arrays of so many tasks as it is installed (`MaxArraySize` 1001).
 const LONGEST_ARRAY: usize = 1_000;
@@ -32,23 +44,87 @@ impl Slurm {
     /// # Errors
     ///
     /// When there is no Slurm, or no such partition.
-    pub fn nodes(&self) -> Result<Vec<Host>, FleetError> {
-        let partition = self.partition.as_deref();
-        let nodes = queue::nodes(partition)?;
+    pub fn nodes(&self, asked: &SlurmOptions) -> Result<Vec<Host>, FleetError> {
+        let nodes = self.known(asked)?;
         let hosts: Vec<Host> = nodes.keys().filter_map(|name| name.parse().ok()).collect();
-        let where_ = partition.map_or("the default partition".to_owned(), |name| format!("partition {name}"));
-        if hosts.is_empty() { Err(FleetError::NoNodes { where_ }) } else { Ok(hosts) }
+        if hosts.is_empty() { Err(FleetError::NoNodes { where_: self.described(asked) }) } else { Ok(hosts) }
+    }
+
+    /// The partition that is meant; none for the default one.
+    fn partition<'a>(&'a self, asked: &'a SlurmOptions) -> Option<&'a str> {
+        self.partition.as_deref().or(asked.partition.as_deref())
+    }
+
+    /// Where nodes are looked for, in words.
+    fn described(&self, asked: &SlurmOptions) -> String {
+        let partition = self.partition(asked);
+        let mut text =
+            partition.map_or("the default partition".to_owned(), |name| format!("partition {name}"));
+        for (name, value) in [
+            ("constraint", &asked.constraint),
+            ("nodelist", &asked.nodelist),
+            ("reservation", &asked.reservation),
+        ] {
+            text.extend(value.iter().map(|value| format!(" with {name} {value}")));
+        }
+        text
+    }
+
+    /// The nodes that are asked for, as Slurm knows them.
+    fn known(&self, asked: &SlurmOptions) -> Result<BTreeMap<String, Node>, FleetError> {
+        let partition = self.partition(asked);
+        let mut nodes = queue::nodes(partition, asked.nodelist.as_deref())?;
+        if let Some(name) = &asked.reservation {
+            let reserved = match queue::reserved(name)? {
+                Some(list) => queue::nodes(partition, Some(&list))?,
+                None => BTreeMap::new(),
+            };
+            nodes.retain(|name, _| reserved.contains_key(name));
+        }
+        if let Some(text) = &asked.constraint {
+            let constraint =
+                Constraint::read(text).ok_or_else(|| FleetError::Constraint { found: text.clone() })?;
+            nodes.retain(|_, node| constraint.is_met_by(&node.features));
+        }
+        Ok(nodes)
+    }
+
+    /// The same once none of these nodes is unknown: for a while after its start, a controller has not heard of any.
+    fn settled(
+        &self,
+        fleet: &Fleet,
+        nodes: &[usize],
+        interrupted: &AtomicBool,
+    ) -> Result<BTreeMap<String, Node>, FleetError> {
+        let until = clock::now().plus(TO_REPORT);
+        loop {
+            let known = self.known(&fleet.slurm)?;
+            let is_unknown = |node: &usize| {
+                known.get(&fleet.members[*node].host.address).is_some_and(|node| node.is_unknown)
+            };
+            let is_over = clock::now() >= until || interrupted.load(Ordering::Relaxed);
+            if is_over || !nodes.iter().any(is_unknown) {
+                return Ok(known);
+            }
+            // Whatever ends it sooner is looked for above.
+            drop(clock::pause(A_WHILE));
+        }
     }
 
     /// Marks those of these nodes that Slurm would not use, and returns the others.
-    fn usable(&self, fleet: &mut Fleet, nodes: &[usize]) -> Result<Vec<usize>, FleetError> {
-        let known = queue::nodes(self.partition.as_deref())?;
+    fn usable(
+        &self,
+        fleet: &mut Fleet,
+        nodes: &[usize],
+        interrupted: &AtomicBool,
+    ) -> Result<Vec<usize>, FleetError> {
+        let known = self.settled(fleet, nodes, interrupted)?;
         let mut usable = Vec::new();
         for node in nodes {
             let member = &mut fleet.members[*node];
             let unusable = match known.get(&member.host.address) {
-                Some(unusable) => unusable.clone(),
-                None => Some("Slurm does not know it any more".to_owned()),
+                Some(known) => known.unusable.clone(),
+                None => Some("it is not among those that Slurm knows any more".to_owned()),
             };
             member.ended = unusable.map(|reason| State::NotStarted { reason });
             if member.ended.is_none() {
@@ -61,7 +137,7 @@ impl Slurm {
     /// Submits an array for these nodes. It is held until each of its tasks is bound to its node: which node a task gets is
     /// else for Slurm to say, and one may get two.
     fn submit(&self, fleet: &mut Fleet, nodes: &[usize]) -> Result<(), FleetError> {
-        let options = batch::options(fleet, self.partition.as_deref(), nodes.len());
+        let options = batch::options(fleet, self.partition(&fleet.slurm), nodes.len());
         let out = output("sbatch", &options, Some(&batch::task(fleet, nodes)))?;
         let job = out.trim().split(';').next().unwrap_or_default().to_owned();
         if job.parse::<u64>().is_err() {
@@ -91,11 +167,11 @@ impl Scheduler for Slurm {
     fn dry_run(&self, fleet: &Fleet, _plan: &str) -> String {
         let all: Vec<usize> = (0..fleet.members.len()).collect();
         let arrays = all.chunks(LONGEST_ARRAY);
-        arrays.map(|nodes| batch::dry_run(fleet, self.partition.as_deref(), nodes)).collect()
+        arrays.map(|nodes| batch::dry_run(fleet, self.partition(&fleet.slurm), nodes)).collect()
     }
 
-    fn start(&self, fleet: &mut Fleet, nodes: &[usize], _: &AtomicBool) -> Result<(), FleetError> {
-        let usable = self.usable(fleet, nodes)?;
+    fn start(&self, fleet: &mut Fleet, nodes: &[usize], interrupted: &AtomicBool) -> Result<(), FleetError> {
+        let usable = self.usable(fleet, nodes, interrupted)?;
         for node in &usable {
             // What it left the last time is not what it will leave.
             drop(fs::remove_file(folder(fleet, *node).join("status")));
@@ -182,6 +258,7 @@ mod tests {
             at_once: 1,
             timeout_s: None,
             pods: None,
+            slurm: SlurmOptions::default(),
             members: vec![member],
             folder: home.path().to_owned(),
         };

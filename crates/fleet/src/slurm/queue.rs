@@ -14,22 +14,52 @@ fn words(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
 
-/// The nodes of a partition, or of the default one, each with why it cannot be used, if it cannot.
-pub(super) fn nodes(partition: Option<&str>) -> Result<BTreeMap<String, Option<String>>, FleetError> {
-    let mut asked = words(&["--noheader", "--Node", "--format=%P|%N|%T|%E"]);
+/// A node as Slurm knows it.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Node {
+    /// Why it cannot be used, if it cannot.
+    pub(super) unusable: Option<String>,
+    /// Whether Slurm has not heard of it yet.
+    pub(super) is_unknown: bool,
+    pub(super) features: Vec<String>,
+}
+
+/// The nodes of a partition, or of the default one; only those of a list, where there is one.
+pub(super) fn nodes(
+    partition: Option<&str>,
+    list: Option<&str>,
+) -> Result<BTreeMap<String, Node>, FleetError> {
+    let mut asked = words(&["--noheader", "--Node", "--format=%P|%N|%T|%b|%E"]);
     asked.extend(partition.map(|name| format!("--partition={name}")));
+    asked.extend(list.map(|list| format!("--nodes={list}")));
     Ok(nodes_in(&output("sinfo", &asked, None)?, partition.is_some()))
 }
 
 /// Reads what `sinfo` says: one line for each node and partition, the default of which has a star.
-fn nodes_in(said: &str, is_named: bool) -> BTreeMap<String, Option<String>> {
+fn nodes_in(said: &str, is_named: bool) -> BTreeMap<String, Node> {
     let node = |line: &str| {
-        let mut parts = line.splitn(4, '|').map(str::trim);
-        let (partition, name, state) = (parts.next()?, parts.next()?, parts.next()?);
+        let mut parts = line.splitn(5, '|').map(str::trim);
+        let (partition, name, state, features) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
         let reason = parts.next().filter(|reason| !matches!(*reason, "" | "none"));
-        (is_named || partition.ends_with('*')).then(|| (name.to_owned(), unusable(state, reason)))
+        let node = Node {
+            unusable: unusable(state, reason),
+            is_unknown: state.starts_with("unk"),
+            features: features.split(',').map(str::to_owned).collect(),
+        };
+        (is_named || partition.ends_with('*')).then(|| (name.to_owned(), node))
     };
     said.lines().filter_map(node).collect()
+}
+
+/// The nodes of a reservation, as a list; `None` if it has none.
+pub(super) fn reserved(name: &str) -> Result<Option<String>, FleetError> {
+    let said = output("scontrol", &words(&["--oneliner", "show", "reservation", name]), None)?;
+    Ok(reserved_in(&said))
+}
+
+fn reserved_in(said: &str) -> Option<String> {
+    let list = said.split_whitespace().find_map(|word| word.strip_prefix("Nodes="));
+    list.filter(|list| !matches!(*list, "" | "(null)")).map(str::to_owned)
 }
 
 /// Why Slurm starts nothing on a node in this state; a star says that the node does not respond.
@@ -107,16 +137,22 @@ mod tests {
 
     #[test]
     fn nodes_that_cannot_be_used_have_a_reason() {
-        let said = "rt*|n1|idle|none\nrt*|n2|drained|disk is gone\nother|n3|idle|none\nrt*|n4|down*|Not responding\nrt*|n5|mixed|none\n";
+        let said = "rt*|n1|idle|fast,big|none\nrt*|n2|drained|(null)|disk is gone\nother|n3|idle|(null)|none\n\
+                    rt*|n4|down*|fast|Not responding\nrt*|n5|mixed|(null)|none\nrt*|n6|unknown*|(null)|none\n";
         let usual = nodes_in(said, false);
-        assert_eq!(usual.keys().collect::<Vec<_>>(), ["n1", "n2", "n4", "n5"]);
-        assert_eq!((&usual["n1"], &usual["n5"]), (&None, &None));
-        assert_eq!(usual["n2"].as_deref(), Some("Slurm says drained (disk is gone)"));
+        assert_eq!(usual.keys().collect::<Vec<_>>(), ["n1", "n2", "n4", "n5", "n6"]);
+        assert_eq!((&usual["n1"].unusable, &usual["n5"].unusable), (&None, &None));
+        assert_eq!(usual["n1"].features, ["fast", "big"]);
+        assert!(usual["n6"].is_unknown && usual["n6"].unusable.is_some() && !usual["n4"].is_unknown);
+        assert_eq!(usual["n2"].unusable.as_deref(), Some("Slurm says drained (disk is gone)"));
         assert_eq!(
-            usual["n4"].as_deref(),
+            usual["n4"].unusable.as_deref(),
             Some("Slurm says down, and that it does not respond (Not responding)")
         );
-        assert_eq!(nodes_in(said, true).len(), 5);
+        assert_eq!(nodes_in(said, true).len(), 6);
+        let of = |said: &str| reserved_in(said);
+        assert_eq!(of("ReservationName=r Nodes=n[1-2] NodeCnt=2").as_deref(), Some("n[1-2]"));
+        assert_eq!(of("ReservationName=r Nodes=(null)"), None);
     }
 
     #[test]

@@ -137,6 +137,7 @@ mod tests {
             at_once: 1,
             timeout_s: None,
             pods: None,
+            slurm: crate::SlurmOptions::default(),
             members: vec![Member { host: "n1".parse().unwrap(), ..Member::default() }],
             folder: home.path().to_owned(),
         };

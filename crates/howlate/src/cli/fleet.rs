@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand};
-use howlate_fleet::Target;
+use howlate_fleet::{Target, Toleration};
 use howlate_model::Span;
 
 use super::completion_values;
@@ -93,7 +94,69 @@ pub(crate) struct FleetRun {
     /// Show no progress
     #[arg(long, short)]
     pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) slurm: SlurmArgs,
+    #[command(flatten)]
+    pub(crate) placement: PlacementArgs,
     /// Options of `howlate run`, for every node
     #[arg(last = true, value_name = "OPTIONS OF RUN", allow_hyphen_values = true)]
     pub(crate) words: Vec<String>,
+}
+
+/// What is asked of Slurm; each is handed on to `sbatch`, whose variables (`SBATCH_PARTITION`, `SBATCH_ACCOUNT`, …) count as well.
+#[derive(Args, Clone, Default, PartialEq, Eq)]
+#[command(next_help_heading = "Slurm")]
+pub(crate) struct SlurmArgs {
+    /// Only nodes with these features, joined by & or |
+    #[arg(long, value_name = "FEATURES", value_parser = NonEmptyStringValueParser::new(), hide_short_help = true)]
+    pub(crate) constraint: Option<String>,
+    /// Only these nodes, such as n[1-4]
+    #[arg(long, value_name = "NODES", value_parser = NonEmptyStringValueParser::new(), hide_short_help = true)]
+    pub(crate) nodelist: Option<String>,
+    /// The account that is charged
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new(), hide_short_help = true)]
+    pub(crate) account: Option<String>,
+    /// The quality of service
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new(), hide_short_help = true)]
+    pub(crate) qos: Option<String>,
+    /// The nodes of a reservation, within it
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new(), hide_short_help = true)]
+    pub(crate) reservation: Option<String>,
+    /// How long each job may take, as Slurm writes it, such as 0:30:00; what --timeout says if left out
+    #[arg(long, value_name = "TIME", value_parser = NonEmptyStringValueParser::new(), hide_short_help = true)]
+    pub(crate) time: Option<String>,
+}
+
+/// Where pods on Kubernetes are put, and as what.
+#[derive(Args, Clone, Default, PartialEq, Eq)]
+#[command(next_help_heading = "Kubernetes")]
+pub(crate) struct PlacementArgs {
+    /// The namespace; that of the context if left out
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new(), hide_short_help = true)]
+    pub(crate) namespace: Option<String>,
+    /// Only nodes with this label
+    #[arg(long, value_name = "KEY=VALUE", value_parser = label, hide_short_help = true)]
+    pub(crate) node_selector: Vec<(String, String)>,
+    /// A taint of nodes that pods bear, such as dedicated=rt:NoSchedule
+    #[arg(long, value_name = "TAINT", hide_short_help = true)]
+    pub(crate) toleration: Vec<Toleration>,
+    /// A secret with which the image is pulled
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new(), hide_short_help = true)]
+    pub(crate) pull_secret: Vec<String>,
+    /// The class of their priority
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new(), hide_short_help = true)]
+    pub(crate) priority_class: Option<String>,
+    /// The class of the runtime that runs them
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new(), hide_short_help = true)]
+    pub(crate) runtime_class: Option<String>,
+    /// A persistent volume claim on which recordings stay as well
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new(), hide_short_help = true)]
+    pub(crate) results_claim: Option<String>,
+}
+
+fn label(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
+        _ => Err("write a label such as `pool=rt`".to_owned()),
+    }
 }

@@ -27,6 +27,8 @@ pub(crate) enum Format {
     Kcidb,
     /// Entries for github-action-benchmark (customSmallerIsBetter)
     Benchmark,
+    /// Bencher Metric Format
+    Bmf,
     /// InfluxDB line protocol
     Influx,
     /// OSADL's RT Dataset 1.0, one line per condition of periodic threads

@@ -40,7 +40,7 @@ pub(crate) use compare::{Compare, ComparisonFormat};
 pub(crate) use condition_options::Factors;
 pub(crate) use cyclic::Cyclic;
 pub(crate) use doctor::Doctor;
-pub(crate) use fleet::{Fleet, FleetCommand, FleetRun};
+pub(crate) use fleet::{Fleet, FleetCommand, FleetRun, PlacementArgs, SlurmArgs};
 pub(crate) use format::Format;
 pub(crate) use guest::Guest;
 pub(crate) use identity::Identity;

@@ -1,7 +1,7 @@
 //! Results in every format that can be asked for.
 
 use howlate_analyse::Analysis;
-use howlate_model::Limit;
+use howlate_model::{Limit, Work};
 use howlate_render::{self as render, Detail};
 
 use crate::cli::Format;
@@ -10,7 +10,10 @@ use crate::terminal;
 
 /// Whether it is JSON, whose texts are as they were recorded.
 pub(super) const fn is_json(format: Format) -> bool {
-    matches!(format, Format::Json | Format::Kcidb | Format::Osadl | Format::Benchmark | Format::Trace)
+    matches!(
+        format,
+        Format::Json | Format::Kcidb | Format::Osadl | Format::Benchmark | Format::Bmf | Format::Trace
+    )
 }
 
 /// What is to be printed, and where it comes from.
@@ -20,6 +23,10 @@ pub(super) struct Shown<'a> {
     pub(super) names: &'a [String],
     pub(super) limits: &'a [Limit],
     pub(super) detail: Detail,
+}
+
+fn has_sleeps(analysis: &Analysis) -> bool {
+    analysis.outcomes().iter().any(|one| matches!(one.condition.work, Work::Sleep { .. }))
 }
 
 impl Shown<'_> {
@@ -33,6 +40,7 @@ impl Shown<'_> {
                 many => render::json_of_many(many)?,
             },
             Format::Csv => render::csv(analyses, names)?,
+            Format::Intervals if !analyses.iter().any(has_sleeps) => return Err(Error::NoSleeps),
             Format::Intervals => render::intervals_csv(analyses, names)?,
             Format::Hlog => render::hlog(analyses)?,
             Format::Hgrm => render::hgrm(analyses),
@@ -41,6 +49,7 @@ impl Shown<'_> {
             Format::Lava => render::lava(analyses, limits),
             Format::Kcidb => render::kcidb(analyses, limits)?,
             Format::Benchmark => render::benchmark(analyses)?,
+            Format::Bmf => render::bmf(analyses)?,
             Format::Trace => render::trace(analyses)?,
             Format::Osadl => render::osadl(analyses).ok_or(Error::NothingPeriodic)?,
             Format::Influx => render::influx(analyses),

@@ -4,6 +4,7 @@ pub(crate) mod compare;
 pub(crate) mod cyclic;
 pub(crate) mod cyclictest;
 pub(crate) mod doctor;
+mod exported;
 pub(crate) mod fleet;
 mod formats;
 pub(crate) mod guest;
@@ -14,6 +15,7 @@ pub(crate) mod pages;
 mod prometheus;
 pub(crate) mod quick;
 mod reading;
+mod replaced;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod selfcheck;
@@ -49,6 +51,7 @@ fn measure_and_print(
     seed: u64,
     reasons: Reasons,
 ) -> Result<Status, Error> {
+    exported::check(&args.output)?;
     let traced = reasons.add_to(&mut plan, seed)?;
     let kept = HistoryEntry::begin(command, args.output.out.as_deref(), args.no_save);
     let place = kept.path();
@@ -110,5 +113,6 @@ fn print_result(analysis: &Analysis, output: &Output, limits: &[Limit]) -> Resul
     let (analyses, names) = (std::slice::from_ref(analysis), &[output.name()]);
     let shown = Shown { analyses, names, limits, detail: detail(output.details) };
     let format = output.printed();
+    exported::write(analysis, output)?;
     Ok(terminal::print_or_json(&shown.as_text(format)?, is_json(format))?)
 }

@@ -6,7 +6,7 @@ use howlate_model::{Caveat, Combination, Condition, HowEnded, Loads, Span, Worde
 use howlate_plan::{Plan, PlanError, together};
 use howlate_render as render;
 
-use super::{cyclic, notify, print_result, request, say_kept, sleep};
+use super::{cyclic, exported, guest, notify, print_result, request, say_kept, sleep};
 use crate::cli::{Command, Guest, Output, Run, Tune, TuneSubject, TuneWork};
 use crate::environment;
 use crate::error::Error;
@@ -29,7 +29,9 @@ pub(crate) fn run(mut args: Run) -> Result<Status, Error> {
     if let Some(options) = experiment.options.take() {
         args.or(options);
     }
-    if let Some(guest) = experiment.guest.take().filter(|_| !args.here && !args.dry_run) {
+    let guest = experiment.guest.take().filter(|_| !args.here);
+    let boots = guest.as_ref().map(guest::boots);
+    if let Some(guest) = guest.filter(|_| !args.dry_run) {
         return in_guests(&args, guest);
     }
     if let Some(work) = experiment.tuning.take() {
@@ -42,7 +44,10 @@ pub(crate) fn run(mut args: Run) -> Result<Status, Error> {
         let mut plan = plan(&mut experiment, &args, &Environment::read(), seed)?;
         args.reasons.add_to(&mut plan, seed)?;
         let (rows, turns, estimate) = (rows(&plan), plan.turns.len(), plan.estimate());
-        terminal::print(&render::plan(&rows, turns, &plan.left_out, estimate, terminal::width()))?;
+        let guests =
+            boots.map_or_else(String::new, |boots| render::boots(boots, estimate, terminal::width()));
+        let shown = render::plan(&rows, turns, &plan.left_out, estimate, terminal::width());
+        terminal::print(&format!("{shown}{guests}"))?;
         return Ok(Status::Done);
     }
     let environment = environment::begin_with(&experiment.settings)?;
@@ -89,6 +94,7 @@ fn take(
     seed: u64,
     resume: Resume,
 ) -> Result<Status, Error> {
+    exported::check(&args.output)?;
     let mut plan = plan(experiment, args, environment, seed)?;
     let traced = args.reasons.add_to(&mut plan, seed)?;
     let path = args.recording();

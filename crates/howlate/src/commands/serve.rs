@@ -5,8 +5,8 @@ mod saved;
 
 use std::sync::Arc;
 
-use howlate_render::legible_lines;
-use howlate_serve::{Admission, Answer, Contents, Names, Server, Token};
+use howlate_render::{legible_lines, openmetrics};
+use howlate_serve::{Admission, Answer, Contents, Names, Server, Token, Wanted};
 
 use self::saved::Saved;
 use crate::cli::Serve;
@@ -41,13 +41,21 @@ fn recordings(asked: &Serve, server: &Server) -> Result<Status, Error> {
     let saved = Saved::open(&asked.recordings)?;
     let end = on_interrupt()?;
     say_where(server)?;
-    let contents: Arc<Contents> = Arc::new(move |path: &str| match path {
+    let contents: Arc<Contents> = Arc::new(move |wanted: &Wanted<'_>| match wanted.path {
         PAGE => saved.page().map_or_else(not_now, Answer::Page),
-        METRICS => saved.metrics().map_or_else(not_now, Answer::Metrics),
+        METRICS => saved.metrics().map_or_else(not_now, |text| metrics(text, wanted)),
         _ => Answer::Nothing,
     });
     server.answer_until(&end, &contents);
     Ok(Status::Done)
+}
+
+/// Metrics in the form that is wanted.
+fn metrics(text: Arc<str>, wanted: &Wanted<'_>) -> Answer {
+    match wanted.as_openmetrics {
+        true => Answer::OpenMetrics(openmetrics(&text).into()),
+        false => Answer::Metrics(text),
+    }
 }
 
 /// Why something cannot be shown; it may come back.

@@ -150,6 +150,8 @@ fn refuse_what_is_not_for_tune(work: &mut TuneWork) -> Result<(), Error> {
         (NotForTune::Why, asks_why),
         (NotForTune::Rounds, measuring.extent.rounds.is_some()),
         (NotForTune::SamplesOut, output.samples_out.is_some()),
+        (NotForTune::ExportJson, output.export_json.is_some()),
+        (NotForTune::ExportMarkdown, output.export_markdown.is_some()),
         (NotForTune::FailAbove, !measuring.run.fail_above.is_empty()),
         (NotForTune::Format, !matches!(output.printed(), Format::Text | Format::Json)),
     ];

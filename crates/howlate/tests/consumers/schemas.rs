@@ -54,6 +54,127 @@ fn documents(folder: &std::path::Path) -> [(PathBuf, PathBuf); 3] {
     ]
 }
 
+/// Plans, as the schema has them that editors read; and one with mistakes, each of which is found.
+#[test]
+fn check_jsonschema_accepts_every_plan_and_finds_mistakes() {
+    let Some(mut python) = packages::python("check-jsonschema", &["check-jsonschema==0.33.0"]) else {
+        return;
+    };
+    let plans = concat!(env!("CARGO_MANIFEST_DIR"), "/plans");
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(plans).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|path| path.extension().is_some_and(|ending| ending == "toml"));
+    assert!(files.len() >= 6, "{files:?}");
+    let folder = tempfile::tempdir().unwrap();
+    // What docs/plans.md shows.
+    let page = std::fs::read_to_string(published("plans.md")).unwrap();
+    for (number, text) in page.split("```toml\n").skip(1).enumerate() {
+        let path = folder.path().join(format!("page-{number}.toml"));
+        std::fs::write(&path, text.split("```").next().unwrap()).unwrap();
+        files.push(path);
+    }
+    let check = |python: &mut std::process::Command, files: &[PathBuf]| {
+        python
+            .args(["-m", "check_jsonschema", "--schemafile"])
+            .arg(published("plan.schema.json"))
+            .args(files)
+            .output()
+            .unwrap()
+    };
+    let output = check(&mut python, &files);
+    assert!(output.status.success(), "{}", stdout(&output));
+    for wrong in [
+        "[[sleep]]\nfro = \"1ms\"\n",
+        "[[slep]]\nfor = \"1ms\"\n",
+        "[[sleep]]\nfor = 1.5\n",
+        "[[cyclic]]\nout = \"x.jsonl\"\n",
+        "sead = 1\n[[cyclic]]\nthreads = 1\n",
+        "[[tune.cyclic]]\nbudgett = \"3m\"\n",
+        "[[cyclic]]\naligned = \"yes\"\n",
+    ] {
+        let path = folder.path().join("wrong.toml");
+        std::fs::write(&path, wrong).unwrap();
+        let mut python = packages::python("check-jsonschema", &["check-jsonschema==0.33.0"]).unwrap();
+        assert_eq!(check(&mut python, std::slice::from_ref(&path)).status.code(), Some(1), "{wrong}");
+        let output = howlate(&["run", "--dry-run"]).arg(&path).output().unwrap();
+        assert_eq!(
+            output.status.code(),
+            Some(2),
+            "what the schema refuses, the parser does as well: {wrong}"
+        );
+    }
+}
+
+/// The action of GitHub and the template of GitLab, by the schemas that their makers publish and the checker carries.
+#[test]
+fn check_jsonschema_accepts_what_ci_systems_read() {
+    let root = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+    for (schema, file) in
+        [("vendor.github-actions", "action.yml"), ("vendor.gitlab-ci", "integrations/gitlab/howlate.yml")]
+    {
+        let Some(mut python) = packages::python("check-jsonschema", &["check-jsonschema==0.33.0"]) else {
+            return;
+        };
+        let output =
+            python.args(["-m", "check_jsonschema", "--builtin-schema", schema]).arg(root.join(file)).output();
+        let output = output.unwrap();
+        assert!(output.status.success(), "{file}: {}", stdout(&output));
+    }
+}
+
+/// The strict parser of Prometheus' own library for Python.
+#[test]
+fn prometheus_client_reads_openmetrics() {
+    let Some(mut python) = packages::python("prometheus-client", &["prometheus-client==0.23.1"]) else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("a.prom");
+    let output =
+        howlate(&["show", "cyclic.jsonl", "--prometheus"]).arg(&file).current_dir(recordings()).output();
+    assert!(output.unwrap().status.success());
+    let open = howlate_render::openmetrics(&std::fs::read_to_string(&file).unwrap());
+    let (path, script) = (
+        folder.path().join("a.om"),
+        "
+import sys
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as read
+families = {one.name: one for one in read(open(sys.argv[1]).read())}
+histogram = families['howlate_wakeup_latency_seconds']
+assert histogram.type == 'histogram' and any(one.labels.get('le') == '1e-06' for one in histogram.samples)
+assert families['howlate_run_trustworthy'].samples[0].value == 1
+",
+    );
+    std::fs::write(&path, &open).unwrap();
+    let output = python.args(["-c", script]).arg(&path).output().unwrap();
+    assert!(output.status.success(), "{open}\n{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// The lines of docs/exports.md, with the address of a server of its own.
+#[test]
+fn prometheus_client_shows_served_metrics_among_its_own() {
+    use std::io::BufRead as _;
+    let Some(mut python) = packages::python("prometheus-client", &["prometheus-client==0.23.1"]) else { return };
+    let mut server = howlate(&["serve", "--listen", "127.0.0.1:0", "cyclic.jsonl"]);
+    let mut server = server.current_dir(recordings()).stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    std::io::BufReader::new(server.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let address = line.trim().strip_prefix("page     ").unwrap().trim_end_matches('/');
+    let page = std::fs::read_to_string(published("exports.md")).unwrap();
+    let lines = page.split("```python\n").nth(1).unwrap().split("```").next().unwrap();
+    assert!(lines.contains("http://127.0.0.1:9840/") && lines.lines().count() <= 10, "{lines}");
+    let script = lines.replace("http://127.0.0.1:9840", address)
+        + "from prometheus_client import Counter, generate_latest\nCounter('own', 'One of its own.').inc()\nprint(generate_latest().decode())\n";
+    let output = python.args(["-c", &script]).output().unwrap();
+    server.kill().unwrap();
+    server.wait().unwrap();
+    let text = stdout(&output);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    for has in ["own_total 1.0", "howlate_wakeup_latency_seconds_bucket{", "howlate_run_trustworthy{"] {
+        assert!(text.contains(has), "{has}: {text}");
+    }
+}
+
 #[test]
 fn ajv_in_strict_mode_accepts_every_document() {
     let Some(mut node) = packages::node("ajv", &["ajv@8.17.1"]) else { return };

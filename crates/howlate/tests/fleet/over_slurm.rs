@@ -21,6 +21,7 @@ fn each_node_measures_once_and_the_late_one_is_named() {
         false => skip("without real-time priorities the other nodes may be as late"),
     }
     unknown_partitions_are_refused(&cluster);
+    nodes_are_chosen_as_slurm_has_it(&cluster);
     jobs_wait_go_on_and_are_cancelled(&cluster);
 }
 
@@ -39,6 +40,64 @@ fn unknown_partitions_are_refused(cluster: &Cluster) {
     assert_eq!(refused.status.code(), Some(2));
     assert!(stderr(&refused).contains("no-such"), "{}", stderr(&refused));
     assert!(!folder.path().join("plan-fleet").exists());
+}
+
+/// By feature, list and reservation, and by the variables of `sbatch`; a limit of time is Slurm's own.
+fn nodes_are_chosen_as_slurm_has_it(cluster: &Cluster) {
+    let folder = with_plan("[[sleep]]\nrounds = 1\nfor = \"1ms\"\nsamples = 20\n");
+    let run = |more: &[&str]| {
+        drop(fs::remove_dir_all(folder.path().join("plan-fleet")));
+        cluster.fleet(folder.path(), &[&["run", "plan.toml", "--on", "slurm", "--quiet"], more].concat())
+    };
+    let chosen = |more: &[&str]| -> Vec<String> {
+        let shown = stdout(&run(&[more, &["--dry-run"]].concat()));
+        let nodes = shown.lines().filter_map(|line| line.split_once("ReqNodeList="));
+        nodes.map(|(_, node)| node.to_owned()).collect()
+    };
+    assert_eq!(chosen(&["--constraint", "odd&first"]), ["n1"]);
+    assert_eq!(chosen(&["--constraint", "odd|even", "--nodelist", "n[1-2]"]), ["n1", "n2"]);
+    cluster.said(
+        "scontrol",
+        &[
+            "create",
+            "reservation",
+            "ReservationName=rt",
+            "Nodes=n2",
+            "StartTime=now",
+            "Duration=60",
+            "Users=root",
+        ],
+    );
+    assert_eq!(chosen(&["--reservation", "rt"]), ["n2"]);
+    let of_the_environment = cluster.fleet_with(
+        folder.path(),
+        &["run", "plan.toml", "--on", "slurm", "--dry-run"],
+        &[("SBATCH_CONSTRAINT", "first"), ("SBATCH_PARTITION", "all")],
+    );
+    assert!(
+        stdout(&of_the_environment).contains("ReqNodeList=n1\n")
+            && !stdout(&of_the_environment).contains("ReqNodeList=n2")
+    );
+    let none = run(&["--constraint", "no-such"]);
+    assert!(
+        none.status.code() == Some(2) && stderr(&none).contains("with constraint no-such has no node"),
+        "{}",
+        stderr(&none)
+    );
+    let more = run(&["--constraint", "[odd|even]*2"]);
+    assert!(
+        more.status.code() == Some(2) && stderr(&more).contains("join features by `&`"),
+        "{}",
+        stderr(&more)
+    );
+    // For real, in the reservation, with a limit of time that the job has.
+    let output = run(&["--reservation", "rt", "--time", "0:07:00", "--constraint", "even"]);
+    assert_eq!(output.status.code(), Some(0), "{}{}", stdout(&output), stderr(&output));
+    assert_eq!(nodes(&output).into_iter().map(|one| one.0).collect::<Vec<_>>(), ["n2"]);
+    let jobs = cluster.said("scontrol", &["--oneliner", "show", "jobs"]);
+    let last = jobs.lines().find(|line| line.contains("Reservation=rt")).unwrap_or_default();
+    assert!(last.contains("TimeLimit=00:07:00") && last.contains("Features=even"), "{jobs}");
+    cluster.said("scontrol", &["delete", "ReservationName=rt"]);
 }
 
 /// One node runs, is cancelled, and leaves what it has; one job waits for ever, and leaves nothing.

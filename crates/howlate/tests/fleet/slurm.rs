@@ -67,7 +67,8 @@ impl Cluster {
         for (node, port) in nodes.iter().zip(&ports[1..]) {
             let state = if node.starts_with("down") { " State=DOWN Reason=\"disk is gone\"" } else { "" };
             text.push_str(&format!(
-                "NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=1{state}\n"
+                "NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=1 Features={}{state}\n",
+                if node.ends_with('1') { "odd,first" } else { "even" }
             ));
             fs::create_dir(self.file(&format!("spool-{node}"))).unwrap();
         }
@@ -118,7 +119,13 @@ impl Cluster {
 
     /// `howlate fleet` in a folder, for this cluster.
     pub(crate) fn fleet(&self, folder: &Path, words: &[&str]) -> Output {
+        self.fleet_with(folder, words, &[])
+    }
+
+    /// The same with variables.
+    pub(crate) fn fleet_with(&self, folder: &Path, words: &[&str], variables: &[(&str, &str)]) -> Output {
         let mut command = howlate(&["fleet"]);
+        command.envs(variables.iter().copied());
         command.args(words).current_dir(folder).env("SLURM_CONF", self.file("slurm.conf"));
         command.output().unwrap()
     }

@@ -177,6 +177,23 @@ fn a_dry_run_counts_the_turns_that_are_taken() {
     assert!(run.contains("6 conditions in 4 turns"), "{run}");
 }
 
+/// Everything is measured once in each guest, which are kernels times loads times policies, in rounds.
+#[test]
+fn a_dry_run_of_guests_counts_their_boots() {
+    let plan = Plan::new(
+        "[guest]\nkernel = [\"debian:standard\", \"debian:rt\"]\nhost-load = [\"idle\", \"pipe\"]\nvcpu-policy = [\"other\", \"fifo:1\"]\n\
+         rounds = 2\n[[cyclic]]\nthreads = 1\nduration = \"20s\"\n",
+    );
+    let shown = stdout(&plan.run(&["--dry-run"]));
+    assert!(shown.contains("1 condition in 1 turn, about 20.0 s\n"), "{shown}");
+    assert!(shown.contains("in 16 guests, booted one after the other: about 5 min 20 s"), "{shown}");
+    let here = stdout(&plan.run(&["--dry-run", "--here"]));
+    assert!(!here.contains("guest"), "{here}");
+    let one = Plan::new("[guest]\nkernel = \"debian:rt\"\n[[cyclic]]\nthreads = 1\nduration = \"20s\"\n");
+    let shown = stdout(&one.run(&["--dry-run"]));
+    assert!(shown.contains("in 1 guest, booted one after the other: about 20.0 s"), "{shown}");
+}
+
 const MIXED: &str = "\
 about = \"Sleeps and periodic threads\"
 seed = 5

@@ -60,6 +60,8 @@ fn every_format_gives_the_counts_and_maxima_that_stand_in_it() {
     for (file, name, distributions) in [
         ("jitterdebugger.json", "jitterdebugger", 2),
         ("oslat.json", "oslat", 2),
+        ("oslat.txt", "oslat", 2),
+        ("cyclictest-verbose.txt", "cyclictest", 2),
         ("stress-ng.txt", "stress_ng", 1),
     ] {
         let found = counts(file);
@@ -92,10 +94,120 @@ fn what_a_file_says_is_taken_from_it_and_the_rest_is_listed() {
     let notes = &shown("rtla-timerlat.txt")["caveats"][0]["notes"];
     assert_eq!(
         *notes,
-        serde_json::json!([{"note": "whole_microseconds"}, {"note": "beyond_the_last_bucket", "count": 5}])
+        serde_json::json!([
+            {"note": "whole_microseconds"},
+            {"note": "beyond_the_last_bucket", "count": 5, "from_ns": 256_000, "end": "assumed"}
+        ])
     );
     let table = stdout(&run(&["show", "cyclictest-2.4.txt"]));
     assert!(table.starts_with("cyclictest") && table.contains("It does not say the policy"), "{table}");
+}
+
+/// Each number of the first distribution with what the page, the table and other programs read of it.
+#[track_caller]
+fn check_clipped(file: &str, number: usize, from: i64, bounds: &[&str], known: &[&str]) {
+    let latency = &shown(file)["results"][number]["latency_ns"];
+    assert_eq!(latency["clipped_at"], from, "{file}: {latency}");
+    for name in bounds {
+        assert_eq!(latency[*name], from, "{file}: {name} of {latency}");
+    }
+    for name in known {
+        assert!(latency[*name] != from, "{file}: {name} of {latency}");
+    }
+}
+
+/// Percentiles beyond a histogram are as much as its end at least, wherever its rows end in the file.
+#[test]
+fn what_is_beyond_a_histogram_is_a_lower_bound_at_its_true_end() {
+    // Real: 177 of 300 were beyond `-h 30`, of which the file has the maximum and the mean.
+    check_clipped("cyclictest-clipped.json", 0, 30_000, &["p50", "p95", "p99"], &["max", "min"]);
+    let latency = shown("cyclictest-clipped.json")["results"][0]["latency_ns"].clone();
+    assert_eq!((&latency["mean"], &latency["max"]), (&35_300.0.into(), &365_000.into()), "{latency}");
+    // rtla's 256 buckets of 1 µs; of 2 000 the last row is 12, and 5 were beyond.
+    check_clipped("rtla-timerlat.txt", 1, 256_000, &["p99.9"], &["p50", "p99", "max"]);
+    // A histogram of every row says itself where it ends.
+    check_clipped("oslat.txt", 0, 32_000, &[], &["p50", "max"]);
+    check_clipped("oslat.json", 0, 32_000, &[], &["p50", "max"]);
+}
+
+/// Files whose last row is far below the end of the histogram, as those of programs that leave out empty rows.
+#[test]
+fn the_end_of_a_histogram_is_taken_from_the_command_line_or_the_program() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: String| {
+        std::fs::write(folder.path().join(name), text).unwrap();
+        folder.path().join(name).to_str().unwrap().to_owned()
+    };
+    let cyclictest = |command: &str| {
+        format!(
+            "{{\"file_version\": 1, \"cmdline:\": \"{command}\", \"resolution_in_ns\": 0, \"thread\": {{\"0\": {{
+               \"histogram\": {{\"20\": 990}}, \"cycles\": 1000, \"min\": 20, \"max\": 9000, \"avg\": 60.5, \"cpu\": 0}}}}}}"
+        )
+    };
+    let said = file("said.json", cyclictest("cyclictest -q -h 400 --json=said.json"));
+    check_clipped(&said, 0, 400_000, &["p99.9"], &["p50", "p99", "max"]);
+    let unknown = file("unknown.json", cyclictest(""));
+    check_clipped(&unknown, 0, 21_000, &["p99.9"], &["p50", "max"]);
+    let says = stdout(&run(&["show", &unknown]));
+    let prose = says.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(says.contains("≥ 21.0") && prose.contains("may have reached further"), "{says}");
+    let jitterdebugger = file(
+        "jitterdebugger.json",
+        "{\"version\": 3, \"sysinfo\": {\"resolution_in_ns\": 1000}, \"cpu\": {\"0\": {\"histogram\": {\"9\": 900, \"925\": 90},
+          \"count\": 1000, \"min\": 9, \"max\": 4000, \"avg\": 70.0}}}"
+            .to_owned(),
+    );
+    check_clipped(&jitterdebugger, 0, 1_000_000, &["p99.9"], &["p50", "p95", "max"]);
+}
+
+#[test]
+fn a_lower_bound_is_never_shown_as_a_number() {
+    let table = stdout(&run(&["show", "cyclictest-clipped.json"]));
+    let prose = table.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(table.contains("≥ 30.0") && prose.contains("not told apart from 30 µs on"), "{table}");
+    let csv = stdout(&run(&["show", "cyclictest-clipped.json", "--format", "csv"]));
+    let rows: Vec<&str> = csv.lines().collect();
+    assert!(rows[0].ends_with(",clipped_at_ns") && rows[1].ends_with(",30000"), "{csv}");
+    for (format, has) in
+        [("influx", "clipped_at_ns=30000i"), ("junit", "p99 ≥ 30.0 µs"), ("benchmark", "p99 ≥ 30.0 µs")]
+    {
+        let text = stdout(&run(&["show", "cyclictest-clipped.json", "--format", format]));
+        assert!(text.contains(has), "{format}: {text}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (page, metrics) = (path("page.html"), path("howlate.prom"));
+    run(&["report", "cyclictest-clipped.json", "-o", &page, "--prometheus", &metrics]);
+    let (page, metrics) = (std::fs::read_to_string(page).unwrap(), std::fs::read_to_string(metrics).unwrap());
+    assert!(page.contains("≥ 30.0"), "the page has the table");
+    let quantiles =
+        metrics.lines().filter(|line| line.starts_with("howlate_wakeup_latency_quantile_seconds{"));
+    let quantiles: Vec<&str> = quantiles.collect();
+    assert!(
+        quantiles.len() == 1 && quantiles[0].ends_with(" 0.000027007"),
+        "a bound is no quantile: {quantiles:?}"
+    );
+    let compared = run(&["compare", "cyclictest-2.4.json", "cyclictest-clipped.json", "--format", "json"]);
+    let compared: Value = serde_json::from_slice(&compared.stdout).unwrap();
+    let p50 = &compared["compared"][0]["statistics"][0];
+    assert_eq!((&p50["new_at_least"], &p50["base_at_least"]), (&true.into(), &Value::Null), "{p50}");
+    let text = stdout(&run(&["compare", "cyclictest-2.4.json", "cyclictest-clipped.json"]));
+    assert!(text.contains("≥ 30.0") && text.contains("≥ +"), "{text}");
+    let text = stdout(&run(&["compare", "cyclictest-clipped.json", "cyclictest-2.4.json"]));
+    assert!(text.contains("≥ 30.0") && text.contains("≤ −"), "{text}");
+}
+
+/// A limit above what was told apart is neither kept nor exceeded, unless the largest keeps it.
+#[test]
+fn a_limit_beyond_a_histogram_cannot_be_judged() {
+    let judged = |limit: &str| {
+        let output = run(&["show", "cyclictest-clipped.json", "--fail-above", limit]);
+        (output.status.code(), stderr(&output))
+    };
+    assert_eq!(judged("p99>20us").0, Some(1));
+    assert_eq!(judged("p99>1ms").0, Some(0));
+    let (status, says) = judged("p99>100us");
+    assert!(status == Some(3) && says.contains("no latencies from 30.0 µs on apart"), "{status:?} {says}");
 }
 
 #[test]
@@ -125,7 +237,28 @@ fn what_no_file_says_keeps_no_limit() {
     let (status, says) = judged("missed>0");
     assert!(status == Some(3) && says.contains("does not say how many periods were missed"), "{says}");
     let csv = stdout(&run(&["show", "cyclictest-2.4.txt", "--format", "csv"]));
-    assert!(csv.contains("cyclictest,,,,,0,,,300,,"), "{csv}");
+    assert!(csv.contains("cyclictest,,,,,0,,,,,,,,300,,false"), "{csv}");
+}
+
+#[test]
+fn what_is_no_file_of_any_of_them_is_told_which_there_are() {
+    let page = include_str!("../../../docs/imports.md");
+    let says = stderr(&run(&["show", "../cyclictest/2.10/N.txt"]));
+    for program in ["cyclictest", "jitterdebugger", "rtla", "oslat", "stress-ng", "OSADL", "HdrHistogram"] {
+        assert!(says.contains(program) && page.contains(program), "{program}: {says}");
+    }
+}
+
+/// What has no sleeps has none to list, rather than an empty list.
+#[test]
+fn a_list_of_sleeps_of_what_slept_not_is_refused() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/recordings/v1");
+    let list =
+        |file: &str| howlate(&["show", file, "--format", "intervals"]).current_dir(folder).output().unwrap();
+    let none = list("cyclic.jsonl");
+    assert_eq!(none.status.code(), Some(2), "{}", stdout(&none));
+    assert!(stderr(&none).contains("no sleep was measured") && stderr(&none).contains("--samples-out"));
+    assert!(stdout(&list("sleep.jsonl")).lines().count() > 2);
 }
 
 /// Nothing of a pipe is read twice.

@@ -9,6 +9,7 @@ mod compare;
 mod copied;
 mod foreign;
 mod golden;
+mod integrations;
 mod legible;
 mod merge;
 mod report;

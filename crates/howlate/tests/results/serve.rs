@@ -108,6 +108,29 @@ fn metrics_are_those_of_show_and_the_page_is_that_of_report() {
     assert_eq!(served.end(), Some(0));
 }
 
+/// Whoever probes a server knows no token, and learns nothing but that it is alive.
+#[test]
+fn whether_it_is_alive_is_told_without_a_token_and_metrics_come_as_openmetrics() {
+    let path = recording("cyclic");
+    let folder = tempfile::tempdir().unwrap();
+    let token = folder.path().join("token");
+    std::fs::write(&token, format!("{TOKEN}\n")).unwrap();
+    std::fs::set_permissions(&token, PermissionsExt::from_mode(0o600)).unwrap();
+    let served = Served::start(&[path.to_str().unwrap(), "--token-file", token.to_str().unwrap()]);
+    let (head, body) = served.get_with("/health", "");
+    assert!(head.starts_with("HTTP/1.1 200 ") && body == "ok\n", "{head}: {body}");
+    assert!(served.get_with("/", "").0.starts_with("HTTP/1.1 401 "));
+    let with = |accept: &str| {
+        served.get_with("/metrics", &format!("Authorization: Bearer {TOKEN}\r\nAccept: {accept}\r\n"))
+    };
+    let (head, body) = with("application/openmetrics-text;version=1.0.0,text/plain;q=0.3");
+    assert!(head.contains("Content-Type: application/openmetrics-text; version=1.0.0"), "{head}");
+    assert!(body.ends_with("# EOF\n") && body.contains(",le=\"1e-06\"} "), "{body}");
+    let (head, plain) = with("text/plain");
+    assert!(head.contains("Content-Type: text/plain; version=0.0.4"), "{head}");
+    assert!(!plain.contains("# EOF") && plain.contains(",le=\"0.000001\"} "));
+}
+
 /// Very many files beside a recording: each is read, found to be none, and said.
 fn many() -> TempDir {
     let folder = folder();

@@ -33,6 +33,8 @@ pub struct Distribution {
     max: i64,
     sum: i128,
     early: u64,
+    /// From here on, in nanoseconds, whoever measured did not tell latencies apart: they count here, but for the largest.
+    clipped: Option<i64>,
 }
 
 /// What a latency is counted as.
@@ -45,9 +47,22 @@ const fn tracked(nanos: i64) -> u64 {
     }
 }
 
+/// The lower of two limits, either of which there may not be.
+fn lower(one: Option<i64>, other: Option<i64>) -> Option<i64> {
+    one.into_iter().chain(other).min()
+}
+
 impl Default for Distribution {
     fn default() -> Self {
-        Self { buckets: Buckets::default(), count: 0, min: i64::MAX, max: i64::MIN, sum: 0, early: 0 }
+        Self {
+            buckets: Buckets::default(),
+            count: 0,
+            min: i64::MAX,
+            max: i64::MIN,
+            sum: 0,
+            early: 0,
+            clipped: None,
+        }
     }
 }
 
@@ -167,6 +182,7 @@ impl Distribution {
         self.max = self.max.max(other.max);
         self.sum = self.sum.saturating_add(other.sum);
         self.early = self.early.saturating_add(other.early);
+        self.clipped = lower(self.clipped, other.clipped);
     }
 
     /// How many latencies were counted.
@@ -194,7 +210,26 @@ impl Distribution {
         (!self.is_empty()).then(|| Latency::from_nanos(self.max))
     }
 
-    /// The sum in nanoseconds, exact.
+    /// Says that latencies of `from` and more were not told apart: they are counted there, and the largest, where it is
+    /// known, as itself. From then on a number of this distribution that equals `from` is a lower bound.
+    pub fn clip(&mut self, from: Latency) {
+        self.clipped = lower(self.clipped, Some(from.as_nanos()));
+    }
+
+    /// From where on latencies were not told apart; `None` where all were.
+    pub fn clipped(&self) -> Option<Latency> {
+        self.clipped.map(Latency::from_nanos)
+    }
+
+    /// Puts the sum that whoever measured knew in place of that of the buckets, in which clipped latencies are too small;
+    /// one that is smaller still is not believed.
+    pub fn set_clipped_sum(&mut self, nanos: i128) {
+        if self.clipped.is_some() {
+            self.sum = self.sum.max(nanos.min(i128::from(self.max) * i128::from(self.count)));
+        }
+    }
+
+    /// The sum in nanoseconds; exact, or as it was told of clipped latencies.
     pub const fn sum_nanos(&self) -> i128 {
         self.sum
     }
@@ -206,7 +241,7 @@ impl Distribution {
 
     /// The standard deviation in nanoseconds, from the middles of the buckets.
     pub fn stddev_nanos(&self) -> Option<f64> {
-        let mean = self.mean_nanos()?;
+        let mean = self.middle()?;
         let square = |bucket: Bucket| {
             let middle = (bucket.lowest + (bucket.highest - bucket.lowest) / 2) as f64;
             (middle - mean).powi(2) * bucket.count as f64
@@ -214,8 +249,18 @@ impl Distribution {
         Some((self.buckets().map(square).sum::<f64>() / self.count as f64).sqrt())
     }
 
+    /// What the deviation is from: of clipped latencies the mean of what they count as, so that it is never too large.
+    fn middle(&self) -> Option<f64> {
+        if self.clipped.is_none() {
+            return self.mean_nanos();
+        }
+        let sum: f64 =
+            self.buckets().map(|one| one.lowest.midpoint(one.highest) as f64 * one.count as f64).sum();
+        (!self.is_empty()).then(|| sum / self.count as f64)
+    }
+
     /// The smallest latency that at least a share `quantile` (0 to 1) of all do not exceed,
-    /// within 1 %, and never outside [min, max].
+    /// within 1 %, and never outside [min, max]; [`Self::clipped`] where it is known only to be that or more.
     pub fn quantile(&self, quantile: f64) -> Option<Latency> {
         self.quantiles([quantile]).map(|[value]| value)
     }
@@ -229,6 +274,9 @@ impl Distribution {
             // The highest bucket may hold values beyond what it says; its largest is known.
             let within = if rank >= self.count { self.max } else { *value };
             *value = within.clamp(self.min, self.max);
+            if let Some(from) = self.clipped.filter(|from| rank < self.count && *value > *from) {
+                *value = from;
+            }
         }
         Some(found.map(Latency::from_nanos))
     }

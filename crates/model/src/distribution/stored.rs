@@ -27,6 +27,9 @@ pub(super) struct Stored<'a> {
     sum_ns: i128,
     #[serde(default, skip_serializing_if = "is_zero")]
     early: u64,
+    /// Latencies of this and more were not told apart by what measured them: they count here, but for the largest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    clipped_at_ns: Option<i64>,
     /// Base64 of the HdrHistogram V2 encoding.
     #[serde(borrow)]
     hdr: Cow<'a, str>,
@@ -48,6 +51,7 @@ impl Serialize for Distribution {
             max_ns: self.max().map(Latency::as_nanos),
             sum_ns: self.sum,
             early: self.early,
+            clipped_at_ns: self.clipped,
             hdr: BASE64.encode(bytes).into(),
         };
         stored.serialize(serializer)
@@ -80,7 +84,15 @@ impl TryFrom<Stored<'_>> for Distribution {
             _ => return Err("min_ns and max_ns are missing".to_owned()),
         };
         let buckets = Buckets::Packed(packed);
-        let read = Self { buckets, count: held, min, max, sum: stored.sum_ns, early: stored.early };
+        let read = Self {
+            buckets,
+            count: held,
+            min,
+            max,
+            sum: stored.sum_ns,
+            early: stored.early,
+            clipped: stored.clipped_at_ns,
+        };
         read.check(&seen).map(|()| read)
     }
 }
@@ -163,7 +175,9 @@ impl Distribution {
         let early = i128::from(self.early);
         let beyond = i128::from(self.max) - i128::from(HIGHEST_TRACKED);
         let lowest = seen.least + early * i128::from(self.min);
-        let highest = seen.most - early + beyond.max(0) * i128::from(last.count);
+        // What was clipped counts for less than it was.
+        let told = if self.clipped.is_some() { i128::from(self.max) * i128::from(self.count) } else { 0 };
+        let highest = (seen.most - early + beyond.max(0) * i128::from(last.count)).max(told);
         lowest..=highest
     }
 }

@@ -55,7 +55,8 @@ fn percent(tested: &Tested) -> Percent {
     let of = |nanos: f64| tested.percent(nanos).map(|share| (share * 100.0).round() / 100.0);
     Percent {
         statistic: tested.statistic.name(),
-        difference: of(tested.difference_ns),
+        // Of bounds there is none.
+        difference: of(tested.difference_ns).filter(|_| !tested.base_at_least && !tested.new_at_least),
         interval: tested.interval_ns.and_then(|(low, high)| of(low).zip(of(high))),
         detectable: tested.detectable_ns.and_then(of),
     }

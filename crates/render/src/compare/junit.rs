@@ -3,12 +3,11 @@
 use std::time::Duration;
 
 use howlate_analyse::compare::{Compared, LeftOut, Tested, Verdict};
-use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
+use quick_junit::{Report, TestCase, TestCaseStatus, TestSuite};
 
 use super::{ComparisonReport, words};
-use crate::export::for_jenkins;
+use crate::export::{failure, for_jenkins};
 use crate::legible;
-use crate::numbers::signed_micros;
 
 /// One suite per pair of conditions, one case per statistic: failed when it is worse, skipped when nothing can
 /// be said; skipped too where nothing of a pair could be compared, lest an empty suite pass for a good one.
@@ -40,7 +39,7 @@ fn named(mut case: TestCase) -> TestCase {
 
 fn case(one: &Compared, tested: &Tested) -> TestCase {
     let mut status = match tested.verdict {
-        Verdict::Worse => TestCaseStatus::non_success(NonSuccessKind::Failure),
+        Verdict::Worse => failure("worse"),
         Verdict::Inconclusive => TestCaseStatus::skipped(),
         Verdict::Better | Verdict::NotDistinguishable | Verdict::Equivalent => TestCaseStatus::success(),
     };
@@ -48,8 +47,8 @@ fn case(one: &Compared, tested: &Tested) -> TestCase {
     let found = format!(
         "{}: {} µs ({}){}, p = {}",
         words::verdict(tested.verdict),
-        signed_micros(tested.difference_ns),
-        words::percent(tested.percent(tested.difference_ns)),
+        words::difference(tested),
+        words::percent_apart(tested),
         interval.unwrap_or_default(),
         words::probability(tested.p_corrected)
     );

@@ -5,7 +5,7 @@ use howlate_analyse::compare::{Compared, Design, Tested, Verdict};
 use super::selection::{others, worth_reading};
 use super::{ComparisonReport, next_step, summary, words};
 use crate::markdown_text;
-use crate::numbers::{micros, micros_of, signed_micros};
+use crate::numbers::micros;
 
 /// GitHub-flavoured Markdown: the answer, a table, the maxima and the notes folded away.
 pub fn comparison_markdown(report: &ComparisonReport<'_>) -> String {
@@ -79,10 +79,10 @@ fn numbers(one: &Compared, tested: &Tested) -> String {
     format!(
         "| {} | {} | {} | {} | {} |",
         words::statistic(tested.statistic, one.design),
-        micros_of(tested.base_ns),
-        micros_of(tested.new_ns),
-        signed_micros(tested.difference_ns),
-        words::percent(tested.percent(tested.difference_ns))
+        words::base(tested),
+        words::new(tested),
+        words::difference(tested),
+        words::percent_apart(tested)
     )
 }
 

@@ -3,7 +3,6 @@
 use howlate_analyse::compare::{Compared, Design, Tested};
 
 use super::{ComparisonReport, next_step, words};
-use crate::numbers::{micros_of, signed_micros};
 
 /// A comparison in words.
 #[derive(Clone, Debug)]
@@ -90,8 +89,8 @@ fn pair(one: &Compared) -> ToldPair<'_> {
 fn row(tested: &Tested, design: Design) -> ToldRow<'_> {
     ToldRow {
         statistic: words::statistic(tested.statistic, design),
-        numbers: [micros_of(tested.base_ns), micros_of(tested.new_ns), signed_micros(tested.difference_ns)],
-        percent: words::percent(tested.percent(tested.difference_ns)),
+        numbers: [words::base(tested), words::new(tested), words::difference(tested)],
+        percent: words::percent_apart(tested),
         interval: words::interval(tested.interval_ns),
         detectable: words::detectable(tested),
         p: words::probability(tested.p_corrected),

@@ -32,7 +32,7 @@ fn of(one: &Compared, statistic: Statistic) -> Option<&Tested> {
 /// `-84 % better`; in brackets where nothing is said.
 fn cell(one: &Compared, statistic: Statistic, mark: fn(Verdict, String) -> String) -> String {
     let Some(tested) = of(one, statistic) else { return "–".to_owned() };
-    let percent = words::percent(tested.percent(tested.difference_ns));
+    let percent = words::percent_apart(tested);
     match tested.verdict {
         Verdict::NotDistinguishable | Verdict::Inconclusive => format!("({percent})"),
         said => mark(said, format!("{percent} {}", words::verdict(said))),

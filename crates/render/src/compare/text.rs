@@ -109,10 +109,10 @@ fn side_by_side(one: &Compared, width: usize) -> String {
     for tested in &one.statistics {
         table.row(vec![
             words::statistic(tested.statistic, one.design).to_owned(),
-            micros_of(tested.base_ns),
-            micros_of(tested.new_ns),
-            signed_micros(tested.difference_ns),
-            words::percent(tested.percent(tested.difference_ns)),
+            words::base(tested),
+            words::new(tested),
+            words::difference(tested),
+            words::percent_apart(tested),
         ]);
     }
     table.text(width)

@@ -11,7 +11,7 @@ use howlate_model::{Caveat, Property, Span, Value};
 use super::ComparisonReport;
 use crate::caveats::sentences;
 use crate::condition::{CIRCUMSTANCES, joined, phrases, telling, worded};
-use crate::numbers::{count, length, micros_of, signed_micros, with_minus};
+use crate::numbers::{at_least, count, length, micros_of, signed_micros, with_minus};
 use crate::property::{self, phrase, typed_phrase};
 
 /// What a statistic is called in tables.
@@ -88,6 +88,32 @@ pub(super) fn percent(value: Option<f64>) -> String {
         Some(value) if value <= -99.5 && value > -100.0 => with_minus(&format!("{:+.1} %", value.max(-99.9))),
         Some(value) => with_minus(&format!("{value:+.0} %")),
     }
+}
+
+/// The number of the base in microseconds; `≥ 30.0` where whoever measured told nothing beyond apart.
+pub(super) fn base(tested: &Tested) -> String {
+    at_least(tested.base_at_least, &micros_of(tested.base_ns))
+}
+
+/// The same of the new one.
+pub(super) fn new(tested: &Tested) -> String {
+    at_least(tested.new_at_least, &micros_of(tested.new_ns))
+}
+
+/// By how much they differ; of bounds what follows from them.
+pub(super) fn difference(tested: &Tested) -> String {
+    let text = signed_micros(tested.difference_ns);
+    match (tested.base_at_least, tested.new_at_least) {
+        (false, is_new) => at_least(is_new, &text),
+        (true, false) => format!("≤ {text}"),
+        (true, true) => "–".to_owned(),
+    }
+}
+
+/// The same in per cent of the base, where both are numbers.
+pub(super) fn percent_apart(tested: &Tested) -> String {
+    let is_known = !tested.base_at_least && !tested.new_at_least;
+    percent(tested.percent(tested.difference_ns).filter(|_| is_known))
 }
 
 /// `95 %` of 0.95.

@@ -9,7 +9,7 @@ use crate::condition::tags;
 const STEPS_PER_HALF: u32 = 5;
 
 /// The format has no place for a unit; the plotter skips lines that begin so.
-const UNIT: &str = "#[Unit = microseconds]\n";
+const UNIT: &str = "#[Unit = microseconds]\n#[Counted = wake-ups that happened]\n";
 
 /// One section per condition that has wake-ups, in microseconds; where there are several, each is headed by a
 /// line `#[Condition = …]` at which they can be split.

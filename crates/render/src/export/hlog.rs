@@ -13,7 +13,7 @@ use super::moment::begun;
 use crate::condition::tags;
 
 /// What every log begins with. `[StartTime:` and the legend are looked for word by word.
-const VERSION: &str = "#[Histogram log format version 1.3]\n#[latency in nanoseconds, written by howlate]\n";
+const VERSION: &str = "#[Histogram log format version 1.3]\n#[latency in nanoseconds of wake-ups that happened, written by howlate]\n";
 const LEGEND: &str =
     "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n";
 

@@ -20,7 +20,8 @@ const TOLD_APART_BY: [(&str, Property); 8] = [
     ("vcpu_policy", Property::VcpuPolicy),
 ];
 
-/// One line per condition: what was measured as tags, the numbers as fields, the start as its time.
+/// One line per condition: what was measured as tags, the numbers as fields, the start as its time. Fields `planned…` are of
+/// every planned wake-up, the others of those that happened.
 pub fn influx(analyses: &[Analysis]) -> String {
     let lines = |analysis: &Analysis| {
         // A line without a time gets that of its arrival.
@@ -65,11 +66,19 @@ fn tags(command: &str, outcome: &Outcome) -> Vec<(&'static str, String)> {
 
 fn fields(outcome: &Outcome) -> Vec<(String, i64)> {
     let count = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
-    let mut fields = vec![("count".to_owned(), count(outcome.count()))];
+    let mut fields = Vec::new();
+    if let Some(summary) = outcome.planned_summary().filter(|_| outcome.knows_what_was_planned()) {
+        fields.push(("planned".to_owned(), count(outcome.planned().count())));
+        let number =
+            |column: ColumnSpec| (format!("planned_{}", column.name_with_unit()), column.nanos(&summary));
+        fields.extend([MEDIAN, P99, P99_9, MAX].map(number));
+    }
+    fields.push(("count".to_owned(), count(outcome.count())));
     fields.extend(outcome.known_missed().map(|missed| ("missed_periods".to_owned(), count(missed))));
     if let Some(summary) = outcome.summary() {
         let number = |column: ColumnSpec| (column.name_with_unit(), column.nanos(&summary));
         fields.extend([MIN, MEDIAN, P99, P99_9, MAX].map(number));
+        fields.extend(summary.clipped_at.map(|at| ("clipped_at_ns".to_owned(), at)));
     }
     fields.extend(outcome.corrected_summary().map(|summary| ("corrected_p99_ns".to_owned(), summary.p99)));
     fields

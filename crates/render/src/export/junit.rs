@@ -22,6 +22,13 @@ pub fn junit(analyses: &[Analysis], limits: &[Limit]) -> Result<String, String> 
     for_jenkins(&report)
 }
 
+/// A failure of this kind. Surefire's schema demands a type.
+pub(crate) fn failure(kind: &str) -> TestCaseStatus {
+    let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+    status.set_type(kind);
+    status
+}
+
 /// The XML as Jenkins' schema has it: there `<testsuites>` counts no skipped ones, `<testsuite>` does.
 pub(crate) fn for_jenkins(report: &Report) -> Result<String, String> {
     let text = report.to_string().map_err(|error| error.to_string())?;
@@ -39,7 +46,7 @@ fn suite(command: &str, checks: &[Check<'_>]) -> TestSuite {
 fn case(command: &str, check: &Check<'_>) -> TestCase {
     let mut status = match check.kept {
         LimitVerdict::Yes => TestCaseStatus::success(),
-        LimitVerdict::No => TestCaseStatus::non_success(NonSuccessKind::Failure),
+        LimitVerdict::No => failure("limit_exceeded"),
         LimitVerdict::Unknown(_) => TestCaseStatus::skipped(),
     };
     status.set_message(finding(check));

@@ -1,6 +1,6 @@
 //! A run as KCIDB takes reports, schema 5.3: <https://docs.kernelci.org/kcidb/submitter_guide/>.
 
-use howlate_analyse::{Analysis, Check, LimitVerdict, checks};
+use howlate_analyse::{Analysis, Check, LimitVerdict, Outcome, checks};
 use howlate_model::{Limit, Statistic};
 use serde_json::{Map, Value, json};
 
@@ -36,10 +36,21 @@ fn test(analysis: &Analysis, check: &Check<'_>, tag: &str) -> Value {
         ("start_time".to_owned(), json!(header.started)),
         ("duration".to_owned(), json!(check.outcome.usage.elapsed.as_secs_f64())),
         ("environment".to_owned(), json!({ "comment": header.system.processor })),
-        ("misc".to_owned(), json!({ "howlate": header.howlate, "summary": check.outcome.summary() })),
+        ("misc".to_owned(), misc(&header.howlate, check.outcome)),
     ]);
     test.extend(number(check).map(|number| ("number".to_owned(), number)));
     Value::Object(test)
+}
+
+/// The numbers of every planned wake-up, by which limits are judged, and those of the wake-ups that happened.
+fn misc(howlate: &str, outcome: &Outcome) -> Value {
+    json!({
+        "howlate": howlate,
+        "planned": outcome.planned().count(),
+        "planned_summary": outcome.planned_summary(),
+        "count": outcome.count(),
+        "summary": outcome.summary(),
+    })
 }
 
 /// Seconds, which the readers show with a prefix.

@@ -7,12 +7,17 @@ use howlate_model::{Limit, Statistic};
 use crate::condition::tags;
 use crate::result_columns::{ColumnSpec, MAX, MEDIAN, P99};
 
+/// LAVA runs the text as a shell, and keeps nothing of a comment: it is for those who read the job.
+const COUNTED: &str =
+    "# of every planned wake-up, missed ones included, with the latency they would have had\n";
+
 /// What is handed on of every condition besides its limits.
 const MEASURED: [ColumnSpec; 3] = [MEDIAN, P99, MAX];
 
 /// One line per number of each condition, in microseconds, then one per limit.
 pub fn lava(analyses: &[Analysis], limits: &[Limit]) -> String {
-    analyses.iter().map(|analysis| one_run(analysis, limits)).collect()
+    let runs: String = analyses.iter().map(|analysis| one_run(analysis, limits)).collect();
+    format!("{COUNTED}{runs}")
 }
 
 fn one_run(analysis: &Analysis, limits: &[Limit]) -> String {
@@ -28,7 +33,7 @@ fn one_run(analysis: &Analysis, limits: &[Limit]) -> String {
 
 fn numbers(check: &Check<'_>, tag: &str) -> String {
     let result = result(&check.kept);
-    let Some(summary) = check.outcome.corrected_summary().or_else(|| check.outcome.summary()) else {
+    let Some(summary) = check.outcome.planned_summary() else {
         return format!("lava-test-case {tag} --result {result}\n");
     };
     let line = |column: &ColumnSpec| {

@@ -1,6 +1,7 @@
 //! Results for test farms, data bases and viewers: one small file each.
 
 mod benchmark;
+mod bmf;
 mod hgrm;
 mod hlog;
 mod influx;
@@ -9,19 +10,22 @@ mod kcidb;
 mod lava;
 mod moment;
 mod names;
+mod openmetrics;
 mod osadl;
 mod prometheus;
 mod tap;
 mod trace;
 
 pub use benchmark::benchmark;
+pub use bmf::bmf;
 pub use hgrm::hgrm;
 pub use hlog::hlog;
 pub use influx::influx;
-pub(crate) use junit::for_jenkins;
 pub use junit::junit;
+pub(crate) use junit::{failure, for_jenkins};
 pub use kcidb::kcidb;
 pub use lava::lava;
+pub use openmetrics::openmetrics;
 pub use osadl::osadl;
 pub use prometheus::prometheus;
 pub use tap::tap;

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use howlate_analyse::watch::Rhythm;
 use howlate_analyse::{Analysis, Outcome, is_as_asked};
-use howlate_model::{Distribution, HasProperties, HowEnded, Property};
+use howlate_model::{Bucket, Distribution, HasProperties, HowEnded, Latency, Property};
 use jiff::Timestamp;
 
 use super::moment::begun;
@@ -151,12 +151,16 @@ fn histograms(text: &mut String, rows: &[Row<'_>]) {
 /// How many latencies are no longer than each bound, in nanoseconds; of a bucket that holds one, all are counted above it.
 fn cumulated(planned: &Distribution, is_coarse: bool) -> Vec<(u64, u64)> {
     let (mut buckets, mut count) = (planned.buckets().peekable(), 0);
+    let nanos = |latency: Option<Latency>| latency.map(|one| one.as_nanos().max(0).unsigned_abs());
+    let (clipped, largest) = (nanos(planned.clipped()), nanos(planned.max()).unwrap_or(0));
     let is_wanted = |place: usize| !is_coarse || COARSE.contains(&place);
     let steps: Vec<u64> =
         BOUNDS.iter().enumerate().filter(|(place, _)| is_wanted(*place)).map(|(_, bound)| *bound).collect();
     let bounds = POWERS.iter().flat_map(|power| steps.iter().map(move |bound| bound * power)).chain([LAST]);
     let up_to = |bound: u64| {
-        while let Some(bucket) = buckets.next_if(|bucket| bucket.highest <= bound) {
+        // What was not told apart is only known to be as large as the largest at most.
+        let is_known = |bucket: &Bucket| clipped.is_none_or(|from| bucket.highest < from) || largest <= bound;
+        while let Some(bucket) = buckets.next_if(|bucket| bucket.highest <= bound && is_known(bucket)) {
             count += bucket.count;
         }
         (bound, count)
@@ -169,7 +173,8 @@ fn quantiles(text: &mut String, rows: &[Row<'_>]) {
     header(text, NAME, "gauge", "Quantiles of the same, within 1 %; none where too few wake-ups tell it.");
     for Row { labels, planned, .. } in rows {
         for (quantile, _) in QUANTILES.iter().filter(|(_, needed)| planned.count() >= *needed) {
-            if let Some(value) = planned.quantile(*quantile) {
+            let known = planned.quantile(*quantile).filter(|value| planned.clipped() != Some(*value));
+            if let Some(value) = known {
                 let value = seconds(i128::from(value.as_nanos()));
                 let _ = writeln!(text, "{NAME}{{{labels},q=\"{quantile}\"}} {value}");
             }

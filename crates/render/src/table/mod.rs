@@ -4,7 +4,7 @@
 mod column;
 mod layout;
 
-use crate::numbers::micros;
+use crate::numbers::{at_least, micros};
 use crate::result_columns::{ColumnSpec, RowNumbers};
 use crate::style::{BOLD, DIM, paint};
 use column::Column;
@@ -39,7 +39,8 @@ impl Columns {
     pub(crate) fn results(&mut self, columns: &[ColumnSpec], rows: &[RowNumbers]) {
         for column in columns {
             let values: Vec<Option<i64>> = rows.iter().map(|row| row.nanos(column)).collect();
-            self.column(column.heading, worst_in_bold(&values, micros));
+            let cells = worst_in_bold(&values, micros).into_iter().zip(rows);
+            self.column(column.heading, cells.map(|(cell, row)| at_least(row.is_lower_bound(column), &cell)));
         }
     }
 

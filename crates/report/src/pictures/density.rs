@@ -3,7 +3,7 @@
 use howlate_analyse::{Analysis, Column, Columns, Ranking, Summary, rankings};
 use howlate_model::{Distribution, Latency, Property, Work};
 use howlate_render::capitalised;
-use howlate_render::numbers::{count, length, micros};
+use howlate_render::numbers::{count, latency_in, length, micros};
 use howlate_render::scale::Scale;
 
 use super::osadl::{counts_by_column, reached};
@@ -194,7 +194,7 @@ fn hue(entry: &Entry<'_>, colours: &[String], named: &[Part]) -> Hue {
 
 fn ridge(entry: &Entry<'_>, name: String, hue: Hue, slower: Option<String>, scale: Scale) -> Option<Ridge> {
     let (one, has_p99) = (entry.judged_summary()?, entry.supports(0.01));
-    let late = |nanos: i64| Latency::from_nanos(nanos).to_string();
+    let late = |nanos: i64| latency_in(&one, nanos);
     let p99 = if has_p99 { format!("99 of 100 within {}, ", late(one.p99)) } else { String::new() };
     let words = format!(
         "half within {}, {p99}the worst {} late; {} wake-ups{}",
@@ -216,7 +216,7 @@ fn ridge(entry: &Entry<'_>, name: String, hue: Hue, slower: Option<String>, scal
 /// The number beside a row.
 fn value(entry: &Entry<'_>, has_p99: bool) -> Option<String> {
     let one = entry.judged_summary()?;
-    let late = |nanos: i64| Latency::from_nanos(nanos).to_string();
+    let late = |nanos: i64| latency_in(&one, nanos);
     Some(if has_p99 {
         format!("p99 {}, max {}", late(one.p99), late(one.max))
     } else {

@@ -1,7 +1,7 @@
 //! Smallest, median, 99th percentile and largest of every condition, ranked.
 
 use howlate_model::{Latency, Property};
-use howlate_render::numbers::{count, micros, micros_of};
+use howlate_render::numbers::{count, latency_in, micros_in, micros_of};
 use howlate_render::scale::Scale;
 
 use super::{Chart, Panel, Picture, data, words};
@@ -80,7 +80,7 @@ fn panel(facet: &Facet<'_>, scale: Scale) -> Panel {
 
 fn row(entry: &Entry<'_>, name: String) -> Option<Row> {
     let one = entry.judged_summary()?;
-    let words = [one.min, one.p50, one.p99, one.max].map(|nanos| Latency::from_nanos(nanos).to_string());
+    let words = [one.min, one.p50, one.p99, one.max].map(|nanos| latency_in(&one, nanos));
     let [min, median, p99, max] = words;
     Some(Row {
         name,
@@ -101,9 +101,9 @@ fn numbers(entries: &[Entry<'_>]) -> Table {
     let row = |entry: &&Entry<'_>| {
         let one = entry.judged_summary()?;
         let mut row = vec![name(entry, &parts), count(entry.outcome.planned().count())];
-        row.push(micros(one.min));
+        row.push(micros_in(&one, one.min));
         row.extend([one.mean, one.stddev].map(micros_of));
-        row.extend([one.p50, one.p95, one.p99, one.max].map(micros));
+        row.extend([one.p50, one.p95, one.p99, one.max].map(|nanos| micros_in(&one, nanos)));
         Some(row)
     };
     Table::plain(

@@ -2,6 +2,7 @@
 
 use howlate_analyse::{CurvePoint, curve};
 use howlate_model::{Latency, Span};
+use howlate_render::numbers::at_least;
 use howlate_render::scale::Scale;
 
 use super::series::{self, Series};
@@ -185,7 +186,7 @@ fn numbers(entries: &[Entry<'_>]) -> Table {
         let all = entry.outcome.planned();
         let cell = |tail: &f64| {
             let at = all.quantile(1.0 - tail).filter(|_| entry.supports(*tail));
-            at.map_or_else(|| "–".to_owned(), |at| at.to_string())
+            at.map_or_else(|| "–".to_owned(), |at| at_least(all.clipped() == Some(at), &at.to_string()))
         };
         std::iter::once(name(entry, &parts)).chain(NAMED.iter().map(cell)).collect()
     };

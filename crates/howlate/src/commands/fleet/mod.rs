@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use howlate_fleet::{Fleet, FleetError, Kubernetes, Scheduler, Slurm, Ssh, State, Target, TargetError};
+use howlate_fleet::{Fleet, FleetError, Kubernetes, Pods, Scheduler, Slurm, Ssh, State, Target, TargetError};
 use howlate_model::shell_path;
 
 use self::collecting::{collect, states, told};
 use self::submission::Sent;
 use self::waiting::Waiting;
 use super::reading;
-use crate::cli::{Fleet as Asked, FleetCommand, FleetRun};
+use crate::cli::{Fleet as Asked, FleetCommand, FleetRun, SlurmArgs};
 use crate::environment::on_interrupt;
 use crate::error::Error;
 use crate::exit_status::Status;
@@ -43,15 +43,18 @@ fn opened(folder: &Path, interrupted: &Arc<AtomicBool>) -> Result<(Fleet, Box<dy
     let none =
         |error: TargetError| FleetError::NoFleet { path: folder.to_owned(), reason: error.to_string() };
     let on: Target = fleet.on.parse().map_err(none)?;
-    let scheduler = scheduler(&on, fleet.at_once, interrupted);
+    let scheduler = scheduler(&on, &fleet, fleet.at_once, interrupted);
     Ok((fleet, scheduler))
 }
 
-fn scheduler(on: &Target, at_once: u16, interrupted: &Arc<AtomicBool>) -> Box<dyn Scheduler> {
+fn scheduler(on: &Target, fleet: &Fleet, at_once: u16, interrupted: &Arc<AtomicBool>) -> Box<dyn Scheduler> {
     let at_once = usize::from(at_once);
     match on {
         Target::Slurm { partition } => Box::new(Slurm { partition: partition.clone() }),
-        Target::Kubernetes { context } => Box::new(Kubernetes { context: context.clone(), at_once }),
+        Target::Kubernetes { context } => {
+            let placement = fleet.pods.as_ref().map(|pods| pods.placement.clone()).unwrap_or_default();
+            Box::new(Kubernetes { context: context.clone(), placement, at_once })
+        }
         Target::Ssh(_) | Target::SshFile(_) => {
             Box::new(Ssh { at_once, interrupted: Arc::clone(interrupted) })
         }
@@ -61,7 +64,7 @@ fn scheduler(on: &Target, at_once: u16, interrupted: &Arc<AtomicBool>) -> Box<dy
 fn dry_run(asked: &FleetRun) -> Result<Status, Error> {
     let sent = Sent::check(asked)?;
     let fleet = sent.fleet(asked)?;
-    let commands = scheduler(&asked.on, asked.at_once, &Arc::default()).dry_run(&fleet, &sent.plan);
+    let commands = scheduler(&asked.on, &fleet, asked.at_once, &Arc::default()).dry_run(&fleet, &sent.plan);
     terminal::print(&format!("{}{commands}", sent.dry_run(&fleet)))?;
     Ok(Status::Done)
 }
@@ -90,7 +93,7 @@ fn begun(asked: &FleetRun, interrupted: &Arc<AtomicBool>) -> Result<(Fleet, Box<
     let sent = Sent::check(asked)?;
     let program = sent.program.as_ref().map(|program| program.path.as_path());
     let mut fleet = sent.fleet(asked)?.create(program, &sent.plan)?;
-    let scheduler = scheduler(&asked.on, asked.at_once, interrupted);
+    let scheduler = scheduler(&asked.on, &fleet, asked.at_once, interrupted);
     let all = fleet.open_nodes();
     scheduler.start(&mut fleet, &all, interrupted)?;
     Ok((fleet, scheduler))
@@ -108,7 +111,14 @@ fn resumed(
     let is_missing = |state: &State| state.is_over() && !matches!(state, State::Done { .. });
     let missing: Vec<usize> = (0..states.len()).filter(|node| is_missing(&states[*node])).collect();
     fleet.at_once = asked.at_once;
-    fleet.pods = submission::pods(asked, fleet.pods.as_ref().is_some_and(|pods| pods.is_traced))?;
+    // Where it was put it stays: what was started there is looked for there.
+    let placement = fleet.pods.as_ref().map(|pods| pods.placement.clone()).unwrap_or_default();
+    let pods = submission::pods(asked, fleet.pods.as_ref().is_some_and(|pods| pods.is_traced))?;
+    fleet.pods = pods.map(|pods| Pods { placement, ..pods });
+    let slurm = submission::slurm(asked)?;
+    if asked.slurm != SlurmArgs::default() {
+        fleet.slurm = slurm;
+    }
     fleet.timeout_s = asked.timeout.map(|most| most.as_nanos().div_ceil(1_000_000_000));
     missing.iter().for_each(|node| fleet.members[*node].ended = None);
     scheduler.start(&mut fleet, &missing, interrupted)?;

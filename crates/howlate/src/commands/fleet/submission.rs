@@ -4,13 +4,14 @@ use std::path::Path;
 
 use clap::Parser;
 use howlate_fleet::{
-    Fleet, FleetError, Host, Kubernetes, Member, PLAN, PROGRAM, Pods, Program, SCRIPT, Slurm, Target,
+    Fleet, FleetError, Host, Kubernetes, Member, PLAN, PROGRAM, Placement, Pods, Program, SCRIPT, Slurm,
+    SlurmOptions, Target,
 };
 use howlate_linux::helper::THIS_PROGRAM;
 use howlate_model::{shell_path, shell_word};
 use howlate_record::read_text_within;
 
-use crate::cli::{Cli, Command, FleetRun};
+use crate::cli::{Cli, Command, FleetRun, PlacementArgs, SlurmArgs};
 use crate::error::Error;
 use crate::experiment::Experiment;
 use crate::plans;
@@ -51,6 +52,7 @@ impl Sent {
 
     /// The fleet that is asked for, before anything is made.
     pub(super) fn fleet(&self, asked: &FleetRun) -> Result<Fleet, Error> {
+        let slurm = slurm(asked)?;
         let fleet = Fleet {
             id: new_id().chars().take(12).collect(),
             on: asked.on.to_string(),
@@ -60,7 +62,11 @@ impl Sent {
             at_once: asked.at_once,
             timeout_s: asked.timeout.map(|most| most.as_nanos().div_ceil(1_000_000_000)),
             pods: self.pods.clone(),
-            members: hosts(asked)?.into_iter().map(|host| Member { host, ..Member::default() }).collect(),
+            members: hosts(asked, &slurm)?
+                .into_iter()
+                .map(|host| Member { host, ..Member::default() })
+                .collect(),
+            slurm,
             folder: std::path::absolute(super::folder(asked))?,
         };
         fleet.check()?;
@@ -90,6 +96,7 @@ pub(super) fn pods(asked: &FleetRun, is_traced: bool) -> Result<Option<Pods>, Er
             (asked.every_node, PodOption::EveryNode),
             (asked.image.is_some(), PodOption::Image),
             (asked.pod_cpus.is_some(), PodOption::PodCpus),
+            (asked.placement != PlacementArgs::default(), PodOption::Placement),
         ];
         let found = of_pods.into_iter().find_map(|(is_there, option)| is_there.then_some(option));
         return found.map_or(Ok(None), |found| Err(FleetOption::OnlyKubernetes(found).into()));
@@ -101,7 +108,41 @@ pub(super) fn pods(asked: &FleetRun, is_traced: bool) -> Result<Option<Pods>, Er
     }
     let image = asked.image.clone().unwrap_or_else(|| IMAGE.to_owned());
     let cpus = asked.pod_cpus.unwrap_or(POD_CPUS);
-    Ok(Some(Pods { image, cpus, every_node: asked.every_node, is_traced }))
+    let placement = placement(&asked.placement);
+    Ok(Some(Pods { image, cpus, every_node: asked.every_node, is_traced, placement }))
+}
+
+/// Where pods are put, and as what.
+fn placement(asked: &PlacementArgs) -> Placement {
+    let asked = asked.clone();
+    Placement {
+        namespace: asked.namespace,
+        node_selector: asked.node_selector.into_iter().collect(),
+        tolerations: asked.toleration,
+        pull_secrets: asked.pull_secret,
+        priority_class: asked.priority_class,
+        runtime_class: asked.runtime_class,
+        results_claim: asked.results_claim,
+    }
+}
+
+/// What is asked of Slurm, and what its variables say; what is said of Slurm must not be said elsewhere.
+pub(super) fn slurm(asked: &FleetRun) -> Result<SlurmOptions, Error> {
+    let SlurmArgs { constraint, nodelist, account, qos, reservation, time } = asked.slurm.clone();
+    if matches!(asked.on, Target::Slurm { .. }) {
+        let options = SlurmOptions { partition: None, constraint, nodelist, account, qos, reservation, time };
+        return Ok(options.or_of_environment(|name| std::env::var(name).ok()));
+    }
+    let all = [
+        ("--constraint", constraint),
+        ("--nodelist", nodelist),
+        ("--account", account),
+        ("--qos", qos),
+        ("--reservation", reservation),
+        ("--time", time),
+    ];
+    let found = all.into_iter().find_map(|(name, value)| value.map(|_| name));
+    found.map_or_else(|| Ok(SlurmOptions::default()), |name| Err(FleetOption::OnlySlurm(name).into()))
 }
 
 /// Whether a fleet is the one that is asked for; pods may be of another image.
@@ -127,14 +168,17 @@ fn text(path: &Path) -> Result<String, FleetError> {
 }
 
 /// The nodes that measure. Which those of a Job are is for Kubernetes to say.
-fn hosts(asked: &FleetRun) -> Result<Vec<Host>, Error> {
+fn hosts(asked: &FleetRun, slurm: &SlurmOptions) -> Result<Vec<Host>, Error> {
     match &asked.on {
-        Target::Slurm { partition } => Ok(Slurm { partition: partition.clone() }.nodes()?),
+        Target::Slurm { partition } => Ok(Slurm { partition: partition.clone() }.nodes(slurm)?),
         Target::Kubernetes { context } => match asked.nodes {
             Some(nodes) => {
                 Ok((0..nodes).map(|pod| format!("pod-{pod}").parse()).collect::<Result<_, _>>()?)
             }
-            None => Ok(Kubernetes { context: context.clone(), at_once: 1 }.nodes()?),
+            None => {
+                let placement = placement(&asked.placement);
+                Ok(Kubernetes { context: context.clone(), placement, at_once: 1 }.nodes()?)
+            }
         },
         Target::Ssh(hosts) => Ok(hosts.clone()),
         Target::SshFile(path) => Ok(Host::lines(&text(path)?)?),

@@ -147,6 +147,12 @@ fn refuse(output: &Output) -> Result<(), Error> {
         Output { samples_out: Some(_), .. } => {
             Err(Error::NotForGuests(NotForGuests::option("--samples-out")))
         }
+        Output { export_json: Some(_), .. } => {
+            Err(Error::NotForGuests(NotForGuests::option("--export-json")))
+        }
+        Output { export_markdown: Some(_), .. } => {
+            Err(Error::NotForGuests(NotForGuests::option("--export-markdown")))
+        }
         _ => Ok(()),
     }
 }

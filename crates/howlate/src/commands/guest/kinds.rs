@@ -45,6 +45,17 @@ pub(super) fn kinds(kernels: &[Kernel], args: &Guest) -> Vec<Bootable> {
     kinds
 }
 
+/// How many guests are booted.
+pub(crate) fn boots(args: &Guest) -> usize {
+    let kinds = without_repeats(&args.kernel).len() * loads(args).len() * policies(args).len();
+    kinds * args.rounds.unwrap_or_else(|| usual_rounds(kinds)) as usize
+}
+
+/// How often each kind is booted where it is not said: twice where several are compared.
+pub(super) const fn usual_rounds(kinds: usize) -> u32 {
+    if kinds > 1 { 2 } else { 1 }
+}
+
 fn loads(args: &Guest) -> Vec<Load> {
     without_repeats(&args.host_load.iter().flat_map(|list| list.0.clone()).collect::<Vec<_>>())
 }

@@ -20,6 +20,7 @@ use howlate_render as render;
 
 use self::command::Task;
 use self::guests::Guests;
+pub(crate) use self::kinds::boots;
 use self::kinds::kinds;
 use self::printing::Printing;
 use self::rounds::Rounds;

@@ -10,7 +10,7 @@ use howlate_render::boot_progress;
 
 use super::boots::{Booted, Boots};
 use super::guests::{FELL_BACK, Guests, failed};
-use super::kinds::Bootable;
+use super::kinds::{Bootable, usual_rounds};
 use crate::error::Error;
 use crate::terminal::InPlace;
 use howlate_session::Environment;
@@ -46,8 +46,7 @@ struct Watch {
 impl Rounds<'_> {
     /// Takes all of them, or as many as go well.
     pub(super) fn take(&mut self) -> Result<HowEnded, Error> {
-        let several = self.guests.kinds.len() > 1;
-        let order = self.guests.order(if several { 2 } else { 1 });
+        let order = self.guests.order(usual_rounds(self.guests.kinds.len()));
         for (number, index) in order.iter().enumerate() {
             let title =
                 format!("guest {} of {} · {}", number + 1, order.len(), self.guests.kinds[*index].name);

@@ -9,7 +9,7 @@ use std::time::Duration;
 use howlate_analyse::Analysis;
 use howlate_render as render;
 use howlate_report::{Recording, Subject, page};
-use howlate_serve::{Answer, Contents, Server};
+use howlate_serve::{Answer, Contents, Server, Wanted};
 use howlate_watch::Subject as Watched;
 use howlate_watching::{Ended, Look};
 
@@ -32,9 +32,9 @@ pub(super) fn serve(process: &str, server: &Server) -> Result<Status, Error> {
     let watching = begun.showing(asked);
     say_where(server)?;
     let (ask, name, end) = (Mutex::new(ask), watched.name().to_owned(), Arc::new(AtomicBool::new(false)));
-    let contents: Arc<Contents> = Arc::new(move |path: &str| match path {
+    let contents: Arc<Contents> = Arc::new(move |wanted: &Wanted<'_>| match wanted.path {
         PAGE => seen(&ask, page_of(name.clone())).map_or_else(late, Answer::Page),
-        METRICS => seen(&ask, metrics).map_or_else(late, Answer::Metrics),
+        METRICS => seen(&ask, metrics).map_or_else(late, |text| super::metrics(text, wanted)),
         _ => Answer::Nothing,
     });
     let Ended { nothing, .. } = std::thread::scope(|scope| {

@@ -1,0 +1,34 @@
+//! Results that are written to files beside what is printed: `--export-json`, `--export-markdown`.
+
+use std::path::Path;
+
+use howlate_analyse::Analysis;
+use howlate_render as render;
+use howlate_report::{Recording, Subject, markdown};
+
+use super::replaced;
+use crate::cli::Output;
+use crate::error::Error;
+
+/// Whether the files can be written, before anything is measured.
+pub(super) fn check(output: &Output) -> Result<(), Error> {
+    let all = [&output.export_json, &output.export_markdown];
+    all.into_iter().flatten().try_for_each(|path| replaced::check(path).map_err(failed(path)))
+}
+
+/// Writes those that were asked for.
+pub(super) fn write(analysis: &Analysis, output: &Output) -> Result<(), Error> {
+    if let Some(path) = &output.export_json {
+        replaced::replace(path, &render::json(analysis)?).map_err(failed(path))?;
+    }
+    if let Some(path) = &output.export_markdown {
+        let name = output.name();
+        let subject = Subject { recordings: &[Recording::new(&name, analysis)], comparison: None };
+        replaced::replace(path, &markdown(&subject, None).text).map_err(failed(path))?;
+    }
+    Ok(())
+}
+
+fn failed(path: &Path) -> impl Fn(std::io::Error) -> Error {
+    move |source| Error::Export { path: path.to_owned(), source }
+}

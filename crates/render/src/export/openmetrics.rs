@@ -1,0 +1,68 @@
+//! The metrics for Prometheus as OpenMetrics 1.0: <https://prometheus.io/docs/specs/om/open_metrics_spec/>.
+//!
+//! Names, labels and values are the same. A bound is written as Go writes a float, and the end is marked, so that an answer that
+//! was cut short is not taken for a whole one.
+
+/// What `le` begins with; it is the last label of a bucket.
+const BOUND: &str = "le=\"";
+/// Below this, Go writes a float with an exponent.
+const SMALLEST_WITHOUT_EXPONENT: f64 = 1e-4;
+
+/// The text that [`crate::prometheus`] gives, as OpenMetrics.
+pub fn openmetrics(prometheus: &str) -> String {
+    let mut text = String::with_capacity(prometheus.len() + prometheus.len() / 16);
+    for line in prometheus.lines() {
+        match bound(line) {
+            Some((before, bound, after)) => text.extend([before, &canonical(bound), after]),
+            None => text.push_str(line),
+        }
+        text.push('\n');
+    }
+    text + "# EOF\n"
+}
+
+/// A bucket's line around its bound.
+fn bound(line: &str) -> Option<(&str, &str, &str)> {
+    let is_bucket = !line.starts_with('#') && line.split('{').next()?.ends_with("_bucket");
+    let at = line.rfind(BOUND).filter(|_| is_bucket)? + BOUND.len();
+    let length = line.get(at..)?.find('"')?;
+    Some((&line[..at], &line[at..at + length], &line[at + length..]))
+}
+
+/// `1` as `1.0`, `0.00001` as `1e-05`; `+Inf` stays.
+fn canonical(bound: &str) -> String {
+    match bound.parse::<f64>() {
+        Ok(value) if value.is_finite() && value > 0.0 && value < SMALLEST_WITHOUT_EXPONENT => {
+            let text = format!("{value:e}");
+            let (digits, exponent) = text.split_once("e-").unwrap_or((&text, "0"));
+            format!("{digits}e-{exponent:0>2}")
+        }
+        Ok(value) if value.is_finite() && !bound.contains('.') => format!("{bound}.0"),
+        _ => bound.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_are_canonical_and_the_end_is_marked() {
+        for (bound, expected) in [
+            ("0.000001", "1e-06"),
+            ("0.0000125", "1.25e-05"),
+            ("0.0001", "0.0001"),
+            ("0.25", "0.25"),
+            ("1", "1.0"),
+            ("10", "10.0"),
+            ("+Inf", "+Inf"),
+        ] {
+            assert_eq!(canonical(bound), expected);
+        }
+        let text = "# HELP a_bucket{le=\"1\"} b\na_bucket{c=\"le=\\\"7\",le=\"1\"} 3\nb{le=\"1\"} 1\n";
+        assert_eq!(
+            openmetrics(text),
+            "# HELP a_bucket{le=\"1\"} b\na_bucket{c=\"le=\\\"7\",le=\"1.0\"} 3\nb{le=\"1\"} 1\n# EOF\n"
+        );
+    }
+}

@@ -1,0 +1,139 @@
+//! Recipes of distributions, each by the tool that reads it.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use howlate_testing::skip;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().unwrap()
+}
+
+/// What a tool says of a recipe, which it must accept; `None` where it is not installed.
+fn accepted(program: &str, words: &[&str], folder: &str) -> Option<String> {
+    let output = Command::new(program).args(words).current_dir(root().join(folder)).output();
+    let Ok(output) = output else {
+        skip(&format!("{program} is not installed"));
+        return None;
+    };
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{program}: {said}{}", String::from_utf8_lossy(&output.stderr));
+    Some(said)
+}
+
+#[test]
+fn nix_reads_the_flake_and_the_package() {
+    for file in ["flake.nix", "packaging/nix/package.nix"] {
+        accepted("nix-instantiate", &["--parse", file], ".");
+    }
+}
+
+#[test]
+fn makepkg_reads_the_recipe_of_arch() {
+    // As root it refuses to; it wants a pacman on the path, which only building uses.
+    let script = "id -u nobody >/dev/null && cp PKGBUILD \"$0\" && cd \"$0\" && chmod 755 . && if [ $(id -u) = 0 ]; then \
+                  chown nobody . && exec setpriv --reuid nobody --clear-groups env PACMAN=true HOME=\"$0\" makepkg --printsrcinfo; else \
+                  exec env PACMAN=true makepkg --printsrcinfo; fi";
+    let has = Command::new("makepkg").arg("--version").output().is_ok();
+    if !has {
+        return skip("makepkg is not installed");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let said = accepted("sh", &["-c", script, folder.path().to_str().unwrap()], "packaging/aur").unwrap();
+    assert!(said.contains("pkgname = howlate") && said.contains("makedepends = cargo>=1.90"), "{said}");
+}
+
+/// Without the crates, which are fetched: what is read is the packaging.
+#[test]
+fn dpkg_source_makes_the_source_package() {
+    if Command::new("dpkg-source").arg("--version").output().is_err() {
+        return skip("dpkg-source is not installed");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().to_str().unwrap();
+    let script = format!("WITHOUT_CRATES=1 packaging/debian/source.sh {out}");
+    accepted("bash", &["-c", &script], ".");
+    let package = fs::read_dir(out).unwrap().map(|entry| entry.unwrap().path());
+    let package = package.into_iter().find(|path| path.extension().is_some_and(|it| it == "dsc")).unwrap();
+    let text = fs::read_to_string(&package).unwrap();
+    assert!(text.contains("Binary: howlate, howlate-dev") && text.contains("Version: 0.1.0-1"), "{text}");
+    let has = Command::new("lintian").arg("--version").output().is_ok();
+    if !has {
+        return skip("lintian is not installed");
+    }
+    accepted("lintian", &["--allow-root", "--fail-on", "error", package.to_str().unwrap()], ".");
+}
+
+#[test]
+fn systemd_reads_the_units() {
+    // What is started is not installed here.
+    let folder = tempfile::tempdir().unwrap();
+    for entry in fs::read_dir(root().join("packaging/systemd")).unwrap() {
+        let path = entry.unwrap().path();
+        let text = fs::read_to_string(&path)
+            .unwrap()
+            .replace("/usr/bin/howlate", "/bin/true")
+            .replace("Documentation", "#");
+        fs::write(folder.path().join(path.file_name().unwrap()), text).unwrap();
+    }
+    for unit in ["howlate-serve.service", "howlate-run@night.service", "howlate-run@night.timer"] {
+        let template = unit.replace("@night", "@");
+        let path = folder.path().join(unit);
+        if template != unit {
+            fs::copy(folder.path().join(&template), &path).unwrap();
+        }
+        accepted("systemd-analyze", &["verify", path.to_str().unwrap()], ".");
+    }
+}
+
+/// Yocto fetches each crate itself; the list follows from `Cargo.lock`.
+#[test]
+fn yocto_fetches_the_crates_of_the_lock_file() {
+    let lock = fs::read_to_string(root().join("Cargo.lock")).unwrap();
+    let field = |package: &str, name: &str| {
+        let text = package.lines().find_map(|line| line.strip_prefix(&format!("{name} = \"")))?;
+        Some(text.trim_end_matches('"').to_owned())
+    };
+    let (mut sources, mut sums) = (String::new(), String::new());
+    for package in lock.split("[[package]]").skip(1) {
+        let Some(sum) = field(package, "checksum") else { continue };
+        let (name, version) = (field(package, "name").unwrap(), field(package, "version").unwrap());
+        sources.push_str(&format!("    crate://crates.io/{name}/{version} \\\n"));
+        sums.push_str(&format!("SRC_URI[{name}-{version}.sha256sum] = \"{sum}\"\n"));
+    }
+    let now = format!(
+        "# From Cargo.lock: HOWLATE_UPDATE=1 cargo test -p xtask --test packaging\n\nSRC_URI += \"\\\n{sources}\"\n\n{sums}"
+    );
+    let path = root().join("packaging/yocto/recipes-devtools/howlate/howlate-crates.inc");
+    if std::env::var_os("HOWLATE_UPDATE").is_some() {
+        fs::write(&path, &now).unwrap();
+    }
+    assert!(
+        fs::read_to_string(&path).unwrap_or_default() == now,
+        "run HOWLATE_UPDATE=1 cargo test -p xtask --test packaging"
+    );
+}
+
+/// A recipe that names another version than the program has would fetch another.
+#[test]
+fn recipes_are_of_this_version() {
+    let version = env!("CARGO_PKG_VERSION");
+    for (file, line) in [
+        ("debian/changelog", format!("howlate ({version}-1) ")),
+        ("aur/PKGBUILD", format!("pkgver={version}\n")),
+        ("buildroot/package/howlate/howlate.mk", format!("HOWLATE_VERSION = {version}\n")),
+    ] {
+        let text = fs::read_to_string(root().join("packaging").join(file)).unwrap();
+        assert!(text.contains(&line), "{file}: {line}");
+    }
+    let recipe = format!("packaging/yocto/recipes-devtools/howlate/howlate_{version}.bb");
+    let text = fs::read_to_string(root().join(recipe)).unwrap();
+    for license in ["LICENSE-MIT", "LICENSE-APACHE"] {
+        let output = Command::new("md5sum").arg(root().join(license)).output().unwrap();
+        let sum = String::from_utf8_lossy(&output.stdout).split(' ').next().unwrap().to_owned();
+        assert!(text.contains(&format!("file://{license};md5={sum}")), "{license}");
+    }
+}
