@@ -40,7 +40,11 @@ pub(crate) fn results(entries: &[Entry<'_>]) -> Table {
         };
         let values: Vec<Option<i64>> = entries.iter().zip(&summaries).map(value).collect();
         if values.iter().any(Option::is_some) {
-            add(column.heading, cells_of(&values, micros));
+            let mut cells = cells_of(&values, micros);
+            // The smallest of all says nothing of how late a condition is.
+            let is_told = column.heading != MIN.heading;
+            cells.iter_mut().for_each(|cell| cell.is_worst &= is_told);
+            add(column.heading, cells);
         }
         if column.heading == MAX.heading {
             too_late(entries, &mut add);
@@ -55,7 +59,7 @@ pub(crate) fn results(entries: &[Entry<'_>]) -> Table {
     } else {
         ""
     };
-    let caption = format!("How late, in µs. The worst of each column is in bold.{missed}");
+    let caption = format!("How late, in µs. Bold: the worst, if clearly above the best.{missed}");
     Table { caption, headings, names: parts.len(), rows, is_text: false }
 }
 
