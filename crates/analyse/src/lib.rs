@@ -54,7 +54,7 @@ pub use ranking::{GapCost, IdleCost, RankedMechanism, Ranking, gap_costs, idle_c
 pub use ratio::{Ratio, ratio};
 pub use summary::Summary;
 pub use timeline::{Slice, Timeline, Turn};
-pub use together::{Together, together};
+pub use together::{Together, one_by_one, together};
 pub use trust::is_as_asked;
 pub use turn_numbers::TurnNumber;
 

@@ -13,15 +13,23 @@ use crate::{Analysis, Outcome, percentile};
 pub struct Together<'a> {
     first: &'a Outcome,
     others: Vec<&'a Outcome>,
+    /// It stands for one thread of its loop, told apart by its CPU, or where it has none by its number.
+    is_alone: bool,
 }
 
 /// The loops of a recording, in its order.
 pub fn together(analysis: &Analysis) -> Vec<Together<'_>> {
     let one = |mut outcomes: Vec<_>| {
         let others = outcomes.split_off(1);
-        outcomes.pop().map(|first| Together { first, others })
+        outcomes.pop().map(|first| Together { first, others, is_alone: false })
     };
     by_loop(analysis.outcomes().iter(), |outcome| outcome).into_iter().filter_map(one).collect()
+}
+
+/// The threads of a recording, each by itself, those of a loop one after the other.
+pub fn one_by_one(analysis: &Analysis) -> Vec<Together<'_>> {
+    let loops = by_loop(analysis.outcomes().iter(), |outcome| outcome);
+    loops.into_iter().flatten().map(|first| Together { first, others: Vec::new(), is_alone: true }).collect()
 }
 
 /// What is of threads of one loop together, in the order in which it came; none is empty.
@@ -104,6 +112,10 @@ impl<'a> Together<'a> {
 impl HasProperties for Together<'_> {
     fn value(&self, property: Property) -> Option<Value<'_>> {
         match property {
+            Property::Cpu if self.is_alone => self.first.value(property),
+            Property::Thread if self.is_alone && self.first.condition.cpu.is_none() => {
+                self.first.value(property)
+            }
             Property::Cpu | Property::Thread => None,
             other => self.first.value(other),
         }
@@ -147,6 +159,15 @@ mod tests {
         let work = Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_millis(1) };
         let analysis = analysis_of(&[work]);
         assert!(together(&analysis)[0].latest().is_none());
+    }
+
+    #[test]
+    fn one_by_one_they_are_told_apart_by_their_cpu() {
+        let analysis = two_loops();
+        let all = one_by_one(&analysis);
+        let cpu = |one: &Together<'_>| Property::Cpu.typed(one);
+        assert_eq!(all.iter().map(cpu).collect::<Vec<_>>(), ["0", "1", "0", "1"]);
+        assert!(all.iter().all(|one| one.threads() == 1 && one.value(Property::Thread).is_none()));
     }
 
     #[test]

@@ -72,7 +72,7 @@ pub(crate) enum Error {
     Export { path: PathBuf, source: io::Error },
     #[error("{0}")]
     NoPng(NoPng),
-    #[error("--chart is one picture: svg or png")]
+    #[error("--chart writes one picture, as svg or png")]
     ChartIsPicture,
     #[error("{0} is one picture, and none is named")]
     NoChart(&'static str),
@@ -80,11 +80,11 @@ pub(crate) enum Error {
     NothingToOpen,
     #[error("cannot open {}: xdg-open {reason}", path.display())]
     CannotOpen { path: PathBuf, reason: String },
-    #[error("no run is kept here")]
+    #[error("no run has been saved here")]
     NothingKept,
     #[error("{} was made without --why", path.display())]
     NothingTraced { path: PathBuf },
-    #[error("no periodic thread was measured, and an RT Dataset is about nothing else")]
+    #[error("no periodic thread was measured; an RT Dataset needs one")]
     NothingPeriodic,
     #[error("no sleep was measured, and only sleeps are kept one by one, in order")]
     NoSleeps,

@@ -15,14 +15,15 @@ mod refused_option;
 mod snapshot_file;
 mod terminal;
 
+use std::ffi::OsString;
 use std::io;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::FromArgMatches;
 use howlate_linux::helper::{Helper, THIS_PROGRAM};
 use howlate_render::legible;
 
-use crate::cli::{Cli, Command, cyclictest_options, written_out};
+use crate::cli::{Cli, Command, cyclictest_options, help, written_out};
 use crate::error::Error;
 use crate::exit_status::Status;
 
@@ -45,7 +46,7 @@ fn main() -> ExitCode {
     if let Some(call) = commands::cyclictest::Call::from_arguments(std::env::args_os()) {
         return call.run();
     }
-    let cli = match Cli::try_parse_from(written_out(std::env::args_os())) {
+    let cli = match parse(written_out(std::env::args_os())) {
         Ok(cli) => cli,
         Err(refused) => {
             let command = std::env::args_os().nth(1).unwrap_or_default();
@@ -74,7 +75,12 @@ fn serve_as_helper() -> Option<io::Result<()>> {
 fn legibly(refused: clap::Error) -> clap::Error {
     let words = written_out(std::env::args_os());
     let words = words.iter().map(|word| legible(&word.to_string_lossy()).into_owned());
-    Cli::try_parse_from(words).err().unwrap_or(refused)
+    parse(words).err().unwrap_or(refused)
+}
+
+/// What was typed, or the help that was asked for.
+fn parse<Word: Into<OsString> + Clone>(words: impl IntoIterator<Item = Word>) -> Result<Cli, clap::Error> {
+    Cli::from_arg_matches(&help::program().try_get_matches_from(words)?)
 }
 
 fn run(cli: Cli) -> Result<ExitCode, Error> {
@@ -100,6 +106,7 @@ fn run(cli: Cli) -> Result<ExitCode, Error> {
         Some(Command::Serve(asked)) => commands::serve::run(&asked),
         Some(Command::Report(asked)) => commands::report::run(&asked),
         Some(Command::Completions { shell }) => commands::pages::completions(shell),
+        Some(Command::HelpAll) => commands::pages::help_all(),
         Some(Command::Man { name }) => commands::pages::man(name.as_deref()),
     };
     status.map(ExitCode::from)

@@ -55,7 +55,7 @@ impl fmt::Display for Sleeper {
 /// A text that names nothing that sleeps.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{found}` is not a call that can be measured; {}choose from {}, from the languages {}, or give the path of a program of your own, such as ./{found}",
+    "`{found}` is not a call that can be measured.{}\n  Calls: {}\n  Languages: {}\n  A program of your own is given by its path, such as ./{found}",
     meant(found),
     Wait::ALL.map(Wait::name).join(", "),
     Runtime::ALL.map(Runtime::name).join(", ")
@@ -67,7 +67,7 @@ pub struct UnknownSleeper {
 
 fn meant(found: &str) -> String {
     let names = Wait::ALL.map(Wait::name).into_iter().chain(Runtime::ALL.map(Runtime::name));
-    nearest(found, names).map_or_else(String::new, |name| format!("did you mean `{name}`? Otherwise "))
+    nearest(found, names).map_or_else(String::new, |name| format!(" Did you mean `{name}`?"))
 }
 
 impl FromStr for Sleeper {

@@ -1,6 +1,6 @@
 //! Turns that are traced, beside those that are not.
 
-use howlate_model::{Caveat, NotTraced, Notifier, Sleeper, Turn, Wait, Work};
+use howlate_model::{Caveat, NotTraced, Notifier, Sleeper, Span, Turn, Wait, Work};
 
 use crate::Plan;
 
@@ -29,6 +29,57 @@ impl Plan {
         }
         any.then_some(rounds)
     }
+}
+
+/// Of how many turns, or of how much of one, one is traced where nobody asked for it.
+const PART: u32 = 10;
+/// Shorter runs are over before a tracer is worth its start.
+const LEAST: Span = Span::from_secs(10);
+
+impl Plan {
+    /// Adds what a run of ten seconds or more traces without being asked, so that its result can name who made it late: beside one of
+    /// ten turns of each condition, drawn by the seed, one that is like it and is to be traced. Where a condition has fewer
+    /// turns, the traced one is as much shorter. What the numbers are of is left as it is. Returns the number from
+    /// which on rounds are traced, as [`add_traced`](Self::add_traced) does; `None` where nothing is added.
+    pub fn add_traced_part(&mut self, seed: u64) -> Option<u32> {
+        if self.estimate() < LEAST {
+            return None;
+        }
+        let rounds =
+            self.turns.iter().flat_map(|turn| &turn.tasks).map(|task| task.round + 1).max().unwrap_or(0);
+        let mut random = fastrand::Rng::with_seed(seed);
+        // Every tenth, from a different one on in each run; all conditions take their turns in the same rounds.
+        let first = random.u32(..rounds.clamp(1, PART));
+        let is_drawn = |turn: &Turn| {
+            turn.tasks.first().is_some_and(|task| task.round % PART == first)
+                && cannot_be_traced(turn).is_none()
+        };
+        // Turns of one in `PART` rounds are a tenth where there are ten.
+        let of_ten = PART.min(rounds.max(1));
+        let mut any = false;
+        for turn in std::mem::take(&mut self.turns) {
+            if !is_drawn(&turn) {
+                self.turns.push(turn);
+                continue;
+            }
+            any = true;
+            let traced = shortened(as_traced(&turn, rounds), of_ten, PART);
+            self.turns.extend(if random.bool() { [traced, turn] } else { [turn, traced] });
+        }
+        any.then_some(rounds)
+    }
+}
+
+/// A turn of `part` in `whole` of the length: of the wake-ups where these are counted, of the time.
+fn shortened(mut turn: Turn, part: u32, whole: u32) -> Turn {
+    let (part, whole) = (u64::from(part), u64::from(whole));
+    let share = |span: Span| Span::from_nanos(span.as_nanos() / whole * part);
+    for task in &mut turn.tasks {
+        task.samples = task.samples.map(|samples| (samples * part).div_ceil(whole));
+    }
+    turn.duration = turn.duration.map(share);
+    turn.estimate = share(turn.estimate);
+    turn
 }
 
 /// What is to be said of a turn whose wake-ups cannot be followed; `None` of one whose can.
@@ -68,12 +119,18 @@ fn receiver_spins(notifier: Notifier) -> Option<NotTraced> {
 }
 
 fn pair(turn: Turn, rounds: u32, traced_first: bool) -> [Turn; 2] {
+    let traced = as_traced(&turn, rounds);
+    if traced_first { [traced, turn] } else { [turn, traced] }
+}
+
+/// The same in a round that is traced.
+fn as_traced(turn: &Turn, rounds: u32) -> Turn {
     let mut traced = turn.clone();
     for task in &mut traced.tasks {
         task.round += rounds;
         task.keep_series = false;
     }
-    if traced_first { [traced, turn] } else { [turn, traced] }
+    traced
 }
 
 #[cfg(test)]
@@ -108,6 +165,44 @@ mod tests {
             traced_first += u32::from(one.round > other.round);
         }
         assert!((1..8).contains(&traced_first), "the order is drawn");
+    }
+
+    /// How long the turns of each condition last, those that are numbers and those that are traced.
+    fn time_of(plan: &Plan, from_round: u32, condition: u32) -> (Span, Span) {
+        let of = |is_traced: bool| {
+            let turns = plan.turns.iter().filter(|turn| {
+                let task = &turn.tasks[0];
+                task.condition == condition && (task.round >= from_round) == is_traced
+            });
+            turns.fold(Span::ZERO, |sum, turn| sum.plus(turn.duration.unwrap()))
+        };
+        (of(false), of(true))
+    }
+
+    #[test]
+    fn a_tenth_of_a_long_run_is_traced_and_its_numbers_are_those_of_the_same_turns() {
+        for rounds in [1, 3, 10, 20, 25] {
+            let choices = CyclicChoices {
+                samples: None,
+                duration: Some(Span::from_secs(30)),
+                rounds: Some(rounds),
+                ..choices()
+            };
+            let plain = choices.plan(&machine()).unwrap();
+            let mut plan = plain.clone();
+            assert_eq!(plan.add_traced_part(5), Some(rounds));
+            let untraced: Vec<&Turn> =
+                plan.turns.iter().filter(|turn| turn.tasks[0].round < rounds).collect();
+            assert_eq!(untraced, plain.turns.iter().collect::<Vec<_>>(), "{rounds}");
+            for condition in [0, 2] {
+                let (numbers, traced) = time_of(&plan, rounds, condition);
+                let share = traced.as_nanos() as f64 / numbers.as_nanos() as f64;
+                assert!((0.05..=0.15).contains(&share), "{rounds} rounds: {share}");
+            }
+        }
+        let mut short = choices().plan(&machine()).unwrap();
+        let before = short.clone();
+        assert_eq!((short.add_traced_part(5), &short), (None, &before), "less than ten seconds");
     }
 
     #[test]

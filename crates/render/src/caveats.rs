@@ -280,10 +280,18 @@ pub fn policy_remedy(remedy: &PolicyRemedy) -> String {
             let (said, typed): (Vec<&String>, Vec<_>) = apply.iter().partition(|step| step.starts_with("# "));
             let said: String =
                 said.iter().map(|step| format!("{} ", step.trim_start_matches("# "))).collect();
-            let typed: Vec<String> = typed.iter().map(|step| format!("`{step}`")).collect();
+            let typed: Vec<String> = typed.into_iter().map(|step| step_to_type(step)).collect();
             format!("{}: {said}{}", capitalised(found), typed.join(", then "))
         }
         PolicyRemedy::RootOnHost => "Run howlate guest as root on the host.".to_owned(),
+    }
+}
+
+/// A step as it is typed; what its remark says stands after it.
+fn step_to_type(step: &str) -> String {
+    match step.split_once(" # ") {
+        Some((typed, remark)) => format!("`{}` ({})", typed.trim_end(), remark.trim()),
+        None => format!("`{step}`"),
     }
 }
 
@@ -384,13 +392,14 @@ mod tests {
 
     #[test]
     fn what_a_remedy_says_is_not_typed() {
-        let apply =
-            ["# on the host, not in the container:", "echo 1", "podman run"].map(str::to_owned).to_vec();
+        let apply = ["# on the host, not in the container:", "echo 1  # as root", "podman run"]
+            .map(str::to_owned)
+            .to_vec();
         let remedy =
             PolicyRemedy::Finding { id: FindingId::RtGroupScheduling, found: "no time".to_owned(), apply };
         assert_eq!(
             policy_remedy(&remedy),
-            "No time: on the host, not in the container: `echo 1`, then `podman run`"
+            "No time: on the host, not in the container: `echo 1` (as root), then `podman run`"
         );
     }
 

@@ -5,6 +5,8 @@
 pub enum Detail {
     /// What was asked for; the rest in a line, or on request.
     Brief,
+    /// The same with a row for each CPU, where otherwise those of a condition are one.
+    PerCpu,
     /// Everything, with what it rests on.
     Full,
 }

@@ -140,7 +140,7 @@ impl Page {
 
     /// What was read: always where it could not be, else only in full.
     fn evidence(&mut self, finding: &Finding) {
-        if self.detail == Detail::Brief && finding.verdict != Verdict::Unknown {
+        if self.detail != Detail::Full && finding.verdict != Verdict::Unknown {
             return;
         }
         for (number, evidence) in finding.evidence.iter().enumerate() {

@@ -87,6 +87,7 @@ pub use machine::machine;
 pub use meaning::meaning;
 pub use merge_result::MergeResult;
 pub use nodes::{node_sentences, nodes_in_short};
+pub use notes::doubtful;
 pub use plan::{boots, extent, plan, plan_list};
 pub use plot::{Symbols, plots};
 pub use progress::{boot_progress, progress, time_left};

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use howlate_model::{Condition, Line, Property};
+use serde::Serialize;
 
 use crate::numbers::count;
 use crate::property::{heading, varying};
@@ -35,6 +36,30 @@ impl MergeResult {
         }
     }
 
+    /// The same for programs, written to `file`. Names are public: add, never rename.
+    ///
+    /// # Errors
+    ///
+    /// None that is known: numbers and texts are JSON.
+    pub fn json(&self, file: &str) -> Result<String, serde_json::Error> {
+        let apart = varying(&self.conditions).into_iter().map(|property| KeptApart {
+            property: property.name(),
+            values: all_values(&self.conditions, property),
+        });
+        let document = Document {
+            format: 1,
+            howlate: env!("CARGO_PKG_VERSION"),
+            command: "merge",
+            out: file,
+            recordings: self.recordings,
+            machines: self.nodes.len(),
+            wakeups: self.wakeups,
+            conditions: self.conditions.len(),
+            kept_apart_by: apart.collect(),
+        };
+        serde_json::to_string_pretty(&document).map(|text| text + "\n")
+    }
+
     /// The whole in words, and what was kept apart.
     pub fn words(&self, file: &str) -> String {
         let Self { recordings, wakeups, conditions, nodes } = self;
@@ -57,14 +82,39 @@ impl MergeResult {
     }
 }
 
+/// What programs are told.
+#[derive(Serialize)]
+struct Document<'a> {
+    format: u32,
+    howlate: &'static str,
+    command: &'static str,
+    /// The file with all of them.
+    out: &'a str,
+    recordings: u64,
+    machines: usize,
+    wakeups: u64,
+    conditions: usize,
+    kept_apart_by: Vec<KeptApart>,
+}
+
+#[derive(Serialize)]
+struct KeptApart {
+    property: &'static str,
+    values: Vec<String>,
+}
+
+/// The values of a property, each once, in their order.
+fn all_values(conditions: &[Condition], property: Property) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    let all = conditions.iter().map(|condition| property.typed(condition));
+    all.filter(|value| seen.insert(value.clone())).collect()
+}
+
 /// The first values of a property, and how many more there are.
 fn values(conditions: &[Condition], property: Property) -> String {
     /// More are too many to read.
     const MOST: usize = 6;
-    let all: Vec<String> = conditions.iter().map(|condition| property.typed(condition)).collect();
-    let mut once: Vec<&str> = Vec::new();
-    let mut seen = BTreeSet::new();
-    once.extend(all.iter().map(String::as_str).filter(|value| seen.insert(*value)));
+    let mut once = all_values(conditions, property);
     let more = once.len().saturating_sub(MOST);
     once.truncate(MOST);
     let rest = if more > 0 { format!(" and {} more", count(more as u64)) } else { String::new() };

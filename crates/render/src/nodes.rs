@@ -2,8 +2,10 @@
 
 use howlate_analyse::nodes::{GroupShift, NodeNumber, NodeStatistic, RankedNode, Spread, ranked};
 
+use howlate_model::Span;
+
 use crate::condition::condition;
-use crate::numbers::{count, micros, micros_of};
+use crate::numbers::{count, length, micros, micros_of};
 use crate::prose::wrapped;
 use crate::style::{BOLD, DIM, HEADING, WARN, paint};
 use crate::table::Columns;
@@ -12,6 +14,9 @@ use crate::table::Columns;
 const MOST_ROWS: usize = 20;
 /// Nodes that are named in sentences.
 const MOST_NAMED: usize = 10;
+
+/// Nodes that are named for one bad moment.
+const MOST_LATE_ONCE: usize = 3;
 
 /// Conditions that stand side by side.
 const MOST_COLUMNS: usize = 8;
@@ -38,7 +43,7 @@ pub fn nodes_in_short(spreads: &[Spread]) -> Option<String> {
     let out: Vec<&RankedNode<'_>> = ranked.iter().filter(|node| node.stands_out > 0).collect();
     let named: Vec<&str> = out.iter().take(MOST_NAMED).map(|node| node.node).collect();
     let named = named.join(", ");
-    Some(match (ranked.len(), out.len()) {
+    let said = match (ranked.len(), out.len()) {
         (0, _) => return None,
         (1 | 2, _) => OF_TWO.to_owned(),
         (all, 0) => format!("None of {} nodes stands out.", count(all as u64)),
@@ -49,7 +54,37 @@ pub fn nodes_in_short(spreads: &[Spread]) -> Option<String> {
             format!("Of {all} nodes, {number} stand out: {named} and {more} more.")
         }
         (all, number) => format!("Of {} nodes, {number} stand out: {named}.", count(all as u64)),
-    })
+    };
+    Some([Some(said), late_once(spreads)].into_iter().flatten().collect::<Vec<_>>().join(" "))
+}
+
+/// Nodes whose worst moment was far worse than that of the others, each under the condition in which it was worst.
+fn late_once(spreads: &[Spread]) -> Option<String> {
+    let mut found: Vec<(&NodeNumber, f64)> = Vec::new();
+    for spread in spreads {
+        for node in spread.once_late() {
+            match found.iter_mut().find(|(known, _)| known.node == node.node) {
+                Some((known, _)) if known.max_ns >= node.max_ns => {}
+                Some(known) => *known = (node, spread.usual_max()),
+                None => found.push((node, spread.usual_max())),
+            }
+        }
+    }
+    found.sort_by_key(|(node, _)| std::cmp::Reverse(node.max_ns));
+    let shown: Vec<String> =
+        found.iter().take(MOST_LATE_ONCE).map(|(node, usual)| once(node, *usual)).collect();
+    let more = found.len() - shown.len();
+    let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+    (!shown.is_empty())
+        .then(|| format!("At least once far later than the others ever were: {}{more}.", shown.join(", ")))
+}
+
+/// `n7 (by 90 ms; the maximum of the others is usually 3 ms)`
+fn once(node: &NodeNumber, usual: f64) -> String {
+    let span = |nanos: i64| length(Span::from_nanos(nanos.unsigned_abs()));
+    #[allow(clippy::cast_possible_truncation, reason = "nanoseconds")]
+    let usual = span(usual as i64);
+    format!("{} (by {}; the usual maximum of a node is {usual})", node.node, span(node.max_ns))
 }
 
 /// By how much the median of each node differs from the middle, the conditions side by side.
@@ -160,7 +195,7 @@ fn apart(spread: &Spread) -> String {
 }
 
 /// With two nodes there is nothing to tell.
-const OF_TWO: &str = "With two nodes nobody can say which one is the exception; it takes three.";
+const OF_TWO: &str = "At least three nodes are needed to identify an outlier.";
 
 /// What is to be said of the nodes: those that stand out, and what they have in common.
 pub fn node_sentences(spread: &Spread) -> Vec<String> {
@@ -182,7 +217,7 @@ fn sentences(spread: &Spread, name: fn(&str) -> String) -> Vec<String> {
             "By {}, no node stands out: none is later than the others by more than {} µs and by more than chance.",
             match spread.statistic {
                 NodeStatistic::P50 => "the median",
-                NodeStatistic::P99 => "p99",
+                NodeStatistic::P99 => "the usual p99 (the median of the p99s of its stretches of time)",
             },
             micros_of(spread.margin_ns)
         ));

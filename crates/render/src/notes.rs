@@ -39,6 +39,15 @@ pub(crate) fn doubts(analysis: &Analysis, most: usize, width: usize) -> String {
     text + &rest
 }
 
+/// What makes a result doubtful, each in a sentence: what was not as asked for, and a machine that was busy.
+pub fn doubtful(analysis: &Analysis) -> Vec<String> {
+    let of_conditions = analysis.outcomes().iter().flat_map(howlate_analyse::Outcome::caveats);
+    let is_doubt = |caveat: &Caveat| caveat.spoils() || matches!(caveat, Caveat::MachineBusy { .. });
+    let doubts: Vec<Caveat> =
+        analysis.caveats.iter().cloned().chain(of_conditions).filter(is_doubt).collect();
+    sentences(&doubts).into_iter().map(|(note, _)| note).collect()
+}
+
 /// The words of caveats for which the result is not what was asked for.
 fn spoiling(analysis: &Analysis) -> HashSet<String> {
     let of_conditions = analysis.outcomes().iter().flat_map(howlate_analyse::Outcome::caveats);

@@ -25,7 +25,7 @@ pub fn quick(analysis: &Analysis, detail: Detail, width: usize) -> String {
     let machine = paint(HEADING, wrapped(&machine(&analysis.header.system), width, 0));
     let table = format!("Wake-up latency of a 1 ms periodic thread, in µs:\n{}", table(&rows, width));
     let parts = match detail {
-        Detail::Brief => {
+        Detail::Brief | Detail::PerCpu => {
             let first = headline(&rows).map(|line| format!("{}\n", wrapped(&line, width, 0)));
             [
                 doubts(analysis, MOST_LINES, width),

@@ -25,9 +25,9 @@ pub fn report_titled(analysis: &Analysis, title: &str, detail: Detail, width: us
     if analysis.header.command == Command::Quick {
         return quick::quick(analysis, detail, width);
     }
-    if detail == Detail::Brief && is_on_one_screen(analysis) {
+    if detail != Detail::Full && is_on_one_screen(analysis) {
         let (top, instrument) = (top(analysis, title, width), instrument(analysis, width));
-        return answer(analysis, &top, &instrument, width);
+        return answer(analysis, detail, [&top, &instrument], width);
     }
     let (numbers, below) = match analysis.members.len() {
         0 | 1 => (format!("\n{}", bodies(analysis, width)), below(analysis, width)),
@@ -35,7 +35,7 @@ pub fn report_titled(analysis: &Analysis, title: &str, detail: Detail, width: us
     };
     let (top, why) = (top(analysis, title, width), why::why(analysis, None, detail, width));
     match detail {
-        Detail::Brief => {
+        Detail::Brief | Detail::PerCpu => {
             let doubts = doubts(analysis, MOST_LINES, width);
             let doubts = if doubts.is_empty() { doubts } else { format!("\n{doubts}") };
             format!("{top}{doubts}{numbers}{why}{below}")

@@ -28,8 +28,8 @@ const MUCH: f64 = 0.1;
 /// Why the wake-ups of every traced condition were late; empty where nothing was traced. In brief the causes of each loop in a
 /// line, and what to do.
 pub fn why(analysis: &Analysis, above: Option<Span>, detail: Detail, width: usize) -> String {
-    if detail == Detail::Brief {
-        return in_brief(analysis, above, width);
+    if detail != Detail::Full {
+        return in_brief(analysis, above, detail, width);
     }
     let findings = &analysis.header.findings;
     let mut told = Vec::new();
@@ -48,8 +48,8 @@ pub fn why(analysis: &Analysis, above: Option<Span>, detail: Detail, width: usiz
     outcomes.into_iter().filter_map(explained).collect::<Vec<_>>().join("\n")
 }
 
-fn in_brief(analysis: &Analysis, above: Option<Span>, width: usize) -> String {
-    let reasons = Reasons::find(analysis, above);
+fn in_brief(analysis: &Analysis, above: Option<Span>, detail: Detail, width: usize) -> String {
+    let reasons = Reasons::find(analysis, above, detail);
     let causes = reasons.causes(width);
     if causes.is_empty() {
         return causes;

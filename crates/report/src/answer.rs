@@ -19,19 +19,90 @@ pub(crate) fn heading(entries: &[Entry<'_>]) -> &'static str {
     }
 }
 
+/// The same with the name of the program that was watched.
+pub(crate) fn title(entries: &[Entry<'_>]) -> String {
+    let heading = heading(entries);
+    let program = entries
+        .first()
+        .filter(|entry| is_watched(entry))
+        .and_then(|entry| watched_program(&entry.recording.analysis.header.arguments));
+    program.map_or_else(|| heading.to_owned(), |name| format!("How late the threads of {name} run"))
+}
+
+/// What was typed as the program: the words after `--`, or the first one.
+fn watched_program(arguments: &[String]) -> Option<String> {
+    let after = arguments.iter().position(|word| word == "--").map_or(1, |place| place + 1);
+    let word = arguments.get(after).filter(|word| !word.starts_with('-'))?;
+    if word.parse::<u32>().is_ok() {
+        return Some(format!("process {word}"));
+    }
+    Some(word.rsplit('/').next().unwrap_or(word).to_owned()).filter(|name| !name.is_empty())
+}
+
+/// The one number of a result.
+pub(crate) struct Number<'a> {
+    /// With its unit.
+    pub(crate) value: String,
+    /// What it is of.
+    pub(crate) about: String,
+    /// The best and the worst, which are drawn beside it.
+    pub(crate) entries: Vec<Entry<'a>>,
+}
+
+/// How late the best choice is in its worst circumstances; of a program's threads, the worst one. `None` where nothing was measured.
+pub(crate) fn number<'a>(entries: &[Entry<'a>]) -> Option<Number<'a>> {
+    let measured = measured(entries);
+    let first = measured.first()?;
+    let (share, of): Share =
+        if first.is_notify() { ("half of all", |summary| summary.p50) } else { self::share(&measured) };
+    let late = |entry: &Entry<'_>| entry.judged_summary().map(|summary| of(&summary));
+    if measured.iter().all(is_watched) || measured.len() == 1 {
+        let worst = measured.iter().max_by_key(|entry| late(entry))?;
+        let whose = if measured.len() > 1 {
+            format!(" (the latest thread: {})", common(&[*worst]))
+        } else {
+            String::new()
+        };
+        return Some(Number {
+            value: Latency::from_nanos(late(worst)?).to_string(),
+            about: format!("{share} wake-ups came within this{whose}"),
+            entries: vec![*worst],
+        });
+    }
+    let (choice, circumstances) = choices(&measured);
+    let ranked = worst_of_each(&measured, &choice, of);
+    let (best, worst) = (ranked.first()?, ranked.last()?);
+    let with = if best.name.is_empty() { String::new() } else { format!(" with {}", best.name) };
+    let others = if ranked.len() > 1 { vec![best.worst, worst.worst] } else { vec![best.worst] };
+    Some(Number {
+        value: Latency::from_nanos(best.late).to_string(),
+        about: format!(
+            "{share} wake-ups came within this{with}{}",
+            whatever(&circumstances, common_kind(&measured))
+        ),
+        entries: others,
+    })
+}
+
+/// A share of wake-ups, and the number for it.
+type Share = (&'static str, fn(&Summary) -> i64);
+
 /// The answer: how late, and with which choice least. Where conditions were compared, that says by how much.
 pub(crate) fn answer(entries: &[Entry<'_>], compared: Option<&ComparisonReport<'_>>) -> String {
-    let measured: Vec<Entry<'_>> = entries.iter().copied().filter(|entry| entry.rank().is_some()).collect();
-    // What ran as something else is not compared, unless there is nothing else to tell of.
-    let as_asked: Vec<Entry<'_>> = measured.iter().copied().filter(Entry::ran_as_asked).collect();
-    let measured = if as_asked.is_empty() { measured } else { as_asked };
-    match measured.as_slice() {
+    match measured(entries).as_slice() {
         [] => unseen(entries).unwrap_or_else(|| "Nothing was measured.".to_owned()),
         [one] => single(one),
         threads if threads.iter().all(is_watched) => worst(threads),
         several => recommended(several)
             .unwrap_or_else(|| format!("{}{}", comparison(several, compared), supported(several))),
     }
+}
+
+/// Those with numbers. What ran as something else is not compared, unless there is nothing else to tell of.
+fn measured<'a>(entries: &[Entry<'a>]) -> Vec<Entry<'a>> {
+    let measured: Vec<Entry<'a>> = entries.iter().copied().filter(|entry| entry.rank().is_some()).collect();
+    let as_asked: Vec<Entry<'a>> = measured.iter().copied().filter(Entry::ran_as_asked).collect();
+    if as_asked.is_empty() { measured } else { as_asked }
 }
 
 /// Of threads that nobody saw woken: which one waited longest for a CPU.
@@ -41,8 +112,8 @@ fn unseen(entries: &[Entry<'_>]) -> Option<String> {
     let (entry, got) = waited.max_by_key(|(_, got)| got.waited)?;
     let waited = Latency::from_nanos(i64::try_from(got.waited.as_nanos()).unwrap_or(i64::MAX));
     Some(format!(
-        "How late the threads were is not known: nobody saw what woke them. {} waited longest for a CPU: {waited} in all, to \
-         get one {} times.",
+        "How late the threads were is unknown, as nothing recorded what woke them. {} waited longest for a CPU: {waited} in \
+         all, to get one {} times.",
         common(&[entry]),
         count(got.switch_ins)
     ))
@@ -111,14 +182,7 @@ const fn is_choice(part: Part) -> bool {
 
 /// The best and the worst choice, each judged by its worst circumstances.
 fn comparison(entries: &[Entry<'_>], compared: Option<&ComparisonReport<'_>>) -> String {
-    let parts = varying(entries);
-    let (mut choice, mut circumstances): (Vec<Part>, Vec<Part>) =
-        parts.into_iter().partition(|part| is_choice(*part));
-    // Where nothing can be chosen, what the machine is burdened with is the next that one can change.
-    if choice.is_empty() {
-        (choice, circumstances) =
-            circumstances.into_iter().partition(|part| *part == Part::Of(Property::Load));
-    }
+    let (choice, circumstances) = choices(entries);
     let (share, of) = share(entries);
     let whatever = whatever(&circumstances, common_kind(entries));
     let ranked = worst_of_each(entries, &choice, of);
@@ -139,6 +203,17 @@ fn comparison(entries: &[Entry<'_>], compared: Option<&ComparisonReport<'_>>) ->
             )
         }
     }
+}
+
+/// What one can choose, and the circumstances.
+fn choices(entries: &[Entry<'_>]) -> (Vec<Part>, Vec<Part>) {
+    let (choice, circumstances): (Vec<Part>, Vec<Part>) =
+        varying(entries).into_iter().partition(|part| is_choice(*part));
+    if !choice.is_empty() {
+        return (choice, circumstances);
+    }
+    // Where nothing can be chosen, what the machine is burdened with is the next that one can change.
+    circumstances.into_iter().partition(|part| *part == Part::Of(Property::Load))
 }
 
 /// The largest share of wake-ups that each condition has enough of, and the number for it.

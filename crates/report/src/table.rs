@@ -116,10 +116,14 @@ fn in_markdown(cell: &Cell) -> String {
     if cell.below.is_empty() { text } else { format!("{text} ({})", markdown_plain(&cell.below)) }
 }
 
-/// A column of numbers, the largest marked where there is something to choose from.
+/// How many times the smallest the largest has to be to be marked: less is noise.
+const MARKED: f64 = 1.25;
+
+/// A column of numbers, the largest marked where it is far from the smallest.
 pub(crate) fn column(values: &[Option<i64>], show: impl Fn(i64) -> String) -> Vec<Cell> {
     let worst = values.iter().flatten().max().copied();
-    let several = values.iter().flatten().count() > 1;
+    let least = values.iter().flatten().min().copied();
+    let several = least.zip(worst).is_some_and(|(least, worst)| worst as f64 > MARKED * least as f64);
     let cell = |value: &Option<i64>| Cell {
         text: value.map_or_else(|| "–".to_owned(), &show),
         is_worst: several && value.is_some() && *value == worst,

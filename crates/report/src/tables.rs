@@ -43,8 +43,14 @@ pub(crate) fn results(entries: &[Entry<'_>]) -> Table {
             let bounds = summaries.iter().zip(&values).map(|(summary, value)| {
                 summary.as_ref().zip(*value).is_some_and(|(summary, value)| summary.is_lower_bound(value))
             });
+            // The smallest of all says nothing of how late a condition is.
+            let is_told = column.heading != MIN.heading;
             let cells = cells_of(&values, micros).into_iter().zip(bounds);
-            add(column.heading, cells.map(|(cell, is_bound)| cell.at_least(is_bound)).collect());
+            let told = cells.map(|(mut cell, is_bound)| {
+                cell.is_worst &= is_told;
+                cell.at_least(is_bound)
+            });
+            add(column.heading, told.collect());
         }
         if column.heading == MAX.heading {
             too_late(entries, &mut add);
@@ -59,7 +65,7 @@ pub(crate) fn results(entries: &[Entry<'_>]) -> Table {
     } else {
         ""
     };
-    let caption = format!("How late, in µs. The worst of each column is in bold.{missed}");
+    let caption = format!("How late, in µs. Bold: the worst, if clearly above the best.{missed}");
     Table { caption, headings, names: parts.len(), rows, is_text: false }
 }
 

@@ -2,7 +2,7 @@
 
 use howlate_linux::clock;
 use howlate_model::{Caveat, Span, Turn, Work};
-use howlate_trace::{Choice, Tracer, open_as_asked};
+use howlate_trace::{Choice, Tier, Tracer, open_as_asked};
 
 use crate::error::SessionError;
 use crate::joining::{Joining, SETTLING, refusal};
@@ -16,6 +16,9 @@ pub struct TraceOptions {
     pub from_round: u32,
     /// Which wake-ups count as late, if that was said.
     pub late_above: Option<Span>,
+    /// Nobody asked for it: only a tracer that names who made wake-ups late is worth the time, and where there is none,
+    /// nothing is missing.
+    pub unasked: bool,
 }
 
 /// The tracer of a session.
@@ -28,7 +31,14 @@ impl Tracing {
     /// The tracer that is to be used, and what is to be said of those that are not. None at all is an error only where
     /// one was asked for by name.
     pub(crate) fn begin(wanted: TraceOptions) -> Result<(Option<Self>, Vec<Caveat>), SessionError> {
-        let opened = open_as_asked(wanted.tracer, &[std::process::id()])?;
+        let opened = match open_as_asked(wanted.tracer, &[std::process::id()]) {
+            Err(_) if wanted.unasked => return Ok((None, Vec::new())),
+            opened => opened?,
+        };
+        let names = opened.tracer.as_ref().is_some_and(|tracer| tracer.tier() != Tier::Switches);
+        if wanted.unasked && !names {
+            return Ok((None, Vec::new()));
+        }
         let (caveats, from_round) = (opened.caveats(), wanted.from_round);
         Ok((opened.tracer.map(|tracer| Self { tracer, from_round }), caveats))
     }

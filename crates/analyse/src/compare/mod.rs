@@ -21,7 +21,7 @@ mod verdict;
 
 pub use block_series::{Piece, Track};
 pub(crate) use hodges_lehmann::between;
-pub(crate) use holm::holm;
+pub(crate) use holm::{Corrected, holm};
 pub(crate) use mann_whitney::MannWhitney;
 pub use matching::Difference;
 pub use maximum::{Extrapolation, Maximum, Refusal};
@@ -208,9 +208,8 @@ fn compared(
 fn judge(mut comparison: Comparison, asked: Criteria) -> Comparison {
     let mut all: Vec<&mut Tested> =
         comparison.compared.iter_mut().flat_map(|one| one.statistics.iter_mut()).collect();
-    let corrected = holm(&all.iter().map(|tested| tested.p).collect::<Vec<_>>());
-    let number = all.len();
-    all.iter_mut().zip(corrected).for_each(|(tested, p)| tested.judge(p, number, asked));
+    let corrected = holm(&all.iter().map(|tested| tested.p).collect::<Vec<_>>(), asked.alpha());
+    all.iter_mut().zip(corrected).for_each(|(tested, corrected)| tested.judge(corrected, asked));
     comparison
 }
 

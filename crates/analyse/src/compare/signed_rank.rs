@@ -6,9 +6,11 @@
 //! distributed. Ranks rather than the differences themselves, because one wild turn would otherwise
 //! decide alone.
 //!
-//! The interval holds the shifts that the test would not reject; its centre is Hodges and Lehmann's estimate.
-//! Sources: Wilcoxon, Biometrics Bulletin 1 (1945); zeros as Pratt, JASA 54 (1959); the interval is Tukey's,
-//! Hollander & Wolfe, Nonparametric Statistical Methods, section 3.3.
+//! The sum of the ranks of positive differences is the number of means of two differences that are positive. The interval
+//! holds the shifts that the test would not reject, and p is the level from which on it leaves zero out, so that the two
+//! never contradict each other. A mean of exactly zero counts on both sides, which only makes the test more careful.
+//! Sources: Wilcoxon, Biometrics Bulletin 1 (1945); the interval is Tukey's, Hollander & Wolfe, Nonparametric
+//! Statistical Methods, section 3.3; its centre is Hodges and Lehmann's estimate.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
@@ -30,19 +32,12 @@ pub(crate) struct SignedRank {
 
 impl SignedRank {
     pub(crate) fn from_differences(differences: &[f64]) -> Self {
-        let ranks = doubled_ranks(differences);
-        let sum = |of: fn(f64) -> bool| -> usize {
-            differences.iter().zip(&ranks).filter(|(one, _)| of(**one)).map(|(_, rank)| rank).sum()
-        };
-        let counted: Vec<usize> =
-            differences.iter().zip(&ranks).filter(|(one, _)| **one != 0.0).map(|(_, rank)| *rank).collect();
-        let least = sum(|one| one > 0.0).min(sum(|one| one < 0.0));
-        let at_most = cumulative(&counted).get(least).copied().unwrap_or(1.0);
-        Self {
-            averages: ordered(&averages(differences)),
-            null: cumulative(&(1..=differences.len()).collect::<Vec<_>>()),
-            p: (2.0 * at_most).min(1.0),
-        }
+        let averages = ordered(&averages(differences));
+        let null = cumulative(&(1..=differences.len()).collect::<Vec<_>>());
+        let sum = |of: fn(&f64) -> bool| averages.iter().filter(|one| of(one)).count();
+        let least = sum(|one| *one <= 0.0).min(sum(|one| *one >= 0.0));
+        let at_most = null.get(least).copied().unwrap_or(1.0);
+        Self { p: (2.0 * at_most).min(1.0), averages, null }
     }
 
     /// The share of sign choices with a sum at least as far from zero (two-sided).
@@ -82,17 +77,6 @@ pub(crate) fn least_pairs(level: f64) -> usize {
     (1..64).find(|pairs| least_p(*pairs) <= level).unwrap_or(64)
 }
 
-/// Twice the rank of each difference's size; equal ones share the mean of theirs.
-fn doubled_ranks(differences: &[f64]) -> Vec<usize> {
-    let sizes = ordered(&differences.iter().map(|one| one.abs()).collect::<Vec<_>>());
-    let rank = |one: &f64| {
-        let below = sizes.partition_point(|size| *size < one.abs());
-        let up_to = sizes.partition_point(|size| *size <= one.abs());
-        below + 1 + up_to
-    };
-    differences.iter().map(rank).collect()
-}
-
 /// The probability that the ranks with a positive sign sum up to at most 0, 1, …, each sign a coin's.
 fn cumulative(ranks: &[usize]) -> Vec<f64> {
     if ranks.len() > MOST_EXACT { normal(ranks) } else { exact(ranks) }
@@ -125,14 +109,18 @@ fn normal(ranks: &[usize]) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
     fn p_is_the_share_of_sign_choices() {
         for (differences, p) in [
             (&[-3.0, -2.0, -4.0, -1.0, -5.0, -2.0][..], 2.0 / 64.0),
-            // The positive ones have ranks 3.5 and 1.5.
-            (&[-3.0, 2.0, -4.0, -1.0, -5.0, -2.0, 1.0, -6.0], 22.0 / 256.0),
+            // The positive ones have ranks 3 and 1.
+            (&[-3.0, 2.0, -4.0, -1.5, -5.0, -2.5, 1.0, -6.0], 14.0 / 256.0),
+            // Equal sizes on both sides count on both: ranks 4 and 2.
+            (&[-3.0, 2.0, -4.0, -1.0, -5.0, -2.0, 1.0, -6.0], 28.0 / 256.0),
             (&[0.0; 6], 1.0),
             (&[], 1.0),
         ] {
@@ -181,6 +169,20 @@ mod tests {
         };
         assert!(p(low - 0.01) <= 0.05 && p(low + 0.01) > 0.05, "{low}");
         assert!(p(high + 0.01) <= 0.05 && p(high - 0.01) > 0.05, "{high}");
+    }
+
+    proptest! {
+        /// Also where differences are equal, of equal size or zero, as counts of buckets are.
+        #[test]
+        fn p_and_the_interval_say_the_same(
+            differences in prop::collection::vec(-6_i32..9, 6..40),
+            alpha in 0.001_f64..0.2,
+        ) {
+            let differences: Vec<f64> = differences.into_iter().map(f64::from).collect();
+            let test = SignedRank::from_differences(&differences);
+            let leaves_zero_out = test.interval(alpha).is_some_and(|(low, high)| low > 0.0 || high < 0.0);
+            prop_assert_eq!(test.p() <= alpha, leaves_zero_out, "{} {:?}", test.p(), test.interval(alpha));
+        }
     }
 
     #[test]

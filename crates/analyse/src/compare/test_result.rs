@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::block_series::Piece;
 use super::detectable::{POWER, Spread, pairs_to_see};
+use super::holm::Corrected;
 use super::mann_whitney::{MannWhitney, least_size};
 use super::needed_runs::{Settling, neighbours_differ};
 use super::sampling_unit::{self, TooShort, Units};
@@ -36,7 +37,8 @@ pub struct Tested {
     pub new_at_least: bool,
     /// New minus base (Hodges–Lehmann estimate); with `new_at_least` or `base_at_least` that of the bounds.
     pub difference_ns: f64,
-    /// Interval of the difference, at the confidence asked for; absent when there are too few units.
+    /// Interval of the difference, at the level at which it was tested (Holm): it leaves zero out exactly where a
+    /// difference was found. Absent when there are too few units.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "(f64, f64)")]
     pub interval_ns: Option<(f64, f64)>,
@@ -175,17 +177,16 @@ impl Tested {
         (self.base_ns > 0.0).then(|| 100.0 * nanos / self.base_ns)
     }
 
-    /// Draws the conclusion, one of `comparisons`, with p as `corrected` for them.
-    pub(crate) fn judge(&mut self, corrected: f64, comparisons: usize, asked: Criteria) {
-        // The level that the smallest p of all has to reach.
-        let level = asked.alpha() / comparisons as f64;
-        self.p_corrected = corrected;
+    /// Draws the conclusion, all comparisons considered.
+    pub(crate) fn judge(&mut self, corrected: Corrected, asked: Criteria) {
+        let level = corrected.level;
+        self.p_corrected = corrected.p;
         self.inconclusive = self.test.too_little(level);
         // Where stretches are too alike to be told from a drift, or there are none, neither is known.
         let has_units =
             !matches!(self.inconclusive, Some(Inconclusive::Drift { .. } | Inconclusive::TwoDistributions));
         if has_units {
-            self.interval_ns = self.test.interval(asked.alpha());
+            self.interval_ns = self.test.interval(level);
             self.detectable_ns = self.test.detectable(self.difference_ns, level, asked.alpha());
         }
         self.verdict = match self.inconclusive {
@@ -193,6 +194,24 @@ impl Tested {
             None => self.conclusion(asked, level),
         };
         self.settled_by = has_units.then(|| self.inconclusive.map(|_| self.settling(asked, level))).flatten();
+    }
+
+    /// The interval that it would have if nothing else had been compared, missed by chance with probability `alpha`.
+    pub(crate) fn interval_alone(&self, alpha: f64) -> Option<(f64, f64)> {
+        self.interval_ns.and_then(|_| self.test.interval(alpha))
+    }
+
+    /// Whether the two sides, each for itself, lie apart by something else than what was found between them: in the other
+    /// direction, or outside its interval. That comes of units that were slow or quick on both sides at once.
+    pub fn sides_disagree(&self) -> bool {
+        let apart = self.new_ns - self.base_ns;
+        // Less than a hundredth is what counting in buckets does.
+        let is_more = |by: f64| by.abs() > self.base_ns.abs().max(self.new_ns.abs()) / 100.0;
+        let is_outside = self.interval_ns.is_some_and(|(low, high)| {
+            (apart < low && is_more(low - apart)) || (apart > high && is_more(apart - high))
+        });
+        let is_opposite = apart * self.difference_ns < 0.0 && is_more(apart) && is_more(self.difference_ns);
+        self.interval_ns.is_some() && (is_outside || is_opposite)
     }
 
     /// What would show a difference of the margin that was given, or of the size that was seen, but nobody looks
@@ -212,12 +231,12 @@ impl Tested {
     fn conclusion(&mut self, asked: Criteria, level: f64) -> Verdict {
         let margin = asked.margin.map(|margin| margin.nanos_around(self.base_ns));
         let within = |margin: f64| self.interval_ns.is_some_and(|(low, high)| -margin < low && high < margin);
-        match margin {
-            Some(margin) if within(margin) => Verdict::Equivalent,
-            _ if self.p_corrected <= asked.alpha() && self.difference_ns > 0.0 => Verdict::Worse,
-            _ if self.p_corrected <= asked.alpha() => Verdict::Better,
-            None => Verdict::NotDistinguishable,
-            Some(margin) => {
+        match (margin, self.interval_ns) {
+            (Some(margin), _) if within(margin) => Verdict::Equivalent,
+            (_, Some((low, _))) if low > 0.0 => Verdict::Worse,
+            (_, Some((_, high))) if high < 0.0 => Verdict::Better,
+            (None, _) => Verdict::NotDistinguishable,
+            (Some(margin), _) => {
                 self.inconclusive = Some(self.test.wider_than(margin, level, asked.alpha()));
                 Verdict::Inconclusive
             }
@@ -303,5 +322,67 @@ impl Test {
             units,
             needed: pairs_to_see(margin, deviation, level, POWER).max(units + 1),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::holm;
+    use super::*;
+
+    const ASKED: Criteria = Criteria { confidence: 0.95, margin: None };
+
+    fn pairs(base: Vec<f64>, new: Vec<f64>) -> Tested {
+        Tested::pairs(Statistic::P99, &Units::of_pairs(base, new), Span::from_secs(1)).unwrap()
+    }
+
+    fn judged(mut all: Vec<Tested>) -> Vec<Tested> {
+        let ps: Vec<f64> = all.iter().map(|one| one.p).collect();
+        for (one, corrected) in all.iter_mut().zip(holm(&ps, ASKED.alpha())) {
+            one.judge(corrected, ASKED);
+        }
+        all
+    }
+
+    /// Numbers of turns, some of which are shifted; few values, so that many are equal.
+    fn several() -> impl Strategy<Value = Vec<(Vec<i32>, Vec<i32>, i32)>> {
+        let turns = || prop::collection::vec(0_i32..40, 14);
+        prop::collection::vec((turns(), turns(), -30_i32..30), 1..8)
+    }
+
+    proptest! {
+        /// The interval leaves zero out exactly where a difference is said, whatever was compared beside it.
+        #[test]
+        fn verdict_interval_and_p_say_the_same(all in several(), is_paired: bool) {
+            let one = |(base, new, shift): &(Vec<i32>, Vec<i32>, i32)| {
+                let base: Vec<f64> = base.iter().map(|one| f64::from(*one)).collect();
+                let new: Vec<f64> = new.iter().map(|one| f64::from(one + shift)).collect();
+                if is_paired {
+                    return pairs(base, new);
+                }
+                let units = Units::of_pairs(base, new);
+                Tested::stretches(Statistic::P99, units, Span::from_secs(1)).unwrap()
+            };
+            for one in judged(all.iter().map(one).collect()) {
+                let (low, high) = one.interval_ns.unwrap();
+                let differs = matches!(one.verdict, Verdict::Better | Verdict::Worse);
+                prop_assert_eq!(differs, low > 0.0 || high < 0.0, "{:?}", one);
+                prop_assert_eq!(differs, one.p_corrected <= 0.05, "{:?}", one);
+                prop_assert!(low <= one.difference_ns && one.difference_ns <= high, "{:?}", one);
+            }
+        }
+    }
+
+    #[test]
+    fn columns_that_contradict_the_pairs_are_found() {
+        let base: Vec<f64> = (0..12).map(|round| if round % 2 == 0 { 1_000.0 } else { 400.0 }).collect();
+        let new = base.iter().zip(0..).map(|(one, round)| one - 20.0 - f64::from(round)).collect();
+        let found = judged(vec![pairs(base, new)]).remove(0);
+        let (low, high) = found.interval_ns.unwrap();
+        let apart = |by: f64| Tested { new_ns: found.base_ns + by, ..found.clone() }.sides_disagree();
+        assert!(!found.sides_disagree() && !apart(low) && !apart(high) && !apart(low - 1.0));
+        assert!(apart(200.0) && apart(low - 100.0));
     }
 }

@@ -25,7 +25,7 @@ use super::signed_rank::SignedRank;
 use super::statistic::Statistic;
 use super::test_result::{Tested, covered};
 use super::verdict::Verdict;
-use super::{Criteria, hodges_lehmann, holm, least_pairs};
+use super::{Corrected, Criteria, hodges_lehmann, holm, least_pairs};
 
 /// Settings against a baseline.
 #[derive(Clone, Debug)]
@@ -91,19 +91,21 @@ impl Arm {
         self.number(goal).filter(|one| one.verdict == Verdict::Better).map_or(0.0, share)
     }
 
-    fn judge(&self, goal: Statistic) -> Course {
+    fn judge(&self, goal: Statistic, alpha: f64) -> Course {
         match self.number(goal) {
             Some(tested) if matches!(tested.verdict, Verdict::Better | Verdict::Worse) => Course::Decided,
-            Some(tested) if is_hopeless(tested) => Course::Hopeless,
+            Some(tested) if is_hopeless(tested, alpha) => Course::Hopeless,
             _ => Course::Open,
         }
     }
 }
 
-/// Whether all improvements that the turns leave possible are too small to be worth having.
-fn is_hopeless(tested: &Tested) -> bool {
+/// Whether all improvements that the turns leave possible are too small to be worth having. Nothing is claimed by it but
+/// that more turns are not worth their time, so that this setting alone counts.
+fn is_hopeless(tested: &Tested, alpha: f64) -> bool {
     let worth = (tested.base_ns.abs() * WORTH).max(WORTH_NS);
-    tested.verdict == Verdict::NotDistinguishable && tested.interval_ns.is_some_and(|(low, _)| low > -worth)
+    let is_less = |(low, _): (f64, f64)| low > -worth;
+    tested.verdict == Verdict::NotDistinguishable && tested.interval_alone(alpha).is_some_and(is_less)
 }
 
 impl Trial {
@@ -153,19 +155,18 @@ impl Trial {
     /// Judges the open settings, all numbers of all settings considered.
     fn judge(&mut self) {
         let ps: Vec<f64> = self.arms.iter().flat_map(|arm| arm.tested.iter().map(|one| one.p)).collect();
-        let corrected = holm(&ps);
-        let (comparisons, looks) = (ps.len() * self.looks, self.looks);
         let asked = Criteria { confidence: self.confidence, margin: None };
-        let mut corrected = corrected.into_iter();
+        // Each look has an equal share of the error.
+        let mut corrected = holm(&ps, asked.alpha() / self.looks as f64).into_iter();
         for arm in &mut self.arms {
             let is_open = arm.course == Course::Open;
-            for (tested, p) in arm.tested.iter_mut().zip(corrected.by_ref()) {
+            for (tested, one) in arm.tested.iter_mut().zip(corrected.by_ref()) {
                 if is_open {
-                    tested.judge(share(p, looks), comparisons, asked);
+                    tested.judge(Corrected { p: share(one.p, self.looks), ..one }, asked);
                 }
             }
             if is_open {
-                arm.course = arm.judge(self.goal);
+                arm.course = arm.judge(self.goal, asked.alpha());
             }
         }
     }

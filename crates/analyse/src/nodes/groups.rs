@@ -45,11 +45,11 @@ pub(super) fn groups(
         .into_iter()
         .filter_map(|(property, value)| shift(members, nodes, property, value))
         .collect();
-    let corrected = holm(&found.iter().map(|(_, p)| *p).collect::<Vec<_>>());
+    let corrected = holm(&found.iter().map(|(_, p)| *p).collect::<Vec<_>>(), LEVEL);
     let mut groups: Vec<GroupShift> = found
         .drain(..)
         .zip(corrected)
-        .map(|((group, _), p_corrected)| GroupShift { p_corrected, ..group })
+        .map(|((group, _), corrected)| GroupShift { p_corrected: corrected.p, ..group })
         .filter(|group| group.p_corrected <= LEVEL && group.difference_ns.abs() > margin)
         .collect();
     groups.sort_by(|one, other| other.difference_ns.abs().total_cmp(&one.difference_ns.abs()));

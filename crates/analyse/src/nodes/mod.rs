@@ -30,6 +30,9 @@ const FALSE_ALARMS: f64 = 0.05;
 /// Differences within this share of the middle are of no interest, unless one was asked for.
 const USUAL_MARGIN: Margin = Margin::Share(0.1);
 
+/// A maximum of so many times the usual one is worth a look, whatever made it.
+const TIMES_USUAL: f64 = 10.0;
+
 /// From so many nodes on, each is held against all of them.
 const MANY: usize = 200;
 /// One in so many nodes may be an exception.
@@ -66,6 +69,21 @@ impl HasProperties for Spread {
             (Property::Policy, Some(ran)) => Some(Value::Refused { asked: self.condition.policy, ran }),
             _ => self.condition.value(property),
         }
+    }
+}
+
+impl Spread {
+    /// The usual maximum of a node: the median of theirs, nanoseconds.
+    pub fn usual_max(&self) -> f64 {
+        median(&self.nodes.iter().map(|node| node.max_ns as f64).collect::<Vec<_>>()).unwrap_or(0.0)
+    }
+
+    /// Nodes that had one moment far worse than the others ever had. It says nothing of how they usually are, and no
+    /// percentile need show it.
+    pub fn once_late(&self) -> impl Iterator<Item = &NodeNumber> {
+        let least = (TIMES_USUAL * self.usual_max()).max(self.margin_ns);
+        let can_tell = self.nodes.len() > 2;
+        self.nodes.iter().filter(move |node| can_tell && node.max_ns as f64 > least)
     }
 }
 

@@ -37,7 +37,8 @@ impl NodeStatistic {
     pub const fn name(self) -> &'static str {
         match self {
             Self::P50 => "median",
-            Self::P99 => "p99",
+            // Not that of all its wake-ups: the median of what its stretches of time have.
+            Self::P99 => "usual p99",
         }
     }
 }

@@ -186,6 +186,18 @@ fn of_three_recorded_nodes_the_late_one_is_named_and_no_other() {
     );
 }
 
+/// One wake-up of 200 000 is in no percentile.
+#[test]
+fn a_node_that_was_late_once_is_named_as_that() {
+    let mut analysis = merged(&[50_000, 50_500, 49_800, 50_200, 49_900]);
+    add_block(&mut analysis, 3, &[[50_000; 199].as_slice(), &[90_000_000]].concat());
+    for spread in nodes(&analysis) {
+        assert!(spread.nodes.iter().all(|one| !one.stands_out));
+        assert_eq!(spread.once_late().map(|one| one.node.as_str()).collect::<Vec<_>>(), ["n3"]);
+        assert!(spread.usual_max() < 60_000.0);
+    }
+}
+
 #[test]
 fn what_stands_out_most_often_is_ranked_first() {
     let spreads = nodes(&merged(&[50_000, 50_500, 49_800, 80_000, 50_200, 49_900, 50_100, 52_000]));

@@ -17,11 +17,11 @@ use super::completion_values;
 howlate compare before.jsonl after.jsonl\n  \
 howlate compare run.jsonl --by policy\n  \
 howlate compare before.jsonl after.jsonl --margin 5us --format md\n  \
-howlate compare --self-test -- --policy fifo:80 --load cpu"
+howlate compare --with-itself -- --policy fifo:80 --load cpu"
 )]
 pub(crate) struct Compare {
     /// Recordings made with --out: the base, then what is compared with it
-    #[arg(value_name = "RECORDING", required_unless_present = "self_test")]
+    #[arg(value_name = "RECORDING", required_unless_present = "with_itself")]
     pub(crate) recordings: Vec<PathBuf>,
     /// Compare conditions of one recording: policy, load, mechanism, kernel, slack, cpu, length, receiver, …
     #[arg(long, value_name = "PROPERTY", value_parser = completion_values::known::<Property>(completion_values::properties), hide_possible_values = true)]
@@ -36,12 +36,15 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "PER CENT", default_value = "95", allow_hyphen_values = true)]
     pub(crate) confidence: Confidence,
     /// What to print
-    #[arg(long, value_enum, default_value_t = ComparisonFormat::Text)]
-    pub(crate) format: ComparisonFormat,
+    #[arg(long, value_enum, default_value_t = ComparisonFormat::Text, conflicts_with = "json")]
+    format: ComparisonFormat,
+    /// Print the result for programs, as JSON
+    #[arg(long)]
+    json: bool,
     /// Compare a condition with itself on this machine, to see how often that shows a difference
-    #[arg(long, conflicts_with_all = ["recordings", "by", "margin"])]
-    pub(crate) self_test: bool,
-    /// With --self-test: how long it may take
+    #[arg(long, alias = "self-test", conflicts_with_all = ["recordings", "by", "margin"])]
+    pub(crate) with_itself: bool,
+    /// With --with-itself: how long it may take
     #[arg(
         long,
         value_name = "LENGTH",
@@ -50,7 +53,7 @@ pub(crate) struct Compare {
         conflicts_with = "recordings"
     )]
     pub(crate) duration: Span,
-    /// With --self-test: what `howlate cyclic` would take
+    /// With --with-itself: what `howlate cyclic` would take
     #[arg(
         last = true,
         value_name = "OPTIONS OF CYCLIC",
@@ -58,6 +61,13 @@ pub(crate) struct Compare {
         allow_hyphen_values = true
     )]
     pub(crate) cyclic: Vec<String>,
+}
+
+impl Compare {
+    /// What to print: `--json` is short for one of the formats.
+    pub(crate) const fn printed(&self) -> ComparisonFormat {
+        if self.json { ComparisonFormat::Json } else { self.format }
+    }
 }
 
 /// A share of at least a half, typed in per cent.

@@ -3,9 +3,9 @@
 use clap::Args;
 use howlate_model::{Span, Wait};
 
-use super::completion_values;
 use super::measuring::{Measuring, ThreadCount};
 use super::tracing::Reasons;
+use super::{Rows, completion_values};
 
 /// How late periodic threads wake (what cyclictest measures)
 #[derive(Args)]
@@ -52,4 +52,7 @@ pub(crate) struct Cyclic {
     pub(crate) measuring: Measuring,
     #[command(flatten)]
     pub(crate) reasons: Reasons,
+    /// Give each CPU a row of its own: `cpu`; otherwise those of a condition are one row
+    #[arg(long, value_name = "ROWS", conflicts_with_all = ["details", "json", "format"], hide_short_help = true, help_heading = "Output")]
+    pub(crate) by: Option<Rows>,
 }

@@ -22,4 +22,7 @@ pub(crate) struct Merge {
     /// Where the merged recording goes
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: PathBuf,
+    /// Print what was merged for programs, as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }

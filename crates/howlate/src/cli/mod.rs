@@ -11,6 +11,7 @@ mod documented;
 mod fleet;
 mod format;
 mod guest;
+pub(crate) mod help;
 mod identity;
 mod load;
 mod measuring;
@@ -48,7 +49,7 @@ pub(crate) use load::Load;
 pub(crate) use measuring::Measuring;
 pub(crate) use merge::Merge;
 pub(crate) use notify::Notify;
-pub(crate) use output::{Output, Printing, file_name};
+pub(crate) use output::{Output, Printing, Rows, file_name};
 pub(crate) use quick::Quick;
 pub(crate) use raw_words::{Typed, names};
 pub(crate) use report::{Report, ReportFormat};
@@ -125,6 +126,9 @@ howlate completions fish > ~/.config/fish/completions/howlate.fish")]
         /// The shell
         shell: clap_complete::Shell,
     },
+    /// Print every command, as `howlate help --all`
+    #[command(hide = true)]
+    HelpAll,
     /// Print a manual page
     #[command(after_help = "Examples:\n  \
 howlate man cyclic | man -l -")]

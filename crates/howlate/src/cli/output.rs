@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
-use clap::{Args, ValueHint};
+use clap::{Args, ValueEnum, ValueHint};
 
 use super::{Format, Identity};
 
@@ -54,6 +54,13 @@ pub(crate) fn file_name() -> impl TypedValueParser<Value = PathBuf> {
                      of this name"),
         false => Ok(PathBuf::from(name)),
     })
+}
+
+/// What has a row of its own.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Rows {
+    /// Each CPU
+    Cpu,
 }
 
 /// What is printed, and what is shown meanwhile.

@@ -53,7 +53,7 @@ pub(crate) struct Report {
     #[arg(long, value_name = "FILE")]
     pub(crate) prometheus: Option<PathBuf>,
     /// One picture (svg or png) instead of the page: nodes, density, forest, overview, percentiles, time, sleeps, staircase, pairs,
-    /// usual, worst or osadl
+    /// causes, usual, worst or osadl
     #[arg(long, value_name = "PICTURE", value_parser = completion_values::known::<Chart>(completion_values::charts), hide_possible_values = true)]
     pub(crate) chart: Option<Chart>,
     /// Colours of the picture: light or dark; if left out, svg follows the setting of whoever looks at it, and png is light

@@ -13,11 +13,11 @@ use super::{Printing, completion_values};
 Causes: thread, competitors, stopped, throttled, other_timers, softirq, page_fault, timer_slack, late_arming\n\n\
 Examples:\n  \
 howlate selfcheck\n  \
-howlate selfcheck --for thread,softirq --duration 20s\n  \
+howlate selfcheck --cause thread,softirq --duration 20s\n  \
 howlate selfcheck --json > selfcheck.json")]
 pub(crate) struct Selfcheck {
     /// Causes to provoke; all if left out
-    #[arg(long = "for", value_name = "CAUSE,…", value_delimiter = ',')]
+    #[arg(long = "cause", alias = "for", value_name = "CAUSE,…", value_delimiter = ',')]
     pub(crate) classes: Vec<Class>,
     /// How long to provoke each
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, default_value = "5s")]

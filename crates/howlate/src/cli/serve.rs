@@ -13,24 +13,24 @@ use howlate_serve::Listen;
 #[command(after_help = "Examples:\n  \
 howlate serve\n  \
 howlate serve results/\n  \
-howlate serve --watch ros2_control_no\n  \
+howlate serve --process ros2_control_no\n  \
 howlate serve results/ --listen 0.0.0.0 --token-file howlate.token\n\n\
 Whoever is to read it from another machine must know a token, as Prometheus' `credentials_file` holds it: \
 (umask 077; openssl rand -hex 32 > howlate.token). A browser needs none through a tunnel: ssh -L 9840:localhost:9840 HOST.")]
 pub(crate) struct Serve {
     /// Recordings; whatever is the most recent run if left out
-    #[arg(value_name = "RECORDING", conflicts_with = "watch")]
+    #[arg(value_name = "RECORDING", conflicts_with = "process")]
     pub(crate) recordings: Vec<PathBuf>,
     /// Watch a running process, by id or name, and serve what is known of it so far
-    #[arg(long, value_name = "PID|NAME")]
-    pub(crate) watch: Option<String>,
+    #[arg(long, alias = "watch", value_name = "PID|NAME")]
+    pub(crate) process: Option<String>,
     /// Address, with or without a port, to listen to; port 0 is any that is free
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9840")]
     pub(crate) listen: Listen,
     /// Answer only who sends the token in this file, as `Authorization: Bearer TOKEN`
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) token_file: Option<PathBuf>,
-    /// Let everybody read it who can reach the address
-    #[arg(long, conflicts_with = "token_file")]
-    pub(crate) open: bool,
+    /// Allow unauthenticated access from any host that can connect
+    #[arg(long, alias = "open", conflicts_with = "token_file")]
+    pub(crate) no_auth: bool,
 }

@@ -6,7 +6,7 @@ use clap::Args;
 use howlate_model::{Limit, Margin};
 
 use super::format::Format;
-use super::output::file_name;
+use super::output::{Rows, file_name};
 
 /// Results of saved recordings, as tables or for programs
 #[derive(Args)]
@@ -14,7 +14,7 @@ use super::output::file_name;
 howlate show\n  \
 howlate show run.jsonl --plot\n  \
 howlate show run.jsonl --format csv > run.csv\n  \
-howlate show results/")]
+howlate show results/ -o nights.jsonl")]
 pub(crate) struct Show {
     /// Recordings; the most recent run if left out
     #[arg(value_name = "RECORDING")]
@@ -28,6 +28,12 @@ pub(crate) struct Show {
     /// Print everything there is: each CPU, each part of the way, the slowest wake-ups
     #[arg(long, conflicts_with = "format")]
     pub(crate) details: bool,
+    /// Give each CPU a row of its own: `cpu`; otherwise those of a condition are one row
+    #[arg(long, value_name = "ROWS", conflicts_with_all = ["details", "json", "format"])]
+    pub(crate) by: Option<Rows>,
+    /// Save all of them as one recording, without loss, and show that
+    #[arg(long, short, value_name = "FILE", value_parser = file_name(), value_hint = clap::ValueHint::FilePath)]
+    pub(crate) out: Option<PathBuf>,
     /// End with status 1 when a result exceeds this, such as 'max>100us' or 'p99.9>50us'
     #[arg(long, value_name = "LIMIT")]
     pub(crate) fail_above: Vec<Limit>,

@@ -69,7 +69,9 @@ impl SleepWord {
         if text.starts_with(|letter: char| letter.is_ascii_digit()) {
             return text.parse().map(Self::Length).map_err(|error: <Span as FromStr>::Err| error.to_string());
         }
-        let refused = |error: <Sleeper as FromStr>::Err| format!("{error}; a length begins with a digit");
+        let refused = |error: <Sleeper as FromStr>::Err| {
+            format!("{error}\n  A length begins with a digit, such as 1ms")
+        };
         text.parse().map(Self::Call).map_err(refused)
     }
 
@@ -110,6 +112,7 @@ mod tests {
         assert_eq!(typed("1ms,2ms python --call c").unwrap(), of("1ms,2ms", "python,c"));
         assert_eq!(typed("python --for 5ms").unwrap(), of("5ms", "python"));
         let refused = typed("banana").map(drop).unwrap_err().to_string();
-        assert!(refused.contains("a length begins with a digit"), "{refused}");
+        assert!(refused.contains("A length begins with a digit"), "{refused}");
+        assert!(refused.lines().all(|line| line.len() < 150), "{refused}");
     }
 }

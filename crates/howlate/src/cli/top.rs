@@ -10,14 +10,17 @@ use howlate_trace::WaitChoice;
 #[command(after_help = "Examples:\n  \
 howlate top\n  \
 howlate top --once --duration 10s\n  \
-howlate top --process postgres --sort max\n  \
+howlate top postgres --sort max\n  \
 howlate top --kind cpu,disk --threads\n  \
 howlate top --once --json > waits.json\n\n\
 On a terminal, keys choose what comes first, and / which rows; q or Ctrl-C ends it.")]
 pub(crate) struct Top {
     /// One process, with each of its threads and where in the kernel they wait: its id, or its name
-    #[arg(long, value_name = "PID|NAME")]
-    pub(crate) process: Option<String>,
+    #[arg(value_name = "PID|NAME")]
+    process: Option<String>,
+    /// The same as an option, as it was
+    #[arg(long = "process", value_name = "PID|NAME", hide = true, conflicts_with = "process")]
+    named: Option<String>,
     /// Show threads rather than processes
     #[arg(long)]
     pub(crate) threads: bool,
@@ -49,6 +52,13 @@ pub(crate) struct Top {
     /// Print for programs: one JSON object per table, each on a line of its own
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+impl Top {
+    /// The one process that is looked at.
+    pub(crate) fn process(&self) -> Option<&str> {
+        self.process.as_deref().or(self.named.as_deref())
+    }
 }
 
 /// What comes first.

@@ -1,7 +1,7 @@
 //! Options that ask why.
 
 use clap::Args;
-use howlate_model::Span;
+use howlate_model::{Condition, Span, Work};
 use howlate_plan::Plan;
 use howlate_trace::Choice;
 
@@ -14,11 +14,11 @@ use howlate_session::TraceOptions;
 pub(crate) struct Reasons {
     /// Also find out why wake-ups are late
     ///
-    /// Every turn is repeated with a tracer running.
+    /// Every turn is repeated with a tracer running. Without it, `cyclic` traces a tenth of its turns where it can and lasts 10 s or more.
     #[arg(long, help_heading = "Tracing")]
     pub(crate) why: bool,
     /// How to trace: auto takes the best available; or bpf, tracefs, switches, none
-    #[arg(long, value_name = "TRACER", default_value = "auto", hide_short_help = true, value_parser = completion_values::known::<Choice>(completion_values::tracers), hide_possible_values = true, requires = "why", help_heading = "Tracing")]
+    #[arg(long, value_name = "TRACER", default_value = "auto", hide_short_help = true, value_parser = completion_values::known::<Choice>(completion_values::tracers), hide_possible_values = true, requires_ifs = [("bpf", "why"), ("tracefs", "why"), ("switches", "why")], help_heading = "Tracing")]
     pub(crate) tracer: Choice,
     /// Which wake-ups count as late; those above the 99th percentile if left out
     #[arg(
@@ -52,6 +52,22 @@ impl Reasons {
             return Ok(None);
         }
         let from_round = plan.add_traced(seed).ok_or_else(|| Error::NothingToTrace(plan.left_out.clone()))?;
-        Ok(Some(TraceOptions { tracer: self.tracer, from_round, late_above: self.late_above }))
+        Ok(Some(TraceOptions {
+            tracer: self.tracer,
+            from_round,
+            late_above: self.late_above,
+            unasked: false,
+        }))
+    }
+
+    /// The same, and where nobody asked, the part of a long run of periodic threads that is traced to name causes.
+    pub(crate) fn add_to_run(self, plan: &mut Plan, seed: u64) -> Result<Option<TraceOptions>, Error> {
+        let is_periodic = |one: &Condition| matches!(one.work, Work::Cyclic { .. });
+        if self.why || self.tracer == Choice::None || !plan.conditions.iter().all(is_periodic) {
+            return self.add_to(plan, seed);
+        }
+        let options =
+            |from_round| TraceOptions { tracer: self.tracer, from_round, late_above: None, unasked: true };
+        Ok(plan.add_traced_part(seed).map(options))
     }
 }

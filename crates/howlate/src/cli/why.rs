@@ -6,7 +6,7 @@ use clap::Args;
 use howlate_model::Span;
 use howlate_trace::Choice;
 
-use super::{Identity, completion_values, file_name};
+use super::{Identity, Printing, Rows, completion_values, file_name};
 
 /// Where lateness comes from, on this machine or in recordings
 ///
@@ -28,8 +28,11 @@ pub(crate) struct Why {
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub(crate) late_above: Option<Span>,
     /// Print everything there is: each CPU, each part of the way, the slowest wake-ups
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     pub(crate) details: bool,
+    /// Give each CPU a row of its own: `cpu`; otherwise those of a condition are one row
+    #[arg(long, value_name = "ROWS", conflicts_with_all = ["details", "json"])]
+    pub(crate) by: Option<Rows>,
     /// How to trace: auto takes the best available; or bpf, tracefs, switches, none
     #[arg(long, value_name = "TRACER", default_value = "auto", hide_short_help = true, value_parser = completion_values::known::<Choice>(completion_values::tracers), hide_possible_values = true, conflicts_with = "recordings")]
     pub(crate) tracer: Choice,
@@ -41,7 +44,6 @@ pub(crate) struct Why {
     pub(crate) no_save: bool,
     #[command(flatten)]
     pub(crate) identity: Identity,
-    /// Show no progress
-    #[arg(long, short)]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) printing: Printing,
 }

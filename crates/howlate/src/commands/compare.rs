@@ -14,10 +14,11 @@ use crate::exit_status::Status;
 use crate::terminal;
 
 pub(crate) fn run(asked: &Compare) -> Result<Status, Error> {
-    if asked.self_test {
+    if asked.with_itself {
         return self_test::run(asked);
     }
-    let texts = if asked.format == ComparisonFormat::Json { Texts::AsRecorded } else { Texts::Legible };
+    let format = asked.printed();
+    let texts = if format == ComparisonFormat::Json { Texts::AsRecorded } else { Texts::Legible };
     let tracks =
         asked.recordings.iter().map(|path| reading::track(path, texts)).collect::<Result<Vec<_>, _>>()?;
     let names: Vec<String> = asked.recordings.iter().map(|path| reading::name(path)).collect();
@@ -29,7 +30,7 @@ pub(crate) fn run(asked: &Compare) -> Result<Status, Error> {
     let named: Vec<(&str, &Analysis)> =
         names.iter().zip(&tracks).map(|(name, track)| (name.as_str(), &track.analysis)).collect();
     let report = ComparisonReport { comparison: &comparison, asked: how, base: named[0], news: &named[1..] };
-    terminal::print_or_json(&shown(&report, asked.format)?, asked.format == ComparisonFormat::Json)?;
+    terminal::print_or_json(&shown(&report, format)?, format == ComparisonFormat::Json)?;
     Ok(status(&comparison, &tracks))
 }
 

@@ -16,7 +16,7 @@ const DURATION: Span = Span::from_secs(10);
 pub(crate) fn run(args: &Cyclic) -> Result<Status, Error> {
     let (environment, seed) = (environment::begin()?, args.measuring.run.seed());
     let plan = plan(args, &environment, seed)?;
-    measure_and_print("cyclic", &args.measuring, &environment, plan, seed, args.reasons)
+    measure_and_print("cyclic", &args.measuring, &environment, plan, seed, (args.reasons, args.by))
 }
 
 /// What is to be measured, in an order drawn with `seed`.

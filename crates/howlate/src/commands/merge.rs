@@ -1,6 +1,6 @@
 //! `howlate merge`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use howlate_model::{Caveat, Line};
 use howlate_record::{Merged, Sources};
@@ -14,13 +14,22 @@ use crate::terminal;
 use howlate_session::new_id;
 
 pub(crate) fn run(asked: &Merge) -> Result<Status, Error> {
+    let (merged, status) = into_one(&asked.recordings, &asked.out)?;
+    let name = asked.out.display().to_string();
+    let text = if asked.json { merged.json(&name)? } else { merged.words(&name) };
+    terminal::print_or_json(&text, asked.json)?;
+    Ok(status)
+}
+
+/// Makes one recording of many; what it is of, and whether all are in it.
+pub(super) fn into_one(recordings: &[PathBuf], out: &Path) -> Result<(render::MergeResult, Status), Error> {
     let mut paths: Vec<PathBuf> = Vec::new();
-    for path in &asked.recordings {
+    for path in recordings {
         paths.extend(files(path)?);
     }
     let arguments = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     let sources = Sources::open(&paths, new_id(), arguments)?;
-    let mut merged = Merged::create(&asked.out, sources.header())?;
+    let mut merged = Merged::create(out, sources.header())?;
     let mut status = Status::Done;
     let mut counted = render::MergeResult::new(&sources.header().conditions);
     for line in sources {
@@ -31,8 +40,7 @@ pub(crate) fn run(asked: &Merge) -> Result<Status, Error> {
         merged.write(&line)?;
     }
     merged.close()?;
-    terminal::print(&counted.words(&asked.out.display().to_string()))?;
-    Ok(status)
+    Ok((counted, status))
 }
 
 /// Tells what is not in the merged recording, or not whole; returns how the command then ends.

@@ -32,7 +32,7 @@ use std::path::PathBuf;
 use howlate_analyse::Analysis;
 use howlate_model::Limit;
 
-use crate::cli::{Measuring, Output, Reasons, WholeRun};
+use crate::cli::{Measuring, Output, Reasons, Rows, WholeRun};
 use crate::error::Error;
 use crate::exit_status::{self, Status};
 use crate::history::HistoryEntry;
@@ -49,10 +49,10 @@ fn measure_and_print(
     environment: &Environment,
     mut plan: howlate_plan::Plan,
     seed: u64,
-    reasons: Reasons,
+    (reasons, by): (Reasons, Option<Rows>),
 ) -> Result<Status, Error> {
     exported::check(&args.output)?;
-    let traced = reasons.add_to(&mut plan, seed)?;
+    let traced = reasons.add_to_run(&mut plan, seed)?;
     let kept = HistoryEntry::begin(command, args.output.out.as_deref(), args.no_save);
     let place = kept.path();
     let request = Request {
@@ -61,7 +61,7 @@ fn measure_and_print(
         ..request(command, seed, environment, &args.run, &args.output)
     };
     let analysis = measure(request, environment, &plan, Resume::No)?;
-    print_result(&analysis, &args.output, &args.run.fail_above)?;
+    print_result(&analysis, &args.output, by, &args.run.fail_above)?;
     let status = exit_status::overall(&analysis, &args.run.fail_above);
     say_kept(kept, args.output.printing.quiet);
     Ok(status)
@@ -97,8 +97,12 @@ fn say_kept(kept: HistoryEntry, quiet: bool) {
 }
 
 /// How much of a result to print.
-const fn detail(all: bool) -> Detail {
-    if all { Detail::Full } else { Detail::Brief }
+const fn detail(all: bool, by: Option<Rows>) -> Detail {
+    match (all, by) {
+        (true, _) => Detail::Full,
+        (false, Some(Rows::Cpu)) => Detail::PerCpu,
+        (false, None) => Detail::Brief,
+    }
 }
 
 /// The recordings that were named; the most recent run where none was.
@@ -109,9 +113,14 @@ fn named_or_most_recent(named: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
     }
 }
 
-fn print_result(analysis: &Analysis, output: &Output, limits: &[Limit]) -> Result<(), Error> {
+fn print_result(
+    analysis: &Analysis,
+    output: &Output,
+    by: Option<Rows>,
+    limits: &[Limit],
+) -> Result<(), Error> {
     let (analyses, names) = (std::slice::from_ref(analysis), &[output.name()]);
-    let shown = Shown { analyses, names, limits, detail: detail(output.details) };
+    let shown = Shown { analyses, names, limits, detail: detail(output.details, by) };
     let format = output.printed();
     exported::write(analysis, output)?;
     Ok(terminal::print_or_json(&shown.as_text(format)?, is_json(format))?)

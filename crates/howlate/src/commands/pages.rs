@@ -8,7 +8,7 @@ mod sections;
 use clap::{Command, CommandFactory};
 use jiff::Timestamp;
 
-use crate::cli::Cli;
+use crate::cli::{Cli, help};
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::terminal;
@@ -20,6 +20,12 @@ pub(crate) fn completions(shell: clap_complete::Shell) -> Result<Status, Error> 
         script.extend(fish::words_after(&Cli::command()).into_bytes());
     }
     terminal::print(&String::from_utf8_lossy(&script))?;
+    Ok(Status::Done)
+}
+
+/// Every command, and what `howlate` alone takes.
+pub(crate) fn help_all() -> Result<Status, Error> {
+    terminal::print(&help::everything().render_long_help().ansi().to_string())?;
     Ok(Status::Done)
 }
 

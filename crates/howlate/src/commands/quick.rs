@@ -46,7 +46,7 @@ pub(crate) fn run(asked: &Quick) -> Result<Status, Error> {
     let analysis = measure(request, &environment, &plan, Resume::No)?;
     if asked.printing.json {
         kept.end();
-        print_result(&analysis, &output, &[])?;
+        print_result(&analysis, &output, None, &[])?;
         return Ok(Status::Done);
     }
     let mut text = quick(&analysis, Detail::Brief, terminal::width());

@@ -105,7 +105,7 @@ fn take(
     let kept = HistoryEntry::begin("run", Some(&path), args.no_save);
     introduce(experiment, &plan, &path, quiet);
     let analysis = measure(request, environment, &plan, resume)?;
-    print_result(&analysis, &args.output, &options.fail_above)?;
+    print_result(&analysis, &args.output, None, &options.fail_above)?;
     say_kept(kept, quiet);
     if analysis.end.as_ref().is_some_and(|end| end.how == HowEnded::Interrupted) && !quiet {
         terminal::say(&format!(

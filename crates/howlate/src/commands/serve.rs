@@ -21,7 +21,7 @@ const METRICS: &str = "/metrics";
 
 pub(crate) fn run(asked: &Serve) -> Result<Status, Error> {
     let server = server(asked)?;
-    match &asked.watch {
+    match &asked.process {
         Some(process) => program::serve(process, &server),
         None => recordings(asked, &server),
     }
@@ -33,7 +33,7 @@ fn server(asked: &Serve) -> Result<Server, Error> {
     let token = asked.token_file.as_deref().map(Token::read).transpose()?;
     let machine = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let names = Names::new([machine, asked.listen.host().to_owned()]);
-    Ok(Server::listen(address, Admission::at(address, token, asked.open, names)?)?)
+    Ok(Server::listen(address, Admission::at(address, token, asked.no_auth, names)?)?)
 }
 
 fn recordings(asked: &Serve, server: &Server) -> Result<Status, Error> {

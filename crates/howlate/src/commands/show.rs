@@ -11,7 +11,7 @@ use howlate_render::{self as render, Detail, legible};
 use super::formats::{Shown, is_json};
 use super::reading::{self, Texts, is_several};
 use super::why::is_explained;
-use super::{detail, named_or_most_recent, prometheus};
+use super::{detail, merge, named_or_most_recent, prometheus};
 use crate::cli::{Format, Show};
 use crate::error::Error;
 use crate::exit_status::{self, Status};
@@ -19,7 +19,12 @@ use crate::terminal;
 
 pub(crate) fn run(asked: &Show) -> Result<Status, Error> {
     let texts = if is_json(asked.printed()) { Texts::AsRecorded } else { Texts::Legible };
-    let recordings = named_or_most_recent(&asked.recordings)?;
+    let mut recordings = named_or_most_recent(&asked.recordings)?;
+    let mut left_out = Status::Done;
+    if let Some(out) = &asked.out {
+        (_, left_out) = merge::into_one(&recordings, out)?;
+        recordings = vec![out.clone()];
+    }
     let mut analyses =
         recordings.iter().map(|path| reading::analysis(path, texts)).collect::<Result<Vec<_>, _>>()?;
     analyses.iter_mut().for_each(|analysis| analysis.margin = asked.margin);
@@ -28,7 +33,7 @@ pub(crate) fn run(asked: &Show) -> Result<Status, Error> {
         return Err(Error::NothingTraced { path: path.clone() });
     }
     let names: Vec<String> = recordings.iter().map(|path| reading::name(path)).collect();
-    let detail = detail(asked.details);
+    let detail = detail(asked.details, asked.by);
     let shown = Shown { analyses: &analyses, names: &names, limits: &asked.fail_above, detail };
     if let Some(path) = &asked.prometheus {
         prometheus::write(path, &analyses, &names)?;
@@ -46,9 +51,10 @@ pub(crate) fn run(asked: &Show) -> Result<Status, Error> {
     // Without limits nothing was asked of the results but to be shown.
     if asked.fail_above.is_empty() {
         let is_worth_little = analyses.iter().any(|one| reading::is_mixed(one) || reading::is_void(one));
-        return Ok(if is_worth_little { Status::NotTrustworthy } else { Status::Done });
+        return Ok(if is_worth_little { Status::NotTrustworthy } else { left_out });
     }
-    Ok(worst(analyses.iter().map(|analysis| exit_status::overall(analysis, &asked.fail_above)).collect()))
+    let each = analyses.iter().map(|analysis| exit_status::overall(analysis, &asked.fail_above));
+    Ok(worst(each.chain([left_out]).collect()))
 }
 
 /// A limit that was exceeded is so whatever else is wrong.
@@ -62,7 +68,7 @@ fn text(asked: &Show, paths: &[PathBuf], analyses: &[Analysis]) -> String {
     let one = |(analysis, path): (&Analysis, &PathBuf)| {
         let heading = if several { format!("{}\n", reading::name(path)) } else { String::new() };
         let plots = if asked.plot { plots(asked, analysis) } else { String::new() };
-        format!("{heading}{}{plots}", report(analysis, path, detail(asked.details)))
+        format!("{heading}{}{plots}", report(analysis, path, detail(asked.details, asked.by)))
     };
     analyses.iter().zip(paths).map(one).collect::<Vec<_>>().join("\n")
 }

@@ -13,7 +13,7 @@ use howlate_session::Environment;
 pub(crate) fn run(args: &Sleep) -> Result<Status, Error> {
     let (environment, seed) = (environment::begin()?, args.measuring.run.seed());
     let plan = plan(args, &environment, seed)?;
-    measure_and_print("sleep", &args.measuring, &environment, plan, seed, args.reasons)
+    measure_and_print("sleep", &args.measuring, &environment, plan, seed, (args.reasons, None))
 }
 
 /// What is to be measured, in an order drawn with `seed`.

@@ -47,7 +47,7 @@ pub(crate) fn run(asked: &Top) -> Result<Status, Error> {
     let duration = asked.duration.or_else(|| asked.once.then_some(ONCE));
     let each = if asked.once { duration.unwrap_or(ONCE) } else { asked.interval };
     let was_seen = looking.until(duration.map(|duration| clock::now().plus(duration)), each.max(LEAST))?;
-    match &asked.process {
+    match asked.process() {
         Some(process) if !was_seen => Err(not_found(process)),
         _ => Ok(Status::Done),
     }
@@ -56,7 +56,7 @@ pub(crate) fn run(asked: &Top) -> Result<Status, Error> {
 fn view(asked: &Top) -> TopView {
     TopView {
         order: asked.sort.into(),
-        process: asked.process.clone(),
+        process: asked.process().map(str::to_owned),
         kinds: asked.kind.clone(),
         threads: asked.threads,
         filter: String::new(),

@@ -78,5 +78,5 @@ const fn what_is_left(seen: Seen) -> Option<&'static str> {
 
 fn print(asked: &Watch, analysis: &Analysis) -> Result<(), Error> {
     let output = Output { out: asked.out.clone(), printing: asked.printing, ..Output::default() };
-    print_result(analysis, &output, &asked.fail_above)
+    print_result(analysis, &output, None, &asked.fail_above)
 }

@@ -10,7 +10,7 @@ use howlate_render as render;
 use super::quick::realtime_policy;
 use super::reading::Texts;
 use super::{detail, named_or_most_recent, print_result, reading, request, say_kept};
-use crate::cli::{Output, Printing, Reasons, WholeRun, Why};
+use crate::cli::{Output, Reasons, WholeRun, Why};
 use crate::environment;
 use crate::error::Error;
 use crate::exit_status::Status;
@@ -38,7 +38,7 @@ fn look(asked: &Why) -> Result<Status, Error> {
     let seed = choices.circumstances.seed;
     let traced =
         Reasons { why: true, tracer: asked.tracer, late_above: asked.late_above }.add_to(&mut plan, seed)?;
-    let printing = Printing { quiet: asked.quiet, ..Printing::default() };
+    let printing = asked.printing;
     let identity = asked.identity.clone();
     let (out, details) = (asked.out.clone(), asked.details);
     let output = Output { out, identity, printing, details, ..Output::default() };
@@ -50,8 +50,8 @@ fn look(asked: &Why) -> Result<Status, Error> {
         ..request("why", seed, &environment, &WholeRun::default(), &output)
     };
     let analysis = measure(request, &environment, &plan, Resume::No)?;
-    print_result(&analysis, &output, &[])?;
-    say_kept(kept, asked.quiet);
+    print_result(&analysis, &output, asked.by, &[])?;
+    say_kept(kept, printing.quiet);
     Ok(if is_explained(&analysis) { Status::Done } else { Status::NotTrustworthy })
 }
 
@@ -77,13 +77,25 @@ pub(super) fn is_explained(analysis: &Analysis) -> bool {
 
 /// What recordings say.
 fn read(asked: &Why, recordings: &[PathBuf]) -> Result<Status, Error> {
-    for path in recordings {
-        let analysis = reading::analysis(path, Texts::Legible)?;
-        if !is_explained(&analysis) {
-            return Err(Error::NothingTraced { path: path.clone() });
-        }
+    let is_json = asked.printing.json;
+    let texts = if is_json { Texts::AsRecorded } else { Texts::Legible };
+    let analysis = |path: &PathBuf| match reading::analysis(path, texts)? {
+        analysis if is_explained(&analysis) => Ok(analysis),
+        _ => Err(Error::NothingTraced { path: path.clone() }),
+    };
+    let analyses = recordings.iter().map(analysis).collect::<Result<Vec<_>, _>>()?;
+    if is_json {
+        let text = match analyses.as_slice() {
+            [one] => render::json(one)?,
+            many => render::json_of_many(many)?,
+        };
+        terminal::print_or_json(&text, true)?;
+        return Ok(Status::Done);
+    }
+    for (path, analysis) in recordings.iter().zip(&analyses) {
         let heading = if recordings.len() > 1 { format!("{}\n", reading::name(path)) } else { String::new() };
-        let text = render::why(&analysis, asked.late_above, detail(asked.details), terminal::width());
+        let text =
+            render::why(analysis, asked.late_above, detail(asked.details, asked.by), terminal::width());
         terminal::print(&format!("{heading}{text}"))?;
     }
     Ok(Status::Done)

@@ -269,6 +269,29 @@ fn what_cannot_be_traced_is_refused_before_anything_is_measured() {
     assert_eq!(output.status.code(), Some(2), "a tracer is for --why");
 }
 
+/// A long run names causes without being asked, from turns that are none of its numbers; `--tracer none` leaves them out.
+#[test]
+fn a_long_run_traces_a_tenth_by_itself() {
+    if !has_bpf() {
+        return;
+    }
+    let asked = ["cyclic", "--threads", "1", "--samples", "1000", "--rounds", "10", "--period", "10ms"];
+    let shown = |more: &[&str]| {
+        let output = run(&[&asked[..], &["--json", "--quiet"], more].concat());
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()
+    };
+    let traced = |result: &Value| {
+        let why = &result["results"][0]["why"];
+        (why["decomposed"].as_u64().unwrap_or(0) + why["not_decomposed"].as_u64().unwrap_or(0), why.is_null())
+    };
+    let result = shown(&[]);
+    assert_eq!(result["results"][0]["count"], 1_000);
+    let (number, _) = traced(&result);
+    assert!((50..=150).contains(&number), "{number}");
+    let (_, is_none) = traced(&shown(&["--tracer", "none"]));
+    assert!(is_none);
+}
+
 /// What a command prints for machines with --why, whatever else its status says of a busy machine.
 fn explained(asked: &[&str]) -> Value {
     let more = ["--why", "--rounds", "2", "--json", "--quiet"];

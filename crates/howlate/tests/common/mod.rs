@@ -61,9 +61,9 @@ pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
-/// The commands that `--help` lists, but for `help`.
+/// The commands that `help --all` lists, but for `help`.
 pub(crate) fn commands() -> Vec<String> {
-    let help = stdout(&run(&["--help"]));
+    let help = stdout(&run(&["help", "--all"]));
     let listed =
         help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
     // What goes on from the line above is further in.

@@ -38,7 +38,7 @@ fn the_most_recent_run_is_shown_without_its_name() {
     let data = tempfile::tempdir().unwrap();
     let none = with_data(data.path(), &["show"]);
     assert_eq!(none.status.code(), Some(2));
-    assert!(stderr(&none).contains("no run is kept here"), "{}", stderr(&none));
+    assert!(stderr(&none).contains("no run has been saved here"), "{}", stderr(&none));
     let printed = stdout(&with_data(data.path(), &SHORT));
     assert_eq!(stdout(&with_data(data.path(), &["show"])), printed);
     let mode = data.path().join("howlate").metadata().unwrap().permissions().mode();

@@ -53,6 +53,51 @@ fn all_pairs_of_conditions_stand_in_one_table() {
     assert_eq!(first, "|  | median | max of a turn |");
 }
 
+/// The number that the run was made for, with its interval and condition: not the one that changed most.
+#[test]
+fn the_answer_is_about_p99_or_what_was_limited_and_names_the_condition() {
+    let folder = tempfile::tempdir().unwrap();
+    let recording = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/recordings/v1/policies.jsonl");
+    let recording = std::fs::read_to_string(recording).unwrap();
+    let answer = |options: &str| {
+        let path = folder.path().join("limited.jsonl");
+        std::fs::write(&path, recording.replacen("[\"cyclic\"", &format!("[\"cyclic\"{options}"), 1))
+            .unwrap();
+        let output = run(&["compare", path.to_str().unwrap(), "--by", "policy", "--format", "json"]);
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+        answer["answer"].as_str().unwrap().to_owned()
+    };
+    let usual = answer("");
+    assert!(
+        usual.starts_with("Better: p99 is 22 800 µs lower (−99 %; interval −65 500 … −4 920): "),
+        "{usual}"
+    );
+    assert!(usual.contains("policy other → fifo:80") && usual.ends_with("load cpu."), "{usual}");
+    for (options, number) in [
+        (",\"--fail-above\",\"p50>9ms\"", "median"),
+        (",\"--fail-above=max>9ms,p50>9ms\"", "max of a turn"),
+        (",\"--fail-above\",\"missed>9\"", "p99"),
+    ] {
+        let answer = answer(options);
+        assert!(answer.starts_with(&format!("Better: {number} is ")), "{options}: {answer}");
+    }
+}
+
+/// One column goes up and the difference of the stretches down: the text says which was tested.
+#[test]
+fn columns_that_contradict_the_difference_are_explained() {
+    let text = stdout(&compared(&[&IDLE])).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        text.contains("p99: the two typical values are +") && text.contains("Compared by stretches"),
+        "{text}"
+    );
+    let json = compared_json(&[&IDLE], 0);
+    let percent = json["compared"][0]["percent"].as_array().unwrap();
+    let disagree: Vec<bool> = percent.iter().map(|one| one["sides_disagree"].as_bool().unwrap()).collect();
+    assert!(disagree[1], "{percent:?}");
+    assert!(!stdout(&compared(&[&POLICIES])).contains("typical values are"));
+}
+
 #[test]
 fn no_interval_is_no_line_in_junit() {
     let output = compared(&[&["compare", "notify.jsonl", "--by", "mechanism", "--format", "junit"]]);

@@ -226,7 +226,7 @@ fn of_two_machines_it_is_said_once_that_they_are_too_few() {
     let path = folder.path().to_str().unwrap();
     let times = |output: &std::process::Output| {
         assert_eq!(output.status.code(), Some(0), "{}", stderr(output));
-        stdout(output).matches("nobody can say which one is the exception").count()
+        stdout(output).matches("At least three nodes are needed").count()
     };
     assert_eq!(times(&run(&["show", path])), 1);
     assert_eq!(times(&run(&["report", path, "--format", "md"])), 1);

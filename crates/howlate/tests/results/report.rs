@@ -373,6 +373,31 @@ fn a_note_has_its_picture_beside_it() {
     );
 }
 
+/// One number, one small picture, doubts, and help for those who see such a page for the first time; the watched program's name.
+#[test]
+fn the_first_screen_has_one_number_and_what_makes_it_doubtful() {
+    let page = page(&["why"]).replace('\u{a0}', " ");
+    let first = between(&page, "<header>", "</header>");
+    assert_eq!(first.matches("class=\"number-one\"").count(), 1, "{first}");
+    assert!(first.contains("<strong>520 µs</strong>"), "{first}");
+    assert!(first.contains("<svg") && first.contains("Other programs were running"), "{first}");
+    assert!(first.contains("How to read this page"), "{first}");
+    let watched = text(&["watch.jsonl", "-o", "-"]);
+    assert!(watched.contains("<h1>How late the threads of control run</h1>"));
+}
+
+/// All conditions in one picture, before the tables of each.
+#[test]
+fn causes_of_all_conditions_are_one_picture() {
+    let page = page(&["why"]);
+    let why = page.split("<section id=\"why\">").nth(1).unwrap();
+    let (picture, tables) = (why.find("id=\"causes\"").unwrap(), why.find("class=\"causes\"").unwrap());
+    assert!(picture < tables);
+    let picture = between(why, "id=\"causes\"", "</figure>");
+    assert!(picture.contains("rustc") && picture.contains("other threads"), "{picture}");
+    assert!(stderr(&report(&["cyclic.jsonl", "--chart", "causes"])).contains("no data"));
+}
+
 #[test]
 fn a_page_answers_as_compare_does() {
     let compare = |arguments: &[&str]| {
@@ -388,7 +413,7 @@ fn a_page_answers_as_compare_does() {
         // The third paragraph; wrapped for a terminal, and escaped for the page.
         let answer = said.split("\n\n").nth(1).unwrap().replace('\n', " ").replace('"', "&quot;");
         let page = text(&[reported, &["-o", "-"]].concat()).replace('\u{a0}', " ");
-        assert!(page.contains(&format!("<strong>{answer}</strong>")), "{reported:?}: {answer}");
+        assert!(page.contains(&format!("<p class=\"answer\">{answer}</p>")), "{reported:?}: {answer}");
         let forest = between(&page, "<figure id=\"forest\">", "</figure>");
         let rows = compare(&[compared, &["--format", "json"]].concat());
         let rows: serde_json::Value = serde_json::from_str(&rows).unwrap();

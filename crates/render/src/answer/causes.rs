@@ -3,12 +3,13 @@
 use std::cmp::Reverse;
 
 use howlate_analyse::cause::{Family, Why, WhyCause, families};
-use howlate_analyse::{Analysis, Outcome, Together, together};
+use howlate_analyse::{Analysis, Outcome, Together};
 use howlate_model::{Latency, Span, Work};
 
-use super::name_among;
+use super::{loops, name_among};
 use crate::cause_words::{cause_in_words, percent};
 use crate::condition::ALL;
+use crate::detail::Detail;
 use crate::numbers::{count, length};
 use crate::prose::{text_width, wrapped};
 use crate::style::{HEADING, paint};
@@ -19,6 +20,8 @@ const MOST: usize = 3;
 const THREADS_SHOWN: usize = 4;
 /// The tracer that needs no privilege, and sees nobody but the thread itself.
 const WITHOUT_NAMES: &str = "switches";
+/// With `--why` as many wake-ups are traced as are measured; of so many times fewer, it is said.
+const FEW: u64 = 4;
 /// A cause of less than this is not named beside others.
 const LEAST: f64 = 0.01;
 
@@ -39,9 +42,9 @@ pub(super) struct Explained<'a> {
 
 impl<'a> Reasons<'a> {
     /// Of those that were at least `above` late, or as late as the run was asked for.
-    pub(crate) fn find(analysis: &'a Analysis, above: Option<Span>) -> Self {
+    pub(crate) fn find(analysis: &'a Analysis, above: Option<Span>, detail: Detail) -> Self {
         let above = above.or(analysis.header.late_above);
-        let mut loops = together(analysis);
+        let mut loops = loops(analysis, detail);
         latest_watched(&mut loops);
         let mut explained = Vec::new();
         for one in &loops {
@@ -71,15 +74,27 @@ impl<'a> Reasons<'a> {
             None => "Causes of the slowest 1 %".to_owned(),
         };
         let unnamed = if first.why.tracer == WITHOUT_NAMES { "; names need root" } else { "" };
-        let title = wrapped(&format!("{title} (share of their lateness{unnamed})"), width, 0);
+        let part = if self.is_part() { "; from a tenth of the run" } else { "" };
+        let title = wrapped(&format!("{title} (share of their lateness{unnamed}{part})"), width, 0);
         format!("{}\n{lines}", paint(HEADING, title))
+    }
+
+    /// Wake-ups that were traced.
+    fn traced(&self) -> u64 {
+        let ledger = |outcome: &'a Outcome| Some(&outcome.traces.as_deref()?.ledger);
+        let ledgers = self.analysis.outcomes().iter().filter_map(ledger);
+        ledgers.map(|ledger| ledger.decomposed + ledger.unknown()).sum()
+    }
+
+    /// Whether far fewer wake-ups were traced than are in the numbers, as where nobody asked for it.
+    fn is_part(&self) -> bool {
+        let measured: u64 = self.analysis.outcomes().iter().map(|outcome| outcome.latency().count()).sum();
+        FEW * self.traced() < measured
     }
 
     /// What there is to say where something was traced, and nothing of it was that late.
     fn none_late(&self, width: usize) -> String {
-        let ledger = |outcome: &'a Outcome| Some(&outcome.traces.as_deref()?.ledger);
-        let ledgers = self.analysis.outcomes().iter().filter_map(ledger);
-        let traced: u64 = ledgers.map(|ledger| ledger.decomposed + ledger.unknown()).sum();
+        let traced = self.traced();
         let late =
             self.above.map_or_else(|| "late".to_owned(), |above| format!("at least {} late", length(above)));
         let text = format!("None of {} traced wake-ups was {late}.", count(traced));

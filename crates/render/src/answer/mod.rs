@@ -9,11 +9,14 @@ mod remedies;
 #[cfg(test)]
 mod tests;
 
-use howlate_analyse::{Analysis, Insight, Outcome, Together, Turns, insights, together, turns_of};
+use howlate_analyse::{
+    Analysis, Insight, Outcome, Together, Turns, insights, one_by_one, together, turns_of,
+};
 use howlate_model::{Command, Work};
 
 use crate::condition::told_by;
 use crate::confidence::what_the_maxima_support;
+use crate::detail::Detail;
 use crate::insights::{explanation, iterations, period_late};
 use crate::notes::doubts;
 use crate::property::varying;
@@ -37,19 +40,22 @@ struct Extent {
     maxima: bool,
     /// Things to do.
     remedies: usize,
+    /// Whether what is not shown stands apart from them.
+    is_apart: bool,
 }
 
 /// From the most to the least.
-const EXTENTS: [Extent; 6] = [
-    Extent { doubts: 6, meanings: 2, maxima: true, remedies: 3 },
-    Extent { doubts: 6, meanings: 2, maxima: true, remedies: 2 },
-    Extent { doubts: 4, meanings: 1, maxima: true, remedies: 2 },
-    Extent { doubts: 4, meanings: 1, maxima: true, remedies: 1 },
-    Extent { doubts: 2, meanings: 1, maxima: false, remedies: 1 },
-    Extent { doubts: 2, meanings: 0, maxima: false, remedies: 1 },
+const EXTENTS: [Extent; 7] = [
+    Extent { doubts: 6, meanings: 2, maxima: true, remedies: 3, is_apart: true },
+    Extent { doubts: 6, meanings: 2, maxima: true, remedies: 2, is_apart: true },
+    Extent { doubts: 4, meanings: 1, maxima: true, remedies: 2, is_apart: true },
+    Extent { doubts: 4, meanings: 1, maxima: true, remedies: 1, is_apart: true },
+    Extent { doubts: 2, meanings: 1, maxima: false, remedies: 1, is_apart: true },
+    Extent { doubts: 2, meanings: 1, maxima: false, remedies: 1, is_apart: false },
+    Extent { doubts: 2, meanings: 0, maxima: false, remedies: 1, is_apart: true },
 ];
 
-const MORE: &str = "Per CPU, part by part, code to copy: `howlate show [RECORDING] --details`.";
+const MORE: &str = "Each CPU in a row: `--by cpu`; everything: `howlate show [RECORDING] --details`.";
 
 /// Whether the result of a recording is one screen: periodic work of one machine, that no guest did.
 pub(crate) fn is_on_one_screen(analysis: &Analysis) -> bool {
@@ -59,23 +65,27 @@ pub(crate) fn is_on_one_screen(analysis: &Analysis) -> bool {
     is_one_machine && has_some && analysis.outcomes().iter().all(is_periodic)
 }
 
+/// The rows: a loop each, or a thread of one.
+fn loops(analysis: &Analysis, detail: Detail) -> Vec<Together<'_>> {
+    if detail == Detail::PerCpu { one_by_one(analysis) } else { together(analysis) }
+}
+
 /// What stands between `top` and `bottom`, as much as there is room for.
-pub(crate) fn answer(analysis: &Analysis, top: &str, bottom: &str, width: usize) -> String {
-    let (loops, reasons) = (together(analysis), Reasons::find(analysis, None));
-    let parts = |extent: &Extent| {
-        [
+pub(crate) fn answer(analysis: &Analysis, detail: Detail, [top, bottom]: [&str; 2], width: usize) -> String {
+    let (loops, reasons) = (loops(analysis, detail), Reasons::find(analysis, None, detail));
+    let text_of = |extent: &Extent| {
+        let parts = [
             doubts(analysis, extent.doubts, width),
             numbers::table(&loops, width),
             sentences(analysis, &loops, *extent, width),
             explained(&reasons, extent.remedies, width),
-            format!("{}\n", paint(DIM, wrapped(MORE, width, 0))),
-        ]
-    };
-    let joined = |parts: [String; 5]| -> String {
-        parts.into_iter().filter(|part| !part.is_empty()).map(|part| format!("\n{part}")).collect()
+        ];
+        let parts = parts.into_iter().filter(|part| !part.is_empty()).map(|part| format!("\n{part}"));
+        let (text, gap) = (parts.collect::<String>(), if extent.is_apart { "\n" } else { "" });
+        format!("{text}{gap}{}\n", paint(DIM, wrapped(MORE, width, 0)))
     };
     let room = MOST_LINES.saturating_sub(top.lines().count() + bottom.lines().count());
-    let mut texts = EXTENTS.iter().map(|extent| joined(parts(extent)));
+    let mut texts = EXTENTS.iter().map(text_of);
     let fitting = texts.clone().find(|text| text.lines().count() <= room);
     let text = fitting.or_else(|| texts.next_back()).unwrap_or_default();
     format!("{top}{text}{bottom}")

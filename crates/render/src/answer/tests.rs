@@ -99,9 +99,37 @@ fn cpus_take_no_lines() {
 }
 
 #[test]
+fn on_request_they_have_a_row_and_causes_each() {
+    let text = crate::report(&recording(3), Detail::PerCpu, 80);
+    let text = anstream::adapter::strip_str(&text).to_string();
+    let rows = text.lines().filter(|line| line.trim_start().starts_with("fifo:80")).count();
+    // Two loads on three CPUs, each with its numbers and its causes.
+    assert_eq!(rows, 12, "{text}");
+    assert!(text.contains("CPU 2"), "{text}");
+    assert!(!shown(&recording(3)).join("\n").contains("hog-* (4 names) 100 %\n  other · CPU"));
+}
+
+#[test]
+fn a_part_that_was_traced_unasked_is_called_one() {
+    let said = |wakeups_per_turn: u32| {
+        let mut analysis = Analysis::new(recording(1).header);
+        (0..wakeups_per_turn).for_each(|round| analysis.add(&turn(0, round, 70_000)));
+        analysis.add(&traced(0, 7_000_000));
+        shown(&analysis).join(" ").contains("from a tenth of the run")
+    };
+    assert!(said(10) && !said(2));
+}
+
+#[test]
 fn eight_conditions_and_many_doubts_are_one_screen_as_well() {
+    for cpus in [2, 64] {
+        eight_conditions_with_doubts(cpus);
+    }
+}
+
+fn eight_conditions_with_doubts(cpus: u32) {
     let loads = ["idle", "cpu", "pipe", "timers"].map(|load| load.parse().unwrap());
-    let mut analysis = recording_of(2, &loads);
+    let mut analysis = recording_of(cpus, &loads);
     analysis.header.system.processor = "A processor with a name".into();
     for number in 1..9 {
         let path = format!("part-{number}.jsonl");
@@ -111,6 +139,11 @@ fn eight_conditions_and_many_doubts_are_one_screen_as_well() {
     let text = lines.join("\n");
     assert!(lines.len() <= 40, "{} lines:\n{text}", lines.len());
     assert!(text.contains("more notes") && text.contains("What to do"), "{text}");
+    assert!(lines.iter().all(|line| crate::prose::text_width(line) <= 80), "{text}");
+    let end = lines[lines.len() - 24..].join("\n");
+    for wanted in ["at best", "at worst", "times less", "Causes of", "timers  hog-*", "chrt --fifo 80"] {
+        assert!(end.contains(wanted), "`{wanted}` is not in:\n{end}");
+    }
 }
 
 #[test]
@@ -130,7 +163,7 @@ fn only_an_ordinary_thread_is_offered_priority() {
     let advised = |policy| {
         let all = recording(1);
         let only = all.only(|condition| condition.policy == policy);
-        Reasons::find(&only, None).remedies(MOST_REMEDIES, 80)
+        Reasons::find(&only, None, Detail::Brief).remedies(MOST_REMEDIES, 80)
     };
     let ordinary = anstream::adapter::strip_str(&advised(Policy::OTHER)).to_string().replace("\n     ", " ");
     assert!(
@@ -147,7 +180,7 @@ fn what_counts_as_late_is_what_was_asked_for() {
         header.late_above = asked;
         let mut analysis = Analysis::new(header);
         analysis.add(&traced(0, 7_000_000));
-        Reasons::find(&analysis, above).causes(80)
+        Reasons::find(&analysis, above, Detail::Brief).causes(80)
     };
     let millis = |number| Some(Span::from_millis(number));
     assert!(title(None, None).contains("slowest 1 %"));
@@ -163,7 +196,7 @@ fn what_names_need_is_said_where_there_are_none() {
         let Line::Why(mut block) = traced(0, 7_000_000) else { panic!() };
         tracer.clone_into(&mut block.tracer);
         analysis.add(&Line::Why(block));
-        Reasons::find(&analysis, None).causes(80).contains("names need root")
+        Reasons::find(&analysis, None, Detail::Brief).causes(80).contains("names need root")
     };
     assert!(causes("switches") && !causes("bpf"));
 }

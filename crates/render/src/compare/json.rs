@@ -4,7 +4,7 @@ use howlate_analyse::compare::{Compared, Tested, Verdict};
 use howlate_model::Margin;
 use serde::Serialize;
 
-use super::{ComparisonReport, next_step, words};
+use super::{ComparisonReport, headline, next_step, words};
 
 const FORMAT: u32 = 1;
 
@@ -49,6 +49,8 @@ struct Percent {
     difference: Option<f64>,
     interval: Option<(f64, f64)>,
     detectable: Option<f64>,
+    /// Whether `new_ns − base_ns` contradicts `difference_ns`, which is what was tested.
+    sides_disagree: bool,
 }
 
 fn percent(tested: &Tested) -> Percent {
@@ -59,6 +61,7 @@ fn percent(tested: &Tested) -> Percent {
         difference: of(tested.difference_ns).filter(|_| !tested.base_at_least && !tested.new_at_least),
         interval: tested.interval_ns.and_then(|(low, high)| of(low).zip(of(high))),
         detectable: tested.detectable_ns.and_then(of),
+        sides_disagree: tested.sides_disagree(),
     }
 }
 
@@ -91,7 +94,7 @@ pub fn comparison_json(report: &ComparisonReport<'_>) -> Result<String, serde_js
         margin_ns,
         margin_percent,
         verdict: report.comparison.verdict(),
-        answer: words::answer(report),
+        answer: headline::answer(report),
         comparisons: report.all().count(),
         compared: report.comparison.compared.iter().map(pair).collect(),
         caveats,

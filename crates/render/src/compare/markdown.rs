@@ -3,13 +3,13 @@
 use howlate_analyse::compare::{Compared, Design, Tested, Verdict};
 
 use super::selection::{others, worth_reading};
-use super::{ComparisonReport, next_step, summary, words};
+use super::{ComparisonReport, headline, next_step, summary, words};
 use crate::markdown_text;
 use crate::numbers::micros;
 
 /// GitHub-flavoured Markdown: the answer, a table, the maxima and the notes folded away.
 pub fn comparison_markdown(report: &ComparisonReport<'_>) -> String {
-    let mut text = format!("### howlate compare\n\n**{}**\n", markdown_text(&words::answer(report)));
+    let mut text = format!("### howlate compare\n\n**{}**\n", markdown_text(&headline::answer(report)));
     let comparison = worth_reading(report.comparison);
     let shown = ComparisonReport { comparison: &comparison, ..*report };
     text.push_str(&summary::markdown(&shown));
@@ -29,7 +29,7 @@ pub fn comparison_markdown(report: &ComparisonReport<'_>) -> String {
         return text;
     }
     format!(
-        "{text}\n<sub>{}. p is corrected for {} comparisons; detectable: a difference found with a chance of at least 80 %; \
+        "{text}\n<sub>{}. p and intervals are corrected for {} comparisons; detectable: a difference found with a chance of at least 80 %; \
          {} → {}</sub>\n",
         crate::prose::capitalised(&words::tally(report.comparison)),
         report.all().count(),
@@ -60,7 +60,11 @@ fn section(report: &ComparisonReport<'_>, one: &Compared) -> String {
         side.as_ref().map_or_else(|| "–".to_owned(), |maximum| micros(maximum.max.as_nanos()))
     };
     let (base, new) = (maximum(&one.base_maximum), maximum(&one.new_maximum));
-    text + &format!("| max (not compared) | {base} | {new} | | | | | | |\n")
+    text.push_str(&format!("| max (not compared) | {base} | {new} | | | | | | |\n"));
+    for said in one.statistics.iter().filter_map(|tested| words::sides_disagree(one, tested)) {
+        text.push_str(&format!("\n{}\n", markdown_text(&said)));
+    }
+    text
 }
 
 fn row(one: &Compared, tested: &Tested) -> String {

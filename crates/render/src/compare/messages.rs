@@ -2,7 +2,7 @@
 
 use howlate_analyse::compare::{Compared, Design, Tested};
 
-use super::{ComparisonReport, next_step, words};
+use super::{ComparisonReport, headline, next_step, words};
 
 /// A comparison in words.
 #[derive(Clone, Debug)]
@@ -41,7 +41,7 @@ pub struct ToldRow<'a> {
     pub numbers: [String; 3],
     /// The difference in per cent of the base.
     pub percent: String,
-    /// The interval of the difference.
+    /// The interval of the difference, at the level at which it was tested.
     pub interval: String,
     /// The smallest difference that would have been found, where none was.
     pub detectable: String,
@@ -63,12 +63,13 @@ impl<'a> ComparisonReport<'a> {
             .compared
             .iter()
             .flat_map(|one| one.statistics.iter().map(move |tested| (one, tested)));
-        notes.extend(each.filter_map(|(one, tested)| {
-            Some(format!("{}: {}", words::subject(one), words::short_pairs(tested)?))
+        notes.extend(each.flat_map(|(one, tested)| {
+            let said = [words::sides_disagree(one, tested), words::short_pairs(tested)];
+            said.into_iter().flatten().map(move |said| format!("{}: {said}", words::subject(one)))
         }));
         notes.extend(next_step::sentence(self));
         Messages {
-            answer: words::answer(self),
+            answer: headline::answer(self),
             pairs: self.comparison.compared.iter().map(pair).collect(),
             notes,
             tally: crate::prose::capitalised(&words::tally(self.comparison)),

@@ -6,7 +6,7 @@ use howlate_analyse::compare::{Compared, Design, Inconclusive, Maximum, Refusal,
 use howlate_model::Margin;
 
 use super::selection::{others, worth_reading};
-use super::{ComparisonReport, next_step, summary, words};
+use super::{ComparisonReport, headline, next_step, summary, words};
 use crate::machine::machine;
 use crate::numbers::{count, length, micros, micros_of, rough, signed_micros};
 use crate::prose::wrapped;
@@ -17,7 +17,7 @@ use crate::table::Columns;
 pub fn comparison_text(report: &ComparisonReport<'_>, width: usize) -> String {
     let comparison = worth_reading(report.comparison);
     let shown = ComparisonReport { comparison: &comparison, ..*report };
-    let mut text = format!("{}\n{}\n\n", top(report, width), wrapped(&words::answer(report), width, 0));
+    let mut text = format!("{}\n{}\n\n", top(report, width), wrapped(&headline::answer(report), width, 0));
     text.push_str(&summary::text(&shown, width));
     for one in &comparison.compared {
         text.push_str(&section(&shown, one, width));
@@ -32,7 +32,7 @@ pub fn comparison_text(report: &ComparisonReport<'_>, width: usize) -> String {
 
 /// The answer and a table for each pair of conditions, to stand below the result that they are about.
 pub fn comparison_below(report: &ComparisonReport<'_>, width: usize) -> String {
-    let answer = wrapped(&words::answer(report), width, 0);
+    let answer = wrapped(&headline::answer(report), width, 0);
     let sections: String = report.comparison.compared.iter().map(|one| section(report, one, width)).collect();
     format!("{answer}\n\n{sections}")
 }
@@ -69,6 +69,7 @@ fn section(report: &ComparisonReport<'_>, one: &Compared, width: usize) -> Strin
         let reason = tested.inconclusive.map(words::inconclusive);
         lines.extend(reason.filter(|reason| !lines.contains(reason)));
     }
+    lines.extend(one.statistics.iter().filter_map(|tested| words::sides_disagree(one, tested)));
     lines.extend(one.statistics.iter().filter_map(words::short_pairs));
     lines.extend(one.left_out.iter().map(|left| words::left_out(*left, one.design)));
     for line in lines {
@@ -211,7 +212,7 @@ fn notes(report: &ComparisonReport<'_>, width: usize) -> String {
     let detectable =
         if is_open { "; detectable: a difference found with a chance of at least 80 %" } else { "" };
     let method = format!(
-        "{}. p is corrected for {comparisons} comparisons{detectable}.{margin}",
+        "{}. p and intervals are corrected for {comparisons} comparisons{detectable}.{margin}",
         crate::prose::capitalised(&words::tally(report.comparison))
     );
     format!("{notes}{}\n", paint(DIM, wrapped(&method, width, 0)))

@@ -156,64 +156,10 @@ pub(super) fn tally(comparison: &Comparison) -> String {
     if parts.is_empty() { "nothing could be compared".to_owned() } else { parts.join(", ") }
 }
 
-/// The whole answer in a sentence.
-pub(super) fn answer(report: &ComparisonReport<'_>) -> String {
-    let comparison = report.comparison;
-    let with = |verdict: Verdict| report.all().filter(move |(_, tested)| tested.verdict == verdict);
-    let largest = |verdict| {
-        with(verdict).max_by(|a, b| {
-            let size = |tested: &Tested| tested.percent(tested.difference_ns).unwrap_or(0.0).abs();
-            size(a.1).total_cmp(&size(b.1))
-        })
-    };
-    match comparison.verdict() {
-        Verdict::Worse => said("Worse", largest(Verdict::Worse)),
-        Verdict::Better => said("Better", largest(Verdict::Better)),
-        Verdict::NotDistinguishable => {
-            "No difference found. Differences smaller than the \"detectable\" column would have been missed."
-                .into()
-        }
-        Verdict::Equivalent => "Equivalent: any difference lies within the margin.".into(),
-        Verdict::Inconclusive if is_empty(comparison) => {
-            "Inconclusive: one of them has no wake-up.".into()
-        }
-        Verdict::Inconclusive if is_untested(comparison) => {
-            "Two distributions side by side, not tested: at least one comes from another program, which kept no turns or \
-             stretches of time that a test needs."
-                .into()
-        }
-        Verdict::Inconclusive => "Inconclusive: too little was measured, see below.".into(),
-    }
-}
-
-/// Whether there is nothing to compare on one side at least.
-fn is_empty(comparison: &Comparison) -> bool {
-    let has_none =
-        |one: &Compared| one.statistics.is_empty() && one.left_out.iter().any(|left| left.wakeups == 0);
-    !comparison.compared.is_empty() && comparison.compared.iter().all(has_none)
-}
-
 /// Whether nothing of it was tested: whole distributions stand side by side.
 pub(super) fn is_untested(comparison: &Comparison) -> bool {
     let mut compared = comparison.compared.iter().peekable();
     compared.peek().is_some() && compared.all(|one| one.design == Design::Distributions)
-}
-
-fn said(word: &str, largest: Option<(&Compared, &Tested)>) -> String {
-    let Some((one, tested)) = largest else { return word.to_owned() };
-    let differs: Vec<String> = one
-        .differs
-        .iter()
-        .map(|by| format!(", {} {} → {}", by.property, value_of(by, &by.base), value_of(by, &by.new)))
-        .collect();
-    let direction = if tested.difference_ns > 0.0 { "higher" } else { "lower" };
-    format!(
-        "{word}: {} is {} µs {direction} ({}){}.",
-        statistic(tested.statistic, one.design),
-        micros_of(tested.difference_ns.abs()),
-        percent(tested.percent(tested.difference_ns)),
-        differs.concat()
-    )
 }
 
 /// Nobody measures so many times longer.
@@ -337,9 +283,27 @@ pub(super) fn columns(comparison: &Comparison, one: &Compared) -> Option<String>
         Design::Separate => ("stretches", "each stretch of new minus each of base"),
     };
     Some(format!(
-        "{sides}: Hodges–Lehmann estimate over its {unit}; {}: the same of {each}",
+        "{sides}: the typical value of its {unit} (Hodges–Lehmann); {}: the same of {each}",
         differ_by(one.design)
     ))
+}
+
+/// Where the columns of the two sides lie apart otherwise than what was found between them.
+pub(super) fn sides_disagree(one: &Compared, tested: &Tested) -> Option<String> {
+    let (unit, because) = match one.design {
+        Design::Interleaved => ("turns", "because some rounds were slow, or fast, on both sides at once"),
+        Design::Separate => ("stretches", "because a few of them lie far from the rest"),
+        Design::Distributions => return None,
+    };
+    tested.sides_disagree().then(|| {
+        format!(
+            "{}: the two typical values are {} µs apart, {because}. Compared by {unit}, the difference is {} µs; that is \
+             what was tested.",
+            statistic(tested.statistic, one.design),
+            signed_micros(tested.new_ns - tested.base_ns),
+            signed_micros(tested.difference_ns)
+        )
+    })
 }
 
 /// Names of rows about one side of a pair of conditions.

@@ -149,7 +149,7 @@ type Property = (&'static str, fn(&System) -> Option<String>);
 const PROPERTIES: [Property; 15] = [
     ("processor", |system| Some(system.processor.clone())),
     ("CPUs online", |system| Some(system.online.to_string())),
-    ("CPUs that may be used", |system| Some(system.allowed.to_string())),
+    ("allowed CPUs", |system| Some(system.allowed.to_string())),
     ("kernel", |system| Some(system.kernel.clone())),
     ("build", |system| Some(system.kernel_build.clone())),
     ("preemption", |system| system.preemption.clone()),
@@ -267,7 +267,7 @@ fn settings_of_the_machine(recordings: &[Recording<'_>]) -> Option<Table> {
 }
 
 fn settings(condition: &Condition, in_force: Option<&InForce>) -> Vec<String> {
-    let unknown = || "never began".to_owned();
+    let unknown = || "never started".to_owned();
     let read = |of: fn(&InForce) -> String| in_force.map_or_else(unknown, of);
     vec![
         howlate_model::Property::Policy.typed(condition),
@@ -282,7 +282,7 @@ fn settings(condition: &Condition, in_force: Option<&InForce>) -> Vec<String> {
 fn instrument(analysis: &Analysis) -> String {
     let one = analysis.header.instrument;
     format!(
-        "Reading the clock took {}, and two readings differed by at least {}; one turn of the loop without the wait took {}. This is in the numbers.",
+        "Included in the numbers: {} per clock reading (resolution {}), {} of loop overhead.",
         length(one.clock_read),
         length(one.clock_precision),
         length(one.loop_cost)

@@ -4,20 +4,23 @@ use howlate_model::Finding;
 use howlate_render::{CauseRow, CauseTable, percent};
 use maud::{Markup, html};
 
+use super::figure;
 use super::findings::step;
 use crate::causes::{CONDITIONS, OPEN, traced};
-use crate::entry::Entry;
 use crate::names::{name, varying};
+use crate::pictures::{Chart, Source, picture};
 use crate::prose;
 
 /// Nothing where nothing was traced.
-pub(super) fn causes(entries: &[Entry<'_>]) -> Markup {
+pub(super) fn causes(source: Source<'_>) -> Markup {
+    let entries = source.entries;
     let traced = traced(entries);
     let parts = varying(entries);
     html! {
         @if !traced.is_empty() {
             section id="why" {
                 h2 { "Why" }
+                @if let Some(picture) = picture(Chart::Causes, source) { (figure::figure(&picture)) }
                 @for (number, (entry, causes)) in traced.iter().take(CONDITIONS).enumerate() {
                     @if parts.is_empty() {
                         (of_one(causes))

@@ -8,10 +8,15 @@ use crate::pictures::{Chart, Panel, Picture};
 use crate::prose;
 
 pub(crate) fn figure(picture: &Picture) -> Markup {
+    figure_named(picture, picture.kind.name())
+}
+
+/// The same under another name, where the page has two of a kind.
+pub(crate) fn figure_named(picture: &Picture, id: &str) -> Markup {
     let strips = picture.kind == Chart::Time;
     let layout = if strips || picture.panels.len() == 1 { "panels" } else { "panels grid" };
     html! {
-        figure id=(picture.kind) {
+        figure id=(id) {
             figcaption {
                 h3 { (prose::plain(&picture.title)) }
                 p class="quiet" { (prose::plain(&picture.about)) }

@@ -4,6 +4,7 @@ mod about;
 mod causes;
 mod figure;
 mod findings;
+mod first_screen;
 mod policy;
 
 pub(crate) use about::{caveat_lines, where_it_was};
@@ -13,7 +14,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use crate::entry::{Entry, not_shown, shown};
 use crate::explanations::meaning_lines;
 use crate::fleet::Fleet;
-use crate::pictures::{Chart, Picture, Source, is_among_the_pictures, picture};
+use crate::pictures::{Chart, Picture, Source, is_among_the_pictures, picture, ridges_that_matter};
 use crate::{Recording, Subject, answer, comparison, deadline, errors, names, prose, snippets, tables};
 
 const STYLE: &str = concat!(
@@ -48,7 +49,7 @@ pub fn page(subject: &Subject<'_>) -> String {
                 style { (PreEscaped(STYLE)) }
             }
             body {
-                main { (header(whole, subject.recordings)) (content(source, subject.recordings, &pictures)) }
+                main { (first_screen::first_screen(whole, subject.recordings)) (content(source, &all, subject.recordings, &pictures)) }
                 script { (PreEscaped(SCRIPT)) }
             }
         }
@@ -56,7 +57,12 @@ pub fn page(subject: &Subject<'_>) -> String {
     legible_lines(&document.into_string()).into_owned()
 }
 
-fn content(source: Source<'_>, recordings: &[Recording<'_>], pictures: &[Picture]) -> Markup {
+fn content(
+    source: Source<'_>,
+    all: &[Entry<'_>],
+    recordings: &[Recording<'_>],
+    pictures: &[Picture],
+) -> Markup {
     let entries = source.entries;
     html! {
         (contents(source, pictures))
@@ -64,13 +70,15 @@ fn content(source: Source<'_>, recordings: &[Recording<'_>], pictures: &[Picture
         section id="results" {
             h2 { "Results" }
             p class="quiet" { (prose::plain(&names::common(entries))) }
-            @if let Some(picture) = picture(Chart::Density, source) { (figure::figure(&picture)) }
+            @if let Some(missed) = deadline::sentence(entries) { p { (prose::html(&missed)) } }
+            @if let Some(said) = not_shown(all) { p class="quiet" { (prose::html(&said)) } }
+            (ridges(source))
             (tables::results(entries).html())
             @if let Some(table) = errors::errors(entries) { (table.html()) }
         }
         (compared(source))
         (meanings(recordings))
-        (causes::causes(entries))
+        (causes::causes(source))
         section id="pictures" {
             h2 { "Pictures" }
             @for picture in pictures { (figure::figure(picture)) }
@@ -79,19 +87,19 @@ fn content(source: Source<'_>, recordings: &[Recording<'_>], pictures: &[Picture
     }
 }
 
-/// The answer, how sure it is, what a deadline would have cost, and where it was measured.
-fn header(source: Source<'_>, recordings: &[Recording<'_>]) -> Markup {
-    let entries = source.entries;
+/// How thickly latencies lie; of many conditions those that matter, and all of them on request.
+fn ridges(source: Source<'_>) -> Markup {
+    let Some(whole) = picture(Chart::Density, source) else { return html! {} };
     html! {
-        header {
-            h1 { (answer::heading(entries)) }
-            p class="answer" { (prose::html(&answer::answer(entries, source.comparison.as_ref()))) }
-            @if let Some(told) = source.comparison.as_ref().map(ComparisonReport::messages) {
-                p class="answer" { strong { (prose::html(&told.answer)) } " " (told.tally) "." }
+        @match ridges_that_matter(source) {
+            None => (figure::figure(&whole)),
+            Some(few) => {
+                (figure::figure(&few))
+                details {
+                    summary { "All conditions" }
+                    (figure::figure_named(&whole, "density-all"))
+                }
             }
-            @if let Some(missed) = deadline::sentence(entries) { p class="answer" { (prose::html(&missed)) } }
-            @if let Some(said) = not_shown(entries) { p class="quiet" { (prose::html(&said)) } }
-            (about::line(recordings))
         }
     }
 }
@@ -180,5 +188,12 @@ mod tests {
         let recordings = [Recording::new("run.jsonl", &analysis)];
         let page = page(&Subject { recordings: &recordings, comparison: None });
         assert!(page.contains("<svg") && page.len() < 3_000_000, "{}", page.len());
+        // Of so many ridges those that matter are seen first, and all are there on request.
+        let ridges = |id: &str| {
+            let figure = page.split(&format!("<figure id=\"{id}\">")).nth(1).unwrap();
+            let drawing = figure.split("</svg>").next().unwrap();
+            drawing.matches("class=\"ridge ").count()
+        };
+        assert_eq!((ridges("density"), ridges("density-all")), (12, 32));
     }
 }

@@ -21,10 +21,38 @@ pub(super) const ROWS: usize = 32;
 const PLACES: usize = 220;
 const SPREAD: f64 = 1.4;
 
+/// Rows that are looked at one by one; and how many of them are those that are latest.
+const MATTER: usize = 12;
+const LATEST: usize = 2;
+
 /// The picture.
 pub(crate) fn picture(entries: &[Entry<'_>]) -> Picture {
     let rankings = all_rankings(entries);
-    let drawn = drawn(entries, &rankings);
+    of_these(entries, drawn(entries, &rankings), &rankings)
+}
+
+/// Of more than a few conditions those that are compared with, the best and the latest; `None` of fewer.
+pub(super) fn those_that_matter(entries: &[Entry<'_>]) -> Option<Picture> {
+    if entries.len() <= MATTER {
+        return None;
+    }
+    let rankings = all_rankings(entries);
+    let mut ranked = entries.to_vec();
+    ranked.sort_by_cached_key(Entry::rank);
+    let latest = ranked.split_off(ranked.len() - LATEST);
+    // What others are held against comes first among the rest; each keeps its place on the picture.
+    ranked.sort_by_cached_key(|entry| {
+        (!rankings.iter().any(|one| one.fastest == entry.outcome.condition), entry.rank())
+    });
+    ranked.truncate(MATTER - LATEST);
+    ranked.sort_by_cached_key(Entry::rank);
+    ranked.extend(latest);
+    let mut picture = of_these(entries, ranked, &rankings);
+    picture.left_out = Some(format!("The best and the latest {MATTER} of {} conditions.", entries.len()));
+    Some(picture)
+}
+
+fn of_these(entries: &[Entry<'_>], drawn: Vec<Entry<'_>>, rankings: &[Ranking]) -> Picture {
     let parts = varying(entries);
     let scale = scale(&drawn);
     let by = group_part(&drawn, &parts);
@@ -32,7 +60,7 @@ pub(crate) fn picture(entries: &[Entry<'_>]) -> Picture {
         axis: Axis::new(scale, "latency", words::time),
         groups: groups(&drawn, by)
             .into_iter()
-            .map(|(heading, group)| range(heading, &group, &parts, by, scale, &rankings))
+            .map(|(heading, group)| range(heading, &group, &parts, by, scale, rankings))
             .collect(),
         rules: rule(&drawn, scale).into_iter().collect(),
     };
@@ -43,7 +71,7 @@ pub(crate) fn picture(entries: &[Entry<'_>]) -> Picture {
     Picture {
         kind: Chart::Density,
         title: title(entries),
-        about: about(&rankings),
+        about: about(rankings),
         left_out: left_out(entries.len() - drawn.len()),
         panels: vec![Panel {
             heading: String::new(),
@@ -73,8 +101,8 @@ fn about(rankings: &[Ranking]) -> String {
          together with 95 %."
     };
     format!(
-        "The higher a ridge, the more wake-ups were that late; each has its own scale and is smoothed a little. Bar: median. Diamond: 99th \
-         percentile. The line ends at the worst. The best comes first.{beside}"
+        "The height of a ridge shows how many wake-ups were that late; each ridge has its own scale and is slightly smoothed. Bar: median. Diamond: \
+         99th percentile. The line ends at the maximum. The best comes first.{beside}"
     )
 }
 

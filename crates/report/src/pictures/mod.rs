@@ -1,5 +1,6 @@
 //! What is drawn of a result. One file per picture.
 
+mod causes;
 mod data;
 mod density;
 mod forest;
@@ -51,6 +52,8 @@ pub enum Chart {
     Staircase,
     /// How late by pair of CPUs.
     Pairs,
+    /// Who took the time of the slowest wake-ups of each condition.
+    Causes,
     /// The usual wake-up, part by part.
     Usual,
     /// The worst wake-ups, whole.
@@ -59,7 +62,7 @@ pub enum Chart {
 
 impl Chart {
     /// Every picture, in the page's order.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Nodes,
         Self::Density,
         Self::Forest,
@@ -69,6 +72,7 @@ impl Chart {
         Self::Sleeps,
         Self::Staircase,
         Self::Pairs,
+        Self::Causes,
         Self::Usual,
         Self::Worst,
         Self::Osadl,
@@ -87,6 +91,7 @@ impl Chart {
             Self::Sleeps => "sleeps",
             Self::Staircase => "staircase",
             Self::Pairs => "pairs",
+            Self::Causes => "causes",
             Self::Usual => "usual",
             Self::Worst => "worst",
         }
@@ -142,6 +147,18 @@ pub(crate) struct Source<'a> {
     pub(crate) fleets: &'a [Fleet<'a>],
 }
 
+/// The ridges of those that matter where there are too many to look at; `None` where all are few.
+pub(crate) fn ridges_that_matter(source: Source<'_>) -> Option<Picture> {
+    let measured: Vec<Entry<'_>> =
+        source.entries.iter().copied().filter(|entry| !entry.outcome.latency().is_empty()).collect();
+    density::those_that_matter(&measured)
+}
+
+/// The small picture of the first screen: the best and the worst.
+pub(crate) fn glance(entries: &[Entry<'_>]) -> Drawing {
+    overview::glance(entries)
+}
+
 /// The picture of this kind; `None` where there is nothing to draw.
 pub(crate) fn picture(kind: Chart, source: Source<'_>) -> Option<Picture> {
     let measured: Vec<Entry<'_>> =
@@ -160,6 +177,7 @@ pub(crate) fn picture(kind: Chart, source: Source<'_>) -> Option<Picture> {
         Chart::Sleeps => sleeps::picture(&measured),
         Chart::Staircase => staircase::picture(&measured),
         Chart::Pairs => pairs::picture(&measured),
+        Chart::Causes => causes::picture(&measured),
         Chart::Usual => why::usual(&measured),
         Chart::Worst => why::worst(&measured),
     }
@@ -182,7 +200,7 @@ pub(crate) fn first(entries: &[Entry<'_>]) -> Chart {
 /// Whether the page has it among its pictures: one says what another does, where the other has room for all.
 pub(crate) fn is_among_the_pictures(kind: Chart, entries: &[Entry<'_>]) -> bool {
     match kind {
-        Chart::Density | Chart::Forest | Chart::Nodes | Chart::Osadl => false,
+        Chart::Density | Chart::Forest | Chart::Nodes | Chart::Causes | Chart::Osadl => false,
         Chart::Overview => entries.len() > density::ROWS,
         _ => true,
     }

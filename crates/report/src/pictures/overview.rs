@@ -35,6 +35,14 @@ pub(crate) fn picture(entries: &[Entry<'_>]) -> Option<Picture> {
     })
 }
 
+/// A row for each of a few, without words.
+pub(super) fn glance(entries: &[Entry<'_>]) -> Drawing {
+    let parts = varying(entries);
+    let of = |entry: &Entry<'_>| if parts.is_empty() { String::new() } else { name(entry, &parts) };
+    let rows = entries.iter().filter_map(|entry| row(entry, of(entry))).collect();
+    Drawing::Rows(Rows { axis: Axis::new(scale(entries), "latency", words::time), rows })
+}
+
 /// From where to where the ranked number goes.
 fn title(entries: &[Entry<'_>]) -> String {
     let ranks = || entries.iter().filter_map(|entry| entry.rank());

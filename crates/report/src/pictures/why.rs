@@ -27,7 +27,7 @@ const GROUPS: [(Hue, &str); 7] = [
     (Hue::Rest, "undetermined, unexplained"),
 ];
 
-const fn hue(kind: Cause) -> Hue {
+pub(super) const fn hue(kind: Cause) -> Hue {
     match kind {
         Cause::Kernel | Cause::Migration => Hue::Series(0),
         Cause::Thread => Hue::Series(1),
@@ -37,6 +37,13 @@ const fn hue(kind: Cause) -> Hue {
         Cause::IdleExit | Cause::Hypervisor => Hue::Series(5),
         Cause::Others | Cause::Undetermined | Cause::Unexplained => Hue::Rest,
     }
+}
+
+/// What the colours of these causes mean.
+pub(super) fn legend_of(kinds: impl Iterator<Item = Cause>) -> Vec<Named> {
+    let hues: Vec<Hue> = kinds.map(hue).collect();
+    let named = |(hue, text): &(Hue, &str)| Named { hue: *hue, text: (*text).to_owned(), marks: Marks::Bars };
+    GROUPS.iter().filter(|(hue, _)| hues.contains(hue)).map(named).collect()
 }
 
 /// What a part is charged to as a rule; of the two that are charged by who had the CPU, to the kernel.
@@ -52,7 +59,7 @@ const fn usual_hue(part: Stretch) -> Hue {
 }
 
 /// The conditions that were traced, the worst first, each with its reasons.
-fn traced<'a>(entries: &[Entry<'a>]) -> Vec<(Entry<'a>, Why)> {
+pub(super) fn traced<'a>(entries: &[Entry<'a>]) -> Vec<(Entry<'a>, Why)> {
     let mut all: Vec<_> =
         entries.iter().filter_map(|entry| Some((*entry, entry.outcome.why_late(None)?))).collect();
     all.sort_by_key(|(_, why)| std::cmp::Reverse(why.worst.first().map(|one| one.latency)));
@@ -180,16 +187,13 @@ fn title(worst: &Explained, several: bool, condition: &str) -> String {
 fn lanes(heading: &str, why: &Why) -> Panel {
     let drawn: Vec<&Explained> = why.worst.iter().take(WORST).collect();
     let most = drawn.iter().map(|one| one.latency.as_nanos().max(1).unsigned_abs()).max().unwrap_or(1);
-    let is_there =
-        |hue: Hue| drawn.iter().flat_map(|one| &one.parts).any(|part| self::hue(part.cause.kind) == hue);
-    let named = |(hue, text): &(Hue, &str)| Named { hue: *hue, text: (*text).to_owned(), marks: Marks::Bars };
     Panel {
         heading: heading.to_owned(),
         drawing: Drawing::Lanes(Lanes {
             axis: axis(most),
             lanes: drawn.iter().map(|one| lane(one)).collect(),
         }),
-        legend: GROUPS.iter().filter(|(hue, _)| is_there(*hue)).map(named).collect(),
+        legend: legend_of(drawn.iter().flat_map(|one| &one.parts).map(|part| part.cause.kind)),
         data: table_of(why),
     }
 }

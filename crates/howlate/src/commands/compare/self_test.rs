@@ -1,4 +1,4 @@
-//! `howlate compare --self-test`: a condition against itself.
+//! `howlate compare --with-itself`: a condition against itself.
 
 use clap::Parser;
 use howlate_analyse::compare::{Track, false_alarms};
@@ -40,7 +40,7 @@ pub(crate) fn run(asked: &Compare) -> Result<Status, Error> {
         rounds: choices.rounds.unwrap_or_default(),
         false_alarms: &alarms,
     };
-    let is_json = asked.format == ComparisonFormat::Json;
+    let is_json = asked.printed() == ComparisonFormat::Json;
     let text =
         if is_json { render::self_test_json(&test)? } else { render::self_test(&test, terminal::width()) };
     terminal::print_or_json(&text, is_json)?;

@@ -112,6 +112,10 @@ fn prints(command: GuestCommand, printed: Printed, is_json: bool) -> Result<Task
 fn with_limits(mut command: GuestCommand, measuring: Measuring, reasons: Reasons) -> Result<Task, Error> {
     refuse(&measuring.output)?;
     command.arguments.push("--quiet".to_owned());
+    if !reasons.why {
+        // What a guest has for tracing is only packed where it was asked for.
+        command.arguments.push("--tracer=none".to_owned());
+    }
     Ok(Task::Measure(command, measuring.run.fail_above, reasons))
 }
 
