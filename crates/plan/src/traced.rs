@@ -37,19 +37,19 @@ const PART: u32 = 10;
 const LEAST: Span = Span::from_secs(10);
 
 impl Plan {
-    /// Adds what a run of ten seconds or more traces without being asked, so that its result can name who made it late: beside one of
-    /// ten turns of each condition, drawn by the seed, one that is like it and is to be traced. Where a condition has fewer
-    /// turns, the traced one is as much shorter. What the numbers are of is left as it is. Returns the number from
-    /// which on rounds are traced, as [`add_traced`](Self::add_traced) does; `None` where nothing is added.
+    /// Adds what a run of ten seconds or more traces without being asked, so that its result can name who made it late:
+    /// after one of ten turns of each condition, drawn by the seed, one that is like it and is to be traced. It comes after, so
+    /// that whoever ends a run early has numbers. Where a condition has fewer turns, the traced one is as much shorter.
+    /// What the numbers are of is left as it is. Returns the number from which on rounds are traced, as
+    /// [`add_traced`](Self::add_traced) does; `None` where nothing is added.
     pub fn add_traced_part(&mut self, seed: u64) -> Option<u32> {
         if self.estimate() < LEAST {
             return None;
         }
         let rounds =
             self.turns.iter().flat_map(|turn| &turn.tasks).map(|task| task.round + 1).max().unwrap_or(0);
-        let mut random = fastrand::Rng::with_seed(seed);
         // Every tenth, from a different one on in each run; all conditions take their turns in the same rounds.
-        let first = random.u32(..rounds.clamp(1, PART));
+        let first = fastrand::Rng::with_seed(seed).u32(..rounds.clamp(1, PART));
         let is_drawn = |turn: &Turn| {
             turn.tasks.first().is_some_and(|task| task.round % PART == first)
                 && cannot_be_traced(turn).is_none()
@@ -64,7 +64,7 @@ impl Plan {
             }
             any = true;
             let traced = shortened(as_traced(&turn, rounds), of_ten, PART);
-            self.turns.extend(if random.bool() { [traced, turn] } else { [turn, traced] });
+            self.turns.extend([turn, traced]);
         }
         any.then_some(rounds)
     }
@@ -194,6 +194,7 @@ mod tests {
             let untraced: Vec<&Turn> =
                 plan.turns.iter().filter(|turn| turn.tasks[0].round < rounds).collect();
             assert_eq!(untraced, plain.turns.iter().collect::<Vec<_>>(), "{rounds}");
+            assert!(plan.turns[0].tasks[0].round < rounds, "numbers come first");
             for condition in [0, 2] {
                 let (numbers, traced) = time_of(&plan, rounds, condition);
                 let share = traced.as_nanos() as f64 / numbers.as_nanos() as f64;

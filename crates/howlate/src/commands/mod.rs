@@ -52,7 +52,11 @@ fn measure_and_print(
     (reasons, by): (Reasons, Option<Rows>),
 ) -> Result<Status, Error> {
     exported::check(&args.output)?;
-    let traced = reasons.add_to_run(&mut plan, seed)?;
+    // What stops a run is to be one of its numbers.
+    let traced = match args.run.stop_above {
+        Some(_) => reasons.add_to(&mut plan, seed)?,
+        None => reasons.add_to_run(&mut plan, seed)?,
+    };
     let kept = HistoryEntry::begin(command, args.output.out.as_deref(), args.no_save);
     let place = kept.path();
     let request = Request {

@@ -83,6 +83,15 @@ fn the_answer_is_about_p99_or_what_was_limited_and_names_the_condition() {
     }
 }
 
+/// `--json` is short for the format, here and of `why`.
+#[test]
+fn json_is_short_for_the_format() {
+    let long = compared(&[&POLICIES, &["--format", "json"]]);
+    assert_eq!(stdout(&compared(&[&POLICIES, &["--json"]])), stdout(&long));
+    let why = compared(&[&["why", "why.jsonl", "--json"]]);
+    assert_eq!(stdout(&why), stdout(&compared(&[&["show", "why.jsonl", "--json"]])));
+}
+
 /// One column goes up and the difference of the stretches down: the text says which was tested.
 #[test]
 fn columns_that_contradict_the_difference_are_explained() {

@@ -244,3 +244,27 @@ fn where_machines_have_nothing_in_common_nothing_stands_before_the_date() {
     let page = stdout(&run(&["report", path, "-o", "-"]));
     assert!(!page.contains("<p class=\"quiet\"> ·") && !page.contains("<p class=\"quiet\">·"));
 }
+
+/// `show -o` merges, and shows what it made; `merge --json` tells programs what is in it.
+#[test]
+fn what_is_shown_can_be_saved_as_one_recording() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let recordings = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/recordings/v1/");
+    let [before, after] = ["idle-before.jsonl", "idle-after.jsonl"].map(|name| format!("{recordings}{name}"));
+    let (shown, merged) = (path("shown.jsonl"), path("merged.jsonl"));
+    let show = run(&["show", &before, &after, "-o", &shown, "--json"]);
+    assert_eq!(show.status.code(), Some(0), "{}", stderr(&show));
+    let merge = run(&["merge", &before, &after, "-o", &merged, "--json"]);
+    let told: serde_json::Value = serde_json::from_slice(&merge.stdout).unwrap();
+    assert_eq!((&told["recordings"], &told["command"]), (&2.into(), &"merge".into()), "{told}");
+    let wakeups: u64 = told["wakeups"].as_u64().unwrap();
+    let counts = |text: &[u8]| -> u64 {
+        let result: serde_json::Value = serde_json::from_slice(text).unwrap();
+        result["results"].as_array().unwrap().iter().map(|one| one["count"].as_u64().unwrap()).sum()
+    };
+    assert_eq!(counts(&show.stdout), wakeups);
+    assert_eq!(counts(&run(&["show", &merged, "--json"]).stdout), wakeups);
+    let again = run(&["show", &before, &after, "-o", &shown]);
+    assert!(stderr(&again).contains("already exists"), "{}", stderr(&again));
+}
