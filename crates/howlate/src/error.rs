@@ -351,8 +351,7 @@ fn load_hint(error: &StartError) -> Option<String> {
 }
 
 /// What other programs write that is read.
-const READ_OF_OTHERS: &str =
-    "of other programs, files of cyclictest, jitterdebugger, rtla, oslat, stress-ng, OSADL and HdrHistogram are read";
+const READ_OF_OTHERS: &str = "of other programs, files of cyclictest, jitterdebugger, rtla, oslat, stress-ng, OSADL and HdrHistogram are read";
 
 fn read_hint(error: &ReadError) -> String {
     match error {

@@ -74,7 +74,7 @@ fn counts(
     Ok(linear)
 }
 
-/// `    032 (us):	 43 54 (including overflows)`
+/// `    032 (us):     43 54 (including overflows)`
 struct BucketRow {
     nanos: u64,
     counts: Vec<u64>,

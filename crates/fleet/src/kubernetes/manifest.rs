@@ -43,7 +43,10 @@ pub(super) fn name(fleet: &Fleet, attempt: u32) -> String {
 /// The plan, and the Job or DaemonSet in which these nodes measure it.
 pub(super) fn manifest(fleet: &Fleet, pods: &Pods, plan: &str, name: &str, nodes: &[usize]) -> Value {
     let labels = labels(fleet, name);
-    let metadata = json!({"name": name, "labels": labels});
+    let mut metadata = json!({"name": name, "labels": labels});
+    if let Some(namespace) = &pods.placement.namespace {
+        metadata["namespace"] = json!(namespace);
+    }
     let plan = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {PLAN: plan}});
     let pod = json!({"metadata": {"labels": labels}, "spec": pod(fleet, pods, name, nodes)});
     let owner = match pods.every_node {
@@ -226,7 +229,7 @@ mod tests {
     #[test]
     fn pods_are_put_where_they_are_asked_to_be() {
         let placement = Placement {
-            namespace: None,
+            namespace: Some("lab".to_owned()),
             node_selector: [("pool".to_owned(), "rt".to_owned())].into(),
             tolerations: vec!["dedicated=rt:NoSchedule".parse().unwrap(), "other".parse().unwrap()],
             pull_secrets: vec!["registry".to_owned()],
@@ -237,6 +240,10 @@ mod tests {
         for every_node in [false, true] {
             let pod =
                 placed(every_node, &[], placement.clone())["items"][1]["spec"]["template"]["spec"].clone();
+            let whole = placed(every_node, &[], placement.clone());
+            assert!(
+                whole["items"].as_array().unwrap().iter().all(|one| one["metadata"]["namespace"] == "lab")
+            );
             assert_eq!(pod["nodeSelector"], json!({"pool": "rt"}));
             assert_eq!(
                 pod["tolerations"],

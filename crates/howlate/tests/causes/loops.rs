@@ -134,6 +134,26 @@ fn the_published_crate_marks_the_same_loops() {
     assert!(result["rhythm"]["turns"]["long"].as_u64().unwrap() >= 10, "{result}");
 }
 
+/// Programs of others are built with older compilers; what this one is promised for is what it says.
+#[test]
+fn the_published_crate_builds_with_the_oldest_rust_it_names() {
+    let version = env!("CARGO_PKG_RUST_VERSION");
+    let rustup = |words: &[&str]| {
+        let mut command = Command::new("rustup");
+        // Those of the cargo that runs this test.
+        ["CARGO", "RUSTC", "RUSTUP_TOOLCHAIN"].iter().for_each(|name| drop(command.env_remove(name)));
+        command.args(["run", version, "cargo"]).args(words).output()
+    };
+    if !rustup(&["--version"]).is_ok_and(|output| output.status.success()) {
+        return skip(&format!("Rust {version} is not installed: rustup toolchain install {version}"));
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (target, manifest) = (folder.path().to_str().unwrap(), format!("{HEADER}/Cargo.toml"));
+    let words = ["check", "--quiet", "--offline", "--manifest-path", &manifest, "--target-dir", target];
+    let checked = rustup(&words).unwrap();
+    assert!(checked.status.success(), "{}", stderr(&checked));
+}
+
 /// Python with the class.
 fn python(words: &[&str]) -> Vec<String> {
     let module = format!("PYTHONPATH={HEADER}/../python");

@@ -154,7 +154,9 @@ assert families['howlate_run_trustworthy'].samples[0].value == 1
 #[test]
 fn prometheus_client_shows_served_metrics_among_its_own() {
     use std::io::BufRead as _;
-    let Some(mut python) = packages::python("prometheus-client", &["prometheus-client==0.23.1"]) else { return };
+    let Some(mut python) = packages::python("prometheus-client", &["prometheus-client==0.23.1"]) else {
+        return;
+    };
     let mut server = howlate(&["serve", "--listen", "127.0.0.1:0", "cyclic.jsonl"]);
     let mut server = server.current_dir(recordings()).stdout(std::process::Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
