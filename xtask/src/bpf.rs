@@ -24,6 +24,7 @@ pub const OBJECTS: [Object; 2] = [
             "record.h",
             "wakeups/interrupts.h",
             "wakeups/lives.h",
+            "wakeups/loops.h",
             "wakeups/ring.h",
             "wakeups/sleeps.h",
             "wakeups/state.h",

@@ -31,3 +31,4 @@ pub mod thread;
 pub mod ticks;
 pub mod uring;
 pub mod usage;
+pub mod wait_calls;

@@ -16,6 +16,7 @@ mod condition;
 mod cpu_set;
 mod distribution;
 mod engine;
+mod event_loop;
 mod exchange;
 mod finding;
 mod finding_id;
@@ -85,6 +86,9 @@ pub use distribution::{Distribution, HIGHEST_TRACKED, MOST_COUNTED};
 pub use engine::{
     AfterEach, Bounds, Ended, Engine, EngineError, Noted, OnAbove, ProcessState, Progress, Sink, Start,
     WaitClock,
+};
+pub use event_loop::{
+    EventLoopBlock, Iteration, LONG_IN_KEPT, LONG_KEPT, LongIn, LongIteration, LoopWait, Spent,
 };
 pub use exchange::{Between, Irregular, Placement, ReceiverCpu};
 pub use finding::{Cost, Evidence, Finding, Remedy, Verdict};

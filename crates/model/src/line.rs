@@ -102,6 +102,8 @@ impl Line {
                 change(Condition(&mut watched.condition));
                 change(Time(&mut watched.from));
                 change(Time(&mut watched.until));
+                let event_loop = watched.event_loop.iter_mut();
+                event_loop.flat_map(|of| &mut of.longest).for_each(|one| change(Time(&mut one.at)));
             }
             Self::Finished(finished) => {
                 change(Condition(&mut finished.condition));

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Distribution, Latency, MonotonicTime, Span, Who};
+use crate::{Distribution, EventLoopBlock, Latency, MonotonicTime, Span, Who};
 
 /// Who woke a thread, and how often.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -109,6 +109,9 @@ pub struct WatchedBlock {
     /// What it got of CPUs; absent where each of its wake-ups was seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_queue: Option<RunQueueBlock>,
+    /// The iterations of its event loop; absent where it has none, or none was seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub event_loop: Option<EventLoopBlock>,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands it so")]
@@ -155,6 +158,9 @@ impl WatchedBlock {
         }
         if let Some(run_queue) = &later.run_queue {
             self.run_queue.get_or_insert_default().merge(run_queue);
+        }
+        if let Some(event_loop) = &later.event_loop {
+            self.event_loop.get_or_insert_default().merge(event_loop);
         }
         later.woken_by.iter().for_each(|one| self.count(&one.by, one.count));
         later.handed_on.iter().for_each(|one| self.handed_on(&one.through, one.count));

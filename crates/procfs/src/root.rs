@@ -89,6 +89,15 @@ impl Root {
         Ok(File::open(self.admit(path)?)?)
     }
 
+    /// A file that is mapped into a process, as that process sees its path.
+    ///
+    /// # Errors
+    ///
+    /// When it is not there, or not ours to read.
+    pub fn mapped_file(&self, process: u32, path: &str) -> Result<File, Unreadable> {
+        self.open(&format!("/proc/{process}/root{path}"))
+    }
+
     /// The names in a directory, numbers in numeric order; empty where there is none.
     ///
     /// The directory itself is not remembered: what is read in it will be.

@@ -103,5 +103,5 @@ pub use tune::{
     tune_announcement, tune_json, tune_listing, tune_listing_json, tune_restored, tune_restored_json,
     tune_schema, tune_text,
 };
-pub use watch::watched_live;
+pub use watch::{watched_beside, watched_live};
 pub use why::why;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What user space gets of one sleep of one thread, and of its life; `crates/trace/src/bpf/record.rs` and `life.rs` read it, and
- * tell the two apart by their length.
+/* What user space gets of one sleep of one thread, of its life, and of one iteration of its event loop;
+ * `crates/trace/src/bpf/{record,life,iteration}.rs` read it, and tell the three apart by their length.
  * Times: CLOCK_MONOTONIC, nanoseconds; 0: not seen. */
 #pragma once
 
@@ -82,4 +82,19 @@ struct life {
 	__u32 policy, priority;
 	__s32 nice;
 	char comm[16];
+};
+
+#define FRAMES 28 /* so that an iteration is shorter than a sleep */
+
+/* From the return of a call in which an event loop waits until the thread comes back to it. What it was neither blocked nor
+ * ready for, it ran. */
+struct iteration {
+	__u64 from, until;
+	__u64 blocked, ready; /* asleep; ready, and waiting for a CPU */
+	__u64 longest; /* the longest of its sleeps, */
+	__u32 longest_in; /* and the call that it was in; ~0: none */
+	__u32 tid, kind;
+	__u32 on; /* the call's argument: of epoll, the file */
+	__u32 frames, looked; /* frames of the program's stack that follow; whether it was looked */
+	__u64 frame[FRAMES]; /* the innermost first */
 };

@@ -33,7 +33,7 @@ pub use missing::{TracerMissing, open_as_asked};
 pub use tier::Tier;
 pub use waits::{WaitChoice, WaitReader, WaitSource, read_waits};
 
-use howlate_model::{AfterEach, Life, Span, TracedSleep, TracerRefusal};
+use howlate_model::{AfterEach, Iteration, Life, Span, TracedSleep, TracerRefusal};
 
 /// What follows wake-ups of this process, and of others that are named.
 pub trait Tracer {
@@ -65,6 +65,21 @@ pub trait Tracer {
     /// Looks from the next start on when idle CPUs take the interrupts of others as well, where that can be seen: for threads
     /// that are woken by threads on other CPUs.
     fn with_calls(&mut self, _wanted: bool) {}
+
+    /// Watches from the next start on the event loops of watched threads as well, and looks where a thread is in its program when
+    /// an iteration is longer than `above`; `false`: this one does not see them.
+    ///
+    /// # Errors
+    ///
+    /// When the kernel refuses it.
+    fn with_loops(&mut self, _above: Span) -> Result<bool, TracerRefusal> {
+        Ok(false)
+    }
+
+    /// Hands on the iterations of event loops, as [`read`](Self::read) last found them, each thread's in their order.
+    fn iterations(&mut self) -> Vec<Iteration> {
+        Vec::new()
+    }
 
     /// Hands on which watched threads have begun, got another name and ended, as [`read`](Self::read) last found it, in their
     /// order; `None`: this one does not see it.

@@ -4,6 +4,7 @@
 //! memory, in which it may leave the turns of loops that its author has marked.
 
 mod error;
+mod functions;
 pub mod fuzzing;
 mod identity;
 mod in_force;
@@ -14,6 +15,7 @@ mod subject;
 mod threads;
 
 pub use error::{ProgramFailed, WatchError};
+pub use functions::Functions;
 pub use identity::{Identities, Identity};
 pub use in_force::in_force;
 pub use loops::{Loops, Marked, ticks_are_the_clock};

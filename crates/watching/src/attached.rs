@@ -16,6 +16,8 @@ pub struct Request<'a> {
     pub tracer: Choice,
     /// Whether processes that it starts are watched as well.
     pub follow: bool,
+    /// An iteration of an event loop that is longer is one in which it did not come back.
+    pub loop_above: Span,
     /// Names of the threads that are meant; all if there are none.
     pub threads: &'a [String],
     /// When it ends by itself, after its beginning.
@@ -42,6 +44,7 @@ pub struct Attached {
     /// Where no tracer sees what wakes threads.
     pub(crate) accounts: Option<Accounts>,
     pub(crate) loops: Option<Loops>,
+    pub(crate) loop_above: Span,
     pub(crate) threads: Threads,
     pub(crate) followed: Followed,
     pub(crate) caveats: Vec<Caveat>,
@@ -62,13 +65,13 @@ impl Attached {
         let mut threads = Threads::new(Root::live(), subject.pid(), asked.follow);
         let mut followed = Followed::new(asked.threads, kernel);
         match &mut tracer {
-            Some(tracer) => attach(tracer.as_mut(), asked.follow, &mut threads, &mut followed)?,
+            Some(tracer) => attach(tracer.as_mut(), asked, &mut threads, &mut followed)?,
             None => drop(threads.look()),
         }
         accounts.iter_mut().for_each(|accounts| accounts.begin(&threads.all()));
         let held = subject.is_held().then(|| subject.pid());
-        let (loops, duration) = (subject.take_loops(), asked.duration);
-        Ok(Self { tracer, untraced, accounts, loops, threads, followed, caveats, duration, held })
+        let (loops, duration, loop_above) = (subject.take_loops(), asked.duration, asked.loop_above);
+        Ok(Self { tracer, untraced, accounts, loops, loop_above, threads, followed, caveats, duration, held })
     }
 
     /// What is seen of it.
@@ -84,15 +87,16 @@ impl Attached {
 /// Follows all threads that there are.
 fn attach(
     tracer: &mut dyn Tracer,
-    with_children: bool,
+    asked: &Request<'_>,
     threads: &mut Threads,
     followed: &mut Followed,
 ) -> Result<(), TracerMissing> {
     let tier = tracer.tier();
     let refused = |refusal| TracerMissing { tier, refusal };
-    if with_children {
+    if asked.follow {
         tracer.with_children().map_err(refused)?;
     }
+    tracer.with_loops(asked.loop_above).map_err(refused)?;
     tracer.start().map_err(refused)?;
     for thread in threads.look().come {
         follow(tracer, &thread).map_err(refused)?;

@@ -5,13 +5,19 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use howlate_analyse::watch::{Awakening, Chains, CompletedTurn, ThreadSummary, Turns};
 use howlate_linux::clock;
 use howlate_model::{
-    Activation, Condition, Happened, InForce, Life, Line, LoopTurn, MonotonicTime, Started, TracedSleep, Work,
+    Activation, Condition, Happened, InForce, Iteration, Life, Line, LoopTurn, MonotonicTime, Span, Started,
+    TracedSleep, Work,
 };
 use howlate_procfs::Schedstat;
 use howlate_watch::{Identities, Identity, Marked, ThreadStart, Threads, WatchedThread, in_force};
 
+use crate::event_loops::{EventLoops, Seen};
+
 /// What a thread is called that had ended before anybody asked for its name.
 const GONE: &str = "(ended)";
+
+/// An event loop belongs to the first of these that its thread has.
+const WITH_EVENT_LOOPS: [Activation; 3] = [Activation::Timer, Activation::HandedOn, Activation::Event];
 
 /// The threads of a watched program.
 pub(crate) struct Followed {
@@ -27,6 +33,7 @@ pub(crate) struct Followed {
     names: Vec<String>,
     /// Loops that the program has marked, by their number.
     loops: BTreeMap<usize, Loop>,
+    event_loops: EventLoops,
 }
 
 /// A loop that the program has marked: the thread that turns it, and its place among the threads.
@@ -49,6 +56,7 @@ impl Followed {
             threads: Vec::new(),
             names: Vec::new(),
             loops: BTreeMap::new(),
+            event_loops: EventLoops::default(),
         }
     }
 
@@ -130,6 +138,18 @@ impl Followed {
     ) -> Vec<Line> {
         let identity = self.identities.identify(tid, || name_of(tid, known));
         let Some(identity) = identity else { return Vec::new() };
+        self.enter_as(identity, tid, activation, known, entry)
+    }
+
+    /// The same of a thread whose identity is known.
+    fn enter_as(
+        &mut self,
+        identity: Identity,
+        tid: u32,
+        activation: Activation,
+        known: &Threads,
+        entry: impl FnOnce(&mut ThreadSummary),
+    ) -> Vec<Line> {
         let is_joined = identity.is_joined;
         let (place, lines) = match self.places.get(&(identity.clone(), activation)) {
             Some(place) => (*place, Vec::new()),
@@ -168,6 +188,37 @@ impl Followed {
         let mut turns = Turns::new(of.period, traced);
         turns.turned(turn);
         self.loops.insert(number, Loop { tid: of.tid, place, turns });
+        lines
+    }
+
+    /// Takes an iteration of an event loop, and looks at once what it was doing, and whose it was: that may change soon.
+    pub(crate) fn iterated(&mut self, one: Iteration, known: &mut Threads) {
+        let identity = self.identities.identify(one.tid, || name_of(one.tid, known));
+        let Some(identity) = identity else { return };
+        let process = known.process_of(one.tid);
+        self.event_loops.saw(one, identity, process);
+    }
+
+    /// Enters iterations of threads whose wake-ups are known, and whatever there is at the end; those `above` are long. Returns
+    /// the lines that a condition begins with, where it is a new one: that of a thread that never slept.
+    pub(crate) fn settle_iterations(
+        &mut self,
+        above: Span,
+        now: MonotonicTime,
+        known: &mut Threads,
+    ) -> Vec<Line> {
+        let mut lines = Vec::new();
+        for one in self.event_loops.take() {
+            let has = |of: &&Activation| self.places.contains_key(&(one.identity.clone(), **of));
+            let awake = WITH_EVENT_LOOPS.iter().find(has).copied();
+            let Some(of) = self.event_loops.belongs_to(&one, awake, now) else {
+                self.event_loops.put_back(one);
+                continue;
+            };
+            let Seen { iteration, identity, function, shared_by } = one;
+            let entry = |thread: &mut ThreadSummary| thread.iterated(&iteration, above, function, shared_by);
+            lines.extend(self.enter_as(identity, iteration.tid, of, known, entry));
+        }
         lines
     }
 

@@ -8,6 +8,7 @@ mod accounts;
 mod attached;
 mod background_priority;
 mod error;
+mod event_loops;
 mod followed;
 mod traced;
 mod watching;

@@ -7,8 +7,8 @@ use howlate_analyse::Analysis;
 use howlate_analyse::watch::ThreadSummary;
 use howlate_linux::clock;
 use howlate_model::{
-    Caveat, Finished, Happened, HowEnded, Life, Line, MonotonicTime, NO_TRACER, Span, TracedSleep as Sleep,
-    block_length,
+    Caveat, Finished, Happened, HowEnded, Iteration, Life, Line, MonotonicTime, NO_TRACER, Span,
+    TracedSleep as Sleep, block_length,
 };
 use howlate_session::Recorder;
 use howlate_trace::Tracer;
@@ -52,6 +52,7 @@ pub struct Watching {
     /// Where no tracer sees what wakes threads.
     accounts: Option<Accounts>,
     loops: Option<Loops>,
+    loop_above: Span,
     threads: Threads,
     followed: Followed,
     recorder: Recorder<Analysis>,
@@ -77,8 +78,18 @@ pub struct Watching {
 impl Watching {
     /// Begins to watch. A program that was started for it does not run yet. What is to be said of the machine is `refused`.
     pub fn begin(attached: Attached, mut recorder: Recorder<Analysis>, refused: &[Caveat]) -> Self {
-        let Attached { tracer, untraced, accounts, loops, threads, followed, caveats, duration, held } =
-            attached;
+        let Attached {
+            tracer,
+            untraced,
+            accounts,
+            loops,
+            loop_above,
+            threads,
+            followed,
+            caveats,
+            duration,
+            held,
+        } = attached;
         caveats.into_iter().chain(refused.iter().cloned()).for_each(|one| recorder.caveat(one));
         let now = clock::now();
         Self {
@@ -86,6 +97,7 @@ impl Watching {
             untraced,
             accounts,
             loops,
+            loop_above,
             threads,
             followed,
             recorder,
@@ -184,8 +196,10 @@ impl Watching {
             (*own_since, *held) = (life.at, None);
         }
         seen.retain(|one| one.waking >= *own_since);
+        let mut iterations = tracer.iterations();
+        iterations.retain(|one| one.from >= *own_since);
         match is_traced {
-            true => in_order(seen, lives.clone().unwrap_or_default(), followed, threads)
+            true => in_order(seen, iterations, lives.clone().unwrap_or_default(), followed, threads)
                 .iter()
                 .for_each(|line| recorder.keep(line)),
             false => {
@@ -212,7 +226,9 @@ impl Watching {
     fn settle(&mut self, now: MonotonicTime, is_end: bool) {
         self.followed.settle(now, is_end);
         let until = if is_end { now.plus(LONG_PAST) } else { now };
-        let lines = self.followed.settle_sleeps(until, &mut self.threads);
+        let mut lines = self.followed.settle_sleeps(until, &mut self.threads);
+        // An event loop belongs to what woke its thread.
+        lines.extend(self.followed.settle_iterations(self.loop_above, until, &mut self.threads));
         lines.iter().for_each(|line| self.recorder.keep(line));
     }
 
@@ -294,22 +310,27 @@ pub struct Ended {
     pub nothing: Option<NotWatched>,
 }
 
-/// Takes sleeps and what became of threads in their order, so that each sleep is of who the thread was then; returns the lines
+/// Takes sleeps, iterations and what became of threads in their order, so that each is of who the thread was then; returns the lines
 /// that conditions begin with which are new.
 fn in_order(
     sleeps: Vec<Sleep>,
+    iterations: Vec<Iteration>,
     lives: Vec<Life>,
     followed: &mut Followed,
     threads: &mut Threads,
 ) -> Vec<Line> {
     let sleeps = sleeps.into_iter().map(|one| (one.waking, SeenThread::Slept(Box::new(one))));
-    let mut all: Vec<(MonotonicTime, SeenThread)> =
-        sleeps.chain(lives.into_iter().map(|life| (life.at, SeenThread::Lived(life)))).collect();
+    let iterations = iterations.into_iter().map(|one| (one.until, SeenThread::Iterated(one)));
+    let mut all: Vec<(MonotonicTime, SeenThread)> = sleeps
+        .chain(iterations)
+        .chain(lives.into_iter().map(|life| (life.at, SeenThread::Lived(life))))
+        .collect();
     all.sort_by_key(|(at, _)| *at);
     let mut lines = Vec::new();
     for (at, seen) in all {
         match seen {
             SeenThread::Slept(one) => followed.saw(*one, threads),
+            SeenThread::Iterated(one) => followed.iterated(one, threads),
             SeenThread::Lived(life) => {
                 let has_ended = life.happened == Happened::Ended;
                 followed.lived(life, threads);
@@ -326,5 +347,6 @@ fn in_order(
 /// What a tracer saw of a thread.
 enum SeenThread {
     Slept(Box<Sleep>),
+    Iterated(Iteration),
     Lived(Life),
 }

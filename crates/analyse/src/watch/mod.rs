@@ -13,7 +13,7 @@ mod turns;
 mod wakeup_chains;
 
 pub use observed_wakeup::Awakening;
-pub use rhythm::{Rhythm, RhythmNumbers, RunQueueNumbers, TurnsNumbers};
+pub use rhythm::{EventLoopNumbers, Rhythm, RhythmNumbers, RunQueueNumbers, TurnsNumbers};
 pub use thread::ThreadSummary;
 pub use turns::{CompletedTurn, Turns};
 pub use wakeup_chains::Chains;

@@ -1,6 +1,9 @@
 //! The rhythm of a watched thread, as a recording tells it.
 
-use howlate_model::{Distribution, HandedOn, Span, TurnsBlock, WatchedBlock, Woken};
+use howlate_model::{
+    Distribution, EventLoopBlock, HandedOn, LongIn, LongIteration, LoopWait, Span, Spent, TurnsBlock,
+    WatchedBlock, Woken,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -44,6 +47,39 @@ pub struct RhythmNumbers {
     /// What it got of CPUs; absent where each of its wake-ups was seen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run_queue: Option<RunQueueNumbers>,
+    /// The iterations of its event loop; absent where it has none, or none was seen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub event_loop: Option<EventLoopNumbers>,
+}
+
+/// The iterations of an event loop, each from the return of the call in which it waits for events until it calls it again, as
+/// they are published. Names are added to, never changed.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct EventLoopNumbers {
+    /// The call in which it waits.
+    pub wait: LoopWait,
+    /// Iterations.
+    pub iterations: u64,
+    /// How long the loop did not come back, of each iteration.
+    pub iteration_ns: Option<Summary>,
+    /// What the thread did within all of them.
+    pub spent: Spent,
+    /// Iterations that are longer than this count as long.
+    #[serde(rename = "above_ns")]
+    pub above: Span,
+    /// How many were.
+    pub long: u64,
+    /// What the thread did within those.
+    pub long_spent: Spent,
+    /// The functions that it was in when those were long already, the most frequent first.
+    pub functions: Vec<LongIn>,
+    /// The calls that it slept in for most of those.
+    pub blocked_in: Vec<LongIn>,
+    /// The longest ones.
+    pub longest: Vec<LongIteration>,
+    /// Threads that wait on the same events, this one with them; absent where it is alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shared_by: Option<u64>,
 }
 
 /// What a thread got of CPUs, as it is published. Names are added to, never changed.
@@ -143,6 +179,11 @@ impl Rhythm {
         })
     }
 
+    /// The iterations of its event loop; `None` where it has none, or none was seen.
+    pub const fn event_loop(&self) -> Option<&EventLoopBlock> {
+        self.all.event_loop.as_ref()
+    }
+
     /// All of it, as it is published.
     pub fn numbers(&self) -> RhythmNumbers {
         RhythmNumbers {
@@ -156,6 +197,7 @@ impl Rhythm {
             handed_on: self.all.handed_on.clone(),
             turns: self.turns().map(turns),
             run_queue: self.run_queue(),
+            event_loop: self.event_loop().map(event_loop),
         }
     }
 }
@@ -163,6 +205,22 @@ impl Rhythm {
 fn turns(all: &TurnsBlock) -> TurnsNumbers {
     let (period, work_ns) = (all.period, Summary::from_distribution(&all.work));
     TurnsNumbers { period, work_ns, long: all.long, inferred: all.inferred }
+}
+
+fn event_loop(all: &EventLoopBlock) -> EventLoopNumbers {
+    EventLoopNumbers {
+        wait: all.wait,
+        iterations: all.iterations.count(),
+        iteration_ns: Summary::from_distribution(&all.iterations),
+        spent: all.spent,
+        above: all.above,
+        long: all.long,
+        long_spent: all.long_spent,
+        functions: all.functions.clone(),
+        blocked_in: all.blocked_in.clone(),
+        longest: all.longest.clone(),
+        shared_by: all.shared_by,
+    }
 }
 
 fn nanos(all: &Distribution, quantile: f64) -> Option<u64> {

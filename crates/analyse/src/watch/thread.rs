@@ -3,7 +3,8 @@
 use std::mem::{replace, take};
 
 use howlate_model::{
-    Block, Latency, Ledger, Line, MonotonicTime, RunQueueBlock, Span, TurnsBlock, WatchedBlock, WhyBlock,
+    Block, EventLoopBlock, Iteration, Latency, Ledger, Line, MonotonicTime, RunQueueBlock, Span, TurnsBlock,
+    WatchedBlock, WhyBlock,
 };
 
 use super::grid::Grid;
@@ -23,6 +24,8 @@ pub struct ThreadSummary {
     pub worst: Latency,
     /// Time that it waited for CPUs so far; `None` where its wake-ups are seen.
     pub waited: Option<Span>,
+    /// Iterations of its event loop so far, those that were long, and the longest.
+    pub iterations: (u64, u64, Span),
 }
 
 impl ThreadSummary {
@@ -37,6 +40,7 @@ impl ThreadSummary {
             count: 0,
             worst: Latency::from_nanos(0),
             waited: None,
+            iterations: (0, 0, Span::ZERO),
         }
     }
 
@@ -87,6 +91,17 @@ impl ThreadSummary {
             step.into_iter().for_each(|step| self.rhythm.steps.record(length(step)));
             self.missed(Some(one.missed));
         }
+    }
+
+    /// Takes the next iteration of its event loop. One that is longer than `above` is long; `function` is where it was then.
+    /// So many threads wait on the same events.
+    pub fn iterated(&mut self, one: &Iteration, above: Span, function: Option<String>, shared_by: u64) {
+        let of = self.rhythm.event_loop.get_or_insert_with(|| EventLoopBlock::above(above));
+        of.add(one, function);
+        of.shared_by = Some(shared_by).filter(|threads| *threads > 1).max(of.shared_by);
+        let (all, long, longest) = self.iterations;
+        let is_long = u64::from(one.length() > above);
+        self.iterations = (all + 1, long + is_long, longest.max(one.length()));
     }
 
     /// It slept, ran again `at` that time, and was preempted so often before the next sleep; nobody saw what woke it.
@@ -145,7 +160,7 @@ impl ThreadSummary {
         let next = WatchedBlock { condition, from: now, until: now, turns, ..WatchedBlock::default() };
         let rhythm = WatchedBlock { until: now, ..replace(&mut self.rhythm, next) };
         if self.ledger.is_empty() {
-            let is_known = rhythm.run_queue.is_some() || rhythm.has_turned();
+            let is_known = rhythm.run_queue.is_some() || rhythm.has_turned() || rhythm.event_loop.is_some();
             return is_known.then(|| Line::Watched(Box::new(rhythm))).into_iter().collect();
         }
         let why = WhyBlock {
@@ -282,6 +297,33 @@ mod tests {
         let [Line::Watched(block)] = lines.as_slice() else { panic!("{lines:?}") };
         assert_eq!(block.turns.as_ref().map(|turns| (turns.work.count(), turns.long)), Some((20, 0)));
         assert_eq!(thread.reasons(at(40_000), "bpf"), vec![]);
+    }
+
+    #[test]
+    fn iterations_of_an_event_loop_are_told_though_it_never_slept() {
+        let mut thread = ThreadSummary::new(0, at(0));
+        for number in 0..40i64 {
+            let length = if number % 10 == 9 { 30 } else { 1 };
+            let one = Iteration {
+                tid: 7,
+                wait: howlate_model::LoopWait::Epoll,
+                file: Some(3),
+                from: at(number * 1_000),
+                until: at(number * 1_000 + length),
+                blocked: Span::from_nanos(0),
+                ready: Span::from_nanos(0),
+                longest_sleep: None,
+                stack: Vec::new(),
+            };
+            thread.iterated(&one, Span::from_nanos(10), Some("handler".to_owned()), 1);
+        }
+        assert_eq!(thread.iterations, (40, 4, Span::from_nanos(30)));
+        let lines = thread.reasons(at(50_000), "bpf");
+        let [Line::Watched(block)] = lines.as_slice() else { panic!("{lines:?}") };
+        let found = block.event_loop.as_ref().unwrap();
+        assert_eq!((found.iterations.count(), found.long, found.shared_by), (40, 4, None));
+        assert_eq!(found.functions[0].count, 4);
+        assert_eq!(thread.reasons(at(60_000), "bpf"), vec![]);
     }
 
     #[test]

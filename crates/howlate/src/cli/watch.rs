@@ -10,6 +10,9 @@ use howlate_trace::Choice;
 
 use super::{Identity, Printing, completion_values, file_name};
 
+/// What people notice of an event loop's delay begins about there.
+const LOOP_ABOVE: Span = Span::from_millis(10);
+
 /// How late the threads of your own program run, and why
 ///
 /// The program need not know anything about howlate.
@@ -43,6 +46,9 @@ pub(crate) struct Watch {
     /// Which wake-ups count as late; those above the 99th percentile if left out
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub(crate) late_above: Option<Span>,
+    /// An event loop that stays away from its poll for longer counts as not having come back
+    #[arg(long, value_name = "LENGTH", default_value_t = LOOP_ABOVE, hide_short_help = true, allow_hyphen_values = true)]
+    pub(crate) loop_above: Span,
     /// End with status 1 when a thread exceeds this, such as 'max>1ms' or 'p99.9>200us'
     #[arg(long, value_name = "LIMIT")]
     pub(crate) fail_above: Vec<Limit>,
@@ -65,7 +71,8 @@ impl Watch {
     /// A running process, watched without a word; nothing is saved.
     pub(crate) fn parse(process: &str) -> Self {
         let printing = Printing { quiet: true, ..Printing::default() };
-        Self { words: vec![process.into()], no_save: true, printing, ..Self::default() }
+        let (words, loop_above) = (vec![process.into()], LOOP_ABOVE);
+        Self { words, loop_above, no_save: true, printing, ..Self::default() }
     }
 
     /// A running process; `None` where a program is to be started. One word is a process, unless it is a path.

@@ -5,11 +5,13 @@ mod display;
 use std::path::Path;
 
 use howlate_analyse::Analysis;
+use howlate_model::Span;
+use howlate_render::legible;
 use howlate_session::{Environment, Recorder, header};
 use howlate_watch::Subject;
 use howlate_watching::{Attached, Ended, Request, Seen, Watching};
 
-use self::display::Threads;
+use self::display::{Beside, Threads};
 use super::{print_result, say_kept};
 use crate::cli::{Output, Watch};
 use crate::environment;
@@ -46,6 +48,7 @@ pub(super) fn begin(
     let request = Request {
         tracer: asked.tracer,
         follow: asked.follow,
+        loop_above: asked.loop_above,
         threads: &asked.thread,
         duration: asked.duration,
     };
@@ -57,9 +60,18 @@ pub(super) fn begin(
     if !asked.printing.quiet {
         what_is_left(attached.seen()).into_iter().for_each(tell);
     }
-    let is_shown = subject.leaves_the_terminal_alone() && !asked.printing.quiet && is_watched();
-    let display = is_shown.then(Threads::display);
+    let display = (!asked.printing.quiet && is_watched()).then(|| {
+        tell(&what_is_watched(subject, asked.duration));
+        if subject.leaves_the_terminal_alone() { Threads::display() } else { Beside::display() }
+    });
     Ok(Watching::begin(attached, recorder, &environment.refused).shown_on(display))
+}
+
+/// `Watching python3 (pid 4711) until it ends; Ctrl-C ends watching.`
+fn what_is_watched(subject: &Subject, duration: Option<Span>) -> String {
+    let until = duration.map_or_else(|| "until it ends".to_owned(), |duration| format!("for {duration}"));
+    let name = legible(subject.name());
+    format!("Watching {name} (pid {}) {until}; Ctrl-C ends it earlier.\n", subject.pid())
 }
 
 /// What is measured where no tracer sees what wakes threads.

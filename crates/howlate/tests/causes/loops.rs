@@ -94,7 +94,7 @@ fn reads_the_same(out: &str, document: &Value) {
     let shown = json(&["show", out, "--format", "json"], 0);
     assert_eq!(shown["results"], document["results"], "a recording says the same");
     let text = stdout(&run(&["show", out])).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains("its turn's time") && text.contains("longer than its period of"), "{text}");
+    assert!(text.contains("due time") && text.contains("longer than its period of"), "{text}");
     assert!(stdout(&run(&["why", out])).contains("its own long work"));
     let page = format!("{out}.html");
     let report = run(&["report", out, "--output", &page]);

@@ -1,8 +1,11 @@
 //! Tables of programs that were watched.
 
+mod event_loops;
 mod run_queue;
+mod sentence;
 
 use std::cmp::Reverse;
+use std::collections::HashMap;
 
 use howlate_analyse::cause::{Why, WhyCause};
 use howlate_analyse::watch::{Rhythm, ThreadSummary};
@@ -18,7 +21,6 @@ use crate::prose::wrapped;
 use crate::result_columns::{MAX, MEDIAN, P99, RowNumbers};
 use crate::style::{DIM, HEADING, paint};
 use crate::table::Columns;
-use crate::why::most;
 
 /// Threads that have a row.
 const MOST_SHOWN: usize = 40;
@@ -40,35 +42,28 @@ pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
         0 => String::new(),
         some => format!("  {some} more threads were less late; `--json` has all.\n"),
     };
+    let event_loops = event_loops::rows(outcomes, width);
+    let of_event_loops = event_loops::sentences(outcomes);
+    let outcomes: Vec<&Outcome> = outcomes.iter().copied().filter(has_run).collect();
+    let outcomes = outcomes.as_slice();
     let [loops, wakers] = [loops(outcomes, width), wakers(outcomes, width)];
     let rows = activations(outcomes, late).text(width);
     let few = too_few(outcomes.iter().map(|one| one.latency()), &[P99]);
     let few = few.map_or_else(String::new, |text| format!("{}\n", paint(DIM, wrapped(&text, width, 0))));
-    let meaning = latest(outcomes, late).map_or_else(String::new, |text| {
-        format!("{}\n  {}\n\n", paint(HEADING, "What this means"), wrapped(&text, width, 2))
-    });
-    format!("Threads of a program · µs\n\n{rows}{more}{few}\n{loops}{wakers}{unseen}{meaning}")
+    let meaning = meaning(sentence::latest(outcomes, late).into_iter().chain(of_event_loops), width);
+    format!("Threads of a program · µs\n\n{rows}{more}{few}\n{event_loops}{loops}{wakers}{unseen}{meaning}")
 }
 
-/// How late the latest thread is, and why, in a sentence or two; `None` where none had enough wake-ups for a 99th percentile.
-fn latest(outcomes: &[&Outcome], late: Option<Span>) -> Option<String> {
-    let p99 = |one: &Outcome| percentile(one.latency(), 0.99);
-    let latest = outcomes.iter().filter(|one| p99(one).is_some()).max_by_key(|one| p99(one))?;
-    let (p50, p99) = (latest.latency().median()?, p99(latest)?);
-    let of = if outcomes.len() > 1 { "The latest thread is " } else { "" };
-    let causes = latest.why_late(late).and_then(|why| most(&why));
-    let causes = causes.map_or_else(String::new, |causes| format!(" Main causes of the slowest: {causes}."));
-    Some(format!(
-        "{of}{} (delay after {}): usually {p50} late, 1 in 100 later than {p99}.{causes}",
-        name(latest),
-        late_from(latest)
-    ))
+/// What the numbers mean, a sentence or two each; empty where there is nothing to be said.
+fn meaning(sentences: impl Iterator<Item = String>, width: usize) -> String {
+    let lines: String = sentences.map(|text| format!("  {}\n", wrapped(&text, width, 2))).collect();
+    if lines.is_empty() { lines } else { format!("{}\n{lines}\n", paint(HEADING, "What this means")) }
 }
 
 /// A row for each thread and kind of activation: what woke it, how often, how late, and mostly by what.
 fn activations(outcomes: &[&Outcome], late: Option<Span>) -> Columns {
     let mut table = Columns::without_columns(2);
-    table.column("thread", cells(outcomes, name));
+    table.column("thread", subjects(outcomes));
     table.column("delay after", cells(outcomes, |one| late_from(one).to_owned()));
     table.column("period", cells(outcomes, |one| span(one.rhythm.as_deref().and_then(Rhythm::period))));
     table.column("jitter", cells(outcomes, |one| span(one.rhythm.as_deref().and_then(Rhythm::jitter))));
@@ -86,20 +81,61 @@ fn activations(outcomes: &[&Outcome], late: Option<Span>) -> Columns {
     table
 }
 
+/// Not only an event loop whose thread never slept.
+fn has_run(outcome: &&Outcome) -> bool {
+    outcome.count() > 0 || event_loops::of(outcome).is_none()
+}
+
 /// Nobody saw what woke it.
 fn is_unseen(outcome: &&Outcome) -> bool {
     matches!(outcome.condition.work, Work::Watch { mechanism: Activation::Unseen })
 }
 
-/// The threads that are shown, by name, and how many are not: those that were late least.
+/// The threads that are shown, and how many are not: those that were late least. The busiest thread comes first, with all that
+/// made it run; one that woke once or twice is not above one that did a thousand times.
 fn shown(mut shown: Vec<&Outcome>) -> (Vec<&Outcome>, usize) {
     let all = shown.len();
-    shown.sort_by_key(|one| Reverse(one.latency().max()));
+    shown.sort_by_key(|one| Reverse((percentile(one.latency(), 0.99), one.latency().max())));
     shown.truncate(MOST_SHOWN);
+    let mut wakeups: HashMap<Subject, u64> = HashMap::new();
+    for one in &shown {
+        *wakeups.entry(subject(one)).or_default() += one.count();
+    }
     let setting = |one: &Outcome| one.condition.tuned.as_ref().map(ToString::to_string);
-    shown.sort_by_key(|one| (&one.condition.name, one.condition.thread, late_from(one), setting(one)));
+    shown.sort_by_cached_key(|one| {
+        let subject = subject(one);
+        (Reverse(wakeups[&subject]), subject, late_from(one), name(one), setting(one))
+    });
     let left_out = all - shown.len();
     (shown, left_out)
+}
+
+/// What rows of one thread have in common, also where one of them is a loop with a name of its own.
+type Subject = (Option<u32>, Option<String>, u32);
+
+fn subject(outcome: &Outcome) -> Subject {
+    match tid_of(outcome) {
+        Some(tid) => (Some(tid), None, 0),
+        None => (None, outcome.condition.name.clone(), outcome.condition.thread),
+    }
+}
+
+/// The thread's id, where it is of one thread alone.
+fn tid_of(outcome: &Outcome) -> Option<u32> {
+    let is_one = outcome.rhythm.as_deref().and_then(Rhythm::threads).is_none_or(|threads| threads == 1);
+    outcome.in_force.as_ref().map(|in_force| in_force.tid).filter(|tid| is_one && *tid != 0)
+}
+
+/// The names of threads, each with its id where it comes first.
+fn subjects(outcomes: &[&Outcome]) -> Vec<String> {
+    let is_first = |number: usize, one: &Outcome| {
+        outcomes.iter().position(|other| subject(other) == subject(one)).is_none_or(|first| first == number)
+    };
+    let cell = |(number, one): (usize, &&Outcome)| match tid_of(one).filter(|_| is_first(number, one)) {
+        Some(tid) => format!("{} [{tid}]", name(one)),
+        None => name(one),
+    };
+    outcomes.iter().enumerate().map(cell).collect()
 }
 
 fn cells(outcomes: &[&Outcome], of: impl Fn(&Outcome) -> String) -> Vec<String> {
@@ -136,10 +172,10 @@ fn name(outcome: &Outcome) -> String {
 
 const fn late_from(outcome: &Outcome) -> &'static str {
     match outcome.condition.work {
-        Work::Watch { mechanism: Activation::Timer } => "its timer's time",
-        Work::Watch { mechanism: Activation::Event } => "being woken",
-        Work::Watch { mechanism: Activation::HandedOn } => "its waker's timer",
-        Work::Watch { mechanism: Activation::Loop } => "its turn's time",
+        Work::Watch { mechanism: Activation::Timer } => "timer",
+        Work::Watch { mechanism: Activation::Event } => "wake-up",
+        Work::Watch { mechanism: Activation::HandedOn } => "waker's timer",
+        Work::Watch { mechanism: Activation::Loop } => "due time",
         Work::Watch { mechanism: Activation::Unseen } => "not known",
         _ => "",
     }
@@ -234,11 +270,35 @@ fn who(who: &Who) -> String {
     }
 }
 
+/// The thread that did most while it is being watched, in one line beside the output of its program:
+/// `howlate: 10 s · python3: 2 000 wake-ups, the worst 213 µs late`.
+pub fn watched_beside(since: Span, threads: &[(&str, &ThreadSummary)]) -> String {
+    let seconds = since.as_secs_f64();
+    let Some((name, thread)) = threads.iter().max_by_key(|(_, thread)| thread.count + thread.iterations.0)
+    else {
+        return format!("howlate: {seconds:.0} s · no thread has woken yet");
+    };
+    let (name, times) = (legible(name), count(thread.count));
+    let what = match thread.waited {
+        None => format!("{times} wake-ups, the worst {} late", thread.worst),
+        Some(waited) => format!("{times} switch-ins, waited {waited} for a CPU"),
+    };
+    let event_loop = match thread.iterations {
+        (0, ..) => String::new(),
+        (_, _, longest) => format!(", event loop away for up to {longest}"),
+    };
+    format!("howlate: {seconds:.0} s · {name}: {what}{event_loop}")
+}
+
 /// A thread while it is being watched, in one line.
 pub fn watched_live(name: &str, thread: &ThreadSummary) -> String {
     let (name, times) = (legible(name), count(thread.count));
+    let event_loop = match thread.iterations {
+        (0, ..) => String::new(),
+        (_, _, longest) => format!("   event loop away for up to {longest}"),
+    };
     match thread.waited {
-        None => format!("  {name:<16} {times:>12} wake-ups   worst {}", thread.worst),
+        None => format!("  {name:<16} {times:>12} wake-ups   worst {}{event_loop}", thread.worst),
         Some(waited) => format!("  {name:<16} {times:>12} switch-ins   waited {waited} for a CPU"),
     }
 }

@@ -20,6 +20,21 @@ struct {
 	u32 children;
 } control SEC(".data.control") = { { ~0u, ~0u, ~0u, ~0u }, 0 };
 
+#define WAIT_CALLS 8
+
+/* A call in which event loops wait: its number, and where in the registers the argument is that tells whether it does: any of
+ * these bits, if there are some. */
+struct wait_call {
+	u32 number, kind, rank, argument;
+	u64 mask;
+};
+
+/* User space knows the numbers of its machine, and which iterations are long. */
+struct {
+	u64 above;
+	struct wait_call call[WAIT_CALLS];
+} loops SEC(".data.loops") = { ~0ull };
+
 /* What user space reads besides the records. */
 struct {
 	u64 lost; /* records that did not fit */
@@ -68,6 +83,16 @@ struct {
 
 enum stage { ASLEEP, WOKEN, RUNS, NEVER_LEFT, OVER };
 
+/* An event loop: the iteration that it is in, if `from` is not 0, and what it does since when. */
+struct loop {
+	u64 since;
+	u32 progress, rank;
+	u32 in; /* the call that the thread is in */
+	u32 waits, slept; /* in the call in which it waits for events; slept in another one */
+	u32 pad;
+	struct iteration iteration;
+};
+
 struct thread {
 	u64 head; /* of the CPU's ring at the switch */
 	u64 pulled; /* when another CPU took it from the one that it waited for; 0: none did */
@@ -81,6 +106,7 @@ struct thread {
 	u32 woken_on, in_interrupt;
 	u32 slept_on; /* that CPU, from 1 */
 	struct record record;
+	struct loop loop;
 };
 
 struct {

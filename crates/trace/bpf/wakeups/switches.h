@@ -2,6 +2,7 @@
 /* A watched thread gets its CPU, loses it, or goes to sleep. */
 #pragma once
 
+#include "loops.h"
 #include "ring.h"
 #include "sleeps.h"
 #include "throttling.h"
@@ -124,12 +125,17 @@ int BPF_PROG(switches, _Bool preempt, struct task_struct *prev, struct task_stru
 		struct thread *s = known(next);
 		if (s && s->stage != ASLEEP)
 			switched_in(c, s, now ?: (now = bpf_ktime_get_ns()));
+		if (s && s->loop.iteration.from)
+			turns_to(&s->loop, LOOP_RUNS, now ?: (now = bpf_ktime_get_ns()));
 	}
 	if (watched(prev)) {
 		struct thread *s = known(prev);
 		if (!s || s->stage == OVER)
 			return 0;
 		now = now ?: bpf_ktime_get_ns();
+		if (s->loop.iteration.from)
+			turns_to(&s->loop, preempt || !state ? LOOP_READY : LOOP_BLOCKED, now);
+		s->loop.slept |= !preempt && state;
 		if (preempt || !state) {
 			if (s->stage != ASLEEP)
 				lost_cpu(c, s, prev, now);

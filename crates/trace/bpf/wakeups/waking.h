@@ -2,6 +2,7 @@
 /* A watched thread is woken: by whom, by which timer, and for which CPU. */
 #pragma once
 
+#include "loops.h"
 #include "sleeps.h"
 #include "throttling.h"
 
@@ -79,6 +80,8 @@ int BPF_PROG(waking, struct task_struct *p)
 	struct record *r = &s->record;
 	/* A timer wakes whom it is for as soon as it is served; beside dispatch, reading the clock is most of the cost. */
 	u64 now = c->timer ? c->served : bpf_ktime_get_ns();
+	if (s->loop.progress == LOOP_BLOCKED)
+		turns_to(&s->loop, LOOP_READY, now);
 	u32 off = s->lost, left = s->stage == ASLEEP || off;
 	if (off == 2)
 		stops_waiting(s);

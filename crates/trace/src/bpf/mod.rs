@@ -2,6 +2,7 @@
 //!
 //! Nothing of it outlives the process: programs and maps go with their file descriptors.
 
+mod iteration;
 mod life;
 mod record;
 
@@ -12,7 +13,7 @@ use aya::programs::Iter;
 use aya::programs::tp_btf::BtfTracePointLinkId;
 use aya::{Btf, Ebpf, EbpfLoader};
 use howlate_linux::clock;
-use howlate_model::{Life, Span, TracedSleep, TracerGap, TracerRefusal};
+use howlate_model::{Iteration, Life, Span, TracedSleep, TracerGap, TracerRefusal};
 use howlate_procfs::Root;
 
 use crate::gaps::Without::AllBut;
@@ -23,13 +24,14 @@ use crate::namespace::{has_the_kernels_ids, process_of};
 use crate::quota::Quotas;
 use crate::steal::Steal;
 use crate::{Tier, Tracer};
+use iteration::LOOPS;
 
 /// Processes that can be watched at once: `WATCHED` of the kernel's side.
 const WATCHED: usize = 4;
 /// No process has this id.
 const NOBODY: u32 = u32::MAX;
 
-const PROGRAMS: [Program; 20] = [
+const PROGRAMS: [Program; 23] = [
     helpful("tick_begins", "local_timer_entry", TIMER_INTERRUPTS),
     helpful("tick_ends", "local_timer_exit", TIMER_INTERRUPTS),
     helpful("timer_served", "hrtimer_expire_entry", AllBut(TracerGap::Timers)),
@@ -48,6 +50,9 @@ const PROGRAMS: [Program; 20] = [
     helpful("ends", "sched_process_exit", AllBut(TracerGap::Lives)),
     helpful(CALLS[0], "call_function_single_entry", Without::All),
     helpful(CALLS[1], "reschedule_entry", Without::All),
+    helpful(LOOPS[0], "sys_enter", Without::All),
+    helpful(LOOPS[1], "sys_exit", Without::All),
+    helpful(LOOPS[2], "hrtimer_expire_entry", Without::All),
     helpful("page_fault", "page_fault_user", AllBut(TracerGap::PageFaults)),
     helpful("signalled", "signal_generate", AllBut(TracerGap::Signals)),
 ];
@@ -74,6 +79,9 @@ pub(crate) struct Bpf {
     children: bool,
     lives: Vec<Life>,
     calls: bool,
+    /// Whether event loops are watched, and what was seen of them.
+    loops: bool,
+    iterations: Vec<Iteration>,
     /// Records lost, as last read.
     lost: u64,
     interrupts: Interrupts,
@@ -111,6 +119,8 @@ impl Bpf {
             children: false,
             lives: Vec::new(),
             calls: false,
+            loops: false,
+            iterations: Vec::new(),
             lost: 0,
             interrupts: Interrupts::default(),
             quotas: Quotas::new(Root::live()),
@@ -156,7 +166,9 @@ impl Tracer for Bpf {
         self.quotas = Quotas::new(Root::live());
         self.steal.look(clock::now());
         watch(&mut self.kernel, &self.watched, self.children)?;
-        for &name in self.programs.iter().filter(|name| self.calls || !CALLS.contains(name)) {
+        let (calls, loops) = (self.calls, self.loops);
+        let is_wanted = |name: &&&str| (calls || !CALLS.contains(name)) && (loops || !LOOPS.contains(name));
+        for &name in self.programs.iter().filter(is_wanted) {
             let program = program(&mut self.kernel, name)?;
             let link = program.attach().map_err(|error| refusal("attach its programs", &error))?;
             self.attached.push((name, link));
@@ -180,6 +192,18 @@ impl Tracer for Bpf {
         self.calls = wanted;
     }
 
+    fn with_loops(&mut self, above: Span) -> Result<bool, TracerRefusal> {
+        self.loops = LOOPS[..2].iter().all(|name| self.programs.contains(name));
+        if self.loops {
+            iteration::tell(&mut self.kernel, above)?;
+        }
+        Ok(self.loops)
+    }
+
+    fn iterations(&mut self) -> Vec<Iteration> {
+        std::mem::take(&mut self.iterations)
+    }
+
     fn lives(&mut self) -> Option<Vec<Life>> {
         (!self.gaps.has(TracerGap::Lives)).then(|| std::mem::take(&mut self.lives))
     }
@@ -201,10 +225,14 @@ impl Tracer for Bpf {
         let mut all = Vec::new();
         // Who does not ask for them has no use for them.
         self.lives.clear();
+        self.iterations.clear();
         while let Some(bytes) = self.records.next() {
-            match life::parse(&bytes) {
-                Some(life) => self.lives.push(life),
-                None => all.extend(record::parse(&bytes, &mut self.interrupts)),
+            if let Some(life) = life::parse(&bytes) {
+                self.lives.push(life);
+            } else if let Some(iteration) = iteration::parse(&bytes) {
+                self.iterations.push(iteration);
+            } else {
+                all.extend(record::parse(&bytes, &mut self.interrupts));
             }
         }
         // After the records: a quota is counted before whom it kept runs on.

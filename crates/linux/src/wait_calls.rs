@@ -1,0 +1,103 @@
+//! The calls in which event loops wait, and the names of those in which others sleep, by their numbers on this processor.
+
+use howlate_model::LoopWait;
+
+/// A call in which event loops wait for events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WaitCall {
+    /// Its number.
+    pub number: u32,
+    /// What it waits by.
+    pub wait: LoopWait,
+    /// Whoever uses one of a higher rank calls those of lower ranks within its iterations.
+    pub rank: u32,
+    /// Where the argument is that tells whether it waits for events: bytes into the kernel's registers of the program, whose
+    /// layout is part of the interface to programs (`struct pt_regs` of `<asm/ptrace.h>`).
+    pub argument: u32,
+    /// It does if any of these bits is set there; always, if there are none.
+    pub mask: u64,
+}
+
+/// Where the first four arguments are.
+#[cfg(target_arch = "x86_64")]
+const ARGUMENTS: [u32; 4] = [112, 104, 96, 56];
+#[cfg(not(target_arch = "x86_64"))]
+const ARGUMENTS: [u32; 4] = [0, 8, 16, 24];
+
+/// `IORING_ENTER_GETEVENTS` of `<linux/io_uring.h>`: without it, work is only handed to the kernel.
+const GET_EVENTS: u64 = 1;
+
+/// All calls in which event loops wait. Without files, `poll(2)` and `select(2)` only sleep.
+pub fn wait_calls() -> Vec<WaitCall> {
+    use LoopWait::{Epoll, IoUring, Poll, Select};
+    let call = |number: i64, wait, rank, argument: usize, mask| {
+        let argument = ARGUMENTS[argument];
+        u32::try_from(number).ok().map(|number| WaitCall { number, wait, rank, argument, mask })
+    };
+    let mut all = vec![
+        call(libc::SYS_epoll_pwait, Epoll, 2, 0, 0),
+        call(libc::SYS_epoll_pwait2, Epoll, 2, 0, 0),
+        call(libc::SYS_io_uring_enter, IoUring, 2, 3, GET_EVENTS),
+        call(libc::SYS_ppoll, Poll, 1, 1, u64::MAX),
+        call(libc::SYS_pselect6, Select, 1, 0, u64::MAX),
+    ];
+    #[cfg(target_arch = "x86_64")]
+    all.extend([
+        call(libc::SYS_epoll_wait, Epoll, 2, 0, 0),
+        call(libc::SYS_poll, Poll, 1, 1, u64::MAX),
+        call(libc::SYS_select, Select, 1, 0, u64::MAX),
+    ]);
+    all.into_iter().flatten().collect()
+}
+
+/// The name of a call in which programs sleep.
+pub fn call_name(number: u32) -> Option<&'static str> {
+    let named = CALLS.iter().find(|(known, _)| i64::from(number) == *known);
+    #[cfg(target_arch = "x86_64")]
+    let named = named.or_else(|| OLDER_CALLS.iter().find(|(known, _)| i64::from(number) == *known));
+    named.map(|(_, name)| *name)
+}
+
+/// One row per name, with its number on this processor.
+macro_rules! numbered {
+    ($($name:ident: $number:ident),* $(,)?) => { &[$((libc::$number, stringify!($name))),*] };
+}
+
+#[rustfmt::skip]
+const CALLS: &[(i64, &str)] = numbered!(
+    clock_nanosleep: SYS_clock_nanosleep, nanosleep: SYS_nanosleep, futex: SYS_futex, read: SYS_read, write: SYS_write,
+    pread64: SYS_pread64, pwrite64: SYS_pwrite64, readv: SYS_readv, writev: SYS_writev, fsync: SYS_fsync,
+    fdatasync: SYS_fdatasync, openat: SYS_openat, close: SYS_close, connect: SYS_connect, accept: SYS_accept,
+    accept4: SYS_accept4, recvfrom: SYS_recvfrom, recvmsg: SYS_recvmsg, sendto: SYS_sendto, sendmsg: SYS_sendmsg,
+    wait4: SYS_wait4, waitid: SYS_waitid, flock: SYS_flock, fcntl: SYS_fcntl, ioctl: SYS_ioctl, mmap: SYS_mmap,
+    munmap: SYS_munmap, madvise: SYS_madvise, unlinkat: SYS_unlinkat, getdents64: SYS_getdents64, clone: SYS_clone,
+    execve: SYS_execve, ppoll: SYS_ppoll, pselect6: SYS_pselect6, sendfile: SYS_sendfile, splice: SYS_splice,
+    membarrier: SYS_membarrier, ftruncate: SYS_ftruncate, fallocate: SYS_fallocate, mprotect: SYS_mprotect,
+    io_uring_enter: SYS_io_uring_enter, epoll_pwait: SYS_epoll_pwait, sched_yield: SYS_sched_yield,
+);
+
+/// Those that newer processors do without.
+#[cfg(target_arch = "x86_64")]
+#[rustfmt::skip]
+const OLDER_CALLS: &[(i64, &str)] = numbered!(
+    open: SYS_open, poll: SYS_poll, select: SYS_select, stat: SYS_stat, unlink: SYS_unlink, rename: SYS_rename,
+    vfork: SYS_vfork, pause: SYS_pause, epoll_wait: SYS_epoll_wait,
+);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_call_has_a_number_of_its_own_and_a_name() {
+        let calls = wait_calls();
+        let mut numbers: Vec<u32> = calls.iter().map(|call| call.number).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        assert_eq!(numbers.len(), calls.len());
+        let epoll = calls.iter().filter(|call| call.wait == LoopWait::Epoll);
+        assert!(epoll.clone().count() >= 2 && epoll.clone().all(|call| call.mask == 0 && call.rank == 2));
+        let sleep = u32::try_from(libc::SYS_clock_nanosleep).unwrap();
+        assert_eq!((call_name(sleep), call_name(u32::MAX)), (Some("clock_nanosleep"), None));
+    }
+}

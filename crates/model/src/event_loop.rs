@@ -1,0 +1,276 @@
+//! Event loops of watched programs: how long a thread stays away from the call in which it waits for events.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Distribution, Latency, MonotonicTime, Span};
+
+/// The call in which an event loop waits for events.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LoopWait {
+    /// `epoll_wait(2)`, `epoll_pwait(2)`, `epoll_pwait2(2)`.
+    #[default]
+    Epoll,
+    /// `poll(2)`, `ppoll(2)`.
+    Poll,
+    /// `select(2)`, `pselect(2)`.
+    Select,
+    /// `io_uring_enter(2)`, where it waits.
+    IoUring,
+}
+
+impl LoopWait {
+    /// The name used in recordings.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Epoll => "epoll",
+            Self::Poll => "poll",
+            Self::Select => "select",
+            Self::IoUring => "io_uring",
+        }
+    }
+}
+
+impl fmt::Display for LoopWait {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// One iteration as a tracer saw it: from the return of the call in which the loop waits until the thread calls it again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Iteration {
+    /// The thread.
+    pub tid: u32,
+    /// The call.
+    pub wait: LoopWait,
+    /// Of epoll, the file that it waits on: threads that have one in common serve the same events.
+    pub file: Option<u32>,
+    /// When the call returned.
+    pub from: MonotonicTime,
+    /// When the thread came back to it.
+    pub until: MonotonicTime,
+    /// Asleep meanwhile, in other calls or page faults.
+    pub blocked: Span,
+    /// Ready to run, and waiting for a CPU.
+    pub ready: Span,
+    /// The longest of its sleeps, and the call that it was in, if it is known.
+    pub longest_sleep: Option<(Span, Option<String>)>,
+    /// Where it was in its program when it was long already: addresses, the innermost first. Empty where nobody looked.
+    pub stack: Vec<u64>,
+}
+
+impl Iteration {
+    /// How long the loop did not come back.
+    pub fn length(&self) -> Span {
+        self.until.since(self.from)
+    }
+
+    /// What it did meanwhile.
+    pub fn spent(&self) -> Spent {
+        let Self { blocked, ready, .. } = *self;
+        Spent { running: self.length().minus(blocked).minus(ready), blocked, ready }
+    }
+}
+
+/// What a thread did within iterations; together their length, to the nanosecond.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Spent {
+    /// It had a CPU: for itself, or for interrupts that came upon it.
+    #[serde(rename = "running_ns")]
+    pub running: Span,
+    /// It slept in another call than the one in which its loop waits.
+    #[serde(rename = "blocked_ns")]
+    pub blocked: Span,
+    /// It was ready, and waited for a CPU.
+    #[serde(rename = "waiting_for_cpu_ns")]
+    pub ready: Span,
+}
+
+impl Spent {
+    fn add(&mut self, other: Self) {
+        self.running = self.running.plus(other.running);
+        self.blocked = self.blocked.plus(other.blocked);
+        self.ready = self.ready.plus(other.ready);
+    }
+
+    /// All of it.
+    pub fn total(&self) -> Span {
+        self.running.plus(self.blocked).plus(self.ready)
+    }
+}
+
+/// One of the longest iterations.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LongIteration {
+    /// When it began.
+    #[serde(rename = "at_ns")]
+    pub at: MonotonicTime,
+    /// What it did.
+    #[serde(flatten)]
+    pub spent: Spent,
+    /// The call that it slept longest in; absent where it did not sleep, or not in a call that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocked_in: Option<String>,
+    /// The function that it was in when it was long already; absent where nobody looked, or it has no name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub function: Option<String>,
+}
+
+/// What long iterations have in common, and how many.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LongIn {
+    /// The function or the call.
+    pub name: String,
+    /// Iterations.
+    pub count: u64,
+    /// Their length together.
+    #[serde(rename = "total_ns")]
+    pub total: Span,
+}
+
+/// So many of the longest iterations are kept.
+pub const LONG_KEPT: usize = 5;
+/// So many functions, and calls, are kept apart.
+pub const LONG_IN_KEPT: usize = 32;
+
+/// The iterations of an event loop in one stretch of time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct EventLoopBlock {
+    /// The call in which it waits; of several, the one that was seen last.
+    pub wait: LoopWait,
+    /// An iteration that is longer counts as one in which the loop did not come back.
+    #[serde(rename = "above_ns")]
+    pub above: Span,
+    /// How long the loop did not come back, of each iteration.
+    pub iterations: Distribution,
+    /// What the thread did within them.
+    pub spent: Spent,
+    /// Iterations that were longer than that.
+    pub long: u64,
+    /// What the thread did within those.
+    pub long_spent: Spent,
+    /// The functions that it was in when those were long already, the most frequent first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub functions: Vec<LongIn>,
+    /// The calls that it slept longest in within those.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blocked_in: Vec<LongIn>,
+    /// The longest, the longest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub longest: Vec<LongIteration>,
+    /// Threads that wait on the same events, this one with them, where it is more than one: others may have served them
+    /// meanwhile. Absent where it is alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared_by: Option<u64>,
+}
+
+impl EventLoopBlock {
+    /// Where iterations above this count as long.
+    pub fn above(above: Span) -> Self {
+        Self { above, ..Self::default() }
+    }
+
+    /// Counts one iteration; `function` is where it was when it was long already.
+    pub fn add(&mut self, one: &Iteration, function: Option<String>) {
+        let (length, spent) = (one.length(), one.spent());
+        self.wait = one.wait;
+        self.iterations.record(Latency::from_nanos(i64::try_from(length.as_nanos()).unwrap_or(i64::MAX)));
+        self.spent.add(spent);
+        if length <= self.above {
+            return;
+        }
+        self.long += 1;
+        self.long_spent.add(spent);
+        let blocked_in = one.longest_sleep.as_ref().and_then(|(_, call)| call.clone());
+        let slept = one.longest_sleep.as_ref().map_or(Span::ZERO, |(length, _)| *length);
+        let is_mostly_asleep = slept.times(2) > length;
+        if let Some(call) = blocked_in.as_ref().filter(|_| is_mostly_asleep) {
+            count(&mut self.blocked_in, call, 1, length);
+        }
+        if let Some(name) = &function {
+            count(&mut self.functions, name, 1, length);
+        }
+        self.keep(LongIteration { at: one.from, spent, blocked_in, function });
+    }
+
+    fn keep(&mut self, one: LongIteration) {
+        let place = self.longest.partition_point(|kept| kept.spent.total() >= one.spent.total());
+        self.longest.insert(place, one);
+        self.longest.truncate(LONG_KEPT);
+    }
+
+    /// Adds a later stretch of the same loop.
+    pub fn merge(&mut self, later: &Self) {
+        (self.wait, self.above) = (later.wait, later.above);
+        self.iterations.merge(&later.iterations);
+        self.spent.add(later.spent);
+        self.long = self.long.saturating_add(later.long);
+        self.long_spent.add(later.long_spent);
+        later.functions.iter().for_each(|one| count(&mut self.functions, &one.name, one.count, one.total));
+        later.blocked_in.iter().for_each(|one| count(&mut self.blocked_in, &one.name, one.count, one.total));
+        later.longest.iter().for_each(|one| self.keep(one.clone()));
+        self.shared_by = self.shared_by.max(later.shared_by);
+    }
+}
+
+/// The most frequent first; those beyond what is kept apart are in no row.
+fn count(all: &mut Vec<LongIn>, name: &str, times: u64, length: Span) {
+    if let Some(known) = all.iter_mut().find(|one| one.name == name) {
+        known.count = known.count.saturating_add(times);
+        known.total = known.total.plus(length);
+    } else if all.len() < LONG_IN_KEPT {
+        all.push(LongIn { name: name.to_owned(), count: times, total: length });
+    }
+    all.sort_by_key(|one| std::cmp::Reverse(one.count));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn iteration(from: i64, running: u64, blocked: u64, ready: u64) -> Iteration {
+        let length = i64::try_from(running + blocked + ready).unwrap();
+        Iteration {
+            tid: 7,
+            wait: LoopWait::Epoll,
+            file: Some(3),
+            from: MonotonicTime::from_nanos(from),
+            until: MonotonicTime::from_nanos(from + length),
+            blocked: Span::from_nanos(blocked),
+            ready: Span::from_nanos(ready),
+            longest_sleep: (blocked > 0)
+                .then(|| (Span::from_nanos(blocked), Some("clock_nanosleep".to_owned()))),
+            stack: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn what_an_iteration_spent_is_its_length() {
+        let spent = iteration(100, 28, 0, 2).spent();
+        assert_eq!((spent.running, spent.total()), (Span::from_nanos(28), Span::from_nanos(30)));
+    }
+
+    #[test]
+    fn long_iterations_are_counted_and_the_longest_kept_over_stretches() {
+        let mut all = EventLoopBlock::default();
+        for stretch in 0..3i64 {
+            let mut block = EventLoopBlock::above(Span::from_nanos(10));
+            (0..4u32).for_each(|number| {
+                let one = iteration(stretch * 1_000 + i64::from(number), 5, u64::from(number) * 3, 0);
+                block.add(&one, Some("handler".to_owned()));
+            });
+            all.merge(&block);
+        }
+        // 5, 8, 11 and 14 ns: two of four are long.
+        assert_eq!((all.iterations.count(), all.long, all.long_spent.total()), (12, 6, Span::from_nanos(75)));
+        assert_eq!((all.functions[0].count, all.functions[0].name.as_str()), (6, "handler"));
+        // 6 of 11 and 9 of 14 ns are more than half.
+        assert_eq!((all.blocked_in[0].count, all.blocked_in[0].name.as_str()), (6, "clock_nanosleep"));
+        let longest: Vec<u64> = all.longest.iter().map(|one| one.spent.total().as_nanos()).collect();
+        assert_eq!(longest, [14, 14, 14, 11, 11]);
+    }
+}

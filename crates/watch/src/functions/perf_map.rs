@@ -1,0 +1,88 @@
+//! The map that runtimes write for `perf`: which functions they have made, and where.
+//!
+//! Python writes it with `-X perf`, Node with `--perf-basic-prof`.
+//! Source: Linux, tools/perf/Documentation/jit-interface.txt.
+
+use howlate_procfs::Root;
+
+/// Functions that a runtime has made; where one took the place of another, the later one counts.
+#[derive(Debug, Default)]
+pub(super) struct PerfMap {
+    /// By address: its length, and its name.
+    all: std::collections::BTreeMap<u64, (u64, String)>,
+    /// How much of the map has been read.
+    read: usize,
+}
+
+impl PerfMap {
+    /// Reads what has been added.
+    pub(super) fn look_again(&mut self, root: &Root, process: u32) {
+        let Some(text) = map_of(root, process) else { return };
+        let new = text.get(self.read..).unwrap_or_default();
+        for (address, length, name) in new.lines().filter_map(entry) {
+            self.all.insert(address, (length, name));
+        }
+        self.read = text.len();
+    }
+
+    /// What is at an address.
+    pub(super) fn find(&self, address: u64) -> Option<String> {
+        let (start, (length, name)) = self.all.range(..=address).next_back()?;
+        (address - start < *length).then(|| readable(name))
+    }
+}
+
+/// The map of a process, by the number that it has itself: it may be in a container.
+fn map_of(root: &Root, process: u32) -> Option<String> {
+    let status = root.read(&format!("/proc/{process}/status")).ok()?;
+    let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:"))?;
+    let own = numbers.split_ascii_whitespace().last()?;
+    root.read(&format!("/proc/{process}/root/tmp/perf-{own}.map")).ok()
+}
+
+/// `7f3a5c021340 b py::handler:/srv/app.py`
+fn entry(line: &str) -> Option<(u64, u64, String)> {
+    let mut words = line.splitn(3, ' ');
+    let hex = |text: &str| u64::from_str_radix(text.trim_start_matches("0x"), 16).ok();
+    Some((hex(words.next()?)?, hex(words.next()?)?, words.next()?.to_owned()))
+}
+
+/// A name as a person would write it: `handler (/srv/app.py)`.
+fn readable(name: &str) -> String {
+    if let Some((function, file)) = name.strip_prefix("py::").and_then(|name| name.split_once(':')) {
+        return format!("{function} ({file})");
+    }
+    // Of V8: how it was compiled, then its name, the file, line and column: `JS:*handler /srv/app.js:3:18`.
+    let Some((kind, rest)) = name.split_once(':') else { return name.to_owned() };
+    if !["JS", "LazyCompile", "Function", "Script", "Eval"].contains(&kind) {
+        return name.to_owned();
+    }
+    match rest.trim_start_matches(['*', '~', '^', '+']).split_once(' ') {
+        Some(("", place)) => format!("a function without a name ({place})"),
+        Some((function, place)) => format!("{function} ({place})"),
+        None => rest.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_the_source() {
+        assert_eq!(readable("py::handler:/srv/app.py"), "handler (/srv/app.py)");
+        assert_eq!(readable("JS:*handler /srv/app.js:3:18"), "handler (/srv/app.js:3:18)");
+        assert_eq!(readable("LazyCompile:~ /srv/app.js:1:1"), "a function without a name (/srv/app.js:1:1)");
+        assert_eq!(readable("Builtin:InterpreterEntryTrampoline"), "Builtin:InterpreterEntryTrampoline");
+    }
+
+    #[test]
+    fn an_address_is_of_the_function_around_it() {
+        let mut map = PerfMap::default();
+        for line in ["1000 10 first", "0x2000 8 second", "1000 20 its successor", "broken", ""] {
+            entry(line).into_iter().for_each(|(at, length, name)| drop(map.all.insert(at, (length, name))));
+        }
+        assert_eq!(map.find(0x1018).as_deref(), Some("its successor"));
+        assert_eq!((map.find(0x2008), map.find(0x500)), (None, None));
+    }
+}
