@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Dict
 
 import pytest
+from conftest import ROOT
 
 WHEEL = os.environ.get("HOWLATE_WHEEL", "")
 pytestmark = pytest.mark.skipif(not WHEEL, reason="HOWLATE_WHEEL names no wheel")
@@ -97,3 +98,10 @@ def test_a_wheel_has_the_program_the_types_and_the_licences() -> None:
     needed = [line for line in metadata.splitlines() if line.startswith("Requires-Dist") and "extra ==" not in line]
     assert needed == [], "it needs nothing"
     assert "-py3-none-" in Path(WHEEL).name
+
+
+def test_a_wheel_does_not_depend_on_where_it_was_built() -> None:
+    wheel = zipfile.ZipFile(WHEEL)
+    # A program that is built for tests names its sources.
+    others = [name for name in wheel.namelist() if not name.endswith("scripts/howlate")]
+    assert [name for name in others if str(ROOT).encode() in wheel.read(name)] == []
