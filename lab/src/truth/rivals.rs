@@ -48,8 +48,7 @@ fn contend(ended: &AtomicBool, policy: Option<Policy>, work: Span) {
         while clock::now() < done {
             std::hint::spin_loop();
         }
-        // Ended early by a signal, it only contends more.
-        drop(clock_nanosleep_absolute(ClockId::Monotonic, &clock::timespec_at(done.plus(work))));
+        while clock_nanosleep_absolute(ClockId::Monotonic, &clock::timespec_at(done.plus(work))).is_err() {}
     }
 }
 
