@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{Builder, JoinHandle, sleep};
-use std::time::{Duration, Instant};
+use std::thread::{Builder, JoinHandle};
 
-use howlate_linux::sched;
-use howlate_model::{Policy, Priority};
+use howlate_linux::{clock, sched};
+use howlate_model::{Policy, Priority, Span};
+use rustix::thread::{ClockId, clock_nanosleep_absolute};
 
 /// Threads that work and sleep in turn until they are dropped.
 pub struct Rivals {
@@ -29,7 +29,7 @@ impl Rivals {
         let ended = Arc::new(AtomicBool::new(false));
         let one = |(number, name): (usize, &&str)| {
             let ended = Arc::clone(&ended);
-            let work = Duration::from_micros(200 + 130 * (number as u64 % 5));
+            let work = Span::from_micros(200 + 130 * (number as u64 % 5));
             let named = Builder::new().name((*name).to_owned());
             named.spawn(move || contend(&ended, policy, work)).ok()
         };
@@ -38,17 +38,17 @@ impl Rivals {
     }
 }
 
-fn contend(ended: &AtomicBool, policy: Option<Policy>, work: Duration) {
+fn contend(ended: &AtomicBool, policy: Option<Policy>, work: Span) {
     if let Some(policy) = policy {
         // Where it may not, it contends as it is.
         drop(sched::set_policy(sched::THIS_THREAD, policy));
     }
     while !ended.load(Ordering::Relaxed) {
-        let began = Instant::now();
-        while began.elapsed() < work {
+        let done = clock::now().plus(work);
+        while clock::now() < done {
             std::hint::spin_loop();
         }
-        sleep(work);
+        while clock_nanosleep_absolute(ClockId::Monotonic, &clock::timespec_at(done.plus(work))).is_err() {}
     }
 }
 

@@ -144,7 +144,7 @@ fn stretches(text: &str) -> Witness {
     let mut cpus: HashMap<u32, Cpu> = HashMap::new();
     let mut names: HashMap<u32, HashSet<String>> = HashMap::new();
     for line in text.lines().filter(|line| !line.starts_with('#')) {
-        let Some((number, (name, pid), micros, event, fields)) = parts(line) else { continue };
+        let Some(Line { cpu: number, name, pid, micros, event, fields }) = parts(line) else { continue };
         let cpu = cpus.entry(number).or_default();
         names.entry(pid).or_default().insert(name.to_owned());
         if !matches!(cpu.thread, Some(Holder::Thread { pid: known, .. }) if known == pid) {
@@ -175,9 +175,19 @@ fn stretches(text: &str) -> Witness {
     Witness { cpus: cpus.into_iter().map(|(number, cpu)| (number, cpu.all)).collect(), names }
 }
 
-/// CPU, thread, microseconds, event and fields of a line: `  name-12 [001] d..2.  123.456789: event: fields`. A name may have
-/// anything in it, but `] ` follows a number in brackets only.
-fn parts(line: &str) -> Option<(u32, (&str, u32), i64, &str, &str)> {
+/// `  name-12 [001] d..2.  123.456789: event: fields`
+struct Line<'a> {
+    cpu: u32,
+    /// The thread that has it.
+    name: &'a str,
+    pid: u32,
+    micros: i64,
+    event: &'a str,
+    fields: &'a str,
+}
+
+/// A name may have anything in it, but `] ` follows a number in brackets only.
+fn parts(line: &str) -> Option<Line<'_>> {
     let (open, _) = line.match_indices('[').find(|(at, _)| line.get(at + 4..at + 6) == Some("] "))?;
     let cpu = line.get(open + 1..open + 4)?.parse().ok()?;
     let (name, pid) = line[..open].trim().rsplit_once('-')?;
@@ -186,7 +196,7 @@ fn parts(line: &str) -> Option<(u32, (&str, u32), i64, &str, &str)> {
     let (seconds, micros) = time.split_once('.')?;
     let micros = seconds.parse::<i64>().ok()? * 1_000_000 + micros.parse::<i64>().ok()?;
     let (event, fields) = rest.split_once(": ")?;
-    Some((cpu, (name, pid.parse().ok()?), micros, event, fields))
+    Some(Line { cpu, name, pid: pid.parse().ok()?, micros, event, fields })
 }
 
 /// Who is left (`prev`), or switched to (`next`).
