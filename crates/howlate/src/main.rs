@@ -106,7 +106,7 @@ fn run(cli: Cli) -> Result<ExitCode, Error> {
         Some(Command::Serve(asked)) => commands::serve::run(&asked),
         Some(Command::Report(asked)) => commands::report::run(&asked),
         Some(Command::Completions { shell }) => commands::pages::completions(shell),
-        Some(Command::HelpAll) => commands::pages::help_all(),
+        Some(Command::Help) => commands::pages::help_all(),
         Some(Command::Man { name }) => commands::pages::man(name.as_deref()),
     };
     status.map(ExitCode::from)

@@ -127,8 +127,8 @@ howlate completions fish > ~/.config/fish/completions/howlate.fish")]
         shell: clap_complete::Shell,
     },
     /// Print every command, as `howlate help --all`
-    #[command(hide = true)]
-    HelpAll,
+    #[command(name = "help-all", hide = true)]
+    Help,
     /// Print a manual page
     #[command(after_help = "Examples:\n  \
 howlate man cyclic | man -l -")]
