@@ -143,7 +143,7 @@ fn length(span: Span) -> String {
 fn how_to_name(thread: &str, of: &EventLoopBlock) -> &'static str {
     let is_named = |suffix: &str| of.functions.iter().any(|one| one.name.contains(suffix));
     if thread.starts_with("python") && !is_named(".py)") {
-        " `python3 -X perf` (3.12 or later) names the functions of Python."
+        " `python3 -X perf` (3.12 or later, built with frame pointers) names Python's functions."
     } else if ["node", "MainThread"].iter().any(|name| thread.starts_with(name)) && !is_named(".js:") {
         " `node --perf-basic-prof --interpreted-frames-native-stack` names the functions of JavaScript."
     } else {
