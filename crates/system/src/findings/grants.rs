@@ -1,7 +1,7 @@
 //! Who hands out real-time priorities besides `limits.d`: rtkit, and the manager of services.
 
 use howlate_model::{Finding, FindingId, Verdict};
-use howlate_procfs::{Limits, Root};
+use howlate_procfs::{CgroupMembership, Limits, Root, SELF};
 
 use super::draft::finding;
 use crate::process::Process;
@@ -37,12 +37,9 @@ pub(super) fn rtkit(root: &Root) -> Option<Finding> {
 ///
 /// Source: `systemd.exec(5)`, `LimitRTPRIO=`; `pam_limits(8)`.
 pub(super) fn service(root: &Root) -> Option<Finding> {
-    let membership = root.reading("/proc/self/cgroup");
-    let path = membership
-        .text()?
-        .lines()
-        .find_map(|line| line.splitn(3, ':').nth(2)?.contains(".service").then_some(line))?;
-    let unit = path.split('/').find(|part| part.ends_with(".service"))?.rsplit(':').next()?.to_owned();
+    let membership = CgroupMembership::read(root, SELF);
+    let path = membership.v2().filter(|path| path.contains(".service")).or(membership.v1("name=systemd"))?;
+    let unit = path.split('/').find(|part| part.ends_with(".service"))?.to_owned();
     let limits = Limits::read(root);
     let most = limits.soft("Max realtime priority")?;
     let is_manager = unit.starts_with("user@");
@@ -63,7 +60,7 @@ pub(super) fn service(root: &Root) -> Option<Finding> {
     };
     let place = format!("/etc/systemd/system/{edited}.d");
     let draft = finding(FindingId::ServiceLimits, verdict, found)
-        .seen(&membership)
+        .seen(&membership.reading)
         .seen(&limits.evidence("Max realtime priority"))
         .why(
             "What a service manager starts has the limits of its unit. Those in /etc/security/limits.d are applied at logins \
