@@ -18,12 +18,16 @@ pub enum FindingId {
     CpuDmaLatency,
     /// The quota of this process's control group.
     CpuQuota,
+    /// Where interrupts go that a driver asks for later.
+    DefaultInterruptAffinity,
     /// What the processor prefers, performance or energy.
     EnergyPreference,
     /// What is kept free for normal threads beside real-time ones.
     FairServer,
     /// Who sets CPU frequencies.
     FrequencyGovernor,
+    /// Whether graphics processors are switched off when idle.
+    GraphicsPower,
     /// Whether timers expire between ticks.
     HighResolutionTimers,
     /// That the machine is virtual.
@@ -34,6 +38,8 @@ pub enum FindingId {
     InterruptAffinity,
     /// Which CPUs the scheduler leaves alone.
     IsolatedCpus,
+    /// Whether the kernel's own threads may run on isolated CPUs.
+    KernelThreads,
     /// What a killed howlate has left changed.
     LeftSettings,
     /// How much memory this process may lock.
@@ -46,10 +52,16 @@ pub enum FindingId {
     NohzFull,
     /// Whether pages are moved between NUMA nodes.
     NumaBalancing,
+    /// How readily links of PCI Express sleep.
+    PcieLinkPower,
     /// Where the kernel can be preempted.
     Preemption,
+    /// How much threads wait, all over the machine, now.
+    Pressure,
     /// Whether the kernel is a PREEMPT_RT one.
     RealtimeKernel,
+    /// Whether rtkit hands out real-time priorities.
+    RealtimeKit,
     /// Which real-time priorities this process may have.
     RealtimePermission,
     /// Whether this control group has real-time running time.
@@ -58,6 +70,8 @@ pub enum FindingId {
     RtThrottling,
     /// Whether a filter decides which system calls this process may make.
     Seccomp,
+    /// What the service allows that this process is of.
+    ServiceLimits,
     /// Whether two CPUs share a core.
     Smt,
     /// How long the hypervisor ran something else.
@@ -90,26 +104,33 @@ impl FindingId {
             Self::Container => "container",
             Self::CpuDmaLatency => "cpu_dma_latency",
             Self::CpuQuota => "cpu_quota",
+            Self::DefaultInterruptAffinity => "default_interrupt_affinity",
             Self::EnergyPreference => "energy_preference",
             Self::FairServer => "fair_server",
             Self::FrequencyGovernor => "frequency_governor",
+            Self::GraphicsPower => "graphics_power",
             Self::HighResolutionTimers => "high_resolution_timers",
             Self::Hypervisor => "hypervisor",
             Self::IdleStates => "idle_states",
             Self::InterruptAffinity => "interrupt_affinity",
             Self::IsolatedCpus => "isolated_cpus",
+            Self::KernelThreads => "kernel_threads",
             Self::LeftSettings => "left_settings",
             Self::MemoryLock => "memory_lock",
             Self::Mitigations => "mitigations",
             Self::NicePermission => "nice_permission",
             Self::NohzFull => "nohz_full",
             Self::NumaBalancing => "numa_balancing",
+            Self::PcieLinkPower => "pcie_link_power",
             Self::Preemption => "preemption",
+            Self::Pressure => "pressure",
             Self::RealtimeKernel => "realtime_kernel",
+            Self::RealtimeKit => "realtime_kit",
             Self::RealtimePermission => "realtime_permission",
             Self::RtGroupScheduling => "rt_group_scheduling",
             Self::RtThrottling => "rt_throttling",
             Self::Seccomp => "seccomp",
+            Self::ServiceLimits => "service_limits",
             Self::Smt => "smt",
             Self::Steal => "steal",
             Self::Swap => "swap",
@@ -149,26 +170,33 @@ mod tests {
             "container",
             "cpu_dma_latency",
             "cpu_quota",
+            "default_interrupt_affinity",
             "energy_preference",
             "fair_server",
             "frequency_governor",
+            "graphics_power",
             "high_resolution_timers",
             "hypervisor",
             "idle_states",
             "interrupt_affinity",
             "isolated_cpus",
+            "kernel_threads",
             "left_settings",
             "memory_lock",
             "mitigations",
             "nice_permission",
             "nohz_full",
             "numa_balancing",
+            "pcie_link_power",
             "preemption",
+            "pressure",
             "realtime_kernel",
+            "realtime_kit",
             "realtime_permission",
             "rt_group_scheduling",
             "rt_throttling",
             "seccomp",
+            "service_limits",
             "smt",
             "steal",
             "swap",

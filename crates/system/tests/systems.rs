@@ -344,3 +344,91 @@ fn only_tickless_cpus_lose_the_timers_of_their_threads() {
     assert_eq!(moved.verdict, Verdict::Costs);
     assert!(moved.found.contains("nohz_full"));
 }
+
+/// The tree of a system with these files added.
+fn with(system: &str, files: &[(&str, &str)]) -> Vec<Finding> {
+    let copy = tempfile::tempdir().expect("a directory for the copy");
+    copy_tree(&directory(system), copy.path());
+    for (path, content) in files {
+        let file = copy.path().join(path);
+        fs::create_dir_all(file.parent().expect("a file below the copy")).expect("the copy can be written");
+        fs::write(file, content).expect("the copy can be written");
+    }
+    examine(&Root::at(copy.path()))
+}
+
+#[test]
+fn pressure_costs_where_threads_wait() {
+    let cpu = |some: &str| {
+        format!(
+            "some avg10={some} avg60=1.00 avg300=1.00 total=9\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0"
+        )
+    };
+    let of = |some: &str| named(&with("laptop", &[("proc/pressure/cpu", &cpu(some))]), "pressure");
+    let busy = of("98.49");
+    assert_eq!(busy.verdict, Verdict::Costs);
+    assert!(busy.found.contains("98 %") && busy.remedy.is_some(), "{busy:?}");
+    assert_eq!(of("0.40").verdict, Verdict::Good);
+}
+
+#[test]
+fn a_service_has_the_limits_of_its_unit() {
+    let of = |group: &str| {
+        let limits = "Limit Soft Limit Hard Limit Units\nMax realtime priority     0                    0\n";
+        let status = "Name:\thowlate\nCapEff:\t0000000000000000\n";
+        let files = [("proc/self/cgroup", group), ("proc/self/limits", limits), ("proc/self/status", status)];
+        with("laptop", &files).into_iter().find(|finding| finding.id.name() == "service_limits")
+    };
+    let robot = of("0::/system.slice/robot.service").expect("it is of a service");
+    assert_eq!(robot.verdict, Verdict::Costs);
+    assert!(robot.remedy.expect("a remedy").apply[1].contains("/robot.service.d/90-howlate.conf"));
+    let desktop = of("0::/user.slice/user-1000.slice/user@1000.service/app.slice/app.scope")
+        .expect("it is of a manager");
+    assert!(desktop.remedy.expect("a remedy").apply[0].ends_with("/user@.service.d"));
+    assert_eq!(of("0::/user.slice/user-0.slice/session-3.scope"), None);
+}
+
+#[test]
+fn what_else_hands_out_priorities_and_saves_power_is_found_where_it_is() {
+    let rtkit = "usr/share/dbus-1/system-services/org.freedesktop.RealtimeKit1.service";
+    let found = with(
+        "laptop",
+        &[
+            (rtkit, "[D-BUS Service]"),
+            ("sys/module/pcie_aspm/parameters/policy", "default performance [powersave] powersupersave"),
+            ("sys/class/drm/card0/device/power/control", "auto"),
+            ("sys/class/drm/card0/device/power/runtime_status", "suspended"),
+        ],
+    );
+    assert!(named(&found, "realtime_kit").found.contains("no desktop portal"));
+    let links = named(&found, "pcie_link_power");
+    assert_eq!(links.verdict, Verdict::Costs);
+    assert!(links.remedy.expect("a remedy").undo[0].contains("echo powersave"));
+    assert!(named(&found, "graphics_power").remedy.expect("a remedy").apply[0].contains("card0"));
+    let none = examine(&Root::at(directory("container")));
+    assert!(!none.iter().any(|finding| finding.id.name() == "graphics_power"));
+}
+
+#[test]
+fn what_may_still_come_to_isolated_cpus_is_found() {
+    let files = |mask: &str, threads: &str, work: &str| {
+        let status = format!("Name:\tkthreadd\nCpus_allowed_list:\t{threads}\n");
+        let online = ("sys/devices/system/cpu/online", "0-3");
+        let isolated = ("sys/devices/system/cpu/isolated", "2-3");
+        let rest = [
+            ("proc/irq/default_smp_affinity", mask),
+            ("proc/2/status", status.as_str()),
+            ("sys/devices/virtual/workqueue/cpumask", work),
+        ];
+        with("laptop", &[&[online, isolated][..], &rest].concat())
+    };
+    let open = files("f", "0-3", "f");
+    let later = named(&open, "default_interrupt_affinity");
+    assert_eq!(later.verdict, Verdict::Costs);
+    assert!(later.remedy.expect("a remedy").apply.concat().contains("irqaffinity=0-1"));
+    let threads = named(&open, "kernel_threads");
+    assert!(threads.remedy.expect("a remedy").apply[1].starts_with("echo 3 |"));
+    let kept = files("3", "0-1", "3");
+    let verdicts = ["default_interrupt_affinity", "kernel_threads"].map(|id| named(&kept, id).verdict);
+    assert_eq!(verdicts, [Verdict::Good; 2]);
+}

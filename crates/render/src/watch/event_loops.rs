@@ -143,7 +143,7 @@ fn length(span: Span) -> String {
 fn how_to_name(thread: &str, of: &EventLoopBlock) -> &'static str {
     let is_named = |suffix: &str| of.functions.iter().any(|one| one.name.contains(suffix));
     if thread.starts_with("python") && !is_named(".py)") {
-        " `python3 -X perf` (3.12 or later) names the functions of Python."
+        " `python3 -X perf` (3.12 or later, built with frame pointers) names Python's functions."
     } else if ["node", "MainThread"].iter().any(|name| thread.starts_with(name)) && !is_named(".js:") {
         " `node --perf-basic-prof --interpreted-frames-native-stack` names the functions of JavaScript."
     } else {
@@ -158,19 +158,19 @@ mod tests {
 
     #[test]
     fn what_kept_a_loop_is_said_with_its_share() {
-        let ms = |length: f64| Span::from_nanos((length * 1e6) as u64);
-        let mut all = EventLoopBlock::above(ms(10.0));
-        for (number, blocked) in [(0i64, 0.0), (1, 28.0)] {
+        let us = Span::from_micros;
+        let mut all = EventLoopBlock::above(us(10_000));
+        for (number, blocked) in [(0i64, 0), (1, 28_000)] {
             let from = MonotonicTime::from_nanos(number * 100_000_000);
             let one = Iteration {
                 tid: 7,
                 wait: LoopWait::Epoll,
                 file: Some(3),
                 from,
-                until: from.plus(ms(2.0 + blocked)),
-                blocked: ms(blocked),
-                ready: ms(0.5),
-                longest_sleep: Some((ms(blocked), Some("clock_nanosleep".to_owned()))),
+                until: from.plus(us(2_000 + blocked)),
+                blocked: us(blocked),
+                ready: us(500),
+                longest_sleep: Some((us(blocked), Some("clock_nanosleep".to_owned()))),
                 stack: Vec::new(),
             };
             all.add(&one, Some("handler (app.py)".to_owned()).filter(|_| number > 0));

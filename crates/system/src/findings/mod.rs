@@ -2,16 +2,20 @@
 
 mod clocksource;
 mod container;
+mod devices;
 mod draft;
 mod frequency;
+mod grants;
 mod idle;
 mod interrupts;
 pub(crate) mod isolation;
+mod kernel_threads;
 mod memory;
 mod mitigations;
 mod period;
 mod permissions;
 mod preemption;
+mod pressure;
 mod quota;
 mod rt_group;
 mod slack;
@@ -30,11 +34,14 @@ type Examiner = fn(&Root) -> Option<Finding>;
 
 /// Every examiner, in the order in which findings of equal verdict are shown: first what
 /// decides whether real-time work is possible, then what costs most, then the rest.
-const EXAMINERS: [Examiner; 33] = [
+const EXAMINERS: [Examiner; 40] = [
     permissions::realtime,
     rt_group::examine,
     permissions::seccomp,
+    grants::service,
+    grants::rtkit,
     quota::examine,
+    pressure::examine,
     timers::resolution,
     clocksource::examine,
     slack::examine,
@@ -50,6 +57,8 @@ const EXAMINERS: [Examiner; 33] = [
     isolation::isolated,
     isolation::tickless,
     interrupts::examine,
+    kernel_threads::new_interrupts,
+    kernel_threads::threads,
     smt::examine,
     permissions::memory_lock,
     permissions::nice,
@@ -59,6 +68,8 @@ const EXAMINERS: [Examiner; 33] = [
     timers::migration,
     tick::examine,
     watchdogs::examine,
+    devices::links,
+    devices::graphics,
     mitigations::examine,
     virtualisation::hypervisor,
     virtualisation::steal,

@@ -3,7 +3,7 @@
 //! Python writes it with `-X perf`, Node with `--perf-basic-prof`.
 //! Source: Linux, tools/perf/Documentation/jit-interface.txt.
 
-use howlate_procfs::Root;
+use howlate_procfs::{Root, Status};
 
 /// Functions that a runtime has made; where one took the place of another, the later one counts.
 #[derive(Debug, Default)]
@@ -34,9 +34,8 @@ impl PerfMap {
 
 /// The map of a process, by the number that it has itself: it may be in a container.
 fn map_of(root: &Root, process: u32) -> Option<String> {
-    let status = root.read(&format!("/proc/{process}/status")).ok()?;
-    let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:"))?;
-    let own = numbers.split_ascii_whitespace().last()?;
+    let numbers = Status::read(root, process).evidence("NSpid");
+    let own = numbers.text()?.split_ascii_whitespace().last()?.to_owned();
     root.read(&format!("/proc/{process}/root/tmp/perf-{own}.map")).ok()
 }
 

@@ -84,7 +84,7 @@ fn a_python_loop_has_a_period_and_its_lateness_parts() {
     let shown: Value = serde_json::from_str(&stdout(&shown)).unwrap();
     assert_eq!(shown["results"], document["results"], "a recording says the same");
     let text = stdout(&run(&["show", out]));
-    assert!(text.contains("] timer") && text.contains("Causes of the slowest 1 %"), "{text}");
+    assert!(text.contains("timer") && text.contains("Causes of the slowest 1 %"), "{text}");
     let text = stdout(&run(&["show", "--details", out]));
     assert!(text.contains("Tracer bpf"), "{text}");
     let page = folder.path().join("w.html");
@@ -420,5 +420,5 @@ fn a_deadline_is_handed_on_to_the_thread_that_is_woken_for_it() {
         );
     }
     let text = stdout(&run(&["show", out])).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains("] waker's timer") && text.contains("from a timer of rhythmic"), "{text}");
+    assert!(text.contains("waker's timer") && text.contains("from a timer of rhythmic"), "{text}");
 }

@@ -1,0 +1,78 @@
+//! Who hands out real-time priorities besides `limits.d`: rtkit, and the manager of services.
+
+use howlate_model::{Finding, FindingId, Verdict};
+use howlate_procfs::{CgroupMembership, Limits, Root, SELF};
+
+use super::draft::finding;
+use crate::process::Process;
+
+const RTKIT: [&str; 2] = [
+    "/usr/share/dbus-1/system-services/org.freedesktop.RealtimeKit1.service",
+    "/usr/local/share/dbus-1/system-services/org.freedesktop.RealtimeKit1.service",
+];
+const PORTAL: &str = "/usr/share/dbus-1/services/org.freedesktop.portal.Desktop.service";
+
+/// rtkit gives threads of desktop programs a real-time priority; the portal hands requests on from sandboxes.
+///
+/// Source: rtkit's README (`--max-realtime-priority=20`, `--rttime-usec-max=200000` by default); xdg-desktop-portal,
+/// `org.freedesktop.portal.Realtime`.
+pub(super) fn rtkit(root: &Root) -> Option<Finding> {
+    let service = RTKIT.iter().map(|path| root.reading(*path)).find(|one| one.text().is_some())?;
+    let portal = root.reading(PORTAL);
+    let found = match portal.text() {
+        Some(_) => "rtkit gives audio programs real-time priorities, also through the desktop portal",
+        None => {
+            "rtkit gives audio programs real-time priorities; there is no desktop portal for sandboxed ones"
+        }
+    };
+    let draft = finding(FindingId::RealtimeKit, Verdict::Note, found).seen(&service).seen(&portal).why(
+        "PipeWire and PulseAudio ask it where their own limit does not allow a priority. By default it goes up to 20, and \
+         only for programs that let the kernel end them when such a thread runs for 200 ms without sleeping. More than \
+         that needs a limit of one's own.",
+    );
+    Some(draft.apply("journalctl -b -u rtkit-daemon   # which threads it has made real-time").end())
+}
+
+/// Programs that a service manager starts have its limits: `limits.d` is read at logins only.
+///
+/// Source: `systemd.exec(5)`, `LimitRTPRIO=`; `pam_limits(8)`.
+pub(super) fn service(root: &Root) -> Option<Finding> {
+    let membership = CgroupMembership::read(root, SELF);
+    let path = membership.v2().filter(|path| path.contains(".service")).or(membership.v1("name=systemd"))?;
+    let unit = path.split('/').find(|part| part.ends_with(".service"))?.to_owned();
+    let limits = Limits::read(root);
+    let most = limits.soft("Max realtime priority")?;
+    let is_manager = unit.starts_with("user@");
+    // The manager of each user is an instance of one unit.
+    let edited = if is_manager { "user@.service".to_owned() } else { unit.clone() };
+    let who = if is_manager {
+        "the manager of this user's programs"
+    } else {
+        "the service that this process is of"
+    };
+    let is_root = Process::read(root).holds("CAP_SYS_NICE") == Some(true);
+    let (verdict, found) = match most {
+        0 if is_root => {
+            (Verdict::Note, format!("{who}, {unit}, has LimitRTPRIO=0; CAP_SYS_NICE makes up for it"))
+        }
+        0 => (Verdict::Costs, format!("{who}, {unit}, has LimitRTPRIO=0")),
+        some => (Verdict::Good, format!("{who}, {unit}, allows real-time priorities up to {}", some.min(99))),
+    };
+    let place = format!("/etc/systemd/system/{edited}.d");
+    let draft = finding(FindingId::ServiceLimits, verdict, found)
+        .seen(&membership.reading)
+        .seen(&limits.evidence("Max realtime priority"))
+        .why(
+            "What a service manager starts has the limits of its unit. Those in /etc/security/limits.d are applied at logins \
+             only, so that a program that is real-time in a terminal may not be in a service.",
+        );
+    let draft = draft.when(verdict == Verdict::Costs, |draft| {
+        let again = if is_manager { "log out and in" } else { "restart the service" };
+        draft
+            .apply(format!("sudo mkdir -p {place}"))
+            .apply(format!("printf '[Service]\\nLimitRTPRIO=99\\nLimitMEMLOCK=infinity\\n' | sudo tee {place}/90-howlate.conf"))
+            .apply(format!("sudo systemctl daemon-reload   # then {again}"))
+            .undo(format!("sudo rm {place}/90-howlate.conf && sudo systemctl daemon-reload   # then {again}"))
+    });
+    Some(draft.end())
+}
