@@ -5,9 +5,14 @@ use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use howlate_model::Span;
-use rustix::process::getpid;
+use rustix::process::{Resource, getpid, getrlimit};
 
 use crate::parent::die_with;
+
+/// `getrlimit(RLIMIT_STACK)`: how far the first thread's stack may grow, in bytes; `None` without a limit.
+pub fn stack_limit() -> Option<u64> {
+    getrlimit(Resource::Stack).current
+}
 
 /// How a child ends whose function panicked; as Rust programs do.
 const PANICKED: i32 = 101;
