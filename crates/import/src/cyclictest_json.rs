@@ -62,7 +62,7 @@ fn imported(file: &File) -> Result<Imported, ImportError> {
     let unit = if file.resolution_in_ns == 1 { 1 } else { 1_000 };
     for (number, thread) in by_number(&file.thread, PROGRAM)? {
         let counts = counts(thread, unit)?;
-        overflows += counts.overflows;
+        overflows = counts.overflows.saturating_add(overflows);
         let number = number as usize;
         let mut series = Series::new(Foreign::Cyclictest, number, counts.distribution());
         series.cpu = u32::try_from(thread.cpu).ok();

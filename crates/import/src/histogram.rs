@@ -45,7 +45,7 @@ impl Linear {
     pub(crate) fn overflowed(&mut self, count: u64, max: Option<u64>) -> Result<(), ImportError> {
         self.overflows = count;
         let largest = max.filter(|max| *max >= self.edge && count > 0);
-        self.count(self.edge, count - u64::from(largest.is_some()))?;
+        self.count(self.edge, count.saturating_sub(u64::from(largest.is_some())))?;
         largest.map_or(Ok(()), |max| self.count(max, 1))
     }
 

@@ -43,7 +43,7 @@ fn imported(file: &File, unit: u64) -> Result<Imported, ImportError> {
         let mut linear = Linear::new(PROGRAM, unit);
         linear.add_all(buckets(&cpu.histogram, PROGRAM)?)?;
         linear.overflowed(cpu.count.saturating_sub(linear.counted()), Some(cpu.max))?;
-        overflows += linear.overflows;
+        overflows = linear.overflows.saturating_add(overflows);
         let mut series = Series::new(Foreign::Jitterdebugger, thread, linear.distribution());
         series.cpu = Some(number);
         draft.series.push(series);

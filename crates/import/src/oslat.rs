@@ -64,7 +64,7 @@ fn counts(thread: &OslatThread) -> Result<Linear, ImportError> {
     let mut buckets = buckets(&thread.histogram, PROGRAM)?;
     let longest = buckets.last_mut().filter(|(last, count)| *last < thread.max && *count > 0);
     if let Some((_, count)) = longest {
-        *count -= 1;
+        *count = count.saturating_sub(1);
         linear.add(thread.max, 1)?;
     }
     linear.add_all(buckets)?;
