@@ -1,6 +1,8 @@
 //! What is sent to the nodes of a fleet, checked before any of them is bothered.
 
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use clap::Parser;
 use howlate_fleet::{
@@ -50,7 +52,7 @@ impl Sent {
     }
 
     /// The fleet that is asked for, before anything is made.
-    pub(super) fn fleet(&self, asked: &FleetRun) -> Result<Fleet, Error> {
+    pub(super) fn fleet(&self, asked: &FleetRun, interrupted: &Arc<AtomicBool>) -> Result<Fleet, Error> {
         let fleet = Fleet {
             id: new_id().chars().take(12).collect(),
             on: asked.on.to_string(),
@@ -60,7 +62,10 @@ impl Sent {
             at_once: asked.at_once,
             timeout_s: asked.timeout.map(|most| most.as_nanos().div_ceil(1_000_000_000)),
             pods: self.pods.clone(),
-            members: hosts(asked)?.into_iter().map(|host| Member { host, ..Member::default() }).collect(),
+            members: hosts(asked, interrupted)?
+                .into_iter()
+                .map(|host| Member { host, ..Member::default() })
+                .collect(),
             folder: std::path::absolute(super::folder(asked))?,
         };
         fleet.check()?;
@@ -127,14 +132,15 @@ fn text(path: &Path) -> Result<String, FleetError> {
 }
 
 /// The nodes that measure. Which those of a Job are is for Kubernetes to say.
-fn hosts(asked: &FleetRun) -> Result<Vec<Host>, Error> {
+fn hosts(asked: &FleetRun, interrupted: &Arc<AtomicBool>) -> Result<Vec<Host>, Error> {
+    let interrupted = Arc::clone(interrupted);
     match &asked.on {
-        Target::Slurm { partition } => Ok(Slurm { partition: partition.clone() }.nodes()?),
+        Target::Slurm { partition } => Ok(Slurm { partition: partition.clone(), interrupted }.nodes()?),
         Target::Kubernetes { context } => match asked.nodes {
             Some(nodes) => {
                 Ok((0..nodes).map(|pod| format!("pod-{pod}").parse()).collect::<Result<_, _>>()?)
             }
-            None => Ok(Kubernetes { context: context.clone(), at_once: 1 }.nodes()?),
+            None => Ok(Kubernetes { context: context.clone(), at_once: 1, interrupted }.nodes()?),
         },
         Target::Ssh(hosts) => Ok(hosts.clone()),
         Target::SshFile(path) => Ok(Host::lines(&text(path)?)?),
