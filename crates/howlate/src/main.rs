@@ -49,7 +49,9 @@ fn main() -> ExitCode {
 
 /// On a stack of its own where `ulimit -s` leaves less than what is needed. Programs that are started keep that limit.
 fn on_enough_stack(begin: fn() -> ExitCode) -> ExitCode {
-    if howlate_linux::process::stack_limit().is_none_or(|bytes| bytes >= STACK as u64) {
+    let limit = howlate_linux::process::limit(rustix::process::Resource::Stack);
+    // Where it is not told, it is as it usually is.
+    if limit.ok().and_then(|limit| limit.current).is_none_or(|bytes| bytes >= STACK as u64) {
         return begin();
     }
     match std::thread::Builder::new().stack_size(STACK).spawn(begin) {

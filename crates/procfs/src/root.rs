@@ -108,7 +108,7 @@ impl Root {
 
     /// Whether the kernel's files on processes are there, as they are not after `chroot` into a bare tree.
     pub fn has_processes(&self) -> bool {
-        self.list("/proc").iter().any(|name| name.parse::<u32>().is_ok())
+        self.has("/proc/self") || self.list("/proc").iter().any(|name| name.parse::<u32>().is_ok())
     }
 
     /// Whether this process may open a file for writing. Nothing is written.
