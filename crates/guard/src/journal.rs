@@ -1,12 +1,14 @@
 //! The changes in force, on disk, locked by those who made them.
 
 use std::fs::{File, TryLockError};
-use std::io::{self, Read, Seek, Write};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use howlate_model::Caveat;
 use howlate_procfs::Root;
 use howlate_safe_path::{Folder, NotPrivate};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use serde::{Deserialize, Serialize};
 
 use crate::saved_setting::{Changes, SavedSetting};
@@ -15,6 +17,12 @@ use crate::setting::{can_be_put_back, is_same, read};
 /// Where root's journal is: gone after a restart, as the settings are.
 const OF_ROOT: &str = "/run/howlate";
 const NAME: &str = "settings";
+
+/// It is made short again when it has grown by this, and to twice what is in force: a run lends settings for each of
+/// its turns, for hours.
+const MOST_GROWN: u64 = 64 << 10;
+/// None that howlate has written comes near, with a setting of each of ten thousand threads.
+const LONGEST: u64 = 64 << 20;
 
 /// Why settings may not be changed, or put back, now.
 #[derive(Debug, thiserror::Error)]
@@ -28,6 +36,17 @@ pub enum LockError {
     /// An ordinary user without a session.
     #[error("nothing is changed without a journal, and XDG_RUNTIME_DIR names no place for one")]
     NoPlace,
+    /// Far longer than any that howlate has written.
+    #[error(
+        "nothing is changed without a journal, and {path} is no journal of howlate: it is {} MB long, where {} are the most; look at it, and remove it",
+        length >> 20, LONGEST >> 20
+    )]
+    TooLong {
+        /// Where it is.
+        path: PathBuf,
+        /// Its length in bytes.
+        length: u64,
+    },
     /// The kernel's reason.
     #[error("nothing is changed without a journal: {0}")]
     Io(#[from] io::Error),
@@ -38,6 +57,8 @@ pub enum LockError {
 enum Entry {
     /// First: which start of the machine the rest is of.
     Boot(String),
+    /// What stands before no longer counts: this is all that was in force, in this start of the machine.
+    All { boot: String, changes: Vec<SavedSetting> },
     /// About to be changed.
     Change(SavedSetting),
     /// Changed, and only lent.
@@ -50,6 +71,8 @@ enum Entry {
 #[derive(Debug)]
 pub(crate) struct Journal {
     file: File,
+    /// How long it may become before it is made short.
+    until: u64,
 }
 
 impl Journal {
@@ -65,7 +88,11 @@ impl Journal {
             Err(TryLockError::WouldBlock) => return Err(LockError::Busy),
             Err(TryLockError::Error(error)) => return Err(error.into()),
         }
-        let mut journal = Self { file };
+        let length = file.metadata()?.len();
+        if length > LONGEST {
+            return Err(LockError::TooLong { path: place.join(NAME), length });
+        }
+        let mut journal = Self::inherited(file);
         let (found, refused) = put_back(journal.in_force()?);
         journal.keep(&refused)?;
         journal.append(&Entry::Boot(boot()))?;
@@ -74,7 +101,7 @@ impl Journal {
 
     /// The same journal, for a process that was given it.
     pub(crate) const fn inherited(file: File) -> Self {
-        Self { file }
+        Self { file, until: MOST_GROWN }
     }
 
     /// A copy of it to hand on; the lock lasts as long as any copy.
@@ -109,29 +136,57 @@ impl Journal {
 
     /// Holds this and nothing else. Numbers from above are nobody's who comes later.
     fn keep(&mut self, refused: &Changes) -> io::Result<()> {
-        self.file.set_len(0)?;
         if refused.all.is_empty() {
-            return Ok(());
+            return self.file.set_len(0);
         }
-        self.append(&Entry::Boot(boot()))?;
-        let numbered = (0..=u32::MAX).rev().zip(refused.all.iter().rev()).collect::<Vec<_>>();
-        for (id, change) in numbered.into_iter().rev() {
-            self.append(&Entry::Change(SavedSetting { id, ..change.clone() }))?;
+        let numbered = (0..=u32::MAX).rev().zip(refused.all.iter().rev());
+        let mut changes: Vec<SavedSetting> =
+            numbered.map(|(id, change)| SavedSetting { id, ..change.clone() }).collect();
+        changes.reverse();
+        self.shorten_to(changes)
+    }
+
+    fn append(&mut self, entry: &Entry) -> io::Result<()> {
+        self.write(&line(entry)?)?;
+        if self.file.metadata()?.len() > self.until {
+            let changes = self.in_force()?.all;
+            self.shorten_to(changes)?;
         }
         Ok(())
     }
 
-    fn append(&mut self, entry: &Entry) -> io::Result<()> {
-        self.file.write_all(format!("{}\n", serde_json::to_string(entry)?).as_bytes())
+    fn write(&mut self, line: &[u8]) -> io::Result<()> {
+        self.file.seek(SeekFrom::End(0))?;
+        self.file.write_all(line)
+    }
+
+    /// Leaves one line, which says the same. A kill at any moment leaves it said as well: the line stands at the end
+    /// before what it replaces is written over, and all that is cut off afterwards is before it or it.
+    fn shorten_to(&mut self, changes: Vec<SavedSetting>) -> io::Result<()> {
+        let line = line(&Entry::All { boot: boot(), changes })?;
+        let length = line.len() as u64;
+        let before = self.file.metadata()?.len();
+        self.until = length.saturating_mul(2).max(MOST_GROWN).max(length.saturating_add(MOST_GROWN));
+        self.write(&line)?;
+        if before < length {
+            // It would be written over itself.
+            return Ok(());
+        }
+        // With it, what is written anywhere goes to the end.
+        fcntl_setfl(&self.file, fcntl_getfl(&self.file)?.difference(OFlags::APPEND))?;
+        self.file.write_all_at(&line, 0)?;
+        self.file.set_len(length)
     }
 
     /// What is in force by its account.
     fn in_force(&mut self) -> io::Result<Changes> {
         self.file.rewind()?;
-        let mut text = String::new();
-        self.file.read_to_string(&mut text)?;
-        Ok(in_force(&text, &boot()))
+        in_force(&self.file, &boot())
     }
+}
+
+fn line(entry: &Entry) -> io::Result<Vec<u8>> {
+    Ok(format!("{}\n", serde_json::to_string(entry)?).into_bytes())
 }
 
 /// Puts back what a howlate left that was killed together with its guardian; tells what that was.
@@ -159,12 +214,12 @@ pub fn unrestored() -> Vec<Caveat> {
 }
 
 fn unrestored_in(journal: &Path, boot: &str) -> Vec<Caveat> {
-    let Ok(mut file) = File::open(journal) else { return Vec::new() };
-    let mut text = String::new();
-    if file.try_lock_shared().is_err() || file.read_to_string(&mut text).is_err() {
+    let Ok(file) = File::open(journal) else { return Vec::new() };
+    if file.try_lock_shared().is_err() {
         return Vec::new();
     }
-    in_force(&text, boot).all.iter().rev().filter_map(left_behind).collect()
+    let changes = in_force(&file, boot).unwrap_or_default();
+    changes.all.iter().rev().filter_map(left_behind).collect()
 }
 
 fn place() -> Option<PathBuf> {
@@ -181,13 +236,23 @@ fn boot() -> String {
 }
 
 /// The changes of this start of the machine that were not taken back. A line that is cut off was
-/// never acted on.
-fn in_force(text: &str, boot: &str) -> Changes {
+/// never acted on. Read a line at a time: what is in force is little, however often it was changed.
+fn in_force(journal: impl Read, boot: &str) -> io::Result<Changes> {
     let mut changes = Changes::default();
     let mut of_this_boot = false;
-    for entry in text.lines().filter_map(|line| serde_json::from_str(line).ok()) {
+    let mut lines = BufReader::new(journal.take(LONGEST));
+    let mut line = Vec::new();
+    while lines.read_until(b'\n', &mut line)? > 0 {
+        let entry = serde_json::from_slice(&line);
+        line.clear();
+        let Ok(entry) = entry else { continue };
         match entry {
             Entry::Boot(of) => of_this_boot = of == boot,
+            Entry::All { boot: of, changes: all } => {
+                of_this_boot = of == boot;
+                let can_be = |change: &SavedSetting| of_this_boot && can_be_put_back(&change.path);
+                changes.all = all.into_iter().filter(can_be).collect();
+            }
             Entry::Change(change) if of_this_boot && can_be_put_back(&change.path) => {
                 changes.all.push(change)
             }
@@ -196,7 +261,7 @@ fn in_force(text: &str, boot: &str) -> Changes {
             Entry::Undone(id) => changes.all.retain(|change| change.id != id),
         }
     }
-    changes
+    Ok(changes)
 }
 
 /// Puts back what was left; tells that, and returns what the kernel refused.
@@ -269,15 +334,87 @@ mod tests {
             Entry::Undone(1),
         ]);
         let ids = |text: &str, boot: &str| {
-            in_force(text, boot).all.iter().map(|change| change.id).collect::<Vec<_>>()
+            in_force(text.as_bytes(), boot).unwrap().all.iter().map(|change| change.id).collect::<Vec<_>>()
         };
         assert_eq!(ids(&whole, "b"), [2]);
         let lent = whole.clone() + &text(&[Entry::Lent(2, "5".into())]);
-        assert_eq!(in_force(&lent, "b").all[0].lent.as_deref(), Some("5"));
+        assert_eq!(in_force(lent.as_bytes(), "b").unwrap().all[0].lent.as_deref(), Some("5"));
         assert_eq!(ids(&whole, "another start"), [] as [u32; 0]);
         assert_eq!(ids(&whole[..whole.len() - 5], "b"), [1, 2], "a line that is cut off was not acted on");
         let foreign = text(&[Entry::Boot("b".into()), Entry::Change(change(1, "/etc/passwd"))]);
         assert_eq!(ids(&foreign, "b"), [] as [u32; 0]);
+    }
+
+    /// What is in force by a journal of which no more than `bytes` are left.
+    fn ids_in(bytes: &[u8]) -> Vec<u32> {
+        in_force(bytes, &boot()).unwrap().all.iter().map(|change| change.id).collect()
+    }
+
+    #[test]
+    fn it_does_not_grow_with_what_is_lent_and_taken_back() {
+        let above = tempfile::tempdir().unwrap();
+        let place = above.path().join("howlate");
+        let (mut journal, _) = Journal::lock_in(&place).unwrap();
+        journal.note(&change(1, "/sys/of/the/whole/run")).unwrap();
+        let mut longest = 0;
+        for turn in 2..5_000 {
+            journal.note(&change(turn, "/sys/of/a/turn")).unwrap();
+            journal.note_lent(turn, "5").unwrap();
+            if turn < 4_999 {
+                journal.note_undone(turn).unwrap();
+            }
+            longest = longest.max(fs::metadata(place.join(NAME)).unwrap().len());
+        }
+        assert!(longest < 2 * MOST_GROWN, "{longest} bytes");
+        assert_eq!(ids_in(&fs::read(place.join(NAME)).unwrap()), [1, 4_999]);
+        assert_eq!(journal.in_force().unwrap().all[1].lent.as_deref(), Some("5"));
+        // A thousand settings are longer than what it was when they were noted last.
+        let all: Vec<_> = (0..1_000).map(|id| change(id, "/sys/of/a/thread")).collect();
+        journal.shorten_to(all).unwrap();
+        journal.note(&change(1_000, "/sys/of/a/turn")).unwrap();
+        assert_eq!(ids_in(&fs::read(place.join(NAME)).unwrap()).len(), 1_001);
+    }
+
+    #[test]
+    fn a_kill_while_it_is_made_short_loses_nothing() {
+        let long = text(&[
+            Entry::Boot(boot()),
+            Entry::Change(change(1, "/sys/a")),
+            Entry::Change(change(2, "/sys/b")),
+            Entry::Undone(1),
+            Entry::Change(change(3, "/sys/c")),
+            Entry::Change(change(4, "/sys/d")),
+            Entry::Undone(4),
+        ]);
+        let short =
+            line(&Entry::All { boot: boot(), changes: vec![change(2, "/sys/b"), change(3, "/sys/c")] })
+                .unwrap();
+        assert!(short.len() < long.len());
+        let mut file = long.into_bytes();
+        for written in 0..=short.len() {
+            assert_eq!(
+                ids_in(&[&file[..], &short[..written]].concat()),
+                [2, 3],
+                "{written} bytes at the end"
+            );
+        }
+        file.extend_from_slice(&short);
+        for written in 0..=short.len() {
+            file[..written].copy_from_slice(&short[..written]);
+            assert_eq!(ids_in(&file), [2, 3], "{written} bytes at the beginning");
+        }
+        file.truncate(short.len());
+        assert_eq!(ids_in(&file), [2, 3]);
+    }
+
+    #[test]
+    fn what_is_far_too_long_is_not_read() {
+        let above = tempfile::tempdir().unwrap();
+        let place = above.path().join("howlate");
+        drop(Journal::lock_in(&place).unwrap());
+        File::options().write(true).open(place.join(NAME)).unwrap().set_len(300 << 20).unwrap();
+        let refused = Journal::lock_in(&place).unwrap_err().to_string();
+        assert!(refused.contains("300 MB") && refused.contains("64"), "{refused}");
     }
 
     #[test]

@@ -216,6 +216,7 @@ impl Error {
             Self::NothingToTrace(_) => Some("leave --why out, or choose another --call or --by".into()),
             Self::Watch(error) => error.hint(),
             Self::NothingWatches(_) => Some("leave `--tracer` out, or mark the loops of the program: see `howlate watch --help`".into()),
+            Self::Waits(TracerRefusal::NoProc) => None,
             Self::Waits(_) => Some("`howlate watch PID` sees one process where that is allowed".into()),
             Self::Tune(TuneError::Session(error)) => session_hint(error),
             Self::Tune(error) => error.hint(),
@@ -284,6 +285,13 @@ fn create_hint(error: &CreateError) -> String {
         CreateError::Busy { .. } => "wait until it ends, or choose another name with `--out`".into(),
         CreateError::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
             "make room there, or choose a path on another disk".into()
+        }
+        CreateError::Io { source, .. } if source.kind() == io::ErrorKind::FileTooLarge => {
+            "files may not be longer here: raise the limit (`ulimit -f unlimited`), or leave `--out` away"
+                .into()
+        }
+        CreateError::Io { source, .. } if source.kind() == io::ErrorKind::QuotaExceeded => {
+            "your quota is used up: remove files, or choose a path on another disk".into()
         }
         CreateError::Io { .. } => {
             "choose a path in a folder that exists and that you may write to, such as `result.jsonl`".into()

@@ -31,6 +31,9 @@ use crate::exit_status::Status;
 /// end a run whose recording goes to a pipe.
 const READER_LEFT: u8 = 141;
 
+/// What reading options takes, tables of a hundred columns and a page, several times over.
+const STACK: usize = 8 << 20;
+
 fn main() -> ExitCode {
     howlate_guest::serve_as_init();
     // Without it a full file would be the end; there is nothing to do where it cannot be had.
@@ -42,6 +45,32 @@ fn main() -> ExitCode {
         let failed = |error| terminal::say(&format!("error: {error}\n"));
         return served.map_err(failed).map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS);
     }
+    on_enough_stack(begin)
+}
+
+/// On a stack of its own where `ulimit -s` leaves less than what is needed. Programs that are started keep that limit.
+fn on_enough_stack(begin: fn() -> ExitCode) -> ExitCode {
+    let limit = howlate_linux::process::limit(rustix::process::Resource::Stack);
+    // Where it is not told, it is as it usually is.
+    if limit.ok().and_then(|limit| limit.current).is_none_or(|bytes| bytes >= STACK as u64) {
+        return begin();
+    }
+    match std::thread::Builder::new().stack_size(STACK).spawn(begin) {
+        Ok(thread) => thread.join().unwrap_or(ExitCode::FAILURE),
+        Err(error) => {
+            let (mib, kib) = (STACK >> 20, STACK >> 10);
+            terminal::tell(&format!(
+                "error: the stack is limited to less than {mib} MiB, and memory for one of that size cannot be had: {error}"
+            ));
+            terminal::tell(&error::hint(&format!(
+                "`ulimit -s {kib}`, or a higher limit on address space (`ulimit -v`)"
+            )));
+            Status::CouldNot.into()
+        }
+    }
+}
+
+fn begin() -> ExitCode {
     // As cyclictest, it has things to put back when the reader is gone, and ends by itself.
     if let Some(call) = commands::cyclictest::Call::from_arguments(std::env::args_os()) {
         return call.run();

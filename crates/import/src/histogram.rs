@@ -93,7 +93,7 @@ impl Linear {
             |reach: &(u64, HistogramEnd)| reach.0 >= self.edge && max.is_none_or(|max| max >= reach.0);
         let (from, end) = self.reach.filter(can_be).unwrap_or((self.edge, HistogramEnd::Unknown));
         let largest = max.filter(|max| *max >= from);
-        self.count(from, count - u64::from(largest.is_some()))?;
+        self.count(from, count.saturating_sub(u64::from(largest.is_some())))?;
         largest.map_or(Ok(()), |max| self.count(max, 1))?;
         let nanos = from.saturating_mul(self.unit);
         self.overflow = Overflow { count, from: Some(nanos), end };

@@ -42,7 +42,8 @@ fn imported(text: &str) -> Result<Imported, ImportError> {
             Ok(_) => continue,
             Err(error) => error,
         };
-        let line = 1 + text.as_bytes().iter().take(offset).filter(|byte| **byte == b'\n').count();
+        let before = text.as_bytes().iter().take(offset).filter(|byte| **byte == b'\n').count();
+        let line = before.saturating_add(1);
         return Err(damaged(format!("line {line} is none of a log")));
     }
     let mut draft = Draft { program: PROGRAM.to_owned(), started: started(text), ..Draft::default() };
@@ -74,8 +75,8 @@ impl Tags {
             None => self.begin(tag)?,
         };
         let stretch = stretch(line)?;
-        self.room += stretch.latency.room();
-        self.stretches += 1;
+        self.room = self.room.saturating_add(stretch.latency.room());
+        self.stretches = self.stretches.saturating_add(1);
         self.series[place].stretches.push(stretch);
         if self.stretches > MOST_STRETCHES || self.room > MOST_ROOM { self.join() } else { Ok(()) }
     }

@@ -4,6 +4,9 @@
 //! say is listed in a caveat, and nothing is made up for it. Pure: text in, lines out. The text may be anybody's: what
 //! it takes in memory is bounded by its length.
 
+#![deny(clippy::arithmetic_side_effects, reason = "numbers are from files that anybody wrote")]
+#![cfg_attr(test, allow(clippy::arithmetic_side_effects))]
+
 mod cyclictest_json;
 mod cyclictest_text;
 mod cyclictest_verbose;

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
-use std::thread::{JoinHandle, spawn};
+use std::thread::{Builder, JoinHandle};
 
 use rustix::pipe::{PipeFlags, pipe_with};
 
@@ -22,7 +22,7 @@ impl Held {
     ///
     /// # Errors
     ///
-    /// When no process can be had.
+    /// When no process, or no thread that starts it, can be had.
     pub fn start(mut command: Command) -> io::Result<Self> {
         let (its_pid, tells_pid) = pipe_with(PipeFlags::CLOEXEC)?;
         let (waits, gate) = pipe_with(PipeFlags::CLOEXEC)?;
@@ -31,7 +31,7 @@ impl Held {
         // and exec of a process with threads.
         unsafe { command.pre_exec(move || wait_to_be_let_go(&tells_pid, &waits, gate_of_parent)) };
         // `Command` returns only when the program has begun.
-        let starting = spawn(move || command.spawn());
+        let starting = Builder::new().spawn(move || command.spawn())?;
         let mut pid = [0; 4];
         match File::from(its_pid).read_exact(&mut pid) {
             Ok(()) => Ok(Self { pid: u32::from_ne_bytes(pid), gate, starting }),

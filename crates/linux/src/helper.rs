@@ -12,6 +12,7 @@ use rustix::process::Pid;
 
 use crate::clock::timespec_for;
 use crate::parent::die_with;
+use crate::signal::unignore_those_of_the_c_library;
 
 /// This program, even when its file was replaced meanwhile. Source: proc_pid_exe(5).
 pub const THIS_PROGRAM: &str = "/proc/self/exe";
@@ -57,6 +58,7 @@ impl Helper {
 
     fn bound_to(&self, parent: &str) -> io::Result<()> {
         let parent = parent.parse().ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::InvalidInput)?;
+        unignore_those_of_the_c_library();
         match self.lifetime {
             Lifetime::OfParent => die_with(parent),
             Lifetime::OfInput => Ok(()),

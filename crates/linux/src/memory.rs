@@ -5,7 +5,9 @@ use std::io;
 use std::ptr::{self, NonNull};
 
 use rustix::mm::{Advice, MapFlags, MlockAllFlags, ProtFlags, madvise, mlockall, mmap_anonymous, munmap};
-use rustix::process::{Resource, getrlimit};
+use rustix::process::Resource;
+
+use crate::process::limit;
 
 /// Stack that a measuring thread touches before it measures. Its loop uses less than 1 KiB.
 const STACK_TOUCHED: usize = 64 * 1024;
@@ -22,7 +24,7 @@ const STACK_TOUCHED: usize = 64 * 1024;
 ///
 /// Source: <https://man7.org/linux/man-pages/man2/mlock.2.html>
 pub fn lock_all() -> io::Result<()> {
-    let limited = getrlimit(Resource::Memlock).current.is_some();
+    let limited = limit(Resource::Memlock)?.current.is_some();
     if limited && !has_ipc_lock() {
         return Err(io::Error::new(io::ErrorKind::OutOfMemory, "RLIMIT_MEMLOCK is finite"));
     }

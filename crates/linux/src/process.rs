@@ -5,9 +5,28 @@ use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use howlate_model::Span;
-use rustix::process::getpid;
+use rustix::process::{Resource, Rlimit, getpid};
 
 use crate::parent::die_with;
+
+/// `getrlimit(2)`: the limit in force, and how far it can be raised; `None` is unlimited.
+///
+/// # Errors
+///
+/// `EPERM` or `ENOSYS` where a filter of system calls refuses it, at which rustix's function panics.
+///
+/// Source: <https://man7.org/linux/man-pages/man2/getrlimit.2.html>
+pub fn limit(resource: Resource) -> io::Result<Rlimit> {
+    let mut limit = MaybeUninit::<libc::rlimit>::zeroed();
+    // SAFETY: `limit` has room for what the call writes; a wrong number gives EINVAL.
+    if unsafe { libc::getrlimit(resource as libc::c_uint as _, limit.as_mut_ptr()) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: zeroed is a valid rlimit, and the call has filled it.
+    let limit = unsafe { limit.assume_init() };
+    let finite = |value| (value != libc::RLIM_INFINITY).then_some(value);
+    Ok(Rlimit { current: finite(limit.rlim_cur), maximum: finite(limit.rlim_max) })
+}
 
 /// How a child ends whose function panicked; as Rust programs do.
 const PANICKED: i32 = 101;

@@ -38,6 +38,28 @@ pub fn make_file_limit_an_error() -> io::Result<()> {
     handle_by_nothing(libc::SIGXFSZ)
 }
 
+/// `rt_sigaction(2)`: gives the two signals that glibc's `posix_spawn(3)` leaves ignored in what it starts their usual
+/// meaning again, so that programs which this one starts in turn begin as any do. (They are the C library's own, for
+/// cancelling threads and for changing all threads' user, and `sigaction(3)` refuses them.) Before there is a second
+/// thread, as they have handlers once they are needed.
+///
+/// Source: `__spawni_child` in glibc's `sysdeps/unix/sysv/linux/spawni.c`;
+/// <https://man7.org/linux/man-pages/man7/nptl.7.html>
+pub(crate) fn unignore_those_of_the_c_library() {
+    const OF_THE_LIBRARY: [i32; 2] = [32, 33];
+    /// The kernel's `sigset_t`.
+    const SET_BYTES: usize = 8;
+    // SIG_DFL, no flags, an empty mask; larger than any architecture's `struct sigaction`.
+    let usual = [0_usize; 8];
+    for signal in OF_THE_LIBRARY {
+        // SAFETY: reads no more of `usual` than the structure has, writes nothing, and sets no handler.
+        let refused = unsafe {
+            libc::syscall(libc::SYS_rt_sigaction, signal, usual.as_ptr(), ptr::null_mut::<usize>(), SET_BYTES)
+        };
+        debug_assert_eq!(refused, 0, "signal {signal}");
+    }
+}
+
 /// `tgkill(getpid(), tid, …)`: ends the wait that thread `tid` of this process is in, if any.
 ///
 /// Source: <https://man7.org/linux/man-pages/man2/tgkill.2.html>

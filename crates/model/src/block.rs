@@ -1,5 +1,7 @@
 //! What measuring hands on: pieces of results, as they come.
 
+#![deny(clippy::arithmetic_side_effects, reason = "numbers may be from a file that anybody wrote")]
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -129,7 +131,8 @@ impl Block {
             let latency = wakeup.latency();
             if latency >= unusual {
                 keep_worst(&mut self.worst, Worst { at: wakeup.ran, latency });
-                self.missed_periods += swallow(&mut self.swallowed, wakeup, grid);
+                let missed = swallow(&mut self.swallowed, wakeup, grid);
+                self.missed_periods = self.missed_periods.saturating_add(missed);
                 unusual = self::unusual(&self.worst, grid);
             }
             latency
@@ -174,7 +177,7 @@ impl Block {
         self.irregular.add(later.irregular);
         self.lost = self.lost.saturating_add(later.lost);
         later.worst.iter().for_each(|one| keep_worst(&mut self.worst, *one));
-        let shift = later.from.as_nanos() - self.from.as_nanos();
+        let shift = later.from.as_nanos().saturating_sub(self.from.as_nanos());
         self.series
             .extend(later.series.iter().map(|point| SeriesPoint(point.0.saturating_add(shift), point.1)));
     }
@@ -300,6 +303,7 @@ impl Usage {
 }
 
 #[cfg(test)]
+#[allow(clippy::arithmetic_side_effects)]
 mod tests {
     use super::*;
 

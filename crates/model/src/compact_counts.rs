@@ -1,5 +1,7 @@
 //! Counts of places in as little room as they need: a byte or two for each place that is not empty.
 
+#![deny(clippy::arithmetic_side_effects, reason = "numbers may be from a file that anybody wrote")]
+
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -36,7 +38,7 @@ impl Packed {
         if other.is_empty() {
             return;
         }
-        let mut both = Packing::with_room(self.words.len() + other.words.len());
+        let mut both = Packing::with_room(self.words.len().saturating_add(other.words.len()));
         let (mut mine, mut others) = (self.iter(), other.iter());
         let (mut one, mut another) = (mine.next(), others.next());
         while let (Some((place, count)), Some((other_place, more))) = (one, another) {
@@ -90,13 +92,13 @@ impl Packing {
     /// The count, above zero, of a place after all before.
     #[inline]
     pub(crate) fn push(&mut self, place: usize, count: u64) {
-        match place - self.next {
+        match place.saturating_sub(self.next) {
             0 => {}
             1 => put_word(&mut self.words, 0),
-            empty => put_word(&mut self.words, -i64::try_from(empty).unwrap_or(i64::MAX)),
+            empty => put_word(&mut self.words, i64::try_from(empty).map_or(-i64::MAX, i64::wrapping_neg)),
         }
         put_word(&mut self.words, i64::try_from(count).unwrap_or(i64::MAX));
-        self.next = place + 1;
+        self.next = place.saturating_add(1);
     }
 
     /// All of them.
@@ -132,6 +134,7 @@ impl Iterator for Places<'_> {
 }
 
 #[cfg(test)]
+#[allow(clippy::arithmetic_side_effects)]
 mod tests {
     use std::collections::BTreeMap;
 

@@ -6,6 +6,8 @@
 //! Source: <https://github.com/HdrHistogram/HdrHistogram/blob/master/src/main/java/org/HdrHistogram/AbstractHistogram.java>,
 //! `encodeIntoByteBuffer`.
 
+#![deny(clippy::arithmetic_side_effects, reason = "numbers may be from a file that anybody wrote")]
+
 use std::io::{self, BufRead, BufReader, Read};
 
 use flate2::read::ZlibDecoder;
@@ -62,8 +64,9 @@ pub struct HdrLayout {
 impl HdrLayout {
     /// log2 of the buckets per doubling of values.
     fn half_bits(self) -> u32 {
-        let linear = 2 * 10_u64.pow(self.digits);
-        linear.next_power_of_two().trailing_zeros() - 1
+        // Of a few digits only, as `layout` sees to.
+        let linear = 10_u64.saturating_pow(self.digits).saturating_mul(2);
+        linear.checked_next_power_of_two().unwrap_or(1 << 63).trailing_zeros().saturating_sub(1)
     }
 }
 
@@ -83,10 +86,10 @@ impl Ranges {
     #[inline]
     fn range(self, index: u64) -> Option<(u64, u64)> {
         let doubling = (index >> self.half_bits).saturating_sub(1);
-        let within = index - (doubling << self.half_bits);
+        let within = index.saturating_sub(doubling.checked_shl(self.half_bits)?);
         let shift = u32::try_from(doubling).ok()?.checked_add(self.unit_bits)?;
         let lowest = within.checked_shl(shift).filter(|lowest| lowest >> shift == within)?;
-        Some((lowest, lowest | ((1 << shift) - 1)))
+        Some((lowest, lowest | 1_u64.checked_shl(shift)?.saturating_sub(1)))
     }
 }
 
@@ -127,7 +130,7 @@ fn counts(
         let mut read = 0;
         while let Some((word, length)) = first_word(&words[read..]) {
             counts.word(word, &mut take)?;
-            read += length;
+            read = length.saturating_add(read);
         }
         rest.consume(read);
         if read == 0 {
@@ -157,7 +160,7 @@ impl Counts {
         if count > 0 {
             take(Bucket { lowest, highest, count });
         }
-        self.index += 1;
+        self.index = self.index.saturating_add(1);
         Ok(())
     }
 }
@@ -188,7 +191,7 @@ fn across_a_border(bytes: &mut impl Read) -> io::Result<i64> {
     let mut length = 0;
     loop {
         bytes.read_exact(&mut word[length..=length])?;
-        length += 1;
+        length = length.saturating_add(1);
         if let Some((word, _)) = first_word(&word[..length]) {
             return Ok(word);
         }
@@ -201,7 +204,7 @@ pub(crate) fn write_hdr(digits: u32, highest: u64, words: &[u8]) -> Vec<u8> {
     // The library always writes the first bucket.
     let words = if words.is_empty() { &[0] } else { words };
     let length = u32::try_from(words.len()).unwrap_or(u32::MAX);
-    let mut bytes = Vec::with_capacity(40 + words.len());
+    let mut bytes = Vec::with_capacity(words.len().saturating_add(40));
     bytes.extend([PLAIN, length, 0, digits].map(u32::to_be_bytes).as_flattened());
     bytes.extend([1, highest, 1_f64.to_bits()].map(u64::to_be_bytes).as_flattened());
     bytes.extend(words);
@@ -209,6 +212,7 @@ pub(crate) fn write_hdr(digits: u32, highest: u64, words: &[u8]) -> Vec<u8> {
 }
 
 #[cfg(test)]
+#[allow(clippy::arithmetic_side_effects)]
 mod tests {
     use super::*;
     use hdrhistogram::Histogram;

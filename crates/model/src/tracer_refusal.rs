@@ -67,6 +67,9 @@ pub enum TracerRefusal {
         "this process has ids of its own (a PID namespace): share the host's, such as with `podman run --pid=host`"
     )]
     ForeignIds,
+    /// The kernel's files on processes are not mounted.
+    #[error("there is no /proc here: as root, `mount -t proc proc /proc`")]
+    NoProc,
     /// The kernel keeps no account of threads, or shows none.
     #[error("there is no /proc/PID/schedstat: it needs /proc and CONFIG_SCHED_INFO=y")]
     NoAccounts,

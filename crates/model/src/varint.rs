@@ -3,6 +3,8 @@
 //! ZigZag LEB128, but at most nine bytes, of which the last has eight bits. A word is a count or, below zero, the number of
 //! empty places that follow one another.
 
+#![deny(clippy::arithmetic_side_effects, reason = "numbers may be from a file that anybody wrote")]
+
 /// The most bytes that a word takes.
 pub(crate) const LONGEST: usize = 9;
 
@@ -17,11 +19,13 @@ pub(crate) fn first_word(bytes: &[u8]) -> Option<(i64, usize)> {
 }
 
 const fn signed(word: u64) -> i64 {
-    (word >> 1).cast_signed() ^ -(word & 1).cast_signed()
+    (word >> 1).cast_signed() ^ (word & 1).cast_signed().wrapping_neg()
 }
 
 fn long_word(bytes: &[u8]) -> Option<(i64, usize)> {
     let mut word = 0;
+    // At most 8 · 7 bits and a length of nine.
+    #[allow(clippy::arithmetic_side_effects, reason = "places are below nine")]
     for place in 0..LONGEST {
         let byte = *bytes.get(place)?;
         let is_last = byte & 0x80 == 0 || place == LONGEST - 1;

@@ -115,6 +115,11 @@ impl Root {
         self.place(path).exists()
     }
 
+    /// Whether the kernel's files on processes are there, as they are not after `chroot` into a bare tree.
+    pub fn has_processes(&self) -> bool {
+        self.has("/proc/self") || self.list("/proc").iter().any(|name| name.parse::<u32>().is_ok())
+    }
+
     /// Whether this process may open a file for writing. Nothing is written.
     pub fn writable(&self, path: &str) -> Result<(), Unreadable> {
         OpenOptions::new().write(true).open(self.admit(path)?)?;

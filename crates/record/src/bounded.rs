@@ -37,7 +37,7 @@ pub fn read_line_within(from: &mut impl BufRead, most: usize, into: &mut Vec<u8>
 /// it is not UTF-8.
 pub fn read_text_within(path: &Path, most: u64) -> io::Result<String> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(most + 1).read_to_end(&mut bytes)?;
+    File::open(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most {
         let says = format!("it is longer than {}, the most that is read", size(most));
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, says));

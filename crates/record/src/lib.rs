@@ -3,6 +3,9 @@
 //! `docs/recording.md` describes the format. A killed run leaves a readable file; only the last
 //! line can be incomplete. Recordings of several sources become one in `merge.rs`.
 
+#![deny(clippy::arithmetic_side_effects, reason = "numbers are from files that anybody wrote")]
+#![cfg_attr(test, allow(clippy::arithmetic_side_effects))]
+
 mod bounded;
 mod compact;
 mod lock;

@@ -100,7 +100,7 @@ impl Merge {
             let before = seen.entry(like.peek().copied()).or_default();
             let place = like.nth(*before);
             taken.push(place.ok_or_else(|| UnknownCondition(Box::new(condition.clone())))?);
-            *before += 1;
+            *before = before.saturating_add(1);
         }
         self.boots = self.boots.saturating_add(self.source.boots);
         let used = |place: &u32| self.known[*place as usize].next_round;

@@ -165,7 +165,8 @@ impl Reader {
                 {
                     self.header.conditions.push((**condition).clone());
                 }
-                self.unknown += u64::from(line.conditions().iter().any(|&one| one as usize >= known));
+                let is_unknown = line.conditions().iter().any(|&one| one as usize >= known);
+                self.unknown = self.unknown.saturating_add(u64::from(is_unknown));
                 Some(Ok(line))
             }
             Err(_) if self.buffer.last() != Some(&b'\n') => {
@@ -186,7 +187,7 @@ impl Iterator for Reader {
 
     fn next(&mut self) -> Option<Self::Item> {
         self.buffer.clear();
-        self.number += 1;
+        self.number = self.number.saturating_add(1);
         match read_line_within(&mut self.lines, LONGEST_LINE, &mut self.buffer) {
             Ok(LineRead::End) => None,
             Ok(LineRead::Line) => self.parse(),

@@ -21,17 +21,20 @@ impl Remains {
     pub(crate) fn read(file: &File, until: u64) -> io::Result<Self> {
         let (mut remains, mut at, mut piece) = (Self::default(), 0, vec![0; PIECE]);
         while at < until {
-            let most = usize::try_from(until - at).map_or(PIECE, |left| left.min(PIECE));
+            let most = usize::try_from(until.saturating_sub(at)).map_or(PIECE, |left| left.min(PIECE));
             let got = file.read_at(&mut piece[..most], at)?;
             if got == 0 {
                 break;
             }
-            for end in
-                piece[..got].iter().zip(at + 1..).filter(|(byte, _)| **byte == b'\n').map(|(_, end)| end)
+            for end in piece[..got]
+                .iter()
+                .zip(at.saturating_add(1)..)
+                .filter(|(byte, _)| **byte == b'\n')
+                .map(|(_, end)| end)
             {
-                remains = Self { lines: remains.lines + 1, length: end };
+                remains = Self { lines: remains.lines.saturating_add(1), length: end };
             }
-            at += got as u64;
+            at = at.saturating_add(got as u64);
         }
         Ok(remains)
     }

@@ -40,7 +40,7 @@ impl Rewriting {
     }
 
     pub(crate) fn write(&mut self, line: &Line) -> io::Result<()> {
-        self.blocks += usize::from(matches!(line, Line::Block(_)));
+        self.blocks = self.blocks.saturating_add(usize::from(matches!(line, Line::Block(_))));
         serde_json::to_writer(&mut self.out, line)?;
         self.out.write_all(b"\n")
     }

@@ -77,7 +77,7 @@ impl Samples {
             return;
         }
         let waiting = &mut self.waiting;
-        let rows = waiting.ran.len() + wakeups.len();
+        let rows = waiting.ran.len().saturating_add(wakeups.len());
         waiting.condition.resize(rows, condition.cast_signed());
         waiting.round.resize(rows, round.cast_signed());
         waiting.expected.extend(wakeups.iter().map(|wakeup| wakeup.expected.as_nanos()));

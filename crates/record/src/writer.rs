@@ -136,7 +136,7 @@ impl Writer {
             path: path.to_owned(),
             complete: 0,
             blocks: 0,
-            most_blocks: BLOCKS_AT_LEAST.max(BLOCKS_PER_CONDITION * header.conditions.len()),
+            most_blocks: BLOCKS_AT_LEAST.max(BLOCKS_PER_CONDITION.saturating_mul(header.conditions.len())),
             written: 0,
             lost: 0,
             reason: None,
@@ -167,11 +167,11 @@ impl Writer {
     /// Appends one line. A line that does not fit on the disk is counted, not half kept.
     pub fn write(&mut self, line: &Line) {
         if let Err(error) = self.append(line) {
-            self.lost += 1;
+            self.lost = self.lost.saturating_add(1);
             self.reason.get_or_insert_with(|| (&error).into());
             return;
         }
-        self.blocks += usize::from(matches!(line, Line::Block(_)));
+        self.blocks = self.blocks.saturating_add(usize::from(matches!(line, Line::Block(_))));
         if self.blocks > self.most_blocks {
             self.compact();
         }
@@ -185,8 +185,8 @@ impl Writer {
             self.cut_incomplete();
             return Err(error);
         }
-        self.complete += self.line.len() as u64;
-        self.written += 1;
+        self.complete = self.complete.saturating_add(self.line.len() as u64);
+        self.written = self.written.saturating_add(1);
         Ok(())
     }
 
@@ -205,11 +205,11 @@ impl Writer {
             self.complete = found;
             file.seek(SeekFrom::End(0))?;
             file.write_all(b"\n")?;
-            self.complete += 1;
+            self.complete = self.complete.saturating_add(1);
             return Ok(());
         }
         let remains = Remains::read(file, found)?;
-        self.lost += self.written.saturating_sub(remains.lines).max(1);
+        self.lost = self.lost.saturating_add(self.written.saturating_sub(remains.lines).max(1));
         (self.written, self.complete) = (remains.lines, remains.length);
         file.set_len(self.complete)?;
         file.seek(SeekFrom::Start(self.complete))?;
@@ -238,9 +238,9 @@ impl Writer {
             Ok(new) => {
                 (self.complete, self.blocks) = (new.length, new.blocks);
                 self.target = Target::File(new.file);
-                self.most_blocks = self.most_blocks.max(2 * self.blocks);
+                self.most_blocks = self.most_blocks.max(self.blocks.saturating_mul(2));
             }
-            Err(_) => self.most_blocks *= 2,
+            Err(_) => self.most_blocks = self.most_blocks.saturating_mul(2),
         }
     }
 
@@ -263,7 +263,7 @@ impl Writer {
         if !self.is_in_place() {
             let reason =
                 lock::path_of(file).map_or(NotWritten::FileReplaced, |to| NotWritten::FileMoved { to });
-            (self.lost, self.reason) = (self.lost + self.written, Some(reason.into()));
+            (self.lost, self.reason) = (self.lost.saturating_add(self.written), Some(reason.into()));
         }
         self.incomplete()
     }

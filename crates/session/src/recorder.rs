@@ -125,10 +125,12 @@ impl<T: Intake> Recorder<T> {
 
     /// No more will come; without `how`, it did not end in order.
     pub fn end(mut self, how: Option<HowEnded>) -> T {
-        let incomplete = self.writer.as_ref().and_then(Writer::incomplete).filter(|_| self.unasked.is_none());
-        incomplete.into_iter().for_each(|caveat| self.caveat(caveat));
-        if let Some(how) = how {
-            self.keep(&Line::End(End { at: clock::now(), how }));
+        let end = how.map(|how| Line::End(End { at: clock::now(), how }));
+        if self.tells_what_is_missing() {
+            end.iter().for_each(|end| self.keep(end));
+        } else {
+            // An end in the file would say that all is there.
+            end.iter().for_each(|end| self.intake.add(end));
         }
         match (self.writer.take().and_then(Writer::close), &self.unasked) {
             (None, _) => {}
@@ -138,6 +140,22 @@ impl<T: Intake> Recorder<T> {
             (Some(caveat), None) => self.intake.add(&Line::Caveat(caveat)),
         }
         self.intake
+    }
+}
+
+impl<T: Intake> Recorder<T> {
+    /// Whether the recording has all lines, or could be told which are missing.
+    fn tells_what_is_missing(&mut self) -> bool {
+        let Some(writer) = self.writer.as_mut().filter(|_| self.unasked.is_none()) else { return true };
+        let Some(missing) = writer.incomplete() else { return true };
+        let line = Line::Caveat(missing.clone());
+        writer.write(&line);
+        // It would be one more if this line was lost as well.
+        let is_told = writer.incomplete() == Some(missing);
+        if is_told {
+            self.intake.add(&line);
+        }
+        is_told
     }
 }
 

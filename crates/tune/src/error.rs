@@ -69,6 +69,8 @@ impl TuneError {
                  only howlate's own threads"
                     .into(),
             ),
+            // What to do stands in what it says.
+            Self::Locked(LockError::TooLong { .. }) => None,
             Self::NothingToCompare { .. } => {
                 Some("`howlate watch` shows which of its threads wake, and what wakes them".into())
             }

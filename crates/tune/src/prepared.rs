@@ -133,6 +133,7 @@ fn stand_alone(guard: &Guard, options: &Options) -> Result<(), LockError> {
     let of_machine = options.knobs.iter().any(|chosen| chosen.reaches(Scope::Machine));
     match of_machine.then(|| guard.begin()) {
         Some(Err(LockError::Busy)) => Err(LockError::Busy),
+        Some(Err(too_long @ LockError::TooLong { .. })) => Err(too_long),
         Some(Ok(()) | Err(LockError::Place(_) | LockError::NoPlace | LockError::Io(_))) | None => Ok(()),
     }
 }

@@ -15,6 +15,9 @@ pub struct ProgramFailed {
 /// Why a program cannot be watched.
 #[derive(Debug, thiserror::Error)]
 pub enum WatchError {
+    /// The kernel's files on processes are not mounted.
+    #[error("processes cannot be seen here: there is no /proc")]
+    NoProc,
     /// Nothing runs with that id.
     #[error("there is no process {pid}")]
     NoProcess {
@@ -81,6 +84,7 @@ impl WatchError {
     /// What to type instead.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
+            Self::NoProc => "as root, `mount -t proc proc /proc`".to_owned(),
             Self::NoProcess { .. } | Self::NoName { .. } => {
                 "`ps -e` lists processes and their names; `howlate watch -- PROGRAM` starts one".to_owned()
             }

@@ -19,10 +19,11 @@ pub struct Process {
 ///
 /// When there is none, or several, or it is none that can be watched.
 pub fn find(root: &Root, asked: &str, own: u32) -> Result<Process, WatchError> {
-    match asked.parse() {
+    let found = match asked.parse() {
         Ok(pid) => by_id(root, pid, own),
         Err(_) => by_name(root, asked, own),
-    }
+    };
+    found.map_err(|error| if root.has_processes() { error } else { WatchError::NoProc })
 }
 
 fn by_id(root: &Root, pid: u32, own: u32) -> Result<Process, WatchError> {
@@ -102,6 +103,10 @@ mod tests {
         assert!(matches!(error("8"), WatchError::Myself { pid: 8 }));
         assert!(matches!(error("77"), WatchError::NoProcess { pid: 77 }));
         assert!(matches!(error("nobody"), WatchError::NoName { .. }));
+        let bare = tempfile::tempdir().unwrap();
+        for asked in ["8", "x"] {
+            assert!(matches!(find(&Root::at(bare.path()), asked, 1), Err(WatchError::NoProc)), "{asked}");
+        }
         let several = find(&root, "x", 1).unwrap_err();
         assert_eq!(several.to_string(), "2 processes are called `x`: 8, 9");
         assert_eq!(several.hint().unwrap(), "give one of them, such as `howlate watch 8`");

@@ -40,7 +40,8 @@ impl Checked {
             return None;
         }
         let classes = check["classes"].as_array()?;
-        let classes = classes.iter().filter_map(|class| Some((class["class"].as_str()?.to_owned(), made(class)?)));
+        let classes =
+            classes.iter().filter_map(|class| Some((class["class"].as_str()?.to_owned(), made(class)?)));
         Some(Self { kernel: kernel.to_owned(), tracer: tracer.to_owned(), classes: classes.collect() })
     }
 
@@ -70,7 +71,9 @@ fn made(class: &Value) -> Option<Class> {
 
 impl Class {
     fn holds(self) -> bool {
-        share(self.found, self.hits) >= FOUND && share(self.wrong, self.hits) <= WRONG && self.not_adding_up == 0
+        share(self.found, self.hits) >= FOUND
+            && share(self.wrong, self.hits) <= WRONG
+            && self.not_adding_up == 0
     }
 }
 
@@ -145,7 +148,8 @@ mod tests {
 
     #[test]
     fn kernels_stand_side_by_side_and_what_was_not_made_is_a_dash() {
-        let not_made = serde_json::json!({"class": "throttled", "result": "not_made", "reason": "no control groups"});
+        let not_made =
+            serde_json::json!({"class": "throttled", "result": "not_made", "reason": "no control groups"});
         let all = [
             checked("6.1", &[class("thread", 200, 200, 0), class("throttled", 100, 99, 1)]),
             checked("7.2", &[class("thread", 20, 20, 0), not_made]),

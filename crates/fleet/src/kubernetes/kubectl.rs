@@ -1,6 +1,7 @@
 //! Running `kubectl`, as its user has configured it.
 
 use std::io::Read;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
@@ -12,6 +13,8 @@ pub(super) const KUBECTL: &str = "kubectl";
 
 /// How long a cluster may take to answer.
 const ANSWER: Duration = Duration::from_secs(120);
+/// The same of one that is asked to forget what was begun, once somebody waits for the end.
+const FAREWELL: Duration = Duration::from_secs(10);
 /// How long a log may take.
 const TRANSFER: Duration = Duration::from_secs(30 * 60);
 /// No list of pods is longer: a pod takes some 10 KB.
@@ -22,6 +25,8 @@ pub(super) struct Kubectl<'a> {
     pub(super) context: Option<&'a str>,
     /// The namespace; that of the context if there is none.
     pub(super) namespace: Option<&'a str>,
+    /// Set when no answer is to be waited for any longer.
+    pub(super) interrupted: &'a AtomicBool,
 }
 
 pub(super) fn refused(said: impl Into<String>) -> FleetError {
@@ -42,10 +47,25 @@ impl Kubectl<'_> {
 
     /// What it says that ends well; `input` is what it reads.
     pub(super) fn output(&self, words: &[&str], input: Option<&str>) -> Result<String, FleetError> {
+        self.said(words, input, ANSWER, Some(self.interrupted))
+    }
+
+    /// The same of what must be tried after an interruption as well, for a while.
+    pub(super) fn last_output(&self, words: &[&str]) -> Result<String, FleetError> {
+        let patience = if self.interrupted.load(Ordering::Relaxed) { FAREWELL } else { ANSWER };
+        self.said(words, None, patience, None)
+    }
+
+    fn said(
+        &self,
+        words: &[&str],
+        input: Option<&str>,
+        patience: Duration,
+        interrupted: Option<&AtomicBool>,
+    ) -> Result<String, FleetError> {
         let input = input.map(as_file).transpose().map_err(|error| refused(error.to_string()))?;
         let words = self.words(words);
-        let said =
-            Run { program: KUBECTL, words: &words, input, patience: ANSWER, interrupted: None }.output()?;
+        let said = Run { program: KUBECTL, words: &words, input, patience, interrupted }.output()?;
         if said.is_success() { Ok(said.out) } else { Err(failed(&said)) }
     }
 
@@ -55,7 +75,8 @@ impl Kubectl<'_> {
         words: &[&str],
     ) -> Result<T, FleetError> {
         let words = self.words(&[words, &["--output=json"]].concat());
-        let run = Run { program: KUBECTL, words: &words, input: None, patience: ANSWER, interrupted: None };
+        let interrupted = Some(self.interrupted);
+        let run = Run { program: KUBECTL, words: &words, input: None, patience: ANSWER, interrupted };
         let (said, answer) = run
             .heard(|out| Some(serde_json::from_reader(std::io::BufReader::new(out.take(LONGEST_ANSWER)))))?;
         match answer {
@@ -74,7 +95,7 @@ impl Kubectl<'_> {
         take: impl FnOnce(Box<dyn Read>) -> T + Send + 'static,
     ) -> Result<(Output, T), FleetError> {
         let words = self.words(&["logs", &format!("--container={container}"), "--", pod]);
-        Run { program: KUBECTL, words: &words, input: None, patience: TRANSFER, interrupted: None }
-            .heard(take)
+        let interrupted = Some(self.interrupted);
+        Run { program: KUBECTL, words: &words, input: None, patience: TRANSFER, interrupted }.heard(take)
     }
 }

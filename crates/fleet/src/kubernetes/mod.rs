@@ -15,6 +15,7 @@ mod report;
 mod states;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use self::api_types::{List, Object};
@@ -38,6 +39,8 @@ pub struct Kubernetes {
     pub placement: Placement,
     /// Logs read at once.
     pub at_once: usize,
+    /// Set when no answer is to be waited for any longer.
+    pub interrupted: Arc<AtomicBool>,
 }
 
 impl Kubernetes {
@@ -54,7 +57,11 @@ impl Kubernetes {
     }
 
     fn kubectl(&self) -> Kubectl<'_> {
-        Kubectl { context: self.context.as_deref(), namespace: self.placement.namespace.as_deref() }
+        Kubectl {
+            context: self.context.as_deref(),
+            namespace: self.placement.namespace.as_deref(),
+            interrupted: &self.interrupted,
+        }
     }
 
     /// Marks those of these nodes that get no pod, and returns the others.
@@ -108,7 +115,7 @@ impl Kubernetes {
     /// Removes whatever has a label.
     fn remove(&self, label: &str) -> Result<(), FleetError> {
         let kinds = "jobs,daemonsets,pods,configmaps";
-        self.kubectl().output(&["delete", kinds, "--selector", label, "--wait=false"], None).map(drop)
+        self.kubectl().last_output(&["delete", kinds, "--selector", label, "--wait=false"]).map(drop)
     }
 }
 

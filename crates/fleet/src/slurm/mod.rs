@@ -10,12 +10,13 @@ mod queue;
 use std::collections::BTreeMap;
 use std::fs::{self, Metadata};
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use howlate_linux::clock;
 use howlate_model::Span;
 
-use self::command::output;
+use self::command::Programs;
 use self::constraint::Constraint;
 use self::queue::Node;
 use crate::folder::Fleet;
@@ -36,6 +37,8 @@ const LONGEST_ARRAY: usize = 1_000;
 pub struct Slurm {
     /// The partition; the default one if none is named.
     pub partition: Option<String>,
+    /// Set when no answer is to be waited for any longer.
+    pub interrupted: Arc<AtomicBool>,
 }
 
 impl Slurm {
@@ -73,10 +76,10 @@ impl Slurm {
     /// The nodes that are asked for, as Slurm knows them.
     fn known(&self, asked: &SlurmOptions) -> Result<BTreeMap<String, Node>, FleetError> {
         let partition = self.partition(asked);
-        let mut nodes = queue::nodes(partition, asked.nodelist.as_deref())?;
+        let mut nodes = queue::nodes(self.programs(), partition, asked.nodelist.as_deref())?;
         if let Some(name) = &asked.reservation {
-            let reserved = match queue::reserved(name)? {
-                Some(list) => queue::nodes(partition, Some(&list))?,
+            let reserved = match queue::reserved(self.programs(), name)? {
+                Some(list) => queue::nodes(self.programs(), partition, Some(&list))?,
                 None => BTreeMap::new(),
             };
             nodes.retain(|name, _| reserved.contains_key(name));
@@ -111,6 +114,10 @@ impl Slurm {
         }
     }
 
+    fn programs(&self) -> Programs<'_> {
+        Programs { interrupted: &self.interrupted }
+    }
+
     /// Marks those of these nodes that Slurm would not use, and returns the others.
     fn usable(
         &self,
@@ -135,10 +142,13 @@ impl Slurm {
     }
 
     /// Submits an array for these nodes. It is held until each of its tasks is bound to its node: which node a task gets is
-    /// else for Slurm to say, and one may get two.
+    /// else for Slurm to say, and one may get two. After an interruption none is left held.
     fn submit(&self, fleet: &mut Fleet, nodes: &[usize]) -> Result<(), FleetError> {
         let options = batch::options(fleet, self.partition(&fleet.slurm), nodes.len());
-        let out = output("sbatch", &options, Some(&batch::task(fleet, nodes)))?;
+        let slurm = self.programs();
+        let submitted = slurm.output("sbatch", &options, Some(&batch::task(fleet, nodes)));
+        // It may have been submitted all the same.
+        let out = submitted.inspect_err(|_| cancel_unknown(slurm, fleet))?;
         let job = out.trim().split(';').next().unwrap_or_default().to_owned();
         if job.parse::<u64>().is_err() {
             return Err(FleetError::Refused { program: "sbatch", said: format!("`{job}` is no job") });
@@ -148,17 +158,41 @@ impl Slurm {
         }
         // Whatever comes now, it is known what there is to cancel.
         fleet.save()?;
-        nodes.iter().for_each(|node| bind(fleet, *node));
-        output("scontrol", &["release".to_owned(), job], None).map(drop)
+        for node in nodes.iter().take_while(|_| !slurm.is_interrupted()) {
+            bind(slurm, fleet, *node);
+        }
+        let released = slurm.output("scontrol", &["release".to_owned(), job.clone()], None);
+        let Err(error) = released else { return Ok(()) };
+        drop(slurm.last_output("scancel", &[job]));
+        for node in nodes {
+            let member = &mut fleet.members[*node];
+            let reason = error.to_string();
+            (member.job, member.ended) = (None, Some(State::NotStarted { reason }));
+        }
+        fleet.save()?;
+        if slurm.is_interrupted() { Ok(()) } else { Err(error) }
+    }
+}
+
+/// Cancels what was submitted and is held, and whose number was never told.
+fn cancel_unknown(slurm: Programs<'_>, fleet: &Fleet) {
+    let is_known = |job: &String| {
+        let mut known = fleet.members.iter().filter_map(|member| member.job.as_deref());
+        known.any(|task| task.split('_').next() == Some(job))
+    };
+    let held = queue::held(slurm, &fleet.id).unwrap_or_default();
+    let unknown: Vec<String> = held.into_iter().filter(|job| !is_known(job)).collect();
+    if !unknown.is_empty() {
+        drop(slurm.last_output("scancel", &unknown));
     }
 }
 
 /// Binds the task of a node to it; one that cannot be is cancelled.
-fn bind(fleet: &mut Fleet, node: usize) {
+fn bind(slurm: Programs<'_>, fleet: &mut Fleet, node: usize) {
     let member = &mut fleet.members[node];
     let Some(job) = member.job.clone() else { return };
-    if let Err(error) = output("scontrol", &batch::bind(&job, &member.host.address), None) {
-        drop(output("scancel", &[job], None));
+    if let Err(error) = slurm.output("scontrol", &batch::bind(&job, &member.host.address), None) {
+        drop(slurm.last_output("scancel", &[job]));
         (member.job, member.ended) = (None, Some(State::NotStarted { reason: error.to_string() }));
     }
 }
@@ -181,7 +215,7 @@ impl Scheduler for Slurm {
     }
 
     fn look(&self, fleet: &Fleet, nodes: &[usize]) -> Result<Vec<State>, FleetError> {
-        let queue = queue::tasks(&fleet.id)?;
+        let queue = queue::tasks(self.programs(), &fleet.id)?;
         let of = |node: &usize| {
             let Some(job) = &fleet.members[*node].job else {
                 return State::NotStarted { reason: "not yet".to_owned() };
@@ -190,7 +224,7 @@ impl Scheduler for Slurm {
             match (queue.get(job), queue::state_in_folder(&folder(fleet, *node))) {
                 (_, Some(state)) => state,
                 (Some(state), None) => state.clone(),
-                (None, None) => queue::state_of_gone(job),
+                (None, None) => queue::state_of_gone(self.programs(), job),
             }
         };
         Ok(nodes.iter().map(of).collect())
@@ -204,7 +238,9 @@ impl Scheduler for Slurm {
         let jobs: Vec<String> = nodes.iter().filter_map(|node| fleet.members[*node].job.clone()).collect();
         let cancelled = match jobs.is_empty() {
             true => Ok(()),
-            false => output("scancel", &jobs, None).map(drop).map_err(|error| error.to_string()),
+            false => {
+                self.programs().output("scancel", &jobs, None).map(drop).map_err(|error| error.to_string())
+            }
         };
         Ok(vec![cancelled; nodes.len()])
     }

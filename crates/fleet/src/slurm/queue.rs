@@ -1,13 +1,13 @@
 //! What Slurm says of nodes and tasks, and what tasks have left.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use super::batch::job_name;
-use super::command::output;
-use crate::process::{complaint, last_line};
+use super::command::Programs;
+use crate::process::{INTERRUPTED, complaint, last_line};
 use crate::{FleetError, State};
 
 fn words(words: &[&str]) -> Vec<String> {
@@ -26,13 +26,14 @@ pub(super) struct Node {
 
 /// The nodes of a partition, or of the default one; only those of a list, where there is one.
 pub(super) fn nodes(
+    slurm: Programs<'_>,
     partition: Option<&str>,
     list: Option<&str>,
 ) -> Result<BTreeMap<String, Node>, FleetError> {
     let mut asked = words(&["--noheader", "--Node", "--format=%P|%N|%T|%b|%E"]);
     asked.extend(partition.map(|name| format!("--partition={name}")));
     asked.extend(list.map(|list| format!("--nodes={list}")));
-    Ok(nodes_in(&output("sinfo", &asked, None)?, partition.is_some()))
+    Ok(nodes_in(&slurm.output("sinfo", &asked, None)?, partition.is_some()))
 }
 
 /// Reads what `sinfo` says: one line for each node and partition, the default of which has a star.
@@ -52,8 +53,8 @@ fn nodes_in(said: &str, is_named: bool) -> BTreeMap<String, Node> {
 }
 
 /// The nodes of a reservation, as a list; `None` if it has none.
-pub(super) fn reserved(name: &str) -> Result<Option<String>, FleetError> {
-    let said = output("scontrol", &words(&["--oneliner", "show", "reservation", name]), None)?;
+pub(super) fn reserved(slurm: Programs<'_>, name: &str) -> Result<Option<String>, FleetError> {
+    let said = slurm.output("scontrol", &words(&["--oneliner", "show", "reservation", name]), None)?;
     Ok(reserved_in(&said))
 }
 
@@ -74,10 +75,26 @@ fn unusable(state: &str, reason: Option<&str>) -> Option<String> {
 }
 
 /// The tasks of a fleet that the queue knows.
-pub(super) fn tasks(fleet: &str) -> Result<BTreeMap<String, State>, FleetError> {
+pub(super) fn tasks(slurm: Programs<'_>, fleet: &str) -> Result<BTreeMap<String, State>, FleetError> {
     let mut asked = words(&["--noheader", "--array", "--format=%i|%T|%r"]);
     asked.push(format!("--name={}", job_name(fleet)));
-    Ok(tasks_in(&output("squeue", &asked, None)?))
+    Ok(tasks_in(&slurm.output("squeue", &asked, None)?))
+}
+
+/// The jobs of a fleet that wait to be released.
+pub(super) fn held(slurm: Programs<'_>, fleet: &str) -> Result<BTreeSet<String>, FleetError> {
+    let mut asked = words(&["--noheader", "--states=PENDING", "--format=%A|%r"]);
+    asked.push(format!("--name={}", job_name(fleet)));
+    Ok(held_in(&slurm.last_output("squeue", &asked)?))
+}
+
+fn held_in(said: &str) -> BTreeSet<String> {
+    let job = |line: &str| {
+        let (job, reason) = line.split_once('|')?;
+        let is_job = job.trim().parse::<u64>().is_ok();
+        (is_job && reason.trim() == "JobHeldUser").then(|| job.trim().to_owned())
+    };
+    said.lines().filter_map(job).collect()
 }
 
 fn tasks_in(said: &str) -> BTreeMap<String, State> {
@@ -94,8 +111,13 @@ fn tasks_in(said: &str) -> BTreeMap<String, State> {
 }
 
 /// What became of a task that is in no queue and left no status.
-pub(super) fn state_of_gone(job: &str) -> State {
-    let known = output("scontrol", &words(&["--oneliner", "show", "job", job]), None).unwrap_or_default();
+pub(super) fn state_of_gone(slurm: Programs<'_>, job: &str) -> State {
+    let asked = words(&["--oneliner", "show", "job", job]);
+    let known = match slurm.output("scontrol", &asked, None) {
+        Ok(known) => known,
+        Err(_) if slurm.is_interrupted() => return State::Unreachable { reason: INTERRUPTED.to_owned() },
+        Err(_) => String::new(),
+    };
     let state = known.split_whitespace().find_map(|word| word.strip_prefix("JobState="));
     let reason = match state {
         Some("CANCELLED") => return State::Cancelled,
@@ -153,6 +175,12 @@ mod tests {
         let of = |said: &str| reserved_in(said);
         assert_eq!(of("ReservationName=r Nodes=n[1-2] NodeCnt=2").as_deref(), Some("n[1-2]"));
         assert_eq!(of("ReservationName=r Nodes=(null)"), None);
+    }
+
+    #[test]
+    fn only_what_was_never_released_is_held() {
+        let held = held_in("7|JobHeldUser\n8|Resources\nx|JobHeldUser\n9|JobHeldAdmin\nnonsense\n");
+        assert_eq!(held.into_iter().collect::<Vec<_>>(), ["7"]);
     }
 
     #[test]

@@ -71,10 +71,9 @@ const WITH_PRIORITY: Policy = Policy::Fifo { priority: howlate_model::Priority::
 
 /// Real-time priority, if this process may have it.
 pub(super) fn realtime_policy() -> Option<Policy> {
-    let tried = std::thread::spawn(|| {
-        howlate_linux::sched::set_policy(howlate_linux::sched::THIS_THREAD, WITH_PRIORITY).is_ok()
-    });
-    tried.join().unwrap_or(false).then_some(WITH_PRIORITY)
+    let tried = std::thread::Builder::new()
+        .spawn(|| howlate_linux::sched::set_policy(howlate_linux::sched::THIS_THREAD, WITH_PRIORITY).is_ok());
+    tried.is_ok_and(|tried| tried.join().unwrap_or(false)).then_some(WITH_PRIORITY)
 }
 
 /// As a program is, without timer slack, and with real-time priority; idle and busy.

@@ -56,3 +56,70 @@ fn what_reaches_a_node_ends_with_a_fleet_that_is_killed() {
     waiting.wait().unwrap();
     wait_until("the end of its ssh", || !is_called(ssh, "sleep"));
 }
+
+/// A scheduler of these programs, each with its script; what they were told is in files of their names.
+fn scheduled_by(folder: &Path, on: &str, programs: &[(&str, &str)]) -> Child {
+    for (program, script) in programs {
+        let path = folder.join(program);
+        fs::write(
+            &path,
+            format!("#!/bin/sh\necho \"$*\" >> {}/{program}.told\n{script}\n", folder.display()),
+        )
+        .unwrap();
+        fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
+    drop(fs::remove_dir_all(folder.join("plan-fleet")));
+    let mut command = howlate(&["fleet", "run", "plan.toml", "--on", on, "--quiet"]);
+    if on.starts_with("kubernetes") {
+        command.args(["--image", "howlate:here", "--nodes", "2"]);
+    }
+    command.env("PATH", path).current_dir(folder).stdout(Stdio::null()).stderr(Stdio::piped());
+    command.spawn().unwrap()
+}
+
+/// What a scheduler's program was told so far.
+fn told(folder: &Path, program: &str) -> String {
+    fs::read_to_string(folder.join(format!("{program}.told"))).unwrap_or_default()
+}
+
+#[test]
+fn a_job_that_slurm_holds_is_cancelled_at_the_first_signal() {
+    const SILENT: &str = "exec sleep 4000";
+    const NODES: (&str, &str) = ("sinfo", "echo 'all*|n1|idle|none'");
+    // What does not answer, and the number of the job then: told by sbatch, or by the queue alone.
+    let cases = [("sbatch", "9"), ("scontrol", "7")];
+    for ((silent, job), signal) in cases.into_iter().zip([Signal::INT, Signal::TERM]) {
+        let folder = folder_for_hours();
+        let sbatch = if silent == "sbatch" { SILENT } else { "cat > /dev/null; echo 7" };
+        let queue = "case \"$*\" in *PENDING*) echo '9|JobHeldUser'; echo '8|Resources';; esac";
+        let programs = [NODES, ("sbatch", sbatch), ("scontrol", SILENT), ("squeue", queue), ("scancel", "")];
+        let mut waiting = scheduled_by(folder.path(), "slurm", &programs);
+        wait_until("a silent controller", || !told(folder.path(), silent).is_empty());
+        send(waiting.id(), signal);
+        wait_until("its end", || waiting.try_wait().unwrap().is_some());
+        let left = waiting.wait_with_output().unwrap();
+        let cancelled = told(folder.path(), "scancel");
+        assert!(
+            cancelled.lines().any(|line| line.split('_').next() == Some(job)),
+            "{cancelled}{}",
+            stderr(&left)
+        );
+        assert!(!cancelled.contains('8'), "another's is let alone: {cancelled}");
+        assert!(!told(folder.path(), "scontrol").contains("release 7\n") || silent == "scontrol");
+    }
+}
+
+#[test]
+fn a_cluster_that_does_not_answer_is_not_waited_for_after_a_signal() {
+    let folder = folder_for_hours();
+    let script = "case \"$*\" in *create*) exec sleep 4000;; esac";
+    let mut waiting = scheduled_by(folder.path(), "kubernetes", &[("kubectl", script)]);
+    wait_until("a silent cluster", || told(folder.path(), "kubectl").contains("create"));
+    send(waiting.id(), Signal::INT);
+    wait_until("its end", || waiting.try_wait().unwrap().is_some());
+    let left = waiting.wait_with_output().unwrap();
+    // What it may have made is removed.
+    let last = told(folder.path(), "kubectl");
+    assert!(last.lines().last().is_some_and(|line| line.starts_with("delete")), "{last}{}", stderr(&left));
+}

@@ -377,3 +377,16 @@ fn built_in_loads_run_as_process_1_without_any_other_program() {
         }
     }
 }
+
+#[test]
+fn a_command_begins_with_no_signal_ignored_that_is_not_ignored_here() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("ignored");
+    let load = format!("cmd:grep SigIgn /proc/self/status > {}", file.display());
+    run(&["load", &load, "--duration", "5s"]);
+    let ignored = fs::read_to_string(file).unwrap();
+    let ignored = u64::from_str_radix(ignored.split_whitespace().last().unwrap(), 16).unwrap();
+    // The C library's own two, and what writing to a pipe that nobody reads, or beyond a limit, brings.
+    let own = [32, 33, 13, 25].map(|signal: u32| 1 << (signal - 1)).iter().sum::<u64>();
+    assert_eq!(ignored & own, 0, "{ignored:x}");
+}

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use crate::common::{stderr, stdout};
+use crate::common::{is_root, skip, stderr, stdout};
 use tempfile::TempDir;
 
 /// Runs the program with at most 256 MiB of address space.
@@ -130,4 +130,41 @@ fn a_block_of_an_unknown_condition_does_not_vanish() {
         file(text("cyclic.jsonl").replacen("{\"block\":{\"condition\":0", "{\"block\":{\"condition\":77", 1));
     ends(&[&"show", &path], 3, "about conditions that it does not list");
     ends(&[&"show", &path, &"--format", &"json"], 3, "unknown_conditions");
+}
+
+#[test]
+fn a_stack_of_64_kb_is_enough() {
+    let (_folder, path) = file(text("cyclic.jsonl"));
+    let all: [&[&OsStr]; 4] = [
+        &["--help".as_ref()],
+        &["show".as_ref(), path.as_ref()],
+        &["report".as_ref(), path.as_ref(), "--format".as_ref(), "md".as_ref()],
+        &["load".as_ref(), "hackbench".as_ref(), "--duration".as_ref(), "100ms".as_ref()],
+    ];
+    for words in all {
+        let mut command = Command::new("sh");
+        command.args(["-c", "ulimit -s 64; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_howlate")]).args(words);
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{words:?}: {}", stderr(&output));
+    }
+}
+
+#[test]
+fn where_there_is_no_proc_that_is_said() {
+    if !is_root() {
+        return skip("hiding /proc takes root");
+    }
+    for words in [&["top"][..], &["watch", "1"]] {
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "--propagation", "private", "sh", "-c"]);
+        command.args(["mount -t tmpfs none /proc && exec \"$@\"", "sh", env!("CARGO_BIN_EXE_howlate")]);
+        let output = command.args(words).output().unwrap();
+        let said = stderr(&output).replace('\n', " ");
+        if said.contains("unshare") || said.contains("mount:") {
+            return skip(&format!("/proc cannot be hidden here: {said}"));
+        }
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("there is no /proc") && said.contains("`mount -t proc proc /proc`"), "{said}");
+        assert!(!said.contains("run as root"), "{said}");
+    }
 }

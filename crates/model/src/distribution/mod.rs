@@ -1,5 +1,7 @@
 //! Many latencies, in constant memory.
 
+#![deny(clippy::arithmetic_side_effects, reason = "numbers may be from a file that anybody wrote")]
+
 mod stored;
 
 use std::ops::RangeInclusive;
@@ -106,6 +108,7 @@ impl Distribution {
     }
 
     /// Counts many; what is added up stays in registers meanwhile.
+    #[allow(clippy::arithmetic_side_effects, reason = "of readings in memory; 2⁶⁴ latencies fit 128 bits")]
     #[inline]
     pub fn record_all(&mut self, latencies: impl Iterator<Item = Latency>) {
         let (mut count, mut early) = (0, 0);
@@ -122,9 +125,9 @@ impl Distribution {
             }
         });
         (self.min, self.max) = (min, max);
-        self.count += count;
-        self.sum += sum;
-        self.early += early;
+        self.count = self.count.saturating_add(count);
+        self.sum = self.sum.saturating_add(sum);
+        self.early = self.early.saturating_add(early);
     }
 
     /// Counts the same latency `n` times.
@@ -132,11 +135,11 @@ impl Distribution {
     pub fn record_n(&mut self, latency: Latency, n: u64) {
         let nanos = latency.as_nanos();
         self.buckets.count(|buckets| buckets.add(tracked(nanos), n));
-        self.count += n;
+        self.count = self.count.saturating_add(n);
         self.min = self.min.min(nanos);
         self.max = self.max.max(nanos);
-        self.sum += i128::from(nanos) * i128::from(n);
-        self.early += if nanos < 0 { n } else { 0 };
+        self.sum = self.sum.saturating_add(i128::from(nanos).saturating_mul(i128::from(n)));
+        self.early = self.early.saturating_add(if nanos < 0 { n } else { 0 });
     }
 
     /// Counts the latencies that a periodic thread would have seen in the `period`s
@@ -153,25 +156,28 @@ impl Distribution {
         }
         let mut left = most;
         while rest >= period && left > 0 {
-            rest -= period;
+            rest = rest.saturating_sub(period);
             // Those that share a bucket are counted together, so that an hour's stall
             // at a short period costs as many steps as there are buckets.
             let bucket = Buckets::lowest_alike(rest.unsigned_abs().min(HIGHEST_TRACKED));
-            let within = rest - i64::try_from(bucket).unwrap_or(rest);
-            let more = (within / period).min(i64::try_from(left - 1).unwrap_or(i64::MAX));
-            let run = more.unsigned_abs() + 1;
+            let within = rest.saturating_sub(i64::try_from(bucket).unwrap_or(rest));
+            let others = i64::try_from(left.saturating_sub(1)).unwrap_or(i64::MAX);
+            let more = within.checked_div(period).unwrap_or(0).min(others);
+            let run = more.unsigned_abs().saturating_add(1);
             self.record_run(rest, period, run);
-            rest -= more * period;
-            left -= run;
+            rest = rest.saturating_sub(more.saturating_mul(period));
+            left = left.saturating_sub(run);
         }
     }
 
     /// Counts `n` latencies of one bucket: `first`, `first − step`, ….
     fn record_run(&mut self, first: i64, step: i64, n: u64) {
         self.record_n(Latency::from_nanos(first), n);
-        let steps = i128::from(n) * i128::from(n - 1) / 2;
-        self.sum -= steps * i128::from(step);
-        self.min = self.min.min(first - step * i64::try_from(n - 1).unwrap_or(0));
+        let others = n.saturating_sub(1);
+        let steps = i128::from(n).saturating_mul(i128::from(others)) / 2;
+        self.sum = self.sum.saturating_sub(steps.saturating_mul(i128::from(step)));
+        self.min =
+            self.min.min(first.saturating_sub(step.saturating_mul(i64::try_from(others).unwrap_or(0))));
     }
 
     /// Counts all of `other` too.
@@ -243,7 +249,7 @@ impl Distribution {
     pub fn stddev_nanos(&self) -> Option<f64> {
         let mean = self.middle()?;
         let square = |bucket: Bucket| {
-            let middle = (bucket.lowest + (bucket.highest - bucket.lowest) / 2) as f64;
+            let middle = bucket.lowest.midpoint(bucket.highest) as f64;
             (middle - mean).powi(2) * bucket.count as f64
         };
         Some((self.buckets().map(square).sum::<f64>() / self.count as f64).sqrt())
@@ -286,14 +292,13 @@ impl Distribution {
     pub fn median(&self) -> Option<Latency> {
         let (half, mut below) = (u128::from(self.count).div_ceil(2), 0);
         for bucket in self.buckets() {
-            let (count, width) = (u128::from(bucket.count), u128::from(bucket.highest - bucket.lowest) + 1);
-            if below + count >= half {
-                let within =
-                    i64::try_from(width * (2 * (half - below) - 1) / (2 * count)).unwrap_or(i64::MAX);
+            let count = u128::from(bucket.count);
+            if count.saturating_add(below) >= half {
+                let within = i64::try_from(middle_of(bucket, half.saturating_sub(below))).unwrap_or(i64::MAX);
                 let lowest = i64::try_from(bucket.lowest).unwrap_or(i64::MAX);
                 return Some(Latency::from_nanos(lowest.saturating_add(within).clamp(self.min, self.max)));
             }
-            below += count;
+            below = count.saturating_add(below);
         }
         None
     }
@@ -332,5 +337,17 @@ impl Distribution {
     }
 }
 
+/// Nanoseconds from a bucket's lowest to the middle of the share that the value `rank` (from 1) of it has, if all have equal shares.
+/// A bucket is at most an hour wide and holds less than 2⁶⁴.
+#[allow(
+    clippy::arithmetic_side_effects,
+    reason = "42 bits times 65 fit 128; no bucket that is given is empty"
+)]
+const fn middle_of(bucket: Bucket, rank: u128) -> u128 {
+    let width = bucket.highest.abs_diff(bucket.lowest) as u128 + 1;
+    width * (2 * rank).saturating_sub(1) / (2 * bucket.count as u128)
+}
+
 #[cfg(test)]
+#[allow(clippy::arithmetic_side_effects)]
 mod tests;

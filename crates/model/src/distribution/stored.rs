@@ -116,9 +116,9 @@ impl BucketCheck {
         self.first.get_or_insert(bucket);
         self.last = Some(bucket);
         // At most 2⁴² times 2⁶⁴, of at most 2¹² buckets.
-        let times = |value: u64| (u128::from(value) * u128::from(bucket.count)).cast_signed();
-        self.least += times(bucket.lowest);
-        self.most += times(bucket.highest);
+        let times = |value: u64| i128::from(value).saturating_mul(i128::from(bucket.count));
+        self.least = self.least.saturating_add(times(bucket.lowest));
+        self.most = self.most.saturating_add(times(bucket.highest));
     }
 }
 
@@ -173,11 +173,16 @@ impl Distribution {
     /// The sums that the buckets, the extremes and the number of early ones allow.
     fn sums(&self, seen: &BucketCheck, last: Bucket) -> RangeInclusive<i128> {
         let early = i128::from(self.early);
-        let beyond = i128::from(self.max) - i128::from(HIGHEST_TRACKED);
-        let lowest = seen.least + early * i128::from(self.min);
+        let beyond = i128::from(self.max).saturating_sub(i128::from(HIGHEST_TRACKED)).max(0);
+        let lowest = seen.least.saturating_add(early.saturating_mul(i128::from(self.min)));
+        let beyond = beyond.saturating_mul(i128::from(last.count));
         // What was clipped counts for less than it was.
-        let told = if self.clipped.is_some() { i128::from(self.max) * i128::from(self.count) } else { 0 };
-        let highest = (seen.most - early + beyond.max(0) * i128::from(last.count)).max(told);
+        let told = if self.clipped.is_some() {
+            i128::from(self.max).saturating_mul(i128::from(self.count))
+        } else {
+            0
+        };
+        let highest = seen.most.saturating_sub(early).saturating_add(beyond).max(told);
         lowest..=highest
     }
 }

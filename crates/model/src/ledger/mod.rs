@@ -1,5 +1,7 @@
 //! The causes of lateness, added up.
 
+#![deny(clippy::arithmetic_side_effects, reason = "numbers may be from a file that anybody wrote")]
+
 mod share;
 mod slice;
 mod stored;
@@ -89,11 +91,12 @@ pub struct Late {
 impl Ledger {
     /// Counts a wake-up whose parts are known.
     pub fn add(&mut self, one: &Explained) {
-        self.decomposed += 1;
+        self.decomposed = self.decomposed.saturating_add(1);
         self.latency.record(one.latency);
         let mut of_part: BTreeMap<Part, u64> = BTreeMap::new();
         for segment in &one.parts {
-            *of_part.entry(segment.cause.part).or_default() += segment.ns.as_nanos();
+            let all = of_part.entry(segment.cause.part).or_default();
+            *all = all.saturating_add(segment.ns.as_nanos());
         }
         for (part, nanos) in of_part {
             self.parts.entry(part).or_default().record(latency(nanos));
@@ -104,12 +107,12 @@ impl Ledger {
 
     /// Counts a wake-up whose parts are not known. All its lateness is unexplained.
     pub fn add_unknown(&mut self, late: Latency, why: NotDecomposed) {
-        *self.not_decomposed.entry(why).or_default() += 1;
+        count(self.not_decomposed.entry(why).or_default(), 1);
         self.latency.record(late);
         let nanos = late.as_nanos().max(0).unsigned_abs();
         let slice = self.slices.entry(slice_of(nanos)).or_default();
-        slice.count += 1;
-        slice.total += nanos;
+        slice.count = slice.count.saturating_add(1);
+        slice.total = slice.total.saturating_add(nanos);
         let cause = Cause::of(Part::NotSeen, CauseKind::Unexplained, String::new());
         let share = Share { total: nanos, wakeups: 1, max: Span::from_nanos(nanos), pid: Pid::None };
         slice.enter(cause, share);
@@ -128,8 +131,8 @@ impl Ledger {
         }
         let room = self.entries() < ENTRIES_KEPT;
         let slice = self.slices.entry(slice_of(nanos)).or_default();
-        slice.count += 1;
-        slice.total += nanos;
+        slice.count = slice.count.saturating_add(1);
+        slice.total = slice.total.saturating_add(nanos);
         for (cause, share) in shares {
             slice.enter(slice.place_of(cause, room), share);
         }
@@ -151,12 +154,12 @@ impl Ledger {
 
     /// Adds what another stretch, turn or machine found.
     pub fn merge(&mut self, other: &Self) {
-        self.decomposed += other.decomposed;
-        self.lost_events += other.lost_events;
-        self.clamped += other.clamped;
+        self.decomposed = self.decomposed.saturating_add(other.decomposed);
+        self.lost_events = self.lost_events.saturating_add(other.lost_events);
+        self.clamped = self.clamped.saturating_add(other.clamped);
         self.latency.merge(&other.latency);
         for (why, count) in &other.not_decomposed {
-            *self.not_decomposed.entry(*why).or_default() += count;
+            self::count(self.not_decomposed.entry(*why).or_default(), *count);
         }
         for (part, distribution) in &other.parts {
             self.parts.entry(*part).or_default().merge(distribution);
@@ -183,7 +186,7 @@ impl Ledger {
 
     /// How many wake-ups' parts are not known.
     pub fn unknown(&self) -> u64 {
-        self.not_decomposed.values().sum()
+        self.not_decomposed.values().fold(0, |all, count| all.saturating_add(*count))
     }
 
     /// How long each part took, of the wake-ups that had it.
@@ -201,8 +204,8 @@ impl Ledger {
         let first = slice_of(above.as_nanos());
         let mut late = Late { above: Span::from_nanos(lower_edge(first)), ..Late::default() };
         for slice in self.slices.range(first..).map(|(_, slice)| slice) {
-            late.count += slice.count;
-            late.total += slice.total;
+            late.count = late.count.saturating_add(slice.count);
+            late.total = late.total.saturating_add(slice.total);
             for (cause, share) in &slice.causes {
                 match late.causes.get_mut(cause) {
                     Some(known) => known.add(share),
@@ -214,9 +217,14 @@ impl Ledger {
     }
 }
 
+fn count(all: &mut u64, more: u64) {
+    *all = all.saturating_add(more);
+}
+
 fn latency(nanos: u64) -> Latency {
     Latency::from_nanos(i64::try_from(nanos).unwrap_or(i64::MAX))
 }
 
 #[cfg(test)]
+#[allow(clippy::arithmetic_side_effects)]
 mod tests;

@@ -46,8 +46,8 @@ impl From<Option<u32>> for Pid {
 impl Share {
     /// Adds what the same cause contributed elsewhere.
     pub fn add(&mut self, other: &Self) {
-        self.total += other.total;
-        self.wakeups += other.wakeups;
+        self.total = self.total.saturating_add(other.total);
+        self.wakeups = self.wakeups.saturating_add(other.wakeups);
         self.max = self.max.max(other.max);
         self.pid = self.pid.with(other.pid);
     }
@@ -56,7 +56,7 @@ impl Share {
 impl Share {
     /// Adds another stretch of the same wake-up.
     pub(super) fn again(&mut self, other: &Self) {
-        self.total += other.total;
+        self.total = self.total.saturating_add(other.total);
         self.max = Span::from_nanos(self.total);
         self.pid = self.pid.with(other.pid);
     }

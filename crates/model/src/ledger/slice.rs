@@ -30,8 +30,8 @@ impl Slice {
     }
 
     pub(super) fn merge(&mut self, other: &Self, room: bool) {
-        self.count += other.count;
-        self.total += other.total;
+        self.count = self.count.saturating_add(other.count);
+        self.total = self.total.saturating_add(other.total);
         for (cause, share) in &other.causes {
             self.enter(self.place_of(cause.clone(), room), *share);
         }
@@ -44,7 +44,7 @@ const FIRST_EDGE: u64 = 1_024;
 const BITS: u32 = 2;
 
 /// Which slice a lateness belongs to.
-#[allow(clippy::cast_possible_truncation, reason = "at most 64 · 4 slices")]
+#[allow(clippy::cast_possible_truncation, clippy::arithmetic_side_effects, reason = "at most 64 · 4 slices")]
 pub(super) const fn slice_of(nanos: u64) -> u16 {
     if nanos < FIRST_EDGE {
         return 0;
@@ -54,7 +54,8 @@ pub(super) const fn slice_of(nanos: u64) -> u16 {
     ((doubling << BITS) as u16) + quarter as u16 + 1
 }
 
-/// The least lateness of a slice.
+/// The least lateness of a slice that [`slice_of`] has named.
+#[allow(clippy::arithmetic_side_effects, reason = "at most 64 · 4 slices")]
 pub(super) const fn lower_edge(slice: u16) -> u64 {
     if slice == 0 {
         return 0;

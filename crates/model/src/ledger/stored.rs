@@ -58,8 +58,9 @@ impl From<Ledger> for Stored {
                     .into_iter()
                     .map(|(cause, share)| {
                         let index = *indices.entry(cause).or_insert_with_key(|cause| {
+                            let index = u32::try_from(causes.len()).unwrap_or(u32::MAX);
                             causes.push(cause.clone());
-                            u32::try_from(causes.len() - 1).unwrap_or(u32::MAX)
+                            index
                         });
                         (index, share.total, share.wakeups, share.max, stored_pid(share.pid))
                     })

@@ -127,15 +127,16 @@ impl Candidate {
     /// as right to each other as their clocks of the day.
     pub(super) fn moved_by(&self, merged: &Header) -> i64 {
         /// Clocks that are further apart were never set.
-        const MOST: i64 = 10 * 365 * 86_400;
+        const MOST: u64 = 10 * 365 * 86_400;
         if self.node.boot.is_some() && self.node.boot == merged.node.boot {
             return 0;
         }
         let second = |text: &str| text.parse::<Timestamp>().ok().map(Timestamp::as_second);
-        let apart =
-            second(&self.started).zip(second(&merged.started)).map_or(0, |(mine, first)| mine - first);
-        let apart = if apart.abs() > MOST { 0 } else { apart };
-        merged.at.as_nanos().saturating_add(apart * 1_000_000_000).saturating_sub(self.at.as_nanos())
+        let apart = second(&self.started)
+            .zip(second(&merged.started))
+            .map_or(0, |(mine, first)| mine.saturating_sub(first));
+        let apart = if apart.unsigned_abs() > MOST { 0 } else { apart.saturating_mul(1_000_000_000) };
+        merged.at.as_nanos().saturating_add(apart).saturating_sub(self.at.as_nanos())
     }
 
     /// The line that stands before its lines.
@@ -226,7 +227,7 @@ fn extent(path: &Path) -> (bool, u64) {
     let read = || {
         let mut file = File::open(path)?;
         let length = file.seek(SeekFrom::End(0))?;
-        file.seek(SeekFrom::End(-LAST.min(i64::try_from(length).unwrap_or(LAST))))?;
+        file.seek(SeekFrom::End(LAST.min(i64::try_from(length).unwrap_or(LAST)).saturating_neg()))?;
         let mut last = Vec::new();
         file.read_to_end(&mut last)?;
         Ok::<_, std::io::Error>((last.windows(END.len()).any(|bytes| bytes == END), length))

@@ -34,14 +34,17 @@ impl Called {
         let mut seen = std::collections::HashSet::new();
         once.extend(keys.filter(|key| seen.insert(*key)));
         let mut wish: HashMap<String, u32> = HashMap::new();
-        once.iter().for_each(|key| *wish.entry(wished(key)).or_default() += 1);
+        for key in &once {
+            let wished = wish.entry(wished(key)).or_default();
+            *wished = wished.saturating_add(1);
+        }
         let mut taken: HashMap<String, u32> = HashMap::new();
         let mut names = HashMap::new();
         for key in once {
             let plain = wished(key);
             let name = if wish[&plain] > 1 { told_apart(&plain, key) } else { plain };
             let number = taken.entry(name.clone()).or_default();
-            *number += 1;
+            *number = number.saturating_add(1);
             let name = if *number > 1 { format!("{name}#{number}") } else { name };
             names.insert(key.clone(), name);
         }

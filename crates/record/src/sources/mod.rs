@@ -288,7 +288,7 @@ struct Times {
 
 impl Times {
     fn add(&mut self, recording: usize) {
-        self.here = if self.recording == recording { self.here + 1 } else { 1 };
+        self.here = if self.recording == recording { self.here.saturating_add(1) } else { 1 };
         self.recording = recording;
         self.most = self.most.max(self.here);
     }

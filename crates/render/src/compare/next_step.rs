@@ -32,10 +32,7 @@ fn command(
     settling: Settling,
 ) -> Option<String> {
     let typed = typed(&report.base.1.header.arguments)?;
-    let duration = settling.turn.max(least_turn(one, statistic)).times(settling.pairs as u64);
-    if duration > LONGEST {
-        return None;
-    }
+    let duration = in_all(settling.turn.max(least_turn(one, statistic)), settling.pairs as u64)?;
     let extent = format!("--rounds {} --duration {}", settling.pairs, whole(duration));
     match (one.design, one.differs.as_slice()) {
         (Design::Interleaved, _) => {
@@ -65,6 +62,11 @@ fn command(
             rough(duration.times(2))
         )),
     }
+}
+
+/// How long so many turns take; nothing where nobody would measure for so long.
+fn in_all(turn: Span, pairs: u64) -> Option<Span> {
+    Some(turn.times(pairs)).filter(|duration| *duration <= LONGEST)
 }
 
 /// How many values of the property are compared; all take their turns.
@@ -127,6 +129,13 @@ mod tests {
         assert_eq!(command("fifo:80,other").as_deref(), Some("howlate cyclic --load fifo:80,other"));
         assert_eq!(command("cmd:sleep 1 -o x").as_deref(), Some("howlate cyclic --load 'cmd:sleep 1 -o x'"));
         assert_eq!(command("it's").as_deref(), Some("howlate cyclic --load 'it'\\''s'"));
+    }
+
+    #[test]
+    fn nothing_is_proposed_that_takes_centuries() {
+        assert_eq!(in_all(Span::from_secs(10), 6), Some(Span::from_secs(60)));
+        assert_eq!(in_all(Span::from_secs(10), u64::MAX), None);
+        assert_eq!(in_all(Span::from_nanos(u64::MAX), 2), None, "it would wrap to less than a turn");
     }
 
     #[test]

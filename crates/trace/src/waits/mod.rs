@@ -84,6 +84,9 @@ pub trait WaitReader {
 ///
 /// When what is asked for cannot be had here.
 pub fn read_waits(choice: WaitChoice) -> Result<(Box<dyn WaitReader>, Option<TracerRefusal>), TracerRefusal> {
+    if !Root::live().has_processes() {
+        return Err(TracerRefusal::NoProc);
+    }
     match choice {
         WaitChoice::Only(WaitSource::Bpf) => Ok((from_kernel()?, None)),
         WaitChoice::Only(WaitSource::Proc) => Ok((from_proc()?, None)),

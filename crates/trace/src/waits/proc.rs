@@ -58,6 +58,7 @@ impl Sampling {
         let mut sampling = Self { root, threads, listed: None, functions, new: Vec::new() };
         sampling.sample(clock::now());
         match sampling.threads.is_empty() {
+            true if !sampling.root.has_processes() => Err(TracerRefusal::NoProc),
             true => Err(TracerRefusal::NoAccounts),
             false => Ok(sampling),
         }
@@ -278,6 +279,8 @@ mod tests {
     #[test]
     fn a_machine_without_accounts_is_refused() {
         let folder = tempfile::tempdir().unwrap();
+        assert_eq!(Sampling::begin(Root::at(folder.path())).unwrap_err(), TracerRefusal::NoProc);
+        std::fs::create_dir_all(folder.path().join("proc/7")).unwrap();
         assert_eq!(Sampling::begin(Root::at(folder.path())).unwrap_err(), TracerRefusal::NoAccounts);
     }
 }

@@ -2,11 +2,12 @@
 
 use std::io;
 
+use howlate_linux::process::limit;
 use howlate_linux::sched;
 use howlate_model::Policy;
 use howlate_procfs::Root;
 use howlate_system::examine;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, setrlimit};
 
 use super::failure::Failure;
 use howlate_session as session;
@@ -15,8 +16,8 @@ use howlate_session as session;
 pub(crate) fn check(policy: Policy) -> Result<(), Failure> {
     let Some(priority) = policy.priority() else { return Ok(()) };
     raise_soft_limit(u64::from(priority.get()));
-    let tried = std::thread::spawn(move || sched::set_policy(sched::THIS_THREAD, policy));
-    let result = tried.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()));
+    let tried = std::thread::Builder::new().spawn(move || sched::set_policy(sched::THIS_THREAD, policy));
+    let result = tried.and_then(|tried| tried.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into())));
     result.map_err(|reason| {
         let remedy = howlate_render::policy_remedy(&session::for_policy(policy, &examine(&Root::live())));
         Failure::Policy { policy, reason, remedy }
@@ -25,7 +26,7 @@ pub(crate) fn check(policy: Policy) -> Result<(), Failure> {
 
 /// Raises the soft limit on priorities to the hard one where that is enough. `None` is unlimited.
 fn raise_soft_limit(priority: u64) {
-    let limit = getrlimit(Resource::Rtprio);
+    let Ok(limit) = limit(Resource::Rtprio) else { return };
     let reaches = |limit: Option<u64>| limit.is_none_or(|limit| limit >= priority);
     if !reaches(limit.current) && reaches(limit.maximum) {
         // Without it the policy is refused, which is said then.

@@ -50,10 +50,13 @@ fn opened(folder: &Path, interrupted: &Arc<AtomicBool>) -> Result<(Fleet, Box<dy
 fn scheduler(on: &Target, fleet: &Fleet, at_once: u16, interrupted: &Arc<AtomicBool>) -> Box<dyn Scheduler> {
     let at_once = usize::from(at_once);
     match on {
-        Target::Slurm { partition } => Box::new(Slurm { partition: partition.clone() }),
+        Target::Slurm { partition } => {
+            Box::new(Slurm { partition: partition.clone(), interrupted: Arc::clone(interrupted) })
+        }
         Target::Kubernetes { context } => {
             let placement = fleet.pods.as_ref().map(|pods| pods.placement.clone()).unwrap_or_default();
-            Box::new(Kubernetes { context: context.clone(), placement, at_once })
+            let (context, interrupted) = (context.clone(), Arc::clone(interrupted));
+            Box::new(Kubernetes { context, placement, at_once, interrupted })
         }
         Target::Ssh(_) | Target::SshFile(_) => {
             Box::new(Ssh { at_once, interrupted: Arc::clone(interrupted) })
@@ -63,7 +66,7 @@ fn scheduler(on: &Target, fleet: &Fleet, at_once: u16, interrupted: &Arc<AtomicB
 
 fn dry_run(asked: &FleetRun) -> Result<Status, Error> {
     let sent = Sent::check(asked)?;
-    let fleet = sent.fleet(asked)?;
+    let fleet = sent.fleet(asked, &Arc::default())?;
     let commands = scheduler(&asked.on, &fleet, asked.at_once, &Arc::default()).dry_run(&fleet, &sent.plan);
     terminal::print(&format!("{}{commands}", sent.dry_run(&fleet)))?;
     Ok(Status::Done)
@@ -92,7 +95,7 @@ fn start(asked: &FleetRun) -> Result<Status, Error> {
 fn begun(asked: &FleetRun, interrupted: &Arc<AtomicBool>) -> Result<(Fleet, Box<dyn Scheduler>), Error> {
     let sent = Sent::check(asked)?;
     let program = sent.program.as_ref().map(|program| program.path.as_path());
-    let mut fleet = sent.fleet(asked)?.create(program, &sent.plan)?;
+    let mut fleet = sent.fleet(asked, interrupted)?.create(program, &sent.plan)?;
     let scheduler = scheduler(&asked.on, &fleet, asked.at_once, interrupted);
     let all = fleet.open_nodes();
     scheduler.start(&mut fleet, &all, interrupted)?;

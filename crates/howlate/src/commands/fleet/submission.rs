@@ -1,6 +1,8 @@
 //! What is sent to the nodes of a fleet, checked before any of them is bothered.
 
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use clap::Parser;
 use howlate_fleet::{
@@ -51,7 +53,7 @@ impl Sent {
     }
 
     /// The fleet that is asked for, before anything is made.
-    pub(super) fn fleet(&self, asked: &FleetRun) -> Result<Fleet, Error> {
+    pub(super) fn fleet(&self, asked: &FleetRun, interrupted: &Arc<AtomicBool>) -> Result<Fleet, Error> {
         let slurm = slurm(asked)?;
         let fleet = Fleet {
             id: new_id().chars().take(12).collect(),
@@ -62,7 +64,7 @@ impl Sent {
             at_once: asked.at_once,
             timeout_s: asked.timeout.map(|most| most.as_nanos().div_ceil(1_000_000_000)),
             pods: self.pods.clone(),
-            members: hosts(asked, &slurm)?
+            members: hosts(asked, &slurm, interrupted)?
                 .into_iter()
                 .map(|host| Member { host, ..Member::default() })
                 .collect(),
@@ -168,16 +170,17 @@ fn text(path: &Path) -> Result<String, FleetError> {
 }
 
 /// The nodes that measure. Which those of a Job are is for Kubernetes to say.
-fn hosts(asked: &FleetRun, slurm: &SlurmOptions) -> Result<Vec<Host>, Error> {
+fn hosts(asked: &FleetRun, slurm: &SlurmOptions, interrupted: &Arc<AtomicBool>) -> Result<Vec<Host>, Error> {
+    let interrupted = Arc::clone(interrupted);
     match &asked.on {
-        Target::Slurm { partition } => Ok(Slurm { partition: partition.clone() }.nodes(slurm)?),
+        Target::Slurm { partition } => Ok(Slurm { partition: partition.clone(), interrupted }.nodes(slurm)?),
         Target::Kubernetes { context } => match asked.nodes {
             Some(nodes) => {
                 Ok((0..nodes).map(|pod| format!("pod-{pod}").parse()).collect::<Result<_, _>>()?)
             }
             None => {
                 let placement = placement(&asked.placement);
-                Ok(Kubernetes { context: context.clone(), placement, at_once: 1 }.nodes()?)
+                Ok(Kubernetes { context: context.clone(), placement, at_once: 1, interrupted }.nodes()?)
             }
         },
         Target::Ssh(hosts) => Ok(hosts.clone()),

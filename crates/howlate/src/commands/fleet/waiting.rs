@@ -50,7 +50,11 @@ impl<'a> Waiting<'a> {
     pub(super) fn until_over(mut self, interrupted: &AtomicBool) -> Result<bool, Error> {
         let over = loop {
             let open = self.fleet.open_nodes();
-            let states = self.scheduler.look(self.fleet, &open)?;
+            let states = match self.scheduler.look(self.fleet, &open) {
+                Ok(states) => states,
+                Err(_) if interrupted.load(Ordering::Relaxed) => break false,
+                Err(error) => return Err(error.into()),
+            };
             if let Some(place) = &mut self.place {
                 place.show(&progress(self.fleet, &states));
             }

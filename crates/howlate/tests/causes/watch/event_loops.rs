@@ -44,7 +44,7 @@ fn a_sleep_in_a_coroutine_is_found_and_told_from_work() {
     }
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("loop.jsonl");
-    let python = crate::python();
+    let python = super::python();
     let Some(document) = watched(&out, &[&python, "-c", ASYNCIO]) else { return };
     let found = event_loop(&document, "python");
     assert_eq!((found["wait"].as_str(), found["above_ns"].as_u64()), (Some("epoll"), Some(10_000_000)));
@@ -87,7 +87,7 @@ fn what_is_long_is_what_was_asked_for() {
         return skip("python3 is not installed, or bpf cannot be had");
     }
     let asked = ["watch", "--json", "--quiet", "--no-save", "--loop-above", "10s", "--"];
-    let document = json(&[&asked[..], &[&crate::python(), "-c", ASYNCIO]].concat(), 0);
+    let document = json(&[&asked[..], &[&super::python(), "-c", ASYNCIO]].concat(), 0);
     let found = event_loop(&document, "python");
     assert_eq!((found["long"].as_u64(), found["longest"].as_array().unwrap().len()), (Some(0), 0), "{found}");
 }
