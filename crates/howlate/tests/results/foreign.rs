@@ -242,7 +242,7 @@ fn what_no_file_says_keeps_no_limit() {
 
 #[test]
 fn what_is_no_file_of_any_of_them_is_told_which_there_are() {
-    let page = include_str!("../../../docs/imports.md");
+    let page = include_str!("../../../../docs/imports.md");
     let says = stderr(&run(&["show", "../cyclictest/2.10/N.txt"]));
     for program in ["cyclictest", "jitterdebugger", "rtla", "oslat", "stress-ng", "OSADL", "HdrHistogram"] {
         assert!(says.contains(program) && page.contains(program), "{program}: {says}");
