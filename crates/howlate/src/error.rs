@@ -86,8 +86,8 @@ pub(crate) enum Error {
     NothingTraced { path: PathBuf },
     #[error("no periodic thread was measured; an RT Dataset needs one")]
     NothingPeriodic,
-    #[error("no sleep was measured, and only sleeps are kept one by one, in order")]
-    NoSleeps,
+    #[error("no sleep or message was measured, and only these are kept one by one, in order")]
+    NoSingleOnes,
     #[error("none of this can be traced: {}", not_traced(.0))]
     NothingToTrace(Vec<Caveat>),
     #[error(transparent)]
@@ -212,7 +212,7 @@ impl Error {
             Self::NothingKept => Some("measure first, such as with `howlate cyclic`, or give the path of a recording".into()),
             Self::NothingTraced { .. } => Some("record again, such as with `howlate cyclic --why --out result.jsonl`".into()),
             Self::NothingPeriodic => Some("measure with `howlate cyclic`, or choose another `--format`: `howlate show --help` lists them".into()),
-            Self::NoSleeps => Some("measure with `howlate sleep`, or save every wake-up of another command as Parquet: `--samples-out FILE`".into()),
+            Self::NoSingleOnes => Some("measure with `howlate sleep`, or save every wake-up of another command as Parquet: `--samples-out FILE`".into()),
             Self::NothingToTrace(_) => Some("leave --why out, or choose another --call or --by".into()),
             Self::Watch(error) => error.hint(),
             Self::NothingWatches(_) => Some("leave `--tracer` out, or mark the loops of the program: see `howlate watch --help`".into()),

@@ -51,8 +51,9 @@ fn imported(text: &str) -> Result<Imported, ImportError> {
 
 impl Thread {
     fn add(&mut self, wakeup: &Wakeup) {
-        *self.values.entry(wakeup.micros).or_default() += 1;
-        self.lines += 1;
+        let count = self.values.entry(wakeup.micros).or_default();
+        *count = count.saturating_add(1);
+        self.lines = self.lines.saturating_add(1);
         self.cycles = self.cycles.max(wakeup.cycle.saturating_add(1));
     }
 

@@ -46,7 +46,7 @@ fn imported(file: &File, unit: u64) -> Result<Imported, ImportError> {
     for (thread, (number, cpu)) in by_number(&file.cpu, PROGRAM)?.into_iter().enumerate() {
         let mut linear = Linear::new(PROGRAM, unit);
         linear.add_all(buckets(&cpu.histogram, PROGRAM)?)?;
-        linear.reaches(END_NS / unit, HistogramEnd::Said);
+        linear.reaches(END_NS.checked_div(unit).unwrap_or(END_NS), HistogramEnd::Said);
         linear.overflowed(cpu.count.saturating_sub(linear.counted()), Some(cpu.max))?;
         cpu.avg.into_iter().for_each(|mean| linear.mean(mean));
         overflows.push(linear.overflow());

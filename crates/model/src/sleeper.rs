@@ -131,7 +131,7 @@ mod tests {
         let error = "pyton".parse::<Sleeper>().unwrap_err().to_string();
         assert!(
             error.contains("`pyton`")
-                && error.contains("did you mean `python`?")
+                && error.contains("Did you mean `python`?")
                 && error.contains("./pyton"),
             "{error}"
         );

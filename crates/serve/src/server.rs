@@ -168,7 +168,7 @@ mod tests {
         check(everybody(), &to("HEAD", "/metrics"), "200 OK", "\r\n\r\n");
         check(everybody(), &to("GET", "/later"), "503 ", "cannot read it\n");
         for path in ["/../../etc/passwd", "//", "/metrics/", "/%2e%2e/", "/Cargo.toml"] {
-            check(everybody(), &to("GET", path), "404 ", "metrics at /metrics.\n");
+            check(everybody(), &to("GET", path), "404 ", "metrics at /metrics, and /health.\n");
         }
         for method in ["POST", "PUT", "DELETE", "OPTIONS", "CONNECT"] {
             check(everybody(), &to(method, "/"), "405 ", "are answered.\n");
@@ -186,7 +186,7 @@ mod tests {
     fn with_a_token_only_who_knows_it_is_told_anything() {
         let token = || Admission::WithToken(Token::new("0123456789abcdef").unwrap());
         let with = |offered: &str| format!("GET /nowhere HTTP/1.1\r\nHost: any.example\r\n{offered}\r\n");
-        check(token(), &with("Authorization: Bearer 0123456789abcdef\r\n"), "404 ", "/metrics.\n");
+        check(token(), &with("Authorization: Bearer 0123456789abcdef\r\n"), "404 ", "/health.\n");
         for wrong in
             ["", "Authorization: Bearer 0123456789abcdeX\r\n", "Authorization: Basic 0123456789abcdef\r\n"]
         {

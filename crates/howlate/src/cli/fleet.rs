@@ -19,7 +19,7 @@ pub(crate) struct Fleet {
 
 #[derive(Subcommand)]
 pub(crate) enum FleetCommand {
-    Run(FleetRun),
+    Run(Box<FleetRun>),
     /// How each node is doing
     Status {
         /// The fleet's folder

@@ -1,7 +1,7 @@
 //! Results in every format that can be asked for.
 
 use howlate_analyse::Analysis;
-use howlate_model::{Limit, Work};
+use howlate_model::Limit;
 use howlate_render::{self as render, Detail};
 
 use crate::cli::Format;
@@ -25,8 +25,9 @@ pub(super) struct Shown<'a> {
     pub(super) detail: Detail,
 }
 
-fn has_sleeps(analysis: &Analysis) -> bool {
-    analysis.outcomes().iter().any(|one| matches!(one.condition.work, Work::Sleep { .. }))
+/// Whether single sleeps or messages were kept, in order.
+fn has_single_ones(analysis: &Analysis) -> bool {
+    analysis.outcomes().iter().any(|one| one.series().iter().any(|points| !points.is_empty()))
 }
 
 impl Shown<'_> {
@@ -40,7 +41,7 @@ impl Shown<'_> {
                 many => render::json_of_many(many)?,
             },
             Format::Csv => render::csv(analyses, names)?,
-            Format::Intervals if !analyses.iter().any(has_sleeps) => return Err(Error::NoSleeps),
+            Format::Intervals if !analyses.iter().any(has_single_ones) => return Err(Error::NoSingleOnes),
             Format::Intervals => render::intervals_csv(analyses, names)?,
             Format::Hlog => render::hlog(analyses)?,
             Format::Hgrm => render::hgrm(analyses),

@@ -141,7 +141,9 @@ fn the_published_crate_builds_with_the_oldest_rust_it_names() {
     let rustup = |words: &[&str]| {
         let mut command = Command::new("rustup");
         // Those of the cargo that runs this test.
-        ["CARGO", "RUSTC", "RUSTUP_TOOLCHAIN"].iter().for_each(|name| drop(command.env_remove(name)));
+        for name in ["CARGO", "RUSTC", "RUSTUP_TOOLCHAIN"] {
+            command.env_remove(name);
+        }
         command.args(["run", version, "cargo"]).args(words).output()
     };
     if !rustup(&["--version"]).is_ok_and(|output| output.status.success()) {

@@ -94,6 +94,7 @@ fn every_line() -> Vec<Value> {
         watched["steps"] = a_latency();
         watched["intervals"] = a_latency();
         watched["turns"]["work"] = a_latency();
+        watched["event_loop"]["iterations"] = a_latency();
     }
     lines
 }

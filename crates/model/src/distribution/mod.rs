@@ -231,7 +231,7 @@ impl Distribution {
     /// one that is smaller still is not believed.
     pub fn set_clipped_sum(&mut self, nanos: i128) {
         if self.clipped.is_some() {
-            self.sum = self.sum.max(nanos.min(i128::from(self.max) * i128::from(self.count)));
+            self.sum = self.sum.max(nanos.min(i128::from(self.max).saturating_mul(i128::from(self.count))));
         }
     }
 

@@ -67,7 +67,7 @@ mod tests {
 
     /// The value of a name in the Python class's, which assigns several at a time.
     fn python(name: &str) -> usize {
-        let text = shared("python/howlate_loop.py");
+        let text = shared("../python/howlate/loop.py");
         let assigned = text.lines().filter_map(|line| line.split_once(" = "));
         let value = assigned.filter(|(names, _)| names.starts_with('_')).find_map(|(names, values)| {
             let place = names.split(", ").position(|one| one.trim_start_matches('_') == name)?;
@@ -107,7 +107,7 @@ mod tests {
         }
         assert!(shared("howlate.h").contains(&format!("UINT64_C(0x{:x})", MAGIC.1)));
         let known = String::from_utf8(MAGIC.1.to_le_bytes().to_vec()).unwrap();
-        assert!(shared("python/howlate_loop.py").contains(&format!("b\"{known}\"")));
+        assert!(shared("../python/howlate/loop.py").contains(&format!("b\"{known}\"")));
         assert!(TURNS + usize::try_from(CAPACITY).unwrap() * TURN <= RING);
     }
 }
