@@ -31,6 +31,8 @@ class Summary:
     p99_9: int
     p99_99: int
     max: int
+    #: Whoever measured did not tell latencies of this and more apart: a number that is not below it is a lower bound.
+    clipped_at: Optional[int] = None
 
 
 @dataclass(frozen=True)
@@ -126,6 +128,8 @@ class Cause:
     name: Optional[str] = None
     part: Optional[str] = None
     pid: Optional[int] = None
+    #: Whether it is a thread of real-time priority; older recordings do not tell.
+    real_time: bool = False
     remedy: Optional[CauseRemedy] = None
 
     @property
@@ -165,6 +169,10 @@ class Segment:
     ns: int
     name: str = ""
     pid: Optional[int] = None
+    #: Whether it is a thread of real-time priority; older recordings do not tell.
+    real_time: bool = False
+    #: Whether only its length is known: several stretches of one name, whose order among other such parts is not.
+    merged: bool = False
 
 
 @dataclass(frozen=True)
@@ -209,6 +217,8 @@ class ConditionResult:
     worst: Tuple[Worst, ...]
     caveats: Tuple[Caveat, ...]
     in_force: Optional[InForce] = None
+    #: How many wake-ups `corrected_ns` is of; not of what another program measured, which does not say it.
+    planned: Optional[int] = None
     #: Of periodic work: every planned wake-up, missed ones included.
     corrected_ns: Optional[Summary] = None
     p50_interval_ns: Optional[Interval] = None
@@ -341,6 +351,7 @@ def from_json(document: Mapping[str, Any], **own: Any) -> Result:
 
 
 def numbers(summary: Optional[Summary]) -> Dict[str, Optional[float]]:
-    """A summary by the names of the JSON; nothing but `None` of nothing."""
-    names = Summary.__dataclass_fields__
+    """A summary by the names of the JSON; nothing but `None` of nothing. Where it was clipped only if it was."""
+    was_clipped = summary is not None and summary.clipped_at is not None
+    names = [name for name in Summary.__dataclass_fields__ if name != "clipped_at" or was_clipped]
     return {json_name(name): getattr(summary, name) if summary else None for name in names}
