@@ -81,7 +81,9 @@ def told(tables: "list[Dict[str, Any]]") -> str:
         for process in table["processes"]:
             for wait in process["waits"]:
                 for behind in wait.get("behind", ()) if wait["kind"] == "cpu" else ():
-                    took[behind["name"]] = took.get(behind["name"], 0) + behind["ns"]
+                    # Without a name where the CPU was idle, and had to wake up.
+                    name = behind.get("name", "leaving idle")
+                    took[name] = took.get(name, 0) + behind["ns"]
     most = sorted(took, key=lambda name: -took[name])[:_CULPRITS]
     return ", ".join(f"{name} {took[name] / 1e6:.3g} ms" for name in most) or "nobody"
 

@@ -33,6 +33,8 @@ def test_culprits_add_up_over_tables_and_the_most_is_first() -> None:
         told([table("a", 1_000_000), table("b", 5_000_000), table("a", 7_000_000), table("c", 9, "disk")])
         == "a 8 ms, b 5 ms"
     )
+    unnamed = {"tracer": "bpf", "processes": [{"waits": [{"kind": "cpu", "behind": [{"ns": 3_000_000}]}]}]}
+    assert told([unnamed, table("a", 1_000_000)]) == "leaving idle 3 ms, a 1 ms"
     assert told([{"tracer": "bpf", "processes": []}]) == "nobody"
     assert told([{"tracer": "proc", "processes": []}]).startswith("not known: it takes root")
 
