@@ -83,7 +83,8 @@ fn imported(file: &File) -> Result<Imported, ImportError> {
     for (core, counts) in cores.iter().enumerate() {
         let mut linear = Linear::new(PROGRAM, unit);
         linear.add_all(values.iter().copied().zip(counts.iter().copied()))?;
-        let (max, end) = (file.latency.maxima.get(core).copied(), values.last().map_or(0, |last| last.saturating_add(1)));
+        let (max, end) =
+            (file.latency.maxima.get(core).copied(), values.last().map_or(0, |last| last.saturating_add(1)));
         linear.reaches(end, HistogramEnd::Said);
         linear.overflowed(beyond(&file.latency, core, end), max)?;
         overflows.push(linear.overflow());

@@ -257,7 +257,9 @@ fn a_list_of_sleeps_of_what_slept_not_is_refused() {
         |file: &str| howlate(&["show", file, "--format", "intervals"]).current_dir(folder).output().unwrap();
     let none = list("cyclic.jsonl");
     assert_eq!(none.status.code(), Some(2), "{}", stdout(&none));
-    assert!(stderr(&none).contains("no sleep or message was measured") && stderr(&none).contains("--samples-out"));
+    assert!(
+        stderr(&none).contains("no sleep or message was measured") && stderr(&none).contains("--samples-out")
+    );
     assert!(stdout(&list("sleep.jsonl")).lines().count() > 2);
 }
 
