@@ -136,7 +136,9 @@ fn metrics_of_a_crowd_are_bounded_and_say_how_many_threads_they_are_of() {
     let series = metrics.lines().filter(|line| !line.starts_with('#')).count();
     assert!(series <= CONDITIONS * 33, "{series}");
     assert!(most_memory(server.id()).unwrap() <= RSS_KB);
-    assert!(crate::common::get(&address, "/").contains("(others)"));
+    crate::common::wait_until("a page with the others", || {
+        crate::common::get(&address, "/").contains("(others)")
+    });
     send(server.id(), Signal::TERM);
     assert_eq!(server.wait().unwrap().code(), Some(0));
     crowd.kill().unwrap();
