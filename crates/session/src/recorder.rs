@@ -148,14 +148,9 @@ impl<T: Intake> Recorder<T> {
     fn tells_what_is_missing(&mut self) -> bool {
         let Some(writer) = self.writer.as_mut().filter(|_| self.unasked.is_none()) else { return true };
         let Some(missing) = writer.incomplete() else { return true };
-        let line = Line::Caveat(missing.clone());
-        writer.write(&line);
-        // It would be one more if this line was lost as well.
-        let is_told = writer.incomplete() == Some(missing);
-        if is_told {
-            self.intake.add(&line);
-        }
-        is_told
+        writer.write(&Line::Caveat(missing.clone()));
+        // It would be one more if this line was lost as well. Whoever takes in the lines is told at the very end, once.
+        writer.incomplete() == Some(missing)
     }
 }
 
