@@ -17,6 +17,18 @@ impl Kernel {
         Self { release: read("/proc/sys/kernel/osrelease"), build: read("/proc/sys/kernel/version") }
     }
 
+    /// Whether the kernel below `root` is a `PREEMPT_RT` one: its build string says so; `/sys/kernel/realtime` holds `1` on those that
+    /// have that file, which came with the patches and not with the kernel itself.
+    pub fn is_realtime(root: &Root) -> bool {
+        Self::read(root).names_realtime() || root.read("/sys/kernel/realtime").as_deref() == Ok("1")
+    }
+
+    /// Whether its build string names `PREEMPT_RT`, or `PREEMPT RT` as it was written before 5.4.
+    fn names_realtime(&self) -> bool {
+        let build = self.build.replace("PREEMPT RT", "PREEMPT_RT");
+        build.split([' ', ',', '(', ')']).any(|word| word == "PREEMPT_RT")
+    }
+
     /// Whether the release is at least `major.minor`; `None` when it cannot be read.
     pub fn at_least(&self, major: u32, minor: u32) -> Option<bool> {
         let mut numbers = self.release.split(['.', '-']).map_while(|part| part.parse::<u32>().ok());
@@ -30,6 +42,28 @@ mod tests {
 
     fn release(release: &str) -> Kernel {
         Kernel { release: release.into(), build: String::new() }
+    }
+
+    #[test]
+    fn a_realtime_kernel_is_told_by_its_build_or_by_its_file() {
+        let named = |build: &str| Kernel { release: String::new(), build: build.into() }.names_realtime();
+        assert!(
+            named("#1 SMP PREEMPT_RT Debian 7.2.13-1 (2026-10-30)") && named("#1 SMP PREEMPT RT Thu Mar 4")
+        );
+        assert!(!named("#1 SMP PREEMPT_DYNAMIC @0") && !named(""));
+        let folder = tempfile::tempdir().unwrap();
+        let put = |path: &str, text: &str| {
+            let path = folder.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        let root = Root::at(folder.path());
+        put("proc/sys/kernel/version", "#1 SMP PREEMPT_RT Debian 7.2.13-1\n");
+        assert!(Kernel::is_realtime(&root), "without /sys/kernel/realtime, as from 7.x on");
+        put("proc/sys/kernel/version", "#1 SMP\n");
+        assert!(!Kernel::is_realtime(&root));
+        put("sys/kernel/realtime", "1\n");
+        assert!(Kernel::is_realtime(&root));
     }
 
     #[test]

@@ -12,13 +12,6 @@ fn named_preemption(kernel: &Kernel) -> Option<&'static str> {
     ["PREEMPT_RT", "PREEMPT_DYNAMIC", "PREEMPT_LAZY", "PREEMPT"].into_iter().find(named)
 }
 
-/// Whether this is a `PREEMPT_RT` kernel. `/sys/kernel/realtime` holds `1` on those that
-/// offer it; the build string says so on all.
-pub(crate) fn is_realtime(root: &Root) -> bool {
-    root.read("/sys/kernel/realtime").as_deref() == Ok("1")
-        || named_preemption(&Kernel::read(root)) == Some("PREEMPT_RT")
-}
-
 /// The preemption model of the build.
 pub(crate) fn preemption(root: &Root) -> Option<String> {
     let built = || {
@@ -27,7 +20,7 @@ pub(crate) fn preemption(root: &Root) -> Option<String> {
         options.into_iter().find(|model| config.value(&format!("CONFIG_{model}")) == Some("y"))
     };
     let named = named_preemption(&Kernel::read(root));
-    let model = if is_realtime(root) { Some("PREEMPT_RT") } else { named };
+    let model = if Kernel::is_realtime(root) { Some("PREEMPT_RT") } else { named };
     model.or_else(built).map(str::to_owned)
 }
 

@@ -3,7 +3,7 @@
 //! Source: Documentation/admin-guide/kernel-parameters.txt.
 
 use howlate_model::Scope;
-use howlate_procfs::{CommandLine, Root};
+use howlate_procfs::{CommandLine, Kernel, Root};
 
 use crate::knob::{Knob, Look};
 
@@ -17,8 +17,7 @@ pub(crate) const KNOB: Knob = Knob {
 };
 
 fn look(root: &Root) -> Look {
-    let is_realtime = root.read("/sys/kernel/realtime").as_deref() == Ok("1");
-    match CommandLine::read(root).has("threadirqs") || is_realtime {
+    match CommandLine::read(root).has("threadirqs") || Kernel::is_realtime(root) {
         true => Look::AsWanted("handlers are threads".to_owned()),
         false => Look::boot("threadirqs"),
     }

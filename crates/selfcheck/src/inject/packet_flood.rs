@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 
 use howlate_linux::{clock, usage};
 use howlate_model::{InjectedCause, Span, Stamp};
-use howlate_procfs::Root;
+use howlate_procfs::{Kernel, Root};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with, sockopt};
 
 use super::request::InjectorReport;
@@ -20,7 +20,7 @@ const RECEIVERS: usize = 900;
 const GROUP: Ipv4Addr = Ipv4Addr::new(239, 255, 107, 1);
 
 pub(crate) fn prepare(mut known: InjectedCause) -> io::Result<Work> {
-    if Root::live().read("/sys/kernel/realtime").as_deref() == Ok("1") {
+    if Kernel::is_realtime(&Root::live()) {
         return Err(io::Error::other(
             "on PREEMPT_RT a softirq gives way to the thread that it would keep waiting",
         ));

@@ -8,7 +8,7 @@ use howlate_procfs::{Kernel, Root, Status, hypervisor, list_of_cpus};
 
 use crate::container::container;
 use crate::findings::isolation;
-use crate::kernel::{is_realtime, preemption};
+use crate::kernel::preemption;
 use crate::kernel_config::KernelConfig;
 
 /// Describes the machine. What cannot be read is left empty.
@@ -17,7 +17,7 @@ pub fn describe(root: &Root) -> System {
     let online = list_of_cpus(root, "/sys/devices/system/cpu/online");
     System {
         preemption: preemption(root),
-        realtime_kernel: is_realtime(root),
+        realtime_kernel: Kernel::is_realtime(root),
         tick_hz: tick_hz(root),
         architecture: architecture(root),
         processor: processor::name(root),

@@ -6,7 +6,6 @@ use howlate_procfs::{CommandLine, Kernel, Reading, Root, chosen};
 
 use super::draft::{Draft, finding};
 use crate::debugfs::Debugfs;
-use crate::kernel::is_realtime;
 use crate::kernel_config::KernelConfig;
 
 const SWITCH: &str = "/sys/kernel/debug/sched/preempt";
@@ -17,7 +16,7 @@ pub(super) fn realtime_kernel(root: &Root) -> Option<Finding> {
     build.text()?;
     let why = "A PREEMPT_RT kernel can be preempted almost everywhere, interrupt handlers included. \
         Other kernels are often as fast, but nothing bounds their worst case.";
-    if is_realtime(root) {
+    if Kernel::is_realtime(root) {
         let flag = root.reading("/sys/kernel/realtime");
         let draft =
             finding(FindingId::RealtimeKernel, Verdict::Good, "this is a PREEMPT_RT kernel").seen(&build);
@@ -41,7 +40,7 @@ pub(super) fn realtime_kernel(root: &Root) -> Option<Finding> {
 
 /// The preemption model of kernels that are not `PREEMPT_RT`.
 pub(super) fn model(root: &Root) -> Option<Finding> {
-    root.read("/proc/sys/kernel/version").ok().filter(|_| !is_realtime(root))?;
+    root.read("/proc/sys/kernel/version").ok().filter(|_| !Kernel::is_realtime(root))?;
     let Model { mode, seen, is_read } = in_force(root);
     let dynamic = Kernel::read(root).build.contains("PREEMPT_DYNAMIC");
     let (verdict, found) = match mode.as_deref() {
