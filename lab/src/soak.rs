@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
 
 use howlate_linux::clock;
-use howlate_model::{Line, MonotonicTime, Span};
+use howlate_model::{Line, MonotonicTime, Span, WaitClock};
 use howlate_record::Reader;
 
 use crate::bench::built;
@@ -70,7 +70,7 @@ fn soak(time: Span) -> io::Result<bool> {
 
 /// `CLOCK_MONOTONIC` and `CLOCK_REALTIME`, in nanoseconds.
 fn clocks() -> (i64, i64) {
-    (clock::now().as_nanos(), clock::realtime())
+    (clock::now().as_nanos(), clock::now_on(WaitClock::Realtime))
 }
 
 /// Parts in a million by which the first clock was faster than the second.

@@ -37,6 +37,7 @@ class Condition:
     nice: Optional[int] = None
     runtime_ns: Optional[int] = None
     deadline_period_ns: Optional[int] = None
+    clock: Optional[str] = None
     slack_ns: Optional[int] = None
     cpu: Optional[int] = None
     sender_cpu: Optional[int] = None
@@ -71,6 +72,8 @@ class Condition:
         parts = [self.name or self.mechanism, self.policy_label]
         if self.length_ns:
             parts.append(length(self.length_ns))
+        if self.clock is not None:
+            parts.append(f"clock {self.clock}")
         if self.slack_ns is not None:
             parts.append(f"slack {length(self.slack_ns)}")
         if self.kind != "watch":

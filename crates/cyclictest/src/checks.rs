@@ -4,7 +4,7 @@ use howlate_model::Span;
 
 use crate::affinity::CpuMasks;
 use crate::draft::Draft;
-use crate::options::{Affinity, Clock, Power};
+use crate::options::{Affinity, Power};
 use crate::request::{Refusal, Request};
 use crate::warning::Warning;
 
@@ -87,11 +87,12 @@ fn priority(draft: &mut Draft) {
     }
 }
 
+const CLOCKS: &str = "0 (CLOCK_MONOTONIC), 1 (CLOCK_REALTIME), 16 to 23 (CLOCK_AUX), or a name: monotonic, realtime, tai, boottime, aux0";
+
 fn ways_to_wait(draft: &mut Draft) {
     match draft.clock {
-        0 => draft.options.clock = Clock::Monotonic,
-        1 => draft.options.clock = Clock::Realtime,
-        clock => draft.refuse("-c", clock, "0 (CLOCK_MONOTONIC) or 1 (CLOCK_REALTIME)"),
+        Ok(clock) => draft.options.clock = clock,
+        Err(number) => draft.refuse("-c", number, CLOCKS),
     }
     if draft.options.system && draft.options.posix_timers {
         draft.warnings.push(Warning::SystemWithTimers);

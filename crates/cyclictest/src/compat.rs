@@ -14,6 +14,8 @@ pub enum Compat {
     V2_6,
     /// rt-tests 2.10, as in Debian's unstable distribution.
     V2_10,
+    /// rt-tests 2.11 of October 2026, as far as its changelog tells: the text of 2.10, clocks by name, auxiliary clocks.
+    V2_11,
 }
 
 impl Compat {
@@ -23,6 +25,7 @@ impl Compat {
             Self::V2_4 => "2.40",
             Self::V2_6 => "2.60",
             Self::V2_10 => "2.10",
+            Self::V2_11 => "2.11",
         }
     }
 
@@ -43,7 +46,7 @@ impl Compat {
 
     /// Whether `-H` has a sum column for a single thread too.
     pub(crate) fn sums_one_thread(self) -> bool {
-        self == Self::V2_10
+        self >= Self::V2_10
     }
 
     /// Whether JSON has a `histogram` object even without a histogram.
@@ -63,13 +66,14 @@ impl fmt::Display for Compat {
             Self::V2_4 => "2.4",
             Self::V2_6 => "2.6",
             Self::V2_10 => "2.10",
+            Self::V2_11 => "2.11",
         })
     }
 }
 
 /// A text that names no dialect.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{found}` is no version whose output is known; write 2.4, 2.6 or 2.10")]
+#[error("`{found}` is no version whose output is known; write 2.4, 2.6, 2.10 or 2.11")]
 pub struct UnknownCompat {
     found: String,
 }
@@ -82,6 +86,7 @@ impl FromStr for Compat {
             "2.4" | "2.40" => Ok(Self::V2_4),
             "2.6" | "2.60" => Ok(Self::V2_6),
             "2.10" => Ok(Self::V2_10),
+            "2.11" => Ok(Self::V2_11),
             found => Err(UnknownCompat { found: found.to_owned() }),
         }
     }

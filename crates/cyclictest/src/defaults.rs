@@ -1,7 +1,9 @@
 //! What holds when nothing is asked for.
 
+use howlate_model::WaitClock;
+
 use crate::compat::Compat;
-use crate::options::{Affinity, Align, Clock, Options, PolicyName, Power, Unit};
+use crate::options::{Affinity, Align, Options, PolicyName, Power, Unit};
 
 impl Options {
     /// The options of a command line without any.
@@ -14,7 +16,7 @@ impl Options {
             align: Align::No,
             break_above: None,
             tracemark: false,
-            clock: Clock::Monotonic,
+            clock: WaitClock::Monotonic,
             power: Power::Latency(0),
             distance_us: 0,
             duration: None,

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use howlate_model::WaitClock;
+
 use crate::affinity::{self, CpuMasks};
 use crate::compat::Compat;
 use crate::getopt::GivenOption;
@@ -20,7 +22,8 @@ pub(crate) struct Draft {
     pub(crate) distance: Option<i64>,
     pub(crate) aligned: bool,
     pub(crate) secaligned: bool,
-    pub(crate) clock: i64,
+    /// The number that was typed, where it stands for no clock.
+    pub(crate) clock: Result<WaitClock, i64>,
     pub(crate) oscope: i64,
     pub(crate) priority: i64,
     pub(crate) duration: i64,
@@ -38,7 +41,7 @@ impl Draft {
             distance: None,
             aligned: false,
             secaligned: false,
-            clock: 0,
+            clock: Ok(WaitClock::Monotonic),
             oscope: 1,
             priority: 0,
             duration: 0,
@@ -117,7 +120,7 @@ impl Draft {
             Opt::Aligned => (self.aligned, options.align) = (true, Align::Together(value)),
             Opt::Secaligned => (self.secaligned, options.align) = (true, Align::FullSecond(value)),
             Opt::Breaktrace => options.break_above = Some(value).filter(|above| *above > 0),
-            Opt::Clock => self.clock = value,
+            Opt::Clock => self.clock = text.parse().or_else(|_| numbered(value)),
             Opt::DeepestIdleState => options.power = Power::DeepestIdleState(value),
             Opt::Distance => self.distance = Some(value),
             Opt::Histogram => self.histogram(value, false),
@@ -178,5 +181,18 @@ impl Draft {
         } else {
             self.number(&GivenOption { id: Opt::Latency, ..given.clone() }, text);
         }
+    }
+}
+
+/// cyclictest's own two numbers, and the kernel's of auxiliary clocks, which 2.11 added to them.
+fn numbered(number: i64) -> Result<WaitClock, i64> {
+    const FIRST_AUXILIARY: i64 = 16;
+    match number {
+        0 => Ok(WaitClock::Monotonic),
+        1 => Ok(WaitClock::Realtime),
+        _ => u8::try_from(number - FIRST_AUXILIARY)
+            .ok()
+            .filter(|aux| *aux < WaitClock::AUXILIARY)
+            .map_or(Err(number), |aux| Ok(WaitClock::Aux(aux))),
     }
 }

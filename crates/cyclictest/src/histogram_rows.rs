@@ -68,13 +68,13 @@ fn numbers<T: std::fmt::Display>(values: &(impl Iterator<Item = T> + Clone), wid
     })
 }
 
-/// 2.10 leaves a blank behind the colon, whether or not a number follows.
+/// 2.10 and later leave a blank behind the colon, whether or not a number follows.
 fn overflow_list(histogram: &Histogram, compat: Compat) -> String {
     let listed = numbers(&histogram.overflowed.iter(), 5);
     let others = histogram.overflows - histogram.overflowed.len() as u64;
     let others = if others > 0 { format!(" # {others:05} others") } else { String::new() };
     let text = format!("{listed}{others}");
-    if text.is_empty() && compat == Compat::V2_10 { " ".to_owned() } else { text }
+    if text.is_empty() && compat >= Compat::V2_10 { " ".to_owned() } else { text }
 }
 
 fn put(text: &mut String, what: std::fmt::Arguments<'_>) {

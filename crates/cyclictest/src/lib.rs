@@ -32,7 +32,7 @@ pub use affinity::CpuMasks;
 pub use arguments::read;
 pub use compat::{Compat, UnknownCompat};
 pub use json::{RunFacts, json};
-pub use options::{Align, Clock, HistogramAsked, Options, PolicyName, Power, Unit};
+pub use options::{Align, HistogramAsked, Options, PolicyName, Power, Unit};
 pub use report::{final_text, histogram_text, live_text, stat_lines, status_text};
 pub use request::{Refusal, Request};
 pub use results::{Hit, Results};

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use howlate_model::{CpuSet, Span};
+use howlate_model::{CpuSet, Span, WaitClock};
 
 use crate::compat::Compat;
 
@@ -24,16 +24,6 @@ impl Unit {
             Self::Nanos => nanos,
         }
     }
-}
-
-/// The clock that is waited on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Clock {
-    /// `-c 0`: `CLOCK_MONOTONIC`.
-    #[default]
-    Monotonic,
-    /// `-c 1`: `CLOCK_REALTIME`.
-    Realtime,
 }
 
 /// When threads start.
@@ -134,7 +124,7 @@ pub struct Options {
     /// `--tracemark`
     pub tracemark: bool,
     /// `-c`
-    pub clock: Clock,
+    pub clock: WaitClock,
     /// `--laptop`, `--default-system`, `--latency`, `--deepest-idle-state`
     pub power: Power,
     /// `-d`, in microseconds

@@ -105,7 +105,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
     optional(Some('a'), "affinity", "CPUSET", looks_like_cpus, Opt::Affinity, "bind thread N to the Nth CPU of CPUSET, round-robin; without CPUSET, of all CPUs that may be used. Sets are written 0-3,8, all, !0 (all but) or +0-1 (counted among the usable ones)"),
     optional(Some('A'), "aligned", "USEC", looks_like_count, Opt::Aligned, "start all threads at one moment, each USEC after the one before"),
     valued(Some('b'), "breaktrace", "USEC", Opt::Breaktrace, "stop everything when a latency exceeds USEC"),
-    valued(Some('c'), "clock", "CLOCK", Opt::Clock, "0: CLOCK_MONOTONIC (default), 1: CLOCK_REALTIME"),
+    valued(Some('c'), "clock", "CLOCK", Opt::Clock, "0: CLOCK_MONOTONIC (default), 1: CLOCK_REALTIME, 16 to 23: CLOCK_AUX; or a name: monotonic, realtime, tai, boottime, aux0"),
     flag(None, "default-system", Opt::DefaultSystem, "leave power management as it is"),
     valued(None, "deepest-idle-state", "N", Opt::DeepestIdleState, "disable the idle states deeper than state N on the measured CPUs; -1 disables all. cpu_dma_latency is then not set"),
     valued(Some('d'), "distance", "DIST", Opt::Distance, "added to the interval of each further thread, in us; default 500, with a histogram 0"),
@@ -149,7 +149,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
 /// abbreviated stays the same.
 #[rustfmt::skip]
 pub(crate) const OWN: &[Entry] = &[
-    valued(None, "compat", "VERSION", Opt::Compat, "write the output of cyclictest 2.4, 2.6 or 2.10; default 2.6, or what HOWLATE_COMPAT or the name of a link (cyclictest-2.4) says"),
+    valued(None, "compat", "VERSION", Opt::Compat, "write the output of cyclictest 2.4, 2.6, 2.10 or 2.11; default 2.6, or what HOWLATE_COMPAT or the name of a link (cyclictest-2.4) says"),
     valued(None, "howlate-out", "FILE", Opt::HowlateOut, "save a recording for `howlate show` too"),
 ];
 

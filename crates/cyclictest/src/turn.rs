@@ -34,6 +34,7 @@ fn task(options: &Options, thread: usize, set: &CpuSet) -> Task {
     Task {
         condition: u32::try_from(thread).unwrap_or(u32::MAX),
         policy: policy(options, thread),
+        clock: options.clock,
         cpu: cpu_of(thread, set),
         samples: samples(options, interval),
         phase: interval.plus(phase(options, thread)),
@@ -103,6 +104,7 @@ pub fn trace_mark(options: &Options, latency: Latency) -> String {
 pub fn conditions(turn: &Turn, kernel: &str) -> Vec<Condition> {
     let condition = |task: &Task| Condition {
         policy: task.policy,
+        clock: task.clock,
         slack_ns: task.slack,
         cpu: task.cpu,
         thread: task.condition,

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use howlate_model::{MonotonicTime, Span};
+use howlate_model::{MonotonicTime, Span, WaitClock};
 use rustix::thread::{ClockId as SleepClock, NanosleepRelativeResult, clock_nanosleep_relative};
 use rustix::time::{ClockId, Timespec, clock_getres};
 
@@ -26,22 +26,65 @@ fn read(clock: libc::clockid_t) -> i64 {
     time.tv_sec * NANOS_PER_SEC + time.tv_nsec
 }
 
-/// `clock_gettime(CLOCK_REALTIME)`, in nanoseconds since 1970.
+/// `CLOCK_AUX`, the first of the auxiliary clocks (`include/uapi/linux/time.h`, Linux 6.17).
+const FIRST_AUXILIARY: libc::clockid_t = 16;
+
+/// What system calls know a clock by.
 ///
 /// Source: <https://man7.org/linux/man-pages/man2/clock_getres.2.html>
 #[inline]
-pub fn realtime() -> i64 {
-    read(libc::CLOCK_REALTIME)
+pub const fn id(clock: WaitClock) -> libc::clockid_t {
+    match clock {
+        WaitClock::Monotonic => libc::CLOCK_MONOTONIC,
+        WaitClock::Realtime => libc::CLOCK_REALTIME,
+        WaitClock::Tai => libc::CLOCK_TAI,
+        WaitClock::Boottime => libc::CLOCK_BOOTTIME,
+        WaitClock::Aux(number) => FIRST_AUXILIARY + number as libc::clockid_t,
+    }
 }
 
-/// How far `CLOCK_REALTIME` is ahead of `CLOCK_MONOTONIC`, in nanoseconds.
+/// Whether the kernel has a clock, and it runs: an auxiliary one must be switched on.
+///
+/// Source: <https://man7.org/linux/man-pages/man2/clock_gettime.2.html>
+pub fn exists(clock: WaitClock) -> bool {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is this function's own.
+    unsafe { libc::clock_gettime(id(clock), &raw mut time) == 0 }
+}
+
+/// `clock_gettime` on a clock that [exists], in nanoseconds since its own beginning.
+///
+/// Source: <https://man7.org/linux/man-pages/man2/clock_gettime.2.html>
+#[inline]
+pub fn now_on(clock: WaitClock) -> i64 {
+    read(id(clock))
+}
+
+/// `clock_nanosleep(TIMER_ABSTIME)` until `nanos` of a clock that [exists].
+///
+/// # Errors
+///
+/// `Interrupted` when a signal handler ran; `Unsupported` where the clock has no timers.
+///
+/// Source: <https://man7.org/linux/man-pages/man2/clock_nanosleep.2.html>
+#[inline]
+pub fn sleep_until_on(clock: WaitClock, nanos: i64) -> io::Result<()> {
+    let until = libc::timespec { tv_sec: nanos / NANOS_PER_SEC, tv_nsec: nanos % NANOS_PER_SEC };
+    // SAFETY: `until` outlives the call, and nothing is written where the rest of the time would go.
+    let error = unsafe {
+        libc::clock_nanosleep(id(clock), libc::TIMER_ABSTIME, &raw const until, std::ptr::null_mut())
+    };
+    if error == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(error)) }
+}
+
+/// How far `clock` is ahead of `CLOCK_MONOTONIC`, in nanoseconds.
 ///
 /// Of a few pairs of readings the closest counts, so that an interruption between two does not.
 ///
 /// Source: <https://man7.org/linux/man-pages/man2/clock_gettime.2.html>
-pub fn realtime_ahead() -> i64 {
+pub fn ahead(clock: WaitClock) -> i64 {
     let pair = || {
-        let (before, ahead_of, after) = (now(), realtime(), now());
+        let (before, ahead_of, after) = (now(), now_on(clock), now());
         (after.since(before), ahead_of - before.as_nanos())
     };
     (0..5).map(|_| pair()).min_by_key(|(apart, _)| *apart).map_or(0, |(_, ahead)| ahead)
@@ -96,6 +139,7 @@ mod tests {
     fn the_clock_never_goes_back() {
         let readings: Vec<_> = (0..10_000).map(|_| now()).collect();
         assert!(readings.is_sorted());
+        assert!(exists(WaitClock::Monotonic) && ahead(WaitClock::Monotonic).abs() < NANOS_PER_SEC);
         assert!(!resolution().is_zero());
     }
 

@@ -4,9 +4,9 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::ptr;
 
-use howlate_model::{MonotonicTime, Span};
+use howlate_model::{MonotonicTime, Span, WaitClock};
 
-use crate::clock::{timespec_at, timespec_for};
+use crate::clock::{self, timespec_at, timespec_for};
 use crate::signal_set::SignalSet;
 
 /// A timer whose expiry is waited for with `sigtimedwait(2)`.
@@ -22,29 +22,14 @@ fn expiry_signal() -> i32 {
 }
 
 impl PosixTimer {
-    /// `timer_create(CLOCK_MONOTONIC, SIGEV_THREAD_ID, …)` for the calling thread.
+    /// `timer_create(clock, SIGEV_THREAD_ID, …)` for the calling thread.
     ///
     /// # Errors
     ///
-    /// `EAGAIN` when the limit of pending signals is reached.
+    /// `EAGAIN` when the limit of pending signals is reached, `EINVAL` where the clock has no timers.
     ///
     /// Source: <https://man7.org/linux/man-pages/man2/timer_create.2.html>
-    pub fn new() -> io::Result<Self> {
-        Self::create(libc::CLOCK_MONOTONIC)
-    }
-
-    /// The same on `CLOCK_REALTIME`.
-    ///
-    /// # Errors
-    ///
-    /// As [`PosixTimer::new`].
-    ///
-    /// Source: <https://man7.org/linux/man-pages/man2/timer_create.2.html>
-    pub fn on_realtime() -> io::Result<Self> {
-        Self::create(libc::CLOCK_REALTIME)
-    }
-
-    fn create(clock: libc::clockid_t) -> io::Result<Self> {
+    pub fn new(clock: WaitClock) -> io::Result<Self> {
         let signals = SignalSet::only(expiry_signal());
         signals.block();
         // SAFETY: an all-zero sigevent is valid; the fields that matter are set below.
@@ -54,7 +39,7 @@ impl PosixTimer {
         event.sigev_notify_thread_id = i32::try_from(crate::thread::id()).unwrap_or_default();
         let mut timer: libc::timer_t = ptr::null_mut();
         // SAFETY: both pointers are to live locals of the right type.
-        let result = unsafe { libc::timer_create(clock, &raw mut event, &raw mut timer) };
+        let result = unsafe { libc::timer_create(clock::id(clock), &raw mut event, &raw mut timer) };
         if result == 0 { Ok(Self { timer, signals }) } else { Err(io::Error::last_os_error()) }
     }
 
@@ -117,7 +102,7 @@ mod tests {
 
     #[test]
     fn a_timer_does_not_expire_early() {
-        let timer = PosixTimer::new().unwrap();
+        let timer = PosixTimer::new(WaitClock::Monotonic).unwrap();
         let until = now().plus(Span::from_millis(2));
         timer.arm_at(until).unwrap();
         timer.wait().unwrap();

@@ -95,10 +95,8 @@ impl Measuring {
         }
         let at = clock::now();
         let usage = usage::of_this_thread().since(&before, at.since(began));
-        self.tell(Message::Done(
-            self.number,
-            Box::new(Done { result, usage, at, changed: settings::changed_since(&in_force) }),
-        ));
+        let changed = settings::changed_since(&in_force).into_iter().chain(self.clock.stepped()).collect();
+        self.tell(Message::Done(self.number, Box::new(Done { result, usage, at, changed })));
     }
 
     /// The observer may have given up and gone; then nobody needs to know.

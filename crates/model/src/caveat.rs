@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Combination, CpuSet, ImportNote, Nice, NotMeasured, NotTraced, NotWritten, Policy, PolicyRemedy,
-    SettingRefusal, Span, TracerGap, TracerRefusal, TurnFailure, Worded,
+    SettingRefusal, Span, TracerGap, TracerRefusal, TurnFailure, WaitClock, Worded,
 };
 
 /// Something that was refused, changed, lost or is uncertain.
@@ -85,6 +85,13 @@ pub enum Caveat {
         began_ns: Span,
         /// What was in force at the end of a turn.
         ended_ns: Span,
+    },
+    /// The clock that a thread waits on was set, or jumped for another reason, while it measured.
+    ClockStepped {
+        /// Which.
+        clock: WaitClock,
+        /// By how far it went ahead of the monotonic one; behind, where it is negative.
+        by_ns: i64,
     },
     /// The memory could not be locked, so that page faults may delay wake-ups.
     MemoryNotLocked {
@@ -426,6 +433,7 @@ impl Caveat {
             Self::PolicyRefused { .. }
             | Self::PolicyChanged { .. }
             | Self::SlackChanged { .. }
+            | Self::ClockStepped { .. }
             | Self::Unfinished { .. }
             | Self::MessagesIrregular { .. }
             | Self::LoadEnded { .. }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Activation, Between, Foreign, Load, Mechanism, Notifier, OnHost, Placement, Policy, ReceiverCpu, Runtime,
-    Sleeper, Span, Tuned, Wait,
+    Sleeper, Span, Tuned, Wait, WaitClock,
 };
 
 /// One combination of circumstances under which wake-ups are measured.
@@ -17,6 +17,9 @@ pub struct Condition {
     /// The scheduling policy asked for.
     #[serde(flatten)]
     pub policy: Policy,
+    /// The clock that the thread waits on and is measured with; absent: the monotonic one.
+    #[serde(default, skip_serializing_if = "WaitClock::is_monotonic")]
+    pub clock: WaitClock,
     /// The timer slack asked for; absent: as inherited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slack_ns: Option<Span>,
@@ -50,6 +53,7 @@ impl Condition {
         Self {
             work,
             policy: Policy::OTHER,
+            clock: WaitClock::Monotonic,
             slack_ns: None,
             cpu: None,
             thread: 0,

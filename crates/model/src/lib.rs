@@ -65,6 +65,7 @@ mod tuned;
 mod turn_failure;
 mod varint;
 mod wait;
+mod wait_clock;
 mod waits;
 mod wakeup;
 mod watched;
@@ -85,7 +86,6 @@ pub use cpu_set::{CpuSet, CpuSetError};
 pub use distribution::{Distribution, HIGHEST_TRACKED, MOST_COUNTED};
 pub use engine::{
     AfterEach, Bounds, Ended, Engine, EngineError, Noted, OnAbove, ProcessState, Progress, Sink, Start,
-    WaitClock,
 };
 pub use event_loop::{
     EventLoopBlock, Iteration, LONG_IN_KEPT, LONG_KEPT, LongIn, LongIteration, LoopWait, Spent,
@@ -139,6 +139,7 @@ pub use tracer_refusal::TracerRefusal;
 pub use tuned::{Tuned, Write, WriteKind};
 pub use turn_failure::TurnFailure;
 pub use wait::{UnknownMechanism, Wait};
+pub use wait_clock::{UnknownClock, WaitClock};
 pub use waits::{
     NOT_LOOKED_AT, Ongoing, ReasonWaits, Rival, Stack, ThreadWaits, Waits, WaitsLost, WaitsRead,
 };

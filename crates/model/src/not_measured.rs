@@ -1,6 +1,6 @@
 //! What of a plan cannot be measured, and why.
 
-use crate::{CpuSet, Load, Notifier, OsError, Policy, Runtime, Sleeper, Span, Wait, Worded};
+use crate::{CpuSet, Load, Notifier, OsError, Policy, Runtime, Sleeper, Span, Wait, WaitClock, Worded};
 
 /// A combination that was asked for and is left out.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -59,6 +59,23 @@ pub enum NotMeasured {
     /// A call for relative sleeps, of a thread whose sleeps all are.
     #[error("sleeps are relative already; use clock_nanosleep")]
     RelativeAlready,
+    /// A call that has no timers of this clock.
+    #[error("{wait} cannot wait on {}; use clock_nanosleep", .clock.constant())]
+    NotOnClock {
+        /// How it waits.
+        wait: Wait,
+        /// On what.
+        clock: WaitClock,
+    },
+    /// A program that waits on the clock of its own choice.
+    #[error("{runtime} chooses the clock that it waits on itself; use clock_nanosleep, or leave --clock out")]
+    OwnClock {
+        /// Which.
+        runtime: Runtime,
+    },
+    /// A clock that the kernel has not.
+    #[error("{}", no_clock(*.0))]
+    NoClock(WaitClock),
     /// sched(7): fork(2) of a deadline thread fails.
     #[error("{runtime} starts threads or programs, which a deadline thread must not; use fifo")]
     StartsThreads {
@@ -155,4 +172,15 @@ pub enum NotMeasured {
         /// Those that threads could be bound to.
         bindable: CpuSet,
     },
+}
+
+/// What the kernel lacks for a clock, and what would bring it.
+fn no_clock(clock: WaitClock) -> String {
+    let name = clock.constant();
+    match clock {
+        WaitClock::Aux(number) => format!(
+            "{name} is not available: it needs Linux 6.17 with CONFIG_POSIX_AUX_CLOCKS, and `echo 1 >/sys/kernel/time/aux_clocks/{number}/aux_clock_enable` as root"
+        ),
+        _ => format!("{name} is not available in this kernel"),
+    }
 }

@@ -4,7 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::{
-    Between, Condition, Load, Mechanism, OnHost, Placement, Policy, ReceiverCpu, Span, Tuned, Work, WorkKind,
+    Between, Condition, Load, Mechanism, OnHost, Placement, Policy, ReceiverCpu, Span, Tuned, WaitClock,
+    Work, WorkKind,
 };
 
 /// Declares the properties once: the variants, their names, and the list of all.
@@ -45,6 +46,8 @@ properties! {
     Name = "name",
     /// How to wait, or to notify.
     Mechanism = "mechanism",
+    /// The clock that is waited on.
+    Clock = "clock",
     /// The period, the length of sleep, or the gap.
     Length = "length",
     /// The scheduling policy.
@@ -84,6 +87,8 @@ pub enum Value<'a> {
     Name(&'a str),
     /// How to wait, or to notify.
     Mechanism(Mechanism),
+    /// The clock that is waited on, where it is not the monotonic one.
+    Clock(WaitClock),
     /// How long one wake-up takes when nothing is late; what that is called depends on the work.
     Length(WorkKind, Span),
     /// The policy asked for.
@@ -137,12 +142,14 @@ impl<T: HasProperties> HasProperties for &T {
 impl HasProperties for Condition {
     fn value(&self, property: Property) -> Option<Value<'_>> {
         // Every field is named, so that none is added without a property.
-        let Self { work, policy, slack_ns, cpu, thread, name, load, kernel, on_host, tuned, node } = self;
+        let Self { work, policy, clock, slack_ns, cpu, thread, name, load, kernel, on_host, tuned, node } =
+            self;
         match property {
             Property::Node => node.as_deref().map(Value::Node),
             Property::Kernel => Some(Value::Kernel(kernel)).filter(|_| !kernel.is_empty()),
             Property::HostLoad | Property::VcpuPolicy => of_host(on_host.as_ref()?, property),
             Property::Policy => work.says_policy().then_some(Value::Policy(*policy)),
+            Property::Clock => (!clock.is_monotonic()).then_some(Value::Clock(*clock)),
             Property::Slack => slack_ns.map(Value::Slack),
             Property::Load => work.says_load().then_some(Value::Load(load)),
             Property::Cpu => cpu.map(|cpu| cpus(*work, cpu)),
@@ -202,6 +209,7 @@ impl Property {
 
     const fn absent(self) -> &'static str {
         match self {
+            Self::Clock => "monotonic",
             Self::Slack => "inherited",
             Self::Cpu => "any",
             Self::Knob => "baseline",
@@ -231,6 +239,7 @@ impl fmt::Display for Value<'_> {
             Self::Refused { asked, ran } => write!(f, "{asked} refused, ran as {ran}"),
             Self::Mechanism(mechanism) => mechanism.fmt(f),
             Self::Knob(tuned) => tuned.fmt(f),
+            Self::Clock(clock) => clock.fmt(f),
             Self::Length(_, span) | Self::Slack(span) => span.fmt(f),
             Self::Between(between) => f.pad(between.name()),
             Self::Receiver(receiver) => f.pad(receiver.name()),
@@ -288,7 +297,7 @@ mod tests {
             condition(Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_millis(1) });
         assert_eq!(
             typed(&cyclic).join(" "),
-            "kind=cyclic node= kernel=6.1.0 host-load= vcpu-policy= name= mechanism=clock_nanosleep length=1ms policy=other \
+            "kind=cyclic node= kernel=6.1.0 host-load= vcpu-policy= name= mechanism=clock_nanosleep clock=monotonic length=1ms policy=other \
              slack=inherited load=idle between= receiver= round-trip= cpu=1 knob=baseline thread=0"
         );
     }

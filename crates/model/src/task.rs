@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Condition, Load, Policy, Span, Work};
+use crate::{Condition, Load, Policy, Span, WaitClock, Work};
 
 /// One turn of one condition: a thread's work and the settings it asks for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -15,6 +15,8 @@ pub struct Task {
     pub work: Work,
     /// The policy to ask for.
     pub policy: Policy,
+    /// The clock to wait on, and to read.
+    pub clock: WaitClock,
     /// The timer slack to ask for; `None`: as inherited.
     pub slack: Option<Span>,
     /// The slice to ask the fair scheduler for; `None`: the kernel's.
@@ -35,9 +37,10 @@ impl Task {
     /// The first turn of condition `number`: until its time is over, without warm-up.
     pub fn from_condition(number: usize, condition: &Condition) -> Self {
         let number = u32::try_from(number).unwrap_or(u32::MAX);
-        let (policy, slack, cpu) = (condition.policy, condition.slack_ns, condition.cpu);
+        let (policy, clock, slack, cpu) =
+            (condition.policy, condition.clock, condition.slack_ns, condition.cpu);
         let slice = condition.tuned.as_ref().and_then(|tuned| tuned.slice);
-        Self { condition: number, policy, slack, slice, cpu, ..Self::doing(condition.work) }
+        Self { condition: number, policy, clock, slack, slice, cpu, ..Self::doing(condition.work) }
     }
 
     /// `work` as the first condition, with no settings asked for.
@@ -47,6 +50,7 @@ impl Task {
             round: 0,
             work,
             policy: Policy::OTHER,
+            clock: WaitClock::Monotonic,
             slack: None,
             slice: None,
             cpu: None,

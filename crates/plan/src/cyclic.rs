@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use howlate_model::{
-    Caveat, Combination, Condition, Load, NotMeasured, Policy, Span, Task, Turn, Wait, Work,
+    Caveat, Combination, Condition, Load, NotMeasured, Policy, Span, Task, Turn, Wait, WaitClock, Work,
 };
 
 use crate::single::{limit, share_of_time};
@@ -25,6 +25,8 @@ pub struct CyclicChoices {
     pub circumstances: Circumstances,
     /// Ways to wait.
     pub mechanisms: Vec<Wait>,
+    /// Clocks to wait on.
+    pub clocks: Vec<WaitClock>,
     /// Periods.
     pub periods: Vec<Span>,
     /// Threads side by side.
@@ -59,6 +61,7 @@ const WARM_UP_PERIOD: Span = Span::from_millis(100);
 #[derive(Clone)]
 struct Group {
     mechanism: Wait,
+    clock: WaitClock,
     period: Span,
     policy: Policy,
     slack: Option<Span>,
@@ -71,6 +74,7 @@ impl CyclicChoices {
         Self {
             circumstances,
             mechanisms: vec![Wait::ClockNanosleep],
+            clocks: vec![WaitClock::Monotonic],
             periods: vec![Span::from_millis(1)],
             threads: Threads::Count(1),
             distance: Span::ZERO,
@@ -90,7 +94,7 @@ impl CyclicChoices {
     /// When what was asked for makes no sense, or nothing of it can be measured.
     pub fn plan(&self, machine: &Machine) -> Result<Plan, PlanError> {
         self.check(machine)?;
-        self.circumstances.check_product(&[self.mechanisms.len(), self.periods.len()])?;
+        self.circumstances.check_product(&[self.mechanisms.len(), self.clocks.len(), self.periods.len()])?;
         let threads = self.thread_cpus(machine);
         let (groups, mut left_out) = self.groups(&threads, machine);
         left_out.extend(self.cpus_not_measured(machine));
@@ -135,10 +139,12 @@ impl CyclicChoices {
     fn groups(&self, threads: &[Option<u32>], machine: &Machine) -> (Vec<Group>, Vec<Caveat>) {
         let (mut groups, mut left_out) = (Vec::new(), Vec::new());
         let choices = &self.circumstances;
-        for &mechanism in &self.mechanisms {
+        let calls =
+            self.mechanisms.iter().flat_map(|&call| self.clocks.iter().map(move |&clock| (call, clock)));
+        for (mechanism, clock) in calls {
             for &period in &self.periods {
                 for &policy in &choices.policies {
-                    let group = |slack, load| Group { mechanism, period, policy, slack, load };
+                    let group = |slack, load| Group { mechanism, clock, period, policy, slack, load };
                     if let Some(reason) = self.refused(&group(None, Load::IDLE), threads, machine) {
                         let condition = Combination::Cyclic { wait: mechanism, period, policy }.into();
                         left_out.push(Caveat::LeftOut { condition, reason: reason.into() });
@@ -169,7 +175,8 @@ impl CyclicChoices {
             };
             refuse::reason_together(threads.iter().enumerate().map(thread), machine)
         };
-        refuse::reason(work, group.policy, self.samples, machine).or_else(together)
+        let alone = || refuse::reason(work, group.policy, self.samples, machine);
+        refuse::reason_on_clock(work, group.clock, machine).or_else(alone).or_else(together)
     }
 
     /// For each thread, the CPU it is bound to.
@@ -196,6 +203,7 @@ impl CyclicChoices {
             let (work, policy) = self.work(group, thread);
             Condition {
                 policy,
+                clock: group.clock,
                 slack_ns: group.slack,
                 cpu,
                 thread: u32::try_from(thread).unwrap_or(u32::MAX),
@@ -314,6 +322,19 @@ mod tests {
         assert_eq!(plan.turns[0].duration, Some(Span::from_secs(1)));
         choices.samples = Some(10);
         assert_eq!(choices.plan(&machine()).unwrap().turns[0].tasks[0].samples, Some(10));
+    }
+
+    #[test]
+    fn every_clock_that_is_there_is_a_condition_of_its_own() {
+        let mut choices = choices();
+        choices.clocks = vec![WaitClock::Monotonic, WaitClock::Tai, WaitClock::Aux(0)];
+        let plan = choices.plan(&machine()).unwrap();
+        let clocks: Vec<WaitClock> = plan.conditions.iter().map(|condition| condition.clock).collect();
+        assert_eq!(clocks, [WaitClock::Monotonic, WaitClock::Tai]);
+        assert!(matches!(plan.left_out.as_slice(), [Caveat::LeftOut { .. }]));
+        for task in plan.turns.iter().flat_map(|turn| &turn.tasks) {
+            assert_eq!(task.clock, plan.conditions[task.condition as usize].clock);
+        }
     }
 
     #[test]

@@ -26,7 +26,9 @@ pub use sleep::SleepChoices;
 pub use together::together;
 pub use trials::{NotOne, Trials};
 
-use howlate_model::{Caveat, Condition, CpuSet, Load, NotMeasured, Policy, Runtime, Span, Turn, Worded};
+use howlate_model::{
+    Caveat, Condition, CpuSet, Load, NotMeasured, Policy, Runtime, Span, Turn, WaitClock, Worded,
+};
 
 /// What a plan must know of the machine.
 #[derive(Clone, Debug)]
@@ -41,6 +43,8 @@ pub struct Machine {
     pub kernel: String,
     /// The least CPU time a wake-up costs, see `Instrument::wait`.
     pub wait: Span,
+    /// Clocks that can be waited on.
+    pub clocks: Vec<WaitClock>,
     /// Runtimes asked for that this machine has not, and what would bring them.
     pub missing: Vec<(Runtime, Worded<NotMeasured>)>,
 }
@@ -213,6 +217,7 @@ mod testing {
             isolated: CpuSet::default(),
             kernel: "6.1.0".into(),
             wait,
+            clocks: vec![WaitClock::Monotonic, WaitClock::Tai],
             missing: vec![],
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use howlate_model::{NotMeasured, Policy, Sleeper, Span, Wait, Work};
+use howlate_model::{NotMeasured, Policy, Sleeper, Span, Wait, WaitClock, Work};
 
 use crate::Machine;
 
@@ -60,6 +60,21 @@ pub(crate) fn reason(
         }
         _ => None,
     }
+}
+
+/// Why `work` cannot wait on `clock`; `None` if it can.
+pub(crate) fn reason_on_clock(work: Work, clock: WaitClock, machine: &Machine) -> Option<NotMeasured> {
+    if clock.is_monotonic() {
+        return None;
+    }
+    if let Some(runtime) = work.runtime() {
+        return Some(NotMeasured::OwnClock { runtime });
+    }
+    let wait = work.wait()?;
+    if !clock.has(wait) {
+        return Some(NotMeasured::NotOnClock { wait, clock });
+    }
+    (!machine.clocks.contains(&clock)).then_some(NotMeasured::NoClock(clock))
 }
 
 /// Why these threads must not run side by side, each with its CPU, or on any: together they would keep a CPU busy that none
@@ -145,6 +160,19 @@ mod tests {
         check(cyclic(Wait::SleepThenSpin, 1000), "fifo:9", None);
         // The kernel itself bounds a deadline thread.
         check(cyclic(Wait::BusyWait, 1000), "deadline:100us/1ms", None);
+    }
+
+    #[test]
+    fn a_clock_needs_timers_and_to_be_there() {
+        let refused = |work, clock| reason_on_clock(work, clock, &machine()).map(|reason| reason.to_string());
+        assert_eq!(refused(cyclic(Wait::Ppoll, 1000), WaitClock::Monotonic), None);
+        assert_eq!(refused(cyclic(Wait::ClockNanosleep, 1000), WaitClock::Tai), None);
+        let says = refused(cyclic(Wait::Ppoll, 1000), WaitClock::Tai).unwrap();
+        assert_eq!(says, "ppoll cannot wait on CLOCK_TAI; use clock_nanosleep");
+        let says = refused(cyclic(Wait::ClockNanosleep, 1000), WaitClock::Aux(2)).unwrap();
+        assert!(says.contains("CLOCK_AUX2 is not available") && says.contains("aux_clocks/2/"), "{says}");
+        let python = Work::Sleep { mechanism: Sleeper::Runtime(Runtime::Python), target_ns: Span::ZERO };
+        assert!(refused(python, WaitClock::Tai).unwrap().contains("python chooses the clock"));
     }
 
     #[test]

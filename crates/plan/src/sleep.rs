@@ -1,7 +1,8 @@
 //! Plans for sleeps.
 
 use howlate_model::{
-    Caveat, Combination, Condition, NotMeasured, Policy, Runtime, Sleeper, Span, Turn, Worded, Work,
+    Caveat, Combination, Condition, NotMeasured, Policy, Runtime, Sleeper, Span, Turn, WaitClock, Worded,
+    Work,
 };
 
 use crate::cyclic::share;
@@ -15,6 +16,8 @@ pub struct SleepChoices {
     pub circumstances: Circumstances,
     /// What sleeps: system calls, languages, programs.
     pub sleepers: Vec<Sleeper>,
+    /// Clocks to sleep by.
+    pub clocks: Vec<WaitClock>,
     /// How long to ask to sleep.
     pub lengths: Vec<Span>,
     /// Sleeps per condition; `None`: as many as fit into the duration, or else into a second, then at least 3, at most 1000.
@@ -48,7 +51,7 @@ impl SleepChoices {
         if self.duration.is_some_and(Span::is_zero) {
             return Err(PlanError::DurationZero);
         }
-        self.circumstances.check_product(&[self.sleepers.len(), self.lengths.len()])?;
+        self.circumstances.check_product(&[self.sleepers.len(), self.clocks.len(), self.lengths.len()])?;
         let (conditions, left_out) = self.conditions(machine);
         check_count(conditions.len())?;
         let rounds = self.rounds(&conditions);
@@ -67,27 +70,39 @@ impl SleepChoices {
                 left_out.push(Caveat::LeftOut { condition: Combination::Sleeper(mechanism).into(), reason });
                 continue;
             }
-            for &policy in &self.circumstances.policies {
-                for &target_ns in &self.lengths {
-                    let work = Work::Sleep { mechanism, target_ns };
-                    let samples = self.samples_of(work);
-                    match refuse::reason(work, policy, samples, machine) {
-                        Some(reason) => {
-                            let condition =
-                                Combination::Sleep { sleeper: mechanism, length: target_ns, policy };
-                            left_out
-                                .push(Caveat::LeftOut { condition: condition.into(), reason: reason.into() });
-                        }
-                        None => conditions.extend(self.places(work, policy, machine)),
-                    }
-                }
+            for &clock in &self.clocks {
+                self.on_clock(mechanism, clock, machine, &mut conditions, &mut left_out);
             }
         }
         (conditions, left_out)
     }
 
+    /// The conditions of one way to sleep by one clock, and those that cannot be.
+    fn on_clock(
+        &self,
+        mechanism: Sleeper,
+        clock: WaitClock,
+        machine: &Machine,
+        conditions: &mut Vec<Condition>,
+        left_out: &mut Vec<Caveat>,
+    ) {
+        for &policy in &self.circumstances.policies {
+            for &target_ns in &self.lengths {
+                let work = Work::Sleep { mechanism, target_ns };
+                let alone = || refuse::reason(work, policy, self.samples_of(work), machine);
+                match refuse::reason_on_clock(work, clock, machine).or_else(alone) {
+                    Some(reason) => {
+                        let condition = Combination::Sleep { sleeper: mechanism, length: target_ns, policy };
+                        left_out.push(Caveat::LeftOut { condition: condition.into(), reason: reason.into() });
+                    }
+                    None => conditions.extend(self.places(work, clock, policy, machine)),
+                }
+            }
+        }
+    }
+
     /// One condition for each slack, load and CPU.
-    fn places(&self, work: Work, policy: Policy, machine: &Machine) -> Vec<Condition> {
+    fn places(&self, work: Work, clock: WaitClock, policy: Policy, machine: &Machine) -> Vec<Condition> {
         let choices = &self.circumstances;
         let cpus: Vec<Option<u32>> = match &choices.cpus {
             Some(cpus) => cpus.iter().map(Some).collect(),
@@ -98,6 +113,7 @@ impl SleepChoices {
             for load in &choices.loads {
                 let place = |&cpu| Condition {
                     policy,
+                    clock,
                     slack_ns,
                     cpu,
                     load: load.clone(),
@@ -209,6 +225,7 @@ mod tests {
         SleepChoices {
             circumstances: circumstances(),
             sleepers: vec![Sleeper::Wait(Wait::ClockNanosleep)],
+            clocks: vec![WaitClock::Monotonic],
             lengths: lengths.iter().map(|text| text.parse().unwrap()).collect(),
             samples: None,
             warm_up: None,

@@ -109,6 +109,14 @@ pub fn caveat(caveat: &Caveat) -> String {
                 "Somebody changed the timer slack while this was measured: {began_ns} in the beginning, {ended_ns} at the end."
             )
         }
+        Caveat::ClockStepped { clock, by_ns } => {
+            let way = if *by_ns < 0 { "back" } else { "forward" };
+            format!(
+                "{} was stepped {way} by {} while this was measured; wake-ups are early or late by that much.",
+                clock.constant(),
+                length(Span::from_nanos(by_ns.unsigned_abs()))
+            )
+        }
         Caveat::MemoryNotLocked { reason } => format!(
             "Memory is not locked ({reason}), so page faults may delay wake-ups. Needs root, or a higher limit: {} In a container, `--ulimit memlock=-1`.",
             raised("memlock", "unlimited")

@@ -68,6 +68,7 @@ pub(crate) fn named_by(condition: &impl HasProperties, properties: &[Property]) 
 pub fn told_by(condition: &impl HasProperties, properties: &[Property]) -> String {
     let said = |property: &Property| match condition.value(*property) {
         None if *property == Property::Knob => Some(BASELINE.to_owned()),
+        None if *property == Property::Clock => Some(format!("clock {}", property.typed(condition))),
         value => value.map(|value| phrase(&value)),
     };
     joined(&properties.iter().filter_map(said).collect::<Vec<_>>())

@@ -31,7 +31,7 @@ const BEFORE: [&str; 18] = [
     "missed_periods",
     "unfinished",
 ];
-const AFTER: [&str; 19] = [
+const AFTER: [&str; 20] = [
     "corrected_p99_ns",
     "elapsed_ns",
     "user_ns",
@@ -51,6 +51,7 @@ const AFTER: [&str; 19] = [
     "name",
     "knob",
     "clipped_at_ns",
+    "clock",
 ];
 
 /// One row per condition of each recording; `names` are the recordings' file names.
@@ -115,6 +116,7 @@ fn row(outcome: &Outcome, name: &str) -> Vec<String> {
     let told_apart_by = [Property::Node, Property::Name, Property::Knob];
     cells.extend(told_apart_by.map(|property| optional(condition.value(property))));
     cells.push(optional(summary.and_then(|summary| summary.clipped_at)));
+    cells.push(optional(condition.value(Property::Clock)));
     cells
 }
 

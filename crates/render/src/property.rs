@@ -13,6 +13,7 @@ pub const fn heading(property: Property, work: Option<WorkKind>) -> &'static str
         Property::VcpuPolicy => "vCPU threads",
         Property::Name => "name",
         Property::Mechanism => "call",
+        Property::Clock => "clock",
         Property::Length => match work {
             Some(WorkKind::Cyclic | WorkKind::Foreign) => "period",
             Some(WorkKind::Sleep) => "asked",
@@ -98,6 +99,7 @@ const fn before(of: &Value<'_>) -> &'static str {
         | Value::Refused { .. }
         | Value::Between(_)
         | Value::RoundTrip(_) => "",
+        Value::Clock(_) => "clock ",
         Value::Kernel(_) => "Linux ",
         Value::HostLoad(_) => "host load ",
         Value::VcpuPolicy(_) => "vCPU threads ",

@@ -160,6 +160,7 @@ const fn is_choice(part: Part) -> bool {
         Part::Recording => true,
         Part::Of(property) => match property {
             Property::Mechanism
+            | Property::Clock
             | Property::Policy
             | Property::Slack
             | Property::Kernel

@@ -83,8 +83,9 @@ impl Part {
             Self::Of(Property::Slack) => 9,
             Self::Of(Property::Policy) => 10,
             Self::Of(Property::Mechanism) => 11,
-            Self::Of(Property::Knob) => 12,
-            Self::Of(Property::Node) => 13,
+            Self::Of(Property::Clock) => 12,
+            Self::Of(Property::Knob) => 13,
+            Self::Of(Property::Node) => 14,
             Self::Of(Property::Kind | Property::Name | Property::Cpu | Property::Thread) => return None,
         })
     }

@@ -1,7 +1,7 @@
 //! From the clock that a program reads to `CLOCK_MONOTONIC`.
 
 use howlate_linux::clock;
-use howlate_model::MonotonicTime;
+use howlate_model::{MonotonicTime, WaitClock};
 
 use crate::protocol::Clock;
 
@@ -17,7 +17,7 @@ impl Conversion {
     pub(crate) fn for_clock(clock: Clock) -> Self {
         let ahead = match clock {
             Clock::Monotonic => 0,
-            Clock::Realtime => clock::realtime_ahead(),
+            Clock::Realtime => clock::ahead(WaitClock::Realtime),
         };
         Self { ahead }
     }
@@ -36,7 +36,7 @@ mod tests {
         let (monotonic, realtime) =
             (Conversion::for_clock(Clock::Monotonic), Conversion::for_clock(Clock::Realtime));
         let before = clock::now();
-        let same = realtime.to_monotonic(clock::realtime());
+        let same = realtime.to_monotonic(clock::now_on(WaitClock::Realtime));
         assert_eq!(monotonic.to_monotonic(5), MonotonicTime::from_nanos(5));
         // The clock may be slewed or the thread interrupted, but not by 1970.
         assert!((same.as_nanos() - before.as_nanos()).abs() < 60_000_000_000);

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use howlate_guard::{Applied, Guard, Wanted};
-use howlate_linux::sched;
+use howlate_linux::{clock, sched};
 use howlate_measure::measure_instrument;
 use howlate_model::{
-    Caveat, Finding, Instrument, Node, NotMeasured, Runtime, Setting, Sleeper, Span, System, Worded,
+    Caveat, Finding, Instrument, Node, NotMeasured, Runtime, Setting, Sleeper, Span, System, WaitClock,
+    Worded,
 };
 use howlate_plan::Machine;
 use howlate_procfs::Root;
@@ -100,6 +101,7 @@ impl Environment {
             kernel: self.system.kernel.clone(),
             // A guest that a measurement locks up is ended from outside, and no one else's work is in it.
             wait: if howlate_guest::is_inside() { Span::ZERO } else { self.instrument.wait },
+            clocks: WaitClock::all().filter(|one| clock::exists(*one)).collect(),
             missing: self.missing_runtimes(),
         }
     }

@@ -368,6 +368,7 @@ const fn is_refusal(caveat: &Caveat) -> bool {
             | Caveat::PolicyChanged { .. }
             | Caveat::SlackDiffers { .. }
             | Caveat::SlackChanged { .. }
+            | Caveat::ClockStepped { .. }
             | Caveat::SliceRefused { .. }
             | Caveat::AffinityDiffers { .. }
             | Caveat::Unfinished { .. }

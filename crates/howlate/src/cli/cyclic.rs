@@ -3,7 +3,7 @@
 use clap::Args;
 use howlate_model::{Span, Wait};
 
-use super::measuring::{Measuring, ThreadCount};
+use super::measuring::{Clocks, Measuring, ThreadCount};
 use super::tracing::Reasons;
 use super::{Rows, completion_values};
 
@@ -48,6 +48,8 @@ pub(crate) struct Cyclic {
     /// Wake all threads at the same moment, rather than spread over the period
     #[arg(long, hide_short_help = true)]
     pub(crate) aligned: bool,
+    #[command(flatten)]
+    pub(crate) clock: Clocks,
     #[command(flatten)]
     pub(crate) measuring: Measuring,
     #[command(flatten)]

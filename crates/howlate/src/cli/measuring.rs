@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use clap::Args;
-use howlate_model::Span;
+use howlate_model::{Span, WaitClock};
 use howlate_plan::{Plan, Threads};
 
 use super::{Extent, Factors, Output, WholeRun};
@@ -41,6 +41,23 @@ impl Measuring {
         }
         plan
     }
+}
+
+/// On which clocks threads wait.
+#[derive(Args)]
+pub(crate) struct Clocks {
+    /// The clock to wait on and to read: monotonic, realtime, tai, boottime, aux0 to aux7
+    ///
+    /// A clock that is set while a thread waits on it makes that thread early or late, and the result says so.
+    #[arg(
+        long = "clock",
+        value_name = "CLOCK,…",
+        value_delimiter = ',',
+        default_value = "monotonic",
+        hide_short_help = true,
+        help_heading = "Conditions"
+    )]
+    pub(crate) clocks: Vec<WaitClock>,
 }
 
 /// A number of threads, or one per CPU.

@@ -6,7 +6,7 @@ use clap::Args;
 use howlate_model::{Sleeper, Span, Wait};
 
 use super::completion_values;
-use super::measuring::Measuring;
+use super::measuring::{Clocks, Measuring};
 use super::tracing::Reasons;
 
 /// How late sleeps return, by length, call, policy and load
@@ -31,6 +31,8 @@ pub(crate) struct Sleep {
     #[arg(long, value_name = "CALL,…", value_delimiter = ',',
         value_parser = completion_values::known::<Sleeper>(completion_values::sleepers), hide_possible_values = true)]
     pub(crate) call: Vec<Sleeper>,
+    #[command(flatten)]
+    pub(crate) clock: Clocks,
     #[command(flatten)]
     pub(crate) measuring: Measuring,
     #[command(flatten)]

@@ -31,6 +31,7 @@ pub(crate) fn choices(args: &Cyclic, seed: u64) -> CyclicChoices {
     CyclicChoices {
         circumstances: measuring.factors.circumstances(seed),
         mechanisms: without_repeats(&args.call),
+        clocks: without_repeats(&args.clock.clocks),
         periods: without_repeats(&args.period),
         threads: args.threads.0,
         distance: args.distance,

@@ -22,6 +22,7 @@ pub(crate) fn plan(args: &Sleep, environment: &Environment, seed: u64) -> Result
     let choices = SleepChoices {
         circumstances: measuring.factors.circumstances(seed),
         sleepers: without_repeats(&args.calls()),
+        clocks: without_repeats(&args.clock.clocks),
         lengths: without_repeats(&args.lengths()),
         samples: measuring.extent.samples,
         warm_up: measuring.extent.warm_up,

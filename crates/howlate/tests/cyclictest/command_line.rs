@@ -43,6 +43,7 @@ fn a_link_or_the_environment_says_the_dialect() {
         ("cyclictest", None, &[][..], "2.60"),
         ("cyclictest", Some("2.4"), &[], "2.40"),
         ("cyclictest-2.10", Some("2.4"), &[], "2.10"),
+        ("cyclictest-2.11", None, &[], "2.11"),
         ("cyclictest-2.4", None, &[], "2.40"),
         ("cyclictest-2.4", Some("2.10"), &["--compat=2.6"], "2.60"),
     ] {
@@ -53,6 +54,15 @@ fn a_link_or_the_environment_says_the_dialect() {
     assert_eq!(output.status.code(), Some(1));
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("HOWLATE_COMPAT: `3` is no version"), "{said}");
+}
+
+/// Numbers of cyclictest and of the kernel, and names.
+#[test]
+fn a_clock_is_a_number_or_a_name() {
+    for clock in ["0", "1", "tai", "CLOCK_BOOTTIME"] {
+        check(&["-q", "-l", "5", "-c", clock], 0, "");
+    }
+    check(&["-q", "-l", "5", "-c", "7"], 1, "16 to 23 (CLOCK_AUX)");
 }
 
 #[test]
@@ -109,7 +119,7 @@ fn slips_are_pointed_out() {
     );
     check(&["-q", "-l", "1", "-S", "-a", "0"], 0, "WARN: -a ignored due to smp mode");
     check(&["-q", "-l", "1", "-a", "9999"], 1, "names a CPU that there is not");
-    check(&["-q", "-l", "1", "--compat=3"], 1, "write 2.4, 2.6 or 2.10");
+    check(&["-q", "-l", "1", "--compat=3"], 1, "write 2.4, 2.6, 2.10 or 2.11");
     check(&["-q", "-l", "1", "-v", "-i", "-p", "1"], 1, "-i took `-p` as its value");
     check(&["-q", "-l", "1", "-s", "-x"], 0, "WARN: Using clock_nanosleep");
     check(&["-q", "-l", "1", "--laptop"], 0, "WARN: not setting cpu_dma_latency to save battery power");

@@ -5,6 +5,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod clocks;
 mod commands;
 mod kept;
 mod loads;

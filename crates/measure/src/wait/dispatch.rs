@@ -4,11 +4,11 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use howlate_model::Wait;
+use howlate_model::{Wait, WaitClock};
 
 use super::{
-    BusyWait, ClockNanosleep, ClockNanosleepRelative, EpollPwait2, Futex, Nanosleep, PosixTimer, Ppoll,
-    Realtime, RealtimeTimer, SleepThenSpin, Timerfd, Waiter,
+    BusyWait, ClockNanosleep, ClockNanosleepRelative, EpollPwait2, Futex, LengthsOnClock, Nanosleep,
+    PosixTimer, Ppoll, SleepOnClock, SleepThenSpin, TimerOnClock, Timerfd, TimerfdOnClock, Waiter,
 };
 use crate::wait_clock::ClockReading;
 
@@ -27,9 +27,10 @@ pub(crate) struct Waiting {
 impl Waiting {
     /// Does `work` with the mechanism's own waiter: compiled once for each.
     pub(crate) fn with(self, mechanism: Wait, work: impl WithWaiter) -> io::Result<u64> {
-        match self.clock {
-            ClockReading::Monotonic => self.with_monotonic(mechanism, work),
-            ClockReading::Realtime { ahead } => with_realtime(ahead, mechanism, work),
+        if self.clock.clock.is_monotonic() {
+            self.with_monotonic(mechanism, work)
+        } else {
+            with_clock(self.clock, mechanism, work)
         }
     }
 
@@ -49,14 +50,19 @@ impl Waiting {
     }
 }
 
-/// The same on `CLOCK_REALTIME`, for those that know it.
-fn with_realtime(ahead: i64, mechanism: Wait, work: impl WithWaiter) -> io::Result<u64> {
+/// The same on another clock, for those that know it.
+fn with_clock(clock: ClockReading, mechanism: Wait, work: impl WithWaiter) -> io::Result<u64> {
+    let has_timers = !matches!(clock.clock, WaitClock::Aux(_));
     match mechanism {
-        Wait::ClockNanosleep => work.with(&mut Realtime::new(ClockNanosleep, ahead)),
-        Wait::Nanosleep => work.with(&mut Realtime::new(Nanosleep, ahead)),
-        Wait::PosixTimer => work.with(&mut RealtimeTimer::new(ahead)?),
+        Wait::ClockNanosleep if has_timers => work.with(&mut SleepOnClock(clock)),
+        Wait::ClockNanosleep | Wait::ClockNanosleepRelative => {
+            work.with(&mut LengthsOnClock { clock, lengths: ClockNanosleep })
+        }
+        Wait::Nanosleep => work.with(&mut LengthsOnClock { clock, lengths: Nanosleep }),
+        Wait::PosixTimer => work.with(&mut TimerOnClock::new(clock)?),
+        Wait::Timerfd => work.with(&mut TimerfdOnClock::new(clock)?),
         other => {
-            let text = format!("{other} is not measured on CLOCK_REALTIME");
+            let text = format!("{other} is not measured on {}", clock.clock.constant());
             Err(io::Error::new(io::ErrorKind::Unsupported, text))
         }
     }

@@ -6,9 +6,9 @@ mod epoll;
 mod futex;
 mod nanosleep;
 mod noting;
+mod on_clock;
 mod poll;
 mod posix_timer;
-mod realtime;
 mod spin;
 mod timerfd;
 
@@ -18,11 +18,11 @@ pub(crate) use epoll::EpollPwait2;
 pub(crate) use futex::Futex;
 pub(crate) use nanosleep::Nanosleep;
 pub(crate) use noting::Noting;
+pub(crate) use on_clock::{LengthsOnClock, SleepOnClock, TimerOnClock};
 pub(crate) use poll::Ppoll;
 pub(crate) use posix_timer::PosixTimer;
-pub(crate) use realtime::{Realtime, RealtimeTimer};
 pub(crate) use spin::{BusyWait, SleepThenSpin};
-pub(crate) use timerfd::Timerfd;
+pub(crate) use timerfd::{Timerfd, TimerfdOnClock};
 
 use std::io;
 
@@ -70,6 +70,8 @@ fn timed_out<T>(result: Result<T, Errno>) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wait_clock::ClockReading;
+    use howlate_model::{Wait, WaitClock};
     use std::sync::Arc;
     use std::sync::atomic::AtomicBool;
 
@@ -102,10 +104,18 @@ mod tests {
     }
 
     #[test]
-    fn no_mechanism_returns_before_its_time_on_the_realtime_clock() {
-        let ahead = clock::realtime_ahead();
-        never_early("clock_nanosleep", Realtime::new(ClockNanosleep, ahead));
-        never_early("nanosleep", Realtime::new(Nanosleep, ahead));
-        never_early("posix_timer", RealtimeTimer::new(ahead).unwrap());
+    fn no_mechanism_returns_before_its_time_on_another_clock() {
+        for clock in WaitClock::all().filter(|clock| !clock.is_monotonic() && clock::exists(*clock)) {
+            let (reading, name) = (ClockReading::for_clock(clock), clock.constant());
+            let has_timers = !matches!(clock, WaitClock::Aux(_));
+            if has_timers {
+                never_early(&name, SleepOnClock(reading));
+                never_early(&name, TimerOnClock::new(reading).unwrap());
+            }
+            if clock.has(Wait::Timerfd) {
+                never_early(&name, TimerfdOnClock::new(reading).unwrap());
+            }
+            never_early(&name, LengthsOnClock { clock: reading, lengths: Nanosleep });
+        }
     }
 }

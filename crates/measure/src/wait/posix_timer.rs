@@ -3,7 +3,7 @@
 use std::io;
 
 use howlate_linux::posix_timer;
-use howlate_model::{MonotonicTime, Span};
+use howlate_model::{MonotonicTime, Span, WaitClock};
 
 use super::Waiter;
 
@@ -12,7 +12,7 @@ pub(crate) struct PosixTimer(posix_timer::PosixTimer);
 
 impl PosixTimer {
     pub(crate) fn new() -> io::Result<Self> {
-        Ok(Self(posix_timer::PosixTimer::new()?))
+        Ok(Self(posix_timer::PosixTimer::new(WaitClock::Monotonic)?))
     }
 }
 

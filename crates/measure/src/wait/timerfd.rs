@@ -4,12 +4,13 @@ use std::io;
 use std::os::fd::OwnedFd;
 
 use howlate_linux::clock::{timespec_at, timespec_for};
-use howlate_model::{MonotonicTime, Span};
+use howlate_model::{MonotonicTime, Span, WaitClock};
 use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
 };
 
 use super::Waiter;
+use crate::wait_clock::ClockReading;
 
 /// A timer descriptor, armed anew for every wait.
 pub(crate) struct Timerfd {
@@ -18,7 +19,11 @@ pub(crate) struct Timerfd {
 
 impl Timerfd {
     pub(crate) fn new() -> io::Result<Self> {
-        Ok(Self { fd: timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC)? })
+        Self::on(TimerfdClockId::Monotonic)
+    }
+
+    fn on(clock: TimerfdClockId) -> io::Result<Self> {
+        Ok(Self { fd: timerfd_create(clock, TimerfdFlags::CLOEXEC)? })
     }
 
     #[inline]
@@ -40,5 +45,39 @@ impl Waiter for Timerfd {
     fn wait_for(&mut self, span: Span) -> io::Result<()> {
         // An expiry of zero would disarm the timer.
         self.wait(TimerfdTimerFlags::empty(), timespec_for(span.max(Span::from_nanos(1))))
+    }
+}
+
+/// The same on another clock.
+pub(crate) struct TimerfdOnClock {
+    timer: Timerfd,
+    clock: ClockReading,
+}
+
+impl TimerfdOnClock {
+    pub(crate) fn new(clock: ClockReading) -> io::Result<Self> {
+        let id = match clock.clock {
+            WaitClock::Realtime => TimerfdClockId::Realtime,
+            WaitClock::Boottime => TimerfdClockId::Boottime,
+            _ => return Err(io::ErrorKind::Unsupported.into()),
+        };
+        Ok(Self { timer: Timerfd::on(id)?, clock })
+    }
+}
+
+impl Waiter for TimerfdOnClock {
+    #[inline]
+    fn now(&self) -> MonotonicTime {
+        self.clock.now()
+    }
+
+    #[inline]
+    fn wait_until(&mut self, time: MonotonicTime) -> io::Result<()> {
+        self.timer.wait_until(MonotonicTime::from_nanos(self.clock.shows(time)))
+    }
+
+    #[inline]
+    fn wait_for(&mut self, span: Span) -> io::Result<()> {
+        self.timer.wait_for(span)
     }
 }

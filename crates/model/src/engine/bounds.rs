@@ -23,10 +23,8 @@ pub struct Bounds {
     pub poll_interval: Option<Span>,
     /// Whether the first thread that is done ends the turn for all.
     pub first_ends: bool,
-    /// When the common start is, on [`Bounds::clock`].
+    /// When the common start is, on the clock of the first task.
     pub start: Start,
-    /// The clock that the threads wait on and read.
-    pub clock: WaitClock,
     /// What holds for the whole process meanwhile.
     pub process: ProcessState,
 }
@@ -55,17 +53,6 @@ pub enum Start {
     Soon,
     /// On the next full second.
     FullSecond,
-}
-
-/// A clock to wait on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum WaitClock {
-    /// `CLOCK_MONOTONIC`.
-    #[default]
-    Monotonic,
-    /// `CLOCK_REALTIME`: the time of day. Wake-ups are reported on the scale of
-    /// `CLOCK_MONOTONIC`, shifted by the distance of both clocks when the run began.
-    Realtime,
 }
 
 /// What the thread does whose latency exceeded the threshold, such as stopping a trace.

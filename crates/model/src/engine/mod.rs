@@ -9,7 +9,7 @@ mod sink;
 
 use std::io;
 
-pub use bounds::{AfterEach, Bounds, Noted, OnAbove, ProcessState, Start, WaitClock};
+pub use bounds::{AfterEach, Bounds, Noted, OnAbove, ProcessState, Start};
 pub use progress::Progress;
 pub use sink::Sink;
 

@@ -54,6 +54,9 @@ fn tags(command: &str, outcome: &Outcome) -> Vec<(&'static str, String)> {
         ("thread", condition.thread.to_string()),
     ];
     tags.extend(condition.cpu.map(|cpu| ("cpu", cpu.to_string())));
+    tags.extend(
+        Some(condition.clock).filter(|clock| !clock.is_monotonic()).map(|clock| ("clock", clock.to_string())),
+    );
     tags.extend(condition.slack_ns.map(|slack| ("slack", slack.to_string())));
     tags.extend(condition.work.sender_cpu().map(|cpu| ("sender_cpu", cpu.to_string())));
     tags.extend(TOLD_APART_BY.map(|(key, property)| {

@@ -1,6 +1,6 @@
 //! What is said about the clock.
 
-use howlate_cyclictest::{Clock, Options};
+use howlate_cyclictest::Options;
 use howlate_linux::clock;
 use howlate_measure::measure_instrument;
 use howlate_model::Span;
@@ -30,8 +30,5 @@ pub(crate) fn check(options: &Options) {
 
 /// Nanoseconds that the clock waited on is ahead of `CLOCK_MONOTONIC`.
 pub(crate) fn ahead(options: &Options) -> i64 {
-    match options.clock {
-        Clock::Monotonic => 0,
-        Clock::Realtime => clock::realtime_ahead(),
-    }
+    if options.clock.is_monotonic() { 0 } else { clock::ahead(options.clock) }
 }

@@ -1,8 +1,8 @@
 //! The CPUs there are.
 
-use howlate_cyclictest::{Align, Clock, CpuMasks, Options, break_threshold};
+use howlate_cyclictest::{Align, CpuMasks, Options, break_threshold};
 use howlate_linux::sched;
-use howlate_model::{Bounds, CpuSet, Span, Start, Turn, WaitClock};
+use howlate_model::{Bounds, CpuSet, Span, Start, Turn};
 use howlate_procfs::{Root, list_of_cpus};
 
 use super::trace;
@@ -39,10 +39,6 @@ pub(crate) fn bounds(options: &Options, turn: &Turn, masks: &CpuMasks) -> Bounds
         start: match options.align {
             Align::FullSecond(_) => Start::FullSecond,
             Align::No | Align::Together(_) => Start::Soon,
-        },
-        clock: match options.clock {
-            Clock::Monotonic => WaitClock::Monotonic,
-            Clock::Realtime => WaitClock::Realtime,
         },
         ..Bounds::default()
     }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use howlate_analyse::Analysis;
-use howlate_cyclictest::{Clock, Options, conditions};
-use howlate_model::{Caveat, HowEnded, Line, Turn};
+use howlate_cyclictest::{Options, conditions};
+use howlate_model::{Caveat, HowEnded, Line, Turn, WaitClock};
 
 use super::failure::Failure;
 use crate::terminal::say;
@@ -27,7 +27,7 @@ impl Recording {
         let conditions = conditions(turn, &environment.system.kernel);
         let header = header("cyclic", 0, &environment, conditions);
         let mut recorder = Recorder::begin(header, Some(path), interrupted)?;
-        if options.clock == Clock::Realtime {
+        if options.clock == WaitClock::Realtime {
             recorder.caveat(Caveat::RealtimeClock);
         }
         Ok(Self(Some(recorder)))
