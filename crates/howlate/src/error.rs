@@ -268,7 +268,7 @@ fn session_hint(error: &SessionError) -> Option<String> {
         SessionError::Engine(EngineError::ReadBack { .. }) => {
             Some("a seccomp filter may forbid sched_getattr(2); in a container, try `--security-opt seccomp=unconfined`".into())
         }
-        SessionError::Engine(EngineError::NotTaken { .. }) => None,
+        SessionError::Engine(EngineError::NotTaken { .. } | EngineError::NoClock(_)) => None,
         SessionError::RunRecorded { .. } => Some("`--resume` continues it; `--out` names another file".into()),
         SessionError::OtherConditions { .. } => Some(
             "the plan, an option, a setting, the kernel, the CPUs or howlate have changed since; choose another name with `--out` and start afresh".into(),

@@ -34,7 +34,7 @@ pub fn wait_calls() -> Vec<WaitCall> {
         let argument = ARGUMENTS[argument];
         u32::try_from(number).ok().map(|number| WaitCall { number, wait, rank, argument, mask })
     };
-    let mut all = vec![
+    let all = [
         call(libc::SYS_epoll_pwait, Epoll, 2, 0, 0),
         call(libc::SYS_epoll_pwait2, Epoll, 2, 0, 0),
         call(libc::SYS_io_uring_enter, IoUring, 2, 3, GET_EVENTS),
@@ -42,12 +42,14 @@ pub fn wait_calls() -> Vec<WaitCall> {
         call(libc::SYS_pselect6, Select, 1, 0, u64::MAX),
     ];
     #[cfg(target_arch = "x86_64")]
-    all.extend([
+    let older = [
         call(libc::SYS_epoll_wait, Epoll, 2, 0, 0),
         call(libc::SYS_poll, Poll, 1, 1, u64::MAX),
         call(libc::SYS_select, Select, 1, 0, u64::MAX),
-    ]);
-    all.into_iter().flatten().collect()
+    ];
+    #[cfg(not(target_arch = "x86_64"))]
+    let older = [];
+    all.into_iter().chain(older).flatten().collect()
 }
 
 /// The name of a call in which programs sleep.

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 
 use howlate_linux::{clock, signal};
-use howlate_model::{Bounds, Ended, Engine, EngineError, Latency, Sink, Span, Task, Turn, WaitClock};
+use howlate_model::{
+    Bounds, Ended, Engine, EngineError, Latency, NotMeasured, Sink, Span, Task, Turn, WaitClock,
+};
 
 use crate::loops::{NEVER, Stop, WarmUp};
 use crate::observer::{Affinity, BLOCK, Observer, TICK, Watched};
@@ -24,6 +26,9 @@ impl Engine for Threads {
     fn run(&mut self, turn: &Turn, bounds: &Bounds, sink: &mut dyn Sink) -> Result<Ended, EngineError> {
         signal::prepare_wake_up().map_err(|source| EngineError::Thread { thread: 0, source })?;
         let clock = turn.tasks.first().map_or(WaitClock::Monotonic, |task| task.clock);
+        if !clock::exists(clock) {
+            return Err(EngineError::NoClock(NotMeasured::NoClock(clock)));
+        }
         let clock = ClockReading::for_clock(clock);
         let mut observer = start(turn, bounds, clock, sink)?;
         let _affinity = bounds.observer_cpus.as_ref().map(Affinity::set);

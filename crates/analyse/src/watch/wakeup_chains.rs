@@ -11,7 +11,8 @@
 //! |------------------------ third is late ----------------------------|
 //! ```
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap, HashMap, VecDeque};
 
 use howlate_model::{Activation, Explained, Holder, MonotonicTime, Span, TracedSleep, Wakeup, Who, WokenBy};
 
@@ -98,22 +99,31 @@ impl Chains {
         self.threads.contains_key(&tid)
     }
 
-    /// The sleeps that are known by now, each thread's in their order; `None` for those that were none. At the end, `now` is
+    /// The sleeps that are known by now, in the order in which they ended; `None` for those that were none. At the end, `now` is
     /// long past.
+    ///
+    /// A waker had been woken itself before it woke another: whoever is asked in the order of time meets every deadline before it is
+    /// handed on, however much was read at once.
     pub fn settle(&mut self, now: MonotonicTime) -> Vec<(TracedSleep, Option<Awakening>)> {
         let mut settled = Vec::new();
-        let mut tids = std::mem::take(&mut self.waiting);
-        // One that is known may let another be.
-        while !tids.is_empty() {
-            let before = settled.len();
-            tids.retain(|tid| self.settle_one(*tid, now, &mut settled));
-            if settled.len() == before {
-                break;
+        let mut next: BinaryHeap<_> =
+            self.waiting.iter().filter_map(|tid| self.first_waiting(*tid)).collect();
+        while let Some(Reverse((_, tid))) = next.pop() {
+            let Some(one) = self.settle_one(tid, now) else { continue };
+            settled.push(one);
+            match self.first_waiting(tid) {
+                Some(waiting) => next.push(waiting),
+                None => drop(self.waiting.remove(&tid)),
             }
         }
-        self.waiting = tids;
         self.forget_those_that_have_ended();
         settled
+    }
+
+    /// When the first sleep of a thread ended that is not settled, the earliest of all first.
+    fn first_waiting(&self, tid: u32) -> Option<Reverse<(MonotonicTime, u32)>> {
+        let one = self.threads.get(&tid)?.waiting.front()?;
+        Some(Reverse((one.waking, tid)))
     }
 
     fn forget_those_that_have_ended(&mut self) {
@@ -129,22 +139,15 @@ impl Chains {
         });
     }
 
-    /// As many sleeps of a thread as are known; whether others wait.
-    fn settle_one(
-        &mut self,
-        tid: u32,
-        now: MonotonicTime,
-        settled: &mut Vec<(TracedSleep, Option<Awakening>)>,
-    ) -> bool {
+    /// The first sleep of a thread that is not settled, if it is known by now.
+    fn settle_one(&mut self, tid: u32, now: MonotonicTime) -> Option<(TracedSleep, Option<Awakening>)> {
         let room = (REMEMBERED_OF_ALL / self.threads.len().max(1)).clamp(1, REMEMBERED);
-        while let Some(one) = self.threads.get(&tid).and_then(|thread| thread.waiting.front()) {
-            let Resolution::Known(awakening) = self.find(one, now) else { return true };
-            let Some(thread) = self.threads.get_mut(&tid) else { return false };
-            let Some(one) = thread.waiting.pop_front() else { return false };
-            thread.ran(&one, awakening.as_ref(), room);
-            settled.push((one, awakening));
-        }
-        false
+        let first = self.threads.get(&tid)?.waiting.front()?;
+        let Resolution::Known(awakening) = self.find(first, now) else { return None };
+        let thread = self.threads.get_mut(&tid)?;
+        let one = thread.waiting.pop_front()?;
+        thread.ran(&one, awakening.as_ref(), room);
+        Some((one, awakening))
     }
 
     fn find(&self, one: &TracedSleep, now: MonotonicTime) -> Resolution {
@@ -330,6 +333,22 @@ mod tests {
         assert_eq!(settled(&mut chains, 600_000_000), [(8, Activation::Event, 60, 0)]);
         chains.saw(worker, 7);
         assert_eq!(settled(&mut chains, 600_000_000).len(), 1);
+    }
+
+    /// As at the end of a run, or where the machine is so busy that nothing was read for a while.
+    #[test]
+    fn what_is_read_late_is_handed_on_like_the_rest() {
+        let mut chains = Chains::default();
+        [8, 9].into_iter().for_each(|tid| chains.follow(tid, 7));
+        // The main thread has the lower id, as everywhere.
+        for turn in 0..3 {
+            let ahead = turn * 10_000;
+            chains.saw(until(ahead + 1_900, woken(8, thread(9, "worker"), ahead + 1_500, ahead + 1_560)), 7);
+            chains.saw(until(ahead + 2_000, by_timer(9, ahead + 1_000, ahead + 1_400)), 7);
+        }
+        let found = settled(&mut chains, 900_000_000);
+        let handed = found.iter().filter(|one| one.1 == Activation::HandedOn).count();
+        assert_eq!(handed, 3, "{found:?}");
     }
 
     #[test]

@@ -63,6 +63,9 @@ fn a_clock_is_a_number_or_a_name() {
         check(&["-q", "-l", "5", "-c", clock], 0, "");
     }
     check(&["-q", "-l", "5", "-c", "7"], 1, "16 to 23 (CLOCK_AUX)");
+    if !std::path::Path::new("/sys/kernel/time/aux_clocks").exists() {
+        check(&["-q", "-l", "5", "-c", "23"], 1, "FATAL: CLOCK_AUX7 is not available: it needs Linux 6.17");
+    }
 }
 
 #[test]

@@ -13,7 +13,7 @@ pub use bounds::{AfterEach, Bounds, Noted, OnAbove, ProcessState, Start};
 pub use progress::Progress;
 pub use sink::Sink;
 
-use crate::{HowEnded, Turn};
+use crate::{HowEnded, NotMeasured, Turn};
 
 /// A way to measure.
 pub trait Engine {
@@ -64,6 +64,9 @@ pub enum EngineError {
         /// The kernel's reason.
         source: io::Error,
     },
+    /// The clock to wait on is not there.
+    #[error("{0}")]
+    NoClock(NotMeasured),
     /// No engine takes such a turn.
     #[error("there is nothing here that can measure {mechanism}")]
     NotTaken {
