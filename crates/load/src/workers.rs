@@ -139,10 +139,9 @@ fn how(status: WaitStatus) -> String {
 }
 
 impl Drop for Workers<'_> {
+    /// Where a filter of system calls refuses `kill(2)`, nothing is waited for: workers end with this process as well.
     fn drop(&mut self) {
-        for pid in &self.running {
-            let _ = kill_process(*pid, Signal::KILL);
-        }
+        self.running.retain(|pid| kill_process(*pid, Signal::KILL).is_ok());
         for pid in &self.running {
             let _ = waitpid(Some(*pid), WaitOptions::empty());
         }

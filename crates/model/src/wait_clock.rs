@@ -50,13 +50,13 @@ impl WaitClock {
     /// Whether `wait` can wait on it. Those that take a length only read it, and wait for what is left; the kernel has no
     /// `timerfd_create(2)` for `CLOCK_TAI`, and neither that nor `timer_create(2)` for auxiliary clocks.
     pub const fn has(self, wait: Wait) -> bool {
-        match (self, wait) {
+        matches!(
+            (self, wait),
             (Self::Monotonic, _)
-            | (_, Wait::ClockNanosleep | Wait::ClockNanosleepRelative | Wait::Nanosleep) => true,
-            (Self::Realtime | Self::Boottime, Wait::Timerfd | Wait::PosixTimer)
-            | (Self::Tai, Wait::PosixTimer) => true,
-            _ => false,
-        }
+                | (_, Wait::ClockNanosleep | Wait::ClockNanosleepRelative | Wait::Nanosleep)
+                | (Self::Realtime | Self::Boottime, Wait::Timerfd | Wait::PosixTimer)
+                | (Self::Tai, Wait::PosixTimer)
+        )
     }
 
     /// As the kernel calls it: `CLOCK_TAI`.

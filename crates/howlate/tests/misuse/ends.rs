@@ -4,7 +4,9 @@ use std::io::Read as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use crate::common::{Background, has_caveat, is_root, run, shown, skip, stderr, stdout};
+use crate::common::{
+    Background, built_c, children, has_caveat, is_root, run, shown, skip, stderr, stdout, wait_until,
+};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -278,4 +280,57 @@ fn a_recording_cut_at_any_byte_can_be_shown() {
         assert_eq!(output.status.code(), Some(if measured { 0 } else { 3 }), "{length}");
         assert!(has_caveat(&result, "no_end") || has_caveat(&result, "recording_cut_off"), "{length}");
     }
+}
+
+/// A program that runs another one, whose `kill(2)` the kernel answers with EPERM.
+const WITHOUT_KILL: &str = r#"
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(int count, char **words) {
+    struct sock_filter rules[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_kill, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog filter = { 4, rules };
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter)) return 77;
+    execv(words[1], words + 1);
+    return 78;
+}
+"#;
+
+#[test]
+fn a_load_ends_with_its_run_also_where_it_may_not_kill() {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, program) = (folder.path().join("without.c"), folder.path().join("without"));
+    std::fs::write(&source, WITHOUT_KILL).unwrap();
+    if built_c(&source, &program, &[]).is_none() {
+        return;
+    }
+    let words = ["cyclic", "--load", "cpu", "--threads", "1", "--duration", "1h", "--no-save", "--quiet"];
+    let mut run = Command::new(&program)
+        .arg(env!("CARGO_BIN_EXE_howlate"))
+        .args(words)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let helper = || children(run.id()).into_iter().find(|(_, role)| role == "__load").map(|(pid, _)| pid);
+    wait_until("a load", || helper().is_some_and(|helper| !children(helper).is_empty()));
+    let all: Vec<u32> = helper()
+        .into_iter()
+        .flat_map(|helper| children(helper).into_iter().map(|(pid, _)| pid).chain([helper]))
+        .collect();
+    run.kill().unwrap();
+    run.wait().unwrap();
+    // Whoever ended may still be there for its new parent to be waited for.
+    let runs = |pid: &u32| {
+        std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
+    };
+    wait_until("an end of the load", || !all.iter().any(runs));
 }
