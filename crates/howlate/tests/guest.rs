@@ -215,11 +215,13 @@ fn a_kernel_of_another_suite_is_fetched_and_boots() {
     assert!(stderr(&unknown).contains("did you mean `debian:trixie`?"), "{}", stderr(&unknown));
 }
 
-/// Both kernels trace, with the best tracer, and every part adds up; ordinary threads of PREEMPT_RT are woken by a softirq.
+/// The oldest and the newest kernels that people run trace, with the best tracer, and every part adds up; ordinary threads of
+/// PREEMPT_RT are woken by a softirq.
 #[test]
 fn what_is_late_in_a_guest_is_split_into_its_parts() {
     let Some(_turn) = guests() else { return };
-    let options = ["--kernel", "debian:standard,debian:rt", "--rounds", "1", "--json"];
+    let options =
+        ["--kernel", "debian:standard,debian:rt,debian:backports,debian:sid:rt", "--rounds", "1", "--json"];
     let command = ["cyclic", "--policy", "fifo:80,other", "--threads", "1", "--cpus", "0"];
     let why = ["--samples", "60", "--period", "5ms", "--rounds", "1", "--why"];
     let output = guest(&options, &[command.as_slice(), &why].concat()).output().unwrap();
@@ -235,7 +237,7 @@ fn what_is_late_in_a_guest_is_split_into_its_parts() {
         assert_eq!(has_caveat(&result, "one_tcg_thread"), old, "{}", result["caveats"]);
     }
     let results = result["results"].as_array().unwrap();
-    assert_eq!(results.len(), 4);
+    assert_eq!(results.len(), 8);
     for one in results {
         let why = &one["why"];
         let (known, unknown) = (why["decomposed"].as_u64().unwrap(), why["not_decomposed"].as_u64().unwrap());
