@@ -9,7 +9,6 @@ mod environment;
 mod error;
 mod exit_status;
 mod experiment;
-mod history;
 mod plans;
 mod refused_option;
 mod snapshot_file;

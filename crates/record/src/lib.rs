@@ -8,6 +8,8 @@
 
 mod bounded;
 mod compact;
+mod create_error;
+mod history;
 mod lock;
 mod merge;
 mod reader;
@@ -19,9 +21,12 @@ mod schema;
 mod sources;
 mod stream;
 mod table;
+mod target;
 mod writer;
 
 pub use bounded::{LineRead, read_line_within, read_text_within};
+pub use create_error::CreateError;
+pub use history::{HistoryEntry, most_recent};
 pub use merge::{Merge, UnknownCondition, side_by_side};
 pub use reader::{ReadError, Reader};
 pub use resume::{Progress, TurnOf, progress};
@@ -29,4 +34,5 @@ pub use samples::Samples;
 pub use schema::schema;
 pub use sources::{Merged, NoSource, Sources};
 pub use table::{Column, Values, write_table};
-pub use writer::{CreateError, Writer, is_stream};
+pub use target::is_stream;
+pub use writer::Writer;

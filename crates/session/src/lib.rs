@@ -29,7 +29,7 @@ mod wakeup_file;
 
 pub use environment::Environment;
 pub use error::SessionError;
-pub use recorder::{Intake, Recorder, date_and_time, header, new_id};
+pub use recorder::{Intake, Recorder, header, new_id};
 pub use remedy::for_policy;
 pub use replay::{ReplayError, replay};
 pub use request::Request;

@@ -15,9 +15,9 @@ use crate::cli::{Format, HowToTune, Measuring, Tune, TuneSubject, TuneWork};
 use crate::environment;
 use crate::error::Error;
 use crate::exit_status::Status;
-use crate::history::HistoryEntry;
 use crate::refused_option::NotForTune;
 use crate::terminal;
+use howlate_record::HistoryEntry;
 
 pub(crate) fn run(asked: Tune) -> Result<Status, Error> {
     match asked.subject {

@@ -17,8 +17,8 @@ use crate::cli::{Output, Watch};
 use crate::environment;
 use crate::error::Error;
 use crate::exit_status::{self, Status};
-use crate::history::HistoryEntry;
 use crate::terminal::{is_watched, tell};
+use howlate_record::HistoryEntry;
 
 pub(crate) fn run(asked: &Watch) -> Result<Status, Error> {
     let environment = environment::begin()?;

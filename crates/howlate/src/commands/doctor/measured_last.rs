@@ -7,7 +7,7 @@ use howlate_render::{cause_in_words, percent};
 use serde_json::{Value, json};
 
 use crate::commands::reading::{Texts, analysis};
-use crate::history::most_recent;
+use howlate_record::most_recent;
 
 /// The most recent run kept, and the findings that bear on what made its wake-ups late.
 #[derive(Debug, PartialEq)]

@@ -15,7 +15,7 @@ use howlate_guest::{
 };
 use howlate_model::HowEnded;
 use howlate_plan::without_repeats;
-use howlate_record::Writer;
+use howlate_record::{HistoryEntry, Writer};
 use howlate_render as render;
 
 use self::command::Task;
@@ -29,7 +29,6 @@ use crate::cli::Guest;
 use crate::environment;
 use crate::error::Error;
 use crate::exit_status::{self, Status};
-use crate::history::HistoryEntry;
 use crate::terminal;
 
 pub(crate) fn run(args: &Guest) -> Result<Status, Error> {

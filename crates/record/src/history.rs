@@ -6,10 +6,9 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use howlate_record::is_stream;
 use howlate_safe_path::Folder;
 
-use howlate_session::date_and_time;
+use crate::target::is_stream;
 
 /// Runs that are kept at most; the oldest go first.
 const MOST: usize = 64;
@@ -20,7 +19,7 @@ const RECORDING: &str = "jsonl";
 const UNDER_WAY: &str = "unfinished";
 
 /// Where one run is kept.
-pub(crate) struct HistoryEntry {
+pub struct HistoryEntry {
     folder: Option<PathBuf>,
     name: String,
     /// The recording that was asked for elsewhere, to be found from here.
@@ -30,7 +29,7 @@ pub(crate) struct HistoryEntry {
 impl HistoryEntry {
     /// A place for a run of `command`, whose recording was asked to go to `out`; none where nothing is to be kept,
     /// or nothing can be.
-    pub(crate) fn begin(command: &str, out: Option<&Path>, no_save: bool) -> Self {
+    pub fn begin(command: &str, out: Option<&Path>, no_save: bool) -> Self {
         let is_gone = out.is_some_and(is_stream);
         let folder = if no_save || is_gone { None } else { folder() };
         folder.iter().for_each(|folder| keep_interrupted(folder));
@@ -39,7 +38,7 @@ impl HistoryEntry {
     }
 
     /// Where the recording is to be written, unless it goes elsewhere or nowhere.
-    pub(crate) fn path(&self) -> Option<PathBuf> {
+    pub fn path(&self) -> Option<PathBuf> {
         self.file(UNDER_WAY).filter(|_| self.elsewhere.is_none())
     }
 
@@ -48,13 +47,13 @@ impl HistoryEntry {
     }
 
     /// The run gave nothing that could be shown.
-    pub(crate) fn forget(self) {
+    pub fn forget(self) {
         // What was not asked for may stay, and is then taken for a run that was killed.
         self.path().into_iter().for_each(|path| drop(fs::remove_file(path)));
     }
 
     /// The run is over; whether it can be shown again without its name.
-    pub(crate) fn end(self) -> bool {
+    pub fn end(self) -> bool {
         let (Some(under_way), Some(whole), Some(folder)) =
             (self.file(UNDER_WAY), self.file(RECORDING), &self.folder)
         else {
@@ -70,12 +69,12 @@ impl HistoryEntry {
 }
 
 /// The most recent run kept, and still there.
-pub(crate) fn most_recent() -> Option<PathBuf> {
+pub fn most_recent() -> Option<PathBuf> {
     runs(&folder()?).into_iter().map(|run| run.path).find(|path| path.is_file())
 }
 
 /// The folder, made if need be; `None` where there is none that nobody else can write or look into. Nothing is made
-/// in a folder of another user, as root with that user's `HOME` would.
+/// in a folder of another user, as root with that user's `HOME` would. Not by etcetera: it has a crate for one variable and its default.
 fn folder() -> Option<PathBuf> {
     let set = |name| Some(PathBuf::from(std::env::var_os(name)?)).filter(|path| path.is_absolute());
     let data = set("XDG_DATA_HOME").or_else(|| Some(set("HOME")?.join(".local/share")))?;
@@ -89,7 +88,8 @@ fn folder() -> Option<PathBuf> {
 /// `2026-11-22T06-47-23Z-cyclic-4711`: of this process, as others may begin in the same second; with a number behind it if that
 /// was taken.
 fn free_name(folder: &Path, command: &str) -> String {
-    let name = format!("{}-{command}-{}", date_and_time().replace(':', "-"), std::process::id());
+    let began = jiff::Timestamp::now().strftime("%Y-%m-%dT%H-%M-%SZ");
+    let name = format!("{began}-{command}-{}", std::process::id());
     let is_free = |name: &String| {
         [RECORDING, UNDER_WAY].iter().all(|ending| !folder.join(format!("{name}.{ending}")).exists())
     };
@@ -131,13 +131,13 @@ fn with_ending(folder: &Path, ending: &str) -> Vec<PathBuf> {
 
 /// Removes what is beyond the bounds, but for the most recent run.
 fn remove_oldest(folder: &Path) {
-    let mut bytes = 0;
+    let mut bytes = 0_u64;
     for (number, run) in runs(folder).into_iter().enumerate() {
-        if number > 0 && (number >= MOST || bytes + run.bytes > MOST_BYTES) {
+        if number > 0 && (number >= MOST || bytes.saturating_add(run.bytes) > MOST_BYTES) {
             // Another run may have removed it already.
             drop(fs::remove_file(run.path));
         } else {
-            bytes += run.bytes;
+            bytes = bytes.saturating_add(run.bytes);
         }
     }
 }
