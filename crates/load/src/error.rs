@@ -77,3 +77,29 @@ pub enum StartError {
         words: String,
     },
 }
+
+impl StartError {
+    /// What to do.
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Missing { package, .. } => format!("install it: `sudo apt-get install {package}`"),
+            Self::NoStressor { classes, .. } => {
+                format!(
+                    "choose a class ({}), or a stressor that `stress-ng --stressors` lists",
+                    classes.join(", ")
+                )
+            }
+            Self::Folder { .. } => {
+                "name a folder that exists and that you may use, as in `disk:/var/tmp`".to_owned()
+            }
+            Self::NoSpace { .. } => {
+                "name a folder on another disk, as in `disk:/mnt`, or free space".to_owned()
+            }
+            Self::Cpus { bindable, .. } => format!("choose from these, with `--load-cpus {bindable}`"),
+            Self::Helper { .. } => {
+                "the limit on processes may be reached: see `ulimit -u` and the cgroup's pids.max".to_owned()
+            }
+            Self::Ended { .. } => return None,
+        })
+    }
+}

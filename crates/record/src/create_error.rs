@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use howlate_model::shell_path;
+
 /// Why a recording could not be begun.
 #[derive(Debug, thiserror::Error)]
 pub enum CreateError {
@@ -34,6 +36,31 @@ impl CreateError {
             io::ErrorKind::AlreadyExists => Self::Exists { path: path.to_owned() },
             io::ErrorKind::ResourceBusy => Self::Busy { path: path.to_owned() },
             _ => Self::Io { path: path.to_owned(), source },
+        }
+    }
+
+    /// What to do.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Exists { path } => {
+                let file = path.is_file().then(|| format!(", or remove it first: `rm {}`", shell_path(path)));
+                format!("choose another name{}", file.unwrap_or_default())
+            }
+            Self::Busy { .. } => "wait until it ends, or choose another name with `--out`".into(),
+            Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
+                "make room there, or choose a path on another disk".into()
+            }
+            Self::Io { source, .. } if source.kind() == io::ErrorKind::FileTooLarge => {
+                "files may not be longer here: raise the limit (`ulimit -f unlimited`), or leave `--out` away"
+                    .into()
+            }
+            Self::Io { source, .. } if source.kind() == io::ErrorKind::QuotaExceeded => {
+                "your quota is used up: remove files, or choose a path on another disk".into()
+            }
+            Self::Io { .. } => {
+                "choose a path in a folder that exists and that you may write to, such as `result.jsonl`"
+                    .into()
+            }
         }
     }
 }

@@ -46,6 +46,20 @@ pub enum NoSource {
     },
 }
 
+impl NoSource {
+    /// What to do.
+    pub const fn hint(&self) -> &'static str {
+        match self {
+            Self::Unreadable { .. } => {
+                "give recordings that were made with `--out`; `howlate show FILE` says what is wrong with one"
+            }
+            Self::TooManyConditions { .. } => {
+                "merge fewer at a time: some of the machines, or some of the conditions"
+            }
+        }
+    }
+}
+
 /// Several recordings that are read as one: its header, then its lines.
 #[derive(Debug)]
 pub struct Sources {
