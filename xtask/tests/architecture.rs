@@ -78,6 +78,23 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "howlate-watch",
         ],
     ),
+    // It does what another program does, and measures as a session does.
+    (
+        "howlate-as-cyclictest",
+        &[
+            "howlate-model",
+            "howlate-analyse",
+            "howlate-cyclictest",
+            "howlate-guard",
+            "howlate-linux",
+            "howlate-measure",
+            "howlate-procfs",
+            "howlate-record",
+            "howlate-render",
+            "howlate-session",
+            "howlate-system",
+        ],
+    ),
     // It watches for as long as asked: it records what tracers and marked loops see of somebody's program.
     (
         "howlate-watching",

@@ -11,7 +11,7 @@ use howlate_cyclictest::Results;
 use howlate_model::Turn;
 use howlate_procfs::{CpuInfo, Root};
 
-use super::failure::Failure;
+use crate::failure::Failure;
 
 /// `MSR_SMI_COUNT`: Intel Software Developer's Manual, volume 4.
 const SMI_COUNT: u64 = 0x34;

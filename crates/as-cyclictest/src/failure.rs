@@ -3,8 +3,7 @@
 use std::io;
 
 use howlate_measure::Process;
-use howlate_model::EngineError;
-use howlate_model::{Caveat, Policy};
+use howlate_model::{Caveat, EngineError, Policy};
 use howlate_record::CreateError;
 
 /// Why nothing was measured.

@@ -6,27 +6,32 @@ use std::path::Path;
 
 use howlate_cyclictest::{Options, Results, RunFacts, final_text, histogram_text, json};
 
-use super::failure::Failure;
-use crate::terminal::{print_as_is, say};
+use crate::failure::Failure;
+use crate::streams::Streams;
 
 /// Prints the results; returns the exit status. What cannot be written where it was asked for
 /// is printed all the same.
-pub(crate) fn print(options: &Options, results: &Results, facts: &RunFacts) -> Result<u8, Failure> {
-    let written = options.json.as_ref().map(|path| write_json(path, &json(results, facts)));
+pub(crate) fn print(
+    options: &Options,
+    results: &Results,
+    facts: &RunFacts,
+    streams: Streams,
+) -> Result<u8, Failure> {
+    let written = options.json.as_ref().map(|path| write_json(path, &json(results, facts), streams));
     let histogram = histogram_text(results).unwrap_or_default();
-    let elsewhere = options.histfile.as_ref().is_some_and(|path| write_histogram(path, &histogram));
-    print_as_is(&final_text(results, if elsewhere { "" } else { &histogram }))?;
+    let elsewhere = options.histfile.as_ref().is_some_and(|path| write_histogram(path, &histogram, streams));
+    streams.print(&final_text(results, if elsewhere { "" } else { &histogram }))?;
     written.unwrap_or(Ok(0))
 }
 
 /// Status 0, or the error number as in the original.
-fn write_json(path: &Path, text: &str) -> Result<u8, Failure> {
+fn write_json(path: &Path, text: &str, streams: Streams) -> Result<u8, Failure> {
     if path == Path::new("-") {
-        print_as_is(text)?;
+        streams.print(text)?;
         return Ok(0);
     }
     let Err(error) = fs::write(path, text) else { return Ok(0) };
-    say(&format!("Failed to open '{}': {error}\n", path.display()));
+    streams.say(&format!("Failed to open '{}': {error}\n", path.display()));
     Ok(status_of(&error))
 }
 
@@ -35,13 +40,13 @@ fn status_of(error: &io::Error) -> u8 {
 }
 
 /// Whether it could be written; a run without histogram leaves the file alone.
-fn write_histogram(path: &Path, text: &str) -> bool {
+fn write_histogram(path: &Path, text: &str, streams: Streams) -> bool {
     if text.is_empty() {
         return false;
     }
     let written = fs::write(path, text);
     if let Err(error) = &written {
-        say(&format!("opening histogram file: {}: {error}\n", path.display()));
+        streams.say(&format!("opening histogram file: {}: {error}\n", path.display()));
     }
     written.is_ok()
 }

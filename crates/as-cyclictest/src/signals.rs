@@ -7,7 +7,7 @@ use howlate_procfs::{Root, Status};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::flag;
 
-use super::failure::Failure;
+use crate::failure::Failure;
 
 /// What has been asked for by signals.
 pub(crate) struct Signals {

@@ -8,12 +8,16 @@ use std::path::{Path, PathBuf};
 use howlate_procfs::Root;
 
 /// Where the file is.
-pub(crate) const FOLDER: &str = "/dev/shm";
+const FOLDER: &str = "/dev/shm";
 /// What its name begins with; the number of the process follows.
 const NAME: &str = "cyclictest";
 
-/// Removes files of ours from `folder` that belong to no process any more, because it was killed.
-pub(crate) fn sweep(folder: &Path) {
+/// Removes files of ours that belong to no process any more, because it was killed.
+pub fn sweep() {
+    sweep_in(Path::new(FOLDER));
+}
+
+fn sweep_in(folder: &Path) {
     let root = Root::live();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -70,7 +74,7 @@ mod tests {
         for name in [gone.as_str(), &here, "cyclictest", "cyclictest1x", "other4194305"] {
             fs::write(at(name), "").unwrap();
         }
-        sweep(folder.path());
+        sweep_in(folder.path());
         let mut left: Vec<_> =
             fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         left.sort();

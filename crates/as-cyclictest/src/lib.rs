@@ -1,7 +1,8 @@
-//! `howlate cyclictest`, and howlate under the name `cyclictest`.
+//! What cyclictest does, done by howlate: `howlate cyclictest`, and howlate under the name `cyclictest`.
 //!
 //! One adapter between cyclictest's command line and howlate's measuring engine. The options
-//! and the texts are in `howlate-cyclictest`; here is what touches the machine.
+//! and the texts are in `howlate-cyclictest`; here is what touches the machine. Nothing is printed here: who calls hands in
+//! its [`Streams`].
 
 mod clocks;
 mod facts;
@@ -15,6 +16,8 @@ mod recording;
 mod screen;
 mod signals;
 mod smi;
+mod snapshot_file;
+mod streams;
 mod trace;
 mod watcher;
 
@@ -23,12 +26,14 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use howlate_cyclictest::{Compat, Options, Power, Refusal, Results, Warning, preamble, read, turn, usage};
+use howlate_cyclictest::{
+    Compat, CpuMasks, Options, Power, Refusal, Results, Warning, preamble, read, turn, usage,
+};
 use howlate_measure::{Process, Threads};
-use howlate_model::{Bounds, Engine};
+use howlate_model::{Bounds, Caveat, Engine};
 
-use crate::environment::clear_up;
-use crate::terminal::{print_as_is, say};
+pub use self::snapshot_file::sweep;
+pub use self::streams::Streams;
 use failure::Failure;
 use recording::Recording;
 use signals::Signals;
@@ -40,7 +45,7 @@ const NAME: &str = "cyclictest";
 const DIALECT: &str = "HOWLATE_COMPAT";
 
 /// A call as cyclictest: under its name, or by the command.
-pub(crate) struct Call {
+pub struct Call {
     program: String,
     words: Vec<String>,
     /// The dialect that the program's name asks for.
@@ -49,7 +54,7 @@ pub(crate) struct Call {
 
 impl Call {
     /// The call, if the program's name or the first word says `cyclictest`.
-    pub(crate) fn from_arguments(arguments: impl Iterator<Item = OsString>) -> Option<Self> {
+    pub fn from_arguments(arguments: impl Iterator<Item = OsString>) -> Option<Self> {
         let mut words: Vec<String> = arguments.map(|word| word.to_string_lossy().into_owned()).collect();
         let program = words.first()?.clone();
         let name = Path::new(&program).file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -61,8 +66,8 @@ impl Call {
         commanded.then(|| Self::with(words.split_off(2)))
     }
 
-    /// A call by the command.
-    fn with(words: Vec<String>) -> Self {
+    /// A call by the command, with these words behind it.
+    pub fn with(words: Vec<String>) -> Self {
         Self { program: NAME.to_owned(), words, named: None }
     }
 
@@ -76,15 +81,17 @@ impl Call {
         })
     }
 
-    /// Does what cyclictest would do.
-    pub(crate) fn run(&self) -> ExitCode {
+    /// Does what cyclictest would do. Once signals are received, `clear_up` removes what killed howlates have left, and puts
+    /// their settings back; it tells which.
+    pub fn run(&self, streams: Streams, clear_up: fn() -> Vec<Caveat>) -> ExitCode {
         let masks = masks::read();
         match self.dialect().and_then(|dialect| read(&self.words, &masks, dialect)) {
-            Err(refusal) => self.refuse(&refusal),
+            Err(refusal) => self.refuse(&refusal, streams),
             Ok(request) => {
-                request.warnings.iter().for_each(|warning| say(&warning.to_string()));
-                let status = measure(&request.options, &masks).unwrap_or_else(|failure| {
-                    say(&failure.message());
+                request.warnings.iter().for_each(|warning| streams.say(&warning.to_string()));
+                let measured = measure(&request.options, &masks, streams, clear_up);
+                let status = measured.unwrap_or_else(|failure| {
+                    streams.say(&failure.message());
                     failure.status()
                 });
                 ExitCode::from(status)
@@ -93,66 +100,72 @@ impl Call {
     }
 
     /// Says what is wrong, and prints the usage. An unknown option ends with status 0, as in the original.
-    fn refuse(&self, refusal: &Refusal) -> ExitCode {
+    fn refuse(&self, refusal: &Refusal, streams: Streams) -> ExitCode {
         let (compat, status) = match refusal {
             Refusal::Help(compat) => (*compat, 0),
             Refusal::Unreadable(compat, text) => {
-                say(&format!("{}: {text}\n", self.program));
+                streams.say(&format!("{}: {text}\n", self.program));
                 (*compat, 0)
             }
             Refusal::Invalid(compat, warnings) => {
-                warnings.iter().for_each(|warning| say(&warning.to_string()));
+                warnings.iter().for_each(|warning| streams.say(&warning.to_string()));
                 (*compat, 1)
             }
             Refusal::Fatal(warning) => {
-                say(&warning.to_string());
+                streams.say(&warning.to_string());
                 return ExitCode::FAILURE;
             }
         };
-        let printed = print_as_is(&usage(compat)).map_err(Failure::Output);
+        let printed = streams.print(&usage(compat)).map_err(Failure::Output);
         ExitCode::from(printed.map_or_else(|failure| failure.status(), |()| status))
     }
 }
 
 /// Sets up, measures, prints; returns the exit status.
-fn measure(options: &Options, masks: &howlate_cyclictest::CpuMasks) -> Result<u8, Failure> {
+fn measure(
+    options: &Options,
+    masks: &CpuMasks,
+    streams: Streams,
+    clear_up: fn() -> Vec<Caveat>,
+) -> Result<u8, Failure> {
     let started = facts::now();
-    clocks::check(options);
+    clocks::check(options, streams);
     let turn = turn(options, masks);
     turn.tasks.iter().try_for_each(|task| permission::check(task.policy))?;
     let signals = Signals::receive()?;
-    idle_states::warn(&clear_up());
+    idle_states::warn(&clear_up(), streams);
     let smi = options.smi.then(|| smi::Counters::open(&turn)).transpose()?;
     let cpus: Vec<_> = turn.tasks.iter().map(|task| task.cpu).collect();
     let (before, after) = preamble(options, masks, &cpus);
-    print_as_is(&before)?;
-    let _idle = idle_states::limit(options, &turn, masks);
-    let process = prepare(options)?;
-    print_as_is(&after)?;
-    let recording = Recording::begin(options, &turn, signals.interrupted())?;
+    streams.print(&before)?;
+    let _idle = idle_states::limit(options, &turn, masks, streams);
+    let process = prepare(options, streams)?;
+    streams.print(&after)?;
+    let recording = Recording::begin(options, &turn, signals.interrupted(), streams)?;
     let results = Results::new(options, &turn, clocks::ahead(options));
-    let mut watcher = Watcher::new(options, results, &signals, recording)?;
+    let mut watcher = Watcher::new(options, results, &signals, recording, streams)?;
     watcher.begin();
     let interrupted = Arc::clone(signals.interrupted());
-    let bounds = Bounds { interrupted, process: process.state(), ..masks::bounds(options, &turn, masks) };
+    let bounds =
+        Bounds { interrupted, process: process.state(), ..masks::bounds(options, &turn, masks, streams) };
     let ended = Threads.run(&turn, &bounds, &mut watcher)?;
     let mut results = watcher.end(ended.how)?;
     if let Some(smi) = smi {
         smi.count(&mut results);
     }
-    outcome::print(options, &results, &facts::of_run(started, &cpus, options))
+    outcome::print(options, &results, &facts::of_run(started, &cpus, options), streams)
 }
 
 /// Locks memory, and holds `/dev/cpu_dma_latency` as asked.
-fn prepare(options: &Options) -> Result<Process, Failure> {
+fn prepare(options: &Options, streams: Streams) -> Result<Process, Failure> {
     let asked = match options.power {
         Power::Latency(micros) => Some(micros),
         Power::Laptop => {
-            say("WARN: not setting cpu_dma_latency to save battery power\n");
+            streams.say("WARN: not setting cpu_dma_latency to save battery power\n");
             None
         }
         Power::DefaultSystem => {
-            say("WARN: not setting cpu_dma_latency from cyclictest\n");
+            streams.say("WARN: not setting cpu_dma_latency from cyclictest\n");
             None
         }
         Power::DeepestIdleState(_) => None,
@@ -162,14 +175,9 @@ fn prepare(options: &Options) -> Result<Process, Failure> {
         return Err(Failure::Mlockall(failure::memory_reason(&process)));
     }
     match (asked, process.dma_latency_us()) {
-        (Some(_), Some(micros)) => print_as_is(&format!("# /dev/cpu_dma_latency set to {micros}us\n"))?,
-        (Some(_), None) => say(&format!("WARN: {}\n", failure::dma_latency_reason(&process))),
+        (Some(_), Some(micros)) => streams.print(&format!("# /dev/cpu_dma_latency set to {micros}us\n"))?,
+        (Some(_), None) => streams.say(&format!("WARN: {}\n", failure::dma_latency_reason(&process))),
         (None, _) => {}
     }
     Ok(process)
-}
-
-/// What the command of that name does, once the command line was read by the usual parser.
-pub(crate) fn run(words: &[String]) -> ExitCode {
-    Call::with(words.to_vec()).run()
 }

@@ -9,7 +9,7 @@ use howlate_procfs::Root;
 use howlate_system::examine;
 use rustix::process::{Resource, Rlimit, setrlimit};
 
-use super::failure::Failure;
+use crate::failure::Failure;
 use howlate_session as session;
 
 /// Tries `policy` on a thread of its own, where priorities need a right.

@@ -6,13 +6,16 @@ use howlate_model::{Caveat, CpuSet, Turn};
 use howlate_procfs::Root;
 use howlate_render as render;
 
-use crate::terminal::say;
+use crate::streams::Streams;
 
 /// Idle states that are disabled until this is dropped, or the process killed.
-pub(crate) struct Disabled(Option<Applied>);
+pub(crate) struct Disabled {
+    applied: Option<Applied>,
+    streams: Streams,
+}
 
 /// Disables the states as asked; `None` if nothing was asked.
-pub(crate) fn limit(options: &Options, turn: &Turn, masks: &CpuMasks) -> Option<Disabled> {
+pub(crate) fn limit(options: &Options, turn: &Turn, masks: &CpuMasks, streams: Streams) -> Option<Disabled> {
     let Power::DeepestIdleState(deepest) = options.power else { return None };
     let bound: CpuSet = turn.tasks.iter().filter_map(|task| task.cpu).collect();
     let cpus = if bound.is_empty() { masks.allowed.clone() } else { bound };
@@ -21,14 +24,14 @@ pub(crate) fn limit(options: &Options, turn: &Turn, masks: &CpuMasks) -> Option<
     for cpu in cpus.iter() {
         match deeper(&root, cpu, deepest) {
             Some(states) => wanted.extend(states),
-            None => say(&format!(
+            None => streams.say(&format!(
                 "WARN: cannot limit the idle states of CPU {cpu}: the kernel has no driver for them\n"
             )),
         }
     }
     let applied = Guard::default().apply(&wanted);
-    warn(&applied.caveats);
-    Some(Disabled(Some(applied)))
+    warn(&applied.caveats, streams);
+    Some(Disabled { applied: Some(applied), streams })
 }
 
 /// The switches of the states of a CPU that are deeper than asked; `None` where it has no states.
@@ -42,12 +45,12 @@ fn deeper(root: &Root, cpu: u32, deepest: i64) -> Option<Vec<Wanted>> {
     Some(deeper.filter_map(|name| Wanted::parse(&format!("{folder}/{name}/disable"), "1").ok()).collect())
 }
 
-pub(crate) fn warn(caveats: &[Caveat]) {
-    caveats.iter().for_each(|caveat| say(&format!("WARN: {}\n", render::caveat(caveat))));
+pub(crate) fn warn(caveats: &[Caveat], streams: Streams) {
+    caveats.iter().for_each(|caveat| streams.say(&format!("WARN: {}\n", render::caveat(caveat))));
 }
 
 impl Drop for Disabled {
     fn drop(&mut self) {
-        warn(&self.0.take().map(Applied::undo).unwrap_or_default());
+        warn(&self.applied.take().map(Applied::undo).unwrap_or_default(), self.streams);
     }
 }

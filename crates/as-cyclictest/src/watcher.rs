@@ -6,13 +6,13 @@ use std::sync::atomic::Ordering;
 use howlate_cyclictest::{Options, Results, stat_lines, status_text};
 use howlate_model::{Caveat, HowEnded, Line, Progress, Sink, Started, Wakeup};
 
-use super::failure::Failure;
-use super::fifo::Fifo;
-use super::recording::Recording;
-use super::screen::Screen;
-use super::signals::Signals;
+use crate::failure::Failure;
+use crate::fifo::Fifo;
+use crate::recording::Recording;
+use crate::screen::Screen;
+use crate::signals::Signals;
 use crate::snapshot_file::StatusFile;
-use crate::terminal::{print_as_is, say};
+use crate::streams::Streams;
 
 /// Counts wake-ups, keeps the screen, answers signals.
 pub(crate) struct Watcher<'a> {
@@ -26,6 +26,7 @@ pub(crate) struct Watcher<'a> {
     /// Wake-ups that were measured but did not get here.
     lost: u64,
     failure: Option<Failure>,
+    streams: Streams,
 }
 
 impl<'a> Watcher<'a> {
@@ -34,16 +35,28 @@ impl<'a> Watcher<'a> {
         results: Results,
         signals: &'a Signals,
         recording: Recording,
+        streams: Streams,
     ) -> Result<Self, Failure> {
-        let warn = |error: io::Error, what: &str| say(&format!("WARN: {what}: {error}\n"));
+        let warn = |error: io::Error, what: &str| streams.say(&format!("WARN: {what}: {error}\n"));
         let status = StatusFile::create().map_err(|error| warn(error, "no file for SIGUSR2")).ok();
         let fifo = options.fifo.as_ref().and_then(|path| {
             let failed = |error| warn(error, &format!("Error creating fifo {}", path.display()));
             Fifo::serve(path).map_err(failed).ok()
         });
-        let screen = Screen::new(options);
+        let screen = Screen::new(options, streams);
         let values = options.verbose;
-        Ok(Self { results, signals, recording, status, fifo, screen, values, lost: 0, failure: None })
+        Ok(Self {
+            results,
+            signals,
+            recording,
+            status,
+            fifo,
+            screen,
+            values,
+            lost: 0,
+            failure: None,
+            streams,
+        })
     }
 
     /// Shows what there is before any thread has started.
@@ -56,7 +69,8 @@ impl<'a> Watcher<'a> {
     pub(crate) fn end(self, how: HowEnded) -> Result<Results, Failure> {
         self.screen.as_ref().map_or(Ok(()), Screen::leave)?;
         if self.lost > 0 {
-            say(&format!("WARN: {} wake-ups came faster than they could be counted\n", self.lost));
+            self.streams
+                .say(&format!("WARN: {} wake-ups came faster than they could be counted\n", self.lost));
         }
         self.recording.end(how);
         self.failure.map_or(Ok(self.results), Err)
@@ -75,7 +89,7 @@ impl<'a> Watcher<'a> {
 
     fn print(&mut self) -> io::Result<()> {
         if self.values {
-            print_as_is(&self.results.take_values())?;
+            self.streams.print(&self.results.take_values())?;
         }
         self.screen.as_mut().map_or(Ok(()), |screen| screen.draw(&self.results))
     }
@@ -83,7 +97,7 @@ impl<'a> Watcher<'a> {
     fn store_status(&self) {
         let stored = self.status.as_ref().map(|file| file.store(&status_text(&self.results)));
         if let Some(Err(error)) = stored {
-            say(&format!("WARN: cannot write the status for SIGUSR2: {error}\n"));
+            self.streams.say(&format!("WARN: cannot write the status for SIGUSR2: {error}\n"));
         }
     }
 
@@ -97,7 +111,7 @@ impl<'a> Watcher<'a> {
                     self.fail(Failure::Priority { thread, priority });
                 }
                 Caveat::AffinityDiffers { asked, .. } => {
-                    say(&format!("WARN: Could not set CPU affinity to CPU #{asked}\n"));
+                    self.streams.say(&format!("WARN: Could not set CPU affinity to CPU #{asked}\n"));
                 }
                 _ => {}
             }
@@ -130,7 +144,7 @@ impl Sink for Watcher<'_> {
     fn progress(&mut self, _: &[Progress]) {
         self.show();
         if self.signals.take_print() {
-            say(&status_text(&self.results));
+            self.streams.say(&status_text(&self.results));
         }
         if self.signals.take_store() {
             self.store_status();

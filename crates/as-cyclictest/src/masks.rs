@@ -5,7 +5,8 @@ use howlate_linux::sched;
 use howlate_model::{Bounds, CpuSet, Span, Start, Turn, WaitClock};
 use howlate_procfs::{Root, list_of_cpus};
 
-use super::trace;
+use crate::streams::Streams;
+use crate::trace;
 
 /// What the options must know of this machine.
 pub(crate) fn read() -> CpuMasks {
@@ -25,14 +26,14 @@ const TICK: Span = Span::from_millis(10);
 
 /// What begins and ends the run, and where the main thread sits: where it was asked to, or
 /// else away from the measured CPUs.
-pub(crate) fn bounds(options: &Options, turn: &Turn, masks: &CpuMasks) -> Bounds {
+pub(crate) fn bounds(options: &Options, turn: &Turn, masks: &CpuMasks, streams: Streams) -> Bounds {
     let measured: CpuSet = turn.tasks.iter().filter_map(|task| task.cpu).collect();
     let others = masks.allowed.without(&measured);
     let others = Some(others).filter(|cpus| !cpus.is_empty() && !measured.is_empty());
     let watched = options.verbose || !options.quiet;
     Bounds {
         stop_above: break_threshold(options),
-        on_above: trace::on_above(options),
+        on_above: trace::on_above(options, streams),
         observer_cpus: options.main_affinity.clone().or(others),
         poll_interval: watched.then_some(TICK),
         first_ends: true,
