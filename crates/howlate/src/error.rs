@@ -13,7 +13,7 @@ use howlate_record::{CreateError, NoSource, ReadError};
 use howlate_render::legible_lines;
 use howlate_report::{Chart, NoPicture, NoPng};
 use howlate_serve::ServeError;
-use howlate_session::SessionError;
+use howlate_session::{GuestsError, SessionError};
 use howlate_trace::{Choice, TracerMissing};
 use howlate_tune::TuneError;
 use howlate_watch::{ProgramFailed, WatchError};
@@ -221,6 +221,15 @@ impl Error {
             Self::FleetWords { .. } => Some("`howlate run --help` lists what it takes".into()),
             Self::NoCommand(_) => Some("`howlate --help` lists the commands".into()),
             Self::Output(_) | Self::Json(_) => None,
+        }
+    }
+}
+
+impl From<GuestsError> for Error {
+    fn from(error: GuestsError) -> Self {
+        match error {
+            GuestsError::Guest(error) => Self::Guest(error),
+            GuestsError::Session(error) => Self::Session(error),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use howlate_guest::GuestError;
 use howlate_load::StartError;
 use howlate_model::EngineError;
 use howlate_record::{CreateError, ReadError};
@@ -60,4 +61,15 @@ impl SessionError {
             ),
         }
     }
+}
+
+/// Why a measurement in other kernels went no further.
+#[derive(Debug, thiserror::Error)]
+pub enum GuestsError {
+    /// A guest did not boot, or not do what was asked.
+    #[error(transparent)]
+    Guest(#[from] GuestError),
+    /// On the host, something is in the way.
+    #[error(transparent)]
+    Session(#[from] SessionError),
 }

@@ -10,6 +10,7 @@ mod disturbances;
 mod engines;
 mod environment;
 mod error;
+mod guests;
 mod joining;
 mod loads;
 mod measured_turn;
@@ -28,7 +29,8 @@ mod turn_settings;
 mod wakeup_file;
 
 pub use environment::Environment;
-pub use error::SessionError;
+pub use error::{GuestsError, SessionError};
+pub use guests::{Bootable, Boots, Guests, HostChoices, Printed, Rounds, failed};
 pub use recorder::{Intake, Recorder, header, new_id};
 pub use remedy::for_policy;
 pub use replay::{ReplayError, replay};

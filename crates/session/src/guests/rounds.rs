@@ -6,25 +6,30 @@ use std::sync::atomic::Ordering;
 use howlate_guest::{Event, Guest as Booting, GuestError, VirtualMachine};
 use howlate_load::Running;
 use howlate_model::{Caveat, End, HowEnded, Line, LoadReport};
-use howlate_render::boot_progress;
+use howlate_render::{Screen, boot_progress};
 
 use super::boots::{Booted, Boots};
 use super::guests::{FELL_BACK, Guests, failed};
 use super::kinds::{Bootable, usual_rounds};
-use crate::error::Error;
-use crate::terminal::InPlace;
-use howlate_session::Environment;
+use crate::environment::Environment;
+use crate::error::{GuestsError, SessionError};
 
 /// All boots of a run.
-pub(super) struct Rounds<'a> {
-    pub(super) guests: Guests<'a>,
-    pub(super) machine: VirtualMachine,
-    pub(super) qemu: String,
-    pub(super) environment: &'a Environment,
-    /// Where the recording is kept if it is to go nowhere.
-    pub(super) kept: Option<&'a Path>,
+pub struct Rounds<'a> {
+    /// What is booted.
+    pub guests: Guests,
+    /// In what.
+    pub machine: VirtualMachine,
+    /// QEMU's version.
+    pub qemu: String,
+    /// What is known of the host.
+    pub environment: &'a Environment,
+    /// Where the recording goes, and where it is kept if it is to go nowhere.
+    pub files: [Option<&'a Path>; 2],
+    /// Where is shown how far one is, if somebody looks.
+    pub screen: Option<Box<dyn Screen>>,
     /// `None` until the first guest measures.
-    pub(super) boots: Option<Boots>,
+    pub boots: Option<Boots>,
 }
 
 /// How one boot went.
@@ -36,8 +41,8 @@ enum Outcome {
 }
 
 /// One boot while it goes on.
-struct Watch {
-    place: Option<InPlace>,
+struct Watch<'a> {
+    screen: Option<&'a mut Box<dyn Screen>>,
     title: String,
     load: Option<Running>,
     before: u64,
@@ -45,7 +50,11 @@ struct Watch {
 
 impl Rounds<'_> {
     /// Takes all of them, or as many as go well.
-    pub(super) fn take(&mut self) -> Result<HowEnded, Error> {
+    ///
+    /// # Errors
+    ///
+    /// When one does not boot, or does not do what was asked; what the others found is in `boots`.
+    pub fn take(&mut self) -> Result<HowEnded, GuestsError> {
         let order = self.guests.order(usual_rounds(self.guests.kinds.len()));
         for (number, index) in order.iter().enumerate() {
             let title =
@@ -57,15 +66,15 @@ impl Rounds<'_> {
         Ok(HowEnded::Done)
     }
 
-    fn boot(&mut self, index: usize, title: String) -> Result<Outcome, Error> {
+    fn boot(&mut self, index: usize, title: String) -> Result<Outcome, GuestsError> {
         let before = self.boots.as_ref().map_or(0, Boots::count);
-        let mut watch = Watch { place: self.guests.place(), title, load: None, before };
+        let mut watch = Watch { screen: self.screen.as_mut(), title, load: None, before };
         let machine = self.machine.clone();
         let mut guest = Booting::boot(self.guests.setup(&machine, index))?;
         let mut listening = Listening {
             index,
             kinds: &self.guests.kinds,
-            files: [self.guests.args.out.as_deref(), self.kept],
+            files: self.files,
             qemu: &self.qemu,
             environment: self.environment,
             boots: &mut self.boots,
@@ -87,11 +96,11 @@ impl Rounds<'_> {
     }
 }
 
-impl Watch {
+impl Watch<'_> {
     /// Ends the display and the load; tells what the load did.
     fn end(mut self) -> Option<LoadReport> {
-        if let Some(place) = &mut self.place {
-            place.clear();
+        if let Some(screen) = &mut self.screen {
+            screen.clear();
         }
         self.load.and_then(Running::stop)
     }
@@ -115,7 +124,7 @@ struct Listening<'a> {
 }
 
 impl Listening<'_> {
-    fn to(&mut self, guest: &mut Booting<'_>, watch: &mut Watch) -> Result<Outcome, Error> {
+    fn to(&mut self, guest: &mut Booting<'_>, watch: &mut Watch<'_>) -> Result<Outcome, GuestsError> {
         let mut stopped = None;
         loop {
             if self.environment.interrupted.load(Ordering::Relaxed) {
@@ -130,7 +139,7 @@ impl Listening<'_> {
                     Line::End(End { how, .. }) => stopped = (how != HowEnded::Done).then_some(how),
                     line => self.line(line),
                 },
-                Event::Over { exit_status: 2 | -1, said, .. } => return Err(failed(&said)),
+                Event::Over { exit_status: 2 | -1, said, .. } => return Err(failed(&said).into()),
                 Event::Over { .. } => return Ok(stopped.map_or(Outcome::Over, Outcome::Stopped)),
             }
         }
@@ -146,27 +155,28 @@ impl Listening<'_> {
         &mut self,
         header: &howlate_model::Header,
         guest: &Booting<'_>,
-        watch: &mut Watch,
-    ) -> Result<(), Error> {
+        watch: &mut Watch<'_>,
+    ) -> Result<(), GuestsError> {
         let bootable = &self.kinds[self.index];
         let boots = match self.boots {
             Some(boots) => boots,
             None => {
-                let begun = Boots::begin(header, self.kinds, self.environment, self.files)?;
+                let begun = Boots::begin(header, self.kinds, self.environment, self.files)
+                    .map_err(SessionError::from)?;
                 self.boots.insert(begun)
             }
         };
         let booted = Booted { bootable, guest, qemu: self.qemu, took: guest.age() };
         let kernel = &bootable.name;
         boots.boot(header, &booted).map_err(|_| GuestError::OtherConditions { kernel: kernel.clone() })?;
-        watch.load = Some(Running::start(&bootable.on_host.load)?);
+        watch.load = Some(Running::start(&bootable.on_host.load).map_err(SessionError::from)?);
         Ok(())
     }
 
-    fn show(&self, guest: &Booting<'_>, watch: &mut Watch) {
+    fn show(&self, guest: &Booting<'_>, watch: &mut Watch<'_>) {
         let wakeups = self.boots.as_ref().map_or(0, Boots::count) - watch.before;
-        if let Some(place) = &mut watch.place {
-            place.show(&boot_progress(&watch.title, guest.age(), wakeups));
+        if let Some(screen) = &mut watch.screen {
+            screen.show(&boot_progress(&watch.title, guest.age(), wakeups));
         }
     }
 }

@@ -8,15 +8,14 @@ use howlate_linux::clock;
 use howlate_model::{
     Accelerator, Boot, BootEnded, Caveat, Header, HowEnded, Line, LoadReport, MonotonicTime, Span,
 };
-use howlate_record::{Merge, side_by_side};
+use howlate_record::{CreateError, Merge, side_by_side};
 
 use super::kinds::Bootable;
-use crate::error::Error;
-use howlate_session::Environment;
-use howlate_session::{Recorder, header};
+use crate::environment::Environment;
+use crate::recorder::{Recorder, header};
 
 /// A recording of all boots, under way.
-pub(super) struct Boots {
+pub struct Boots {
     merge: Merge,
     recorder: Recorder<Track>,
     /// How many conditions each guest measures.
@@ -28,24 +27,24 @@ pub(super) struct Boots {
 }
 
 /// What is known of a boot besides its header.
-pub(super) struct Booted<'a> {
-    pub(super) bootable: &'a Bootable,
-    pub(super) guest: &'a Guest<'a>,
-    pub(super) qemu: &'a str,
-    pub(super) took: Span,
+pub(crate) struct Booted<'a> {
+    pub(crate) bootable: &'a Bootable,
+    pub(crate) guest: &'a Guest<'a>,
+    pub(crate) qemu: &'a str,
+    pub(crate) took: Span,
 }
 
 /// A guest measures something else than the first one.
-pub(super) struct OtherConditions;
+pub(crate) struct OtherConditions;
 
 impl Boots {
     /// Begins with the header of the first guest, in the file `out`, or else in the one that is kept.
-    pub(super) fn begin(
+    pub(crate) fn begin(
         first: &Header,
         kinds: &[Bootable],
         environment: &Environment,
         [out, kept]: [Option<&Path>; 2],
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, CreateError> {
         let of_kinds: Vec<_> = kinds.iter().map(|kind| kind.conditions(&first.conditions)).collect();
         let merge = Merge::into_conditions(side_by_side(&of_kinds));
         let header = header("guest", first.seed, environment, merge.conditions().to_vec());
@@ -55,7 +54,7 @@ impl Boots {
     }
 
     /// A guest's header has come.
-    pub(super) fn boot(&mut self, header: &Header, booted: &Booted<'_>) -> Result<(), OtherConditions> {
+    pub(crate) fn boot(&mut self, header: &Header, booted: &Booted<'_>) -> Result<(), OtherConditions> {
         self.booted = clock::now();
         let moved_by_ns = self.booted.as_nanos().saturating_sub(header.at.as_nanos());
         let Booted { bootable, guest, .. } = booted;
@@ -93,18 +92,18 @@ impl Boots {
     }
 
     /// Something to know.
-    pub(super) fn caveat(&mut self, caveat: Caveat) {
+    pub(crate) fn caveat(&mut self, caveat: Caveat) {
         self.recorder.caveat(caveat);
     }
 
     /// A line of the guest that goes on.
-    pub(super) fn line(&mut self, line: Line) {
+    pub(crate) fn line(&mut self, line: Line) {
         let line = self.merge.line(line);
         self.recorder.keep(&line);
     }
 
     /// The guest is over.
-    pub(super) fn boot_ended(
+    pub(crate) fn boot_ended(
         &mut self,
         guest: &Guest<'_>,
         host_load: Option<LoadReport>,
@@ -123,17 +122,17 @@ impl Boots {
     }
 
     /// Whether a guest measures, and has not ended yet.
-    pub(super) const fn is_open(&self) -> bool {
+    pub(crate) const fn is_open(&self) -> bool {
         self.open
     }
 
     /// Wake-ups so far, of all guests.
-    pub(super) fn count(&self) -> u64 {
+    pub(crate) fn count(&self) -> u64 {
         self.recorder.analysis().outcomes().iter().map(howlate_analyse::Outcome::count).sum()
     }
 
     /// No more will come; without `how` it did not end in order.
-    pub(super) fn end(self, how: Option<HowEnded>) -> Track {
+    pub fn end(self, how: Option<HowEnded>) -> Track {
         self.recorder.end(how)
     }
 }

@@ -2,9 +2,11 @@
 
 use howlate_analyse::compare::{Criteria, Track, within};
 use howlate_model::{Condition, Property};
-use howlate_render::{self as render, ComparisonReport};
 
-use crate::terminal;
+use crate::compare::{ComparisonReport, comparison_below};
+use crate::detail::Detail;
+use crate::prose::wrapped;
+use crate::result::report;
 
 /// Of all statements together.
 const CONFIDENCE: f64 = 0.95;
@@ -13,13 +15,13 @@ const CONFIDENCE: f64 = 0.95;
 const BOOTS: usize = 6;
 
 /// The tables, then a comparison by everything in which the guests differ.
-pub(super) fn report(track: &Track) -> String {
-    let mut text = render::report(&track.analysis, render::Detail::Brief, terminal::width());
+pub fn guests(track: &Track, width: usize) -> String {
+    let mut text = report(&track.analysis, Detail::Brief, width);
     for property in [Property::Kernel, Property::HostLoad, Property::VcpuPolicy] {
-        text.push_str(&compared(track, property).unwrap_or_default());
+        text.push_str(&compared(track, property, width).unwrap_or_default());
     }
     if differing(track).next().is_some() {
-        text.push_str(&few_boots(track).unwrap_or_default());
+        text.push_str(&few_boots(track, width).unwrap_or_default());
     }
     text
 }
@@ -36,16 +38,16 @@ fn differing(track: &Track) -> impl Iterator<Item = Property> {
 }
 
 /// `None` where nothing differs in it.
-fn compared(track: &Track, property: Property) -> Option<String> {
+fn compared(track: &Track, property: Property, width: usize) -> Option<String> {
     let asked = Criteria { confidence: CONFIDENCE, margin: None };
     let comparison = within(track, property, None, asked).ok()?;
     comparison.compared.first()?;
     let base = ("", &track.analysis);
     let report = ComparisonReport { comparison: &comparison, asked, base, news: &[] };
-    Some(format!("\n{}", render::comparison_below(&report, terminal::width())))
+    Some(format!("\n{}", comparison_below(&report, width)))
 }
 
-fn few_boots(track: &Track) -> Option<String> {
+fn few_boots(track: &Track, width: usize) -> Option<String> {
     let boots = &track.analysis.boots;
     let kind = |number: usize| (&boots[number].kernel, &boots[number].on_host);
     let of_kind = |one: usize| (0..boots.len()).filter(|other| kind(*other) == kind(one)).count();
@@ -55,5 +57,5 @@ fn few_boots(track: &Track) -> Option<String> {
         "Turns of one boot have its luck in common, and the comparison does not know it: of each kind of guest there {were}. \
          `--rounds {BOOTS}` says more about the kernels."
     );
-    (least < BOOTS).then(|| format!("{}\n", render::wrapped(&text, terminal::width(), 0)))
+    (least < BOOTS).then(|| format!("{}\n", wrapped(&text, width, 0)))
 }
