@@ -34,6 +34,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("howlate-record", &["howlate-model", "howlate-safe-path"]),
     ("howlate-trace", &["howlate-model", "howlate-linux", "howlate-procfs"]),
     ("howlate-watch", &["howlate-model", "howlate-linux", "howlate-procfs"]),
+    ("howlate-manual", &[]),
     ("howlate-serve", &["howlate-model", "howlate-linux"]),
     // Other people build it in.
     ("howlate-loop", &[]),
@@ -119,6 +120,11 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "howlate-procfs",
             "howlate-trace",
         ],
+    ),
+    // What is read is handed to the analysis, whoever wrote it, in letters that can be shown.
+    (
+        "howlate-reading",
+        &["howlate-model", "howlate-analyse", "howlate-import", "howlate-record", "howlate-render"],
     ),
     // Another page with the same words: it takes them from `render`.
     ("howlate-report", &["howlate-model", "howlate-analyse", "howlate-render"]),

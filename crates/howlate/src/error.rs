@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use howlate_fleet::{FleetError, HostError};
 use howlate_guest::GuestError;
-use howlate_import::ImportError;
 use howlate_load::StartError;
 use howlate_model::{Caveat, TracerRefusal, shell_path};
 use howlate_plan::PlanError;
+use howlate_reading::NotRead;
 use howlate_record::{CreateError, NoSource, ReadError};
 use howlate_render::legible_lines;
 use howlate_report::{Chart, NoPicture, NoPng};
@@ -30,10 +30,8 @@ pub(crate) enum Error {
     Plan(#[from] PlanError),
     #[error(transparent)]
     Sources(#[from] NoSource),
-    #[error("there is no recording in {}", path.display())]
-    NoRecordings { path: PathBuf },
-    #[error("cannot read {}: {source}", path.display())]
-    Import { path: PathBuf, source: ImportError },
+    #[error(transparent)]
+    NotRead(#[from] NotRead),
     #[error("cannot read the plan {}: {source}", path.display())]
     PlanUnreadable { path: PathBuf, command: &'static str, source: io::Error },
     #[error("{}{}: {reason}", path.display(), line.map_or(String::new(), |line| format!(" line {line}")))]
@@ -161,11 +159,7 @@ impl Error {
             Self::OutputOfGuest(option) => Some(format!("write it before the `--`: `howlate guest {option} … -- …`")),
             Self::Session(error) => session_hint(error),
             Self::Sources(error) => Some(error.hint().into()),
-            Self::NoRecordings { .. } => Some("recordings in a folder end in `.jsonl`; name other files one by one".into()),
-            Self::Import { source, .. } => {
-                let remedy = source.remedy().unwrap_or(READ_OF_OTHERS);
-                Some(remedy.into())
-            }
+            Self::NotRead(error) => Some(error.hint()),
             Self::PlanUnreadable { path, command, .. } => Some(plans::hint(path, command)),
             Self::PlanIncludes { .. } => {
                 Some("a file that is included twice counts twice: include each once, in the outermost plan".into())
@@ -258,19 +252,12 @@ fn indented(text: &str) -> String {
     legible_lines(text.trim_end()).replace('\n', "\n  ")
 }
 
-/// What is not a recording of ours may be of another program.
 fn session_hint(error: &SessionError) -> Option<String> {
-    let hint = error.hint()?;
-    Some(match error {
-        SessionError::Read(ReadError::Empty { .. } | ReadError::NotARecording { .. }) => {
-            format!("{hint}; {READ_OF_OTHERS}")
-        }
-        _ => hint,
-    })
+    match error {
+        SessionError::Read(error) => Some(howlate_reading::hint(error)),
+        error => error.hint(),
+    }
 }
-
-/// What other programs write that is read.
-const READ_OF_OTHERS: &str = "of other programs, files of cyclictest, jitterdebugger, rtla, oslat, stress-ng, OSADL and HdrHistogram are read";
 
 /// What to do, as it stands below a complaint.
 pub(crate) fn hint(text: &str) -> String {

@@ -29,6 +29,7 @@ mod load_result;
 mod loads;
 mod machine;
 mod meaning;
+mod measured_last;
 mod merge_result;
 mod nodes;
 mod notes;
@@ -87,6 +88,7 @@ pub use load_result::{LoadResult, PartEnd};
 pub use loads::{load_effect, load_lines};
 pub use machine::machine;
 pub use meaning::meaning;
+pub use measured_last::MeasuredLast;
 pub use merge_result::MergeResult;
 pub use nodes::{node_sentences, nodes_in_short};
 pub use notes::doubtful;
@@ -99,7 +101,7 @@ pub use ratio::times_as_much;
 pub use result::{report, report_titled};
 pub use screen::Screen;
 pub use self_check::{self_check, self_check_json};
-pub use top::{ORDERS, Top, TopView, top_schema};
+pub use top::{Controls, ORDERS, Pressed, Top, TopView, top_schema};
 pub use tune::{
     Confirmed, ConfirmedNumber, Fate, Listed, TuneReport, TuneRow, TunedProgram, Unrestored,
     tune_announcement, tune_json, tune_listing, tune_listing_json, tune_restored, tune_restored_json,

@@ -76,6 +76,14 @@ pub enum ServeError {
         /// What was named.
         path: PathBuf,
     },
+    /// A file cannot be looked at.
+    #[error("cannot read {}: {source}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// The kernel's reason.
+        source: io::Error,
+    },
 }
 
 /// How a token is made.
@@ -97,6 +105,7 @@ impl ServeError {
             }
             Self::Unreadable { .. } | Self::NoToken { .. } => MAKE_ONE.to_owned(),
             Self::NotAgain { .. } => "save the recording with `--out`, and serve that".to_owned(),
+            Self::File { .. } => "give the path of a recording made with `--out`".to_owned(),
         })
     }
 }

@@ -31,7 +31,7 @@ mod wakeup_file;
 pub use environment::Environment;
 pub use error::{GuestsError, SessionError};
 pub use guests::{Bootable, Boots, Guests, HostChoices, Printed, Rounds, failed};
-pub use recorder::{Intake, Recorder, header, new_id};
+pub use recorder::{Intake, Recorder, header};
 pub use remedy::for_policy;
 pub use replay::{ReplayError, replay};
 pub use request::Request;

@@ -5,10 +5,9 @@ mod measured_last;
 
 use howlate_model::Finding;
 use howlate_procfs::Root;
-use howlate_render::{Detail, findings, legible_value, machine, wrapped};
+use howlate_render::{Detail, MeasuredLast, findings, legible_value, machine, wrapped};
 use howlate_system::{describe, examine};
 
-use self::measured_last::MeasuredLast;
 use crate::cli::Doctor;
 use crate::error::Error;
 use crate::exit_status::Status;
@@ -23,7 +22,7 @@ pub(crate) fn run(asked: &Doctor) -> Result<Status, Error> {
     if asked.root.is_none() {
         found.splice(0..0, leftover_settings::finding(&howlate_guard::unrestored()));
     }
-    let last = if asked.root.is_none() { MeasuredLast::find(&found) } else { None };
+    let last = if asked.root.is_none() { measured_last::find(&found) } else { None };
     let text = if asked.json {
         json(&root, &found, last.as_ref())?
     } else {

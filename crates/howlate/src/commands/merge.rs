@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use howlate_model::{Caveat, Line};
-use howlate_record::{Merged, Sources};
+use howlate_record::{Merged, Sources, new_id};
 use howlate_render as render;
 
 use super::reading::files;
@@ -11,7 +11,6 @@ use crate::cli::Merge;
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::terminal;
-use howlate_session::new_id;
 
 pub(crate) fn run(asked: &Merge) -> Result<Status, Error> {
     let (merged, status) = into_one(&asked.recordings, &asked.out)?;

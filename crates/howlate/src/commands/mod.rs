@@ -14,7 +14,6 @@ pub(crate) mod notify;
 pub(crate) mod pages;
 mod prometheus;
 pub(crate) mod quick;
-mod reading;
 mod replaced;
 pub(crate) mod report;
 pub(crate) mod run;
@@ -31,6 +30,7 @@ use std::path::PathBuf;
 
 use howlate_analyse::Analysis;
 use howlate_model::Limit;
+use howlate_reading as reading;
 
 use crate::cli::{Measuring, Output, Reasons, Rows, WholeRun};
 use crate::error::Error;

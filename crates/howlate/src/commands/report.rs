@@ -63,7 +63,8 @@ pub(super) fn page_of(recordings: &[PathBuf]) -> Result<String, Error> {
 }
 
 fn tracks(recordings: &[PathBuf]) -> Result<Vec<Track>, Error> {
-    recordings.iter().map(|path| reading::track(path, Texts::Legible)).collect()
+    let track = |path: &PathBuf| Ok(reading::track(path, Texts::Legible)?);
+    recordings.iter().map(track).collect()
 }
 
 /// What the recordings are called: on pages, which are for others, by their files alone where that tells them apart.

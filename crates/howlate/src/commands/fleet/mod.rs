@@ -2,18 +2,20 @@
 
 mod collecting;
 mod submission;
-mod waiting;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use howlate_fleet::{Fleet, FleetError, Kubernetes, Pods, Scheduler, Slurm, Ssh, State, Target, TargetError};
+use howlate_fleet::{
+    Fleet, FleetError, Kubernetes, Pods, Scheduler, Slurm, Ssh, State, Target, TargetError, WaitEvent,
+    Waiting,
+};
 use howlate_model::shell_path;
+use howlate_render::Screen;
 
-use self::collecting::{collect, states, told};
+use self::collecting::{collect, told};
 use self::submission::Sent;
-use self::waiting::Waiting;
 use super::reading;
 use crate::cli::{Fleet as Asked, FleetCommand, FleetRun, SlurmArgs};
 use crate::environment::on_interrupt;
@@ -27,7 +29,7 @@ pub(crate) fn run(asked: &Asked) -> Result<Status, Error> {
         FleetCommand::Run(asked) => start(asked),
         FleetCommand::Status { folder } => {
             let (fleet, scheduler) = opened(folder, &Arc::default())?;
-            told(&fleet, &states(&fleet, scheduler.as_ref())?)
+            told(&fleet, &fleet.states(scheduler.as_ref())?)
         }
         FleetCommand::Collect { folder } => {
             let (mut fleet, scheduler) = opened(folder, &Arc::default())?;
@@ -79,8 +81,7 @@ fn start(asked: &FleetRun) -> Result<Status, Error> {
         true => resumed(&folder, asked, &interrupted)?,
         false => begun(asked, &interrupted)?,
     };
-    let waiting = Waiting::for_(&fleet, scheduler.as_ref(), asked.quiet);
-    if asked.detach || !waiting.until_over(&interrupted)? {
+    if asked.detach || !wait(&fleet, scheduler.as_ref(), asked.quiet, &interrupted)? {
         let folder = shell_path(&folder);
         terminal::say(&format!(
             "The nodes go on. To fetch what they find: howlate fleet collect {folder}\nTo end them: howlate fleet cancel {folder}\n"
@@ -89,6 +90,33 @@ fn start(asked: &FleetRun) -> Result<Status, Error> {
         return Ok(if is_all { Status::Done } else { Status::NotTrustworthy });
     }
     collect(&mut fleet, scheduler.as_ref(), &folder)
+}
+
+/// Returns when nothing more is to be expected of any node; `false` when it was interrupted before.
+fn wait(
+    fleet: &Fleet,
+    scheduler: &dyn Scheduler,
+    quiet: bool,
+    interrupted: &AtomicBool,
+) -> Result<bool, Error> {
+    let mut screen = terminal::screen(quiet);
+    let over =
+        Waiting::begin(fleet, scheduler, &mut |event| say(event, &mut screen)).until_over(interrupted)?;
+    screen.iter_mut().for_each(|screen| screen.clear());
+    Ok(over)
+}
+
+/// Tells what happens while nodes are waited for.
+fn say(event: WaitEvent, screen: &mut Option<Box<dyn Screen>>) {
+    match event {
+        WaitEvent::Progress(text) => screen.iter_mut().for_each(|screen| screen.show(&text)),
+        WaitEvent::TooLong { node, most } => {
+            terminal::tell(&format!("{node} is not done after {most} and is cancelled.\n"));
+        }
+        WaitEvent::NotCancelled { node, reason } => {
+            terminal::tell(&format!("{node} is not cancelled: {reason}\n"));
+        }
+    }
 }
 
 /// A new fleet, started.
@@ -110,7 +138,7 @@ fn resumed(
 ) -> Result<(Fleet, Box<dyn Scheduler>), Error> {
     let (mut fleet, scheduler) = opened(folder, interrupted)?;
     submission::must_be(&fleet, asked)?;
-    let states = states(&fleet, scheduler.as_ref())?;
+    let states = fleet.states(scheduler.as_ref())?;
     let is_missing = |state: &State| state.is_over() && !matches!(state, State::Done { .. });
     let missing: Vec<usize> = (0..states.len()).filter(|node| is_missing(&states[*node])).collect();
     fleet.at_once = asked.at_once;
@@ -140,7 +168,8 @@ fn folder(asked: &FleetRun) -> PathBuf {
 /// Ends what still runs.
 fn cancel(folder: &Path) -> Result<Status, Error> {
     let (fleet, scheduler) = opened(folder, &Arc::default())?;
-    let is_all = waiting::cancel(&fleet, scheduler.as_ref(), &fleet.open_nodes())?;
+    let mut say = |event| say(event, &mut None);
+    let is_all = howlate_fleet::cancel(&fleet, scheduler.as_ref(), &fleet.open_nodes(), &mut say)?;
     terminal::say(&format!("To fetch what was measured: howlate fleet collect {}\n", shell_path(folder)));
     Ok(if is_all { Status::Done } else { Status::NotTrustworthy })
 }

@@ -5,17 +5,16 @@ use std::io::{BufRead, BufReader, Cursor, Read};
 use std::path::Path;
 
 use howlate_import::{Imported, LONGEST, import};
-use howlate_record::{ReadError, Reader, Sources};
+use howlate_record::{ReadError, Reader, Sources, new_id};
 
-use super::files::{files, is_several};
-use crate::error::Error;
-use howlate_session::new_id;
+use crate::error::NotRead;
+use crate::files::{files, is_several};
 
 /// How every recording begins.
 const HEADER: &[u8] = b"{\"header\"";
 
 /// A file that is shown or compared.
-pub(super) enum Source {
+pub(crate) enum Source {
     /// A recording of ours, read line by line.
     Recording(Reader),
     /// What another program wrote, read as a whole.
@@ -26,7 +25,7 @@ pub(super) enum Source {
 
 /// Opens the file at `path`, which may be a pipe: nothing of it is read twice. A folder, or a pattern that several files
 /// match, is the recording that they give together.
-pub(super) fn open(path: &Path) -> Result<Source, Error> {
+pub(crate) fn open(path: &Path) -> Result<Source, NotRead> {
     if is_several(path) {
         let sources = Sources::open(&files(path)?, new_id(), Vec::new())?;
         return Ok(Source::Merged(Box::new(sources)));
@@ -41,7 +40,7 @@ pub(super) fn open(path: &Path) -> Result<Source, Error> {
     let text = std::str::from_utf8(&start).ok().filter(|text| text.len() <= LONGEST);
     match text.and_then(import) {
         Some(Ok(imported)) => Ok(Source::Imported(imported)),
-        Some(Err(source)) => Err(Error::Import { path: path.to_owned(), source }),
+        Some(Err(source)) => Err(NotRead::Import { path: path.to_owned(), source }),
         // Says what is wrong with it, as a recording.
         None => Ok(Source::Recording(Reader::read(Cursor::new(start).chain(file), path)?)),
     }

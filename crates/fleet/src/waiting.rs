@@ -2,12 +2,13 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use howlate_fleet::{Fleet, Scheduler, State};
 use howlate_linux::clock;
 use howlate_model::{MonotonicTime, Span};
 
-use crate::error::Error;
-use crate::terminal::{InPlace, is_watched, tell};
+use crate::error::FleetError;
+use crate::folder::Fleet;
+use crate::scheduler::Scheduler;
+use crate::state::State;
 
 /// Nodes are asked no more often than this, and later than after a tenth of the time that they have taken so far: who is
 /// asked often is late because of it.
@@ -19,8 +20,29 @@ const SILENCE: Span = Span::from_secs(300);
 /// How long nodes that are cancelled have to write what they have.
 const LAST_WORDS: Span = Span::from_secs(30);
 
+/// What is to be told while nodes are waited for, or ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WaitEvent {
+    /// How many nodes are how far: in place of what was said of it before.
+    Progress(String),
+    /// A node takes longer than it may, and is cancelled.
+    TooLong {
+        /// Its name.
+        node: String,
+        /// How long nodes may take.
+        most: Span,
+    },
+    /// A node could not be told to end.
+    NotCancelled {
+        /// Its name.
+        node: String,
+        /// Why not.
+        reason: String,
+    },
+}
+
 /// A fleet that was started.
-pub(super) struct Waiting<'a> {
+pub struct Waiting<'a> {
     fleet: &'a Fleet,
     scheduler: &'a dyn Scheduler,
     began: MonotonicTime,
@@ -29,11 +51,12 @@ pub(super) struct Waiting<'a> {
     /// When nodes are given up, and whether they were cancelled for it already.
     until: Option<MonotonicTime>,
     is_cancelled: bool,
-    place: Option<InPlace>,
+    say: &'a mut dyn FnMut(WaitEvent),
 }
 
 impl<'a> Waiting<'a> {
-    pub(super) fn for_(fleet: &'a Fleet, scheduler: &'a dyn Scheduler, quiet: bool) -> Self {
+    /// Begins to wait; `say` is told what there is to tell.
+    pub fn begin(fleet: &'a Fleet, scheduler: &'a dyn Scheduler, say: &'a mut dyn FnMut(WaitEvent)) -> Self {
         let began = clock::now();
         Self {
             fleet,
@@ -42,32 +65,32 @@ impl<'a> Waiting<'a> {
             heard: vec![began; fleet.members.len()],
             until: fleet.timeout_s.map(|most| began.plus(Span::from_secs(most))),
             is_cancelled: false,
-            place: (!quiet && is_watched()).then(InPlace::default),
+            say,
         }
     }
 
     /// Returns when nothing more is to be expected of any node; `false` when it was interrupted before.
-    pub(super) fn until_over(mut self, interrupted: &AtomicBool) -> Result<bool, Error> {
-        let over = loop {
+    ///
+    /// # Errors
+    ///
+    /// When the scheduler cannot be asked.
+    pub fn until_over(mut self, interrupted: &AtomicBool) -> Result<bool, FleetError> {
+        loop {
             let open = self.fleet.open_nodes();
             let states = match self.scheduler.look(self.fleet, &open) {
                 Ok(states) => states,
-                Err(_) if interrupted.load(Ordering::Relaxed) => break false,
-                Err(error) => return Err(error.into()),
+                Err(_) if interrupted.load(Ordering::Relaxed) => return Ok(false),
+                Err(error) => return Err(error),
             };
-            if let Some(place) = &mut self.place {
-                place.show(&progress(self.fleet, &states));
-            }
+            (self.say)(WaitEvent::Progress(progress(self.fleet, &states)));
             let awaited = self.awaited(&open, &states);
             if awaited.is_empty() || self.has_given_up(&awaited)? {
-                break true;
+                return Ok(true);
             }
-            if self.pause(interrupted)? {
-                break false;
+            if self.pause(interrupted) {
+                return Ok(false);
             }
-        };
-        self.place.iter_mut().for_each(InPlace::clear);
-        Ok(over)
+        }
     }
 
     /// The nodes that may still come to something.
@@ -86,45 +109,52 @@ impl<'a> Waiting<'a> {
     }
 
     /// Ends the nodes that take too long, and waits a little for what they have measured.
-    fn has_given_up(&mut self, awaited: &[usize]) -> Result<bool, Error> {
+    fn has_given_up(&mut self, awaited: &[usize]) -> Result<bool, FleetError> {
         let Some(until) = self.until.filter(|until| clock::now() >= *until) else { return Ok(false) };
         if self.is_cancelled {
             return Ok(true);
         }
         for node in awaited {
-            let name = self.fleet.members[*node].name();
-            tell(&format!("{name} is not done after {} and is cancelled.\n", until.since(self.began)));
+            let node = self.fleet.members[*node].name();
+            (self.say)(WaitEvent::TooLong { node, most: until.since(self.began) });
         }
-        cancel(self.fleet, self.scheduler, awaited)?;
+        cancel(self.fleet, self.scheduler, awaited, self.say)?;
         (self.until, self.is_cancelled) = (Some(clock::now().plus(LAST_WORDS)), true);
         Ok(false)
     }
 
     /// Waits until nodes are to be asked again; `true` when it is interrupted.
-    fn pause(&self, interrupted: &AtomicBool) -> Result<bool, Error> {
+    fn pause(&self, interrupted: &AtomicBool) -> bool {
         let now = clock::now();
         let tenth = Span::from_nanos(now.since(self.began).as_nanos() / 10);
         let again = now.plus(if self.is_cancelled { AT_LEAST } else { tenth.max(AT_LEAST) });
         let again = self.until.map_or(again, |until| until.min(again));
         while clock::now() < again {
             if interrupted.load(Ordering::Relaxed) {
-                return Ok(true);
+                return true;
             }
-            match clock::pause(LOOK) {
-                Err(error) if error.kind() != std::io::ErrorKind::Interrupted => return Err(error.into()),
-                _ => {}
-            }
+            // A signal makes the look come earlier.
+            drop(clock::pause(LOOK));
         }
-        Ok(interrupted.load(Ordering::Relaxed))
+        interrupted.load(Ordering::Relaxed)
     }
 }
 
 /// Cancels nodes, and names those that could not be told; whether all were.
-pub(super) fn cancel(fleet: &Fleet, scheduler: &dyn Scheduler, nodes: &[usize]) -> Result<bool, Error> {
+///
+/// # Errors
+///
+/// When the scheduler cannot be asked.
+pub fn cancel(
+    fleet: &Fleet,
+    scheduler: &dyn Scheduler,
+    nodes: &[usize],
+    say: &mut dyn FnMut(WaitEvent),
+) -> Result<bool, FleetError> {
     let mut is_all = true;
     for (node, cancelled) in nodes.iter().zip(scheduler.cancel(fleet, nodes)?) {
         if let Err(reason) = cancelled {
-            tell(&format!("{} is not cancelled: {reason}\n", fleet.members[*node].name()));
+            say(WaitEvent::NotCancelled { node: fleet.members[*node].name(), reason });
             is_all = false;
         }
     }

@@ -4,7 +4,7 @@
 const WIDTH: usize = 80;
 
 /// Source lines without blanks at their ends, not too long but between `.nf` and `.fi`, where a line is a line, and one empty line where a break stood on either side of it.
-pub(super) fn tidy(page: &str) -> String {
+pub(crate) fn tidy(page: &str) -> String {
     let page = page.replace(".br\n\n.br\n", ".sp\n");
     let mut tidied = String::with_capacity(page.len());
     let mut as_it_is = false;

@@ -2,14 +2,12 @@
 
 use roff::{Inline, Roff, roman};
 
-use crate::cli::EXIT_STATUS;
-
 /// What such texts begin with, and are then sections of their own.
 const EXAMPLES: &str = "Examples:";
 const STATUS: &str = "Exit status:";
 
 /// `below` as sections, then the exit status, that of all commands where it says nothing of its own.
-pub(super) fn sections(below: &str) -> String {
+pub(crate) fn sections(below: &str, exit_status: &str) -> String {
     let (examples, rest) = split(below, EXAMPLES);
     let (status, notes) = split(&rest, STATUS);
     let mut page = Roff::new();
@@ -20,7 +18,7 @@ pub(super) fn sections(below: &str) -> String {
         as_it_is(&mut page, "EXAMPLES", &examples);
     }
     page.control("SH", ["EXIT STATUS"]);
-    let status = if status.is_empty() { EXIT_STATUS.replacen(STATUS, "", 1) } else { status };
+    let status = if status.is_empty() { exit_status.replacen(STATUS, "", 1) } else { status };
     page.text([roman(status.trim())]);
     page.to_roff()
 }
@@ -60,8 +58,10 @@ mod tests {
 
     #[test]
     fn examples_and_status_are_sections_and_the_rest_is_noted() {
-        let page =
-            sections("Exit status: 0 all, 2 none.\n\nExamples:\n  howlate a\n  howlate b\n\n  [c]\n\nMore.");
+        let page = sections(
+            "Exit status: 0 all, 2 none.\n\nExamples:\n  howlate a\n  howlate b\n\n  [c]\n\nMore.",
+            "",
+        );
         let at = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text} in {page}"));
         let order = [
             ".SH NOTES",
@@ -74,6 +74,6 @@ mod tests {
             "0 all",
         ];
         assert!(order.map(at).is_sorted(), "{page}");
-        assert!(sections("").contains("within limits"));
+        assert!(sections("", "Exit status: 0 within limits").contains("0 within limits"));
     }
 }

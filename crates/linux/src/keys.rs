@@ -1,4 +1,6 @@
 //! The keys of a terminal, as they are pressed: two flags of termios(3), too little to build crossterm for.
+//!
+//! Source: <https://man7.org/linux/man-pages/man3/termios.3.html>
 
 use std::io::{self, IsTerminal};
 
@@ -8,18 +10,18 @@ use rustix::termios::{
 };
 
 /// Keys of the terminal that this was started on; its own settings come back when this is dropped.
-pub(super) struct Keys {
+pub struct Keys {
     before: Option<Termios>,
 }
 
 impl Keys {
     /// None are taken.
-    pub(super) const fn none() -> Self {
+    pub const fn none() -> Self {
         Self { before: None }
     }
 
     /// Takes keys as they are pressed, if there is a terminal and it is ours to read.
-    pub(super) fn listen() -> Self {
+    pub fn listen() -> Self {
         let stdin = io::stdin();
         let is_ours = || tcgetpgrp(&stdin).is_ok_and(|group| group == rustix::process::getpgrp());
         let before = (stdin.is_terminal() && is_ours()).then(|| tcgetattr(&stdin).ok()).flatten();
@@ -35,12 +37,12 @@ impl Keys {
     }
 
     /// Whether there is anything to look for.
-    pub(super) const fn are_there(&self) -> bool {
+    pub const fn are_there(&self) -> bool {
         self.before.is_some()
     }
 
     /// What was pressed since the last time.
-    pub(super) fn pressed(&self) -> String {
+    pub fn pressed(&self) -> String {
         let stdin = io::stdin();
         let is_there = || {
             let mut asked = [PollFd::new(&stdin, PollFlags::IN)];

@@ -1,5 +1,7 @@
-//! Recordings from disk, and what other programs wrote.
+//! Results from disk: recordings, many of them as one, and what other programs wrote. Whoever reads it sees what the live run
+//! saw.
 
+mod error;
 mod files;
 mod source;
 
@@ -12,13 +14,13 @@ use howlate_model::{Caveat, Header, Line, Work};
 use howlate_record::{ReadError, Reader};
 use howlate_render::{legible, legible_line, legible_value};
 
-pub(crate) use self::files::{files, is_several};
+pub use self::error::{NotRead, hint};
+pub use self::files::{files, is_several};
 use self::source::Source;
-use crate::error::Error;
 
 /// How the texts of a recording are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Texts {
+pub enum Texts {
     /// Each letter legible, for people.
     Legible,
     /// As they are, for programs.
@@ -26,21 +28,29 @@ pub(crate) enum Texts {
 }
 
 /// What the recording at `path` says.
-pub(crate) fn analysis(path: &Path, texts: Texts) -> Result<Analysis, Error> {
+///
+/// # Errors
+///
+/// When it is no recording, nor a file of another program that is read.
+pub fn analysis(path: &Path, texts: Texts) -> Result<Analysis, NotRead> {
     let (mut analysis, notes) = read(path, texts, Analysis::new, Analysis::add)?;
     analysis.caveats.extend(notes);
     Ok(analysis)
 }
 
 /// The same with every block, as comparisons need it.
-pub(crate) fn track(path: &Path, texts: Texts) -> Result<Track, Error> {
+///
+/// # Errors
+///
+/// When it is no recording, nor a file of another program that is read.
+pub fn track(path: &Path, texts: Texts) -> Result<Track, NotRead> {
     let (mut track, notes) = read(path, texts, Track::new, Track::add)?;
     track.analysis.caveats.extend(notes);
     Ok(track)
 }
 
 /// The name of a file, to be shown.
-pub(crate) fn name(path: &Path) -> String {
+pub fn name(path: &Path) -> String {
     legible(&path.display().to_string()).into_owned()
 }
 
@@ -50,7 +60,7 @@ fn read<T>(
     texts: Texts,
     begin: impl FnOnce(Header) -> T,
     add: impl Fn(&mut T, &Line),
-) -> Result<(T, Vec<Caveat>), Error> {
+) -> Result<(T, Vec<Caveat>), NotRead> {
     match source::open(path)? {
         Source::Recording(mut reader) => {
             let mut whole = begin(header(reader.header().clone(), path, texts)?);
@@ -74,7 +84,7 @@ fn read<T>(
     }
 }
 
-fn header(header: Header, path: &Path, texts: Texts) -> Result<Header, Error> {
+fn header(header: Header, path: &Path, texts: Texts) -> Result<Header, NotRead> {
     match texts {
         Texts::AsRecorded => Ok(header),
         Texts::Legible => legible_value(header).map_err(|error| illegible(path, 1, &error)),
@@ -88,13 +98,13 @@ fn taken(line: Line, texts: Texts) -> Result<Line, serde_json::Error> {
     }
 }
 
-fn illegible(path: &Path, line: usize, error: &serde_json::Error) -> Error {
+fn illegible(path: &Path, line: usize, error: &serde_json::Error) -> NotRead {
     let reason = format!("control characters stand where a name must ({error})");
     ReadError::Damaged { path: path.to_owned(), line, reason }.into()
 }
 
 /// Whether a recording is not what its lines say it is: more than the one that was read, or less.
-pub(crate) fn is_mixed(analysis: &Analysis) -> bool {
+pub fn is_mixed(analysis: &Analysis) -> bool {
     let spoils = |one: &Caveat| {
         matches!(
             one,
@@ -106,13 +116,13 @@ pub(crate) fn is_mixed(analysis: &Analysis) -> bool {
 
 /// Whether a run was killed before any of its wake-ups was seen, so that it says nothing. Of a program that was only watched from afar
 /// none is ever seen.
-pub(crate) fn is_void(analysis: &Analysis) -> bool {
+pub fn is_void(analysis: &Analysis) -> bool {
     let is_seen = |one: &Outcome| one.count() > 0 || matches!(one.condition.work, Work::Watch { .. });
     analysis.end.is_none() && !analysis.outcomes().iter().any(is_seen)
 }
 
 /// Takes each line, up to where another recording begins.
-fn each_line(reader: &mut Reader, texts: Texts, mut take: impl FnMut(&Line)) -> Result<Vec<Caveat>, Error> {
+fn each_line(reader: &mut Reader, texts: Texts, mut take: impl FnMut(&Line)) -> Result<Vec<Caveat>, NotRead> {
     let (mut has_end, mut joined) = (false, None);
     while let Some(line) = reader.next() {
         match line {

@@ -1,10 +1,11 @@
 //! What keys do to a live table.
 
-use howlate_render::{ORDERS, TopView};
+use super::TopView;
+use super::keys::ORDERS;
 
 /// What a key came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Pressed {
+pub enum Pressed {
     /// Nothing.
     Nothing,
     /// Something else is to be shown.
@@ -15,9 +16,9 @@ pub(super) enum Pressed {
 
 /// What is chosen by keys, as they are pressed.
 #[derive(Debug, Default)]
-pub(super) struct Controls {
+pub struct Controls {
     /// A filter is being typed.
-    pub(super) is_typing: bool,
+    pub is_typing: bool,
 }
 
 const ESCAPE: char = '\u{1b}';
@@ -25,7 +26,7 @@ const BACKSPACE: [char; 2] = ['\u{8}', '\u{7f}'];
 
 impl Controls {
     /// Takes what came from the terminal at once: a key that sends several letters is none of these.
-    pub(super) fn press(&mut self, keys: &str, view: &mut TopView) -> Pressed {
+    pub fn press(&mut self, keys: &str, view: &mut TopView) -> Pressed {
         if keys.len() > 1 && keys.starts_with(ESCAPE) {
             return Pressed::Nothing;
         }

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use howlate_record::ReadError;
 
-use crate::error::Error;
+use crate::error::NotRead;
 
 /// Whether `path` may stand for several files: a folder, or a pattern for which the shell found none.
-pub(crate) fn is_several(path: &Path) -> bool {
+pub fn is_several(path: &Path) -> bool {
     path.is_dir() || (path.symlink_metadata().is_err() && is_pattern(path))
 }
 
@@ -17,16 +17,20 @@ fn is_pattern(path: &Path) -> bool {
 }
 
 /// The files that `path` stands for, in order of their names: of a folder those that end in `.jsonl`.
-pub(crate) fn files(path: &Path) -> Result<Vec<PathBuf>, Error> {
+///
+/// # Errors
+///
+/// When it stands for none, or a folder cannot be looked into.
+pub fn files(path: &Path) -> Result<Vec<PathBuf>, NotRead> {
     let found = match path.is_dir() {
         true => in_folder(path)?,
         false if is_several(path) => matching(path)?,
         false => return Ok(vec![path.to_owned()]),
     };
-    if found.is_empty() { Err(Error::NoRecordings { path: path.to_owned() }) } else { Ok(found) }
+    if found.is_empty() { Err(NotRead::NoRecordings { path: path.to_owned() }) } else { Ok(found) }
 }
 
-fn in_folder(path: &Path) -> Result<Vec<PathBuf>, Error> {
+fn in_folder(path: &Path) -> Result<Vec<PathBuf>, NotRead> {
     let failed = |source: io::Error| ReadError::Io { path: path.to_owned(), source };
     let entries = std::fs::read_dir(path).and_then(Iterator::collect::<Result<Vec<_>, _>>).map_err(failed)?;
     let mut files: Vec<PathBuf> =
@@ -41,7 +45,7 @@ fn is_recording(path: &Path) -> bool {
     !is_hidden && path.extension().is_some_and(|ending| ending == "jsonl") && path.is_file()
 }
 
-fn matching(pattern: &Path) -> Result<Vec<PathBuf>, Error> {
+fn matching(pattern: &Path) -> Result<Vec<PathBuf>, NotRead> {
     let wrong = |error: glob::PatternError| ReadError::Io {
         path: pattern.to_owned(),
         source: io::Error::new(io::ErrorKind::InvalidInput, error.msg),
@@ -71,7 +75,7 @@ mod tests {
         assert_eq!(names(folder.path()), ["a.jsonl", "b.jsonl"]);
         assert_eq!(names(&folder.path().join("[b-z]*")), ["b.jsonl"]);
         assert_eq!(names(&folder.path().join("a.txt")), ["a.txt"]);
-        assert!(matches!(files(&folder.path().join("*.csv")), Err(Error::NoRecordings { .. })));
+        assert!(matches!(files(&folder.path().join("*.csv")), Err(NotRead::NoRecordings { .. })));
         // A file may be called like a pattern.
         std::fs::write(folder.path().join("[x].jsonl"), "").unwrap();
         assert!(!is_several(&folder.path().join("[x].jsonl")));
