@@ -13,7 +13,9 @@ fn root() -> PathBuf {
 /// touch the kernel, `linux`, `procfs` and `safe-path`; `session` joins those of a measurement, `tune` those of a search above it,
 /// and only the program knows all.
 const MAY_USE: &[(&str, &[&str])] = &[
-    ("howlate-model", &[]),
+    // Worth publishing: it needs no crate at all.
+    ("howlate-histogram", &[]),
+    ("howlate-model", &["howlate-histogram"]),
     ("howlate-linux", &["howlate-model"]),
     ("howlate-procfs", &["howlate-model"]),
     ("howlate-safe-path", &[]),

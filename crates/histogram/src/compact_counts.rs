@@ -16,7 +16,7 @@ pub struct Packed {
 
 impl Packed {
     /// As `HdrHistogram` writes them.
-    pub(crate) fn words(&self) -> &[u8] {
+    pub fn words(&self) -> &[u8] {
         &self.words
     }
 
@@ -77,7 +77,7 @@ const USUAL: usize = 256;
 
 /// Counts that are being packed.
 #[derive(Debug, Default)]
-pub(crate) struct Packing {
+pub struct Packing {
     words: Vec<u8>,
     /// The place after the last.
     next: usize,
@@ -85,13 +85,13 @@ pub(crate) struct Packing {
 
 impl Packing {
     /// With room for so many bytes.
-    pub(crate) fn with_room(bytes: usize) -> Self {
+    pub fn with_room(bytes: usize) -> Self {
         Self { words: Vec::with_capacity(bytes), next: 0 }
     }
 
     /// The count, above zero, of a place after all before.
     #[inline]
-    pub(crate) fn push(&mut self, place: usize, count: u64) {
+    pub fn push(&mut self, place: usize, count: u64) {
         match place.saturating_sub(self.next) {
             0 => {}
             1 => put_word(&mut self.words, 0),
@@ -102,7 +102,7 @@ impl Packing {
     }
 
     /// All of them.
-    pub(crate) fn packed(self) -> Packed {
+    pub fn packed(self) -> Packed {
         Packed { words: self.words.into() }
     }
 }

@@ -18,15 +18,17 @@ const STEP: usize = 1 << HALF_BITS;
 
 /// Counts per bucket: open while single values are counted, else packed, which takes some 20 times less room.
 #[derive(Clone, Debug)]
-pub(crate) enum Buckets {
+pub enum Buckets {
+    /// Counted into.
     Open(Open),
+    /// In little room.
     Packed(Packed),
 }
 
 /// A count for each bucket from the doubling of the smallest value counted to that of the largest: latencies have a least
 /// one, and what lies below it is most of the buckets.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Open {
+pub struct Open {
     counts: Vec<u64>,
     /// The place of the first count among all buckets.
     base: usize,
@@ -92,7 +94,7 @@ impl Open {
 
     /// Counts `value` `n` times.
     #[inline]
-    pub(crate) fn add(&mut self, value: u64, n: u64) {
+    pub fn add(&mut self, value: u64, n: u64) {
         self.add_at(index(value), n);
     }
 
@@ -138,7 +140,7 @@ impl Open {
 /// Places and counts of buckets that are not empty, ascending. Most are empty, and stand together: those are passed over
 /// eight at a time.
 #[derive(Clone, Debug)]
-pub(crate) struct OpenPlaces<'a> {
+pub struct OpenPlaces<'a> {
     counts: &'a [u64],
     /// The place of the first of them.
     base: usize,
@@ -171,8 +173,10 @@ impl Iterator for OpenPlaces<'_> {
 
 /// Places and counts of buckets that are not empty, ascending.
 #[derive(Clone, Debug)]
-pub(crate) enum Full<'a> {
+pub enum Full<'a> {
+    /// Of open buckets.
     Open(OpenPlaces<'a>),
+    /// Of packed ones.
     Packed(Places<'a>),
 }
 
@@ -212,7 +216,7 @@ fn opened(packed: &Packed) -> Open {
 
 impl Buckets {
     /// Bytes that the counts take.
-    pub(crate) fn room(&self) -> usize {
+    pub fn room(&self) -> usize {
         match self {
             Self::Open(open) => open.counts.capacity() * size_of::<u64>(),
             Self::Packed(packed) => packed.words().len(),
@@ -221,7 +225,7 @@ impl Buckets {
 
     /// Lets `count` count into them; they are open from then on.
     #[inline]
-    pub(crate) fn count(&mut self, count: impl FnOnce(&mut Open)) {
+    pub fn count(&mut self, count: impl FnOnce(&mut Open)) {
         let mut open = match std::mem::take(self) {
             Self::Open(open) => open,
             Self::Packed(packed) => opened(&packed),
@@ -231,7 +235,7 @@ impl Buckets {
     }
 
     /// The same counts, packed. All are of `values`: what was counted once may have left far more room than that.
-    pub(crate) fn packed(&self, values: &RangeInclusive<u64>) -> Packed {
+    pub fn packed(&self, values: &RangeInclusive<u64>) -> Packed {
         match self {
             Self::Open(open) => open.full_within(values).collect(),
             Self::Packed(packed) => packed.clone(),
@@ -239,12 +243,12 @@ impl Buckets {
     }
 
     /// Makes them open, for many more to be counted.
-    pub(crate) fn open(&mut self) {
+    pub fn open(&mut self) {
         self.count(|_| ());
     }
 
     /// Empties all buckets, which are of `values`; open ones keep their room.
-    pub(crate) fn clear(&mut self, values: &RangeInclusive<u64>) {
+    pub fn clear(&mut self, values: &RangeInclusive<u64>) {
         match self {
             Self::Open(open) => {
                 let within = open.within(values);
@@ -255,7 +259,7 @@ impl Buckets {
     }
 
     /// Counts all of `other` too.
-    pub(crate) fn merge(&mut self, other: &Self) {
+    pub fn merge(&mut self, other: &Self) {
         match (&mut *self, other) {
             (Self::Packed(mine), Self::Packed(others)) => mine.merge(others),
             (Self::Open(open), _) if open.counts.is_empty() => self.clone_from(other),
@@ -264,7 +268,7 @@ impl Buckets {
     }
 
     /// Places and counts of the buckets that are not empty, ascending.
-    pub(crate) fn full(&self) -> Full<'_> {
+    pub fn full(&self) -> Full<'_> {
         match self {
             Self::Open(open) => Full::Open(open.full()),
             Self::Packed(packed) => Full::Packed(packed.iter()),
@@ -272,7 +276,7 @@ impl Buckets {
     }
 
     /// How many are counted up to the bucket of `value`.
-    pub(crate) fn up_to(&self, value: u64) -> u64 {
+    pub fn up_to(&self, value: u64) -> u64 {
         match self.full() {
             Full::Open(places) => sum_up_to(places, index(value)),
             Full::Packed(places) => sum_up_to(places, index(value)),
@@ -280,7 +284,7 @@ impl Buckets {
     }
 
     /// Buckets that are not empty, ascending.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = Bucket> + '_ {
+    pub fn iter(&self) -> impl Iterator<Item = Bucket> + '_ {
         self.full().map(|(index, count)| {
             let lowest = lowest(index);
             Bucket { lowest, highest: lowest + ((1 << shift(index)) - 1), count }
@@ -288,7 +292,7 @@ impl Buckets {
     }
 
     /// The largest values of the buckets that hold the values of these ranks, which ascend from 1.
-    pub(crate) fn at_ranks<const N: usize>(&self, ranks: [u64; N]) -> Option<[u64; N]> {
+    pub fn at_ranks<const N: usize>(&self, ranks: [u64; N]) -> Option<[u64; N]> {
         let (mut found, mut next, mut passed) = ([0; N], 0, 0_u64);
         for (place, count) in self.full() {
             passed = passed.saturating_add(count);
@@ -304,12 +308,12 @@ impl Buckets {
     }
 
     /// The place of the bucket that `value` is counted in.
-    pub(crate) const fn place(value: u64) -> usize {
+    pub const fn place(value: u64) -> usize {
         index(value)
     }
 
     /// The smallest value that shares a bucket with `value`.
-    pub(crate) const fn lowest_alike(value: u64) -> u64 {
+    pub const fn lowest_alike(value: u64) -> u64 {
         lowest(index(value))
     }
 }
