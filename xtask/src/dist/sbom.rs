@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::VERSION;
 use crate::cross::WITHOUT_PNG;
-use crate::supply::metadata;
+use crate::metadata::metadata;
 
 /// Writes it; returns where.
 pub(crate) fn write(out: &Path) -> io::Result<PathBuf> {
