@@ -318,6 +318,38 @@ fn settings_of_the_machine_are_changed_in_one_place() {
     }
 }
 
+/// Files that are named beside knobs and beside findings, as they tell of the machine and are no setting.
+const NO_SETTING: &[&str] = &[
+    "/sys/devices/system/cpu",
+    "/sys/devices/system/cpu/online",
+    "/sys/devices/system/cpu/isolated",
+    "/sys/kernel/realtime",
+];
+
+/// Where a setting stands is said beside its knob; whoever says whether that is good asks there.
+#[test]
+fn a_setting_is_described_once() {
+    let code = code_but_of(&[]);
+    let kernels_files = |folder: &str| -> Vec<(String, String)> {
+        let lines = code.iter().filter(|(name, _)| name.starts_with(folder)).flat_map(|(name, lines)| {
+            lines.iter().map(move |(number, line)| (format!("{name}:{}", number + 1), line))
+        });
+        let quoted = |(place, line): (String, &String)| {
+            let texts = line.split('"').skip(1).step_by(2);
+            let files = texts.filter(|text| text.starts_with("/proc/") || text.starts_with("/sys/"));
+            files.map(|file| (place.clone(), file.to_owned())).collect::<Vec<_>>()
+        };
+        lines.flat_map(quoted).collect()
+    };
+    let (knobs, findings) =
+        (kernels_files("crates/knobs/src/"), kernels_files("crates/system/src/findings/"));
+    assert!(knobs.len() > 20 && findings.len() > 20, "{} and {}", knobs.len(), findings.len());
+    for (place, file) in findings.iter().filter(|(_, file)| !NO_SETTING.contains(&file.as_str())) {
+        let twice = knobs.iter().find(|(_, other)| other == file);
+        assert!(twice.is_none(), "{place} names {file}, as {} does", twice.map_or("", |twice| &twice.0));
+    }
+}
+
 #[test]
 fn every_command_and_option_is_documented() {
     let documented = fs::read_to_string(root().join("docs/commands.md")).unwrap();
