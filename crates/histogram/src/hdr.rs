@@ -83,7 +83,7 @@ struct Ranges {
 }
 
 impl Ranges {
-    fn of(layout: HdrLayout) -> Self {
+    fn new(layout: HdrLayout) -> Self {
         Self { half_bits: layout.half_bits(), unit_bits: layout.lowest.ilog2() }
     }
 
@@ -113,7 +113,7 @@ pub fn read_plain(
     }
     let length = number(bytes)?;
     let layout = layout(bytes)?;
-    let mut counts = Counts { ranges: Ranges::of(layout), within, index: 0 };
+    let mut counts = Counts { ranges: Ranges::new(layout), within, index: 0 };
     let mut rest = bytes.take(u64::from(length));
     while rest.limit() > 0 {
         let words = rest.fill_buf()?;

@@ -74,7 +74,7 @@ fn imported(file: &File) -> Result<Imported, ImportError> {
         draft.series.push(series);
     }
     draft.notes.extend((unit > 1).then_some(ImportNote::WholeMicroseconds));
-    draft.notes.extend(Overflow::of(overflows).note());
+    draft.notes.extend(Overflow::joined(overflows).note());
     draft.finish(PROGRAM)
 }
 

@@ -60,7 +60,7 @@ fn imported(file: &File) -> Result<Imported, ImportError> {
         draft.series.push(series);
     }
     draft.notes.extend([ImportNote::Gaps, ImportNote::WholeMicroseconds]);
-    draft.notes.extend(Overflow::of(overflows).note());
+    draft.notes.extend(Overflow::joined(overflows).note());
     draft.finish(PROGRAM)
 }
 

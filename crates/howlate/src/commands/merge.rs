@@ -33,7 +33,7 @@ pub(super) fn into_one(recordings: &[PathBuf], out: &Path) -> Result<(render::Me
     let mut counted = render::MergeResult::new(&sources.header().conditions);
     for line in sources {
         if let Line::Caveat(caveat) = &line {
-            status = status.max(said(caveat));
+            status = status.max(tell_of_source(caveat));
         }
         counted.add(&line);
         merged.write(&line)?;
@@ -43,7 +43,7 @@ pub(super) fn into_one(recordings: &[PathBuf], out: &Path) -> Result<(render::Me
 }
 
 /// Tells what is not in the merged recording, or not whole; returns how the command then ends.
-fn said(caveat: &Caveat) -> Status {
+fn tell_of_source(caveat: &Caveat) -> Status {
     let is_of_files = matches!(
         caveat,
         Caveat::SourceLeftOut { .. }

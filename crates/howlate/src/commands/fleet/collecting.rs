@@ -12,7 +12,7 @@ use crate::exit_status::Status;
 use crate::terminal;
 
 /// One line a node; how the command ends.
-pub(super) fn told(fleet: &Fleet, states: &[State]) -> Result<Status, Error> {
+pub(super) fn print_states(fleet: &Fleet, states: &[State]) -> Result<Status, Error> {
     let width = fleet.members.iter().map(|member| member.name().len()).max().unwrap_or(0);
     let line = |(member, state): (&Member, &State)| format!("{:width$}  {state}\n", member.name());
     terminal::print(&fleet.members.iter().zip(states).map(line).collect::<String>())?;
@@ -32,7 +32,7 @@ fn status(states: &[State]) -> Status {
 pub(super) fn collect(fleet: &mut Fleet, scheduler: &dyn Scheduler, named: &Path) -> Result<Status, Error> {
     let mut states = fleet.states(scheduler)?;
     fleet.fetch(scheduler, &mut states)?;
-    let status = told(fleet, &states)?;
+    let status = print_states(fleet, &states)?;
     if (0..fleet.members.len()).all(|node| !fleet.recording(node).exists()) {
         return Ok(Status::NotTrustworthy);
     }

@@ -14,7 +14,7 @@ use howlate_fleet::{
 use howlate_model::shell_path;
 use howlate_render::Screen;
 
-use self::collecting::{collect, told};
+use self::collecting::{collect, print_states};
 use self::submission::Sent;
 use super::reading;
 use crate::cli::{Fleet as Asked, FleetCommand, FleetRun, SlurmArgs};
@@ -29,7 +29,7 @@ pub(crate) fn run(asked: &Asked) -> Result<Status, Error> {
         FleetCommand::Run(asked) => start(asked),
         FleetCommand::Status { folder } => {
             let (fleet, scheduler) = opened(folder, &Arc::default())?;
-            told(&fleet, &fleet.states(scheduler.as_ref())?)
+            print_states(&fleet, &fleet.states(scheduler.as_ref())?)
         }
         FleetCommand::Collect { folder } => {
             let (mut fleet, scheduler) = opened(folder, &Arc::default())?;
