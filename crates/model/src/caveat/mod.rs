@@ -1,6 +1,8 @@
 //! What a reader must know to judge a result. Values, not words: `howlate-render` words them. What others have said, such as
 //! QEMU, a load or the reader of a file, is kept as they said it.
 
+mod spoils;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -417,68 +419,6 @@ impl Caveat {
                 Some(TurnFailure::Setting { setting: setting.clone(), reason: reason.clone() })
             }
             _ => None,
-        }
-    }
-
-    /// Whether what was measured is not what was asked for, so that the result is not trustworthy.
-    pub const fn spoils(&self) -> bool {
-        match self {
-            Self::PolicyRefused { .. }
-            | Self::PolicyChanged { .. }
-            | Self::SlackChanged { .. }
-            | Self::Unfinished { .. }
-            | Self::MessagesIrregular { .. }
-            | Self::LoadEnded { .. }
-            | Self::LoadIneffective { .. }
-            | Self::RecordingIncomplete { .. }
-            | Self::GroupNotRemoved { .. }
-            | Self::SettingNotRestored { .. }
-            | Self::SettingChanged { .. }
-            | Self::RecordingsJoined { .. }
-            | Self::UnknownConditions { .. }
-            | Self::SourceLeftOut { .. }
-            | Self::AffinityDiffers { .. }
-            | Self::SliceRefused { .. }
-            | Self::DmaLatencyRefused { .. }
-            | Self::SettingLeftOut { .. }
-            | Self::SamplesIncomplete { .. }
-            | Self::SamplesUnreadable { .. }
-            | Self::GuardianGone => true,
-            Self::NiceInherited { .. }
-            | Self::SlackInherited { .. }
-            | Self::SlackDiffers { .. }
-            | Self::ThreadsApart { .. }
-            | Self::MemoryNotLocked { .. }
-            | Self::ObserverShares { .. }
-            | Self::ThreadsShareCpus { .. }
-            | Self::ProcessesNotFollowed { .. }
-            | Self::ThreadsFoundLate { .. }
-            | Self::ThreadsJoined { .. }
-            | Self::LoopsNotMeasured { .. }
-            | Self::LeftOut { .. }
-            | Self::SettingLeftBehind { .. }
-            | Self::GroupLeftBehind { .. }
-            | Self::SamplesLost { .. }
-            | Self::EarlyWakeups { .. }
-            | Self::PageFaults { .. }
-            | Self::MachineBusy { .. }
-            | Self::LoadNice { .. }
-            | Self::RecordingCutOff { .. }
-            | Self::NoEnd { .. }
-            | Self::SourceTwice { .. }
-            | Self::FoundAwake { .. }
-            | Self::Throttled { .. }
-            | Self::SiblingBusy { .. }
-            | Self::EmulatedCpu
-            | Self::OneTcgThread { .. }
-            | Self::KvmFailed { .. }
-            | Self::RealtimeClock
-            | Self::CpusNotMeasured { .. }
-            | Self::TracerRefused { .. }
-            | Self::TracerGoesWithout { .. }
-            | Self::NotTraced { .. }
-            | Self::Imported { .. }
-            | Self::OldNote { .. } => false,
         }
     }
 }
