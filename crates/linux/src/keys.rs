@@ -20,7 +20,9 @@ impl Keys {
         Self { before: None }
     }
 
-    /// Takes keys as they are pressed, if there is a terminal and it is ours to read.
+    /// `tcsetattr(3)`: takes keys as they are pressed, if there is a terminal and it is ours to read.
+    ///
+    /// Source: <https://man7.org/linux/man-pages/man3/termios.3.html>
     pub fn listen() -> Self {
         let stdin = io::stdin();
         let is_ours = || tcgetpgrp(&stdin).is_ok_and(|group| group == rustix::process::getpgrp());
@@ -41,7 +43,9 @@ impl Keys {
         self.before.is_some()
     }
 
-    /// What was pressed since the last time.
+    /// `poll(2)`, `read(2)`: what was pressed since the last time; nothing is waited for.
+    ///
+    /// Source: <https://man7.org/linux/man-pages/man2/poll.2.html>
     pub fn pressed(&self) -> String {
         let stdin = io::stdin();
         let is_there = || {

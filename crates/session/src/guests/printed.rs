@@ -6,7 +6,7 @@ use howlate_guest::{Event, Guest as Booting, VirtualMachine};
 use howlate_load::Running;
 use howlate_render::{Screen, boot_progress};
 
-use super::guests::{FELL_BACK, Guests};
+use super::in_turn::{FELL_BACK, Guests};
 use crate::error::{GuestsError, SessionError};
 
 /// How a command ended inside, and what it said and printed.

@@ -9,7 +9,7 @@ use howlate_model::{Caveat, End, HowEnded, Line, LoadReport};
 use howlate_render::{Screen, boot_progress};
 
 use super::boots::{Booted, Boots};
-use super::guests::{FELL_BACK, Guests, failed};
+use super::in_turn::{FELL_BACK, Guests, failed};
 use super::kinds::{Bootable, usual_rounds};
 use crate::environment::Environment;
 use crate::error::{GuestsError, SessionError};
