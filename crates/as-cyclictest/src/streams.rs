@@ -7,7 +7,7 @@ use std::io;
 pub struct Streams {
     /// Standard output: exactly what is given, for programs that read it.
     pub print: fn(&str) -> io::Result<()>,
-    /// Standard error.
+    /// Standard error, for warnings and what signals ask for.
     pub say: fn(&str),
 }
 

@@ -27,16 +27,16 @@ pub enum WaitEvent {
     Progress(String),
     /// A node takes longer than it may, and is cancelled.
     TooLong {
-        /// Its name.
+        /// What it is called in files and recordings.
         node: String,
         /// How long nodes may take.
         most: Span,
     },
     /// A node could not be told to end.
     NotCancelled {
-        /// Its name.
+        /// What it is called in files and recordings.
         node: String,
-        /// Why not.
+        /// What its scheduler says of it.
         reason: String,
     },
 }

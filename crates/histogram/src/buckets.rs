@@ -19,7 +19,7 @@ const STEP: usize = 1 << HALF_BITS;
 /// Counts per bucket: open while single values are counted, else packed, which takes some 20 times less room.
 #[derive(Clone, Debug)]
 pub enum Buckets {
-    /// Counted into.
+    /// An array, which is counted into.
     Open(Open),
     /// In little room.
     Packed(Packed),
@@ -54,7 +54,7 @@ pub struct Bucket {
     pub lowest: u64,
     /// The largest value counted here.
     pub highest: u64,
-    /// How many.
+    /// How many values are counted here.
     pub count: u64,
 }
 

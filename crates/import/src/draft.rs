@@ -18,7 +18,7 @@ pub(crate) const MOST_SERIES: usize = 2_048;
 pub struct Imported {
     /// What is known of the run.
     pub header: Header,
-    /// Its distributions.
+    /// What it measured, as the lines of a recording.
     pub lines: Vec<Line>,
 }
 

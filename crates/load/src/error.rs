@@ -12,7 +12,7 @@ pub enum StartError {
     Missing {
         /// The load, as typed.
         load: String,
-        /// The program.
+        /// The program, as looked for on the path.
         program: &'static str,
         /// The Debian package that brings it.
         package: &'static str,
@@ -27,7 +27,7 @@ pub enum StartError {
         found: String,
         /// The class or stressor whose name is most like it, if any is.
         nearest: Option<String>,
-        /// All classes.
+        /// All classes that this stress-ng knows.
         classes: Vec<String>,
     },
     /// There is no such folder, or it cannot be used.
@@ -35,7 +35,7 @@ pub enum StartError {
     Folder {
         /// The load, as typed.
         load: String,
-        /// The folder.
+        /// The folder, as typed.
         folder: String,
         /// The kernel's reason.
         source: io::Error,
@@ -45,11 +45,11 @@ pub enum StartError {
     NoSpace {
         /// The load, as typed.
         load: String,
-        /// The folder.
+        /// The folder whose disk is meant.
         folder: String,
         /// Bytes wanted: twice of what it writes.
         wanted: u64,
-        /// Bytes found.
+        /// Bytes that are free there.
         found: u64,
     },
     /// A CPU that it is to run on is not there or not allowed.

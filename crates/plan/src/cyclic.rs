@@ -12,7 +12,7 @@ use crate::{Circumstances, Machine, Plan, PlanError, check_count, check_turns, f
 /// How many threads run side by side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threads {
-    /// This many.
+    /// So many, one beside the other.
     Count(u32),
     /// One on every CPU, bound to it.
     PerCpu,
@@ -25,7 +25,7 @@ pub struct CyclicChoices {
     pub circumstances: Circumstances,
     /// Ways to wait.
     pub mechanisms: Vec<Wait>,
-    /// Periods.
+    /// Periods, each a condition of its own.
     pub periods: Vec<Span>,
     /// Threads side by side.
     pub threads: Threads,

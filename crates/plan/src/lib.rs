@@ -101,11 +101,11 @@ pub const MOST_TURNS: usize = 200_000;
 /// Choices that every kind of measurement has.
 #[derive(Clone, Debug, Default)]
 pub struct Circumstances {
-    /// Scheduling policies.
+    /// Scheduling policies, each a condition of its own.
     pub policies: Vec<Policy>,
     /// Timer slacks; `None`: as inherited.
     pub slacks: Vec<Option<Span>>,
-    /// Background loads.
+    /// Background loads, each a condition of its own.
     pub loads: Vec<Load>,
     /// CPUs to bind to; `None`: leave it to the scheduler, or all for one thread per CPU.
     pub cpus: Option<CpuSet>,

@@ -25,7 +25,7 @@ pub struct NotifyChoices {
     pub between: Vec<Between>,
     /// States of the receiver's CPU.
     pub receivers: Vec<ReceiverCpu>,
-    /// Which CPUs.
+    /// The CPUs of senders and receivers.
     pub pairs: Pairs,
     /// Every CPU of the machine, for the placement.
     pub cpus: Vec<Cpu>,

@@ -23,7 +23,7 @@ pub enum NotRead {
     /// Another program wrote it, and not in full.
     #[error("cannot read {}: {source}", path.display())]
     Import {
-        /// The file.
+        /// The file that was named.
         path: PathBuf,
         /// What is wrong with it.
         source: ImportError,

@@ -13,7 +13,7 @@ pub enum ReadError {
     /// The file could not be read.
     #[error("cannot read {}: {source}", path.display())]
     Io {
-        /// The file.
+        /// The file that was named.
         path: PathBuf,
         /// The kernel's reason.
         source: io::Error,
@@ -21,13 +21,13 @@ pub enum ReadError {
     /// There is nothing in it.
     #[error("{} is empty", path.display())]
     Empty {
-        /// The file.
+        /// The file that was named.
         path: PathBuf,
     },
     /// The first line is not a header.
     #[error("{} is not a howlate recording: {reason}", path.display())]
     NotARecording {
-        /// The file.
+        /// The file that was named.
         path: PathBuf,
         /// What is wrong with the first line.
         reason: String,
@@ -35,15 +35,15 @@ pub enum ReadError {
     /// Written by a later version of this program.
     #[error("{} has format {found}; this howlate reads up to format {FORMAT}", path.display())]
     Newer {
-        /// The file.
+        /// The file that was named.
         path: PathBuf,
-        /// Its format.
+        /// The format's number in its first line.
         found: u64,
     },
     /// A line is longer than any that is written.
     #[error("{} line {line} is longer than {}, the longest that is read", path.display(), size(LONGEST_LINE as u64))]
     LineTooLong {
-        /// The file.
+        /// The file that was named.
         path: PathBuf,
         /// The line's number, from 1.
         line: usize,
@@ -51,7 +51,7 @@ pub enum ReadError {
     /// Another recording begins in the middle, as when two files were joined.
     #[error("another recording begins on line {line} of {}", path.display())]
     SecondHeader {
-        /// The file.
+        /// The file that was named.
         path: PathBuf,
         /// The number of the second header's line, from 1.
         line: usize,
@@ -59,7 +59,7 @@ pub enum ReadError {
     /// A line in the middle is damaged.
     #[error("{} line {line} is damaged: {reason}", path.display())]
     Damaged {
-        /// The file.
+        /// The file that was named.
         path: PathBuf,
         /// The line's number, from 1.
         line: usize,

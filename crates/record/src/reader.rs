@@ -69,7 +69,7 @@ impl Reader {
         self.header
     }
 
-    /// The file.
+    /// The file that is read, as it was named.
     pub fn path(&self) -> &Path {
         &self.path
     }

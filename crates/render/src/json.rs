@@ -242,7 +242,7 @@ struct Many<'a> {
 enum Printed<'a> {
     /// Of one recording.
     One(Box<Document<'a>>),
-    /// Of several.
+    /// Several recordings, as one document.
     Many(Many<'a>),
 }
 

@@ -59,7 +59,7 @@ pub(crate) fn draw(picture: &Picture, theme: Option<Theme>) -> String {
 /// Letters of the title in a line, and how high a line is.
 const TITLE: usize = 92;
 const LINE: f64 = 22.0;
-/// Around everything.
+/// Room around everything, pixels.
 const MARGIN: f64 = 16.0;
 
 fn document(picture: &Picture, theme: Option<Theme>) -> Markup {

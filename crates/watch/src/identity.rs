@@ -21,9 +21,9 @@ const KINDS: usize = 31;
 /// What a thread is called: its name, and which of that name it is, from 0.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Identity {
-    /// The name.
+    /// The thread's name, as `/proc` has it.
     pub name: String,
-    /// Which one.
+    /// Which of that name it is, from 0.
     pub number: u32,
     /// Whether it stands for several threads at a time.
     pub is_joined: bool,

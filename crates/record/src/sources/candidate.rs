@@ -98,7 +98,7 @@ impl Candidate {
         self.is_merged
     }
 
-    /// Its machines.
+    /// The machines that its conditions are of.
     pub(super) fn keys(&self) -> impl Iterator<Item = &Key> {
         let own = self.parts.is_empty().then_some(&self.key);
         own.into_iter().chain(self.parts.values())

@@ -41,7 +41,7 @@ pub enum NoSource {
     /// They have more conditions than one recording may.
     #[error("they have {found} conditions together; one recording has {CONDITIONS_MOST} at most")]
     TooManyConditions {
-        /// How many.
+        /// How many conditions they have together.
         found: usize,
     },
 }

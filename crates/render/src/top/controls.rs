@@ -6,7 +6,7 @@ use super::keys::ORDERS;
 /// What a key came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pressed {
-    /// Nothing.
+    /// To nothing that shows.
     Nothing,
     /// Something else is to be shown.
     Otherwise,

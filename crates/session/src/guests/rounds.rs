@@ -18,9 +18,9 @@ use crate::error::{GuestsError, SessionError};
 pub struct Rounds<'a> {
     /// What is booted.
     pub guests: Guests,
-    /// In what.
+    /// The virtual machine that each is booted in.
     pub machine: VirtualMachine,
-    /// QEMU's version.
+    /// The version that QEMU tells of itself.
     pub qemu: String,
     /// What is known of the host.
     pub environment: &'a Environment,
