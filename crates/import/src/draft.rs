@@ -91,6 +91,16 @@ impl Series {
 }
 
 impl Draft {
+    /// What rt-tests' programs say of themselves and of the machine.
+    pub(crate) fn of_rt_tests(program: &str, version: &str, start_time: &str, machine: &SystemInfo) -> Self {
+        Self {
+            program: format!("{program} {version}").trim().to_owned(),
+            started: date(start_time),
+            system: system(machine),
+            ..Self::default()
+        }
+    }
+
     /// The lines; what is not said in a caveat of its own.
     pub(crate) fn finish(self, program: &'static str) -> Result<Imported, ImportError> {
         let threads = self.series.len();

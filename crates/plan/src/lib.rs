@@ -133,6 +133,17 @@ impl Circumstances {
     }
 }
 
+/// Refuses turns of no length.
+fn check_extent(samples: Option<u64>, duration: Option<Span>) -> Result<(), PlanError> {
+    if duration.is_some_and(Span::is_zero) {
+        return Err(PlanError::DurationZero);
+    }
+    match samples {
+        Some(0) => Err(PlanError::NothingAsked { what: "--samples" }),
+        _ => Ok(()),
+    }
+}
+
 fn check_count(asked: usize) -> Result<(), PlanError> {
     if asked > MOST_CONDITIONS { Err(PlanError::TooMany { asked }) } else { Ok(()) }
 }
