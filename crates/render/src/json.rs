@@ -242,7 +242,7 @@ struct Many<'a> {
 enum Printed<'a> {
     /// Of one recording.
     One(Box<Document<'a>>),
-    /// Several recordings, as one document.
+    /// Of several.
     Many(Many<'a>),
 }
 

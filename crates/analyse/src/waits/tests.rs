@@ -1,6 +1,6 @@
 //! Readings of a few threads, and the tables that come of them.
 
-use howlate_model::{ReasonWaits, Rival, Waits};
+use howlate_model::{Ongoing, ReasonWaits, Rival, Span, Stack, ThreadWaits, Waits, WaitsRead};
 
 use super::*;
 

@@ -91,5 +91,4 @@ fn is_called(name: &str, wanted: &str) -> bool {
 }
 
 #[cfg(test)]
-#[path = "tests.rs"]
 mod tests;
