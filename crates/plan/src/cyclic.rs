@@ -27,7 +27,7 @@ pub struct CyclicChoices {
     pub circumstances: Circumstances,
     /// Ways to wait.
     pub mechanisms: Vec<Wait>,
-    /// Periods, each a condition of its own.
+    /// Periods.
     pub periods: Vec<Span>,
     /// Threads side by side.
     pub threads: Threads,
