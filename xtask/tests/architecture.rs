@@ -196,9 +196,34 @@ fn unsafe_stays_in_linux() {
 /// The lines of a file up to its tests, comments left out.
 fn code(file: &Path) -> Vec<(usize, String)> {
     let text = fs::read_to_string(file).unwrap();
-    let lines = text.lines().take_while(|line| !line.starts_with("#[cfg(test)]"));
-    let code = lines.map(|line| line.split("// ").next().unwrap_or_default().trim_start_matches("///"));
+    let lines: Vec<&str> = text.lines().collect();
+    // Of an item that only tests have, such as a file of helpers, the code goes on behind it.
+    let begins_tests = |number: usize| {
+        let item = lines[number..].iter().find(|line| !line.starts_with("#["));
+        lines[number].starts_with("#[cfg(test)]") && item.is_some_and(|item| item.starts_with("mod tests"))
+    };
+    let end = (0..lines.len()).find(|number| begins_tests(*number)).unwrap_or(lines.len());
+    let code = lines[..end]
+        .iter()
+        .map(|line| line.split("// ").next().unwrap_or_default().trim_start_matches("///"));
     code.map(str::to_owned).enumerate().collect()
+}
+
+/// Files that are nothing but tests, or what tests need.
+const ONLY_TESTS: &[&str] = &["/tests.rs", "/testing.rs", "crates/howlate/src/experiment/schema.rs"];
+
+/// What was typed, joining the stages, printing and the exit status: more than this is somebody else's business.
+const MOST_GLUE: usize = 8_000;
+
+#[test]
+fn the_program_is_glue() {
+    let code = code_but_of(&[]);
+    let of_the_program = code.iter().filter(|(name, _)| {
+        name.starts_with("crates/howlate/src/") && !ONLY_TESTS.iter().any(|end| name.ends_with(end))
+    });
+    let lines: usize = of_the_program.map(|(_, lines)| lines.len()).sum();
+    assert!(lines <= MOST_GLUE, "crates/howlate has {lines} lines without its tests");
+    assert!(lines > MOST_GLUE / 2, "{lines} lines were found, which cannot be all");
 }
 
 /// The crates' files by name, but for their tests and those that an exception names, with their lines.
