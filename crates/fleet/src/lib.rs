@@ -7,6 +7,7 @@
 //! What nodes send is not trusted: it is bounded, names of files are never taken from it, and recordings are read as any
 //! others are.
 
+mod choice;
 mod collecting;
 mod error;
 mod folder;

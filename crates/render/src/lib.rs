@@ -54,6 +54,7 @@ mod sleep_overview;
 mod steps;
 mod style;
 mod table;
+mod terminal_text;
 mod top;
 mod tune;
 mod watch;
@@ -101,6 +102,7 @@ pub use ratio::times_as_much;
 pub use result::{report, report_titled};
 pub use screen::Screen;
 pub use self_check::{self_check, self_check_json};
+pub use terminal_text::{broken, replacement, shown};
 pub use top::{Controls, ORDERS, Pressed, Top, TopView, top_schema};
 pub use tune::{
     Confirmed, ConfirmedNumber, Fate, Listed, TuneReport, TuneRow, TunedProgram, Unrestored,

@@ -5,6 +5,7 @@
 //! a [`Screen`](howlate_render::Screen) that it is handed.
 
 mod affinity;
+mod applied_load;
 mod display;
 mod disturbances;
 mod engines;
@@ -28,6 +29,7 @@ mod turn_load;
 mod turn_settings;
 mod wakeup_file;
 
+pub use applied_load::apply_load;
 pub use environment::Environment;
 pub use error::{GuestsError, SessionError};
 pub use guests::{Bootable, Boots, Guests, HostChoices, Printed, Rounds, failed};
